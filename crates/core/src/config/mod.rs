@@ -1,0 +1,162 @@
+//! Everything a user can set, one struct for each section of the file.
+//!
+//! The struct is the documentation: a field's doc comment is its entry in
+//! `docs/reference/config.md`, its bounds stand beside it, and its default is what a config with
+//! no key set means. An unknown key is an error, so a typo can never train a model. Bounds of one
+//! key are in its schema attribute; what two keys must be together is in [`Config::problems`].
+//!
+//! One mark in the attributes is ours: `x-aliases` lists other names under which a key is
+//! accepted, those of the tools people come from.
+//!
+//! Not here: reading files, layers and `--set` (`cli` assembles a config), and sections whose
+//! reader does not exist yet: a section arrives with the code that reads it.
+
+mod around;
+mod model;
+mod reward;
+mod teacher;
+mod training;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use around::{EvalConfig, PromptConfig, PromptLanguage, RunConfig, SandboxConfig};
+pub use model::{Dtype, LoraConfig, Module, StudentConfig};
+pub use reward::{QualityWeights, RewardConfig};
+pub use teacher::TeacherConfig;
+pub use training::{DualSourceConfig, GrpoConfig, TrainingConfig};
+
+/// All settings of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The seed from which everything random in a run is derived. Same seed, same bits.
+    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
+    pub seed: u64,
+    /// Where runs are kept.
+    pub run: RunConfig,
+    /// What the model is asked.
+    pub prompt: PromptConfig,
+    /// The server that writes reasoning traces for the student to learn from.
+    pub teacher: TeacherConfig,
+    /// The model that is trained.
+    pub student: StudentConfig,
+    /// The low-rank adapter that is trained in place of the student's own weights.
+    pub lora: LoraConfig,
+    /// Where programs run.
+    pub sandbox: SandboxConfig,
+    /// What a judged program is worth.
+    pub reward: RewardConfig,
+    /// How groups of rollouts become an update.
+    pub grpo: GrpoConfig,
+    /// How much each of the three learning signals counts.
+    pub dual_source: DualSourceConfig,
+    /// The optimizer and its batches.
+    pub training: TrainingConfig,
+    /// How a model is measured.
+    pub eval: EvalConfig,
+}
+
+/// Something wrong between keys that are each right by themselves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The key to change, e.g. `eval.k`.
+    pub key: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: &'static str,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            seed: 42,
+            run: RunConfig::default(),
+            prompt: PromptConfig::default(),
+            teacher: TeacherConfig::default(),
+            student: StudentConfig::default(),
+            lora: LoraConfig::default(),
+            sandbox: SandboxConfig::default(),
+            reward: RewardConfig::default(),
+            grpo: GrpoConfig::default(),
+            dual_source: DualSourceConfig::default(),
+            training: TrainingConfig::default(),
+            eval: EvalConfig::default(),
+        }
+    }
+}
+
+impl Config {
+    /// What is wrong between keys, all of it at once; empty if the settings can run.
+    pub fn problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let weights = self.dual_source;
+        if weights.grpo_weight + weights.teacher_sft_weight + weights.self_sft_weight <= 0.0 {
+            problems.push(Problem {
+                key: "dual_source",
+                message: "all three weights are 0: there is nothing to learn from".to_owned(),
+                hint: "give at least one of them a weight above 0",
+            });
+        }
+        if !self.teacher.api_url.starts_with("http://")
+            && !self.teacher.api_url.starts_with("https://")
+        {
+            problems.push(Problem {
+                key: "teacher.api_url",
+                message: format!("`{}` is not an http address", self.teacher.api_url),
+                hint: "write the whole address, e.g. `http://localhost:8129/v1/chat/completions`",
+            });
+        }
+        if has_repeats(&self.eval.k) {
+            problems.push(Problem {
+                key: "eval.k",
+                message: "a value stands twice".to_owned(),
+                hint: "list each k once",
+            });
+        }
+        if has_repeats(&self.lora.target_modules) {
+            problems.push(Problem {
+                key: "lora.target_modules",
+                message: "a module stands twice".to_owned(),
+                hint: "list each module once",
+            });
+        }
+        problems
+    }
+}
+
+fn has_repeats<T: PartialEq>(list: &[T]) -> bool {
+    list.iter().enumerate().any(|(at, item)| list[..at].contains(item))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_can_run() {
+        assert_eq!(Config::default().problems(), []);
+    }
+
+    #[test]
+    fn problems_between_keys_are_reported_all_at_once() {
+        let mut config = Config::default();
+        config.dual_source.grpo_weight = 0.0;
+        config.dual_source.teacher_sft_weight = 0.0;
+        config.dual_source.self_sft_weight = 0.0;
+        config.teacher.api_url = "localhost:8129".to_owned();
+        config.eval.k = vec![1, 5, 1];
+        config.lora.target_modules = vec![Module::QProj, Module::QProj];
+        let keys: Vec<_> = config.problems().iter().map(|problem| problem.key).collect();
+        assert_eq!(keys, ["dual_source", "teacher.api_url", "eval.k", "lora.target_modules"]);
+    }
+
+    #[test]
+    fn one_source_is_enough_to_learn_from() {
+        let mut config = Config::default();
+        config.dual_source.grpo_weight = 0.0;
+        config.dual_source.self_sft_weight = 0.0;
+        assert_eq!(config.problems(), []);
+    }
+}

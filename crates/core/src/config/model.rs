@@ -1,0 +1,82 @@
+//! `[student]` and `[lora]`: the model that is trained, and what of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The model that is trained.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StudentConfig {
+    /// Name on the model hub, or the path of a model directory or GGUF file.
+    #[schemars(length(min = 1))]
+    pub model_name: String,
+    /// Number format of the weights on an accelerator; the CPU computes in f32.
+    #[schemars(extend("x-aliases" = ["torch_dtype"]))]
+    pub dtype: Dtype,
+    /// Keep the frozen weights as 8-bit integers with a scale for each row.
+    pub load_in_8bit: bool,
+}
+
+/// Number format of weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Dtype {
+    /// 16 bits with the range of f32.
+    Bf16,
+    /// 16 bits, IEEE half precision.
+    F16,
+    /// 32 bits.
+    F32,
+}
+
+/// The low-rank adapter that is trained in place of the student's own weights.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LoraConfig {
+    /// Rank of the two factors.
+    #[schemars(range(min = 1, max = 4096), extend("x-aliases" = ["r"]))]
+    pub rank: u32,
+    /// Scale: the update is multiplied by `alpha / rank`.
+    #[schemars(extend("exclusiveMinimum" = 0.0, "x-aliases" = ["lora_alpha"]))]
+    pub alpha: f64,
+    /// Projections that get an adapter.
+    #[schemars(length(min = 1))]
+    pub target_modules: Vec<Module>,
+}
+
+/// A projection of a decoder layer, by the name that PEFT gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Module {
+    /// Queries.
+    QProj,
+    /// Keys.
+    KProj,
+    /// Values.
+    VProj,
+    /// Attention output.
+    OProj,
+    /// Gate of the feed-forward layer.
+    GateProj,
+    /// Up projection of the feed-forward layer.
+    UpProj,
+    /// Down projection of the feed-forward layer.
+    DownProj,
+}
+
+impl Default for StudentConfig {
+    fn default() -> Self {
+        Self { model_name: "Qwen/Qwen3-1.7B".to_owned(), dtype: Dtype::Bf16, load_in_8bit: false }
+    }
+}
+
+impl Default for LoraConfig {
+    fn default() -> Self {
+        use Module::{DownProj, GateProj, KProj, OProj, QProj, UpProj, VProj};
+        Self {
+            rank: 64,
+            alpha: 128.0,
+            target_modules: vec![QProj, KProj, VProj, OProj, GateProj, UpProj, DownProj],
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Files of one JSON object a line, read within bounds.
+//!
+//! Every line is either a record or an error that names the file, the line and what was expected;
+//! none is skipped in silence. The caller decides whether an error ends the reading (`--strict`)
+//! or is counted. A line is read in pieces and never past [`MAX_LINE_BYTES`], so a file without a
+//! newline cannot exhaust memory. Lines that hold nothing but blanks carry no record and are
+//! passed over; a byte order mark at the head of the file is too.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+use crate::task::Task;
+use crate::wire::{Object, Wire, WireError, message};
+
+/// Longest line we read. The largest public problem sets stay below it.
+pub const MAX_LINE_BYTES: usize = 64 << 20;
+
+/// A line that is not a record, or a file that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{}:{line}: {problem}", file.display())]
+pub struct LineError {
+    /// The file as the caller named it.
+    pub file: PathBuf,
+    /// Its line, counted from 1.
+    pub line: u64,
+    /// What is wrong there. Part of the message, so not a source of its own.
+    pub problem: LineProblem,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, thiserror::Error)]
+pub enum LineProblem {
+    /// The file could not be opened or read on.
+    #[error("cannot read: {0}")]
+    Io(io::Error),
+    /// The line passes [`MAX_LINE_BYTES`].
+    #[error("longer than {} MiB, expected one {noun} a line", MAX_LINE_BYTES >> 20)]
+    TooLong {
+        /// What a line should hold.
+        noun: &'static str,
+    },
+    /// The line is not text.
+    #[error("not UTF-8 at byte {at} of the line, expected one {noun} as a JSON object")]
+    NotUtf8 {
+        /// What a line should hold.
+        noun: &'static str,
+        /// First bad byte.
+        at: usize,
+    },
+    /// The last line breaks off.
+    #[error("ends in the middle of a value, expected one {noun} a line; was the file cut short?")]
+    Truncated {
+        /// What a line should hold.
+        noun: &'static str,
+    },
+    /// The line is not a JSON object.
+    #[error("expected one {noun} as a JSON object: {problem}")]
+    Json {
+        /// What a line should hold.
+        noun: &'static str,
+        /// Where the JSON breaks.
+        problem: String,
+    },
+    /// The object is not the record.
+    #[error("not a {noun}: {problem}")]
+    Record {
+        /// What a line should hold.
+        noun: &'static str,
+        /// What is missing or of the wrong type.
+        problem: WireError,
+    },
+    /// The record's id stands in the file already.
+    #[error("{noun} id `{id}` stands already in line {first}")]
+    DuplicateId {
+        /// What a line should hold.
+        noun: &'static str,
+        /// The id.
+        id: String,
+        /// The line that had it first.
+        first: u64,
+    },
+}
+
+/// The records of a file, one after another.
+#[derive(Debug)]
+pub struct Records<T, R> {
+    file: PathBuf,
+    reader: R,
+    line: u64,
+    buffer: Vec<u8>,
+    ended: bool,
+    record: PhantomData<T>,
+}
+
+impl<T: Wire> Records<T, BufReader<File>> {
+    /// Opens a file of records.
+    pub fn open(path: &Path) -> Result<Self, LineError> {
+        match File::open(path) {
+            Ok(file) => Ok(Self::new(path, BufReader::with_capacity(1 << 16, file))),
+            Err(err) => {
+                Err(LineError { file: path.to_owned(), line: 0, problem: LineProblem::Io(err) })
+            }
+        }
+    }
+}
+
+impl<T: Wire, R: BufRead> Records<T, R> {
+    /// Reads records from `reader`; `name` stands in messages.
+    pub fn new(name: impl Into<PathBuf>, reader: R) -> Self {
+        let file = name.into();
+        Self { file, reader, line: 0, buffer: Vec::new(), ended: false, record: PhantomData }
+    }
+
+    /// Reads the next line into the buffer: its length with the newline, 0 at the end of the file.
+    fn fill(&mut self) -> Result<usize, LineProblem> {
+        self.buffer.clear();
+        let mut length = 0;
+        loop {
+            let chunk = match self.reader.fill_buf() {
+                Ok(chunk) => chunk,
+                Err(err) if err.kind() == io::ErrorKind::Interrupted => continue,
+                Err(err) => return Err(LineProblem::Io(err)),
+            };
+            let newline = chunk.iter().position(|&byte| byte == b'\n');
+            let taken = newline.map_or(chunk.len(), |at| at + 1);
+            if length + taken <= MAX_LINE_BYTES {
+                self.buffer.extend_from_slice(&chunk[..taken]);
+            } else {
+                // Read to the line's end all the same, so that the next line is found.
+                self.buffer = Vec::new();
+            }
+            length += taken;
+            self.reader.consume(taken);
+            if newline.is_some() || taken == 0 {
+                break;
+            }
+        }
+        if length > MAX_LINE_BYTES {
+            return Err(LineProblem::TooLong { noun: T::NOUN });
+        }
+        Ok(length)
+    }
+
+    fn parse(&self) -> Result<Option<T>, LineProblem> {
+        let noun = T::NOUN;
+        let bytes = match self.line {
+            1 => self.buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.buffer),
+            _ => &self.buffer,
+        };
+        let text = std::str::from_utf8(bytes)
+            .map_err(|err| LineProblem::NotUtf8 { noun, at: err.valid_up_to() })?;
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        let object = serde_json::from_str::<Object>(text).map_err(|err| {
+            if err.is_eof() && !text.ends_with('\n') {
+                LineProblem::Truncated { noun }
+            } else {
+                LineProblem::Json {
+                    noun,
+                    problem: format!("{} at column {}", message(&err), err.column()),
+                }
+            }
+        })?;
+        T::from_object(object).map(Some).map_err(|problem| LineProblem::Record { noun, problem })
+    }
+
+    fn error(&self, problem: LineProblem) -> LineError {
+        LineError { file: self.file.clone(), line: self.line, problem }
+    }
+}
+
+/// A record with the line it stands in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Numbered<T> {
+    /// Counted from 1.
+    pub line: u64,
+    /// What stands there.
+    pub record: T,
+}
+
+impl<T: Wire, R: BufRead> Iterator for Records<T, R> {
+    type Item = Result<Numbered<T>, LineError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.ended {
+            self.line += 1;
+            match self.fill() {
+                Ok(0) => self.ended = true,
+                Ok(_) => match self.parse() {
+                    Ok(Some(record)) => return Some(Ok(Numbered { line: self.line, record })),
+                    Ok(None) => {}
+                    Err(problem) => return Some(Err(self.error(problem))),
+                },
+                Err(problem) => {
+                    // A line that is too long has an end; a file that cannot be read has none.
+                    self.ended = matches!(problem, LineProblem::Io(_));
+                    return Some(Err(self.error(problem)));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Reads a whole file of tasks; the first bad line or repeated id is the error.
+pub fn read_tasks(path: &Path) -> Result<Vec<Task>, LineError> {
+    let mut tasks = Vec::new();
+    let mut lines = HashMap::new();
+    for read in Records::<Task, _>::open(path)? {
+        let Numbered { line, record: task } = read?;
+        if let Some(first) = lines.insert(task.id.clone(), line) {
+            let problem =
+                LineProblem::DuplicateId { noun: Task::NOUN, id: task.id.to_string(), first };
+            return Err(LineError { file: path.to_owned(), line, problem });
+        }
+        tasks.push(task);
+    }
+    Ok(tasks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rollout::Rollout;
+
+    const GOOD: &str = r#"{"step":0,"prompt_id":"a","text":"x"}"#;
+
+    /// Reads `bytes` as rollouts and returns, for each item, its line and `ok` or the message.
+    fn read(bytes: &[u8]) -> Vec<String> {
+        Records::<Rollout, _>::new("r.jsonl", bytes)
+            .map(|item| match item {
+                Ok(Numbered { line, .. }) => format!("r.jsonl:{line}: ok"),
+                Err(err) => err.to_string(),
+            })
+            .collect()
+    }
+
+    #[track_caller]
+    fn check(bad: &[u8], message: &str) {
+        let file = [GOOD.as_bytes(), bad, GOOD.as_bytes()].join(&b'\n');
+        let expected =
+            ["r.jsonl:1: ok".to_owned(), format!("r.jsonl:2: {message}"), "r.jsonl:3: ok".into()];
+        assert_eq!(read(&file), expected, "a bad line must not hide its neighbours");
+    }
+
+    #[test]
+    fn a_line_that_is_not_text_names_the_byte() {
+        check(
+            b"{\"step\":\xff}",
+            "not UTF-8 at byte 8 of the line, expected one rollout as a JSON object",
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_not_an_object_says_so() {
+        check(
+            b"[1]",
+            "expected one rollout as a JSON object: invalid type: sequence, expected a JSON object at column 0",
+        );
+        check(b"{\"step\" 0}", "expected one rollout as a JSON object: expected `:` at column 9");
+    }
+
+    #[test]
+    fn a_wrong_type_names_its_field() {
+        check(
+            br#"{"step":"0","prompt_id":"a","text":"x"}"#,
+            r#"not a rollout: field `step`: invalid type: string "0", expected u64"#,
+        );
+    }
+
+    #[test]
+    fn a_last_line_without_its_end_is_called_cut_short() {
+        let file = format!("{GOOD}\n{}", &GOOD[..GOOD.len() - 3]);
+        let expected = "r.jsonl:2: ends in the middle of a value, expected one rollout a line; \
+                        was the file cut short?";
+        assert_eq!(read(file.as_bytes()), ["r.jsonl:1: ok", expected]);
+    }
+
+    #[test]
+    fn blank_lines_windows_ends_and_a_byte_order_mark_are_no_records() {
+        let file = format!("\u{feff}{GOOD}\r\n\r\n  \n{GOOD}\r\n");
+        assert_eq!(read(file.as_bytes()), ["r.jsonl:1: ok", "r.jsonl:4: ok"]);
+    }
+
+    #[test]
+    fn a_line_of_100_mb_is_refused_and_the_next_one_read() {
+        let long = io::Read::take(io::repeat(b'x'), 100_000_000);
+        let file = io::Read::chain(io::Read::chain(GOOD.as_bytes(), &b"\n"[..]), long);
+        let file = io::Read::chain(file, &b"\n"[..]);
+        let file = BufReader::new(io::Read::chain(file, GOOD.as_bytes()));
+        let mut records = Records::<Rollout, _>::new("r.jsonl", file);
+        assert!(records.next().unwrap().is_ok());
+        let err = records.next().unwrap().unwrap_err().to_string();
+        assert_eq!(err, "r.jsonl:2: longer than 64 MiB, expected one rollout a line");
+        assert!(records.buffer.capacity() <= 2 * MAX_LINE_BYTES, "bounded by the limit");
+        assert_eq!(records.next().unwrap().unwrap().line, 3);
+        assert!(records.next().is_none());
+    }
+
+    #[test]
+    fn a_reader_that_breaks_ends_the_records() {
+        struct Broken;
+        impl io::Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("bad sector"))
+            }
+        }
+        let mut records = Records::<Rollout, _>::new("r.jsonl", BufReader::new(Broken));
+        let err = records.next().unwrap().unwrap_err().to_string();
+        assert_eq!(err, "r.jsonl:1: cannot read: bad sector");
+        assert!(records.next().is_none());
+    }
+}

@@ -1,0 +1,353 @@
+//! A verdict with its evidence, as it stands in a scored line under `validation`:
+//!
+//! ```json
+//! {"verdict":"wrong","test":1,"tests_passed":1,"tests_total":3,"cpu_ms":1.9,"isolation":"full"}
+//! {"error":"the zygote died twice"}
+//! ```
+//!
+//! A judgement that contradicts itself (`pass` with a test missing, `wrong` with all passed) is
+//! refused when it is made and when it is read: a reward is computed from these numbers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::Verdict;
+
+/// What the judge saw of one program, and how it was held.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RawJudgement", into = "RawJudgement")]
+pub struct Judgement {
+    verdict: Verdict,
+    tests_passed: u32,
+    tests_total: u32,
+    cpu_ms: f64,
+    isolation: Option<Isolation>,
+}
+
+/// How much kept the program from the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// Resource limits and a system call filter.
+    Rlimit,
+    /// These and Landlock.
+    Landlock,
+    /// These and fresh namespaces.
+    Full,
+}
+
+/// The machine broke: we do not know what the program would have done.
+///
+/// Never a reward. The sample is tried again, then left out of its group and counted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot judge: {0}")]
+pub struct Infrastructure(pub String);
+
+/// What a scored line says under `validation`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Validation {
+    /// The program was judged.
+    Judged(Judgement),
+    /// It could not be.
+    Failed(Infrastructure),
+}
+
+/// Why a judgement contradicts itself.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JudgementError {
+    /// The counts do not belong to the verdict.
+    #[error("`{verdict}` with {passed} of {total} tests passed")]
+    Counts {
+        /// The verdict's name.
+        verdict: &'static str,
+        /// Tests said to have passed.
+        passed: u32,
+        /// Tests said to exist.
+        total: u32,
+    },
+    /// The failing test is not one of the tests.
+    #[error("test {test} of {total}: tests are counted from 0")]
+    Test {
+        /// The test named.
+        test: u32,
+        /// Tests said to exist.
+        total: u32,
+    },
+    /// Time cannot be negative or no number.
+    #[error("`cpu_ms` is not a finite number at least 0")]
+    CpuTime,
+    /// A program that ran was held somehow; one that did not was not.
+    #[error("`{verdict}` {}", if *.ran { "needs an `isolation`" } else { "has no `isolation`" })]
+    Isolation {
+        /// The verdict's name.
+        verdict: &'static str,
+        /// Whether that verdict comes from a run.
+        ran: bool,
+    },
+    /// The verdict is not one we know, or lacks a detail.
+    #[error("{0}")]
+    Verdict(String),
+}
+
+/// How many tests passed, of how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Hidden tests that passed.
+    pub passed: u32,
+    /// Hidden tests there are.
+    pub total: u32,
+}
+
+/// What a run cost and how it was held.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Held {
+    /// CPU time of the program, in milliseconds.
+    pub cpu_ms: f64,
+    /// What kept it from the machine.
+    pub isolation: Isolation,
+}
+
+impl Judgement {
+    /// Of a program that ran.
+    pub fn of_run(verdict: Verdict, counts: Counts, held: Held) -> Result<Self, JudgementError> {
+        let (tests_passed, tests_total) = (counts.passed, counts.total);
+        let (cpu_ms, isolation) = (held.cpu_ms, Some(held.isolation));
+        Self { verdict, tests_passed, tests_total, cpu_ms, isolation }.checked()
+    }
+
+    /// Of a reply without a program that could run.
+    pub fn of_reply(verdict: Verdict, tests_total: u32) -> Result<Self, JudgementError> {
+        Self { verdict, tests_passed: 0, tests_total, cpu_ms: 0.0, isolation: None }.checked()
+    }
+
+    /// What the judge saw.
+    pub fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    /// Hidden tests that passed, of how many.
+    pub fn counts(&self) -> Counts {
+        Counts { passed: self.tests_passed, total: self.tests_total }
+    }
+
+    /// CPU time of the program, in milliseconds.
+    pub fn cpu_ms(&self) -> f64 {
+        self.cpu_ms
+    }
+
+    /// What kept the program from the machine; `None` if nothing ran.
+    pub fn isolation(&self) -> Option<Isolation> {
+        self.isolation
+    }
+
+    fn checked(self) -> Result<Self, JudgementError> {
+        let (passed, total) = (self.tests_passed, self.tests_total);
+        let verdict = self.verdict.name();
+        let all = passed == total && total > 0;
+        if passed > total || all != self.verdict.is_pass() {
+            return Err(JudgementError::Counts { verdict, passed, total });
+        }
+        if let Some(test) = failing_test(&self.verdict).filter(|&test| test >= total) {
+            return Err(JudgementError::Test { test, total });
+        }
+        if !(self.cpu_ms.is_finite() && self.cpu_ms >= 0.0) {
+            return Err(JudgementError::CpuTime);
+        }
+        let ran = self.verdict.ran();
+        if ran != self.isolation.is_some() {
+            return Err(JudgementError::Isolation { verdict, ran });
+        }
+        Ok(self)
+    }
+}
+
+fn failing_test(verdict: &Verdict) -> Option<u32> {
+    match verdict {
+        Verdict::Wrong { test }
+        | Verdict::Raised { test, .. }
+        | Verdict::Unserialisable { test } => Some(*test),
+        _ => None,
+    }
+}
+
+/// The wire form. Details that we do not know are passed over: later judges say more.
+#[derive(Serialize, Deserialize)]
+struct RawJudgement {
+    verdict: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    test: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kind: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signal: Option<i32>,
+    tests_passed: u32,
+    tests_total: u32,
+    cpu_ms: f64,
+    isolation: Option<Isolation>,
+}
+
+impl TryFrom<RawJudgement> for Judgement {
+    type Error = JudgementError;
+
+    fn try_from(raw: RawJudgement) -> Result<Self, JudgementError> {
+        let RawJudgement { tests_passed, tests_total, cpu_ms, isolation, .. } = raw;
+        let verdict = read_verdict(raw)?;
+        Self { verdict, tests_passed, tests_total, cpu_ms, isolation }.checked()
+    }
+}
+
+fn read_verdict(raw: RawJudgement) -> Result<Verdict, JudgementError> {
+    let name = raw.verdict;
+    let verdict = match (name.as_str(), raw.test, raw.kind, raw.signal) {
+        ("pass", None, None, None) => Verdict::Pass,
+        ("wrong", Some(test), None, None) => Verdict::Wrong { test },
+        ("raised", Some(test), Some(kind), None) => Verdict::Raised { test, kind },
+        ("timeout", None, None, None) => Verdict::Timeout,
+        ("memory", None, None, None) => Verdict::Memory,
+        ("output", None, None, None) => Verdict::Output,
+        ("crashed", None, None, Some(signal)) => Verdict::Crashed { signal },
+        ("load_error", None, Some(kind), None) => Verdict::LoadError { kind },
+        ("no_code", None, None, None) => Verdict::NoCode,
+        ("syntax_error", None, None, None) => Verdict::SyntaxError,
+        ("unserialisable", Some(test), None, None) => Verdict::Unserialisable { test },
+        _ => {
+            let problem = format!("`{name}` is no verdict, or its details do not belong to it");
+            return Err(JudgementError::Verdict(problem));
+        }
+    };
+    Ok(verdict)
+}
+
+impl From<Judgement> for RawJudgement {
+    fn from(judgement: Judgement) -> Self {
+        let Judgement { verdict, tests_passed, tests_total, cpu_ms, isolation } = judgement;
+        let test = failing_test(&verdict);
+        let name = verdict.name().to_owned();
+        let (kind, signal) = match verdict {
+            Verdict::Raised { kind, .. } | Verdict::LoadError { kind } => (Some(kind), None),
+            Verdict::Crashed { signal } => (None, Some(signal)),
+            _ => (None, None),
+        };
+        let verdict = name;
+        Self { verdict, test, kind, signal, tests_passed, tests_total, cpu_ms, isolation }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFailed {
+    error: String,
+}
+
+impl Serialize for Validation {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Judged(judgement) => judgement.serialize(serializer),
+            Self::Failed(failed) => RawFailed { error: failed.0.clone() }.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Validation {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let object = crate::wire::Object::deserialize(deserializer)?;
+        let failed = object.get("error").is_some();
+        let text = serde_json::to_string(&object).map_err(serde::de::Error::custom)?;
+        if failed {
+            let raw: RawFailed = serde_json::from_str(&text).map_err(serde::de::Error::custom)?;
+            Ok(Self::Failed(Infrastructure(raw.error)))
+        } else {
+            serde_json::from_str(&text).map(Self::Judged).map_err(serde::de::Error::custom)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HELD: Held = Held { cpu_ms: 1.5, isolation: Isolation::Full };
+
+    fn every_verdict() -> Vec<Verdict> {
+        let kind = "IndexError".to_owned();
+        vec![
+            Verdict::Pass,
+            Verdict::Wrong { test: 0 },
+            Verdict::Raised { test: 2, kind: kind.clone() },
+            Verdict::Timeout,
+            Verdict::Memory,
+            Verdict::Output,
+            Verdict::Crashed { signal: 11 },
+            Verdict::LoadError { kind },
+            Verdict::NoCode,
+            Verdict::SyntaxError,
+            Verdict::Unserialisable { test: 1 },
+        ]
+    }
+
+    fn judgement(verdict: Verdict) -> Judgement {
+        let passed = if verdict.is_pass() { 3 } else { 0 };
+        if verdict.ran() {
+            Judgement::of_run(verdict, Counts { passed, total: 3 }, HELD).unwrap()
+        } else {
+            Judgement::of_reply(verdict, 3).unwrap()
+        }
+    }
+
+    #[test]
+    fn every_verdict_comes_back_from_its_line() {
+        for verdict in every_verdict() {
+            let judged = Validation::Judged(judgement(verdict));
+            let json = serde_json::to_string(&judged).unwrap();
+            assert_eq!(serde_json::from_str::<Validation>(&json).unwrap(), judged, "{json}");
+        }
+    }
+
+    #[test]
+    fn only_pass_means_that_every_test_passed() {
+        for verdict in every_verdict().into_iter().filter(Verdict::ran) {
+            let pass = verdict.is_pass();
+            let all = Counts { passed: 3, total: 3 };
+            let name = verdict.name();
+            assert_eq!(Judgement::of_run(verdict.clone(), all, HELD).is_ok(), pass, "{name} 3/3");
+            let some = Counts { passed: 2, total: 3 };
+            assert_eq!(Judgement::of_run(verdict.clone(), some, HELD).is_ok(), !pass, "{name} 2/3");
+            let none = Counts { passed: 0, total: 0 };
+            let nothing = Judgement::of_run(verdict, none, HELD);
+            assert!(!pass || nothing.is_err(), "no test at all must not pass");
+        }
+    }
+
+    #[track_caller]
+    fn refused(line: &str, message: &str) {
+        let err = serde_json::from_str::<Validation>(line).unwrap_err().to_string();
+        assert!(err.contains(message), "{err}");
+    }
+
+    #[test]
+    fn a_line_that_contradicts_itself_is_refused() {
+        let line = |verdict: &str| {
+            format!(
+                r#"{{{verdict},"tests_passed":2,"tests_total":3,"cpu_ms":0,"isolation":"full"}}"#
+            )
+        };
+        refused(&line(r#""verdict":"pass""#), "`pass` with 2 of 3 tests passed");
+        refused(&line(r#""verdict":"wrong","test":3"#), "test 3 of 3: tests are counted from 0");
+        refused(&line(r#""verdict":"wrong""#), "its details do not belong to it");
+        refused(&line(r#""verdict":"timeout","signal":9"#), "its details do not belong to it");
+        refused(&line(r#""verdict":"great""#), "`great` is no verdict");
+        refused(&line(r#""verdict":"no_code""#), "`no_code` has no `isolation`");
+    }
+
+    #[test]
+    fn a_program_that_ran_was_held_somehow() {
+        let line =
+            r#"{"verdict":"timeout","tests_passed":0,"tests_total":1,"cpu_ms":0,"isolation":null}"#;
+        refused(line, "`timeout` needs an `isolation`");
+        refused(&line.replace(":0,\"iso", ":-1,\"iso"), "`cpu_ms` is not a finite number");
+    }
+
+    #[test]
+    fn levels_are_ordered_so_that_a_minimum_can_be_asked_for() {
+        assert!(Isolation::Rlimit < Isolation::Landlock && Isolation::Landlock < Isolation::Full);
+    }
+}

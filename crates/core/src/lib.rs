@@ -1,0 +1,39 @@
+//! The nouns of Whetstone, one type for each arrow of the pipeline, one file for each type.
+//!
+//! ```text
+//! Task ──► Message(s) ──► Completion ──► Program ──► Verdict ──► Reward ──► Rollout, Group
+//! ```
+//!
+//! Everything here is plain data. What crosses a file or a process boundary is written and read
+//! in this crate alone, so a format has one definition: [`wire`] reads one JSON object strictly,
+//! [`jsonl`] reads a file of them within bounds and says *where* it broke. The settings a user
+//! writes ([`config`]) are nouns too: later crates read their section without depending upward.
+//!
+//! What is not here: no clock, no threads, no network, no writing of files (`record` does that),
+//! nothing that runs a program (`sandbox`) or reads a reply (`extract`).
+
+pub mod completion;
+pub mod config;
+pub mod group;
+pub mod jsonl;
+pub mod judgement;
+pub mod message;
+pub mod program;
+pub mod reward;
+pub mod rollout;
+pub mod seed;
+pub mod task;
+pub mod tests;
+pub mod verdict;
+pub mod wire;
+
+pub use completion::Completion;
+pub use group::Group;
+pub use judgement::{Infrastructure, Judgement};
+pub use message::{Message, Role};
+pub use program::{Language, Program};
+pub use reward::Reward;
+pub use rollout::Rollout;
+pub use seed::Seed;
+pub use task::{Task, TaskId};
+pub use verdict::Verdict;

@@ -1,0 +1,59 @@
+//! One message of a conversation, in the form that chat templates and servers expect.
+
+use serde::{Deserialize, Serialize};
+
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub content: String,
+}
+
+/// Who speaks. Only the assistant's tokens are ever trained on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Standing instructions.
+    System,
+    /// The task, or the environment's answer to a turn.
+    User,
+    /// The model.
+    Assistant,
+}
+
+impl Message {
+    /// Standing instructions.
+    pub fn system(content: impl Into<String>) -> Self {
+        Self { role: Role::System, content: content.into() }
+    }
+
+    /// The task, or the environment's answer to a turn.
+    pub fn user(content: impl Into<String>) -> Self {
+        Self { role: Role::User, content: content.into() }
+    }
+
+    /// What the model said.
+    pub fn assistant(content: impl Into<String>) -> Self {
+        Self { role: Role::Assistant, content: content.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_written_as_chat_servers_read_it() {
+        let json = serde_json::to_string(&Message::user("hi")).unwrap();
+        assert_eq!(json, r#"{"role":"user","content":"hi"}"#);
+    }
+
+    #[test]
+    fn an_unknown_role_is_refused() {
+        let err = serde_json::from_str::<Message>(r#"{"role":"judge","content":""}"#).unwrap_err();
+        assert!(err.to_string().contains("unknown variant `judge`"), "{err}");
+    }
+}

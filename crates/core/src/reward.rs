@@ -1,0 +1,209 @@
+//! What a verdict is worth: named weighted terms, gates, and a total.
+//!
+//! ```text
+//! total = min( Σ weight · value,  cap of every failed gate )
+//! ```
+//!
+//! A gate does not subtract: it caps, so that nothing earned elsewhere can pay for a failed one.
+//! The total is computed here and nowhere else; a line whose total is not that of its own terms
+//! and gates is refused. Terms and gates stay apart in files, so that a report can show each.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A reward with the parts it is made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RawReward", into = "RawReward")]
+pub struct Reward {
+    total: f64,
+    terms: BTreeMap<String, Term>,
+    gates: BTreeMap<String, Gate>,
+}
+
+/// One weighted part of a reward.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Term {
+    /// The measurement itself.
+    pub value: f64,
+    /// Its weight in the total.
+    pub weight: f64,
+}
+
+/// A condition that caps the total when it does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gate {
+    /// Whether the condition held.
+    pub passed: bool,
+    /// The most that the total can be when it did not.
+    pub cap: f64,
+}
+
+/// Why numbers are no reward.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RewardError {
+    /// A value, weight or cap is infinite or no number.
+    #[error("`{0}` has a value, weight or cap that is not finite")]
+    NotFinite(String),
+    /// The written total is not the sum of the written parts.
+    #[error("`total` is {written}, but its terms and gates make {computed}")]
+    Total {
+        /// What the line says.
+        written: f64,
+        /// What follows from its parts.
+        computed: f64,
+    },
+    /// A weight has no term.
+    #[error("`weights` names `{0}`, which is no term")]
+    Weight(String),
+}
+
+impl Reward {
+    /// Adds up `terms` and applies `gates`.
+    pub fn new(
+        terms: BTreeMap<String, Term>,
+        gates: BTreeMap<String, Gate>,
+    ) -> Result<Self, RewardError> {
+        let total = total(&terms, &gates);
+        let bad_term = terms.iter().find(|(_, t)| !(t.value * t.weight).is_finite());
+        let bad_gate = gates.iter().find(|(_, gate)| !gate.cap.is_finite());
+        match bad_term.map(|(name, _)| name).or(bad_gate.map(|(name, _)| name)) {
+            Some(name) => Err(RewardError::NotFinite(name.clone())),
+            None if !total.is_finite() => Err(RewardError::NotFinite("total".to_owned())),
+            None => Ok(Self { total, terms, gates }),
+        }
+    }
+
+    /// The number that the learner sees.
+    pub fn total(&self) -> f64 {
+        self.total
+    }
+
+    /// The parts, by name.
+    pub fn terms(&self) -> &BTreeMap<String, Term> {
+        &self.terms
+    }
+
+    /// The gates, by name.
+    pub fn gates(&self) -> &BTreeMap<String, Gate> {
+        &self.gates
+    }
+}
+
+fn total(terms: &BTreeMap<String, Term>, gates: &BTreeMap<String, Gate>) -> f64 {
+    let sum: f64 = terms.values().map(|term| term.weight * term.value).sum();
+    gates.values().filter(|gate| !gate.passed).fold(sum, |total, gate| total.min(gate.cap))
+}
+
+/// The wire form; a term without a weight counts once.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawReward {
+    total: f64,
+    #[serde(default)]
+    terms: BTreeMap<String, f64>,
+    #[serde(default)]
+    weights: BTreeMap<String, f64>,
+    #[serde(default)]
+    gates: BTreeMap<String, Gate>,
+}
+
+impl TryFrom<RawReward> for Reward {
+    type Error = RewardError;
+
+    fn try_from(raw: RawReward) -> Result<Self, RewardError> {
+        if let Some(name) = raw.weights.keys().find(|name| !raw.terms.contains_key(*name)) {
+            return Err(RewardError::Weight(name.clone()));
+        }
+        let weight = |name: &str| raw.weights.get(name).copied().unwrap_or(1.0);
+        let with_weight = |(name, value): (String, f64)| {
+            let weight = weight(&name);
+            (name, Term { value, weight })
+        };
+        let terms = raw.terms.into_iter().map(with_weight).collect();
+        let reward = Self::new(terms, raw.gates)?;
+        // Another writer may have added the terms up in another order.
+        let slack = 1e-9 * reward.total.abs().max(1.0);
+        if (raw.total - reward.total).abs() > slack {
+            return Err(RewardError::Total { written: raw.total, computed: reward.total });
+        }
+        Ok(reward)
+    }
+}
+
+impl From<Reward> for RawReward {
+    fn from(reward: Reward) -> Self {
+        let weights = reward.terms.iter().map(|(name, term)| (name.clone(), term.weight)).collect();
+        let terms = reward.terms.into_iter().map(|(name, term)| (name, term.value)).collect();
+        Self { total: reward.total, terms, weights, gates: reward.gates }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(list: &[(&str, f64, f64)]) -> BTreeMap<String, Term> {
+        list.iter().map(|&(n, value, weight)| (n.to_owned(), Term { value, weight })).collect()
+    }
+
+    fn gates(list: &[(&str, bool, f64)]) -> BTreeMap<String, Gate> {
+        list.iter().map(|&(n, passed, cap)| (n.to_owned(), Gate { passed, cap })).collect()
+    }
+
+    #[track_caller]
+    fn check(parts: &[(&str, f64, f64)], caps: &[(&str, bool, f64)], expected: f64) {
+        let total = Reward::new(terms(parts), gates(caps)).unwrap().total();
+        assert!((total - expected).abs() < 1e-12, "{total} != {expected}");
+    }
+
+    #[test]
+    fn the_total_is_the_weighted_sum() {
+        check(&[("syntax", 1.0, 0.3), ("function", 0.5, 0.5), ("quality", 0.2, 0.2)], &[], 0.59);
+    }
+
+    #[test]
+    fn a_failed_gate_caps_and_a_passed_one_does_nothing() {
+        check(&[("tests", 1.0, 1.0)], &[("code", true, 0.0)], 1.0);
+        check(&[("tests", 1.0, 1.0)], &[("code", false, 0.1)], 0.1);
+    }
+
+    #[test]
+    fn the_lowest_cap_wins_and_a_cap_never_lifts() {
+        check(&[("tests", 1.0, 1.0)], &[("a", false, 0.5), ("b", false, 0.2)], 0.2);
+        check(&[("tests", -1.0, 1.0)], &[("a", false, 0.5)], -1.0);
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_refused_by_name() {
+        let err = Reward::new(terms(&[("quality", f64::NAN, 0.2)]), gates(&[])).unwrap_err();
+        assert_eq!(err, RewardError::NotFinite("quality".to_owned()));
+        let err = Reward::new(terms(&[]), gates(&[("api", true, f64::INFINITY)])).unwrap_err();
+        assert_eq!(err, RewardError::NotFinite("api".to_owned()));
+    }
+
+    #[test]
+    fn a_line_whose_total_is_not_its_parts_is_refused() {
+        let line = r#"{"total":1.0,"terms":{"tests":0.5}}"#;
+        let err = serde_json::from_str::<Reward>(line).unwrap_err().to_string();
+        assert!(err.contains("`total` is 1, but its terms and gates make 0.5"), "{err}");
+    }
+
+    #[test]
+    fn a_weight_without_its_term_is_refused() {
+        let line = r#"{"total":0.0,"terms":{},"weights":{"tests":1.0}}"#;
+        let err = serde_json::from_str::<Reward>(line).unwrap_err().to_string();
+        assert!(err.contains("`weights` names `tests`"), "{err}");
+    }
+
+    #[test]
+    fn it_comes_back_as_it_was_written() {
+        let reward = Reward::new(
+            terms(&[("tests", 2.0 / 3.0, 0.7), ("quality", 0.1, 0.3)]),
+            gates(&[("no_code", true, 0.0)]),
+        );
+        let json = serde_json::to_string(&reward.clone().unwrap()).unwrap();
+        assert_eq!(serde_json::from_str::<Reward>(&json).unwrap(), reward.unwrap());
+    }
+}

@@ -1,0 +1,164 @@
+//! One candidate answer as it stands in `rollouts.jsonl`, before and after scoring.
+//!
+//! ```json
+//! {"step":0,"prompt_id":"mbpp/11","group_id":3,"text":"…","meta":{"temperature":0.7}}
+//! ```
+//!
+//! Scoring adds `validation`, `reward` and `advantage`. A line that could not be judged has a
+//! `validation` with an error and no reward; the type makes the other combinations impossible.
+//! Fields we do not know pass through untouched.
+
+use crate::judgement::{Infrastructure, Judgement, Validation};
+use crate::reward::Reward;
+use crate::task::TaskId;
+use crate::wire::{Object, Wire, WireError};
+
+const VERSION: u64 = 1;
+
+/// One candidate answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rollout {
+    /// The optimizer step that it was sampled for.
+    pub step: u64,
+    /// The task that it answers.
+    pub prompt_id: TaskId,
+    /// Which of its group's samples it is, in its writer's numbering.
+    pub group_id: Option<u64>,
+    /// The answer.
+    pub text: String,
+    /// How it was sampled: temperature, `top_p`, `max_new_tokens`, ….
+    pub meta: Object,
+    /// What became of it; `None` before scoring.
+    pub score: Option<Score>,
+    /// Fields of the line that are not ours.
+    pub rest: Object,
+}
+
+/// What scoring said of a rollout.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Score {
+    /// The program was judged.
+    Judged {
+        /// What the judge saw.
+        judgement: Judgement,
+        /// What that is worth.
+        reward: Reward,
+        /// Its worth against the group's; `None` until the group is complete.
+        advantage: Option<f64>,
+    },
+    /// The machine broke: no reward, left out of its group.
+    Failed(Infrastructure),
+}
+
+impl Wire for Rollout {
+    const NOUN: &'static str = "rollout";
+
+    fn from_object(mut object: Object) -> Result<Self, WireError> {
+        object.version(VERSION)?;
+        let rollout = Self {
+            step: object.require("step")?,
+            prompt_id: object.require("prompt_id")?,
+            group_id: object.take("group_id")?,
+            text: object.require("text")?,
+            meta: object.take("meta")?.unwrap_or_default(),
+            score: take_score(&mut object)?,
+            rest: Object::new(),
+        };
+        Ok(Self { rest: object, ..rollout })
+    }
+
+    fn to_object(&self) -> Object {
+        let mut object = Object::new();
+        object.put("step", &self.step);
+        object.put("prompt_id", &self.prompt_id);
+        object.put_some("group_id", self.group_id.as_ref());
+        object.put("text", &self.text);
+        object.put("meta", &self.meta);
+        object.append(&self.rest);
+        match &self.score {
+            None => {}
+            Some(Score::Failed(failed)) => {
+                object.put("validation", &Validation::Failed(failed.clone()));
+            }
+            Some(Score::Judged { judgement, reward, advantage }) => {
+                object.put("validation", judgement);
+                object.put("reward", reward);
+                object.put_some("advantage", advantage.as_ref());
+            }
+        }
+        object
+    }
+}
+
+fn take_score(object: &mut Object) -> Result<Option<Score>, WireError> {
+    let validation = object.take("validation")?;
+    let reward = object.take("reward")?;
+    let advantage = object.take("advantage")?;
+    let contradiction =
+        |field, problem: &str| Err(WireError::Field { field, problem: problem.to_owned() });
+    match (validation, reward, advantage) {
+        (None, None, None) => Ok(None),
+        (Some(Validation::Judged(judgement)), Some(reward), advantage) => {
+            Ok(Some(Score::Judged { judgement, reward, advantage }))
+        }
+        (Some(Validation::Failed(failed)), None, None) => Ok(Some(Score::Failed(failed))),
+        (Some(Validation::Judged(_)), None, _) => contradiction("reward", "missing for a verdict"),
+        (Some(Validation::Failed(_)), _, _) => {
+            contradiction("reward", "a line that could not be judged has none")
+        }
+        (None, _, _) => contradiction("validation", "missing for a reward or an advantage"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Rollout, WireError> {
+        Rollout::from_object(serde_json::from_str(text).unwrap())
+    }
+
+    const JUDGED: &str = concat!(
+        r#"{"step":1200,"prompt_id":"seed_000123","group_id":3,"text":"[PLAN]","#,
+        r#""meta":{"temperature":0.70,"max_new_tokens":1800},"mine":[1.0],"#,
+        r#""validation":{"verdict":"wrong","test":1,"tests_passed":1,"tests_total":3,"#,
+        r#""cpu_ms":1.9,"isolation":"full"},"#,
+        r#""reward":{"total":0.5,"terms":{"tests":0.5},"weights":{"tests":1.0},"gates":{}},"#,
+        r#""advantage":-0.7}"#
+    );
+
+    #[test]
+    fn a_scored_line_comes_back_byte_for_byte() {
+        assert_eq!(parse(JUDGED).unwrap().to_line(), JUDGED);
+    }
+
+    #[test]
+    fn a_line_from_elsewhere_needs_only_step_prompt_and_text() {
+        let rollout = parse(r#"{"step":0,"prompt_id":"a","text":""}"#).unwrap();
+        assert_eq!(rollout.score, None);
+        assert_eq!(parse(r#"{"step":0,"prompt_id":"a"}"#), Err(WireError::Missing("text")));
+    }
+
+    #[test]
+    fn a_broken_machine_is_never_paid() {
+        let line = r#"{"step":0,"prompt_id":"a","text":"","validation":{"error":"no disk"}}"#;
+        let failed = Score::Failed(Infrastructure("no disk".to_owned()));
+        assert_eq!(parse(line).unwrap().score, Some(failed));
+        let paid = line.replace(r#"disk"}"#, r#"disk"},"reward":{"total":0.0}"#);
+        let err = parse(&paid).unwrap_err().to_string();
+        assert_eq!(err, "field `reward`: a line that could not be judged has none");
+    }
+
+    #[test]
+    fn a_reward_without_a_verdict_is_refused() {
+        let line = r#"{"step":0,"prompt_id":"a","text":"","reward":{"total":0.0}}"#;
+        let err = parse(line).unwrap_err().to_string();
+        assert_eq!(err, "field `validation`: missing for a reward or an advantage");
+    }
+
+    #[test]
+    fn a_step_below_zero_names_its_field() {
+        let err = parse(r#"{"step":-1,"prompt_id":"a","text":""}"#).unwrap_err().to_string();
+        assert_eq!(err, "field `step`: invalid value: integer `-1`, expected u64");
+    }
+}

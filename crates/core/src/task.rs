@@ -1,0 +1,267 @@
+//! One thing to solve: a statement, tests, and where it came from.
+//!
+//! A line of `train.jsonl` and `val.jsonl`:
+//!
+//! ```json
+//! {"v":1,"id":"x/1","statement":"…","tests":{"kind":"calls","entry_point":"add","hidden":[…]}}
+//! ```
+//!
+//! Fields we do not know pass through untouched.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::program::Language;
+use crate::tests::{Call, Io, Tests};
+use crate::wire::{Object, Wire, WireError};
+
+/// The version of the line format.
+const VERSION: u64 = 1;
+
+/// One thing to solve.
+#[derive(Debug, Clone)]
+pub struct Task {
+    /// Unique within a file.
+    pub id: TaskId,
+    /// The data set it came from, e.g. `mbpp`.
+    pub source: Option<String>,
+    /// How hard its source says it is, in the source's own words.
+    pub difficulty: Option<String>,
+    /// What the model is asked to do.
+    pub statement: String,
+    /// What programs are written in.
+    pub language: Language,
+    /// A program that solves it.
+    pub reference: Option<String>,
+    /// Code that the tests need before them, such as imports.
+    pub setup: String,
+    /// What decides whether a program solves it.
+    pub tests: Tests,
+    /// Fields of the line that are not ours.
+    pub rest: Object,
+}
+
+/// The name of a task: not empty, at most 256 bytes, no control characters.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TaskId(String);
+
+/// What a prompt may be made of: the task without its hidden tests and its reference.
+#[derive(Debug, Clone, Copy)]
+pub struct TaskView<'a> {
+    /// What the model is asked to do.
+    pub statement: &'a str,
+    /// What to write the program in.
+    pub language: Language,
+    /// The function that the tests will call.
+    pub entry_point: Option<&'a str>,
+    /// The tests to show.
+    pub visible: VisibleTests<'a>,
+}
+
+/// Visible tests, by kind.
+#[derive(Debug, Clone, Copy)]
+pub enum VisibleTests<'a> {
+    /// Assert statements, or test code.
+    Code(&'a [String]),
+    /// Calls with their values.
+    Calls(&'a [Call]),
+    /// Runs of a whole program.
+    Stdio(&'a [Io]),
+}
+
+impl Task {
+    /// The part of the task that a model may see.
+    pub fn view(&self) -> TaskView<'_> {
+        let visible = match &self.tests {
+            Tests::Asserts(suite) | Tests::Script { suite, .. } => {
+                VisibleTests::Code(suite.visible.as_slice())
+            }
+            Tests::Calls { suite, .. } => VisibleTests::Calls(suite.visible.as_slice()),
+            Tests::Stdio(suite) => VisibleTests::Stdio(suite.visible.as_slice()),
+        };
+        TaskView {
+            statement: &self.statement,
+            language: self.language,
+            entry_point: self.tests.entry_point(),
+            visible,
+        }
+    }
+}
+
+impl Wire for Task {
+    const NOUN: &'static str = "task";
+
+    fn from_object(mut object: Object) -> Result<Self, WireError> {
+        object.version(VERSION)?;
+        let task = Self {
+            id: object.require("id")?,
+            source: object.take("source")?,
+            difficulty: object.take("difficulty")?,
+            statement: object.require("statement")?,
+            language: object.take("language")?.unwrap_or_default(),
+            reference: object.take("reference")?,
+            setup: object.take("setup")?.unwrap_or_default(),
+            tests: object.require("tests")?,
+            rest: Object::new(),
+        };
+        if task.statement.trim().is_empty() {
+            let problem = "blank, expected what the model is asked to do".to_owned();
+            return Err(WireError::Field { field: "statement", problem });
+        }
+        Ok(Self { rest: object, ..task })
+    }
+
+    fn to_object(&self) -> Object {
+        let mut object = Object::new();
+        object.put("v", &VERSION);
+        object.put("id", &self.id);
+        object.put_some("source", self.source.as_ref());
+        object.put("difficulty", &self.difficulty);
+        object.put("statement", &self.statement);
+        object.put("language", &self.language);
+        object.put_some("reference", self.reference.as_ref());
+        object.put("setup", &self.setup);
+        object.put("tests", &self.tests);
+        object.append(&self.rest);
+        object
+    }
+}
+
+impl TaskId {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for TaskId {
+    type Error = String;
+
+    fn try_from(id: String) -> Result<Self, String> {
+        if id.is_empty() || id.len() > 256 || id.chars().any(char::is_control) {
+            return Err("expected 1 to 256 bytes without control characters".to_owned());
+        }
+        Ok(Self(id))
+    }
+}
+
+impl From<TaskId> for String {
+    fn from(id: TaskId) -> Self {
+        id.0
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Task, WireError> {
+        Task::from_object(serde_json::from_str(text).expect("test data is JSON"))
+    }
+
+    fn task(tests: &str) -> String {
+        format!(r#"{{"v":1,"id":"x/1","statement":"s","tests":{tests}}}"#)
+    }
+
+    #[track_caller]
+    fn refused(text: &str, message: &str) {
+        assert_eq!(parse(text).unwrap_err().to_string(), message);
+    }
+
+    #[test]
+    fn every_kind_comes_back_as_it_was_written() {
+        let big = "123456789012345678901234567890";
+        let kinds = [
+            r#"{"kind":"asserts","visible":["assert f(1) == 2"],"hidden":["assert f(2) == 3"]}"#,
+            &format!(
+                r#"{{"kind":"calls","entry_point":"Solution.add","visible":[],"hidden":[{{"args":[{big},1.50],"kwargs":{{"k":null}},"expected":[1]}}]}}"#
+            ),
+            r#"{"kind":"script","entry_point":"f","visible":[],"hidden":["def check(c): pass"]}"#,
+            r#"{"kind":"stdio","visible":[],"hidden":[{"input":"2 3\n","output":"5\n"}]}"#,
+        ];
+        for tests in kinds {
+            let once = parse(&task(tests)).unwrap().to_line();
+            assert!(once.contains(tests), "{once}");
+            let again = Task::from_object(serde_json::from_str(&once).unwrap()).unwrap();
+            assert_eq!(again.to_line(), once);
+        }
+    }
+
+    #[test]
+    fn fields_of_others_pass_through() {
+        let tests = r#"{"kind":"stdio","hidden":[{"input":"","output":""}]},"url":"x","n":1.0"#;
+        assert!(parse(&task(tests)).unwrap().to_line().ends_with(r#","url":"x","n":1.0}"#));
+    }
+
+    #[test]
+    fn a_task_without_hidden_tests_is_refused() {
+        refused(
+            &task(r#"{"kind":"asserts","visible":["assert True"],"hidden":[]}"#),
+            "field `tests`: `hidden` is empty: a task without hidden tests would pay every program",
+        );
+    }
+
+    #[test]
+    fn a_bad_test_is_named_by_its_place() {
+        refused(
+            &task(r#"{"kind":"stdio","hidden":[{"input":"","output":""},{"input":"1"}]}"#),
+            "field `tests`: hidden[1]: missing field `output`",
+        );
+    }
+
+    #[test]
+    fn calls_need_a_function_and_asserts_have_none() {
+        let tests =
+            |kind: &str, entry: &str| task(&format!(r#"{{"kind":"{kind}"{entry},"hidden":[]}}"#));
+        refused(&tests("calls", ""), "field `tests`: kind `calls` needs an `entry_point`");
+        refused(
+            &tests("calls", r#","entry_point":"a b""#),
+            "field `tests`: `entry_point` \"a b\" is not a name such as `add` or `Solution.add`",
+        );
+        refused(
+            &tests("asserts", r#","entry_point":"f""#),
+            "field `tests`: kind `asserts` has no `entry_point`",
+        );
+    }
+
+    #[test]
+    fn a_blank_statement_or_a_bad_id_is_refused() {
+        refused(
+            r#"{"id":"a","statement":" \n","tests":{"kind":"asserts","hidden":["x"]}}"#,
+            "field `statement`: blank, expected what the model is asked to do",
+        );
+        let bad_id = "field `id`: expected 1 to 256 bytes without control characters";
+        refused(r#"{"id":"","statement":"s"}"#, bad_id);
+        refused(r#"{"id":"a\nb","statement":"s"}"#, bad_id);
+        refused(
+            r#"{"id":7,"statement":"s"}"#,
+            "field `id`: invalid type: integer `7`, expected a string",
+        );
+    }
+
+    #[test]
+    fn debugging_output_does_not_show_hidden_tests() {
+        let tests = r#"{"kind":"asserts","visible":["open"],"hidden":["secret","more"]}"#;
+        let shown = format!("{:?}", parse(&task(tests)).unwrap());
+        assert!(shown.contains("open") && shown.contains("Hidden(2 tests)"), "{shown}");
+        assert!(!shown.contains("secret"), "{shown}");
+    }
+
+    #[test]
+    fn the_view_shows_what_a_prompt_may_hold() {
+        let tests = r#"{"kind":"calls","entry_point":"f","visible":[{"args":[1],"expected":2}],"hidden":[{"args":[3],"expected":4}]}"#;
+        let task = parse(&task(tests)).unwrap();
+        let view = task.view();
+        assert_eq!(view.entry_point, Some("f"));
+        let VisibleTests::Calls([call]) = view.visible else { panic!("{view:?}") };
+        assert_eq!(call.expected.get(), "2");
+    }
+}

@@ -1,0 +1,258 @@
+//! The tests of a task: what the model may see, and what decides.
+//!
+//! Visible and hidden tests are different types. A prompt is built from a
+//! [`TaskView`](crate::task::TaskView), which has no hidden tests; the judge asks for them by a
+//! name that says what it is doing, [`Hidden::for_the_judge`]; and printing them for debugging
+//! shows their number alone, so that they cannot slip into a log that a model later reads.
+//!
+//! Arguments and expected values are raw JSON text: integers of any length and floats as written.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::wire::{Object, message};
+
+/// The tests of a task, by how they are run.
+#[derive(Debug, Clone)]
+pub enum Tests {
+    /// Python `assert` statements about functions that the program defines (MBPP).
+    Asserts(Suite<String>),
+    /// Calls of one function with the values they must return (APPS, LeetCode).
+    Calls {
+        /// The function, or `Class.method`.
+        entry_point: String,
+        /// The calls.
+        suite: Suite<Call>,
+    },
+    /// Test code with a `check(candidate)` function (HumanEval).
+    Script {
+        /// The function handed to `check`.
+        entry_point: String,
+        /// The test code.
+        suite: Suite<String>,
+    },
+    /// Whole programs that read standard input and write standard output (APPS).
+    Stdio(Suite<Io>),
+}
+
+/// Tests of one kind.
+#[derive(Debug, Clone)]
+pub struct Suite<T> {
+    /// What a prompt may show.
+    pub visible: Visible<T>,
+    /// What the reward is paid for; never empty.
+    pub hidden: Hidden<T>,
+}
+
+/// Tests that a prompt may show.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Visible<T>(Vec<T>);
+
+/// Tests that only the judge may see.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Hidden<T>(Vec<T>);
+
+/// One call and what it must return.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    /// Positional arguments.
+    #[serde(default)]
+    pub args: Vec<Box<RawValue>>,
+    /// Named arguments, a JSON object.
+    #[serde(default)]
+    pub kwargs: Object,
+    /// The value it must return.
+    pub expected: Box<RawValue>,
+}
+
+/// One run of a whole program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Io {
+    /// What it reads.
+    pub input: String,
+    /// What it must write.
+    pub output: String,
+}
+
+/// Why tests cannot judge anything.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TestsError {
+    /// There is nothing to fail.
+    #[error("`hidden` is empty: a task without hidden tests would pay every program")]
+    NoHidden,
+    /// Calls and scripts need a function to call.
+    #[error("kind `{0}` needs an `entry_point`")]
+    NoEntryPoint(&'static str),
+    /// The other kinds have none.
+    #[error("kind `{0}` has no `entry_point`")]
+    UnusedEntryPoint(&'static str),
+    /// The entry point is no dotted name.
+    #[error("`entry_point` {0:?} is not a name such as `add` or `Solution.add`")]
+    BadEntryPoint(String),
+}
+
+impl Tests {
+    /// The kind's name in files.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Asserts(_) => "asserts",
+            Self::Calls { .. } => "calls",
+            Self::Script { .. } => "script",
+            Self::Stdio(_) => "stdio",
+        }
+    }
+
+    /// The function that the tests call, where the kind has one.
+    pub fn entry_point(&self) -> Option<&str> {
+        match self {
+            Self::Calls { entry_point, .. } | Self::Script { entry_point, .. } => Some(entry_point),
+            Self::Asserts(_) | Self::Stdio(_) => None,
+        }
+    }
+
+    /// How many hidden tests there are.
+    pub fn hidden_count(&self) -> usize {
+        match self {
+            Self::Asserts(suite) | Self::Script { suite, .. } => suite.hidden.len(),
+            Self::Calls { suite, .. } => suite.hidden.len(),
+            Self::Stdio(suite) => suite.hidden.len(),
+        }
+    }
+}
+
+impl<T> Suite<T> {
+    /// Tests of one kind, at least one of them hidden.
+    pub fn new(visible: Vec<T>, hidden: Vec<T>) -> Result<Self, TestsError> {
+        if hidden.is_empty() {
+            return Err(TestsError::NoHidden);
+        }
+        Ok(Self { visible: Visible(visible), hidden: Hidden(hidden) })
+    }
+}
+
+impl<T> Visible<T> {
+    /// The tests.
+    pub fn as_slice(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T> Hidden<T> {
+    /// The tests, to judge a program with. Nothing else may look at them (invariant 4).
+    pub fn for_the_judge(&self) -> &[T] {
+        &self.0
+    }
+
+    /// How many there are.
+    #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl<T> fmt::Debug for Hidden<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hidden({} tests)", self.0.len())
+    }
+}
+
+/// The tests as they stand in a file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTests {
+    kind: Kind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    entry_point: Option<String>,
+    #[serde(default)]
+    visible: Vec<Box<RawValue>>,
+    hidden: Vec<Box<RawValue>>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Asserts,
+    Calls,
+    Script,
+    Stdio,
+}
+
+impl<'de> Deserialize<'de> for Tests {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawTests::deserialize(deserializer)?;
+        read(&raw).map_err(serde::de::Error::custom)
+    }
+}
+
+impl Serialize for Tests {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entry_point = self.entry_point().map(str::to_owned);
+        let (kind, visible, hidden) = match self {
+            Self::Asserts(suite) => (Kind::Asserts, raw(&suite.visible), raw(&suite.hidden)),
+            Self::Calls { suite, .. } => (Kind::Calls, raw(&suite.visible), raw(&suite.hidden)),
+            Self::Script { suite, .. } => (Kind::Script, raw(&suite.visible), raw(&suite.hidden)),
+            Self::Stdio(suite) => (Kind::Stdio, raw(&suite.visible), raw(&suite.hidden)),
+        };
+        let raw = |list: Result<_, _>| list.map_err(serde::ser::Error::custom);
+        RawTests { kind, entry_point, visible: raw(visible)?, hidden: raw(hidden)? }
+            .serialize(serializer)
+    }
+}
+
+fn read(raw: &RawTests) -> Result<Tests, String> {
+    let entry_point = raw.entry_point.clone();
+    let called = |kind| {
+        let name = entry_point.clone().ok_or(TestsError::NoEntryPoint(kind));
+        name.and_then(|name| {
+            if is_dotted_name(&name) { Ok(name) } else { Err(TestsError::BadEntryPoint(name)) }
+        })
+        .map_err(|err| err.to_string())
+    };
+    let uncalled = |kind| match entry_point {
+        Some(_) => Err(TestsError::UnusedEntryPoint(kind).to_string()),
+        None => Ok(()),
+    };
+    Ok(match raw.kind {
+        Kind::Asserts => {
+            uncalled("asserts")?;
+            Tests::Asserts(suite(raw)?)
+        }
+        Kind::Stdio => {
+            uncalled("stdio")?;
+            Tests::Stdio(suite(raw)?)
+        }
+        Kind::Calls => Tests::Calls { entry_point: called("calls")?, suite: suite(raw)? },
+        Kind::Script => Tests::Script { entry_point: called("script")?, suite: suite(raw)? },
+    })
+}
+
+fn suite<T: serde::de::DeserializeOwned>(raw: &RawTests) -> Result<Suite<T>, String> {
+    let list = |name, list: &[Box<RawValue>]| -> Result<Vec<T>, String> {
+        let mut items = Vec::with_capacity(list.len());
+        for (at, text) in list.iter().enumerate() {
+            let item = serde_json::from_str(text.get());
+            items.push(item.map_err(|err| format!("{name}[{at}]: {}", message(&err)))?);
+        }
+        Ok(items)
+    };
+    Suite::new(list("visible", &raw.visible)?, list("hidden", &raw.hidden)?)
+        .map_err(|err| err.to_string())
+}
+
+fn raw(list: &impl Serialize) -> Result<Vec<Box<RawValue>>, serde_json::Error> {
+    serde_json::from_str(&serde_json::to_string(list)?)
+}
+
+fn is_dotted_name(name: &str) -> bool {
+    name.split('.').all(|part| {
+        let mut chars = part.chars();
+        chars.next().is_some_and(|first| first.is_alphabetic() || "_$".contains(first))
+            && chars.all(|c| c.is_alphanumeric() || "_$".contains(c))
+    })
+}
