@@ -1,0 +1,184 @@
+//! Thinking and code out of a reply: the one function that every stage uses.
+
+use std::borrow::Cow;
+
+use whetstone_core::{Completion, Program};
+
+use crate::Form;
+use crate::python;
+use crate::scan::{Block, Scan, Wanted, scan};
+use crate::tag::{self, Tag};
+
+/// A model's answer and what is known of how it was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reply<'a> {
+    /// What the model said.
+    pub text: &'a str,
+    /// Thinking that the server sent in a field of its own.
+    pub reasoning: Option<&'a str>,
+    /// The prompt ended inside the thinking tag: the text starts with thinking.
+    pub opened: bool,
+}
+
+/// What a reply holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extraction<'a> {
+    /// The thinking, without its tags; empty for an empty pair of tags.
+    pub thinking: Option<Cow<'a, str>>,
+    /// The plan, in the form that has one.
+    pub plan: Option<Cow<'a, str>>,
+    /// The reply broke off before its thinking or plan was closed.
+    pub unclosed: bool,
+    /// The program.
+    pub code: Option<Code<'a>>,
+}
+
+/// A program in a reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Code<'a> {
+    /// Its source: line ends are `\n`, the fence's indentation is taken off, all else is as
+    /// written.
+    pub source: Cow<'a, str>,
+    /// How it was found.
+    pub origin: Origin,
+}
+
+/// How a program was found, best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// The last closed block in the wanted language after the thinking.
+    Tagged,
+    /// The last other closed block.
+    Other,
+    /// A block that was not closed: the program is truncated.
+    Unclosed,
+    /// Text without any fence that is Python.
+    Plain,
+}
+
+/// Takes thinking and code out of a reply.
+///
+/// # Example
+///
+/// ```
+/// use whetstone_extract::{Form, Reply, extract};
+/// let text = "<think>\nAdd them.\n</think>\n\n```python\ndef add(a, b):\n    return a + b\n```\n";
+/// let found = extract(Reply::text(text), Form::ThinkPython);
+/// assert_eq!(found.thinking.as_deref(), Some("Add them."));
+/// assert_eq!(found.code.unwrap().source, "def add(a, b):\n    return a + b");
+/// ```
+pub fn extract(reply: Reply<'_>, form: Form) -> Extraction<'_> {
+    let opened = reply.opened.then_some(tag::THINK);
+    let wanted = Wanted { tags: form.tags(), language: form.language(), opened };
+    let scan = scan(reply.text, wanted);
+    let thinking = section(reply.text, &scan, tag::THINK);
+    let plan = form.tags().contains(&tag::PLAN).then(|| section(reply.text, &scan, tag::PLAN));
+    Extraction {
+        thinking: join(reply.reasoning.map(|text| Cow::Borrowed(text.trim())), thinking),
+        plan: plan.flatten(),
+        unclosed: scan.sections.iter().any(|section| !section.closed),
+        code: code(reply.text, &scan, form),
+    }
+}
+
+impl<'a> Reply<'a> {
+    /// A reply of which nothing but its text is known.
+    pub fn text(text: &'a str) -> Self {
+        Self { text, reasoning: None, opened: false }
+    }
+
+    /// A model's completion.
+    pub fn of(completion: &'a Completion) -> Self {
+        Self { text: &completion.text, reasoning: completion.reasoning.as_deref(), opened: false }
+    }
+}
+
+impl Code<'_> {
+    /// Whether its end is missing.
+    pub fn is_truncated(&self) -> bool {
+        self.origin == Origin::Unclosed
+    }
+
+    /// The program to judge.
+    pub fn program(&self, form: Form) -> Program {
+        Program {
+            language: form.language(),
+            source: self.source.clone().into_owned(),
+            truncated: self.is_truncated(),
+        }
+    }
+}
+
+/// All that stands in sections of one tag.
+fn section<'a>(text: &'a str, scan: &Scan<'_>, tag: Tag) -> Option<Cow<'a, str>> {
+    scan.sections.iter().filter(|section| section.tag == tag).fold(None, |all, section| {
+        let inner = &text[section.inner.clone()];
+        let inner = if section.closed { inner } else { tag::without_partial_close(inner, tag) };
+        join(all, Some(Cow::Borrowed(inner.trim())))
+    })
+}
+
+fn join<'a>(first: Option<Cow<'a, str>>, second: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
+    match (first, second) {
+        (Some(first), Some(second)) if first.is_empty() => Some(second),
+        (Some(first), Some(second)) if second.is_empty() => Some(first),
+        (Some(first), Some(second)) => Some(Cow::Owned(format!("{first}\n\n{second}"))),
+        (first, second) => first.or(second),
+    }
+}
+
+fn code<'a>(text: &'a str, scan: &Scan<'a>, form: Form) -> Option<Code<'a>> {
+    let thought = scan.sections.last().map_or(0, |section| section.end);
+    let mut blocks = scan.blocks.iter().filter(|block| !block.content.trim().is_empty());
+    let tagged = |block: &&Block<'_>| block.wanted && block.at >= thought;
+    if let Some(block) = blocks.clone().rfind(tagged) {
+        return Some(Code { source: source(block), origin: Origin::Tagged });
+    }
+    if let Some(block) = blocks.next_back() {
+        return Some(Code { source: source(block), origin: Origin::Other });
+    }
+    if let Some(open) = scan.unclosed {
+        return unclosed(open.fence.without_end(open.content(text)), open.fence.indent);
+    }
+    let plain = text[thought..].trim_start_matches('\u{feff}').trim();
+    let is_code = form == Form::ThinkPython && !scan.has_fences && python::is_program(plain);
+    is_code.then(|| Code { source: with_newlines(plain), origin: Origin::Plain })
+}
+
+fn unclosed((content, closed): (&str, bool), indent: usize) -> Option<Code<'_>> {
+    let content = content.trim_end();
+    if content.trim().is_empty() {
+        return None;
+    }
+    let origin = if closed { Origin::Other } else { Origin::Unclosed };
+    Some(Code { source: dedented(content, indent), origin })
+}
+
+fn source<'a>(block: &Block<'a>) -> Cow<'a, str> {
+    dedented(block.content, block.indent)
+}
+
+/// `content` with the fence's indentation taken off, as far as all its lines have it, and `\n`
+/// line ends.
+fn dedented(content: &str, indent: usize) -> Cow<'_, str> {
+    let text = with_newlines(content);
+    let full_lines = text.split('\n').filter(|line| !line.trim().is_empty());
+    let indent = full_lines.map(leading_blanks).min().unwrap_or(0).min(indent);
+    if indent == 0 {
+        return text;
+    }
+    let shorter = |line: &'_ str| line[indent.min(leading_blanks(line))..].to_owned();
+    Cow::Owned(text.split('\n').map(shorter).collect::<Vec<_>>().join("\n"))
+}
+
+fn leading_blanks(line: &str) -> usize {
+    line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+}
+
+/// `text` with the line ends of Windows and of old Macs made `\n`, as Python reads them.
+pub(crate) fn with_newlines(text: &str) -> Cow<'_, str> {
+    if memchr::memchr(b'\r', text.as_bytes()).is_none() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+}

@@ -1,0 +1,101 @@
+//! The response format: thinking in its tag, then the code in a fenced block.
+//!
+//! What a teacher's trace is rewritten to and what a student learns to write. A response that
+//! could not be read back as it is cannot be made: thinking that holds its own closing tag is
+//! refused, and the fence is longer than any in the code.
+
+use crate::Form;
+use crate::extraction::with_newlines;
+
+/// Thinking and code that can be written in a form and read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Response {
+    form: Form,
+    thinking: String,
+    code: String,
+}
+
+/// Why thinking and code are no response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ResponseError {
+    /// The thinking would be cut short or go on too long.
+    #[error("the thinking holds `{0}`, which would end it early or start it twice")]
+    Tag(&'static str),
+    /// There is no code.
+    #[error("the code is blank")]
+    NoCode,
+}
+
+impl Response {
+    /// Trims the thinking, makes line ends `\n`, and checks that both can be read back.
+    pub fn new(form: Form, thinking: &str, code: &str) -> Result<Self, ResponseError> {
+        let marks = form.tags().iter().flat_map(|tag| [tag.open, tag.close]);
+        if let Some(tag) = marks.into_iter().find(|tag| thinking.contains(tag)) {
+            return Err(ResponseError::Tag(tag));
+        }
+        if code.trim().is_empty() {
+            return Err(ResponseError::NoCode);
+        }
+        let code = with_newlines(code).into_owned();
+        Ok(Self { form, thinking: thinking.trim().to_owned(), code })
+    }
+
+    /// The reasoning.
+    pub fn thinking(&self) -> &str {
+        &self.thinking
+    }
+
+    /// The program.
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// The text of the response.
+    pub fn render(&self) -> String {
+        let Self { form, thinking, code } = self;
+        let (tag, language) = (form.tag(), language_name(*form));
+        let fence = "`".repeat(longest_run(code).max(2) + 1);
+        let (open, close) = (tag.open, tag.close);
+        format!("{open}\n{thinking}\n{close}\n\n{fence}{language}\n{code}\n{fence}\n")
+    }
+}
+
+/// The info string of a block in the form's language.
+pub(crate) fn language_name(form: Form) -> &'static str {
+    match form {
+        Form::ThinkPython => "python",
+        Form::PlanJavascript => "javascript",
+    }
+}
+
+/// The longest run of backticks.
+fn longest_run(code: &str) -> usize {
+    code.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_written_as_the_prompt_asks() {
+        let response = Response::new(Form::ThinkPython, " Add. ", "x = 1").unwrap();
+        assert_eq!(response.render(), "<think>\nAdd.\n</think>\n\n```python\nx = 1\n```\n");
+        let response = Response::new(Form::PlanJavascript, "", "let x").unwrap();
+        assert_eq!(response.render(), "[PLAN]\n\n[/PLAN]\n\n```javascript\nlet x\n```\n");
+    }
+
+    #[test]
+    fn the_fence_is_longer_than_any_in_the_code() {
+        let response = Response::new(Form::ThinkPython, "", "'''\n````\n'''").unwrap();
+        assert!(response.render().contains("`````python\n"));
+    }
+
+    #[test]
+    fn what_could_not_be_read_back_is_refused() {
+        let err = Response::new(Form::ThinkPython, "a</think>b", "x").unwrap_err();
+        assert_eq!(err, ResponseError::Tag("</think>"));
+        let err = Response::new(Form::ThinkPython, "a", " \n").unwrap_err();
+        assert_eq!(err, ResponseError::NoCode);
+    }
+}

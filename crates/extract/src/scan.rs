@@ -1,0 +1,220 @@
+//! One pass over a reply: which parts are thinking, and which blocks of code there are.
+//!
+//! The text is in one of three states. *Thinking* runs to its closing tag and knows no fences, so
+//! that code inside it is never found. *Outside*, line by line, a fence opens a block and a tag
+//! opens thinking. *Inside a block*, a tag is content: programs may hold the tags in strings.
+//!
+//! A closing tag that nothing opened, if it is the first tag of its kind, closes thinking that the
+//! chat template opened: all before it was thinking, blocks too. Inside a block it counts only at
+//! the start of a line and before any thinking: a string literal would hardly put it there, but a
+//! draft that was abandoned in the thinking leaves it there.
+//!
+//! Each byte is looked at a bounded number of times: positions only move forward, and a search for
+//! a closing tag that fails is not made again.
+
+use std::ops::Range;
+
+use whetstone_core::Language;
+
+use crate::fence::{self, Fence, Inside};
+use crate::tag::{self, Found, Tag};
+
+/// What a reply is made of.
+#[derive(Debug, Default)]
+pub(crate) struct Scan<'a> {
+    /// Thinking, in order.
+    pub(crate) sections: Vec<Section>,
+    /// Blocks outside the thinking, in the order in which they close.
+    pub(crate) blocks: Vec<Block<'a>>,
+    /// The block that is still open at the end.
+    pub(crate) unclosed: Option<Open<'a>>,
+    /// Whether any fence stands outside the thinking.
+    pub(crate) has_fences: bool,
+}
+
+/// A part of the text that is thinking.
+#[derive(Debug, Clone)]
+pub(crate) struct Section {
+    pub(crate) tag: Tag,
+    /// Between the tags.
+    pub(crate) inner: Range<usize>,
+    /// Behind the closing tag.
+    pub(crate) end: usize,
+    pub(crate) closed: bool,
+}
+
+/// A closed block.
+#[derive(Debug, Clone)]
+pub(crate) struct Block<'a> {
+    /// Where its opening fence starts.
+    pub(crate) at: usize,
+    pub(crate) content: &'a str,
+    pub(crate) indent: usize,
+    pub(crate) wanted: bool,
+}
+
+/// A block that is still open.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Open<'a> {
+    pub(crate) fence: Fence<'a>,
+    at: usize,
+    content: usize,
+}
+
+impl Open<'_> {
+    /// What stands in it so far.
+    pub(crate) fn content<'a>(&self, text: &'a str) -> &'a str {
+        &text[self.content.min(text.len())..]
+    }
+}
+
+/// What to look for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) tags: &'static [Tag],
+    pub(crate) language: Language,
+    /// The text starts inside this tag.
+    pub(crate) opened: Option<Tag>,
+}
+
+/// Scans `text`.
+pub(crate) fn scan(text: &str, wanted: Wanted) -> Scan<'_> {
+    let mut scanner =
+        Scanner { text, wanted, out: Scan::default(), open: Vec::new(), unclosed_tags: Vec::new() };
+    let mut at = 0;
+    if let Some(tag) = wanted.opened {
+        at = scanner.think(tag, skip_repeated_open(text, tag));
+    }
+    while at < text.len() {
+        at = scanner.line(at);
+    }
+    scanner.out.unclosed = scanner.open.pop();
+    scanner.out
+}
+
+/// Where thinking starts that was opened already, by a model that may open it once more.
+fn skip_repeated_open(text: &str, tag: Tag) -> usize {
+    let start = text.len() - text.trim_start().len();
+    if text[start..].starts_with(tag.open) { start + tag.open.len() } else { 0 }
+}
+
+struct Scanner<'a> {
+    text: &'a str,
+    wanted: Wanted,
+    out: Scan<'a>,
+    /// Open blocks, the innermost last.
+    open: Vec<Open<'a>>,
+    /// Tags that are not closed anywhere in the rest of the text.
+    unclosed_tags: Vec<Tag>,
+}
+
+impl<'a> Scanner<'a> {
+    /// Takes in the line that starts at `at`, or what thinking starts in it; returns where to go on.
+    fn line(&mut self, at: usize) -> usize {
+        let end =
+            memchr::memchr(b'\n', &self.text.as_bytes()[at..]).map_or(self.text.len(), |n| at + n);
+        let line = self.text[at..end].trim_end_matches('\r');
+        if let Some(&open) = self.open.last() {
+            return self.line_in_block(at..end, open).unwrap_or(end + 1);
+        }
+        if let Some(fence) = fence::fence(line) {
+            self.push(fence, at, end + 1);
+        } else if let Some(next) = self.tags_in(at, end) {
+            return next;
+        } else if let Some((info, code)) = fence::one_line(line) {
+            self.out.has_fences = true;
+            let wanted = fence::is_in(info, self.wanted.language);
+            self.out.blocks.push(Block { at, content: code, indent: 0, wanted });
+        } else if let Some(fence) = fence::fence_behind_prose(line) {
+            self.push(fence, at, end + 1);
+        }
+        end + 1
+    }
+
+    fn line_in_block(&mut self, line: Range<usize>, open: Open<'a>) -> Option<usize> {
+        let text = self.text[line.clone()].trim_end_matches('\r');
+        if let Some(fence) = fence::fence(text) {
+            match open.fence.meets(&fence) {
+                Inside::Content => {}
+                Inside::Opens => self.push(fence, line.start, line.end + 1),
+                Inside::Closes => self.close(line.start),
+            }
+            return None;
+        }
+        if !self.out.sections.is_empty() {
+            return None;
+        }
+        let indent = text.len() - text.trim_start().len();
+        let tag = *self.wanted.tags.iter().find(|tag| text[indent..].starts_with(tag.close))?;
+        let at = line.start + indent;
+        Some(self.all_was_thinking(Found { tag, opens: false, at, end: at + tag.close.len() }))
+    }
+
+    fn push(&mut self, fence: Fence<'a>, at: usize, content: usize) {
+        self.out.has_fences = true;
+        self.open.push(Open { fence, at, content });
+    }
+
+    /// Closes the innermost block before the line at `line`.
+    fn close(&mut self, line: usize) {
+        if let Some(open) = self.open.pop() {
+            // The newline before the closing fence belongs to the fence.
+            let content = &self.text[open.content.min(line)..line];
+            let content = content.strip_suffix('\n').unwrap_or(content);
+            let content = content.strip_suffix('\r').unwrap_or(content);
+            let wanted = open.fence.is_in(self.wanted.language);
+            let indent = open.fence.indent;
+            self.out.blocks.push(Block { at: open.at, content, indent, wanted });
+        }
+    }
+
+    /// Acts on the first tag in a line outside blocks; returns where to go on if there was one.
+    fn tags_in(&mut self, from: usize, end: usize) -> Option<usize> {
+        let mut at = from;
+        while let Some(found) = tag::next_tag(self.text, at, end, self.wanted.tags) {
+            if !found.opens && !self.seen(found.tag) {
+                return Some(self.all_was_thinking(found));
+            }
+            let starts_line = self.text[from..found.at].trim().is_empty();
+            if found.opens && (starts_line || self.is_closed(found)) {
+                return Some(self.think(found.tag, found.end));
+            }
+            at = found.end;
+        }
+        None
+    }
+
+    /// Takes in thinking from `from` to its closing tag or the end; returns where to go on.
+    fn think(&mut self, tag: Tag, from: usize) -> usize {
+        let close = tag::next_close(self.text, from, tag);
+        let inner = from..close.map_or(self.text.len(), |close| close.at);
+        let end = close.map_or(self.text.len(), |close| close.end);
+        self.out.sections.push(Section { tag, inner, end, closed: close.is_some() });
+        end
+    }
+
+    /// All before `close` was thinking that the template opened.
+    fn all_was_thinking(&mut self, close: Found) -> usize {
+        self.open.clear();
+        self.out = Scan::default();
+        let section = Section { tag: close.tag, inner: 0..close.at, end: close.end, closed: true };
+        self.out.sections.push(section);
+        close.end
+    }
+
+    fn seen(&self, tag: Tag) -> bool {
+        self.out.sections.iter().any(|section| section.tag == tag)
+    }
+
+    /// Whether thinking that `open` starts is ever closed; a search that fails is remembered.
+    fn is_closed(&mut self, open: Found) -> bool {
+        if self.unclosed_tags.contains(&open.tag) {
+            return false;
+        }
+        let closed = tag::next_close(self.text, open.end, open.tag).is_some();
+        if !closed {
+            self.unclosed_tags.push(open.tag);
+        }
+        closed
+    }
+}
