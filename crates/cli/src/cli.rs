@@ -1,0 +1,161 @@
+//! The command line: what can be typed, and what `--help` teaches.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand};
+
+/// Post-train code models on rewards that can be verified
+///
+/// Whetstone takes a student model through one pipeline, and every stage is one command:
+///
+///   tasks ─► teacher traces ─► rollouts ─► verdicts ─► rewards ─► updates ─► pass@k
+///
+/// Every program is judged in a jail before it is paid; every number can be traced to the run
+/// that it came from.
+#[derive(Debug, Parser)]
+#[command(name = "whet", version, verbatim_doc_comment, after_help = AFTER_HELP)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// How to talk while doing it.
+    #[command(flatten)]
+    pub talk: TalkArgs,
+}
+
+const AFTER_HELP: &str = "\
+The pipeline in order:
+  1. whet doctor            Is this machine fit? Run it first.
+  2. whet config show       What would a run do? Every setting, and where it came from.
+     whet config check      Is my file right? Every problem at once.
+     whet config reference  What can be set?
+  Preparing tasks, judging, teaching, training and evaluation are not in this version yet.
+
+Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
+Data goes to standard output, everything else to standard error; `--json` is for scripts.";
+
+/// How to talk.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct TalkArgs {
+    /// Log more to standard error; twice for everything
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+
+    /// Say nothing but results and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+}
+
+/// A stage of the pipeline, or a helper beside it.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check every assumption about this machine before training on it
+    ///
+    /// Prints one numbered line for each check, PASS, WARN or FAIL, and a total. WARN means that
+    /// something works less well than it could; FAIL that it cannot work.
+    Doctor(DoctorArgs),
+
+    /// Show, check and explain settings
+    #[command(subcommand)]
+    Config(ConfigCommand),
+
+    /// Tries one kernel feature in a process of its own, for `whet doctor`.
+    #[command(name = "__probe", hide = true)]
+    Probe(ProbeArgs),
+}
+
+/// Where settings come from.
+#[derive(Debug, Clone, Args)]
+pub struct ConfigArgs {
+    /// Read settings from a TOML file; later files win
+    #[arg(long = "config", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Set one key, over all files
+    ///
+    /// For example `--set training.learning_rate=1e-4` or `--set eval.k=[1,10]`. Text needs no
+    /// quotes.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// `whet doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Where settings come from.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `whet config …`.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Print the resolved config, with where each key was set
+    ///
+    /// The output is a config file that reads back the same. Without any file it is the defaults.
+    Show(ConfigFileArgs),
+
+    /// Report everything that is wrong with a config, at once
+    ///
+    /// Exits with 0 if nothing is, and with 2 otherwise.
+    Check(ConfigFileArgs),
+
+    /// Print the reference page: every key, what it means, its default and its bounds
+    Reference(ReferenceArgs),
+}
+
+/// A config to look at.
+#[derive(Debug, Args)]
+pub struct ConfigFileArgs {
+    /// TOML files; later ones win
+    #[arg(value_name = "FILE")]
+    pub positional: Vec<PathBuf>,
+
+    /// Where settings come from.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+
+    /// Print one JSON document instead
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `whet config reference`.
+#[derive(Debug, Args)]
+pub struct ReferenceArgs {
+    /// Print the JSON Schema instead, for an editor that completes and checks
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `whet __probe`.
+#[derive(Debug, Args)]
+pub struct ProbeArgs {
+    /// The feature.
+    #[arg(value_enum)]
+    pub feature: ProbeFeature,
+}
+
+/// A kernel feature that can only be tried by changing the process that tries it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ProbeFeature {
+    /// User, pid and mount namespaces.
+    Namespaces,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,200 @@
+//! One layer against the schema: every problem in it, and the keys that are right.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+
+use toml::de::{DeTable, DeValue};
+
+use super::Setting;
+use super::layer::Layer;
+use super::problem::{Place, Problem};
+use super::schema::{Field, Kind, Schema, join};
+use super::suggest::suggestion;
+use super::value::{default_text, describe, read};
+
+/// More than anyone reads; a file with more is not a config with slips in it.
+const MAX_PROBLEMS: usize = 200;
+
+/// What a layer says.
+pub(super) struct Checked {
+    pub(super) settings: BTreeMap<String, Setting>,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Checks one layer.
+pub(super) fn layer(layer: &Layer, schema: &Schema) -> Checked {
+    let mut check = Check {
+        schema,
+        source: Source::of(layer),
+        out: Checked { settings: BTreeMap::new(), problems: Vec::new() },
+    };
+    match layer {
+        Layer::File { text, .. } => check.file(text),
+        Layer::Set { argument } => check.set(argument),
+    }
+    // In the order of the file, whatever order its keys are held in.
+    check.out.problems.sort_by(|one, other| one.place.cmp(&other.place));
+    check.out
+}
+
+/// Where the layer's text came from, to name a place in it.
+enum Source<'a> {
+    File { path: &'a Path, line_starts: Vec<usize> },
+    Set { argument: &'a str },
+}
+
+impl<'a> Source<'a> {
+    fn of(layer: &'a Layer) -> Self {
+        match layer {
+            Layer::File { path, text } => {
+                let after_newline = text.match_indices('\n').map(|(at, _)| at + 1);
+                let line_starts = std::iter::once(0).chain(after_newline).collect();
+                Self::File { path, line_starts }
+            }
+            Layer::Set { argument } => Self::Set { argument },
+        }
+    }
+
+    fn place(&self, span: &Range<usize>) -> Place {
+        match self {
+            Self::Set { argument } => Place::Set { argument: (*argument).to_owned() },
+            Self::File { path, line_starts } => {
+                let line = line_starts.partition_point(|start| *start <= span.start);
+                let column = span.start - line_starts[line - 1] + 1;
+                Place::File { path: path.to_path_buf(), line, column }
+            }
+        }
+    }
+}
+
+struct Check<'a> {
+    schema: &'a Schema,
+    source: Source<'a>,
+    out: Checked,
+}
+
+impl<'a> Check<'a> {
+    fn file(&mut self, text: &str) {
+        let (table, errors) = DeTable::parse_recoverable(text);
+        for err in &errors {
+            let span = err.span().unwrap_or_default();
+            let message = format!("not TOML: {}", err.message().replace('\n', "; "));
+            self.problem(&span, None, message, None);
+        }
+        self.section(table.get_ref(), &self.schema.fields, "");
+    }
+
+    /// `a.b=value`: TOML where it is TOML, and the text itself where the key holds text.
+    fn set(&mut self, argument: &str) {
+        let Some((path, value)) = argument.split_once('=') else {
+            let hint = "write it as `--set key=value`, e.g. `--set training.learning_rate=1e-4`";
+            return self.problem(&(0..0), None, "no `=` in it".to_owned(), Some(hint.to_owned()));
+        };
+        let Some((field, key)) = self.find(path.trim()) else { return };
+        let value = value.trim();
+        let text = || DeValue::String(value.into());
+        let value = match (&field.kind, DeValue::parse(value)) {
+            (Kind::Text { .. } | Kind::Choice(_), Ok(parsed)) if !parsed.get_ref().is_str() => {
+                text()
+            }
+            (_, Ok(parsed)) => parsed.into_inner(),
+            (_, Err(_)) => text(),
+        };
+        self.leaf(&value, &(0..0), field, key);
+    }
+
+    /// The key at `path`, with its path in full names.
+    fn find(&mut self, path: &str) -> Option<(&'a Field, String)> {
+        let mut fields = self.schema.fields.as_slice();
+        let mut key = String::new();
+        let mut names = path.split('.').map(str::trim).peekable();
+        while let Some(name) = names.next() {
+            let Some(field) = named(fields, name) else {
+                self.unknown(&(0..0), &join(&key, name), fields);
+                return None;
+            };
+            key = join(&key, &field.name);
+            match (&field.kind, names.peek()) {
+                (Kind::Section(inner), Some(_)) => fields = inner,
+                (Kind::Section(inner), None) => {
+                    let keys: Vec<_> = inner.iter().map(|field| join(&key, &field.name)).collect();
+                    let hint = format!("set one of its keys: {}", keys.join(", "));
+                    self.problem(&(0..0), Some(key), "a section, not a key".to_owned(), Some(hint));
+                    return None;
+                }
+                (_, None) => return Some((field, key)),
+                (_, Some(_)) => {
+                    let hint = format!("`{key}` has no keys below it");
+                    self.problem(&(0..0), Some(path.into()), "unknown key".to_owned(), Some(hint));
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
+    fn section(&mut self, table: &DeTable<'_>, fields: &[Field], path: &str) {
+        for (name, value) in table {
+            let key = join(path, name.get_ref());
+            let Some(field) = named(fields, name.get_ref()) else {
+                self.unknown(&name.span(), &key, fields);
+                continue;
+            };
+            let key = join(path, &field.name);
+            match (&field.kind, value.get_ref()) {
+                (Kind::Section(inner), DeValue::Table(table)) => self.section(table, inner, &key),
+                (Kind::Section(inner), other) => {
+                    let first = inner.first().map_or("key", |field| field.name.as_str());
+                    let hint = format!("write its keys in a section, e.g. `{key}.{first} = …`");
+                    let found = describe(other);
+                    let message = format!("{found}, expected a section with keys of its own");
+                    self.problem(&value.span(), Some(key), message, Some(hint));
+                }
+                _ => self.leaf(value.get_ref(), &value.span(), field, key),
+            }
+        }
+    }
+
+    fn leaf(&mut self, value: &DeValue<'_>, span: &Range<usize>, field: &Field, key: String) {
+        let place = self.source.place(span);
+        match read(value, &field.kind) {
+            Ok(value) => {
+                let again = self.out.settings.insert(key.clone(), Setting { value, place });
+                if again.is_some() {
+                    let message = "set twice, under this name and under another".to_owned();
+                    self.problem(span, Some(key), message, Some("keep one of them".to_owned()));
+                }
+            }
+            Err(message) => {
+                let hint = format!("{} The default is `{}`.", field.doc, default_text(field));
+                self.problem(span, Some(key), message, Some(hint));
+            }
+        }
+    }
+
+    fn unknown(&mut self, span: &Range<usize>, key: &str, siblings: &[Field]) {
+        let hint = suggestion(key, siblings, self.schema);
+        self.problem(span, Some(key.to_owned()), "unknown key".to_owned(), Some(hint));
+    }
+
+    fn problem(
+        &mut self,
+        span: &Range<usize>,
+        key: Option<String>,
+        message: String,
+        hint: Option<String>,
+    ) {
+        if self.out.problems.len() == MAX_PROBLEMS {
+            return;
+        }
+        let place = Some(self.source.place(span));
+        self.out.problems.push(Problem { place, key, message, hint });
+    }
+}
+
+/// The field that goes by `name`, or by an alias of it.
+fn named<'a>(fields: &'a [Field], name: &str) -> Option<&'a Field> {
+    let by_name = fields.iter().find(|field| field.name == name);
+    by_name.or_else(|| fields.iter().find(|field| field.aliases.iter().any(|alias| alias == name)))
+}

@@ -1,0 +1,82 @@
+//! Assembling a config: files in layers, then `--set`, checked against the schema of the structs.
+//!
+//! Every layer is checked key by key before anything is merged, so that all problems come out at
+//! once, each with the place it was written. The structs in `whetstone_core::config` say what a
+//! key is; this module only reads. What is merged is the leaves (`training.learning_rate`), the
+//! later layer winning; a list is replaced whole.
+
+mod check;
+mod layer;
+mod problem;
+mod reference;
+mod schema;
+mod show;
+mod suggest;
+mod value;
+
+use std::collections::BTreeMap;
+
+use whetstone_core::config::Config;
+
+pub use layer::Layer;
+pub use problem::{Place, Problem};
+pub use reference::reference;
+pub use schema::{Bounds, Field, Kind, Schema};
+pub use show::show;
+
+/// A config with where each key that is not a default was set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// The settings.
+    pub config: Config,
+    /// Where keys were set, by their path.
+    pub places: BTreeMap<String, Place>,
+}
+
+/// One key as a layer sets it.
+#[derive(Debug, Clone, PartialEq)]
+struct Setting {
+    value: toml::Value,
+    place: Place,
+}
+
+/// Merges `layers`, later ones over earlier ones, and the defaults under all.
+pub fn load(layers: &[Layer]) -> Result<Loaded, Vec<Problem>> {
+    let schema = Schema::new();
+    let mut problems = Vec::new();
+    let mut settings = BTreeMap::new();
+    for layer in layers {
+        let checked = check::layer(layer, &schema);
+        problems.extend(checked.problems);
+        settings.extend(checked.settings);
+    }
+    let places =
+        settings.iter().map(|(key, set): (&String, &Setting)| (key.clone(), set.place.clone()));
+    let places: BTreeMap<_, _> = places.collect();
+    let config = match config_of(settings) {
+        Ok(config) => config,
+        Err(err) => {
+            problems.push(Problem::whole(err.message()));
+            return Err(problems);
+        }
+    };
+    let between = config.problems();
+    problems.extend(between.into_iter().map(|problem| Problem::between(problem, &places)));
+    if problems.is_empty() { Ok(Loaded { config, places }) } else { Err(problems) }
+}
+
+/// The typed config of checked leaves.
+fn config_of(settings: BTreeMap<String, Setting>) -> Result<Config, toml::de::Error> {
+    let mut root = toml::Table::new();
+    for (key, setting) in settings {
+        let mut table = &mut root;
+        let (sections, name) = key.rsplit_once('.').unwrap_or(("", &key));
+        for section in sections.split('.').filter(|section| !section.is_empty()) {
+            let entry = table.entry(section).or_insert_with(|| toml::Table::new().into());
+            let toml::Value::Table(next) = entry else { unreachable!("a section is a table") };
+            table = next;
+        }
+        table.insert(name.to_owned(), setting.value);
+    }
+    root.try_into()
+}

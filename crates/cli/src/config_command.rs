@@ -1,0 +1,86 @@
+//! `whet config show|check|reference`.
+
+use schemars::schema_for;
+use serde::Serialize;
+use whetstone_core::config::Config;
+
+use crate::cli::{ConfigArgs, ConfigFileArgs, ReferenceArgs};
+use crate::config::{self, Layer, Loaded, Problem};
+use crate::exit::Exit;
+use crate::failure::{Failure, counted};
+use crate::printer::{Printer, Tone};
+
+/// `whet config show`.
+pub(crate) fn show(args: &ConfigFileArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let loaded = load(&all(args))?;
+    if args.json {
+        printer.json(&loaded.config)?;
+    } else {
+        printer.raw(&config::show(&loaded))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// `whet config check`: the problems are the answer, so they are data.
+pub(crate) fn check(args: &ConfigFileArgs, printer: Printer) -> anyhow::Result<Exit> {
+    #[derive(Serialize)]
+    struct Report<'a> {
+        ok: bool,
+        problems: &'a [Problem],
+    }
+    let problems = problems_of(&all(args)).err().unwrap_or_default();
+    let ok = problems.is_empty();
+    if args.json {
+        printer.json(&Report { ok, problems: &problems })?;
+    } else {
+        for problem in &problems {
+            printer.data(problem)?;
+        }
+        let (word, tone) = if ok { ("ok", Tone::Good) } else { ("error", Tone::Bad) };
+        let word = printer.toned_talk(word, tone);
+        printer.note(format_args!("{word}: the config has {}", counted(problems.len(), "problem")));
+    }
+    Ok(if ok { Exit::Done } else { Exit::Usage })
+}
+
+/// `whet config reference`.
+pub(crate) fn reference(args: &ReferenceArgs, printer: Printer) -> anyhow::Result<Exit> {
+    if args.json {
+        printer.json(&schema_for!(Config))?;
+    } else {
+        printer.raw(&config::reference())?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Assembles the settings of a command.
+pub(crate) fn load(args: &ConfigArgs) -> anyhow::Result<Loaded> {
+    Ok(problems_of(args).map_err(Failure::Config)?)
+}
+
+/// Files named with and without `--config`, in that order.
+fn all(args: &ConfigFileArgs) -> ConfigArgs {
+    let mut config = args.config.clone();
+    config.files.extend(args.positional.iter().cloned());
+    config
+}
+
+/// Reads every layer, also behind one that cannot be read, so that all problems come out at once.
+fn problems_of(args: &ConfigArgs) -> Result<Loaded, Vec<Problem>> {
+    let mut layers = Vec::new();
+    let mut unreadable = Vec::new();
+    for path in &args.files {
+        tracing::debug!(path = %path.display(), "reading config file");
+        match Layer::read(path) {
+            Ok(layer) => layers.push(layer),
+            Err(problem) => unreadable.push(problem),
+        }
+    }
+    layers.extend(args.set.iter().map(|argument| Layer::Set { argument: argument.clone() }));
+    let loaded = config::load(&layers);
+    if unreadable.is_empty() {
+        return loaded;
+    }
+    unreadable.extend(loaded.err().unwrap_or_default());
+    Err(unreadable)
+}

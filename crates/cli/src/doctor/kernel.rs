@@ -1,0 +1,140 @@
+//! The kernel features that the jail is built from.
+//!
+//! Each is tried, not guessed from the kernel's version: distributions and containers switch
+//! features off. What is missing lowers the isolation level; without system call filters there is
+//! no level left.
+
+use std::fs;
+use std::process::Command;
+
+use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr};
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::{AccessFlags, access};
+use whetstone_core::config::Config;
+
+use super::Finding;
+use crate::exit::Exit;
+
+/// The kernel's name and release.
+pub(super) fn release(_: &Config) -> Finding {
+    const CHECK: &str = "kernel";
+    match fs::read_to_string("/proc/sys/kernel/osrelease") {
+        Ok(release) => Finding::pass(CHECK, format!("Linux {}", release.trim())),
+        Err(err) => Finding::fail(
+            CHECK,
+            format!("cannot tell the release: {err}"),
+            "the jail needs Linux with /proc mounted",
+        ),
+    }
+}
+
+/// Fresh user, pid and mount namespaces can be made.
+pub(super) fn namespaces(_: &Config) -> Finding {
+    const CHECK: &str = "namespaces";
+    let hint = "without them programs are held by Landlock and system call filters; on Ubuntu see \
+                `kernel.apparmor_restrict_unprivileged_userns`, in Docker the seccomp profile";
+    let probe = std::env::current_exe()
+        .and_then(|whet| Command::new(whet).args(["__probe", "namespaces"]).output());
+    match probe {
+        Ok(output) if output.status.success() => {
+            Finding::pass(CHECK, "fresh user, pid and mount namespaces can be made")
+        }
+        Ok(_) => Finding::warn(CHECK, "the kernel refuses user, pid or mount namespaces", hint),
+        Err(err) => Finding::warn(CHECK, format!("cannot be tried: {err}"), hint),
+    }
+}
+
+/// Enters fresh namespaces; the process that calls it is not used for anything after.
+pub(super) fn enter_namespaces() -> Exit {
+    let flags = CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS;
+    match unshare(flags) {
+        Ok(()) => Exit::Done,
+        Err(_) => Exit::No,
+    }
+}
+
+/// Landlock is there, and which version of it.
+pub(super) fn landlock(_: &Config) -> Finding {
+    const CHECK: &str = "Landlock";
+    let versions =
+        [(6, ABI::V6), (5, ABI::V5), (4, ABI::V4), (3, ABI::V3), (2, ABI::V2), (1, ABI::V1)];
+    match versions.into_iter().find(|(_, abi)| supports(*abi)) {
+        Some((6, _)) => Finding::pass(CHECK, "ABI 6 or newer"),
+        Some((version, _)) => Finding::warn(
+            CHECK,
+            format!("ABI {version}; signals and abstract sockets are scoped from ABI 6 on"),
+            "Linux 6.12 or newer has it",
+        ),
+        None => Finding::warn(
+            CHECK,
+            "not available",
+            "the kernel needs CONFIG_SECURITY_LANDLOCK and `landlock` among its `lsm=` modules",
+        ),
+    }
+}
+
+/// Whether a ruleset with everything of `abi` can be made. Nothing is restricted by making one.
+fn supports(abi: ABI) -> bool {
+    let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    let mut handled = ruleset.handle_access(AccessFs::from_all(abi));
+    let net = landlock::AccessNet::from_all(abi);
+    if !net.is_empty() {
+        handled = handled.and_then(|ruleset| ruleset.handle_access(net));
+    }
+    let scope = landlock::Scope::from_all(abi);
+    if !scope.is_empty() {
+        handled = handled.and_then(|ruleset| ruleset.scope(scope));
+    }
+    handled.and_then(Ruleset::create).is_ok()
+}
+
+/// System calls can be filtered.
+pub(super) fn seccomp(_: &Config) -> Finding {
+    const CHECK: &str = "seccomp";
+    let hint = "the kernel needs CONFIG_SECCOMP_FILTER; no program is judged without it";
+    match fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail") {
+        Ok(actions) => seccomp_actions(&actions),
+        Err(err) => Finding::fail(CHECK, format!("system call filters are missing: {err}"), hint),
+    }
+}
+
+fn seccomp_actions(actions: &str) -> Finding {
+    const CHECK: &str = "seccomp";
+    let has = |wanted| actions.split_whitespace().any(|action| action == wanted);
+    match ["kill_process", "errno", "allow"].into_iter().find(|wanted| !has(*wanted)) {
+        None => Finding::pass(CHECK, "system calls can be filtered"),
+        Some(wanted) => Finding::fail(
+            CHECK,
+            format!("the action `{wanted}` is missing"),
+            "Linux 4.14 or newer has it; no program is judged without it",
+        ),
+    }
+}
+
+/// A control group can be made, for a hard bound on memory.
+pub(super) fn cgroups(_: &Config) -> Finding {
+    const CHECK: &str = "control groups";
+    let hint = "memory is then bounded by resource limits alone; run under a delegated control \
+                group (systemd: `Delegate=yes`) for a hard bound";
+    let v2 = fs::exists("/sys/fs/cgroup/cgroup.controllers").unwrap_or(false);
+    let (version, root) =
+        if v2 { ("v2", "/sys/fs/cgroup") } else { ("v1", "/sys/fs/cgroup/memory") };
+    match access(root, AccessFlags::W_OK) {
+        Ok(()) => Finding::pass(CHECK, format!("{version}, writable")),
+        Err(err) => Finding::warn(CHECK, format!("{version} at {root} not writable: {err}"), hint),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Status;
+
+    #[test]
+    fn a_missing_seccomp_action_fails_by_name() {
+        assert_eq!(seccomp_actions("kill_process trap errno log allow\n").status, Status::Pass);
+        let finding = seccomp_actions("kill_thread errno allow");
+        assert_eq!(finding.status, Status::Fail);
+        assert!(finding.detail.contains("`kill_process`"), "{finding:?}");
+    }
+}

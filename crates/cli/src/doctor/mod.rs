@@ -1,0 +1,137 @@
+//! `whet doctor`: every assumption, checked before it costs a training run.
+//!
+//! A check looks at one thing and says PASS, WARN (works, but less well) or FAIL (cannot work),
+//! with what it saw and what to do. It never stops at the first: a user wants the whole list.
+
+mod formats;
+mod kernel;
+mod machine;
+mod python;
+
+use serde::Serialize;
+use whetstone_core::config::Config;
+
+use crate::cli::{DoctorArgs, ProbeFeature};
+use crate::config_command::load;
+use crate::exit::Exit;
+use crate::failure::counted;
+use crate::printer::{Printer, Tone};
+
+/// What one check found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Finding {
+    /// What was looked at.
+    check: &'static str,
+    status: Status,
+    /// What was seen.
+    detail: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'static str>,
+}
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(crate) enum Status {
+    Pass,
+    Warn,
+    Fail,
+}
+
+/// The checks, in the order of the pipeline.
+const CHECKS: &[fn(&Config) -> Finding] = &[
+    formats::prompt,
+    formats::extraction,
+    python::interpreter,
+    kernel::release,
+    kernel::namespaces,
+    kernel::landlock,
+    kernel::seccomp,
+    kernel::cgroups,
+    machine::disk,
+    machine::memory,
+    machine::cores,
+    machine::cuda,
+];
+
+/// Runs every check.
+pub(crate) fn run(args: &DoctorArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let config = load(&args.config)?.config;
+    let progress = printer.progress(CHECKS.len() as u64);
+    let mut findings = Vec::new();
+    for check in CHECKS {
+        let finding = check(&config);
+        tracing::debug!(?finding, "checked");
+        if !args.json {
+            progress.suspend(|| print(findings.len() + 1, &finding, printer))?;
+        }
+        progress.inc(1);
+        findings.push(finding);
+    }
+    progress.finish_and_clear();
+    summary(&findings, args.json, printer)
+}
+
+/// Tries one kernel feature in this very process, which ends after it.
+pub(crate) fn probe(feature: ProbeFeature) -> Exit {
+    match feature {
+        ProbeFeature::Namespaces => kernel::enter_namespaces(),
+    }
+}
+
+impl Finding {
+    fn pass(check: &'static str, detail: impl Into<String>) -> Self {
+        Self { check, status: Status::Pass, detail: detail.into(), hint: None }
+    }
+
+    fn warn(check: &'static str, detail: impl Into<String>, hint: &'static str) -> Self {
+        Self { check, status: Status::Warn, detail: detail.into(), hint: Some(hint) }
+    }
+
+    fn fail(check: &'static str, detail: impl Into<String>, hint: &'static str) -> Self {
+        Self { check, status: Status::Fail, detail: detail.into(), hint: Some(hint) }
+    }
+}
+
+fn print(number: usize, finding: &Finding, printer: Printer) -> anyhow::Result<()> {
+    let status = match finding.status {
+        Status::Pass => printer.toned("PASS", Tone::Good),
+        Status::Warn => printer.toned("WARN", Tone::Doubtful),
+        Status::Fail => printer.toned("FAIL", Tone::Bad),
+    };
+    printer.data(format_args!("{number:>2}. {status} {}: {}", finding.check, finding.detail))?;
+    match finding.hint {
+        Some(hint) => {
+            printer.data(format_args!("         {}: {hint}", printer.toned("hint", Tone::Hint)))
+        }
+        None => Ok(()),
+    }
+}
+
+fn summary(findings: &[Finding], json: bool, printer: Printer) -> anyhow::Result<Exit> {
+    #[derive(Serialize)]
+    struct Report<'a> {
+        total: usize,
+        passed: usize,
+        warnings: usize,
+        failed: usize,
+        checks: &'a [Finding],
+    }
+    let count = |status| findings.iter().filter(|finding| finding.status == status).count();
+    let (passed, warnings, failed) =
+        (count(Status::Pass), count(Status::Warn), count(Status::Fail));
+    let total = findings.len();
+    if json {
+        printer.json(&Report { total, passed, warnings, failed, checks: findings })?;
+    } else {
+        let (all, warned) = (counted(total, "check"), counted(warnings, "warning"));
+        printer.data(format_args!("\n{all}: {passed} passed, {warned}, {failed} failed"))?;
+        printer.note(if failed == 0 {
+            "This machine is fit."
+        } else {
+            "Mend what failed, then run this again."
+        });
+    }
+    Ok(if failed == 0 { Exit::Done } else { Exit::No })
+}

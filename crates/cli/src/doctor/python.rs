@@ -1,0 +1,120 @@
+//! The interpreter that Python programs will run on.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use whetstone_core::config::Config;
+
+use super::Finding;
+
+const CHECK: &str = "python3";
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// The oldest version whose programs we judge.
+const OLDEST: (u32, u32) = (3, 8);
+
+/// What an interpreter says of itself.
+const ABOUT: &str = "import sys; print('%d %d %d' % sys.version_info[:3]); print(sys.executable)";
+
+/// The interpreter is there, answers, and is not too old.
+pub(super) fn interpreter(config: &Config) -> Finding {
+    let command = &config.sandbox.python;
+    let missing = "install Python 3, or name an interpreter with `--set sandbox.python=PATH`";
+    match ask(command) {
+        Err(problem) => Finding::fail(CHECK, format!("`{command}` {problem}"), missing),
+        Ok(answer) => judge(command, &answer, missing),
+    }
+}
+
+fn judge(command: &str, answer: &str, missing: &'static str) -> Finding {
+    let Some((version, path)) = parse(answer) else {
+        return Finding::fail(CHECK, format!("`{command}` does not answer like Python 3"), missing);
+    };
+    let (major, minor, patch) = version;
+    let real = std::fs::canonicalize(&path).unwrap_or(path);
+    let detail = format!("{major}.{minor}.{patch} at {}", real.display());
+    if (major, minor) < OLDEST {
+        return Finding::fail(
+            CHECK,
+            format!("{detail} is too old"),
+            "Python 3.8 or newer is needed",
+        );
+    }
+    Finding::pass(CHECK, detail)
+}
+
+/// The version and the path in an answer to [`ABOUT`].
+fn parse(answer: &str) -> Option<((u32, u32, u32), PathBuf)> {
+    let (version, path) = answer.trim_end().split_once('\n')?;
+    let mut numbers = version.split_whitespace().map(str::parse::<u32>);
+    let mut next = || numbers.next()?.ok();
+    let version = (next()?, next()?, next()?);
+    (!path.is_empty()).then(|| (version, PathBuf::from(path)))
+}
+
+fn ask(command: &str) -> Result<String, String> {
+    let mut child = Command::new(command)
+        .args(["-I", "-S", "-c", ABOUT])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|err| format!("cannot be started: {err}"))?;
+    if !ends_within(&mut child, LIMIT) {
+        return Err(format!("did not answer within {} s", LIMIT.as_secs()));
+    }
+    let mut answer = String::new();
+    let out = child.stdout.take().ok_or("has no output")?;
+    out.take(4096).read_to_string(&mut answer).map_err(|err| format!("cannot be read: {err}"))?;
+    Ok(answer)
+}
+
+/// Waits for a child whose output is small; kills it when the time is up.
+fn ends_within(child: &mut Child, limit: Duration) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < limit {
+        if let Ok(Some(_)) = child.try_wait() {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Status;
+
+    #[test]
+    fn an_answer_holds_version_and_path() {
+        assert_eq!(
+            parse("3 11 7\n/usr/bin/python3\n"),
+            Some(((3, 11, 7), "/usr/bin/python3".into()))
+        );
+        assert_eq!(parse("3 11 7\n"), None);
+        assert_eq!(parse("hello\nworld\n"), None);
+    }
+
+    #[test]
+    fn an_old_interpreter_or_a_stranger_fails() {
+        assert_eq!(judge("python", "2 7 18\n/usr/bin/python\n", "").status, Status::Fail);
+        assert_eq!(judge("python", "3 7 0\n/usr/bin/python\n", "").status, Status::Fail);
+        assert_eq!(judge("python", "3 8 0\n/usr/bin/python\n", "").status, Status::Pass);
+        assert_eq!(judge("node", "v20\n", "").status, Status::Fail);
+    }
+
+    #[test]
+    fn an_interpreter_that_is_not_there_fails_by_name() {
+        let mut config = Config::default();
+        config.sandbox.python = "no-such-python".to_owned();
+        let finding = interpreter(&config);
+        assert_eq!(finding.status, Status::Fail);
+        assert!(finding.detail.contains("`no-such-python` cannot be started"), "{finding:?}");
+    }
+}

@@ -1,0 +1,49 @@
+//! `whet`: the command line over everything else.
+//!
+//! A command parses its arguments ([`cli`]), assembles its settings ([`config`]), calls a library
+//! crate, and prints through one [`printer`]. It ends in one of four ways ([`exit`]). Errors of
+//! libraries arrive as one chain and are printed once, with what to do about them.
+//!
+//! A library, so that the fuzz targets and the tests reach what the binary does; `main` is one
+//! call.
+
+pub mod cli;
+pub mod config;
+mod config_command;
+mod doctor;
+pub mod exit;
+mod failure;
+pub mod printer;
+
+use clap::Parser;
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::cli::{Cli, Command, ConfigCommand, TalkArgs};
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// Runs the command that was typed.
+pub fn run() -> Exit {
+    // Clap prints help and usage errors itself, and ends with 0 and 2 as we do.
+    let cli = Cli::parse();
+    log_to_stderr(cli.talk);
+    let printer = Printer::new(cli.talk.quiet);
+    let result = match &cli.command {
+        Command::Doctor(args) => doctor::run(args, printer),
+        Command::Config(ConfigCommand::Show(args)) => config_command::show(args, printer),
+        Command::Config(ConfigCommand::Check(args)) => config_command::check(args, printer),
+        Command::Config(ConfigCommand::Reference(args)) => config_command::reference(args, printer),
+        Command::Probe(args) => Ok(doctor::probe(args.feature)),
+    };
+    result.unwrap_or_else(|err| failure::report(&err, printer))
+}
+
+fn log_to_stderr(talk: TalkArgs) {
+    let level = match (talk.quiet, talk.verbose) {
+        (true, _) => LevelFilter::ERROR,
+        (false, 0) => LevelFilter::WARN,
+        (false, 1) => LevelFilter::DEBUG,
+        (false, _) => LevelFilter::TRACE,
+    };
+    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).init();
+}

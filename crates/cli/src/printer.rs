@@ -1,0 +1,124 @@
+//! The one place that writes to the terminal.
+//!
+//! Standard output is data: what a script would read. Standard error is talk: progress, hints,
+//! errors. Progress is drawn only on a terminal, and colour only where it is wanted (`NO_COLOR`).
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+/// Writes data to standard output and talk to standard error.
+#[derive(Debug, Clone, Copy)]
+pub struct Printer {
+    quiet: bool,
+    colour_out: bool,
+    colour_err: bool,
+}
+
+/// What a word is coloured as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// Right.
+    Good,
+    /// To be looked at.
+    Doubtful,
+    /// Wrong.
+    Bad,
+    /// A suggestion.
+    Hint,
+}
+
+impl Printer {
+    /// A printer for this process's streams. A quiet one draws no progress and says no notes.
+    pub fn new(quiet: bool) -> Self {
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        Self {
+            quiet,
+            colour_out: wanted && io::stdout().is_terminal(),
+            colour_err: wanted && io::stderr().is_terminal(),
+        }
+    }
+
+    /// Writes one line of data.
+    pub fn data(self, line: impl Display) -> anyhow::Result<()> {
+        writeln!(io::stdout(), "{line}").context("cannot write to standard output")
+    }
+
+    /// Writes data as it is, without adding a newline.
+    pub fn raw(self, text: &str) -> anyhow::Result<()> {
+        io::stdout().write_all(text.as_bytes()).context("cannot write to standard output")
+    }
+
+    /// Writes one JSON document.
+    pub fn json(self, value: &impl Serialize) -> anyhow::Result<()> {
+        let text = serde_json::to_string_pretty(value).context("cannot write as JSON")?;
+        self.data(text)
+    }
+
+    /// Says something that the user did not ask for but may want to know.
+    pub fn note(self, line: impl Display) {
+        if !self.quiet {
+            self.talk(line);
+        }
+    }
+
+    /// Says an error or a hint. If even that cannot be written, there is nobody to tell.
+    pub fn talk(self, line: impl Display) {
+        let _ = writeln!(io::stderr(), "{line}");
+    }
+
+    /// A word for standard output in its colour.
+    pub fn toned(self, word: &str, tone: Tone) -> String {
+        toned(word, tone, self.colour_out)
+    }
+
+    /// A word for standard error in its colour.
+    pub fn toned_talk(self, word: &str, tone: Tone) -> String {
+        toned(word, tone, self.colour_err)
+    }
+
+    /// A progress bar on standard error over `length` pieces of work; hidden when that is not a
+    /// terminal, and gone once it is dropped or finished.
+    pub fn progress(self, length: u64) -> ProgressBar {
+        if self.quiet || !io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::new(length);
+        let template = "{spinner} {pos}/{len} {wide_msg} {eta}";
+        bar.set_style(
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
+        bar.enable_steady_tick(Duration::from_millis(100));
+        bar
+    }
+}
+
+fn toned(word: &str, tone: Tone, colour: bool) -> String {
+    let code = match tone {
+        Tone::Good => 32,
+        Tone::Doubtful => 33,
+        Tone::Bad => 31,
+        Tone::Hint => 36,
+    };
+    if colour { format!("\x1b[{code}m{word}\x1b[0m") } else { word.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_is_added_only_where_it_is_wanted() {
+        assert_eq!(toned("PASS", Tone::Good, false), "PASS");
+        assert_eq!(toned("PASS", Tone::Good, true), "\x1b[32mPASS\x1b[0m");
+    }
+
+    #[test]
+    fn progress_is_hidden_when_nobody_looks() {
+        assert!(Printer::new(true).progress(3).is_hidden());
+    }
+}

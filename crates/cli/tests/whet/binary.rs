@@ -1,0 +1,35 @@
+//! Running `whet` and looking at what came of it.
+
+use std::path::Path;
+use std::process::Command;
+
+/// What a run of `whet` left.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// Runs `whet` in `folder`, with nothing of the caller's environment but the `PATH`.
+pub(crate) fn whet_in(folder: &Path, args: &[&str]) -> Ran {
+    let output = Command::new(env!("CARGO_BIN_EXE_whet"))
+        .args(args)
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .output()
+        .expect("whet starts");
+    Ran {
+        code: output.status.code().expect("whet is not killed"),
+        out: String::from_utf8(output.stdout).expect("text"),
+        err: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+/// Runs `whet` in an empty folder that holds `config.toml`.
+pub(crate) fn whet_with(config: impl AsRef<[u8]>, args: &[&str]) -> Ran {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("config.toml"), config).expect("a file");
+    whet_in(folder.path(), args)
+}

@@ -1,0 +1,228 @@
+//! `whet config show|check`: every problem at once, each with its place, its key and a hint.
+
+use proptest::prelude::*;
+use whetstone_cli::config::{Layer, Schema, load, show};
+use whetstone_core::config::Config;
+
+use crate::binary::{Ran, whet_in, whet_with};
+
+#[track_caller]
+fn check(config: impl AsRef<[u8]>, expected: &[&str]) {
+    let Ran { code, out, err } = whet_with(config, &["config", "check", "config.toml"]);
+    assert_eq!(code, 2, "{out}{err}");
+    let lines: Vec<_> = out.lines().filter(|line| !line.starts_with("  hint:")).collect();
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn five_mistakes_are_five_problems_in_one_run() {
+    let config = "\
+        learning_rate = 1e-4\n\
+        [grpo]\n\
+        kl_cof = 0.1\n\
+        num_samples_per_prompt = 1\n\
+        [teacher]\n\
+        temperature = \"hot\"\n\
+        [student]\n\
+        dtype = \"fp16\"\n";
+    check(
+        config,
+        &[
+            "config.toml:1:1: `learning_rate`: unknown key",
+            "config.toml:3:1: `grpo.kl_cof`: unknown key",
+            "config.toml:4:26: `grpo.num_samples_per_prompt`: is 1, \
+             expected a whole number at least 2 and at most 10000",
+            "config.toml:6:15: `teacher.temperature`: is text \"hot\", \
+             expected a number at least 0 and at most 2",
+            "config.toml:8:9: `student.dtype`: is text \"fp16\", \
+             expected one of `bf16`, `f16`, `f32`",
+        ],
+    );
+    let ran = whet_with(config, &["config", "check", "config.toml"]);
+    assert!(ran.out.contains("hint: did you mean `training.learning_rate`?"), "{}", ran.out);
+    assert!(ran.out.contains("hint: did you mean `grpo.kl_coef`?"), "{}", ran.out);
+    assert!(ran.err.contains("error: the config has 5 problems"), "{}", ran.err);
+}
+
+#[test]
+fn problems_come_as_json_for_scripts() {
+    let ran = whet_with("sead = 1", &["config", "check", "config.toml", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((ran.code, report["ok"].as_bool()), (2, Some(false)));
+    let problem = &report["problems"][0];
+    assert_eq!(problem["key"], "sead");
+    assert_eq!(problem["place"]["line"], 1);
+    assert_eq!(problem["hint"], "did you mean `seed`?");
+}
+
+#[test]
+fn wrong_types_and_shapes_are_named() {
+    check(
+        "lora = 3\n[eval]\nk = [1, 0]\n[training]\nnum_train_epochs = 2.5\n[grpo]\nkl_coef = nan\n",
+        &[
+            "config.toml:1:8: `lora`: is number 3, expected a section with keys of its own",
+            "config.toml:3:5: `eval.k`: item 2: is 0, expected a whole number at least 1",
+            "config.toml:5:20: `training.num_train_epochs`: is number 2.5, \
+             expected a whole number at least 1",
+            "config.toml:7:11: `grpo.kl_coef`: is nan, expected a number at least 0",
+        ],
+    );
+}
+
+#[test]
+fn broken_toml_is_reported_beside_what_can_still_be_read() {
+    let ran = whet_with("seed = = 3\n[grpo]\nkl_cof = 1\n", &["config", "check", "config.toml"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.out.contains("config.toml:1:8: not TOML"), "{}", ran.out);
+    assert!(ran.out.contains("config.toml:3:1: `grpo.kl_cof`: unknown key"), "{}", ran.out);
+}
+
+#[test]
+fn a_key_that_stands_twice_is_a_problem() {
+    let ran = whet_with("seed = 1\nseed = 2\n", &["config", "check", "config.toml"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.out.contains("config.toml:2:1: not TOML: duplicate key"), "{}", ran.out);
+    check(
+        "[lora]\nr = 8\nrank = 16\n",
+        &["config.toml:3:8: `lora.rank`: set twice, under this name and under another"],
+    );
+}
+
+#[test]
+fn files_that_are_no_config_are_named() {
+    check(b"seed = 1\n# \xff\n", &["config.toml:2:1: not UTF-8 at byte 11, expected a TOML file"]);
+    check(
+        "#".repeat(2 << 20),
+        &["config.toml: longer than 1 MiB, expected a TOML file of settings"],
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let ran = whet_in(folder.path(), &["config", "check", "none.toml", "--set", "sed=1"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.out.starts_with("none.toml: cannot read: No such file"), "{}", ran.out);
+    assert!(ran.out.contains("--set sed=1: `sed`: unknown key"), "{}", ran.out);
+}
+
+#[test]
+fn a_hostile_config_ends_quickly_and_clearly() {
+    let deep = format!("a = {}", "[".repeat(100_000));
+    let ran = whet_with(deep, &["config", "check", "config.toml"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.out.contains("recurs"), "{}", &ran.out[..ran.out.len().min(300)]);
+    let many: String = (0..60_000).map(|n| format!("k{n} = 1\n")).collect();
+    let ran = whet_with(many, &["config", "check", "config.toml"]);
+    assert_eq!((ran.code, ran.out.matches("unknown key").count()), (2, 200));
+}
+
+#[test]
+fn problems_between_keys_are_reported_with_the_others() {
+    check(
+        "[dual_source]\ngrpo = 0\nteacher_sft = 0\nself_sft = 0\n[eval]\nk = [1, 1]\n[lora]\nx = 1\n",
+        &[
+            "config.toml:8:1: `lora.x`: unknown key",
+            "config.toml:4:12: `dual_source`: all three weights are 0: \
+             there is nothing to learn from",
+            "config.toml:6:5: `eval.k`: a value stands twice",
+        ],
+    );
+}
+
+#[test]
+fn a_later_layer_wins_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.toml"), "seed = 1\n[lora]\nr = 8\nalpha = 16\n").unwrap();
+    std::fs::write(folder.path().join("b.toml"), "[lora]\nrank = 4\n").unwrap();
+    let args =
+        ["config", "show", "a.toml", "b.toml", "--set", "seed=3", "--set", "run.dir=my runs"];
+    let ran = whet_in(folder.path(), &args);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for line in [
+        "seed = 3  # --set seed=3",
+        "rank = 4  # b.toml:2:8",
+        "alpha = 16.0  # a.toml:4:9",
+        "dir = \"my runs\"  # --set run.dir=my runs",
+        "kl_coef = 0.05",
+    ] {
+        assert!(ran.out.lines().any(|shown| shown == line), "{line}\n{}", ran.out);
+    }
+}
+
+#[test]
+fn set_takes_toml_and_plain_text() {
+    let set = |arguments: &[&str]| {
+        let layers: Vec<_> =
+            arguments.iter().map(|&a| Layer::Set { argument: a.to_owned() }).collect();
+        load(&layers).map(|loaded| loaded.config)
+    };
+    let config = set(&[
+        "student.model_name=Qwen/Qwen2.5-Coder-1.5B",
+        "teacher.model_name=\"quoted\"",
+        "sandbox.python=3",
+        "eval.k=[1, 100]",
+        "teacher.enable_thinking=false",
+        "training.learning_rate=1e-4",
+        "student.dtype=f16",
+    ])
+    .unwrap();
+    assert_eq!(config.student.model_name, "Qwen/Qwen2.5-Coder-1.5B");
+    assert_eq!(config.teacher.model_name, "quoted");
+    assert_eq!(config.sandbox.python, "3");
+    assert_eq!(config.eval.k, [1, 100]);
+    assert!(!config.teacher.enable_thinking);
+    assert!((config.training.learning_rate - 1e-4).abs() < 1e-18);
+    for bad in ["seed", "seed=x", "seed.x=1", "lora=1", "eval.k=1", "=1", "a=1"] {
+        let problems = set(&[bad]).unwrap_err();
+        assert_eq!(problems.len(), 1, "{bad}: {problems:?}");
+        assert!(problems[0].hint.is_some(), "{bad}: {problems:?}");
+    }
+}
+
+/// Any mix of good and bad settings: the walk over the schema and serde agree on what is a config.
+fn any_setting() -> impl Strategy<Value = (String, String)> {
+    let keys: Vec<_> = Schema::new().leaves().into_iter().map(|(key, _)| key).collect();
+    let value = prop_oneof![
+        any::<i64>().prop_map(|n| n.to_string()),
+        (0..20_u8).prop_map(|n| n.to_string()),
+        any::<f64>().prop_map(|x| format!("{x:?}")),
+        (0.0..1.0).prop_map(|x: f64| format!("{x:?}")),
+        any::<bool>().prop_map(|b| b.to_string()),
+        "[a-z_0-9]{0,6}".prop_map(|s| format!("{s:?}")),
+        prop::sample::select(vec!["\"bf16\"", "\"zh\"", "[1, 5]", "[\"q_proj\"]", "[]", "{}"])
+            .prop_map(str::to_owned),
+    ];
+    (prop::sample::select(keys), value)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn what_the_check_accepts_serde_reads_the_same((key, value) in any_setting()) {
+        let text = format!("{key} = {value}\n");
+        let layer = Layer::File { path: "c.toml".into(), text: text.clone() };
+        let typed = toml::from_str::<Config>(&text);
+        match load(&[layer]) {
+            Ok(loaded) => prop_assert_eq!(typed.expect("serde reads it too"), loaded.config),
+            Err(problems) => {
+                prop_assert!(problems.iter().all(|problem| problem.hint.is_some()));
+                // What serde refuses, we refuse; we also hold the bounds.
+                prop_assert!(!problems.is_empty());
+            }
+        }
+        if toml::from_str::<Config>(&text).is_err() {
+            let layer = Layer::File { path: "c.toml".into(), text };
+            prop_assert!(load(&[layer]).is_err());
+        }
+    }
+
+    #[test]
+    fn what_is_shown_reads_back_the_same(settings in prop::collection::vec(any_setting(), 0..6)) {
+        let layers: Vec<_> = settings
+            .iter()
+            .map(|(key, value)| Layer::Set { argument: format!("{key}={value}") })
+            .collect();
+        if let Ok(loaded) = load(&layers) {
+            let layer = Layer::File { path: "shown.toml".into(), text: show(&loaded) };
+            prop_assert_eq!(load(&[layer]).expect("what is shown is a config").config, loaded.config);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! An empty file is the defaults, key by key.
+//!
+//! The list is the specification: a default that changes in a struct has to change here as well.
+
+use crate::binary::whet_with;
+
+/// Every key with its default, as TOML writes it.
+const DEFAULTS: [(&str, &str); 35] = [
+    ("seed", "42"),
+    ("run.dir", "\"runs\""),
+    ("prompt.language", "\"en\""),
+    ("teacher.api_url", "\"http://localhost:8129/v1/chat/completions\""),
+    ("teacher.model_name", "\"Qwen/Qwen3-32B-FP8\""),
+    ("teacher.temperature", "0.7"),
+    ("teacher.top_p", "0.8"),
+    ("teacher.presence_penalty", "1.5"),
+    ("teacher.enable_thinking", "true"),
+    ("teacher.num_samples_per_problem", "8"),
+    ("teacher.max_concurrent_requests", "32"),
+    ("student.model_name", "\"Qwen/Qwen3-1.7B\""),
+    ("student.dtype", "\"bf16\""),
+    ("student.load_in_8bit", "false"),
+    ("lora.rank", "64"),
+    ("lora.alpha", "128.0"),
+    (
+        "lora.target_modules",
+        "[\"q_proj\", \"k_proj\", \"v_proj\", \"o_proj\", \"gate_proj\", \"up_proj\", \"down_proj\"]",
+    ),
+    ("sandbox.python", "\"python3\""),
+    ("reward.syntax_weight", "0.3"),
+    ("reward.function_weight", "0.5"),
+    ("reward.quality_weight", "0.2"),
+    ("reward.quality.complexity", "0.4"),
+    ("reward.quality.readability", "0.3"),
+    ("reward.quality.documentation", "0.3"),
+    ("grpo.kl_coef", "0.05"),
+    ("grpo.clip_range", "0.2"),
+    ("grpo.num_samples_per_prompt", "4"),
+    ("dual_source.grpo_weight", "1.0"),
+    ("dual_source.teacher_sft_weight", "0.3"),
+    ("dual_source.self_sft_weight", "0.2"),
+    ("training.num_train_epochs", "3"),
+    ("training.per_device_train_batch_size", "2"),
+    ("training.gradient_accumulation_steps", "8"),
+    ("training.learning_rate", "5e-5"),
+    ("eval.k", "[1, 5, 10]"),
+];
+
+/// The leaves of a TOML document, with their paths, sorted.
+fn leaves(table: &toml::Table, path: &str, out: &mut Vec<(String, toml::Value)>) {
+    for (name, value) in table {
+        let key = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        match value {
+            toml::Value::Table(inner) => leaves(inner, &key, out),
+            value => out.push((key, value.clone())),
+        }
+    }
+}
+
+#[test]
+fn an_empty_file_is_every_default_of_the_list() {
+    let ran = whet_with("", &["config", "show", "config.toml"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let mut shown = Vec::new();
+    leaves(&ran.out.parse().unwrap(), "", &mut shown);
+    let text: String = DEFAULTS.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+    let mut listed = Vec::new();
+    leaves(&text.parse().unwrap(), "", &mut listed);
+    assert_eq!(shown, listed);
+    assert_eq!(listed.len(), DEFAULTS.len());
+}

@@ -1,0 +1,8 @@
+//! The real binary, run as a user runs it.
+
+mod binary;
+mod config;
+mod defaults;
+mod doctor;
+mod help;
+mod reference;

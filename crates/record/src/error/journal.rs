@@ -1,0 +1,130 @@
+//! Failures of writing a journal.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::FileError;
+
+/// A journal could not be opened, or could not take a record.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The file could not be opened, scanned or cut.
+    #[error(transparent)]
+    File(#[from] FileError),
+
+    /// Another writer has the journal open.
+    #[error("`{}` is being written by another process", path.display())]
+    Locked {
+        /// The journal.
+        path: PathBuf,
+    },
+
+    /// The file holds something, but no record; it is left as it is.
+    #[error("`{}` is not a journal: {found}", path.display())]
+    NotAJournal {
+        /// The file.
+        path: PathBuf,
+        /// What it holds instead.
+        found: &'static str,
+    },
+
+    /// The value cannot be a record. Nothing was written.
+    #[error("cannot make record {seq} of `{}`", path.display())]
+    Payload {
+        /// The journal.
+        path: PathBuf,
+        /// The number the record would have had.
+        seq: u64,
+        /// What is wrong with the value.
+        source: PayloadError,
+    },
+
+    /// The kernel did not take the whole line. What it took was cut off again, so the journal
+    /// ends with its last good record and may be tried again.
+    #[error("cannot write record {seq} to `{}`", path.display())]
+    Write {
+        /// The journal.
+        path: PathBuf,
+        /// The record that is not there.
+        seq: u64,
+        /// What the kernel said.
+        source: io::Error,
+    },
+
+    /// The kernel did not take the whole line, nor let us cut off what it took.
+    #[error("half of record {seq} is stuck at the end of `{}`", path.display())]
+    HalfWritten {
+        /// The journal.
+        path: PathBuf,
+        /// The record that is half there.
+        seq: u64,
+        /// Why the write stopped.
+        source: io::Error,
+    },
+
+    /// Records the kernel took may not have reached the disk.
+    #[error("cannot bring `{}` to the disk", path.display())]
+    Sync {
+        /// The journal.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+
+    /// An earlier [`JournalError::HalfWritten`] makes every further record unsafe.
+    #[error("`{}` takes no more records since a write failed half way", path.display())]
+    Poisoned {
+        /// The journal.
+        path: PathBuf,
+    },
+}
+
+/// Why a value cannot be a record.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PayloadError {
+    /// Its `Serialize` failed.
+    #[error("the value has no JSON form")]
+    Serialize(#[source] serde_json::Error),
+
+    /// A record's fields must be the fields of an object.
+    #[error("a record must be a JSON object, not {0}")]
+    NotAnObject(&'static str),
+
+    /// Raw JSON with a line break would be read as two records.
+    #[error("the value's JSON spans several lines")]
+    SpansLines,
+
+    /// The journal writes this field itself.
+    #[error("the field `{0}` belongs to the journal")]
+    ReservedField(&'static str),
+
+    /// Readers refuse longer lines, so writers do too.
+    #[error("the record has {bytes} bytes, a line has at most {limit_bytes}")]
+    TooLong {
+        /// Bytes of the line.
+        bytes: usize,
+        /// Bytes there may be.
+        limit_bytes: usize,
+    },
+}
+
+impl JournalError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::File(err) => err.hint(),
+            Self::Locked { .. } => Some("wait for the other run to end, or stop it"),
+            Self::NotAJournal { .. } => Some("nothing was changed: move the file away first"),
+            Self::Write { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                Some("free some space, then resume the run")
+            }
+            Self::Payload { .. } | Self::Write { .. } => None,
+            Self::HalfWritten { .. } | Self::Poisoned { .. } => {
+                Some("resume the run: opening the journal again cuts the half record off")
+            }
+            Self::Sync { .. } => Some("check the disk's health before resuming the run"),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What happens in a run: a closed, versioned list of events, one record each.
+//!
+//! ```text
+//! {"seq":3,"v":1,"time_ms":1767225600000,"type":"metrics","stage":"grpo","step":3,"values":{…},"crc":"…"}
+//! ```
+//!
+//! Events are data, not logs: tables, pages and dashboards are readers of this list. A new event
+//! type or field raises [`EVENT_VERSION`]; what an older reader does not know is an error there,
+//! never skipped.
+//!
+//! JSON has no NaN. A loss that is not a number is the event one most wants to find afterwards, so
+//! metrics that are not finite are written as the strings `"nan"`, `"inf"` and `"-inf"` and come
+//! back as such. All other numbers come back bit by bit.
+//!
+//! Not here: a clock that events read by themselves. Whoever records an event says when it
+//! happened.
+
+mod metric_values;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::ReadError;
+use crate::journal::{self, Record};
+
+/// The version of the events written and read.
+pub const EVENT_VERSION: u64 = 1;
+
+/// Something that happened in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Event {
+    /// The run's first event.
+    RunStarted {
+        /// The command line that started it.
+        command: String,
+        /// The version of the program.
+        version: String,
+        /// The seed everything random derives from.
+        seed: u64,
+    },
+    /// The run goes on after a stop or a crash.
+    RunResumed {
+        /// Bytes of a torn event that were cut from the end of the journal.
+        cut_bytes: u64,
+        /// The last event before this one; `None` if there was none.
+        last_seq: Option<u64>,
+    },
+    /// Measurements of one step.
+    Metrics {
+        /// The stage they belong to, e.g. `grpo`.
+        stage: String,
+        /// The optimizer step.
+        step: u64,
+        /// Measurements by name.
+        #[serde(with = "metric_values")]
+        values: BTreeMap<String, f64>,
+    },
+    /// A checkpoint is on the disk.
+    CheckpointSaved {
+        /// The step after which it was taken.
+        step: u64,
+        /// Where it is, seen from the run's directory.
+        path: String,
+    },
+    /// Something a person should look at.
+    Warning {
+        /// A stable name to search and count by, e.g. `sandbox_retry`.
+        code: String,
+        /// What happened, in words.
+        message: String,
+    },
+    /// The run's last event, unless it is resumed.
+    RunFinished {
+        /// How it ended.
+        outcome: Outcome,
+        /// Why, in words; empty when there is nothing to say.
+        message: String,
+    },
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It did all it was asked to.
+    Completed,
+    /// It could not go on.
+    Failed,
+    /// It was told to stop.
+    Interrupted,
+}
+
+/// An event and when it happened: the payload of a record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimedEvent {
+    /// Milliseconds since 1970, UTC.
+    pub time_ms: u64,
+    /// What happened.
+    pub event: Event,
+}
+
+/// Every `type` of [`Event`].
+const TYPES: [&str; 6] =
+    ["run_started", "run_resumed", "metrics", "checkpoint_saved", "warning", "run_finished"];
+
+/// Milliseconds since 1970 by the system's clock.
+pub fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The events of the journal at `path`, each with its number.
+pub fn read_events(
+    path: &Path,
+) -> Result<impl Iterator<Item = Result<(u64, TimedEvent), ReadError>> + use<>, ReadError> {
+    let path = path.to_owned();
+    Ok(journal::read(&path)?.map(move |record| {
+        let record = record?;
+        parse(&path, &record).map(|event| (record.seq, event))
+    }))
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    v: u64,
+    time_ms: u64,
+    #[serde(flatten)]
+    event: &'a Event,
+}
+
+#[derive(Deserialize)]
+struct Parsed {
+    #[serde(rename = "v")]
+    _version: u64,
+    time_ms: u64,
+    #[serde(flatten)]
+    event: Event,
+}
+
+/// What is looked at before the rest, which may have any shape if the version is another.
+#[derive(Deserialize)]
+struct Head {
+    v: u64,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+impl Serialize for TimedEvent {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { time_ms, event } = self;
+        Written { v: EVENT_VERSION, time_ms: *time_ms, event }.serialize(serializer)
+    }
+}
+
+fn parse(path: &Path, record: &Record) -> Result<TimedEvent, ReadError> {
+    let (path, line) = (path.to_owned(), record.line);
+    match newer(&record.json) {
+        Ok(Some(what)) => return Err(ReadError::Newer { path, line, what }),
+        Ok(None) => {}
+        Err(source) => return Err(ReadError::WrongType { path, line, source }),
+    }
+    serde_json::from_str(&record.json)
+        .map(|Parsed { time_ms, event, .. }| TimedEvent { time_ms, event })
+        .map_err(|source| ReadError::WrongType { path, line, source })
+}
+
+/// What in this event only a newer program knows.
+fn newer(json: &str) -> serde_json::Result<Option<String>> {
+    let head: Head = serde_json::from_str(json)?;
+    if head.v > EVENT_VERSION {
+        return Ok(Some(format!("events of version {}", head.v)));
+    }
+    if head.v < EVENT_VERSION {
+        return Err(serde::de::Error::custom(format!("there is no version {}", head.v)));
+    }
+    let unknown = head.kind.filter(|kind| !TYPES.contains(&kind.as_str()));
+    Ok(unknown.map(|kind| format!("an event of type `{kind}`")))
+}
+
+#[cfg(test)]
+mod tests;

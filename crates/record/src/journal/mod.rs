@@ -1,0 +1,179 @@
+//! A crash-safe journal: JSON lines that are appended and never changed.
+//!
+//! Every record is one line, written by one `write` to a file opened with `O_APPEND`. When
+//! [`Journal::append`] returns, the kernel has the line and `kill -9` cannot take it back; a power
+//! cut can take only what no sync has reached: one begins as soon as 64 records or 200 ms have
+//! gathered. A crash damages a journal only at its end, so [`Journal::open`] looks at the end alone
+//! and costs the same for a gigabyte as for a line.
+//!
+//! The lock is on the journal's own file, not on a second one: it cannot be left behind.
+//!
+//! Not here: rotation, compression, several writers. A run's rollouts go into several journals
+//! instead.
+
+mod line;
+mod read;
+mod recover;
+mod syncer;
+
+use std::fs::{File, TryLockError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+pub use self::line::MAX_LINE_BYTES;
+pub use self::read::{Reader, Record, read};
+pub use self::recover::Recovery;
+use self::syncer::{PACE, Syncer};
+use crate::atomic::sync_parent;
+use crate::error::{FileError, JournalError};
+
+/// The one writer of a journal. Dropping it brings everything to the disk.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    syncer: Syncer,
+    /// Length of the file up to the end of its last record.
+    len: u64,
+    next_seq: u64,
+    /// The line being written, kept for its memory.
+    line: Vec<u8>,
+    poisoned: bool,
+}
+
+impl Journal {
+    /// Opens the journal at `path`, or creates it, and cuts what a crash left at its end.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use whetstone_record::journal::{Journal, read};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("rewards.jsonl");
+    /// let (mut journal, recovery) = Journal::open(&path)?;
+    /// assert_eq!(recovery.last_seq, None);
+    /// let seq = journal.append(&serde_json::json!({"task": "mbpp/11", "reward": 1.0}))?;
+    /// let records: Vec<_> = read(&path)?.collect::<Result<_, _>>()?;
+    /// assert_eq!(records[0].seq, seq);
+    /// assert_eq!(records[0].json, r#"{"reward":1.0,"task":"mbpp/11"}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open(path: &Path) -> Result<(Self, Recovery), JournalError> {
+        let file = File::options()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)
+            .map_err(FileError::at("open", path))?;
+        lock(&file, path)?;
+        let recovery = recover::recover(&file, path)?;
+        // Not only when it is new: whoever created it may have been killed before this line, but
+        // then it holds no record yet.
+        if recovery.kept_bytes == 0 {
+            sync_parent(path)?;
+        }
+        let handle = file.try_clone().map_err(FileError::at("open a second handle of", path))?;
+        let syncer =
+            Syncer::start(handle, PACE).map_err(FileError::at("start the sync thread of", path))?;
+        Ok((Self::assemble(path, file, syncer, recovery), recovery))
+    }
+
+    /// Appends one record and returns its number.
+    ///
+    /// The payload may be anything that serialises to a JSON object. A float in it that is not
+    /// finite becomes `null`, as `serde_json` has it; a type that may hold one must write it as
+    /// text, like [`Event::Metrics`](crate::event::Event). After an error the journal holds exactly
+    /// the records it held before.
+    pub fn append<T: Serialize + ?Sized>(&mut self, payload: &T) -> Result<u64, JournalError> {
+        self.check_usable()?;
+        let seq = self.next_seq;
+        line::encode(seq, payload, &mut self.line).map_err(|source| JournalError::Payload {
+            path: self.path.clone(),
+            seq,
+            source,
+        })?;
+        self.write_line()?;
+        self.next_seq += 1;
+        self.syncer.appended();
+        Ok(seq)
+    }
+
+    /// Waits until every record appended so far is on the disk.
+    pub fn sync(&self) -> Result<(), JournalError> {
+        self.syncer.wait().map_err(|source| JournalError::Sync { path: self.path.clone(), source })
+    }
+
+    /// The file being written.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The number the next record will have.
+    pub fn next_seq(&self) -> u64 {
+        self.next_seq
+    }
+
+    fn assemble(path: &Path, file: File, syncer: Syncer, recovery: Recovery) -> Self {
+        Self {
+            path: path.to_owned(),
+            file,
+            syncer,
+            len: recovery.kept_bytes,
+            next_seq: recovery.last_seq.map_or(0, |seq| seq + 1),
+            line: Vec::new(),
+            poisoned: false,
+        }
+    }
+
+    /// A new journal whose every sync fails.
+    #[cfg(test)]
+    pub(crate) fn with_failing_sync(path: &Path) -> Self {
+        let file = File::options().append(true).create(true).open(path).unwrap();
+        // Devices cannot be synced: the kernel answers "invalid argument".
+        let syncer = Syncer::start(File::open("/dev/null").unwrap(), PACE).unwrap();
+        Self::assemble(path, file, syncer, Recovery::default())
+    }
+
+    fn check_usable(&self) -> Result<(), JournalError> {
+        if self.poisoned {
+            return Err(JournalError::Poisoned { path: self.path.clone() });
+        }
+        self.syncer.check().map_err(|source| JournalError::Sync { path: self.path.clone(), source })
+    }
+
+    /// Writes the whole line or none of it.
+    fn write_line(&mut self) -> Result<(), JournalError> {
+        let Err(source) = self.file.write_all(&self.line) else {
+            self.len += self.line.len() as u64;
+            return Ok(());
+        };
+        let (path, seq) = (self.path.clone(), self.next_seq);
+        if self.file.set_len(self.len).is_err() {
+            self.poisoned = true;
+            return Err(JournalError::HalfWritten { path, seq, source });
+        }
+        Err(JournalError::Write { path, seq, source })
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        // Whoever must know whether this worked calls `sync` first.
+        drop(self.syncer.wait());
+        // A child that was forked a moment ago may still hold a copy of the file: closing ours
+        // would not end the lock, this does. If it fails, the lock ends with that child.
+        drop(self.file.unlock());
+    }
+}
+
+fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
+    file.try_lock().map_err(|err| match err {
+        TryLockError::WouldBlock => JournalError::Locked { path: path.to_owned() },
+        TryLockError::Error(source) => FileError::at("lock", path)(source).into(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+//! What a run leaves on the disk, and how it survives a crash.
+//!
+//! A run is trained for days and killed without warning. This crate owns its directory: nothing
+//! else writes into it, and everything written here is either whole or gone. The promises, each
+//! with the test that holds it:
+//!
+//! | promise | held by |
+//! |---|---|
+//! | A record acknowledged by [`journal::Journal::append`] survives `kill -9`: 200 kills at random moments lose none and leave none half. | `tests/kill.rs` |
+//! | A journal cut at any byte, or with any byte of its last line flipped, opens with every record before it. | `tests/torn.rs` |
+//! | A full disk leaves no half line: the journal ends with its last good record and can go on. | `tests/full_disk.rs` |
+//! | A power cut takes only what no sync has reached, and one begins as soon as 64 records or 200 ms have gathered. | `journal/syncer.rs` |
+//! | A reader sees every record in order or an error with file and line, and holds at most 64 MiB of a line. | `tests/bad_input.rs` |
+//! | Every number comes back bit by bit, NaN and infinities in metrics included. | `journal/tests.rs`, `event/tests.rs` |
+//! | A file replaced by [`atomic::replace`] holds the old text or the new one, wherever a kill falls. | `atomic.rs` |
+//! | Two processes never write one run or one journal; a killed one holds no lock. | `tests/lock.rs` |
+//! | A run half-created by a kill can be created again; a directory with anything in it is left alone. | `run_dir/tests.rs` |
+//! | What a newer program wrote is an error that says so, never a guess. | `event/tests.rs`, `cursor.rs` |
+//!
+//! The modules, from the disk upwards: [`atomic`] replaces files, [`journal`] appends to them,
+//! [`event`] and [`cursor`] say what is in them, [`run_dir`] puts them together.
+//!
+//! # Not here
+//!
+//! - What a rollout, a checkpoint or a config means. Those are payloads and files to this crate.
+//! - Several writers, compression, rotation: a run that needs a second journal opens a second file.
+//! - Network file systems. The promises rest on `O_APPEND`, `flock`, `fsync` and `rename` as a
+//!   local Linux file system keeps them.
+//! - Printing. Errors carry a `hint()`; the command line shows it.
+
+#![forbid(unsafe_code)]
+
+pub mod atomic;
+pub mod cursor;
+pub mod error;
+pub mod event;
+pub mod journal;
+pub mod run_dir;

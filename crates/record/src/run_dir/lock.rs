@@ -1,0 +1,85 @@
+//! Only one process writes a run.
+//!
+//! The kernel holds the lock and drops it with the process, however that ends, so a lock is never
+//! stale. The text in the file (`pid 4711`, `started_ms 1767225600000`) is for people: it says who
+//! holds the lock, and means nothing when nobody does.
+
+use std::fs::{self, File, TryLockError};
+use std::io::Write;
+use std::path::Path;
+use std::process;
+
+use crate::error::{FileError, RunError};
+
+/// The right to write a run, until dropped.
+#[derive(Debug)]
+pub(super) struct RunLock(File);
+
+impl RunLock {
+    /// Takes the lock at `path` of the run in `dir`.
+    pub(super) fn take(path: &Path, dir: &Path, time_ms: u64) -> Result<Self, RunError> {
+        let file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(FileError::at("open", path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(RunError::Locked { path: dir.to_owned(), pid: holder(path) });
+            }
+            Err(TryLockError::Error(source)) => return Err(FileError::at("lock", path)(source))?,
+        }
+        sign(&file, time_ms).map_err(FileError::at("write", path))?;
+        Ok(Self(file))
+    }
+}
+
+impl Drop for RunLock {
+    fn drop(&mut self) {
+        // A child forked a moment ago may hold a copy of the file: only this ends its lock too.
+        drop(self.0.set_len(0).and_then(|()| self.0.unlock()));
+    }
+}
+
+fn sign(mut file: &File, time_ms: u64) -> std::io::Result<()> {
+    file.set_len(0)?;
+    file.write_all(format!("pid {}\nstarted_ms {time_ms}\n", process::id()).as_bytes())
+}
+
+fn holder(path: &Path) -> Option<u32> {
+    let text = fs::read_to_string(path).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("pid "))?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(dir: &Path) -> Result<RunLock, RunError> {
+        RunLock::take(&dir.join("run.lock"), dir, 5)
+    }
+
+    #[test]
+    fn the_second_writer_learns_who_the_first_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = take(dir.path()).unwrap();
+        let text = fs::read_to_string(dir.path().join("run.lock")).unwrap();
+        assert_eq!(text, format!("pid {}\nstarted_ms 5\n", process::id()));
+        let err = take(dir.path()).unwrap_err();
+        assert!(matches!(err, RunError::Locked { pid, .. } if pid == Some(process::id())), "{err}");
+        drop(first);
+        take(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn text_left_by_a_killed_process_locks_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.lock");
+        fs::write(&path, "pid 4194305\nstarted_ms 1767225600000 and more\n").unwrap();
+        let _lock = take(dir.path()).unwrap();
+        assert_eq!(holder(&path), Some(process::id()));
+        assert!(fs::read_to_string(&path).unwrap().ends_with("started_ms 5\n"));
+    }
+}

@@ -1,0 +1,165 @@
+//! A run is a directory.
+//!
+//! ```text
+//! runs/grpo-3/
+//!   config.toml     the resolved config; written last, so a run that has it was fully created
+//!   events.jsonl    what happened, a journal of events
+//!   cursors.json    how far it came
+//!   rollouts/       journals of rollouts
+//!   checkpoints/    weights
+//!   logs/           text for people
+//!   run.lock        who is writing it
+//! ```
+//!
+//! A kill while a run is created leaves some of these, all empty, and no config. [`RunDir::create`]
+//! knows that picture and finishes the work; any other directory without a config is not touched,
+//! because somebody's data may be in it.
+//!
+//! Cursors never run ahead of events: saving them brings the events to the disk first.
+//!
+//! Not here: what a config or a checkpoint means, and the pages that show a run.
+
+mod lock;
+mod name;
+mod view;
+
+use std::fs::{self, DirEntry};
+use std::path::Path;
+
+use self::lock::RunLock;
+pub use self::view::RunView;
+use self::view::{CURSORS, EVENTS, FOLDERS, LOCK};
+use crate::atomic::{clear_temporaries, is_temporary, replace, sync_dir, sync_parent};
+use crate::cursor::Cursors;
+use crate::error::{FileError, RunError};
+use crate::event::{Event, TimedEvent};
+use crate::journal::{Journal, Recovery};
+
+/// The one writer of a run.
+#[derive(Debug)]
+pub struct RunDir {
+    view: RunView,
+    // Dropped before the lock, so that nobody else can open the run while events are synced.
+    events: Journal,
+    _lock: RunLock,
+}
+
+impl RunDir {
+    /// Creates the run `name` in the directory `root`, which is created if need be.
+    pub fn create(
+        root: &Path,
+        name: &str,
+        config_text: &str,
+        time_ms: u64,
+    ) -> Result<Self, RunError> {
+        let view = RunView::locate(root, name)?;
+        create_durably(root)?;
+        create_durably(view.dir())?;
+        check_vacant(&view)?;
+        let lock = RunLock::take(&view.lock_path(), view.dir(), time_ms)?;
+        // Again, for whoever created the run between the look and the lock.
+        check_vacant(&view)?;
+        let events = fill(&view, config_text)?;
+        Ok(Self { view, events, _lock: lock })
+    }
+
+    /// Opens the run `name` in `root` to go on with it, and records that it was resumed.
+    pub fn resume(root: &Path, name: &str, time_ms: u64) -> Result<(Self, Recovery), RunError> {
+        let view = RunView::existing(root, name)?;
+        let lock = RunLock::take(&view.lock_path(), view.dir(), time_ms)?;
+        tidy(&view)?;
+        let (events, recovery) = Journal::open(&view.events_path())?;
+        let mut run = Self { view, events, _lock: lock };
+        let Recovery { cut_bytes, last_seq, .. } = recovery;
+        let event = Event::RunResumed { cut_bytes, last_seq };
+        run.append_event(&TimedEvent { time_ms, event })?;
+        Ok((run, recovery))
+    }
+
+    /// Opens the run `name` in `root` for reading, whether somebody writes it or not.
+    pub fn open_read_only(root: &Path, name: &str) -> Result<RunView, RunError> {
+        RunView::existing(root, name)
+    }
+
+    /// The run's paths and how to read them.
+    pub fn view(&self) -> &RunView {
+        &self.view
+    }
+
+    /// Records an event and returns its number. When this returns, `kill -9` cannot lose it.
+    pub fn append_event(&mut self, event: &TimedEvent) -> Result<u64, RunError> {
+        Ok(self.events.append(event)?)
+    }
+
+    /// Waits until every event so far is on the disk.
+    pub fn sync(&self) -> Result<(), RunError> {
+        Ok(self.events.sync()?)
+    }
+
+    /// Saves how far the run has come, after everything that happened up to there.
+    pub fn save_cursors(&self, cursors: &Cursors) -> Result<(), RunError> {
+        self.sync()?;
+        Ok(cursors.save(&self.view.cursors_path())?)
+    }
+}
+
+/// Creates `dir` unless it exists, and brings its name to the disk.
+fn create_durably(dir: &Path) -> Result<(), FileError> {
+    fs::create_dir_all(dir).map_err(FileError::at("create the directory", dir))?;
+    sync_parent(dir)
+}
+
+/// Creates everything a run has, the config last.
+fn fill(view: &RunView, config_text: &str) -> Result<Journal, RunError> {
+    tidy(view)?;
+    let (events, _) = Journal::open(&view.events_path())?;
+    Cursors::default().save(&view.cursors_path())?;
+    sync_dir(view.dir())?;
+    replace(&view.config_path(), config_text.as_bytes())?;
+    Ok(events)
+}
+
+/// Makes the folders that are missing and removes what killed writers left.
+fn tidy(view: &RunView) -> Result<(), FileError> {
+    clear_temporaries(view.dir())?;
+    for folder in FOLDERS {
+        let folder = view.dir().join(folder);
+        fs::create_dir_all(&folder).map_err(FileError::at("create the directory", &folder))?;
+        clear_temporaries(&folder)?;
+    }
+    Ok(())
+}
+
+/// Refuses a directory that holds a run, or anything a half-created run would not hold.
+fn check_vacant(view: &RunView) -> Result<(), RunError> {
+    let dir = view.dir();
+    if view.config_path().exists() {
+        return Err(RunError::Exists { path: dir.to_owned() });
+    }
+    for entry in fs::read_dir(dir).map_err(FileError::at("list", dir))? {
+        let entry = entry.map_err(FileError::at("list", dir))?;
+        if !is_half_created(&entry) {
+            return Err(RunError::Occupied { path: dir.to_owned(), entry: entry.file_name() });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a kill during creation can have left this.
+fn is_half_created(entry: &DirEntry) -> bool {
+    let (name, path) = (entry.file_name(), entry.path());
+    if name == LOCK || is_temporary(&name) {
+        return true;
+    }
+    if name == EVENTS {
+        return fs::metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() == 0);
+    }
+    if name == CURSORS {
+        return Cursors::load(&path).is_ok_and(|cursors| cursors.is_empty());
+    }
+    FOLDERS.iter().any(|&folder| name == folder)
+        && fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+#[cfg(test)]
+mod tests;

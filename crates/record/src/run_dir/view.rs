@@ -1,0 +1,108 @@
+//! A run as its readers see it: paths, config, events, cursors. Takes no lock, changes nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::name;
+use crate::cursor::Cursors;
+use crate::error::{CursorError, FileError, ReadError, RunError};
+use crate::event::{self, TimedEvent};
+
+pub(super) const CONFIG: &str = "config.toml";
+pub(super) const EVENTS: &str = "events.jsonl";
+pub(super) const CURSORS: &str = "cursors.json";
+pub(super) const LOCK: &str = "run.lock";
+pub(super) const ROLLOUTS: &str = "rollouts";
+pub(super) const CHECKPOINTS: &str = "checkpoints";
+pub(super) const LOGS: &str = "logs";
+
+/// The folders of every run.
+pub(super) const FOLDERS: [&str; 3] = [ROLLOUTS, CHECKPOINTS, LOGS];
+
+/// Where the parts of one run are, and how to read them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunView {
+    dir: PathBuf,
+}
+
+impl RunView {
+    /// The run's directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The resolved config, as saved when the run was created.
+    pub fn config_path(&self) -> PathBuf {
+        self.dir.join(CONFIG)
+    }
+
+    /// The event journal.
+    pub fn events_path(&self) -> PathBuf {
+        self.dir.join(EVENTS)
+    }
+
+    /// The resume cursors.
+    pub fn cursors_path(&self) -> PathBuf {
+        self.dir.join(CURSORS)
+    }
+
+    /// The folder of the rollout journals.
+    pub fn rollouts_dir(&self) -> PathBuf {
+        self.dir.join(ROLLOUTS)
+    }
+
+    /// The folder of the checkpoints.
+    pub fn checkpoints_dir(&self) -> PathBuf {
+        self.dir.join(CHECKPOINTS)
+    }
+
+    /// The folder of the logs.
+    pub fn logs_dir(&self) -> PathBuf {
+        self.dir.join(LOGS)
+    }
+
+    /// The text of the resolved config.
+    pub fn config_text(&self) -> Result<String, FileError> {
+        let path = self.config_path();
+        fs::read_to_string(&path).map_err(FileError::at("read", &path))
+    }
+
+    /// The events so far, each with its number.
+    ///
+    /// While the run is being written the last may be [`ReadError::Torn`].
+    pub fn events(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<(u64, TimedEvent), ReadError>> + use<>, ReadError> {
+        event::read_events(&self.events_path())
+    }
+
+    /// How far the run had come when it last said so.
+    pub fn cursors(&self) -> Result<Cursors, CursorError> {
+        Cursors::load(&self.cursors_path())
+    }
+
+    pub(super) fn lock_path(&self) -> PathBuf {
+        self.dir.join(LOCK)
+    }
+
+    /// The run `name` in `root`, whether it exists or not.
+    pub(super) fn locate(root: &Path, name: &str) -> Result<Self, RunError> {
+        name::check(name)?;
+        Ok(Self { dir: root.join(name) })
+    }
+
+    /// The run `name` in `root` if it was completely created.
+    pub(super) fn existing(root: &Path, name: &str) -> Result<Self, RunError> {
+        let view = Self::locate(root, name)?;
+        if !view.dir.is_dir() {
+            return Err(RunError::NotFound { path: view.dir });
+        }
+        // The config is written last, so a run without it never began.
+        for missing in [CONFIG, EVENTS, CURSORS] {
+            if !view.dir.join(missing).is_file() {
+                return Err(RunError::Incomplete { path: view.dir, missing });
+            }
+        }
+        Ok(view)
+    }
+}

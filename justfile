@@ -1,0 +1,46 @@
+# Short names for `cargo xtask`, for those who have just. Nothing needs it: README.md and CI call
+# `cargo xtask` themselves, and tidy holds this list to the steps there.
+
+# List the recipes
+default:
+    @just --list
+
+# Every step, in order, until one fails
+ci:
+    cargo xtask ci
+
+# The code is formatted
+fmt:
+    cargo xtask fmt
+
+# No lint speaks, in any target
+clippy:
+    cargo xtask clippy
+
+# Unit and integration tests
+test:
+    cargo xtask test
+
+# The examples in doc comments
+doctest:
+    cargo xtask doctest
+
+# Generated pages are current; `just docs --write` rewrites them
+docs *flags:
+    cargo xtask docs {{ flags }}
+
+# Crate edges, documents and file heads
+tidy:
+    cargo xtask tidy
+
+# Licences, bans and advisories of dependencies
+deny:
+    cargo xtask deny
+
+# Benchmarks; `just bench <name>` runs one
+bench *filter:
+    cargo bench --locked --package whetstone-benches -- {{ filter }}
+
+# Fuzz one target for a while; needs a nightly toolchain and cargo-fuzz
+fuzz target seconds="60":
+    cargo +nightly fuzz run {{ target }} -- -max_total_time={{ seconds }}

@@ -1,0 +1,201 @@
+//! Runs steps one after another and reports on them.
+//!
+//! A step's own output goes straight to the terminal, so cargo-nextest's closing summary stays as
+//! it wrote it. Around it come a heading, the wall time and, at the end, a table in which a step
+//! that was skipped or never reached is a row of its own: silence is never success.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::steps::{Action, Args, Step, Without};
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It holds.
+    Passed,
+    /// Its tool is not installed; says how to get it.
+    Skipped(String),
+    /// It does not hold, or could not be run; says why.
+    Failed(String),
+}
+
+/// A step that was run.
+#[derive(Debug)]
+pub struct Report {
+    /// The step's name.
+    pub name: &'static str,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Wall time.
+    pub wall: Duration,
+}
+
+/// Runs `steps` in the repository at `root` until one fails, and writes the talk to `out`.
+pub fn run(root: &Path, steps: &[Step], out: &mut dyn Write) -> io::Result<ExitCode> {
+    let reports = run_until_failure(root, steps, out)?;
+    write!(out, "\n{}", table(steps, &reports))?;
+    let failed = reports.iter().any(|report| matches!(report.outcome, Outcome::Failed(_)));
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Runs `steps` in order; the last report is the failed one, if any is.
+pub fn run_until_failure(
+    root: &Path,
+    steps: &[Step],
+    out: &mut dyn Write,
+) -> io::Result<Vec<Report>> {
+    let mut reports = Vec::new();
+    for step in steps {
+        writeln!(out, "\n==> {}: {}", step.name, step.what)?;
+        let start = Instant::now();
+        let outcome = perform(root, step.action, out)?;
+        let wall = start.elapsed();
+        announce(step.name, &outcome, wall, out)?;
+        let failed = matches!(outcome, Outcome::Failed(_));
+        reports.push(Report { name: step.name, outcome, wall });
+        if failed {
+            break;
+        }
+    }
+    Ok(reports)
+}
+
+/// One row per step, whether it was reached or not.
+pub fn table(steps: &[Step], reports: &[Report]) -> String {
+    let row = |(at, step): (usize, &Step)| match reports.get(at) {
+        Some(Report { outcome, wall, .. }) => {
+            format!("{:<8} {:<8} {:>8.1} s\n", step.name, word(outcome), wall.as_secs_f64())
+        }
+        None => format!("{:<8} {:<8}\n", step.name, "not run"),
+    };
+    steps.iter().enumerate().map(row).collect()
+}
+
+/// `cargo`, as the toolchain that runs us names it, in the repository at `root`.
+pub fn cargo(root: &Path, args: &[&str]) -> Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(program);
+    command.args(args).current_dir(root);
+    command
+}
+
+fn perform(root: &Path, action: Action, out: &mut dyn Write) -> io::Result<Outcome> {
+    match action {
+        Action::Cargo(args) => run_cargo(root, args, out),
+        Action::Here(check) => Ok(check(root).map_or_else(Outcome::Failed, |()| Outcome::Passed)),
+        Action::Tool { tool, with, without } => match without {
+            _ if is_installed(root, tool) => run_cargo(root, with, out),
+            Without::Run(args) => {
+                writeln!(out, "cargo-{tool} is not installed: running `cargo {}`", args[0])?;
+                run_cargo(root, args, out)
+            }
+            Without::Skip => Ok(Outcome::Skipped(format!(
+                "cargo-{tool} is not installed; `cargo install --locked cargo-{tool}` gets it"
+            ))),
+        },
+    }
+}
+
+fn run_cargo(root: &Path, args: Args, out: &mut dyn Write) -> io::Result<Outcome> {
+    let line = format!("cargo {}", args.join(" "));
+    writeln!(out, "$ {line}")?;
+    Ok(match cargo(root, args).status() {
+        Ok(status) if status.success() => Outcome::Passed,
+        Ok(status) => Outcome::Failed(format!("`{line}` ended with {status}")),
+        Err(err) => Outcome::Failed(format!("cannot start `{line}`: {err}")),
+    })
+}
+
+fn is_installed(root: &Path, tool: &str) -> bool {
+    let quiet = || Stdio::null();
+    let probe = cargo(root, &[tool, "--version"]).stdout(quiet()).stderr(quiet()).status();
+    probe.is_ok_and(|status| status.success())
+}
+
+fn announce(name: &str, outcome: &Outcome, wall: Duration, out: &mut dyn Write) -> io::Result<()> {
+    if let Outcome::Skipped(why) | Outcome::Failed(why) = outcome {
+        writeln!(out, "{why}")?;
+    }
+    writeln!(out, "<== {name}: {} in {:.1} s", word(outcome), wall.as_secs_f64())
+}
+
+fn word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "passed",
+        Outcome::Skipped(_) => "SKIPPED",
+        Outcome::Failed(_) => "FAILED",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: Step = Step { name: "good", what: "holds", action: Action::Here(|_| Ok(())) };
+    const BAD: Step =
+        Step { name: "bad", what: "breaks", action: Action::Here(|_| Err("seven".to_owned())) };
+    const ABSENT: Step = Step {
+        name: "absent",
+        what: "needs a tool nobody has",
+        action: Action::Tool {
+            tool: "no-such-tool-of-whetstone",
+            with: &["no-such-tool-of-whetstone"],
+            without: Without::Skip,
+        },
+    };
+
+    /// Runs `steps` and returns the outcomes as words with all that was said.
+    fn run_all(steps: &[Step]) -> (String, String) {
+        let mut said = Vec::new();
+        let reports = run_until_failure(Path::new("."), steps, &mut said).unwrap();
+        let words: Vec<&str> = reports.iter().map(|report| word(&report.outcome)).collect();
+        (words.join(" "), String::from_utf8(said).unwrap())
+    }
+
+    #[test]
+    fn the_first_failure_ends_the_run_and_says_why() {
+        let (words, said) = run_all(&[GOOD, BAD, GOOD]);
+        assert_eq!(words, "passed FAILED");
+        assert!(said.contains("==> bad: breaks\nseven\n<== bad: FAILED in "), "{said}");
+    }
+
+    #[test]
+    fn a_missing_tool_is_skipped_aloud_and_the_run_goes_on() {
+        let (words, said) = run_all(&[ABSENT, GOOD]);
+        assert_eq!(words, "SKIPPED passed");
+        assert!(said.contains("cargo install --locked cargo-no-such-tool-of-whetstone"), "{said}");
+    }
+
+    #[test]
+    fn without_its_tool_a_step_says_what_it_runs_instead() {
+        let action = Action::Tool {
+            tool: "no-such-tool-of-whetstone",
+            with: &["no-such-tool-of-whetstone"],
+            without: Without::Run(&["--version"]),
+        };
+        let (words, said) = run_all(&[Step { action, ..GOOD }]);
+        assert_eq!(words, "passed");
+        assert!(said.contains("is not installed: running `cargo --version`"), "{said}");
+    }
+
+    #[test]
+    fn a_step_never_reached_has_a_row() {
+        let wall = Duration::from_millis(1250);
+        let reports = [Report { name: "bad", outcome: Outcome::Failed("seven".to_owned()), wall }];
+        assert_eq!(
+            table(&[BAD, GOOD], &reports),
+            "bad      FAILED        1.2 s\ngood     not run \n"
+        );
+    }
+
+    #[test]
+    fn one_failure_fails_the_whole() {
+        let code = |steps: &[Step]| run(Path::new("."), steps, &mut io::sink()).unwrap();
+        assert_eq!(code(&[GOOD, ABSENT]), ExitCode::SUCCESS);
+        assert_eq!(code(&[GOOD, BAD]), ExitCode::FAILURE);
+    }
+}

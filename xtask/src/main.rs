@@ -1,0 +1,52 @@
+//! `cargo xtask`: runs one step of CI, or all of them.
+//!
+//! Exit codes are those of `whet`: 0 done, 1 the answer is no, 2 usage, 3 broken.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use xtask::steps::{self, STEPS};
+use xtask::{ci, docs};
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    run(&words).unwrap_or_else(|broken| {
+        // Nothing can be said when the terminal itself is gone.
+        let _ = writeln!(io::stderr(), "error: {broken}");
+        ExitCode::from(3)
+    })
+}
+
+fn run(words: &[&str]) -> io::Result<ExitCode> {
+    let root = &xtask::root();
+    match words {
+        ["help" | "--help" | "-h"] => help(),
+        ["ci"] => ci::run(root, STEPS, &mut io::stderr()),
+        ["docs", "--write"] => write_docs(root),
+        [name] => match STEPS.iter().position(|step| step.name == *name) {
+            Some(at) => ci::run(root, &STEPS[at..=at], &mut io::stderr()),
+            None => usage(&format!("there is no step `{name}`")),
+        },
+        [] => usage("which step?"),
+        _ => usage("one step at a time, and only `docs` has a flag"),
+    }
+}
+
+fn help() -> io::Result<ExitCode> {
+    io::stdout().write_all(steps::help().as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_docs(root: &Path) -> io::Result<ExitCode> {
+    match docs::write(root) {
+        Ok(report) => writeln!(io::stderr(), "{report}").map(|()| ExitCode::SUCCESS),
+        Err(why) => writeln!(io::stderr(), "error: {why}").map(|()| ExitCode::FAILURE),
+    }
+}
+
+fn usage(problem: &str) -> io::Result<ExitCode> {
+    write!(io::stderr(), "error: {problem}\n\n{}", steps::help())?;
+    Ok(ExitCode::from(2))
+}

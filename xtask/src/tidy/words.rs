@@ -1,0 +1,73 @@
+//! Rule `words`: text that must not be in the repository.
+//!
+//! Paths of one machine mean nothing on another. Marks for later belong in an issue: what is
+//! committed is finished, or says plainly what it does not do. This file spells the words out and
+//! is the one that is exempt.
+
+use super::Problem;
+use super::rust_code::has_word;
+use super::tree::{Tree, is_test_data};
+
+const RULE: &str = "words";
+const HERE: &str = "xtask/src/tidy/words.rs";
+const MACHINE: &str = "a path of one machine; write it relative to the root";
+const LATER: &str = "a mark for later; finish it, or say what it does not do";
+
+/// A forbidden text.
+#[derive(Debug)]
+pub struct Word {
+    /// How it is written.
+    pub text: &'static str,
+    /// What to write instead.
+    pub instead: &'static str,
+    /// Where it is looked for.
+    pub reach: Reach,
+}
+
+/// Where a word is looked for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// In every file.
+    Everywhere,
+    /// In what we write, not in what tests feed on: replies of models are full of marks.
+    OwnWriting,
+}
+
+/// Every forbidden text.
+pub const WORDS: &[Word] = &[
+    Word { text: "/work/", instead: MACHINE, reach: Reach::Everywhere },
+    Word { text: "/root/", instead: MACHINE, reach: Reach::Everywhere },
+    Word { text: "TODO", instead: LATER, reach: Reach::OwnWriting },
+    Word { text: "FIXME", instead: LATER, reach: Reach::OwnWriting },
+    Word { text: "XXX", instead: LATER, reach: Reach::OwnWriting },
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let files = tree.texts().filter(|(path, _)| *path != HERE);
+    files.flat_map(|(path, text)| words_in(path, text)).collect()
+}
+
+fn words_in(path: &str, text: &str) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for word in WORDS.iter().filter(|word| reaches(word, path) && text.contains(word.text)) {
+        let guilty = text.lines().enumerate().filter(|(_, line)| stands_in(word.text, line));
+        problems.extend(guilty.map(|(at, _)| {
+            let message = format!("`{}` is {}", word.text, word.instead);
+            Problem::new(RULE, &format!("{path}:{}", at + 1), message)
+        }));
+    }
+    problems
+}
+
+fn reaches(word: &Word, path: &str) -> bool {
+    word.reach == Reach::Everywhere || !is_test_data(path)
+}
+
+/// A word stands alone; an absolute path begins where no other path is under way.
+fn stands_in(word: &str, line: &str) -> bool {
+    if !word.starts_with('/') {
+        return has_word(line, word);
+    }
+    let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '}' | '~');
+    line.match_indices(word).any(|(at, _)| !line[..at].ends_with(inside))
+}

@@ -1,0 +1,113 @@
+//! Rules on source files: `sizes`, `unsafe`, `print`, `head`, `words`.
+
+use super::miniature::Miniature;
+use xtask::tidy::words::{Reach, WORDS};
+
+const FILE: &str = "crates/core/src/task.rs";
+
+/// A file of so many lines, the second of which is given.
+fn long(lines: usize, second: &str) -> String {
+    format!("//! Long.\n{second}\n{}", "fn f() {}\n".repeat(lines - 2))
+}
+
+#[test]
+fn a_long_file_gives_its_reason() {
+    let tree = Miniature::clean();
+    tree.write(FILE, &long(400, "")).check_tidy();
+    tree.write(FILE, &long(401, "")).check("sizes", FILE, "401 lines");
+    tree.write(FILE, &long(401, "// size:")).check("sizes", FILE, "401 lines");
+    tree.write(FILE, &long(401, "// size: one table")).check_tidy();
+}
+
+#[test]
+fn no_reason_excuses_a_file_that_is_too_long() {
+    Miniature::clean().write(FILE, &long(801, "// size: one table")).check(
+        "sizes",
+        FILE,
+        "800 is the limit",
+    );
+}
+
+#[test]
+fn test_data_may_be_long() {
+    Miniature::clean().write("crates/core/testdata/long.rs", &long(900, "")).check_tidy();
+}
+
+#[test]
+fn unsafe_code_stays_in_its_crates() {
+    let code = "//! Dark.\nfn f() { unsafe { g() } }\n";
+    Miniature::clean()
+        .write("crates/sandbox/src/jail.rs", code)
+        .write("crates/kernels/src/launch.rs", code)
+        .check_tidy();
+    Miniature::clean().write(FILE, code).check(
+        "unsafe",
+        "crates/core/src/task.rs:2",
+        "`kernels` and `sandbox`",
+    );
+}
+
+#[test]
+fn unsafe_in_a_comment_or_a_string_is_a_word() {
+    let code = "//! Not unsafe.\n#![deny(unsafe_code)]\nconst WORD: &str = \"unsafe\";\n";
+    Miniature::clean().write(FILE, code).check_tidy();
+}
+
+#[test]
+fn only_the_cli_prints() {
+    for line in ["println!(\"x\");", "eprint!(\"x\");", "let out = std::io::stdout();"] {
+        let code = format!("//! Loud.\nfn f() {{ {line} }}\n");
+        let tree = Miniature::clean();
+        tree.write("crates/cli/src/main.rs", &code).check_tidy();
+        tree.write(FILE, &code).check("print", "crates/core/src/task.rs:2", "only `cli` prints");
+    }
+}
+
+#[test]
+fn tests_and_build_scripts_may_print() {
+    let code = "//! Loud.\nfn f() { println!(\"x\"); }\n";
+    Miniature::clean()
+        .write("crates/core/tests/loud.rs", code)
+        .write("crates/core/build.rs", code)
+        .write(FILE, "//! Quiet.\n\n#[cfg(test)]\nmod tests {\n    fn f() { println!() }\n}\n")
+        .check_tidy();
+}
+
+#[test]
+fn every_rust_file_says_what_it_is() {
+    let tree = Miniature::clean();
+    tree.write("benches/benches/speed.rs", "fn main() {}\n").check(
+        "head",
+        "benches/benches/speed.rs",
+        "begin the file with a `//!` comment",
+    );
+}
+
+#[test]
+fn every_forbidden_word_is_found_in_any_text_file() {
+    for word in WORDS {
+        let text = format!("first\nsee {}: x\n", word.text);
+        Miniature::clean().write("configs/a.toml", &text).check(
+            "words",
+            "configs/a.toml:2",
+            word.text,
+        );
+    }
+}
+
+#[test]
+fn a_word_inside_another_is_not_forbidden() {
+    for word in WORDS {
+        let text = format!("name-of-a-folder{}X or A{0}A\n", word.text);
+        Miniature::clean().write("configs/a.toml", &text).check_tidy();
+    }
+}
+
+#[test]
+fn test_data_may_hold_marks_but_no_paths_of_one_machine() {
+    for word in WORDS {
+        let tree = Miniature::clean();
+        tree.write("crates/core/testdata/reply.txt", &format!("# {}\n", word.text));
+        assert_eq!(tree.problems().is_empty(), word.reach == Reach::OwnWriting, "{word:?}");
+    }
+}
