@@ -6,7 +6,7 @@ use whetstone_core::{Completion, Program};
 
 use crate::Form;
 use crate::python;
-use crate::scan::{Block, Scan, Wanted, scan};
+use crate::scan::{Scan, Wanted, scan};
 use crate::tag::{self, Tag};
 
 /// A model's answer and what is known of how it was asked.
@@ -74,7 +74,7 @@ pub fn extract(reply: Reply<'_>, form: Form) -> Extraction<'_> {
     let thinking = section(reply.text, &scan, tag::THINK);
     let plan = form.tags().contains(&tag::PLAN).then(|| section(reply.text, &scan, tag::PLAN));
     Extraction {
-        thinking: join(reply.reasoning.map(|text| Cow::Borrowed(text.trim())), thinking),
+        thinking: with_reasoning(reply.reasoning, thinking),
         plan: plan.flatten(),
         unclosed: scan.sections.iter().any(|section| !section.closed),
         code: code(reply.text, &scan, form),
@@ -111,35 +111,53 @@ impl Code<'_> {
 
 /// All that stands in sections of one tag.
 fn section<'a>(text: &'a str, scan: &Scan<'_>, tag: Tag) -> Option<Cow<'a, str>> {
-    scan.sections.iter().filter(|section| section.tag == tag).fold(None, |all, section| {
+    let inner = scan.sections.iter().filter(|section| section.tag == tag).map(|section| {
         let inner = &text[section.inner.clone()];
         let inner = if section.closed { inner } else { tag::without_partial_close(inner, tag) };
-        join(all, Some(Cow::Borrowed(inner.trim())))
-    })
+        inner.trim()
+    });
+    join(inner)
 }
 
-fn join<'a>(first: Option<Cow<'a, str>>, second: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
-    match (first, second) {
-        (Some(first), Some(second)) if first.is_empty() => Some(second),
-        (Some(first), Some(second)) if second.is_empty() => Some(first),
-        (Some(first), Some(second)) => Some(Cow::Owned(format!("{first}\n\n{second}"))),
-        (first, second) => first.or(second),
+fn with_reasoning<'a>(
+    reasoning: Option<&'a str>,
+    thinking: Option<Cow<'a, str>>,
+) -> Option<Cow<'a, str>> {
+    let Some(reasoning) = reasoning.map(str::trim) else { return thinking };
+    match thinking {
+        Some(thinking) if !thinking.is_empty() && !reasoning.is_empty() => {
+            Some(Cow::Owned(format!("{reasoning}\n\n{thinking}")))
+        }
+        Some(thinking) if reasoning.is_empty() => Some(thinking),
+        _ => Some(Cow::Borrowed(reasoning)),
+    }
+}
+
+/// The parts that are not empty, in paragraphs; `None` if there are no parts at all.
+fn join<'a>(parts: impl Iterator<Item = &'a str>) -> Option<Cow<'a, str>> {
+    let parts: Vec<_> = parts.collect();
+    let filled: Vec<_> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
+    match filled.as_slice() {
+        [] => parts.first().map(|_| Cow::Borrowed("")),
+        [one] => Some(Cow::Borrowed(one)),
+        _ => Some(Cow::Owned(filled.join("\n\n"))),
     }
 }
 
 fn code<'a>(text: &'a str, scan: &Scan<'a>, form: Form) -> Option<Code<'a>> {
-    let thought = scan.sections.last().map_or(0, |section| section.end);
-    let mut blocks = scan.blocks.iter().filter(|block| !block.content.trim().is_empty());
-    let tagged = |block: &&Block<'_>| block.wanted && block.at >= thought;
-    if let Some(block) = blocks.clone().rfind(tagged) {
-        return Some(Code { source: source(block), origin: Origin::Tagged });
+    if let Some(block) = scan.wanted {
+        return Some(Code {
+            source: dedented(block.content, block.indent),
+            origin: Origin::Tagged,
+        });
     }
-    if let Some(block) = blocks.next_back() {
-        return Some(Code { source: source(block), origin: Origin::Other });
+    if let Some(block) = scan.last {
+        return Some(Code { source: dedented(block.content, block.indent), origin: Origin::Other });
     }
     if let Some(open) = scan.unclosed {
         return unclosed(open.fence.without_end(open.content(text)), open.fence.indent);
     }
+    let thought = scan.sections.last().map_or(0, |section| section.end);
     let plain = text[thought..].trim_start_matches('\u{feff}').trim();
     let is_code = form == Form::ThinkPython && !scan.has_fences && python::is_program(plain);
     is_code.then(|| Code { source: with_newlines(plain), origin: Origin::Plain })
@@ -154,19 +172,15 @@ fn unclosed((content, closed): (&str, bool), indent: usize) -> Option<Code<'_>> 
     Some(Code { source: dedented(content, indent), origin })
 }
 
-fn source<'a>(block: &Block<'a>) -> Cow<'a, str> {
-    dedented(block.content, block.indent)
-}
-
 /// `content` with the fence's indentation taken off, as far as all its lines have it, and `\n`
 /// line ends.
 fn dedented(content: &str, indent: usize) -> Cow<'_, str> {
     let text = with_newlines(content);
-    let full_lines = text.split('\n').filter(|line| !line.trim().is_empty());
-    let indent = full_lines.map(leading_blanks).min().unwrap_or(0).min(indent);
     if indent == 0 {
         return text;
     }
+    let full_lines = text.split('\n').filter(|line| !line.trim().is_empty());
+    let indent = full_lines.map(leading_blanks).min().unwrap_or(0).min(indent);
     let shorter = |line: &'_ str| line[indent.min(leading_blanks(line))..].to_owned();
     Cow::Owned(text.split('\n').map(shorter).collect::<Vec<_>>().join("\n"))
 }

@@ -5,33 +5,25 @@
 //! call.
 //!
 //! Ruff's parser and the dropping of its tree recurse, and a stack overflow aborts the process.
-//! So the parse runs on a thread whose stack grows with the text: 16 KiB for each byte, which every
-//! nesting tried needs less than, of a text capped at 64 KiB. Stacks are only committed as used.
-
-use std::thread;
+//! So the parse runs on a stack that is as large as the text could need: 8 KiB for each byte, which
+//! every nesting tried stays below half of, of a text capped at 64 KiB. A stack is only committed as used.
 
 use ruff_python_ast::{Expr, Stmt};
 use ruff_python_parser::parse_module;
 
 /// Longest text that is considered.
-const MAX_BYTES: usize = 64 << 10;
-const STACK_BYTES_PER_BYTE: usize = 16 << 10;
-const MIN_STACK_BYTES: usize = 2 << 20;
+const MAX_BYTES: usize = 68 << 10;
+const STACK_BYTES_PER_BYTE: usize = 8 << 10;
+const LEAST_STACK_BYTES: usize = 256 << 10;
 
 /// Whether `text` is a Python program that does something.
-///
-/// # Panics
-///
-/// If the machine cannot start a thread.
 pub(crate) fn is_program(text: &str) -> bool {
     if text.len() > MAX_BYTES || text.trim().is_empty() {
         return false;
     }
-    let stack = (text.len() * STACK_BYTES_PER_BYTE).max(MIN_STACK_BYTES);
-    thread::scope(|scope| {
-        let parse = move || parse_module(text).is_ok_and(|module| module.suite().iter().any(acts));
-        let parser = thread::Builder::new().stack_size(stack).spawn_scoped(scope, parse);
-        parser.expect("a thread for the parser").join().unwrap_or(false)
+    let stack_bytes = (text.len() * STACK_BYTES_PER_BYTE).max(LEAST_STACK_BYTES);
+    stacker::maybe_grow(stack_bytes, stack_bytes, || {
+        parse_module(text).is_ok_and(|module| module.suite().iter().any(acts))
     })
 }
 

@@ -19,13 +19,21 @@ use whetstone_core::Language;
 use crate::fence::{self, Fence, Inside};
 use crate::tag::{self, Found, Tag};
 
+/// Blocks within blocks that are told apart; a fence deeper than that is content.
+const MAX_DEPTH: usize = 32;
+
+/// Rounds of thinking that are told apart; later ones are joined, with what stands between them.
+const MAX_SECTIONS: usize = 64;
+
 /// What a reply is made of.
 #[derive(Debug, Default)]
 pub(crate) struct Scan<'a> {
     /// Thinking, in order.
     pub(crate) sections: Vec<Section>,
-    /// Blocks outside the thinking, in the order in which they close.
-    pub(crate) blocks: Vec<Block<'a>>,
+    /// The last closed block in the wanted language after the thinking, if it holds anything.
+    pub(crate) wanted: Option<Block<'a>>,
+    /// The last closed block outside the thinking that holds anything.
+    pub(crate) last: Option<Block<'a>>,
     /// The block that is still open at the end.
     pub(crate) unclosed: Option<Open<'a>>,
     /// Whether any fence stands outside the thinking.
@@ -44,20 +52,16 @@ pub(crate) struct Section {
 }
 
 /// A closed block.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Block<'a> {
-    /// Where its opening fence starts.
-    pub(crate) at: usize,
     pub(crate) content: &'a str,
     pub(crate) indent: usize,
-    pub(crate) wanted: bool,
 }
 
 /// A block that is still open.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Open<'a> {
     pub(crate) fence: Fence<'a>,
-    at: usize,
     content: usize,
 }
 
@@ -79,8 +83,14 @@ pub(crate) struct Wanted {
 
 /// Scans `text`.
 pub(crate) fn scan(text: &str, wanted: Wanted) -> Scan<'_> {
-    let mut scanner =
-        Scanner { text, wanted, out: Scan::default(), open: Vec::new(), unclosed_tags: Vec::new() };
+    let mut scanner = Scanner {
+        text,
+        wanted,
+        out: Scan::default(),
+        open: Vec::new(),
+        unclosed_tags: Vec::new(),
+        line_end: None,
+    };
     let mut at = 0;
     if let Some(tag) = wanted.opened {
         at = scanner.think(tag, skip_repeated_open(text, tag));
@@ -106,29 +116,41 @@ struct Scanner<'a> {
     open: Vec<Open<'a>>,
     /// Tags that are not closed anywhere in the rest of the text.
     unclosed_tags: Vec<Tag>,
+    /// End of the last line that was looked at; before the first one, of none.
+    line_end: Option<usize>,
 }
 
 impl<'a> Scanner<'a> {
     /// Takes in the line that starts at `at`, or what thinking starts in it; returns where to go on.
     fn line(&mut self, at: usize) -> usize {
-        let end =
-            memchr::memchr(b'\n', &self.text.as_bytes()[at..]).map_or(self.text.len(), |n| at + n);
+        let end = self.line_end(at);
         let line = self.text[at..end].trim_end_matches('\r');
         if let Some(&open) = self.open.last() {
             return self.line_in_block(at..end, open).unwrap_or(end + 1);
         }
         if let Some(fence) = fence::fence(line) {
-            self.push(fence, at, end + 1);
+            self.push(fence, end + 1);
         } else if let Some(next) = self.tags_in(at, end) {
             return next;
         } else if let Some((info, code)) = fence::one_line(line) {
             self.out.has_fences = true;
             let wanted = fence::is_in(info, self.wanted.language);
-            self.out.blocks.push(Block { at, content: code, indent: 0, wanted });
+            self.keep(Block { content: code, indent: 0 }, wanted);
         } else if let Some(fence) = fence::fence_behind_prose(line) {
-            self.push(fence, at, end + 1);
+            self.push(fence, end + 1);
         }
         end + 1
+    }
+
+    /// Where the line that `at` stands in ends; looked for once a line, however often it is begun.
+    fn line_end(&mut self, at: usize) -> usize {
+        if let Some(end) = self.line_end.filter(|end| at <= *end) {
+            return end;
+        }
+        let newline = memchr::memchr(b'\n', &self.text.as_bytes()[at..]);
+        let end = newline.map_or(self.text.len(), |newline| at + newline);
+        self.line_end = Some(end);
+        end
     }
 
     fn line_in_block(&mut self, line: Range<usize>, open: Open<'a>) -> Option<usize> {
@@ -136,7 +158,7 @@ impl<'a> Scanner<'a> {
         if let Some(fence) = fence::fence(text) {
             match open.fence.meets(&fence) {
                 Inside::Content => {}
-                Inside::Opens => self.push(fence, line.start, line.end + 1),
+                Inside::Opens => self.push(fence, line.end + 1),
                 Inside::Closes => self.close(line.start),
             }
             return None;
@@ -150,9 +172,11 @@ impl<'a> Scanner<'a> {
         Some(self.all_was_thinking(Found { tag, opens: false, at, end: at + tag.close.len() }))
     }
 
-    fn push(&mut self, fence: Fence<'a>, at: usize, content: usize) {
+    fn push(&mut self, fence: Fence<'a>, content: usize) {
         self.out.has_fences = true;
-        self.open.push(Open { fence, at, content });
+        if self.open.len() < MAX_DEPTH {
+            self.open.push(Open { fence, content });
+        }
     }
 
     /// Closes the innermost block before the line at `line`.
@@ -163,8 +187,17 @@ impl<'a> Scanner<'a> {
             let content = content.strip_suffix('\n').unwrap_or(content);
             let content = content.strip_suffix('\r').unwrap_or(content);
             let wanted = open.fence.is_in(self.wanted.language);
-            let indent = open.fence.indent;
-            self.out.blocks.push(Block { at: open.at, content, indent, wanted });
+            self.keep(Block { content, indent: open.fence.indent }, wanted);
+        }
+    }
+
+    fn keep(&mut self, block: Block<'a>, wanted: bool) {
+        if block.content.trim_start().is_empty() {
+            return;
+        }
+        self.out.last = Some(block);
+        if wanted {
+            self.out.wanted = Some(block);
         }
     }
 
@@ -189,7 +222,16 @@ impl<'a> Scanner<'a> {
         let close = tag::next_close(self.text, from, tag);
         let inner = from..close.map_or(self.text.len(), |close| close.at);
         let end = close.map_or(self.text.len(), |close| close.end);
-        self.out.sections.push(Section { tag, inner, end, closed: close.is_some() });
+        let closed = close.is_some();
+        let full = self.out.sections.len() >= MAX_SECTIONS;
+        match self.out.sections.last_mut().filter(|last| full && last.tag == tag) {
+            Some(last) => {
+                (last.inner.end, last.end, last.closed) = (inner.end, end, closed);
+            }
+            None => self.out.sections.push(Section { tag, inner, end, closed }),
+        }
+        // What came before is no longer after the thinking.
+        self.out.wanted = None;
         end
     }
 

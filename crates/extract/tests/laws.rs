@@ -95,7 +95,7 @@ fn a_reply_broken_off_anywhere_gives_part_of_what_was_coming() {
 }
 
 /// The costly texts, by what they repeat.
-const REPEATED: [&str; 16] = [
+const REPEATED: [&str; 18] = [
     "`",
     "~",
     "```\n",
@@ -112,6 +112,8 @@ const REPEATED: [&str; 16] = [
     "```python x```\n",
     "> ```\r",
     "\t",
+    "<think>a</think>",
+    "[PLAN]a[/PLAN]",
 ];
 
 /// A pass that looked at every byte for every byte would not end within the test's time limit; the

@@ -174,6 +174,9 @@ impl<'a> Check<'a> {
     }
 
     fn unknown(&mut self, span: &Range<usize>, key: &str, siblings: &[Field]) {
+        if self.out.problems.len() == MAX_PROBLEMS {
+            return;
+        }
         let hint = suggestion(key, siblings, self.schema);
         self.problem(span, Some(key.to_owned()), "unknown key".to_owned(), Some(hint));
     }

@@ -63,9 +63,9 @@ fn an_empty_file_is_every_default_of_the_list() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     let mut shown = Vec::new();
     leaves(&ran.out.parse().unwrap(), "", &mut shown);
-    let text: String = DEFAULTS.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+    let text: Vec<_> = DEFAULTS.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
     let mut listed = Vec::new();
-    leaves(&text.parse().unwrap(), "", &mut listed);
+    leaves(&text.concat().parse().unwrap(), "", &mut listed);
     assert_eq!(shown, listed);
     assert_eq!(listed.len(), DEFAULTS.len());
 }
