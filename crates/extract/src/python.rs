@@ -5,14 +5,15 @@
 //! call.
 //!
 //! Ruff's parser and the dropping of its tree recurse, and a stack overflow aborts the process.
-//! So the parse runs on a stack that is as large as the text could need: 8 KiB for each byte, which
-//! every nesting tried stays below half of, of a text capped at 64 KiB. A stack is only committed as used.
+//! So the parse runs on a stack that is as large as the text could need: 8 KiB for each byte of a
+//! text capped at 64 KiB. Every nesting tried stays below half of that, and a stack is only
+//! committed as it is used.
 
 use ruff_python_ast::{Expr, Stmt};
 use ruff_python_parser::parse_module;
 
 /// Longest text that is considered.
-const MAX_BYTES: usize = 68 << 10;
+const MAX_BYTES: usize = 64 << 10;
 const STACK_BYTES_PER_BYTE: usize = 8 << 10;
 const LEAST_STACK_BYTES: usize = 256 << 10;
 

@@ -54,7 +54,7 @@ impl Journal {
     /// # let path = dir.path().join("rewards.jsonl");
     /// let (mut journal, recovery) = Journal::open(&path)?;
     /// assert_eq!(recovery.last_seq, None);
-    /// let seq = journal.append(&serde_json::json!({"task": "mbpp/11", "reward": 1.0}))?;
+    /// let seq = journal.append(&serde_json::json!({"reward": 1.0, "task": "mbpp/11"}))?;
     /// let records: Vec<_> = read(&path)?.collect::<Result<_, _>>()?;
     /// assert_eq!(records[0].seq, seq);
     /// assert_eq!(records[0].json, r#"{"reward":1.0,"task":"mbpp/11"}"#);
