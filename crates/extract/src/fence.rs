@@ -30,18 +30,14 @@ pub(crate) enum Inside {
 
 /// Reads a line that starts with a fence.
 pub(crate) fn fence(line: &str) -> Option<Fence<'_>> {
-    let trimmed = line.trim_start_matches([' ', '\t']);
+    let indent = line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let trimmed = &line[indent..];
     let mark = *trimmed.as_bytes().first().filter(|byte| matches!(byte, b'`' | b'~'))?;
     let length = trimmed.bytes().take_while(|&byte| byte == mark).count();
     let info = trimmed[length..].trim();
     // Backticks behind backticks are inline code, not a fence.
     let inline = mark == b'`' && memchr::memchr(b'`', info.as_bytes()).is_some();
-    (length >= 3 && !inline).then_some(Fence {
-        mark,
-        length,
-        indent: line.len() - trimmed.len(),
-        info,
-    })
+    (length >= 3 && !inline).then_some(Fence { mark, length, indent, info })
 }
 
 /// Reads a fence at the end of a line of prose, as in ``Here it is: ```python``.
@@ -49,7 +45,9 @@ pub(crate) fn fence(line: &str) -> Option<Fence<'_>> {
 /// Only with the name of a language, so that three backticks in prose open nothing.
 pub(crate) fn fence_behind_prose(line: &str) -> Option<Fence<'_>> {
     let line = line.trim_end();
-    let start = memchr::memrchr(b'`', line.as_bytes())? + 1;
+    // No name of a language is longer; a long line is not searched for its last backtick.
+    let near_end = line.len().saturating_sub(40);
+    let start = near_end + memchr::memrchr(b'`', &line.as_bytes()[near_end..])? + 1;
     let info = &line[start..];
     let length = line[..start].bytes().rev().take_while(|&byte| byte == b'`').count();
     let alone = !line[..start - length].contains('`');
@@ -78,7 +76,7 @@ impl Fence<'_> {
     pub(crate) fn meets(&self, other: &Fence<'_>) -> Inside {
         if other.mark != self.mark || other.length < self.length || other.indent > self.indent + 3 {
             Inside::Content
-        } else if is_language(other.info) {
+        } else if !other.info.is_empty() && is_language(other.info) {
             Inside::Opens
         } else {
             Inside::Closes
@@ -108,7 +106,8 @@ pub(crate) fn is_in(info: &str, language: Language) -> bool {
         Language::Python => &["python", "python3", "python2", "py", "py3", "ipython"],
         Language::Javascript => &["javascript", "js", "mjs", "node", "nodejs", "jsx"],
     };
-    names.iter().any(|name| name.eq_ignore_ascii_case(first_word(info)))
+    let word = first_word(info);
+    names.iter().any(|name| name.eq_ignore_ascii_case(word))
 }
 
 /// Whether `info` starts with the name of a language that blocks are written in.
@@ -148,9 +147,10 @@ fn is_language(info: &str) -> bool {
         "diff",
         "pycon",
     ];
-    is_in(info, Language::Python)
-        || is_in(info, Language::Javascript)
-        || OTHERS.iter().any(|name| name.eq_ignore_ascii_case(first_word(info)))
+    let word = first_word(info);
+    is_in(word, Language::Python)
+        || is_in(word, Language::Javascript)
+        || OTHERS.iter().any(|name| name.eq_ignore_ascii_case(word))
 }
 
 /// The language of an info string such as `python`, `{.python}`, `python:main.py` or `py title=x`.
