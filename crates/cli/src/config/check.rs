@@ -23,9 +23,9 @@ pub(super) struct Checked {
 }
 
 /// Checks one layer.
-pub(super) fn layer(layer: &Layer, schema: &Schema) -> Checked {
+pub(super) fn layer(layer: &Layer) -> Checked {
     let mut check = Check {
-        schema,
+        schema: Schema::get(),
         source: Source::of(layer),
         out: Checked { settings: BTreeMap::new(), problems: Vec::new() },
     };
@@ -69,12 +69,12 @@ impl<'a> Source<'a> {
 }
 
 struct Check<'a> {
-    schema: &'a Schema,
+    schema: &'static Schema,
     source: Source<'a>,
     out: Checked,
 }
 
-impl<'a> Check<'a> {
+impl Check<'_> {
     fn file(&mut self, text: &str) {
         let (table, errors) = DeTable::parse_recoverable(text);
         for err in &errors {
@@ -105,7 +105,7 @@ impl<'a> Check<'a> {
     }
 
     /// The key at `path`, with its path in full names.
-    fn find(&mut self, path: &str) -> Option<(&'a Field, String)> {
+    fn find(&mut self, path: &str) -> Option<(&'static Field, String)> {
         let mut fields = self.schema.fields.as_slice();
         let mut key = String::new();
         let mut names = path.split('.').map(str::trim).peekable();

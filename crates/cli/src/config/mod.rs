@@ -42,11 +42,10 @@ struct Setting {
 
 /// Merges `layers`, later ones over earlier ones, and the defaults under all.
 pub fn load(layers: &[Layer]) -> Result<Loaded, Vec<Problem>> {
-    let schema = Schema::new();
     let mut problems = Vec::new();
     let mut settings = BTreeMap::new();
     for layer in layers {
-        let checked = check::layer(layer, &schema);
+        let checked = check::layer(layer);
         problems.extend(checked.problems);
         settings.extend(checked.settings);
     }

@@ -16,8 +16,7 @@ pub fn reference() -> String {
          error. `whet config check` reports every problem at once; `whet config show` prints the\n\
          result.\n",
     );
-    let schema = Schema::new();
-    keys(&schema.fields, "", &mut out);
+    keys(&Schema::get().fields, "", &mut out);
     out
 }
 

@@ -3,6 +3,8 @@
 //! The check, the reference page and `whet config show` all walk this tree, so they cannot differ
 //! from the structs: a field, its doc comment, its bounds and its default are written once.
 
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value};
 use whetstone_core::config::Config;
 
@@ -78,8 +80,13 @@ pub struct Bounds {
 }
 
 impl Schema {
-    /// Reads the tree from the structs.
-    pub fn new() -> Self {
+    /// The tree, which is read from the structs once.
+    pub fn get() -> &'static Self {
+        static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::read);
+        &SCHEMA
+    }
+
+    fn read() -> Self {
         let root = schemars::schema_for!(Config).to_value();
         let defaults = serde_json::to_value(Config::default()).unwrap_or_default();
         let Kind::Section(fields) = kind(&root, &root, &defaults) else {
@@ -102,12 +109,6 @@ impl Schema {
         let mut out = Vec::new();
         walk(&self.fields, "", &mut out);
         out
-    }
-}
-
-impl Default for Schema {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -213,7 +214,7 @@ mod tests {
 
     #[test]
     fn every_key_has_words_and_a_default() {
-        for (key, field) in Schema::new().leaves() {
+        for (key, field) in Schema::get().leaves() {
             assert!(!field.doc.is_empty(), "`{key}` has no doc comment");
             assert!(!field.default.is_null(), "`{key}` has no default");
             if let Kind::Choice(words) = &field.kind {
@@ -224,7 +225,7 @@ mod tests {
 
     #[test]
     fn every_default_lies_between_its_bounds() {
-        for (key, field) in Schema::new().leaves() {
+        for (key, field) in Schema::get().leaves() {
             if let Kind::Integer(bounds) | Kind::Number(bounds) = &field.kind {
                 let default = field.default.as_f64().unwrap();
                 assert!(bounds.hold(default), "`{key}` = {default}, {}", bounds.words());
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn keys_stand_in_the_order_of_the_structs() {
-        let schema = Schema::new();
+        let schema = Schema::get();
         let names: Vec<_> = schema.fields.iter().map(|field| field.name.as_str()).collect();
         assert_eq!(names[..4], ["seed", "run", "prompt", "teacher"]);
     }

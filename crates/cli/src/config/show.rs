@@ -10,7 +10,7 @@ use super::value::toml_text;
 pub fn show(loaded: &Loaded) -> String {
     let values = serde_json::to_value(&loaded.config).unwrap_or_default();
     let mut out = String::new();
-    section(&Schema::new().fields, "", &values, loaded, &mut out);
+    section(&Schema::get().fields, "", &values, loaded, &mut out);
     out
 }
 

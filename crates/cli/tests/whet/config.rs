@@ -178,7 +178,7 @@ fn set_takes_toml_and_plain_text() {
 
 /// Any mix of good and bad settings: the walk over the schema and serde agree on what is a config.
 fn any_setting() -> impl Strategy<Value = (String, String)> {
-    let keys: Vec<_> = Schema::new().leaves().into_iter().map(|(key, _)| key).collect();
+    let keys: Vec<_> = Schema::get().leaves().into_iter().map(|(key, _)| key).collect();
     let value = prop_oneof![
         any::<i64>().prop_map(|n| n.to_string()),
         (0..20_u8).prop_map(|n| n.to_string()),
