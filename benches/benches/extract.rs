@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use whetstone_extract::{Form, Reply, Response, extract};
+use whetstone_core::extract::{Form, Reply, Response, extract};
 
 const SMALL_BYTES: usize = 128 << 10;
 const MOST_GROWTH: f64 = 20.0;

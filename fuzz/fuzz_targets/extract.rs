@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use whetstone_extract::{Form, Reply, Response, extract};
+use whetstone_core::extract::{Form, Reply, Response, extract};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&options, bytes)) = bytes.split_first() else { return };

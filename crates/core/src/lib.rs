@@ -8,17 +8,21 @@
 //! in this crate alone, so a format has one definition: [`wire`] reads one JSON object strictly,
 //! [`jsonl`] reads a file of them within bounds and says *where* it broke. The settings a user
 //! writes ([`config`]) are nouns too: later crates read their section without depending upward.
+//! [`prompt`] and [`extract`] are the two arrows that every stage shares, from a task to a question
+//! and from a reply to a program.
 //!
 //! What is not here: no clock, no threads, no network, no writing of files (`record` does that),
-//! nothing that runs a program (`sandbox`) or reads a reply (`extract`).
+//! nothing that runs a program (`sandbox`).
 
 pub mod completion;
 pub mod config;
+pub mod extract;
 pub mod group;
 pub mod jsonl;
 pub mod judgement;
 pub mod message;
 pub mod program;
+pub mod prompt;
 pub mod reward;
 pub mod rollout;
 pub mod seed;

@@ -2,8 +2,9 @@
 
 use whetstone_core::Language;
 use whetstone_core::config::Config;
+use whetstone_core::extract::{Form, Origin, Reply, Response, extract};
+use whetstone_core::prompt::Prompt;
 use whetstone_core::task::{TaskView, VisibleTests};
-use whetstone_extract::{Form, Origin, Prompt, Reply, Response, extract};
 
 use super::Finding;
 

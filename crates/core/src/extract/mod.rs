@@ -1,7 +1,7 @@
 //! What the model is asked, and what its reply holds: one prompt, one response format, one
 //! extraction, used by teacher, rollouts, SFT and eval alike.
 //!
-//! [`Prompt`] asks for thinking inside a tag and code in a fenced block; [`Response`] writes that
+//! [`Prompt`](crate::prompt::Prompt) asks for thinking inside a tag and code in a fenced block; [`Response`] writes that
 //! format; [`extract`] reads it back, and everything that real models make of it. Two laws hold
 //! the three together: `extract(render(x)) = x`, and one pass over the text whatever it holds, so
 //! that a megabyte of backticks costs what a megabyte of prose costs.
@@ -11,29 +11,26 @@
 //! 1. the last closed block in the wanted language after the thinking,
 //! 2. the last other closed block,
 //! 3. an unclosed block at the end, marked truncated,
-//! 4. plain text that parses as Python,
+//! 4. plain text that reads as a Python program,
 //!
 //! and never from inside the thinking. Nothing is repaired: a transcript with `>>>` prompts or a
 //! line of prose inside the block stays as the model wrote it. Repairing would pay the model for a
 //! program that it did not write.
 //!
-//! A crate of its own, and not a module of `core`, because of its weight: recognising Python takes
-//! Ruff's parser, which costs more to build than all of `core`.
-//!
-//! Not here: judging a program, or saying where its syntax breaks (`env`).
+//! Not here: judging a program, or its syntax. What is found may still not parse.
 
 mod extraction;
 mod fence;
-mod prompt;
 mod python;
+mod python_tokens;
 mod response;
 mod scan;
 mod tag;
 
 pub use extraction::{Code, Extraction, Origin, Reply, extract};
-pub use prompt::Prompt;
 pub use response::{Response, ResponseError};
-use whetstone_core::Language;
+
+use crate::program::Language;
 
 /// How a reply is laid out: what its thinking is wrapped in, and the language of its code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,8 +58,16 @@ impl Form {
         }
     }
 
+    /// The info string of a block in that language.
+    pub(crate) fn language_name(self) -> &'static str {
+        match self {
+            Self::ThinkPython => "python",
+            Self::PlanJavascript => "javascript",
+        }
+    }
+
     /// The tag that the response format wraps thinking in.
-    fn tag(self) -> tag::Tag {
+    pub(crate) fn tag(self) -> tag::Tag {
         match self {
             Self::ThinkPython => tag::THINK,
             Self::PlanJavascript => tag::PLAN,

@@ -5,7 +5,7 @@
 //! special token glued to it. A fence with the name of a language inside a block opens a block
 //! within it; any other closes.
 
-use whetstone_core::Language;
+use crate::program::Language;
 
 /// An opening fence, or a closing one if it has no info.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,13 +6,11 @@
 
 use std::fmt::Write;
 
+use crate::config::PromptLanguage;
+use crate::extract::Form;
+use crate::message::Message;
+use crate::task::{TaskView, VisibleTests};
 use serde_json::value::RawValue;
-use whetstone_core::Message;
-use whetstone_core::config::PromptLanguage;
-use whetstone_core::task::{TaskView, VisibleTests};
-
-use crate::Form;
-use crate::response::language_name;
 
 /// A prompt: standing instructions and one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +27,7 @@ impl Prompt {
         let form = Form::of(task.language);
         let words = Words::of(language, form);
         let problem = problem(task, words, form);
-        let (tag, code) = (form.tag(), language_name(form));
+        let (tag, code) = (form.tag(), form.language_name());
         let user = format!(
             "{}\n\n{problem}\n\n{}\n\n{}\n{}\n{}\n{}\n\n```{code}\n{}\n```",
             words.solve,
@@ -187,10 +185,9 @@ fn string_end(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use whetstone_core::Task;
-    use whetstone_core::wire::Wire;
-
     use super::*;
+    use crate::task::Task;
+    use crate::wire::Wire;
 
     fn task(fields: &str) -> Task {
         let line = format!(r#"{{"id":"a","statement":" Add two numbers.\n",{fields}}}"#);

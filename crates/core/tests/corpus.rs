@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use whetstone_extract::{Extraction, Form, Origin, Reply, extract};
+use whetstone_core::extract::{Extraction, Form, Origin, Reply, extract};
 
 const FILES: [(&str, &str); 6] = [
     ("thinking", include_str!("testdata/thinking.txt")),

@@ -14,10 +14,9 @@
 
 use std::ops::Range;
 
-use whetstone_core::Language;
-
-use crate::fence::{self, Fence, Inside};
-use crate::tag::{self, Found, Tag};
+use super::fence::{self, Fence, Inside};
+use super::tag::{self, Found, Tag};
+use crate::program::Language;
 
 /// Blocks within blocks that are told apart; a fence deeper than that is content.
 const MAX_DEPTH: usize = 32;

@@ -4,8 +4,8 @@
 //! could not be read back as it is cannot be made: thinking that holds its own closing tag is
 //! refused, and the fence is longer than any in the code.
 
-use crate::Form;
-use crate::extraction::with_newlines;
+use super::Form;
+use super::extraction::with_newlines;
 
 /// Thinking and code that can be written in a form and read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,18 +53,10 @@ impl Response {
     /// The text of the response.
     pub fn render(&self) -> String {
         let Self { form, thinking, code } = self;
-        let (tag, language) = (form.tag(), language_name(*form));
+        let (tag, language) = (form.tag(), form.language_name());
         let fence = "`".repeat(longest_run(code).max(2) + 1);
         let (open, close) = (tag.open, tag.close);
         format!("{open}\n{thinking}\n{close}\n\n{fence}{language}\n{code}\n{fence}\n")
-    }
-}
-
-/// The info string of a block in the form's language.
-pub(crate) fn language_name(form: Form) -> &'static str {
-    match form {
-        Form::ThinkPython => "python",
-        Form::PlanJavascript => "javascript",
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use whetstone_core::{Completion, Program};
-
-use crate::Form;
-use crate::python;
-use crate::scan::{Scan, Wanted, scan};
-use crate::tag::{self, Tag};
+use super::Form;
+use super::python;
+use super::scan::{Scan, Wanted, scan};
+use super::tag::{self, Tag};
+use crate::completion::Completion;
+use crate::program::Program;
 
 /// A model's answer and what is known of how it was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub enum Origin {
 /// # Example
 ///
 /// ```
-/// use whetstone_extract::{Form, Reply, extract};
+/// use whetstone_core::extract::{Form, Reply, extract};
 /// let text = "<think>\nAdd them.\n</think>\n\n```python\ndef add(a, b):\n    return a + b\n```\n";
 /// let found = extract(Reply::text(text), Form::ThinkPython);
 /// assert_eq!(found.thinking.as_deref(), Some("Add them."));
