@@ -1,6 +1,6 @@
 //! One layer against the schema: every problem in it, and the keys that are right.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 
@@ -27,6 +27,7 @@ pub(super) fn layer(layer: &Layer) -> Checked {
     let mut check = Check {
         schema: Schema::get(),
         source: Source::of(layer),
+        broken_lines: BTreeSet::new(),
         out: Checked { settings: BTreeMap::new(), problems: Vec::new() },
     };
     match layer {
@@ -56,11 +57,21 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The line of a file, counted from 1.
+    fn line(&self, span: &Range<usize>) -> usize {
+        match self {
+            Self::Set { .. } => 0,
+            Self::File { line_starts, .. } => {
+                line_starts.partition_point(|start| *start <= span.start)
+            }
+        }
+    }
+
     fn place(&self, span: &Range<usize>) -> Place {
         match self {
             Self::Set { argument } => Place::Set { argument: (*argument).to_owned() },
             Self::File { path, line_starts } => {
-                let line = line_starts.partition_point(|start| *start <= span.start);
+                let line = self.line(span);
                 let column = span.start - line_starts[line - 1] + 1;
                 Place::File { path: path.to_path_buf(), line, column }
             }
@@ -71,17 +82,26 @@ impl<'a> Source<'a> {
 struct Check<'a> {
     schema: &'static Schema,
     source: Source<'a>,
+    /// Lines that are not TOML.
+    broken_lines: BTreeSet<usize>,
     out: Checked,
 }
 
 impl Check<'_> {
     fn file(&mut self, text: &str) {
-        let (table, errors) = DeTable::parse_recoverable(text);
+        let (table, mut errors) = DeTable::parse_recoverable(text);
+        errors.sort_by_key(|err| err.span().unwrap_or_default().start);
+        let mut broken = BTreeSet::new();
         for err in &errors {
             let span = err.span().unwrap_or_default();
+            // One slip makes several errors in its line; the first one is where it is.
+            if !broken.insert(self.source.line(&span)) {
+                continue;
+            }
             let message = format!("not TOML: {}", err.message().replace('\n', "; "));
-            self.problem(&span, None, message, None);
+            self.problem(&span, key_at(text, span.start), message, None);
         }
+        self.broken_lines = broken;
         self.section(table.get_ref(), &self.schema.fields, "");
     }
 
@@ -188,12 +208,29 @@ impl Check<'_> {
         message: String,
         hint: Option<String>,
     ) {
-        if self.out.problems.len() == MAX_PROBLEMS {
+        // What stands in a broken line is a guess of the parser's, and said to be wrong already.
+        let said = self.broken_lines.contains(&self.source.line(span));
+        if said || self.out.problems.len() == MAX_PROBLEMS {
             return;
         }
         let place = Some(self.source.place(span));
         self.out.problems.push(Problem { place, key, message, hint });
     }
+}
+
+/// The key that is being written at `at`, as far as broken TOML tells.
+fn key_at(text: &str, at: usize) -> Option<String> {
+    let before = text.get(..at)?;
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = text[start..].lines().next()?;
+    let name = line.split(['=', '#']).next()?.trim();
+    let is_key = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    if name.is_empty() || !name.chars().all(is_key) {
+        return None;
+    }
+    let headers = before.lines().rev().map(str::trim).filter_map(|line| line.strip_prefix('['));
+    let section = headers.filter_map(|line| line.split_once(']')).map(|(name, _)| name).next();
+    Some(join(section.unwrap_or_default().trim(), name))
 }
 
 /// The field that goes by `name`, or by an alias of it.

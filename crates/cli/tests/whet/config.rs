@@ -73,15 +73,33 @@ fn wrong_types_and_shapes_are_named() {
 fn broken_toml_is_reported_beside_what_can_still_be_read() {
     let ran = whet_with("seed = = 3\n[grpo]\nkl_cof = 1\n", &["config", "check", "config.toml"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.out.contains("config.toml:1:8: not TOML"), "{}", ran.out);
+    assert!(ran.out.contains("config.toml:1:8: `seed`: not TOML"), "{}", ran.out);
     assert!(ran.out.contains("config.toml:3:1: `grpo.kl_cof`: unknown key"), "{}", ran.out);
+}
+
+#[test]
+fn one_slip_in_the_toml_is_one_problem_with_its_key() {
+    let slips = [
+        ("seed =\n[lora]\nrank = 0\n", "config.toml:1:7: `seed`: not TOML: "),
+        ("[lora]\nrank = 3 4\n", "config.toml:2:8: `lora.rank`: not TOML: "),
+        ("[run]\ndir = \"runs\n", "config.toml:2:12: `run.dir`: not TOML: "),
+        ("seed: 3\n", "config.toml:1:5: not TOML: "),
+    ];
+    for (config, expected) in slips {
+        let ran = whet_with(config, &["config", "check", "config.toml"]);
+        let slips: Vec<_> = ran.out.lines().filter(|line| line.contains("not TOML")).collect();
+        assert_eq!(slips.len(), 1, "{}", ran.out);
+        assert!(slips[0].starts_with(expected), "{}", ran.out);
+        let others = ran.out.lines().filter(|line| line.starts_with("config.toml:")).count() - 1;
+        assert_eq!(others, usize::from(config.contains("rank = 0")), "{}", ran.out);
+    }
 }
 
 #[test]
 fn a_key_that_stands_twice_is_a_problem() {
     let ran = whet_with("seed = 1\nseed = 2\n", &["config", "check", "config.toml"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.out.contains("config.toml:2:1: not TOML: duplicate key"), "{}", ran.out);
+    assert!(ran.out.contains("config.toml:2:1: `seed`: not TOML: duplicate key"), "{}", ran.out);
     check(
         "[lora]\nr = 8\nrank = 16\n",
         &["config.toml:3:8: `lora.rank`: set twice, under this name and under another"],
