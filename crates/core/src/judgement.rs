@@ -311,6 +311,8 @@ mod tests {
             assert_eq!(Judgement::of_run(verdict.clone(), all, HELD).is_ok(), pass, "{name} 3/3");
             let some = Counts { passed: 2, total: 3 };
             assert_eq!(Judgement::of_run(verdict.clone(), some, HELD).is_ok(), !pass, "{name} 2/3");
+            let more = Counts { passed: 4, total: 3 };
+            assert!(Judgement::of_run(verdict.clone(), more, HELD).is_err(), "{name} 4/3");
             let none = Counts { passed: 0, total: 0 };
             let nothing = Judgement::of_run(verdict, none, HELD);
             assert!(!pass || nothing.is_err(), "no test at all must not pass");

@@ -235,6 +235,15 @@ mod tests {
     }
 
     #[test]
+    fn names_are_made_python_outside_strings_alone() {
+        assert_eq!(
+            python_literal(r#"["a\\",true,{"null":null}]"#),
+            r#"["a\\",True,{"null":None}]"#
+        );
+        assert_eq!(python_literal(r#""false \" true""#), r#""false \" true""#);
+    }
+
+    #[test]
     fn example_runs_are_shown() {
         let tests = r#""tests":{"kind":"stdio","visible":[{"input":"2 3\n","output":"5\n"}],"hidden":[{"input":"","output":""}]}"#;
         let text = user(tests, PromptLanguage::En);

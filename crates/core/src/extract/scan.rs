@@ -82,21 +82,8 @@ pub(crate) struct Wanted {
 
 /// Scans `text`.
 pub(crate) fn scan(text: &str, wanted: Wanted) -> Scan<'_> {
-    let mut scanner = Scanner {
-        text,
-        wanted,
-        out: Scan::default(),
-        open: Vec::new(),
-        unclosed_tags: Vec::new(),
-        line_end: None,
-    };
-    let mut at = 0;
-    if let Some(tag) = wanted.opened {
-        at = scanner.think(tag, skip_repeated_open(text, tag));
-    }
-    while at < text.len() {
-        at = scanner.line(at);
-    }
+    let mut scanner = Scanner::new(text, wanted);
+    scanner.run();
     scanner.out.unclosed = scanner.open.pop();
     scanner.out
 }
@@ -120,6 +107,21 @@ struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
+    fn new(text: &'a str, wanted: Wanted) -> Self {
+        let (out, open, unclosed_tags) = (Scan::default(), Vec::new(), Vec::new());
+        Self { text, wanted, out, open, unclosed_tags, line_end: None }
+    }
+
+    fn run(&mut self) {
+        let mut at = 0;
+        if let Some(tag) = self.wanted.opened {
+            at = self.think(tag, skip_repeated_open(self.text, tag));
+        }
+        while at < self.text.len() {
+            at = self.line(at);
+        }
+    }
+
     /// Takes in the line that starts at `at`, or what thinking starts in it; returns where to go on.
     fn line(&mut self, at: usize) -> usize {
         let end = self.line_end(at);
@@ -257,5 +259,30 @@ impl<'a> Scanner<'a> {
             self.unclosed_tags.push(open.tag);
         }
         closed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WANTED: Wanted = Wanted { tags: &[tag::THINK], language: Language::Python, opened: None };
+
+    #[test]
+    fn blocks_within_blocks_take_bounded_memory() {
+        let text = "```python\n".repeat(1000);
+        let mut scanner = Scanner::new(&text, WANTED);
+        scanner.run();
+        assert_eq!(scanner.open.len(), MAX_DEPTH);
+    }
+
+    #[test]
+    fn rounds_of_thinking_take_bounded_memory_and_none_is_lost() {
+        let text = "<think>a</think>b\n".repeat(1000);
+        let scan = scan(&text, WANTED);
+        assert_eq!(scan.sections.len(), MAX_SECTIONS);
+        let last = scan.sections.last().unwrap();
+        assert_eq!(last.end, text.len() - "b\n".len());
+        assert_eq!(last.inner.end, last.end - tag::THINK.close.len());
     }
 }
