@@ -33,13 +33,17 @@ docs *flags:
 tidy:
     cargo xtask tidy
 
-# Licences, bans and advisories of dependencies
+# Licences, bans and sources of dependencies
 deny:
     cargo xtask deny
 
-# Benchmarks; `just bench <name>` runs one
+# Known weaknesses of dependencies; needs cargo-deny and the network
+advisories:
+    cargo deny check advisories
+
+# Benchmarks; `just bench --bench extract` runs one
 bench *filter:
-    cargo bench --locked --package whetstone-benches -- {{ filter }}
+    cargo bench --locked --package whetstone-benches {{ filter }}
 
 # Fuzz one target for a while; needs a nightly toolchain and cargo-fuzz
 fuzz target seconds="60":

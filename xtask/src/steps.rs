@@ -114,8 +114,13 @@ pub const STEPS: &[Step] = &[
     },
     Step {
         name: "deny",
-        what: "licences, bans and advisories of dependencies (where cargo-deny is installed)",
-        action: Action::Tool { tool: "deny", with: &["deny", "check"], without: Without::Skip },
+        what: "licences, bans and sources of dependencies (where cargo-deny is installed)",
+        action: Action::Tool {
+            tool: "deny",
+            // Advisories come from the network and change by the day: `just advisories`.
+            with: &["deny", "check", "bans", "licenses", "sources"],
+            without: Without::Skip,
+        },
     },
 ];
 

@@ -246,5 +246,8 @@ mod tests {
         assert_eq!(bounds.words(), "above 0 and at most 1");
         assert!(!bounds.hold(0.0) && bounds.hold(1.0) && !bounds.hold(1.5));
         assert!(!bounds.hold(f64::NAN), "no number lies between bounds");
+        let bounds = Bounds { min: Some(0.0), below: Some(1.0), ..Bounds::default() };
+        assert_eq!(bounds.words(), "at least 0 and below 1");
+        assert!(bounds.hold(0.0) && !bounds.hold(1.0));
     }
 }

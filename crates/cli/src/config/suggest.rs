@@ -33,3 +33,41 @@ fn is_near(written: &str, name: &str) -> bool {
     written.len() <= 64
         && strsim::damerau_levenshtein(&written.to_lowercase(), name) * 3 <= name.len()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::schema::Kind;
+
+    #[track_caller]
+    fn check(key: &str, expected: &str) {
+        let schema = Schema::get();
+        let section = key.rsplit_once('.').map(|(section, _)| section);
+        let fields = schema.fields.iter().find(|field| Some(field.name.as_str()) == section);
+        let siblings = match fields.map(|field| &field.kind) {
+            Some(Kind::Section(fields)) => fields,
+            _ => &schema.fields,
+        };
+        assert_eq!(suggestion(key, siblings, schema), expected);
+    }
+
+    #[test]
+    fn a_slip_is_found_in_its_section_first() {
+        check("grpo.kl_cof", "did you mean `grpo.kl_coef`?");
+        check("teacher.Temprature", "did you mean `teacher.temperature`?");
+        check("traning", "did you mean `training`?");
+    }
+
+    #[test]
+    fn a_key_in_the_wrong_section_is_found_by_any_of_its_names() {
+        check("learning_rate", "did you mean `training.learning_rate`?");
+        check("student.lora_alpha", "did you mean `lora.alpha`?");
+    }
+
+    #[test]
+    fn what_resembles_nothing_is_answered_with_what_there_is() {
+        check("lora.bonk", "`lora` has: rank, alpha, target_modules");
+        check("eval.z", "`eval` has: k");
+        check(&format!("lora.{}", "r".repeat(100_000)), "`lora` has: rank, alpha, target_modules");
+    }
+}

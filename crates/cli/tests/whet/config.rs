@@ -58,13 +58,15 @@ fn problems_come_as_json_for_scripts() {
 #[test]
 fn wrong_types_and_shapes_are_named() {
     check(
-        "lora = 3\n[eval]\nk = [1, 0]\n[training]\nnum_train_epochs = 2.5\n[grpo]\nkl_coef = nan\n",
+        "lora = 3\n[eval]\nk = [1, 0]\n[training]\nnum_train_epochs = 2.5\n[grpo]\nkl_coef = nan\n\
+         [dual_source]\ngrpo = inf\n",
         &[
             "config.toml:1:8: `lora`: is number 3, expected a section with keys of its own",
             "config.toml:3:5: `eval.k`: item 2: is 0, expected a whole number at least 1",
             "config.toml:5:20: `training.num_train_epochs`: is number 2.5, \
              expected a whole number at least 1",
             "config.toml:7:11: `grpo.kl_coef`: is nan, expected a number at least 0",
+            "config.toml:9:8: `dual_source.grpo_weight`: is inf, expected a number at least 0",
         ],
     );
 }
@@ -192,6 +194,14 @@ fn set_takes_toml_and_plain_text() {
         assert_eq!(problems.len(), 1, "{bad}: {problems:?}");
         assert!(problems[0].hint.is_some(), "{bad}: {problems:?}");
     }
+}
+
+#[test]
+fn a_setting_with_a_newline_in_it_can_be_shown_and_read_back() {
+    let loaded = load(&[Layer::Set { argument: "run.dir=a\nb".to_owned() }]).unwrap();
+    assert_eq!(loaded.config.run.dir, "a\nb");
+    let layer = Layer::File { path: "shown.toml".into(), text: show(&loaded) };
+    assert_eq!(load(&[layer]).unwrap().config, loaded.config);
 }
 
 /// Any mix of good and bad settings: the walk over the schema and serde agree on what is a config.

@@ -40,6 +40,14 @@ fn an_interpreter_that_hangs_up_or_babbles_fails() {
 }
 
 #[test]
+fn namespaces_are_said_to_be_there_when_they_can_be_entered() {
+    let entered = whet_with("", &["__probe", "namespaces"]).code == 0;
+    let ran = whet_with("", &["doctor"]);
+    let said = ran.out.contains("PASS namespaces:");
+    assert_eq!(said, entered, "{}", ran.out);
+}
+
+#[test]
 fn json_counts_what_it_lists() {
     let ran = whet_with("", &["doctor", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
