@@ -1,8 +1,8 @@
 //! Disk, memory, cores and accelerator.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::{io, process, thread};
 
 use nix::sys::statvfs::statvfs;
 use whetstone_core::config::Config;
@@ -11,7 +11,7 @@ use super::Finding;
 
 const GIB: u64 = 1 << 30;
 
-/// Where runs are kept has room.
+/// Where runs are kept can be written and has room.
 pub(super) fn disk(config: &Config) -> Finding {
     const CHECK: &str = "disk";
     let dir = Path::new(&config.run.dir);
@@ -19,6 +19,10 @@ pub(super) fn disk(config: &Config) -> Finding {
     let Some(place) = existing_part(dir) else {
         return Finding::fail(CHECK, format!("no folder above `{}` exists", dir.display()), hint);
     };
+    if let Err(err) = try_writing(&place) {
+        let detail = format!("`{}` cannot be written in {}: {err}", dir.display(), place.display());
+        return Finding::fail(CHECK, detail, hint);
+    }
     match statvfs(&place) {
         Err(err) => {
             Finding::fail(CHECK, format!("cannot look at {}: {err}", place.display()), hint)
@@ -43,6 +47,13 @@ fn free_space(free: u64, dir: &Path, hint: &'static str) -> Finding {
 }
 
 const TEN_GIB: u64 = 10 * GIB;
+
+/// Makes a file in `folder` and removes it: what a folder says of itself is not what it allows.
+fn try_writing(folder: &Path) -> io::Result<()> {
+    let path = folder.join(format!(".whet-doctor-{}", process::id()));
+    File::create_new(&path)?;
+    fs::remove_file(path)
+}
 
 /// The nearest folder on the way to `dir` that is there already.
 fn existing_part(dir: &Path) -> Option<PathBuf> {

@@ -40,6 +40,14 @@ fn an_interpreter_that_hangs_up_or_babbles_fails() {
 }
 
 #[test]
+fn a_folder_that_cannot_be_written_fails() {
+    // Not even root writes there.
+    let ran = whet_with("", &["doctor", "--set", "run.dir=/proc/runs"]);
+    assert_eq!(ran.code, 1, "{}", ran.out);
+    assert!(ran.out.contains("FAIL disk: `/proc/runs` cannot be written in /proc"), "{}", ran.out);
+}
+
+#[test]
 fn namespaces_are_said_to_be_there_when_they_can_be_entered() {
     let entered = whet_with("", &["__probe", "namespaces"]).code == 0;
     let ran = whet_with("", &["doctor"]);
