@@ -128,3 +128,23 @@ fn a_megabyte_of_anything_take_one_pass() {
         }
     }
 }
+
+/// Texts in which one long run of blanks is met again at every tag behind or before it.
+#[test]
+fn a_long_run_of_blanks_beside_many_tags_is_read_once() {
+    let half = 1 << 19;
+    let blanks = " ".repeat(half);
+    let tags = |piece: &str| piece.repeat(half / piece.len());
+    let texts = [
+        format!("</think>{blanks}{}", tags("</think>")),
+        format!("{blanks}{}", tags("x<think>")),
+        format!("{}{blanks}", tags("<think></think>```x`")),
+        format!("{}{}", tags("<think></think>"), "\r".repeat(half)),
+        format!("{}{blanks}", tags("<think></think>")),
+    ];
+    for text in texts {
+        for form in FORMS {
+            assert_eq!(extract(Reply::text(&text), form).code, None);
+        }
+    }
+}

@@ -95,7 +95,7 @@ impl Check<'_> {
         for err in &errors {
             let span = err.span().unwrap_or_default();
             // One slip makes several errors in its line; the first one is where it is.
-            if !broken.insert(self.source.line(&span)) {
+            if self.is_full() || !broken.insert(self.source.line(&span)) {
                 continue;
             }
             let message = format!("not TOML: {}", err.message().replace('\n', "; "));
@@ -194,11 +194,16 @@ impl Check<'_> {
     }
 
     fn unknown(&mut self, span: &Range<usize>, key: &str, siblings: &[Field]) {
-        if self.out.problems.len() == MAX_PROBLEMS {
+        if self.is_full() {
             return;
         }
         let hint = suggestion(key, siblings, self.schema);
         self.problem(span, Some(key.to_owned()), "unknown key".to_owned(), Some(hint));
+    }
+
+    /// Whether more problems would not be reported; their hints need not be worked out then.
+    fn is_full(&self) -> bool {
+        self.out.problems.len() == MAX_PROBLEMS
     }
 
     fn problem(
@@ -210,7 +215,7 @@ impl Check<'_> {
     ) {
         // What stands in a broken line is a guess of the parser's, and said to be wrong already.
         let said = self.broken_lines.contains(&self.source.line(span));
-        if said || self.out.problems.len() == MAX_PROBLEMS {
+        if said || self.is_full() {
             return;
         }
         let place = Some(self.source.place(span));

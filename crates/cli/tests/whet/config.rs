@@ -131,6 +131,8 @@ fn a_hostile_config_ends_quickly_and_clearly() {
     let many: Vec<_> = (0..60_000).map(|n| format!("k{n} = 1\n")).collect();
     let ran = whet_with(many.concat(), &["config", "check", "config.toml"]);
     assert_eq!((ran.code, ran.out.matches("unknown key").count()), (2, 200));
+    let ran = whet_with("a = =\n".repeat(150_000), &["config", "check", "config.toml"]);
+    assert_eq!((ran.code, ran.out.matches("not TOML").count()), (2, 200));
 }
 
 #[test]

@@ -102,14 +102,23 @@ struct Scanner<'a> {
     open: Vec<Open<'a>>,
     /// Tags that are not closed anywhere in the rest of the text.
     unclosed_tags: Vec<Tag>,
-    /// End of the last line that was looked at; before the first one, of none.
-    line_end: Option<usize>,
+    /// The last line that was looked at; before the first one, none.
+    line: Option<LineEnd>,
+}
+
+/// Where a line ends.
+#[derive(Clone, Copy)]
+struct LineEnd {
+    /// Before the blanks at its end.
+    text: usize,
+    /// At its newline.
+    newline: usize,
 }
 
 impl<'a> Scanner<'a> {
     fn new(text: &'a str, wanted: Wanted) -> Self {
         let (out, open, unclosed_tags) = (Scan::default(), Vec::new(), Vec::new());
-        Self { text, wanted, out, open, unclosed_tags, line_end: None }
+        Self { text, wanted, out, open, unclosed_tags, line: None }
     }
 
     fn run(&mut self) {
@@ -124,13 +133,13 @@ impl<'a> Scanner<'a> {
 
     /// Takes in the line that starts at `at`, or what thinking starts in it; returns where to go on.
     fn line(&mut self, at: usize) -> usize {
-        let end = self.line_end(at);
-        let line = self.text[at..end].trim_end_matches('\r');
+        let LineEnd { text: end, newline } = self.line_end(at);
+        let (line, next_line) = (&self.text[at..end], newline + 1);
         if let Some(&open) = self.open.last() {
-            return self.line_in_block(at..end, open).unwrap_or(end + 1);
+            return self.line_in_block(at, line, open).unwrap_or(next_line);
         }
         if let Some(fence) = fence::fence(line) {
-            self.push(fence, end + 1);
+            self.push(fence, next_line);
         } else if let Some(next) = self.tags_in(at, end) {
             return next;
         } else if let Some((info, code)) = fence::one_line(line) {
@@ -138,38 +147,43 @@ impl<'a> Scanner<'a> {
             let wanted = fence::is_in(info, self.wanted.language);
             self.keep(Block { content: code, indent: 0 }, wanted);
         } else if let Some(fence) = fence::fence_behind_prose(line) {
-            self.push(fence, end + 1);
+            self.push(fence, next_line);
         }
-        end + 1
+        next_line
     }
 
     /// Where the line that `at` stands in ends; looked for once a line, however often it is begun.
-    fn line_end(&mut self, at: usize) -> usize {
-        if let Some(end) = self.line_end.filter(|end| at <= *end) {
-            return end;
-        }
-        let newline = memchr::memchr(b'\n', &self.text.as_bytes()[at..]);
-        let end = newline.map_or(self.text.len(), |newline| at + newline);
-        self.line_end = Some(end);
-        end
+    fn line_end(&mut self, at: usize) -> LineEnd {
+        let known = self.line.filter(|line| at <= line.newline);
+        let LineEnd { text, newline } = known.unwrap_or_else(|| {
+            let newline = memchr::memchr(b'\n', &self.text.as_bytes()[at..]);
+            let newline = newline.map_or(self.text.len(), |newline| at + newline);
+            LineEnd { text: at + self.text[at..newline].trim_end().len(), newline }
+        });
+        self.line = Some(LineEnd { text, newline });
+        // What is left of a line may be nothing but its last blanks.
+        LineEnd { text: text.max(at), newline }
     }
 
-    fn line_in_block(&mut self, line: Range<usize>, open: Open<'a>) -> Option<usize> {
-        let text = self.text[line.clone()].trim_end_matches('\r');
-        if let Some(fence) = fence::fence(text) {
+    /// Takes in a line that starts at `at`; where to go on if it is not at the next one.
+    fn line_in_block(&mut self, at: usize, line: &'a str, open: Open<'a>) -> Option<usize> {
+        if let Some(fence) = fence::fence(line) {
             match open.fence.meets(&fence) {
                 Inside::Content => {}
-                Inside::Opens => self.push(fence, line.end + 1),
-                Inside::Closes => self.close(line.start),
+                Inside::Opens => {
+                    let LineEnd { newline, .. } = self.line_end(at);
+                    self.push(fence, newline + 1);
+                }
+                Inside::Closes => self.close(at),
             }
             return None;
         }
         if !self.out.sections.is_empty() {
             return None;
         }
-        let indent = text.len() - text.trim_start().len();
-        let tag = *self.wanted.tags.iter().find(|tag| text[indent..].starts_with(tag.close))?;
-        let at = line.start + indent;
+        let indent = line.len() - line.trim_start().len();
+        let tag = *self.wanted.tags.iter().find(|tag| line[indent..].starts_with(tag.close))?;
+        let at = at + indent;
         Some(self.all_was_thinking(Found { tag, opens: false, at, end: at + tag.close.len() }))
     }
 
@@ -204,12 +218,14 @@ impl<'a> Scanner<'a> {
 
     /// Acts on the first tag in a line outside blocks; returns where to go on if there was one.
     fn tags_in(&mut self, from: usize, end: usize) -> Option<usize> {
-        let mut at = from;
+        let line = &self.text[from..end];
+        let first = from + (line.len() - line.trim_start().len());
+        let mut at = first;
         while let Some(found) = tag::next_tag(self.text, at, end, self.wanted.tags) {
             if !found.opens && !self.seen(found.tag) {
                 return Some(self.all_was_thinking(found));
             }
-            let starts_line = self.text[from..found.at].trim().is_empty();
+            let starts_line = found.at == first;
             if found.opens && (starts_line || self.is_closed(found)) {
                 return Some(self.think(found.tag, found.end));
             }
