@@ -8,6 +8,7 @@
 //! A judgement that contradicts itself (`pass` with a test missing, `wrong` with all passed) is
 //! refused when it is made and when it is read: a reward is computed from these numbers.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::verdict::Verdict;
@@ -24,7 +25,9 @@ pub struct Judgement {
 }
 
 /// How much kept the program from the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
     /// Resource limits and a system call filter.

@@ -68,6 +68,9 @@ pub struct Call {
     pub kwargs: Object,
     /// The value it must return.
     pub expected: Box<RawValue>,
+    /// Other values that are right too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<Box<RawValue>>,
 }
 
 /// One run of a whole program.
@@ -78,6 +81,9 @@ pub struct Io {
     pub input: String,
     /// What it must write.
     pub output: String,
+    /// Other outputs that are right too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<String>,
 }
 
 /// Why tests cannot judge anything.

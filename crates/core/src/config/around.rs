@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::judgement::Isolation;
+
 /// Where runs are kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -37,6 +39,20 @@ pub struct SandboxConfig {
     /// The interpreter for Python programs: a command on the `PATH`, or a path.
     #[schemars(length(min = 1))]
     pub python: String,
+    /// Programs that run at the same time; 0 means one for each core.
+    #[schemars(range(max = 1024))]
+    pub workers: u32,
+    /// The weakest isolation with which a program may run: `full` is fresh namespaces, Landlock, a
+    /// system call filter and resource limits; `landlock` is these without namespaces; `rlimit` is
+    /// the filter and the limits alone. `whet doctor` says which one this machine gives.
+    pub min_isolation: Isolation,
+    /// Seconds of CPU time for a program with all its tests; for each test where a test is a run of
+    /// its own.
+    #[schemars(range(min = 0.1, max = 3600.0))]
+    pub cpu_seconds: f64,
+    /// Mebibytes of memory for a program.
+    #[schemars(range(min = 64, max = 1_048_576))]
+    pub memory_mib: u32,
 }
 
 /// How a model is measured.
@@ -62,7 +78,13 @@ impl Default for PromptConfig {
 
 impl Default for SandboxConfig {
     fn default() -> Self {
-        Self { python: "python3".to_owned() }
+        Self {
+            python: "python3".to_owned(),
+            workers: 0,
+            min_isolation: Isolation::Landlock,
+            cpu_seconds: 5.0,
+            memory_mib: 512,
+        }
     }
 }
 

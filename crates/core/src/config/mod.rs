@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use around::{EvalConfig, PromptConfig, PromptLanguage, RunConfig, SandboxConfig};
 pub use model::{Dtype, LoraConfig, Module, StudentConfig};
-pub use reward::{QualityWeights, RewardConfig};
+pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
 pub use teacher::TeacherConfig;
 pub use training::{DualSourceConfig, GrpoConfig, TrainingConfig};
 

@@ -1,0 +1,1 @@
+//! Advantages as plain arithmetic: no tensor, no I/O, no clock.

@@ -1,0 +1,1 @@
+//! Groups of rollouts and their scores.

@@ -1,0 +1,43 @@
+//! What is judged: a program, its tests, and what it may use.
+
+use std::time::Duration;
+
+use whetstone_core::judgement::{Infrastructure, Judgement};
+use whetstone_core::program::Program;
+use whetstone_core::tests::Tests;
+
+/// One program to judge.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// Code of the task that the tests need, such as imports.
+    pub setup: &'a str,
+    /// What it must do.
+    pub tests: &'a Tests,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+/// What a program may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Limits {
+    /// CPU time of the whole program; of each test where a test is a run of its own.
+    pub cpu: Duration,
+    /// Bytes of memory.
+    pub memory: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { cpu: Duration::from_secs(5), memory: 512 << 20 }
+    }
+}
+
+/// Anything that judges programs: the sandbox, or a stand-in in a test.
+pub trait Judging: Send + Sync {
+    /// Judges one program; blocks until it is done.
+    ///
+    /// `Err` means that the machine broke, after a second try: never a reward.
+    fn judge(&self, job: Job<'_>) -> Result<Judgement, Infrastructure>;
+}
