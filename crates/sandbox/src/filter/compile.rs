@@ -1,0 +1,160 @@
+//! From rules to instructions: a binary search over the numbers of system calls.
+
+use super::rules::{Condition, REFUSED, Rules, Verdict};
+use crate::jail::order::{FILTER_MAX, Instruction};
+
+/// Instructions for the kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compiled {
+    /// The instructions.
+    pub instructions: Vec<Instruction>,
+    /// Which of them compare with the process's own id, to be filled in by the process.
+    pub own_pid_at: Vec<u32>,
+}
+
+const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
+const JUMP: u16 = 0x05; // BPF_JMP | BPF_JA
+const IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
+const IF_AT_LEAST: u16 = 0x35; // BPF_JMP | BPF_JGE | BPF_K
+const AND: u16 = 0x54; // BPF_ALU | BPF_AND | BPF_K
+const RETURN: u16 = 0x06; // BPF_RET | BPF_K
+
+const NUMBER_AT: u32 = 0;
+const ARCH_AT: u32 = 4;
+const ARGUMENTS_AT: u32 = 16;
+
+#[cfg(target_arch = "x86_64")]
+const ARCH: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const ARCH: u32 = 0xc000_00b7;
+
+/// Numbers from here on are x32's, which share x86-64's architecture.
+const X32: u32 = 0x4000_0000;
+
+/// Stands for the process's own id until the process is there.
+const OWN_PID: u32 = u32::MAX - 1;
+
+/// Compiles a list.
+///
+/// # Panics
+///
+/// If the result is longer than the jail has room for: the list is part of the binary, and a test
+/// compiles it.
+pub fn compile(rules: &Rules) -> Compiled {
+    let mut listed: Vec<(u32, Vec<Instruction>)> = rules
+        .0
+        .iter()
+        .filter_map(|rule| Some((rule.number?, decide(rule.verdict, &rule.condition))))
+        .collect();
+    listed.sort_by_key(|(number, _)| *number);
+    let ranges = ranges(&listed);
+    let mut instructions = vec![
+        step(LOAD, ARCH_AT),
+        jump(IF_EQUAL, ARCH, 1, 0),
+        give(Verdict::Kill),
+        step(LOAD, NUMBER_AT),
+        jump(IF_AT_LEAST, X32, 0, 1),
+        give(Verdict::Kill),
+    ];
+    instructions.extend(search(&ranges));
+    assert!(instructions.len() <= FILTER_MAX, "{} instructions", instructions.len());
+    let is_own = |instruction: &Instruction| instruction.code == IF_EQUAL && instruction.k == OWN_PID;
+    let places = instructions.iter().enumerate().filter(|(_, one)| is_own(one));
+    let own_pid_at = places.filter_map(|(at, _)| u32::try_from(at).ok()).collect();
+    Compiled { instructions, own_pid_at }
+}
+
+/// Where each decision begins; it holds until the next one does.
+fn ranges(listed: &[(u32, Vec<Instruction>)]) -> Vec<(u32, Vec<Instruction>)> {
+    let mut ranges: Vec<(u32, Vec<Instruction>)> = vec![(0, vec![give(REFUSED)])];
+    let mut add = |start: u32, code: Vec<Instruction>| {
+        match ranges.last_mut() {
+            Some((last, old)) if *last == start => *old = code,
+            Some((_, old)) if *old == code => {}
+            _ => ranges.push((start, code)),
+        }
+    };
+    for (at, (number, code)) in listed.iter().enumerate() {
+        add(*number, code.clone());
+        if listed.get(at + 1).is_none_or(|(next, _)| *next != number + 1) {
+            add(number + 1, vec![give(REFUSED)]);
+        }
+    }
+    ranges
+}
+
+fn search(ranges: &[(u32, Vec<Instruction>)]) -> Vec<Instruction> {
+    if let [(_, code)] = ranges {
+        return code.clone();
+    }
+    let (low, high) = ranges.split_at(ranges.len() / 2);
+    let middle = high[0].0;
+    let low = search(low);
+    let mut code = match u8::try_from(low.len()) {
+        Ok(distance) => vec![jump(IF_AT_LEAST, middle, distance, 0)],
+        Err(_) => {
+            let distance = u32::try_from(low.len()).unwrap_or(u32::MAX);
+            vec![jump(IF_AT_LEAST, middle, 0, 1), step(JUMP, distance)]
+        }
+    };
+    code.extend(low);
+    code.extend(search(high));
+    code
+}
+
+/// What decides about one call; ends in a return on every path.
+fn decide(verdict: Verdict, condition: &Condition) -> Vec<Instruction> {
+    let (yes, no) = (give(verdict), give(REFUSED));
+    match condition {
+        Condition::Always => vec![yes],
+        Condition::In(argument, values) => {
+            let mut code = vec![step(LOAD, low_half(*argument))];
+            for (at, &value) in values.iter().enumerate() {
+                let to_yes = u8::try_from(values.len() - at).unwrap_or(u8::MAX);
+                code.push(jump(IF_EQUAL, value, to_yes, 0));
+            }
+            code.extend([no, yes]);
+            code
+        }
+        Condition::Has(argument, bits) => vec![
+            step(LOAD, low_half(*argument)),
+            step(AND, *bits),
+            jump(IF_EQUAL, *bits, 1, 0),
+            no,
+            yes,
+        ],
+        Condition::OwnPid(argument) => {
+            vec![step(LOAD, low_half(*argument)), jump(IF_EQUAL, OWN_PID, 1, 0), no, yes]
+        }
+        Condition::Null(argument) => vec![
+            step(LOAD, low_half(*argument)),
+            jump(IF_EQUAL, 0, 0, 2),
+            step(LOAD, low_half(*argument) + 4),
+            jump(IF_EQUAL, 0, 1, 0),
+            no,
+            yes,
+        ],
+    }
+}
+
+/// Both architectures are little-endian.
+fn low_half(argument: u8) -> u32 {
+    ARGUMENTS_AT + 8 * u32::from(argument)
+}
+
+fn step(code: u16, k: u32) -> Instruction {
+    Instruction { code, jump_true: 0, jump_false: 0, k }
+}
+
+fn jump(code: u16, k: u32, jump_true: u8, jump_false: u8) -> Instruction {
+    Instruction { code, jump_true, jump_false, k }
+}
+
+fn give(verdict: Verdict) -> Instruction {
+    let k = match verdict {
+        Verdict::Allow => 0x7fff_0000,
+        Verdict::Errno(error) => 0x0005_0000 | u32::from(error),
+        Verdict::Kill => 0x8000_0000,
+    };
+    step(RETURN, k)
+}

@@ -1,0 +1,212 @@
+//! The locks, in the order in which they are shut.
+//!
+//! Each step has a letter, which a child that fails sends home with the error: "the machine
+//! refused step m" is an infrastructure error that names itself, and no program has run.
+
+use crate::jail::landlock;
+use crate::jail::order::{DESCRIPTORS, FILTER_MAX, Instruction, Order, Terms};
+use crate::jail::serve::CHANNEL;
+use crate::jail::sys::{self, call, fd, nr};
+
+/// Which step failed, and how.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fault {
+    pub(crate) step: u8,
+    pub(crate) error: i32,
+}
+
+/// Shuts every lock. On return the process can compute, use its channel and its scratch space,
+/// and nothing else.
+pub(crate) fn harden(
+    terms: &mut Terms,
+    order: &Order,
+    descriptors: [i32; DESCRIPTORS],
+    proc_dir: i32,
+) -> Result<(), Fault> {
+    let [channel, stdin, stdout, stderr] = descriptors;
+    // The channel first, so that later faults can be told.
+    let places = [(channel, CHANNEL), (stdin, 0), (stdout, 1), (stderr, 2)];
+    step(b'd', places.iter().try_for_each(|&(from, to)| duplicate(from, to)))?;
+    // A group of its own: a signal to "my group" crosses the border of a pid namespace.
+    step(b's', bare(nr::SETSID, [0; 6]))?;
+    if terms.level >= 2 {
+        step(b'u', map_user(proc_dir, terms))?;
+        step(b'm', mount_scratch(&terms.scratch, order.scratch))?;
+    }
+    step(b'c', change_directory(&terms.scratch))?;
+    step(b'f', bare(nr::CLOSE_RANGE, [fd(CHANNEL + 1), u64::from(u32::MAX), 0, 0, 0, 0]))?;
+    step(b'r', limit(order))?;
+    step(b'k', bare(nr::PRCTL, [sys::PR_SET_PDEATHSIG, sys::SIGKILL, 0, 0, 0, 0]))?;
+    step(b'p', bare(nr::PRCTL, [sys::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0]))?;
+    step(b'l', landlock::restrict(terms))?;
+    step(b'a', drop_capabilities())?;
+    step(b'n', bare(nr::PRCTL, [sys::PR_SET_DUMPABLE, 0, 0, 0, 0, 0]))?;
+    step(b'q', install_filter(terms))?;
+    // From here on the program may speak: this byte is the last that is believed.
+    step(b'w', sys::write_all(CHANNEL, b"R"))
+}
+
+fn step(step: u8, result: Result<(), i32>) -> Result<(), Fault> {
+    result.map_err(|error| Fault { step, error })
+}
+
+/// A call whose arguments are numbers.
+fn bare(number: i64, args: [u64; 6]) -> Result<(), i32> {
+    // SAFETY: no argument is a pointer.
+    unsafe { call(number, args) }.map(drop)
+}
+
+fn duplicate(from: i32, to: i32) -> Result<(), i32> {
+    bare(nr::DUP3, [fd(from), fd(to), 0, 0, 0, 0])
+}
+
+/// Maps the one user outside to an ordinary one inside, which owns nothing.
+fn map_user(proc_dir: i32, terms: &Terms) -> Result<(), i32> {
+    write_file(proc_dir, b"self/setgroups\0", b"deny")?;
+    let mut line = [0; 32];
+    let length = map_line(&mut line, terms.uid);
+    write_file(proc_dir, b"self/uid_map\0", &line[..length])?;
+    let length = map_line(&mut line, terms.gid);
+    write_file(proc_dir, b"self/gid_map\0", &line[..length])
+}
+
+/// `1000 OUTSIDE 1`.
+fn map_line(line: &mut [u8; 32], outside: u32) -> usize {
+    let mut digits = [0; 10];
+    let mut count = 0;
+    let mut rest = outside;
+    loop {
+        digits[count] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+        count += 1;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    line[..5].copy_from_slice(b"1000 ");
+    for at in 0..count {
+        line[5 + at] = digits[count - 1 - at];
+    }
+    line[5 + count..7 + count].copy_from_slice(b" 1");
+    7 + count
+}
+
+fn write_file(directory: i32, path: &[u8], text: &[u8]) -> Result<(), i32> {
+    let flags = sys::O_WRONLY | sys::O_CLOEXEC;
+    let arguments = [fd(directory), path.as_ptr() as u64, flags, 0, 0, 0];
+    // SAFETY: the path ends in a zero.
+    let file = unsafe { call(nr::OPENAT, arguments) }?;
+    let file = i32::try_from(file).unwrap_or(-1);
+    let result = sys::write_all(file, text);
+    sys::close(file);
+    result
+}
+
+/// An empty file system of its own, which goes away with the process: nothing is left, and there
+/// is nothing to clean up.
+fn mount_scratch(path: &[u8], bytes: u64) -> Result<(), i32> {
+    let mut options = *b"mode=0700,nr_inodes=4096,size=00000000000\0";
+    let mut rest = bytes;
+    let mut at = options.len() - 2;
+    while rest > 0 && options[at] != b'=' {
+        options[at] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+        rest /= 10;
+        at -= 1;
+    }
+    let kind = b"tmpfs\0";
+    let flags = sys::MS_NOSUID | sys::MS_NODEV | sys::MS_NOEXEC;
+    let arguments = [
+        kind.as_ptr() as u64,
+        path.as_ptr() as u64,
+        kind.as_ptr() as u64,
+        flags,
+        options.as_ptr() as u64,
+        0,
+    ];
+    // SAFETY: every text ends in a zero.
+    unsafe { call(nr::MOUNT, arguments) }.map(drop)
+}
+
+fn change_directory(path: &[u8]) -> Result<(), i32> {
+    // SAFETY: the path ends in a zero.
+    unsafe { call(nr::CHDIR, [path.as_ptr() as u64, 0, 0, 0, 0, 0]) }.map(drop)?;
+    bare(nr::UMASK, [0o077, 0, 0, 0, 0, 0])
+}
+
+const RLIMIT_CPU: u64 = 0;
+const RLIMIT_FSIZE: u64 = 1;
+const RLIMIT_DATA: u64 = 2;
+const RLIMIT_STACK: u64 = 3;
+const RLIMIT_CORE: u64 = 4;
+const RLIMIT_NPROC: u64 = 6;
+const RLIMIT_NOFILE: u64 = 7;
+const RLIMIT_MEMLOCK: u64 = 8;
+const RLIMIT_AS: u64 = 9;
+const RLIMIT_MSGQUEUE: u64 = 12;
+
+/// Open files, at most.
+const FILES: u64 = 64;
+
+/// Hard and soft limits alike: the first process of a pid namespace ignores the soft one's signal.
+fn limit(order: &Order) -> Result<(), i32> {
+    let limits = [
+        (RLIMIT_CPU, order.cpu),
+        (RLIMIT_FSIZE, order.file),
+        (RLIMIT_DATA, order.data),
+        (RLIMIT_STACK, order.stack),
+        (RLIMIT_CORE, 0),
+        (RLIMIT_NOFILE, FILES),
+        (RLIMIT_MEMLOCK, 0),
+        (RLIMIT_AS, order.address_space),
+        (RLIMIT_MSGQUEUE, 0),
+        (RLIMIT_NPROC, order.threads),
+    ];
+    for (resource, value) in limits {
+        if resource == RLIMIT_NPROC && value == 0 {
+            continue;
+        }
+        let pair = [value, value];
+        let arguments = [0, resource, sys::address(&pair), 0, 0, 0];
+        // SAFETY: two numbers, as the kernel wants them.
+        unsafe { call(nr::PRLIMIT64, arguments) }?;
+    }
+    Ok(())
+}
+
+/// No capability, not even over its own namespaces.
+fn drop_capabilities() -> Result<(), i32> {
+    const VERSION_3: u32 = 0x2008_0522;
+    let header = [VERSION_3, 0];
+    let none = [0_u32; 6];
+    // SAFETY: a header and two empty sets, as version 3 has them.
+    unsafe { call(nr::CAPSET, [sys::address(&header), sys::address(&none), 0, 0, 0, 0]) }.map(drop)
+}
+
+/// `struct sock_fprog`.
+#[repr(C)]
+struct Filter {
+    length: u16,
+    instructions: *const Instruction,
+}
+
+/// The system call filter, with this process's own id where a rule wants it.
+fn install_filter(terms: &mut Terms) -> Result<(), i32> {
+    let length = (terms.filter_length as usize).min(FILTER_MAX);
+    if terms.own_pid_at[0] != u32::MAX {
+        // SAFETY: takes nothing.
+        let pid = unsafe { call(nr::GETPID, [0; 6]) }?;
+        let pid = u32::try_from(pid).unwrap_or(u32::MAX);
+        for at in terms.own_pid_at {
+            if let Some(instruction) = terms.filter.get_mut(at as usize) {
+                instruction.k = pid;
+            }
+        }
+    }
+    let filter = Filter {
+        length: u16::try_from(length).unwrap_or(0),
+        instructions: terms.filter.as_ptr(),
+    };
+    let arguments = [sys::SECCOMP_SET_MODE_FILTER, 0, sys::address(&filter), 0, 0, 0];
+    // SAFETY: the filter has as many instructions as it says.
+    unsafe { call(nr::SECCOMP, arguments) }.map(drop)
+}

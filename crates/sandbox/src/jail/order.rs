@@ -1,0 +1,112 @@
+//! What the supervisor sends a zygote: first how its children are to be held, then one order for
+//! each child.
+//!
+//! Both are plain memory of a fixed layout on a socket between two processes of one binary, so the
+//! version is the binary's own; [`MAGIC`] tells one from anything else.
+
+/// The first number of every message.
+pub(crate) const MAGIC: u32 = 0x7768_6574;
+
+/// Instructions of a system call filter, at most.
+pub(crate) const FILTER_MAX: usize = 512;
+/// Paths that a program may read, at most.
+pub(crate) const PATHS_MAX: usize = 16;
+/// Bytes of one path with its final zero, at most.
+pub(crate) const PATH_MAX: usize = 256;
+/// Descriptors that come with an order, in this order.
+pub(crate) const DESCRIPTORS: usize = 4;
+
+/// One instruction of a system call filter, as the kernel has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Instruction {
+    /// What to do.
+    pub code: u16,
+    /// How far to jump if it holds.
+    pub jump_true: u8,
+    /// How far to jump if not.
+    pub jump_false: u8,
+    /// The operand.
+    pub k: u32,
+}
+
+/// How all children of a zygote are held.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Terms {
+    pub(crate) magic: u32,
+    /// 2: fresh namespaces; less: none.
+    pub(crate) level: u32,
+    /// The rights that this kernel's Landlock knows for files, for the net, and its scopes; all 0
+    /// if it has none.
+    pub(crate) landlock_files: u64,
+    pub(crate) landlock_net: u64,
+    pub(crate) landlock_scopes: u64,
+    /// User and group outside the child's own user namespace.
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    /// Where the child may write, a path that ends in a zero.
+    pub(crate) scratch: [u8; PATH_MAX],
+    /// What it may read; used without a private root.
+    pub(crate) readable: [[u8; PATH_MAX]; PATHS_MAX],
+    pub(crate) readable_count: u32,
+    pub(crate) filter_length: u32,
+    /// Which instruction's operand is to become the child's own process id, counted from 0;
+    /// `u32::MAX` ends the list.
+    pub(crate) own_pid_at: [u32; 8],
+    pub(crate) filter: [Instruction; FILTER_MAX],
+}
+
+/// One child.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Order {
+    pub(crate) magic: u32,
+    /// What the child is to be; returned to the interpreter.
+    pub(crate) kind: u32,
+    /// Whole seconds of CPU after which the kernel kills it.
+    pub(crate) cpu: u64,
+    /// Bytes of private memory.
+    pub(crate) data: u64,
+    /// Bytes of address space.
+    pub(crate) address_space: u64,
+    /// Bytes of one file.
+    pub(crate) file: u64,
+    /// Bytes of the stack.
+    pub(crate) stack: u64,
+    /// Processes and threads; 0 leaves them as they are.
+    pub(crate) threads: u64,
+    /// Bytes of the private scratch file system.
+    pub(crate) scratch: u64,
+}
+
+/// What a zygote answers.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Answer {
+    pub(crate) magic: u32,
+    /// The child's process id, or a negative error number.
+    pub(crate) pid: i32,
+}
+
+impl Terms {
+    /// Terms that hold nothing; to be filled in.
+    pub(crate) const fn empty() -> Self {
+        let instruction = Instruction { code: 0, jump_true: 0, jump_false: 0, k: 0 };
+        Self {
+            magic: MAGIC,
+            level: 0,
+            landlock_files: 0,
+            landlock_net: 0,
+            landlock_scopes: 0,
+            uid: 0,
+            gid: 0,
+            scratch: [0; PATH_MAX],
+            readable: [[0; PATH_MAX]; PATHS_MAX],
+            readable_count: 0,
+            filter_length: 0,
+            own_pid_at: [u32::MAX; 8],
+            filter: [instruction; FILTER_MAX],
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Which way to hold programs works here, and why not a better one.
+
+use std::path::PathBuf;
+
+use whetstone_core::judgement::Isolation;
+
+use super::setting::{self, Setting, ways};
+use super::slot::Slot;
+use crate::protocol::{About, Start};
+use crate::zygote::interpreter::Interpreter;
+
+/// What was chosen.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    pub(crate) setting: Setting,
+    pub(crate) about: About,
+}
+
+/// Tries the ways, best first, each with a real child.
+pub(crate) fn choose(start: &Start) -> Result<Chosen, String> {
+    let interpreter = Interpreter::find(&start.python).map_err(|error| error.to_string())?;
+    let landlock = setting::landlock_version();
+    let mut why: Vec<String> = Vec::new();
+    for (isolation, root) in ways(start) {
+        if isolation < start.minimum {
+            break;
+        }
+        if isolation == Isolation::Landlock && landlock == 0 {
+            why.push("landlock: the kernel has no Landlock".to_owned());
+            continue;
+        }
+        let setting = Setting {
+            command: start.command.clone(),
+            interpreter: interpreter.clone(),
+            isolation,
+            root,
+            landlock,
+            scratch: PathBuf::from(&start.scratch),
+        };
+        let mut trial = Slot::new(0, std::sync::Arc::new(setting.clone()));
+        match trial.try_out() {
+            Ok(()) => {
+                let better = why.into_iter().next();
+                let about = about(start, &setting, better);
+                return Ok(Chosen { setting, about });
+            }
+            Err(problem) => why.push(format!("{}: {problem}", name(isolation))),
+        }
+    }
+    let why = why.join("; ");
+    Err(format!(
+        "programs cannot be held at `{}` here ({why}); `whet doctor` says what this machine \
+         allows, `sandbox.min_isolation` is what is asked for",
+        name(start.minimum)
+    ))
+}
+
+fn about(start: &Start, setting: &Setting, why_not_better: Option<String>) -> About {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let workers = match start.workers {
+        0 => u32::try_from(cores).unwrap_or(1),
+        workers => workers,
+    };
+    About {
+        isolation: setting.isolation,
+        why_not_better,
+        landlock: setting.landlock,
+        control_groups: false,
+        python: setting.interpreter.path.clone(),
+        python_version: setting.interpreter.version,
+        workers,
+    }
+}
+
+fn name(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::Rlimit => "rlimit",
+        Isolation::Landlock => "landlock",
+        Isolation::Full => "full",
+    }
+}

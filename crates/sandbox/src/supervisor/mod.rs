@@ -1,0 +1,78 @@
+//! The supervisor: a small process that holds the expected values, keeps the clocks and compares.
+//!
+//! It is started before anything large is loaded, so that nothing large is ever forked. One thread
+//! reads requests; one thread a slot judges them, each with a zygote of its own.
+
+mod choose;
+mod kid;
+mod scratch;
+mod setting;
+mod slot;
+mod steps;
+mod tally;
+
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+
+use crate::os;
+use crate::protocol::{Hello, Request, Start, VERSION, read_frame, write_frame};
+use slot::Slot;
+
+/// The stack of a slot's thread: tests are parsed on it. Virtual memory, taken as it is touched.
+const STACK: usize = 256 << 20;
+
+/// Serves the judge at the other end of standard input until it hangs up.
+pub(crate) fn supervise() -> io::Result<()> {
+    // Standard input is the connection; nothing else reads it.
+    let connection = UnixStream::from(os::inherited(0)?);
+    let Some(start) = read_frame::<Start>(&connection)? else { return Ok(()) };
+    if start.v != VERSION {
+        let problem = format!("version {} of the judge's protocol, not {VERSION}", start.v);
+        return write_frame(&connection, &Hello::Refused(problem));
+    }
+    let chosen = match choose::choose(&start) {
+        Ok(chosen) => chosen,
+        Err(problem) => return write_frame(&connection, &Hello::Refused(problem)),
+    };
+    let (setting, about) = (Arc::new(chosen.setting), chosen.about);
+    let (queue, requests) = mpsc::sync_channel::<Request>(4 * about.workers as usize);
+    let requests = Arc::new(Mutex::new(requests));
+    let answers = Arc::new(Mutex::new(connection.try_clone()?));
+    let mut threads = Vec::new();
+    for number in 0..about.workers {
+        let (setting, requests, answers) = (setting.clone(), requests.clone(), answers.clone());
+        let work = move || serve(Slot::new(number, setting), &requests, &answers);
+        threads.push(thread::Builder::new().stack_size(STACK).spawn(work)?);
+    }
+    write_frame(&connection, &Hello::Ready(about))?;
+    while let Some(request) = read_frame::<Request>(&connection)? {
+        if queue.send(request).is_err() {
+            break;
+        }
+    }
+    drop(queue);
+    for thread in threads {
+        let _ = thread.join();
+    }
+    Ok(())
+}
+
+/// Judges requests until there are no more.
+fn serve(mut slot: Slot, requests: &Mutex<mpsc::Receiver<Request>>, answers: &Mutex<UnixStream>) {
+    loop {
+        let request = match requests.lock() {
+            Ok(requests) => requests.recv(),
+            Err(_) => return,
+        };
+        let Ok(request) = request else { return };
+        let response = slot.judge(&request);
+        let Ok(mut answers) = answers.lock() else { return };
+        if write_frame(&mut *answers, &response).and_then(|()| answers.flush()).is_err() {
+            return;
+        }
+        drop(answers);
+        slot.rest();
+    }
+}

@@ -1,0 +1,161 @@
+//! How programs are held on this machine: tried, not asked.
+
+use std::path::PathBuf;
+
+use nix::unistd::{getegid, geteuid};
+use whetstone_core::judgement::Isolation;
+
+use crate::filter::{PROGRAM, Rules, compile};
+use crate::jail::order::{FILTER_MAX, PATH_MAX, PATHS_MAX, Terms};
+use crate::os;
+use crate::protocol::Start;
+use crate::zygote::interpreter::Interpreter;
+use crate::zygote::launch::{RootKind, SCRATCH, Wanted};
+
+/// The first of the users that programs run as when we are root: one for each slot.
+const FIRST_USER: u32 = 200_000;
+
+/// Everything that is the same for all programs.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting {
+    pub(crate) command: Vec<String>,
+    pub(crate) interpreter: Interpreter,
+    pub(crate) isolation: Isolation,
+    pub(crate) root: RootKind,
+    pub(crate) landlock: u32,
+    /// Where folders for programs are made when they cannot mount their own.
+    pub(crate) scratch: PathBuf,
+}
+
+/// The ways to hold a program, best first; each is tried until one works.
+pub(crate) fn ways(start: &Start) -> Vec<(Isolation, RootKind)> {
+    let root = geteuid().is_root();
+    let full = if root { RootKind::Privileged } else { RootKind::UserNamespace };
+    let mut ways = vec![(Isolation::Full, full)];
+    for isolation in [Isolation::Landlock, Isolation::Rlimit] {
+        if root {
+            ways.push((isolation, RootKind::Privileged));
+        }
+        ways.push((isolation, RootKind::None));
+    }
+    ways.retain(|(isolation, _)| *isolation <= start.ceiling);
+    ways
+}
+
+impl Setting {
+    /// Whether programs run as users of their own.
+    fn own_users(&self) -> bool {
+        geteuid().is_root()
+    }
+
+    /// Whether threads can be counted: not if they would be counted with all of our user's.
+    pub(crate) fn counts_threads(&self) -> bool {
+        self.isolation == Isolation::Full || self.own_users()
+    }
+
+    /// The user of a slot's programs, outside.
+    pub(crate) fn user(&self, slot: u32) -> Option<u32> {
+        self.own_users().then_some(FIRST_USER + slot)
+    }
+
+    /// The folder outside for a slot's programs, if they need one.
+    pub(crate) fn scratch(&self, slot: u32) -> Option<PathBuf> {
+        (self.isolation != Isolation::Full)
+            .then(|| self.scratch.join(format!("whet-{}-{slot}", std::process::id())))
+    }
+
+    /// What a slot's zygote is to be.
+    pub(crate) fn wanted(&self, slot: u32) -> Wanted {
+        Wanted {
+            interpreter: self.interpreter.path.clone(),
+            folders: self.interpreter.folders.clone(),
+            root: self.root,
+            user: self.user(slot),
+            scratch: self.scratch(slot),
+        }
+    }
+
+    /// How a slot's children are held.
+    pub(crate) fn terms(&self, slot: u32) -> Result<Box<Terms>, String> {
+        let mut terms = Box::new(Terms::empty());
+        terms.level = match self.isolation {
+            Isolation::Rlimit => 0,
+            Isolation::Landlock => 1,
+            Isolation::Full => 2,
+        };
+        if self.isolation != Isolation::Rlimit {
+            (terms.landlock_files, terms.landlock_net, terms.landlock_scopes) =
+                landlock_rights(self.landlock);
+        }
+        terms.uid = self.user(slot).unwrap_or_else(|| geteuid().as_raw());
+        terms.gid = self.user(slot).unwrap_or_else(|| getegid().as_raw());
+        let inside = match (self.root, self.scratch(slot)) {
+            (RootKind::None, Some(path)) => path,
+            _ => PathBuf::from(SCRATCH),
+        };
+        set_path(&mut terms.scratch, &inside.to_string_lossy())?;
+        if self.root == RootKind::None {
+            let readable = self.readable();
+            for (place, path) in terms.readable.iter_mut().zip(&readable) {
+                set_path(place, path)?;
+            }
+            terms.readable_count = u32::try_from(readable.len().min(PATHS_MAX)).unwrap_or(0);
+        }
+        let rules = Rules::parse(PROGRAM).map_err(|error| format!("the system call filter: {error}"))?;
+        let filter = compile(&rules);
+        debug_assert!(filter.instructions.len() <= FILTER_MAX);
+        for (place, instruction) in terms.filter.iter_mut().zip(&filter.instructions) {
+            *place = *instruction;
+        }
+        terms.filter_length = u32::try_from(filter.instructions.len()).unwrap_or(0);
+        for (place, at) in terms.own_pid_at.iter_mut().zip(&filter.own_pid_at) {
+            *place = *at;
+        }
+        Ok(terms)
+    }
+
+    /// What a program may read when it sees the machine's own root.
+    fn readable(&self) -> Vec<String> {
+        let system = ["/usr", "/lib", "/lib64", "/bin"];
+        let devices = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
+        let folders = self.interpreter.folders.iter().map(|path| path.to_string_lossy().into_owned());
+        let mut paths: Vec<String> = Vec::new();
+        for path in system.into_iter().chain(devices).map(str::to_owned).chain(folders) {
+            let beneath = |earlier: &String| std::path::Path::new(&path).starts_with(earlier);
+            if !paths.iter().any(beneath) {
+                paths.push(path);
+            }
+        }
+        paths.truncate(PATHS_MAX);
+        paths
+    }
+}
+
+fn set_path(place: &mut [u8; PATH_MAX], path: &str) -> Result<(), String> {
+    let bytes = path.as_bytes();
+    if bytes.len() >= PATH_MAX || bytes.contains(&0) {
+        return Err(format!("the path `{path}` is too long: at most {} bytes", PATH_MAX - 1));
+    }
+    place.fill(0);
+    place[..bytes.len()].copy_from_slice(bytes);
+    Ok(())
+}
+
+/// The rights that each version of Landlock knows: files, net, scopes.
+fn landlock_rights(version: u32) -> (u64, u64, u64) {
+    let files = match version {
+        0 => 0,
+        1 => 0x1fff,
+        2 => 0x3fff,
+        3 | 4 => 0x7fff,
+        _ => 0xffff,
+    };
+    let net = if version >= 4 { 3 } else { 0 };
+    let scopes = if version >= 6 { 3 } else { 0 };
+    (files, net, scopes)
+}
+
+/// Landlock's version, for [`Setting`].
+pub(crate) fn landlock_version() -> u32 {
+    os::landlock_version()
+}

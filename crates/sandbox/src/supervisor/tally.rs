@@ -1,0 +1,41 @@
+//! What is known of a program so far: how many tests passed, and what went wrong first.
+
+use whetstone_core::judgement::{Counts, Held, Judgement};
+use whetstone_core::verdict::Verdict;
+
+/// What is known of a program so far.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    total: u32,
+    passed: u32,
+    first: Option<Verdict>,
+}
+
+impl Tally {
+    /// Nothing yet, of `total` tests.
+    pub(crate) fn new(total: usize) -> Self {
+        Self { total: u32::try_from(total).unwrap_or(u32::MAX), passed: 0, first: None }
+    }
+
+    /// One test more passed.
+    pub(crate) fn pass(&mut self) {
+        self.passed += 1;
+    }
+
+    /// Something went wrong; the first time is what the verdict says.
+    pub(crate) fn fail(&mut self, verdict: Verdict) {
+        self.first.get_or_insert(verdict);
+    }
+
+    /// Whether nothing went wrong.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// The whole of it.
+    pub(crate) fn judgement(self, held: Held) -> Result<Judgement, String> {
+        let counts = Counts { passed: self.passed, total: self.total };
+        let verdict = self.first.unwrap_or(Verdict::Pass);
+        Judgement::of_run(verdict, counts, held).map_err(|error| error.to_string())
+    }
+}

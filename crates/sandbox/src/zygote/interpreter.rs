@@ -1,0 +1,112 @@
+//! The interpreter behind a command: where it really is, which version, and what it needs to see.
+//!
+//! A command such as `python3` may be a shell script of a version manager that costs a tenth of a
+//! second; so it is asked once for its own path, and that path is used from then on.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+/// A Python interpreter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interpreter {
+    /// The executable itself.
+    pub path: PathBuf,
+    /// Its version: major, minor, micro.
+    pub version: [u32; 3],
+    /// The folders it loads from.
+    pub folders: Vec<PathBuf>,
+}
+
+/// Why a command is no interpreter that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InterpreterError {
+    /// It cannot be started.
+    #[error("cannot start the interpreter `{command}`: {problem}; set `sandbox.python` to a Python 3.9 or later")]
+    Start {
+        /// The command.
+        command: String,
+        /// What the system said.
+        problem: String,
+    },
+    /// It does not answer like Python.
+    #[error("`{command}` does not answer like Python 3: {problem}; set `sandbox.python` to a Python 3.9 or later")]
+    Answer {
+        /// The command.
+        command: String,
+        /// What is wrong with the answer.
+        problem: String,
+    },
+    /// It is too old.
+    #[error("`{command}` is Python {major}.{minor}; 3.9 or later is needed: set `sandbox.python`")]
+    TooOld {
+        /// The command.
+        command: String,
+        /// Its version.
+        major: u32,
+        /// Its version.
+        minor: u32,
+    },
+}
+
+const QUESTION: &str = "
+import sys, os, sysconfig
+print('whet')
+print(os.path.realpath(sys.executable))
+print(*sys.version_info[:3])
+for path in [sys.base_prefix, sys.base_exec_prefix, sysconfig.get_path('stdlib'), sysconfig.get_path('platstdlib'), os.path.dirname(os.path.realpath(sys.executable))]:
+    print(os.path.realpath(path))
+import ctypes
+";
+
+impl Interpreter {
+    /// Asks a command.
+    pub fn find(command: &str) -> Result<Self, InterpreterError> {
+        let start = |problem: String| InterpreterError::Start { command: command.to_owned(), problem };
+        let output = Command::new(command)
+            .args(["-I", "-S", "-c", QUESTION])
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| start(error.to_string()))?;
+        let answer = |problem: &str| InterpreterError::Answer {
+            command: command.to_owned(),
+            problem: problem.to_owned(),
+        };
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let last = said.trim_end().lines().last().unwrap_or("it failed without a word");
+            return Err(answer(last));
+        }
+        let text = String::from_utf8(output.stdout).map_err(|_| answer("not UTF-8"))?;
+        let mut lines = text.lines().skip_while(|line| *line != "whet").skip(1);
+        let path = lines.next().map(PathBuf::from).ok_or_else(|| answer("no path"))?;
+        let version = lines.next().and_then(version).ok_or_else(|| answer("no version"))?;
+        if version[0] != 3 || version[1] < 9 {
+            let [major, minor, _] = version;
+            return Err(InterpreterError::TooOld { command: command.to_owned(), major, minor });
+        }
+        let mut folders: Vec<PathBuf> = lines.map(PathBuf::from).collect();
+        folders.sort();
+        folders.dedup();
+        Ok(Self { path, version, folders })
+    }
+
+    /// The files whose loss would make honest programs fail: the executable and its library.
+    pub(crate) fn is_there(&self) -> bool {
+        self.path.exists() && self.folders.iter().all(|folder| folder.exists())
+            && self.library().is_none_or(|file| file.exists())
+    }
+
+    fn library(&self) -> Option<PathBuf> {
+        let [major, minor, _] = self.version;
+        let name = format!("python{major}.{minor}");
+        let is_library = |folder: &&PathBuf| folder.ends_with(Path::new(&name));
+        self.folders.iter().find(is_library).map(|folder| folder.join("os.py"))
+    }
+}
+
+fn version(line: &str) -> Option<[u32; 3]> {
+    let numbers: Vec<u32> = line.split(' ').map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    numbers.try_into().ok()
+}

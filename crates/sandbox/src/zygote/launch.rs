@@ -1,0 +1,156 @@
+//! The last thing a zygote's process does before it becomes an interpreter: it walls itself in.
+
+use std::ffi::CString;
+use std::fs;
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+use std::path::PathBuf;
+
+use nix::fcntl::{OFlag, open};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::stat::Mode;
+use nix::unistd::{Gid, Uid, execve, getegid, geteuid, setgroups, setresgid, setresuid};
+use serde::{Deserialize, Serialize};
+
+use super::{JAIL, SOURCE, root};
+use crate::os::Inherit;
+
+/// What a zygote is to be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Wanted {
+    /// The interpreter's executable.
+    pub(crate) interpreter: PathBuf,
+    /// The folders it loads from.
+    pub(crate) folders: Vec<PathBuf>,
+    /// Make a private root, and how.
+    pub(crate) root: RootKind,
+    /// The user to become, if we may choose.
+    pub(crate) user: Option<u32>,
+    /// The folder for programs to write to, as it is called outside; `None` if each program mounts
+    /// its own.
+    pub(crate) scratch: Option<PathBuf>,
+}
+
+/// How a zygote gets its private root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RootKind {
+    /// As root: mount namespaces are ours to make.
+    Privileged,
+    /// In a user namespace.
+    UserNamespace,
+    /// It sees the machine's own.
+    None,
+}
+
+/// Where a program may write, as it is called inside.
+pub(crate) const SCRATCH: &str = "/tmp";
+
+/// Becomes the zygote; returns only if it cannot.
+///
+/// `socket` is the descriptor on which orders come.
+pub(crate) fn launch(wanted: &Wanted, socket: i32) -> String {
+    match try_launch(wanted, socket) {
+        Ok(never) => match never {},
+        Err(problem) => problem,
+    }
+}
+
+fn try_launch(wanted: &Wanted, socket: i32) -> Result<std::convert::Infallible, String> {
+    // Kept open: children write their user map through it, and the private root has no `/proc`.
+    let proc_dir = open("/proc", OFlag::O_PATH | OFlag::O_DIRECTORY, Mode::empty())
+        .map_err(|error| format!("cannot open /proc: {error}"))?;
+    match wanted.root {
+        RootKind::Privileged => unshare_or(walls())?,
+        RootKind::UserNamespace => {
+            let (uid, gid) = (geteuid(), getegid());
+            unshare_or(CloneFlags::CLONE_NEWUSER | walls())?;
+            map_self(uid, gid)?;
+        }
+        RootKind::None => {}
+    }
+    let library = if wanted.root == RootKind::None {
+        let object = memfd()?;
+        let path = format!("/proc/self/fd/{}", object.as_raw_fd());
+        let _: i32 = object.into_raw_fd();
+        path
+    } else {
+        root::enter(&wanted.folders, wanted.scratch.as_deref(), JAIL)?;
+        root::JAIL_PATH.to_owned()
+    };
+    if let Some(user) = wanted.user {
+        become_user(user)?;
+    }
+    let scratch = match (&wanted.scratch, wanted.root) {
+        (Some(path), RootKind::None) => path.to_string_lossy().into_owned(),
+        _ => SCRATCH.to_owned(),
+    };
+    let arguments = [
+        "python3",
+        "-s",
+        "-S",
+        "-B",
+        "-c",
+        SOURCE,
+        &socket.to_string(),
+        &proc_dir.into_raw_fd().to_string(),
+        &library,
+    ];
+    let arguments: Vec<CString> =
+        arguments.iter().map(|word| text(word)).collect::<Result<_, _>>()?;
+    let environment = [
+        "PATH=/usr/bin:/bin".to_owned(),
+        "LANG=C.UTF-8".to_owned(),
+        "TZ=UTC".to_owned(),
+        "PYTHONHASHSEED=0".to_owned(),
+        "PYTHONUTF8=1".to_owned(),
+        "PYTHONIOENCODING=utf-8".to_owned(),
+        "OPENBLAS_NUM_THREADS=1".to_owned(),
+        "OMP_NUM_THREADS=1".to_owned(),
+        format!("HOME={scratch}"),
+        format!("TMPDIR={scratch}"),
+    ];
+    let environment: Vec<CString> =
+        environment.iter().map(|pair| text(pair)).collect::<Result<_, _>>()?;
+    let program = text(&wanted.interpreter.to_string_lossy())?;
+    execve(&program, &arguments, &environment)
+        .map_err(|error| format!("cannot execute {}: {error}", wanted.interpreter.display()))
+}
+
+fn walls() -> CloneFlags {
+    CloneFlags::CLONE_NEWNS
+        | CloneFlags::CLONE_NEWNET
+        | CloneFlags::CLONE_NEWIPC
+        | CloneFlags::CLONE_NEWUTS
+}
+
+fn unshare_or(flags: CloneFlags) -> Result<(), String> {
+    unshare(flags).map_err(|error| format!("the kernel refuses fresh namespaces: {error}"))
+}
+
+fn map_self(uid: Uid, gid: Gid) -> Result<(), String> {
+    let write = |file: &str, text: String| {
+        fs::write(format!("/proc/self/{file}"), text)
+            .map_err(|error| format!("the kernel refuses a user map: {error}"))
+    };
+    write("setgroups", "deny".to_owned())?;
+    write("uid_map", format!("{uid} {uid} 1"))?;
+    write("gid_map", format!("{gid} {gid} 1"))
+}
+
+fn become_user(user: u32) -> Result<(), String> {
+    let (uid, gid) = (Uid::from_raw(user), Gid::from_raw(user));
+    setgroups(&[])
+        .and_then(|()| setresgid(gid, gid, gid))
+        .and_then(|()| setresuid(uid, uid, uid))
+        .map_err(|error| format!("cannot become user {user}: {error}"))
+}
+
+/// The jail's object as a file without a name.
+fn memfd() -> Result<OwnedFd, String> {
+    crate::os::memfd("jail", JAIL, Inherit::Yes)
+        .map_err(|error| format!("cannot keep the jail in memory: {error}"))
+}
+
+fn text(word: &str) -> Result<CString, String> {
+    CString::new(word).map_err(|_| format!("{word:?} has a zero byte in it"))
+}
