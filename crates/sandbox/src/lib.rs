@@ -4,3 +4,4 @@
 //! the clocks and compares; programs run in children of warmed interpreters that hold neither.
 
 pub mod job;
+pub mod value;
