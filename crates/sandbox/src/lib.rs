@@ -7,3 +7,4 @@ pub mod filter;
 #[expect(unsafe_code, reason = "the jail is made of system calls")]
 mod jail;
 pub mod job;
+pub mod value;
