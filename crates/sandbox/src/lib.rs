@@ -3,8 +3,18 @@
 //! A [`Judge`] is a handle to a small supervisor process, which alone knows expected values, keeps
 //! the clocks and compares; programs run in children of warmed interpreters that hold neither.
 
+pub mod entry;
 pub mod filter;
 #[expect(unsafe_code, reason = "the jail is made of system calls")]
 mod jail;
 pub mod job;
+mod judge;
+mod os;
+pub mod plan;
+pub mod protocol;
+pub mod stdio;
+mod supervisor;
 pub mod value;
+mod zygote;
+
+pub use judge::{Judge, Options, StartError, Ticket};

@@ -72,9 +72,17 @@ fn map_user(proc_dir: i32, terms: &Terms) -> Result<(), i32> {
 
 /// `1000 OUTSIDE 1`.
 fn map_line(line: &mut [u8; 32], outside: u32) -> usize {
-    let mut digits = [0; 10];
+    line[..5].copy_from_slice(b"1000 ");
+    let end = 5 + put_number(&mut line[5..], u64::from(outside));
+    line[end..end + 2].copy_from_slice(b" 1");
+    end + 2
+}
+
+/// Writes a number in decimal, and says how many digits it has.
+fn put_number(place: &mut [u8], number: u64) -> usize {
+    let mut digits = [0; 20];
     let mut count = 0;
-    let mut rest = outside;
+    let mut rest = number;
     loop {
         digits[count] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
         count += 1;
@@ -83,12 +91,10 @@ fn map_line(line: &mut [u8; 32], outside: u32) -> usize {
             break;
         }
     }
-    line[..5].copy_from_slice(b"1000 ");
-    for at in 0..count {
-        line[5 + at] = digits[count - 1 - at];
+    for (place, digit) in place.iter_mut().zip(digits[..count].iter().rev()) {
+        *place = *digit;
     }
-    line[5 + count..7 + count].copy_from_slice(b" 1");
-    7 + count
+    count
 }
 
 fn write_file(directory: i32, path: &[u8], text: &[u8]) -> Result<(), i32> {
@@ -105,14 +111,10 @@ fn write_file(directory: i32, path: &[u8], text: &[u8]) -> Result<(), i32> {
 /// An empty file system of its own, which goes away with the process: nothing is left, and there
 /// is nothing to clean up.
 fn mount_scratch(path: &[u8], bytes: u64) -> Result<(), i32> {
-    let mut options = *b"mode=0700,nr_inodes=4096,size=00000000000\0";
-    let mut rest = bytes;
-    let mut at = options.len() - 2;
-    while rest > 0 && options[at] != b'=' {
-        options[at] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
-        rest /= 10;
-        at -= 1;
-    }
+    let mut options = [0; 64];
+    let fixed = b"mode=0700,nr_inodes=4096,size=";
+    options[..fixed.len()].copy_from_slice(fixed);
+    put_number(&mut options[fixed.len()..], bytes);
     let kind = b"tmpfs\0";
     let flags = sys::MS_NOSUID | sys::MS_NODEV | sys::MS_NOEXEC;
     let arguments = [

@@ -2,16 +2,17 @@
 
 use std::ffi::CString;
 use std::fs;
-use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
 use std::path::PathBuf;
 
-use nix::fcntl::{OFlag, open};
+use nix::fcntl::{FcntlArg, OFlag, fcntl, open};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::Mode;
-use nix::unistd::{Gid, Uid, execve, getegid, geteuid, setgroups, setresgid, setresuid};
+use nix::unistd::{Gid, Uid, dup2_stdin, dup2_stdout, execve, getegid, geteuid, setgroups, setresgid, setresuid};
 use serde::{Deserialize, Serialize};
 
 use super::{JAIL, SOURCE, root};
+use crate::jail::serve::CHANNEL;
 use crate::os::Inherit;
 
 /// What a zygote is to be.
@@ -56,9 +57,11 @@ pub(crate) fn launch(wanted: &Wanted, socket: i32) -> String {
 }
 
 fn try_launch(wanted: &Wanted, socket: i32) -> Result<std::convert::Infallible, String> {
+    let socket = arrange_streams(socket)?;
     // Kept open: children write their user map through it, and the private root has no `/proc`.
     let proc_dir = open("/proc", OFlag::O_PATH | OFlag::O_DIRECTORY, Mode::empty())
         .map_err(|error| format!("cannot open /proc: {error}"))?;
+    let proc_dir = out_of_the_way(proc_dir)?;
     match wanted.root {
         RootKind::Privileged => unshare_or(walls())?,
         RootKind::UserNamespace => {
@@ -84,15 +87,17 @@ fn try_launch(wanted: &Wanted, socket: i32) -> Result<std::convert::Infallible, 
         (Some(path), RootKind::None) => path.to_string_lossy().into_owned(),
         _ => SCRATCH.to_owned(),
     };
+    // An interpreter finds its library by the name it is called by.
+    let interpreter = wanted.interpreter.to_string_lossy();
     let arguments = [
-        "python3",
+        interpreter.as_ref(),
         "-s",
         "-S",
         "-B",
         "-c",
         SOURCE,
         &socket.to_string(),
-        &proc_dir.into_raw_fd().to_string(),
+        &proc_dir.to_string(),
         &library,
     ];
     let arguments: Vec<CString> =
@@ -111,9 +116,38 @@ fn try_launch(wanted: &Wanted, socket: i32) -> Result<std::convert::Infallible, 
     ];
     let environment: Vec<CString> =
         environment.iter().map(|pair| text(pair)).collect::<Result<_, _>>()?;
-    let program = text(&wanted.interpreter.to_string_lossy())?;
+    let program = text(&interpreter)?;
     execve(&program, &arguments, &environment)
-        .map_err(|error| format!("cannot execute {}: {error}", wanted.interpreter.display()))
+        .map_err(|error| format!("cannot execute {interpreter}: {error}"))
+}
+
+/// Children put their own descriptors at 0 to 3: what the zygote keeps goes above.
+const HIGH: i32 = 10;
+
+fn out_of_the_way(fd: impl AsFd) -> Result<i32, String> {
+    fcntl(fd, FcntlArg::F_DUPFD(HIGH)).map_err(|error| format!("cannot move a descriptor: {error}"))
+}
+
+/// The interpreter makes its stream objects once, and children inherit them: so they are made on
+/// the kinds of files that children will have, a seekable one to read and a pipe to write.
+fn arrange_streams(socket: i32) -> Result<i32, String> {
+    let said = |error: nix::Error| format!("cannot arrange the standard streams: {error}");
+    let inherited = crate::os::inherited(socket).map_err(|error| error.to_string())?;
+    let moved = out_of_the_way(&inherited)?;
+    drop(inherited);
+    let null = open("/dev/null", OFlag::O_RDONLY, Mode::empty()).map_err(said)?;
+    if null.as_raw_fd() == 0 {
+        let _: i32 = null.into_raw_fd();
+    } else {
+        dup2_stdin(null).map_err(said)?;
+    }
+    dup2_stdout(std::io::stderr()).map_err(said)?;
+    // Taken, so that what arrives with an order is never in the place where it is to go.
+    let channel = fcntl(std::io::stdin(), FcntlArg::F_DUPFD(CHANNEL)).map_err(said)?;
+    if channel != CHANNEL {
+        return Err(format!("descriptor {CHANNEL} is in use"));
+    }
+    Ok(moved)
 }
 
 fn walls() -> CloneFlags {

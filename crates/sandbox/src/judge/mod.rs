@@ -1,0 +1,228 @@
+//! The handle that the rest of Whetstone holds: start a supervisor, send it programs, wait for what
+//! it saw.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::{self, JoinHandle};
+
+use whetstone_core::judgement::{Infrastructure, Isolation, Judgement};
+
+use crate::job::{Job, Judging};
+use crate::protocol::{
+    About, Hello, Outcome, Request, Response, Start, VERSION, read_frame, write_frame,
+};
+
+/// How to judge.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The command that starts this binary as a supervisor: see [`entry`](crate::entry).
+    pub command: Vec<String>,
+    /// The interpreter for Python programs: a command, or a path.
+    pub python: String,
+    /// Programs at the same time; 0 means one for each core.
+    pub workers: u32,
+    /// Refuse to run below this.
+    pub minimum: Isolation,
+    /// Do not try above this; for tests, and to find a fault.
+    pub ceiling: Isolation,
+    /// Where folders for programs are made, if they need any outside.
+    pub scratch: PathBuf,
+}
+
+/// Why there is no judge.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The supervisor could not be started or spoken to.
+    #[error("cannot start the judge")]
+    Io(#[from] io::Error),
+    /// It says that it cannot judge.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// A handle to a supervisor. Cheap to share: many threads may judge at once.
+#[derive(Debug)]
+pub struct Judge {
+    about: About,
+    shared: Arc<Shared>,
+    process: Child,
+    reader: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    connection: Mutex<UnixStream>,
+    /// Who waits for which answer; `None` once the supervisor is gone.
+    waiting: Mutex<Option<HashMap<u64, mpsc::Sender<Outcome>>>>,
+    next: AtomicU64,
+}
+
+/// An answer to come.
+#[derive(Debug)]
+pub struct Ticket(mpsc::Receiver<Outcome>);
+
+impl Options {
+    /// Everything by default, with this command.
+    pub fn new(command: Vec<String>) -> Self {
+        Self {
+            command,
+            python: "python3".to_owned(),
+            workers: 0,
+            minimum: Isolation::Landlock,
+            ceiling: Isolation::Full,
+            scratch: std::env::temp_dir(),
+        }
+    }
+}
+
+impl Judge {
+    /// Starts a supervisor and waits until it can judge.
+    pub fn start(options: &Options) -> Result<Self, StartError> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let (program, arguments) = options
+            .command
+            .split_first()
+            .ok_or_else(|| io::Error::other("no command for the supervisor"))?;
+        let mut process = Command::new(program)
+            .args(arguments)
+            .args(["supervise", &std::process::id().to_string()])
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit())
+            .spawn()?;
+        let start = Start {
+            v: VERSION,
+            command: options.command.clone(),
+            python: options.python.clone(),
+            workers: options.workers,
+            minimum: options.minimum,
+            ceiling: options.ceiling,
+            scratch: options.scratch.clone(),
+        };
+        write_frame(&ours, &start)?;
+        let about = match read_frame(&ours) {
+            Ok(Some(Hello::Ready(about))) => about,
+            Ok(Some(Hello::Refused(problem))) => {
+                let _ = process.wait();
+                return Err(StartError::Refused(problem));
+            }
+            Ok(None) => {
+                let _ = process.wait();
+                return Err(StartError::Refused("the supervisor ended at once".to_owned()));
+            }
+            Err(error) => {
+                let _ = process.kill();
+                let _ = process.wait();
+                return Err(error.into());
+            }
+        };
+        let shared = Arc::new(Shared {
+            connection: Mutex::new(ours.try_clone()?),
+            waiting: Mutex::new(Some(HashMap::new())),
+            next: AtomicU64::new(0),
+        });
+        let reader = {
+            let shared = shared.clone();
+            thread::spawn(move || shared.read_answers(&ours))
+        };
+        Ok(Self { about, shared, process, reader: Some(reader) })
+    }
+
+    /// What holds programs here.
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// The supervisor's process id.
+    pub fn supervisor(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Sends a program; blocks only while the supervisor's queue is full.
+    pub fn submit(&self, job: Job<'_>) -> Ticket {
+        let (answer, ticket) = mpsc::channel();
+        let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
+        let gone = match lock(&self.shared.waiting).as_mut() {
+            Some(waiting) => waiting.insert(id, answer.clone()).is_some(),
+            None => true,
+        };
+        if gone {
+            let _ = answer.send(Outcome::Failed(GONE.to_owned()));
+            return Ticket(ticket);
+        }
+        let request = Request {
+            id,
+            program: job.program.clone(),
+            setup: job.setup.to_owned(),
+            tests: job.tests.clone(),
+            cpu_ms: u64::try_from(job.limits.cpu.as_millis()).unwrap_or(u64::MAX),
+            memory: job.limits.memory,
+        };
+        let sent = {
+            let mut connection = lock(&self.shared.connection);
+            write_frame(&mut *connection, &request).and_then(|()| connection.flush())
+        };
+        if let Err(error) = sent {
+            if let Some(waiting) = lock(&self.shared.waiting).as_mut() {
+                waiting.remove(&id);
+            }
+            let _ = answer.send(Outcome::Failed(format!("{GONE}: {error}")));
+        }
+        Ticket(ticket)
+    }
+}
+
+const GONE: &str = "the judge's supervisor is gone";
+
+impl Judging for Judge {
+    fn judge(&self, job: Job<'_>) -> Result<Judgement, Infrastructure> {
+        self.submit(job).wait()
+    }
+}
+
+impl Ticket {
+    /// Waits for the answer.
+    pub fn wait(self) -> Result<Judgement, Infrastructure> {
+        match self.0.recv() {
+            Ok(Outcome::Judged(judgement)) => Ok(judgement),
+            Ok(Outcome::Failed(problem)) => Err(Infrastructure(problem)),
+            Err(_) => Err(Infrastructure(GONE.to_owned())),
+        }
+    }
+}
+
+impl Shared {
+    fn read_answers(&self, connection: &UnixStream) {
+        let connection = io::BufReader::new(connection);
+        let mut connection = connection;
+        while let Ok(Some(Response { id, outcome })) = read_frame(&mut connection) {
+            let waiting = lock(&self.waiting).as_mut().and_then(|waiting| waiting.remove(&id));
+            if let Some(waiting) = waiting {
+                let _ = waiting.send(outcome);
+            }
+        }
+        // Those who still wait see their channel close.
+        *lock(&self.waiting) = None;
+    }
+}
+
+impl Drop for Judge {
+    fn drop(&mut self) {
+        let _ = lock(&self.shared.connection).shutdown(std::net::Shutdown::Write);
+        let _ = self.process.wait();
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}
+
+/// A thread that panicked with the lock left nothing half-done that matters.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,301 @@
+//! One slot: a zygote, and the program that is being judged.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use whetstone_core::judgement::{Held, Judgement};
+use whetstone_core::verdict::Verdict;
+
+use super::kid::{Budget, Kid, Kind, Stop};
+use super::scratch::Scratch;
+use super::setting::Setting;
+use super::steps::{Ask, Failure};
+use super::tally::Tally;
+use crate::jail::order::{MAGIC, Order};
+use crate::plan::{Plan, Step, plan};
+use crate::protocol::{Outcome, Request, Response};
+use crate::stdio::{StdioRule, matches_any};
+use crate::zygote::Zygote;
+
+/// A slot.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    number: u32,
+    setting: Arc<Setting>,
+    zygote: Option<Zygote>,
+    scratch: Option<Scratch>,
+    /// The program whose end is still to be waited for.
+    leaving: Option<Kid>,
+}
+
+/// A whole program's judgement, or what broke.
+type Judged = Result<Judgement, String>;
+
+impl Slot {
+    pub(crate) fn new(number: u32, setting: Arc<Setting>) -> Self {
+        Self { number, setting, zygote: None, scratch: None, leaving: None }
+    }
+
+    /// Runs an empty child, to see whether this way of holding programs works at all.
+    pub(crate) fn try_out(&mut self) -> Result<(), String> {
+        let limits = Limits { cpu: Duration::from_secs(5), memory: 256 << 20 };
+        let mut kid = self.fork(Kind::Program, limits, None)?;
+        let mut ask = Ask::new(&mut kid);
+        match ask.load("", "", "") {
+            Ok(()) => Ok(()),
+            Err(Failure::Stopped(Stop::Broken(problem))) => Err(problem),
+            Err(other) => Err(format!("an empty program fails: {other:?}")),
+        }
+    }
+
+    /// Judges one program; what breaks is tried a second time, with a fresh zygote.
+    pub(crate) fn judge(&mut self, request: &Request) -> Response {
+        let outcome = match plan(&request.tests, &request.setup, request.program.language) {
+            Err(error) => Outcome::Failed(error.to_string()),
+            Ok(plan) => match self.attempt(request, &plan).or_else(|_| {
+                self.zygote = None;
+                self.attempt(request, &plan)
+            }) {
+                Ok(judgement) => Outcome::Judged(judgement),
+                Err(problem) => Outcome::Failed(problem),
+            },
+        };
+        Response { id: request.id, outcome }
+    }
+
+    /// Waits for the end of the last program, and clears up after it.
+    pub(crate) fn rest(&mut self) {
+        if let Some(mut kid) = self.leaving.take() {
+            kid.end(None);
+        }
+        if self.scratch.as_ref().is_some_and(|scratch| scratch.empty().is_err()) {
+            // A new folder, and a new zygote that knows it.
+            self.scratch = None;
+            self.zygote = None;
+        }
+    }
+
+    fn attempt(&mut self, request: &Request, plan: &Plan) -> Judged {
+        self.rest();
+        let judged = if matches!(plan.steps.first(), Some(Step::Run { .. })) {
+            self.run_script(request, plan)
+        } else {
+            self.call_program(request, plan)
+        };
+        let judgement = judged?;
+        // Without its interpreter's library an honest program fails too.
+        if !judgement.verdict().is_pass() && !self.setting.interpreter.is_there() {
+            let path = self.setting.interpreter.path.display();
+            return Err(format!("the interpreter {path} or its library is gone"));
+        }
+        Ok(judgement)
+    }
+
+    /// Loads the program once and asks it for each test.
+    fn call_program(&mut self, request: &Request, plan: &Plan) -> Judged {
+        let limits = Limits::of(request);
+        let mut tally = Tally::new(plan.steps.len());
+        let mut kid = self.fork(Kind::Program, limits, None)?;
+        let mut checker: Option<Kid> = None;
+        let mut stop = None;
+        let loaded = Ask::new(&mut kid).load(&plan.before, &request.program.source, &plan.after);
+        match loaded {
+            Err(Failure::Stopped(problem)) => {
+                stop = Some(problem);
+            }
+            Err(failure) => tally.fail(failure.while_loading()),
+            Ok(()) => {
+                for (number, step) in plan.steps.iter().enumerate() {
+                    let test = u32::try_from(number).unwrap_or(u32::MAX);
+                    let mut ask = Ask::new(&mut kid);
+                    let result = if let Step::Check { .. } = step {
+                        if checker.is_none() {
+                            checker = Some(self.fork(Kind::Checker, limits, None)?);
+                        }
+                        let Some(checker) = &mut checker else { break };
+                        ask.check(checker, &plan.before, step)
+                    } else {
+                        ask.step(step)
+                    };
+                    match result {
+                        Ok(true) => tally.pass(),
+                        Ok(false) => tally.fail(Verdict::Wrong { test }),
+                        Err(Failure::Test(problem)) => {
+                            return Err(format!("hidden test {test} is broken: {problem}"));
+                        }
+                        Err(Failure::Stopped(problem)) => {
+                            stop = Some(problem);
+                            let how = self.how(&mut kid, stop.as_ref(), limits)?;
+                            tally.fail(how.verdict(Some(test)));
+                            break;
+                        }
+                        Err(failure) => tally.fail(failure.in_test(test)),
+                    }
+                }
+            }
+        }
+        if let (Some(stop), true) = (&stop, tally.is_clean()) {
+            tally.fail(self.how(&mut kid, Some(stop), limits)?.verdict(None));
+        }
+        let cpu = match stop {
+            Some(_) => kid.end(stop.as_ref()).cpu,
+            // It has answered all it will be asked: its end need not be waited for.
+            None => kid.leave(),
+        };
+        self.leaving = Some(kid);
+        tally.judgement(self.held(cpu))
+    }
+
+    /// Runs the program anew for each test.
+    fn run_script(&mut self, request: &Request, plan: &Plan) -> Judged {
+        let limits = Limits::of(request);
+        let mut tally = Tally::new(plan.steps.len());
+        let mut cpu = Duration::ZERO;
+        for (number, step) in plan.steps.iter().enumerate() {
+            let Step::Run { input, any_of } = step else { continue };
+            let test = u32::try_from(number).unwrap_or(u32::MAX);
+            self.rest();
+            let mut kid = self.fork(Kind::Script, limits, Some(input))?;
+            let ran = Ask::new(&mut kid).run(&request.program.source);
+            let stop = match &ran {
+                Err(Failure::Stopped(stop)) => Some(stop.clone()),
+                _ => None,
+            };
+            let fatal = match ran {
+                Ok(()) => None,
+                Err(Failure::Stopped(stop)) => {
+                    let how = self.how(&mut kid, Some(&stop), limits)?;
+                    // Leaving early is no failure: what it wrote decides.
+                    (how != How::Left).then(|| how.verdict(Some(test)))
+                }
+                Err(failure) => Some(failure.in_test(test)),
+            };
+            cpu += kid.end(stop.as_ref()).cpu;
+            match fatal {
+                None => match kid.written() {
+                    Ok(output) if matches_any(output, any_of, StdioRule::Tolerant) => tally.pass(),
+                    Ok(_) => tally.fail(Verdict::Wrong { test }),
+                    Err(Stop::Broken(problem)) => return Err(problem),
+                    Err(_) => tally.fail(Verdict::Output),
+                },
+                Some(verdict) => {
+                    let hopeless =
+                        matches!(verdict, Verdict::Timeout | Verdict::Output | Verdict::Memory);
+                    tally.fail(verdict);
+                    // Each further test could take as long.
+                    if hopeless {
+                        break;
+                    }
+                }
+            }
+        }
+        tally.judgement(self.held(cpu))
+    }
+
+    /// What stopped a child: the program, or the machine.
+    fn how(&self, kid: &mut Kid, stop: Option<&Stop>, limits: Limits) -> Result<How, String> {
+        match stop {
+            Some(Stop::Broken(problem)) => return Err(problem.clone()),
+            Some(Stop::Timeout) => return Ok(How::Timeout),
+            Some(Stop::Output) => return Ok(How::Output),
+            Some(Stop::Garbled) => return Ok(How::Garbled),
+            Some(Stop::Closed) | None => {}
+        }
+        if !kid.was_ready() {
+            kid.end(stop);
+            return Err("a child died before its jail was shut".to_owned());
+        }
+        let ended = kid.end(stop);
+        Ok(match ended.signal {
+            // The kernel's own CPU limit, if we were late.
+            Some(libc::SIGKILL | libc::SIGXCPU) if ended.cpu >= limits.cpu => How::Timeout,
+            Some(signal) => How::Crashed(signal),
+            None => How::Left,
+        })
+    }
+
+    fn held(&self, cpu: Duration) -> Held {
+        Held { cpu_ms: cpu.as_secs_f64() * 1e3, isolation: self.setting.isolation }
+    }
+
+    fn fork(&mut self, kind: Kind, limits: Limits, input: Option<&[u8]>) -> Result<Kid, String> {
+        let setting = self.setting.clone();
+        if self.zygote.is_none() {
+            if self.scratch.is_none()
+                && let Some(path) = setting.scratch(self.number)
+            {
+                self.scratch = Some(Scratch::make(&path, setting.user(self.number))?);
+            }
+            let terms = setting.terms(self.number)?;
+            let zygote = Zygote::start(&setting.command, &setting.wanted(self.number), &terms);
+            self.zygote = Some(zygote.map_err(|error| error.to_string())?);
+        }
+        let Some(zygote) = &mut self.zygote else { return Err("no zygote".to_owned()) };
+        let order = Order {
+            magic: MAGIC,
+            kind: 0,
+            cpu: limits.cpu.as_secs() + 2,
+            data: limits.memory,
+            address_space: 2 * limits.memory + (1 << 30),
+            file: 16 << 20,
+            stack: 64 << 20,
+            threads: if setting.counts_threads() { 32 } else { 0 },
+            scratch: 64 << 20,
+        };
+        let budget = Budget { cpu: limits.cpu, wall: 3 * limits.cpu + Duration::from_secs(2) };
+        let input = match input {
+            Some(bytes) => crate::os::memfd("input", bytes, crate::os::Inherit::No)
+                .map_err(|error| format!("cannot keep a test's input in memory: {error}"))?,
+            None => File::open("/dev/null").map_err(|error| error.to_string())?.into(),
+        };
+        let forked = Kid::fork(zygote, &order, kind, input.as_fd(), budget);
+        if forked.is_err() {
+            self.zygote = None;
+        }
+        forked
+    }
+}
+
+/// What a program may use.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    cpu: Duration,
+    memory: u64,
+}
+
+impl Limits {
+    fn of(request: &Request) -> Self {
+        Self { cpu: Duration::from_millis(request.cpu_ms), memory: request.memory }
+    }
+}
+
+/// How a child came to its end before its last answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    Timeout,
+    Output,
+    Crashed(i32),
+    /// It left, or shut its channel.
+    Left,
+    /// It wrote to its channel what is no answer.
+    Garbled,
+}
+
+impl How {
+    /// `None` is while loading.
+    fn verdict(self, test: Option<u32>) -> Verdict {
+        let left = |kind: &str| match test {
+            None => Verdict::LoadError { kind: kind.to_owned() },
+            Some(test) => Verdict::Raised { test, kind: kind.to_owned() },
+        };
+        match self {
+            Self::Timeout => Verdict::Timeout,
+            Self::Output => Verdict::Output,
+            Self::Crashed(signal) => Verdict::Crashed { signal },
+            Self::Left => left("exit"),
+            Self::Garbled => left("garbled answer"),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! One question to a child and what its answer means.
+//!
+//! Nothing that a child says is a verdict: it sends values, and they are compared here.
+
+use whetstone_core::verdict::Verdict;
+
+use super::kid::{Frame, Kid, Stop};
+use crate::plan::{Expected, Step};
+use crate::value::{Limits, Value, decode, encode, equal};
+
+/// Why a question has no right answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// It raised this exception.
+    Raised(String),
+    /// It answered with something that is no plain data.
+    Opaque,
+    /// There will be no further answer.
+    Stopped(Stop),
+    /// The test itself is broken.
+    Test(String),
+}
+
+impl Failure {
+    /// The verdict, if this happened in a test.
+    pub(crate) fn in_test(self, test: u32) -> Verdict {
+        match self {
+            Self::Raised(kind) if kind == "MemoryError" => Verdict::Memory,
+            Self::Raised(kind) => Verdict::Raised { test, kind },
+            Self::Opaque | Self::Stopped(_) | Self::Test(_) => Verdict::Unserialisable { test },
+        }
+    }
+
+    /// The verdict, if this happened while the program was loaded.
+    pub(crate) fn while_loading(self) -> Verdict {
+        match self {
+            Self::Raised(kind) if kind == "MemoryError" => Verdict::Memory,
+            Self::Raised(kind) => Verdict::LoadError { kind },
+            _ => Verdict::LoadError { kind: "no answer".to_owned() },
+        }
+    }
+}
+
+impl From<Stop> for Failure {
+    fn from(stop: Stop) -> Self {
+        Self::Stopped(stop)
+    }
+}
+
+/// Questions to one child.
+#[derive(Debug)]
+pub(crate) struct Ask<'a> {
+    kid: &'a mut Kid,
+}
+
+impl<'a> Ask<'a> {
+    pub(crate) fn new(kid: &'a mut Kid) -> Self {
+        Self { kid }
+    }
+
+    /// Loads a program.
+    pub(crate) fn load(&mut self, before: &str, source: &str, after: &str) -> Result<(), Failure> {
+        self.kid.send(b'L', &[&texts(&[before, source, after])])?;
+        self.answer().map(drop)
+    }
+
+    /// Runs a whole program to its end.
+    pub(crate) fn run(&mut self, source: &str) -> Result<(), Failure> {
+        self.kid.send(b'L', &[&texts(&["", source, ""])])?;
+        match self.kid.receive()? {
+            Frame { kind: b'l', .. } => Ok(()),
+            Frame { kind: b'e', payload } => Err(Failure::Raised(name(&payload))),
+            _ => Err(Failure::Stopped(Stop::Garbled)),
+        }
+    }
+
+    /// Asks for one test; whether the answer is right.
+    pub(crate) fn step(&mut self, step: &Step) -> Result<bool, Failure> {
+        match step {
+            Step::Value { expression, expected } => {
+                self.kid.send(b'V', &[expression.as_bytes()])?;
+                Ok(right(&self.answer()?, expected))
+            }
+            Step::Truth { expression, expected } => {
+                self.kid.send(b'T', &[expression.as_bytes()])?;
+                match self.answer()? {
+                    Value::Bool(truth) => Ok(truth == *expected),
+                    _ => Err(Failure::Opaque),
+                }
+            }
+            Step::Call { entry_point, args, kwargs, expected } => {
+                let kwargs = kwargs.iter();
+                let kwargs = kwargs
+                    .map(|(name, value)| Value::Tuple(vec![Value::str(name), value.clone()]))
+                    .collect();
+                let call = Value::Tuple(vec![
+                    Value::str(entry_point),
+                    Value::List(args.clone()),
+                    Value::List(kwargs),
+                ]);
+                self.kid.send(b'C', &[&encode(&call)])?;
+                Ok(right(&self.answer()?, expected))
+            }
+            Step::Check { .. } | Step::Run { .. } => {
+                Err(Failure::Test("not a question to a program".to_owned()))
+            }
+        }
+    }
+
+    /// Runs test code in `checker`, and passes its calls on to the program.
+    pub(crate) fn check(
+        &mut self,
+        checker: &mut Kid,
+        before: &str,
+        step: &Step,
+    ) -> Result<bool, Failure> {
+        let Step::Check { code, proxies, modules, entry_point } = step else {
+            return Err(Failure::Test("no test code".to_owned()));
+        };
+        let entry_point = entry_point.as_deref().unwrap_or_default();
+        let message = texts(&[before, code, &proxies.join(" "), &modules.join(" "), entry_point]);
+        // What the program did last, in case the test code fails because of it.
+        let mut last: Option<Failure> = None;
+        checker.send(b'K', &[&message])?;
+        loop {
+            let frame = checker.receive()?;
+            match frame.kind {
+                b'p' => return Ok(true),
+                b'f' => return last.map_or(Ok(false), Err),
+                b'b' => {
+                    let problem = String::from_utf8_lossy(&frame.payload).into_owned();
+                    return Err(Failure::Test(problem));
+                }
+                b'q' => {
+                    // From our own test code, but with a program's values in it.
+                    let Ok(call) = decode(&frame.payload, Limits::default()) else {
+                        return Err(Failure::Test("calls the program with too much".to_owned()));
+                    };
+                    self.kid.send(b'C', &[&encode(&call)])?;
+                    match self.answer() {
+                        Ok(value) => {
+                            last = None;
+                            checker.send(b'v', &[&encode(&value)])?;
+                        }
+                        Err(Failure::Raised(kind)) => {
+                            checker.send(b'e', &[kind.as_bytes()])?;
+                            last = Some(Failure::Raised(kind));
+                        }
+                        Err(Failure::Opaque) => {
+                            checker.send(b'o', &[])?;
+                            last = Some(Failure::Opaque);
+                        }
+                        Err(other) => return Err(other),
+                    }
+                }
+                _ => return Err(Failure::Test("the checker is out of step".to_owned())),
+            }
+        }
+    }
+
+    fn answer(&mut self) -> Result<Value, Failure> {
+        let Frame { kind, payload } = self.kid.receive()?;
+        match kind {
+            b'v' => decode(&payload, Limits::default()).map_err(|_| Failure::Opaque),
+            b'e' => Err(Failure::Raised(name(&payload))),
+            b'o' => Err(Failure::Opaque),
+            _ => Err(Failure::Stopped(Stop::Garbled)),
+        }
+    }
+}
+
+fn right(value: &Value, expected: &Expected) -> bool {
+    expected.any_of.iter().any(|wanted| equal(value, wanted, expected.rule))
+}
+
+/// The name of an exception, as far as it looks like one: it goes into files and tables.
+fn name(payload: &[u8]) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'.';
+    let name: String =
+        payload.iter().take(80).filter(|byte| plain(byte)).map(|&byte| char::from(byte)).collect();
+    if name.is_empty() { "exception".to_owned() } else { name }
+}
+
+/// Texts one after another, each with its length before it.
+fn texts(texts: &[&str]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(texts.iter().map(|text| text.len() + 4).sum());
+    for text in texts {
+        bytes.extend(u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
+        bytes.extend_from_slice(text.as_bytes());
+    }
+    bytes
+}
