@@ -4,4 +4,6 @@
 //! the clocks and compares; programs run in children of warmed interpreters that hold neither.
 
 pub mod job;
+pub mod plan;
+pub mod stdio;
 pub mod value;

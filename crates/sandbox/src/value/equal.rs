@@ -58,7 +58,7 @@ impl<'a> Comparison<'a> {
     }
 
     fn dicts(&mut self, a: &'a [(Value, Value)], b: &'a [(Value, Value)]) -> bool {
-        let keys = |dict: &'a [(Value, Value)]| Vec::from_iter(dict.iter().map(|(key, _)| key));
+        let keys = |dict: &'a [(Value, Value)]| dict.iter().map(|(key, _)| key).collect::<Vec<_>>();
         let Some(pairs) = self.pairing(&keys(a), &keys(b)) else { return false };
         a.iter().zip(pairs).all(|((_, value), at)| self.equal(value, &b[at].1))
     }
