@@ -345,9 +345,8 @@ mod tests {
         let chains = chains.map(|link| format!("assert f({}1) == 1", link.repeat(490)));
         let calls = format!("assert f(1){} == 1", "().a".repeat(490));
         let both = format!("assert {}{}1{}", "-(".repeat(198), "-".repeat(790), ")".repeat(198));
-        let indented: String =
-            (0..340).map(|depth| format!("{}if f(1):\n", " ".repeat(depth))).collect();
-        let blocks = format!("{indented}{}pass", " ".repeat(340));
+        let indented: Vec<String> = (0..340).map(|at| " ".repeat(at) + "if f(1):\n").collect();
+        let blocks = indented.concat() + &" ".repeat(340) + "pass";
         let all = [&[brackets, value, calls, both, blocks], &chains[..]].concat();
         let count = all.len();
         let work = move || {
