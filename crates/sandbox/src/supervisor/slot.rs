@@ -16,7 +16,7 @@ use super::tally::Tally;
 use crate::jail::order::{MAGIC, Order};
 use crate::plan::{Plan, Step, plan};
 use crate::protocol::{Outcome, Request, Response};
-use crate::stdio::{StdioRule, matches_any};
+use crate::stdio::{self, StdioRule};
 use crate::zygote::Zygote;
 
 /// A slot.
@@ -53,7 +53,7 @@ impl Slot {
     /// Judges one program; what breaks is tried a second time, with a fresh zygote.
     pub(crate) fn judge(&mut self, request: &Request) -> Response {
         let outcome = match plan(&request.tests, &request.setup, request.program.language) {
-            Err(error) => Outcome::Failed(error.to_string()),
+            Err(error) => Outcome::Failed(with_sources(&error)),
             Ok(plan) => match self.attempt(request, &plan).or_else(|_| {
                 self.zygote = None;
                 self.attempt(request, &plan)
@@ -175,7 +175,7 @@ impl Slot {
             cpu += kid.end(stop.as_ref()).cpu;
             match fatal {
                 None => match kid.written() {
-                    Ok(output) if matches_any(output, any_of, StdioRule::Tolerant) => tally.pass(),
+                    Ok(output) if stdio::matches(output, any_of, StdioRule::Tolerant) => tally.pass(),
                     Ok(_) => tally.fail(Verdict::Wrong { test }),
                     Err(Stop::Broken(problem)) => return Err(problem),
                     Err(_) => tally.fail(Verdict::Output),
@@ -256,6 +256,18 @@ impl Slot {
         }
         forked
     }
+}
+
+/// An error with what lies behind it, on one line.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    text
 }
 
 /// What a program may use.

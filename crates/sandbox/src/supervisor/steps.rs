@@ -5,8 +5,8 @@
 use whetstone_core::verdict::Verdict;
 
 use super::kid::{Frame, Kid, Stop};
-use crate::plan::{Expected, Step};
-use crate::value::{Limits, Value, decode, encode, equal};
+use crate::plan::Step;
+use crate::value::{Limits, Value, decode, encode};
 
 /// Why a question has no right answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl<'a> Ask<'a> {
         match step {
             Step::Value { expression, expected } => {
                 self.kid.send(b'V', &[expression.as_bytes()])?;
-                Ok(right(&self.answer()?, expected))
+                Ok(expected.accepts(&self.answer()?))
             }
             Step::Truth { expression, expected } => {
                 self.kid.send(b'T', &[expression.as_bytes()])?;
@@ -99,7 +99,7 @@ impl<'a> Ask<'a> {
                     Value::List(kwargs),
                 ]);
                 self.kid.send(b'C', &[&encode(&call)])?;
-                Ok(right(&self.answer()?, expected))
+                Ok(expected.accepts(&self.answer()?))
             }
             Step::Check { .. } | Step::Run { .. } => {
                 Err(Failure::Test("not a question to a program".to_owned()))
@@ -167,10 +167,6 @@ impl<'a> Ask<'a> {
             _ => Err(Failure::Stopped(Stop::Garbled)),
         }
     }
-}
-
-fn right(value: &Value, expected: &Expected) -> bool {
-    expected.any_of.iter().any(|wanted| equal(value, wanted, expected.rule))
 }
 
 /// The name of an exception, as far as it looks like one: it goes into files and tables.

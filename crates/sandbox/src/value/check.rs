@@ -34,7 +34,7 @@ fn walk<'a>(value: &'a Value, hashes: &mut Option<Hashes<'a>>) -> Result<(), Fla
                 walk(key, hashes)?;
                 walk(value, hashes)?;
             }
-            keys(&Vec::from_iter(items.iter().map(|(key, _)| key)), hashes)
+            keys(&items.iter().map(|(key, _)| key).collect::<Vec<_>>(), hashes)
         }
         _ => Ok(()),
     }
@@ -44,21 +44,36 @@ fn keys<'a>(keys: &[&'a Value], hashes: &mut Option<Hashes<'a>>) -> Result<(), F
     if !keys.iter().all(|key| hashable(key)) {
         return Err(Flaw::Unhashable);
     }
+    let firsts = firsts(keys, hashes);
+    if firsts.iter().enumerate().all(|(at, first)| at == *first) {
+        Ok(())
+    } else {
+        Err(Flaw::Twice)
+    }
+}
+
+/// For each key the index of the first one that equals it: its own, where there is none before.
+pub(super) fn firsts<'a>(keys: &[&'a Value], hashes: &mut Option<Hashes<'a>>) -> Vec<usize> {
+    let mut firsts: Vec<usize> = (0..keys.len()).collect();
     if keys.len() < 2 {
-        return Ok(());
+        return firsts;
     }
     let hashes = hashes.get_or_insert_with(|| Hashes::new(Rule::default()));
-    let mut table: Vec<_> = keys.iter().map(|key| (hashes.of(key), *key)).collect();
-    table.sort_unstable_by_key(|(hash, _)| *hash);
-    // Hashes are keyed, so a run of equal ones is one of equal values, and ends at the first pair.
+    let mut table: Vec<(u64, usize)> =
+        keys.iter().enumerate().map(|(at, key)| (hashes.of(key), at)).collect();
+    table.sort_unstable();
+    // Hashes are keyed, so a run of equal ones is one of equal values: it has one first.
     for run in table.chunk_by(|a, b| a.0 == b.0) {
-        for (at, (_, a)) in run.iter().enumerate() {
-            if run[..at].iter().any(|(_, b)| equal(a, b, Rule::default())) {
-                return Err(Flaw::Twice);
+        let mut different: Vec<usize> = Vec::new();
+        for &(_, at) in run {
+            let same = |other: &&usize| equal(keys[at], keys[**other], Rule::default());
+            match different.iter().find(same) {
+                Some(&first) => firsts[at] = first,
+                None => different.push(at),
             }
         }
     }
-    Ok(())
+    firsts
 }
 
 fn hashable(value: &Value) -> bool {

@@ -1,7 +1,7 @@
-//! Reads a value that a program sent: CPython's `marshal` of version 2, data tags only.
+//! Reads a value that a program sent: `CPython`'s `marshal` of version 2, data tags only.
 //!
 //! The bytes are the program's, so they are believed in nothing. A tag of code, a reference to an
-//! earlier object, a number in a longer form than CPython writes, a key that stands twice, bytes
+//! earlier object, a number in a longer form than `CPython` writes, a key that stands twice, bytes
 //! left over: each is an error, and the program has given no answer. A count is refused when the
 //! bytes that are left cannot hold it beside everything else that was promised, so memory stays
 //! within a small multiple of the input, and time is linear in it.
@@ -51,7 +51,7 @@ pub enum Problem {
     /// The tag of something that is no plain data.
     #[error("tag {0:#04x} is not one of plain data")]
     Tag(u8),
-    /// A number in a form that CPython does not write.
+    /// A number in a form that `CPython` does not write.
     #[error("a number is not in its shortest form")]
     Unnormalised,
     /// A string's bytes are no UTF-8.
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(decode(bytes, Limits::default()).as_ref(), Ok(value));
     }
 
-    /// `marshal.dumps(value, 2)` of CPython 3.11.
+    /// `marshal.dumps(value, 2)` of `CPython` 3.11.
     #[test]
     fn what_cpython_writes_is_read() {
         accepted(b"N", &Value::None);

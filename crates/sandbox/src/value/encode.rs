@@ -1,4 +1,4 @@
-//! Writes a value as CPython's `marshal` of version 2, the very bytes that CPython writes (but for
+//! Writes a value as `CPython`'s `marshal` of version 2, the very bytes that `CPython` writes (but for
 //! the order of sets).
 
 use super::{Int, Value};

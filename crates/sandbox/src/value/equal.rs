@@ -58,7 +58,7 @@ impl<'a> Comparison<'a> {
     }
 
     fn dicts(&mut self, a: &'a [(Value, Value)], b: &'a [(Value, Value)]) -> bool {
-        let keys = |dict: &'a [(Value, Value)]| Vec::from_iter(dict.iter().map(|(key, _)| key));
+        let keys = |dict: &'a [(Value, Value)]| dict.iter().map(|(key, _)| key).collect::<Vec<_>>();
         let Some(pairs) = self.pairing(&keys(a), &keys(b)) else { return false };
         a.iter().zip(pairs).all(|((_, value), at)| self.equal(value, &b[at].1))
     }
@@ -68,23 +68,31 @@ impl<'a> Comparison<'a> {
         if a.len() != b.len() {
             return None;
         }
-        let mut table: Vec<(u64, usize)> = Vec::with_capacity(b.len());
-        for (at, value) in b.iter().enumerate() {
-            table.push((self.hash(value), at));
+        let (ours, mut theirs) = (self.table(a), self.table(b));
+        if ours.iter().zip(&theirs).any(|(a, b)| a.0 != b.0) {
+            return None;
         }
-        table.sort_unstable();
-        let mut used = vec![false; b.len()];
-        let mut pairs = Vec::with_capacity(a.len());
-        for value in a {
-            let hash = self.hash(value);
-            let from = table.partition_point(|(other, _)| *other < hash);
-            let mut alike = table[from..].iter().take_while(|(other, _)| *other == hash);
-            let found = alike.find(|(_, at)| !used[*at] && self.equal(value, b[*at]));
-            let at = found?.1;
-            used[at] = true;
-            pairs.push(at);
+        let mut pairs = vec![0; a.len()];
+        let mut rest = theirs.as_mut_slice();
+        for run in ours.chunk_by(|a, b| a.0 == b.0) {
+            let (alike, after) = rest.split_at_mut(run.len());
+            for (place, (_, at)) in run.iter().enumerate() {
+                let mut left = place..alike.len();
+                let found = left.find(|other| self.equal(a[*at], b[alike[*other].1]))?;
+                alike.swap(place, found);
+                pairs[*at] = alike[place].1;
+            }
+            rest = after;
         }
         Some(pairs)
+    }
+
+    /// Hashes with the places they came from, in order.
+    fn table(&mut self, values: &[&'a Value]) -> Vec<(u64, usize)> {
+        let hashed = values.iter().enumerate().map(|(at, value)| (self.hash(value), at));
+        let mut table: Vec<_> = hashed.collect();
+        table.sort_unstable();
+        table
     }
 
     fn hash(&mut self, value: &'a Value) -> u64 {

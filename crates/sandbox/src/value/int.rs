@@ -110,21 +110,21 @@ impl Int {
         if text.is_empty() || text.len() > MAX_DIGITS || !text.iter().all(u8::is_ascii_digit) {
             return None;
         }
-        let mut limbs: Vec<u32> = Vec::with_capacity(text.len() / 9 + 1);
-        for chunk in text.chunks(9) {
+        let mut limbs: Vec<u64> = Vec::with_capacity(text.len() / 19 + 1);
+        for chunk in text.chunks(19) {
             let mut carry = chunk.iter().fold(0, |sum, c| sum * 10 + u64::from(c - b'0'));
             let factor = chunk.iter().fold(1_u64, |power, _| power * 10);
             for limb in &mut limbs {
-                let sum = u64::from(*limb) * factor + carry;
+                let sum = u128::from(*limb) * u128::from(factor) + u128::from(carry);
                 *limb = low(sum);
-                carry = sum >> 32;
+                carry = low(sum >> 64);
             }
             if carry > 0 {
-                limbs.push(low(carry));
+                limbs.push(carry);
             }
         }
-        let bits = limbs.iter().map(|&limb| (u64::from(limb), 32));
-        Some(Self::from_digits(negative, repack(bits)))
+        let halves = limbs.iter().flat_map(|limb| [(limb & 0xFFFF_FFFF, 32), (limb >> 32, 32)]);
+        Some(Self::from_digits(negative, repack(halves)))
     }
 
     /// A number from digits of a base that is a power of two: 1, 3 or 4 bits each.
@@ -168,7 +168,7 @@ fn repack(groups: impl Iterator<Item = (u64, u32)>) -> Vec<u16> {
 fn split(mut magnitude: u128) -> Vec<u16> {
     let mut digits = Vec::new();
     while magnitude > 0 {
-        digits.push(digit(low64(magnitude)));
+        digits.push(digit(low(magnitude)));
         magnitude >>= DIGIT_BITS;
     }
     digits
@@ -193,12 +193,7 @@ fn digit(bits: u64) -> u16 {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the low half is what is wanted")]
-fn low(bits: u64) -> u32 {
-    bits as u32
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the low half is what is wanted")]
-fn low64(bits: u128) -> u64 {
+fn low(bits: u128) -> u64 {
     bits as u64
 }
 

@@ -54,7 +54,7 @@ const FLOATS: &[f64] = &[
     0.5,
     -1.0,
     9_007_199_254_740_992.0,
-    9.223_372_036_854_775_8e18,
+    9.223_372_036_854_776e18,
     1e23,
     -1e300,
     f64::INFINITY,
@@ -114,7 +114,7 @@ fn possible(value: Value) -> Value {
 fn twin(value: &Value, seed: u64) -> Value {
     let next = seed.rotate_right(3).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let all = |items: &[Value]| -> Vec<Value> {
-        items.iter().enumerate().map(|(at, item)| twin(item, next.rotate_left(at as u32))).collect()
+        items.iter().zip(0..).map(|(item, at)| twin(item, next.rotate_left(at))).collect()
     };
     let turned = |items: &[Value]| {
         let mut items = all(items);
@@ -130,11 +130,9 @@ fn twin(value: &Value, seed: u64) -> Value {
         (Value::Float(float), 2) => Value::Complex(*float, 0.0),
         (Value::Bool(value), 0 | 1) => Value::Float(f64::from(u8::from(*value))),
         (Value::Str(text), 0) => Value::Bytes(text.as_bytes().to_vec()),
-        (Value::List(items), 0) => Value::Tuple(all(items)),
+        (Value::List(items), 0) | (Value::Tuple(items), _) => Value::Tuple(all(items)),
         (Value::List(items), _) => Value::List(all(items)),
-        (Value::Tuple(items), _) => Value::Tuple(all(items)),
-        (Value::FrozenSet(items), _) => Value::FrozenSet(turned(items)),
-        (Value::Set(items), 0..4) => Value::FrozenSet(turned(items)),
+        (Value::FrozenSet(items), _) | (Value::Set(items), 0..4) => Value::FrozenSet(turned(items)),
         (Value::Set(items), _) => Value::Set(turned(items)),
         (Value::Dict(items), _) => {
             let pair = |(key, value): &(Value, Value)| (twin(key, next), twin(value, next));

@@ -1,16 +1,17 @@
-//! Reads a value out of a Python expression, where it is certain what CPython would make of it.
+//! Reads a value out of a Python expression, where it is certain what `CPython` would make of it.
 //!
 //! Displays of constants, signs before numbers, `1+2j`, and a few calls of built-in types that have
 //! no display: `set()`, `frozenset([1, 2])`, `float("inf")`. Whoever asks has made sure that those
-//! names mean the built-in types, and that line ends in the source are `\n`, as CPython reads them.
-//! Everything else gives `None` and is left to CPython.
+//! names mean the built-in types, and that line ends in the source are `\n`, as `CPython` reads them.
+//! Everything else gives `None` and is left to `CPython`.
 
 use ruff_python_ast::{Expr, ExprCall, ExprDict, Number, Operator, UnaryOp};
 
+use super::check::firsts;
 use super::int::Int;
 use super::{MAX_DEPTH, Text, Value, check};
 
-/// CPython refuses to compile a decimal integer of more digits.
+/// `CPython` refuses to compile a decimal integer of more digits.
 const MAX_DECIMALS: usize = 4300;
 
 /// A float holds every integer up to here.
@@ -31,8 +32,8 @@ fn read(expression: &Expr, depth: usize) -> Option<Value> {
         Expr::BytesLiteral(literal) => Value::Bytes(literal.value.bytes().collect()),
         Expr::List(list) => Value::List(items(&list.elts, depth)?),
         Expr::Tuple(tuple) => Value::Tuple(items(&tuple.elts, depth)?),
-        Expr::Set(set) => Value::Set(items(&set.elts, depth)?),
-        Expr::Dict(dict) => Value::Dict(pairs(dict, depth)?),
+        Expr::Set(set) => Value::Set(once(items(&set.elts, depth)?)),
+        Expr::Dict(dict) => Value::Dict(last(pairs(dict, depth)?)),
         Expr::UnaryOp(sign) => signed(sign.op, read(&sign.operand, depth.checked_sub(1)?)?)?,
         Expr::BinOp(sum) => {
             let inner = depth.checked_sub(1)?;
@@ -133,12 +134,38 @@ fn made(call: &ExprCall, depth: usize) -> Option<Value> {
 }
 
 fn elements(of: &Expr, depth: usize) -> Option<Vec<Value>> {
-    match of {
+    let items = match of {
         Expr::List(list) => items(&list.elts, depth),
         Expr::Tuple(tuple) => items(&tuple.elts, depth),
         Expr::Set(set) => items(&set.elts, depth),
         _ => None,
+    };
+    items.map(once)
+}
+
+/// The elements of a set: of equal ones the first stays.
+fn once(items: Vec<Value>) -> Vec<Value> {
+    let firsts = firsts(&items.iter().collect::<Vec<_>>(), &mut None);
+    let items = items.into_iter().zip(firsts).enumerate();
+    items.filter(|(at, (_, first))| at == first).map(|(_, (item, _))| item).collect()
+}
+
+/// The pairs of a dict: of equal keys the first stays, with the last one's value.
+fn last(pairs: Vec<(Value, Value)>) -> Vec<(Value, Value)> {
+    let firsts = firsts(&pairs.iter().map(|(key, _)| key).collect::<Vec<_>>(), &mut None);
+    let mut kept: Vec<(Value, Value)> = Vec::with_capacity(pairs.len());
+    let mut places = Vec::with_capacity(pairs.len());
+    for (at, ((key, value), first)) in pairs.into_iter().zip(firsts).enumerate() {
+        if at == first {
+            places.push(kept.len());
+            kept.push((key, value));
+        } else {
+            let place: usize = places[first];
+            places.push(place);
+            kept[place].1 = value;
+        }
     }
+    kept
 }
 
 #[cfg(test)]
@@ -228,6 +255,15 @@ mod tests {
     }
 
     #[test]
+    fn of_equal_elements_the_first_stays_and_of_equal_keys_the_last_value() {
+        is("{1, 1.0, True, 2}", &Value::Set(vec![Value::int(1), Value::int(2)]));
+        is("set([(1,), (True,)])", &Value::Set(vec![Value::Tuple(vec![Value::int(1)])]));
+        let (a, b) = (Value::str("a"), Value::str("b"));
+        let expected = vec![(Value::int(1), b.clone()), (a, Value::int(3)), (b, Value::int(2))];
+        is("{1: 'a', 'a': 1, True: 'b', 'b': 2, 'a': 3}", &Value::Dict(expected));
+    }
+
+    #[test]
     fn what_is_doubtful_is_left_to_python() {
         unknown("x");
         unknown("f'{1}'");
@@ -235,8 +271,6 @@ mod tests {
         unknown("{**{}}");
         unknown("[x for x in []]");
         unknown("'\\ud800'");
-        unknown("{1: 'a', True: 'b'}");
-        unknown("{1, 1.0}");
         unknown("{[1]}");
         unknown("set([[1]])");
         let nested = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));

@@ -1,6 +1,6 @@
 //! Plain data: what a program returns, and what it should have.
 //!
-//! A program's answer leaves its process as CPython's `marshal` of version 2 and is read by
+//! A program's answer leaves its process as `CPython`'s `marshal` of version 2 and is read by
 //! [`decode`], which knows the tags of plain data and nothing else. What it should be comes from a
 //! task's JSON ([`from_json`]) or from the source of an assert ([`literal`]). [`equal`] is Python's
 //! `==` between the two: here, outside the process that could bend it.

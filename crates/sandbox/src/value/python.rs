@@ -1,4 +1,4 @@
-//! Real CPython reads what we write, writes what we write, and finds equal what we find equal.
+//! Real `CPython` reads what we write, writes what we write, and finds equal what we find equal.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -1,0 +1,235 @@
+//! One `assert` of a task, as the step that asks the program for the least.
+//!
+//! `f(x) == literal`: the call goes to the program and its value is compared here. `f(x)` and
+//! `not f(x)`: only the truth of its value counts. Everything else is left as it is and runs in a
+//! checker, in which the names of the program are proxies.
+//!
+//! What makes a name the program's: neither Python nor the setup has it. One built-in name can be
+//! the program's too: that of the call itself, where nothing else in the test could be its
+//! (`sum(10, 15) == 6` of a program that defines `sum`).
+
+use ruff_python_ast::{CmpOp, Expr, ExprCall, Stmt, StmtAssert, UnaryOp};
+use ruff_text_size::Ranged;
+
+use super::names::Names;
+use super::python::{is_builtin, is_module};
+use super::setup::Setup;
+use super::source::{Source, SourceError};
+use super::{Expected, Step};
+use crate::value::{Rule, Value, literal};
+
+/// The step of one assert, or of whatever stands in its place.
+pub(super) fn step(test: &str, setup: &Setup) -> Result<Step, SourceError> {
+    let source = Source::parse(test)?;
+    let statements = source.tree.suite();
+    let names = Names::of(statements);
+    if names.outside {
+        return Err(SourceError::Outside);
+    }
+    if let [Stmt::Assert(assert)] = statements.as_slice()
+        && let Some(step) = direct(assert, &source, setup)
+    {
+        return Ok(step);
+    }
+    Ok(checked(source, &names, setup, None))
+}
+
+/// Test code for a checker.
+pub(super) fn checked(
+    source: Source,
+    names: &Names,
+    setup: &Setup,
+    entry_point: Option<&str>,
+) -> Step {
+    let foreign = names.free().filter(|name| !is_builtin(name) && !setup.binds(name));
+    let (modules, proxies) =
+        foreign.map(str::to_owned).partition(|name| is_module(name) && !names.calls(name));
+    Step::Check { code: source.text, proxies, modules, entry_point: entry_point.map(str::to_owned) }
+}
+
+/// The step of an assert that needs no checker.
+fn direct(assert: &StmtAssert, source: &Source, setup: &Setup) -> Option<Step> {
+    let truth = |expression: &Expr, expected| {
+        let expression = asked(expression, source, setup)?;
+        Some(Step::Truth { expression, expected })
+    };
+    match assert.test.as_ref() {
+        Expr::Call(_) => truth(&assert.test, true),
+        Expr::UnaryOp(not) if not.op == UnaryOp::Not => truth(&not.operand, false),
+        Expr::Compare(compare) if *compare.ops == [CmpOp::Eq] => {
+            let (left, right) = (compare.left.as_ref(), compare.comparators.first()?);
+            let (call, value) = match constant(right, setup) {
+                Some(value) => (left, value),
+                None => (right, constant(left, setup)?),
+            };
+            let expression = asked(call, source, setup)?;
+            let expected = Expected { any_of: vec![value], rule: Rule::default() };
+            Some(Step::Value { expression, expected })
+        }
+        _ => None,
+    }
+}
+
+/// The value of a literal in which `set` and the like mean what they always mean.
+fn constant(expression: &Expr, setup: &Setup) -> Option<Value> {
+    let value = literal(expression)?;
+    let names = Names::of_expression(expression);
+    let plain = names.free().all(|name| !setup.star && !setup.binds(name));
+    plain.then_some(value)
+}
+
+/// The text of a call of the program.
+fn asked(expression: &Expr, source: &Source, setup: &Setup) -> Option<String> {
+    let Expr::Call(call) = expression else { return None };
+    if !is_of_program(call, setup) {
+        return None;
+    }
+    let range = expression.range();
+    let text = source.text.get(range.start().to_usize()..range.end().to_usize())?;
+    // In brackets a call may go over several lines.
+    Some(if text.contains('\n') { format!("({text})") } else { text.to_owned() })
+}
+
+fn is_of_program(call: &ExprCall, setup: &Setup) -> bool {
+    if setup.star {
+        return false;
+    }
+    match call.func.as_ref() {
+        Expr::Name(name) if is_builtin(&name.id) => {
+            let names = Names::of_expression(&Expr::Call(call.clone()));
+            !setup.binds(&name.id) && names.free().all(|name| is_builtin(name) || setup.binds(name))
+        }
+        Expr::Name(name) => !setup.binds(&name.id),
+        Expr::Attribute(attribute) => match root(&attribute.value) {
+            Some(name) => !is_builtin(name) && !is_module(name) && !setup.binds(name),
+            None => false,
+        },
+        _ => false,
+    }
+}
+
+/// The name whose method is called: `tree` of `tree.root.height()`, and `Solution` of
+/// `Solution().height()`, for a name in capitals is that of a class.
+fn root(expression: &Expr) -> Option<&str> {
+    match expression {
+        Expr::Name(name) => Some(&name.id),
+        Expr::Attribute(attribute) => root(&attribute.value),
+        Expr::Call(call) => match call.func.as_ref() {
+            Expr::Name(name) if name.id.starts_with(|c: char| c.is_uppercase()) => Some(&name.id),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(test: &str, setup: &str) -> Step {
+        step(test, &Setup::split(setup).unwrap()).unwrap()
+    }
+
+    #[track_caller]
+    fn value(test: &str, call: &str, expected: &Value) {
+        match made(test, "import re") {
+            Step::Value { expression, expected: Expected { any_of, rule } } => {
+                assert_eq!(
+                    (expression.as_str(), any_of.as_slice()),
+                    (call, &[expected.clone()][..])
+                );
+                assert_eq!(rule, Rule::default());
+            }
+            other => panic!("{test}: {other:?}"),
+        }
+    }
+
+    #[track_caller]
+    fn truth(test: &str, call: &str, truth: bool) {
+        match made(test, "import re") {
+            Step::Truth { expression, expected } => {
+                assert_eq!((expression.as_str(), expected), (call, truth));
+            }
+            other => panic!("{test}: {other:?}"),
+        }
+    }
+
+    #[track_caller]
+    fn check(test: &str, setup: &str, free: &str, imported: &str) {
+        match made(test, setup) {
+            Step::Check { code, proxies, modules, entry_point } => {
+                assert_eq!(code, test);
+                assert_eq!(
+                    (proxies.join(" ").as_str(), modules.join(" ").as_str()),
+                    (free, imported)
+                );
+                assert_eq!(entry_point, None);
+            }
+            other => panic!("{test}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_call_and_a_literal_are_compared_here() {
+        value("assert f(1) == 2", "f(1)", &Value::int(2));
+        value("assert 2 == f(1), 'message'", "f(1)", &Value::int(2));
+        value(
+            "assert (f ( [1, x] )) == (2,)\n",
+            "f ( [1, x] )",
+            &Value::Tuple(vec![Value::int(2)]),
+        );
+        value("assert (f\n (1)) == None", "(f\n (1))", &Value::None);
+        value("assert Solution().f(1) == 2", "Solution().f(1)", &Value::int(2));
+        value("assert root.height() == set()", "root.height()", &Value::Set(vec![]));
+        value("assert f(re.I) == -1", "f(re.I)", &Value::int(-1));
+        value("assert sum(10, 15) == 6", "sum(10, 15)", &Value::int(6));
+        value("assert bisect([1], 2) == 1", "bisect([1], 2)", &Value::int(1));
+    }
+
+    #[test]
+    fn of_a_bare_call_only_the_truth_counts() {
+        truth("assert f(1)", "f(1)", true);
+        truth("assert not f(1)", "f(1)", false);
+        truth("assert (not (f(1))), 'message'", "f(1)", false);
+    }
+
+    #[test]
+    fn other_shapes_go_to_a_checker() {
+        check("assert math.isclose(f(1), 2)", "import math", "f", "");
+        check("assert math.isclose(f(1), 2)", "", "f", "math");
+        check("assert f((1,)) == sys.getsizeof((1,))", "", "f", "sys");
+        check("assert set(f(1)) == {1}", "", "f", "");
+        check("assert len(f(1)) == 1", "", "f", "");
+        check("assert f(1) is True", "", "f", "");
+        check("assert f(1) != 2", "", "f", "");
+        check("assert f(1) == f(2) == 3", "", "f", "");
+        check("assert f(1) == f(2)", "", "f", "");
+        check("assert f(1)[0] == 2", "", "f", "");
+        check("assert f(1).strip() == ''", "", "f", "");
+        check("assert f(1).isdigit()", "", "f", "");
+        check("x = f(1)\nassert x == 2", "", "f", "");
+        check("for x in g:\n    assert f(x) == x", "", "f g", "");
+        check("assert helper(f(1)) == 2", "def helper(x): return x", "f", "");
+        check("assert f(1) == {1: 2, **g}", "", "f g", "");
+        check("assert f(1) == set()", "set = list", "f", "");
+        check("assert isclose(f(1), 2)", "from math import *", "f isclose", "");
+        check("assert g(root) + 1 == 2", "root = Node(1)", "g root", "");
+    }
+
+    #[test]
+    fn names_that_the_late_setup_makes_are_the_programs() {
+        match made("assert root.height() == 2", "root = Node(1)") {
+            Step::Value { expression, .. } => assert_eq!(expression, "root.height()"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn line_ends_in_strings_are_those_of_python() {
+        let test = "assert f() == '''a\r\nb'''";
+        match made(test, "") {
+            Step::Value { expected, .. } => assert_eq!(expected.any_of, [Value::str("a\nb")]),
+            other => panic!("{other:?}"),
+        }
+    }
+}
