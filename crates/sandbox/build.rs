@@ -11,7 +11,16 @@ fn main() {
     let mut rustc = Command::new(env::var_os("RUSTC").expect("cargo sets it"));
     rustc
         .args(["src/jail/object.rs", "--crate-name", "jail", "--crate-type", "cdylib"])
-        .args(["--edition", "2024", "-C", "opt-level=2", "-C", "panic=abort", "-C", "strip=symbols"])
+        .args([
+            "--edition",
+            "2024",
+            "-C",
+            "opt-level=2",
+            "-C",
+            "panic=abort",
+            "-C",
+            "strip=symbols",
+        ])
         .args(["-C", "link-arg=-nostartfiles"])
         .args(["--target", &env::var("TARGET").expect("cargo sets it")])
         .arg("-o")

@@ -20,8 +20,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode, String> {
             Ok(ExitCode::SUCCESS)
         }
         ["zygote", wanted] => {
-            let wanted: Wanted =
-                serde_json::from_str(wanted).map_err(|error| error.to_string())?;
+            let wanted: Wanted = serde_json::from_str(wanted).map_err(|error| error.to_string())?;
             Err(launch(&wanted, 0))
         }
         _ => Err("this command is for Whetstone itself".to_owned()),

@@ -46,7 +46,8 @@ pub(crate) fn memfd(name: &str, bytes: &[u8], inherit: Inherit) -> io::Result<Ow
 pub(crate) fn mount_read_only(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other)?;
     let attributes = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
-    let wanted = libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    let wanted =
+        libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
     // SAFETY: the path ends in a zero, the structure is as long as said.
     let result = unsafe {
         libc::syscall(

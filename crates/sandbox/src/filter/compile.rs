@@ -58,7 +58,8 @@ pub fn compile(rules: &Rules) -> Compiled {
     ];
     instructions.extend(search(&ranges));
     assert!(instructions.len() <= FILTER_MAX, "{} instructions", instructions.len());
-    let is_own = |instruction: &Instruction| instruction.code == IF_EQUAL && instruction.k == OWN_PID;
+    let is_own =
+        |instruction: &Instruction| instruction.code == IF_EQUAL && instruction.k == OWN_PID;
     let places = instructions.iter().enumerate().filter(|(_, one)| is_own(one));
     let own_pid_at = places.filter_map(|(at, _)| u32::try_from(at).ok()).collect();
     Compiled { instructions, own_pid_at }
@@ -67,12 +68,10 @@ pub fn compile(rules: &Rules) -> Compiled {
 /// Where each decision begins; it holds until the next one does.
 fn ranges(listed: &[(u32, Vec<Instruction>)]) -> Vec<(u32, Vec<Instruction>)> {
     let mut ranges: Vec<(u32, Vec<Instruction>)> = vec![(0, vec![give(REFUSED)])];
-    let mut add = |start: u32, code: Vec<Instruction>| {
-        match ranges.last_mut() {
-            Some((last, old)) if *last == start => *old = code,
-            Some((_, old)) if *old == code => {}
-            _ => ranges.push((start, code)),
-        }
+    let mut add = |start: u32, code: Vec<Instruction>| match ranges.last_mut() {
+        Some((last, old)) if *last == start => *old = code,
+        Some((_, old)) if *old == code => {}
+        _ => ranges.push((start, code)),
     };
     for (at, (number, code)) in listed.iter().enumerate() {
         add(*number, code.clone());

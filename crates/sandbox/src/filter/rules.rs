@@ -84,7 +84,12 @@ fn rule(words: &[&str]) -> Result<Rule, String> {
     match words {
         ["allow", name, condition @ ..] => {
             let condition = read_condition(condition)?;
-            Ok(Rule { name: (*name).to_owned(), number: known(name)?, verdict: Verdict::Allow, condition })
+            Ok(Rule {
+                name: (*name).to_owned(),
+                number: known(name)?,
+                verdict: Verdict::Allow,
+                condition,
+            })
         }
         ["errno", error, name] => {
             let error = error.parse().map_err(|_| format!("`{error}` is no error number"))?;

@@ -204,10 +204,8 @@ fn install_filter(terms: &mut Terms) -> Result<(), i32> {
             }
         }
     }
-    let filter = Filter {
-        length: u16::try_from(length).unwrap_or(0),
-        instructions: terms.filter.as_ptr(),
-    };
+    let filter =
+        Filter { length: u16::try_from(length).unwrap_or(0), instructions: terms.filter.as_ptr() };
     let arguments = [sys::SECCOMP_SET_MODE_FILTER, 0, sys::address(&filter), 0, 0, 0];
     // SAFETY: the filter has as many instructions as it says.
     unsafe { call(nr::SECCOMP, arguments) }.map(drop)

@@ -126,7 +126,8 @@ fn run(hook: Hook) {
 
 /// Forks, with the supervisor as the parent: it alone waits for programs and kills them.
 fn clone(level: u32) -> Result<u64, i32> {
-    let fresh = if level >= 2 { sys::CLONE_NEWUSER | sys::CLONE_NEWPID | sys::CLONE_NEWNS } else { 0 };
+    let fresh =
+        if level >= 2 { sys::CLONE_NEWUSER | sys::CLONE_NEWPID | sys::CLONE_NEWNS } else { 0 };
     // SAFETY: without CLONE_VM and with no new stack this is a fork; one thread runs.
     unsafe { call(nr::CLONE, [sys::CLONE_PARENT | sys::SIGCHLD | fresh, 0, 0, 0, 0, 0]) }
 }

@@ -150,7 +150,8 @@ impl Kid {
     pub(crate) fn send(&mut self, kind: u8, payload: &[&[u8]]) -> Result<(), Stop> {
         let length: usize = payload.iter().map(|part| part.len()).sum();
         let mut frame = Vec::with_capacity(length + 5);
-        let announced = u32::try_from(length + 1).map_err(|_| Stop::Broken("too long".to_owned()))?;
+        let announced =
+            u32::try_from(length + 1).map_err(|_| Stop::Broken("too long".to_owned()))?;
         frame.extend(announced.to_le_bytes());
         frame.push(kind);
         payload.iter().for_each(|part| frame.extend_from_slice(part));
@@ -231,8 +232,10 @@ impl Kid {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(error) => return Err(Stop::Broken(format!("cannot wait: {error}"))),
             }
-            let there: Vec<bool> =
-                waiting.iter().map(|fd| fd.revents().is_some_and(|seen| !seen.is_empty())).collect();
+            let there: Vec<bool> = waiting
+                .iter()
+                .map(|fd| fd.revents().is_some_and(|seen| !seen.is_empty()))
+                .collect();
             drop(waiting);
             if there[1..].contains(&true) {
                 self.output.drain()?;
@@ -278,8 +281,7 @@ impl Kid {
         if !by_itself {
             os::kill(self.process.as_fd());
         }
-        let mut ended =
-            os::reap(self.pid).unwrap_or(Ended { signal: None, cpu: Duration::ZERO });
+        let mut ended = os::reap(self.pid).unwrap_or(Ended { signal: None, cpu: Duration::ZERO });
         if !by_itself {
             ended.signal = None;
         }

@@ -25,7 +25,8 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// Makes it, for `user` if that is not ourselves.
     pub(crate) fn make(path: &Path, user: Option<u32>) -> Result<Self, String> {
-        let fail = |error: &dyn std::fmt::Display| format!("cannot make {}: {error}", path.display());
+        let fail =
+            |error: &dyn std::fmt::Display| format!("cannot make {}: {error}", path.display());
         match std::fs::create_dir(path) {
             Ok(()) => {}
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -34,7 +35,8 @@ impl Scratch {
             Err(error) => return Err(fail(&error)),
         }
         if let Some(user) = user {
-            chown(path, Some(Uid::from_raw(user)), Some(Gid::from_raw(user))).map_err(|e| fail(&e))?;
+            chown(path, Some(Uid::from_raw(user)), Some(Gid::from_raw(user)))
+                .map_err(|e| fail(&e))?;
         }
         let mode = Mode::from_bits_truncate(0o700);
         fchmodat(nix::fcntl::AT_FDCWD, path, mode, FchmodatFlags::NoFollowSymlink)
@@ -94,8 +96,11 @@ impl Scratch {
                 if count >= most {
                     return (bytes, count);
                 }
-                let status =
-                    nix::sys::stat::fstatat(&folder, entry.as_c_str(), AtFlags::AT_SYMLINK_NOFOLLOW);
+                let status = nix::sys::stat::fstatat(
+                    &folder,
+                    entry.as_c_str(),
+                    AtFlags::AT_SYMLINK_NOFOLLOW,
+                );
                 let Ok(status) = status else { continue };
                 bytes += u64::try_from(status.st_blocks).unwrap_or(0) * 512;
                 let is_folder = status.st_mode & libc::S_IFMT == libc::S_IFDIR;

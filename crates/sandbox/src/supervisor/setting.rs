@@ -101,7 +101,8 @@ impl Setting {
             }
             terms.readable_count = u32::try_from(readable.len().min(PATHS_MAX)).unwrap_or(0);
         }
-        let rules = Rules::parse(PROGRAM).map_err(|error| format!("the system call filter: {error}"))?;
+        let rules =
+            Rules::parse(PROGRAM).map_err(|error| format!("the system call filter: {error}"))?;
         let filter = compile(&rules);
         debug_assert!(filter.instructions.len() <= FILTER_MAX);
         for (place, instruction) in terms.filter.iter_mut().zip(&filter.instructions) {
@@ -118,7 +119,8 @@ impl Setting {
     fn readable(&self) -> Vec<String> {
         let system = ["/usr", "/lib", "/lib64", "/bin"];
         let devices = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
-        let folders = self.interpreter.folders.iter().map(|path| path.to_string_lossy().into_owned());
+        let folders =
+            self.interpreter.folders.iter().map(|path| path.to_string_lossy().into_owned());
         let mut paths: Vec<String> = Vec::new();
         for path in system.into_iter().chain(devices).map(str::to_owned).chain(folders) {
             let beneath = |earlier: &String| std::path::Path::new(&path).starts_with(earlier);

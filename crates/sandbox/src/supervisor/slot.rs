@@ -175,7 +175,9 @@ impl Slot {
             cpu += kid.end(stop.as_ref()).cpu;
             match fatal {
                 None => match kid.written() {
-                    Ok(output) if stdio::matches(output, any_of, StdioRule::Tolerant) => tally.pass(),
+                    Ok(output) if stdio::matches(output, any_of, StdioRule::Tolerant) => {
+                        tally.pass()
+                    }
                     Ok(_) => tally.fail(Verdict::Wrong { test }),
                     Err(Stop::Broken(problem)) => return Err(problem),
                     Err(_) => tally.fail(Verdict::Output),

@@ -56,8 +56,8 @@ impl Zygote {
     ) -> Result<Self, ZygoteError> {
         let fail = |error: io::Error| ZygoteError::Start(error.to_string());
         let flags = SockFlag::SOCK_CLOEXEC;
-        let (ours, theirs) =
-            socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags).map_err(|e| fail(e.into()))?;
+        let (ours, theirs) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)
+            .map_err(|e| fail(e.into()))?;
         let wanted = serde_json::to_string(wanted).map_err(|e| fail(io::Error::other(e)))?;
         let (program, arguments) =
             command.split_first().ok_or_else(|| ZygoteError::Start("no command".to_owned()))?;

@@ -23,7 +23,9 @@ pub struct Interpreter {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InterpreterError {
     /// It cannot be started.
-    #[error("cannot start the interpreter `{command}`: {problem}; set `sandbox.python` to a Python 3.9 or later")]
+    #[error(
+        "cannot start the interpreter `{command}`: {problem}; set `sandbox.python` to a Python 3.9 or later"
+    )]
     Start {
         /// The command.
         command: String,
@@ -31,7 +33,9 @@ pub enum InterpreterError {
         problem: String,
     },
     /// It does not answer like Python.
-    #[error("`{command}` does not answer like Python 3: {problem}; set `sandbox.python` to a Python 3.9 or later")]
+    #[error(
+        "`{command}` does not answer like Python 3: {problem}; set `sandbox.python` to a Python 3.9 or later"
+    )]
     Answer {
         /// The command.
         command: String,
@@ -63,7 +67,8 @@ import ctypes
 impl Interpreter {
     /// Asks a command.
     pub fn find(command: &str) -> Result<Self, InterpreterError> {
-        let start = |problem: String| InterpreterError::Start { command: command.to_owned(), problem };
+        let start =
+            |problem: String| InterpreterError::Start { command: command.to_owned(), problem };
         let output = Command::new(command)
             .args(["-I", "-S", "-c", QUESTION])
             .stdin(Stdio::null())
@@ -94,7 +99,8 @@ impl Interpreter {
 
     /// The files whose loss would make honest programs fail: the executable and its library.
     pub(crate) fn is_there(&self) -> bool {
-        self.path.exists() && self.folders.iter().all(|folder| folder.exists())
+        self.path.exists()
+            && self.folders.iter().all(|folder| folder.exists())
             && self.library().is_none_or(|file| file.exists())
     }
 

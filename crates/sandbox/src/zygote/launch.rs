@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use nix::fcntl::{FcntlArg, OFlag, fcntl, open};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::Mode;
-use nix::unistd::{Gid, Uid, dup2_stdin, dup2_stdout, execve, getegid, geteuid, setgroups, setresgid, setresuid};
+use nix::unistd::{
+    Gid, Uid, dup2_stdin, dup2_stdout, execve, getegid, geteuid, setgroups, setresgid, setresuid,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{JAIL, SOURCE, root};

@@ -9,7 +9,7 @@ pub(crate) mod interpreter;
 pub(crate) mod launch;
 mod root;
 
-pub(crate) use handle::{Fds, Zygote, ZygoteError};
+pub(crate) use handle::{Fds, Zygote};
 
 /// The zygote's program.
 pub(crate) const SOURCE: &str = include_str!("zygote.py");

@@ -55,7 +55,12 @@ fn base(folders: &[PathBuf], scratch: Option<&Path>) -> Result<PathBuf, String> 
     free.ok_or_else(|| format!("none of {} can hold a private root", candidates.join(", ")))
 }
 
-fn fill(base: &Path, folders: &[PathBuf], scratch: Option<&Path>, jail: &[u8]) -> Result<(), String> {
+fn fill(
+    base: &Path,
+    folders: &[PathBuf],
+    scratch: Option<&Path>,
+    jail: &[u8],
+) -> Result<(), String> {
     let inside = |path: &Path| base.join(path.strip_prefix("/").unwrap_or(path));
     let system = SYSTEM.iter().map(PathBuf::from);
     let mut paths: Vec<PathBuf> = system.chain(folders.iter().cloned()).collect();
@@ -68,8 +73,10 @@ fn fill(base: &Path, folders: &[PathBuf], scratch: Option<&Path>, jail: &[u8]) -
         }
         match fs::symlink_metadata(&path) {
             Ok(meta) if meta.is_symlink() => {
-                let target = fs::read_link(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-                symlink(target, inside(&path)).map_err(|error| format!("cannot link {}: {error}", path.display()))?;
+                let target = fs::read_link(&path)
+                    .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+                symlink(target, inside(&path))
+                    .map_err(|error| format!("cannot link {}: {error}", path.display()))?;
             }
             Ok(meta) if meta.is_dir() => {
                 make_folder(&inside(&path))?;
@@ -81,7 +88,8 @@ fn fill(base: &Path, folders: &[PathBuf], scratch: Option<&Path>, jail: &[u8]) -
     }
     make_folder(&inside(Path::new("/dev")))?;
     for device in DEVICES.map(Path::new) {
-        fs::write(inside(device), b"").map_err(|error| format!("cannot make {}: {error}", device.display()))?;
+        fs::write(inside(device), b"")
+            .map_err(|error| format!("cannot make {}: {error}", device.display()))?;
         bind(device, &inside(device), false)?;
     }
     let tmp = inside(Path::new("/tmp"));
@@ -103,7 +111,11 @@ fn bind(from: &Path, to: &Path, read_only: bool) -> Result<(), String> {
     mount(Some(from), to, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)
         .map_err(fail)?;
     if read_only && !set_read_only(to) {
-        let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+        let flags = MsFlags::MS_REMOUNT
+            | MsFlags::MS_BIND
+            | MsFlags::MS_RDONLY
+            | MsFlags::MS_NOSUID
+            | MsFlags::MS_NODEV;
         mount(None::<&str>, to, None::<&str>, flags, None::<&str>).map_err(fail)?;
     }
     Ok(())
