@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -11,6 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, send, socketpair};
 use nix::unistd::pipe2;
 
+use super::scratch::Scratch;
 use crate::jail::order::Order;
 use crate::os::{self, Ended};
 use crate::zygote::{Fds, Zygote};
@@ -21,6 +23,12 @@ const ANSWER_MAX: usize = (1 << 20) + 16;
 const KEPT_MAX: usize = 8 << 20;
 /// Bytes of output after which a program is a flood.
 const OUTPUT_MAX: usize = 64 << 20;
+/// Bytes and entries in a folder outside, at most; looked at every few ticks.
+const SCRATCH_BYTES: u64 = 64 << 20;
+const SCRATCH_ENTRIES: usize = 4096;
+const SCRATCH_TICKS: u32 = 4;
+/// Bytes read at once.
+const BLOCK: usize = 4096;
 /// A child younger than this is not asked for its CPU time.
 const YOUNG: Duration = Duration::from_millis(50);
 /// How often an older one is.
@@ -79,6 +87,9 @@ pub(crate) struct Kid {
     errors: Option<Output>,
     began: Instant,
     budget: Budget,
+    /// The folder outside that it writes to, if it has one.
+    scratch: Option<Arc<Scratch>>,
+    ticks: u32,
     /// What has arrived and is not a whole frame yet.
     arrived: Vec<u8>,
     /// The jail has said that it is shut.
@@ -93,6 +104,8 @@ struct Output {
     keep: bool,
     kept: Vec<u8>,
     seen: usize,
+    /// Where bytes are read to; taken when there are some.
+    block: Vec<u8>,
 }
 
 impl Kid {
@@ -105,6 +118,7 @@ impl Kid {
         kind: Kind,
         stdin: BorrowedFd<'_>,
         budget: Budget,
+        scratch: Option<Arc<Scratch>>,
     ) -> Result<Self, String> {
         let said = |error: Errno| format!("cannot make a channel: {error}");
         let none = SockFlag::SOCK_CLOEXEC;
@@ -140,6 +154,8 @@ impl Kid {
             errors: errors.map(|(end, _)| Output::new(end, false)),
             began: Instant::now(),
             budget,
+            scratch,
+            ticks: 0,
             arrived: Vec::new(),
             ready: false,
             ended: None,
@@ -174,10 +190,15 @@ impl Kid {
             if let Some(frame) = self.take_frame()? {
                 return Ok(frame);
             }
-            let mut block = [0; 65536];
-            match recv(self.channel.as_raw_fd(), &mut block, MsgFlags::MSG_DONTWAIT) {
+            let filled = self.arrived.len();
+            let more = if filled < BLOCK { BLOCK } else { 16 * BLOCK };
+            self.arrived.resize(filled + more, 0);
+            let received =
+                recv(self.channel.as_raw_fd(), &mut self.arrived[filled..], MsgFlags::MSG_DONTWAIT);
+            self.arrived.truncate(filled + received.unwrap_or(0));
+            match received {
                 Ok(0) | Err(Errno::ECONNRESET) => return Err(Stop::Closed),
-                Ok(count) => self.arrived.extend_from_slice(&block[..count]),
+                Ok(_) => {}
                 Err(Errno::EAGAIN) => self.wait(PollFlags::POLLIN)?,
                 Err(Errno::EINTR) => {}
                 Err(error) => return Err(Stop::Broken(format!("cannot read a channel: {error}"))),
@@ -245,6 +266,7 @@ impl Kid {
             }
             if self.began.elapsed() >= YOUNG {
                 self.check_clocks()?;
+                self.check_scratch()?;
             }
             if there[0] {
                 return Ok(());
@@ -261,6 +283,20 @@ impl Kid {
             && elapsed.saturating_sub(waited_for_processor(self.pid)) > self.budget.wall
         {
             return Err(Stop::Timeout);
+        }
+        Ok(())
+    }
+
+    /// Where a program writes to the machine's own file system, what it holds is looked at.
+    fn check_scratch(&mut self) -> Result<(), Stop> {
+        let Some(scratch) = &self.scratch else { return Ok(()) };
+        self.ticks += 1;
+        if !self.ticks.is_multiple_of(SCRATCH_TICKS) {
+            return Ok(());
+        }
+        let (bytes, entries) = scratch.holds(SCRATCH_ENTRIES);
+        if bytes > SCRATCH_BYTES || entries >= SCRATCH_ENTRIES {
+            return Err(Stop::Output);
         }
         Ok(())
     }
@@ -313,7 +349,7 @@ impl Drop for Kid {
 
 impl Output {
     fn new(pipe: OwnedFd, keep: bool) -> Self {
-        Self { pipe: Some(File::from(pipe)), keep, kept: Vec::new(), seen: 0 }
+        Self { pipe: Some(File::from(pipe)), keep, kept: Vec::new(), seen: 0, block: Vec::new() }
     }
 
     /// Takes what is there, once.
@@ -323,14 +359,14 @@ impl Output {
         if !matches!(poll(&mut waiting, PollTimeout::ZERO), Ok(1)) {
             return Ok(());
         }
-        let mut block = [0; 65536];
-        match pipe.read(&mut block) {
+        self.block.resize(if self.seen < BLOCK { BLOCK } else { 16 * BLOCK }, 0);
+        match pipe.read(&mut self.block) {
             Ok(0) => self.pipe = None,
             Ok(count) => {
                 self.seen += count;
                 if self.keep && self.kept.len() < KEPT_MAX {
                     let room = KEPT_MAX - self.kept.len();
-                    self.kept.extend_from_slice(&block[..count.min(room)]);
+                    self.kept.extend_from_slice(&self.block[..count.min(room)]);
                 }
             }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}

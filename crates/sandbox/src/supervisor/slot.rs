@@ -1,7 +1,7 @@
 //! One slot: a zygote, and the program that is being judged.
 
 use std::fs::File;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use super::setting::Setting;
 use super::steps::{Ask, Failure};
 use super::tally::Tally;
 use crate::jail::order::{MAGIC, Order};
+use crate::os::{self, Inherit};
 use crate::plan::{Plan, Step, plan};
 use crate::protocol::{Outcome, Request, Response};
 use crate::stdio::{self, StdioRule};
@@ -25,7 +26,9 @@ pub(crate) struct Slot {
     number: u32,
     setting: Arc<Setting>,
     zygote: Option<Zygote>,
-    scratch: Option<Scratch>,
+    scratch: Option<Arc<Scratch>>,
+    /// What a program without input reads.
+    nothing: Option<OwnedFd>,
     /// The program whose end is still to be waited for.
     leaving: Option<Kid>,
 }
@@ -35,7 +38,7 @@ type Judged = Result<Judgement, String>;
 
 impl Slot {
     pub(crate) fn new(number: u32, setting: Arc<Setting>) -> Self {
-        Self { number, setting, zygote: None, scratch: None, leaving: None }
+        Self { number, setting, zygote: None, scratch: None, nothing: None, leaving: None }
     }
 
     /// Runs an empty child, to see whether this way of holding programs works at all.
@@ -228,7 +231,7 @@ impl Slot {
             if self.scratch.is_none()
                 && let Some(path) = setting.scratch(self.number)
             {
-                self.scratch = Some(Scratch::make(&path, setting.user(self.number))?);
+                self.scratch = Some(Arc::new(Scratch::make(&path, setting.user(self.number))?));
             }
             let terms = setting.terms(self.number)?;
             let zygote = Zygote::start(&setting.command, &setting.wanted(self.number), &terms);
@@ -248,11 +251,19 @@ impl Slot {
         };
         let budget = Budget { cpu: limits.cpu, wall: 3 * limits.cpu + Duration::from_secs(2) };
         let input = match input {
-            Some(bytes) => crate::os::memfd("input", bytes, crate::os::Inherit::No)
-                .map_err(|error| format!("cannot keep a test's input in memory: {error}"))?,
+            Some(bytes) => Some(
+                os::memfd("input", bytes, Inherit::No)
+                    .map_err(|error| format!("cannot keep a test's input in memory: {error}"))?,
+            ),
+            None => None,
+        };
+        let nothing = match self.nothing.take() {
+            Some(nothing) => nothing,
             None => File::open("/dev/null").map_err(|error| error.to_string())?.into(),
         };
-        let forked = Kid::fork(zygote, &order, kind, input.as_fd(), budget);
+        let stdin = self.nothing.insert(nothing);
+        let stdin = input.as_ref().unwrap_or(stdin).as_fd();
+        let forked = Kid::fork(zygote, &order, kind, stdin, budget, self.scratch.clone());
         if forked.is_err() {
             self.zygote = None;
         }

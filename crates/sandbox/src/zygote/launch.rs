@@ -109,6 +109,8 @@ fn try_launch(wanted: &Wanted, socket: i32) -> Result<std::convert::Infallible, 
         "LANG=C.UTF-8".to_owned(),
         "TZ=UTC".to_owned(),
         "PYTHONHASHSEED=0".to_owned(),
+        // All symbols are found at the start, and no child writes to their tables.
+        "LD_BIND_NOW=1".to_owned(),
         "PYTHONUTF8=1".to_owned(),
         "PYTHONIOENCODING=utf-8".to_owned(),
         "OPENBLAS_NUM_THREADS=1".to_owned(),
