@@ -20,7 +20,7 @@ use whetstone_core::tests::{Call, Io, Tests};
 
 pub use source::{MAX_SOURCE_BYTES, SourceError};
 
-use crate::value::{JsonError, Rule, Value, equal, from_json};
+use crate::value::{JsonError, MAX_BYTES, Rule, Value, encode, equal, from_json};
 use names::Names;
 use setup::Setup;
 use source::Source;
@@ -128,6 +128,14 @@ pub enum PlanError {
         #[source]
         problem: JsonError,
     },
+    /// No answer could be the expected one.
+    #[error("hidden test {test} cannot be used: `{part}` is longer than an answer may be")]
+    Long {
+        /// Its number, from 0.
+        test: usize,
+        /// Which value.
+        part: String,
+    },
     /// A script without its function.
     #[error("hidden test {test} cannot be used: it defines no function `check`")]
     NoCheck {
@@ -195,9 +203,14 @@ fn call(test: usize, call: &Call, entry_point: &str) -> Result<Step, PlanError> 
     };
     let args = call.args.iter().enumerate();
     let args = args.map(|(at, arg)| value(&format!("args[{at}]"), arg.get()));
-    let mut any_of = vec![value("expected", call.expected.get())?];
+    let answer = |part: &str, text: &str| {
+        let value = value(part, text)?;
+        let is_long = encode(&value).len() > MAX_BYTES;
+        if is_long { Err(PlanError::Long { test, part: part.to_owned() }) } else { Ok(value) }
+    };
+    let mut any_of = vec![answer("expected", call.expected.get())?];
     for (at, other) in call.alternatives.iter().enumerate() {
-        any_of.push(value(&format!("alternatives[{at}]"), other.get())?);
+        any_of.push(answer(&format!("alternatives[{at}]"), other.get())?);
     }
     // An object's keys are strings, and an object is what this is.
     let kwargs = serde_json::to_string(&call.kwargs).unwrap_or_default();
@@ -328,6 +341,17 @@ mod tests {
             python,
             "hidden test 1 cannot be used: `args[1]` is no value: an element of a set or a key of \
              a dict stands there twice",
+        );
+        let numbers = vec!["0"; 300_000].join(",");
+        let long = format!(
+            r#"{{"kind":"calls","entry_point":"f","hidden":[{{"args":[[{numbers}]],"expected":1}},
+            {{"expected":[{numbers}]}}]}}"#
+        );
+        fails(
+            &tests(&long),
+            "",
+            python,
+            "hidden test 1 cannot be used: `expected` is longer than an answer may be",
         );
         fails(
             &asserts(&["assert f(1)"]),
