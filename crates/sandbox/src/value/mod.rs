@@ -22,11 +22,7 @@ mod literal;
 mod text;
 
 #[cfg(test)]
-mod laws;
-#[cfg(test)]
-mod oracle;
-#[cfg(test)]
-mod python;
+mod tests;
 
 pub use check::{Flaw, check};
 pub use decode::{DecodeError, Limits, Problem, decode};

@@ -4,7 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::{Int, Limits, Rule, Text, Value, check, decode, encode, equal, oracle};
+use super::oracle;
+use crate::value::{Int, Limits, Rule, Text, Value, check, decode, encode, equal};
 
 /// Any value that Python could hold, of few different parts, so that equal ones meet.
 pub(super) fn values() -> impl Strategy<Value = Value> {

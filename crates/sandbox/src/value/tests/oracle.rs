@@ -1,6 +1,6 @@
 //! Python's `==` written the slow and obvious way, to compare the quick one with.
 
-use super::{Int, Rule, Value};
+use crate::value::{Int, Rule, Value};
 
 /// Whether two values are equal, pair by pair.
 pub(super) fn equal(a: &Value, b: &Value, rule: Rule) -> bool {

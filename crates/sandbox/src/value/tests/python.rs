@@ -7,7 +7,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 use super::laws::{pairs, values};
-use super::{Rule, Value, encode, equal};
+use crate::value::{Rule, Value, encode, equal};
 
 const PAIRS: usize = 4000;
 

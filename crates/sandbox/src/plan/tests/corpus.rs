@@ -10,7 +10,7 @@ use serde::Deserialize;
 use whetstone_core::program::Language;
 use whetstone_core::tests::{Suite, Tests};
 
-use super::{Plan, Step, plan};
+use crate::plan::{Plan, Step, plan};
 
 #[derive(Deserialize)]
 struct Mbpp {
