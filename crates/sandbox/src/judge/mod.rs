@@ -17,6 +17,7 @@ use crate::job::{Job, Judging};
 use crate::protocol::{
     About, Hello, Outcome, Request, Response, Start, VERSION, read_frame, write_frame,
 };
+use crate::supervisor::leftovers;
 
 /// How to judge.
 #[derive(Debug, Clone)]
@@ -53,6 +54,7 @@ pub struct Judge {
     shared: Arc<Shared>,
     process: Child,
     reader: Option<JoinHandle<()>>,
+    scratch: PathBuf,
 }
 
 #[derive(Debug)]
@@ -131,7 +133,7 @@ impl Judge {
             let shared = shared.clone();
             thread::spawn(move || shared.read_answers(&ours))
         };
-        Ok(Self { about, shared, process, reader: Some(reader) })
+        Ok(Self { about, shared, process, reader: Some(reader), scratch: options.scratch.clone() })
     }
 
     /// What holds programs here.
@@ -215,7 +217,10 @@ impl Shared {
 impl Drop for Judge {
     fn drop(&mut self) {
         let _ = lock(&self.shared.connection).shutdown(std::net::Shutdown::Write);
-        let _ = self.process.wait();
+        let ended = self.process.wait();
+        if !ended.is_ok_and(|status| status.success()) {
+            leftovers::clear(&self.scratch);
+        }
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
         }

@@ -35,13 +35,15 @@ pub(crate) fn choose(start: &Start) -> Result<Chosen, String> {
             isolation,
             root,
             landlock,
+            groups: true,
             scratch: PathBuf::from(&start.scratch),
         };
         let mut trial = Slot::new(0, std::sync::Arc::new(setting.clone()));
         match trial.try_out() {
             Ok(()) => {
                 let better = why.into_iter().next();
-                let about = about(start, &setting, better);
+                let mut about = about(start, &setting, better);
+                about.control_groups = trial.has_groups();
                 return Ok(Chosen { setting, about });
             }
             Err(problem) => why.push(format!("{}: {problem}", name(isolation))),

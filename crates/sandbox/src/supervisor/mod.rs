@@ -4,7 +4,9 @@
 //! reads requests; one thread a slot judges them, each with a zygote of its own.
 
 mod choose;
+mod groups;
 mod kid;
+pub(crate) mod leftovers;
 mod scratch;
 mod setting;
 mod slot;
@@ -32,6 +34,7 @@ pub(crate) fn supervise() -> io::Result<()> {
         let problem = format!("version {} of the judge's protocol, not {VERSION}", start.v);
         return write_frame(&connection, &Hello::Refused(problem));
     }
+    leftovers::clear(&start.scratch);
     let chosen = match choose::choose(&start) {
         Ok(chosen) => chosen,
         Err(problem) => return write_frame(&connection, &Hello::Refused(problem)),

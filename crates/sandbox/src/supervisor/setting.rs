@@ -23,6 +23,8 @@ pub(crate) struct Setting {
     pub(crate) isolation: Isolation,
     pub(crate) root: RootKind,
     pub(crate) landlock: u32,
+    /// Use control groups where we may.
+    pub(crate) groups: bool,
     /// Where folders for programs are made when they cannot mount their own.
     pub(crate) scratch: PathBuf,
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use whetstone_core::judgement::{Held, Judgement};
 use whetstone_core::verdict::Verdict;
 
+use super::groups::Group;
 use super::kid::{Budget, Kid, Kind, Stop};
 use super::scratch::Scratch;
 use super::setting::Setting;
@@ -26,6 +27,7 @@ pub(crate) struct Slot {
     number: u32,
     setting: Arc<Setting>,
     zygote: Option<Zygote>,
+    group: Option<Group>,
     scratch: Option<Arc<Scratch>>,
     /// What a program without input reads.
     nothing: Option<OwnedFd>,
@@ -36,9 +38,30 @@ pub(crate) struct Slot {
 /// A whole program's judgement, or what broke.
 type Judged = Result<Judgement, String>;
 
+impl Drop for Slot {
+    fn drop(&mut self) {
+        // A group and a folder can be removed when nobody is in them.
+        self.leaving = None;
+        self.zygote = None;
+    }
+}
+
 impl Slot {
     pub(crate) fn new(number: u32, setting: Arc<Setting>) -> Self {
-        Self { number, setting, zygote: None, scratch: None, nothing: None, leaving: None }
+        Self {
+            number,
+            setting,
+            zygote: None,
+            group: None,
+            scratch: None,
+            nothing: None,
+            leaving: None,
+        }
+    }
+
+    /// Whether control groups bound this slot's programs.
+    pub(crate) fn has_groups(&self) -> bool {
+        self.group.is_some()
     }
 
     /// Runs an empty child, to see whether this way of holding programs works at all.
@@ -200,7 +223,7 @@ impl Slot {
     }
 
     /// What stopped a child: the program, or the machine.
-    fn how(&self, kid: &mut Kid, stop: Option<&Stop>, limits: Limits) -> Result<How, String> {
+    fn how(&mut self, kid: &mut Kid, stop: Option<&Stop>, limits: Limits) -> Result<How, String> {
         match stop {
             Some(Stop::Broken(problem)) => return Err(problem.clone()),
             Some(Stop::Timeout) => return Ok(How::Timeout),
@@ -216,6 +239,9 @@ impl Slot {
         Ok(match ended.signal {
             // The kernel's own CPU limit, if we were late.
             Some(libc::SIGKILL | libc::SIGXCPU) if ended.cpu >= limits.cpu => How::Timeout,
+            Some(libc::SIGKILL) if self.group.as_mut().is_some_and(Group::has_killed) => {
+                How::Memory
+            }
             Some(signal) => How::Crashed(signal),
             None => How::Left,
         })
@@ -235,7 +261,19 @@ impl Slot {
             }
             let terms = setting.terms(self.number)?;
             let zygote = Zygote::start(&setting.command, &setting.wanted(self.number), &terms);
-            self.zygote = Some(zygote.map_err(|error| error.to_string())?);
+            let zygote = zygote.map_err(|error| error.to_string())?;
+            if setting.groups && self.group.is_none() {
+                self.group = Group::make(self.number);
+            }
+            if let Some(group) = &self.group {
+                let added = group.add(zygote.pid());
+                added.map_err(|error| format!("cannot use a control group: {error}"))?;
+            }
+            self.zygote = Some(zygote);
+        }
+        if let Some(group) = &mut self.group {
+            let limited = group.limit(limits.memory);
+            limited.map_err(|error| format!("cannot bound a control group: {error}"))?;
         }
         let Some(zygote) = &mut self.zygote else { return Err("no zygote".to_owned()) };
         let order = Order {
@@ -300,6 +338,7 @@ impl Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum How {
     Timeout,
+    Memory,
     Output,
     Crashed(i32),
     /// It left, or shut its channel.
@@ -317,6 +356,7 @@ impl How {
         };
         match self {
             Self::Timeout => Verdict::Timeout,
+            Self::Memory => Verdict::Memory,
             Self::Output => Verdict::Output,
             Self::Crashed(signal) => Verdict::Crashed { signal },
             Self::Left => left("exit"),
