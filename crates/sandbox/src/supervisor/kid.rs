@@ -13,12 +13,11 @@ use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, send, 
 use nix::unistd::pipe2;
 
 use super::scratch::Scratch;
+use crate::channel::{Bad, Frame, Inbox};
 use crate::jail::order::Order;
 use crate::os::{self, Ended};
 use crate::zygote::{Fds, Zygote};
 
-/// Bytes of one answer, at most: a value of the largest size with its frame.
-const ANSWER_MAX: usize = (1 << 20) + 16;
 /// Bytes of output that are kept.
 const KEPT_MAX: usize = 8 << 20;
 /// Bytes of output after which a program is a flood.
@@ -70,13 +69,6 @@ pub(crate) enum Stop {
     Broken(String),
 }
 
-/// One message from a child.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Frame {
-    pub(crate) kind: u8,
-    pub(crate) payload: Vec<u8>,
-}
-
 /// One child.
 #[derive(Debug)]
 pub(crate) struct Kid {
@@ -90,10 +82,7 @@ pub(crate) struct Kid {
     /// The folder outside that it writes to, if it has one.
     scratch: Option<Arc<Scratch>>,
     ticks: u32,
-    /// What has arrived and is not a whole frame yet.
-    arrived: Vec<u8>,
-    /// The jail has said that it is shut.
-    ready: bool,
+    inbox: Inbox,
     ended: Option<Ended>,
 }
 
@@ -156,8 +145,7 @@ impl Kid {
             budget,
             scratch,
             ticks: 0,
-            arrived: Vec::new(),
-            ready: false,
+            inbox: Inbox::new(),
             ended: None,
         })
     }
@@ -187,16 +175,15 @@ impl Kid {
     /// Waits for the next frame.
     pub(crate) fn receive(&mut self) -> Result<Frame, Stop> {
         loop {
-            if let Some(frame) = self.take_frame()? {
-                return Ok(frame);
+            match self.inbox.take() {
+                Ok(Some(frame)) => return Ok(frame),
+                Ok(None) => {}
+                Err(Bad::Garbled) => return Err(Stop::Garbled),
+                Err(Bad::Jail(fault)) => return Err(Stop::Broken(jail_fault(fault))),
             }
-            let filled = self.arrived.len();
-            let more = if filled < BLOCK { BLOCK } else { 16 * BLOCK };
-            self.arrived.resize(filled + more, 0);
-            let received =
-                recv(self.channel.as_raw_fd(), &mut self.arrived[filled..], MsgFlags::MSG_DONTWAIT);
-            self.arrived.truncate(filled + received.unwrap_or(0));
-            match received {
+            let room = if self.inbox.len() < BLOCK { BLOCK } else { 16 * BLOCK };
+            let channel = self.channel.as_raw_fd();
+            match self.inbox.fill(room, |place| recv(channel, place, MsgFlags::MSG_DONTWAIT)) {
                 Ok(0) | Err(Errno::ECONNRESET) => return Err(Stop::Closed),
                 Ok(_) => {}
                 Err(Errno::EAGAIN) => self.wait(PollFlags::POLLIN)?,
@@ -208,35 +195,7 @@ impl Kid {
 
     /// Whether the jail was shut, so that what follows is the program's doing.
     pub(crate) fn was_ready(&self) -> bool {
-        self.ready
-    }
-
-    fn take_frame(&mut self) -> Result<Option<Frame>, Stop> {
-        if !self.ready {
-            match self.arrived.first() {
-                None => return Ok(None),
-                Some(b'R') => {
-                    self.arrived.remove(0);
-                    self.ready = true;
-                }
-                Some(_) => return Err(Stop::Broken(jail_fault(&self.arrived))),
-            }
-        }
-        let Some((head, rest)) = self.arrived.split_first_chunk::<4>() else { return Ok(None) };
-        let length = u32::from_le_bytes(*head) as usize;
-        if length == 0 || length > ANSWER_MAX {
-            return Err(Stop::Garbled);
-        }
-        if rest.len() < length {
-            return Ok(None);
-        }
-        let frame = Frame { kind: rest[0], payload: rest[1..length].to_vec() };
-        // Nothing was asked that could have a second answer.
-        if rest.len() > length {
-            return Err(Stop::Garbled);
-        }
-        self.arrived.clear();
-        Ok(Some(frame))
+        self.inbox.is_ready()
     }
 
     /// Waits until the channel is ready, draining output and watching the clocks.
@@ -383,12 +342,12 @@ fn waited_for_processor(pid: i32) -> Duration {
     Duration::from_nanos(waited)
 }
 
-fn jail_fault(report: &[u8]) -> String {
-    match report {
-        [b'X', step, error, ..] => {
-            let error = os::error_text(i32::from(*error));
-            format!("the jail could not be shut at step `{}`: {error}", char::from(*step))
+fn jail_fault(fault: Option<(u8, u8)>) -> String {
+    match fault {
+        Some((step, error)) => {
+            let error = os::error_text(i32::from(error));
+            format!("the jail could not be shut at step `{}`: {error}", char::from(step))
         }
-        _ => "the jail could not be shut".to_owned(),
+        None => "the jail could not be shut".to_owned(),
     }
 }

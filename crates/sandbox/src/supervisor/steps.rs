@@ -4,7 +4,8 @@
 
 use whetstone_core::verdict::Verdict;
 
-use super::kid::{Frame, Kid, Stop};
+use super::kid::{Kid, Stop};
+use crate::channel::Frame;
 use crate::plan::Step;
 use crate::value::{Limits, Value, decode, encode};
 

@@ -1,0 +1,48 @@
+//! The judge as the commands use it: started from the settings, by this same binary.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use whetstone_core::config::{Config, SandboxConfig};
+use whetstone_core::judgement::Isolation;
+use whetstone_sandbox::job::Limits;
+use whetstone_sandbox::{Judge, Options, StartError};
+
+/// The hidden command under which this binary is the judge's supervisor and its zygotes.
+pub(crate) const COMMAND: &str = "__judge";
+
+/// Starts a judge. Before anything large is loaded: the supervisor is a child of this process.
+pub(crate) fn start(config: &Config) -> Result<Judge, StartError> {
+    Judge::start(&options(&config.sandbox))
+}
+
+/// What a program may use.
+pub(crate) fn limits(config: &Config) -> Limits {
+    let SandboxConfig { cpu_seconds, memory_mib, .. } = config.sandbox;
+    Limits { cpu: Duration::from_secs_f64(cpu_seconds), memory: u64::from(memory_mib) << 20 }
+}
+
+fn options(config: &SandboxConfig) -> Options {
+    // The running binary itself, even if its file has been replaced since.
+    let command = vec!["/proc/self/exe".to_owned(), COMMAND.to_owned()];
+    Options {
+        python: config.python.clone(),
+        workers: config.workers,
+        minimum: config.min_isolation,
+        ..Options::new(command)
+    }
+}
+
+/// A level's name in settings and files.
+pub(crate) fn level_name(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::Rlimit => "rlimit",
+        Isolation::Landlock => "landlock",
+        Isolation::Full => "full",
+    }
+}
+
+/// Runs as one of the judge's own processes.
+pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, String> {
+    whetstone_sandbox::entry::run(arguments)
+}
