@@ -1,5 +1,7 @@
 //! Python programs: extraction, static checks, and what a verdict is worth.
 
+pub mod syntax;
+
 use whetstone_core::config::RewardConfig;
 use whetstone_core::extract::{Form, Reply, extract};
 use whetstone_core::judgement::Judgement;

@@ -1,0 +1,56 @@
+//! What CPython refuses for its depth: brackets, indentation, long integers.
+//!
+//! Figures of CPython: `MAXLEVEL` 200 and `MAXINDENT` 100 of its tokenizer (the first level of
+//! indentation is the empty one), and 4,300 digits of a decimal integer. Nested blocks and the depth
+//! of the tree are counted in [`super::semantic`].
+
+use ruff_python_ast::ModModule;
+use ruff_python_ast::token::TokenKind;
+use ruff_python_parser::Parsed;
+use ruff_text_size::Ranged;
+
+use super::Problem;
+
+const BRACKETS: u32 = 200;
+const INDENTS: u32 = 99;
+const DIGITS: usize = 4300;
+
+/// Looks at every token.
+pub(super) fn check(parsed: &Parsed<ModModule>, source: &str) -> Result<(), Problem> {
+    let (mut brackets, mut indents) = (0_u32, 0_u32);
+    for token in parsed.tokens() {
+        let problem = match token.kind() {
+            TokenKind::Lpar | TokenKind::Lsqb | TokenKind::Lbrace => {
+                brackets += 1;
+                (brackets > BRACKETS).then_some("too many nested parentheses")
+            }
+            TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace => {
+                brackets = brackets.saturating_sub(1);
+                None
+            }
+            TokenKind::Indent => {
+                indents += 1;
+                (indents > INDENTS).then_some("too many levels of indentation")
+            }
+            TokenKind::Dedent => {
+                indents = indents.saturating_sub(1);
+                None
+            }
+            TokenKind::Int => {
+                too_long(&source[token.range()]).then_some("an integer of more than 4300 digits")
+            }
+            _ => None,
+        };
+        if let Some(message) = problem {
+            return Err(Problem { at: token.start(), message: message.to_owned() });
+        }
+    }
+    Ok(())
+}
+
+/// Only decimal integers: the other bases convert in linear time and have no limit.
+fn too_long(literal: &str) -> bool {
+    literal.len() > DIGITS
+        && literal.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_')
+        && literal.bytes().filter(u8::is_ascii_digit).count() > DIGITS
+}

@@ -1,0 +1,7 @@
+//! What several tests share: CPython to ask, programs to ask about, ways to break them.
+
+#![expect(dead_code, reason = "each test uses its own part")]
+
+pub(crate) mod corpus;
+pub(crate) mod cpython;
+pub(crate) mod mutate;
