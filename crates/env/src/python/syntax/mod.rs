@@ -2,11 +2,12 @@
 //!
 //! Ruff's parser decides the grammar; Ruff's semantic checker, driven by [`semantic`], what
 //! `compile()` refuses after parsing; [`scopes`] what the symbol table refuses; [`limits`] what is
-//! too deep. `tests/agreement.rs` compares the answer with CPython's own over the standard library
+//! too deep, [`indentation`] what tabs and spaces mean. `tests/agreement.rs` compares the answer with CPython's own over the standard library
 //! and thousands of broken programs, and lists what is left.
 //!
 //! Not the same as CPython, on purpose: source over 64 KiB is refused here.
 
+mod indentation;
 mod limits;
 mod patterns;
 mod scopes;
@@ -84,6 +85,7 @@ fn parse(source: &str, version: PythonVersion) -> Result<Parsed<ModModule>, Prob
     let parsed = parse_unchecked(source, options).try_into_module();
     let Some(parsed) = parsed else { return Err(Problem::at(0, "not a module")) };
     limits::check(&parsed, source)?;
+    indentation::check(&parsed, source)?;
     if let Some(error) = parsed.errors().first() {
         return Err(Problem { at: error.location.start(), message: error.error.to_string() });
     }

@@ -1,7 +1,8 @@
-//! Alternatives of a `match` pattern that can never be reached.
+//! Patterns of `match` that CPython refuses and Ruff does not: f-strings, and alternatives that can
+//! never be reached.
 //!
-//! CPython refuses a name or `_` before the last alternative of `a | b`, at any depth; Ruff looks
-//! at whole cases alone.
+//! A name or `_` before the last alternative of `a | b` is refused at any depth; Ruff looks at whole
+//! cases alone.
 
 use ruff_python_ast::Pattern;
 use ruff_text_size::Ranged;
@@ -10,6 +11,12 @@ use super::Problem;
 
 /// Checks one pattern, not the patterns inside it.
 pub(super) fn check(pattern: &Pattern) -> Result<(), Problem> {
+    if let Pattern::MatchValue(value) = pattern
+        && (value.value.is_f_string_expr() || value.value.is_t_string_expr())
+    {
+        let message = "patterns may only match literals and attribute lookups".to_owned();
+        return Err(Problem { at: pattern.start(), message });
+    }
     let Pattern::MatchOr(alternatives) = pattern else { return Ok(()) };
     let Some((_, before_last)) = alternatives.patterns.split_last() else { return Ok(()) };
     match before_last.iter().find(|pattern| pattern.is_irrefutable()) {

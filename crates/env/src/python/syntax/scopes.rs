@@ -17,6 +17,7 @@ const USED: u8 = 4;
 const GLOBAL: u8 = 8;
 const NONLOCAL: u8 = 16;
 const ANNOTATED: u8 = 32;
+const IMPORTED: u8 = 64;
 
 /// What opened a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +115,11 @@ impl<'a> Scopes<'a> {
 
     pub(super) fn binds(&mut self, name: &'a str) {
         self.current().mark(name, BOUND);
+    }
+
+    /// Binds too, but CPython lets a `global` declaration follow it.
+    pub(super) fn imports(&mut self, name: &'a str) {
+        self.current().mark(name, IMPORTED);
     }
 
     /// A `:=` inside a comprehension binds in the scope around all comprehensions.

@@ -31,7 +31,7 @@ pub(super) fn check(
         future_annotations: false,
         problem: RefCell::new(None),
     };
-    let mut walk = Walk { checker: SemanticSyntaxChecker::new(), context, depth: 0 };
+    let mut walk = Walk { checker: SemanticSyntaxChecker::new(), context, depth: 0, formats: 0 };
     walk.visit_body(&module.body);
     walk.close();
     walk.context.problem.into_inner().map_or(Ok(()), Err)
@@ -63,6 +63,8 @@ struct Walk<'a> {
     checker: SemanticSyntaxChecker,
     context: Context<'a>,
     depth: u32,
+    /// Formats of f-strings around the current place, within one f-string.
+    formats: u32,
 }
 
 impl<'a> Walk<'a> {
@@ -162,6 +164,9 @@ impl<'a> Walk<'a> {
     fn try_statement(&mut self, statement: &'a ast::StmtTry) {
         let in_finally = u32::from(!statement.finalbody.is_empty());
         let has_handlers = u32::from(!statement.handlers.is_empty());
+        if let (0, Some(first)) = (has_handlers, statement.orelse.first()) {
+            self.refuse(first.start(), "`else` of a `try` without `except`");
+        }
         self.body_in_blocks(&statement.body, in_finally + has_handlers);
         for (index, handler) in statement.handlers.iter().enumerate() {
             let ast::ExceptHandler::ExceptHandler(handler) = handler;
@@ -202,7 +207,7 @@ impl<'a> Walk<'a> {
                 None => alias.name.split('.').next().unwrap_or_default(),
             };
             if bound != "*" {
-                self.context.scopes.binds(bound);
+                self.context.scopes.imports(bound);
             }
         }
     }
@@ -223,7 +228,7 @@ impl<'a> Walk<'a> {
             let annotated = self.context.scopes.annotates(name.id.as_str(), name.range);
             self.note(annotated);
             self.checker.visit_expr(&statement.target, &self.context);
-        } else {
+        } else if !statement.target.is_name_expr() || statement.value.is_some() {
             self.visit_expr(&statement.target);
         }
     }
@@ -283,6 +288,14 @@ impl<'a> Walk<'a> {
         }
     }
 
+    fn element_of_string(&mut self, value: &'a ast::InterpolatedElement, formats: u32) {
+        self.visit_expr(&value.expression);
+        self.formats = formats + 1;
+        for part in value.format_spec.iter().flat_map(|format| &format.elements) {
+            self.visit_interpolated_string_element(part);
+        }
+    }
+
     fn elements(&mut self, exprs: &'a [Expr]) {
         for expr in exprs {
             self.element(expr);
@@ -332,7 +345,7 @@ impl<'a> Walk<'a> {
             }
             Expr::Starred(_) => self.refuse(expr.start(), "can't use starred expression here"),
             Expr::Attribute(attribute) => {
-                if attribute.attr.as_str() == "__debug__" && attribute.ctx != ExprContext::Load {
+                if attribute.attr.as_str() == "__debug__" && attribute.ctx == ExprContext::Store {
                     self.refuse(expr.start(), "cannot assign to `__debug__`");
                 }
                 self.visit_expr(&attribute.value);
@@ -430,6 +443,19 @@ impl<'a> Visitor<'a> for Walk<'a> {
         }
         visitor::walk_pattern(self, pattern);
     }
+
+    /// A format may hold formatted values of its own, but not without end.
+    fn visit_interpolated_string_element(&mut self, element: &'a ast::InterpolatedStringElement) {
+        let ast::InterpolatedStringElement::Interpolation(value) = element else { return };
+        let most = if self.context.version < PythonVersion::PY312 { 1 } else { 2 };
+        if self.formats > most {
+            self.refuse(value.start(), "f-string: expressions nested too deeply");
+            return;
+        }
+        let formats = std::mem::take(&mut self.formats);
+        self.element_of_string(value, formats);
+        self.formats = formats;
+    }
 }
 
 /// Finds what an annotation that is kept as text cannot hold.
@@ -517,6 +543,9 @@ impl SemanticSyntaxContext for Context<'_> {
     }
 
     fn in_generator_context(&self) -> bool {
+        if self.version < PythonVersion::PY311 {
+            return matches!(self.scopes.kind(), Kind::Comprehension { lazy: true, .. });
+        }
         self.in_comprehension(|lazy, _| lazy)
     }
 
