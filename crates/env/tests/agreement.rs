@@ -1,8 +1,10 @@
-//! Whether our answer to "does it compile?" is CPython's.
+//! Whether our answer to "does it compile?" is `CPython`'s.
 //!
 //! Over the standard library of the `python3` that is there, and over programs that were broken on
 //! purpose. By default a sample; all of the library and 5,000 broken programs with
 //! `WHETSTONE_FULL=1`.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
 mod support;
 
@@ -30,7 +32,7 @@ fn ours(programs: &[String], minor: u8) -> Vec<String> {
     on_big_stack(|stack| programs.iter().map(|source| said(source, stack)).collect()).unwrap()
 }
 
-/// Programs that we read otherwise than CPython does, and why we let that be.
+/// Programs that we read otherwise than `CPython` does, and why we let that be.
 const KNOWN: [(&str, &str); 15] = [
     ("f'{a!r }'", "before 3.12 no blank may follow the conversion; Ruff allows it"),
     ("class A:\n def f(_A__x, __x): pass", "names are not mangled here"),
@@ -49,7 +51,7 @@ const KNOWN: [(&str, &str); 15] = [
     ("\u{feff}x", "a byte order mark is taken off here; CPython does so for bytes, not for `str`"),
 ];
 
-/// Compares both answers, prints the disagreements and returns how many programs CPython refuses.
+/// Compares both answers, prints the disagreements and returns how many programs `CPython` refuses.
 fn compare(what: &str, python: &Python, programs: &[String]) -> usize {
     let theirs = python.compile(programs);
     let ours = ours(programs, python.minor);

@@ -1,4 +1,4 @@
-//! One CPython process that says of many programs whether `compile()` takes them.
+//! One `CPython` process that says of many programs whether `compile()` takes them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ while line := stdin.readline():
 const WHO: &str = "import sys, sysconfig; print(sys.executable); print(sys.version_info[1]); \
                    print(sysconfig.get_path('stdlib'))";
 
-/// The CPython of this machine.
+/// The `CPython` of this machine.
 #[derive(Debug)]
 pub(crate) struct Python {
     /// The interpreter itself, not a script that chooses one.

@@ -1,8 +1,8 @@
-//! Indentation with tabs, as CPython's tokenizer measures it.
+//! Indentation with tabs, as `CPython`'s tokenizer measures it.
 //!
-//! CPython measures each indentation twice, with tabs of 8 columns and of 1, and refuses a line that
+//! `CPython` measures each indentation twice, with tabs of 8 columns and of 1, and refuses a line that
 //! the two would place differently. Ruff's lexer measures with other widths, so a program may look
-//! consistent to it that CPython refuses. Only programs with a tab or a form feed are looked at.
+//! consistent to it that `CPython` refuses. Only programs with a tab or a form feed are looked at.
 
 use ruff_python_ast::ModModule;
 use ruff_python_ast::token::TokenKind;

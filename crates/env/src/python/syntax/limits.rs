@@ -1,6 +1,6 @@
-//! What CPython refuses for its depth: brackets, indentation, long integers.
+//! What `CPython` refuses for its depth: brackets, indentation, long integers.
 //!
-//! Figures of CPython: `MAXLEVEL` 200 and `MAXINDENT` 100 of its tokenizer (the first level of
+//! Figures of `CPython`: `MAXLEVEL` 200 and `MAXINDENT` 100 of its tokenizer (the first level of
 //! indentation is the empty one), and 4,300 digits of a decimal integer. Nested blocks and the depth
 //! of the tree are counted in [`super::semantic`].
 

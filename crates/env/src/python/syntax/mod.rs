@@ -1,11 +1,11 @@
-//! Whether CPython would compile a program, without asking CPython.
+//! Whether `CPython` would compile a program, without asking `CPython`.
 //!
 //! Ruff's parser decides the grammar; Ruff's semantic checker, driven by [`semantic`], what
 //! `compile()` refuses after parsing; [`scopes`] what the symbol table refuses; [`limits`] what is
-//! too deep, [`indentation`] what tabs and spaces mean. `tests/agreement.rs` compares the answer with CPython's own over the standard library
+//! too deep, [`indentation`] what tabs and spaces mean. `tests/agreement.rs` compares the answer with `CPython`'s own over the standard library
 //! and thousands of broken programs, and lists what is left.
 //!
-//! Not the same as CPython, on purpose: source over 64 KiB is refused here.
+//! Not the same as `CPython`, on purpose: source over 64 KiB is refused here.
 
 mod indentation;
 mod limits;
@@ -50,7 +50,7 @@ struct Problem {
     message: String,
 }
 
-/// Reads a program as CPython of `version` would.
+/// Reads a program as `CPython` of `version` would.
 pub fn check<'s>(
     source: &'s str,
     version: PythonVersion,

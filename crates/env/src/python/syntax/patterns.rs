@@ -1,4 +1,4 @@
-//! Patterns of `match` that CPython refuses and Ruff does not: f-strings, and alternatives that can
+//! Patterns of `match` that `CPython` refuses and Ruff does not: f-strings, and alternatives that can
 //! never be reached.
 //!
 //! A name or `_` before the last alternative of `a | b` is refused at any depth; Ruff looks at whole

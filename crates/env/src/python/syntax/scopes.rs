@@ -1,6 +1,6 @@
 //! The symbol table: which names a scope uses, binds and declares, in the order of the source.
 //!
-//! It answers what CPython's symbol table refuses: a name declared `global` or `nonlocal` after it
+//! It answers what `CPython`'s symbol table refuses: a name declared `global` or `nonlocal` after it
 //! was used, a declaration of a parameter, both declarations at once, a `nonlocal` name that no
 //! enclosing function binds. That last answer is known only when the enclosing scopes have been
 //! read to their ends, so open questions travel outwards as scopes close.
@@ -35,7 +35,7 @@ pub(super) struct Scope<'a> {
     pub(super) kind: Kind,
     /// Loops around the current statement, within this scope.
     pub(super) loops: u32,
-    /// Blocks that CPython counts around the current statement, within this scope.
+    /// Blocks that `CPython` counts around the current statement, within this scope.
     pub(super) blocks: u32,
     /// Within an `except*` block: how many of the loops are around that block.
     pub(super) except_star: Option<u32>,
@@ -117,7 +117,7 @@ impl<'a> Scopes<'a> {
         self.current().mark(name, BOUND);
     }
 
-    /// Binds too, but CPython lets a `global` declaration follow it.
+    /// Binds too, but `CPython` lets a `global` declaration follow it.
     pub(super) fn imports(&mut self, name: &'a str) {
         self.current().mark(name, IMPORTED);
     }

@@ -1,6 +1,6 @@
 //! What `compile()` refuses in a program that parses.
 //!
-//! A walk in the order in which CPython evaluates, that keeps the scopes, drives Ruff's semantic
+//! A walk in the order in which `CPython` evaluates, that keeps the scopes, drives Ruff's semantic
 //! checker and adds the rules Ruff leaves out: a star where nothing is unpacked, blocks nested too
 //! deep, leaving an `except*` block, `__debug__` as attribute or keyword.
 //!
@@ -37,7 +37,7 @@ pub(super) fn check(
     walk.context.problem.into_inner().map_or(Ok(()), Err)
 }
 
-/// How deep CPython follows a tree: its recursion limit while compiling, less a few levels.
+/// How deep `CPython` follows a tree: its recursion limit while compiling, less a few levels.
 fn max_depth(version: PythonVersion) -> u32 {
     if version < PythonVersion::PY313 { 2_985 } else { 9_990 }
 }
@@ -160,7 +160,7 @@ impl<'a> Walk<'a> {
         self.close();
     }
 
-    /// CPython counts a block for each of: `finally`, a body with handlers, and two for a handler.
+    /// `CPython` counts a block for each of: `finally`, a body with handlers, and two for a handler.
     fn try_statement(&mut self, statement: &'a ast::StmtTry) {
         let in_finally = u32::from(!statement.finalbody.is_empty());
         let has_handlers = u32::from(!statement.handlers.is_empty());
