@@ -159,7 +159,6 @@ fn deep_programs() -> Vec<String> {
         "try: pass\nexcept:",
         "try: pass\nexcept A as b:",
         "try: pass\nexcept* A:",
-        "try: pass\nfinally:",
         "try: pass\nexcept: pass\nelse:",
     ];
     let before = ["except: pass", "finally: pass", "except: pass\nfinally: pass"];

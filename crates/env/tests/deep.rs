@@ -74,7 +74,7 @@ fn deep_source_is_read_to_its_end() {
     let heads = ["def f():", "class C:", "if a:", "for a in b:", "while a:", "with a:", "try:"];
     let mut sources: Vec<String> = PATTERNS.map(|(a, b, c)| full(a, b, c)).into();
     sources.extend(heads.map(stairs));
-    for version in [PythonVersion::PY39, PythonVersion::PY311, PythonVersion::PY314] {
+    for version in [PythonVersion::PY311, PythonVersion::PY314] {
         let read =
             |stack: &BigStack| sources.iter().filter(|source| read(source, version, stack)).count();
         let compiled = on_big_stack(read).unwrap();

@@ -1,7 +1,7 @@
 //! Layout: what only the text shows. Comments are not looked at: a line ends where its code does.
 
 use ruff_python_ast::token::TokenKind;
-use ruff_text_size::{Ranged, TextRange, TextSize};
+use ruff_text_size::{Ranged, TextRange};
 
 use super::fade;
 use crate::python::syntax::Module;
@@ -10,7 +10,7 @@ use crate::python::syntax::Module;
 const LINE: usize = 100;
 
 pub(super) fn score(module: &Module<'_>) -> f64 {
-    let mut lines = Lines { source: module.source, points: 0, end: TextSize::new(0) };
+    let mut lines = Lines { source: module.source, points: 0, start: 0, seen: 0, counted: false };
     let mut header = false;
     let mut at_start = true;
     let mut ended_header = false;
@@ -70,20 +70,27 @@ fn opens_block(kind: TokenKind) -> bool {
 struct Lines<'s> {
     source: &'s str,
     points: u32,
-    /// Where the last line that was found too long ends.
-    end: TextSize,
+    /// Where the current line begins.
+    start: usize,
+    /// Where the last token ended.
+    seen: usize,
+    /// The current line has its point.
+    counted: bool,
 }
 
 impl Lines<'_> {
     /// Looks at how far into its last line a token reaches; one point for a line.
     fn code(&mut self, token: TextRange) {
         let end = token.end().to_usize();
-        let start = self.source[..end].rfind('\n').map_or(0, |newline| newline + 1);
-        let is_long = end - start > LINE && self.source[start..end].chars().count() > LINE;
-        if is_long && start >= self.end.to_usize() {
-            self.points += 1;
-            let line_end = self.source[end..].find('\n').map_or(self.source.len(), |at| end + at);
-            self.end = TextSize::try_from(line_end).unwrap_or(self.end);
+        if let Some(newline) = self.source[self.seen..end].rfind('\n') {
+            self.start = self.seen + newline + 1;
+            self.counted = false;
+        }
+        self.seen = end;
+        if !self.counted && end - self.start > LINE {
+            let long = self.source[self.start..end].chars().count() > LINE;
+            self.points += u32::from(long);
+            self.counted = long;
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A definition at the top is live if the tests name it, if code of the module that runs names it,
 //! or if a live definition does. Of two definitions with one name the last counts, as in Python.
+//! Where nobody says what the tests name, all definitions are live.
 
 use std::collections::{HashMap, HashSet};
 
@@ -31,7 +32,7 @@ pub(super) struct Live<'a> {
     pub(super) body: &'a [Stmt],
     /// The definitions that the documentation is looked for in.
     pub(super) described: Vec<Described<'a>>,
-    /// Whether we know what the tests use, or the module is a script.
+    /// Whether we know what the tests use.
     pub(super) known: bool,
 }
 
@@ -78,27 +79,20 @@ impl<'a> Live<'a> {
             order.push(definition.name());
             definitions.insert(definition.name(), definition);
         }
+        let all = definitions_in(&order, &definitions);
         let asked = asked(roots, &definitions);
-        let script = module.iter().any(|stmt| does_work(stmt));
-        let known = !asked.is_empty() || script;
-        let mut first: Vec<&str> = asked.iter().map(|asked| asked.name()).collect();
-        if !known {
-            first.clone_from(&order);
+        if asked.is_empty() {
+            let works = module.iter().any(|stmt| does_work(stmt, &definitions));
+            let mut described: Vec<_> = all.iter().copied().map(Described::Definition).collect();
+            described.extend(works.then_some(Described::Module));
+            let known = false;
+            return Self { module, definitions: all, unreached: 0, body, described, known };
         }
-        let described = if !asked.is_empty() {
-            asked
-        } else if script {
-            vec![Described::Module]
-        } else {
-            definitions_in(&order, &definitions).into_iter().map(Described::Definition).collect()
-        };
-        let reached = reached(first, &module, &definitions);
-        let live: Vec<_> = definitions_in(&order, &definitions)
-            .into_iter()
-            .filter(|definition| reached.contains(definition.name()))
-            .collect();
+        let reached = reached(asked.iter().map(|asked| asked.name()), &module, &definitions);
+        let is_reached = |definition: &Definition<'_>| reached.contains(definition.name());
+        let live: Vec<_> = all.into_iter().filter(is_reached).collect();
         let unreached = super::count(order.len() - live.len());
-        Self { module, definitions: live, unreached, body, described, known }
+        Self { module, definitions: live, unreached, body, described: asked, known: true }
     }
 
     /// Whether there is nothing to look at.
@@ -173,25 +167,21 @@ fn asked<'a>(roots: &[&str], definitions: &HashMap<&str, Definition<'a>>) -> Vec
     roots.iter().filter_map(find).collect()
 }
 
-/// Whether a statement of a module does more than prepare: then the module is a script.
-fn does_work(stmt: &Stmt) -> bool {
+/// Whether a statement of a module does more than prepare, or call what the program defines: then
+/// the module itself ought to say what it does.
+fn does_work(stmt: &Stmt, definitions: &HashMap<&str, Definition<'_>>) -> bool {
+    let mut uses = Uses(Vec::new());
+    uses.visit_stmt(stmt);
     match stmt {
-        Stmt::Expr(statement) => matches!(&*statement.value, Expr::Call(_) | Expr::Await(_)),
-        other => matches!(
-            other,
-            Stmt::For(_)
-                | Stmt::While(_)
-                | Stmt::With(_)
-                | Stmt::AugAssign(_)
-                | Stmt::If(_)
-                | Stmt::Try(_)
-                | Stmt::Match(_)
-        ),
+        Stmt::Import(_) | Stmt::ImportFrom(_) | Stmt::Pass(_) | Stmt::Global(_) => false,
+        Stmt::Assign(statement) => uses.0.len() > statement.targets.len(),
+        Stmt::AnnAssign(statement) => statement.value.is_some(),
+        _ => !uses.0.iter().any(|name| definitions.contains_key(name)),
     }
 }
 
 fn reached<'a>(
-    mut open: Vec<&'a str>,
+    roots: impl Iterator<Item = &'a str>,
     module: &[&'a Stmt],
     definitions: &HashMap<&'a str, Definition<'a>>,
 ) -> HashSet<&'a str> {
@@ -199,6 +189,7 @@ fn reached<'a>(
     for stmt in module {
         uses.visit_stmt(stmt);
     }
+    let mut open: Vec<&str> = roots.collect();
     open.append(&mut uses.0);
     let mut reached = HashSet::new();
     while let Some(name) = open.pop() {

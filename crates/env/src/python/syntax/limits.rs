@@ -6,14 +6,46 @@
 
 use ruff_python_ast::ModModule;
 use ruff_python_ast::token::TokenKind;
-use ruff_python_parser::Parsed;
-use ruff_text_size::Ranged;
+use ruff_python_parser::lexer::lex;
+use ruff_python_parser::{Mode, Parsed};
+use ruff_text_size::{Ranged, TextSize};
 
 use super::Problem;
 
 const BRACKETS: u32 = 200;
 const INDENTS: u32 = 99;
 const DIGITS: usize = 4300;
+
+/// `MAXFSTRINGLEVEL` of CPython 3.12; older ones cannot come near it.
+const STRINGS: u32 = 150;
+
+/// Refuses f-strings inside f-strings beyond all measure, before anything is parsed.
+///
+/// The time that the parser takes for these grows with the square of their depth: seconds for the
+/// longest source. So a source with many of them is cut into tokens first, which takes no longer
+/// than its length.
+pub(super) fn nested_strings(source: &str) -> Result<(), Problem> {
+    let prefixed =
+        |pair: &[u8]| matches!(pair, [b'f' | b'F' | b't' | b'T' | b'r' | b'R', b'\'' | b'"']);
+    let strings = source.as_bytes().windows(2).filter(|pair| prefixed(pair)).count();
+    if strings <= STRINGS as usize {
+        return Ok(());
+    }
+    let mut lexer = lex(source, Mode::Module);
+    let mut depth = 0_u32;
+    loop {
+        match lexer.next_token() {
+            TokenKind::FStringStart | TokenKind::TStringStart => depth += 1,
+            TokenKind::FStringEnd | TokenKind::TStringEnd => depth = depth.saturating_sub(1),
+            TokenKind::EndOfFile => return Ok(()),
+            _ => {}
+        }
+        if depth > STRINGS {
+            let message = "too many nested f-strings".to_owned();
+            return Err(Problem { at: TextSize::new(0), message });
+        }
+    }
+}
 
 /// Looks at every token.
 pub(super) fn check(parsed: &Parsed<ModModule>, source: &str) -> Result<(), Problem> {
