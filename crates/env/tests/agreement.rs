@@ -132,22 +132,22 @@ fn broken_programs_are_refused_as_cpython_says() {
 /// Programs at the edges of the language, a JSON string a line.
 const ODD: &str = include_str!("testdata/odd_programs.jsonl");
 
-/// `depth` of these heads, each inside the one before, around a `pass`.
-fn nested(head: &str, depth: usize) -> String {
-    let line = |level: usize| {
-        let indent = " ".repeat(level);
-        head.lines().map(|line| format!("{indent}{line}\n")).collect::<String>()
-    };
-    (0..depth).map(line).collect::<String>() + &" ".repeat(depth) + "pass\n"
+/// The lines of `text`, `level` blanks in.
+fn indented(text: &str, level: usize) -> String {
+    let lines: Vec<_> = text.lines().map(|line| " ".repeat(level) + line + "\n").collect();
+    lines.concat()
 }
 
-/// `depth` of these statements whose body comes before their `tail`.
+/// `depth` of these heads, each inside the one before, around a `pass`.
+fn nested(head: &str, depth: usize) -> String {
+    let heads: Vec<_> = (0..depth).map(|level| indented(head, level)).collect();
+    heads.concat() + &indented("pass", depth)
+}
+
+/// `depth` of `try`, each inside the one before, which end in `tail`.
 fn nested_before(tail: &str, depth: usize) -> String {
-    let tails = (0..depth).rev().map(|level| {
-        let indent = " ".repeat(level);
-        tail.lines().map(|line| format!("{indent}{line}\n")).collect::<String>()
-    });
-    nested("try:", depth) + &tails.collect::<String>()
+    let tails: Vec<_> = (0..depth).rev().map(|level| indented(tail, level)).collect();
+    nested("try:", depth) + &tails.concat()
 }
 
 fn deep_programs() -> Vec<String> {

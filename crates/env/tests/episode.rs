@@ -1,5 +1,7 @@
 //! An episode of the Python environment, with a stand-in for the judge.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::sync::{Arc, Mutex};
 
 use whetstone_core::Seed;
@@ -38,9 +40,9 @@ fn task(json: &str) -> Task {
     Task::from_object(serde_json::from_str(json).unwrap()).unwrap()
 }
 
-fn ran(verdict: Verdict, passed: u32) -> Result<Judgement, Infrastructure> {
+fn ran(verdict: Verdict, passed: u32) -> Judgement {
     let held = Held { cpu_ms: 1.0, isolation: Isolation::Full };
-    Ok(Judgement::of_run(verdict, Counts { passed, total: 2 }, held).unwrap())
+    Judgement::of_run(verdict, Counts { passed, total: 2 }, held).unwrap()
 }
 
 /// The judge, and an episode in front of it.
@@ -66,7 +68,7 @@ fn done(next: Next) -> Outcome {
 
 #[test]
 fn the_first_messages_are_the_prompt_without_hidden_tests() {
-    let (_, episode) = open(ran(Verdict::Pass, 2), TASK);
+    let (_, episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
     let roles: Vec<_> = episode.messages().iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::System, Role::User]);
     let user = &episode.messages()[1].content;
@@ -76,7 +78,7 @@ fn the_first_messages_are_the_prompt_without_hidden_tests() {
 
 #[test]
 fn a_program_that_passes_is_paid_for_all_three() {
-    let (judge, mut episode) = open(ran(Verdict::Pass, 2), TASK);
+    let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
     let outcome = done(episode.reply(GOOD).unwrap());
     assert!(outcome.judgement.verdict().is_pass());
     assert!(outcome.reward.total() > 0.9, "{:?}", outcome.reward);
@@ -87,7 +89,7 @@ fn a_program_that_passes_is_paid_for_all_three() {
 
 #[test]
 fn a_wrong_program_is_paid_for_the_tests_that_pass() {
-    let (_, mut episode) = open(ran(Verdict::Wrong { test: 1 }, 1), TASK);
+    let (_, mut episode) = open(Ok(ran(Verdict::Wrong { test: 1 }, 1)), TASK);
     let outcome = done(episode.reply(GOOD).unwrap());
     assert!((outcome.reward.terms()["tests"].value - 0.5).abs() < 1e-12);
     assert!((outcome.reward.terms()["syntax"].value - 1.0).abs() < 1e-12);
@@ -110,7 +112,7 @@ fn a_malformed_reply_earns_its_verdict_and_never_reaches_the_judge() {
         ("```python\ndef add(a, b:\n```", Verdict::SyntaxError),
         ("```python\nreturn 1\n```", Verdict::SyntaxError),
     ] {
-        let (judge, mut episode) = open(ran(Verdict::Pass, 2), TASK);
+        let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
         let outcome = done(episode.reply(reply).unwrap());
         assert_eq!(*outcome.judgement.verdict(), verdict, "{reply}");
         assert!(outcome.reward.total().abs() < f64::EPSILON);
@@ -120,7 +122,7 @@ fn a_malformed_reply_earns_its_verdict_and_never_reaches_the_judge() {
 
 #[test]
 fn a_truncated_program_is_judged_like_any_other() {
-    let (judge, mut episode) = open(ran(Verdict::Pass, 2), TASK);
+    let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
     done(episode.reply("```python\ndef add(a, b):\n    return a + b\n").unwrap());
     assert_eq!(judge.seen.lock().unwrap().len(), 1);
 }
@@ -128,7 +130,7 @@ fn a_truncated_program_is_judged_like_any_other() {
 #[test]
 fn javascript_is_run_but_not_read_as_python() {
     let task = TASK.replace(r#""v":1,"#, r#""v":1,"language":"javascript","#);
-    let (judge, mut episode) = open(ran(Verdict::Pass, 2), &task);
+    let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), &task);
     let reply = "[PLAN]\nAdd.\n[/PLAN]\n\n```javascript\nconst add = (a, b) => a + b;\n```";
     let outcome = done(episode.reply(reply).unwrap());
     assert_eq!(*judge.seen.lock().unwrap(), ["const add = (a, b) => a + b;"]);

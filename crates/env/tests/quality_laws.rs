@@ -3,7 +3,7 @@
 //! Over MBPP's reference solutions where they are there (an eighth of them, or all with
 //! `WHETSTONE_FULL=1`), over a few programs of our own always.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod support;
 
@@ -128,8 +128,9 @@ fn comments_add_next_to_nothing() {
     for_every_program(|source, roots, stack| {
         for text in texts {
             not_better(source, &before_lines(source, text), roots, COMMENTS, stack);
-            let many: String = (0..30).map(|n| format!("{text} number {n}\n")).collect();
-            not_better(source, &format!("{many}{source}"), roots, COMMENTS, stack);
+            let many: Vec<_> = (0..30).map(|n| format!("{text} number {n}")).collect();
+            let many = many.join("\n");
+            not_better(source, &format!("{many}\n{source}"), roots, COMMENTS, stack);
         }
     });
 }

@@ -16,7 +16,7 @@ const BRACKETS: u32 = 200;
 const INDENTS: u32 = 99;
 const DIGITS: usize = 4300;
 
-/// `MAXFSTRINGLEVEL` of CPython 3.12; older ones cannot come near it.
+/// `MAXFSTRINGLEVEL` of `CPython` 3.12; older ones cannot come near it.
 const STRINGS: u32 = 150;
 
 /// Refuses f-strings inside f-strings beyond all measure, before anything is parsed.

@@ -7,11 +7,13 @@
 //!
 //! Not the same as `CPython`, on purpose: source over 64 KiB is refused here.
 
+mod context;
 mod indentation;
 mod limits;
 mod patterns;
 mod scopes;
 mod semantic;
+mod statements;
 
 use ruff_python_ast::{ModModule, PythonVersion};
 use ruff_python_parser::{Mode, ParseOptions, Parsed, parse_unchecked};
