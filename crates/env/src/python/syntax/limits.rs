@@ -8,58 +8,58 @@ use ruff_python_ast::ModModule;
 use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::lexer::lex;
 use ruff_python_parser::{Mode, Parsed};
-use ruff_text_size::{Ranged, TextSize};
+use ruff_text_size::Ranged;
 
 use super::Problem;
 
-const BRACKETS: u32 = 200;
+const BRACKETS: usize = 200;
 const INDENTS: u32 = 99;
 const DIGITS: usize = 4300;
 
 /// `MAXFSTRINGLEVEL` of `CPython` 3.12; older ones cannot come near it.
-const STRINGS: u32 = 150;
+const STRINGS: usize = 150;
 
-/// Refuses f-strings inside f-strings beyond all measure, before anything is parsed.
+/// Refuses brackets and f-strings that are nested beyond all measure, before anything is parsed.
 ///
-/// The time that the parser takes for these grows with the square of their depth: seconds for the
-/// longest source. So a source with many of them is cut into tokens first, which takes no longer
-/// than its length.
-pub(super) fn nested_strings(source: &str) -> Result<(), Problem> {
+/// The time that the parser takes for these grows faster than their depth: seconds for the longest
+/// source. So a source that has enough of them is cut into tokens first, which takes no longer than
+/// its length.
+pub(super) fn nesting(source: &str) -> Result<(), Problem> {
+    let bytes = source.as_bytes();
+    let opening = bytes.iter().filter(|byte| matches!(byte, b'(' | b'[' | b'{')).count();
     let prefixed =
         |pair: &[u8]| matches!(pair, [b'f' | b'F' | b't' | b'T' | b'r' | b'R', b'\'' | b'"']);
-    let strings = source.as_bytes().windows(2).filter(|pair| prefixed(pair)).count();
-    if strings <= STRINGS as usize {
+    let strings = bytes.windows(2).filter(|pair| prefixed(pair)).count();
+    if opening <= BRACKETS && strings <= STRINGS {
         return Ok(());
     }
     let mut lexer = lex(source, Mode::Module);
-    let mut depth = 0_u32;
+    let (mut brackets, mut strings) = (0_usize, 0_usize);
     loop {
         match lexer.next_token() {
-            TokenKind::FStringStart | TokenKind::TStringStart => depth += 1,
-            TokenKind::FStringEnd | TokenKind::TStringEnd => depth = depth.saturating_sub(1),
+            TokenKind::Lpar | TokenKind::Lsqb | TokenKind::Lbrace => brackets += 1,
+            TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace => {
+                brackets = brackets.saturating_sub(1);
+            }
+            TokenKind::FStringStart | TokenKind::TStringStart => strings += 1,
+            TokenKind::FStringEnd | TokenKind::TStringEnd => strings = strings.saturating_sub(1),
             TokenKind::EndOfFile => return Ok(()),
             _ => {}
         }
-        if depth > STRINGS {
-            let message = "too many nested f-strings".to_owned();
-            return Err(Problem { at: TextSize::new(0), message });
+        if brackets > BRACKETS {
+            return Err(Problem::at(0, "too many nested parentheses"));
+        }
+        if strings > STRINGS {
+            return Err(Problem::at(0, "too many nested f-strings"));
         }
     }
 }
 
-/// Looks at every token.
+/// Looks at the tokens of what was parsed.
 pub(super) fn check(parsed: &Parsed<ModModule>, source: &str) -> Result<(), Problem> {
-    let (mut brackets, mut indents) = (0_u32, 0_u32);
+    let mut indents = 0_u32;
     for token in parsed.tokens() {
         let problem = match token.kind() {
-            TokenKind::Lpar | TokenKind::Lsqb | TokenKind::Lbrace => {
-                brackets += 1;
-                (brackets > BRACKETS).then_some("too many nested parentheses")
-            }
-            TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace => {
-                brackets = brackets.saturating_sub(1);
-                None
-            }
             TokenKind::Indent => {
                 indents += 1;
                 (indents > INDENTS).then_some("too many levels of indentation")

@@ -83,7 +83,7 @@ fn parse(source: &str, version: PythonVersion) -> Result<Parsed<ModModule>, Prob
     if source.starts_with('\u{feff}') {
         return Err(Problem::at(0, "invalid non-printable character U+FEFF"));
     }
-    limits::nested_strings(source)?;
+    limits::nesting(source)?;
     let options = ParseOptions::from(Mode::Module).with_target_version(version);
     let parsed = parse_unchecked(source, options).try_into_module();
     let Some(parsed) = parsed else { return Err(Problem::at(0, "not a module")) };
