@@ -1,4 +1,8 @@
 //! Environments: where a reply meets the world and earns a reward.
+//!
+//! [`environment`] has the shape of all of them; [`python`] is the first. [`stack`] has the threads
+//! on which hostile source can be read.
 
+pub mod environment;
 pub mod python;
 pub mod stack;

@@ -10,8 +10,18 @@ use std::thread::{Scope, ScopedJoinHandle};
 const BYTES: usize = 1 << 30;
 
 /// Proof that the current thread has a big stack.
+///
+/// It cannot be sent or shared to another thread, where it would prove nothing:
+///
+/// ```compile_fail
+/// std::thread::scope(|scope| {
+///     let _ = whetstone_env::stack::spawn(scope, |stack| {
+///         std::thread::scope(|inner| inner.spawn(|| format!("{stack:?}")).join().is_ok())
+///     });
+/// });
+/// ```
 #[derive(Debug)]
-pub struct BigStack(());
+pub struct BigStack(std::marker::PhantomData<*const ()>);
 
 /// Starts a thread with a big stack.
 pub fn spawn<'scope, T: Send + 'scope>(
@@ -19,5 +29,15 @@ pub fn spawn<'scope, T: Send + 'scope>(
     work: impl FnOnce(&BigStack) -> T + Send + 'scope,
 ) -> std::io::Result<ScopedJoinHandle<'scope, T>> {
     let big = std::thread::Builder::new().stack_size(BYTES);
-    big.spawn_scoped(scope, move || work(&BigStack(())))
+    big.spawn_scoped(scope, move || work(&BigStack(std::marker::PhantomData)))
+}
+
+/// Does one piece of work on a thread of its own with a big stack, and waits for it.
+///
+/// A panic in `work` goes on in the caller.
+pub fn on_big_stack<T: Send>(work: impl FnOnce(&BigStack) -> T + Send) -> std::io::Result<T> {
+    std::thread::scope(|scope| {
+        let thread = spawn(scope, work)?;
+        Ok(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
 }

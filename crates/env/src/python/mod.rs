@@ -1,10 +1,27 @@
 //! Python programs: extraction, static checks, and what a verdict is worth.
+//!
+//! [`Rules::read`] finds the program in a reply and looks at it; the judge runs it;
+//! [`Rules::reward`] pays. `whet score` does the three for whole files, [`PythonEnvironment`] for
+//! one episode.
+//!
+//! JavaScript tasks come through here too, as far as running them goes: their programs are not
+//! parsed, and their quality is not measured and so earns nothing.
+
+mod determinism;
+mod environment;
+pub mod quality;
+mod reward;
+mod roots;
+pub mod syntax;
+
+pub use determinism::may_vary;
+pub use environment::PythonEnvironment;
+pub use ruff_python_ast::PythonVersion;
 
 use whetstone_core::config::RewardConfig;
 use whetstone_core::extract::{Form, Reply, extract};
 use whetstone_core::judgement::Judgement;
-use whetstone_core::program::Program;
-use whetstone_core::reward::Reward;
+use whetstone_core::program::{Language, Program};
 use whetstone_core::task::Task;
 use whetstone_core::verdict::Verdict;
 
@@ -35,45 +52,66 @@ pub struct Candidate {
 pub struct Quality {
     /// Low complexity.
     pub complexity: f64,
-    /// Names, layout, size.
+    /// Names, layout, hygiene.
     pub readability: f64,
     /// Documentation that says something.
     pub documentation: f64,
 }
+
+/// Of a program whose quality nobody measures.
+const UNMEASURED: Quality = Quality { complexity: 0.0, readability: 0.0, documentation: 0.0 };
 
 /// The rules by which Python replies are read and paid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
     /// Weights.
     pub reward: RewardConfig,
+    /// The version of the interpreter that runs the programs.
+    pub python: PythonVersion,
 }
 
 impl Rules {
+    /// Rules for the newest Python that the parser knows; see [`Rules::for_python`].
+    pub fn new(reward: RewardConfig) -> Self {
+        Self { reward, python: PythonVersion::latest() }
+    }
+
+    /// The same rules for programs that Python 3.`minor` runs.
+    #[must_use]
+    pub fn for_python(self, minor: u8) -> Self {
+        Self { python: PythonVersion { major: 3, minor }, ..self }
+    }
+
     /// Reads a reply: finds the program and looks at it, without running anything.
-    pub fn read(&self, task: &Task, text: &str, _stack: &BigStack) -> Reading {
-        let tests = u32::try_from(task.tests.hidden_count()).unwrap_or(u32::MAX);
-        let found = extract(Reply::text(text), Form::ThinkPython);
-        match found.code {
-            None => Reading::Settled(settled(Verdict::NoCode, tests)),
-            Some(code) => Reading::Runs(Candidate {
-                program: code.program(Form::ThinkPython),
-                quality: Quality { complexity: 1.0, readability: 1.0, documentation: 0.0 },
-                may_vary: false,
-            }),
+    pub fn read(&self, task: &Task, text: &str, stack: &BigStack) -> Reading {
+        let form = Form::of(task.language);
+        match extract(Reply::text(text), form).code {
+            None => Reading::Settled(settled(Verdict::NoCode, task)),
+            Some(code) => self.read_program(task, code.program(form), stack),
         }
     }
 
-    /// What a judged reply is worth.
-    pub fn reward(&self, reading: &Reading, judgement: &Judgement) -> Reward {
-        unimplemented!("{reading:?} {judgement:?}")
-    }
-
-    /// What a reply is worth by its static terms alone, where nothing was run.
-    pub fn static_reward(&self, reading: &Reading) -> Reward {
-        unimplemented!("{reading:?}")
+    /// Looks at a program that is already out of its reply.
+    pub fn read_program(&self, task: &Task, mut program: Program, stack: &BigStack) -> Reading {
+        if program.language == Language::Javascript {
+            return Reading::Runs(Candidate { program, quality: UNMEASURED, may_vary: true });
+        }
+        if program.source.starts_with('\u{feff}') {
+            program.source.remove(0);
+        }
+        let checked = syntax::check(&program.source, self.python, stack).map(|module| {
+            let report = quality::report(&module, &roots::of(&task.tests), stack);
+            (report.quality(), may_vary(&module, stack))
+        });
+        match checked {
+            Err(_) => Reading::Settled(settled(Verdict::SyntaxError, task)),
+            Ok((quality, may_vary)) => Reading::Runs(Candidate { program, quality, may_vary }),
+        }
     }
 }
 
-fn settled(verdict: Verdict, tests: u32) -> Judgement {
-    unimplemented!("{verdict:?} {tests}")
+/// The judgement of a reply with nothing to run.
+fn settled(verdict: Verdict, task: &Task) -> Judgement {
+    let tests = u32::try_from(task.tests.hidden_count()).unwrap_or(u32::MAX);
+    Judgement::of_reply(verdict, tests).expect("what did not run passed no test")
 }

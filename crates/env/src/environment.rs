@@ -1,0 +1,63 @@
+//! The shape of every environment: a state machine that is driven from outside.
+//!
+//! An environment never calls the model itself. So one loop can advance thousands of episodes and
+//! send all their prompts as one batch, and a test can play the model with a list of strings.
+
+use whetstone_core::judgement::{Infrastructure, Judgement};
+use whetstone_core::message::Message;
+use whetstone_core::reward::Reward;
+use whetstone_core::seed::Seed;
+use whetstone_core::task::Task;
+
+/// Opens episodes on tasks of one kind.
+pub trait Environment: Send + Sync {
+    /// Name in configs, metrics and run directories; stable across versions.
+    fn name(&self) -> &'static str;
+
+    /// Starts an episode. Everything random in it follows from `seed`.
+    fn open(&self, task: &Task, seed: Seed) -> Result<Box<dyn Episode>, EnvError>;
+}
+
+/// One conversation about one task.
+pub trait Episode: Send {
+    /// The whole conversation so far: what the model sees next.
+    fn messages(&self) -> &[Message];
+
+    /// Takes the model's next reply.
+    ///
+    /// `Err` means the world broke, not the reply: the rollout is dropped and counted, and no
+    /// reward is recorded. A malformed reply is the model's doing and earns its verdict.
+    fn reply(&mut self, text: &str) -> Result<Next, EnvError>;
+}
+
+/// What follows a reply.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// [`Episode::messages`] has grown; ask the model again.
+    Ask,
+    /// The episode is over.
+    Done(Outcome),
+}
+
+/// How an episode ended, and what it is worth.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// What the judge saw.
+    pub judgement: Judgement,
+    /// What that is worth, with its terms and gates.
+    pub reward: Reward,
+}
+
+/// The environment could not judge a reply.
+#[derive(Debug, thiserror::Error)]
+pub enum EnvError {
+    /// The judge failed.
+    #[error("cannot judge the reply")]
+    Judge(#[from] Infrastructure),
+    /// No thread to read the reply on.
+    #[error("cannot start a thread to read the reply on")]
+    Thread(#[from] std::io::Error),
+    /// The caller goes on after the end.
+    #[error("the episode is over: it takes no more replies")]
+    Over,
+}
