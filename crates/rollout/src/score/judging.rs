@@ -1,0 +1,391 @@
+//! The first pass: every line is read and judged, on all cores.
+//!
+//! One thread reads the file and offers lines; the others parse them, look into the cache, ask the
+//! judge and write results down. Programs that are the same, of the same task, are judged once when
+//! there is a cache: the line that comes first judges, those that come while it does wait without
+//! holding a thread, and are answered with it. If what it found may not be kept (a timeout, a
+//! broken machine), each of them is judged by itself.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use whetstone_core::judgement::{Held, Infrastructure, Judgement, Validation};
+use whetstone_core::reward::Reward;
+use whetstone_core::task::Task;
+use whetstone_env::python::Reading;
+use whetstone_env::stack::{self, BigStack};
+use whetstone_record::error::JournalError;
+use whetstone_sandbox::job::Job;
+
+use super::candidate::{self, Bad, Line};
+use super::ledger::{Ledger, Outcome};
+use super::lines::{Lines, Took};
+use super::queue::Queue;
+use super::table::{Entry, State};
+use super::tasks::Tasks;
+use super::{How, Runtime, ScoreError, Scoring};
+use crate::cache::{Key, TaskKeys, may_be_kept};
+
+/// Lines that may wait for a neighbour's verdict, each with its program.
+const PARKED: usize = 512;
+
+/// A piece of work.
+#[derive(Debug)]
+enum Work {
+    /// A line as it was read; `done` if an earlier run knows its result.
+    Raw { at: u64, took: Took, bytes: Vec<u8>, done: bool },
+    /// A line that waited in vain for a neighbour.
+    Alone(Waiting),
+}
+
+/// A line with a program to run.
+#[derive(Debug)]
+struct Waiting {
+    at: u64,
+    entry: Entry,
+    reading: Reading,
+}
+
+/// Lines that wait for the verdict of the same program.
+#[derive(Debug, Default)]
+struct Parked {
+    by_key: HashMap<Key, Vec<Waiting>>,
+    count: usize,
+}
+
+/// What all threads share.
+struct Room<'a> {
+    scoring: &'a Scoring<'a>,
+    tasks: &'a Tasks,
+    /// One for each task; empty if nothing is cached.
+    keys: Vec<TaskKeys>,
+    queue: Queue<Work>,
+    /// Lines before this one may have been done by an earlier run.
+    known: u64,
+    ledger: Mutex<Ledger>,
+    parked: Mutex<Parked>,
+    trouble: Mutex<Option<JournalError>>,
+}
+
+/// Reads and judges every line that `ledger` does not know yet.
+pub(super) fn judge_all(
+    scoring: &Scoring<'_>,
+    tasks: &Tasks,
+    ledger: Ledger,
+) -> Result<Ledger, ScoreError> {
+    let keys = match &scoring.how {
+        How::Run(Runtime { identity, limits, cache: Some(_), .. }) => {
+            tasks.iter().map(|task| TaskKeys::new(identity, task, *limits)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let room = Room {
+        scoring,
+        tasks,
+        keys,
+        queue: Queue::new(),
+        known: ledger.table.len(),
+        ledger: Mutex::new(ledger),
+        parked: Mutex::default(),
+        trouble: Mutex::default(),
+    };
+    let fed = thread::scope(|scope| {
+        for _ in 0..scoring.workers.max(1) {
+            let started = stack::spawn(scope, |stack| room.work(stack));
+            if let Err(err) = started {
+                room.queue.stop();
+                return Err(ScoreError::Threads(err));
+            }
+        }
+        let fed = room.feed();
+        if fed.is_err() {
+            room.queue.stop();
+        }
+        room.queue.close();
+        fed
+    });
+    fed?;
+    match room.trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(err) => Err(err.into()),
+        None => Ok(room.ledger.into_inner().unwrap_or_else(PoisonError::into_inner)),
+    }
+}
+
+impl Room<'_> {
+    /// Offers every line of the file.
+    fn feed(&self) -> Result<(), ScoreError> {
+        let path = self.scoring.rollouts;
+        let unreadable = |source| ScoreError::Rollouts { path: path.to_owned(), source };
+        let mut lines = Lines::open(path).map_err(unreadable)?;
+        for at in 0.. {
+            let mut bytes = Vec::new();
+            let took = lines.next_into(&mut bytes).map_err(unreadable)?;
+            if took == Took::End {
+                break;
+            }
+            // Nothing changes this entry before the line is offered.
+            let done = at < self.known && self.ledger().table.get(at).state == State::Scored;
+            let size = bytes.len();
+            if !self.queue.offer(at, size, Work::Raw { at, took, bytes, done }) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes lines until there are none.
+    fn work(&self, stack: &BigStack) {
+        // Whatever ends this thread early must not leave the others waiting for its line.
+        let _guard = StopOnPanic(&self.queue);
+        while let Some(work) = self.queue.take() {
+            let kept = match work {
+                Work::Raw { at, took, bytes, done } => self.line(at, took, &bytes, done, stack),
+                Work::Alone(waiting) => self.judge(waiting, None),
+            };
+            if let Err(err) = kept {
+                *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(err);
+                self.queue.stop();
+            }
+        }
+    }
+
+    fn line(
+        &self,
+        at: u64,
+        took: Took,
+        bytes: &[u8],
+        done: bool,
+        stack: &BigStack,
+    ) -> Result<(), JournalError> {
+        let (candidate, task) = match candidate::read(took, bytes, at, self.tasks) {
+            Ok(Line::Rollout(candidate, task)) => (candidate, task),
+            Ok(Line::Blank) => return Ok(self.set_aside(at, State::Aside)),
+            Err(Bad(_)) => return Ok(self.set_aside(at, State::Rejected)),
+        };
+        let rescored = candidate.rescored.is_some();
+        let entry = Entry { step: candidate.step, task, rescored, ..Entry::default() };
+        if done {
+            let mut ledger = self.ledger();
+            let Entry { state, value, .. } = ledger.table.get(at);
+            ledger.table.set(at, Entry { state, value, ..entry });
+            drop(ledger);
+            self.finish(at);
+            return Ok(());
+        }
+        let task = self.tasks.get(task);
+        let reading = carefully(|| self.scoring.rules.read(task, &candidate.text, stack));
+        match (reading, &self.scoring.how) {
+            (Err(broken), _) => self.fail(at, entry, &broken),
+            (Ok(reading), How::Static) => self.static_terms(at, entry, &reading),
+            (Ok(Reading::Settled(judgement)), How::Run(_)) => {
+                let reading = Reading::Settled(judgement.clone());
+                self.pay(&Waiting { at, entry, reading }, &judgement, false)
+            }
+            (Ok(reading @ Reading::Runs(_)), How::Run(_)) => {
+                self.look_up(Waiting { at, entry, reading })
+            }
+        }
+    }
+
+    /// Answers from the cache, waits for a neighbour, or judges.
+    fn look_up(&self, waiting: Waiting) -> Result<(), JournalError> {
+        let (Some(key), Some(cache)) = (self.key_of(&waiting), self.scoring.how.cache()) else {
+            return self.judge(waiting, None);
+        };
+        if let Some(judgement) = cache.get(&key) {
+            return self.pay(&waiting, &judgement, true);
+        }
+        match self.park(key, waiting) {
+            None => Ok(()),
+            Some((waiting, first)) => self.judge(waiting, Some((key, first))),
+        }
+    }
+
+    /// Judges a line. `first` says that others may wait for it under its key.
+    fn judge(&self, waiting: Waiting, keyed: Option<(Key, bool)>) -> Result<(), JournalError> {
+        let How::Run(runtime) = &self.scoring.how else { return Ok(()) };
+        let Reading::Runs(candidate) = &waiting.reading else { return Ok(()) };
+        let task = self.task(&waiting);
+        let (program, limits) = (&candidate.program, runtime.limits);
+        let job = Job { program, setup: &task.setup, tests: &task.tests, limits };
+        let judged = carefully(|| runtime.judge.judge(job)).and_then(|judged| judged);
+        let kept = judged.as_ref().ok().filter(|j| may_be_kept(j, candidate.may_vary));
+        if let (Some((key, _)), Some(judgement), Some(cache)) = (keyed, kept, runtime.cache) {
+            cache.put(key, judgement);
+        }
+        if let Some((key, true)) = keyed {
+            self.answer_neighbours(&key, kept)?;
+        }
+        match &judged {
+            Ok(judgement) => self.pay(&waiting, judgement, false),
+            Err(broken) => self.fail(waiting.at, waiting.entry, broken),
+        }
+    }
+
+    /// Keeps `waiting` until the same program is judged; `None` if it was.
+    ///
+    /// Otherwise it is to be judged now, and the flag says whether others may wait for it.
+    fn park(&self, key: Key, waiting: Waiting) -> Option<(Waiting, bool)> {
+        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(&waiting.reading, Reading::Runs(candidate) if candidate.may_vary) {
+            return Some((waiting, false));
+        }
+        let full = parked.count >= PARKED;
+        match parked.by_key.get_mut(&key) {
+            None => {
+                parked.by_key.insert(key, Vec::new());
+                Some((waiting, true))
+            }
+            Some(_) if full => Some((waiting, false)),
+            Some(list) => {
+                list.push(waiting);
+                parked.count += 1;
+                None
+            }
+        }
+    }
+
+    fn answer_neighbours(&self, key: &Key, kept: Option<&Judgement>) -> Result<(), JournalError> {
+        let mut parked = self.parked.lock().unwrap_or_else(PoisonError::into_inner);
+        let neighbours = parked.by_key.remove(key).unwrap_or_default();
+        parked.count -= neighbours.len();
+        drop(parked);
+        for waiting in neighbours {
+            match (kept, self.scoring.how.cache()) {
+                (Some(judgement), Some(cache)) => {
+                    cache.answered_by_a_neighbour();
+                    self.pay(&waiting, judgement, true)?;
+                }
+                _ => self.queue.again(Work::Alone(waiting)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down what a judged line is worth.
+    fn pay(
+        &self,
+        waiting: &Waiting,
+        judgement: &Judgement,
+        cached: bool,
+    ) -> Result<(), JournalError> {
+        let Waiting { at, entry, reading } = waiting;
+        match carefully(|| self.scoring.rules.reward(reading, judgement)) {
+            Ok(reward) => {
+                let validation = Validation::Judged(without_time(judgement));
+                let cpu_ms = judgement.cpu_ms();
+                self.keep(*at, *entry, &Outcome { validation, reward, cpu_ms, cached })
+            }
+            Err(broken) => self.fail(*at, *entry, &broken),
+        }
+    }
+
+    fn static_terms(&self, at: u64, entry: Entry, reading: &Reading) -> Result<(), JournalError> {
+        let reward: Result<Reward, _> = carefully(|| self.scoring.rules.static_reward(reading));
+        let validation = match reading {
+            // That there is no program, or none that compiles, is known without running it.
+            Reading::Settled(judgement) => Validation::Judged(judgement.clone()),
+            Reading::Runs(_) => Validation::NotRun,
+        };
+        match reward {
+            Ok(reward) => {
+                self.keep(at, entry, &Outcome { validation, reward, cpu_ms: 0.0, cached: false })
+            }
+            Err(broken) => self.fail(at, entry, &broken),
+        }
+    }
+
+    fn keep(&self, at: u64, entry: Entry, outcome: &Outcome) -> Result<(), JournalError> {
+        self.ledger().done(at, entry, outcome)?;
+        self.finish(at);
+        Ok(())
+    }
+
+    fn fail(&self, at: u64, entry: Entry, broken: &Infrastructure) -> Result<(), JournalError> {
+        self.ledger().failed(at, entry, &broken.0)?;
+        self.finish(at);
+        Ok(())
+    }
+
+    fn set_aside(&self, at: u64, state: State) {
+        self.ledger().table.set(at, Entry { state, ..Entry::default() });
+        self.finish(at);
+    }
+
+    fn finish(&self, at: u64) {
+        (self.scoring.on_line)();
+        self.queue.finished(at);
+    }
+
+    fn key_of(&self, waiting: &Waiting) -> Option<Key> {
+        let Reading::Runs(candidate) = &waiting.reading else { return None };
+        let keys = self.keys.get(waiting.entry.task as usize)?;
+        Some(keys.program(&candidate.program.source))
+    }
+
+    fn task(&self, waiting: &Waiting) -> &Task {
+        self.tasks.get(waiting.entry.task)
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Stops the queue when its thread panics.
+struct StopOnPanic<'a>(&'a Queue<Work>);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stop();
+        }
+    }
+}
+
+/// Calls code that walks hostile text. If it panics, that line could not be judged; the others can.
+fn carefully<T>(call: impl FnOnce() -> T) -> Result<T, Infrastructure> {
+    catch_unwind(AssertUnwindSafe(call))
+        .map_err(|_| Infrastructure("a bug: reading the reply panicked".to_owned()))
+}
+
+/// The judgement with its time rounded down to whole seconds.
+///
+/// So the same input gives the same bytes, run after run; exact times are in the report.
+fn without_time(judgement: &Judgement) -> Judgement {
+    let Some(isolation) = judgement.isolation() else { return judgement.clone() };
+    let cpu_ms = (judgement.cpu_ms() / 1000.0).floor() * 1000.0;
+    let held = Held { cpu_ms, isolation };
+    let rounded = Judgement::of_run(judgement.verdict().clone(), judgement.counts(), held);
+    rounded.unwrap_or_else(|_| judgement.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use whetstone_core::judgement::{Counts, Isolation};
+    use whetstone_core::verdict::Verdict;
+
+    use super::*;
+
+    #[test]
+    fn times_are_cut_to_whole_seconds() {
+        let cut = |cpu_ms| {
+            let held = Held { cpu_ms, isolation: Isolation::Full };
+            let counts = Counts { passed: 0, total: 1 };
+            without_time(&Judgement::of_run(Verdict::Timeout, counts, held).unwrap()).cpu_ms()
+        };
+        assert_eq!([1.93, 999.9, 1000.0, 5012.3].map(cut), [0.0, 0.0, 1000.0, 5000.0]);
+    }
+
+    #[test]
+    fn a_panic_is_an_error_of_the_machine() {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let result = carefully(|| -> u32 { panic!("deep") });
+        std::panic::set_hook(hook);
+        assert!(result.unwrap_err().0.contains("panicked"));
+        assert_eq!(carefully(|| 3), Ok(3));
+    }
+}
