@@ -105,8 +105,17 @@ impl Cache {
         self.store.put(key, judgement);
     }
 
+    /// Looks again after a miss: the same program may have been judged since.
+    pub fn get_late(&self, key: &Key) -> Option<Judgement> {
+        let found = self.look(key);
+        if found.is_some() {
+            self.answered_late();
+        }
+        found
+    }
+
     /// Counts a lookup that missed as a hit: the same program was being judged just then.
-    pub fn answered_by_a_neighbour(&self) {
+    pub fn answered_late(&self) {
         self.misses.fetch_sub(1, Ordering::Relaxed);
         self.hits.fetch_add(1, Ordering::Relaxed);
     }

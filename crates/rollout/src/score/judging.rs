@@ -197,9 +197,14 @@ impl Room<'_> {
         if let Some(judgement) = cache.get(&key) {
             return self.pay(&waiting, &judgement, true);
         }
-        match self.park(key, waiting) {
-            None => Ok(()),
-            Some((waiting, first)) => self.judge(waiting, Some((key, first))),
+        let Some((waiting, first)) = self.park(key, waiting) else { return Ok(()) };
+        // A neighbour may have put its verdict there since we looked.
+        match cache.get_late(&key) {
+            Some(judgement) if first => {
+                self.answer_neighbours(&key, Some(&judgement))?;
+                self.pay(&waiting, &judgement, true)
+            }
+            _ => self.judge(waiting, Some((key, first))),
         }
     }
 
@@ -255,7 +260,7 @@ impl Room<'_> {
         for waiting in neighbours {
             match (kept, self.scoring.how.cache()) {
                 (Some(judgement), Some(cache)) => {
-                    cache.answered_by_a_neighbour();
+                    cache.answered_late();
                     self.pay(&waiting, judgement, true)?;
                 }
                 _ => self.queue.again(Work::Alone(waiting)),
