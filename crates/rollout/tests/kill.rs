@@ -10,13 +10,11 @@ mod common;
 use std::env;
 use std::io::{BufRead, BufReader, Read};
 
-use common::{Asked, Bench, Fake, child, given_path, rollout};
+use common::{Asked, Bench, Fake, WORKERS, child, given_path, rollout};
 use whetstone_rollout::cache::{Bounds, Cache};
 
 const ANSWERS: &str = "WHET_TEST_ANSWERS";
 const CACHE: &str = "WHET_TEST_CACHE";
-/// Threads of a scoring in these tests: as many lines can be in the judge's hands.
-const WORKERS: usize = 4;
 
 fn rollouts() -> String {
     let words = ["PASS", "wrong", "RAISES", "SLOW"];
@@ -54,10 +52,12 @@ fn kill_after(bench: &Bench, answers: u32, cache: bool) -> Option<usize> {
 }
 
 fn check(cache: bool) {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().expect("a folder");
     let bench = Bench::new(dir.path(), &rollouts());
     let judge = Fake::default();
-    bench.score("whole.jsonl", &Asked { judge: Some(&judge), ..Asked::default() }).unwrap();
+    bench
+        .score("whole.jsonl", &Asked { judge: Some(&judge), ..Asked::default() })
+        .expect("it works");
 
     let mut answered = 0;
     for answers in [0, 1, 37, 90, 41, 3, 70] {
@@ -70,9 +70,9 @@ fn check(cache: bool) {
     assert!(cache || done >= answered - 7 * WORKERS, "{done} of {answered} are in the journal");
 
     let last = Fake::default();
-    let file = Cache::open(&bench.path("cache.redb"), Bounds::default()).unwrap();
+    let file = Cache::open(&bench.path("cache.redb"), Bounds::default()).expect("it works");
     let asked = Asked { judge: Some(&last), cache: cache.then_some(&file), ..Asked::default() };
-    let report = bench.score("out.jsonl", &asked).unwrap();
+    let report = bench.score("out.jsonl", &asked).expect("it works");
     assert_eq!(report.resumed, done as u64);
     let judged_twice = answered + last.calls() as usize;
     assert!(judged_twice <= judge.calls() as usize + 7 * WORKERS, "{judged_twice}");

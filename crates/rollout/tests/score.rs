@@ -3,7 +3,6 @@
 mod common;
 
 use std::fs;
-use std::sync::Mutex;
 
 use common::{Asked, Bench, Fake, rollout};
 use serde_json::Value;
@@ -12,14 +11,14 @@ use whetstone_algo::advantage::group;
 use whetstone_core::jsonl::Records;
 use whetstone_core::rollout::{Rollout, Score};
 use whetstone_rollout::cache::{Bounds, Cache};
-use whetstone_rollout::score::{BadLines, Earlier, Report, ScoreError};
+use whetstone_rollout::score::{BadLines, Report, ScoreError};
 
 /// Scores `rollouts` with a fresh judge and no cache; returns output and report.
 fn score(rollouts: &str) -> (String, Report) {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().expect("a folder");
     let bench = Bench::new(dir.path(), rollouts);
     let asked = Asked { judge: Some(&Fake::default()), ..Asked::default() };
-    let report = bench.score("out.jsonl", &asked).unwrap();
+    let report = bench.score("out.jsonl", &asked).expect("it can be scored");
     assert!(!bench.path("out.jsonl.journal").exists(), "a finished scoring leaves no journal");
     (bench.read("out.jsonl"), report)
 }
@@ -29,7 +28,7 @@ fn scored(output: &str) -> Vec<Rollout> {
     Records::new("out", output.as_bytes())
         .map(|line| line.map(|line| line.record))
         .collect::<Result<_, _>>()
-        .unwrap()
+        .expect("scored lines are rollouts")
 }
 
 fn judged(rollout: &Rollout) -> (&str, f64, f64) {
@@ -239,125 +238,6 @@ fn what_may_not_be_kept_is_judged_every_time() {
     bench.score("out.jsonl", &Asked { judge: Some(&next), ..asked }).unwrap();
     assert_eq!((next.asked("SLOW"), next.asked("BROKEN"), next.asked("PASS")), (5, 5, 5));
     assert_eq!(next.asked("wrong"), 0);
-}
-
-#[test]
-fn a_journal_of_another_scoring_is_named_and_forgotten_on_demand() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut bench = Bench::new(dir.path(), &rollout(0, "a", "PASS").repeat(3));
-    let journal = bench.path("out.jsonl.journal");
-    let judge = Fake::default();
-    // A copy of the journal is what a kill just before the end would have left.
-    let copy: Mutex<Vec<u8>> = Mutex::default();
-    let on_line = || *copy.lock().unwrap() = fs::read(&journal).unwrap();
-    let asked = Asked { judge: Some(&judge), on_line: Some(&on_line), ..Asked::default() };
-    bench.score("out.jsonl", &asked).unwrap();
-    let asked = Asked { on_line: None, ..asked };
-    let whole = bench.read("out.jsonl");
-
-    fs::write(&journal, &*copy.lock().unwrap()).unwrap();
-    bench.limits.memory += 1;
-    fs::write(bench.path("rollouts.jsonl"), rollout(0, "a", "wrong")).unwrap();
-    let err = bench.score("out.jsonl", &asked).unwrap_err();
-    let message = err.to_string();
-    assert!(message.ends_with("the rollouts, the limits of programs changed"), "{message}");
-    assert!(err.is_usage() && err.hint().unwrap().contains("--fresh"));
-    assert_eq!(bench.read("out.jsonl"), whole, "nothing was touched");
-
-    let fresh = Asked { earlier: Earlier::Forget, ..asked };
-    let report = bench.score("out.jsonl", &fresh).unwrap();
-    assert_eq!((report.resumed, report.scored), (0, 1));
-}
-
-#[test]
-fn a_run_ended_after_judging_only_has_to_write() {
-    let dir = tempfile::tempdir().unwrap();
-    let lines: Vec<_> = (0..50).map(|n| rollout(n / 5, "b", &format!("w{n}"))).collect();
-    let bench = Bench::new(dir.path(), &(lines.concat() + "bad\n"));
-    let journal = bench.path("out.jsonl.journal");
-    let copy: Mutex<Vec<u8>> = Mutex::default();
-    let on_line = || {
-        let mut copy = copy.lock().unwrap();
-        *copy = fs::read(&journal).unwrap();
-    };
-    let first = Fake::default();
-    let asked = Asked { judge: Some(&first), on_line: Some(&on_line), ..Asked::default() };
-    bench.score("out.jsonl", &asked).unwrap();
-    let whole = bench.read("out.jsonl");
-    fs::remove_file(bench.path("out.jsonl")).unwrap();
-    fs::write(&journal, &*copy.lock().unwrap()).unwrap();
-    let second = Fake::default();
-    let report =
-        bench.score("out.jsonl", &Asked { judge: Some(&second), ..Asked::default() }).unwrap();
-    assert_eq!((second.calls(), report.resumed, report.scored, report.rejected), (0, 50, 50, 1));
-    assert_eq!(bench.read("out.jsonl"), whole);
-}
-
-#[test]
-fn lines_that_failed_are_tried_again_by_the_next_run() {
-    let dir = tempfile::tempdir().unwrap();
-    let lines: Vec<_> = (0..20).map(|n| rollout(0, "b", &format!("PASS {n}"))).collect();
-    let bench = Bench::new(dir.path(), &lines.concat());
-    let journal = bench.path("out.jsonl.journal");
-    let whole = Fake::default();
-    bench.score("whole.jsonl", &Asked { judge: Some(&whole), ..Asked::default() }).unwrap();
-
-    let copy: Mutex<Vec<u8>> = Mutex::default();
-    let on_line = || {
-        let mut copy = copy.lock().unwrap();
-        *copy = fs::read(&journal).unwrap();
-    };
-    // The first run loses its judge for a while.
-    let broken = Flaky(Fake::default());
-    let report = broken.score(&bench, &on_line);
-    assert_eq!(report.failed, 10);
-    fs::write(&journal, &*copy.lock().unwrap()).unwrap();
-    let again = Fake::default();
-    let report =
-        bench.score("out.jsonl", &Asked { judge: Some(&again), ..Asked::default() }).unwrap();
-    assert_eq!((again.calls(), report.resumed, report.failed), (10, 10, 0));
-    assert_eq!(bench.read("out.jsonl"), bench.read("whole.jsonl"));
-}
-
-/// A judge that fails on every other program.
-struct Flaky(Fake);
-
-impl whetstone_sandbox::job::Judging for Flaky {
-    fn judge(
-        &self,
-        job: whetstone_sandbox::job::Job<'_>,
-    ) -> Result<whetstone_core::Judgement, whetstone_core::Infrastructure> {
-        let digits: String = job.program.source.chars().filter(char::is_ascii_digit).collect();
-        if digits.parse::<u32>().unwrap().is_multiple_of(2) {
-            return Err(whetstone_core::Infrastructure("gone".to_owned()));
-        }
-        self.0.judge(job)
-    }
-}
-
-impl Flaky {
-    fn score(&self, bench: &Bench, on_line: &(dyn Fn() + Sync)) -> Report {
-        use whetstone_rollout::score::{How, Runtime, Scoring, score};
-        score(&Scoring {
-            rollouts: &bench.path("rollouts.jsonl"),
-            tasks: &bench.path("tasks.jsonl"),
-            output: &bench.path("out.jsonl"),
-            rules: &bench.rules,
-            how: How::Run(Runtime {
-                judge: self,
-                identity: &bench.identity,
-                limits: bench.limits,
-                cache: None,
-            }),
-            advantage: Advantage::default(),
-            workers: 1,
-            bad_lines: BadLines::Reject,
-            earlier: Earlier::Resume,
-            on_start: &|_| {},
-            on_line,
-        })
-        .unwrap()
-    }
 }
 
 #[test]

@@ -156,10 +156,14 @@ impl Drop for Cache {
 /// Whether a verdict would come out the same again, and so may be kept.
 pub fn may_be_kept(judgement: &Judgement, may_vary: bool) -> bool {
     match judgement.verdict() {
-        // Time, memory, output and signals depend on the machine and how busy it is.
-        Verdict::Timeout | Verdict::Memory | Verdict::Output | Verdict::Crashed { .. } => false,
-        // Nothing was run: asking the cache would cost more than reading the reply again.
-        Verdict::NoCode | Verdict::SyntaxError => false,
+        // Time, memory, output and signals depend on the machine and how busy it is. For the last
+        // two nothing was run: asking the cache would cost more than reading the reply again.
+        Verdict::Timeout
+        | Verdict::Memory
+        | Verdict::Output
+        | Verdict::Crashed { .. }
+        | Verdict::NoCode
+        | Verdict::SyntaxError => false,
         Verdict::Pass => !may_vary,
         Verdict::Wrong { .. }
         | Verdict::Raised { .. }

@@ -137,9 +137,8 @@ impl ScoreError {
             Self::Changed { .. } => {
                 Some("score a file that nobody writes to; start with `--fresh`")
             }
-            Self::Lost { .. } => Some("start with `--fresh`"),
             Self::Journal(err) => err.hint(),
-            Self::JournalRead(_) => Some("start with `--fresh`"),
+            Self::Lost { .. } | Self::JournalRead(_) => Some("start with `--fresh`"),
             Self::Write(err) => err.hint(),
             Self::Threads(_) => Some(
                 "each takes 1 GiB of address space: raise `ulimit -v`, or lower `sandbox.workers`",

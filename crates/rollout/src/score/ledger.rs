@@ -102,7 +102,7 @@ impl Ledger {
             let replayed: Replayed = parse(&reader, &record)?;
             if let Some(reward) = replayed.reward {
                 let (state, value) = (State::Scored, reward.total);
-                self.table.set(replayed.line, Entry { state, value, ..Entry::default() });
+                self.table.set(replayed.line, Entry { value, state, ..Entry::default() });
             }
         }
         Ok(())

@@ -102,7 +102,7 @@ pub(super) fn survey(path: &Path) -> io::Result<Survey> {
             Ok(count) => {
                 let chunk = &buffer[..count];
                 hasher.update(chunk);
-                lines += chunk.iter().filter(|&&byte| byte == b'\n').count() as u64;
+                lines += chunk.split(|&byte| byte == b'\n').count() as u64 - 1;
                 last = chunk[count - 1];
             }
             Err(err) if err.kind() == io::ErrorKind::Interrupted => {}

@@ -24,6 +24,7 @@ mod header;
 mod judging;
 mod ledger;
 mod lines;
+mod parked;
 mod queue;
 mod records;
 mod report;

@@ -16,7 +16,7 @@ const NAMED: usize = 100;
 #[derive(Debug)]
 pub(super) struct Tasks {
     file: PathBuf,
-    tasks: Vec<Task>,
+    list: Vec<Task>,
     by_id: HashMap<TaskId, u32>,
     /// Lines that are no task, the first of them.
     pub(super) bad: Vec<BadLine>,
@@ -41,11 +41,11 @@ impl Tasks {
 
     /// The task with this number, which [`Tasks::find`] gave.
     pub(super) fn get(&self, number: u32) -> &Task {
-        &self.tasks[number as usize]
+        &self.list[number as usize]
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Task> {
-        self.tasks.iter()
+        self.list.iter()
     }
 
     pub(super) fn file(&self) -> &Path {
@@ -54,7 +54,7 @@ impl Tasks {
 
     fn none(path: &Path) -> Self {
         let file = path.to_owned();
-        Self { file, tasks: Vec::new(), by_id: HashMap::new(), bad: Vec::new(), bad_count: 0 }
+        Self { file, list: Vec::new(), by_id: HashMap::new(), bad: Vec::new(), bad_count: 0 }
     }
 
     fn add(&mut self, read: Result<Numbered<Task>, LineError>) -> Result<(), LineError> {
@@ -65,9 +65,9 @@ impl Tasks {
                     self.note(line, format!("{} id `{id}` stands already above", Task::NOUN));
                     return Ok(());
                 }
-                let number = u32::try_from(self.tasks.len()).unwrap_or(u32::MAX);
+                let number = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
                 self.by_id.insert(task.id.clone(), number);
-                self.tasks.push(task);
+                self.list.push(task);
             }
             Err(err) if matches!(err.problem, LineProblem::Io(_)) => return Err(err),
             Err(err) => self.note(err.line, err.problem.to_string()),

@@ -72,9 +72,8 @@ impl Second<'_> {
                 if self.table.get(at).state != State::Rejected {
                     return Ok(());
                 }
-                let reason = match candidate::read(took, bytes, at, self.tasks) {
-                    Err(Bad(reason)) => reason,
-                    Ok(_) => return Err(self.changed()),
+                let Err(Bad(reason)) = candidate::read(took, bytes, at, self.tasks) else {
+                    return Err(self.changed());
                 };
                 write_rejected(out, at + 1, &reason, bytes).map_err(failed_at(output))?;
                 if report.rejected_lines.len() < NAMED {
@@ -169,9 +168,15 @@ fn write_rejected(out: &mut impl Write, line: u64, reason: &str, bytes: &[u8]) -
         hex: Option<String>,
     }
     let text = std::str::from_utf8(bytes).ok();
-    let hex = text.is_none().then(|| bytes.iter().map(|byte| format!("{byte:02x}")).collect());
+    let hex = text.is_none().then(|| hex_of(bytes));
     serde_json::to_writer(&mut *out, &Rejected { line, reason, text, hex })?;
     out.write_all(b"\n")
+}
+
+fn hex_of(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |value: u8| char::from(DIGITS[usize::from(value)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// Replaces a file whole, or leaves it as it was; an error of `write` is the one that is returned.

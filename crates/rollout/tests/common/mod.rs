@@ -23,6 +23,9 @@ use whetstone_rollout::score::{
 };
 use whetstone_sandbox::job::{Job, Judging, Limits};
 
+/// Threads of a scoring: as many lines can be in the judge's hands at once.
+pub(crate) const WORKERS: usize = 4;
+
 /// A judge that runs nothing.
 #[derive(Default)]
 pub(crate) struct Fake {
@@ -40,7 +43,12 @@ impl Fake {
 
     /// How often it was asked about a program with this word.
     pub(crate) fn asked(&self, word: &str) -> usize {
-        self.sources.lock().unwrap().iter().filter(|source| source.contains(word)).count()
+        self.sources
+            .lock()
+            .expect("no test panics there")
+            .iter()
+            .filter(|source| source.contains(word))
+            .count()
     }
 }
 
@@ -51,8 +59,8 @@ impl Judging for Fake {
             before(call);
         }
         let source = &job.program.source;
-        self.sources.lock().unwrap().push(source.clone());
-        let total = u32::try_from(job.tests.hidden_count()).unwrap();
+        self.sources.lock().expect("no test panics there").push(source.clone());
+        let total = u32::try_from(job.tests.hidden_count()).expect("few");
         let (verdict, passed) = if source.contains("PASS") {
             (Verdict::Pass, total)
         } else if source.contains("BROKEN") {
@@ -66,7 +74,7 @@ impl Judging for Fake {
         };
         let cpu_ms = 0.25 + f64::from(call % 1000) / 7.0;
         let held = Held { cpu_ms, isolation: Isolation::Full };
-        Ok(Judgement::of_run(verdict, Counts { passed, total }, held).unwrap())
+        Ok(Judgement::of_run(verdict, Counts { passed, total }, held).expect("it fits"))
     }
 }
 
@@ -81,7 +89,7 @@ pub(crate) struct Bench {
 /// What differs from one scoring to the next.
 #[derive(Default)]
 pub(crate) struct Asked<'a> {
-    pub(crate) judge: Option<&'a Fake>,
+    pub(crate) judge: Option<&'a dyn Judging>,
     pub(crate) cache: Option<&'a Cache>,
     pub(crate) bad_lines: BadLines,
     pub(crate) earlier: Earlier,
@@ -97,8 +105,8 @@ impl Bench {
                 r#"{"kind":"asserts","hidden":["assert f(1)","assert f(2)","assert f(3)"]}"#;
             format!("{{\"id\":\"{id}\",\"statement\":\"s\",\"tests\":{tests}}}\n")
         };
-        fs::write(bench.path("tasks.jsonl"), ["a", "b", "c"].map(task).concat()).unwrap();
-        fs::write(bench.path("rollouts.jsonl"), rollouts).unwrap();
+        fs::write(bench.path("tasks.jsonl"), ["a", "b", "c"].map(task).concat()).expect("a file");
+        fs::write(bench.path("rollouts.jsonl"), rollouts).expect("a file");
         bench
     }
 
@@ -118,7 +126,7 @@ impl Bench {
     }
 
     pub(crate) fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
+        fs::read_to_string(self.path(name)).expect("a file")
     }
 
     /// Scores into `output`.
@@ -139,7 +147,7 @@ impl Bench {
             rules: &self.rules,
             how,
             advantage: Advantage::default(),
-            workers: 4,
+            workers: WORKERS,
             bad_lines: asked.bad_lines,
             earlier: asked.earlier,
             on_start: &|_| {},
