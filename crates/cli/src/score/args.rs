@@ -9,6 +9,7 @@ use crate::cli::ConfigArgs;
 
 /// `whet score`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_long_help = AFTER_HELP)]
 pub struct ScoreArgs {
     /// Rollouts, one JSON object a line: `step`, `prompt_id`, `text`, and whatever else
