@@ -69,7 +69,7 @@ fn score_with(
         rollouts: &args.rollouts,
         tasks: &args.prompts,
         output,
-        rules: &Rules { reward: config.reward.clone() },
+        rules: &Rules::new(config.reward.clone()),
         how,
         advantage: args.advantage.into(),
         workers: workers(&config.sandbox) * CALLERS_PER_WORKER,

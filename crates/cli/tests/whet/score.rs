@@ -25,8 +25,8 @@ const CODE: &str = "```python\ndef f(x):\n    return x + 1\n```";
 
 /// Scores `rollouts` in an empty folder, with these flags more.
 fn score(folder: &Path, rollouts: &str, flags: &[&str]) -> Ran {
-    fs::write(folder.join("tasks.jsonl"), TASK).unwrap();
-    fs::write(folder.join("rollouts.jsonl"), rollouts).unwrap();
+    fs::write(folder.join("tasks.jsonl"), TASK).expect("a file");
+    fs::write(folder.join("rollouts.jsonl"), rollouts).expect("a file");
     let args = ["score", "rollouts.jsonl", "--prompts", "tasks.jsonl"];
     whet_in(folder, &[&args[..], flags].concat())
 }

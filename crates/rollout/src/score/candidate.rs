@@ -5,7 +5,6 @@
 
 use serde::de::IgnoredAny;
 use whetstone_core::jsonl::{LineProblem, MAX_LINE_BYTES, Records};
-use whetstone_core::program::Language;
 use whetstone_core::task::TaskId;
 use whetstone_core::wire::{Object, Wire, WireError};
 
@@ -59,9 +58,6 @@ pub(super) fn read(took: Took, bytes: &[u8], at: u64, tasks: &Tasks) -> Result<L
     let Some(task) = tasks.find(id) else {
         return Err(Bad(format!("prompt_id `{id}` is no task of `{}`", tasks.file().display())));
     };
-    if tasks.get(task).language != Language::Python {
-        return Err(Bad(format!("task `{id}` is not in Python, which is all that is scored here")));
-    }
     Ok(Line::Rollout(candidate, task))
 }
 
@@ -111,11 +107,9 @@ mod tests {
     use super::*;
 
     fn tasks() -> Tasks {
-        Tasks::of_lines(concat!(
+        Tasks::of_lines(
             r#"{"id":"a","statement":"s","tests":{"kind":"asserts","hidden":["assert f()"]}}"#,
-            "\n",
-            r#"{"id":"j","statement":"s","language":"javascript","tests":{"kind":"stdio","hidden":[{"input":"","output":""}]}}"#,
-        ))
+        )
     }
 
     fn read_line(text: &str) -> Result<Line, Bad> {
@@ -141,10 +135,6 @@ mod tests {
     fn a_bad_line_says_what_is_wrong_with_it() {
         bad(r#"{"step":0,"prompt_id":"a"}"#, "not a rollout: field `text` is missing");
         bad(r#"{"step":0,"prompt_id":"b","text":""}"#, "prompt_id `b` is no task of `tasks`");
-        bad(
-            r#"{"step":0,"prompt_id":"j","text":""}"#,
-            "task `j` is not in Python, which is all that is scored here",
-        );
         bad(
             r#"{"v":2,"step":0,"prompt_id":"a","text":""}"#,
             "not a rollout: version 2 is newer than this whet reads (1); use a newer whet",

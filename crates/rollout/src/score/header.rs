@@ -4,7 +4,6 @@
 //! bytes of the output beside these (how advantages are taken) is computed anew each time.
 
 use serde::{Deserialize, Serialize};
-use whetstone_core::config::RewardConfig;
 
 use super::records::VERSION;
 use crate::cache::Identity;
@@ -18,8 +17,8 @@ pub(super) struct Header {
     pub(super) rollouts: String,
     /// Digest of the tasks.
     pub(super) tasks: String,
-    /// What verdicts are worth.
-    pub(super) rules: RewardConfig,
+    /// How replies are read and paid: every setting of the rules, as text to compare.
+    pub(super) rules: String,
     /// CPU time of a program, in microseconds.
     pub(super) cpu_us: u64,
     /// Memory of a program, in bytes.
@@ -47,7 +46,7 @@ impl Header {
         let parts = [
             (self.rollouts == theirs.rollouts, "the rollouts"),
             (self.tasks == theirs.tasks, "the tasks"),
-            (self.rules == theirs.rules, "the `reward` settings"),
+            (self.rules == theirs.rules, "the rules of rewards"),
             (
                 (self.cpu_us, self.memory_bytes) == (theirs.cpu_us, theirs.memory_bytes),
                 "the limits of programs",
@@ -73,7 +72,7 @@ mod tests {
             scoring: VERSION,
             rollouts: "aa".to_owned(),
             tasks: "bb".to_owned(),
-            rules: RewardConfig::default(),
+            rules: "cc".to_owned(),
             cpu_us: 5_000_000,
             memory_bytes: 1 << 29,
             judge: Some(Identity {
@@ -97,7 +96,7 @@ mod tests {
         check(|_| {}, &[]);
         check(|h| h.rollouts.push('x'), &["the rollouts"]);
         check(|h| h.tasks.push('x'), &["the tasks"]);
-        check(|h| h.rules.syntax_weight = 0.4, &["the `reward` settings"]);
+        check(|h| h.rules.push('x'), &["the rules of rewards"]);
         check(|h| h.cpu_us = 1, &["the limits of programs"]);
         check(|h| h.memory_bytes = 1, &["the limits of programs"]);
         check(|h| h.judge = None, &["`--skip-runtime`"]);

@@ -228,7 +228,7 @@ fn header(scoring: &Scoring<'_>, survey: &Survey, tasks: &str) -> Header {
         scoring: records::VERSION,
         rollouts: survey.digest.to_hex().to_string(),
         tasks: tasks.to_owned(),
-        rules: scoring.rules.reward.clone(),
+        rules: format!("{:?}", scoring.rules),
         cpu_us: u64::try_from(limits.cpu.as_micros()).unwrap_or(u64::MAX),
         memory_bytes: limits.memory,
         judge,

@@ -1,7 +1,7 @@
 //! The journal of a scoring: what was found so far, so that a killed run can go on.
 //!
 //! ```text
-//! {"scoring":1,"rollouts":"…","tasks":"…","rules":{…},"judge":{…},…}     what was asked
+//! {"scoring":1,"rollouts":"…","tasks":"…","rules":"…","judge":{…},…}     what was asked
 //! {"line":7,"cpu_ms":1.93,"cached":false,"validation":{…},"reward":{…}}  a line that is done
 //! {"line":8,"error":"the zygote died twice"}                             a line that failed
 //! ```

@@ -117,7 +117,7 @@ impl Bench {
             interpreter: "none".to_owned(),
             isolation: Isolation::Full,
         };
-        let rules = Rules { reward: RewardConfig::default() };
+        let rules = Rules::new(RewardConfig::default());
         Self { folder: folder.to_owned(), rules, identity, limits: Limits::default() }
     }
 
