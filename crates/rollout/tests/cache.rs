@@ -8,7 +8,8 @@ use std::path::Path;
 use common::{child, given_path};
 use whetstone_core::judgement::{Counts, Held, Isolation, Judgement};
 use whetstone_core::verdict::Verdict;
-use whetstone_rollout::cache::{Bounds, Cache, CacheError, Key};
+use whetstone_env::python::Quality;
+use whetstone_rollout::cache::{Bounds, Cache, CacheError, Key, Known};
 
 const KILLS: u32 = 12;
 const FILE_ONLY: Bounds = Bounds { file_entries: 4_000_000, memory_entries: 0 };
@@ -17,10 +18,12 @@ fn key(n: u32) -> Key {
     Key(*blake3::hash(&n.to_le_bytes()).as_bytes())
 }
 
-fn judgement(n: u32) -> Judgement {
+fn known(n: u32) -> Known {
     let verdict = Verdict::Raised { test: 0, kind: format!("Error{n}") };
     let held = Held { cpu_ms: f64::from(n), isolation: Isolation::Full };
-    Judgement::of_run(verdict, Counts { passed: 0, total: 1 }, held).unwrap()
+    let judgement = Judgement::of_run(verdict, Counts { passed: 0, total: 1 }, held);
+    let quality = Quality { complexity: 0.5, readability: f64::from(n), documentation: 0.0 };
+    Known { judgement: judgement.expect("it fits"), quality }
 }
 
 /// Starts a writer and kills it once it says that it flushed `flushes` times.
@@ -29,7 +32,7 @@ fn kill_one(path: &Path, flushes: usize) -> u32 {
     let lines = BufReader::new(child.stdout.take().expect("stdout is a pipe")).lines();
     let flushed = lines
         .map(|line| line.expect("text"))
-        .filter_map(|line| line.strip_prefix("flushed ").map(|n| n.parse().unwrap()))
+        .filter_map(|line| line.strip_prefix("flushed ").map(|n| n.parse().expect("a number")))
         .take(flushes)
         .last()
         .expect("it flushes");
@@ -47,10 +50,10 @@ fn a_cache_killed_while_written_opens_with_everything_that_was_flushed() {
         let flushed = kill_one(&path, 1 + round as usize % 4);
         longest = longest.max(flushed);
         let cache = Cache::open(&path, FILE_ONLY).unwrap();
-        assert!((0..flushed).all(|n| cache.get(&key(n)) == Some(judgement(n))), "round {round}");
+        assert!((0..flushed).all(|n| cache.get(&key(n)) == Some(known(n))), "round {round}");
         for n in flushed..flushed + 5000 {
             let found = cache.get(&key(n));
-            assert!(found.is_none_or(|found| found == judgement(n)), "round {round}: {n}");
+            assert!(found.is_none_or(|found| found == known(n)), "round {round}: {n}");
         }
     }
     assert!(longest > 0);
@@ -62,7 +65,7 @@ fn writing_child() {
     let cache = Cache::open(&path, FILE_ONLY).unwrap();
     println!();
     for n in 0.. {
-        cache.put(key(n), &judgement(n));
+        cache.put(key(n), &known(n));
         if n % 700 == 699 {
             cache.flush();
             println!("flushed {n}");
@@ -84,14 +87,14 @@ fn a_second_process_is_told_who_has_the_file() {
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
     let cache = Cache::open(&path, FILE_ONLY).unwrap();
-    assert_eq!(cache.get(&key(1)), Some(judgement(1)));
+    assert_eq!(cache.get(&key(1)), Some(known(1)));
 }
 
 #[test]
 fn holding_child() {
     let Some(path) = given_path() else { return };
     let cache = Cache::open(&path, Bounds::default()).unwrap();
-    cache.put(key(1), &judgement(1));
+    cache.put(key(1), &known(1));
     println!("\nopen");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }

@@ -8,7 +8,7 @@ use whetstone_core::judgement::Isolation;
 use whetstone_core::task::Task;
 use whetstone_sandbox::job::Limits;
 
-/// Raised when the parts of a key, or what they mean, change.
+/// Raised when the parts of a key, what they mean, or how quality is measured change.
 const FORMAT: &str = "whet-reward-key-1";
 
 /// Who judges, and how programs are held: what a verdict depends on beside program and tests.
@@ -39,6 +39,7 @@ impl TaskKeys {
             hasher.update(bytes);
         };
         part(FORMAT.as_bytes());
+        part(env!("CARGO_PKG_VERSION").as_bytes());
         part(identity.judge.as_bytes());
         part(identity.interpreter.as_bytes());
         part(json(&identity.isolation).as_bytes());

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::mem;
 
-use whetstone_core::judgement::Judgement;
-
+use super::Known;
 use super::key::Key;
 
 /// The newest verdicts, at most so many.
@@ -12,8 +11,8 @@ use super::key::Key;
 pub(super) struct Memory {
     /// Entries of one generation.
     half: usize,
-    young: HashMap<Key, Judgement>,
-    old: HashMap<Key, Judgement>,
+    young: HashMap<Key, Known>,
+    old: HashMap<Key, Known>,
 }
 
 impl Memory {
@@ -22,24 +21,26 @@ impl Memory {
         Self { half: entries / 2, young: HashMap::new(), old: HashMap::new() }
     }
 
-    pub(super) fn get(&self, key: &Key) -> Option<&Judgement> {
+    pub(super) fn get(&self, key: &Key) -> Option<&Known> {
         self.young.get(key).or_else(|| self.old.get(key))
     }
 
-    pub(super) fn put(&mut self, key: Key, judgement: Judgement) {
+    pub(super) fn put(&mut self, key: Key, known: Known) {
         if self.half == 0 {
             return;
         }
         if self.young.len() >= self.half {
             self.old = mem::take(&mut self.young);
         }
-        self.young.insert(key, judgement);
+        self.young.insert(key, known);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use whetstone_core::judgement::Judgement;
     use whetstone_core::verdict::Verdict;
+    use whetstone_env::python::Quality;
 
     use super::*;
 
@@ -48,8 +49,10 @@ mod tests {
         let mut memory = Memory::new(8);
         let key = |n: u8| Key([n; 32]);
         let judgement = Judgement::of_reply(Verdict::NoCode, 1).unwrap();
+        let quality = Quality { complexity: 0.5, readability: 0.5, documentation: 0.5 };
+        let known = Known { judgement, quality };
         for n in 0..100 {
-            memory.put(key(n), judgement.clone());
+            memory.put(key(n), known.clone());
             assert!(memory.young.len() + memory.old.len() <= 8);
             let newest = (0..=n).rev().take(4);
             assert!(newest.into_iter().all(|n| memory.get(&key(n)).is_some()), "{n}");

@@ -1,7 +1,9 @@
 //! What programs did, remembered: the reward cache.
 //!
 //! A verdict follows from the program, its tests, its limits and the judge; all of these are in the
-//! [`Key`], so an entry is never out of date: what changed has another key. Two layers answer: a
+//! [`Key`], so an entry is never out of date: what changed has another key. With the verdict stands
+//! what was read off the program, its quality, which takes longer to measure than to look up; the
+//! version of whet is in the key because of it. What both are worth is not kept. Two layers answer: a
 //! bounded one in memory for what this run has seen, and a file for what earlier runs have.
 //!
 //! Only verdicts that would come out the same again are kept ([`may_be_kept`]): not one that
@@ -25,9 +27,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use whetstone_core::judgement::Judgement;
 use whetstone_core::verdict::Verdict;
+use whetstone_env::python::Quality;
 
 pub use self::error::CacheError;
 pub use self::key::{Identity, Key, TaskKeys};
@@ -37,7 +40,7 @@ use self::store::Store;
 /// How much a cache may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Entries in the file. An entry takes about 300 bytes there, and never more than 1.2 KB.
+    /// Entries in the file. An entry takes about 350 bytes there, and never more than 1.2 KB.
     pub file_entries: u64,
     /// Entries in memory.
     pub memory_entries: usize,
@@ -58,6 +61,17 @@ pub struct Stats {
     pub trouble: Option<String>,
 }
 
+/// What is known of a program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// What the judge saw.
+    pub judgement: Judgement,
+    /// How well it is written.
+    #[serde(with = "three_numbers")]
+    pub quality: Quality,
+}
+
 /// Verdicts of programs that were judged before.
 #[derive(Debug)]
 pub struct Cache {
@@ -69,7 +83,7 @@ pub struct Cache {
 
 impl Default for Bounds {
     fn default() -> Self {
-        // About 1.2 GB of file and 8 MB of memory.
+        // About 1.4 GB of file and 8 MB of memory.
         Self { file_entries: 4_000_000, memory_entries: 1 << 15 }
     }
 }
@@ -91,33 +105,33 @@ impl Cache {
         Ok(Self { memory, store, hits: AtomicU64::new(0), misses: AtomicU64::new(0) })
     }
 
-    /// The verdict of a program that was judged before.
-    pub fn get(&self, key: &Key) -> Option<Judgement> {
-        let found = self.look(key);
-        let count = if found.is_some() { &self.hits } else { &self.misses };
-        count.fetch_add(1, Ordering::Relaxed);
-        found
+    /// What is known of a program that was judged before.
+    ///
+    /// Not counted: whether it was a [`Cache::hit`] or a [`Cache::miss`] is for the caller to say,
+    /// who may find that there is nothing to judge.
+    pub fn get(&self, key: &Key) -> Option<Known> {
+        if let Some(known) = self.memory().get(key) {
+            return Some(known.clone());
+        }
+        let known = self.store.get(key)?;
+        self.memory().put(*key, known.clone());
+        Some(known)
     }
 
     /// Keeps a verdict that [`may_be_kept`].
-    pub fn put(&self, key: Key, judgement: &Judgement) {
-        self.memory().put(key, judgement.clone());
-        self.store.put(key, judgement);
+    pub fn put(&self, key: Key, known: &Known) {
+        self.memory().put(key, known.clone());
+        self.store.put(key, known);
     }
 
-    /// Looks again after a miss: the same program may have been judged since.
-    pub fn get_late(&self, key: &Key) -> Option<Judgement> {
-        let found = self.look(key);
-        if found.is_some() {
-            self.answered_late();
-        }
-        found
-    }
-
-    /// Counts a lookup that missed as a hit: the same program was being judged just then.
-    pub fn answered_late(&self) {
-        self.misses.fetch_sub(1, Ordering::Relaxed);
+    /// Counts a program that did not have to be run.
+    pub fn hit(&self) {
         self.hits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a program that had to be run.
+    pub fn miss(&self) {
+        self.misses.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Brings everything to the disk.
@@ -131,15 +145,6 @@ impl Cache {
         let (hits, misses) =
             (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed));
         Stats { hits, misses, stored, lost, trouble }
-    }
-
-    fn look(&self, key: &Key) -> Option<Judgement> {
-        if let Some(judgement) = self.memory().get(key) {
-            return Some(judgement.clone());
-        }
-        let judgement = self.store.get(key)?;
-        self.memory().put(*key, judgement.clone());
-        Some(judgement)
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -169,6 +174,21 @@ pub fn may_be_kept(judgement: &Judgement, may_vary: bool) -> bool {
         | Verdict::Raised { .. }
         | Verdict::LoadError { .. }
         | Verdict::Unserialisable { .. } => true,
+    }
+}
+
+/// Quality as it stands in the file.
+mod three_numbers {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use whetstone_env::python::Quality;
+
+    pub(super) fn serialize<S: Serializer>(of: &Quality, serializer: S) -> Result<S::Ok, S::Error> {
+        [of.complexity, of.readability, of.documentation].serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Quality, D::Error> {
+        let [complexity, readability, documentation] = Deserialize::deserialize(from)?;
+        Ok(Quality { complexity, readability, documentation })
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! table "whet-reward-cache"   "format" → 1
-//! table "young", "old"        key (32 bytes) → version (1 byte), judgement (JSON)
+//! table "young", "old"        key (32 bytes) → version (1 byte), what is known (JSON)
 //! ```
 //!
 //! A batch is committed without waiting for the disk; about once a second one is, and that one
@@ -19,8 +19,8 @@ use redb::{
     Database, DatabaseError, Durability, ReadOnlyTable, ReadableDatabase, ReadableTableMetadata,
     StorageError, TableDefinition, TableHandle,
 };
-use whetstone_core::judgement::Judgement;
 
+use super::Known;
 use super::error::CacheError;
 use super::key::Key;
 
@@ -32,7 +32,7 @@ const OLD: Entries = TableDefinition::new("old");
 
 /// Format of the file.
 const FORMAT: u64 = 1;
-/// First byte of a value: the judgement as JSON.
+/// First byte of a value: what is known of a program, as JSON.
 const VALUE_JSON: u8 = 1;
 /// Longer values are not kept; a name of an exception could be long.
 const MAX_VALUE_BYTES: usize = 1024;
@@ -95,7 +95,7 @@ impl Store {
     }
 
     /// The entry of `key`; one that cannot be read is none.
-    pub(super) fn get(&self, key: &Key) -> Option<Judgement> {
+    pub(super) fn get(&self, key: &Key) -> Option<Known> {
         let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
         let snapshot = snapshot.as_ref()?;
         let found = snapshot.young.get(&key.0).ok()?;
@@ -103,8 +103,8 @@ impl Store {
         decode(found.value())
     }
 
-    pub(super) fn put(&self, key: Key, judgement: &Judgement) {
-        let Some(value) = encode(judgement) else { return };
+    pub(super) fn put(&self, key: Key, known: &Known) {
+        let Some(value) = encode(known) else { return };
         let mut writer = self.writer();
         writer.batch.push((key, value));
         let due = writer.last_durable.elapsed() >= DURABLE_EVERY;
@@ -190,13 +190,13 @@ impl std::fmt::Debug for Snapshot {
     }
 }
 
-fn encode(judgement: &Judgement) -> Option<Vec<u8>> {
+fn encode(known: &Known) -> Option<Vec<u8>> {
     let mut value = vec![VALUE_JSON];
-    serde_json::to_writer(&mut value, judgement).ok()?;
+    serde_json::to_writer(&mut value, known).ok()?;
     (value.len() <= MAX_VALUE_BYTES).then_some(value)
 }
 
-fn decode(value: &[u8]) -> Option<Judgement> {
+fn decode(value: &[u8]) -> Option<Known> {
     let json = value.strip_prefix(&[VALUE_JSON])?;
     serde_json::from_slice(json).ok()
 }

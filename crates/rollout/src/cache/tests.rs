@@ -16,9 +16,14 @@ fn judged(verdict: Verdict) -> Judgement {
     Judgement::of_run(verdict, Counts { passed, total: 3 }, held).unwrap()
 }
 
-/// A judgement that tells which number it belongs to.
-fn numbered(n: u32) -> Judgement {
-    judged(Verdict::Raised { test: n % 3, kind: format!("Error{n}") })
+/// What is known of a program that tells which number it has.
+fn numbered(n: u32) -> Known {
+    known(Verdict::Raised { test: n % 3, kind: format!("Error{n}") }, f64::from(n) / 7.0)
+}
+
+fn known(verdict: Verdict, readability: f64) -> Known {
+    let quality = Quality { complexity: 0.1, readability, documentation: 1.0 / 3.0 };
+    Known { judgement: judged(verdict), quality }
 }
 
 const FILE_ONLY: Bounds = Bounds { file_entries: 1_000_000, memory_entries: 0 };
@@ -37,9 +42,11 @@ fn what_one_run_stored_the_next_one_finds() {
     let cache = Cache::open(&path, FILE_ONLY).unwrap();
     assert!((0..1000).all(|n| cache.get(&key(n)) == Some(numbered(n))));
     assert_eq!(cache.get(&key(1000)), None);
+    (0..3).for_each(|_| cache.hit());
+    cache.miss();
     let stats = cache.stats();
-    assert_eq!((stats.hits, stats.misses, stats.stored, stats.lost), (1000, 1, 0, 0));
-    assert!((stats.hit_rate() - 1000.0 / 1001.0).abs() < 1e-12);
+    assert_eq!((stats.hits, stats.misses, stats.stored, stats.lost), (3, 1, 0, 0));
+    assert!((stats.hit_rate() - 0.75).abs() < 1e-12);
 }
 
 #[test]
@@ -91,7 +98,7 @@ fn a_full_cache_drops_its_oldest_and_stays_within_its_bounds() {
 fn an_oversized_value_is_not_stored_and_harms_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let cache = Cache::open(&dir.path().join("c"), FILE_ONLY).unwrap();
-    cache.put(key(1), &judged(Verdict::LoadError { kind: "E".repeat(5000) }));
+    cache.put(key(1), &known(Verdict::LoadError { kind: "E".repeat(5000) }, 0.0));
     cache.put(key(2), &numbered(2));
     cache.flush();
     assert_eq!((cache.get(&key(1)), cache.get(&key(2))), (None, Some(numbered(2))));

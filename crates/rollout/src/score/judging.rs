@@ -6,19 +6,20 @@
 //! holding a thread, and are answered with it. If what it found may not be kept (a timeout, a
 //! broken machine), each of them is judged by itself.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use whetstone_core::judgement::{Held, Infrastructure, Judgement, Validation};
+use whetstone_core::extract::{Form, Reply, extract};
+use whetstone_core::judgement::{Infrastructure, Judgement, Validation};
 use whetstone_core::reward::Reward;
 use whetstone_core::task::Task;
-use whetstone_env::python::Reading;
+use whetstone_env::python::{Candidate, Reading};
 use whetstone_env::stack::{self, BigStack};
 use whetstone_record::error::JournalError;
 use whetstone_sandbox::job::Job;
 
 use super::candidate::{self, Bad, Line};
+use super::careful::carefully;
 use super::ledger::{Ledger, Outcome};
 use super::lines::{Lines, Took};
 use super::parked::{Parked, Place};
@@ -26,7 +27,7 @@ use super::queue::Queue;
 use super::table::{Entry, State};
 use super::tasks::Tasks;
 use super::{How, Runtime, ScoreError, Scoring};
-use crate::cache::{Key, TaskKeys, may_be_kept};
+use crate::cache::{Cache, Key, Known, TaskKeys, may_be_kept};
 
 /// A piece of work.
 #[derive(Debug)]
@@ -175,29 +176,60 @@ impl Room<'_> {
             self.finish(at);
             return Ok(());
         }
-        let task = self.tasks.get(task);
-        let reading = carefully(|| self.scoring.rules.read(task, &candidate.text, stack));
-        match (reading, &self.scoring.how) {
+        let place = (at, entry);
+        match &self.scoring.how {
+            How::Run(Runtime { cache: Some(cache), .. }) => {
+                self.look_up(place, &candidate.text, cache, stack)
+            }
+            _ => self.read_and_judge(place, &candidate.text, stack),
+        }
+    }
+
+    /// Reads a reply, and judges it if there is something to run.
+    fn read_and_judge(
+        &self,
+        (at, entry): (u64, Entry),
+        text: &str,
+        stack: &BigStack,
+    ) -> Result<(), JournalError> {
+        let task = self.tasks.get(entry.task);
+        match (carefully(|| self.scoring.rules.read(task, text, stack)), &self.scoring.how) {
             (Err(broken), _) => self.fail(at, entry, &broken),
             (Ok(reading), How::Static) => self.static_terms(at, entry, &reading),
-            (Ok(Reading::Settled(judgement)), How::Run(_)) => {
-                let reading = Reading::Settled(judgement.clone());
-                self.pay(&Waiting { at, entry, reading }, &judgement, false)
-            }
-            (Ok(reading @ Reading::Runs(_)), How::Run(_)) => {
-                self.look_up(Waiting { at, entry, reading })
-            }
+            (Ok(Reading::Settled(judgement)), How::Run(_)) => self.settle(at, entry, &judgement),
+            (Ok(reading), How::Run(_)) => self.judge(&Waiting { at, entry, reading }, None),
         }
     }
 
     /// Answers from the cache, waits for a neighbour, or judges.
-    fn look_up(&self, waiting: Waiting) -> Result<(), JournalError> {
-        let (Some(key), Some(cache)) = (self.key_of(&waiting), self.scoring.how.cache()) else {
-            return self.judge(&waiting, None);
+    ///
+    /// A program that is known is not even parsed.
+    fn look_up(
+        &self,
+        (at, entry): (u64, Entry),
+        text: &str,
+        cache: &Cache,
+        stack: &BigStack,
+    ) -> Result<(), JournalError> {
+        let task = self.tasks.get(entry.task);
+        let form = Form::of(task.language);
+        let Some(code) = extract(Reply::text(text), form).code else {
+            return self.read_and_judge((at, entry), text, stack);
         };
-        if let Some(judgement) = cache.get(&key) {
-            return self.pay(&waiting, &judgement, true);
+        let program = code.program(form);
+        let key = self.keys[entry.task as usize].program(&program.source);
+        if let Some(Known { judgement, quality }) = cache.get(&key) {
+            let reading = Reading::Runs(Candidate { program, quality, may_vary: false });
+            return self.pay_known(&Waiting { at, entry, reading }, &judgement, cache);
         }
+        match carefully(|| self.scoring.rules.read_program(task, program, stack)) {
+            Err(broken) => self.fail(at, entry, &broken),
+            Ok(Reading::Settled(judgement)) => self.settle(at, entry, &judgement),
+            Ok(reading) => self.wait_or_judge(key, Waiting { at, entry, reading }, cache),
+        }
+    }
+
+    fn wait_or_judge(&self, key: Key, waiting: Waiting, cache: &Cache) -> Result<(), JournalError> {
         // What may vary has no neighbours: each is run for itself.
         let steady = matches!(&waiting.reading, Reading::Runs(candidate) if !candidate.may_vary);
         let place = if steady { self.parked.enter(key, waiting) } else { Place::Alone(waiting) };
@@ -205,10 +237,10 @@ impl Room<'_> {
             Place::Waits => Ok(()),
             Place::Alone(waiting) => self.judge(&waiting, Some((key, false))),
             // A neighbour may have put its verdict there since we looked.
-            Place::First(waiting) => match cache.get_late(&key) {
-                Some(judgement) => {
-                    self.answer_neighbours(&key, Some(&judgement))?;
-                    self.pay(&waiting, &judgement, true)
+            Place::First(waiting) => match cache.get(&key) {
+                Some(known) => {
+                    self.answer_neighbours(&key, Some(&known.judgement))?;
+                    self.pay_known(&waiting, &known.judgement, cache)
                 }
                 None => self.judge(&waiting, Some((key, true))),
             },
@@ -224,8 +256,12 @@ impl Room<'_> {
         let job = Job { program, setup: &task.setup, tests: &task.tests, limits };
         let judged = carefully(|| runtime.judge.judge(job)).and_then(|judged| judged);
         let kept = judged.as_ref().ok().filter(|j| may_be_kept(j, candidate.may_vary));
-        if let (Some((key, _)), Some(judgement), Some(cache)) = (keyed, kept, runtime.cache) {
-            cache.put(key, judgement);
+        if let Some(cache) = runtime.cache {
+            cache.miss();
+            if let (Some((key, _)), Some(judgement)) = (keyed, kept) {
+                let (judgement, quality) = (judgement.clone(), candidate.quality);
+                cache.put(key, &Known { judgement, quality });
+            }
         }
         if let Some((key, true)) = keyed {
             self.answer_neighbours(&key, kept)?;
@@ -239,14 +275,27 @@ impl Room<'_> {
     fn answer_neighbours(&self, key: &Key, kept: Option<&Judgement>) -> Result<(), JournalError> {
         for waiting in self.parked.leave(key) {
             match (kept, self.scoring.how.cache()) {
-                (Some(judgement), Some(cache)) => {
-                    cache.answered_late();
-                    self.pay(&waiting, judgement, true)?;
-                }
+                (Some(judgement), Some(cache)) => self.pay_known(&waiting, judgement, cache)?,
                 _ => self.queue.again(Work::Alone(waiting)),
             }
         }
         Ok(())
+    }
+
+    fn pay_known(
+        &self,
+        waiting: &Waiting,
+        judgement: &Judgement,
+        cache: &Cache,
+    ) -> Result<(), JournalError> {
+        cache.hit();
+        self.pay(waiting, judgement, true)
+    }
+
+    /// Writes down what a reply without anything to run is worth.
+    fn settle(&self, at: u64, entry: Entry, judgement: &Judgement) -> Result<(), JournalError> {
+        let reading = Reading::Settled(judgement.clone());
+        self.pay(&Waiting { at, entry, reading }, judgement, false)
     }
 
     /// Writes down what a judged line is worth.
@@ -258,11 +307,7 @@ impl Room<'_> {
     ) -> Result<(), JournalError> {
         let Waiting { at, entry, reading } = waiting;
         match carefully(|| self.scoring.rules.reward(reading, judgement)) {
-            Ok(reward) => {
-                let validation = Validation::Judged(without_time(judgement));
-                let cpu_ms = judgement.cpu_ms();
-                self.keep(*at, *entry, &Outcome { validation, reward, cpu_ms, cached })
-            }
+            Ok(reward) => self.keep(*at, *entry, &Outcome::judged(judgement, reward, cached)),
             Err(broken) => self.fail(*at, *entry, &broken),
         }
     }
@@ -304,12 +349,6 @@ impl Room<'_> {
         self.queue.finished(at);
     }
 
-    fn key_of(&self, waiting: &Waiting) -> Option<Key> {
-        let Reading::Runs(candidate) = &waiting.reading else { return None };
-        let keys = self.keys.get(waiting.entry.task as usize)?;
-        Some(keys.program(&candidate.program.source))
-    }
-
     fn task(&self, waiting: &Waiting) -> &Task {
         self.tasks.get(waiting.entry.task)
     }
@@ -327,53 +366,5 @@ impl Drop for StopOnPanic<'_> {
         if thread::panicking() {
             self.0.stop();
         }
-    }
-}
-
-/// Calls code that walks hostile text. If it panics, that line could not be judged; the others can.
-fn carefully<T>(call: impl FnOnce() -> T) -> Result<T, Infrastructure> {
-    catch_unwind(AssertUnwindSafe(call))
-        .map_err(|_| Infrastructure("a bug: reading the reply panicked".to_owned()))
-}
-
-/// The judgement with its time rounded down to whole seconds.
-///
-/// So the same input gives the same bytes, run after run; exact times are in the report.
-fn without_time(judgement: &Judgement) -> Judgement {
-    let Some(isolation) = judgement.isolation() else { return judgement.clone() };
-    let cpu_ms = (judgement.cpu_ms() / 1000.0).floor() * 1000.0;
-    let held = Held { cpu_ms, isolation };
-    let rounded = Judgement::of_run(judgement.verdict().clone(), judgement.counts(), held);
-    rounded.unwrap_or_else(|_| judgement.clone())
-}
-
-#[cfg(test)]
-mod tests {
-    use whetstone_core::judgement::{Counts, Isolation};
-    use whetstone_core::verdict::Verdict;
-
-    use super::*;
-
-    #[test]
-    fn times_are_cut_to_whole_seconds() {
-        let cut = |cpu_ms| {
-            let held = Held { cpu_ms, isolation: Isolation::Full };
-            let counts = Counts { passed: 0, total: 1 };
-            without_time(&Judgement::of_run(Verdict::Timeout, counts, held).unwrap()).cpu_ms()
-        };
-        let expected = [(1.93, 0.0), (999.9, 0.0), (1000.0, 1000.0), (5012.3, 5000.0)];
-        assert!(
-            expected.iter().all(|&(time, whole): &(f64, f64)| (cut(time) - whole).abs() < 1e-9)
-        );
-    }
-
-    #[test]
-    fn a_panic_is_an_error_of_the_machine() {
-        let hook = std::panic::take_hook();
-        std::panic::set_hook(Box::new(|_| {}));
-        let result = carefully(|| -> u32 { panic!("deep") });
-        std::panic::set_hook(hook);
-        assert!(result.unwrap_err().0.contains("panicked"));
-        assert_eq!(carefully(|| 3), Ok(3));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use whetstone_core::judgement::Validation;
+use whetstone_core::judgement::{Held, Judgement, Validation};
 use whetstone_core::reward::Reward;
 use whetstone_record::error::JournalError;
 use whetstone_record::journal::{self, Journal};
@@ -27,6 +27,14 @@ pub(super) struct Outcome {
     /// CPU time as it was measured.
     pub(super) cpu_ms: f64,
     pub(super) cached: bool,
+}
+
+impl Outcome {
+    /// Of a line that was judged.
+    pub(super) fn judged(judgement: &Judgement, reward: Reward, cached: bool) -> Self {
+        let validation = Validation::Judged(without_time(judgement));
+        Self { validation, reward, cpu_ms: judgement.cpu_ms(), cached }
+    }
 }
 
 impl Ledger {
@@ -125,4 +133,36 @@ pub(super) fn beside(output: &Path, suffix: &str) -> PathBuf {
     let mut name = output.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
+}
+
+/// The judgement with its time rounded down to whole seconds.
+///
+/// So the same input gives the same bytes, run after run; exact times are in the report.
+fn without_time(judgement: &Judgement) -> Judgement {
+    let Some(isolation) = judgement.isolation() else { return judgement.clone() };
+    let cpu_ms = (judgement.cpu_ms() / 1000.0).floor() * 1000.0;
+    let held = Held { cpu_ms, isolation };
+    let rounded = Judgement::of_run(judgement.verdict().clone(), judgement.counts(), held);
+    rounded.unwrap_or_else(|_| judgement.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use whetstone_core::judgement::{Counts, Isolation};
+    use whetstone_core::verdict::Verdict;
+
+    use super::*;
+
+    #[test]
+    fn times_are_cut_to_whole_seconds() {
+        let cut = |cpu_ms| {
+            let held = Held { cpu_ms, isolation: Isolation::Full };
+            let counts = Counts { passed: 0, total: 1 };
+            without_time(&Judgement::of_run(Verdict::Timeout, counts, held).unwrap()).cpu_ms()
+        };
+        let expected = [(1.93, 0.0), (999.9, 0.0), (1000.0, 1000.0), (5012.3, 5000.0)];
+        assert!(
+            expected.iter().all(|&(time, whole): &(f64, f64)| (cut(time) - whole).abs() < 1e-9)
+        );
+    }
 }

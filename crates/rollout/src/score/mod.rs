@@ -19,6 +19,7 @@
 //! stands in the output with the error, has no reward, and does not count in its group.
 
 mod candidate;
+mod careful;
 mod error;
 mod header;
 mod judging;
