@@ -18,7 +18,7 @@ struct Flaky(Fake);
 
 impl Judging for Flaky {
     fn judge(&self, job: Job<'_>) -> Result<Judgement, Infrastructure> {
-        let digit = job.program.source.chars().filter(char::is_ascii_digit).next_back();
+        let digit = job.program.source.chars().rfind(char::is_ascii_digit);
         if digit.is_some_and(|digit| "02468".contains(digit)) {
             return Err(Infrastructure("gone".to_owned()));
         }

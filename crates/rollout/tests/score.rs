@@ -222,7 +222,9 @@ fn what_may_not_be_kept_is_judged_every_time() {
     let dir = tempfile::tempdir().unwrap();
     let same = ["SLOW", "BROKEN", "PASS random", "wrong random"];
     let lines: Vec<_> = same.iter().flat_map(|word| vec![rollout(0, "a", word); 5]).collect();
-    let program = |line: String| line.replace("def f", "import random\\ndef f");
+    let program = |line: String| {
+        line.replace("def f", "import random\\ndef f").replace("return x", "return random.random()")
+    };
     let lines: Vec<_> = lines
         .into_iter()
         .map(|line| if line.contains("random") { program(line) } else { line })

@@ -26,7 +26,7 @@ pub struct ScoreArgs {
 
     /// Remember verdicts in this file, so that no program is judged twice
     ///
-    /// One process at a time. It never grows beyond about 1.2 GB; it can be removed at any time.
+    /// One process at a time. It never grows beyond about 1.4 GB; it can be removed at any time.
     #[arg(long, value_name = "FILE", conflicts_with = "skip_runtime")]
     pub cache: Option<PathBuf>,
 

@@ -83,8 +83,8 @@ pub struct Cache {
 
 impl Default for Bounds {
     fn default() -> Self {
-        // About 1.4 GB of file and 8 MB of memory.
-        Self { file_entries: 4_000_000, memory_entries: 1 << 15 }
+        // About 1.4 GB of file and 2 MB of memory.
+        Self { file_entries: 4_000_000, memory_entries: 1 << 13 }
     }
 }
 

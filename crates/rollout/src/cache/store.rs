@@ -44,7 +44,7 @@ const BATCH: usize = 256;
 /// How long entries may wait for the disk while others come.
 const DURABLE_EVERY: Duration = Duration::from_secs(1);
 /// Pages that redb may hold in memory; its own default is a gigabyte.
-const PAGES_BYTES: usize = 16 << 20;
+const PAGES_BYTES: usize = 8 << 20;
 
 /// The file of the cache.
 #[derive(Debug)]
