@@ -113,8 +113,8 @@ mod tests {
         check(&rewards, Advantage::LeaveOneOut, &[1.0, third, third, third]);
     }
 
-    /// The numbers of CPython 3.11's `statistics`, whose sums are exact before they are rounded;
-    /// NumPy's `std` is the same population's.
+    /// The numbers of Python 3.11's `statistics`, whose sums are exact before they are rounded;
+    /// the `numpy.std` default is the same.
     ///
     /// ```python
     /// from statistics import fmean, pstdev

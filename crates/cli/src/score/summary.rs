@@ -46,7 +46,7 @@ fn set_aside(text: &mut Vec<String>, report: &Report, output: &Path, printer: Pr
     if report.rejected > 0 {
         let word = printer.toned("rejected", Tone::Doubtful);
         let (count, file) = (counted_lines(report.rejected), rejected_path(output));
-        text.push(format!("  {word} {count}, which are in {}", file.display()));
+        text.push(format!("  {word} {count}, kept in {}", file.display()));
         bad_lines(text, &report.rejected_lines, report.rejected);
     }
     if report.bad_tasks > 0 {

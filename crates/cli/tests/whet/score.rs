@@ -74,9 +74,7 @@ fn bad_lines_are_shown_and_refused_when_asked() {
     let lines = rollout("a", CODE) + "nonsense\n" + &rollout("b", CODE);
     let ran = score(dir.path(), &lines, &["--skip-runtime"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(
-        ran.out.contains("rejected 2 lines, which are in rollouts.scored.jsonl.rejected.jsonl")
-    );
+    assert!(ran.out.contains("rejected 2 lines, kept in rollouts.scored.jsonl.rejected.jsonl"));
     assert!(ran.out.contains("line 3: prompt_id `b` is no task of `tasks.jsonl`"), "{}", ran.out);
 
     fs::remove_file(dir.path().join("rollouts.scored.jsonl")).unwrap();
