@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
+pub use crate::score::{AdvantageArg, ScoreArgs};
+
 /// Post-train code models on rewards that can be verified
 ///
 /// Whetstone takes a student model through one pipeline, and every stage is one command:
@@ -30,7 +32,8 @@ The pipeline in order:
   2. whet config show       What would a run do? Every setting, and where it came from.
      whet config check      Is my file right? Every problem at once.
      whet config reference  What can be set?
-  Preparing tasks, judging, teaching, training and evaluation are not in this version yet.
+  3. whet score             What are these rollouts worth? Verdict, reward and advantage a line.
+  Preparing tasks, teaching, training and evaluation are not in this version yet.
 
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
 Data goes to standard output, everything else to standard error; `--json` is for scripts.";
@@ -55,6 +58,13 @@ pub enum Command {
     /// Prints one numbered line for each check, PASS, WARN or FAIL, and a total. WARN means that
     /// something works less well than it could; FAIL that it cannot work.
     Doctor(DoctorArgs),
+
+    /// Give every rollout its verdict, its reward and its advantage
+    ///
+    /// Finds the program in each reply, judges it against the hidden tests of its task, and adds
+    /// `validation`, `reward` and `advantage` to the line. Lines with the same `step` and
+    /// `prompt_id` are one group.
+    Score(ScoreArgs),
 
     /// Show, check and explain settings
     #[command(subcommand)]

@@ -2,6 +2,9 @@
 
 use std::io;
 
+use whetstone_rollout::cache::CacheError;
+use whetstone_rollout::score::ScoreError;
+
 use crate::config::Problem;
 use crate::exit::Exit;
 use crate::printer::{Printer, Tone};
@@ -12,6 +15,20 @@ pub(crate) enum Failure {
     /// The config has problems, all of which are said.
     #[error("the config has {}", counted(.0.len(), "problem"))]
     Config(Vec<Problem>),
+    /// Rollouts could not be scored.
+    #[error(transparent)]
+    Score(#[from] ScoreError),
+    /// The cache could not be opened.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// Programs cannot be judged here.
+    #[error("cannot judge programs: {problem}")]
+    Judge {
+        /// Why not.
+        problem: String,
+        /// What to do.
+        hint: &'static str,
+    },
 }
 
 /// Says an error with its causes and hints, once, and how the command ends.
@@ -28,7 +45,45 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
             }
             Exit::Usage
         }
+        Some(Failure::Score(err)) => {
+            details(err, printer);
+            hint(err.hint(), printer);
+            if err.is_usage() { Exit::Usage } else { Exit::Broken }
+        }
+        Some(Failure::Cache(err)) => {
+            hint(err.hint(), printer);
+            Exit::Usage
+        }
+        Some(Failure::Judge { hint: what, .. }) => {
+            hint(Some(what), printer);
+            Exit::Broken
+        }
         None => Exit::Broken,
+    }
+}
+
+/// Lines that are at fault, each on a line of its own.
+fn details(err: &ScoreError, printer: Printer) {
+    match err {
+        ScoreError::BadLines { count, first } => {
+            for (file, bad) in first {
+                printer.talk(format_args!("{}:{}: {}", file.display(), bad.line, bad.reason));
+            }
+            let more = count.saturating_sub(first.len() as u64);
+            if more > 0 {
+                printer.talk(format_args!("and {more} more"));
+            }
+        }
+        ScoreError::NoTasks { path, first: Some(bad) } => {
+            printer.talk(format_args!("{}:{}: {}", path.display(), bad.line, bad.reason));
+        }
+        _ => {}
+    }
+}
+
+fn hint(hint: Option<&str>, printer: Printer) {
+    if let Some(hint) = hint {
+        printer.talk(format_args!("  {}: {hint}", printer.toned_talk("hint", Tone::Hint)));
     }
 }
 

@@ -14,6 +14,7 @@ mod doctor;
 pub mod exit;
 mod failure;
 pub mod printer;
+mod score;
 
 use clap::Parser;
 use tracing_subscriber::filter::LevelFilter;
@@ -30,6 +31,7 @@ pub fn run() -> Exit {
     let printer = Printer::new(cli.talk.quiet);
     let result = match &cli.command {
         Command::Doctor(args) => doctor::run(args, printer),
+        Command::Score(args) => score::run(args, printer),
         Command::Config(ConfigCommand::Show(args)) => config_command::show(args, printer),
         Command::Config(ConfigCommand::Check(args)) => config_command::check(args, printer),
         Command::Config(ConfigCommand::Reference(args)) => config_command::reference(args, printer),

@@ -87,14 +87,27 @@ impl Printer {
         if self.quiet || !io::stderr().is_terminal() {
             return ProgressBar::hidden();
         }
-        let bar = ProgressBar::new(length);
-        let template = "{spinner} {pos}/{len} {wide_msg} {eta}";
-        bar.set_style(
-            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
-        );
-        bar.enable_steady_tick(Duration::from_millis(100));
-        bar
+        bar(length, "{spinner} {pos}/{len} {wide_msg} {eta}")
     }
+
+    /// The same for many like pieces, `what` by name: with a bar, how many a second, and how long
+    /// it will take.
+    pub fn progress_with_rate(self, length: u64, what: &'static str) -> ProgressBar {
+        if self.quiet || !io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        bar(length, "{spinner} {wide_bar} {pos}/{len} {msg} {per_sec}, {eta} left")
+            .with_message(what)
+    }
+}
+
+fn bar(length: u64, template: &str) -> ProgressBar {
+    let bar = ProgressBar::new(length);
+    bar.set_style(
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
 }
 
 fn toned(word: &str, tone: Tone, colour: bool) -> String {
@@ -120,5 +133,6 @@ mod tests {
     #[test]
     fn progress_is_hidden_when_nobody_looks() {
         assert!(Printer::new(true).progress(3).is_hidden());
+        assert!(Printer::new(true).progress_with_rate(3, "lines").is_hidden());
     }
 }

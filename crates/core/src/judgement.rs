@@ -3,7 +3,11 @@
 //! ```json
 //! {"verdict":"wrong","test":1,"tests_passed":1,"tests_total":3,"cpu_ms":1.9,"isolation":"full"}
 //! {"error":"the zygote died twice"}
+//! {"skipped":"runtime"}
 //! ```
+//!
+//! The second could not be judged. The third was not run, because nobody asked for it: its reward
+//! is made of static terms and no verdict is claimed.
 //!
 //! A judgement that contradicts itself (`pass` with a test missing, `wrong` with all passed) is
 //! refused when it is made and when it is read: a reward is computed from these numbers.
@@ -52,6 +56,8 @@ pub enum Validation {
     Judged(Judgement),
     /// It could not be.
     Failed(Infrastructure),
+    /// It was not run, as asked: only what can be read off the reply is known.
+    NotRun,
 }
 
 /// Why a judgement contradicts itself.
@@ -241,11 +247,24 @@ struct RawFailed {
     error: String,
 }
 
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawNotRun {
+    skipped: Skipped,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Skipped {
+    Runtime,
+}
+
 impl Serialize for Validation {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Judged(judgement) => judgement.serialize(serializer),
             Self::Failed(failed) => RawFailed { error: failed.0.clone() }.serialize(serializer),
+            Self::NotRun => RawNotRun { skipped: Skipped::Runtime }.serialize(serializer),
         }
     }
 }
@@ -253,14 +272,16 @@ impl Serialize for Validation {
 impl<'de> Deserialize<'de> for Validation {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let object = crate::wire::Object::deserialize(deserializer)?;
-        let failed = object.get("error").is_some();
         let text = serde_json::to_string(&object).map_err(serde::de::Error::custom)?;
-        if failed {
-            let raw: RawFailed = serde_json::from_str(&text).map_err(serde::de::Error::custom)?;
-            Ok(Self::Failed(Infrastructure(raw.error)))
+        let validation = if object.get("error").is_some() {
+            serde_json::from_str(&text)
+                .map(|raw: RawFailed| Self::Failed(Infrastructure(raw.error)))
+        } else if object.get("skipped").is_some() {
+            serde_json::from_str(&text).map(|_: RawNotRun| Self::NotRun)
         } else {
-            serde_json::from_str(&text).map(Self::Judged).map_err(serde::de::Error::custom)
-        }
+            serde_json::from_str(&text).map(Self::Judged)
+        };
+        validation.map_err(serde::de::Error::custom)
     }
 }
 
@@ -303,6 +324,16 @@ mod tests {
             let json = serde_json::to_string(&judged).unwrap();
             assert_eq!(serde_json::from_str::<Validation>(&json).unwrap(), judged, "{json}");
         }
+    }
+
+    #[test]
+    fn a_program_that_was_not_run_has_no_verdict() {
+        let line = r#"{"skipped":"runtime"}"#;
+        let read: Validation = serde_json::from_str(line).unwrap();
+        assert_eq!(read, Validation::NotRun);
+        assert_eq!(serde_json::to_string(&read).unwrap(), line);
+        refused(r#"{"skipped":"runtime","verdict":"pass"}"#, "unknown field `verdict`");
+        refused(r#"{"skipped":"tests"}"#, "unknown variant `tests`");
     }
 
     #[test]

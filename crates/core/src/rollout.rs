@@ -6,6 +6,7 @@
 //!
 //! Scoring adds `validation`, `reward` and `advantage`. A line that could not be judged has a
 //! `validation` with an error and no reward; the type makes the other combinations impossible.
+//! A line whose program was not run, because only static terms were asked for, says so.
 //! Fields we do not know pass through untouched.
 
 use crate::judgement::{Infrastructure, Judgement, Validation};
@@ -42,6 +43,13 @@ pub enum Score {
         /// What the judge saw.
         judgement: Judgement,
         /// What that is worth.
+        reward: Reward,
+        /// Its worth against the group's; `None` until the group is complete.
+        advantage: Option<f64>,
+    },
+    /// The program was not run, as asked: a reward of static terms, and no verdict.
+    NotRun {
+        /// What can be read off the reply is worth this.
         reward: Reward,
         /// Its worth against the group's; `None` until the group is complete.
         advantage: Option<f64>,
@@ -85,6 +93,11 @@ impl Wire for Rollout {
                 object.put("reward", reward);
                 object.put_some("advantage", advantage.as_ref());
             }
+            Some(Score::NotRun { reward, advantage }) => {
+                object.put("validation", &Validation::NotRun);
+                object.put("reward", reward);
+                object.put_some("advantage", advantage.as_ref());
+            }
         }
         object
     }
@@ -101,8 +114,14 @@ fn take_score(object: &mut Object) -> Result<Option<Score>, WireError> {
         (Some(Validation::Judged(judgement)), Some(reward), advantage) => {
             Ok(Some(Score::Judged { judgement, reward, advantage }))
         }
+        (Some(Validation::NotRun), Some(reward), advantage) => {
+            Ok(Some(Score::NotRun { reward, advantage }))
+        }
         (Some(Validation::Failed(failed)), None, None) => Ok(Some(Score::Failed(failed))),
         (Some(Validation::Judged(_)), None, _) => contradiction("reward", "missing for a verdict"),
+        (Some(Validation::NotRun), None, _) => {
+            contradiction("reward", "missing for a line scored without running it")
+        }
         (Some(Validation::Failed(_)), _, _) => {
             contradiction("reward", "a line that could not be judged has none")
         }
@@ -147,6 +166,21 @@ mod tests {
         let paid = line.replace(r#"disk"}"#, r#"disk"},"reward":{"total":0.0}"#);
         let err = parse(&paid).unwrap_err().to_string();
         assert_eq!(err, "field `reward`: a line that could not be judged has none");
+    }
+
+    #[test]
+    fn a_line_that_was_not_run_has_a_reward_and_no_verdict() {
+        let line = concat!(
+            r#"{"step":0,"prompt_id":"a","text":"","meta":{},"validation":{"skipped":"runtime"},"#,
+            r#""reward":{"total":0.5,"terms":{"syntax":1.0},"weights":{"syntax":0.5},"gates":{}},"#,
+            r#""advantage":0.0}"#
+        );
+        let rollout = parse(line).unwrap();
+        assert!(matches!(rollout.score, Some(Score::NotRun { advantage: Some(0.0), .. })));
+        assert_eq!(rollout.to_line(), line);
+        let unpaid = format!("{}}}", &line[..line.find(r#","reward""#).unwrap()]);
+        let err = parse(&unpaid).unwrap_err().to_string();
+        assert_eq!(err, "field `reward`: missing for a line scored without running it");
     }
 
     #[test]

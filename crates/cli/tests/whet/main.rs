@@ -6,3 +6,4 @@ mod defaults;
 mod doctor;
 mod help;
 mod reference;
+mod score;

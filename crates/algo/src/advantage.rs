@@ -1,0 +1,259 @@
+//! What a rollout is worth against the others of its group.
+//!
+//! ```text
+//! standard score   (r - mean) / std      the default, as GRPO has it
+//! mean             r - mean
+//! leave one out    r - mean of the others = n/(n-1) · (r - mean)
+//! ```
+//!
+//! `std` is the population's, `√(Σ(r - mean)² / n)`, without an epsilon. The group is all there is,
+//! not a sample from which a larger one is guessed; so every group that has any variance comes out
+//! with a mean square of exactly 1, one of two as well as one of sixteen, and multiplying all
+//! rewards by a number changes nothing. Tools that divide by `n - 1` (PyTorch's default) give the
+//! same directions, shorter by `√((n-1)/n)`.
+//!
+//! A group without variance is *dead*: its advantages are all 0, it gives no gradient. Rewards that
+//! differ only in their last bits, because terms were added in another order, are equal here: to
+//! divide by such a difference would blow rounding up to a full signal.
+
+/// Rewards closer than this, relative to the largest, are equal.
+const RELATIVE_SLACK: f64 = 1e-9;
+
+/// Beyond these a square would overflow or vanish, so the group is scaled first.
+const COMFORTABLE: std::ops::Range<f64> = 1e-100..1e100;
+
+/// How a group's rewards become advantages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Advantage {
+    /// Less the mean, divided by the standard deviation.
+    #[default]
+    StandardScore,
+    /// Less the mean.
+    Mean,
+    /// Less the mean of the others.
+    LeaveOneOut,
+}
+
+/// The advantages of a group, in the order of its rewards.
+///
+/// Every one is finite. A group that [`is_dead`] has only zeros.
+///
+/// # Example
+///
+/// ```
+/// use whetstone_algo::advantage::{Advantage, group};
+/// assert_eq!(group(&[1.0, 0.0], Advantage::StandardScore), [1.0, -1.0]);
+/// assert_eq!(group(&[1.0, 0.0], Advantage::Mean), [0.5, -0.5]);
+/// assert_eq!(group(&[1.0, 0.0], Advantage::LeaveOneOut), [1.0, -1.0]);
+/// ```
+pub fn group(rewards: &[f64], how: Advantage) -> Vec<f64> {
+    if is_dead(rewards) {
+        return vec![0.0; rewards.len()];
+    }
+    let largest = largest(rewards);
+    let scale = if COMFORTABLE.contains(&largest) { 1.0 } else { largest };
+    #[expect(clippy::cast_precision_loss, reason = "groups have far fewer than 2^53 members")]
+    let n = rewards.len() as f64;
+    let mean = rewards.iter().map(|reward| reward / scale / n).sum::<f64>();
+    let centred = rewards.iter().map(|reward| reward / scale - mean);
+    let (factor, scale) = match how {
+        Advantage::StandardScore => {
+            (1.0 / centred.clone().map(|value| value * value / n).sum::<f64>().sqrt(), 1.0)
+        }
+        Advantage::Mean => (1.0, scale),
+        Advantage::LeaveOneOut => (n / (n - 1.0), scale),
+    };
+    centred.map(|value| (value * factor * scale).clamp(f64::MIN, f64::MAX)).collect()
+}
+
+/// Whether a group gives no gradient: one member, or no variance.
+///
+/// Rewards are finite by their type; a group in which one is not is dead too.
+pub fn is_dead(rewards: &[f64]) -> bool {
+    let low = rewards.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = rewards.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let all_finite = rewards.iter().all(|reward| reward.is_finite());
+    let largest = largest(rewards);
+    // Divided first, so that the difference of two large numbers is finite.
+    let spread = high / largest - low / largest;
+    !all_finite || rewards.len() < 2 || largest == 0.0 || spread <= RELATIVE_SLACK
+}
+
+fn largest(rewards: &[f64]) -> f64 {
+    rewards.iter().fold(0.0, |largest, reward| reward.abs().max(largest))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const EVERY: [Advantage; 3] =
+        [Advantage::StandardScore, Advantage::Mean, Advantage::LeaveOneOut];
+
+    #[track_caller]
+    fn check(rewards: &[f64], how: Advantage, expected: &[f64]) {
+        let found = group(rewards, how);
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * b.abs().max(1.0);
+        assert!(
+            found.len() == expected.len() && found.iter().zip(expected).all(near),
+            "{how:?}: {found:?} is not {expected:?}"
+        );
+    }
+
+    #[test]
+    fn one_pass_of_four_worked_by_hand() {
+        // Mean 1/4, variance 3/16.
+        let (up, down) = (3.0_f64.sqrt(), -1.0 / 3.0_f64.sqrt());
+        let rewards = [1.0, 0.0, 0.0, 0.0];
+        check(&rewards, Advantage::StandardScore, &[up, down, down, down]);
+        check(&rewards, Advantage::Mean, &[0.75, -0.25, -0.25, -0.25]);
+        let third = -1.0 / 3.0;
+        check(&rewards, Advantage::LeaveOneOut, &[1.0, third, third, third]);
+    }
+
+    /// The numbers of Python 3.11's `statistics`, whose sums are exact before they are rounded;
+    /// the `numpy.std` default is the same.
+    ///
+    /// ```python
+    /// from statistics import fmean, pstdev
+    /// r = [1.0, 0.3, 0.3, 0.59, 0.0, 1.0, 0.46, 0.8]
+    /// [(x - fmean(r)) / pstdev(r) for x in r]
+    /// [x - fmean(r) for x in r]
+    /// [x - (sum(r) - x) / (len(r) - 1) for x in r]
+    /// ```
+    #[test]
+    fn they_are_the_numbers_of_another_implementation() {
+        let rewards = [1.0, 0.3, 0.3, 0.59, 0.0, 1.0, 0.46, 0.8];
+        check(
+            &rewards,
+            Advantage::StandardScore,
+            &[
+                1.319_793_800_486_532_2,
+                -0.762_134_448_168_279_2,
+                -0.762_134_448_168_279_2,
+                0.100_378_683_417_285_38,
+                -1.654_389_411_877_484,
+                1.319_793_800_486_532_2,
+                -0.286_265_134_190_036_6,
+                0.724_957_158_013_729,
+            ],
+        );
+        check(
+            &rewards,
+            Advantage::Mean,
+            &[0.44375, -0.25625, -0.25625, 0.03375, -0.55625, 0.44375, -0.09625, 0.24375],
+        );
+        check(
+            &rewards,
+            Advantage::LeaveOneOut,
+            &[
+                0.507_142_857_142_857_1,
+                -0.292_857_142_857_142_87,
+                -0.292_857_142_857_142_87,
+                0.038_571_428_571_428_48,
+                -0.635_714_285_714_285_8,
+                0.507_142_857_142_857_1,
+                -0.11,
+                0.278_571_428_571_428_6,
+            ],
+        );
+    }
+
+    #[test]
+    fn a_dead_group_is_all_zeros() {
+        for rewards in [&[][..], &[0.7], &[0.3, 0.3, 0.3], &[0.0, -0.0], &[f64::NAN, 1.0]] {
+            assert!(is_dead(rewards), "{rewards:?}");
+            for how in EVERY {
+                assert_eq!(group(rewards, how), vec![0.0; rewards.len()], "{rewards:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn rounding_is_no_variance_and_a_small_difference_is() {
+        assert!(is_dead(&[0.1 + 0.2, 0.3]));
+        assert!(!is_dead(&[0.3, 0.3 + 1e-6]));
+        assert!(!is_dead(&[0.0, 1e-12]), "small, but all there is");
+    }
+
+    #[test]
+    fn the_largest_and_the_smallest_numbers_stay_finite() {
+        for rewards in [[f64::MAX, f64::MIN, 0.0], [5e-324, 0.0, 0.0], [1e200, 1e-200, 0.0]] {
+            for how in EVERY {
+                let found = group(&rewards, how);
+                assert!(found.iter().all(|value| value.is_finite()), "{how:?}: {found:?}");
+                assert!(found[0] > 0.0, "{how:?}: {found:?}");
+            }
+        }
+        let (up, down) = (2.0_f64.sqrt(), -1.0 / 2.0_f64.sqrt());
+        check(&[5e-324, 0.0, 0.0], Advantage::StandardScore, &[up, down, down]);
+    }
+
+    /// Groups as they come: most rewards repeat.
+    fn rewards() -> impl Strategy<Value = Vec<f64>> {
+        let reward = prop_oneof![(0..=10_u8).prop_map(|n| f64::from(n) / 10.0), -5.0..5.0_f64];
+        prop::collection::vec(reward, 0..20)
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0)
+    }
+
+    proptest! {
+        #[test]
+        fn they_sum_to_zero_and_keep_the_order_of_the_rewards(rewards in rewards()) {
+            for how in EVERY {
+                let found = group(&rewards, how);
+                prop_assert!(close(found.iter().sum(), 0.0), "{how:?}: {found:?}");
+                for (a, x) in rewards.iter().zip(&found) {
+                    for (b, y) in rewards.iter().zip(&found) {
+                        prop_assert!(a < b || x >= y || is_dead(&rewards));
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn the_standard_score_has_a_mean_square_of_one(rewards in rewards()) {
+            prop_assume!(!is_dead(&rewards));
+            let found = group(&rewards, Advantage::StandardScore);
+            let square = found.iter().map(|value| value * value).sum::<f64>();
+            #[expect(clippy::cast_precision_loss, reason = "twenty at most")]
+            let n = found.len() as f64;
+            prop_assert!(close(square / n, 1.0), "{square}");
+        }
+
+        #[test]
+        fn the_order_of_the_group_does_not_matter(rewards in rewards(), by in 0..20_usize) {
+            for how in EVERY {
+                let mut turned = rewards.clone();
+                let by = by.min(turned.len());
+                turned.rotate_left(by);
+                let mut expected = group(&rewards, how);
+                expected.rotate_left(by);
+                let found = group(&turned, how);
+                prop_assert!(found.iter().zip(&expected).all(|(&a, &b)| close(a, b)));
+            }
+        }
+
+        #[test]
+        fn scale_leaves_the_standard_score_alone_and_carries_through_the_others(
+            rewards in rewards(),
+            scale in 1e-3..1e3_f64,
+            shift in -5.0..5.0_f64,
+        ) {
+            for how in EVERY {
+                let factor = if how == Advantage::StandardScore { 1.0 } else { scale };
+                let other: Vec<_> = rewards.iter().map(|reward| reward * scale).collect();
+                let (found, expected) = (group(&other, how), group(&rewards, how));
+                prop_assert!(found.iter().zip(&expected).all(|(&a, &b)| close(a, b * factor)));
+                let other: Vec<_> = rewards.iter().map(|reward| reward + shift).collect();
+                prop_assume!(is_dead(&other) == is_dead(&rewards));
+                let found = group(&other, how);
+                prop_assert!(found.iter().zip(&expected).all(|(&a, &b)| (a - b).abs() <= 1e-6 * b.abs().max(1.0)));
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! `whet score`: rollouts in, the same lines with verdict, reward and advantage out.
+
+mod args;
+mod judge;
+mod summary;
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context;
+use indicatif::ProgressBar;
+use whetstone_core::config::{Config, SandboxConfig};
+use whetstone_env::python::Rules;
+use whetstone_record::atomic;
+use whetstone_rollout::cache::{Bounds, Cache};
+use whetstone_rollout::score::{BadLines, Earlier, How, Report, Runtime, Scoring, score};
+use whetstone_sandbox::job::Limits;
+
+pub use self::args::{AdvantageArg, ScoreArgs};
+use crate::config_command::load;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Callers of the judge for each program that runs: while one program runs, others are read and
+/// sent.
+const CALLERS_PER_WORKER: usize = 3;
+
+/// Scores a file.
+pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let config = load(&args.config)?.config;
+    let output = args.out.clone().unwrap_or_else(|| default_output(&args.rollouts));
+    let report = if args.skip_runtime {
+        score_with(args, &config, &output, How::Static, printer)?
+    } else {
+        let started = judge::start_judge(&config)?;
+        let cache = args.cache.as_deref().map(|path| Cache::open(path, Bounds::default()));
+        let cache = cache.transpose().map_err(Failure::Cache)?;
+        let runtime = Runtime {
+            judge: &*started.judge,
+            identity: &started.identity,
+            limits: limits(&config.sandbox),
+            cache: cache.as_ref(),
+        };
+        score_with(args, &config, &output, How::Run(runtime), printer)?
+    };
+    if let Some(path) = &args.report {
+        write_report(path, &report)?;
+    }
+    if args.json {
+        printer.json(&report)?;
+    } else {
+        summary::print(&report, &output, printer)?;
+    }
+    Ok(ending(&report))
+}
+
+fn score_with(
+    args: &ScoreArgs,
+    config: &Config,
+    output: &Path,
+    how: How<'_>,
+    printer: Printer,
+) -> Result<Report, Failure> {
+    let bar: OnceLock<ProgressBar> = OnceLock::new();
+    let report = score(&Scoring {
+        rollouts: &args.rollouts,
+        tasks: &args.prompts,
+        output,
+        rules: &Rules::new(config.reward.clone()),
+        how,
+        advantage: args.advantage.into(),
+        workers: workers(&config.sandbox) * CALLERS_PER_WORKER,
+        bad_lines: if args.strict { BadLines::Refuse } else { BadLines::Reject },
+        earlier: if args.fresh { Earlier::Forget } else { Earlier::Resume },
+        on_start: &|lines| {
+            bar.get_or_init(|| printer.progress_with_rate(lines, "lines"));
+        },
+        on_line: &|| {
+            if let Some(bar) = bar.get() {
+                bar.inc(1);
+            }
+        },
+    });
+    if let Some(bar) = bar.get() {
+        bar.finish_and_clear();
+    }
+    Ok(report?)
+}
+
+/// How the command ends: a line that could not be judged is an answer of no.
+fn ending(report: &Report) -> Exit {
+    let nothing = report.lines > 0 && report.scored == 0;
+    if report.failed > 0 || nothing { Exit::No } else { Exit::Done }
+}
+
+/// `rollouts.jsonl` becomes `rollouts.scored.jsonl`.
+fn default_output(rollouts: &Path) -> PathBuf {
+    rollouts.with_extension("scored.jsonl")
+}
+
+fn limits(sandbox: &SandboxConfig) -> Limits {
+    Limits {
+        cpu: Duration::from_secs_f64(sandbox.cpu_seconds),
+        memory: u64::from(sandbox.memory_mib) << 20,
+    }
+}
+
+fn workers(sandbox: &SandboxConfig) -> usize {
+    match sandbox.workers {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        workers => workers as usize,
+    }
+}
+
+fn write_report(path: &Path, report: &Report) -> anyhow::Result<()> {
+    let mut text = serde_json::to_vec_pretty(report).context("cannot write the report as JSON")?;
+    text.push(b'\n');
+    Ok(atomic::replace(path, &text)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_output_stands_beside_the_rollouts() {
+        let name = |path: &str| default_output(Path::new(path)).display().to_string();
+        assert_eq!(name("runs/rollouts.jsonl"), "runs/rollouts.scored.jsonl");
+        assert_eq!(name("rollouts"), "rollouts.scored.jsonl");
+    }
+
+    #[test]
+    fn a_line_that_could_not_be_judged_is_an_answer_of_no() {
+        let report = |scored, failed, rejected| {
+            let lines = scored + failed + rejected;
+            ending(&Report { lines, scored, failed, rejected, ..Report::default() })
+        };
+        assert_eq!(report(3, 0, 0), Exit::Done);
+        assert_eq!(report(3, 0, 2), Exit::Done, "set aside, as asked");
+        assert_eq!(report(3, 1, 0), Exit::No);
+        assert_eq!(report(0, 0, 2), Exit::No);
+        assert_eq!(report(0, 0, 0), Exit::Done);
+    }
+
+    #[test]
+    fn limits_come_from_the_settings() {
+        let found = limits(&SandboxConfig::default());
+        assert_eq!(found, Limits { cpu: Duration::from_secs(5), memory: 512 << 20 });
+    }
+}

@@ -1,0 +1,161 @@
+//! The report as a person reads it.
+
+use std::path::Path;
+
+use whetstone_rollout::score::{BadLine, Report, rejected_path};
+
+use crate::failure::counted;
+use crate::printer::{Printer, Tone};
+
+/// Bad lines and error messages that are shown; the report has more.
+const SHOWN: usize = 5;
+
+/// Prints the summary.
+pub(super) fn print(report: &Report, output: &Path, printer: Printer) -> anyhow::Result<()> {
+    printer.raw(&text(report, output, printer))
+}
+
+fn text(report: &Report, output: &Path, printer: Printer) -> String {
+    let mut text = Vec::new();
+    head(&mut text, report, output);
+    set_aside(&mut text, report, output, printer);
+    groups(&mut text, report, printer);
+    rewards(&mut text, report);
+    verdicts(&mut text, report);
+    slowest(&mut text, report);
+    cache(&mut text, report, printer);
+    text.join("\n") + "\n"
+}
+
+fn head(text: &mut Vec<String>, report: &Report, output: &Path) {
+    text.push(format!(
+        "{} of {} scored into {}, in {:.1} s ({:.0} lines/s)",
+        report.scored,
+        counted_lines(report.lines),
+        output.display(),
+        report.wall_seconds,
+        report.lines_per_second
+    ));
+    if report.resumed > 0 {
+        let resumed = counted_lines(report.resumed);
+        text.push(format!("  {resumed} had been judged by an earlier run"));
+    }
+}
+
+fn set_aside(text: &mut Vec<String>, report: &Report, output: &Path, printer: Printer) {
+    if report.rejected > 0 {
+        let word = printer.toned("rejected", Tone::Doubtful);
+        let (count, file) = (counted_lines(report.rejected), rejected_path(output));
+        text.push(format!("  {word} {count}, kept in {}", file.display()));
+        bad_lines(text, &report.rejected_lines, report.rejected);
+    }
+    if report.bad_tasks > 0 {
+        let word = printer.toned("bad tasks", Tone::Doubtful);
+        text.push(format!("  {word} {} of the task file", counted_lines(report.bad_tasks)));
+        bad_lines(text, &report.bad_task_lines, report.bad_tasks);
+    }
+    if report.failed > 0 {
+        let word = printer.toned("not judged", Tone::Bad);
+        let count = counted_lines(report.failed);
+        text.push(format!("  {word} {count}: no reward, left out of their groups"));
+        let mut errors: Vec<_> = report.errors.iter().collect();
+        errors.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        for (message, count) in errors.into_iter().take(SHOWN) {
+            text.push(format!("    {count} × {message}"));
+        }
+    }
+}
+
+fn bad_lines(text: &mut Vec<String>, lines: &[BadLine], count: u64) {
+    for bad in lines.iter().take(SHOWN) {
+        text.push(format!("    line {}: {}", bad.line, bad.reason));
+    }
+    let more = count.saturating_sub(SHOWN as u64);
+    if more > 0 {
+        text.push(format!("    and {more} more"));
+    }
+}
+
+fn groups(text: &mut Vec<String>, report: &Report, printer: Printer) {
+    let dead = report.dead_groups;
+    let tone = if dead == 0 { Tone::Good } else { Tone::Doubtful };
+    let dead = printer.toned(&format!("{dead} dead"), tone);
+    text.push(format!("  groups {}, {dead} (all rewards the same)", report.groups));
+    if report.unjudged_groups > 0 {
+        text.push(format!("    and {} in which no line could be judged", report.unjudged_groups));
+    }
+}
+
+fn rewards(text: &mut Vec<String>, report: &Report) {
+    if report.rewards.is_empty() {
+        return;
+    }
+    text.push(format!("\n  {:<16} {:>8} {:>8} {:>8}", "reward", "mean", "std", "lines"));
+    let total = report.rewards.iter().filter(|(name, _)| *name == "total");
+    let terms = report.rewards.iter().filter(|(name, _)| *name != "total");
+    for (name, spread) in total.chain(terms) {
+        let (mean, std, count) = (spread.mean, spread.std, spread.count);
+        text.push(format!("  {name:<16} {mean:>8.4} {std:>8.4} {count:>8}"));
+    }
+    if !report.gates.is_empty() {
+        text.push(format!("\n  {:<16} {:>8} {:>8}", "gate", "held", "failed"));
+        for (name, gate) in &report.gates {
+            text.push(format!("  {name:<16} {:>8} {:>8}", gate.passed, gate.failed));
+        }
+    }
+}
+
+fn verdicts(text: &mut Vec<String>, report: &Report) {
+    text.push(format!("\n  {:<16} {:>8} {:>8}", "verdict", "lines", "part"));
+    let not_run = ("not run".to_owned(), report.not_run);
+    let mut verdicts: Vec<_> =
+        report.verdicts.iter().map(|(name, count)| (name.clone(), *count)).collect();
+    verdicts.extend((report.not_run > 0).then_some(not_run));
+    verdicts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    for (name, count) in verdicts {
+        text.push(format!("  {name:<16} {count:>8} {:>7.1}%", percent(count, report.scored)));
+    }
+    for (level, count) in &report.isolation {
+        let level = format!("{:?}", level.0).to_lowercase();
+        text.push(format!("  {count} judged with isolation `{level}`"));
+    }
+}
+
+fn slowest(text: &mut Vec<String>, report: &Report) {
+    if report.slowest.is_empty() {
+        return;
+    }
+    text.push(format!("\n  {:<16} {:>8}  prompt", "slowest", "cpu ms"));
+    for slow in report.slowest.iter().take(SHOWN) {
+        let (line, cpu_ms) = (format!("line {}", slow.line), slow.cpu_ms);
+        text.push(format!("  {line:<16} {cpu_ms:>8.1}  {} ({})", slow.prompt_id, slow.verdict));
+    }
+}
+
+fn cache(text: &mut Vec<String>, report: &Report, printer: Printer) {
+    let Some(cache) = &report.cache else { return };
+    let stats = &cache.stats;
+    text.push(format!(
+        "\n  cache: {} hits, {} misses ({:.1}%), {} stored",
+        stats.hits,
+        stats.misses,
+        cache.hit_rate * 100.0,
+        stats.stored
+    ));
+    if let Some(trouble) = &stats.trouble {
+        let word = printer.toned("cache given up", Tone::Doubtful);
+        let lost = stats.lost;
+        text.push(format!(
+            "  {word}: {trouble}; {lost} verdicts were not stored, no score was lost"
+        ));
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share of counts far below 2^53")]
+fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
+}
+
+fn counted_lines(count: u64) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), "line")
+}

@@ -1,0 +1,135 @@
+//! What a verdict follows from, as 32 bytes.
+//!
+//! Every part is hashed with its length before it, so that no two lists of parts have the same
+//! bytes. What one task shares among its programs (judge, tests, limits) is hashed once.
+
+use serde::{Deserialize, Serialize};
+use whetstone_core::judgement::Isolation;
+use whetstone_core::task::Task;
+use whetstone_sandbox::job::Limits;
+
+/// Raised when the parts of a key, what they mean, or how quality is measured change.
+const FORMAT: &str = "whet-reward-key-1";
+
+/// Who judges, and how programs are held: what a verdict depends on beside program and tests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The judge and its version; another version may judge differently.
+    pub judge: String,
+    /// The interpreter and its version, e.g. `CPython 3.11.7`.
+    pub interpreter: String,
+    /// How much keeps programs from the machine.
+    pub isolation: Isolation,
+}
+
+/// A program with everything its verdict follows from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key(pub [u8; 32]);
+
+/// Makes the keys of one task's programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskKeys([u8; 32]);
+
+impl TaskKeys {
+    /// The keys of the programs that `identity` judges against `task` within `limits`.
+    pub fn new(identity: &Identity, task: &Task, limits: Limits) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        let mut part = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        part(FORMAT.as_bytes());
+        part(env!("CARGO_PKG_VERSION").as_bytes());
+        part(identity.judge.as_bytes());
+        part(identity.interpreter.as_bytes());
+        part(json(&identity.isolation).as_bytes());
+        part(json(&task.language).as_bytes());
+        part(task.setup.as_bytes());
+        part(json(&task.tests).as_bytes());
+        part(&limits.cpu.as_nanos().to_le_bytes());
+        part(&limits.memory.to_le_bytes());
+        Self(*hasher.finalize().as_bytes())
+    }
+
+    /// The key of one program.
+    pub fn program(&self, source: &str) -> Key {
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        hasher.update(source.as_bytes());
+        Key(*hasher.finalize().as_bytes())
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("plain data without maps of odd keys is JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::time::Duration;
+
+    use whetstone_core::wire::Wire;
+
+    use super::*;
+
+    fn identity() -> Identity {
+        Identity {
+            judge: "judge 1".to_owned(),
+            interpreter: "CPython 3".to_owned(),
+            isolation: Isolation::Full,
+        }
+    }
+
+    fn task(setup: &str, test: &str) -> Task {
+        let line = serde_json::json!({
+            "id": "a", "statement": "s", "setup": setup,
+            "tests": {"kind": "asserts", "hidden": [test]},
+        });
+        Task::from_object(serde_json::from_str(&line.to_string()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn whatever_a_verdict_follows_from_is_in_its_key() {
+        let (limits, plain) = (Limits::default(), task("", "assert f(1)"));
+        let other = |change: fn(&mut Identity)| {
+            let mut identity = identity();
+            change(&mut identity);
+            TaskKeys::new(&identity, &plain, limits)
+        };
+        let mut script = plain.clone();
+        script.language = whetstone_core::Language::Javascript;
+        let tasks = [
+            TaskKeys::new(&identity(), &plain, limits),
+            other(|identity| identity.judge = "judge 2".to_owned()),
+            other(|identity| identity.interpreter = "CPython 4".to_owned()),
+            other(|identity| identity.isolation = Isolation::Rlimit),
+            TaskKeys::new(&identity(), &task("import x", "assert f(1)"), limits),
+            TaskKeys::new(&identity(), &task("", "assert f(2)"), limits),
+            TaskKeys::new(&identity(), &script, limits),
+            TaskKeys::new(&identity(), &plain, Limits { memory: 1, ..limits }),
+            TaskKeys::new(&identity(), &plain, Limits { cpu: Duration::from_millis(1), ..limits }),
+        ];
+        let keys: HashSet<_> =
+            tasks.iter().flat_map(|task| [task.program("a"), task.program("b")]).collect();
+        assert_eq!(keys.len(), 2 * tasks.len());
+    }
+
+    #[test]
+    fn the_same_program_of_another_line_has_the_same_key() {
+        let key = || {
+            let task = task("import x", "assert f(1)");
+            TaskKeys::new(&identity(), &task, Limits::default()).program("x = 1\n")
+        };
+        assert_eq!(key(), key());
+    }
+
+    #[test]
+    fn text_cannot_move_from_one_part_to_the_next() {
+        let named = |judge: &str, interpreter: &str| {
+            let (judge, interpreter) = (judge.to_owned(), interpreter.to_owned());
+            let identity = Identity { judge, interpreter, isolation: Isolation::Full };
+            TaskKeys::new(&identity, &task("", "x"), Limits::default())
+        };
+        assert_ne!(named("ab", "c"), named("a", "bc"));
+    }
+}

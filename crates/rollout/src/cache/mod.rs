@@ -1,0 +1,196 @@
+//! What programs did, remembered: the reward cache.
+//!
+//! A verdict follows from the program, its tests, its limits and the judge; all of these are in the
+//! [`Key`], so an entry is never out of date: what changed has another key. With the verdict stands
+//! what was read off the program, its quality, which takes longer to measure than to look up; the
+//! version of whet is in the key because of it. What both are worth is not kept. Two layers answer: a
+//! bounded one in memory for what this run has seen, and a file for what earlier runs have.
+//!
+//! Only verdicts that would come out the same again are kept ([`may_be_kept`]): not one that
+//! depends on how busy the machine was, and no pass of a program that uses clocks, threads or
+//! chance.
+//!
+//! **Losing the cache never costs a score.** It is written in batches, brought to the disk about
+//! once a second and at the end, so a kill loses a second of entries. If the disk is full the rest
+//! of the run goes on without the file; [`Stats`] says so.
+//!
+//! **It is bounded** ([`Bounds`]). Entries are kept in two generations; when the young one holds
+//! half of what is allowed, the old one is dropped and the young one takes its place. So the file
+//! always holds the newest entries, at least half of what is allowed, and its pages are used again.
+
+mod error;
+mod key;
+mod memory;
+mod store;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use whetstone_core::judgement::Judgement;
+use whetstone_core::verdict::Verdict;
+use whetstone_env::python::Quality;
+
+pub use self::error::CacheError;
+pub use self::key::{Identity, Key, TaskKeys};
+use self::memory::Memory;
+use self::store::Store;
+
+/// How much a cache may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Entries in the file. An entry takes about 350 bytes there, and never more than 1.2 KB.
+    pub file_entries: u64,
+    /// Entries in memory.
+    pub memory_entries: usize,
+}
+
+/// What a cache was good for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// Programs whose verdict was known.
+    pub hits: u64,
+    /// Programs that had to be run.
+    pub misses: u64,
+    /// Verdicts that are in the file since.
+    pub stored: u64,
+    /// Verdicts that should be in the file and are not, because it could not be written.
+    pub lost: u64,
+    /// Why the file was given up, if it was.
+    pub trouble: Option<String>,
+}
+
+/// What is known of a program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// What the judge saw.
+    pub judgement: Judgement,
+    /// How well it is written.
+    #[serde(with = "three_numbers")]
+    pub quality: Quality,
+}
+
+/// Verdicts of programs that were judged before.
+#[derive(Debug)]
+pub struct Cache {
+    memory: Mutex<Memory>,
+    store: Store,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        // About 1.4 GB of file and 2 MB of memory.
+        Self { file_entries: 4_000_000, memory_entries: 1 << 13 }
+    }
+}
+
+impl Stats {
+    /// The part of the lookups that were hits; 0 without any.
+    #[expect(clippy::cast_precision_loss, reason = "a rate of counts far below 2^53")]
+    pub fn hit_rate(&self) -> f64 {
+        let lookups = self.hits + self.misses;
+        if lookups == 0 { 0.0 } else { self.hits as f64 / lookups as f64 }
+    }
+}
+
+impl Cache {
+    /// Opens the cache at `path`, or creates it.
+    pub fn open(path: &Path, bounds: Bounds) -> Result<Self, CacheError> {
+        let store = Store::open(path, bounds.file_entries)?;
+        let memory = Mutex::new(Memory::new(bounds.memory_entries));
+        Ok(Self { memory, store, hits: AtomicU64::new(0), misses: AtomicU64::new(0) })
+    }
+
+    /// What is known of a program that was judged before.
+    ///
+    /// Not counted: whether it was a [`Cache::hit`] or a [`Cache::miss`] is for the caller to say,
+    /// who may find that there is nothing to judge.
+    pub fn get(&self, key: &Key) -> Option<Known> {
+        if let Some(known) = self.memory().get(key) {
+            return Some(known.clone());
+        }
+        let known = self.store.get(key)?;
+        self.memory().put(*key, known.clone());
+        Some(known)
+    }
+
+    /// Keeps a verdict that [`may_be_kept`].
+    pub fn put(&self, key: Key, known: &Known) {
+        self.memory().put(key, known.clone());
+        self.store.put(key, known);
+    }
+
+    /// Counts a program that did not have to be run.
+    pub fn hit(&self) {
+        self.hits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a program that had to be run.
+    pub fn miss(&self) {
+        self.misses.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Brings everything to the disk.
+    pub fn flush(&self) {
+        self.store.flush();
+    }
+
+    /// What the cache was good for so far.
+    pub fn stats(&self) -> Stats {
+        let (stored, lost, trouble) = self.store.counts();
+        let (hits, misses) =
+            (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed));
+        Stats { hits, misses, stored, lost, trouble }
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+/// Whether a verdict would come out the same again, and so may be kept.
+pub fn may_be_kept(judgement: &Judgement, may_vary: bool) -> bool {
+    match judgement.verdict() {
+        // Time, memory, output and signals depend on the machine and how busy it is. For the last
+        // two nothing was run: asking the cache would cost more than reading the reply again.
+        Verdict::Timeout
+        | Verdict::Memory
+        | Verdict::Output
+        | Verdict::Crashed { .. }
+        | Verdict::NoCode
+        | Verdict::SyntaxError => false,
+        Verdict::Pass => !may_vary,
+        Verdict::Wrong { .. }
+        | Verdict::Raised { .. }
+        | Verdict::LoadError { .. }
+        | Verdict::Unserialisable { .. } => true,
+    }
+}
+
+/// Quality as it stands in the file.
+mod three_numbers {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use whetstone_env::python::Quality;
+
+    pub(super) fn serialize<S: Serializer>(of: &Quality, serializer: S) -> Result<S::Ok, S::Error> {
+        [of.complexity, of.readability, of.documentation].serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Quality, D::Error> {
+        let [complexity, readability, documentation] = Deserialize::deserialize(from)?;
+        Ok(Quality { complexity, readability, documentation })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! A rollout as scoring needs it: what it answers, and its own fields untouched.
+//!
+//! What an earlier scoring left (`validation`, `reward`, `advantage`) is dropped unread, so that a
+//! scored file can be scored again whatever stands there.
+
+use serde::de::IgnoredAny;
+use whetstone_core::jsonl::{LineProblem, MAX_LINE_BYTES, Records};
+use whetstone_core::task::TaskId;
+use whetstone_core::wire::{Object, Wire, WireError};
+
+use super::lines::Took;
+use super::tasks::Tasks;
+
+const VERSION: u64 = 1;
+
+/// The fields that scoring writes, and so drops before.
+const SCORES: [&str; 3] = ["validation", "reward", "advantage"];
+
+/// One line of rollouts.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Candidate {
+    pub(super) step: u64,
+    pub(super) prompt_id: TaskId,
+    pub(super) text: String,
+    /// The line without the scores it had, if it had any.
+    pub(super) rescored: Option<Object>,
+}
+
+/// A line that is no rollout we can score.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Bad(pub(super) String);
+
+/// What a line is.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Line {
+    /// Nothing but blanks.
+    Blank,
+    /// A rollout of the task with this number.
+    Rollout(Candidate, u32),
+}
+
+/// Reads one line; `at` counts from 0.
+pub(super) fn read(took: Took, bytes: &[u8], at: u64, tasks: &Tasks) -> Result<Line, Bad> {
+    if took == Took::TooLong {
+        return Err(Bad(LineProblem::TooLong { noun: Candidate::NOUN }.to_string()));
+    }
+    debug_assert!(bytes.len() <= MAX_LINE_BYTES, "lines are bounded where they are read");
+    // Only the first line may begin with a byte order mark; the reader here sees one line.
+    if at > 0 && bytes.starts_with(b"\xef\xbb\xbf") {
+        return Err(Bad("begins with a byte order mark, expected one rollout a line".to_owned()));
+    }
+    let candidate = match Records::<Candidate, _>::new("", bytes).next() {
+        None => return Ok(Line::Blank),
+        Some(Err(err)) => return Err(Bad(err.problem.to_string())),
+        Some(Ok(numbered)) => numbered.record,
+    };
+    let id = &candidate.prompt_id;
+    let Some(task) = tasks.find(id) else {
+        return Err(Bad(format!("prompt_id `{id}` is no task of `{}`", tasks.file().display())));
+    };
+    Ok(Line::Rollout(candidate, task))
+}
+
+/// The part of a line's text that passes through: everything up to the closing brace.
+pub(super) fn own_text(bytes: &[u8]) -> Option<&str> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let text = std::str::from_utf8(bytes).ok()?.trim();
+    Some(text.strip_suffix('}')?.trim_end())
+}
+
+impl Wire for Candidate {
+    const NOUN: &'static str = "rollout";
+
+    fn from_object(mut object: Object) -> Result<Self, WireError> {
+        let scored = SCORES.iter().any(|field| object.get(field).is_some());
+        for field in SCORES {
+            object.take::<IgnoredAny>(field)?;
+        }
+        let rescored = scored.then(|| object.clone());
+        object.version(VERSION)?;
+        let candidate = Self {
+            step: object.require("step")?,
+            prompt_id: object.require("prompt_id")?,
+            text: object.require("text")?,
+            rescored,
+        };
+        // Not needed here, but whoever reads the scored line relies on their types.
+        object.take::<u64>("group_id")?;
+        object.take::<Object>("meta")?;
+        Ok(candidate)
+    }
+
+    fn to_object(&self) -> Object {
+        if let Some(own) = &self.rescored {
+            return own.clone();
+        }
+        let mut object = Object::new();
+        object.put("step", &self.step);
+        object.put("prompt_id", &self.prompt_id);
+        object.put("text", &self.text);
+        object
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tasks() -> Tasks {
+        Tasks::of_lines(
+            r#"{"id":"a","statement":"s","tests":{"kind":"asserts","hidden":["assert f()"]}}"#,
+        )
+    }
+
+    fn read_line(text: &str) -> Result<Line, Bad> {
+        read(Took::Line, text.as_bytes(), 0, &tasks())
+    }
+
+    #[track_caller]
+    fn bad(text: &str, reason: &str) {
+        assert_eq!(read_line(text).unwrap_err().0, reason);
+    }
+
+    #[test]
+    fn scores_of_an_earlier_run_are_dropped_whatever_they_say() {
+        let line = r#"{"step":1,"x":1.50,"reward":{"total":9,"terms":{}},"prompt_id":"a","validation":[],"text":"t","advantage":"no"}"#;
+        let Line::Rollout(candidate, 0) = read_line(line).unwrap() else { panic!("a rollout") };
+        assert_eq!(candidate.to_line(), r#"{"step":1,"x":1.50,"prompt_id":"a","text":"t"}"#);
+        let null = r#"{"step":1,"prompt_id":"a","text":"t","reward":null}"#;
+        let Line::Rollout(candidate, 0) = read_line(null).unwrap() else { panic!("a rollout") };
+        assert_eq!(candidate.to_line(), r#"{"step":1,"prompt_id":"a","text":"t"}"#);
+    }
+
+    #[test]
+    fn a_bad_line_says_what_is_wrong_with_it() {
+        bad(r#"{"step":0,"prompt_id":"a"}"#, "not a rollout: field `text` is missing");
+        bad(r#"{"step":0,"prompt_id":"b","text":""}"#, "prompt_id `b` is no task of `tasks`");
+        bad(
+            r#"{"v":2,"step":0,"prompt_id":"a","text":""}"#,
+            "not a rollout: version 2 is newer than this whet reads (1); use a newer whet",
+        );
+        bad(
+            r#"{"step":0,"prompt_id":"a","text":"","group_id":"x"}"#,
+            "not a rollout: field `group_id`: invalid type: string \"x\", expected u64",
+        );
+        let long = read(Took::TooLong, b"", 3, &tasks()).unwrap_err();
+        assert_eq!(long.0, "longer than 64 MiB, expected one rollout a line");
+    }
+
+    #[test]
+    fn a_byte_order_mark_belongs_at_the_head_of_the_file() {
+        let line = "\u{feff}{\"step\":0,\"prompt_id\":\"a\",\"text\":\"\"}";
+        assert!(read(Took::Line, line.as_bytes(), 0, &tasks()).is_ok());
+        assert!(read(Took::Line, line.as_bytes(), 1, &tasks()).is_err());
+        assert_eq!(own_text(line.as_bytes()), Some(&line[3..line.len() - 1]));
+    }
+
+    #[test]
+    fn blanks_are_no_line() {
+        assert_eq!(read_line(" \r"), Ok(Line::Blank));
+    }
+}

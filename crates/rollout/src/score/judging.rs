@@ -1,0 +1,370 @@
+//! The first pass: every line is read and judged, on all cores.
+//!
+//! One thread reads the file and offers lines; the others parse them, look into the cache, ask the
+//! judge and write results down. Programs that are the same, of the same task, are judged once when
+//! there is a cache: the line that comes first judges, those that come while it does wait without
+//! holding a thread, and are answered with it. If what it found may not be kept (a timeout, a
+//! broken machine), each of them is judged by itself.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use whetstone_core::extract::{Form, Reply, extract};
+use whetstone_core::judgement::{Infrastructure, Judgement, Validation};
+use whetstone_core::reward::Reward;
+use whetstone_core::task::Task;
+use whetstone_env::python::{Candidate, Reading};
+use whetstone_env::stack::{self, BigStack};
+use whetstone_record::error::JournalError;
+use whetstone_sandbox::job::Job;
+
+use super::candidate::{self, Bad, Line};
+use super::careful::carefully;
+use super::ledger::{Ledger, Outcome};
+use super::lines::{Lines, Took};
+use super::parked::{Parked, Place};
+use super::queue::Queue;
+use super::table::{Entry, State};
+use super::tasks::Tasks;
+use super::{How, Runtime, ScoreError, Scoring};
+use crate::cache::{Cache, Key, Known, TaskKeys, may_be_kept};
+
+/// A piece of work.
+#[derive(Debug)]
+enum Work {
+    /// A line as it was read.
+    Raw(Raw),
+    /// A line that waited in vain for a neighbour.
+    Alone(Waiting),
+}
+
+/// A line as it was read.
+#[derive(Debug)]
+struct Raw {
+    at: u64,
+    took: Took,
+    bytes: Vec<u8>,
+    /// An earlier run knows its result.
+    done: bool,
+}
+
+/// A line with a program to run.
+#[derive(Debug)]
+struct Waiting {
+    at: u64,
+    entry: Entry,
+    reading: Reading,
+}
+
+/// What all threads share.
+struct Room<'a> {
+    scoring: &'a Scoring<'a>,
+    tasks: &'a Tasks,
+    /// One for each task; empty if nothing is cached.
+    keys: Vec<TaskKeys>,
+    queue: Queue<Work>,
+    /// Lines before this one may have been done by an earlier run.
+    known: u64,
+    ledger: Mutex<Ledger>,
+    parked: Parked<Waiting>,
+    trouble: Mutex<Option<JournalError>>,
+}
+
+/// Reads and judges every line that `ledger` does not know yet.
+pub(super) fn judge_all(
+    scoring: &Scoring<'_>,
+    tasks: &Tasks,
+    ledger: Ledger,
+) -> Result<Ledger, ScoreError> {
+    let keys = match &scoring.how {
+        How::Run(Runtime { identity, limits, cache: Some(_), .. }) => {
+            tasks.iter().map(|task| TaskKeys::new(identity, task, *limits)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let room = Room {
+        scoring,
+        tasks,
+        keys,
+        queue: Queue::new(),
+        known: ledger.table.len(),
+        ledger: Mutex::new(ledger),
+        parked: Parked::new(),
+        trouble: Mutex::default(),
+    };
+    let fed = thread::scope(|scope| {
+        for _ in 0..scoring.workers.max(1) {
+            let started = stack::spawn(scope, |stack| room.work(stack));
+            if let Err(err) = started {
+                room.queue.stop();
+                return Err(ScoreError::Threads(err));
+            }
+        }
+        let fed = room.feed();
+        if fed.is_err() {
+            room.queue.stop();
+        }
+        room.queue.close();
+        fed
+    });
+    fed?;
+    match room.trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(err) => Err(err.into()),
+        None => Ok(room.ledger.into_inner().unwrap_or_else(PoisonError::into_inner)),
+    }
+}
+
+impl Room<'_> {
+    /// Offers every line of the file.
+    fn feed(&self) -> Result<(), ScoreError> {
+        let path = self.scoring.rollouts;
+        let unreadable = |source| ScoreError::Rollouts { path: path.to_owned(), source };
+        let mut lines = Lines::open(path).map_err(unreadable)?;
+        for at in 0.. {
+            let mut bytes = Vec::new();
+            let took = lines.next_into(&mut bytes).map_err(unreadable)?;
+            if took == Took::End {
+                break;
+            }
+            // Nothing changes this entry before the line is offered.
+            let done = at < self.known && self.ledger().table.get(at).state == State::Scored;
+            let size = bytes.len();
+            if !self.queue.offer(at, size, Work::Raw(Raw { at, took, bytes, done })) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes lines until there are none.
+    fn work(&self, stack: &BigStack) {
+        // Whatever ends this thread early must not leave the others waiting for its line.
+        let _guard = StopOnPanic(&self.queue);
+        while let Some(work) = self.queue.take() {
+            let kept = match work {
+                Work::Raw(raw) => self.line(&raw, stack),
+                Work::Alone(waiting) => self.judge(&waiting, None),
+            };
+            if let Err(err) = kept {
+                *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(err);
+                self.queue.stop();
+            }
+        }
+    }
+
+    fn line(&self, raw: &Raw, stack: &BigStack) -> Result<(), JournalError> {
+        let Raw { at, took, bytes, done } = raw;
+        let (at, took, done) = (*at, *took, *done);
+        let (candidate, task) = match candidate::read(took, bytes, at, self.tasks) {
+            Ok(Line::Rollout(candidate, task)) => (candidate, task),
+            Ok(Line::Blank) => {
+                self.set_aside(at, State::Aside);
+                return Ok(());
+            }
+            Err(Bad(_)) => {
+                self.set_aside(at, State::Rejected);
+                return Ok(());
+            }
+        };
+        let rescored = candidate.rescored.is_some();
+        let entry = Entry { step: candidate.step, task, rescored, ..Entry::default() };
+        if done {
+            let mut ledger = self.ledger();
+            let Entry { state, value, .. } = ledger.table.get(at);
+            ledger.table.set(at, Entry { value, state, ..entry });
+            drop(ledger);
+            self.finish(at);
+            return Ok(());
+        }
+        let place = (at, entry);
+        match &self.scoring.how {
+            How::Run(Runtime { cache: Some(cache), .. }) => {
+                self.look_up(place, &candidate.text, cache, stack)
+            }
+            _ => self.read_and_judge(place, &candidate.text, stack),
+        }
+    }
+
+    /// Reads a reply, and judges it if there is something to run.
+    fn read_and_judge(
+        &self,
+        (at, entry): (u64, Entry),
+        text: &str,
+        stack: &BigStack,
+    ) -> Result<(), JournalError> {
+        let task = self.tasks.get(entry.task);
+        match (carefully(|| self.scoring.rules.read(task, text, stack)), &self.scoring.how) {
+            (Err(broken), _) => self.fail(at, entry, &broken),
+            (Ok(reading), How::Static) => self.static_terms(at, entry, &reading),
+            (Ok(Reading::Settled(judgement)), How::Run(_)) => self.settle(at, entry, &judgement),
+            (Ok(reading), How::Run(_)) => self.judge(&Waiting { at, entry, reading }, None),
+        }
+    }
+
+    /// Answers from the cache, waits for a neighbour, or judges.
+    ///
+    /// A program that is known is not even parsed.
+    fn look_up(
+        &self,
+        (at, entry): (u64, Entry),
+        text: &str,
+        cache: &Cache,
+        stack: &BigStack,
+    ) -> Result<(), JournalError> {
+        let task = self.tasks.get(entry.task);
+        let form = Form::of(task.language);
+        let Some(code) = extract(Reply::text(text), form).code else {
+            return self.read_and_judge((at, entry), text, stack);
+        };
+        let program = code.program(form);
+        let key = self.keys[entry.task as usize].program(&program.source);
+        if let Some(Known { judgement, quality }) = cache.get(&key) {
+            let reading = Reading::Runs(Candidate { program, quality, may_vary: false });
+            return self.pay_known(&Waiting { at, entry, reading }, &judgement, cache);
+        }
+        match carefully(|| self.scoring.rules.read_program(task, program, stack)) {
+            Err(broken) => self.fail(at, entry, &broken),
+            Ok(Reading::Settled(judgement)) => self.settle(at, entry, &judgement),
+            Ok(reading) => self.wait_or_judge(key, Waiting { at, entry, reading }, cache),
+        }
+    }
+
+    fn wait_or_judge(&self, key: Key, waiting: Waiting, cache: &Cache) -> Result<(), JournalError> {
+        // What may vary has no neighbours: each is run for itself.
+        let steady = matches!(&waiting.reading, Reading::Runs(candidate) if !candidate.may_vary);
+        let place = if steady { self.parked.enter(key, waiting) } else { Place::Alone(waiting) };
+        match place {
+            Place::Waits => Ok(()),
+            Place::Alone(waiting) => self.judge(&waiting, Some((key, false))),
+            // A neighbour may have put its verdict there since we looked.
+            Place::First(waiting) => match cache.get(&key) {
+                Some(known) => {
+                    self.answer_neighbours(&key, Some(&known.judgement))?;
+                    self.pay_known(&waiting, &known.judgement, cache)
+                }
+                None => self.judge(&waiting, Some((key, true))),
+            },
+        }
+    }
+
+    /// Judges a line. Its key comes with whether others may wait for it.
+    fn judge(&self, waiting: &Waiting, keyed: Option<(Key, bool)>) -> Result<(), JournalError> {
+        let How::Run(runtime) = &self.scoring.how else { return Ok(()) };
+        let Reading::Runs(candidate) = &waiting.reading else { return Ok(()) };
+        let task = self.task(waiting);
+        let (program, limits) = (&candidate.program, runtime.limits);
+        let job = Job { program, setup: &task.setup, tests: &task.tests, limits };
+        let judged = carefully(|| runtime.judge.judge(job)).and_then(|judged| judged);
+        let kept = judged.as_ref().ok().filter(|j| may_be_kept(j, candidate.may_vary));
+        if let Some(cache) = runtime.cache {
+            cache.miss();
+            if let (Some((key, _)), Some(judgement)) = (keyed, kept) {
+                let (judgement, quality) = (judgement.clone(), candidate.quality);
+                cache.put(key, &Known { judgement, quality });
+            }
+        }
+        if let Some((key, true)) = keyed {
+            self.answer_neighbours(&key, kept)?;
+        }
+        match &judged {
+            Ok(judgement) => self.pay(waiting, judgement, false),
+            Err(broken) => self.fail(waiting.at, waiting.entry, broken),
+        }
+    }
+
+    fn answer_neighbours(&self, key: &Key, kept: Option<&Judgement>) -> Result<(), JournalError> {
+        for waiting in self.parked.leave(key) {
+            match (kept, self.scoring.how.cache()) {
+                (Some(judgement), Some(cache)) => self.pay_known(&waiting, judgement, cache)?,
+                _ => self.queue.again(Work::Alone(waiting)),
+            }
+        }
+        Ok(())
+    }
+
+    fn pay_known(
+        &self,
+        waiting: &Waiting,
+        judgement: &Judgement,
+        cache: &Cache,
+    ) -> Result<(), JournalError> {
+        cache.hit();
+        self.pay(waiting, judgement, true)
+    }
+
+    /// Writes down what a reply without anything to run is worth.
+    fn settle(&self, at: u64, entry: Entry, judgement: &Judgement) -> Result<(), JournalError> {
+        let reading = Reading::Settled(judgement.clone());
+        self.pay(&Waiting { at, entry, reading }, judgement, false)
+    }
+
+    /// Writes down what a judged line is worth.
+    fn pay(
+        &self,
+        waiting: &Waiting,
+        judgement: &Judgement,
+        cached: bool,
+    ) -> Result<(), JournalError> {
+        let Waiting { at, entry, reading } = waiting;
+        match carefully(|| self.scoring.rules.reward(reading, judgement)) {
+            Ok(reward) => self.keep(*at, *entry, &Outcome::judged(judgement, reward, cached)),
+            Err(broken) => self.fail(*at, *entry, &broken),
+        }
+    }
+
+    fn static_terms(&self, at: u64, entry: Entry, reading: &Reading) -> Result<(), JournalError> {
+        let reward: Result<Reward, _> = carefully(|| self.scoring.rules.static_reward(reading));
+        let validation = match reading {
+            // That there is no program, or none that compiles, is known without running it.
+            Reading::Settled(judgement) => Validation::Judged(judgement.clone()),
+            Reading::Runs(_) => Validation::NotRun,
+        };
+        match reward {
+            Ok(reward) => {
+                self.keep(at, entry, &Outcome { validation, reward, cpu_ms: 0.0, cached: false })
+            }
+            Err(broken) => self.fail(at, entry, &broken),
+        }
+    }
+
+    fn keep(&self, at: u64, entry: Entry, outcome: &Outcome) -> Result<(), JournalError> {
+        self.ledger().done(at, entry, outcome)?;
+        self.finish(at);
+        Ok(())
+    }
+
+    fn fail(&self, at: u64, entry: Entry, broken: &Infrastructure) -> Result<(), JournalError> {
+        self.ledger().failed(at, entry, &broken.0)?;
+        self.finish(at);
+        Ok(())
+    }
+
+    fn set_aside(&self, at: u64, state: State) {
+        self.ledger().table.set(at, Entry { state, ..Entry::default() });
+        self.finish(at);
+    }
+
+    fn finish(&self, at: u64) {
+        (self.scoring.on_line)();
+        self.queue.finished(at);
+    }
+
+    fn task(&self, waiting: &Waiting) -> &Task {
+        self.tasks.get(waiting.entry.task)
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Stops the queue when its thread panics.
+struct StopOnPanic<'a>(&'a Queue<Work>);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stop();
+        }
+    }
+}

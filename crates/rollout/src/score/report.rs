@@ -1,0 +1,259 @@
+//! What scoring a file came to: the numbers behind the summary.
+//!
+//! The scored lines hold nothing that differs from run to run; what does (times, cache hits) is
+//! here.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use whetstone_core::judgement::Isolation;
+use whetstone_core::reward::Reward;
+use whetstone_core::task::TaskId;
+
+use super::records::Found;
+use crate::cache;
+
+/// Slowest programs that are named.
+const SLOWEST: usize = 10;
+/// Distinct error messages that are counted apart.
+const MESSAGES: usize = 50;
+/// What further messages are counted under.
+const OTHER_MESSAGES: &str = "other errors";
+
+/// What scoring a file came to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// Version of the report.
+    pub v: u32,
+    /// Lines with something on them.
+    pub lines: u64,
+    /// Lines that have a reward.
+    pub scored: u64,
+    /// Lines that could not be judged, and so have none.
+    pub failed: u64,
+    /// Why they could not, and how often.
+    pub errors: BTreeMap<String, u64>,
+    /// Lines that are no rollout of a known task.
+    pub rejected: u64,
+    /// The first of them.
+    pub rejected_lines: Vec<BadLine>,
+    /// Lines of the task file that are no task.
+    pub bad_tasks: u64,
+    /// The first of them.
+    pub bad_task_lines: Vec<BadLine>,
+    /// Groups: lines with the same step and prompt.
+    pub groups: u64,
+    /// Groups whose rewards are all the same, and so teach nothing.
+    pub dead_groups: u64,
+    /// Groups in which no line could be judged.
+    pub unjudged_groups: u64,
+    /// How often each verdict was given.
+    pub verdicts: BTreeMap<String, u64>,
+    /// Lines that were not run, as asked.
+    pub not_run: u64,
+    /// The total and each term of the reward.
+    pub rewards: BTreeMap<String, Spread>,
+    /// How often each gate held and did not.
+    pub gates: BTreeMap<String, GateCount>,
+    /// How programs were held.
+    pub isolation: BTreeMap<Level, u64>,
+    /// The programs that took most CPU time.
+    pub slowest: Vec<Slow>,
+    /// What the cache was good for, if there was one.
+    pub cache: Option<CacheReport>,
+    /// Lines that an earlier run had judged before it was ended.
+    pub resumed: u64,
+    /// Seconds from start to end.
+    pub wall_seconds: f64,
+    /// Lines a second, without those that an earlier run had judged.
+    pub lines_per_second: f64,
+}
+
+/// A line that was not used, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BadLine {
+    /// Counted from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// How values are spread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// How many.
+    pub count: u64,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation (of the population).
+    pub std: f64,
+    #[serde(skip)]
+    squares: f64,
+}
+
+/// How often a gate held.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct GateCount {
+    /// Held.
+    pub passed: u64,
+    /// Did not, and capped the total.
+    pub failed: u64,
+}
+
+/// A level of isolation, as a key of JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Level(pub Isolation);
+
+/// A slow program.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Slow {
+    /// Its line, counted from 1.
+    pub line: u64,
+    /// The task it answers.
+    pub prompt_id: String,
+    /// Its CPU time.
+    pub cpu_ms: f64,
+    /// What the judge saw.
+    pub verdict: String,
+}
+
+/// What the cache was good for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CacheReport {
+    /// Counts.
+    #[serde(flatten)]
+    pub stats: cache::Stats,
+    /// Hits among all lookups.
+    pub hit_rate: f64,
+}
+
+/// The little of a `validation` that is counted.
+#[derive(serde::Deserialize)]
+struct Seen<'a> {
+    #[serde(borrow, default)]
+    verdict: Option<&'a str>,
+    #[serde(default)]
+    isolation: Option<Isolation>,
+}
+
+impl Spread {
+    fn add(&mut self, value: f64) {
+        self.count += 1;
+        #[expect(clippy::cast_precision_loss, reason = "lines of a file are far below 2^53")]
+        let count = self.count as f64;
+        let delta = value - self.mean;
+        self.mean += delta / count;
+        self.squares += delta * (value - self.mean);
+        self.std = (self.squares / count).sqrt();
+    }
+}
+
+impl Report {
+    pub(super) fn new() -> Self {
+        Self { v: 1, ..Self::default() }
+    }
+
+    /// Counts a line that has a reward.
+    pub(super) fn count_scored(
+        &mut self,
+        found: &Found,
+        prompt_id: &TaskId,
+    ) -> Result<(), serde_json::Error> {
+        self.scored += 1;
+        let raw =
+            |part: &Option<Box<RawValue>>| part.as_deref().map_or("null", RawValue::get).to_owned();
+        let validation = raw(&found.validation);
+        let seen: Seen<'_> = serde_json::from_str(&validation)?;
+        match seen.verdict {
+            Some(verdict) => count(&mut self.verdicts, verdict),
+            None => self.not_run += 1,
+        }
+        if let Some(isolation) = seen.isolation {
+            *self.isolation.entry(Level(isolation)).or_default() += 1;
+            self.count_time(found, prompt_id, seen.verdict.unwrap_or_default());
+        }
+        self.count_reward(&serde_json::from_str(&raw(&found.reward))?);
+        Ok(())
+    }
+
+    /// Counts a line that could not be judged.
+    pub(super) fn count_failed(&mut self, error: &str) {
+        self.failed += 1;
+        let known = self.errors.len() < MESSAGES || self.errors.contains_key(error);
+        count(&mut self.errors, if known { error } else { OTHER_MESSAGES });
+    }
+
+    fn count_reward(&mut self, reward: &Reward) {
+        let terms = reward.terms().iter().map(|(name, term)| (name.as_str(), term.value));
+        for (name, value) in terms.chain([("total", reward.total())]) {
+            match self.rewards.get_mut(name) {
+                Some(spread) => spread.add(value),
+                None => self.rewards.entry(name.to_owned()).or_default().add(value),
+            }
+        }
+        for (name, gate) in reward.gates() {
+            let counts = match self.gates.get_mut(name) {
+                Some(counts) => counts,
+                None => self.gates.entry(name.clone()).or_default(),
+            };
+            *(if gate.passed { &mut counts.passed } else { &mut counts.failed }) += 1;
+        }
+    }
+
+    fn count_time(&mut self, found: &Found, prompt_id: &TaskId, verdict: &str) {
+        let at = self.slowest.partition_point(|slow| slow.cpu_ms >= found.cpu_ms);
+        if at < SLOWEST {
+            let (prompt_id, verdict) = (prompt_id.to_string(), verdict.to_owned());
+            let slow = Slow { line: found.line + 1, prompt_id, cpu_ms: found.cpu_ms, verdict };
+            self.slowest.insert(at, slow);
+            self.slowest.truncate(SLOWEST);
+        }
+    }
+}
+
+fn count(counts: &mut BTreeMap<String, u64>, name: &str) {
+    match counts.get_mut(name) {
+        Some(count) => *count += 1,
+        None => drop(counts.insert(name.to_owned(), 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_mean_and_standard_deviation() {
+        let mut spread = Spread::default();
+        for value in [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0] {
+            spread.add(value);
+        }
+        assert_eq!(spread.count, 8);
+        assert!((spread.mean - 5.0).abs() < 1e-12 && (spread.std - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn errors_are_counted_by_message_and_their_number_is_bounded() {
+        let mut report = Report::new();
+        for n in 0..200 {
+            report.count_failed(&format!("message {n}"));
+            report.count_failed("the disk is full");
+        }
+        assert_eq!((report.failed, report.errors["the disk is full"]), (400, 200));
+        assert_eq!(report.errors.len(), MESSAGES + 1);
+        assert_eq!(report.errors.values().sum::<u64>(), 400);
+    }
+
+    #[test]
+    fn the_slowest_are_named_in_order() {
+        let mut report = Report::new();
+        let id = TaskId::try_from("a".to_owned()).unwrap();
+        for (line, cpu_ms) in (0..50_u64).zip((0..50_u32).map(|n| f64::from(n * 7 % 50))) {
+            let found = Found { line, error: None, cpu_ms, validation: None, reward: None };
+            report.count_time(&found, &id, "pass");
+        }
+        let times: Vec<_> = report.slowest.iter().map(|slow| slow.cpu_ms).collect();
+        assert_eq!(times, [49.0, 48.0, 47.0, 46.0, 45.0, 44.0, 43.0, 42.0, 41.0, 40.0]);
+    }
+}

@@ -1,0 +1,142 @@
+//! What is kept of every line while a file is scored: 24 bytes, and 4 more to sort them.
+//!
+//! Texts and verdicts are on the disk; groups and advantages need only these numbers.
+
+use whetstone_algo::advantage::{self, Advantage};
+
+/// What became of a line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum State {
+    /// Nothing yet.
+    #[default]
+    Open,
+    /// Blank, or no rollout: it has no place in a group.
+    Aside,
+    /// No rollout; it goes among the rejected.
+    Rejected,
+    /// It has a reward.
+    Scored,
+    /// It could not be judged.
+    Failed,
+}
+
+/// The numbers of one line.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Entry {
+    pub(super) step: u64,
+    /// The reward's total; the advantage once [`Table::weigh`] has been called.
+    pub(super) value: f64,
+    pub(super) task: u32,
+    pub(super) state: State,
+    /// It had scores before, which are cut out of its text.
+    pub(super) rescored: bool,
+}
+
+/// How many groups there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct GroupCounts {
+    pub(super) groups: u64,
+    /// Groups in which some line has a reward, but all the same.
+    pub(super) dead: u64,
+    /// Groups in which no line could be judged.
+    pub(super) unjudged: u64,
+}
+
+/// The numbers of all lines.
+#[derive(Debug, Default)]
+pub(super) struct Table(Vec<Entry>);
+
+impl Table {
+    /// The entry of line `at`, counted from 0; lines that were not set are open.
+    pub(super) fn get(&self, at: u64) -> Entry {
+        usize::try_from(at).ok().and_then(|at| self.0.get(at)).copied().unwrap_or_default()
+    }
+
+    pub(super) fn set(&mut self, at: u64, entry: Entry) {
+        let at = usize::try_from(at).expect("a line that was read fits into memory");
+        if self.0.len() <= at {
+            self.0.resize(at + 1, Entry::default());
+        }
+        self.0[at] = entry;
+    }
+
+    /// Lines up to the last that was set.
+    pub(super) fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    pub(super) fn count(&self, state: State) -> u64 {
+        self.0.iter().filter(|entry| entry.state == state).count() as u64
+    }
+
+    /// Turns rewards into advantages within their groups.
+    pub(super) fn weigh(&mut self, how: Advantage) -> GroupCounts {
+        let mut order: Vec<u32> = (0..u32::try_from(self.0.len()).unwrap_or(u32::MAX))
+            .filter(|&at| matches!(self.entry(at).state, State::Scored | State::Failed))
+            .collect();
+        // Within a group by line, so that sums do not depend on who was done first.
+        order.sort_unstable_by_key(|&at| (self.entry(at).step, self.entry(at).task, at));
+        let mut counts = GroupCounts::default();
+        let groups = order.chunk_by(|&a, &b| self.group_of(a) == self.group_of(b));
+        let groups: Vec<&[u32]> = groups.collect();
+        for members in groups {
+            self.weigh_group(members, how, &mut counts);
+        }
+        counts
+    }
+
+    fn weigh_group(&mut self, members: &[u32], how: Advantage, counts: &mut GroupCounts) {
+        let scored: Vec<u32> =
+            members.iter().copied().filter(|&at| self.entry(at).state == State::Scored).collect();
+        let rewards: Vec<f64> = scored.iter().map(|&at| self.entry(at).value).collect();
+        counts.groups += 1;
+        counts.unjudged += u64::from(rewards.is_empty());
+        counts.dead += u64::from(!rewards.is_empty() && advantage::is_dead(&rewards));
+        for (&at, advantage) in scored.iter().zip(advantage::group(&rewards, how)) {
+            self.0[at as usize].value = advantage;
+        }
+    }
+
+    fn entry(&self, at: u32) -> Entry {
+        self.0[at as usize]
+    }
+
+    fn group_of(&self, at: u32) -> (u64, u32) {
+        (self.entry(at).step, self.entry(at).task)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_small() {
+        assert!(size_of::<Entry>() <= 24, "{}", size_of::<Entry>());
+    }
+
+    #[test]
+    fn groups_are_made_by_step_and_task_wherever_their_lines_stand() {
+        let mut table = Table::default();
+        let scored = State::Scored;
+        let lines = [
+            (0, 0, 1.0, scored),
+            (0, 1, 0.5, scored),
+            (1, 0, 0.3, scored),
+            (0, 0, 0.0, State::Failed),
+            (0, 0, 0.0, scored),
+            (0, 1, 0.5, scored),
+            (9, 9, 0.0, State::Failed),
+            (0, 0, 0.0, State::Rejected),
+        ];
+        for (at, (step, task, value, state)) in (0..).zip(lines) {
+            table.set(at, Entry { step, value, task, state, rescored: false });
+        }
+        let counts = table.weigh(Advantage::StandardScore);
+        // Groups: (0,0) lives with two members, (0,1) is dead, (1,0) has one, (9,9) none.
+        assert_eq!(counts, GroupCounts { groups: 4, dead: 2, unjudged: 1 });
+        let values: Vec<_> = (0..6).map(|at| table.get(at).value).collect();
+        assert_eq!(values, [1.0, 0.0, 0.0, 0.0, -1.0, 0.0]);
+        assert_eq!(table.get(100).state, State::Open);
+    }
+}

@@ -1,0 +1,276 @@
+//! Scoring files with a judge that runs nothing.
+
+mod common;
+
+use std::fs;
+
+use common::{Asked, Bench, Fake, rollout};
+use serde_json::Value;
+use whetstone_algo::Advantage;
+use whetstone_algo::advantage::group;
+use whetstone_core::jsonl::Records;
+use whetstone_core::rollout::{Rollout, Score};
+use whetstone_rollout::cache::{Bounds, Cache};
+use whetstone_rollout::score::{BadLines, Report, ScoreError};
+
+/// Scores `rollouts` with a fresh judge and no cache; returns output and report.
+fn score(rollouts: &str) -> (String, Report) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let bench = Bench::new(dir.path(), rollouts);
+    let asked = Asked { judge: Some(&Fake::default()), ..Asked::default() };
+    let report = bench.score("out.jsonl", &asked).expect("it can be scored");
+    assert!(!bench.path("out.jsonl.journal").exists(), "a finished scoring leaves no journal");
+    (bench.read("out.jsonl"), report)
+}
+
+/// The output as rollouts: their type refuses a total that is not that of its terms.
+fn scored(output: &str) -> Vec<Rollout> {
+    Records::new("out", output.as_bytes())
+        .map(|line| line.map(|line| line.record))
+        .collect::<Result<_, _>>()
+        .expect("scored lines are rollouts")
+}
+
+fn judged(rollout: &Rollout) -> (&str, f64, f64) {
+    let Some(Score::Judged { judgement, reward, advantage: Some(advantage) }) = &rollout.score
+    else {
+        panic!("{:?} is not judged", rollout.score)
+    };
+    (judgement.verdict().name(), reward.total(), *advantage)
+}
+
+#[track_caller]
+fn assert_near(found: &[f64], expected: &[f64]) {
+    let near = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12);
+    assert!(near && found.len() == expected.len(), "{found:?} is not {expected:?}");
+}
+
+#[test]
+fn every_line_gets_its_verdict_its_reward_and_its_advantage() {
+    let words = ["PASS", "wrong", "RAISES", "PASS"];
+    let lines: Vec<_> = words.iter().map(|word| rollout(0, "a", word)).collect();
+    let (output, report) = score(&lines.concat());
+    let scored = scored(&output);
+    let verdicts: Vec<_> = scored.iter().map(|line| judged(line).0).collect();
+    assert_eq!(verdicts, ["pass", "wrong", "raised", "pass"]);
+    let totals: Vec<_> = scored.iter().map(|line| judged(line).1).collect();
+    assert!(totals[0] > totals[1] && totals[1] > totals[2], "{totals:?}");
+    let advantages: Vec<_> = scored.iter().map(|line| judged(line).2).collect();
+    assert_eq!(advantages, group(&totals, Advantage::StandardScore));
+    assert_eq!((report.lines, report.scored, report.groups, report.dead_groups), (4, 4, 1, 0));
+    assert_eq!((report.verdicts["pass"], report.verdicts["wrong"]), (2, 1));
+    assert_eq!(report.rewards["total"].count, 4);
+    assert!((report.rewards["total"].mean - totals.iter().sum::<f64>() / 4.0).abs() < 1e-12);
+    assert!(report.slowest.len() == 4 && report.slowest[0].cpu_ms > report.slowest[3].cpu_ms);
+}
+
+#[test]
+fn groups_need_not_stand_together() {
+    let lines =
+        [(0, "a", "PASS"), (0, "b", "PASS"), (1, "a", "PASS"), (0, "a", "x"), (0, "b", "PASS")];
+    let lines: Vec<_> = lines.iter().map(|&(step, id, word)| rollout(step, id, word)).collect();
+    let (output, report) = score(&lines.concat());
+    let advantages: Vec<_> = scored(&output).iter().map(|line| judged(line).2).collect();
+    assert_near(&advantages, &[1.0, 0.0, 0.0, -1.0, 0.0]);
+    assert_eq!((report.groups, report.dead_groups), (3, 2));
+}
+
+#[test]
+fn a_line_that_could_not_be_judged_has_no_reward_and_does_not_count_in_its_group() {
+    let words = ["PASS", "BROKEN", "wrong", "BROKEN"];
+    let lines: Vec<_> = words.iter().map(|word| rollout(0, "a", word)).collect();
+    let (output, report) = score(&(lines.concat() + &rollout(0, "b", "BROKEN")));
+    let lines: Vec<Value> =
+        output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[1]["validation"], serde_json::json!({"error": "no zygote"}));
+    assert!(lines[1].get("reward").is_none() && lines[1].get("advantage").is_none());
+    let advantage = |at: usize| lines[at]["advantage"].as_f64().unwrap();
+    assert_near(&[advantage(0), advantage(2)], &[1.0, -1.0]);
+    assert_eq!((report.scored, report.failed, report.errors["no zygote"]), (2, 3, 3));
+    assert_eq!((report.groups, report.dead_groups, report.unjudged_groups), (2, 0, 1));
+    assert_eq!(report.rewards["total"].count, 2, "an error is no reward of 0");
+}
+
+#[test]
+fn a_lines_own_bytes_pass_through() {
+    let text = r#""text":"no code here \u00e9\/""#;
+    let own = format!(
+        r#"{{ "mine":[1.50,{{"z":1e2}}],"step":0 ,"prompt_id":"a","group_id":3,{text},"meta":{{"temperature":0.70}},"big":123456789012345678901234567890"#
+    );
+    let (output, _) = score(&format!("\u{feff}{own} }}\r\n\n   \n"));
+    assert!(
+        output.starts_with(&format!("{own},\"validation\":{{\"verdict\":\"no_code\"")),
+        "{output}"
+    );
+    assert!(output.ends_with("\"advantage\":0.0}\n"), "{output}");
+    assert_eq!(output.lines().count(), 1);
+}
+
+#[test]
+fn scoring_a_scored_file_again_gives_the_same_bytes() {
+    let lines: Vec<_> = ["PASS", "x", "RAISES"].iter().map(|word| rollout(0, "a", word)).collect();
+    let (once, _) = score(&lines.concat());
+    let (twice, _) = score(&once);
+    assert_eq!(once, twice);
+    // Also when the old scores are nonsense.
+    let spoilt = once.replacen("\"total\":", "\"total\":7", 1).replacen("pass", "great", 1);
+    assert_ne!(spoilt, once);
+    assert_eq!(score(&spoilt).0, once);
+}
+
+#[test]
+fn bad_lines_are_set_aside_with_their_number_reason_and_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = rollout(0, "a", "PASS").into_bytes();
+    file.extend_from_slice(b"{\"step\":0}\n[1]\n");
+    file.extend_from_slice(rollout(0, "nobody", "PASS").as_bytes());
+    file.extend_from_slice(b"\xff\xfe\n");
+    file.extend_from_slice(rollout(0, "a", "wrong").as_bytes());
+    let bench = Bench::new(dir.path(), "");
+    fs::write(bench.path("rollouts.jsonl"), &file).unwrap();
+    let judge = Fake::default();
+    let asked = Asked { judge: Some(&judge), ..Asked::default() };
+    let report = bench.score("out.jsonl", &asked).unwrap();
+    assert_eq!((report.lines, report.scored, report.rejected), (6, 2, 4));
+    let named: Vec<_> = report.rejected_lines.iter().map(|bad| bad.line).collect();
+    assert_eq!(named, [2, 3, 4, 5]);
+    let reason = &report.rejected_lines[2].reason;
+    assert!(reason.starts_with("prompt_id `nobody` is no task of `"), "{reason}");
+    let rejected = bench.read("out.jsonl.rejected.jsonl");
+    let rejected: Vec<Value> =
+        rejected.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rejected.len(), 4);
+    assert_eq!((&rejected[0]["line"], &rejected[0]["text"]), (&2.into(), &"{\"step\":0}".into()));
+    assert_eq!(rejected[0]["reason"], "not a rollout: field `prompt_id` is missing");
+    assert_eq!(rejected[3]["hex"], "fffe");
+    assert_eq!(scored(&bench.read("out.jsonl")).len(), 2);
+
+    // The next scoring without bad lines does not leave these lying there.
+    fs::write(bench.path("rollouts.jsonl"), rollout(0, "a", "PASS")).unwrap();
+    bench.score("out.jsonl", &asked).unwrap();
+    assert!(!bench.path("out.jsonl.rejected.jsonl").exists());
+}
+
+#[test]
+fn a_strict_run_names_every_bad_line_before_anything_is_judged() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = rollout(0, "a", "PASS") + "{}\n" + &rollout(0, "x", "PASS");
+    let bench = Bench::new(dir.path(), &file);
+    let judge = Fake::default();
+    let bad_lines = BadLines::Refuse;
+    let asked = Asked { judge: Some(&judge), bad_lines, ..Asked::default() };
+    let err = bench.score("out.jsonl", &asked).unwrap_err();
+    assert!(err.is_usage() && err.hint().is_some());
+    let ScoreError::BadLines { count: 2, first } = err else { panic!("{err}") };
+    assert_eq!(first.iter().map(|(_, bad)| bad.line).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(judge.calls(), 0);
+    assert!(!bench.path("out.jsonl").exists() && !bench.path("out.jsonl.journal").exists());
+
+    fs::write(bench.path("rollouts.jsonl"), rollout(0, "a", "PASS")).unwrap();
+    assert_eq!(bench.score("out.jsonl", &asked).unwrap().scored, 1);
+}
+
+#[test]
+fn without_running_no_verdict_is_claimed() {
+    let dir = tempfile::tempdir().unwrap();
+    let nothing = "{\"step\":0,\"prompt_id\":\"a\",\"text\":\"I do not know.\"}\n";
+    let bench = Bench::new(dir.path(), &(rollout(0, "a", "PASS") + nothing));
+    let report = bench.score("out.jsonl", &Asked::default()).unwrap();
+    let output = bench.read("out.jsonl");
+    let first: Value = serde_json::from_str(output.lines().next().unwrap()).unwrap();
+    assert_eq!(first["validation"], serde_json::json!({"skipped": "runtime"}));
+    let scored = scored(&output);
+    assert!(
+        matches!(&scored[0].score, Some(Score::NotRun { advantage: Some(up), .. }) if *up > 0.0)
+    );
+    assert_eq!(judged(&scored[1]).0, "no_code");
+    assert_eq!((report.not_run, report.verdicts.get("pass"), report.scored), (1, None, 2));
+    assert_eq!(report.isolation.len(), 0);
+}
+
+#[test]
+fn a_cached_run_judges_each_program_once_and_the_next_run_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let words: Vec<_> = (0..300).map(|n| format!("PASS {}", n % 20)).collect();
+    let lines: Vec<_> = words.iter().map(|word| rollout(0, "a", word)).collect();
+    let bench = Bench::new(dir.path(), &lines.concat());
+    let plain = Fake::default();
+    bench.score("plain.jsonl", &Asked { judge: Some(&plain), ..Asked::default() }).unwrap();
+    assert_eq!(plain.calls(), 300);
+
+    let run = |output: &str| {
+        let cache = Cache::open(&bench.path("cache.redb"), Bounds::default()).unwrap();
+        let judge = Fake::default();
+        let asked = Asked { judge: Some(&judge), cache: Some(&cache), ..Asked::default() };
+        let report = bench.score(output, &asked).unwrap();
+        (judge.calls(), report.cache.unwrap())
+    };
+    let (calls, cache) = run("first.jsonl");
+    assert_eq!(
+        (calls, cache.stats.misses, cache.stats.hits, cache.stats.stored),
+        (20, 20, 280, 20)
+    );
+    let (calls, cache) = run("second.jsonl");
+    assert_eq!((calls, cache.stats.hits, cache.stats.stored), (0, 300, 0));
+    assert!((cache.hit_rate - 1.0).abs() < 1e-12);
+    assert_eq!(bench.read("plain.jsonl"), bench.read("first.jsonl"));
+    assert_eq!(bench.read("plain.jsonl"), bench.read("second.jsonl"));
+}
+
+#[test]
+fn what_may_not_be_kept_is_judged_every_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let same = ["SLOW", "BROKEN", "PASS clock", "wrong clock"];
+    let lines: Vec<_> = same.iter().flat_map(|word| vec![rollout(0, "a", word); 5]).collect();
+    let program = |line: String| {
+        line.replace("def f", "import time\\ndef f").replace("return x", "return time.time()")
+    };
+    let lines: Vec<_> = lines
+        .into_iter()
+        .map(|line| if line.contains("clock") { program(line) } else { line })
+        .collect();
+    let bench = Bench::new(dir.path(), &lines.concat());
+    let cache = Cache::open(&bench.path("cache.redb"), Bounds::default()).unwrap();
+    let judge = Fake::default();
+    let asked = Asked { judge: Some(&judge), cache: Some(&cache), ..Asked::default() };
+    bench.score("out.jsonl", &asked).unwrap();
+    assert_eq!((judge.asked("SLOW"), judge.asked("BROKEN"), judge.asked("PASS")), (5, 5, 5));
+    assert_eq!(cache.stats().stored, 1, "only the wrong one");
+    let next = Fake::default();
+    bench.score("out.jsonl", &Asked { judge: Some(&next), ..asked }).unwrap();
+    assert_eq!((next.asked("SLOW"), next.asked("BROKEN"), next.asked("PASS")), (5, 5, 5));
+    assert_eq!(next.asked("wrong"), 0);
+}
+
+#[test]
+fn inputs_that_cannot_be_used_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let bench = Bench::new(dir.path(), &rollout(0, "a", "PASS"));
+    let judge = Fake::default();
+    let asked = Asked { judge: Some(&judge), ..Asked::default() };
+    let err = bench.score("rollouts.jsonl", &asked).unwrap_err();
+    assert!(matches!(err, ScoreError::OutputIsInput { .. }), "{err}");
+    fs::write(bench.path("out.jsonl.journal"), "my notes\n").unwrap();
+    let err = bench.score("out.jsonl", &asked).unwrap_err();
+    assert!(matches!(err, ScoreError::Journal(_)), "{err}");
+    assert_eq!(bench.read("out.jsonl.journal"), "my notes\n");
+    fs::write(bench.path("tasks.jsonl"), "{\"id\":1}\n").unwrap();
+    let err = bench.score("other.jsonl", &asked).unwrap_err();
+    assert!(matches!(err, ScoreError::NoTasks { first: Some(_), .. }), "{err}");
+    fs::remove_file(bench.path("tasks.jsonl")).unwrap();
+    let err = bench.score("other.jsonl", &asked).unwrap_err();
+    assert!(err.is_usage() && err.to_string().contains("tasks.jsonl"), "{err}");
+}
+
+#[test]
+fn a_file_that_changes_under_our_hands_is_not_scored() {
+    let dir = tempfile::tempdir().unwrap();
+    let bench = Bench::new(dir.path(), &rollout(0, "a", "PASS").repeat(4));
+    let on_line =
+        || fs::write(bench.path("rollouts.jsonl"), rollout(1, "a", "PASS").repeat(4)).unwrap();
+    let judge = Fake::default();
+    let asked = Asked { judge: Some(&judge), on_line: Some(&on_line), ..Asked::default() };
+    let err = bench.score("out.jsonl", &asked).unwrap_err();
+    assert!(matches!(err, ScoreError::Changed { .. }), "{err}");
+    assert!(!bench.path("out.jsonl").exists());
+}
