@@ -50,10 +50,13 @@ struct Pass {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == HIDDEN) {
-        return whetstone_sandbox::entry::run(&arguments[1..]).unwrap_or_else(|problem| {
-            eprintln!("{problem}");
-            ExitCode::FAILURE
-        });
+        return match whetstone_sandbox::entry::run(&arguments[1..]) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(problem) => {
+                eprintln!("{problem}");
+                ExitCode::FAILURE
+            }
+        };
     }
     match measure() {
         Ok(measured) => {

@@ -73,6 +73,10 @@ pub enum Command {
     /// Tries one kernel feature in a process of its own, for `whet doctor`.
     #[command(name = "__probe", hide = true)]
     Probe(ProbeArgs),
+
+    /// Is one of the judge's own processes.
+    #[command(name = "__judge", hide = true)]
+    Judge(JudgeArgs),
 }
 
 /// Where settings come from.
@@ -141,6 +145,14 @@ pub struct ReferenceArgs {
     /// Print the JSON Schema instead, for an editor that completes and checks
     #[arg(long)]
     pub json: bool,
+}
+
+/// `whet __judge`.
+#[derive(Debug, Args)]
+pub struct JudgeArgs {
+    /// Which process, and what it is told.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
 }
 
 /// `whet __probe`.

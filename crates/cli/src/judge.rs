@@ -1,12 +1,14 @@
 //! The judge as the commands use it: started from the settings, by this same binary.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use whetstone_core::config::{Config, SandboxConfig};
 use whetstone_core::judgement::Isolation;
 use whetstone_sandbox::job::Limits;
 use whetstone_sandbox::{Judge, Options, StartError};
+
+use crate::exit::Exit;
+use crate::printer::Printer;
 
 /// The hidden command under which this binary is the judge's supervisor and its zygotes.
 pub(crate) const COMMAND: &str = "__judge";
@@ -43,6 +45,13 @@ pub(crate) fn level_name(isolation: Isolation) -> &'static str {
 }
 
 /// Runs as one of the judge's own processes.
-pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, String> {
-    whetstone_sandbox::entry::run(arguments)
+pub(crate) fn run(arguments: &[String], printer: Printer) -> Exit {
+    match whetstone_sandbox::entry::run(arguments) {
+        Ok(()) => Exit::Done,
+        Err(problem) => {
+            // The parent reads the last line of it.
+            printer.talk(&problem);
+            Exit::Broken
+        }
+    }
 }

@@ -13,6 +13,7 @@ mod config_command;
 mod doctor;
 pub mod exit;
 mod failure;
+mod judge;
 pub mod printer;
 mod score;
 
@@ -36,6 +37,7 @@ pub fn run() -> Exit {
         Command::Config(ConfigCommand::Check(args)) => config_command::check(args, printer),
         Command::Config(ConfigCommand::Reference(args)) => config_command::reference(args, printer),
         Command::Probe(args) => Ok(doctor::probe(args.feature)),
+        Command::Judge(args) => Ok(judge::run(&args.arguments, printer)),
     };
     result.unwrap_or_else(|err| failure::report(&err, printer))
 }

@@ -19,3 +19,7 @@ pub mod value;
 mod zygote;
 
 pub use judge::{Judge, Options, StartError, Ticket};
+
+/// The version of the judge. Raised whenever a program could get another verdict than before: kept
+/// verdicts carry it.
+pub const JUDGE_VERSION: &str = "1";

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match whetstone_sandbox::entry::run(&arguments) {
-        Ok(code) => code,
+        Ok(()) => ExitCode::SUCCESS,
         #[expect(clippy::print_stderr, reason = "the parent reads it")]
         Err(problem) => {
             eprintln!("{problem}");

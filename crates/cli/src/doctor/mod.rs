@@ -4,6 +4,7 @@
 //! with what it saw and what to do. It never stops at the first: a user wants the whole list.
 
 mod formats;
+mod judge;
 mod kernel;
 mod machine;
 mod python;
@@ -49,6 +50,8 @@ const CHECKS: &[fn(&Config) -> Finding] = &[
     kernel::landlock,
     kernel::seccomp,
     kernel::cgroups,
+    judge::isolation,
+    judge::self_test,
     machine::disk,
     machine::memory,
     machine::cores,

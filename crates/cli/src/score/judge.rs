@@ -2,20 +2,30 @@
 
 use whetstone_core::config::Config;
 use whetstone_rollout::cache::Identity;
-use whetstone_sandbox::job::Judging;
+use whetstone_sandbox::{JUDGE_VERSION, Judge};
 
 use crate::failure::Failure;
+use crate::judge;
 
 /// A judge at work, and what its verdicts depend on.
 pub(super) struct Started {
-    pub(super) judge: Box<dyn Judging>,
+    pub(super) judge: Judge,
     pub(super) identity: Identity,
 }
 
 /// Starts the judge that the settings ask for.
 pub(super) fn start_judge(config: &Config) -> Result<Started, Failure> {
-    Err(Failure::Judge {
-        problem: format!("no judge for `{}` programs is built in", config.sandbox.python),
-        hint: "give `--skip-runtime` to score what can be read off the replies alone",
-    })
+    let judge = judge::start(config).map_err(|err| Failure::Judge {
+        problem: err.to_string(),
+        hint: "`whet doctor` looks at everything the judge needs; `--skip-runtime` scores what can \
+               be read off the replies alone",
+    })?;
+    let about = judge.about();
+    let [major, minor, micro] = about.python_version;
+    let identity = Identity {
+        judge: JUDGE_VERSION.to_owned(),
+        interpreter: format!("CPython {major}.{minor}.{micro}"),
+        isolation: about.isolation,
+    };
+    Ok(Started { judge, identity })
 }

@@ -7,7 +7,6 @@ mod summary;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::thread;
-use std::time::Duration;
 
 use anyhow::Context;
 use indicatif::ProgressBar;
@@ -16,7 +15,6 @@ use whetstone_env::python::Rules;
 use whetstone_record::atomic;
 use whetstone_rollout::cache::{Bounds, Cache};
 use whetstone_rollout::score::{BadLines, Earlier, How, Report, Runtime, Scoring, score};
-use whetstone_sandbox::job::Limits;
 
 pub use self::args::{AdvantageArg, ScoreArgs};
 use crate::config_command::load;
@@ -32,19 +30,22 @@ const CALLERS_PER_WORKER: usize = 3;
 pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
     let config = load(&args.config)?.config;
     let output = args.out.clone().unwrap_or_else(|| default_output(&args.rollouts));
+    let rules = Rules::new(config.reward.clone());
     let report = if args.skip_runtime {
-        score_with(args, &config, &output, How::Static, printer)?
+        score_with(args, &config, &output, (&rules, How::Static), printer)?
     } else {
         let started = judge::start_judge(&config)?;
+        let [_, minor, _] = started.judge.about().python_version;
+        let rules = rules.for_python(u8::try_from(minor).unwrap_or(u8::MAX));
         let cache = args.cache.as_deref().map(|path| Cache::open(path, Bounds::default()));
         let cache = cache.transpose().map_err(Failure::Cache)?;
         let runtime = Runtime {
-            judge: &*started.judge,
+            judge: &started.judge,
             identity: &started.identity,
-            limits: limits(&config.sandbox),
+            limits: crate::judge::limits(&config),
             cache: cache.as_ref(),
         };
-        score_with(args, &config, &output, How::Run(runtime), printer)?
+        score_with(args, &config, &output, (&rules, How::Run(runtime)), printer)?
     };
     if let Some(path) = &args.report {
         write_report(path, &report)?;
@@ -61,7 +62,7 @@ fn score_with(
     args: &ScoreArgs,
     config: &Config,
     output: &Path,
-    how: How<'_>,
+    (rules, how): (&Rules, How<'_>),
     printer: Printer,
 ) -> Result<Report, Failure> {
     let bar: OnceLock<ProgressBar> = OnceLock::new();
@@ -69,7 +70,7 @@ fn score_with(
         rollouts: &args.rollouts,
         tasks: &args.prompts,
         output,
-        rules: &Rules::new(config.reward.clone()),
+        rules,
         how,
         advantage: args.advantage.into(),
         workers: workers(&config.sandbox) * CALLERS_PER_WORKER,
@@ -99,13 +100,6 @@ fn ending(report: &Report) -> Exit {
 /// `rollouts.jsonl` becomes `rollouts.scored.jsonl`.
 fn default_output(rollouts: &Path) -> PathBuf {
     rollouts.with_extension("scored.jsonl")
-}
-
-fn limits(sandbox: &SandboxConfig) -> Limits {
-    Limits {
-        cpu: Duration::from_secs_f64(sandbox.cpu_seconds),
-        memory: u64::from(sandbox.memory_mib) << 20,
-    }
 }
 
 fn workers(sandbox: &SandboxConfig) -> usize {
