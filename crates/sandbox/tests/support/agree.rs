@@ -1,0 +1,108 @@
+//! Whether the judge and plain `CPython` say the same of a program.
+
+use whetstone_core::judgement::{Infrastructure, Judgement};
+use whetstone_core::verdict::Verdict;
+
+use super::case::{Case, Judged, Plain};
+
+/// What a comparison shows.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// They say the same.
+    Same,
+    /// It takes about as long as the limit: either may be right.
+    Borderline,
+    /// They do not.
+    Different(String),
+}
+
+/// How many cases of a kind there are, and how they came out.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// All of them.
+    pub total: usize,
+    /// Those that pass.
+    pub passes: usize,
+    /// Those that run out of time.
+    pub timeouts: usize,
+    /// Those that take about as long as the limit.
+    pub borderline: Vec<String>,
+    /// Those of which judge and `CPython` say different things.
+    pub different: Vec<String>,
+}
+
+impl Counts {
+    /// Compares them all.
+    pub fn of(judged: &Judged) -> Self {
+        let mut counts = Self::default();
+        let Judged { cases, plain, ours, .. } = judged;
+        assert_eq!((cases.len(), plain.len()), (ours.len(), ours.len()));
+        for ((case, plain), ours) in cases.iter().zip(plain).zip(ours) {
+            assert_eq!(case.id, plain.id);
+            counts.total += 1;
+            let verdict = ours.as_ref().ok().map(Judgement::verdict);
+            counts.passes += usize::from(verdict == Some(&Verdict::Pass));
+            counts.timeouts += usize::from(verdict == Some(&Verdict::Timeout));
+            match compare(case, plain, ours) {
+                Agreement::Same => {}
+                Agreement::Borderline => counts.borderline.push(case.id.clone()),
+                Agreement::Different(how) => counts.different.push(format!("{}: {how}", case.id)),
+            }
+        }
+        counts
+    }
+}
+
+/// Compares what both say of one case.
+pub fn compare(
+    case: &Case,
+    plain: &Plain,
+    ours: &Result<Judgement, Infrastructure>,
+) -> Agreement {
+    let timeout = plain.end == "timeout";
+    if !timeout && (0.7..1.3).contains(&(plain.cpu_s / case.cpu_s)) {
+        return Agreement::Borderline;
+    }
+    let ours = match ours {
+        Ok(ours) => ours,
+        Err(problem) => return Agreement::Different(problem.to_string()),
+    };
+    let passed = plain.tests.iter().filter(|test| *test == "pass").count();
+    let same = if timeout && passed == plain.tests.len() {
+        // A program that fills memory or writes without end may be stopped for that first.
+        matches!(ours.verdict(), Verdict::Timeout | Verdict::Memory | Verdict::Output)
+    } else {
+        ours.counts().passed as usize == passed && is_alike(case, plain, ours.verdict())
+    };
+    if same {
+        Agreement::Same
+    } else {
+        Agreement::Different(format!("{:?} {:?}, plain: {plain:?}", ours.verdict(), ours.counts()))
+    }
+}
+
+/// Whether the first thing that goes wrong is the same.
+fn is_alike(case: &Case, plain: &Plain, verdict: &Verdict) -> bool {
+    if let Some(kind) = plain.end.strip_prefix("load ") {
+        return *verdict == load_error(kind);
+    }
+    // What goes wrong first is what counts, even if a later test never ends.
+    let first = plain.tests.iter().enumerate().find(|(_, test)| *test != "pass");
+    let Some((number, kind)) = first else { return verdict.is_pass() };
+    match verdict {
+        // An answer that is no plain data equals nothing that a test can write down.
+        Verdict::Wrong { test } | Verdict::Unserialisable { test } => {
+            *test as usize == number && (kind == "AssertionError" || case.tests.kind() != "asserts")
+        }
+        Verdict::Raised { test, kind: ours } => *test as usize == number && ours == kind,
+        Verdict::Memory => kind == "MemoryError",
+        _ => false,
+    }
+}
+
+fn load_error(kind: &str) -> Verdict {
+    match kind {
+        "MemoryError" => Verdict::Memory,
+        kind => Verdict::LoadError { kind: kind.to_owned() },
+    }
+}
