@@ -1,6 +1,7 @@
 //! Programs with their tests, and what plain `CPython` says of them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
@@ -10,49 +11,47 @@ use whetstone_core::tests::Tests;
 use whetstone_sandbox::Judge;
 use whetstone_sandbox::job::{Job, Limits};
 
-use super::script;
-
 /// One program with its tests: a line of `cases.py`.
 #[derive(Debug, Deserialize)]
-pub struct Case {
+pub(crate) struct Case {
     /// Which task, and for a mutant which change.
-    pub id: String,
+    pub(crate) id: String,
     /// The source.
-    pub program: String,
+    pub(crate) program: String,
     setup: String,
     /// As a task has them.
-    pub tests: Tests,
+    pub(crate) tests: Tests,
     /// The limit of the judge, in seconds.
-    pub cpu_s: f64,
+    pub(crate) cpu_s: f64,
 }
 
 /// What plain `CPython` says of a case: a line of `plain.py`.
 #[derive(Debug, Deserialize)]
-pub struct Plain {
+pub(crate) struct Plain {
     /// Of which case.
-    pub id: String,
+    pub(crate) id: String,
     /// For each test that ended `pass`, or the name of an exception.
-    pub tests: Vec<String>,
+    pub(crate) tests: Vec<String>,
     /// `done`, `load NAME`, `timeout`, `signal N` or `exit`.
-    pub end: String,
+    pub(crate) end: String,
     /// CPU time in seconds; of the longest test where each is a run of its own.
-    pub cpu_s: f64,
+    pub(crate) cpu_s: f64,
 }
 
 /// Cases with what both say of them.
-pub struct Judged {
+pub(crate) struct Judged {
     /// The cases.
-    pub cases: Vec<Case>,
+    pub(crate) cases: Vec<Case>,
     /// What plain `CPython` says of each.
-    pub plain: Vec<Plain>,
+    pub(crate) plain: Vec<Plain>,
     /// What the judge says of each.
-    pub ours: Vec<Result<Judgement, Infrastructure>>,
+    pub(crate) ours: Vec<Result<Judgement, Infrastructure>>,
     /// How long the judge took for all.
-    pub took: Duration,
+    pub(crate) took: Duration,
 }
 
 /// Asks both about `count` cases of a kind of `cases.py`; 0 means all of them.
-pub fn ask(judge: &Judge, data: &Path, (kind, count, cpu_s): (&str, usize, f64)) -> Judged {
+pub(crate) fn ask(judge: &Judge, data: &Path, (kind, count, cpu_s): (&str, usize, f64)) -> Judged {
     let folder = tempfile::tempdir().expect("a folder for the oracle");
     let mut command = script(judge, "cases.py");
     command.arg(data).args([kind, &count.to_string(), &cpu_s.to_string()]);
@@ -87,4 +86,13 @@ impl Case {
         let limits = Limits { cpu: Duration::from_secs_f64(self.cpu_s), ..Limits::default() };
         judge.submit(Job { program: &program, setup: &self.setup, tests: &self.tests, limits })
     }
+}
+
+/// A script of `testdata`, run by the interpreter that also judges.
+fn script(judge: &Judge, name: &str) -> Command {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/testdata").join(name);
+    let mut command = Command::new(&judge.about().python);
+    // The oracle's programs must see sets in the order in which the judge's see them.
+    command.arg("-B").arg(path).env("PYTHONHASHSEED", "0");
+    command
 }

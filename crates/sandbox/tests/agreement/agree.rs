@@ -3,11 +3,11 @@
 use whetstone_core::judgement::{Infrastructure, Judgement};
 use whetstone_core::verdict::Verdict;
 
-use super::case::{Case, Judged, Plain};
+use crate::case::{Case, Judged, Plain};
 
 /// What a comparison shows.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Agreement {
+pub(crate) enum Agreement {
     /// They say the same.
     Same,
     /// It takes about as long as the limit: either may be right.
@@ -18,22 +18,22 @@ pub enum Agreement {
 
 /// How many cases of a kind there are, and how they came out.
 #[derive(Debug, Default)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// All of them.
-    pub total: usize,
+    pub(crate) total: usize,
     /// Those that pass.
-    pub passes: usize,
+    pub(crate) passes: usize,
     /// Those that run out of time.
-    pub timeouts: usize,
+    pub(crate) timeouts: usize,
     /// Those that take about as long as the limit.
-    pub borderline: Vec<String>,
+    pub(crate) borderline: Vec<String>,
     /// Those of which judge and `CPython` say different things.
-    pub different: Vec<String>,
+    pub(crate) different: Vec<String>,
 }
 
 impl Counts {
     /// Compares them all.
-    pub fn of(judged: &Judged) -> Self {
+    pub(crate) fn of(judged: &Judged) -> Self {
         let mut counts = Self::default();
         let Judged { cases, plain, ours, .. } = judged;
         assert_eq!((cases.len(), plain.len()), (ours.len(), ours.len()));
@@ -54,7 +54,7 @@ impl Counts {
 }
 
 /// Compares what both say of one case.
-pub fn compare(
+pub(crate) fn compare(
     case: &Case,
     plain: &Plain,
     ours: &Result<Judgement, Infrastructure>,
