@@ -90,18 +90,35 @@ fn asserts_compare_values_truths_and_whatever_else_they_say() {
         let all = format!("pass, {0} of {0}", tests.len());
         bench.asserts(identity, "import math", tests, &all);
     };
-    pass(&["assert f(1) == 1.0", "assert 'a' == f('a'), 'message'", "assert f({1: [2]}) == {1: [2]}"]);
+    pass(&[
+        "assert f(1) == 1.0",
+        "assert 'a' == f('a'), 'message'",
+        "assert f({1: [2]}) == {1: [2]}",
+    ]);
     pass(&["assert f([0])", "assert not f([])", "assert (not f(0.0)), 'message'"]);
     pass(&["assert math.isclose(f(0.1) + 0.2, 0.3)", "assert set(f([1, 1])) == {1}"]);
     pass(&["assert f(None) is None", "assert f(True) is True", "assert f((1,))[0] == 1"]);
-    pass(&["assert f(1) != 2", "assert 1 < f(2) <= 2", "assert f(1) == f(1.0)", "assert f(1) in (1, 2)"]);
-    pass(&["x = [3, 1]\nassert sorted(f(x)) == [1, 3]", "for x in range(3):\n    assert f(x) == x"]);
+    pass(&[
+        "assert f(1) != 2",
+        "assert 1 < f(2) <= 2",
+        "assert f(1) == f(1.0)",
+        "assert f(1) in (1, 2)",
+    ]);
+    pass(&[
+        "x = [3, 1]\nassert sorted(f(x)) == [1, 3]",
+        "for x in range(3):\n    assert f(x) == x",
+    ]);
     pass(&["try:\n    f()\n    assert False\nexcept TypeError:\n    pass"]);
     let wrong = ["assert f(1) == 1", "assert f(1) == 2", "assert not f(1)", "assert f(2) == 2"];
     bench.asserts(identity, "", &wrong, "wrong 1, 2 of 4");
     let wrong = ["assert f(1) is None", "assert f([1]) == (1,)", "assert len(f('ab')) == 2"];
     bench.asserts(identity, "", &wrong, "wrong 0, 1 of 3");
-    bench.asserts("def f(x): return x / 0", "", &["assert f(1)"], "raised 0 ZeroDivisionError, 0 of 1");
+    bench.asserts(
+        "def f(x): return x / 0",
+        "",
+        &["assert f(1)"],
+        "raised 0 ZeroDivisionError, 0 of 1",
+    );
     bench.asserts("def g(x): return x", "", &["assert f(1) == 1"], "raised 0 NameError, 0 of 1");
     let checked = ["assert abs(f(1)) == 1", "assert f(1) == 1"];
     let kind = "class Odd(Exception): pass\ndef f(x): raise Odd";
@@ -124,8 +141,19 @@ def f(n):
             frozenset([1]), True, [Fraction(1, 2), (Decimal(3),)], Decimal('0.1'), range(2),
             {1: 2}.values(), iter([1]), deque([1]), lambda: 1, f][n]";
     let right = [
-        "2", "0.5", "b'ab'", "{1}", "{(1, 2)}", "{'a': 2, 'b': 1}", "{'a': 1}", "{'a': 1}",
-        "(1, 2)", "'a'", "{1}", "1", "[0.5, (3,)]",
+        "2",
+        "0.5",
+        "b'ab'",
+        "{1}",
+        "{(1, 2)}",
+        "{'a': 2, 'b': 1}",
+        "{'a': 1}",
+        "{'a': 1}",
+        "(1, 2)",
+        "'a'",
+        "{1}",
+        "1",
+        "[0.5, (3,)]",
     ];
     let tests: Vec<_> =
         right.iter().enumerate().map(|(at, value)| format!("assert f({at}) == {value}")).collect();
@@ -148,10 +176,20 @@ fn a_setup_runs_before_the_program_or_after_it_if_it_needs_it() {
         &["assert double(root) == 6", "assert double(root) == 12"],
         "pass, 2 of 2",
     );
-    bench.asserts("def f(): return sqrt(4)", "from math import *", &["assert f() == 2"], "pass, 1 of 1");
+    bench.asserts(
+        "def f(): return sqrt(4)",
+        "from math import *",
+        &["assert f() == 2"],
+        "pass, 1 of 1",
+    );
     let helper = "import re\ndef helper(x): return x + 1";
     bench.asserts("def f(x): return x", helper, &["assert helper(f(1)) == 2"], "pass, 1 of 1");
-    bench.asserts("x = limit\ndef f(): return x", "limit = 7", &["assert f() == 7"], "pass, 1 of 1");
+    bench.asserts(
+        "x = limit\ndef f(): return x",
+        "limit = 7",
+        &["assert f() == 7"],
+        "pass, 1 of 1",
+    );
     bench.asserts("pass", "root = Node(3)", &["assert root"], "load_error NameError, 0 of 1");
 }
 
@@ -184,14 +222,34 @@ fn calls_take_a_function_or_a_method_and_compare_sequences_alike() {
     let bench = Bench::new();
     let add = "def add(a, b=1): return a, [b]";
     bench.call(add, "add", &json!({"args": [1], "expected": [1, [1]]}), "pass, 1 of 1");
-    bench.call(add, "add", &json!({"args": [1], "kwargs": {"b": 5}, "expected": [1, [5]]}), "pass, 1 of 1");
-    bench.call(add, "add", &json!({"args": [1], "expected": 0, "alternatives": [3, [1.0, [1]]]}), "pass, 1 of 1");
+    bench.call(
+        add,
+        "add",
+        &json!({"args": [1], "kwargs": {"b": 5}, "expected": [1, [5]]}),
+        "pass, 1 of 1",
+    );
+    bench.call(
+        add,
+        "add",
+        &json!({"args": [1], "expected": 0, "alternatives": [3, [1.0, [1]]]}),
+        "pass, 1 of 1",
+    );
     bench.call(add, "add", &json!({"args": [1], "expected": [1, 1]}), "wrong 0, 0 of 1");
-    bench.call(add, "add", &json!({"args": [1, 2, 3], "expected": 1}), "raised 0 TypeError, 0 of 1");
+    bench.call(
+        add,
+        "add",
+        &json!({"args": [1, 2, 3], "expected": 1}),
+        "raised 0 TypeError, 0 of 1",
+    );
     bench.call(add, "sub", &json!({"args": [1], "expected": 1}), "raised 0 NameError, 0 of 1");
     let method = "class Solution:\n    def add(self, a): return {str(a): a}";
     for entry_point in ["Solution.add", "add"] {
-        bench.call(method, entry_point, &json!({"args": [1], "expected": {"1": 1}}), "pass, 1 of 1");
+        bench.call(
+            method,
+            entry_point,
+            &json!({"args": [1], "expected": {"1": 1}}),
+            "pass, 1 of 1",
+        );
     }
     let state = "seen = []\ndef f(x):\n    seen.append(x)\n    return len(seen)";
     let tests = json!({"kind": "calls", "entry_point": "f",
@@ -211,9 +269,18 @@ fn a_script_checks_the_program_from_outside() {
     passes("assert candidate is f or candidate(1) == f(1)");
     passes("for x in range(100):\n        assert candidate(x=x) == x");
     bench.script(identity, &check("assert candidate(1) == 2"), "wrong 0, 0 of 1");
-    bench.script("def f(x): return x.y", &check("assert candidate(1) == 2"), "raised 0 AttributeError, 0 of 1");
-    bench.script("def f(x): return f", &check("assert candidate(1) == 2"), "unserialisable 0, 0 of 1");
-    let expects = check("try:\n        candidate(1)\n    except ValueError: return\n    assert False");
+    bench.script(
+        "def f(x): return x.y",
+        &check("assert candidate(1) == 2"),
+        "raised 0 AttributeError, 0 of 1",
+    );
+    bench.script(
+        "def f(x): return f",
+        &check("assert candidate(1) == 2"),
+        "unserialisable 0, 0 of 1",
+    );
+    let expects =
+        check("try:\n        candidate(1)\n    except ValueError: return\n    assert False");
     bench.script("def f(x): raise ValueError", &expects, "pass, 1 of 1");
     bench.script(identity, &expects, "wrong 0, 0 of 1");
 }
@@ -224,16 +291,29 @@ fn what_a_function_does_to_its_arguments_is_seen_by_a_test() {
     let program = "def f(x):\n    x.sort()\n    return x\ndef g(d):\n    d['b'] = [1]";
     let sees = "def check(candidate):\n    x = [2, 1]\n    candidate(x)\n    assert x == [1, 2]\n";
     bench.script(program, sees, "pass, 1 of 1");
-    let nested = "y = [2, 1]\nf(y)\nassert y == [1, 2]\nd = {'a': 0}\ng(d)\nassert d == {'a': 0, 'b': [1]}";
+    let nested =
+        "y = [2, 1]\nf(y)\nassert y == [1, 2]\nd = {'a': 0}\ng(d)\nassert d == {'a': 0, 'b': [1]}";
     bench.asserts(program, "", &[nested], "pass, 1 of 1");
-    bench.asserts("def f(x): return sorted(x)", "", &["y = [2, 1]\nf(y)\nassert y == [1, 2]"], "wrong 0, 0 of 1");
+    bench.asserts(
+        "def f(x): return sorted(x)",
+        "",
+        &["y = [2, 1]\nf(y)\nassert y == [1, 2]"],
+        "wrong 0, 0 of 1",
+    );
 }
 
 #[test]
 fn iterators_are_seen_by_a_test_that_looks_into_them() {
     let bench = Bench::new();
-    for body in ["yield from x", "return map(abs, x)", "return (i for i in x)", "return range(1, 3)",
-        "return zip(*[x])", "return dict.fromkeys(x).values()", "return iter(x)"] {
+    for body in [
+        "yield from x",
+        "return map(abs, x)",
+        "return (i for i in x)",
+        "return range(1, 3)",
+        "return zip(*[x])",
+        "return dict.fromkeys(x).values()",
+        "return iter(x)",
+    ] {
         let program = format!("def f(x):\n    {body}");
         let tests = ["assert len(list(f([1, 2]))) == 2"];
         bench.asserts(&program, "", &tests, "pass, 1 of 1");
@@ -247,7 +327,11 @@ fn a_whole_program_is_judged_by_what_it_writes() {
     let bench = Bench::new();
     let sum = "print(sum(map(int, input().split())))";
     bench.stdio(sum, &json!({"input": "1 2\n", "output": "3\n"}), "pass, 1 of 1");
-    bench.stdio(sum, &json!({"input": "1 2", "output": "4", "alternatives": ["5", "3"]}), "pass, 1 of 1");
+    bench.stdio(
+        sum,
+        &json!({"input": "1 2", "output": "4", "alternatives": ["5", "3"]}),
+        "pass, 1 of 1",
+    );
     bench.stdio(sum, &json!({"input": "1 2", "output": "4"}), "wrong 0, 0 of 1");
     bench.stdio(sum, &json!({"input": "", "output": "0"}), "raised 0 EOFError, 0 of 1");
     bench.stdio("print(1 / 3)", &json!({"input": "", "output": "0.33333333"}), "pass, 1 of 1");
@@ -280,7 +364,10 @@ fn a_broken_test_names_itself_and_is_no_verdict() {
         bench.says("def f(x): return x", setup, &json!({"kind": "asserts", "hidden": tests}))
     };
     let said = says("", &["assert f(1) == 1", "assert f(1) =="]);
-    assert!(said.starts_with("cannot judge: hidden test 1 cannot be used: it is not valid"), "{said}");
+    assert!(
+        said.starts_with("cannot judge: hidden test 1 cannot be used: it is not valid"),
+        "{said}"
+    );
     let said = says("import no_such_module", &["assert abs(f(1)) == 1"]);
     assert_ne!(said, "pass, 1 of 1");
     let said = says("x = =", &["assert f(1) == 1"]);
@@ -292,7 +379,10 @@ fn a_broken_test_names_itself_and_is_no_verdict() {
     );
     let script = json!({"kind": "script", "entry_point": "f", "hidden": ["def test(f): pass"]});
     let said = bench.says("def f(x): return x", "", &script);
-    assert!(said.starts_with("cannot judge: hidden test 0 cannot be used: it defines no"), "{said}");
+    assert!(
+        said.starts_with("cannot judge: hidden test 0 cannot be used: it defines no"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -300,7 +390,8 @@ fn every_verdict_of_a_run_can_be_had() {
     let bench = Bench::new();
     let test = ["assert f(0) == 0", "assert f(1) == 1"];
     let says = |body: &str, said: &str| {
-        let program = format!("import os, signal, time\ndef f(x):\n    if x == 0: return 0\n    {body}");
+        let program =
+            format!("import os, signal, time\ndef f(x):\n    if x == 0: return 0\n    {body}");
         bench.asserts(&program, "", &test, said);
     };
     says("return 1", "pass, 2 of 2");

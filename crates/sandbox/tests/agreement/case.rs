@@ -78,11 +78,8 @@ fn rows<T: for<'de> Deserialize<'de>>(text: &[u8]) -> Vec<T> {
 
 impl Case {
     fn submit(&self, judge: &Judge) -> whetstone_sandbox::Ticket {
-        let program = Program {
-            language: Language::Python,
-            source: self.program.clone(),
-            truncated: false,
-        };
+        let program =
+            Program { language: Language::Python, source: self.program.clone(), truncated: false };
         let limits = Limits { cpu: Duration::from_secs_f64(self.cpu_s), ..Limits::default() };
         judge.submit(Job { program: &program, setup: &self.setup, tests: &self.tests, limits })
     }
