@@ -1,5 +1,8 @@
 //! Whether the judge and plain `CPython` say the same of a program.
 
+use std::fmt;
+use std::time::Duration;
+
 use whetstone_core::judgement::{Infrastructure, Judgement};
 use whetstone_core::verdict::Verdict;
 
@@ -7,7 +10,7 @@ use crate::case::{Case, Judged, Plain};
 
 /// What a comparison shows.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Agreement {
+enum Agreement {
     /// They say the same.
     Same,
     /// It takes about as long as the limit: either may be right.
@@ -19,22 +22,24 @@ pub(crate) enum Agreement {
 /// How many cases of a kind there are, and how they came out.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
+    /// How long the judge took for all.
+    took: Duration,
     /// All of them.
     pub(crate) total: usize,
     /// Those that pass.
     pub(crate) passes: usize,
     /// Those that run out of time.
-    pub(crate) timeouts: usize,
+    timeouts: usize,
     /// Those that take about as long as the limit.
     pub(crate) borderline: Vec<String>,
     /// Those of which judge and `CPython` say different things.
-    pub(crate) different: Vec<String>,
+    different: Vec<String>,
 }
 
 impl Counts {
     /// Compares them all.
     pub(crate) fn of(judged: &Judged) -> Self {
-        let mut counts = Self::default();
+        let mut counts = Self { took: judged.took, ..Self::default() };
         let Judged { cases, plain, ours, .. } = judged;
         assert_eq!((cases.len(), plain.len()), (ours.len(), ours.len()));
         for ((case, plain), ours) in cases.iter().zip(plain).zip(ours) {
@@ -51,14 +56,29 @@ impl Counts {
         }
         counts
     }
+
+    /// Fails, with all differences, if there is any.
+    #[track_caller]
+    pub(crate) fn must_agree(&self) {
+        assert!(self.different.is_empty(), "{}", self.different.join("\n"));
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { took, total, passes, timeouts, borderline, different } = self;
+        let different = different.len();
+        write!(
+            f,
+            "{total} judged in {took:.1?}, {passes} pass, {timeouts} run out of time, {different} \
+             different, {} borderline: {borderline:?}",
+            borderline.len(),
+        )
+    }
 }
 
 /// Compares what both say of one case.
-pub(crate) fn compare(
-    case: &Case,
-    plain: &Plain,
-    ours: &Result<Judgement, Infrastructure>,
-) -> Agreement {
+fn compare(case: &Case, plain: &Plain, ours: &Result<Judgement, Infrastructure>) -> Agreement {
     let timeout = plain.end == "timeout";
     if !timeout && (0.7..1.3).contains(&(plain.cpu_s / case.cpu_s)) {
         return Agreement::Borderline;
