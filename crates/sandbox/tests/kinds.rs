@@ -167,6 +167,35 @@ def f(n):
 }
 
 #[test]
+fn what_is_taken_out_of_a_program_may_be_anything_until_it_is_compared() {
+    let bench = Bench::new();
+    let program = "
+class Point:
+    def __init__(self, x): self.x = [x]
+def f(x): return Point(x)
+def g(x): return lambda y: x + y
+seen = {'a': 1}";
+    let tests = [
+        "assert f(1).x[0] == 1",
+        "assert g(1)(2) == 3",
+        "assert seen == {'a': 1}",
+        "assert seen['a'] == 1",
+        "assert Point(4).x == [4]",
+    ];
+    bench.asserts(program, "", &tests, "pass, 5 of 5");
+    let text = "class Text(str):\n    def isdigit(self): return True\ndef f(x): return Text(x)";
+    bench.asserts(text, "", &["assert f('x').isdigit() == True"], "wrong 0, 0 of 1");
+}
+
+#[test]
+fn a_program_has_as_many_frames_as_by_itself() {
+    let bench = Bench::new();
+    let program = "def f(n): return n and f(n - 1) + 1";
+    bench.asserts(program, "", &["assert f(995) == 995"], "pass, 1 of 1");
+    bench.asserts(program, "", &["assert f(1005) == 1005"], "raised 0 RecursionError, 0 of 1");
+}
+
+#[test]
 fn a_setup_runs_before_the_program_or_after_it_if_it_needs_it() {
     let bench = Bench::new();
     let node = "class Node:\n    def __init__(self, value): self.value = value\n";

@@ -27,6 +27,8 @@ def main(socket, proc_dir, library):
     child = children(os.read, os.write)
     for name in [name for name in sys.modules if name.split(".")[0] in ("ctypes", "_ctypes")]:
         del sys.modules[name]
+    # A program gets as many frames as it would have by itself: four are ours.
+    sys.setrecursionlimit(sys.getrecursionlimit() + 4)
     sys.argv = ["solution.py"]
     sys.orig_argv = ["python3", "solution.py"]
     gc.collect()
@@ -230,8 +232,11 @@ def children(read, write):
         if issubclass(kind, (Fraction, Decimal)):
             # As the number that equals it: if there is none, no literal does.
             for number in (int, float):
-                if number(value) == value:
-                    return number(value)
+                try:
+                    if number(value) == value:
+                        return number(value)
+                except (OverflowError, ValueError):
+                    pass
         raise TypeError
 
     def encode(value):

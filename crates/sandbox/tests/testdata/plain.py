@@ -59,6 +59,8 @@ def limit(cpu_s):
 
 
 def execute(case, say):
+    # Below the program there are five frames that it would not have by itself.
+    sys.setrecursionlimit(sys.getrecursionlimit() + 5)
     module = types.ModuleType("solution")
     sys.modules["solution"] = sys.modules["__main__"] = module
     space = module.__dict__
