@@ -376,6 +376,12 @@ fn a_whole_program_is_judged_by_what_it_writes() {
         "import atexit\natexit.register(print, 1)",
         "import threading\nthreading.Thread(target=print, args=[1]).start()",
         "import sys\nsys.stdout.buffer.write(b'1')",
+        "import sys\nwith sys.stdin as a, sys.stdout as b:\n    print(1, file=b)",
+        "import sys\nprint(1, flush=True)\nsys.stdout = None",
+        "import sys, io\nprint(1)\nsys.stdout = io.StringIO()\nprint(2)",
+        "class W:\n    write = flush = lambda *a: 0\nimport sys\nprint(1)\nsys.stdout = W()",
+        "out = open(1, 'w')\nout.write('1')",
+        "import sys, io\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer)\nprint(1)",
     ] {
         bench.stdio(program, &json!({"input": "", "output": "1"}), "pass, 1 of 1");
     }

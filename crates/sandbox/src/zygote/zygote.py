@@ -350,6 +350,11 @@ def children(read, write):
                 continue
             answer(value)
 
+    def flush(stream):
+        """A program may close its output, or take it away: what it wrote has then been written."""
+        if stream is not None and not getattr(stream, "closed", False):
+            stream.flush()
+
     def script():
         """A whole program with real standard streams; what it writes is its answer."""
         namespace = module("__main__")
@@ -361,14 +366,17 @@ def children(read, write):
             pass
         except BaseException as error:
             try:
-                sys.stdout.flush()
+                flush(sys.stdout)
             except BaseException:
                 pass
             return raised(error)
         try:
             threading._shutdown()
             atexit._run_exitfuncs()
-            sys.stdout.flush()
+            flush(sys.stdout)
+            flush(sys.__stdout__)
+            # Files of its own that it has not closed are flushed by their end, as at a real exit.
+            namespace.clear()
         except BaseException as error:
             return raised(error)
         send(b"l")
