@@ -221,7 +221,12 @@ fn start() -> Result<Judge, Failure> {
     Ok(judge)
 }
 
-fn their_pass(environment: &Path, here: &Path, peer: &str, programs: &Path) -> Result<Pass, Failure> {
+fn their_pass(
+    environment: &Path,
+    here: &Path,
+    peer: &str,
+    programs: &Path,
+) -> Result<Pass, Failure> {
     let workers = std::thread::available_parallelism()?.to_string();
     let output = Command::new(environment.join("bin/python"))
         .arg(here.join("judge/peers.py"))

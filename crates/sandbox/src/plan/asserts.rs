@@ -1,8 +1,11 @@
 //! One `assert` of a task, as the step that asks the program for the least.
 //!
-//! `f(x) == literal`: the call goes to the program and its value is compared here. `f(x)` and
-//! `not f(x)`: only the truth of its value counts. Everything else is left as it is and runs in a
-//! checker, in which the names of the program are proxies.
+//! `f(x) == literal`: the call goes to the program and its value is compared here. So do names of
+//! the program and what is taken out of them, `f(x).y[0] == literal`: the program works that out,
+//! but it does not know what is expected. (Methods of what it returns are not its to work out:
+//! their arguments may be what is expected, `f(x).startswith("a")`.) `f(x)` and `not f(x)`: only
+//! the truth of its value counts. Everything else is left as it is and runs in a checker, in which
+//! the names of the program are proxies.
 //!
 //! What makes a name the program's: neither Python nor the setup has it. One built-in name can be
 //! the program's too: that of the call itself, where nothing else in the test could be its
@@ -50,8 +53,11 @@ pub(super) fn checked(
 /// The step of an assert that needs no checker.
 fn direct(assert: &StmtAssert, source: &Source, setup: &Setup) -> Option<Step> {
     let truth = |expression: &Expr, expected| {
-        let expression = asked(expression, source, setup)?;
-        Some(Step::Truth { expression, expected })
+        let Expr::Call(call) = expression else { return None };
+        if !is_of_program(call, setup) {
+            return None;
+        }
+        Some(Step::Truth { expression: text(expression, source)?, expected })
     };
     match assert.test.as_ref() {
         Expr::Call(_) => truth(&assert.test, true),
@@ -78,15 +84,33 @@ fn constant(expression: &Expr, setup: &Setup) -> Option<Value> {
     plain.then_some(value)
 }
 
-/// The text of a call of the program.
+/// The text of an expression that is the program's to work out.
 fn asked(expression: &Expr, source: &Source, setup: &Setup) -> Option<String> {
-    let Expr::Call(call) = expression else { return None };
-    if !is_of_program(call, setup) {
+    if !is_asked(expression, setup) {
         return None;
     }
+    text(expression, source)
+}
+
+/// Whether an expression is a call or a name of the program, or something taken out of one.
+fn is_asked(expression: &Expr, setup: &Setup) -> bool {
+    match expression {
+        Expr::Call(call) if is_of_program(call, setup) => true,
+        Expr::Call(call) => call.func.is_call_expr() && is_asked(&call.func, setup),
+        Expr::Attribute(attribute) => is_asked(&attribute.value, setup),
+        Expr::Subscript(subscript) => is_asked(&subscript.value, setup),
+        Expr::Name(name) => {
+            let is_ours = is_builtin(&name.id) || is_module(&name.id) || setup.binds(&name.id);
+            !setup.star && !is_ours
+        }
+        _ => false,
+    }
+}
+
+fn text(expression: &Expr, source: &Source) -> Option<String> {
     let range = expression.range();
     let text = source.text.get(range.start().to_usize()..range.end().to_usize())?;
-    // In brackets a call may go over several lines.
+    // In brackets an expression may go over several lines.
     Some(if text.contains('\n') { format!("({text})") } else { text.to_owned() })
 }
 
@@ -184,6 +208,10 @@ mod tests {
         value("assert f(re.I) == -1", "f(re.I)", &Value::int(-1));
         value("assert sum(10, 15) == 6", "sum(10, 15)", &Value::int(6));
         value("assert bisect([1], 2) == 1", "bisect([1], 2)", &Value::int(1));
+        value("assert f(1)[0] == 2", "f(1)[0]", &Value::int(2));
+        value("assert f(1)(2).x[3:] == 2", "f(1)(2).x[3:]", &Value::int(2));
+        value("assert seen == []", "seen", &Value::List(vec![]));
+        value("assert f.count == 2", "f.count", &Value::int(2));
     }
 
     #[test]
@@ -204,8 +232,12 @@ mod tests {
         check("assert f(1) != 2", "", "f", "");
         check("assert f(1) == f(2) == 3", "", "f", "");
         check("assert f(1) == f(2)", "", "f", "");
-        check("assert f(1)[0] == 2", "", "f", "");
+        check("assert f(1)[0] == f(2)", "", "f", "");
+        check("assert f(1)[0]", "", "f", "");
         check("assert f(1).strip() == ''", "", "f", "");
+        check("assert math.f(1).strip() == ''", "import math\nf = 1", "", "");
+        check("assert len(f(1)).real == 2", "", "f", "");
+        check("assert f(1)[0] == 2", "from math import *", "f", "");
         check("assert f(1).isdigit()", "", "f", "");
         check("x = f(1)\nassert x == 2", "", "f", "");
         check("for x in g:\n    assert f(x) == x", "", "f g", "");

@@ -27,6 +27,8 @@ def main(socket, proc_dir, library):
     child = children(os.read, os.write)
     for name in [name for name in sys.modules if name.split(".")[0] in ("ctypes", "_ctypes")]:
         del sys.modules[name]
+    # A program gets as many frames as it would have by itself: four are ours.
+    sys.setrecursionlimit(sys.getrecursionlimit() + 4)
     sys.argv = ["solution.py"]
     sys.orig_argv = ["python3", "solution.py"]
     gc.collect()
@@ -166,12 +168,26 @@ def children(read, write):
     import sys
     import threading
     import types
+    from collections import deque
+    from decimal import Decimal
+    from fractions import Fraction
+    from itertools import islice
 
     leave = os._exit
     dumps, loads = marshal.dumps, marshal.loads
     compile_, exec_, eval_ = compile, exec, eval
     size_limit = 1 << 20
     views = (type({}.keys()), type({}.items()))
+    dict_values = type({}.values())
+    items_limit = 10_000
+    makers = {
+        "iter": iter,
+        "values": lambda items: dict(enumerate(items)).values(),
+        "range": range,
+        "deque": deque,
+        "Fraction": Fraction,
+        "Decimal": Decimal,
+    }
     seed = random.seed
 
     def receive():
@@ -224,6 +240,14 @@ def children(read, write):
             return complex.__add__(value, 0)
         if kind in views:
             return {plain(item, depth) for item in value}
+        if issubclass(kind, (Fraction, Decimal)):
+            # As the number that equals it: if there is none, no literal does.
+            for number in (int, float):
+                try:
+                    if number(value) == value:
+                        return number(value)
+                except (OverflowError, ValueError):
+                    pass
         raise TypeError
 
     def encode(value):
@@ -240,6 +264,35 @@ def children(read, write):
         except BaseException:
             return send(b"o")
         send(b"v", data) if len(data) <= size_limit else send(b"o")
+
+    def outlined(value):
+        """A value for a checker: which of `makers` makes it again, if any, and from what."""
+        kind = type(value)
+        if kind is range:
+            return "range", [value.start, value.stop, value.step]
+        if kind is deque:
+            return "deque", [list(value)]
+        if kind is Fraction:
+            return "Fraction", [value.numerator, value.denominator]
+        if kind is Decimal:
+            return "Decimal", [str(value)]
+        if kind is dict_values:
+            return "values", [list(value)]
+        if hasattr(kind, "__next__"):
+            items = list(islice(value, items_limit + 1))
+            return "iter", [items if len(items) <= items_limit else value]
+        return "", value
+
+    def called(namespace, payload):
+        """Calls the program for a checker; its value, and the arguments if it has changed them."""
+        entry_point, args, kwargs = loads(payload)
+        before = dumps((args, kwargs), 2)
+        maker, value = outlined(look_up(namespace, entry_point)(*args, **dict(kwargs)))
+        try:
+            same = dumps((args, kwargs), 2) == before
+        except ValueError:
+            same = False
+        return maker, value, None if same else (args, kwargs)
 
     def raised(error):
         name = type(error).__name__
@@ -296,6 +349,8 @@ def children(read, write):
                 elif kind == b"C":
                     entry_point, args, kwargs = loads(payload)
                     value = look_up(namespace, entry_point)(*args, **dict(kwargs))
+                elif kind == b"P":
+                    value = called(namespace, payload)
                 else:
                     code = compile_(payload.decode("utf-8"), "<test>", "eval", 0, True)
                     value = eval_(code, namespace)
@@ -305,6 +360,11 @@ def children(read, write):
                 raised(error)
                 continue
             answer(value)
+
+    def flush(stream):
+        """A program may close its output, or take it away: what it wrote has then been written."""
+        if stream is not None and not getattr(stream, "closed", False):
+            stream.flush()
 
     def script():
         """A whole program with real standard streams; what it writes is its answer."""
@@ -317,14 +377,17 @@ def children(read, write):
             pass
         except BaseException as error:
             try:
-                sys.stdout.flush()
+                flush(sys.stdout)
             except BaseException:
                 pass
             return raised(error)
         try:
             threading._shutdown()
             atexit._run_exitfuncs()
-            sys.stdout.flush()
+            flush(sys.stdout)
+            flush(sys.__stdout__)
+            # Files of its own that it has not closed are flushed by their end, as at a real exit.
+            namespace.clear()
         except BaseException as error:
             return raised(error)
         send(b"l")
@@ -332,18 +395,52 @@ def children(read, write):
     class Refused(Exception):
         """The program's answer was no plain data."""
 
+    class Unsendable(BaseException):
+        """The test calls the program with what is no plain data."""
+
+    def update(old, new):
+        """Changes `old` in place to what the program has made of it; returns what it is now."""
+        kind = type(old)
+        if kind is not type(new) or kind not in (list, tuple, dict, set):
+            return new
+        if kind is tuple:
+            return tuple([update(a, b) for a, b in zip(old, new)]) + new[len(old):]
+        if kind is list:
+            old[:] = [update(a, b) for a, b in zip(old, new)] + new[len(old):]
+            return old
+        if kind is dict:
+            new = {key: update(old.get(key), item) for key, item in new.items()}
+        old.clear()
+        old.update(new)
+        return old
+
     def checker():
         """Test code that asks the program through the supervisor, and never loads it."""
+
+        # Whether the program has answered with what cannot be sent back to it.
+        odd = False
 
         class Proxy:
             def __init__(self, name):
                 self.__name__ = name
 
             def __call__(self, *args, **kwargs):
-                send(b"q", encode((self.__name__, args, list(kwargs.items()))))
+                nonlocal odd
+                try:
+                    call = encode((self.__name__, args, list(kwargs.items())))
+                except (TypeError, ValueError):
+                    raise TypeError if odd else Unsendable
+                send(b"q", call)
                 kind, payload = receive()
                 if kind == b"v":
-                    return loads(payload)
+                    maker, value, changed = loads(payload)
+                    if changed:
+                        update(args, changed[0])
+                        update(kwargs, dict(changed[1]))
+                    if maker:
+                        odd = True
+                        return makers[maker](*value)
+                    return value
                 if kind == b"e":
                     error = getattr(builtins, payload.decode("ascii"), None)
                     if isinstance(error, type) and issubclass(error, Exception):
@@ -373,6 +470,9 @@ def children(read, write):
                         send(b"b", b"the test defines no function `check`")
                         continue
                     check(Proxy(entry_point))
+            except Unsendable:
+                send(b"b", b"it calls the program with what is no plain data")
+                continue
             except BaseException as error:
                 send(b"f", type(error).__name__.encode("ascii", "backslashreplace")[:80])
                 continue
