@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl, open};
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl::set_dumpable;
 use nix::sys::stat::Mode;
 use nix::unistd::{
     Gid, Uid, dup2_stdin, dup2_stdout, execve, getegid, geteuid, setgroups, setresgid, setresuid,
@@ -89,7 +90,9 @@ fn try_launch(wanted: &Wanted, socket: i32) -> Result<std::convert::Infallible, 
         become_user(user)?;
     }
     if wanted.language == Language::Javascript {
-        // Its interpreter is in this binary.
+        // Its interpreter is in this binary. Executing one would also have given the process its own
+        // files in `/proc` back, which a change of user takes away.
+        set_dumpable(true).map_err(|error| format!("cannot own its process files: {error}"))?;
         return crate::javascript::become_zygote(socket, proc_dir);
     }
     let scratch = match (&wanted.scratch, wanted.root) {
