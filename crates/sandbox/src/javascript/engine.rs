@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use rquickjs::context::EvalOptions;
 use rquickjs::promise::PromiseState;
-use rquickjs::{Context, Ctx, Error, Function, Object, Persistent, Result, Runtime, Value};
+use rquickjs::{Context, Ctx, Error, Function, Object, Persistent, Result, Runtime, Value, qjs};
 
 use super::host::{self, Streams};
 use super::{fault, read};
@@ -124,7 +124,7 @@ impl Engine {
         value: Value<'js>,
     ) -> Result<Settled<'js>> {
         loop {
-            while ctx.execute_pending_job() {}
+            while run_job(ctx)? {}
             if let Some((_, name)) = self.rejections.borrow_mut().drain(..).next() {
                 return Ok(Settled::Rejected(name));
             }
@@ -165,9 +165,21 @@ fn track(runtime: &Runtime, rejections: &Rejections) {
     runtime.set_host_promise_rejection_tracker(Some(Box::new(tracker)));
 }
 
+/// Runs the next job, if there is one; what it throws is not lost.
+#[expect(unsafe_code, reason = "the safe function drops what a job throws")]
+fn run_job(ctx: &Ctx<'_>) -> Result<bool> {
+    let mut ran_in = std::ptr::null_mut();
+    // SAFETY: the runtime is alive as long as its context, and there is no other context.
+    let result = unsafe {
+        let runtime = qjs::JS_GetRuntime(ctx.as_raw().as_ptr());
+        qjs::JS_ExecutePendingJob(runtime, &raw mut ran_in)
+    };
+    if result < 0 { Err(Error::Exception) } else { Ok(result > 0) }
+}
+
 /// Where an object is: tells one from another while both are alive.
 #[expect(unsafe_code, reason = "an object's address is not in the safe interface")]
 fn place(object: &Value<'_>) -> usize {
     // SAFETY: a promise is an object, which is a pointer; it is not followed.
-    unsafe { rquickjs::qjs::JS_VALUE_GET_PTR(object.as_raw()) as usize }
+    unsafe { qjs::JS_VALUE_GET_PTR(object.as_raw()) as usize }
 }

@@ -50,12 +50,16 @@ fn string<'js>(ctx: &Ctx<'js>, text: &Text) -> Result<Value<'js>> {
 /// A string with half of a surrogate pair in it, as JSON writes it.
 fn escaped(bytes: &[u8]) -> String {
     let mut json = String::from('"');
+    let mut push = |unit: u16| json.push_str(&format!("\\u{unit:04x}"));
+    let mut half = Vec::new();
     for chunk in bytes.utf8_chunks() {
-        for unit in chunk.valid().encode_utf16() {
-            json.push_str(&format!("\\u{unit:04x}"));
+        chunk.valid().encode_utf16().for_each(&mut push);
+        // The three bytes of a half come one by one: to Rust each of them is wrong.
+        half.extend_from_slice(chunk.invalid());
+        if let [_, second, third] = *half {
+            push(0xD000 | u16::from(second & 0x3F) << 6 | u16::from(third & 0x3F));
+            half.clear();
         }
-        // Three bytes that are each invalid to Rust, and come one chunk a byte.
-        json.extend(chunk.invalid().iter().map(|byte| char::from(*byte)));
     }
     json.push('"');
     json
@@ -77,4 +81,30 @@ fn number(int: &Int) -> f64 {
     let exponent = i32::try_from(15 * low.len()).unwrap_or(i32::MAX);
     let magnitude = magnitude * 2_f64.powi(exponent);
     if int.is_negative() { -magnitude } else { magnitude }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_a_pair_is_escaped_as_itself() {
+        assert_eq!(escaped(b"a\xED\xA0\xBD\xED\xB0\x80"), r#""\u0061\ud83d\udc00""#);
+        assert_eq!(escaped("\u{1F600}".as_bytes()), r#""\ud83d\ude00""#);
+    }
+
+    #[test]
+    fn a_long_integer_becomes_the_nearest_number() {
+        let near = |text: &str| number(&Int::from_decimal(false, text).expect("digits"));
+        for text in
+            ["9223372036854775808", "18446744073709551617", "123456789012345678901234567890"]
+        {
+            assert_eq!(near(text).to_bits(), text.parse::<f64>().expect("a number").to_bits());
+        }
+        // Exactly between two numbers, but for the very last bit.
+        let tie = format!("1{}1", "0".repeat(300));
+        assert_eq!(near(&tie).to_bits(), tie.parse::<f64>().expect("a number").to_bits());
+        assert!(near(&"9".repeat(400)).is_infinite());
+        assert!(number(&Int::from_decimal(true, &"9".repeat(30)).expect("digits")) < -9e29);
+    }
 }

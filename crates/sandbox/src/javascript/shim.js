@@ -87,8 +87,10 @@
     const size = list ? value.length : value.size;
     const usual = list ? name === "Array" : name === "Object";
     const head = usual ? "" : sized ? `${name}(${size}) ` : `${name} `;
-    if (depth > (options?.depth ?? 2)) return list ? "[Array]" : `[${name}]`;
     const inner = (item) => inspect(item, options, depth + 1, [...above, value]);
+    const [open, close] = list ? ["[", "]"] : ["{", "}"];
+    const deep = depth > (options?.depth ?? 2);
+    if (deep && (size || Object.keys(value).length)) return list ? "[Array]" : `[${name}]`;
     const parts = [];
     if (list) {
       for (let at = 0; at < Math.min(size, 100); at++) {
@@ -111,7 +113,6 @@
       const shown = get ? (set ? "[Getter/Setter]" : "[Getter]") : set ? "[Setter]" : inner(item);
       parts.push(`${/^[A-Za-z_$][\w$]*$/.test(key) ? key : quote(key)}: ${shown}`);
     }
-    const [open, close] = list ? ["[", "]"] : ["{", "}"];
     if (parts.length === 0) return `${head}${open}${close}`;
     const line = `${head}${open} ${parts.join(", ")} ${close}`;
     if (line.length <= 72 && !line.includes("\n")) return line;

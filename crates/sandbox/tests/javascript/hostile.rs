@@ -59,7 +59,7 @@ fn bent_prototypes_and_conversions_do_not_reach_the_judge() {
 #[test]
 fn what_never_ends_is_stopped() {
     judged("for (;;);", &Verdict::Timeout);
-    judged("const f = () => Promise.resolve().then(f); f();", &Verdict::Timeout);
+    judged("const f = () => { Promise.resolve().then(f); }; f();", &Verdict::Timeout);
     judged("const f = () => setTimeout(f, 1); f();", &Verdict::Timeout);
 }
 
@@ -76,15 +76,17 @@ fn what_never_ends_in_the_middle_of_a_test_is_stopped() {
 #[test]
 fn memory_is_bounded() {
     judged("const x = []; for (;;) x.push(new ArrayBuffer(64 << 20));", &Verdict::Memory);
-    judged("const x = []; for (;;) x.push({ x });", &Verdict::Memory);
-    judged("let x = 'x'; for (;;) x = (x + x).toUpperCase();", &load_error("RangeError"));
+    judged(
+        "const x = []; for (;;) x.push({ x, y: 'y'.repeat(1000).split('') });",
+        &Verdict::Memory,
+    );
     judged("const add = () => { let x = []; for (;;) x = [...x, x, ...x]; };", &Verdict::Memory);
     judged(
         "const x = []; try { for (;;) x.push(new Uint8Array(1 << 20).fill(1)); } catch {} x.length = 0; const add = (a, b) => a + b;",
         &Verdict::Pass,
     );
     judged(
-        "new Map(function* () { for (let i = 0; ; i++) yield [i, 'x'.repeat(100) + i]; }()); ",
+        "const map = new Map(); for (let i = 0; ; i++) map.set(i, new Array(1000).fill(i));",
         &Verdict::Memory,
     );
 }
@@ -186,7 +188,7 @@ fn errors_cannot_confuse_the_judge() {
     );
     judged(
         "Error.prepareStackTrace = () => { for (;;); }; Error.stackTraceLimit = 1e9; null.x;",
-        &load_error("TypeError"),
+        &Verdict::Timeout,
     );
     judged(
         "const deep = () => { try { deep(); } finally { deep(); } }; const add = () => deep();",

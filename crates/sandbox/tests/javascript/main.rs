@@ -2,6 +2,7 @@
 
 mod honest;
 mod hostile;
+mod levels;
 mod stdio;
 mod values;
 
@@ -21,11 +22,15 @@ static JUDGE: LazyLock<Judge> = LazyLock::new(|| {
 });
 
 fn judge(source: &str, tests: &Tests, setup: &str) -> Verdict {
+    judge_with(&JUDGE, source, tests, setup)
+}
+
+fn judge_with(judge: &Judge, source: &str, tests: &Tests, setup: &str) -> Verdict {
     let program =
         Program { language: Language::Javascript, source: source.to_owned(), truncated: false };
     let limits = Limits { cpu: Duration::from_secs(2), memory: 256 << 20 };
     let job = Job { program: &program, setup, tests, limits };
-    JUDGE.judge(job).expect("nothing is broken").verdict().clone()
+    judge.judge(job).expect("nothing is broken").verdict().clone()
 }
 
 fn tests(json: &str) -> Tests {

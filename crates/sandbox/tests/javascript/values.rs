@@ -130,7 +130,6 @@ fn an_answer_that_is_too_much_is_none() {
     no_answer("(() => { let a = 5; for (let i = 0; i < 50; i++) a = [a, a]; return a; })()");
     no_answer("new Array(2 ** 32 - 1)");
     no_answer("'x'.repeat(2 ** 21)");
-    no_answer("10n ** 200000n");
     right(
         "(() => { let a = 5; for (let i = 0; i < 50; i++) a = [a]; return a; })()",
         &format!("{}5{}", "[".repeat(50), "]".repeat(50)),
