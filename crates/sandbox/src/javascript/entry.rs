@@ -86,7 +86,7 @@ fn look_up<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Value<'js>> {
         Ok(value) if !value.is_undefined() => Ok(value),
         Ok(_) | Err(_) => {
             drop(ctx.catch());
-            let exported = exports(ctx).and_then(|exports| exports.into_object());
+            let exported = exports(ctx).and_then(Value::into_object);
             exported.map_or(Ok(Value::new_undefined(ctx.clone())), |exports| exports.get(name))
         }
     }

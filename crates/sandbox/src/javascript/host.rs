@@ -82,7 +82,7 @@ pub(super) fn functions<'js>(ctx: &Ctx<'js>, streams: &Streams) -> Result<Object
 /// All of standard input.
 fn input() -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut block = [0; 1 << 16];
+    let mut block = vec![0; 1 << 16];
     loop {
         match read(borrow(0), &mut block) {
             Ok(0) => return bytes,
@@ -93,6 +93,7 @@ fn input() -> Vec<u8> {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "called by the engine")]
 fn decode(bytes: TypedArray<'_, u8>) -> String {
     // SAFETY: copied at once; no JavaScript runs in between that could move the buffer.
     let bytes = bytes.as_raw().map_or(Vec::new(), |bytes| unsafe { bytes.as_ref() }.to_vec());

@@ -3,6 +3,8 @@
 //! It is what `JSON.parse` would make of a test, but for Python's other containers, which become
 //! arrays. Properties are defined and not assigned, so no setter in a prototype sees them.
 
+use std::fmt::Write as _;
+
 use rquickjs::object::Property;
 use rquickjs::{Array, Ctx, Error, Object, Result, String as JsString, Value};
 
@@ -50,7 +52,9 @@ fn string<'js>(ctx: &Ctx<'js>, text: &Text) -> Result<Value<'js>> {
 /// A string with half of a surrogate pair in it, as JSON writes it.
 fn escaped(bytes: &[u8]) -> String {
     let mut json = String::from('"');
-    let mut push = |unit: u16| json.push_str(&format!("\\u{unit:04x}"));
+    let mut push = |unit: u16| {
+        let _ = write!(json, "\\u{unit:04x}");
+    };
     let mut half = Vec::new();
     for chunk in bytes.utf8_chunks() {
         chunk.valid().encode_utf16().for_each(&mut push);

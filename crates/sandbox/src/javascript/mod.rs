@@ -1,4 +1,4 @@
-//! The JavaScript zygote: a QuickJS engine that was warmed once, in a process of its own.
+//! The JavaScript zygote: a `QuickJS` engine that was warmed once, in a process of its own.
 //!
 //! It is the Python zygote's sibling, and [`jail`](crate::jail) holds both: the launcher walls itself
 //! in, and instead of executing an interpreter it has one linked in. What a child does is what

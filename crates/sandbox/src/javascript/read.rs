@@ -22,8 +22,8 @@ const MAX_SAFE: f64 = 9_007_199_254_740_992.0;
 /// The value as plain data; `None` if it is none, or too much.
 pub(super) fn plain(value: &Value<'_>) -> Option<Data> {
     let ctx = value.ctx();
-    let [object, array] = [new(ctx, qjs::JS_NewObject), new(ctx, qjs::JS_NewArray)]
-        .map(|example| example.into_object());
+    let [object, array] =
+        [new(ctx, qjs::JS_NewObject), new(ctx, qjs::JS_NewArray)].map(Value::into_object);
     let (object, array) = (object?, array?);
     let mut reader = Reader {
         object: Kind { class: class(&object), prototype: object.get_prototype()? },
