@@ -8,6 +8,7 @@ pub mod entry;
 pub mod filter;
 #[expect(unsafe_code, reason = "the jail is made of system calls")]
 mod jail;
+mod javascript;
 pub mod job;
 mod judge;
 mod os;

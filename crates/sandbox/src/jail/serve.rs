@@ -11,7 +11,7 @@ use crate::jail::order::{Answer, DESCRIPTORS, MAGIC, Order, Terms};
 use crate::jail::sys::{self, call, fd, nr};
 
 /// A function of the interpreter around a fork.
-pub type Hook = Option<unsafe extern "C" fn()>;
+pub(crate) type Hook = Option<unsafe extern "C" fn()>;
 
 /// The functions that an interpreter wants called around a fork.
 #[derive(Clone, Copy)]

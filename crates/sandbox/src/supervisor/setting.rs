@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use nix::unistd::{getegid, geteuid};
 use whetstone_core::judgement::Isolation;
+use whetstone_core::program::Language;
 
 use crate::filter::{PROGRAM, Rules, compile};
 use crate::jail::order::{FILTER_MAX, PATH_MAX, PATHS_MAX, Terms};
@@ -67,10 +68,15 @@ impl Setting {
     }
 
     /// What a slot's zygote is to be.
-    pub(crate) fn wanted(&self, slot: u32) -> Wanted {
+    pub(crate) fn wanted(&self, slot: u32, language: Language) -> Wanted {
+        let folders = match language {
+            Language::Python => self.interpreter.folders.clone(),
+            Language::Javascript => Vec::new(),
+        };
         Wanted {
+            language,
             interpreter: self.interpreter.path.clone(),
-            folders: self.interpreter.folders.clone(),
+            folders,
             root: self.root,
             user: self.user(slot),
             scratch: self.scratch(slot),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use whetstone_core::judgement::{Held, Judgement};
+use whetstone_core::program::Language;
 use whetstone_core::verdict::Verdict;
 
 use super::groups::Group;
@@ -27,6 +28,10 @@ pub(crate) struct Slot {
     number: u32,
     setting: Arc<Setting>,
     zygote: Option<Zygote>,
+    /// What `zygote` speaks.
+    language: Language,
+    /// The zygote of the other language, if there was a program in it.
+    other_zygote: Option<Zygote>,
     group: Option<Group>,
     scratch: Option<Arc<Scratch>>,
     /// What a program without input reads.
@@ -52,6 +57,8 @@ impl Slot {
             number,
             setting,
             zygote: None,
+            language: Language::default(),
+            other_zygote: None,
             group: None,
             scratch: None,
             nothing: None,
@@ -97,14 +104,24 @@ impl Slot {
             kid.end(None);
         }
         if self.scratch.as_ref().is_some_and(|scratch| scratch.empty().is_err()) {
-            // A new folder, and a new zygote that knows it.
+            // A new folder, and new zygotes that know it.
             self.scratch = None;
             self.zygote = None;
+            self.other_zygote = None;
+        }
+    }
+
+    /// Makes `zygote` the one for programs in this language.
+    fn speak(&mut self, language: Language) {
+        if self.language != language {
+            self.language = language;
+            std::mem::swap(&mut self.zygote, &mut self.other_zygote);
         }
     }
 
     fn attempt(&mut self, request: &Request, plan: &Plan) -> Judged {
         self.rest();
+        self.speak(request.program.language);
         let judged = if matches!(plan.steps.first(), Some(Step::Run { .. })) {
             self.run_script(request, plan)
         } else {
@@ -112,7 +129,8 @@ impl Slot {
         };
         let judgement = judged?;
         // Without its interpreter's library an honest program fails too.
-        if !judgement.verdict().is_pass() && !self.setting.interpreter.is_there() {
+        let python = request.program.language == Language::Python;
+        if python && !judgement.verdict().is_pass() && !self.setting.interpreter.is_there() {
             let path = self.setting.interpreter.path.display();
             return Err(format!("the interpreter {path} or its library is gone"));
         }
@@ -260,7 +278,8 @@ impl Slot {
                 self.scratch = Some(Arc::new(Scratch::make(&path, setting.user(self.number))?));
             }
             let terms = setting.terms(self.number)?;
-            let zygote = Zygote::start(&setting.command, &setting.wanted(self.number), &terms);
+            let wanted = setting.wanted(self.number, self.language);
+            let zygote = Zygote::start(&setting.command, &wanted, &terms);
             let zygote = zygote.map_err(|error| error.to_string())?;
             if setting.groups && self.group.is_none() {
                 self.group = Group::make(self.number);

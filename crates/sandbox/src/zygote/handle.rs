@@ -66,6 +66,7 @@ impl Zygote {
             .args(arguments)
             .args(["zygote", &wanted])
             .env_clear()
+            .env("TZ", "UTC")
             .stdin(theirs)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -7,11 +7,13 @@ use std::path::PathBuf;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl, open};
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl::set_dumpable;
 use nix::sys::stat::Mode;
 use nix::unistd::{
     Gid, Uid, dup2_stdin, dup2_stdout, execve, getegid, geteuid, setgroups, setresgid, setresuid,
 };
 use serde::{Deserialize, Serialize};
+use whetstone_core::program::Language;
 
 use super::{JAIL, SOURCE, root};
 use crate::jail::serve::CHANNEL;
@@ -20,7 +22,9 @@ use crate::os::Inherit;
 /// What a zygote is to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Wanted {
-    /// The interpreter's executable.
+    /// What its programs are written in.
+    pub(crate) language: Language,
+    /// The Python interpreter's executable.
     pub(crate) interpreter: PathBuf,
     /// The folders it loads from.
     pub(crate) folders: Vec<PathBuf>,
@@ -84,6 +88,12 @@ fn try_launch(wanted: &Wanted, socket: i32) -> Result<std::convert::Infallible, 
     };
     if let Some(user) = wanted.user {
         become_user(user)?;
+    }
+    if wanted.language == Language::Javascript {
+        // Its interpreter is in this binary. Executing one would also have given the process its own
+        // files in `/proc` back, which a change of user takes away.
+        set_dumpable(true).map_err(|error| format!("cannot own its process files: {error}"))?;
+        return crate::javascript::become_zygote(socket, proc_dir);
     }
     let scratch = match (&wanted.scratch, wanted.root) {
         (Some(path), RootKind::None) => path.to_string_lossy().into_owned(),

@@ -62,7 +62,8 @@ fn fill(
     jail: &[u8],
 ) -> Result<(), String> {
     let inside = |path: &Path| base.join(path.strip_prefix("/").unwrap_or(path));
-    let system = SYSTEM.iter().map(PathBuf::from);
+    // Without folders there is no interpreter, and nothing to link it with.
+    let system = SYSTEM.iter().filter(|_| !folders.is_empty()).map(PathBuf::from);
     let mut paths: Vec<PathBuf> = system.chain(folders.iter().cloned()).collect();
     paths.sort();
     paths.dedup();

@@ -1,0 +1,90 @@
+//! The child's end of its channel: four bytes of length, one of kind, the payload.
+
+use std::os::fd::BorrowedFd;
+
+use nix::errno::Errno;
+use nix::unistd::{read, write};
+
+use super::host::borrow;
+use crate::jail::serve::CHANNEL;
+
+/// One message from the supervisor.
+pub(super) struct Frame {
+    pub(super) kind: u8,
+    pub(super) payload: Vec<u8>,
+}
+
+fn channel() -> BorrowedFd<'static> {
+    borrow(CHANNEL)
+}
+
+/// The next message; `None` when there will be none.
+pub(super) fn receive() -> Option<Frame> {
+    let length = u32::from_le_bytes(take(4)?.try_into().ok()?) as usize;
+    let mut payload = take(length)?;
+    if payload.is_empty() {
+        return None;
+    }
+    let kind = payload.remove(0);
+    Some(Frame { kind, payload })
+}
+
+fn take(count: usize) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; count];
+    let mut filled = 0;
+    while filled < count {
+        match read(channel(), &mut bytes[filled..]) {
+            Ok(0) => return None,
+            Ok(more) => filled += more,
+            Err(Errno::EINTR) => {}
+            Err(_) => return None,
+        }
+    }
+    Some(bytes)
+}
+
+/// Sends one message; `None` when nobody listens any more.
+pub(super) fn send(kind: u8, payload: &[u8]) -> Option<()> {
+    let length = u32::try_from(payload.len() + 1).ok()?;
+    let frame = [&length.to_le_bytes(), [kind].as_slice(), payload].concat();
+    write_all(channel(), &frame)
+}
+
+/// Writes all of it; `None` if that is not possible.
+pub(super) fn write_all(to: BorrowedFd<'_>, mut bytes: &[u8]) -> Option<()> {
+    while !bytes.is_empty() {
+        match write(to, bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(Errno::EINTR) => {}
+            Err(_) => return None,
+        }
+    }
+    Some(())
+}
+
+/// Texts that stand one after another, each with its length before it.
+pub(super) fn texts<const N: usize>(payload: &[u8]) -> Option<[String; N]> {
+    let mut rest = payload;
+    let mut found = [const { String::new() }; N];
+    for place in &mut found {
+        let (length, after) = rest.split_first_chunk::<4>()?;
+        let (text, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        *place = String::from_utf8(text.to_vec()).ok()?;
+        rest = after;
+    }
+    rest.is_empty().then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_all_there_or_none_is() {
+        let payload = b"\x01\0\0\0a\0\0\0\0\x03\0\0\0\xe2\x82\xac";
+        assert_eq!(texts(payload), Some(["a", "", "€"].map(str::to_owned)));
+        assert_eq!(texts::<2>(payload), None);
+        assert_eq!(texts::<4>(payload), None);
+        assert_eq!(texts::<3>(&payload[..payload.len() - 1]), None);
+    }
+}

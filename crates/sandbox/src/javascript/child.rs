@@ -1,0 +1,90 @@
+//! What a child does: the same questions as in `zygote.py`, answered in JavaScript.
+
+use nix::sys::resource::{Resource, getrlimit};
+
+use super::channel::{Frame, receive, send, texts};
+use super::engine::{Answer, Engine};
+use super::entry;
+use crate::value::{Limits, MAX_BYTES, Value as Data, decode, encode};
+
+/// A program whose functions are called.
+const PROGRAM: i32 = 1;
+/// A whole program with real standard streams.
+const SCRIPT: i32 = 2;
+
+/// Runs until there is nothing left to answer. The jail is shut: from here on everything in this
+/// process may turn against us, and nothing here decides anything.
+pub(super) fn run(engine: &Engine, kind: i32) {
+    engine.bound(heap());
+    let _ = match kind {
+        PROGRAM => program(engine),
+        SCRIPT => script(engine),
+        _ => None,
+    };
+}
+
+/// The kernel holds the whole process to its limit; the engine is left a little less, so that it
+/// can still say that it has run out.
+fn heap() -> usize {
+    let (limit, _) = getrlimit(Resource::RLIMIT_DATA).unwrap_or((256 << 20, 0));
+    usize::try_from(limit - limit / 8).unwrap_or(usize::MAX)
+}
+
+/// Answers questions for as long as there are any.
+fn program(engine: &Engine) -> Option<()> {
+    loop {
+        let Frame { kind, payload } = receive()?;
+        let answer = match kind {
+            b'L' => load(engine, &payload)?,
+            b'C' => call(engine, &payload)?,
+            _ => return None,
+        };
+        engine.flush();
+        respond(answer)?;
+    }
+}
+
+fn load(engine: &Engine, payload: &[u8]) -> Option<Answer> {
+    let mut answer = Answer::Data(Data::None);
+    for source in texts::<3>(payload)?.iter().filter(|source| !source.is_empty()) {
+        answer = engine.run(source);
+        if matches!(answer, Answer::Raised(_)) {
+            break;
+        }
+    }
+    Some(answer)
+}
+
+fn call(engine: &Engine, payload: &[u8]) -> Option<Answer> {
+    // From the supervisor, and as long as the task's author made it.
+    let limits = Limits { bytes: usize::MAX, ..Limits::default() };
+    let Ok(Data::Tuple(call)) = decode(payload, limits) else { return None };
+    let [Data::Str(entry_point), Data::List(args), Data::List(named)] = call.as_slice() else {
+        return None;
+    };
+    let entry_point = entry_point.to_str()?;
+    Some(engine.ask(|ctx| entry::call(ctx, entry_point, args, named)))
+}
+
+fn respond(answer: Answer) -> Option<()> {
+    match answer {
+        Answer::Raised(name) => send(b'e', name.as_bytes()),
+        Answer::Opaque => send(b'o', b""),
+        Answer::Data(data) => {
+            let bytes = encode(&data);
+            if bytes.len() <= MAX_BYTES { send(b'v', &bytes) } else { send(b'o', b"") }
+        }
+    }
+}
+
+/// Runs a program to its end; what it writes is its answer.
+fn script(engine: &Engine) -> Option<()> {
+    let [_, source, _] = texts(&receive()?.payload)?;
+    engine.as_main();
+    let answer = engine.run(&source);
+    engine.flush();
+    match answer {
+        Answer::Raised(name) => send(b'e', name.as_bytes()),
+        Answer::Opaque | Answer::Data(_) => send(b'l', b""),
+    }
+}
