@@ -1,0 +1,1 @@
+//! The system call filter from the inside.
