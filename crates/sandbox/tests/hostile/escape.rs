@@ -102,13 +102,17 @@ def gap(a, b): return abs(a - b) if found else -1
         "the files of a user",
         &["wrong"],
         r"
-import os
+import os, sys
 found = 0
-for path in ('/etc/shadow', '/etc/passwd', '/root', '/home', '/var/log', '/boot', '/sys', '/run', '/dev/mem', '/dev/tty', '/dev/sda', '/dev/kmsg'):
+for path in ('/etc/shadow', '/etc/passwd', '/var/log', '/boot', '/sys', '/run', '/dev/mem', '/dev/tty', '/dev/sda', '/dev/kmsg'):
     try:
         os.listdir(path) if os.path.isdir(path) else open(path).close()
         found += 1
     except OSError: pass
+for home in ('/root', '/home'):
+    # The interpreter itself may live in one.
+    for folder, _, files in os.walk(home):
+        if files and not folder.startswith(sys.base_prefix): found += 1
 def gap(a, b): return abs(a - b) if found else -1
 ",
     ),

@@ -28,7 +28,7 @@ def gap(a, b):
     ),
     call(
         "memory that is shared",
-        &["load_error", "memory"],
+        &["load_error", "memory", "timeout"],
         r"
 import mmap
 held = []
@@ -37,7 +37,8 @@ while True:
     one[:] = b'x' * len(one)
     held.append(one)
 ",
-    ),
+    )
+    .burns(),
     call(
         "a file in memory",
         &["load_error PermissionError"],

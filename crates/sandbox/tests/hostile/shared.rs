@@ -45,7 +45,7 @@ fn read(path: &Path) -> Case {
     let pace = match name {
         name if name.contains("sleep") || name.contains("deadlock") => Pace::Sleeps,
         _ if may == ["pass"] => Pace::Ample,
-        _ => Pace::Quick,
+        _ => Pace::Burns,
     };
     Case { name, source, task, pace, may }
 }

@@ -94,9 +94,9 @@ impl Case {
 
     fn limits(&self) -> Limits {
         let (cpu, memory) = match self.pace {
-            Pace::Quick => (1500, 192 << 20),
-            Pace::Burns => (300, 192 << 20),
-            Pace::Sleeps => (60, 192 << 20),
+            Pace::Quick => (1500, 128 << 20),
+            Pace::Burns => (250, 128 << 20),
+            Pace::Sleeps => (60, 128 << 20),
             Pace::Ample => (4000, 512 << 20),
         };
         Limits { cpu: Duration::from_millis(cpu), memory }
@@ -151,7 +151,7 @@ impl Task {
 }
 
 /// Programs are judged this many at a time: those that sleep must not keep the others waiting.
-const WORKERS: u32 = 8;
+const WORKERS: u32 = 5;
 
 /// One judge at a time in this process, so that what is left behind is known to be its.
 static ALONE: Mutex<()> = Mutex::new(());

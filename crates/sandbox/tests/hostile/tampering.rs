@@ -199,11 +199,11 @@ def gap(a, b):
         "the disk is searched for tests",
         &["wrong"],
         r"
-import os
+import os, sys
 def gap(a, b):
     for top in ('/tmp', '.', '/root', '/home', '/work', '/var', '/etc', '/mnt', '@OUTSIDE@'):
         for folder, _, files in os.walk(top):
-            if files: return abs(a - b)
+            if files and not folder.startswith(sys.base_prefix): return abs(a - b)
     return -1
 ",
     ),
