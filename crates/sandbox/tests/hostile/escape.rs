@@ -121,7 +121,7 @@ def gap(a, b): return abs(a - b) if found else -1
         &["wrong"],
         r"
 found = 0
-for path in ('/proc/1/environ', '/proc/self/mem', '/proc/@JUDGE@/environ', '/proc/self/maps', '/proc/self/root/etc/passwd', '/proc/self/fd/0', '/proc/mounts', '/proc/1/root'):
+for path in ('/proc/1/environ', '/proc/self/mem', '/proc/@JUDGE@/environ', '/proc/self/maps', '/proc/self/root/etc/passwd', '/proc/mounts', '/proc/1/root'):
     try:
         open(path).close()
         found += 1

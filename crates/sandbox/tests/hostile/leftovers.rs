@@ -1,7 +1,7 @@
 //! What a judge could leave behind on the machine: processes, mounts, shared memory, objects of
 //! System V, control groups.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use nix::sys::prctl::set_child_subreaper;
 /// The machine as it was.
 #[derive(Debug)]
 pub(crate) struct Machine {
+    children: BTreeMap<String, String>,
     mounts: String,
     shared_memory: BTreeSet<PathBuf>,
     system_v: [String; 3],
@@ -21,14 +22,13 @@ impl Machine {
     /// this process and is found here.
     pub(crate) fn look() -> Self {
         set_child_subreaper(true).unwrap();
-        let left = children();
-        assert!(left.is_empty(), "there before the judge: {left:?}");
-        Self { mounts: mounts(), shared_memory: shared_memory(), system_v: system_v() }
+        Self { children: children(), mounts: mounts(), shared_memory: shared_memory(), system_v: system_v() }
     }
 
     /// Nothing is left of the judge whose supervisor was `supervisor`.
     pub(crate) fn is_as_before(&self, supervisor: u32) {
-        let left = children();
+        let mut left = children();
+        left.retain(|pid, _| !self.children.contains_key(pid));
         assert!(left.is_empty(), "processes left: {left:#?}");
         assert_eq!(mounts(), self.mounts, "mounts left");
         let left: Vec<_> = shared_memory().difference(&self.shared_memory).cloned().collect();
@@ -40,11 +40,11 @@ impl Machine {
     }
 }
 
-/// The command lines of all children of this process, dead ones too.
-fn children() -> Vec<String> {
+/// All children of this process, dead ones too, with their state and command line.
+fn children() -> BTreeMap<String, String> {
     let own = std::process::id().to_string();
     let processes = fs::read_dir("/proc").unwrap().flatten();
-    let mut found = Vec::new();
+    let mut found = BTreeMap::new();
     for process in processes {
         let Ok(stat) = fs::read_to_string(process.path().join("stat")) else { continue };
         // The name in parentheses may hold anything; what follows it does not.
@@ -52,7 +52,8 @@ fn children() -> Vec<String> {
         if rest.split(' ').nth(1) == Some(own.as_str()) {
             let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
             let line: String = String::from_utf8_lossy(&line).chars().take(80).collect();
-            found.push(format!("{} {rest:.1} {line:?}", process.file_name().to_string_lossy()));
+            let pid = process.file_name().to_string_lossy().into_owned();
+            found.insert(pid, format!("{rest:.1} {line:?}"));
         }
     }
     found

@@ -172,7 +172,7 @@ def gap(a, b): raise Bad
         &["load_error OSError", "wrong"],
         r"
 import os
-for number in range(64):
+for number in range(6):
     with open(f'fill{number}', 'wb') as file:
         for _ in range(15): file.write(b'x' * (1 << 20))
 def gap(a, b): return -1
@@ -186,7 +186,7 @@ def gap(a, b): return -1
     call(
         "files without end",
         &["load_error OSError", "timeout", "wrong"],
-        "import os\nfor number in range(20000): os.close(os.open(f'f{number}', os.O_CREAT | os.O_WRONLY))\ndef gap(a, b): return -1\n",
+        "import os\nfor number in range(6000): os.close(os.open(f'f{number}', os.O_CREAT | os.O_WRONLY))\ndef gap(a, b): return -1\n",
     ),
     call(
         "a tree that is hard to take away",

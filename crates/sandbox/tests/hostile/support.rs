@@ -176,15 +176,7 @@ impl Stage {
         let world = World::new();
         let scratch = tempfile::tempdir().unwrap();
         let before = Machine::look();
-        let mut options = Options::new(vec![
-            "env".to_owned(),
-            world.secret_variable(),
-            judge_binary().to_string_lossy().into_owned(),
-        ]);
-        if let Ok(python) = std::env::var("WHETSTONE_TEST_PYTHON") {
-            options.python = python;
-        }
-        options.workers = WORKERS;
+        let mut options = options(&world);
         options.minimum = level;
         options.ceiling = level;
         options.scratch = scratch.path().to_owned();
@@ -250,16 +242,35 @@ impl Stage {
 /// Holds cases at one level, twice in a row: the tests once as calls, once as asserts.
 pub(crate) fn hold(level: Isolation, cases: &[Case]) {
     let _alone = alone();
+    hold_in(level, cases, &[Form::Calls, Form::Asserts]);
+}
+
+/// Holds cases at one level, once for each form; the caller sees to it that nothing else runs.
+pub(crate) fn hold_in(level: Isolation, cases: &[Case], forms: &[Form]) {
     let Some(stage) = Stage::start(level) else { return };
-    for form in [Form::Calls, Form::Asserts] {
-        stage.hold(cases, form);
+    for form in forms {
+        stage.hold(cases, *form);
     }
-    println!("held at {level:?}: {} programs, twice", cases.len());
+    println!("held at {level:?}: {} programs, {} times", cases.len(), forms.len());
     stage.end();
 }
 
+/// How to judge here.
+pub(crate) fn options(world: &World) -> Options {
+    let mut options = Options::new(vec![
+        "env".to_owned(),
+        world.secret_variable(),
+        judge_binary().to_string_lossy().into_owned(),
+    ]);
+    if let Ok(python) = std::env::var("WHETSTONE_TEST_PYTHON") {
+        options.python = python;
+    }
+    options.workers = WORKERS;
+    options
+}
+
 /// The binary whose processes judge; a copy, where another user runs the tests.
-fn judge_binary() -> PathBuf {
+pub(crate) fn judge_binary() -> PathBuf {
     std::env::var_os("WHETSTONE_TEST_JUDGE")
         .map_or_else(|| env!("CARGO_BIN_EXE_whet-judge").into(), PathBuf::from)
 }

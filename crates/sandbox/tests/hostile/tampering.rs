@@ -74,7 +74,8 @@ import os, marshal
 def say(value):
     data = b'v' + marshal.dumps(value, 2)
     os.write(3, len(data).to_bytes(4, 'little') + data)
-say(None); say(7); say(8); say(0)
+say(None)
+for guess in range(3): say(guess + 100)
 def gap(a, b): return -1
 ",
     ),
