@@ -145,8 +145,7 @@ fn the_compiled_filter_decides_as_the_list_says_about_every_call() {
 /// One call by name, with some arguments; the others are 0.
 fn decide(name: &str, arguments: &[(usize, u64)]) -> u32 {
     let (_, compiled) = program();
-    let mut call =
-        Call { number: number(name).unwrap().unwrap(), arch: ARCH, arguments: [0; 6] };
+    let mut call = Call { number: number(name).unwrap().unwrap(), arch: ARCH, arguments: [0; 6] };
     for &(place, value) in arguments {
         call.arguments[place] = value;
     }
@@ -230,7 +229,10 @@ fn a_list_that_is_wrong_says_where_and_why() {
 
 #[test]
 fn comments_and_blank_lines_are_no_rules() {
-    assert_eq!(Rules::parse("# allow ptrace\n\n   # so\nallow read # and write\n").unwrap().0.len(), 1);
+    assert_eq!(
+        Rules::parse("# allow ptrace\n\n   # so\nallow read # and write\n").unwrap().0.len(),
+        1
+    );
 }
 
 #[test]

@@ -212,7 +212,11 @@ def gap(a, b): return -1
     ),
     call(
         "system calls of a 32-bit program",
-        if cfg!(target_arch = "x86_64") { &["crashed 31", "crashed 11"] } else { &["wrong", "crashed"] },
+        if cfg!(target_arch = "x86_64") {
+            &["crashed 31", "crashed 11"]
+        } else {
+            &["wrong", "crashed"]
+        },
         r"
 import ctypes, mmap
 code = b'\x53\xb8\x14\x00\x00\x00\xcd\x80\x5b\xc3'

@@ -130,7 +130,11 @@ def gap(a, b): return Zero()
         &["unserialisable"],
         "async def gap(a, b):\n    return abs(a - b)\n",
     ),
-    call("an answer one has to ask for", &["unserialisable"], "def gap(a, b):\n    yield abs(a - b)\n"),
+    call(
+        "an answer one has to ask for",
+        &["unserialisable"],
+        "def gap(a, b):\n    yield abs(a - b)\n",
+    ),
     call(
         "something that looks like a number of numpy",
         &["unserialisable"],
@@ -178,7 +182,11 @@ class L(list):
 def gap(a, b): return L()
 ",
     ),
-    call("an exception as an answer", &["unserialisable"], "def gap(a, b): return StopIteration(7)\n"),
+    call(
+        "an exception as an answer",
+        &["unserialisable"],
+        "def gap(a, b): return StopIteration(7)\n",
+    ),
     call(
         "a function that would give the answer",
         &["unserialisable"],

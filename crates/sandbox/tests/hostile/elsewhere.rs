@@ -113,7 +113,8 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         let copy = |from: &Path, name: &str| {
             fs::copy(from, folder.path().join(name)).unwrap();
-            fs::set_permissions(folder.path().join(name), fs::Permissions::from_mode(0o755)).unwrap();
+            fs::set_permissions(folder.path().join(name), fs::Permissions::from_mode(0o755))
+                .unwrap();
             folder.path().join(name)
         };
         let tests = copy(&std::env::current_exe().unwrap(), "tests");

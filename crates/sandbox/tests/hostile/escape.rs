@@ -157,11 +157,7 @@ for folder in ('/', '/usr', '/usr/lib', '/usr/local', '/bin', '/var/tmp', '/dev'
 def gap(a, b): return abs(a - b) if found else -1
 ",
     ),
-    call(
-        "a reward is written",
-        &["load_error"],
-        "open('@OUTSIDE@/reward.txt', 'w').write('1')\n",
-    ),
+    call("a reward is written", &["load_error"], "open('@OUTSIDE@/reward.txt', 'w').write('1')\n"),
     call(
         "a file outside is cut, renamed or given other rights",
         &["wrong"],

@@ -88,7 +88,11 @@ def gap(a, b):
     return -1
 ",
     ),
-    call("it aborts", &["crashed 6", "crashed 11"], "import os\n\ndef gap(a, b):\n    os.abort()\n"),
+    call(
+        "it aborts",
+        &["crashed 6", "crashed 11"],
+        "import os\n\ndef gap(a, b):\n    os.abort()\n",
+    ),
     call(
         "it reads where no memory is",
         &["crashed 11"],

@@ -22,7 +22,12 @@ impl Machine {
     /// this process and is found here.
     pub(crate) fn look() -> Self {
         set_child_subreaper(true).unwrap();
-        Self { children: children(), mounts: mounts(), shared_memory: shared_memory(), system_v: system_v() }
+        Self {
+            children: children(),
+            mounts: mounts(),
+            shared_memory: shared_memory(),
+            system_v: system_v(),
+        }
     }
 
     /// Nothing is left of the judge whose supervisor was `supervisor`.

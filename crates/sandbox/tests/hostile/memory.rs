@@ -6,9 +6,17 @@ use crate::support::{Case, call, hold, stdio};
 
 pub(crate) const CASES: &[Case] = &[
     call("too much at once", &["memory"], "block = bytearray(10 ** 10)\n"),
-    call("too much, bit by bit", &["memory"], "held = []\nwhile True: held.append(b'x' * (1 << 20))\n"),
+    call(
+        "too much, bit by bit",
+        &["memory"],
+        "held = []\nwhile True: held.append(b'x' * (1 << 20))\n",
+    ),
     call("a list that is too long", &["memory"], "def gap(a, b): return [0] * 10 ** 9\n"),
-    call("text that doubles", &["memory"], "def gap(a, b):\n    text = 'x'\n    while True: text += text\n"),
+    call(
+        "text that doubles",
+        &["memory"],
+        "def gap(a, b):\n    text = 'x'\n    while True: text += text\n",
+    ),
     call(
         "many small things",
         &["memory", "timeout"],
@@ -106,13 +114,21 @@ while True: threading.Thread(target=threading.Event().wait, daemon=True).start()
         &["output", "timeout"],
         "import sys\ndef gap(a, b):\n    while True: sys.stderr.write('7' * (1 << 20))\n",
     ),
-    stdio("a script without end", &["output", "timeout"], "while True: print('7\\n30\\n' * 65536)\n"),
+    stdio(
+        "a script without end",
+        &["output", "timeout"],
+        "while True: print('7\\n30\\n' * 65536)\n",
+    ),
     stdio(
         "a script that complains without end",
         &["output", "timeout"],
         "import os\nprint(7)\nprint(30, flush=True)\nwhile True: os.write(2, b'x' * (1 << 16))\n",
     ),
-    call("an exception with a long text", &["raised ValueError"], "def gap(a, b): raise ValueError('x' * (50 << 20))\n"),
+    call(
+        "an exception with a long text",
+        &["raised ValueError"],
+        "def gap(a, b): raise ValueError('x' * (50 << 20))\n",
+    ),
     call(
         "an exception that leaves when it is shown",
         &["raised"],
@@ -140,23 +156,51 @@ class Bad(Exception, metaclass=Meta): pass
 def gap(a, b): raise Bad
 ",
     ),
-    call("an answer that is too long", &["unserialisable"], "def gap(a, b): return 'x' * (20 << 20)\n"),
-    call("an answer with too many parts", &["unserialisable"], "def gap(a, b): return list(range(10 ** 6))\n"),
+    call(
+        "an answer that is too long",
+        &["unserialisable"],
+        "def gap(a, b): return 'x' * (20 << 20)\n",
+    ),
+    call(
+        "an answer with too many parts",
+        &["unserialisable"],
+        "def gap(a, b): return list(range(10 ** 6))\n",
+    ),
     call(
         "an answer that is too deep",
         &["unserialisable"],
         "def gap(a, b):\n    x = 7\n    for _ in range(100000): x = [x]\n    return x\n",
     ),
-    call("an answer deeper than values may be", &["wrong", "unserialisable"], "def gap(a, b):\n    x = 7\n    for _ in range(100): x = (x,)\n    return x\n"),
-    call("an answer that holds itself", &["unserialisable"], "def gap(a, b):\n    x = []\n    x.append(x)\n    return x\n"),
-    call("an answer that holds itself by name", &["unserialisable"], "def gap(a, b):\n    x = {}\n    x['x'] = x\n    return x\n"),
+    call(
+        "an answer deeper than values may be",
+        &["wrong", "unserialisable"],
+        "def gap(a, b):\n    x = 7\n    for _ in range(100): x = (x,)\n    return x\n",
+    ),
+    call(
+        "an answer that holds itself",
+        &["unserialisable"],
+        "def gap(a, b):\n    x = []\n    x.append(x)\n    return x\n",
+    ),
+    call(
+        "an answer that holds itself by name",
+        &["unserialisable"],
+        "def gap(a, b):\n    x = {}\n    x['x'] = x\n    return x\n",
+    ),
     call(
         "an answer that grows when it is unfolded",
         &["unserialisable", "memory", "timeout"],
         "def gap(a, b):\n    x = [7]\n    for _ in range(40): x = [x, x]\n    return x\n",
     ),
-    call("a number of many digits", &["wrong", "unserialisable"], "def gap(a, b): return 1 << (1 << 22)\n"),
-    call("a number of too many digits", &["unserialisable"], "def gap(a, b): return 1 << (1 << 27)\n"),
+    call(
+        "a number of many digits",
+        &["wrong", "unserialisable"],
+        "def gap(a, b): return 1 << (1 << 22)\n",
+    ),
+    call(
+        "a number of too many digits",
+        &["unserialisable"],
+        "def gap(a, b): return 1 << (1 << 27)\n",
+    ),
     call(
         "numbers that all hash alike",
         &["wrong"],

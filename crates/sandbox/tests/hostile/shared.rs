@@ -7,16 +7,8 @@ use whetstone_core::judgement::Isolation;
 
 use crate::support::{Case, Pace, Task, hold};
 
-const FAILURES: &[&str] = &[
-    "wrong",
-    "raised",
-    "timeout",
-    "memory",
-    "output",
-    "crashed",
-    "load_error",
-    "unserialisable",
-];
+const FAILURES: &[&str] =
+    &["wrong", "raised", "timeout", "memory", "output", "crashed", "load_error", "unserialisable"];
 
 /// The collection; empty where it is not there.
 pub(crate) fn cases() -> Vec<Case> {

@@ -5,17 +5,17 @@ use whetstone_core::judgement::Isolation;
 use crate::support::{Case, hold, stdio};
 
 pub(crate) const CASES: &[Case] = &[
-    stdio("the first line alone", &["wrong"], "a, b = map(int, input().split())\nprint(abs(a - b))\n"),
+    stdio(
+        "the first line alone",
+        &["wrong"],
+        "a, b = map(int, input().split())\nprint(abs(a - b))\n",
+    ),
     stdio(
         "one line more",
         &["wrong"],
         "a, b = map(int, input().split())\nprint(abs(a - b), a * b, 0, sep='\\n')\n",
     ),
-    stdio(
-        "every answer there could be",
-        &["wrong"],
-        "for n in range(-100, 100): print(n)\n",
-    ),
+    stdio("every answer there could be", &["wrong"], "for n in range(-100, 100): print(n)\n"),
     stdio(
         "the answer twice",
         &["wrong"],
@@ -32,7 +32,11 @@ pub(crate) const CASES: &[Case] = &[
         "a, b = map(int, input().split())\nprint(a * b, abs(a - b), sep='\\n')\n",
     ),
     stdio("nothing, and a good end", &["wrong"], "import sys\nsys.exit(0)\n"),
-    stdio("a wrong answer, and a good end", &["wrong"], "import os\nos.write(1, b'1\\n2\\n')\nos._exit(0)\n"),
+    stdio(
+        "a wrong answer, and a good end",
+        &["wrong"],
+        "import os\nos.write(1, b'1\\n2\\n')\nos._exit(0)\n",
+    ),
     stdio(
         "the right answer, and a bad end",
         &["raised ValueError"],
@@ -76,8 +80,16 @@ pub(crate) const CASES: &[Case] = &[
         &["wrong"],
         "a, b = map(int, input().split())\nprint(hex(abs(a - b)), a * b, sep='\\n')\n",
     ),
-    stdio("a number of ten million digits", &["wrong"], "print('7' * 10 ** 7)\nprint('9' * 10 ** 7)\n"),
-    stdio("an exponent without measure", &["wrong"], "print('7e999999999')\nprint('1e-999999999')\n"),
+    stdio(
+        "a number of ten million digits",
+        &["wrong"],
+        "print('7' * 10 ** 7)\nprint('9' * 10 ** 7)\n",
+    ),
+    stdio(
+        "an exponent without measure",
+        &["wrong"],
+        "print('7e999999999')\nprint('1e-999999999')\n",
+    ),
     stdio("many short lines", &["wrong"], "print('7\\n' * 10 ** 6)\n"),
     stdio("one line of many words", &["wrong"], "print('7 ' * 10 ** 6)\n"),
     stdio(
@@ -123,11 +135,7 @@ a, b = map(int, input().split())
 print(abs(a - b), a * b, sep='\n', flush=True)
 ",
     ),
-    stdio(
-        "standard output is closed",
-        &["wrong", "raised"],
-        "import os\nos.close(1)\nprint(7)\n",
-    ),
+    stdio("standard output is closed", &["wrong", "raised"], "import os\nos.close(1)\nprint(7)\n"),
     stdio(
         "the answer goes to standard error",
         &["wrong"],
