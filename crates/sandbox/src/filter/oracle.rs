@@ -44,7 +44,7 @@ fn word(call: Call, at: u32) -> u32 {
         4 => call.arch,
         16..64 => {
             let argument = call.arguments[(at as usize - 16) / 8];
-            let half = if (at - 16) % 8 == 0 { argument } else { argument >> 32 };
+            let half = if (at - 16).is_multiple_of(8) { argument } else { argument >> 32 };
             u32::try_from(half & 0xffff_ffff).unwrap()
         }
         other => panic!("nothing at {other}"),

@@ -20,7 +20,6 @@ use whetstone_core::judgement::Isolation;
 use whetstone_sandbox::Judge;
 
 use crate::support::{Case, Form, alone, every_case, hold_in, judge_binary, options, thorough};
-use crate::world::World;
 
 const INSIDE: &str = "WHETSTONE_TEST_INSIDE";
 /// The user without rights.
@@ -41,7 +40,7 @@ fn inside() {
             }
         }
         Ok("no user namespaces") => {
-            let judge = Judge::start(&options(&World::new())).unwrap();
+            let judge = Judge::start(&options(1)).unwrap();
             assert_eq!(judge.about().isolation, Isolation::Landlock);
             let why = judge.about().why_not_better.clone().unwrap();
             assert!(why.starts_with("full: "), "{why}");

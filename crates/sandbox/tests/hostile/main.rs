@@ -8,11 +8,18 @@
 //! With `WHETSTONE_FULL=1` everything also runs under a load of 16 busy processes, and twice where
 //! one run is the default.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests fail as tests do, and say what they skip"
+)]
+
 mod beyond;
 mod calls;
 mod deception;
 mod elsewhere;
 mod escape;
+mod helpers;
 mod honest;
 mod leaving;
 mod leftovers;

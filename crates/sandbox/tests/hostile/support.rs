@@ -95,7 +95,7 @@ impl Case {
     fn limits(&self) -> Limits {
         let (cpu, memory) = match self.pace {
             Pace::Quick => (1500, 128 << 20),
-            Pace::Burns => (250, 128 << 20),
+            Pace::Burns => (120, 128 << 20),
             Pace::Sleeps => (60, 128 << 20),
             Pace::Ample => (4000, 512 << 20),
         };
@@ -150,8 +150,10 @@ impl Task {
     }
 }
 
-/// Programs are judged this many at a time: those that sleep must not keep the others waiting.
-const WORKERS: u32 = 5;
+/// Programs are judged this many at a time.
+const WORKERS: u32 = 3;
+/// As many where some sleep: they must not keep the others waiting.
+const WORKERS_FOR_SLEEPERS: u32 = 7;
 
 /// One judge at a time in this process, so that what is left behind is known to be its.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -173,13 +175,20 @@ pub(crate) struct Stage {
 impl Stage {
     /// `None`, and a word about it, if this machine does not give that level.
     pub(crate) fn start(level: Isolation) -> Option<Self> {
+        Self::start_for(level, &[])
+    }
+
+    /// The same, with as many workers as the cases want.
+    fn start_for(level: Isolation, cases: &[Case]) -> Option<Self> {
+        let sleepers = cases.iter().filter(|case| case.pace == Pace::Sleeps).count();
+        let workers = if sleepers > 3 { WORKERS_FOR_SLEEPERS } else { WORKERS };
         let world = World::new();
         let scratch = tempfile::tempdir().unwrap();
         let before = Machine::look();
-        let mut options = options(&world);
+        let mut options = options(workers);
         options.minimum = level;
         options.ceiling = level;
-        options.scratch = scratch.path().to_owned();
+        scratch.path().clone_into(&mut options.scratch);
         match Judge::start(&options) {
             Ok(judge) => Some(Self { judge, level, world, before, scratch }),
             Err(StartError::Refused(problem)) => {
@@ -247,7 +256,7 @@ pub(crate) fn hold(level: Isolation, cases: &[Case]) {
 
 /// Holds cases at one level, once for each form; the caller sees to it that nothing else runs.
 pub(crate) fn hold_in(level: Isolation, cases: &[Case], forms: &[Form]) {
-    let Some(stage) = Stage::start(level) else { return };
+    let Some(stage) = Stage::start_for(level, cases) else { return };
     for form in forms {
         stage.hold(cases, *form);
     }
@@ -256,16 +265,16 @@ pub(crate) fn hold_in(level: Isolation, cases: &[Case], forms: &[Form]) {
 }
 
 /// How to judge here.
-pub(crate) fn options(world: &World) -> Options {
+pub(crate) fn options(workers: u32) -> Options {
     let mut options = Options::new(vec![
         "env".to_owned(),
-        world.secret_variable(),
+        World::secret_variable(),
         judge_binary().to_string_lossy().into_owned(),
     ]);
     if let Ok(python) = std::env::var("WHETSTONE_TEST_PYTHON") {
         options.python = python;
     }
-    options.workers = WORKERS;
+    options.workers = workers;
     options
 }
 

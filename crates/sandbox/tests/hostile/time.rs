@@ -39,7 +39,7 @@ burn()
         r"
 import time
 def gap(a, b):
-    end = time.process_time() + 0.2
+    end = time.process_time() + 0.08
     while time.process_time() < end: pass
     return abs(a - b)
 ",

@@ -44,7 +44,7 @@ const FOR_OTHERS: &[(&str, &str)] = &[
 ];
 
 /// Uses the standard library as honest programs do; what follows the mark is watched.
-const HONEST: &str = r#"
+const HONEST: &str = r"
 import array, asyncio, ctypes, fcntl, glob, io, mmap, os, pathlib, random, resource, select, shutil
 import signal, socket, subprocess, sys, tempfile, threading, time
 
@@ -118,7 +118,7 @@ resource.getrusage(resource.RUSAGE_SELF); resource.getrlimit(resource.RLIMIT_CPU
 os.chdir('/'); shutil.rmtree(home)
 print('done', flush=True)
 os._exit(0)
-"#;
+";
 
 #[test]
 fn no_rule_of_the_list_is_unused() {

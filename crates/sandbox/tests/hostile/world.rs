@@ -67,7 +67,7 @@ impl World {
     }
 
     /// A variable for the judge's own environment.
-    pub(crate) fn secret_variable(&self) -> String {
+    pub(crate) fn secret_variable() -> String {
         format!("WHETSTONE_TEST_SECRET={SOLUTION}")
     }
 
