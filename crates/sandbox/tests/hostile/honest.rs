@@ -125,6 +125,26 @@ def gap(a, b): return asyncio.run(later(a, b))
     call("many imports", PASS, "import argparse, base64, calendar, csv, difflib, hashlib, html, inspect, logging, pathlib, pprint, secrets, sqlite3, struct, textwrap, unicodedata, uuid, zlib\ndef gap(a, b): return abs(a - b)\n").ample(),
     call("it remembers", PASS, "import functools\n@functools.lru_cache(None)\ndef gap(a, b): return abs(a - b)\n"),
     call("it catches its own errors", PASS, "def gap(a, b):\n    try: return [][a]\n    except IndexError: return abs(a - b)\n    finally: pass\n"),
+    call(
+        "deep recursion through a cache",
+        PASS,
+        "import functools, sys\nsys.setrecursionlimit(10 ** 6)\n@functools.lru_cache(None)\ndef down(n): return 0 if n == 0 else 1 + down(n - 1)\ndef gap(a, b): return abs(a - b) + down(20000) - 20000\n",
+    )
+    .ample(),
+    call(
+        "very deep recursion",
+        PASS,
+        "import sys\nsys.setrecursionlimit(10 ** 6)\ndef down(n): return 0 if n == 0 else 1 + down(n - 1)\ndef gap(a, b): return abs(a - b) + down(100000) - 100000\n",
+    )
+    .ample(),
+    call("it prints very much", PASS, "def gap(a, b):\n    print('x' * (15 << 20))\n    return abs(a - b)\n").ample(),
+    call("it waits a little", PASS, "import time\ndef gap(a, b):\n    time.sleep(0.2)\n    return abs(a - b)\n").ample(),
+    call("it ignores signals and alarms", PASS, "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nsignal.alarm(30)\ndef gap(a, b): return abs(a - b)\n"),
+    call("it is random", PASS, "import random, secrets, uuid\ndef gap(a, b):\n    random.shuffle(list(range(9)))\n    uuid.uuid4()\n    return abs(a - b) + 0 * secrets.randbelow(9)\n"),
+    call("it looks up its own class", PASS, "import inspect, sys\nclass K:\n    def f(self): return sys.modules[K.__module__].gap is gap\ndef gap(a, b): return abs(a - b) if K().f() else -1\n"),
+    call("a long text as an answer does not matter in between", PASS, "cache = {}\ndef gap(a, b):\n    cache[a] = 'x' * (1 << 20)\n    return abs(a - b)\n"),
+    call("it catches the end", PASS, "def gap(a, b):\n    try: raise SystemExit\n    except SystemExit: return abs(a - b)\n"),
+    call("it changes its limits of digits and recursion", PASS, "import sys\nif hasattr(sys, 'set_int_max_str_digits'): sys.set_int_max_str_digits(0)\ndef gap(a, b): return abs(a - b) + len(str(10 ** 9999)) - 10000\n"),
     stdio("read by line", PASS, "a, b = map(int, input().split())\nprint(abs(a - b))\nprint(a * b)\n"),
     stdio("read as bytes", PASS, "import sys\na, b = map(int, sys.stdin.buffer.read().split())\nsys.stdout.buffer.write(b'%d\\n%d' % (abs(a - b), a * b))\n"),
     stdio("read by descriptor", PASS, "import os\na, b = map(int, os.read(0, 100).split())\nos.write(1, f'{abs(a - b)}\\n{a * b}\\n'.encode())\n"),
@@ -136,6 +156,11 @@ def gap(a, b): return asyncio.run(later(a, b))
     stdio("output in an exit hook", PASS, "import atexit\na, b = map(int, input().split())\natexit.register(lambda: print(a * b))\nprint(abs(a - b))\n"),
     stdio("output without a flush, and `os._exit` is not called", PASS, "import sys\na, b = map(int, sys.stdin.readline().split())\nsys.stdout.write(f'{abs(a - b)}\\n{a * b}')\n"),
     stdio("input that is left unread", PASS, "import sys\na, b = map(int, next(sys.stdin).split())\nprint(abs(a - b), a * b, sep='\\n')\nsys.stdin.close()\n"),
+    stdio("a prompt is no answer, so there is none", PASS, "import sys\ndata = sys.stdin.read().split('\\n')\na, b = map(int, data[0].split())\nprint(*[abs(a - b), a * b], sep='\\n', end='\\n\\n')\n"),
+    stdio("line ends of another system", PASS, "import sys\na, b = map(int, input().split())\nsys.stdout.write(f'{abs(a - b)}\\r\\n{a * b}\\r\\n')\n"),
+    stdio("deep recursion in a script", PASS, "import sys\nsys.setrecursionlimit(10 ** 6)\ndef down(n): return 0 if n == 0 else 1 + down(n - 1)\na, b = map(int, input().split())\ndown(50000)\nprint(abs(a - b), a * b, sep='\\n')\n").ample(),
+    stdio("`quit()` in a function, and an error on the other stream", PASS, "import sys\ndef main():\n    a, b = map(int, input().split())\n    print(abs(a - b), a * b, sep='\\n')\n    print('done', file=sys.stderr)\n    quit()\nmain()\n"),
+    stdio("it reads to the end and beyond", PASS, "a, b = map(int, input().split())\ntry:\n    while True: input()\nexcept EOFError: pass\nprint(abs(a - b), a * b, sep='\\n')\n"),
     stdio("fast output", PASS, "import io, os, sys\ninput = io.BytesIO(os.read(0, os.fstat(0).st_size)).readline\nsys.stdout = io.StringIO()\na, b = map(int, input().split())\nprint(abs(a - b), a * b, sep='\\n')\nos.write(1, sys.stdout.getvalue().encode())\n"),
 ];
 
