@@ -6,6 +6,8 @@
 
 mod compile;
 mod names;
+#[cfg(test)]
+mod oracle;
 mod rules;
 
 pub use compile::{Compiled, compile};

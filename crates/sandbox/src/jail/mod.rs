@@ -10,6 +10,8 @@
 
 pub(crate) mod harden;
 pub(crate) mod landlock;
+#[cfg(test)]
+mod numbers;
 pub(crate) mod order;
 pub(crate) mod serve;
 pub(crate) mod sys;

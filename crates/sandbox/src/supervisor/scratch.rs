@@ -86,6 +86,8 @@ impl Scratch {
             if unlinkat(&folder, entry.as_c_str(), UnlinkatFlags::NoRemoveDir).is_ok() {
                 continue;
             }
+            // Only one who may write to a folder may move it: its `..` changes.
+            let _ = fchmodat(&folder, entry.as_c_str(), all, FchmodatFlags::FollowSymlink);
             *names += 1;
             let up = CString::new(format!(".whet-{names}")).unwrap_or_default();
             renameat(&folder, entry.as_c_str(), &self.folder, up.as_c_str())?;

@@ -1,0 +1,245 @@
+//! The compiled filter against the list: a slow machine for the kernel's instructions, and a lookup
+//! that reads the rules as they are written. Both decide about every call, and must agree.
+
+use super::rules::{Condition, Rules};
+use super::{Compiled, NAMES, PROGRAM, compile, number};
+
+/// What the kernel shows a filter of one call.
+#[derive(Debug, Clone, Copy)]
+struct Call {
+    number: u32,
+    arch: u32,
+    arguments: [u64; 6],
+}
+
+const OWN_PID: u32 = 4321;
+
+const ALLOW: u32 = 0x7fff_0000;
+const KILL: u32 = 0x8000_0000;
+const EPERM: u32 = 0x0005_0001;
+const ENOSYS: u32 = 0x0005_0026;
+
+#[cfg(target_arch = "x86_64")]
+const ARCH: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const ARCH: u32 = 0xc000_00b7;
+const I386: u32 = 0x4000_0003;
+const ARM: u32 = 0x4000_0028;
+const X32: u32 = 0x4000_0000;
+
+/// The list as the judge compiles it, with a process id filled in as the jail does.
+fn program() -> (Rules, Compiled) {
+    let rules = Rules::parse(PROGRAM).unwrap();
+    let mut compiled = compile(&rules);
+    for &at in &compiled.own_pid_at {
+        compiled.instructions[at as usize].k = OWN_PID;
+    }
+    (rules, compiled)
+}
+
+/// The word at a place in the kernel's `struct seccomp_data`.
+fn word(call: Call, at: u32) -> u32 {
+    match at {
+        0 => call.number,
+        4 => call.arch,
+        16..64 => {
+            let argument = call.arguments[(at as usize - 16) / 8];
+            let half = if (at - 16).is_multiple_of(8) { argument } else { argument >> 32 };
+            u32::try_from(half & 0xffff_ffff).unwrap()
+        }
+        other => panic!("nothing at {other}"),
+    }
+}
+
+/// Runs the instructions as the kernel would; whatever it would refuse to load panics.
+fn run(compiled: &Compiled, call: Call) -> u32 {
+    let mut accumulator = 0;
+    let mut at = 0;
+    loop {
+        let one = compiled.instructions[at];
+        let branch = |holds: bool| usize::from(if holds { one.jump_true } else { one.jump_false });
+        at += 1;
+        match one.code {
+            0x20 => accumulator = word(call, one.k),
+            0x54 => accumulator &= one.k,
+            0x05 => at += one.k as usize,
+            0x15 => at += branch(accumulator == one.k),
+            0x35 => at += branch(accumulator >= one.k),
+            0x06 => return one.k,
+            other => panic!("instruction {other:#x}"),
+        }
+    }
+}
+
+/// What the list says, read line by line.
+fn look_up(rules: &Rules, call: Call) -> u32 {
+    if call.arch != ARCH || call.number >= X32 {
+        return KILL;
+    }
+    let rule = rules.0.iter().find(|rule| rule.number == Some(call.number));
+    let Some(rule) = rule else { return EPERM };
+    let low = |argument: u8| (call.arguments[usize::from(argument)] & 0xffff_ffff) as u32;
+    let holds = match &rule.condition {
+        Condition::Always => true,
+        Condition::In(argument, values) => values.contains(&low(*argument)),
+        Condition::Has(argument, bits) => low(*argument) & bits == *bits,
+        Condition::OwnPid(argument) => low(*argument) == OWN_PID,
+        Condition::Null(argument) => call.arguments[usize::from(*argument)] == 0,
+    };
+    match (holds, rule.verdict) {
+        (false, _) => EPERM,
+        (true, super::Verdict::Allow) => ALLOW,
+        (true, super::Verdict::Errno(error)) => 0x0005_0000 | u32::from(error),
+        (true, super::Verdict::Kill) => KILL,
+    }
+}
+
+/// Values that sit on both sides of every condition in the list.
+fn samples(rules: &Rules) -> Vec<u64> {
+    let mut samples = vec![0, 1, 2, u64::from(OWN_PID), u64::from(OWN_PID) + 1, u64::MAX];
+    for rule in &rules.0 {
+        match &rule.condition {
+            Condition::In(_, values) => {
+                for &value in values {
+                    let value = u64::from(value);
+                    samples.extend([value, value + 1, value.saturating_sub(1)]);
+                }
+            }
+            Condition::Has(_, bits) => {
+                let bits = u64::from(*bits);
+                samples.extend([bits, bits | 1, bits - 1, bits | 0x7e02_0000, !bits]);
+            }
+            _ => {}
+        }
+    }
+    let high: Vec<u64> = samples.iter().map(|value| value | 1 << 32).collect();
+    samples.extend(high);
+    samples.sort_unstable();
+    samples.dedup();
+    samples
+}
+
+#[test]
+fn the_compiled_filter_decides_as_the_list_says_about_every_call() {
+    let (rules, compiled) = program();
+    let samples = samples(&rules);
+    let foreign = [I386, ARM, 0, u32::MAX, ARCH ^ 1];
+    for number in (0..=600).chain(X32 - 2..X32 + 600).chain(u32::MAX - 2..=u32::MAX) {
+        for arch in [ARCH].into_iter().chain(foreign) {
+            let call = Call { number, arch, arguments: [0; 6] };
+            assert_eq!(run(&compiled, call), look_up(&rules, call), "{call:?}");
+        }
+        for &sample in &samples {
+            for place in 0..6 {
+                let mut arguments = [u64::MAX; 6];
+                arguments[place] = sample;
+                let call = Call { number, arch: ARCH, arguments };
+                assert_eq!(run(&compiled, call), look_up(&rules, call), "{call:?}");
+            }
+            let call = Call { number, arch: ARCH, arguments: [sample; 6] };
+            assert_eq!(run(&compiled, call), look_up(&rules, call), "{call:?}");
+        }
+    }
+}
+
+/// One call by name, with some arguments; the others are 0.
+fn decide(name: &str, arguments: &[(usize, u64)]) -> u32 {
+    let (_, compiled) = program();
+    let mut call = Call { number: number(name).unwrap().unwrap(), arch: ARCH, arguments: [0; 6] };
+    for &(place, value) in arguments {
+        call.arguments[place] = value;
+    }
+    run(&compiled, call)
+}
+
+#[test]
+fn dangerous_calls_are_refused_whatever_their_arguments() {
+    let (rules, compiled) = program();
+    let listed = |name: &str| rules.0.iter().any(|rule| rule.name == name);
+    let mut refused = 0;
+    for (name, number) in NAMES.iter().filter(|(name, _)| !listed(name)) {
+        let Ok(number) = u32::try_from(*number) else { continue };
+        for value in [0, 1, u64::from(OWN_PID), 0x10000, u64::MAX] {
+            let call = Call { number, arch: ARCH, arguments: [value; 6] };
+            assert_eq!(run(&compiled, call), EPERM, "{name}");
+        }
+        refused += 1;
+    }
+    assert!(refused > 100, "only {refused} calls are known by name and refused");
+}
+
+#[test]
+fn calls_that_can_be_good_or_bad_are_told_apart() {
+    let thread = 0x003d_0f00; // what the C library asks for
+    assert_eq!(decide("clone", &[(0, thread)]), ALLOW);
+    assert_eq!(decide("clone", &[(0, 17)]), EPERM, "a process");
+    assert_eq!(decide("clone3", &[]), ENOSYS);
+    assert_eq!(decide("kill", &[(0, u64::from(OWN_PID)), (1, 15)]), ALLOW);
+    assert_eq!(decide("kill", &[(0, 0), (1, 9)]), EPERM, "its group");
+    assert_eq!(decide("kill", &[(0, u64::MAX), (1, 9)]), EPERM, "everyone");
+    assert_eq!(decide("tgkill", &[(0, u64::from(OWN_PID)), (1, 9)]), ALLOW);
+    assert_eq!(decide("tgkill", &[(0, 1), (1, 1)]), EPERM);
+    assert_eq!(decide("ioctl", &[(1, 0x5401)]), ALLOW);
+    assert_eq!(decide("ioctl", &[(1, 0x5412)]), EPERM, "words put into a terminal");
+    assert_eq!(decide("ioctl", &[(1, 0x5412 | 1 << 32)]), EPERM, "the kernel looks at 32 bits");
+    assert_eq!(decide("prctl", &[(0, 15)]), ALLOW);
+    assert_eq!(decide("prctl", &[(0, 4)]), EPERM, "to be dumped");
+    assert_eq!(decide("prlimit64", &[(1, 7)]), ALLOW);
+    assert_eq!(decide("prlimit64", &[(2, 1 << 32)]), EPERM, "to set a limit");
+    assert_eq!(decide("socketpair", &[(0, 1)]), ALLOW);
+    assert_eq!(decide("socketpair", &[(0, 2)]), EPERM, "of the net");
+    assert_eq!(decide("sendto", &[(0, 5)]), ALLOW);
+    assert_eq!(decide("sendto", &[(4, 1 << 40)]), EPERM, "to an address");
+    assert_eq!(decide("fcntl", &[(1, 4)]), ALLOW);
+    assert_eq!(decide("fcntl", &[(1, 8)]), EPERM, "an owner for its signals");
+    assert_eq!(decide("fcntl", &[(1, 10)]), EPERM, "which signal");
+}
+
+#[test]
+fn no_path_through_the_filter_is_long() {
+    let (_, compiled) = program();
+    assert!(compiled.instructions.len() <= 512, "{}", compiled.instructions.len());
+    assert!(!compiled.own_pid_at.is_empty() && compiled.own_pid_at.len() <= 8);
+}
+
+#[track_caller]
+fn refused(text: &str, line: usize, problem: &str) {
+    let error = Rules::parse(text).unwrap_err();
+    assert_eq!((error.line, error.problem.as_str()), (line, problem));
+}
+
+#[test]
+fn a_list_that_is_wrong_says_where_and_why() {
+    refused("allow read\nallow raed\n", 2, "`raed` is no system call that we know");
+    refused("allow read\n\n# so\nallow read\n", 4, "`read` stands twice");
+    refused("allow read\nerrno 38 read\n", 2, "`read` stands twice");
+    refused("permit read\n", 1, "`permit read` is no rule");
+    refused("allow\n", 1, "`allow` is no rule");
+    refused("errno many read\n", 1, "`many` is no error number");
+    refused("errno 38\n", 1, "`errno 38` is no rule");
+    refused("allow kill arg6 self\n", 1, "`arg6` is none of arg0 to arg5");
+    refused("allow kill first self\n", 1, "`first` is none of arg0 to arg5");
+    refused("allow kill arg0\n", 1, "`arg0` is no condition");
+    refused("allow kill arg0 in\n", 1, "`arg0 in` is no condition");
+    refused("allow kill arg0 in 1 x\n", 1, "`x` is no 32-bit number");
+    refused("allow kill arg0 in 0x100000000\n", 1, "`0x100000000` is no 32-bit number");
+    refused("allow kill arg0 has 1 2\n", 1, "`arg0 has 1 2` is no condition");
+    refused("allow kill arg0 is 1\n", 1, "`arg0 is 1` is no condition");
+}
+
+#[test]
+fn comments_and_blank_lines_are_no_rules() {
+    assert_eq!(
+        Rules::parse("# allow ptrace\n\n   # so\nallow read # and write\n").unwrap().0.len(),
+        1
+    );
+}
+
+#[test]
+fn names_are_sorted_so_that_they_are_found() {
+    assert!(NAMES.is_sorted_by(|one, next| one.0 < next.0));
+    for (name, here) in NAMES {
+        assert_eq!(number(name), Some(u32::try_from(*here).ok()), "{name}");
+    }
+    assert_eq!(number("no_such_call"), None);
+}

@@ -1,0 +1,99 @@
+//! What a judge could leave behind on the machine: processes, mounts, shared memory, objects of
+//! System V, control groups.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use nix::sys::prctl::set_child_subreaper;
+
+/// The machine as it was.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    children: BTreeMap<String, String>,
+    mounts: String,
+    shared_memory: BTreeSet<PathBuf>,
+    system_v: [String; 3],
+}
+
+impl Machine {
+    /// Looks, and from now on inherits every orphan: whatever outlives its judge becomes a child of
+    /// this process and is found here.
+    pub(crate) fn look() -> Self {
+        set_child_subreaper(true).unwrap();
+        Self {
+            children: children(),
+            mounts: mounts(),
+            shared_memory: shared_memory(),
+            system_v: system_v(),
+        }
+    }
+
+    /// Nothing is left of the judge whose supervisor was `supervisor`.
+    pub(crate) fn is_as_before(&self, supervisor: u32) {
+        let mut left = children();
+        left.retain(|pid, _| !self.children.contains_key(pid));
+        assert!(left.is_empty(), "processes left: {left:#?}");
+        assert_eq!(mounts(), self.mounts, "mounts left");
+        let left: Vec<_> = shared_memory().difference(&self.shared_memory).cloned().collect();
+        assert!(left.is_empty(), "left in shared memory: {left:?}");
+        assert_eq!(system_v(), self.system_v, "objects of System V left");
+        let mut left = Vec::new();
+        groups(Path::new("/sys/fs/cgroup"), &format!("whet-{supervisor}"), 8, &mut left);
+        assert!(left.is_empty(), "control groups left: {left:?}");
+    }
+}
+
+/// All children of this process, dead ones too, with their state and command line.
+fn children() -> BTreeMap<String, String> {
+    let own = std::process::id().to_string();
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let mut found = BTreeMap::new();
+    for process in processes {
+        let Ok(stat) = fs::read_to_string(process.path().join("stat")) else { continue };
+        // The name in parentheses may hold anything; what follows it does not.
+        let Some((_, rest)) = stat.rsplit_once(") ") else { continue };
+        if rest.split(' ').nth(1) == Some(own.as_str()) {
+            let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+            let line: String = String::from_utf8_lossy(&line).chars().take(80).collect();
+            let pid = process.file_name().to_string_lossy().into_owned();
+            found.insert(pid, format!("{rest:.1} {line:?}"));
+        }
+    }
+    found
+}
+
+fn mounts() -> String {
+    fs::read_to_string("/proc/self/mounts").unwrap()
+}
+
+/// Files that a program could have made: those of the users that programs run as.
+fn shared_memory() -> BTreeSet<PathBuf> {
+    let own = nix::unistd::geteuid();
+    let made_by_programs = |path: &PathBuf| {
+        let owner = fs::symlink_metadata(path).map_or(0, |meta| meta.uid());
+        (200_000..201_000).contains(&owner) || (!own.is_root() && owner == own.as_raw())
+    };
+    let entries = fs::read_dir("/dev/shm").map(|entries| entries.flatten().collect::<Vec<_>>());
+    let paths = entries.unwrap_or_default().into_iter().map(|entry| entry.path());
+    paths.filter(made_by_programs).collect()
+}
+
+fn system_v() -> [String; 3] {
+    ["shm", "sem", "msg"]
+        .map(|kind| fs::read_to_string(format!("/proc/sysvipc/{kind}")).unwrap_or_default())
+}
+
+fn groups(folder: &Path, name: &str, depth: u32, left: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).map(|entries| entries.flatten().collect::<Vec<_>>());
+    for entry in entries.unwrap_or_default() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if entry.file_name().to_string_lossy().starts_with(name) {
+                left.push(entry.path());
+            } else if depth > 0 {
+                groups(&entry.path(), name, depth - 1, left);
+            }
+        }
+    }
+}
