@@ -40,13 +40,14 @@ fn of<T>(some: T, all: T) -> T {
 #[test]
 fn every_reference_is_judged_as_plain_python_judges_it() {
     let Some(data) = data() else { return println!("{SKIPPED}") };
-    let judged = ask(&judge(), &data, ("references", of(400, 0), 5.0));
+    let judged = ask(&judge(), &data, ("references", of(400, 0), 3.0));
     let counts = Counts::of(&judged);
     println!("references: {counts}");
     counts.must_agree();
-    // One of MBPP, which is in both sets, runs for ten seconds or so; all others are right.
+    // One of MBPP, which is in both sets, runs for many seconds; all others are right.
     for (case, ours) in judged.cases.iter().zip(&judged.ours) {
-        let expected = if case.id.ends_with("/123") { Verdict::Timeout } else { Verdict::Pass };
+        let is_slow = ["mbpp/123", "sanitized/123"].contains(&case.id.as_str());
+        let expected = if is_slow { Verdict::Timeout } else { Verdict::Pass };
         assert_eq!(ours.as_ref().unwrap().verdict(), &expected, "{}", case.id);
     }
     assert!(counts.total >= of(390, 974 + 427 + 164));
