@@ -15,11 +15,12 @@ mod tally;
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 use crate::os;
-use crate::protocol::{Hello, Request, Start, VERSION, read_frame, write_frame};
+use crate::protocol::{Hello, Outcome, Request, Response, Start, VERSION, read_frame, write_frame};
 use slot::Slot;
 
 /// The stack of a slot's thread: tests are parsed on it. Virtual memory, taken as it is touched.
@@ -70,7 +71,12 @@ fn serve(mut slot: Slot, requests: &Mutex<mpsc::Receiver<Request>>, answers: &Mu
             Err(_) => return,
         };
         let Ok(request) = request else { return };
-        let response = slot.judge(&request);
+        // A bug of ours must not leave somebody waiting, nor take the other slots with it.
+        let judged = catch_unwind(AssertUnwindSafe(|| slot.judge(&request)));
+        let response = judged.unwrap_or_else(|_| {
+            let problem = "the judge itself failed on this program: please report it".to_owned();
+            Response { id: request.id, outcome: Outcome::Failed(problem) }
+        });
         let Ok(mut answers) = answers.lock() else { return };
         if write_frame(&mut *answers, &response).and_then(|()| answers.flush()).is_err() {
             return;

@@ -48,6 +48,7 @@ impl Drop for Slot {
         // A group and a folder can be removed when nobody is in them.
         self.leaving = None;
         self.zygote = None;
+        self.other_zygote = None;
     }
 }
 

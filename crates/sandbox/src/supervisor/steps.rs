@@ -122,9 +122,9 @@ impl<'a> Ask<'a> {
         let message = texts(&[before, code, &proxies.join(" "), &modules.join(" "), entry_point]);
         // What the program did last, in case the test code fails because of it.
         let mut last: Option<Failure> = None;
-        checker.send(b'K', &[&message])?;
+        checker.send(b'K', &[&message]).map_err(checker_stopped)?;
         loop {
-            let frame = checker.receive()?;
+            let frame = checker.receive().map_err(checker_stopped)?;
             match frame.kind {
                 b'p' => return Ok(true),
                 b'f' => return last.map_or(Ok(false), Err),
@@ -141,14 +141,14 @@ impl<'a> Ask<'a> {
                     match self.answer().and_then(outlined) {
                         Ok(value) => {
                             last = None;
-                            checker.send(b'v', &[&encode(&value)])?;
+                            checker.send(b'v', &[&encode(&value)]).map_err(checker_stopped)?;
                         }
                         Err(Failure::Raised(kind)) => {
-                            checker.send(b'e', &[kind.as_bytes()])?;
+                            checker.send(b'e', &[kind.as_bytes()]).map_err(checker_stopped)?;
                             last = Some(Failure::Raised(kind));
                         }
                         Err(Failure::Opaque) => {
-                            checker.send(b'o', &[])?;
+                            checker.send(b'o', &[]).map_err(checker_stopped)?;
                             last = Some(Failure::Opaque);
                         }
                         Err(other) => return Err(other),
@@ -175,6 +175,17 @@ fn outlined(value: Value) -> Result<Value, Failure> {
     match &value {
         Value::Tuple(parts) if matches!(parts.as_slice(), [Value::Str(_), _, _]) => Ok(value),
         _ => Err(Failure::Opaque),
+    }
+}
+
+/// What it means that a checker stopped: with a program's values its test can take for ever, which
+/// is the program's doing; anything else is not.
+fn checker_stopped(stop: Stop) -> Failure {
+    match stop {
+        Stop::Timeout | Stop::Broken(_) => Failure::Stopped(stop),
+        Stop::Output => Failure::Test("it writes too much".to_owned()),
+        Stop::Closed => Failure::Test("its process ended".to_owned()),
+        Stop::Garbled => Failure::Test("it writes to the judge's channel".to_owned()),
     }
 }
 

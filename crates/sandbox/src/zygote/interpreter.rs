@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 
 /// A Python interpreter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interpreter {
+pub(crate) struct Interpreter {
     /// The executable itself.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Its version: major, minor, micro.
-    pub version: [u32; 3],
+    pub(crate) version: [u32; 3],
     /// The folders it loads from.
-    pub folders: Vec<PathBuf>,
+    pub(crate) folders: Vec<PathBuf>,
 }
 
 /// Why a command is no interpreter that can be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InterpreterError {
+pub(crate) enum InterpreterError {
     /// It cannot be started.
     #[error(
         "cannot start the interpreter `{command}`: {problem}; set `sandbox.python` to a Python 3.9 or later"
@@ -66,7 +66,7 @@ import ctypes
 
 impl Interpreter {
     /// Asks a command.
-    pub fn find(command: &str) -> Result<Self, InterpreterError> {
+    pub(crate) fn find(command: &str) -> Result<Self, InterpreterError> {
         let start =
             |problem: String| InterpreterError::Start { command: command.to_owned(), problem };
         let output = Command::new(command)

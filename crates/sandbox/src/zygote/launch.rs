@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::fs;
-use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
 use std::path::PathBuf;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl, open};
@@ -77,14 +77,12 @@ fn try_launch(wanted: &Wanted, socket: i32) -> Result<std::convert::Infallible, 
         }
         RootKind::None => {}
     }
-    let library = if wanted.root == RootKind::None {
-        let object = memfd()?;
-        let path = format!("/proc/self/fd/{}", object.as_raw_fd());
-        let _: i32 = object.into_raw_fd();
-        path
+    let [library, zygote] = if wanted.root == RootKind::None {
+        [memory_file(JAIL)?, memory_file(SOURCE.as_bytes())?]
     } else {
-        root::enter(&wanted.folders, wanted.scratch.as_deref(), JAIL)?;
-        root::JAIL_PATH.to_owned()
+        let files = [("/jail.so", JAIL), ("/zygote.py", SOURCE.as_bytes())];
+        root::enter(&wanted.folders, wanted.scratch.as_deref(), &files)?;
+        files.map(|(path, _)| path.to_owned())
     };
     if let Some(user) = wanted.user {
         become_user(user)?;
@@ -106,8 +104,7 @@ fn try_launch(wanted: &Wanted, socket: i32) -> Result<std::convert::Infallible, 
         "-s",
         "-S",
         "-B",
-        "-c",
-        SOURCE,
+        &zygote,
         &socket.to_string(),
         &proc_dir.to_string(),
         &library,
@@ -193,10 +190,11 @@ fn become_user(user: u32) -> Result<(), String> {
         .map_err(|error| format!("cannot become user {user}: {error}"))
 }
 
-/// The jail's object as a file without a name.
-fn memfd() -> Result<OwnedFd, String> {
-    crate::os::memfd("jail", JAIL, Inherit::Yes)
-        .map_err(|error| format!("cannot keep the jail in memory: {error}"))
+/// A file without a name, under a path by which the interpreter can open it.
+fn memory_file(bytes: &[u8]) -> Result<String, String> {
+    let file = crate::os::memfd("whet", bytes, Inherit::Yes)
+        .map_err(|error| format!("cannot keep a file in memory: {error}"))?;
+    Ok(format!("/proc/self/fd/{}", file.into_raw_fd()))
 }
 
 fn text(word: &str) -> Result<CString, String> {

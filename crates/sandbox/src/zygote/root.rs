@@ -13,16 +13,14 @@ use nix::unistd::{chdir, pivot_root};
 const SYSTEM: [&str; 6] = ["/usr", "/lib", "/lib64", "/lib32", "/libx32", "/bin"];
 const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
 
-/// Where the jail's object is, inside.
-pub(super) const JAIL_PATH: &str = "/jail.so";
-
 /// Makes the private root and enters it.
 ///
-/// `scratch` becomes `/tmp`; without one, `/tmp` is an empty folder to mount over.
+/// `scratch` becomes `/tmp`; without one, `/tmp` is an empty folder to mount over. `files` are put
+/// beside it.
 pub(super) fn enter(
     folders: &[PathBuf],
     scratch: Option<&Path>,
-    jail: &[u8],
+    files: &[(&str, &[u8])],
 ) -> Result<(), String> {
     let said = |what: &str| {
         let what = what.to_owned();
@@ -34,7 +32,7 @@ pub(super) fn enter(
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("tmpfs"), &base, Some("tmpfs"), flags, Some("mode=0755,size=1m"))
         .map_err(said("mount an empty root"))?;
-    fill(&base, folders, scratch, jail)?;
+    fill(&base, folders, scratch, files)?;
     let read_only = flags | MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY;
     mount(None::<&str>, &base, None::<&str>, read_only, None::<&str>)
         .map_err(said("make the root read-only"))?;
@@ -59,7 +57,7 @@ fn fill(
     base: &Path,
     folders: &[PathBuf],
     scratch: Option<&Path>,
-    jail: &[u8],
+    files: &[(&str, &[u8])],
 ) -> Result<(), String> {
     let inside = |path: &Path| base.join(path.strip_prefix("/").unwrap_or(path));
     // Without folders there is no interpreter, and nothing to link it with.
@@ -98,8 +96,10 @@ fn fill(
     if let Some(scratch) = scratch {
         bind(scratch, &tmp, false)?;
     }
-    let object = inside(Path::new(JAIL_PATH));
-    fs::write(&object, jail).map_err(|error| format!("cannot write the jail: {error}"))
+    files.iter().try_for_each(|(path, bytes)| {
+        fs::write(inside(Path::new(path)), bytes)
+            .map_err(|error| format!("cannot write {path}: {error}"))
+    })
 }
 
 fn make_folder(path: &Path) -> Result<(), String> {

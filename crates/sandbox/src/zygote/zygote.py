@@ -1,4 +1,4 @@
-"""The Python zygote and what its children do: a part of Whetstone's judge, run by `python3 -c`.
+"""The Python zygote and what its children do: a part of Whetstone's judge.
 
 The zygote imports what programs commonly use, then waits in native code for orders. It never sees
 a program. `whet_serve` returns in a child only, when the jail is shut: from there on everything in
@@ -12,6 +12,8 @@ import sys
 
 
 def main(socket, proc_dir, library):
+    # Where this file is, is no place to import from.
+    del sys.path[0]
     import ctypes
     import gc
     import os
@@ -292,7 +294,7 @@ def children(read, write):
             same = dumps((args, kwargs), 2) == before
         except ValueError:
             same = False
-        return maker, value, None if same else (args, kwargs)
+        return maker, value, None if same or value is not None else (args, kwargs)
 
     def raised(error):
         name = type(error).__name__
@@ -434,7 +436,9 @@ def children(read, write):
                 kind, payload = receive()
                 if kind == b"v":
                     maker, value, changed = loads(payload)
-                    if changed:
+                    # A function that returns nothing works on its arguments. Another may not
+                    # touch what the test still needs, to compare its answer with.
+                    if changed and value is None and not maker:
                         update(args, changed[0])
                         update(kwargs, dict(changed[1]))
                     if maker:
