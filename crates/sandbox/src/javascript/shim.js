@@ -8,6 +8,8 @@
 //
 // Time is not waited for: timers run at once, in the order of their times. Printed values look as
 // Node prints them, but for the columns into which it puts long arrays.
+//
+// size: one closure, so that nothing but this file can hold `host`.
 (host) => {
   const { write, input, decode, encode, exit } = host;
 

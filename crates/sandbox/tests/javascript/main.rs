@@ -6,7 +6,8 @@ mod levels;
 mod stdio;
 mod values;
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, mpsc};
+use std::thread;
 use std::time::Duration;
 
 use whetstone_core::program::{Language, Program};
@@ -15,10 +16,19 @@ use whetstone_core::verdict::Verdict;
 use whetstone_sandbox::job::{Job, Judging, Limits};
 use whetstone_sandbox::{Judge, Options};
 
-/// One for all tests of a process.
+/// One for all tests of a process. A supervisor ends with the thread that started it, and a test's
+/// thread ends with the test: so it is started by one that stays.
 static JUDGE: LazyLock<Judge> = LazyLock::new(|| {
-    let command = vec![env!("CARGO_BIN_EXE_whet-judge").to_owned()];
-    Judge::start(&Options { workers: 1, ..Options::new(command) }).expect("the judge starts")
+    let (send, started) = mpsc::channel();
+    thread::spawn(move || {
+        let command = vec![env!("CARGO_BIN_EXE_whet-judge").to_owned()];
+        let options = Options { workers: 1, ..Options::new(command) };
+        send.send(Judge::start(&options)).expect("somebody waits");
+        loop {
+            thread::park();
+        }
+    });
+    started.recv().expect("an answer").expect("the judge starts")
 });
 
 fn judge(source: &str, tests: &Tests, setup: &str) -> Verdict {
