@@ -2,8 +2,8 @@
 //!
 //! A binary hands the arguments behind its hidden command to [`run`]; `whet __judge …` does.
 
+use crate::supervisor;
 use crate::zygote::launch::{Wanted, launch};
-use crate::{os, supervisor};
 
 /// Runs as a supervisor or becomes a zygote, as the arguments say.
 ///
@@ -11,11 +11,7 @@ use crate::{os, supervisor};
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
-        ["supervise", parent] => {
-            let parent = parent.parse().map_err(|_| "no process id".to_owned())?;
-            os::die_with_parent(parent).map_err(|error| error.to_string())?;
-            supervisor::supervise().map_err(|error| error.to_string())
-        }
+        ["supervise"] => supervisor::supervise().map_err(|error| error.to_string()),
         ["zygote", wanted] => {
             let wanted: Wanted = serde_json::from_str(wanted).map_err(|error| error.to_string())?;
             Err(launch(&wanted, 0))

@@ -133,17 +133,6 @@ pub(crate) fn landlock_version() -> u32 {
     u32::try_from(version).unwrap_or(0)
 }
 
-/// Dies when the parent does; `parent` is who that should be.
-pub(crate) fn die_with_parent(parent: u32) -> io::Result<()> {
-    // SAFETY: numbers.
-    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
-    if std::os::unix::process::parent_id() == parent {
-        Ok(())
-    } else {
-        Err(io::Error::other("the parent is gone"))
-    }
-}
-
 /// The bytes of a plain structure of integers, to be sent to a process of the same binary.
 pub(crate) fn bytes_of<T: Copy>(value: &T) -> &[u8] {
     // SAFETY: the callers' structures are `repr(C)`, made of integers; padding is only ever read

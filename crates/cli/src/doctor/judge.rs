@@ -86,7 +86,8 @@ pub(super) fn self_test(config: &Config) -> Finding {
         Err(err) => return Finding::fail(CHECK, err, START_HINT),
     }
     let rate = rate(&judge, &tests);
-    let detail = format!("3 hostile programs got nothing, an honest one passed; {rate:.0} programs/s");
+    let detail =
+        format!("3 hostile programs got nothing, an honest one passed; {rate:.0} programs/s");
     Finding::pass(CHECK, detail)
 }
 
@@ -97,7 +98,8 @@ fn rate(judge: &Judge, tests: &Tests) -> f64 {
     std::thread::scope(|scope| {
         for _ in 0..2 * judge.about().workers {
             scope.spawn(|| {
-                while began.elapsed() < Duration::from_secs(1) && run(judge, HONEST, tests).is_ok() {
+                while began.elapsed() < Duration::from_secs(1) && run(judge, HONEST, tests).is_ok()
+                {
                     done.fetch_add(1, Ordering::Relaxed);
                 }
             });

@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn limits_come_from_the_settings() {
-        let found = limits(&SandboxConfig::default());
-        assert_eq!(found, Limits { cpu: Duration::from_secs(5), memory: 512 << 20 });
+        let found = crate::judge::limits(&Config::default());
+        assert_eq!((found.cpu.as_secs(), found.memory), (5, 512 << 20));
     }
 }

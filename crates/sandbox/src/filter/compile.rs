@@ -89,12 +89,11 @@ fn search(ranges: &[(u32, Vec<Instruction>)]) -> Vec<Instruction> {
     let (low, high) = ranges.split_at(ranges.len() / 2);
     let middle = high[0].0;
     let low = search(low);
-    let mut code = match u8::try_from(low.len()) {
-        Ok(distance) => vec![jump(IF_AT_LEAST, middle, distance, 0)],
-        Err(_) => {
-            let distance = u32::try_from(low.len()).unwrap_or(u32::MAX);
-            vec![jump(IF_AT_LEAST, middle, 0, 1), step(JUMP, distance)]
-        }
+    let mut code = if let Ok(distance) = u8::try_from(low.len()) {
+        vec![jump(IF_AT_LEAST, middle, distance, 0)]
+    } else {
+        let distance = u32::try_from(low.len()).unwrap_or(u32::MAX);
+        vec![jump(IF_AT_LEAST, middle, 0, 1), step(JUMP, distance)]
     };
     code.extend(low);
     code.extend(search(high));

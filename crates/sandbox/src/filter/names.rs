@@ -347,7 +347,6 @@ mod x86_only {
 }
 
 /// A call's number; `None` if the name is unknown, `Some(None)` if this architecture lacks it.
-#[expect(clippy::option_option, reason = "unknown and absent are different answers")]
 pub fn number(name: &str) -> Option<Option<u32>> {
     let at = NAMES.binary_search_by_key(&name, |(name, _)| name).ok()?;
     Some(u32::try_from(NAMES[at].1).ok())

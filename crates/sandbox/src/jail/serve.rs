@@ -63,8 +63,9 @@ static mut TERMS: Terms = Terms::empty();
 /// `hooks` are functions of this process that take nothing and return nothing; no other thread
 /// runs; called once.
 pub(crate) unsafe fn serve(socket: i32, proc_dir: i32, hooks: Hooks) -> i32 {
+    let place = &raw mut TERMS;
     // SAFETY: no other thread, and this function is called once.
-    let terms = unsafe { &mut *(&raw mut TERMS) };
+    let terms = unsafe { &mut *place };
     // SAFETY: any bytes are valid `Terms`: it holds nothing but integers.
     if unsafe { receive(socket, terms) }.is_none() || terms.magic != MAGIC {
         return -1;

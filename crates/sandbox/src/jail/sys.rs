@@ -89,10 +89,10 @@ pub(crate) const SECCOMP_SET_MODE_FILTER: u64 = 1;
 ///
 /// As for the call itself: pointers among the arguments must be good for it.
 pub(crate) unsafe fn call(number: i64, args: [u64; 6]) -> Result<u64, i32> {
-    let [a, b, c, d, e, f] = args;
+    let [first, second, third, fourth, fifth, sixth] = args;
     // SAFETY: the caller answers for the arguments; six are read for any call, and the unused ones
     // are ignored.
-    let result = unsafe { syscall(number, a, b, c, d, e, f) };
+    let result = unsafe { syscall(number, first, second, third, fourth, fifth, sixth) };
     if result == -1 {
         // SAFETY: points to this thread's errno.
         Err(unsafe { *__errno_location() })

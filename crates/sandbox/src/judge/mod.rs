@@ -93,7 +93,7 @@ impl Judge {
             .ok_or_else(|| io::Error::other("no command for the supervisor"))?;
         let mut process = Command::new(program)
             .args(arguments)
-            .args(["supervise", &std::process::id().to_string()])
+            .arg("supervise")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
             .stderr(Stdio::inherit())

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -34,6 +35,9 @@ const YOUNG: Duration = Duration::from_millis(50);
 const TICK: Duration = Duration::from_millis(10);
 /// How long a child whose channel is closed may take to be dead.
 const DYING: Duration = Duration::from_millis(200);
+
+/// The judge has hung up: nobody waits for an answer any more.
+pub(crate) static CLOSING: AtomicBool = AtomicBool::new(false);
 
 /// What a child is to be; the numbers are `zygote.py`'s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,7 +162,9 @@ impl Kid {
             u32::try_from(length + 1).map_err(|_| Stop::Broken("too long".to_owned()))?;
         frame.extend(announced.to_le_bytes());
         frame.push(kind);
-        payload.iter().for_each(|part| frame.extend_from_slice(part));
+        for part in payload {
+            frame.extend_from_slice(part);
+        }
         let mut rest = frame.as_slice();
         while !rest.is_empty() {
             let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
@@ -185,9 +191,8 @@ impl Kid {
             let channel = self.channel.as_raw_fd();
             match self.inbox.fill(room, |place| recv(channel, place, MsgFlags::MSG_DONTWAIT)) {
                 Ok(0) | Err(Errno::ECONNRESET) => return Err(Stop::Closed),
-                Ok(_) => {}
+                Ok(_) | Err(Errno::EINTR) => {}
                 Err(Errno::EAGAIN) => self.wait(PollFlags::POLLIN)?,
-                Err(Errno::EINTR) => {}
                 Err(error) => return Err(Stop::Broken(format!("cannot read a channel: {error}"))),
             }
         }
@@ -222,6 +227,9 @@ impl Kid {
                 if let Some(errors) = &mut self.errors {
                     errors.drain()?;
                 }
+            }
+            if CLOSING.load(Ordering::Relaxed) {
+                return Err(Stop::Broken("the judge is closing".to_owned()));
             }
             if self.began.elapsed() >= YOUNG {
                 self.check_clocks()?;

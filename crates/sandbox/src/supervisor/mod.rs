@@ -16,6 +16,7 @@ mod tally;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
@@ -51,11 +52,13 @@ pub(crate) fn supervise() -> io::Result<()> {
         threads.push(thread::Builder::new().stack_size(STACK).spawn(work)?);
     }
     write_frame(&connection, &Hello::Ready(about))?;
-    while let Some(request) = read_frame::<Request>(&connection)? {
+    // Whatever ends the connection, the programs and their walls are taken down in order.
+    while let Ok(Some(request)) = read_frame::<Request>(&connection) {
         if queue.send(request).is_err() {
             break;
         }
     }
+    kid::CLOSING.store(true, Ordering::Relaxed);
     drop(queue);
     for thread in threads {
         let _ = thread.join();

@@ -46,19 +46,9 @@ pub(crate) fn ways(start: &Start) -> Vec<(Isolation, RootKind)> {
 }
 
 impl Setting {
-    /// Whether programs run as users of their own.
-    fn own_users(&self) -> bool {
-        geteuid().is_root()
-    }
-
     /// Whether threads can be counted: not if they would be counted with all of our user's.
     pub(crate) fn counts_threads(&self) -> bool {
-        self.isolation == Isolation::Full || self.own_users()
-    }
-
-    /// The user of a slot's programs, outside.
-    pub(crate) fn user(&self, slot: u32) -> Option<u32> {
-        self.own_users().then_some(FIRST_USER + slot)
+        self.isolation == Isolation::Full || own_users()
     }
 
     /// The folder outside for a slot's programs, if they need one.
@@ -78,7 +68,7 @@ impl Setting {
             interpreter: self.interpreter.path.clone(),
             folders,
             root: self.root,
-            user: self.user(slot),
+            user: user(slot),
             scratch: self.scratch(slot),
         }
     }
@@ -95,8 +85,8 @@ impl Setting {
             (terms.landlock_files, terms.landlock_net, terms.landlock_scopes) =
                 landlock_rights(self.landlock);
         }
-        terms.uid = self.user(slot).unwrap_or_else(|| geteuid().as_raw());
-        terms.gid = self.user(slot).unwrap_or_else(|| getegid().as_raw());
+        terms.uid = user(slot).unwrap_or_else(|| geteuid().as_raw());
+        terms.gid = user(slot).unwrap_or_else(|| getegid().as_raw());
         let inside = match (self.root, self.scratch(slot)) {
             (RootKind::None, Some(path)) => path,
             _ => PathBuf::from(SCRATCH),
@@ -139,6 +129,16 @@ impl Setting {
         paths.truncate(PATHS_MAX);
         paths
     }
+}
+
+/// The user of a slot's programs, outside; `None` if it is our own.
+pub(crate) fn user(slot: u32) -> Option<u32> {
+    own_users().then_some(FIRST_USER + slot)
+}
+
+/// Whether programs run as users of their own.
+fn own_users() -> bool {
+    geteuid().is_root()
 }
 
 fn set_path(place: &mut [u8; PATH_MAX], path: &str) -> Result<(), String> {

@@ -12,7 +12,7 @@ use whetstone_core::verdict::Verdict;
 use super::groups::Group;
 use super::kid::{Budget, Kid, Kind, Stop};
 use super::scratch::Scratch;
-use super::setting::Setting;
+use super::setting::{self, Setting};
 use super::steps::{Ask, Failure};
 use super::tally::Tally;
 use crate::jail::order::{MAGIC, Order};
@@ -221,7 +221,7 @@ impl Slot {
             match fatal {
                 None => match kid.written() {
                     Ok(output) if stdio::matches(output, any_of, StdioRule::Tolerant) => {
-                        tally.pass()
+                        tally.pass();
                     }
                     Ok(_) => tally.fail(Verdict::Wrong { test }),
                     Err(Stop::Broken(problem)) => return Err(problem),
@@ -276,7 +276,7 @@ impl Slot {
             if self.scratch.is_none()
                 && let Some(path) = setting.scratch(self.number)
             {
-                self.scratch = Some(Arc::new(Scratch::make(&path, setting.user(self.number))?));
+                self.scratch = Some(Arc::new(Scratch::make(&path, setting::user(self.number))?));
             }
             let terms = setting.terms(self.number)?;
             let wanted = setting.wanted(self.number, self.language);
