@@ -150,6 +150,12 @@ pub(crate) fn inherited(fd: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// Makes standard output go where standard error goes.
+pub(crate) fn merge_output() -> io::Result<()> {
+    // SAFETY: two numbers; both streams are open in every process that we start.
+    check(unsafe { libc::dup2(libc::STDERR_FILENO, libc::STDOUT_FILENO) }).map(drop)
+}
+
 /// The name of an error number.
 pub(crate) fn error_text(error: i32) -> String {
     // SAFETY: always returns a text that ends in a zero; read at once, by one thread at a time as

@@ -10,7 +10,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_dumpable;
 use nix::sys::stat::Mode;
 use nix::unistd::{
-    Gid, Uid, dup2_stdin, dup2_stdout, execve, getegid, geteuid, setgroups, setresgid, setresuid,
+    Gid, Uid, dup2_stdin, execve, getegid, geteuid, setgroups, setresgid, setresuid,
 };
 use serde::{Deserialize, Serialize};
 use whetstone_core::program::Language;
@@ -152,7 +152,7 @@ fn arrange_streams(socket: i32) -> Result<i32, String> {
     } else {
         dup2_stdin(null).map_err(said)?;
     }
-    dup2_stdout(std::io::stderr()).map_err(said)?;
+    crate::os::merge_output().map_err(|error| error.to_string())?;
     // Taken, so that what arrives with an order is never in the place where it is to go.
     let channel = fcntl(std::io::stdin(), FcntlArg::F_DUPFD(CHANNEL)).map_err(said)?;
     if channel != CHANNEL {
