@@ -38,6 +38,8 @@ pub(crate) struct Slot {
     nothing: Option<OwnedFd>,
     /// The program whose end is still to be waited for.
     leaving: Option<Kid>,
+    /// Something broke with this program before.
+    second_try: bool,
 }
 
 /// A whole program's judgement, or what broke.
@@ -64,6 +66,7 @@ impl Slot {
             scratch: None,
             nothing: None,
             leaving: None,
+            second_try: false,
         }
     }
 
@@ -90,7 +93,10 @@ impl Slot {
             Err(error) => Outcome::Failed(with_sources(&error)),
             Ok(plan) => match self.attempt(request, &plan).or_else(|_| {
                 self.zygote = None;
-                self.attempt(request, &plan)
+                self.second_try = true;
+                let judged = self.attempt(request, &plan);
+                self.second_try = false;
+                judged
             }) {
                 Ok(judgement) => Outcome::Judged(judgement),
                 Err(problem) => Outcome::Failed(problem),
@@ -260,6 +266,10 @@ impl Slot {
             Some(libc::SIGKILL | libc::SIGXCPU) if ended.cpu >= limits.cpu => How::Timeout,
             Some(libc::SIGKILL) if self.group.as_mut().is_some_and(Group::has_killed) => {
                 How::Memory
+            }
+            // Nothing inside the walls can kill like that, or only itself: a second time it has.
+            Some(libc::SIGKILL) if !self.second_try => {
+                return Err("a child was killed from outside".to_owned());
             }
             Some(signal) => How::Crashed(signal),
             None => How::Left,
