@@ -95,7 +95,7 @@ impl Case {
 
     fn limits(&self) -> Limits {
         let (cpu, memory) = match self.pace {
-            Pace::Quick => (1500, 128 << 20),
+            Pace::Quick => (800, 128 << 20),
             Pace::Burns => (120, 128 << 20),
             Pace::Sleeps => (60, 128 << 20),
             Pace::Ample => (4000, 512 << 20),
