@@ -93,6 +93,11 @@ impl Case {
         Self { pace: Pace::Ample, ..self }
     }
 
+    /// Neither burns nor sleeps: time runs out in the same way everywhere.
+    pub(crate) fn is_short(&self) -> bool {
+        matches!(self.pace, Pace::Quick | Pace::Ample)
+    }
+
     fn limits(&self) -> Limits {
         let (cpu, memory) = match self.pace {
             Pace::Quick => (800, 128 << 20),
@@ -313,10 +318,9 @@ pub(crate) fn every_case() -> Vec<Case> {
     .concat()
 }
 
-/// Those that neither burn nor sleep: time runs out in the same way everywhere.
+/// Every case that is short.
 pub(crate) fn every_short_case() -> Vec<Case> {
-    let short = |case: &Case| matches!(case.pace, Pace::Quick | Pace::Ample);
-    every_case().into_iter().filter(short).collect()
+    every_case().into_iter().filter(Case::is_short).collect()
 }
 
 /// Whether the long version was asked for.
