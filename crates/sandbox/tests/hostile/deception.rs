@@ -211,7 +211,7 @@ fn test_code_sees_plain_data_alone() {
     let _alone = alone();
     for level in [Isolation::Full, Isolation::Landlock] {
         let Some(stage) = Stage::start(level) else { continue };
-        stage.hold(CASES, Form::Script);
+        stage.hold(CASES, &[Form::Script]);
         stage.end();
     }
 }

@@ -319,8 +319,8 @@ fn one_program_leaves_nothing_to_the_next() {
         let Some(stage) = Stage::start(level) else { continue };
         // Many of each, so that writers and readers meet in every slot, and run at once.
         let both: Vec<Case> = std::iter::repeat_n([WRITER, READER], 24).flatten().collect();
-        stage.hold(&both, Form::Calls);
-        stage.hold(&[READER; 16], Form::Asserts);
+        stage.hold(&both, &[Form::Calls]);
+        stage.hold(&[READER; 16], &[Form::Asserts]);
         stage.end();
     }
 }

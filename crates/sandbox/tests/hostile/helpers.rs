@@ -46,7 +46,7 @@ fn test_code_is_out_of_the_programs_reach() {
     let _alone = alone();
     for level in [Isolation::Full, Isolation::Landlock] {
         let Some(stage) = Stage::start(level) else { continue };
-        stage.hold(crate::tampering::CASES, Form::Script);
+        stage.hold(crate::tampering::CASES, &[Form::Script]);
         stage.end();
     }
 }

@@ -21,7 +21,8 @@ pub(crate) const CASES: &[Case] = &[
         "many small things",
         &["memory", "timeout"],
         "def gap(a, b):\n    held = {}\n    while True: held[len(held)] = [object()]\n",
-    ),
+    )
+    .burns(),
     call(
         "the error about memory is swallowed",
         &["memory", "timeout", "wrong", "raised"],
@@ -33,7 +34,8 @@ def gap(a, b):
         except MemoryError: pass
     return -1
 ",
-    ),
+    )
+    .burns(),
     call(
         "memory that is shared",
         &["load_error", "memory", "timeout"],
@@ -113,7 +115,8 @@ while True: threading.Thread(target=threading.Event().wait, daemon=True).start()
         "errors without end",
         &["output", "timeout"],
         "import sys\ndef gap(a, b):\n    while True: sys.stderr.write('7' * (1 << 20))\n",
-    ),
+    )
+    .burns(),
     stdio(
         "a script without end",
         &["output", "timeout"],
@@ -123,7 +126,8 @@ while True: threading.Thread(target=threading.Event().wait, daemon=True).start()
         "a script that complains without end",
         &["output", "timeout"],
         "import os\nprint(7)\nprint(30, flush=True)\nwhile True: os.write(2, b'x' * (1 << 16))\n",
-    ),
+    )
+    .burns(),
     call(
         "an exception with a long text",
         &["raised ValueError"],
@@ -190,7 +194,8 @@ def gap(a, b): raise Bad
         "an answer that grows when it is unfolded",
         &["unserialisable", "memory", "timeout"],
         "def gap(a, b):\n    x = [7]\n    for _ in range(40): x = [x, x]\n    return x\n",
-    ),
+    )
+    .burns(),
     call(
         "a number of many digits",
         &["wrong", "unserialisable"],

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::Command;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use whetstone_core::judgement::Isolation;
@@ -92,9 +93,14 @@ impl Case {
         Self { pace: Pace::Ample, ..self }
     }
 
+    /// Neither burns nor sleeps: time runs out in the same way everywhere.
+    pub(crate) fn is_short(&self) -> bool {
+        matches!(self.pace, Pace::Quick | Pace::Ample)
+    }
+
     fn limits(&self) -> Limits {
         let (cpu, memory) = match self.pace {
-            Pace::Quick => (1500, 128 << 20),
+            Pace::Quick => (800, 128 << 20),
             Pace::Burns => (120, 128 << 20),
             Pace::Sleeps => (60, 128 << 20),
             Pace::Ample => (4000, 512 << 20),
@@ -153,7 +159,7 @@ impl Task {
 /// Programs are judged this many at a time.
 const WORKERS: u32 = 3;
 /// As many where some sleep: they must not keep the others waiting.
-const WORKERS_FOR_SLEEPERS: u32 = 7;
+const WORKERS_FOR_SLEEPERS: u32 = 12;
 
 /// One judge at a time in this process, so that what is left behind is known to be its.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -199,15 +205,16 @@ impl Stage {
         }
     }
 
-    /// Judges all cases and fails with every verdict that is not allowed.
-    pub(crate) fn hold(&self, cases: &[Case], form: Form) {
+    /// Judges all cases, once in each form, and fails with every verdict that is not allowed.
+    pub(crate) fn hold(&self, cases: &[Case], forms: &[Form]) {
+        let each = |form: &Form| cases.iter().map(|case| (case, *form)).collect::<Vec<_>>();
+        let mut order: Vec<(&Case, Form)> = forms.iter().flat_map(each).collect();
         // Those that take long begin first.
-        let mut order: Vec<&Case> = cases.iter().collect();
-        order.sort_by_key(|case| case.pace != Pace::Sleeps);
-        let tickets: Vec<(&Case, Ticket)> =
-            order.iter().map(|case| (*case, self.submit(case, form))).collect();
+        order.sort_by_key(|(case, _)| case.pace != Pace::Sleeps);
+        let submit = |(case, form)| (case, form, self.submit(case, form));
+        let tickets: Vec<(&Case, Form, Ticket)> = order.into_iter().map(submit).collect();
         let mut faults = String::new();
-        for (case, ticket) in tickets {
+        for (case, form, ticket) in tickets {
             let (may, level) = (case.may, self.level);
             match ticket.wait() {
                 Ok(judgement) if case.allows(judgement.verdict()) => {
@@ -216,12 +223,13 @@ impl Stage {
                 Ok(judgement) => {
                     let (told, cost) = (tell(judgement.verdict()), judgement.cpu_ms());
                     let name = case.name;
-                    writeln!(faults, "{name}: `{told}` ({cost:.0} ms), not {may:?}").unwrap();
+                    writeln!(faults, "{name}, as {form:?}: `{told}` ({cost:.0} ms), not {may:?}")
+                        .unwrap();
                 }
-                Err(problem) => writeln!(faults, "{}: {problem}", case.name).unwrap(),
+                Err(problem) => writeln!(faults, "{}, as {form:?}: {problem}", case.name).unwrap(),
             }
         }
-        assert!(faults.is_empty(), "at {:?}, as {form:?}:\n{faults}", self.level);
+        assert!(faults.is_empty(), "at {:?}:\n{faults}", self.level);
         self.world.is_untouched();
     }
 
@@ -257,11 +265,22 @@ pub(crate) fn hold(level: Isolation, cases: &[Case]) {
 /// Holds cases at one level, once for each form; the caller sees to it that nothing else runs.
 pub(crate) fn hold_in(level: Isolation, cases: &[Case], forms: &[Form]) {
     let Some(stage) = Stage::start_for(level, cases) else { return };
-    for form in forms {
-        stage.hold(cases, *form);
-    }
+    stage.hold(cases, forms);
     println!("held at {level:?}: {} programs, {} times", cases.len(), forms.len());
     stage.end();
+}
+
+/// The interpreter itself: asking a version manager's script for it takes long.
+static PYTHON: LazyLock<String> = LazyLock::new(|| {
+    let command = std::env::var("WHETSTONE_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let ask = ["-I", "-S", "-c", "import os, sys; print(os.path.realpath(sys.executable))"];
+    let said = Command::new(command).args(ask).output().unwrap().stdout;
+    String::from_utf8(said).unwrap().trim().to_owned()
+});
+
+/// The interpreter that judges here.
+pub(crate) fn python() -> &'static str {
+    &PYTHON
 }
 
 /// How to judge here.
@@ -271,9 +290,7 @@ pub(crate) fn options(workers: u32) -> Options {
         World::secret_variable(),
         judge_binary().to_string_lossy().into_owned(),
     ]);
-    if let Ok(python) = std::env::var("WHETSTONE_TEST_PYTHON") {
-        options.python = python;
-    }
+    options.python.clone_from(&PYTHON);
     options.workers = workers;
     options
 }
@@ -299,6 +316,11 @@ pub(crate) fn every_case() -> Vec<Case> {
         crate::honest::CASES,
     ]
     .concat()
+}
+
+/// Every case that is short.
+pub(crate) fn every_short_case() -> Vec<Case> {
+    every_case().into_iter().filter(Case::is_short).collect()
 }
 
 /// Whether the long version was asked for.

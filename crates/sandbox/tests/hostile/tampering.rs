@@ -18,7 +18,8 @@ for name in ('compile', 'exec', 'eval', 'len', 'type', 'isinstance', 'issubclass
     setattr(builtins, name, lambda *a, **k: 7)
 def gap(a, b): return -1
 ",
-    ),
+    )
+    .sleeps(),
     call(
         "the serialiser is replaced",
         &["wrong"],
@@ -90,7 +91,8 @@ while True:
     if not asked: os._exit(0)
     say(7)
 ",
-    ),
+    )
+    .burns(),
     call(
         "a thread writes answers all the time",
         ANY_FAILURE,
@@ -149,7 +151,8 @@ def gap(a, b):
         frame = frame.f_back
     return -1
 ",
-    ),
+    )
+    .burns(),
     call(
         "the harness's own functions get other code",
         ANY_FAILURE,
@@ -165,7 +168,8 @@ while frame:
     frame = frame.f_back
 def gap(a, b): return -1
 ",
-    ),
+    )
+    .sleeps(),
     call(
         "all objects are searched for tests",
         &["wrong"],
@@ -221,7 +225,8 @@ while frame:
 sys.settrace(jump)
 def gap(a, b): return -1
 ",
-    ),
+    )
+    .burns(),
     call(
         "a profile function sees every call of the harness",
         ANY_FAILURE,
@@ -232,12 +237,14 @@ def see(frame, event, argument):
 sys.setprofile(see)
 def gap(a, b): return -1
 ",
-    ),
+    )
+    .burns(),
     call(
         "an audit hook stops everything",
         ANY_FAILURE,
         "import sys\nsys.addaudithook(lambda *a: 1 / 0)\ndef gap(a, b): return -1\n",
-    ),
+    )
+    .burns(),
     call(
         "small numbers are rewritten in memory",
         ANY_FAILURE,
@@ -247,7 +254,8 @@ for number in (8, 0, 30):
     ctypes.memmove(id(number) + 24, id(7) + 24, 4)
 def gap(a, b): return 7
 ",
-    ),
+    )
+    .burns(),
     call(
         "the comparison of numbers is rewritten in memory",
         ANY_FAILURE,
@@ -257,7 +265,8 @@ slots = (ctypes.c_void_p * 30).from_address(id(int))
 slots[25] = ctypes.cast(ctypes.pythonapi.PyObject_Type, ctypes.c_void_p).value
 def gap(a, b): return -1
 ",
-    ),
+    )
+    .burns(),
     call(
         "every descriptor is closed",
         &["load_error", "raised"],
@@ -267,7 +276,8 @@ def gap(a, b): return -1
         "the channel is replaced by a file",
         &["load_error", "raised", "timeout"],
         "import os\nos.dup2(os.open('/dev/null', os.O_RDWR), 3)\ndef gap(a, b): return -1\n",
-    ),
+    )
+    .burns(),
     call(
         "the source ends in the middle of a line",
         &["load_error SyntaxError"],

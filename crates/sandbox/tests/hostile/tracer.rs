@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use whetstone_sandbox::filter::{NAMES, PROGRAM, Rules, Verdict};
 
-use crate::support::alone;
+use crate::support::{alone, python};
 
 /// Lines that this machine's interpreter need not use, and who does.
 const FOR_OTHERS: &[(&str, &str)] = &[
@@ -158,12 +158,7 @@ fn name_of(number: u64) -> String {
 
 /// Runs a program under ptrace and says which calls all its threads made after the mark.
 fn watch(source: &str) -> io::Result<BTreeSet<u64>> {
-    let python = std::env::var("WHETSTONE_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let path = Command::new(python)
-        .args(["-I", "-S", "-c", "import os, sys; print(os.path.realpath(sys.executable))"])
-        .output()?;
-    let path = String::from_utf8_lossy(&path.stdout).trim().to_owned();
-    let mut command = Command::new(path);
+    let mut command = Command::new(python());
     command.args(["-I", "-S", "-B", "-c", source]).stdin(Stdio::null()).stdout(Stdio::piped());
     let ask = || {
         // SAFETY: asks to be watched by the parent; no memory is involved.
