@@ -58,9 +58,7 @@ fn a_zygote_or_a_program_that_is_killed_costs_no_program_its_verdict() {
     let mut killed = 0;
     let outcomes = std::thread::scope(|scope| {
         let callers: Vec<_> = (0..4)
-            .map(|_| {
-                scope.spawn(|| (0..30).map(|_| judge(&target, SLOW)).collect::<Vec<_>>())
-            })
+            .map(|_| scope.spawn(|| (0..30).map(|_| judge(&target, SLOW)).collect::<Vec<_>>()))
             .collect();
         let killer = scope.spawn(|| {
             let mut killed = 0;
@@ -151,7 +149,8 @@ fn removable_interpreter(folder: &Path) -> Option<PathBuf> {
 
 #[test]
 fn an_interpreter_that_is_taken_away_is_an_error_and_not_a_failing_program() {
-    let folder = tempfile::tempdir().unwrap();
+    // Not below `/tmp`, which is every program's own.
+    let folder = tempfile::Builder::new().prefix("whet").tempdir_in("/var/tmp").unwrap();
     let home = folder.path().join("python");
     let Some(python) = removable_interpreter(&home) else {
         println!("skipped: no copy of python3 runs on its own here");
@@ -168,7 +167,8 @@ fn an_interpreter_that_is_taken_away_is_an_error_and_not_a_failing_program() {
             return;
         }
     };
-    assert!(judge(&target, IMPORTING).unwrap().verdict().is_pass());
+    let judged = judge(&target, IMPORTING).unwrap();
+    assert!(judged.verdict().is_pass(), "{judged:?} {:?}", target.about());
     std::fs::rename(&home, folder.path().join("elsewhere")).unwrap();
     // A program that fails for lack of a module, as one would without its library.
     let broken = "import no_such_module\n";

@@ -1,7 +1,13 @@
-//! The root of the shared object that the Python zygote loads: see `mod.rs` beside it.
+//! The root of the shared object that the Python zygote imports: see `mod.rs` beside it.
+//!
+//! It is an extension module of one function. Only what every CPython since 3.9 has in the same
+//! place is used of its interface: the module's definition, a method table, and the fork hooks.
 
 #![no_std]
 #![allow(dead_code, unreachable_pub, reason = "the same files are a module of the crate")]
+
+use core::ffi::{c_char, c_int, c_long, c_void};
+use core::ptr::{null, null_mut};
 
 #[path = "harden.rs"]
 pub(crate) mod harden;
@@ -19,23 +25,112 @@ pub(crate) mod jail {
     pub(crate) use super::{harden, landlock, order, serve, sys};
 }
 
-/// Waits for orders on `socket`; returns in a child, with its kind, or a negative number when the
-/// supervisor is gone.
+type Object = *mut c_void;
+
+unsafe extern "C" {
+    fn PyModule_Create2(definition: *mut Definition, version: c_int) -> Object;
+    fn PyArg_ParseTuple(arguments: Object, format: *const c_char, ...) -> c_int;
+    fn PyLong_FromLong(value: c_long) -> Object;
+    fn PyOS_BeforeFork();
+    fn PyOS_AfterFork_Parent();
+    fn PyOS_AfterFork_Child();
+}
+
+/// `PyModuleDef`, with the head of every object in front.
+#[repr(C)]
+struct Definition {
+    references: isize,
+    kind: Object,
+    init: *const c_void,
+    index: isize,
+    copy: Object,
+    name: *const c_char,
+    documentation: *const c_char,
+    size: isize,
+    methods: *const Method,
+    slots: *const c_void,
+    traverse: *const c_void,
+    clear: *const c_void,
+    free: *const c_void,
+}
+
+/// `PyMethodDef`.
+#[repr(C)]
+struct Method {
+    name: *const c_char,
+    function: Option<unsafe extern "C" fn(Object, Object) -> Object>,
+    flags: c_int,
+    documentation: *const c_char,
+}
+
+/// Read by one thread, the interpreter's.
+#[repr(transparent)]
+struct Table([Method; 2]);
+
+// SAFETY: never written, and read by a process with one thread.
+unsafe impl Sync for Table {}
+
+const VARARGS: c_int = 1;
+/// The interface of CPython 3; any 3.x takes it.
+const API_VERSION: c_int = 1013;
+
+static METHODS: Table = Table([
+    Method {
+        name: c"serve".as_ptr(),
+        function: Some(whet_serve),
+        flags: VARARGS,
+        documentation: null(),
+    },
+    Method { name: null(), function: None, flags: 0, documentation: null() },
+]);
+
+static mut DEFINITION: Definition = Definition {
+    references: 1,
+    kind: null_mut(),
+    init: null(),
+    index: 0,
+    copy: null_mut(),
+    name: c"jail".as_ptr(),
+    documentation: null(),
+    size: -1,
+    methods: METHODS.0.as_ptr(),
+    slots: null(),
+    traverse: null(),
+    clear: null(),
+    free: null(),
+};
+
+/// Called by the interpreter on import.
 ///
 /// # Safety
 ///
-/// The three functions are the interpreter's own fork hooks.
+/// By an interpreter, once, with its lock held.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn whet_serve(
-    socket: i32,
-    proc_dir: i32,
-    before: serve::Hook,
-    after_parent: serve::Hook,
-    after_child: serve::Hook,
-) -> i32 {
-    let hooks = serve::Hooks { before, after_parent, after_child };
-    // SAFETY: passed on as promised by the caller.
-    unsafe { serve::serve(socket, proc_dir, hooks) }
+pub unsafe extern "C" fn PyInit_jail() -> Object {
+    // SAFETY: the definition lives as long as the process.
+    unsafe { PyModule_Create2(&raw mut DEFINITION, API_VERSION) }
+}
+
+/// `serve(socket, proc_dir)`: waits for orders; returns in a child, with its kind, or a negative
+/// number when the supervisor is gone.
+unsafe extern "C" fn whet_serve(_module: Object, arguments: Object) -> Object {
+    let (mut socket, mut proc_dir): (c_int, c_int) = (-1, -1);
+    // SAFETY: two places for two numbers, as the format says.
+    let parsed = unsafe {
+        PyArg_ParseTuple(arguments, c"ii".as_ptr(), &raw mut socket, &raw mut proc_dir)
+    };
+    if parsed == 0 {
+        return null_mut();
+    }
+    let hooks = serve::Hooks {
+        before: Some(PyOS_BeforeFork),
+        after_parent: Some(PyOS_AfterFork_Parent),
+        after_child: Some(PyOS_AfterFork_Child),
+    };
+    // SAFETY: the hooks are the interpreter's own; the zygote has one thread and calls this once.
+    let kind = unsafe { serve::serve(socket, proc_dir, hooks) };
+    // SAFETY: makes a number.
+    unsafe { PyLong_FromLong(c_long::from(kind)) }
 }
 
 /// Asked for by the unwind tables of `core`, and never called: a panic here ends the process.

@@ -8,6 +8,7 @@ use super::setting::{self, Setting, ways};
 use super::slot::Slot;
 use crate::protocol::{About, Start};
 use crate::zygote::interpreter::Interpreter;
+use crate::zygote::launch::{RootKind, SCRATCH};
 
 /// What was chosen.
 #[derive(Debug)]
@@ -27,6 +28,13 @@ pub(crate) fn choose(start: &Start) -> Result<Chosen, String> {
         }
         if isolation == Isolation::Landlock && landlock == 0 {
             why.push("landlock: the kernel has no Landlock".to_owned());
+            continue;
+        }
+        // There the program's own empty folder would lie over it.
+        let hidden = |path: &PathBuf| path.starts_with(SCRATCH);
+        if root != RootKind::None && interpreter.folders.iter().any(hidden) {
+            let path = interpreter.path.display();
+            why.push(format!("{}: the interpreter {path} is in {SCRATCH}", name(isolation)));
             continue;
         }
         let setting = Setting {

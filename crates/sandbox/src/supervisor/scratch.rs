@@ -15,6 +15,9 @@ use nix::unistd::{Gid, Uid, UnlinkatFlags, chown, unlinkat};
 /// A program may leave this many entries before the folder is given up.
 const ENTRIES_MAX: usize = 1_000_000;
 
+/// The number of the first folder that was put aside; no slot has it.
+const ASIDE: u32 = 100_000;
+
 /// A folder for programs.
 #[derive(Debug)]
 pub(crate) struct Scratch {
@@ -95,6 +98,17 @@ impl Scratch {
         unlinkat(&self.folder, name, UnlinkatFlags::RemoveDir)
     }
 
+    /// Moves a folder that cannot be emptied out of the way of the next one; a later supervisor
+    /// tries again.
+    fn put_aside(&self) {
+        for number in ASIDE..ASIDE + 1000 {
+            let name = format!("whet-{}-{number}", std::process::id());
+            if std::fs::rename(&self.path, self.path.with_file_name(name)).is_ok() {
+                return;
+            }
+        }
+    }
+
     /// Bytes and entries in it, as far as the first `most` entries show.
     pub(crate) fn holds(&self, most: usize) -> (u64, usize) {
         let mut bytes = 0;
@@ -126,7 +140,9 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = self.empty();
-        let _ = std::fs::remove_dir(&self.path);
+        if std::fs::remove_dir(&self.path).is_err() {
+            self.put_aside();
+        }
     }
 }
 

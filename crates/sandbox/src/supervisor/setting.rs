@@ -32,7 +32,7 @@ pub(crate) struct Setting {
 
 /// The ways to hold a program, best first; each is tried until one works.
 pub(crate) fn ways(start: &Start) -> Vec<(Isolation, RootKind)> {
-    let root = geteuid().is_root();
+    let root = own_users();
     let full = if root { RootKind::Privileged } else { RootKind::UserNamespace };
     let mut ways = vec![(Isolation::Full, full)];
     for isolation in [Isolation::Landlock, Isolation::Rlimit] {
@@ -136,9 +136,20 @@ pub(crate) fn user(slot: u32) -> Option<u32> {
     own_users().then_some(FIRST_USER + slot)
 }
 
-/// Whether programs run as users of their own.
+/// Whether programs run as users of their own: we are root, and those users exist. In a container
+/// that maps few users they may not, and root there is an ordinary user outside.
 fn own_users() -> bool {
-    geteuid().is_root()
+    geteuid().is_root() && {
+        let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+        map.lines().any(|line| covers(line, FIRST_USER, FIRST_USER + 1024))
+    }
+}
+
+/// Whether a line of a user map (`inside outside count`) has all users from `first` to `last`.
+fn covers(line: &str, first: u32, last: u32) -> bool {
+    let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [inside, _, count] = numbers.as_slice() else { return false };
+    *inside <= u64::from(first) && u64::from(last) < inside + count
 }
 
 fn set_path(place: &mut [u8; PATH_MAX], path: &str) -> Result<(), String> {
@@ -168,4 +179,17 @@ fn landlock_rights(version: u32) -> (u64, u64, u64) {
 /// Landlock's version, for [`Setting`].
 pub(crate) fn landlock_version() -> u32 {
     os::landlock_version()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_of_few_users_has_none_for_programs() {
+        assert!(covers("         0          0 4294967295", FIRST_USER, FIRST_USER + 1024));
+        assert!(!covers("         0       1000          1", FIRST_USER, FIRST_USER + 1024));
+        assert!(!covers("0 100000 65536", FIRST_USER, FIRST_USER + 1024));
+        assert!(!covers("", FIRST_USER, FIRST_USER + 1024));
+    }
 }

@@ -61,7 +61,6 @@ print(os.path.realpath(sys.executable))
 print(*sys.version_info[:3])
 for path in [sys.base_prefix, sys.base_exec_prefix, sysconfig.get_path('stdlib'), sysconfig.get_path('platstdlib'), os.path.dirname(os.path.realpath(sys.executable))]:
     print(os.path.realpath(path))
-import ctypes
 ";
 
 impl Interpreter {
