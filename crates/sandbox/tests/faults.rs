@@ -24,7 +24,7 @@ fn options() -> Options {
 
 fn judge(judge: &Judge, source: &str) -> Result<Judgement, Infrastructure> {
     let asserts = vec!["assert add(2, 3) == 5".to_owned(), "assert add(-1, 1) == 0".to_owned()];
-    let tests = Tests::Asserts(Suite::new(Vec::new(), asserts).unwrap());
+    let tests = Tests::Asserts(Suite::new(Vec::new(), asserts).expect("there are tests"));
     let program =
         Program { language: Language::Python, source: source.to_owned(), truncated: false };
     let limits = Limits { cpu: Duration::from_secs(2), ..Limits::default() };
@@ -34,7 +34,7 @@ fn judge(judge: &Judge, source: &str) -> Result<Judgement, Infrastructure> {
 /// The processes whose parent is `parent`.
 fn children(parent: u32) -> Vec<u32> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+    for entry in std::fs::read_dir("/proc").expect("there is a /proc").flatten() {
         let Ok(pid) = entry.file_name().to_string_lossy().parse() else { continue };
         let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
@@ -46,7 +46,7 @@ fn children(parent: u32) -> Vec<u32> {
 }
 
 fn kill(pid: u32) {
-    let pid = nix::unistd::Pid::from_raw(i32::try_from(pid).unwrap());
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(pid).expect("a process id"));
     let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
 }
 
@@ -189,7 +189,7 @@ fn an_interpreter_that_is_taken_away_is_an_error_and_not_a_failing_program() {
 fn a_test_that_is_no_python_names_itself() {
     let target = Judge::start(&options()).unwrap();
     let asserts = vec!["assert add(1, 2) == 3".to_owned(), "assert add(1, 2) ==".to_owned()];
-    let tests = Tests::Asserts(Suite::new(Vec::new(), asserts).unwrap());
+    let tests = Tests::Asserts(Suite::new(Vec::new(), asserts).expect("there are tests"));
     let program =
         Program { language: Language::Python, source: HONEST.to_owned(), truncated: false };
     let job = Job { program: &program, setup: "", tests: &tests, limits: Limits::default() };
