@@ -14,7 +14,7 @@ const CHECK: &str = "python3";
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// The oldest version whose programs we judge.
-const OLDEST: (u32, u32) = (3, 8);
+const OLDEST: (u32, u32) = (3, 9);
 
 /// What an interpreter says of itself.
 const ABOUT: &str = "import sys; print('%d %d %d' % sys.version_info[:3]); print(sys.executable)";
@@ -40,7 +40,7 @@ fn judge(command: &str, answer: &str, missing: &'static str) -> Finding {
         return Finding::fail(
             CHECK,
             format!("{detail} is too old"),
-            "Python 3.8 or newer is needed",
+            "Python 3.9 or newer is needed",
         );
     }
     Finding::pass(CHECK, detail)

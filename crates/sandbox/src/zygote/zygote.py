@@ -442,6 +442,9 @@ def children(read, write):
                 if kind == b"e":
                     error = getattr(builtins, payload.decode("ascii"), None)
                     if isinstance(error, type) and issubclass(error, Exception):
+                        # `all(map(candidate, ...))` would take this one for the end of the list.
+                        if issubclass(error, (StopIteration, StopAsyncIteration)):
+                            raise RuntimeError
                         raise error()
                 raise Refused
 

@@ -143,3 +143,20 @@ fn iterators_are_seen_by_a_test_that_looks_into_them() {
     let endless = "def f(x):\n    while True: yield x";
     bench.asserts(endless, "", &["assert next(f(1)) == 1"], "unserialisable 0, 0 of 1");
 }
+
+#[test]
+fn a_program_can_neither_end_a_tests_loop_nor_empty_what_it_compares_with() {
+    let bench = Bench::new();
+    let ends = "def f(x): raise StopIteration";
+    let verdict = "raised 0 StopIteration, 0 of 1";
+    bench.asserts(ends, "", &["assert all(map(f, [1, 2]))"], verdict);
+    let empties = "def f(x):\n    x.clear()\n    return []";
+    bench.asserts(empties, "", &["x = [3, 1]\nassert f(x) == sorted(x)"], "wrong 0, 0 of 1");
+    // One that returns nothing works on its argument.
+    bench.asserts(
+        "def f(x): x.sort()",
+        "",
+        &["x = [3, 1]\nf(x)\nassert x == [1, 3]"],
+        "pass, 1 of 1",
+    );
+}
