@@ -235,7 +235,8 @@ fn what_may_not_be_kept_is_judged_every_time() {
     let asked = Asked { judge: Some(&judge), cache: Some(&cache), ..Asked::default() };
     bench.score("out.jsonl", &asked).unwrap();
     assert_eq!((judge.asked("SLOW"), judge.asked("BROKEN"), judge.asked("PASS")), (5, 5, 5));
-    assert_eq!(cache.stats().stored, 1, "only the wrong one");
+    // Only the wrong one, by each caller that judged it before another had stored it.
+    assert!((1..=5).contains(&cache.stats().stored), "{:?}", cache.stats());
     let next = Fake::default();
     bench.score("out.jsonl", &Asked { judge: Some(&next), ..asked }).unwrap();
     assert_eq!((next.asked("SLOW"), next.asked("BROKEN"), next.asked("PASS")), (5, 5, 5));

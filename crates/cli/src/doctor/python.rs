@@ -104,8 +104,8 @@ mod tests {
     #[test]
     fn an_old_interpreter_or_a_stranger_fails() {
         assert_eq!(judge("python", "2 7 18\n/usr/bin/python\n", "").status, Status::Fail);
-        assert_eq!(judge("python", "3 7 0\n/usr/bin/python\n", "").status, Status::Fail);
-        assert_eq!(judge("python", "3 8 0\n/usr/bin/python\n", "").status, Status::Pass);
+        assert_eq!(judge("python", "3 8 0\n/usr/bin/python\n", "").status, Status::Fail);
+        assert_eq!(judge("python", "3 9 0\n/usr/bin/python\n", "").status, Status::Pass);
         assert_eq!(judge("node", "v20\n", "").status, Status::Fail);
     }
 

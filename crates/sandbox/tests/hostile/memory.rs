@@ -218,7 +218,7 @@ def gap(a, b): raise Bad
     ),
     call(
         "a disk that is filled",
-        &["load_error OSError", "wrong"],
+        &["load_error OSError", "wrong", "output"],
         r"
 import os
 for number in range(6):
@@ -234,7 +234,7 @@ def gap(a, b): return -1
     ),
     call(
         "files without end",
-        &["load_error OSError", "timeout", "wrong"],
+        &["load_error OSError", "timeout", "wrong", "output"],
         "import os\nfor number in range(6000): os.close(os.open(f'f{number}', os.O_CREAT | os.O_WRONLY))\ndef gap(a, b): return -1\n",
     ),
     call(

@@ -79,7 +79,7 @@ def gap(a, b): return -1
     ),
     call(
         "questions are read and answered by the program itself",
-        &["load_error", "raised", "wrong", "timeout"],
+        &["load_error", "raised", "wrong", "timeout", "unserialisable"],
         r"
 import os, marshal
 def say(value):
