@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use whetstone_core::config::{Config, SandboxConfig};
-use whetstone_core::judgement::Isolation;
 use whetstone_sandbox::job::Limits;
 use whetstone_sandbox::{Judge, Options, StartError};
 
@@ -32,15 +31,6 @@ fn options(config: &SandboxConfig) -> Options {
         workers: config.workers,
         minimum: config.min_isolation,
         ..Options::new(command)
-    }
-}
-
-/// A level's name in settings and files.
-pub(crate) fn level_name(isolation: Isolation) -> &'static str {
-    match isolation {
-        Isolation::Rlimit => "rlimit",
-        Isolation::Landlock => "landlock",
-        Isolation::Full => "full",
     }
 }
 

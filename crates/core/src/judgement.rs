@@ -42,6 +42,17 @@ pub enum Isolation {
     Full,
 }
 
+impl Isolation {
+    /// The level's name in settings and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rlimit => "rlimit",
+            Self::Landlock => "landlock",
+            Self::Full => "full",
+        }
+    }
+}
+
 /// The machine broke: we do not know what the program would have done.
 ///
 /// Never a reward. The sample is tried again, then left out of its group and counted.

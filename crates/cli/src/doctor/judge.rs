@@ -27,7 +27,7 @@ pub(super) fn isolation(config: &Config) -> Finding {
         Ok(judge) => judge.about().clone(),
         Err(err) => return Finding::fail(CHECK, err.to_string(), START_HINT),
     };
-    let level = judge::level_name(about.isolation);
+    let level = about.isolation.name();
     let groups = if about.control_groups { "with" } else { "without" };
     let mut detail = format!("`{level}`, {groups} control groups, {} at a time", about.workers);
     if let Some(why) = &about.why_not_better {

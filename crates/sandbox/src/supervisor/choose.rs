@@ -34,7 +34,7 @@ pub(crate) fn choose(start: &Start) -> Result<Chosen, String> {
         let hidden = |path: &PathBuf| path.starts_with(SCRATCH);
         if root != RootKind::None && interpreter.folders.iter().any(hidden) {
             let path = interpreter.path.display();
-            why.push(format!("{}: the interpreter {path} is in {SCRATCH}", name(isolation)));
+            why.push(format!("{}: the interpreter {path} is in {SCRATCH}", isolation.name()));
             continue;
         }
         let setting = Setting {
@@ -54,14 +54,14 @@ pub(crate) fn choose(start: &Start) -> Result<Chosen, String> {
                 about.control_groups = trial.has_groups();
                 return Ok(Chosen { setting, about });
             }
-            Err(problem) => why.push(format!("{}: {problem}", name(isolation))),
+            Err(problem) => why.push(format!("{}: {problem}", isolation.name())),
         }
     }
     let why = why.join("; ");
     Err(format!(
         "programs cannot be held at `{}` here ({why}); `whet doctor` says what this machine \
          allows, `sandbox.min_isolation` is what is asked for",
-        name(start.minimum)
+        start.minimum.name()
     ))
 }
 
@@ -79,13 +79,5 @@ fn about(start: &Start, setting: &Setting, why_not_better: Option<String>) -> Ab
         python: setting.interpreter.path.clone(),
         python_version: setting.interpreter.version,
         workers,
-    }
-}
-
-fn name(isolation: Isolation) -> &'static str {
-    match isolation {
-        Isolation::Rlimit => "rlimit",
-        Isolation::Landlock => "landlock",
-        Isolation::Full => "full",
     }
 }

@@ -16,6 +16,7 @@ use super::setting::{self, Setting};
 use super::steps::{Ask, Failure};
 use super::tally::Tally;
 use crate::jail::order::{MAGIC, Order};
+use crate::job::Limits;
 use crate::os::{self, Inherit};
 use crate::plan::{Plan, Step, plan};
 use crate::protocol::{Outcome, Request, Response};
@@ -146,7 +147,7 @@ impl Slot {
 
     /// Loads the program once and asks it for each test.
     fn call_program(&mut self, request: &Request, plan: &Plan) -> Judged {
-        let limits = Limits::of(request);
+        let limits = limits(request);
         let mut tally = Tally::new(plan.steps.len());
         let mut kid = self.fork(Kind::Program, limits, None)?;
         let mut checker: Option<Kid> = None;
@@ -201,7 +202,7 @@ impl Slot {
 
     /// Runs the program anew for each test.
     fn run_script(&mut self, request: &Request, plan: &Plan) -> Judged {
-        let limits = Limits::of(request);
+        let limits = limits(request);
         let mut tally = Tally::new(plan.steps.len());
         let mut cpu = Duration::ZERO;
         for (number, step) in plan.steps.iter().enumerate() {
@@ -351,17 +352,9 @@ fn with_sources(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// What a program may use.
-#[derive(Debug, Clone, Copy)]
-struct Limits {
-    cpu: Duration,
-    memory: u64,
-}
-
-impl Limits {
-    fn of(request: &Request) -> Self {
-        Self { cpu: Duration::from_millis(request.cpu_ms), memory: request.memory }
-    }
+/// What the request lets its program use.
+fn limits(request: &Request) -> Limits {
+    Limits { cpu: Duration::from_millis(request.cpu_ms), memory: request.memory }
 }
 
 /// How a child came to its end before its last answer.
