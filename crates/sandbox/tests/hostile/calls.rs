@@ -12,7 +12,7 @@ use whetstone_sandbox::job::Limits;
 
 use crate::support::{Stage, alone, tell};
 
-const LIMITS: Limits = Limits { cpu: Duration::from_secs(4), memory: 256 << 20 };
+const LIMITS: Limits = Limits { cpu: Duration::from_secs(8), memory: 256 << 20 };
 
 /// `tried(calls)`: the error of each raw call, 0 if it went through.
 const PROGRAM_THAT_TRIES: &str = r"

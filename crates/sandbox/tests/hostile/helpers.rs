@@ -23,7 +23,7 @@ fn helpers_of_a_test_are_out_of_the_programs_reach() {
         "assert set([gap(3, 10)]) == {7}",
     ];
     let _alone = alone();
-    let limits = Limits { cpu: Duration::from_secs(2), memory: 192 << 20 };
+    let limits = Limits { cpu: Duration::from_secs(8), memory: 192 << 20 };
     for level in [Isolation::Full, Isolation::Landlock] {
         let Some(stage) = Stage::start(level) else { continue };
         for test in TESTS {

@@ -26,7 +26,7 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new() -> Self {
-        let limits = Limits { cpu: Duration::from_millis(500), memory: 128 << 20 };
+        let limits = Limits { cpu: Duration::from_secs(4), memory: 128 << 20 };
         let options = Options::new(vec![env!("CARGO_BIN_EXE_whet-judge").to_owned()]);
         let judge = Judge::start(&options).expect("programs can be held here");
         Self { judge, limits }
