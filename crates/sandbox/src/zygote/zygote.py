@@ -61,7 +61,7 @@ def warm():
     builtins.exit = Quitter("exit", "Ctrl-D (i.e. EOF)")
     builtins.quit = Quitter("quit", "Ctrl-D (i.e. EOF)")
     # What modules do after a fork is for processes with threads; here it would be the larger part
-    # of a child's work. `random`, which starts anew, is seeded by the child itself.
+    # of a child's work, and would make `random` start anew.
     register, os.register_at_fork = os.register_at_fork, lambda **hooks: None
     for name in (
         "abc array bisect cmath collections copy datetime decimal enum fractions functools heapq "
@@ -184,7 +184,6 @@ def children(read, write):
         "Fraction": Fraction,
         "Decimal": Decimal,
     }
-    seed = random.seed
 
     def receive():
         data = read(3, 4096)
@@ -481,11 +480,9 @@ def children(read, write):
 
     kinds = {1: program, 2: script, 3: checker}
 
-    def child(kind):
-        seed(0)
-        kinds[kind]()
-
-    return child
+    # Every child has the same random numbers.
+    random.seed(0)
+    return lambda kind: kinds[kind]()
 
 
 main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -1,0 +1,2 @@
+//! Other machines, over HTTP.
+#![forbid(unsafe_code)]
