@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
 use whetstone_core::judgement::{Infrastructure, Isolation, Judgement};
 use whetstone_core::program::{Language, Program};
 use whetstone_core::tests::{Suite, Tests};
@@ -15,6 +16,7 @@ const HONEST: &str = "def add(a, b):\n    return a + b\n";
 /// Imports something that the zygote has not imported for it.
 const IMPORTING: &str = "import calendar, pprint\ndef add(a, b):\n    return a + b\n";
 const SLOW: &str = "import time\ndef add(a, b):\n    time.sleep(0.05)\n    return a + b\n";
+const DREAMY: &str = "import time\ndef add(a, b):\n    time.sleep(0.9)\n    return a + b\n";
 
 fn options() -> Options {
     let mut options = Options::new(vec![env!("CARGO_BIN_EXE_whet-judge").to_owned()]);
@@ -23,11 +25,15 @@ fn options() -> Options {
 }
 
 fn judge(judge: &Judge, source: &str) -> Result<Judgement, Infrastructure> {
+    judge_within(judge, source, Duration::from_secs(2))
+}
+
+fn judge_within(judge: &Judge, source: &str, cpu: Duration) -> Result<Judgement, Infrastructure> {
     let asserts = vec!["assert add(2, 3) == 5".to_owned(), "assert add(-1, 1) == 0".to_owned()];
     let tests = Tests::Asserts(Suite::new(Vec::new(), asserts).expect("there are tests"));
     let program =
         Program { language: Language::Python, source: source.to_owned(), truncated: false };
-    let limits = Limits { cpu: Duration::from_secs(2), ..Limits::default() };
+    let limits = Limits { cpu, ..Limits::default() };
     judge.judge(Job { program: &program, setup: "", tests: &tests, limits })
 }
 
@@ -46,8 +52,12 @@ fn children(parent: u32) -> Vec<u32> {
 }
 
 fn kill(pid: u32) {
+    signal(pid, Signal::SIGKILL);
+}
+
+fn signal(pid: u32, signal: Signal) {
     let pid = nix::unistd::Pid::from_raw(i32::try_from(pid).expect("a process id"));
-    let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
+    let _ = nix::sys::signal::kill(pid, signal);
 }
 
 /// Zygotes and programs are killed at random while 120 honest programs are judged.
@@ -86,6 +96,25 @@ fn a_zygote_or_a_program_that_is_killed_costs_no_program_its_verdict() {
         assert!(matches!(verdict, "pass" | "crashed"), "{verdict}");
     }
     assert!(judge(&target, HONEST).unwrap().verdict().is_pass(), "it still judges");
+}
+
+/// The wall limit is three times the CPU limit and 2 s, here 2.6 s: the pause is longer.
+#[test]
+fn a_machine_that_stands_still_costs_no_program_its_verdict() {
+    let target = Judge::start(&options()).unwrap();
+    let cpu = Duration::from_millis(200);
+    let judged = std::thread::scope(|scope| {
+        let caller = scope.spawn(|| judge_within(&target, DREAMY, cpu));
+        std::thread::sleep(Duration::from_millis(300));
+        signal(target.supervisor(), Signal::SIGSTOP);
+        std::thread::sleep(Duration::from_secs(6));
+        signal(target.supervisor(), Signal::SIGCONT);
+        caller.join().unwrap()
+    });
+    assert_eq!(judged.unwrap().verdict().name(), "pass");
+    // The limit is still there.
+    let asleep = "import time\ntime.sleep(60)\n";
+    assert_eq!(judge_within(&target, asleep, cpu).unwrap().verdict().name(), "timeout");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! From rules to instructions: a binary search over the numbers of system calls.
 
 use super::rules::{Condition, REFUSED, Rules, Verdict};
-use crate::jail::order::{FILTER_MAX, Instruction};
+use crate::jail::order::{CHILD_FILTER_MAX, FILTER_MAX, Instruction};
 
 /// Instructions for the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,21 +34,14 @@ const X32: u32 = 0x4000_0000;
 /// Stands for the process's own id until the process is there.
 const OWN_PID: u32 = u32::MAX - 1;
 
-/// Compiles a list.
+/// Compiles a list that refuses what is not on it, and kills for calls of another architecture.
 ///
 /// # Panics
 ///
 /// If the result is longer than the jail has room for: the list is part of the binary, and a test
 /// compiles it.
-pub fn compile(rules: &Rules) -> Compiled {
-    let mut listed: Vec<(u32, Vec<Instruction>)> = rules
-        .0
-        .iter()
-        .filter_map(|rule| Some((rule.number?, decide(rule.verdict, &rule.condition))))
-        .collect();
-    listed.sort_by_key(|(number, _)| *number);
-    let ranges = ranges(&listed);
-    let mut instructions = vec![
+pub(super) fn compile(rules: &Rules) -> Compiled {
+    let guard = vec![
         step(LOAD, ARCH_AT),
         jump(IF_EQUAL, ARCH, 1, 0),
         give(Verdict::Kill),
@@ -56,8 +49,32 @@ pub fn compile(rules: &Rules) -> Compiled {
         jump(IF_AT_LEAST, X32, 0, 1),
         give(Verdict::Kill),
     ];
-    instructions.extend(search(&ranges));
-    assert!(instructions.len() <= FILTER_MAX, "{} instructions", instructions.len());
+    assemble(guard, rules, REFUSED, FILTER_MAX)
+}
+
+/// Compiles a list that allows what is not on it: of use only where another filter refuses.
+///
+/// # Panics
+///
+/// If the result is longer than the jail has room for.
+pub(super) fn compile_exceptions(rules: &Rules) -> Compiled {
+    assemble(vec![step(LOAD, NUMBER_AT)], rules, Verdict::Allow, CHILD_FILTER_MAX)
+}
+
+fn assemble(
+    mut instructions: Vec<Instruction>,
+    rules: &Rules,
+    otherwise: Verdict,
+    most: usize,
+) -> Compiled {
+    let mut listed: Vec<(u32, Vec<Instruction>)> = rules
+        .0
+        .iter()
+        .filter_map(|rule| Some((rule.number?, decide(rule.verdict, &rule.condition))))
+        .collect();
+    listed.sort_by_key(|(number, _)| *number);
+    instructions.extend(search(&ranges(&listed, otherwise)));
+    assert!(instructions.len() <= most, "{} instructions", instructions.len());
     let is_own =
         |instruction: &Instruction| instruction.code == IF_EQUAL && instruction.k == OWN_PID;
     let places = instructions.iter().enumerate().filter(|(_, one)| is_own(one));
@@ -66,8 +83,8 @@ pub fn compile(rules: &Rules) -> Compiled {
 }
 
 /// Where each decision begins; it holds until the next one does.
-fn ranges(listed: &[(u32, Vec<Instruction>)]) -> Vec<(u32, Vec<Instruction>)> {
-    let mut ranges: Vec<(u32, Vec<Instruction>)> = vec![(0, vec![give(REFUSED)])];
+fn ranges(listed: &[(u32, Vec<Instruction>)], otherwise: Verdict) -> Vec<(u32, Vec<Instruction>)> {
+    let mut ranges: Vec<(u32, Vec<Instruction>)> = vec![(0, vec![give(otherwise)])];
     let mut add = |start: u32, code: Vec<Instruction>| match ranges.last_mut() {
         Some((last, old)) if *last == start => *old = code,
         Some((_, old)) if *old == code => {}
@@ -76,7 +93,7 @@ fn ranges(listed: &[(u32, Vec<Instruction>)]) -> Vec<(u32, Vec<Instruction>)> {
     for (at, (number, code)) in listed.iter().enumerate() {
         add(*number, code.clone());
         if listed.get(at + 1).is_none_or(|(next, _)| *next != number + 1) {
-            add(number + 1, vec![give(REFUSED)]);
+            add(number + 1, vec![give(otherwise)]);
         }
     }
     ranges

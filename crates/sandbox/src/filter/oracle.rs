@@ -1,8 +1,8 @@
-//! The compiled filter against the list: a slow machine for the kernel's instructions, and a lookup
+//! The compiled filters against the list: a slow machine for the kernel's instructions, and a lookup
 //! that reads the rules as they are written. Both decide about every call, and must agree.
 
 use super::rules::{Condition, Rules};
-use super::{Compiled, NAMES, PROGRAM, compile, number};
+use super::{Compiled, NAMES, PROGRAM, Stages, TOOLS, number};
 
 /// What the kernel shows a filter of one call.
 #[derive(Debug, Clone, Copy)]
@@ -28,13 +28,24 @@ const ARM: u32 = 0x4000_0028;
 const X32: u32 = 0x4000_0000;
 
 /// The list as the judge compiles it, with a process id filled in as the jail does.
-fn program() -> (Rules, Compiled) {
+fn program() -> (Rules, Stages) {
     let rules = Rules::parse(PROGRAM).unwrap();
-    let mut compiled = compile(&rules);
-    for &at in &compiled.own_pid_at {
-        compiled.instructions[at as usize].k = OWN_PID;
+    let mut stages = Stages::new(&rules, &Rules::parse(TOOLS).unwrap());
+    for &at in &stages.child.own_pid_at {
+        stages.child.instructions[at as usize].k = OWN_PID;
     }
-    (rules, compiled)
+    (rules, stages)
+}
+
+/// What becomes of a call in a child: of two filters the kernel follows the stricter.
+fn run(stages: &Stages, call: Call) -> u32 {
+    let strictness = |verdict: &u32| match *verdict & 0xffff_0000 {
+        KILL => 0,
+        0x0005_0000 => 1,
+        _ => 2,
+    };
+    let verdicts = [execute(&stages.child, call), execute(&stages.zygote, call)];
+    verdicts.into_iter().min_by_key(strictness).unwrap()
 }
 
 /// The word at a place in the kernel's `struct seccomp_data`.
@@ -52,7 +63,7 @@ fn word(call: Call, at: u32) -> u32 {
 }
 
 /// Runs the instructions as the kernel would; whatever it would refuse to load panics.
-fn run(compiled: &Compiled, call: Call) -> u32 {
+fn execute(compiled: &Compiled, call: Call) -> u32 {
     let mut accumulator = 0;
     let mut at = 0;
     loop {
@@ -121,47 +132,47 @@ fn samples(rules: &Rules) -> Vec<u64> {
 
 #[test]
 fn the_compiled_filter_decides_as_the_list_says_about_every_call() {
-    let (rules, compiled) = program();
+    let (rules, stages) = program();
     let samples = samples(&rules);
     let foreign = [I386, ARM, 0, u32::MAX, ARCH ^ 1];
     for number in (0..=600).chain(X32 - 2..X32 + 600).chain(u32::MAX - 2..=u32::MAX) {
         for arch in [ARCH].into_iter().chain(foreign) {
             let call = Call { number, arch, arguments: [0; 6] };
-            assert_eq!(run(&compiled, call), look_up(&rules, call), "{call:?}");
+            assert_eq!(run(&stages, call), look_up(&rules, call), "{call:?}");
         }
         for &sample in &samples {
             for place in 0..6 {
                 let mut arguments = [u64::MAX; 6];
                 arguments[place] = sample;
                 let call = Call { number, arch: ARCH, arguments };
-                assert_eq!(run(&compiled, call), look_up(&rules, call), "{call:?}");
+                assert_eq!(run(&stages, call), look_up(&rules, call), "{call:?}");
             }
             let call = Call { number, arch: ARCH, arguments: [sample; 6] };
-            assert_eq!(run(&compiled, call), look_up(&rules, call), "{call:?}");
+            assert_eq!(run(&stages, call), look_up(&rules, call), "{call:?}");
         }
     }
 }
 
 /// One call by name, with some arguments; the others are 0.
 fn decide(name: &str, arguments: &[(usize, u64)]) -> u32 {
-    let (_, compiled) = program();
+    let (_, stages) = program();
     let mut call = Call { number: number(name).unwrap().unwrap(), arch: ARCH, arguments: [0; 6] };
     for &(place, value) in arguments {
         call.arguments[place] = value;
     }
-    run(&compiled, call)
+    run(&stages, call)
 }
 
 #[test]
 fn dangerous_calls_are_refused_whatever_their_arguments() {
-    let (rules, compiled) = program();
+    let (rules, stages) = program();
     let listed = |name: &str| rules.0.iter().any(|rule| rule.name == name);
     let mut refused = 0;
     for (name, number) in NAMES.iter().filter(|(name, _)| !listed(name)) {
         let Ok(number) = u32::try_from(*number) else { continue };
         for value in [0, 1, u64::from(OWN_PID), 0x10000, u64::MAX] {
             let call = Call { number, arch: ARCH, arguments: [value; 6] };
-            assert_eq!(run(&compiled, call), EPERM, "{name}");
+            assert_eq!(run(&stages, call), EPERM, "{name}");
         }
         refused += 1;
     }
@@ -196,10 +207,26 @@ fn calls_that_can_be_good_or_bad_are_told_apart() {
 }
 
 #[test]
-fn no_path_through_the_filter_is_long() {
-    let (_, compiled) = program();
-    assert!(compiled.instructions.len() <= 512, "{}", compiled.instructions.len());
-    assert!(!compiled.own_pid_at.is_empty() && compiled.own_pid_at.len() <= 8);
+fn a_child_installs_a_short_filter_that_knows_who_it_is() {
+    let (_, Stages { zygote, child }) = program();
+    let lengths = (zygote.instructions.len(), child.instructions.len());
+    assert!(lengths.0 <= 512 && lengths.1 <= 100, "{lengths:?}");
+    assert!(zygote.own_pid_at.is_empty());
+    assert!(!child.own_pid_at.is_empty() && child.own_pid_at.len() <= 8);
+}
+
+#[test]
+fn a_zygote_has_its_tools_and_little_else_that_a_program_has_not() {
+    let (rules, Stages { zygote, .. }) = program();
+    let tools = Rules::parse(TOOLS).unwrap();
+    for number in 0..=600 {
+        // Meets no condition of a tool.
+        let call = Call { number, arch: ARCH, arguments: [2; 6] };
+        let more = execute(&zygote, call) == ALLOW && look_up(&rules, call) != ALLOW;
+        let is_tool = tools.0.iter().any(|tool| tool.number == Some(number));
+        let signals = ["kill", "tgkill"].map(|name| super::number(name).unwrap());
+        assert_eq!(more, is_tool || signals.contains(&Some(number)), "{number}");
+    }
 }
 
 #[track_caller]

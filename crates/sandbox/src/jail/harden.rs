@@ -4,7 +4,7 @@
 //! refused step m" is an infrastructure error that names itself, and no program has run.
 
 use crate::jail::landlock;
-use crate::jail::order::{DESCRIPTORS, FILTER_MAX, Instruction, Order, Terms};
+use crate::jail::order::{DESCRIPTORS, Instruction, Order, Terms};
 use crate::jail::serve::CHANNEL;
 use crate::jail::sys::{self, call, fd, nr};
 
@@ -22,13 +22,17 @@ pub(crate) fn harden(
     order: &Order,
     descriptors: [i32; DESCRIPTORS],
     proc_dir: i32,
+    zygote_filter: Result<(), i32>,
 ) -> Result<(), Fault> {
     let [channel, stdin, stdout, stderr] = descriptors;
     // The channel first, so that later faults can be told.
     let places = [(channel, CHANNEL), (stdin, 0), (stdout, 1), (stderr, 2)];
     step(b'd', places.iter().try_for_each(|&(from, to)| duplicate(from, to)))?;
-    // A group of its own: a signal to "my group" crosses the border of a pid namespace.
-    step(b's', bare(nr::SETSID, [0; 6]))?;
+    // Without the zygote's filter, which this child has from it, its own would hold nothing.
+    step(b'p', zygote_filter)?;
+    // A group of its own: a signal to "my group" crosses the border of a pid namespace. Not a
+    // session of its own: the scheduler would make and take down a task group for each program.
+    step(b's', bare(nr::SETPGID, [0; 6]))?;
     if terms.level >= 2 {
         step(b'u', map_user(proc_dir, terms))?;
         step(b'm', mount_scratch(&terms.scratch, order.scratch))?;
@@ -37,11 +41,10 @@ pub(crate) fn harden(
     step(b'f', bare(nr::CLOSE_RANGE, [fd(CHANNEL + 1), u64::from(u32::MAX), 0, 0, 0, 0]))?;
     step(b'r', limit(order))?;
     step(b'k', bare(nr::PRCTL, [sys::PR_SET_PDEATHSIG, sys::SIGKILL, 0, 0, 0, 0]))?;
-    step(b'p', bare(nr::PRCTL, [sys::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0]))?;
     step(b'l', landlock::restrict(terms))?;
     step(b'a', drop_capabilities())?;
     step(b'n', bare(nr::PRCTL, [sys::PR_SET_DUMPABLE, 0, 0, 0, 0, 0]))?;
-    step(b'q', install_filter(terms))?;
+    step(b'q', filter_child(terms))?;
     // From here on the program may speak: this byte is the last that is believed.
     step(b'w', sys::write_all(CHANNEL, b"R"))
 }
@@ -191,22 +194,31 @@ struct Filter {
     instructions: *const Instruction,
 }
 
-/// The system call filter, with this process's own id where a rule wants it.
-fn install_filter(terms: &mut Terms) -> Result<(), i32> {
-    let length = (terms.filter_length as usize).min(FILTER_MAX);
+/// The filter that all children have from their zygote. It holds the zygote too.
+pub(crate) fn filter_zygote(terms: &Terms) -> Result<(), i32> {
+    bare(nr::PRCTL, [sys::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0])?;
+    install(terms.filter.get(..terms.filter_length as usize).unwrap_or_default())
+}
+
+/// The filter that takes the tools away, with this process's own id where a rule wants it.
+fn filter_child(terms: &mut Terms) -> Result<(), i32> {
     if terms.own_pid_at[0] != u32::MAX {
         // SAFETY: takes nothing.
         let pid = unsafe { call(nr::GETPID, [0; 6]) }?;
         let pid = u32::try_from(pid).unwrap_or(u32::MAX);
         for at in terms.own_pid_at {
-            if let Some(instruction) = terms.filter.get_mut(at as usize) {
+            if let Some(instruction) = terms.child_filter.get_mut(at as usize) {
                 instruction.k = pid;
             }
         }
     }
-    let filter =
-        Filter { length: u16::try_from(length).unwrap_or(0), instructions: terms.filter.as_ptr() };
+    install(terms.child_filter.get(..terms.child_filter_length as usize).unwrap_or_default())
+}
+
+fn install(instructions: &[Instruction]) -> Result<(), i32> {
+    let length = u16::try_from(instructions.len()).unwrap_or(0);
+    let filter = Filter { length, instructions: instructions.as_ptr() };
     let arguments = [sys::SECCOMP_SET_MODE_FILTER, 0, sys::address(&filter), 0, 0, 0];
-    // SAFETY: the filter has as many instructions as it says.
+    // SAFETY: the filter has as many instructions as it says. One of none is refused.
     unsafe { call(nr::SECCOMP, arguments) }.map(drop)
 }

@@ -13,7 +13,7 @@ fn system_calls_have_the_numbers_that_libc_knows() {
         (nr::CLONE, libc::SYS_clone),
         (nr::CHDIR, libc::SYS_chdir),
         (nr::UMASK, libc::SYS_umask),
-        (nr::SETSID, libc::SYS_setsid),
+        (nr::SETPGID, libc::SYS_setpgid),
         (nr::CAPSET, libc::SYS_capset),
         (nr::PRCTL, libc::SYS_prctl),
         (nr::MOUNT, libc::SYS_mount),

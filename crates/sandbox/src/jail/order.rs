@@ -7,8 +7,10 @@
 /// The first number of every message.
 pub(crate) const MAGIC: u32 = 0x7768_6574;
 
-/// Instructions of a system call filter, at most.
+/// Instructions of the zygote's system call filter, at most.
 pub(crate) const FILTER_MAX: usize = 512;
+/// Instructions of a child's, at most.
+pub(crate) const CHILD_FILTER_MAX: usize = 128;
 /// Paths that a program may read, at most.
 pub(crate) const PATHS_MAX: usize = 16;
 /// Bytes of one path with its final zero, at most.
@@ -50,11 +52,15 @@ pub(crate) struct Terms {
     /// What it may read; used without a private root.
     pub(crate) readable: [[u8; PATH_MAX]; PATHS_MAX],
     pub(crate) readable_count: u32,
+    /// The filter that the zygote installs.
     pub(crate) filter_length: u32,
-    /// Which instruction's operand is to become the child's own process id, counted from 0;
-    /// `u32::MAX` ends the list.
-    pub(crate) own_pid_at: [u32; 8],
     pub(crate) filter: [Instruction; FILTER_MAX],
+    /// The filter that a child adds.
+    pub(crate) child_filter_length: u32,
+    pub(crate) child_filter: [Instruction; CHILD_FILTER_MAX],
+    /// Which of its instructions' operands are to become the child's own process id, counted from
+    /// 0; `u32::MAX` ends the list.
+    pub(crate) own_pid_at: [u32; 8],
 }
 
 /// One child.
@@ -105,8 +111,10 @@ impl Terms {
             readable: [[0; PATH_MAX]; PATHS_MAX],
             readable_count: 0,
             filter_length: 0,
-            own_pid_at: [u32::MAX; 8],
             filter: [instruction; FILTER_MAX],
+            child_filter_length: 0,
+            child_filter: [instruction; CHILD_FILTER_MAX],
+            own_pid_at: [u32::MAX; 8],
         }
     }
 }

@@ -6,7 +6,7 @@
 use core::ffi::c_void;
 use core::mem::size_of;
 
-use crate::jail::harden::harden;
+use crate::jail::harden::{filter_zygote, harden};
 use crate::jail::order::{Answer, DESCRIPTORS, MAGIC, Order, Terms};
 use crate::jail::sys::{self, call, fd, nr};
 
@@ -70,6 +70,7 @@ pub(crate) unsafe fn serve(socket: i32, proc_dir: i32, hooks: Hooks) -> i32 {
     if unsafe { receive(socket, terms) }.is_none() || terms.magic != MAGIC {
         return -1;
     }
+    let filtered = filter_zygote(terms);
     loop {
         let mut order = EMPTY;
         // SAFETY: any bytes are a valid `Order`.
@@ -81,7 +82,7 @@ pub(crate) unsafe fn serve(socket: i32, proc_dir: i32, hooks: Hooks) -> i32 {
         let pid = clone(terms.level);
         if pid == Ok(0) {
             run(hooks.after_child);
-            if let Err(fault) = harden(terms, &order, descriptors, proc_dir) {
+            if let Err(fault) = harden(terms, &order, descriptors, proc_dir, filtered) {
                 // The supervisor believes this because nothing of the program has run yet.
                 let report = [b'X', fault.step, fault.error.to_le_bytes()[0]];
                 let _ = sys::write_all(CHANNEL, &report);

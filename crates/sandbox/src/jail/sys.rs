@@ -23,7 +23,7 @@ pub(crate) mod nr {
     pub(crate) const CLONE: i64 = 56;
     pub(crate) const CHDIR: i64 = 80;
     pub(crate) const UMASK: i64 = 95;
-    pub(crate) const SETSID: i64 = 112;
+    pub(crate) const SETPGID: i64 = 109;
     pub(crate) const CAPSET: i64 = 126;
     pub(crate) const PRCTL: i64 = 157;
     pub(crate) const MOUNT: i64 = 165;
@@ -49,7 +49,7 @@ pub(crate) mod nr {
     pub(crate) const WRITE: i64 = 64;
     pub(crate) const CAPSET: i64 = 91;
     pub(crate) const EXIT_GROUP: i64 = 94;
-    pub(crate) const SETSID: i64 = 157;
+    pub(crate) const SETPGID: i64 = 154;
     pub(crate) const UMASK: i64 = 166;
     pub(crate) const PRCTL: i64 = 167;
     pub(crate) const GETPID: i64 = 172;

@@ -33,6 +33,8 @@ const BLOCK: usize = 4096;
 const YOUNG: Duration = Duration::from_millis(50);
 /// How often an older one is.
 const TICK: Duration = Duration::from_millis(10);
+/// What counts, at most, of the time between two looks at the clock.
+const GLANCE: Duration = Duration::from_millis(100);
 /// How long a child whose channel is closed may take to be dead.
 const DYING: Duration = Duration::from_millis(200);
 
@@ -54,7 +56,7 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     pub(crate) cpu: Duration,
-    /// Time on the clock, less the time it waited for a processor.
+    /// Time that we have watched it, less the time it waited for a processor.
     pub(crate) wall: Duration,
 }
 
@@ -82,6 +84,9 @@ pub(crate) struct Kid {
     output: Output,
     errors: Option<Output>,
     began: Instant,
+    /// When the clock was last looked at, and how much time has been seen to pass.
+    looked: Instant,
+    watched: Duration,
     budget: Budget,
     /// The folder outside that it writes to, if it has one.
     scratch: Option<Arc<Scratch>>,
@@ -146,6 +151,8 @@ impl Kid {
             output: Output::new(output, script),
             errors: errors.map(|(end, _)| Output::new(end, false)),
             began: Instant::now(),
+            looked: Instant::now(),
+            watched: Duration::ZERO,
             budget,
             scratch,
             ticks: 0,
@@ -232,7 +239,7 @@ impl Kid {
                 return Err(Stop::Broken("the judge is closing".to_owned()));
             }
             if self.began.elapsed() >= YOUNG {
-                self.check_clocks()?;
+                self.check_clocks(there[0])?;
                 self.check_scratch()?;
             }
             if there[0] {
@@ -241,13 +248,19 @@ impl Kid {
         }
     }
 
-    fn check_clocks(&self) -> Result<(), Stop> {
+    /// CPU time counts always, time on the wall only while nothing has come from the child.
+    ///
+    /// A machine that stood still, or had no processor for us, is not the program's fault: of a
+    /// long gap between two looks only a little counts.
+    fn check_clocks(&mut self, answered: bool) -> Result<(), Stop> {
         if os::cpu_time(self.pid).is_some_and(|used| used > self.budget.cpu) {
             return Err(Stop::Timeout);
         }
-        let elapsed = self.began.elapsed();
-        if elapsed > self.budget.wall
-            && elapsed.saturating_sub(waited_for_processor(self.pid)) > self.budget.wall
+        self.watched += self.looked.elapsed().min(GLANCE);
+        self.looked = Instant::now();
+        if !answered
+            && self.watched > self.budget.wall
+            && self.watched.saturating_sub(waited_for_processor(self.pid)) > self.budget.wall
         {
             return Err(Stop::Timeout);
         }

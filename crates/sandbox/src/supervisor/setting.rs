@@ -6,8 +6,8 @@ use nix::unistd::{getegid, geteuid};
 use whetstone_core::judgement::Isolation;
 use whetstone_core::program::Language;
 
-use crate::filter::{PROGRAM, Rules, compile};
-use crate::jail::order::{FILTER_MAX, PATH_MAX, PATHS_MAX, Terms};
+use crate::filter::{PROGRAM, Rules, Stages, TOOLS};
+use crate::jail::order::{Instruction, PATH_MAX, PATHS_MAX, Terms};
 use crate::os;
 use crate::protocol::Start;
 use crate::zygote::interpreter::Interpreter;
@@ -99,15 +99,12 @@ impl Setting {
             }
             terms.readable_count = u32::try_from(readable.len().min(PATHS_MAX)).unwrap_or(0);
         }
-        let rules =
-            Rules::parse(PROGRAM).map_err(|error| format!("the system call filter: {error}"))?;
-        let filter = compile(&rules);
-        debug_assert!(filter.instructions.len() <= FILTER_MAX);
-        for (place, instruction) in terms.filter.iter_mut().zip(&filter.instructions) {
-            *place = *instruction;
-        }
-        terms.filter_length = u32::try_from(filter.instructions.len()).unwrap_or(0);
-        for (place, at) in terms.own_pid_at.iter_mut().zip(&filter.own_pid_at) {
+        let read =
+            |list| Rules::parse(list).map_err(|error| format!("a system call filter: {error}"));
+        let stages = Stages::new(&read(PROGRAM)?, &read(TOOLS)?);
+        terms.filter_length = copy(&stages.zygote.instructions, &mut terms.filter);
+        terms.child_filter_length = copy(&stages.child.instructions, &mut terms.child_filter);
+        for (place, at) in terms.own_pid_at.iter_mut().zip(&stages.child.own_pid_at) {
             *place = *at;
         }
         Ok(terms)
@@ -150,6 +147,12 @@ fn covers(line: &str, first: u32, last: u32) -> bool {
     let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [inside, _, count] = numbers.as_slice() else { return false };
     *inside <= u64::from(first) && u64::from(last) < inside + count
+}
+
+/// Copies a filter to its place, where the compiler has seen to it that there is room; its length.
+fn copy(instructions: &[Instruction], place: &mut [Instruction]) -> u32 {
+    place[..instructions.len()].copy_from_slice(instructions);
+    u32::try_from(instructions.len()).unwrap_or(0)
 }
 
 fn set_path(place: &mut [u8; PATH_MAX], path: &str) -> Result<(), String> {

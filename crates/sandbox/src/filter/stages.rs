@@ -1,0 +1,43 @@
+//! The program's list in two filters, so that every child installs a short one.
+//!
+//! The kernel compiles a filter when it is installed, and a child is there for milliseconds. So the
+//! zygote installs what is common to all: the program's list, and beside it what it takes to build a
+//! jail. A child, when its jail is built, takes the tools away again. Of two filters the kernel
+//! follows the stricter, so together they are the program's list; a test holds them against it.
+
+use super::compile::{Compiled, compile, compile_exceptions};
+use super::rules::{Condition, REFUSED, Rule, Rules, Verdict};
+
+/// The two filters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stages {
+    /// For the zygote, and so for all its children.
+    pub zygote: Compiled,
+    /// What a child adds.
+    pub child: Compiled,
+}
+
+impl Stages {
+    /// Divides the program's list; `tools` are the calls that build a jail.
+    pub fn new(program: &Rules, tools: &Rules) -> Self {
+        let is_tool = |name: &str| tools.0.iter().any(|tool| tool.name == name);
+        // Whose id it is, is known in the child alone.
+        let is_childs =
+            |rule: &Rule| is_tool(&rule.name) || matches!(rule.condition, Condition::OwnPid(_));
+        let listed = |name: &str| program.0.iter().any(|rule| rule.name == name);
+        let free = |rule: &Rule| Rule {
+            verdict: Verdict::Allow,
+            condition: Condition::Always,
+            ..rule.clone()
+        };
+        let refused = |tool: &Rule| Rule { verdict: REFUSED, ..tool.clone() };
+
+        let common =
+            program.0.iter().map(|rule| if is_childs(rule) { free(rule) } else { rule.clone() });
+        let only_tools: Vec<&Rule> = tools.0.iter().filter(|tool| !listed(&tool.name)).collect();
+        let zygote = common.chain(only_tools.iter().map(|tool| free(tool))).collect();
+        let own = program.0.iter().filter(|rule| is_childs(rule)).cloned();
+        let child = own.chain(only_tools.iter().map(|tool| refused(tool))).collect();
+        Self { zygote: compile(&Rules(zygote)), child: compile_exceptions(&Rules(child)) }
+    }
+}
