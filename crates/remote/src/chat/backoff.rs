@@ -72,7 +72,7 @@ mod tests {
         let settings = Settings {
             backoff: Duration::from_secs(1),
             backoff_limit: Duration::from_secs(10),
-            retry_after_limit: Duration::from_secs(60),
+            retry_after_limit: Duration::from_mins(1),
             seed: Seed::new(7),
             ..Settings::default()
         };

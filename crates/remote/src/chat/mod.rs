@@ -63,7 +63,7 @@ enum Miss {
 
 impl Client {
     /// A client as `settings` say, with the key from the environment if it is there.
-    pub fn new(settings: Settings) -> Result<Self, ChatError> {
+    pub fn new(settings: &Settings) -> Result<Self, ChatError> {
         let variable = &settings.api_key_env;
         let text = std::env::var(variable).unwrap_or_default();
         let key = Secret::new(&text)
@@ -72,7 +72,7 @@ impl Client {
     }
 
     /// A client with a key from elsewhere, or none.
-    pub fn with_key(settings: Settings, key: Option<Secret>) -> Result<Self, ChatError> {
+    pub fn with_key(settings: &Settings, key: Option<Secret>) -> Result<Self, ChatError> {
         let url = Address::parse(&settings.api_url)?;
         let limits = http::Limits {
             connect: settings.connect_timeout,
@@ -84,8 +84,8 @@ impl Client {
         };
         Ok(Self {
             http: http::Client::new(&url, limits, key),
-            backoff: Backoff::new(&settings),
-            breaker: Breaker::new(url.shown(), &settings),
+            backoff: Backoff::new(settings),
+            breaker: Breaker::new(url.shown(), settings),
             max_tries: settings.max_tries.max(1),
             url,
         })

@@ -193,10 +193,10 @@ impl Client {
             // Of an error the beginning is enough, even if the rest never came.
             read.map_err(|source| HttpError::of(&url, &self.limits, source.into()))?;
         }
-        match bytes.len() as u64 > limit {
-            true if is_success => Err(too_long()),
-            _ => Ok(Answer { url, status, headers, body: bytes }),
+        if is_success && bytes.len() as u64 > limit {
+            return Err(too_long());
         }
+        Ok(Answer { url, status, headers, body: bytes })
     }
 }
 
