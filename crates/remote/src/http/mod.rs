@@ -3,7 +3,8 @@
 //! It is `ureq` with the choices made that a caller could forget: an answer longer than its limit
 //! is an error and never memory, redirects are counted, a status is data until somebody asks for
 //! [`Answer::success`], and a machine's own loopback is never asked for through a proxy (others
-//! are, as the environment says: `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`).
+//! are, as the environment says: `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). A key goes to
+//! the address it was given for and is not carried along a redirect.
 //!
 //! Not here: retries. Who asks knows whether asking twice is harmless.
 
@@ -99,7 +100,7 @@ impl Client {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(limits.redirects)
-            .redirect_auth_headers(RedirectAuthHeaders::SameHost)
+            .redirect_auth_headers(RedirectAuthHeaders::Never)
             .timeout_resolve(Some(limits.connect))
             .timeout_connect(Some(limits.connect))
             .timeout_global(limits.total)
@@ -120,6 +121,11 @@ impl Client {
         self.secret.as_ref()
     }
 
+    /// What broke a body that was read by the caller.
+    pub(crate) fn broken(&self, url: &str, source: std::io::Error) -> HttpError {
+        HttpError::of(url, &self.limits, source.into())
+    }
+
     /// Asks for `url` and reads the answer.
     pub fn get(&self, url: &str) -> Result<Answer, HttpError> {
         let request = http::Request::get(url).header(header::ACCEPT, "application/json");
@@ -135,17 +141,19 @@ impl Client {
 
     /// Asks for the headers of `url` alone.
     pub fn head(&self, url: &str, redirects: Redirects) -> Result<Answer, HttpError> {
-        self.read(self.open_request(url, http::Request::head(url), redirects)?)
+        let opened = self.open_request(url, http::Request::head(url), redirects)?;
+        let Opened { url, status, headers, .. } = opened;
+        Ok(Answer { url, status, headers, body: Vec::new() })
     }
 
     /// Asks for `url` from byte `from` on; the body is read by the caller.
-    pub fn open(&self, url: &str, from: u64) -> Result<Opened, HttpError> {
+    pub fn open(&self, url: &str, from: u64, redirects: Redirects) -> Result<Opened, HttpError> {
         let request = http::Request::get(url);
         let request = match from {
             0 => request,
             _ => request.header(header::RANGE, format!("bytes={from}-")),
         };
-        self.open_request(url, request, Redirects::Follow)
+        self.open_request(url, request, redirects)
     }
 
     fn open_request(
@@ -191,7 +199,7 @@ impl Client {
         let read = body.into_reader().take(limit + 1).read_to_end(&mut bytes);
         if is_success {
             // Of an error the beginning is enough, even if the rest never came.
-            read.map_err(|source| HttpError::of(&url, &self.limits, source.into()))?;
+            read.map_err(|source| self.broken(&url, source))?;
         }
         if is_success && bytes.len() as u64 > limit {
             return Err(too_long());
