@@ -31,6 +31,7 @@ pub struct TeacherConfig {
     #[schemars(range(min = 1, max = 4096))]
     pub max_concurrent_requests: u32,
     /// Tokens of one trace at most; 0 leaves it to the server.
+    #[schemars(range(max = 1_000_000))]
     pub max_tokens: u32,
     /// The environment variable that may hold the server's key. The key itself is never written
     /// anywhere.

@@ -41,7 +41,7 @@ enum Phase {
     Closed,
     Open { until: Instant, probes_left: u32 },
     Probing { probes_left: u32 },
-    Dead(Failure),
+    Dead { failures: u32, last: Failure },
     Stopped,
 }
 
@@ -81,7 +81,7 @@ impl Breaker {
                 }
                 // Whoever probes wakes us.
                 Phase::Probing { .. } => Duration::from_hours(1),
-                Phase::Dead(_) | Phase::Stopped => return Err(self.end(&state)),
+                Phase::Dead { .. } | Phase::Stopped => return Err(self.end(&state)),
             };
             state = self.wait(state, wait);
         }
@@ -92,7 +92,7 @@ impl Breaker {
         let end = Instant::now() + pause;
         let mut state = self.lock();
         loop {
-            if matches!(state.phase, Phase::Dead(_) | Phase::Stopped) {
+            if matches!(state.phase, Phase::Dead { .. } | Phase::Stopped) {
                 return Err(self.end(&state));
             }
             let left = end.saturating_duration_since(Instant::now());
@@ -128,7 +128,7 @@ impl Breaker {
             _ => return,
         };
         state.phase = match probes_left {
-            0 => Phase::Dead(failure.clone()),
+            0 => Phase::Dead { failures: state.failures, last: failure.clone() },
             _ => Phase::Open { until: Instant::now() + self.pause_after(failure), probes_left },
         };
         self.changed.notify_all();
@@ -140,11 +140,9 @@ impl Breaker {
 
     fn end(&self, state: &State) -> ChatError {
         match &state.phase {
-            Phase::Dead(last) => ChatError::Gone {
-                url: self.url.clone(),
-                failures: state.failures,
-                last: last.clone(),
-            },
+            Phase::Dead { failures, last } => {
+                ChatError::Gone { url: self.url.clone(), failures: *failures, last: last.clone() }
+            }
             _ => ChatError::Stopped,
         }
     }
@@ -238,7 +236,9 @@ mod tests {
         let breaker = breaker(2, 2);
         fail(&breaker, 2);
         fail(&breaker, 1);
+        let late = Pass { breaker: &breaker, is_probe: false };
         breaker.enter().unwrap().failed(&failure("still refused"));
+        late.failed(&failure("late"));
         let expected = "the server at `http://x` does not answer: 4 tries in a row failed, the \
                         last one so: still refused";
         assert_eq!(breaker.enter().unwrap_err().to_string(), expected);

@@ -14,7 +14,7 @@ const REPO: &str = "datasets/ada/tasks";
 
 /// More than one piece, and no two parts alike.
 fn large() -> Vec<u8> {
-    (0..200_000u32).flat_map(u32::to_le_bytes).collect()
+    (0..50_000u32).flat_map(u32::to_le_bytes).collect()
 }
 
 fn holding() -> Holding {
@@ -64,7 +64,7 @@ fn a_file_arrives_in_the_layout_that_other_tools_read() {
     let fetched = fetch(&hub, "data/train.parquet").unwrap();
     let root = dir.path().join("datasets--ada--tasks");
     assert_eq!(fetched.path, root.join("snapshots").join(COMMIT).join("data/train.parquet"));
-    assert_eq!(fetched.origin, Origin::Downloaded(800_000));
+    assert_eq!(fetched.origin, Origin::Downloaded(200_000));
     assert_eq!(fs::read(&fetched.path).unwrap(), large());
     assert_eq!(fs::read_to_string(root.join("refs/main")).unwrap(), COMMIT);
     let target = fs::read_link(&fetched.path).unwrap();
@@ -106,7 +106,7 @@ fn files_are_listed_with_their_commit() {
     let listing = hub(&server.url(), dir.path()).list(&repo()).unwrap();
     assert_eq!(listing.commit, COMMIT);
     let files: Vec<_> = listing.files.iter().map(|it| (it.path.as_str(), it.bytes)).collect();
-    assert_eq!(files, [("a.json", Some(3)), ("data/train.parquet", Some(800_000))]);
+    assert_eq!(files, [("a.json", Some(3)), ("data/train.parquet", Some(200_000))]);
 }
 
 #[test]
@@ -116,14 +116,14 @@ fn progress_grows_to_the_whole() {
     let mut seen = Vec::new();
     let hub = hub(&server.url(), dir.path());
     hub.file(&repo(), "data/train.parquet", &mut |progress| seen.push(progress)).unwrap();
-    assert!(seen.iter().all(|it| it.total == Some(800_000)));
+    assert!(seen.iter().all(|it| it.total == Some(200_000)));
     assert!(seen.is_sorted_by_key(|it| it.bytes) && seen.len() > 2, "{seen:?}");
-    assert_eq!((seen[0].bytes, seen.last().unwrap().bytes), (0, 800_000));
+    assert_eq!((seen[0].bytes, seen.last().unwrap().bytes), (0, 200_000));
 }
 
 #[test]
 fn a_broken_transfer_goes_on_where_it_broke() {
-    let cut = |n, reply: Reply| if n < 4 { reply.sent(Wire::CutInBody(150_000)) } else { reply };
+    let cut = |n, reply: Reply| if n < 4 { reply.sent(Wire::CutInBody(40_000)) } else { reply };
     let (bytes, transfers) = fetch_broken(cut);
     assert_eq!((bytes.unwrap() == large(), transfers), (true, 5));
     let refuse = |n, reply| if n < 2 { Reply::new(503, "text/plain", "busy") } else { reply };
@@ -135,7 +135,7 @@ fn a_broken_transfer_goes_on_where_it_broke() {
 fn a_hub_that_knows_no_ranges_sends_all_of_it_again() {
     let dir = tempfile::tempdir().unwrap();
     let ignore = |n, reply: Reply| match n {
-        0 => reply.sent(Wire::CutInBody(150_000)),
+        0 => reply.sent(Wire::CutInBody(40_000)),
         _ => Reply { status: 200, body: large(), ..reply },
     };
     let server = HubServer::start(holding().breaking(ignore));
@@ -158,11 +158,11 @@ fn what_an_earlier_process_left_is_used_if_it_is_good_and_dropped_if_not() {
         assert!(!incomplete.exists());
         fetched.origin
     };
-    assert_eq!(begin(&large()[..799_000]), Origin::Downloaded(1000));
+    assert_eq!(begin(&large()[..199_000]), Origin::Downloaded(1000));
     assert_eq!(begin(&large()), Origin::Downloaded(0));
-    assert_eq!(begin(&vec![7; 799_000]), Origin::Downloaded(1000 + 800_000));
+    assert_eq!(begin(&vec![7; 199_000]), Origin::Downloaded(1000 + 200_000));
     // More than there is: the hub has nothing behind it, so all comes anew.
-    assert!(matches!(begin(&vec![7; 900_000]), Origin::Downloaded(_)));
+    assert!(matches!(begin(&vec![7; 300_000]), Origin::Downloaded(_)));
 }
 
 #[test]
@@ -189,10 +189,10 @@ fn damage_is_found_and_nothing_of_it_is_kept() {
     }
     let blobs = dir.path().join("datasets--ada--tasks/blobs");
     assert_eq!(fs::read_dir(blobs).unwrap().count(), 0);
-    let (longer, _) = fetch_broken(|_, reply| Reply { body: vec![0; 900_000], ..reply });
-    assert!(longer.unwrap_err().to_string().contains("more than the 800000 bytes"));
+    let (longer, _) = fetch_broken(|_, reply| Reply { body: vec![0; 300_000], ..reply });
+    assert!(longer.unwrap_err().to_string().contains("more than the 200000 bytes"));
     let (shorter, _) = fetch_broken(|_, reply| Reply { body: vec![0; 9], ..reply });
-    assert!(shorter.unwrap_err().to_string().contains("9 bytes instead of 800000"));
+    assert!(shorter.unwrap_err().to_string().contains("9 bytes instead of 200000"));
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_file_larger_than_allowed_is_not_begun() {
     let server = HubServer::start(holding());
     let small = HubSettings { file_limit_bytes: 1000, ..settings(&server.url(), dir.path()) };
     let err = fetch(&Hub::new(small).unwrap(), "data/train.parquet").unwrap_err();
-    assert!(matches!(err, HubError::TooLarge { bytes: 800_000, .. }), "{err}");
+    assert!(matches!(err, HubError::TooLarge { bytes: 200_000, .. }), "{err}");
     assert_eq!(server.transfers(), 0);
 }
 
