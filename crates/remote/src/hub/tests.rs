@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
+
+use serde_json::json;
 
 use super::*;
 use crate::loopback::http::{Reply, Server, Wire};
@@ -107,6 +110,22 @@ fn files_are_listed_with_their_commit() {
     assert_eq!(listing.commit, COMMIT);
     let files: Vec<_> = listing.files.iter().map(|it| (it.path.as_str(), it.bytes)).collect();
     assert_eq!(files, [("a.json", Some(3)), ("data/train.parquet", Some(200_000))]);
+}
+
+#[test]
+fn a_hub_that_stumbles_is_asked_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let asked = AtomicU64::new(0);
+    let server = Server::start(move |_| match asked.fetch_add(1, Ordering::SeqCst) {
+        0 => Reply::new(503, "text/plain", "busy"),
+        1 => Reply::new(200, "text/plain", "cut").sent(Wire::CutInHeaders),
+        _ => Reply::json(200, &json!({"sha": COMMIT, "siblings": [{"rfilename": "a"}]})),
+    });
+    let listing = hub(&server.url(), dir.path()).list(&repo()).unwrap();
+    assert_eq!(listing.files, [RemoteFile { path: "a".to_owned(), bytes: None }]);
+    let busy = Server::start(|_| Reply::new(503, "text/plain", "busy"));
+    let err = hub(&busy.url(), dir.path()).list(&repo()).unwrap_err().to_string();
+    assert!(err.ends_with("answers 503: busy"), "{err}");
 }
 
 #[test]

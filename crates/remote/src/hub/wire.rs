@@ -73,11 +73,15 @@ impl Hub {
         Err(HttpError::Redirects { url: shown::address(&url) }.into())
     }
 
-    /// Asks until somebody answers, with growing pauses, as often as the settings allow.
+    /// Asks a hub that stumbles again, with growing pauses, as often as the settings allow. One
+    /// that is not there is not waited for: the cache may do, and if not a user wants to know.
     fn persist(&self, ask: impl Fn() -> Result<Answer, HttpError>) -> Result<Answer, HttpError> {
         let mut pause = self.settings.pause;
         for _ in 1..self.settings.max_tries {
             match ask() {
+                done @ Err(HttpError::Unreachable { .. } | HttpError::Timeout { .. }) => {
+                    return done;
+                }
                 Err(err) if err.is_passing() => {}
                 done => return done,
             }
