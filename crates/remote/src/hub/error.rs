@@ -1,0 +1,170 @@
+//! Why a file is not here.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::http::HttpError;
+use crate::secret::NotAKey;
+
+const LOCAL: &str = "pass the path of a local file or folder instead";
+
+/// Why the hub, or the cache in front of it, has no file for us.
+#[derive(Debug, thiserror::Error)]
+pub enum HubError {
+    /// Not a name of a repository.
+    #[error("`{name}` is no name of a repository: it is written owner/name")]
+    Name {
+        /// What was given.
+        name: String,
+    },
+    /// Not a name of a revision.
+    #[error("`{revision}` is no name of a revision")]
+    Revision {
+        /// What was given.
+        revision: String,
+    },
+    /// A path that leaves its folder.
+    #[error("`{name}` is refused as the name of a file: it may lead out of its folder")]
+    FileName {
+        /// The path, from a user or from the hub.
+        name: String,
+    },
+    /// The environment names no folder for the cache.
+    #[error("there is no folder for the hub's cache: neither HF_HOME nor HOME is set")]
+    NoCache,
+    /// The token cannot be sent.
+    #[error("the hub's token (HF_TOKEN) cannot be sent")]
+    Token {
+        /// Why.
+        #[source]
+        source: NotAKey,
+    },
+    /// Offline by wish, and not in the cache.
+    #[error("`{what}` is not in the hub's cache, and HF_HUB_OFFLINE forbids to fetch it")]
+    Offline {
+        /// The repository or the file.
+        what: String,
+    },
+    /// No such repository; the hub says the same of private ones.
+    #[error("`{endpoint}` has no repository `{repo}`, or it is private")]
+    NoRepo {
+        /// The hub.
+        endpoint: String,
+        /// Which repository.
+        repo: String,
+    },
+    /// No such branch, tag or commit.
+    #[error("`{repo}` has no such revision")]
+    NoRevision {
+        /// The repository with its revision.
+        repo: String,
+    },
+    /// No such file.
+    #[error("`{repo}` has no file `{path}`; it has {files}")]
+    NoFile {
+        /// The repository.
+        repo: String,
+        /// What was asked for.
+        path: String,
+        /// Some that it has.
+        files: String,
+    },
+    /// Only for those who accepted its terms.
+    #[error("`{repo}` is open only to those whom its owners let in")]
+    Gated {
+        /// Which repository.
+        repo: String,
+    },
+    /// Not the protocol of a hub: a web page, a portal, another server.
+    #[error("`{url}` does not answer as a hub does: {reason}")]
+    NotAHub {
+        /// Who answered.
+        url: String,
+        /// What it sent instead.
+        reason: String,
+    },
+    /// The exchange failed.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// The transfer broke each time.
+    #[error("the transfer of `{url}` broke {tries} times, the last time at byte {bytes}")]
+    Transfer {
+        /// What was fetched.
+        url: String,
+        /// How often.
+        tries: u32,
+        /// How far it came.
+        bytes: u64,
+        /// What broke it last.
+        #[source]
+        source: HttpError,
+    },
+    /// What arrived is not what the hub announced.
+    #[error("`{url}` arrived damaged: {reason}")]
+    Damaged {
+        /// What was fetched.
+        url: String,
+        /// In which way.
+        reason: String,
+    },
+    /// The file is larger than allowed.
+    #[error("`{url}` has {bytes} bytes; {limit_bytes} are allowed")]
+    TooLarge {
+        /// What was to be fetched.
+        url: String,
+        /// Its size.
+        bytes: u64,
+        /// The limit.
+        limit_bytes: u64,
+    },
+    /// The disk.
+    #[error("cannot {verb} `{}`", path.display())]
+    Disk {
+        /// What was tried.
+        verb: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl HubError {
+    /// Turns an error of the system into one that says what was tried on what.
+    pub(super) fn at<'a>(verb: &'static str, path: &'a Path) -> impl Fn(io::Error) -> Self + 'a {
+        move |source| Self::Disk { verb, path: path.to_owned(), source }
+    }
+
+    /// Whether there was nobody to ask, so that what is in the cache is good enough.
+    pub(super) fn is_absence(&self) -> bool {
+        match self {
+            Self::Offline { .. } => true,
+            Self::Http(err) => err.is_passing(),
+            _ => false,
+        }
+    }
+
+    /// What to do, or to pass instead.
+    pub fn hint(&self) -> String {
+        let first = match self {
+            Self::Name { .. } | Self::NoRepo { .. } => "check the name (owner/name)",
+            Self::Revision { .. } | Self::NoRevision { .. } => "check the revision",
+            Self::FileName { .. } | Self::NoFile { .. } => "check the name of the file",
+            Self::NoCache => "set HF_HOME",
+            Self::Token { .. } => "set HF_TOKEN to the token alone",
+            Self::Offline { .. } => "unset HF_HUB_OFFLINE",
+            Self::Gated { .. } => {
+                "accept its terms on its page, and set HF_TOKEN to a token of that account"
+            }
+            Self::NotAHub { .. } => "check HF_ENDPOINT and whether a proxy or portal is in between",
+            Self::Http(_) | Self::Transfer { .. } => {
+                "check the network, HF_ENDPOINT and HTTPS_PROXY, and try again: what arrived is kept"
+            }
+            Self::Damaged { .. } => "try again",
+            Self::TooLarge { .. } => "fetch it with another tool",
+            Self::Disk { .. } => "free space, or set HF_HOME to a folder that can be written",
+        };
+        format!("{first}; or {LOCAL}")
+    }
+}

@@ -1,0 +1,163 @@
+//! Which hub, and where its cache is: as the environment says to every tool that uses it.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::HubError;
+use crate::secret::Secret;
+
+/// A file with a token is not longer.
+const TOKEN_BYTES: u64 = 4096;
+
+/// What a [`Hub`](super::Hub) needs to know.
+#[derive(Debug, Clone)]
+pub struct HubSettings {
+    /// The address of the hub.
+    pub endpoint: String,
+    /// The folder of its cache.
+    pub cache: PathBuf,
+    /// The token, for what is not public.
+    pub token: Option<Secret>,
+    /// Whether only the cache is used.
+    pub offline: bool,
+    /// To connect, and between two pieces of an answer.
+    pub timeout: Duration,
+    /// Times that a transfer is begun or resumed.
+    pub max_tries: u32,
+    /// The pause between two of them; each further one is twice as long.
+    pub pause: Duration,
+    /// No file is longer.
+    pub file_limit_bytes: u64,
+}
+
+impl HubSettings {
+    /// The settings in the environment of this process.
+    pub fn from_env() -> Result<Self, HubError> {
+        Self::from_variables(|name| std::env::var(name).ok())
+    }
+
+    /// The settings in an environment.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, HubError> {
+        let get = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        let user = get("HOME").map(PathBuf::from);
+        let folder = |name: &str| get(name).map(|text| expanded(&text, user.as_deref()));
+        let home = folder("HF_HOME")
+            .or_else(|| Some(folder("XDG_CACHE_HOME")?.join("huggingface")))
+            .or_else(|| Some(user.as_ref()?.join(".cache/huggingface")));
+        let cache = folder("HF_HUB_CACHE")
+            .or_else(|| folder("HUGGINGFACE_HUB_CACHE"))
+            .or_else(|| Some(home.as_ref()?.join("hub")))
+            .ok_or(HubError::NoCache)?;
+        let token = get("HF_TOKEN").or_else(|| get("HUGGING_FACE_HUB_TOKEN")).or_else(|| {
+            read_token(&folder("HF_TOKEN_PATH").or_else(|| Some(home.as_ref()?.join("token")))?)
+        });
+        let endpoint = get("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".to_owned());
+        let offline = get("HF_HUB_OFFLINE").unwrap_or_default().to_ascii_lowercase();
+        Ok(Self {
+            endpoint: endpoint.trim_end_matches('/').to_owned(),
+            cache,
+            token: Secret::new(&token.unwrap_or_default())
+                .map_err(|source| HubError::Token { source })?,
+            offline: matches!(offline.as_str(), "1" | "on" | "yes" | "true"),
+            timeout: Duration::from_secs(30),
+            max_tries: 5,
+            pause: Duration::from_secs(1),
+            file_limit_bytes: 64 << 30,
+        })
+    }
+}
+
+impl HubSettings {
+    /// The address that a redirect stands for, if it stays on the hub: a repository was renamed, or
+    /// a small file has a place of its own. Other redirects lead to where bytes are stored, which
+    /// does not know what file they are.
+    pub(super) fn own_address(&self, location: &str) -> Option<String> {
+        let endpoint = self.endpoint.as_str();
+        if location.strip_prefix(endpoint).is_some_and(|rest| rest.starts_with('/')) {
+            return Some(location.to_owned());
+        }
+        if !location.starts_with('/') || location.starts_with("//") {
+            return None;
+        }
+        // From the root of the machine: an endpoint may have a path.
+        let host = endpoint.find("://").map_or(0, |at| at + 3);
+        let end = endpoint[host..].find('/').map_or(endpoint.len(), |at| host + at);
+        Some(format!("{}{location}", &endpoint[..end]))
+    }
+}
+
+fn expanded(text: &str, user: Option<&Path>) -> PathBuf {
+    match (text.strip_prefix("~/"), user) {
+        (Some(rest), Some(user)) => user.join(rest),
+        _ => PathBuf::from(text),
+    }
+}
+
+/// The token that a login left, if there is one that can be read.
+fn read_token(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(TOKEN_BYTES).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn from(variables: &[(&str, &str)]) -> HubSettings {
+        let get = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        HubSettings::from_variables(get).unwrap()
+    }
+
+    #[test]
+    fn an_empty_environment_means_the_public_hub_and_the_users_cache() {
+        let settings = from(&[("HOME", "/home/ada"), ("HF_TOKEN", " ")]);
+        assert_eq!(settings.endpoint, "https://huggingface.co");
+        assert_eq!(settings.cache, Path::new("/home/ada/.cache/huggingface/hub"));
+        assert_eq!((settings.token, settings.offline), (None, false));
+    }
+
+    #[test]
+    fn the_nearer_variable_wins() {
+        let home = ("HOME", "/home/ada");
+        let cache = |variables: &[(&str, &str)]| {
+            from(&[&[home], variables].concat()).cache.to_string_lossy().into_owned()
+        };
+        assert_eq!(cache(&[("XDG_CACHE_HOME", "/x")]), "/x/huggingface/hub");
+        assert_eq!(cache(&[("XDG_CACHE_HOME", "/x"), ("HF_HOME", "~/hf")]), "/home/ada/hf/hub");
+        assert_eq!(cache(&[("HF_HOME", "/hf"), ("HF_HUB_CACHE", "/c")]), "/c");
+        assert_eq!(from(&[home, ("HF_ENDPOINT", "http://m/")]).endpoint, "http://m");
+        for (value, offline) in [("1", true), ("True", true), ("0", false), ("no", false)] {
+            assert_eq!(from(&[home, ("HF_HUB_OFFLINE", value)]).offline, offline, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_that_stays_on_the_hub_is_told_from_one_that_leaves_it() {
+        let settings = from(&[("HOME", "/home/ada"), ("HF_ENDPOINT", "http://m:81/hf")]);
+        let own = |location: &str| settings.own_address(location);
+        assert_eq!(own("/new/name?x=1").as_deref(), Some("http://m:81/new/name?x=1"));
+        assert_eq!(own("http://m:81/hf/x").as_deref(), Some("http://m:81/hf/x"));
+        for other in ["http://m:811/hf/x", "http://m:81/hfx", "//evil/x", "https://cdn/x", "x"] {
+            assert_eq!(own(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_token_comes_from_the_environment_or_from_the_file_of_a_login() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("token"), "hf_file\n").unwrap();
+        let home = ("HF_HOME", dir.path().to_str().unwrap());
+        let token = |text: &str| Secret::new(text).unwrap();
+        assert_eq!(from(&[home]).token, token("hf_file"));
+        assert_eq!(from(&[home, ("HF_TOKEN", "hf_variable")]).token, token("hf_variable"));
+        assert!(!format!("{:?}", from(&[home])).contains("hf_file"));
+    }
+}

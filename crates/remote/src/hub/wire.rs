@@ -1,0 +1,184 @@
+//! What is asked of a hub, and how its answers are read.
+
+use serde::Deserialize;
+
+use super::repo::{self, Repo};
+use super::{Hub, HubError, Listing, RemoteFile};
+use crate::http::{Answer, HttpError, Redirects};
+use crate::shown;
+
+/// Files named when one was asked for that is not there.
+const NAMED: usize = 8;
+
+/// What a hub says about one file before it sends it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Described {
+    /// The commit it is from.
+    pub(super) commit: String,
+    /// Which content it is, and its name in the cache: a hash, on the public hub.
+    pub(super) etag: String,
+    /// Its size.
+    pub(super) bytes: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct RawListing {
+    sha: String,
+    siblings: Vec<RawFile>,
+}
+
+#[derive(Deserialize)]
+struct RawFile {
+    rfilename: String,
+    size: Option<u64>,
+}
+
+impl Hub {
+    /// Where the bytes of a file are.
+    pub(super) fn resolve_url(&self, repo: &Repo, revision: &str, path: &str) -> String {
+        let (endpoint, files) = (&self.settings.endpoint, repo.files_path());
+        let revision = repo::encoded(revision).replace('/', "%2F");
+        format!("{endpoint}/{files}/resolve/{revision}/{}", repo::encoded(path))
+    }
+
+    /// The files of a repository.
+    pub(super) fn ask_list(&self, repo: &Repo) -> Result<Listing, HubError> {
+        let revision = repo::encoded(repo.revision()).replace('/', "%2F");
+        let (endpoint, api) = (&self.settings.endpoint, repo.api_path());
+        let url = format!("{endpoint}/{api}/revision/{revision}?blobs=true");
+        let answer = self.persist(|| self.http.get(&url)?.kept_or_passing())?;
+        if answer.status != 200 {
+            return Err(self.refusal(repo, None, answer));
+        }
+        let raw: RawListing = serde_json::from_slice(&answer.body).map_err(|err| {
+            let beginning = shown::beginning(&answer.body, self.http.secret());
+            HubError::NotAHub { url: answer.url.clone(), reason: format!("{err}: {beginning}") }
+        })?;
+        listing(raw, &answer.url)
+    }
+
+    /// What the hub says about one file.
+    pub(super) fn ask_about(&self, repo: &Repo, path: &str) -> Result<Described, HubError> {
+        let mut url = self.resolve_url(repo, repo.revision(), path);
+        for _ in 0..5 {
+            let answer =
+                self.persist(|| self.http.head(&url, Redirects::Show)?.kept_or_passing())?;
+            let location = answer.headers.get("location");
+            match (answer.status, location.and_then(|it| self.settings.own_address(it))) {
+                (300..=399, Some(own)) => url = own,
+                (200..=399, _) => return described(&answer),
+                _ => return Err(self.refusal(repo, Some(path), answer)),
+            }
+        }
+        Err(HttpError::Redirects { url: shown::address(&url) }.into())
+    }
+
+    /// Asks a hub that stumbles again, with growing pauses, as often as the settings allow. One
+    /// that is not there is not waited for: the cache may do, and if not a user wants to know.
+    fn persist(&self, ask: impl Fn() -> Result<Answer, HttpError>) -> Result<Answer, HttpError> {
+        let mut pause = self.settings.pause;
+        for _ in 1..self.settings.max_tries {
+            match ask() {
+                done @ Err(HttpError::Unreachable { .. } | HttpError::Timeout { .. }) => {
+                    return done;
+                }
+                Err(err) if err.is_passing() => {}
+                done => return done,
+            }
+            std::thread::sleep(pause);
+            pause *= 2;
+        }
+        ask()
+    }
+
+    /// What a status that is no success means here.
+    fn refusal(&self, repo: &Repo, path: Option<&str>, answer: Answer) -> HubError {
+        let name = repo.to_string();
+        match (answer.status, answer.headers.get("x-error-code"), path) {
+            (403, ..) | (_, Some("GatedRepo"), _) => HubError::Gated { repo: name },
+            (404, Some("RevisionNotFound"), _) => HubError::NoRevision { repo: name },
+            (404, Some("EntryNotFound"), Some(path)) => {
+                HubError::NoFile { files: self.some_files(repo), repo: name, path: path.to_owned() }
+            }
+            (401 | 404, ..) => {
+                HubError::NoRepo { endpoint: self.settings.endpoint.clone(), repo: name }
+            }
+            _ => match answer.success(self.http.secret()) {
+                Ok(answer) => HubError::NotAHub {
+                    reason: format!("status {}", answer.status),
+                    url: answer.url,
+                },
+                Err(err) => err.into(),
+            },
+        }
+    }
+
+    fn some_files(&self, repo: &Repo) -> String {
+        let Ok(listing) = self.ask_list(repo) else { return "others".to_owned() };
+        let names: Vec<_> = listing.files.iter().map(|file| file.path.as_str()).collect();
+        match names.len().checked_sub(NAMED) {
+            Some(more @ 1..) => format!("{} and {more} more", names[..NAMED].join(", ")),
+            _ => names.join(", "),
+        }
+    }
+}
+
+impl Answer {
+    /// The answer, unless its status says "not now".
+    fn kept_or_passing(self) -> Result<Self, HttpError> {
+        if crate::http::is_passing_status(self.status) { self.success(None) } else { Ok(self) }
+    }
+}
+
+fn listing(raw: RawListing, url: &str) -> Result<Listing, HubError> {
+    if !repo::is_commit(&raw.sha) {
+        let reason = format!("its commit is `{}`", shown::beginning(raw.sha.as_bytes(), None));
+        return Err(HubError::NotAHub { url: url.to_owned(), reason });
+    }
+    let mut files = Vec::with_capacity(raw.siblings.len());
+    for file in raw.siblings {
+        repo::check_path(&file.rfilename)?;
+        files.push(RemoteFile { path: file.rfilename, bytes: file.size });
+    }
+    files.sort();
+    Ok(Listing { commit: raw.sha, files })
+}
+
+fn described(answer: &Answer) -> Result<Described, HubError> {
+    let get = |name: &str| answer.headers.get(name).map(str::trim);
+    let refuse = |reason: String| HubError::NotAHub { url: answer.url.clone(), reason };
+    if answer.status < 300 && get("x-repo-commit").is_none() {
+        let kind = shown::beginning(get("content-type").unwrap_or("nothing").as_bytes(), None);
+        return Err(refuse(format!("it sends {kind} and names no commit")));
+    }
+    let commit = get("x-repo-commit").filter(|commit| repo::is_commit(commit));
+    let etag = get("x-linked-etag").or_else(|| get("etag")).and_then(bare_etag);
+    let own_length = get("content-length").filter(|_| answer.status < 300);
+    let bytes = get("x-linked-size").or(own_length).and_then(|text| text.parse().ok());
+    Ok(Described {
+        commit: commit.ok_or_else(|| refuse("it names no commit".to_owned()))?.to_owned(),
+        etag: etag.ok_or_else(|| refuse("it names no content (ETag)".to_owned()))?.to_owned(),
+        bytes,
+    })
+}
+
+/// An `ETag` without its quotes, if it can be the name of a file.
+fn bare_etag(text: &str) -> Option<&str> {
+    let bare = text.strip_prefix("W/").unwrap_or(text).trim_matches('"');
+    let is_good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    (!bare.is_empty() && bare.len() <= 128 && bare.bytes().all(is_good)).then_some(bare)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_etag_that_can_be_no_file_name_is_refused() {
+        assert_eq!(bare_etag("\"0a1b\""), Some("0a1b"));
+        assert_eq!(bare_etag("W/\"0a1b\""), Some("0a1b"));
+        for bad in ["", "\"\"", "../../x", "a/b", "a.incomplete", "\"a b\""] {
+            assert_eq!(bare_etag(bad), None, "{bad}");
+        }
+    }
+}
