@@ -172,15 +172,12 @@ mod tests {
             while let Some(first) = rest.chars().next() {
                 let fits = |(_, word): &(usize, &str)| rest.starts_with(*word);
                 let longest = WORDS.iter().copied().enumerate().filter(fits);
-                match longest.max_by_key(|(_, word)| word.len()) {
-                    Some((at, word)) => {
-                        ids.push(u32::try_from(at).unwrap() + 1);
-                        rest = &rest[word.len()..];
-                    }
-                    None => {
-                        ids.push(1000 + u32::from(first));
-                        rest = &rest[first.len_utf8()..];
-                    }
+                if let Some((at, word)) = longest.max_by_key(|(_, word)| word.len()) {
+                    ids.push(u32::try_from(at).unwrap() + 1);
+                    rest = &rest[word.len()..];
+                } else {
+                    ids.push(1000 + u32::from(first));
+                    rest = &rest[first.len_utf8()..];
                 }
             }
             ids
@@ -199,7 +196,7 @@ mod tests {
         ids.iter().map(text).collect()
     }
 
-    fn trace(thinking: Option<&str>, code: Option<&str>, verdict: Option<Verdict>) -> Trace {
+    fn trace(thinking: Option<&str>, code: Option<&str>, verdict: Option<&Verdict>) -> Trace {
         Trace {
             task_id: "x".to_owned().try_into().unwrap(),
             sample: 0,
@@ -207,7 +204,7 @@ mod tests {
             thinking: thinking.map(str::to_owned),
             code: code.map(str::to_owned),
             text: String::new(),
-            verdict: verdict.as_ref().map(VerdictName::from),
+            verdict: verdict.map(VerdictName::from),
             usage: None,
             model: "m".to_owned(),
             rest: Object::new(),
@@ -240,7 +237,7 @@ mod tests {
     #[test]
     fn a_trace_becomes_prompt_thinking_code_and_end() {
         let made = from_traces(
-            &[trace(Some("Add."), Some("x = 1"), Some(Verdict::Pass))],
+            &[trace(Some("Add."), Some("x = 1"), Some(&Verdict::Pass))],
             &making(Take::Passing, 1000),
         );
         let row = &made.rows[0];
@@ -254,11 +251,11 @@ mod tests {
     #[test]
     fn what_is_left_out_is_counted_by_its_reason() {
         let traces = [
-            trace(None, Some("x = 1"), Some(Verdict::Pass)),
-            trace(None, Some("x = 1"), Some(Verdict::Timeout)),
+            trace(None, Some("x = 1"), Some(&Verdict::Pass)),
+            trace(None, Some("x = 1"), Some(&Verdict::Timeout)),
             trace(None, Some("x = 1"), None),
-            trace(Some("t"), None, Some(Verdict::Pass)),
-            trace(None, Some(&"x = 1\n".repeat(100)), Some(Verdict::Pass)),
+            trace(Some("t"), None, Some(&Verdict::Pass)),
+            trace(None, Some(&"x = 1\n".repeat(100)), Some(&Verdict::Pass)),
         ];
         let passing = from_traces(&traces, &making(Take::Passing, 100)).counts;
         let expected =
@@ -270,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_row_as_long_as_it_may_be_is_kept_whole_and_one_longer_is_left_out() {
-        let traces = [trace(None, Some("x = 1"), Some(Verdict::Pass))];
+        let traces = [trace(None, Some("x = 1"), Some(&Verdict::Pass))];
         let whole = from_traces(&traces, &making(Take::Passing, usize::MAX)).rows;
         let length = whole[0].tokens().len();
         assert_eq!(from_traces(&traces, &making(Take::Passing, length)).rows, whole);

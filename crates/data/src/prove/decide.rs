@@ -47,7 +47,7 @@ pub fn next(trials: &[Trial], answers: &[Answer], slow: Duration) -> Next {
         if let (Role::Trivial(what), Answer::Judged(judgement)) = (&trial.role, answer)
             && judgement.verdict().is_pass()
         {
-            let detail = format!("{what} passes every test");
+            let detail = format!("passes every test: {what}");
             return Next::Settled(Finding::Dropped(Dropped::new(Reason::TrivialPasses, detail)));
         }
     }

@@ -25,6 +25,7 @@ mod ledger;
 mod lines;
 mod python;
 mod report;
+mod streams;
 mod trial;
 mod write;
 

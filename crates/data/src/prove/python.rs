@@ -1,6 +1,6 @@
-//! Answers in Python that solve nothing.
+//! Functions in Python that solve nothing.
 //!
-//! For tests that call functions, an answer is the reference with the functions that the tests call
+//! An answer is the reference with the functions that the tests call
 //! replaced: so classes and helpers that the tests also use are there, and the answer fails for what
 //! it answers, not for what it lacks. A replaced function takes whatever it is given.
 //!
@@ -10,20 +10,18 @@
 //! The answer that has the first test by heart returns `None` to everything else. With a value out
 //! of the other tests instead, it would pass every task whose other tests expect one and the same:
 //! a fourth of all tasks with three tests and a yes or no for an answer, about which it says nothing.
-//! It is left out where all tests are the same one, as a single test is: there it is a solution by
-//! definition, and the constant of the first test says the same.
+//!
+//! Where all tests are the same one, as a single test is, no answer that knows the first test is
+//! tried: it would pass by definition, and every such task would be dropped.
 
 use std::fmt::Write;
 
 use whetstone_core::program::Language;
-use whetstone_core::tests::{Io, Suite, Tests};
+use whetstone_core::tests::{Suite, Tests};
 use whetstone_sandbox::plan::{Plan, Step, plan};
 use whetstone_sandbox::value::{Value, encode};
 
-use super::trial::Trivial;
-
-/// Bytes of a value, or of an output, that an answer knows by heart.
-pub(super) const MAX_KNOWN_BYTES: usize = 64 << 10;
+use super::trial::{MAX_KNOWN_BYTES, Trivial};
 
 /// Constants as they are written, and what they are.
 fn constants() -> [(&'static str, Value); 7] {
@@ -74,37 +72,17 @@ pub(super) fn of_functions(
     found.push(("its first argument".to_owned(), answer("", identity)));
     let Some(Known { arguments, value }) = steps.iter().find_map(known) else { return found };
     let Some(expected) = marshalled(&value) else { return found };
+    if steps.iter().all(|step| *step == steps[0]) {
+        return found;
+    }
     if !is_refused(&plan.steps, &value) {
         let what = "the value that the first test expects, always".to_owned();
         found.push((what, answer("", &expected)));
     }
-    if steps.iter().any(|step| *step != steps[0]) {
-        let what = "the first test by heart, and None otherwise".to_owned();
-        let before = format!("def whet_first():\n{arguments}\n");
-        let result = format!("{expected} if (args, kwargs) == whet_first() else None");
-        found.push((what, answer(&before, &result)));
-    }
-    found
-}
-
-/// Answers to tests that run whole programs.
-pub(super) fn of_streams(tests: &[Io]) -> Vec<Trivial> {
-    let echo = "import sys\nsys.stdout.buffer.write(sys.stdin.buffer.read())\n".to_owned();
-    let mut found = vec![("its input".to_owned(), echo)];
-    let Some(first) = tests.first() else { return found };
-    if first.input.len().max(first.output.len()) > MAX_KNOWN_BYTES {
-        return found;
-    }
-    let (input, output) = (bytes(first.input.as_bytes()), bytes(first.output.as_bytes()));
-    let what = "the output that the first test expects, always".to_owned();
-    found.push((what, format!("import sys\nsys.stdout.buffer.write({output})\n")));
-    if tests.iter().any(|test| test != first) {
-        let what = "the first test by heart, and nothing otherwise".to_owned();
-        let source = format!(
-            "import sys\nif sys.stdin.buffer.read() == {input}:\n    sys.stdout.buffer.write({output})\n"
-        );
-        found.push((what, source));
-    }
+    let what = "the first test by heart, and None otherwise".to_owned();
+    let before = format!("def whet_first():\n{arguments}\n");
+    let result = format!("{expected} if (args, kwargs) == whet_first() else None");
+    found.push((what, answer(&before, &result)));
     found
 }
 
@@ -250,7 +228,7 @@ fn marshalled(value: &Value) -> Option<String> {
 }
 
 /// A Python expression for bytes.
-fn bytes(bytes: &[u8]) -> String {
+pub(super) fn bytes(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(2 * bytes.len() + 16);
     text.push_str("bytes.fromhex('");
     for byte in bytes {

@@ -73,11 +73,10 @@ impl Report {
         self.total.count(&came);
         self.by_source.entry(source.to_owned()).or_default().count(&came);
         match came {
-            Came::Proven => {}
             Came::Dropped(dropped) if self.dropped_tasks.len() < NAMED => {
                 self.dropped_tasks.push(dropped);
             }
-            Came::Dropped(_) => {}
+            Came::Proven | Came::Dropped(_) => {}
             Came::Failed(error) => *self.errors.entry(error.to_owned()).or_default() += 1,
         }
     }

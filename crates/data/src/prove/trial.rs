@@ -9,6 +9,7 @@ use whetstone_core::tests::Tests;
 use whetstone_sandbox::plan::{Plan, PlanError, plan};
 
 use super::finding::{Dropped, Reason};
+use super::streams::of_streams;
 use super::{javascript, python};
 
 /// One program to judge, and what it is.
@@ -32,6 +33,9 @@ pub enum Role {
     Trivial(String),
 }
 
+/// Bytes of a value, or of an output, that an answer knows by heart.
+pub(super) const MAX_KNOWN_BYTES: usize = 64 << 10;
+
 /// An answer that solves nothing: what it is, and its source.
 pub(super) type Trivial = (String, String);
 
@@ -53,18 +57,15 @@ pub fn trials(task: &Task, runs: u32) -> Result<Vec<Trial>, Dropped> {
 }
 
 fn trivials(task: &Task, reference: &str, plan: &Plan) -> Vec<Trivial> {
-    let mut trivials = vec![("the empty program".to_owned(), String::new())];
-    trivials.extend(match (&task.tests, task.language) {
-        (Tests::Stdio(suite), Language::Python) => python::of_streams(suite.hidden.for_the_judge()),
-        (Tests::Stdio(suite), Language::Javascript) => {
-            javascript::of_streams(suite.hidden.for_the_judge())
-        }
+    let empty = ("the empty program".to_owned(), String::new());
+    let functions = match (&task.tests, task.language) {
+        (Tests::Stdio(_), language) => return of_streams(language, &plan.steps),
         (Tests::Calls { entry_point, suite }, Language::Javascript) => {
             javascript::of_calls(entry_point, suite.hidden.for_the_judge())
         }
         (tests, _) => python::of_functions(tests, &task.setup, reference, plan),
-    });
-    trivials
+    };
+    std::iter::once(empty).chain(functions).collect()
 }
 
 fn broken(error: &PlanError) -> Dropped {

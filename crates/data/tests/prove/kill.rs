@@ -74,8 +74,7 @@ fn validating_child() {
             drop(std::io::stdin().read_to_end(&mut Vec::new()));
         }
     };
-    let mut judge = Fake::default();
-    judge.before = Some(Box::new(wait));
+    let judge = Fake { before: Some(Box::new(wait)), ..Fake::default() };
     let bench = Bench { folder };
     bench.prove("out", &[&judge], &Asked::default()).unwrap();
 }

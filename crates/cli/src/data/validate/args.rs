@@ -70,7 +70,8 @@ answer fails. Otherwise it is dropped, for one of these reasons:
   too_slow         the reference needs too much of the time a program has
   trivial_passes   a constant, the first argument, the empty program, or an answer that knows only
                    the first test passes: a reward for nothing
-A task whose tests all expect the same is rightly among the last.
+A task whose tests all expect the same is rightly among the last. Where there is but one test, or
+one several times, no answer that knows it is tried: it would pass by definition.
 
 That the machine broke is no reason to drop a task: such tasks are counted apart and are in neither
 file, and the same command tries them again. With `--out` or `--dropped` a run that was killed goes

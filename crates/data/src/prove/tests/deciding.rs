@@ -63,12 +63,12 @@ fn a_task_is_proven_when_the_reference_passes_and_all_else_fails() {
 
 #[test]
 fn a_trivial_answer_that_passes_settles_it() {
-    let detail = "the constant 0 passes every test";
+    let detail = "passes every test: the constant 0";
     drops(&[pass(), pass(), pass()], Reason::TrivialPasses, detail);
     drops(
         &[pass(), pass(), wrong(1), pass()],
         Reason::TrivialPasses,
-        "its input passes every test",
+        "passes every test: its input",
     );
 }
 
