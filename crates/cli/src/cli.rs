@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
+pub use crate::data::DataCommand;
 pub use crate::score::{AdvantageArg, ScoreArgs};
 
 /// Post-train code models on rewards that can be verified
@@ -32,7 +33,8 @@ The pipeline in order:
   2. whet config show       What would a run do? Every setting, and where it came from.
      whet config check      Is my file right? Every problem at once.
      whet config reference  What can be set?
-  3. whet score             What are these rollouts worth? Verdict, reward and advantage a line.
+  3. whet data validate     Can these tasks be trusted? Each reference passes, no trivial answer does.
+  4. whet score             What are these rollouts worth? Verdict, reward and advantage a line.
   Preparing tasks, teaching, training and evaluation are not in this version yet.
 
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
@@ -58,6 +60,10 @@ pub enum Command {
     /// Prints one numbered line for each check, PASS, WARN or FAIL, and a total. WARN means that
     /// something works less well than it could; FAIL that it cannot work.
     Doctor(DoctorArgs),
+
+    /// Prove tasks
+    #[command(subcommand)]
+    Data(DataCommand),
 
     /// Give every rollout its verdict, its reward and its advantage
     ///

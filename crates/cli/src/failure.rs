@@ -2,6 +2,7 @@
 
 use std::io;
 
+use whetstone_data::prove::ProveError;
 use whetstone_rollout::cache::CacheError;
 use whetstone_rollout::score::ScoreError;
 
@@ -18,6 +19,9 @@ pub(crate) enum Failure {
     /// Rollouts could not be scored.
     #[error(transparent)]
     Score(#[from] ScoreError),
+    /// Tasks could not be validated.
+    #[error(transparent)]
+    Prove(#[from] ProveError),
     /// The cache could not be opened.
     #[error(transparent)]
     Cache(#[from] CacheError),
@@ -47,6 +51,10 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
         }
         Some(Failure::Score(err)) => {
             details(err, printer);
+            hint(err.hint(), printer);
+            if err.is_usage() { Exit::Usage } else { Exit::Broken }
+        }
+        Some(Failure::Prove(err)) => {
             hint(err.hint(), printer);
             if err.is_usage() { Exit::Usage } else { Exit::Broken }
         }

@@ -17,6 +17,11 @@ pub(crate) fn start(config: &Config) -> Result<Judge, StartError> {
     Judge::start(&options(&config.sandbox))
 }
 
+/// The same, with another seed of Python's hashes of text than 0.
+pub(crate) fn start_with_hashes(config: &Config, hash_seed: u32) -> Result<Judge, StartError> {
+    Judge::start(&Options { hash_seed, ..options(&config.sandbox) })
+}
+
 /// What a program may use.
 pub(crate) fn limits(config: &Config) -> Limits {
     let SandboxConfig { cpu_seconds, memory_mib, .. } = config.sandbox;

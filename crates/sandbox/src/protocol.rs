@@ -14,7 +14,7 @@ use whetstone_core::program::Program;
 use whetstone_core::tests::Tests;
 
 /// The version of everything here.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Bytes of one frame, at most: the tests of a task can be large.
 pub const FRAME_MAX: usize = 256 << 20;
@@ -37,6 +37,8 @@ pub struct Start {
     pub ceiling: Isolation,
     /// Where folders for programs are made, if they need any outside.
     pub scratch: PathBuf,
+    /// What Python's hashes of text start from.
+    pub hash_seed: u32,
 }
 
 /// What the supervisor answers to that.

@@ -7,3 +7,4 @@ mod doctor;
 mod help;
 mod reference;
 mod score;
+mod validate;

@@ -34,6 +34,9 @@ pub struct Options {
     pub ceiling: Isolation,
     /// Where folders for programs are made, if they need any outside.
     pub scratch: PathBuf,
+    /// What Python's hashes of text start from: the order in which a set of strings is gone through
+    /// depends on it. Another one shows which programs depend on that order.
+    pub hash_seed: u32,
 }
 
 /// Why there is no judge.
@@ -79,6 +82,7 @@ impl Options {
             minimum: Isolation::Landlock,
             ceiling: Isolation::Full,
             scratch: std::env::temp_dir(),
+            hash_seed: 0,
         }
     }
 }
@@ -106,6 +110,7 @@ impl Judge {
             minimum: options.minimum,
             ceiling: options.ceiling,
             scratch: options.scratch.clone(),
+            hash_seed: options.hash_seed,
         };
         write_frame(&ours, &start)?;
         let about = match read_frame(&ours) {

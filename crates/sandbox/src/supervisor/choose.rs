@@ -45,6 +45,7 @@ pub(crate) fn choose(start: &Start) -> Result<Chosen, String> {
             landlock,
             groups: true,
             scratch: PathBuf::from(&start.scratch),
+            hash_seed: start.hash_seed,
         };
         let mut trial = Slot::new(0, std::sync::Arc::new(setting.clone()));
         match trial.try_out() {

@@ -28,6 +28,8 @@ pub(crate) struct Setting {
     pub(crate) groups: bool,
     /// Where folders for programs are made when they cannot mount their own.
     pub(crate) scratch: PathBuf,
+    /// What Python's hashes of text start from.
+    pub(crate) hash_seed: u32,
 }
 
 /// The ways to hold a program, best first; each is tried until one works.
@@ -70,6 +72,7 @@ impl Setting {
             root: self.root,
             user: user(slot),
             scratch: self.scratch(slot),
+            hash_seed: self.hash_seed,
         }
     }
 

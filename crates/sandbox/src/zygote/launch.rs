@@ -35,6 +35,8 @@ pub(crate) struct Wanted {
     /// The folder for programs to write to, as it is called outside; `None` if each program mounts
     /// its own.
     pub(crate) scratch: Option<PathBuf>,
+    /// What Python's hashes of text start from.
+    pub(crate) hash_seed: u32,
 }
 
 /// How a zygote gets its private root.
@@ -115,7 +117,7 @@ fn try_launch(wanted: &Wanted, socket: i32) -> Result<std::convert::Infallible, 
         "PATH=/usr/bin:/bin".to_owned(),
         "LANG=C.UTF-8".to_owned(),
         "TZ=UTC".to_owned(),
-        "PYTHONHASHSEED=0".to_owned(),
+        format!("PYTHONHASHSEED={}", wanted.hash_seed),
         // All symbols are found at the start, and no child writes to their tables.
         "LD_BIND_NOW=1".to_owned(),
         "PYTHONUTF8=1".to_owned(),

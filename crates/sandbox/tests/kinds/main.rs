@@ -4,6 +4,7 @@
 //! details, and how many tests passed.
 
 mod asserts;
+mod hashes;
 mod others;
 mod program;
 mod verdicts;

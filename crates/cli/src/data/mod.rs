@@ -1,0 +1,27 @@
+//! `whet data`: tasks in, tasks that can be trusted out.
+
+mod validate;
+
+use clap::Subcommand;
+
+use self::validate::ValidateArgs;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// `whet data …`.
+#[derive(Debug, Subcommand)]
+pub enum DataCommand {
+    /// Prove every task: its reference passes its tests, and no trivial answer does
+    ///
+    /// Runs the reference of each task several times, and answers that solve nothing (constants, the
+    /// first argument, the empty program, the first test by heart). What is not proven is set apart
+    /// with its reason.
+    Validate(ValidateArgs),
+}
+
+/// Runs one of them.
+pub(crate) fn run(command: &DataCommand, printer: Printer) -> anyhow::Result<Exit> {
+    match command {
+        DataCommand::Validate(args) => validate::run(args, printer),
+    }
+}

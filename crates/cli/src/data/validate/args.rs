@@ -1,0 +1,87 @@
+//! What can be asked of `whet data validate`, and what its help teaches.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::ConfigArgs;
+
+/// `whet data validate`.
+#[derive(Debug, Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct ValidateArgs {
+    /// Tasks, one JSON object a line
+    #[arg(value_name = "FILE", required = true)]
+    pub tasks: Vec<PathBuf>,
+
+    /// Where proven tasks go, each line as it stood
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+
+    /// Where the others go, each line with a field `dropped` that says why
+    #[arg(long, value_name = "FILE")]
+    pub dropped: Option<PathBuf>,
+
+    /// Run each reference so often, each time with other hashes of text
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub repeats: u32,
+
+    /// A reference that needs more than this share of `sandbox.cpu_seconds` is too slow
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = share)]
+    pub max_cpu_share: f64,
+
+    /// Look at so many tasks, and no more
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u64>,
+
+    /// End with exit code 1 if anything was dropped
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Forget an earlier run that was ended before its end, instead of going on with it
+    #[arg(long)]
+    pub fresh: bool,
+
+    /// Where settings come from.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+
+    /// Print the report as one JSON document instead of the table
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        _ => Err("expected a number above 0 and at most 1".to_owned()),
+    }
+}
+
+const AFTER_HELP: &str = "\
+A task is proven when its reference passes every hidden test, each time, in time, and every trivial
+answer fails. Otherwise it is dropped, for one of these reasons:
+  not_a_task       the line cannot be read as a task
+  duplicate_id     an earlier line has the same id
+  no_reference     there is nothing to prove it with
+  broken_tests     a test or the setup is no code, or fails whatever the program answers
+  reference_fails  the reference fails its own tests
+  flaky            the reference gets another verdict with other hashes, or when run again
+  too_slow         the reference needs too much of the time a program has
+  trivial_passes   a constant, the first argument, the empty program, or an answer that knows only
+                   the first test passes: a reward for nothing
+A task whose tests all expect the same is rightly among the last. Where there is but one test, or
+one several times, no answer that knows it is tried: it would pass by definition.
+
+That the machine broke is no reason to drop a task: such tasks are counted apart and are in neither
+file, and the same command tries them again. With `--out` or `--dropped` a run that was killed goes
+on where it was, when it is started again.
+
+Examples:
+  whet data validate data/train.jsonl data/val.jsonl
+  whet data validate data/train.jsonl --out data/proven.jsonl --dropped data/dropped.jsonl
+  whet data validate data/train.jsonl --repeats 4 --set sandbox.cpu_seconds=10 --json
+  whet data validate data/train.jsonl --limit 20 --strict
+
+Exit codes: 0 every task was looked at, 1 none was proven or, with `--strict`, one was dropped, 2
+wrong usage, config or input, 3 something broke: some task could not be judged.";

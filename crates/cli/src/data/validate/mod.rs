@@ -1,0 +1,132 @@
+//! `whet data validate`: tasks in, those that are proven out, and why the others are not.
+
+mod args;
+mod table;
+
+use std::sync::OnceLock;
+use std::thread;
+
+use indicatif::ProgressBar;
+use whetstone_core::config::{Config, SandboxConfig};
+use whetstone_data::prove::{Earlier, Proving, Report, prove};
+use whetstone_sandbox::job::Judging;
+use whetstone_sandbox::{JUDGE_VERSION, Judge};
+
+pub(super) use self::args::ValidateArgs;
+use crate::config_command::load;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Tasks that are under way for each program that runs: while one is judged, others are read.
+const TASKS_PER_WORKER: usize = 3;
+
+/// Judges with hash seeds of their own, at most: each has an interpreter for every core.
+const MAX_JUDGES: u32 = 4;
+
+/// Validates files.
+pub(crate) fn run(args: &ValidateArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let config = load(&args.config)?.config;
+    let judges = start_judges(&config, args.repeats.min(MAX_JUDGES))?;
+    let report = validate(args, &config, &judges, printer)?;
+    if args.json {
+        printer.json(&report)?;
+    } else {
+        printer.raw(&table::text(&report, args, printer))?;
+    }
+    Ok(ending(&report, args.strict))
+}
+
+fn validate(
+    args: &ValidateArgs,
+    config: &Config,
+    judges: &[Judge],
+    printer: Printer,
+) -> Result<Report, Failure> {
+    let asked: Vec<&dyn Judging> = judges.iter().map(|judge| judge as &dyn Judging).collect();
+    let identity = judges.first().map(identity).unwrap_or_default();
+    let limits = crate::judge::limits(config);
+    let bar: OnceLock<ProgressBar> = OnceLock::new();
+    let report = prove(&Proving {
+        files: &args.tasks,
+        out: args.out.as_deref(),
+        dropped: args.dropped.as_deref(),
+        judges: &asked,
+        identity: &identity,
+        limits,
+        slow: limits.cpu.mul_f64(args.max_cpu_share),
+        runs: args.repeats,
+        limit: args.limit,
+        workers: workers(&config.sandbox) * TASKS_PER_WORKER,
+        earlier: if args.fresh { Earlier::Forget } else { Earlier::Resume },
+        on_start: &|tasks| {
+            bar.get_or_init(|| printer.progress_with_rate(tasks, "tasks"));
+        },
+        on_task: &|| {
+            if let Some(bar) = bar.get() {
+                bar.inc(1);
+            }
+        },
+    });
+    if let Some(bar) = bar.get() {
+        bar.finish_and_clear();
+    }
+    Ok(report?)
+}
+
+/// Judges that differ in their hash seeds alone.
+fn start_judges(config: &Config, count: u32) -> Result<Vec<Judge>, Failure> {
+    let start = |seed| crate::judge::start_with_hashes(config, seed);
+    let judges: Result<Vec<Judge>, _> = (0..count.max(1)).map(start).collect();
+    judges.map_err(|err| Failure::Judge {
+        problem: err.to_string(),
+        hint: "`whet doctor` looks at everything the judge needs",
+    })
+}
+
+/// What a judge's verdicts depend on.
+fn identity(judge: &Judge) -> String {
+    let about = judge.about();
+    let [major, minor, micro] = about.python_version;
+    let isolation = about.isolation.name();
+    format!("judge {JUDGE_VERSION}, CPython {major}.{minor}.{micro}, {isolation}")
+}
+
+/// How the command ends. A task that could not be judged is the machine's fault, not the task's.
+fn ending(report: &Report, strict: bool) -> Exit {
+    let total = &report.total;
+    if total.failed > 0 {
+        return Exit::Broken;
+    }
+    let nothing = total.tasks > 0 && total.proven == 0;
+    if nothing || (strict && total.dropped > 0) { Exit::No } else { Exit::Done }
+}
+
+fn workers(sandbox: &SandboxConfig) -> usize {
+    match sandbox.workers {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        workers => workers as usize,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whetstone_data::prove::Counts;
+
+    use super::*;
+
+    #[test]
+    fn a_task_that_could_not_be_judged_is_something_broken() {
+        let end = |proven, dropped, failed, strict| {
+            let tasks = proven + dropped + failed;
+            let total = Counts { tasks, proven, dropped, failed, ..Counts::default() };
+            ending(&Report { total, ..Report::default() }, strict)
+        };
+        assert_eq!(end(3, 0, 0, true), Exit::Done);
+        assert_eq!(end(3, 1, 0, false), Exit::Done);
+        assert_eq!(end(3, 1, 0, true), Exit::No);
+        assert_eq!(end(0, 1, 0, false), Exit::No);
+        assert_eq!(end(0, 0, 0, true), Exit::Done);
+        assert_eq!(end(3, 1, 1, true), Exit::Broken);
+    }
+}

@@ -1,0 +1,120 @@
+//! From the answers of the judge to a finding. Pure: what is to be judged next follows from what
+//! has been, so a run that was killed goes on exactly where it was.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use whetstone_core::judgement::Judgement;
+use whetstone_core::verdict::Verdict;
+
+use super::finding::{Dropped, Finding, Reason};
+use super::trial::{Role, Trial};
+
+/// What the judge said of one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// It was judged.
+    Judged(Judgement),
+    /// A test turned out to be broken while it ran.
+    Broken(String),
+}
+
+/// What to do with a task next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// Judge the trial with this number.
+    Judge(usize),
+    /// Nothing: this is what it is.
+    Settled(Finding),
+}
+
+/// What follows from the answers to the first trials, `slow` being more time than a reference may
+/// use.
+pub fn next(trials: &[Trial], answers: &[Answer], slow: Duration) -> Next {
+    let references = trials.iter().take_while(|trial| is_reference(trial)).count();
+    let answered = &answers[..answers.len().min(references)];
+    if let Some(dropped) = early(answered, slow) {
+        return Next::Settled(Finding::Dropped(dropped));
+    }
+    if answers.len() < references {
+        return Next::Judge(answers.len());
+    }
+    if let Some(dropped) = unproven(answered) {
+        return Next::Settled(Finding::Dropped(dropped));
+    }
+    for (trial, answer) in trials.iter().zip(answers).skip(references) {
+        if let (Role::Trivial(what), Answer::Judged(judgement)) = (&trial.role, answer)
+            && judgement.verdict().is_pass()
+        {
+            let detail = format!("passes every test: {what}");
+            return Next::Settled(Finding::Dropped(Dropped::new(Reason::TrivialPasses, detail)));
+        }
+    }
+    if answers.len() < trials.len() {
+        Next::Judge(answers.len())
+    } else {
+        Next::Settled(Finding::Proven)
+    }
+}
+
+/// A reason for which the reference need not be run again.
+fn early(answers: &[Answer], slow: Duration) -> Option<Dropped> {
+    answers.iter().find_map(|answer| match answer {
+        Answer::Broken(problem) => Some(Dropped::new(Reason::BrokenTests, problem.clone())),
+        Answer::Judged(judgement) if is_slow(judgement, slow) => {
+            let seconds = slow.as_secs_f64();
+            let detail = format!("the reference needs more than {seconds} s of CPU time");
+            Some(Dropped::new(Reason::TooSlow, detail))
+        }
+        Answer::Judged(_) => None,
+    })
+}
+
+fn is_slow(judgement: &Judgement, slow: Duration) -> bool {
+    *judgement.verdict() == Verdict::Timeout || judgement.cpu_ms() > slow.as_secs_f64() * 1e3
+}
+
+/// What is wrong with a reference that was run as often as it is to be.
+fn unproven(answers: &[Answer]) -> Option<Dropped> {
+    let said = |answer: &Answer| match answer {
+        Answer::Judged(judgement) => words(judgement),
+        Answer::Broken(problem) => problem.clone(),
+    };
+    let mut verdicts: Vec<String> = answers.iter().map(said).collect();
+    verdicts.dedup();
+    match verdicts.as_slice() {
+        [first, second, ..] => {
+            let detail = format!("the reference gets different verdicts: {first}; {second}");
+            Some(Dropped::new(Reason::Flaky, detail))
+        }
+        [only] if !answers.iter().all(passes) => {
+            Some(Dropped::new(Reason::ReferenceFails, format!("the reference gets {only}")))
+        }
+        _ => None,
+    }
+}
+
+fn passes(answer: &Answer) -> bool {
+    matches!(answer, Answer::Judged(judgement) if judgement.verdict().is_pass())
+}
+
+/// A verdict without its times: `raised KeyError in hidden test 0, 2 of 3 pass`.
+fn words(judgement: &Judgement) -> String {
+    let name = judgement.verdict().name();
+    let what = match judgement.verdict() {
+        Verdict::Wrong { test } | Verdict::Unserialisable { test } => {
+            format!("{name} in hidden test {test}")
+        }
+        Verdict::Raised { test, kind } => format!("{name} {kind} in hidden test {test}"),
+        Verdict::Crashed { signal } => format!("{name} by signal {signal}"),
+        Verdict::LoadError { kind } => format!("{name} {kind}"),
+        _ => name.to_owned(),
+    };
+    let counts = judgement.counts();
+    format!("{what}, {} of {} pass", counts.passed, counts.total)
+}
+
+fn is_reference(trial: &Trial) -> bool {
+    matches!(trial.role, Role::Reference { .. })
+}

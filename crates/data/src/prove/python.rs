@@ -1,0 +1,239 @@
+//! Functions in Python that solve nothing.
+//!
+//! An answer is the reference with the functions that the tests call
+//! replaced: so classes and helpers that the tests also use are there, and the answer fails for what
+//! it answers, not for what it lacks. A replaced function takes whatever it is given.
+//!
+//! Values travel as `marshal`'s bytes: no value has to be written as source. A constant that the
+//! judge's own comparison refuses for some test need not be run to be known to fail.
+//!
+//! The answer that has the first test by heart returns `None` to everything else. With a value out
+//! of the other tests instead, it would pass every task whose other tests expect one and the same:
+//! a fourth of all tasks with three tests and a yes or no for an answer, about which it says nothing.
+//!
+//! Where all tests are the same one, as a single test is, no answer that knows the first test is
+//! tried: it would pass by definition, and every such task would be dropped.
+
+use std::fmt::Write;
+
+use whetstone_core::program::Language;
+use whetstone_core::tests::{Suite, Tests};
+use whetstone_sandbox::plan::{Plan, Step, plan};
+use whetstone_sandbox::value::{Value, encode};
+
+use super::trial::{MAX_KNOWN_BYTES, Trivial};
+
+/// Constants as they are written, and what they are.
+fn constants() -> [(&'static str, Value); 7] {
+    [
+        ("0", Value::int(0)),
+        ("1", Value::int(1)),
+        ("None", Value::None),
+        ("''", Value::str("")),
+        ("[]", Value::List(Vec::new())),
+        ("True", Value::Bool(true)),
+        ("False", Value::Bool(false)),
+    ]
+}
+
+/// What a test asks and what it expects, as Python expressions.
+struct Known {
+    /// The body of a function that returns the call's arguments: `(args, kwargs)`.
+    arguments: String,
+    value: Value,
+}
+
+/// Answers to tests that call functions.
+pub(super) fn of_functions(
+    tests: &Tests,
+    setup: &str,
+    reference: &str,
+    plan: &Plan,
+) -> Vec<Trivial> {
+    let steps = match tests {
+        Tests::Script { suite, .. } => {
+            let scripts = suite.hidden.for_the_judge();
+            scripts.iter().flat_map(|script| steps_of(script, setup)).collect()
+        }
+        _ => plan.steps.clone(),
+    };
+    let names = names(tests, plan);
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let answer = |before: &str, result: &str| replaced(reference, before, &names, result);
+    let mut found: Vec<Trivial> = Vec::new();
+    for (constant, value) in constants() {
+        if !is_refused(&plan.steps, &value) {
+            found.push((format!("the constant {constant}"), answer("", constant)));
+        }
+    }
+    let identity = "args[0] if args else next(iter(kwargs.values()), None)";
+    found.push(("its first argument".to_owned(), answer("", identity)));
+    let Some(Known { arguments, value }) = steps.iter().find_map(known) else { return found };
+    let Some(expected) = marshalled(&value) else { return found };
+    if steps.iter().all(|step| *step == steps[0]) {
+        return found;
+    }
+    if !is_refused(&plan.steps, &value) {
+        let what = "the value that the first test expects, always".to_owned();
+        found.push((what, answer("", &expected)));
+    }
+    let what = "the first test by heart, and None otherwise".to_owned();
+    let before = format!("def whet_first():\n{arguments}\n");
+    let result = format!("{expected} if (args, kwargs) == whet_first() else None");
+    found.push((what, answer(&before, &result)));
+    found
+}
+
+/// The functions that the tests call.
+fn names(tests: &Tests, plan: &Plan) -> Vec<String> {
+    if let Some(entry_point) = tests.entry_point() {
+        return vec![entry_point.to_owned()];
+    }
+    let mut names: Vec<String> = Vec::new();
+    for step in &plan.steps {
+        match step {
+            Step::Value { expression, .. } | Step::Truth { expression, .. } => {
+                names.extend(root(expression).map(str::to_owned));
+            }
+            // A name in capitals is that of a class, with which the test makes arguments.
+            Step::Check { proxies, .. } => {
+                let is_class = |name: &&String| name.starts_with(|c: char| c.is_uppercase());
+                names.extend(proxies.iter().filter(|name| !is_class(name)).cloned());
+            }
+            Step::Call { .. } | Step::Run { .. } => {}
+        }
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The asserts about the candidate that stand in test code, one a line, as far as they are plain.
+fn steps_of(script: &str, setup: &str) -> Vec<Step> {
+    let Some((_, parameters)) = script.split_once("def check(") else { return Vec::new() };
+    let end = parameters.find([')', ',', ':']).unwrap_or(0);
+    let candidate = parameters[..end].trim();
+    let asserts = script.lines().map(str::trim).filter(|line| line.starts_with("assert"));
+    let step = |line: &str| {
+        let suite = Suite::new(Vec::new(), vec![line.to_owned()]).ok()?;
+        let planned = plan(&Tests::Asserts(suite), setup, Language::Python).ok()?;
+        planned.steps.into_iter().next()
+    };
+    let asks = |step: &Step| match step {
+        Step::Value { expression, .. } | Step::Truth { expression, .. } => {
+            root(expression) == Some(candidate)
+        }
+        _ => false,
+    };
+    asserts.filter_map(step).filter(asks).collect()
+}
+
+/// What is known of a test whose answer is one value.
+fn known(step: &Step) -> Option<Known> {
+    match step {
+        Step::Value { expression, expected } => {
+            let value = expected.any_of.first()?.clone();
+            Some(Known { arguments: recorded(expression)?, value })
+        }
+        Step::Truth { expression, expected } => {
+            Some(Known { arguments: recorded(expression)?, value: Value::Bool(*expected) })
+        }
+        Step::Call { args, kwargs, expected, .. } => {
+            let named = kwargs.iter().map(|(name, value)| (Value::str(name), value.clone()));
+            let args = Value::Tuple(args.clone());
+            let arguments = Value::Tuple(vec![args, Value::Dict(named.collect())]);
+            let arguments = format!("    return {}", marshalled(&arguments)?);
+            Some(Known { arguments, value: expected.any_of.first()?.clone() })
+        }
+        Step::Check { .. } | Step::Run { .. } => None,
+    }
+}
+
+/// Whether the judge would refuse this value, whatever was asked, in some test.
+fn is_refused(steps: &[Step], value: &Value) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Value { expression, expected } => is_call(expression) && !expected.accepts(value),
+        Step::Truth { expression, expected } => {
+            is_call(expression) && truth(value).is_some_and(|truth| truth != *expected)
+        }
+        Step::Call { expected, .. } => !expected.accepts(value),
+        Step::Check { .. } | Step::Run { .. } => false,
+    })
+}
+
+/// Whether an expression is for certain one call, with nothing taken out of what it returns.
+fn is_call(expression: &str) -> bool {
+    let Some(arguments) = root(expression).and_then(|name| expression.strip_prefix(name)) else {
+        return false;
+    };
+    let mut parts = arguments.split(')').map(str::trim_start);
+    let taken = parts.any(|part| part.starts_with(['.', '[']));
+    // The first part is what stands before any bracket is closed.
+    let called_again = arguments.split(')').skip(1).any(|part| part.trim_start().starts_with('('));
+    arguments.starts_with('(') && arguments.ends_with(')') && !taken && !called_again
+}
+
+/// Python's truth of a value, where it is plain to see.
+fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::None => Some(false),
+        Value::Bool(truth) => Some(*truth),
+        Value::Int(int) => int.as_i64().map(|int| int != 0),
+        Value::Str(text) => Some(!text.as_bytes().is_empty()),
+        Value::List(items) | Value::Tuple(items) => Some(!items.is_empty()),
+        _ => None,
+    }
+}
+
+/// The body of a function that returns what `expression` calls its function with: by evaluating it
+/// with another function in that one's place.
+fn recorded(expression: &str) -> Option<String> {
+    if expression.len() > MAX_KNOWN_BYTES {
+        return None;
+    }
+    let name = root(expression)?;
+    Some(format!("    {name} = lambda *args, **kwargs: (args, kwargs)\n    return ({expression})"))
+}
+
+/// The name with which an expression begins: `f` of `f(1)[0]`.
+fn root(expression: &str) -> Option<&str> {
+    let start = expression.trim_start_matches(['(', ' ', '\n']);
+    let end = start.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(start.len());
+    (end > 0).then(|| &start[..end])
+}
+
+/// The reference with each of these functions, or methods, replaced by one that returns `result`.
+fn replaced(reference: &str, before: &str, names: &[String], result: &str) -> String {
+    let mut source = format!("{reference}\n\n{before}");
+    for name in names {
+        // Writing to a string does not fail.
+        let _ = match name.rsplit_once('.') {
+            None => write!(source, "def {name}(*args, **kwargs):\n    return {result}\n"),
+            Some((class, method)) => write!(
+                source,
+                "class {class}:\n    def __init__(self, *args, **kwargs):\n        pass\n    \
+                 def {method}(self, *args, **kwargs):\n        return {result}\n"
+            ),
+        };
+    }
+    source
+}
+
+fn marshalled(value: &Value) -> Option<String> {
+    let encoded = encode(value);
+    (encoded.len() <= MAX_KNOWN_BYTES)
+        .then(|| format!("__import__('marshal').loads({})", bytes(&encoded)))
+}
+
+/// A Python expression for bytes.
+pub(super) fn bytes(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len() + 16);
+    text.push_str("bytes.fromhex('");
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text.push_str("')");
+    text
+}

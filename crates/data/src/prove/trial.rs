@@ -1,0 +1,79 @@
+//! Which programs are judged to prove a task: its reference, several times, and answers that solve
+//! nothing and must fail.
+//!
+//! Pure: nothing is run here.
+
+use whetstone_core::program::{Language, Program};
+use whetstone_core::task::Task;
+use whetstone_core::tests::Tests;
+use whetstone_sandbox::plan::{Plan, PlanError, plan};
+
+use super::finding::{Dropped, Reason};
+use super::streams::of_streams;
+use super::{javascript, python};
+
+/// One program to judge, and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trial {
+    /// What it is.
+    pub role: Role,
+    /// The program.
+    pub program: Program,
+}
+
+/// What a program is to a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// The reference, which must pass.
+    Reference {
+        /// Which run of it, from 0: each has a hash seed of its own.
+        run: u32,
+    },
+    /// An answer that must fail, in words: `the constant 0`.
+    Trivial(String),
+}
+
+/// Bytes of a value, or of an output, that an answer knows by heart.
+pub(super) const MAX_KNOWN_BYTES: usize = 64 << 10;
+
+/// An answer that solves nothing: what it is, and its source.
+pub(super) type Trivial = (String, String);
+
+/// The trials of a task in their order, the reference `runs` times before all trivial answers.
+///
+/// Whatever can be said without running a program is the error.
+pub fn trials(task: &Task, runs: u32) -> Result<Vec<Trial>, Dropped> {
+    let Some(reference) = &task.reference else {
+        return Err(Dropped::new(Reason::NoReference, "the task has no field `reference`"));
+    };
+    let plan = plan(&task.tests, &task.setup, task.language).map_err(|error| broken(&error))?;
+    let trivials = trivials(task, reference, &plan);
+    let references = (0..runs.max(1)).map(|run| (Role::Reference { run }, reference.clone()));
+    let trivials = trivials.into_iter().map(|(what, source)| (Role::Trivial(what), source));
+    let language = task.language;
+    let program = |source| Program { language, source, truncated: false };
+    let all = references.chain(trivials);
+    Ok(all.map(|(role, source)| Trial { role, program: program(source) }).collect())
+}
+
+fn trivials(task: &Task, reference: &str, plan: &Plan) -> Vec<Trivial> {
+    let empty = ("the empty program".to_owned(), String::new());
+    let functions = match (&task.tests, task.language) {
+        (Tests::Stdio(_), language) => return of_streams(language, &plan.steps),
+        (Tests::Calls { entry_point, suite }, Language::Javascript) => {
+            javascript::of_calls(entry_point, suite.hidden.for_the_judge())
+        }
+        (tests, _) => python::of_functions(tests, &task.setup, reference, plan),
+    };
+    std::iter::once(empty).chain(functions).collect()
+}
+
+fn broken(error: &PlanError) -> Dropped {
+    let mut detail = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        detail = format!("{detail}: {error}");
+        cause = error.source();
+    }
+    Dropped::new(Reason::BrokenTests, detail)
+}
