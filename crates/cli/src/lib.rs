@@ -10,6 +10,7 @@
 pub mod cli;
 pub mod config;
 mod config_command;
+mod data;
 mod doctor;
 pub mod exit;
 mod failure;
@@ -32,6 +33,7 @@ pub fn run() -> Exit {
     let printer = Printer::new(cli.talk.quiet);
     let result = match &cli.command {
         Command::Doctor(args) => doctor::run(args, printer),
+        Command::Data(command) => data::run(command, printer),
         Command::Score(args) => score::run(args, printer),
         Command::Config(ConfigCommand::Show(args)) => config_command::show(args, printer),
         Command::Config(ConfigCommand::Check(args)) => config_command::check(args, printer),

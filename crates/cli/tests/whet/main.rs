@@ -5,5 +5,6 @@ mod config;
 mod defaults;
 mod doctor;
 mod help;
+mod prepare;
 mod reference;
 mod score;

@@ -110,8 +110,8 @@ impl Gathered {
         let rank =
             Rank::Made(if part == Part::Validation { Validation::Yes } else { Validation::No });
         let source = task.source.clone().unwrap_or_else(|| "embedded".to_owned());
-        let place = (Path::new("embedded"), self.count(&source).rows);
         self.count(&source).rows += 1;
+        let place = (Path::new("embedded"), self.count(&source).rows);
         let entry = Entry { part: Some(part), ..entry(task, task.to_line(), source, rank, known) };
         self.add(entry, place);
     }

@@ -37,7 +37,7 @@ use self::report::NAMED;
 pub use self::report::{Bad, By, Contaminated, Counts, Duplicate, Half, Report};
 pub use self::write::{REPORT, TRAIN, VAL};
 use crate::part::Part;
-use crate::source::{Input, Origin};
+use crate::source::{Input, Kind, Origin};
 
 /// Words in a row that make a task known to a benchmark.
 pub const DEFAULT_NGRAM: usize = 13;
@@ -105,7 +105,7 @@ fn read_sources(
     known: &Benchmarks,
 ) -> Result<(), PrepareError> {
     let mut origins: Vec<_> = preparing.origins.iter().collect();
-    origins.sort_by(|a, b| a.kind.cmp(&b.kind).then_with(|| a.path.cmp(&b.path)));
+    origins.sort_by_key(|origin| (origin.kind.unwrap_or(Kind::Tasks), &origin.path));
     for origin in origins {
         (preparing.on_step)(&format!("reading {}", origin.path.display()));
         gathered.source(origin, known)?;

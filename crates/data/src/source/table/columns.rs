@@ -3,7 +3,7 @@
 //! Arrow's kinds of text (`large_string`, `string_view`) are one and the same in the file, so rows
 //! need none of Arrow. The library stops with a panic at some files that lie about themselves; that
 //! is caught here and becomes what it is, a broken file. Pages are unpacked whole, so a file whose
-//! metadata claims a page beyond [`MAX_GROUP_BYTES`] is refused before it is read.
+//! metadata claims a column beyond [`MAX_GROUP_BYTES`] is refused before it is read.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Seek};
