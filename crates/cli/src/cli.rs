@@ -33,9 +33,10 @@ The pipeline in order:
   2. whet config show       What would a run do? Every setting, and where it came from.
      whet config check      Is my file right? Every problem at once.
      whet config reference  What can be set?
-  3. whet data validate     Can these tasks be trusted? Each reference passes, no trivial answer does.
+  3. whet data prepare      What is there to learn from? Data sets in, train and validation out.
+     whet data validate     Can these tasks be trusted? Each reference passes, no trivial answer does.
   4. whet score             What are these rollouts worth? Verdict, reward and advantage a line.
-  Preparing tasks, teaching, training and evaluation are not in this version yet.
+  Teaching, training and evaluation are not in this version yet.
 
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
 Data goes to standard output, everything else to standard error; `--json` is for scripts.";
@@ -61,7 +62,7 @@ pub enum Command {
     /// something works less well than it could; FAIL that it cannot work.
     Doctor(DoctorArgs),
 
-    /// Prove tasks
+    /// Prepare tasks, and prove them
     #[command(subcommand)]
     Data(DataCommand),
 

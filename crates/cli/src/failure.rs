@@ -2,6 +2,7 @@
 
 use std::io;
 
+use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
 use whetstone_rollout::cache::CacheError;
 use whetstone_rollout::score::ScoreError;
@@ -19,6 +20,17 @@ pub(crate) enum Failure {
     /// Rollouts could not be scored.
     #[error(transparent)]
     Score(#[from] ScoreError),
+    /// Tasks could not be prepared.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// Something that was asked for by its name is not on this machine.
+    #[error("{what} cannot be had here")]
+    NotHere {
+        /// What was asked for.
+        what: &'static str,
+        /// What to give instead.
+        hint: &'static str,
+    },
     /// Tasks could not be validated.
     #[error(transparent)]
     Prove(#[from] ProveError),
@@ -54,6 +66,15 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
             hint(err.hint(), printer);
             if err.is_usage() { Exit::Usage } else { Exit::Broken }
         }
+        Some(Failure::Prepare(err)) => {
+            first_bad(err, printer);
+            hint(err.hint(), printer);
+            if err.is_usage() { Exit::Usage } else { Exit::Broken }
+        }
+        Some(Failure::NotHere { hint: what, .. }) => {
+            hint(Some(what), printer);
+            Exit::Usage
+        }
         Some(Failure::Prove(err)) => {
             hint(err.hint(), printer);
             if err.is_usage() { Exit::Usage } else { Exit::Broken }
@@ -86,6 +107,15 @@ fn details(err: &ScoreError, printer: Printer) {
             printer.talk(format_args!("{}:{}: {}", path.display(), bad.line, bad.reason));
         }
         _ => {}
+    }
+}
+
+/// The first bad row of sources in which nothing is good.
+fn first_bad(err: &PrepareError, printer: Printer) {
+    if let PrepareError::NoTasks { first: Some(bad), .. }
+    | PrepareError::NoBenchmark { first: Some(bad), .. } = err
+    {
+        printer.talk(bad);
     }
 }
 

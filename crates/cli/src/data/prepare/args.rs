@@ -1,0 +1,151 @@
+//! What can be asked of `whet data prepare`, and what its help teaches.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use whetstone_data::prepare::DEFAULT_NGRAM;
+use whetstone_data::source::Difficulty;
+
+use crate::cli::ConfigArgs;
+
+/// `whet data prepare`.
+#[derive(Debug, Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct PrepareArgs {
+    /// MBPP: `mbpp.jsonl`, `sanitized-mbpp.json`, the hub's parquet, or a folder of them
+    #[arg(long, value_name = "PATH")]
+    pub mbpp: Option<PathBuf>,
+
+    /// APPS: the hub's jsonl or parquet, or the folder of problems that its authors publish
+    #[arg(long, value_name = "PATH")]
+    pub apps: Option<PathBuf>,
+
+    /// Take only these difficulties of APPS
+    #[arg(
+        long,
+        alias = "apps_difficulty",
+        value_enum,
+        value_delimiter = ',',
+        value_name = "LEVEL,…",
+        conflicts_with = "skip_apps"
+    )]
+    pub apps_difficulty: Vec<DifficultyArg>,
+
+    /// Leave APPS out, where no source is named
+    #[arg(long, alias = "skip_apps", conflicts_with = "apps")]
+    pub skip_apps: bool,
+
+    /// HumanEval: `HumanEval.jsonl.gz`, or the hub's parquet
+    #[arg(long, value_name = "PATH")]
+    pub humaneval: Option<PathBuf>,
+
+    /// Tasks, one JSON object a line; a file of a data set is told by its columns
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    pub tasks: Vec<PathBuf>,
+
+    /// Make this many small Python tasks that need no download
+    #[arg(long, value_name = "N")]
+    pub embedded: Option<usize>,
+
+    /// Drop tasks that these benchmarks would recognise
+    ///
+    /// Told by their columns, like `--tasks`. A task is dropped if its statement shares a run of
+    /// words with a statement of the benchmark, or if statement or solution are duplicates of the
+    /// benchmark's. Each is named in the report with the words in common.
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    pub decontaminate: Vec<PathBuf>,
+
+    /// How long a run of words makes a task known to a benchmark
+    #[arg(long, value_name = "WORDS", default_value_t = DEFAULT_NGRAM, value_parser = ngram)]
+    pub ngram: usize,
+
+    /// Take at most so many tasks of each source, chosen by the seed
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+
+    /// The part of each source that is for validation
+    #[arg(long, value_name = "PART", default_value_t = 0.2, value_parser = fraction)]
+    pub val_fraction: f64,
+
+    /// The seed of the split, over the config's
+    #[arg(long, value_name = "SEED")]
+    pub seed: Option<u64>,
+
+    /// The folder for `train.jsonl`, `val.jsonl` and `prepare.json`
+    #[arg(long, value_name = "DIR", default_value = "data")]
+    pub out: PathBuf,
+
+    /// End with 1 if any row or file was bad; duplicates and the like are not bad
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Where settings come from.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+
+    /// Print the report as one JSON document instead of the summary
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How hard APPS says a problem is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DifficultyArg {
+    /// Solved in minutes.
+    Introductory,
+    /// As asked in an interview.
+    Interview,
+    /// As in a contest.
+    Competition,
+}
+
+impl From<DifficultyArg> for Difficulty {
+    fn from(difficulty: DifficultyArg) -> Self {
+        match difficulty {
+            DifficultyArg::Introductory => Self::Introductory,
+            DifficultyArg::Interview => Self::Interview,
+            DifficultyArg::Competition => Self::Competition,
+        }
+    }
+}
+
+fn fraction(text: &str) -> Result<f64, String> {
+    let fraction: f64 = text.parse().map_err(|_| "expected a number such as 0.2".to_owned())?;
+    if fraction > 0.0 && fraction < 1.0 {
+        Ok(fraction)
+    } else {
+        Err("expected a number between 0 and 1".to_owned())
+    }
+}
+
+fn ngram(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(words @ 3..=1000) => Ok(words),
+        _ => Err("expected a number of words from 3 to 1000".to_owned()),
+    }
+}
+
+const AFTER_HELP: &str = "\
+Only the sources that are named are read; with none named, MBPP and APPS. Files may be .jsonl, .json
+or .parquet, each also with .gz; a folder stands for the files in it.
+
+What is dropped, and counted in the summary and in DIR/prepare.json:
+  bad           not JSON, a column missing, no tests, tests too large, an id twice, a file that breaks
+                off or has other columns: named with file, row and reason; these alone count for --strict
+  left out      a difficulty of APPS that was not asked for
+  contaminated  known to a benchmark of --decontaminate
+  duplicates    the same statement or solution as another task's once case, layout and comments are
+                left out, or nearly: 80 % of the runs of 3 words of a statement, 85 % of the runs of
+                5 tokens of a solution. Of two, the one that comes first is kept: MBPP, APPS,
+                HumanEval, tasks, embedded, and in each by id
+  over limit    past --limit
+Duplicates go before the split and over all sources at once, so none is left between the halves.
+The same inputs and seed give the same bytes.
+
+Examples:
+  whet data prepare --mbpp mbpp.jsonl --apps apps/ --apps-difficulty introductory,interview
+  whet data prepare --mbpp mbpp.jsonl --decontaminate HumanEval.jsonl.gz --strict
+  whet data prepare --tasks mine.jsonl theirs.parquet --val-fraction 0.1 --out data/mixed
+
+Exit codes: 0 prepared, 1 prepared but something was bad under --strict, 2 wrong usage, config or
+input, 3 something broke.";

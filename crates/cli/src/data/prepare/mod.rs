@@ -1,0 +1,82 @@
+//! `whet data prepare`: data sets in, two files of tasks out.
+
+mod args;
+mod locate;
+mod summary;
+
+use std::path::Path;
+use std::time::Instant;
+
+use whetstone_core::Seed;
+use whetstone_data::prepare::{Preparing, Report, prepare};
+use whetstone_data::source::{Kind, Origin};
+
+pub use self::args::PrepareArgs;
+use self::locate::{embedded, locate};
+use crate::config_command::load;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Prepares tasks.
+pub(crate) fn run(args: &PrepareArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let start = Instant::now();
+    let config = load(&args.config)?.config;
+    let seed = Seed::new(args.seed.unwrap_or(config.seed));
+    let report = prepare_with(args, seed, printer)?;
+    if args.json {
+        printer.json(&report)?;
+    } else {
+        summary::print(&report, &args.out, start.elapsed(), printer)?;
+    }
+    let bad = report.total().bad;
+    Ok(if args.strict && bad > 0 { Exit::No } else { Exit::Done })
+}
+
+fn prepare_with(args: &PrepareArgs, seed: Seed, printer: Printer) -> Result<Report, Failure> {
+    let origins = origins(args)?;
+    let made = args.embedded.map(|count| embedded(seed, count)).transpose()?.unwrap_or_default();
+    // One step for each source and benchmark, and then comparing and writing.
+    let steps = origins.len() + args.decontaminate.len() + 2;
+    let bar = printer.progress(steps as u64);
+    let report = prepare(&Preparing {
+        origins,
+        made,
+        benchmarks: args.decontaminate.clone(),
+        ngram: args.ngram,
+        seed,
+        val_fraction: args.val_fraction,
+        limit: args.limit,
+        out: &args.out,
+        on_step: &|step| {
+            bar.set_message(step.to_owned());
+            bar.inc(1);
+        },
+    });
+    bar.finish_and_clear();
+    Ok(report?)
+}
+
+/// The sources that were named; with none named, MBPP and APPS.
+fn origins(args: &PrepareArgs) -> Result<Vec<Origin>, Failure> {
+    let named = [&args.mbpp, &args.apps, &args.humaneval].iter().any(|path| path.is_some());
+    let by_name = !named && args.tasks.is_empty() && args.embedded.is_none();
+    let mut origins = Vec::new();
+    let mut add = |kind: Option<Kind>, path: &Path| {
+        let difficulties = args.apps_difficulty.iter().map(|level| (*level).into()).collect();
+        origins.push(Origin { kind, path: path.to_owned(), difficulties });
+    };
+    if by_name || args.mbpp.is_some() {
+        add(Some(Kind::Mbpp), &locate(Kind::Mbpp, args.mbpp.as_deref())?);
+    }
+    if (by_name && !args.skip_apps) || args.apps.is_some() {
+        add(Some(Kind::Apps), &locate(Kind::Apps, args.apps.as_deref())?);
+    }
+    if let Some(path) = &args.humaneval {
+        add(Some(Kind::HumanEval), path);
+    }
+    for path in &args.tasks {
+        add(None, path);
+    }
+    Ok(origins)
+}

@@ -1,0 +1,115 @@
+//! The report as a person reads it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use whetstone_data::prepare::{Counts, REPORT, Report, TRAIN, VAL};
+
+use crate::failure::counted;
+use crate::printer::{Printer, Tone};
+
+/// Findings of one sort that are shown; `prepare.json` has more.
+const SHOWN: usize = 5;
+
+/// Prints the summary.
+pub(super) fn print(
+    report: &Report,
+    out: &Path,
+    took: Duration,
+    printer: Printer,
+) -> anyhow::Result<()> {
+    printer.raw(&text(report, out, took, printer))
+}
+
+fn text(report: &Report, out: &Path, took: Duration, printer: Printer) -> String {
+    let mut text = Vec::new();
+    text.push(format!(
+        "{} to learn from in {}, {} to measure with in {}, in {:.1} s",
+        counted_tasks(report.train.tasks),
+        out.join(TRAIN).display(),
+        counted_tasks(report.val.tasks),
+        out.join(VAL).display(),
+        took.as_secs_f64()
+    ));
+    table(&mut text, report);
+    let total = report.total();
+    if total.bad > 0 {
+        let word = printer.toned("bad", Tone::Doubtful);
+        let lines = report.bad.iter().map(ToString::to_string);
+        findings(&mut text, &format!("{word} {}", total.bad), lines, total.bad);
+    }
+    if total.contaminated > 0 {
+        let lines = report
+            .contaminated
+            .iter()
+            .map(|one| format!("{} is known to {}: {}", one.dropped, one.benchmark, one.evidence));
+        findings(
+            &mut text,
+            &format!("contaminated {}", total.contaminated),
+            lines,
+            total.contaminated,
+        );
+    }
+    if total.duplicates > 0 {
+        let lines = report.duplicates.iter().map(|one| {
+            let percent = (one.similarity * 100.0).floor();
+            format!("{} is like {}: {}, {percent:.0} %", one.dropped, one.kept, one.by.words())
+        });
+        let head = format!("duplicates {}: {}", total.duplicates, by_reason(report));
+        findings(&mut text, &head, lines, total.duplicates);
+    }
+    for input in report.inputs.iter().filter(|input| input.passed_over) {
+        text.push(format!("\n  passed over {}", input.path.display()));
+    }
+    text.push(format!("\n  everything that was dropped is in {}", out.join(REPORT).display()));
+    text.join("\n") + "\n"
+}
+
+fn table(text: &mut Vec<String>, report: &Report) {
+    text.push(format!(
+        "\n  {:<12} {:>8} {:>6} {:>9} {:>13} {:>11} {:>11} {:>8} {:>8}",
+        "source",
+        "rows",
+        "bad",
+        "left out",
+        "contaminated",
+        "duplicates",
+        "over limit",
+        "train",
+        "val"
+    ));
+    let total = ("all".to_owned(), report.total());
+    let sources = report.sources.iter().map(|(name, counts)| (name.clone(), *counts));
+    for (name, counts) in sources.chain([total]) {
+        let Counts { rows, bad, left_out, contaminated, duplicates, over_limit, train, val } =
+            counts;
+        text.push(format!(
+            "  {name:<12} {rows:>8} {bad:>6} {left_out:>9} {contaminated:>13} {duplicates:>11} \
+             {over_limit:>11} {train:>8} {val:>8}"
+        ));
+    }
+}
+
+fn by_reason(report: &Report) -> String {
+    let mut reasons: BTreeMap<_, u64> = BTreeMap::new();
+    for duplicate in &report.duplicates {
+        *reasons.entry(duplicate.by).or_default() += 1;
+    }
+    let reasons: Vec<_> =
+        reasons.iter().map(|(by, count)| format!("{count} by {}", by.words())).collect();
+    reasons.join(", ")
+}
+
+fn findings(text: &mut Vec<String>, head: &str, lines: impl Iterator<Item = String>, count: u64) {
+    text.push(format!("\n  {head}"));
+    text.extend(lines.take(SHOWN).map(|line| format!("    {line}")));
+    let more = count.saturating_sub(SHOWN as u64);
+    if more > 0 {
+        text.push(format!("    and {more} more"));
+    }
+}
+
+fn counted_tasks(count: u64) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), "task")
+}

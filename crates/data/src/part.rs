@@ -1,0 +1,10 @@
+//! Which half of the data a task belongs to.
+
+/// A half of the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// To learn from.
+    Train,
+    /// To measure with.
+    Validation,
+}

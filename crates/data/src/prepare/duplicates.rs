@@ -1,0 +1,108 @@
+//! Which tasks are dropped because another is like them.
+//!
+//! Two tasks are duplicates if their statements, or their references, are the same after what does
+//! not matter is left out, or nearly so: an overlap of at least 80 % of the runs of three words, or
+//! of 85 % of the runs of five tokens of the program. On MBPP this finds the problems that were
+//! written twice, and leaves apart those that differ in one word (largest, smallest), which are
+//! different problems.
+//!
+//! Tasks are looked at in a fixed order, and one is dropped if it is like one that was kept before
+//! it. So what is kept has no two alike, and neither have the two halves it is then split into.
+
+use super::gather::{Benchmarks, Entry};
+use super::grams::{Compared, Grams};
+use super::report::{By, Contaminated, Duplicate};
+use super::similar::{Alike, Frequencies, Seen};
+
+/// How much of two statements' runs must be the same, in percent.
+const STATEMENT_PERCENT: usize = 80;
+/// How much of two references' runs must be the same, in percent.
+const SOLUTION_PERCENT: usize = 85;
+
+/// What becomes of an entry.
+#[derive(Debug)]
+pub(super) enum Fate {
+    Kept,
+    Duplicate(Duplicate),
+    Contaminated(Contaminated),
+}
+
+/// The fate of each entry, in their order, which decides which of two duplicates is kept.
+pub(super) fn fates(entries: &[Entry], known: &Benchmarks) -> Vec<Fate> {
+    let all = || {
+        let benchmarks = known.tasks.iter().map(|task| &task.compared);
+        entries.iter().map(|entry| &entry.compared).chain(benchmarks)
+    };
+    let statements = Frequencies::count(all().filter_map(|one| one.statement.as_ref()));
+    let solutions = Frequencies::count(all().filter_map(|one| one.solution.as_ref()));
+    let mut benchmarks = Looks::new(&statements, &solutions);
+    for (at, task) in known.tasks.iter().enumerate() {
+        benchmarks.add(&task.compared, at);
+    }
+    let mut kept = Looks::new(&statements, &solutions);
+    let mut fates = Vec::with_capacity(entries.len());
+    for (at, entry) in entries.iter().enumerate() {
+        let contaminated = contaminated(entry, known, &benchmarks);
+        let fate = contaminated.map(Fate::Contaminated).unwrap_or_else(|| {
+            kept.find(&entry.compared).map_or(Fate::Kept, |(by, alike)| {
+                Fate::Duplicate(Duplicate {
+                    dropped: entry.id.to_string(),
+                    kept: entries[alike.name].id.to_string(),
+                    by,
+                    similarity: (alike.similarity * 1000.0).floor() / 1000.0,
+                })
+            })
+        });
+        if matches!(fate, Fate::Kept) {
+            kept.add(&entry.compared, at);
+        }
+        fates.push(fate);
+    }
+    fates
+}
+
+fn contaminated(entry: &Entry, known: &Benchmarks, looks: &Looks<'_>) -> Option<Contaminated> {
+    let (task, by, evidence) = match &entry.recognised {
+        Some((task, words)) => (*task, By::Words, crate::source::brief(words)),
+        None => {
+            let (by, alike) = looks.find(&entry.compared)?;
+            (alike.name, by, format!("{:.0} % alike", (alike.similarity * 100.0).floor()))
+        }
+    };
+    let benchmark = known.tasks[task].id.clone();
+    Some(Contaminated { dropped: entry.id.to_string(), benchmark, by, evidence })
+}
+
+/// Tasks that were seen, by their statements and by their references.
+struct Looks<'a> {
+    statements: Seen<'a>,
+    solutions: Seen<'a>,
+}
+
+impl<'a> Looks<'a> {
+    fn new(statements: &'a Frequencies, solutions: &'a Frequencies) -> Self {
+        Self {
+            statements: Seen::new(STATEMENT_PERCENT, statements),
+            solutions: Seen::new(SOLUTION_PERCENT, solutions),
+        }
+    }
+
+    fn add(&mut self, task: &'a Compared, name: usize) {
+        let add = |seen: &mut Seen<'a>, text: &'a Option<Grams>| {
+            if let Some(text) = text {
+                seen.add(text, name);
+            }
+        };
+        add(&mut self.statements, &task.statement);
+        add(&mut self.solutions, &task.solution);
+    }
+
+    fn find(&self, task: &Compared) -> Option<(By, Alike)> {
+        let find = |seen: &Seen<'_>, text: &Option<Grams>, same: By, like: By| {
+            let alike = seen.find(text.as_ref()?)?;
+            Some((if alike.same { same } else { like }, alike))
+        };
+        find(&self.statements, &task.statement, By::SameStatement, By::LikeStatement)
+            .or_else(|| find(&self.solutions, &task.solution, By::SameSolution, By::LikeSolution))
+    }
+}

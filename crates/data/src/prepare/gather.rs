@@ -1,0 +1,173 @@
+//! Reading every source: tasks with what is compared of them, and what was found on the way.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use whetstone_core::task::{Task, TaskId};
+use whetstone_core::wire::Wire;
+
+use super::benchmark::Benchmark;
+use super::error::PrepareError;
+use super::grams::Compared;
+use super::report::{Bad, Counts, NAMED};
+use crate::part::Part;
+use crate::source::{self, Found, Input, Kind, Origin, What};
+
+/// A task, as far as preparing needs it. The task itself is its line.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) id: TaskId,
+    pub(super) source: String,
+    pub(super) rank: Rank,
+    /// The half it belongs to, where its maker said so.
+    pub(super) part: Option<Part>,
+    pub(super) line: String,
+    pub(super) compared: Compared,
+    /// The benchmark's task with which it shares words, and the words.
+    pub(super) recognised: Option<(usize, String)>,
+}
+
+/// Which of two duplicates is kept: the one of the first rank here, then by its id. Data sets come
+/// before tasks made here, and of these validation comes first, which is the smaller half.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    DataSet(Kind),
+    Made(Validation),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Validation {
+    Yes,
+    No,
+}
+
+/// A task of a benchmark.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) id: String,
+    pub(super) compared: Compared,
+}
+
+/// The benchmarks to decontaminate against.
+#[derive(Debug)]
+pub(super) struct Benchmarks {
+    pub(super) tasks: Vec<Known>,
+    pub(super) words: Benchmark,
+}
+
+/// Everything that was read.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    pub(super) entries: Vec<Entry>,
+    pub(super) inputs: Vec<Input>,
+    pub(super) bad: Vec<Bad>,
+    pub(super) sources: BTreeMap<String, Counts>,
+    places: HashMap<TaskId, (PathBuf, u64)>,
+}
+
+impl Gathered {
+    /// Reads a benchmark. Its bad rows are findings too: what is not read cleans nothing.
+    pub(super) fn benchmark(
+        &mut self,
+        path: &Path,
+        known: &mut Benchmarks,
+    ) -> Result<Vec<Input>, PrepareError> {
+        let origin = Origin { kind: None, path: path.to_owned(), difficulties: Vec::new() };
+        let (before, bad_before) = (known.tasks.len(), self.bad.len());
+        let inputs = source::read(&origin, &mut |found| match found.what {
+            What::Task(task, _) => {
+                known.words.add(&task.statement, known.tasks.len());
+                known.tasks.push(Known { id: task.id.to_string(), compared: Compared::of(&task) });
+            }
+            What::Bad(reason) => {
+                let counts = self.sources.entry("benchmarks".to_owned()).or_default();
+                counts.rows += 1;
+                counts.bad += 1;
+                self.name(found.file, found.row, reason);
+            }
+            What::LeftOut => {}
+        })?;
+        if known.tasks.len() == before {
+            let first = self.bad.get(bad_before).cloned();
+            return Err(PrepareError::NoBenchmark { path: path.to_owned(), first });
+        }
+        Ok(inputs)
+    }
+
+    /// Reads a source.
+    pub(super) fn source(
+        &mut self,
+        origin: &Origin,
+        known: &Benchmarks,
+    ) -> Result<(), PrepareError> {
+        let inputs = source::read(origin, &mut |found| self.take(found, known))?;
+        self.inputs.extend(inputs);
+        Ok(())
+    }
+
+    /// Takes a task that was made here and knows its half.
+    pub(super) fn made(&mut self, part: Part, task: &Task, known: &Benchmarks) {
+        let rank =
+            Rank::Made(if part == Part::Validation { Validation::Yes } else { Validation::No });
+        let source = task.source.clone().unwrap_or_else(|| "embedded".to_owned());
+        self.count(&source).rows += 1;
+        let place = (Path::new("embedded"), self.count(&source).rows);
+        let entry = Entry { part: Some(part), ..entry(task, task.to_line(), source, rank, known) };
+        self.add(entry, place);
+    }
+
+    fn take(&mut self, found: Found<'_>, known: &Benchmarks) {
+        let kind = found.kind.map_or("unknown", Kind::name);
+        match found.what {
+            What::Task(task, line) => {
+                let source = task.source.clone().unwrap_or_else(|| kind.to_owned());
+                self.count(&source).rows += 1;
+                let rank = Rank::DataSet(found.kind.unwrap_or(Kind::Tasks));
+                self.add(entry(&task, line, source, rank, known), (found.file, found.row));
+            }
+            What::Bad(reason) => {
+                self.count(kind).rows += 1;
+                self.count(kind).bad += 1;
+                self.name(found.file, found.row, reason);
+            }
+            What::LeftOut => {
+                self.count(kind).rows += 1;
+                self.count(kind).left_out += 1;
+            }
+        }
+    }
+
+    fn add(&mut self, entry: Entry, (file, row): (&Path, u64)) {
+        if let Some((first, line)) = self.places.get(&entry.id) {
+            let reason =
+                format!("task id `{}` stands already in {}:{line}", entry.id, first.display());
+            self.count(&entry.source).bad += 1;
+            self.name(file, row, reason);
+            return;
+        }
+        self.places.insert(entry.id.clone(), (file.to_owned(), row));
+        self.entries.push(entry);
+    }
+
+    fn count(&mut self, source: &str) -> &mut Counts {
+        self.sources.entry(source.to_owned()).or_default()
+    }
+
+    fn name(&mut self, file: &Path, row: u64, reason: String) {
+        if self.bad.len() < NAMED {
+            self.bad.push(Bad::new(file, row, reason));
+        }
+    }
+}
+
+fn entry(task: &Task, line: String, source: String, rank: Rank, known: &Benchmarks) -> Entry {
+    Entry {
+        id: task.id.clone(),
+        source,
+        rank,
+        part: None,
+        line,
+        compared: Compared::of(task),
+        recognised: known.words.find(&task.statement),
+    }
+}

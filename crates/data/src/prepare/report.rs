@@ -1,0 +1,176 @@
+//! What preparing came to: what was read, what was dropped and why, what was written.
+//!
+//! Written beside the tasks as `prepare.json`. Nothing in it differs from run to run: no times, no
+//! machine. It holds the checksums of what was read and of what was written, so that a half-finished
+//! run, or tasks edited by hand, can be told from what it describes.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::source::Input;
+
+/// Findings of one sort that are named; the rest are counted.
+pub(super) const NAMED: usize = 10_000;
+
+/// What preparing came to.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Version of the report.
+    pub v: u32,
+    /// What everything random was derived from.
+    pub seed: u64,
+    /// The part of each source that is for validation.
+    pub val_fraction: f64,
+    /// At most so many tasks of each source.
+    pub limit: Option<usize>,
+    /// What was read.
+    pub inputs: Vec<Input>,
+    /// Against what it was decontaminated.
+    pub benchmarks: Vec<Input>,
+    /// Words that had to be the same for contamination, if there were benchmarks.
+    pub ngram: Option<usize>,
+    /// What became of the rows of each source.
+    pub sources: BTreeMap<String, Counts>,
+    /// The tasks to learn from.
+    pub train: Half,
+    /// The tasks to measure with.
+    pub val: Half,
+    /// Rows that are no task, the first of them.
+    pub bad: Vec<Bad>,
+    /// Tasks that are like a task that was kept, the first of them.
+    pub duplicates: Vec<Duplicate>,
+    /// Tasks that a benchmark would recognise, the first of them.
+    pub contaminated: Vec<Contaminated>,
+}
+
+/// What became of the rows of a source. The others add up to `rows`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Rows that were read; a file that could not be read on counts as one more.
+    pub rows: u64,
+    /// Rows that are no task.
+    pub bad: u64,
+    /// Tasks of a difficulty that was not asked for.
+    pub left_out: u64,
+    /// Tasks that a benchmark would recognise.
+    pub contaminated: u64,
+    /// Tasks that are like a task that was kept.
+    pub duplicates: u64,
+    /// Tasks past the limit.
+    pub over_limit: u64,
+    /// Tasks to learn from.
+    pub train: u64,
+    /// Tasks to measure with.
+    pub val: u64,
+}
+
+/// One of the two files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Half {
+    /// Its name.
+    pub file: &'static str,
+    /// How many tasks it holds.
+    pub tasks: u64,
+    /// BLAKE3 of its bytes.
+    pub blake3: String,
+}
+
+/// A row that is no task, or a file that could not be read on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Bad {
+    /// The file.
+    pub file: PathBuf,
+    /// The row, counted from 1; 0 for the file as a whole.
+    pub row: u64,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// A task that is like another.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Duplicate {
+    /// The one that was dropped.
+    pub dropped: String,
+    /// The one that was kept.
+    pub kept: String,
+    /// What is alike.
+    pub by: By,
+    /// Runs of tokens in common over runs in either.
+    pub similarity: f64,
+}
+
+/// A task that a benchmark would recognise.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Contaminated {
+    /// The one that was dropped.
+    pub dropped: String,
+    /// The benchmark's task.
+    pub benchmark: String,
+    /// What is alike.
+    pub by: By,
+    /// The words in common, or how alike they are.
+    pub evidence: String,
+}
+
+/// What two tasks have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// The statement, word for word.
+    SameStatement,
+    /// Most of the statement.
+    LikeStatement,
+    /// The reference, token for token.
+    SameSolution,
+    /// Most of the reference.
+    LikeSolution,
+    /// A run of words in the statement.
+    Words,
+}
+
+impl Report {
+    /// The counts of all sources together.
+    pub fn total(&self) -> Counts {
+        self.sources.values().fold(Counts::default(), |sum, one| Counts {
+            rows: sum.rows + one.rows,
+            bad: sum.bad + one.bad,
+            left_out: sum.left_out + one.left_out,
+            contaminated: sum.contaminated + one.contaminated,
+            duplicates: sum.duplicates + one.duplicates,
+            over_limit: sum.over_limit + one.over_limit,
+            train: sum.train + one.train,
+            val: sum.val + one.val,
+        })
+    }
+}
+
+impl Bad {
+    pub(super) fn new(file: &Path, row: u64, reason: String) -> Self {
+        Self { file: file.to_owned(), row, reason }
+    }
+}
+
+impl fmt::Display for Bad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.row {
+            0 => write!(f, "{}: {}", self.file.display(), self.reason),
+            row => write!(f, "{}:{row}: {}", self.file.display(), self.reason),
+        }
+    }
+}
+
+impl By {
+    /// What is alike, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::SameStatement => "same statement",
+            Self::LikeStatement => "like statement",
+            Self::SameSolution => "same solution",
+            Self::LikeSolution => "like solution",
+            Self::Words => "words in common",
+        }
+    }
+}

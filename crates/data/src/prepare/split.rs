@@ -1,0 +1,96 @@
+//! Which half a task goes to, and in which order tasks stand.
+//!
+//! Both follow from the seed and the task's id alone, so the order in which files were read, and
+//! the tasks of other sources, change nothing. The tasks of a source are put in a seeded order; the
+//! first of them, by the fraction asked for, are for validation.
+
+use std::cmp::Ordering;
+
+use whetstone_core::Seed;
+use whetstone_core::task::TaskId;
+
+use crate::part::Part;
+
+/// Places in a seeded order, one for each task.
+pub(super) fn place(seed: Seed, stage: &str, id: &TaskId) -> u64 {
+    let mut first = [0; 8];
+    first.copy_from_slice(&blake3::hash(id.as_str().as_bytes()).as_bytes()[..8]);
+    seed.derive(stage, u64::from_le_bytes(first)).get()
+}
+
+/// The halves of `count` tasks in their seeded order. Two tasks or more give something to both.
+pub(super) fn halves(count: usize, val_fraction: f64) -> impl Iterator<Item = Part> {
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a count far below 2^53, and a fraction between 0 and 1"
+    )]
+    let rounded = (count as f64 * val_fraction).round() as usize;
+    let validation = if count < 2 { 0 } else { rounded.clamp(1, count - 1) };
+    (0..count).map(move |at| if at < validation { Part::Validation } else { Part::Train })
+}
+
+/// Ids in the order a person expects: numbers by their value.
+pub(super) fn natural(one: &str, other: &str) -> Ordering {
+    let (mut a, mut b) = (one, other);
+    while let (Some(x), Some(y)) = (a.chars().next(), b.chars().next()) {
+        if x.is_ascii_digit() && y.is_ascii_digit() {
+            let (first, rest_a) = digits(a);
+            let (second, rest_b) = digits(b);
+            let order = first.len().cmp(&second.len()).then_with(|| first.cmp(second));
+            if order != Ordering::Equal {
+                return order;
+            }
+            (a, b) = (rest_a, rest_b);
+        } else if x != y {
+            return x.cmp(&y);
+        } else {
+            (a, b) = (&a[x.len_utf8()..], &b[y.len_utf8()..]);
+        }
+    }
+    // Ids that differ in zeros before a number still have one order.
+    a.len().cmp(&b.len()).then_with(|| one.cmp(other))
+}
+
+/// The number that `text` starts with, without zeros before it, and what follows.
+fn digits(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, rest) = text.split_at(end);
+    (number.trim_start_matches('0'), rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fraction_is_rounded_and_leaves_no_half_empty() {
+        let validation = |count, fraction| {
+            halves(count, fraction).filter(|part| *part == Part::Validation).count()
+        };
+        assert_eq!(validation(974, 0.2), 195);
+        assert_eq!(validation(140, 0.2), 28);
+        assert_eq!(validation(2, 0.2), 1);
+        assert_eq!(validation(3, 0.99), 2);
+        assert_eq!(validation(1, 0.5), 0);
+        assert_eq!(validation(0, 0.5), 0);
+    }
+
+    #[test]
+    fn ids_are_ordered_by_the_value_of_their_numbers() {
+        let mut ids = ["mbpp/10", "mbpp/9", "apps/1", "mbpp/09", "mbpp/9a", "mbpp/"];
+        ids.sort_by(|a, b| natural(a, b));
+        assert_eq!(ids, ["apps/1", "mbpp/", "mbpp/09", "mbpp/9", "mbpp/9a", "mbpp/10"]);
+    }
+
+    #[test]
+    fn a_place_depends_on_seed_stage_and_id() {
+        let id = |text: &str| TaskId::try_from(text.to_owned()).unwrap();
+        let base = place(Seed::new(1), "a", &id("x"));
+        assert_eq!(base, place(Seed::new(1), "a", &id("x")));
+        assert_ne!(base, place(Seed::new(2), "a", &id("x")));
+        assert_ne!(base, place(Seed::new(1), "b", &id("x")));
+        assert_ne!(base, place(Seed::new(1), "a", &id("y")));
+    }
+}

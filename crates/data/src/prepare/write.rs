@@ -1,0 +1,68 @@
+//! The three files: tasks to learn from, tasks to measure with, and the report about them.
+//!
+//! Each takes its place whole or not at all. The report comes last and holds the checksums of the
+//! other two, so a run that was ended between them can be seen.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use whetstone_record::atomic;
+
+use super::error::PrepareError;
+use super::report::{Half, Report};
+use crate::source::Input;
+
+/// The tasks to learn from.
+pub const TRAIN: &str = "train.jsonl";
+/// The tasks to measure with.
+pub const VAL: &str = "val.jsonl";
+/// The report.
+pub const REPORT: &str = "prepare.json";
+
+/// What is about to be written must not take the place of what was read.
+pub(super) fn check_names<'a>(
+    out: &Path,
+    inputs: impl Iterator<Item = &'a Input>,
+) -> Result<(), PrepareError> {
+    let outputs: Vec<_> = [TRAIN, VAL, REPORT]
+        .iter()
+        .filter_map(|name| fs::canonicalize(out.join(name)).ok())
+        .collect();
+    for input in inputs {
+        if fs::canonicalize(&input.path).is_ok_and(|path| outputs.contains(&path)) {
+            return Err(PrepareError::OutputIsInput { path: input.path.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// Writes everything, and completes the report with what was written.
+pub(super) fn write_all(
+    out: &Path,
+    [train, val]: &[Vec<String>; 2],
+    report: &mut Report,
+) -> Result<(), PrepareError> {
+    fs::create_dir_all(out)
+        .map_err(|source| PrepareError::Folder { path: out.to_owned(), source })?;
+    report.train = write_half(out, TRAIN, train)?;
+    report.val = write_half(out, VAL, val)?;
+    let mut text = serde_json::to_vec_pretty(report).map_err(PrepareError::Report)?;
+    text.push(b'\n');
+    Ok(atomic::replace(&out.join(REPORT), &text)?)
+}
+
+fn write_half(out: &Path, file: &'static str, lines: &[String]) -> Result<Half, PrepareError> {
+    let mut digest = blake3::Hasher::new();
+    atomic::replace_with(&out.join(file), |target| {
+        for line in lines {
+            for bytes in [line.as_bytes(), b"\n"] {
+                digest.update(bytes);
+                target.write_all(bytes)?;
+            }
+        }
+        Ok(())
+    })?;
+    let blake3 = digest.finalize().to_hex().to_string();
+    Ok(Half { file, tasks: lines.len() as u64, blake3 })
+}

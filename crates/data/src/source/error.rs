@@ -1,0 +1,53 @@
+//! A source that cannot be read at all.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A path from which no rows can be had. What is wrong with a file's contents is not here: that is
+/// a finding, named and counted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// The kernel will not give it.
+    #[error("cannot read `{}`", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+
+    /// The file's name says of no format that we read.
+    #[error("`{}` has a name that ends in none of .jsonl, .json and .parquet, nor these with .gz", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// The folder holds nothing to read.
+    #[error("the folder `{}` holds no .jsonl, .json or .parquet file, and no problem of APPS", path.display())]
+    Empty {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+impl SourceError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Some("give the path of a file or folder that is there")
+            }
+            Self::Format { .. } => Some("name the file after its format, e.g. `mbpp.jsonl.gz`"),
+            Self::Empty { .. } => Some("give the folder that holds the data set's files"),
+            Self::Io { .. } => None,
+        }
+    }
+
+    /// For `map_err`: the error of reading `path`.
+    pub(super) fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { path, source }
+    }
+}

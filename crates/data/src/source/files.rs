@@ -1,0 +1,171 @@
+//! Which files a path stands for.
+//!
+//! A file stands for itself. A folder stands for the tables in it and below, of one format: parquet
+//! if there is any, else lines, else arrays; and for the problems of APPS, one folder each. The
+//! sanitized files of MBPP repeat problems of the full set, so a folder with both stands for the
+//! full set. What is passed over is said. The order is that of the names, never the disk's.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::apps_folder::QUESTION;
+use super::error::SourceError;
+use super::table::Format;
+
+/// Folders within folders that are looked into.
+const MAX_DEPTH: usize = 4;
+
+/// What a path stands for.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    pub(super) tables: Vec<(PathBuf, (Format, bool))>,
+    pub(super) problems: Vec<PathBuf>,
+    pub(super) passed_over: Vec<PathBuf>,
+}
+
+/// What `path` stands for.
+pub(super) fn files(path: &Path) -> Result<Files, SourceError> {
+    let mut files = Files::default();
+    let metadata = fs::metadata(path).map_err(SourceError::at(path))?;
+    if !metadata.is_dir() {
+        let format =
+            Format::of(path).ok_or_else(|| SourceError::Format { path: path.to_owned() })?;
+        files.tables.push((path.to_owned(), format));
+        return Ok(files);
+    }
+    look_into(path, MAX_DEPTH, &mut files)?;
+    choose(&mut files);
+    if files.tables.is_empty() && files.problems.is_empty() {
+        return Err(SourceError::Empty { path: path.to_owned() });
+    }
+    Ok(files)
+}
+
+/// The half of a data set that a path names: `train.jsonl`, `test-00000-of-00001.parquet`,
+/// `train/0000`.
+pub(super) fn half(path: &Path) -> Option<&'static str> {
+    const HALVES: [&str; 2] = ["train", "test"];
+    let named = |text: &str| HALVES.into_iter().find(|half| text.eq_ignore_ascii_case(half));
+    let name = path.file_name()?.to_str()?;
+    let first_word = name.split(['.', '-', '_']).next()?;
+    let above = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    named(first_word).or_else(|| above.and_then(named))
+}
+
+fn look_into(folder: &Path, depth: usize, files: &mut Files) -> Result<(), SourceError> {
+    let list = || -> io::Result<Vec<PathBuf>> {
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
+    };
+    let mut paths = list().map_err(SourceError::at(folder))?;
+    paths.sort();
+    if paths.iter().any(|path| path.ends_with(QUESTION)) {
+        files.problems.push(folder.to_owned());
+        return Ok(());
+    }
+    for path in paths {
+        if path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".")) {
+            continue;
+        }
+        if path.is_dir() {
+            if depth > 0 {
+                look_into(&path, depth - 1, files)?;
+            }
+        } else if let Some(format) = Format::of(&path) {
+            files.tables.push((path, format));
+        }
+    }
+    Ok(())
+}
+
+/// Keeps the tables of one format, and of MBPP the full set.
+fn choose(files: &mut Files) {
+    let best = files.tables.iter().map(|(_, (format, _))| *format).min();
+    keep(files, |_, format| Some(format) == best);
+    if files.tables.iter().any(|(path, _)| !is_sanitized(path)) {
+        keep(files, |path, _| !is_sanitized(path));
+    }
+    files.passed_over.sort();
+}
+
+fn keep(files: &mut Files, wanted: impl Fn(&Path, Format) -> bool) {
+    let (kept, others): (Vec<_>, Vec<_>) = std::mem::take(&mut files.tables)
+        .into_iter()
+        .partition(|(path, (format, _))| wanted(path, *format));
+    files.tables = kept;
+    files.passed_over.extend(others.into_iter().map(|(path, _)| path));
+}
+
+fn is_sanitized(path: &Path) -> bool {
+    let mut names = path.iter().rev().take(2).filter_map(|name| name.to_str());
+    names.any(|name| name.starts_with("sanitized"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names that a folder with these files stands for, and those passed over.
+    fn check(given: &[&str], tables: &[&str], passed_over: &[&str]) {
+        let dir = tempfile::tempdir().unwrap();
+        for name in given {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let found = files(dir.path()).unwrap();
+        let short = |path: &PathBuf| path.strip_prefix(dir.path()).unwrap().display().to_string();
+        let names: Vec<_> = found.tables.iter().map(|(path, _)| short(path)).collect();
+        assert_eq!(names, tables);
+        assert_eq!(found.passed_over.iter().map(short).collect::<Vec<_>>(), passed_over);
+    }
+
+    #[test]
+    fn a_folder_stands_for_its_tables_of_one_format() {
+        check(&["b.jsonl", "a.jsonl.gz", "readme.md"], &["a.jsonl.gz", "b.jsonl"], &[]);
+        check(&["mbpp.jsonl", "sanitized-mbpp.json"], &["mbpp.jsonl"], &["sanitized-mbpp.json"]);
+        check(
+            &["full/train-0.parquet", "sanitized/train-0.parquet", "infos.json", ".x.parquet"],
+            &["full/train-0.parquet"],
+            &["infos.json", "sanitized/train-0.parquet"],
+        );
+        check(&["sanitized/a.parquet"], &["sanitized/a.parquet"], &[]);
+    }
+
+    #[test]
+    fn a_problem_of_apps_is_a_folder_with_a_question() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["train/0001", "train/0000"] {
+            let folder = dir.path().join(name);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("question.txt"), "q").unwrap();
+            fs::write(folder.join("solutions.json"), "[]").unwrap();
+        }
+        let found = files(dir.path()).unwrap();
+        assert!(found.tables.is_empty());
+        let numbers: Vec<_> =
+            found.problems.iter().map(|path| path.file_name().unwrap().to_owned()).collect();
+        assert_eq!(numbers, ["0000", "0001"]);
+        assert_eq!(half(&found.problems[0]), Some("train"));
+    }
+
+    #[test]
+    fn a_path_names_its_half() {
+        let of = |path: &str| half(Path::new(path));
+        assert_eq!(of("a/train.jsonl"), Some("train"));
+        assert_eq!(of("a/test-00000-of-00001.parquet"), Some("test"));
+        assert_eq!(of("test/0001"), Some("test"));
+        assert_eq!(of("a/codecontests140.jsonl.gz"), None);
+        assert_eq!(of("training.jsonl"), None);
+    }
+
+    #[test]
+    fn paths_that_stand_for_nothing_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(matches!(files(dir.path()), Err(SourceError::Empty { .. })));
+        assert!(matches!(files(&dir.path().join("none.jsonl")), Err(SourceError::Io { .. })));
+        let path = dir.path().join("a.csv");
+        fs::write(&path, "").unwrap();
+        assert!(matches!(files(&path), Err(SourceError::Format { .. })));
+    }
+}

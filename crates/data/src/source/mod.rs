@@ -1,0 +1,84 @@
+//! What data sets publish, read as tasks.
+//!
+//! [`table`] reads rows out of any file, as JSON objects; one small file a data set says what its
+//! columns mean. A row that is no task is named with its file, its number and the reason, and the
+//! rest goes on; so does a file that breaks off or has other columns. Only a path that is not there,
+//! or that the kernel will not read, ends the reading.
+//!
+//! Which tests a model may see: where a data set makes no difference, all its tests are hidden, and
+//! those that its prompt shows are repeated as visible. MBPP shows its first test (the statement
+//! alone does not name the function); the statements of APPS and HumanEval hold their own examples.
+//!
+//! Not here: downloads (a path is local), and whether a reference passes its own tests.
+
+mod apps;
+mod apps_folder;
+mod apps_tests;
+mod error;
+mod files;
+mod humaneval;
+mod mbpp;
+mod plain;
+mod read;
+mod row;
+mod table;
+
+pub use apps::Difficulty;
+pub use error::SourceError;
+pub use read::{Found, Input, Origin, What, read};
+pub(crate) use row::brief;
+
+/// A data set whose columns we know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Mostly Basic Python Problems, the full set or the sanitized one.
+    Mbpp,
+    /// APPS: problems of contests and practice sites.
+    Apps,
+    /// HumanEval, and sets with its columns.
+    HumanEval,
+    /// Tasks in our own line format.
+    Tasks,
+}
+
+impl Kind {
+    /// Every kind, in the order in which a file's columns are tried. HumanEval comes before MBPP:
+    /// both may have a `prompt`.
+    const ALL: [Self; 4] = [Self::Tasks, Self::HumanEval, Self::Apps, Self::Mbpp];
+
+    /// The name in ids, reports and counts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mbpp => "mbpp",
+            Self::Apps => "apps",
+            Self::HumanEval => "humaneval",
+            Self::Tasks => "tasks",
+        }
+    }
+
+    /// The columns by which a file is known as one of this data set: any one of these lists.
+    fn columns(self) -> &'static [&'static [&'static str]] {
+        match self {
+            Self::Mbpp => mbpp::COLUMNS,
+            Self::Apps => apps::COLUMNS,
+            Self::HumanEval => humaneval::COLUMNS,
+            Self::Tasks => plain::COLUMNS,
+        }
+    }
+
+    /// Whether a file with these columns can be one of this data set.
+    fn fits(self, has: impl Fn(&str) -> bool) -> bool {
+        self.columns().iter().any(|list| list.iter().all(|column| has(column)))
+    }
+
+    /// The data set that has these columns.
+    fn guess(has: impl Fn(&str) -> bool) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.fits(&has))
+    }
+
+    /// The columns in words: `text, code, test_list or prompt, code, test_list`.
+    fn wanted(self) -> String {
+        let lists: Vec<_> = self.columns().iter().map(|list| list.join(", ")).collect();
+        lists.join(" or ")
+    }
+}

@@ -1,0 +1,217 @@
+//! Reading one source: its files in order, each row a task, a finding, or left out.
+
+use std::fs::File;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use whetstone_core::jsonl::MAX_LINE_BYTES;
+use whetstone_core::task::Task;
+use whetstone_core::wire::{Object, Wire};
+
+use super::apps::{Difficulty, Place};
+use super::error::SourceError;
+use super::row::{Mapped, brief};
+use super::table::{self, Format, TableError};
+use super::{Kind, apps, apps_folder, files, humaneval, mbpp, plain};
+
+/// Where tasks come from, and which of them are wanted.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    /// The data set; `None` to tell by the columns.
+    pub kind: Option<Kind>,
+    /// A file, or a folder of files.
+    pub path: PathBuf,
+    /// Difficulties of APPS that are wanted; none means all.
+    pub difficulties: Vec<Difficulty>,
+}
+
+/// What stood at one place.
+#[derive(Debug)]
+pub struct Found<'a> {
+    /// The file, or the folder of a problem.
+    pub file: &'a Path,
+    /// The row, counted from 1; 0 for the file as a whole.
+    pub row: u64,
+    /// The data set, where it is known.
+    pub kind: Option<Kind>,
+    /// What it is.
+    pub what: What,
+}
+
+/// What a row is.
+#[derive(Debug)]
+pub enum What {
+    /// A task, and the line that reads back as it.
+    Task(Box<Task>, String),
+    /// No task, and why.
+    Bad(String),
+    /// A task that was not asked for.
+    LeftOut,
+}
+
+/// A file or folder that was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Input {
+    /// The path as it was given or found.
+    pub path: PathBuf,
+    /// BLAKE3 of its bytes; for the folders of APPS, of their files' names, lengths and bytes.
+    pub blake3: String,
+    /// Whether it was passed over, since it repeats others.
+    pub passed_over: bool,
+}
+
+/// Reads a source from its first row to its last. Returns the files that were read.
+pub fn read(origin: &Origin, each: &mut dyn FnMut(Found<'_>)) -> Result<Vec<Input>, SourceError> {
+    let found = files::files(&origin.path)?;
+    let mut inputs = Vec::new();
+    for (path, format) in &found.tables {
+        read_table(origin, path, *format, each)?;
+        let blake3 = digest(path).map_err(SourceError::at(path))?;
+        inputs.push(Input { path: path.clone(), blake3, passed_over: false });
+    }
+    for path in &found.passed_over {
+        let blake3 = digest(path).map_err(SourceError::at(path))?;
+        inputs.push(Input { path: path.clone(), blake3, passed_over: true });
+    }
+    if !found.problems.is_empty() {
+        let blake3 = read_problems(origin, &found.problems, each)?;
+        inputs.push(Input { path: origin.path.clone(), blake3, passed_over: false });
+    }
+    Ok(inputs)
+}
+
+fn read_table(
+    origin: &Origin,
+    path: &Path,
+    format: (Format, bool),
+    each: &mut dyn FnMut(Found<'_>),
+) -> Result<(), SourceError> {
+    let mut kind = origin.kind;
+    let absolute = std::path::absolute(path).map_err(SourceError::at(path))?;
+    let place = Place { half: files::half(&absolute), difficulties: &origin.difficulties };
+    let read = table::columns(path, format).and_then(|columns| {
+        if let Some(columns) = columns {
+            match known(kind, &columns) {
+                Ok(found) => kind = Some(found),
+                Err(problem) => return Err(TableError::Broken { row: 0, problem }),
+            }
+        }
+        table::read(path, format, &mut |row, object| {
+            let (what, flow) = look_at(object, &mut kind, place);
+            each(Found { file: path, row, kind, what });
+            flow
+        })
+    });
+    match read {
+        Ok(()) => Ok(()),
+        Err(TableError::Io(source)) => Err(SourceError::Io { path: path.to_owned(), source }),
+        Err(TableError::Broken { row, problem }) => {
+            let rest = if row == 0 { "" } else { "; the rest of the file was not read" };
+            let what = What::Bad(format!("{problem}{rest}"));
+            each(Found { file: path, row, kind, what });
+            Ok(())
+        }
+    }
+}
+
+/// The task of a row. The first row of a file of unknown kind says what the file is; if it cannot,
+/// no other is asked.
+fn look_at(
+    object: Result<Object, String>,
+    kind: &mut Option<Kind>,
+    place: Place<'_>,
+) -> (What, ControlFlow<()>) {
+    let object = match object {
+        Ok(object) => object,
+        Err(problem) => return (What::Bad(problem), ControlFlow::Continue(())),
+    };
+    let Some(known) = kind.or_else(|| Kind::guess(|column| object.get(column).is_some())) else {
+        let problem = unknown(&names(&object)) + "; the rest of the file was not read";
+        return (What::Bad(problem), ControlFlow::Break(()));
+    };
+    *kind = Some(known);
+    (map(object, known, place), ControlFlow::Continue(()))
+}
+
+fn map(object: Object, kind: Kind, place: Place<'_>) -> What {
+    let mapped = match kind {
+        Kind::Mbpp => mbpp::task(object),
+        Kind::Apps => apps::task(object, place),
+        Kind::HumanEval => humaneval::task(object),
+        Kind::Tasks => plain::task(object),
+    };
+    match mapped {
+        Ok(Mapped::LeftOut) => What::LeftOut,
+        Err(problem) => What::Bad(problem.to_string()),
+        Ok(Mapped::Task(task)) => proven_readable(task),
+    }
+}
+
+/// A task that whoever reads our files will take: its line is within bounds and reads back.
+fn proven_readable(task: Box<Task>) -> What {
+    let line = task.to_line();
+    if line.len() >= MAX_LINE_BYTES {
+        return What::Bad(format!("as a task it is longer than {} MiB", MAX_LINE_BYTES >> 20));
+    }
+    let object = serde_json::from_str::<Object>(&line).map_err(|err| brief(&err.to_string()));
+    match object.and_then(|object| Task::from_object(object).map_err(|err| err.to_string())) {
+        Ok(_) => What::Task(task, line),
+        Err(problem) => What::Bad(problem),
+    }
+}
+
+/// The kind of a file with these columns, or what is wrong with them.
+fn known(kind: Option<Kind>, columns: &[String]) -> Result<Kind, String> {
+    let has = |name: &str| columns.iter().any(|column| column == name);
+    match kind {
+        Some(kind) if kind.fits(has) => Ok(kind),
+        Some(kind) => {
+            let (name, wanted) = (kind.name(), kind.wanted());
+            Err(format!("its columns are {}; {name} has {wanted}", listed(columns)))
+        }
+        None => Kind::guess(has).ok_or_else(|| unknown(columns)),
+    }
+}
+
+fn unknown(columns: &[String]) -> String {
+    let kinds: Vec<_> =
+        Kind::ALL.iter().map(|kind| format!("{} ({})", kind.name(), kind.wanted())).collect();
+    format!("its columns are {}; known are {}", listed(columns), kinds.join(", "))
+}
+
+fn listed(columns: &[String]) -> String {
+    if columns.is_empty() { "none".to_owned() } else { brief(&columns.join(", ")) }
+}
+
+/// The names of an object's fields.
+fn names(object: &Object) -> Vec<String> {
+    let value = serde_json::to_value(object).unwrap_or_default();
+    value.as_object().map(|map| map.keys().cloned().collect()).unwrap_or_default()
+}
+
+fn read_problems(
+    origin: &Origin,
+    problems: &[PathBuf],
+    each: &mut dyn FnMut(Found<'_>),
+) -> Result<String, SourceError> {
+    let mut digest = blake3::Hasher::new();
+    for folder in problems {
+        let absolute = std::path::absolute(folder).map_err(SourceError::at(folder))?;
+        let place = Place { half: files::half(&absolute), difficulties: &origin.difficulties };
+        let row = apps_folder::row(folder, &mut digest).map_err(SourceError::at(folder))?;
+        let what = match row {
+            Ok(object) => map(object, Kind::Apps, place),
+            Err(problem) => What::Bad(problem),
+        };
+        each(Found { file: folder, row: 0, kind: Some(Kind::Apps), what });
+    }
+    Ok(digest.finalize().to_hex().to_string())
+}
+
+fn digest(path: &Path) -> io::Result<String> {
+    let mut digest = blake3::Hasher::new();
+    io::copy(&mut File::open(path)?, &mut digest)?;
+    Ok(digest.finalize().to_hex().to_string())
+}

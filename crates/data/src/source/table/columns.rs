@@ -1,0 +1,155 @@
+//! Parquet, through the library's rows.
+//!
+//! Arrow's kinds of text (`large_string`, `string_view`) are one and the same in the file, so rows
+//! need none of Arrow. The library stops with a panic at some files that lie about themselves; that
+//! is caught here and becomes what it is, a broken file. Pages are unpacked whole, so a file whose
+//! metadata claims a column beyond [`MAX_GROUP_BYTES`] is refused before it is read.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Seek};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::bufread::MultiGzDecoder;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::reader::RowIter;
+use parquet::record::{Field, Row};
+use serde_json::{Map, Value};
+use whetstone_core::jsonl::MAX_LINE_BYTES;
+use whetstone_core::wire::Object;
+
+use super::super::row::brief;
+use super::{Each, TableError};
+
+/// The largest column of a row group, unpacked: ten times the largest that the hub has.
+const MAX_GROUP_BYTES: i64 = 16 << 30;
+/// Rows that the library reads at once. A cell may have megabytes.
+const BATCH_ROWS: usize = 64;
+
+/// Reads every row.
+pub(super) fn read(file: File, packed: bool, each: Each<'_>) -> Result<(), TableError> {
+    let mut row = 0;
+    guarded(&mut row, |row| {
+        let reader = open(file, packed)?;
+        let rows = RowIter::from_file(None, &reader).map_err(|err| broken(&err, 0))?;
+        for read in rows.with_batch_size(BATCH_ROWS) {
+            *row += 1;
+            let read = read.map_err(|err| broken(&err, *row))?;
+            if each(*row, object(read)).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The names of the columns.
+pub(super) fn names(file: File, packed: bool) -> Result<Vec<String>, TableError> {
+    guarded(&mut 0, |_| {
+        let reader = open(file, packed)?;
+        let schema = reader.metadata().file_metadata().schema();
+        Ok(schema.get_fields().iter().map(|field| field.name().to_owned()).collect())
+    })
+}
+
+/// Runs `work`; a panic of the library is a broken file at the row where it was.
+fn guarded<T>(
+    row: &mut u64,
+    work: impl FnOnce(&mut u64) -> Result<T, TableError>,
+) -> Result<T, TableError> {
+    let result = panic::catch_unwind(AssertUnwindSafe(|| work(row)));
+    result.unwrap_or_else(|_| {
+        let problem = "the parquet file contradicts itself".to_owned();
+        Err(TableError::Broken { row: *row, problem })
+    })
+}
+
+fn open(file: File, packed: bool) -> Result<SerializedFileReader<File>, TableError> {
+    let file = if packed { unpacked(&file)? } else { file };
+    let reader = SerializedFileReader::new(file).map_err(|err| broken(&err, 0))?;
+    let claimed = largest_column(reader.metadata());
+    if !(0..=MAX_GROUP_BYTES).contains(&claimed) {
+        let problem = format!("a column claims {claimed} bytes");
+        return Err(TableError::Broken { row: 0, problem });
+    }
+    Ok(reader)
+}
+
+fn largest_column(metadata: &ParquetMetaData) -> i64 {
+    let columns = metadata.row_groups().iter().flat_map(|group| group.columns());
+    // Of a negative size, nothing is taken either.
+    let sizes = columns.map(|column| column.uncompressed_size());
+    sizes.max_by_key(|size| size.unsigned_abs()).unwrap_or(0)
+}
+
+fn broken(err: &ParquetError, row: u64) -> TableError {
+    TableError::Broken { row, problem: brief(&err.to_string()) }
+}
+
+/// The contents of a packed file in a file that has no name, since parquet is read from its end.
+fn unpacked(file: &File) -> Result<File, TableError> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("whet-{}-{count}.parquet", std::process::id()));
+    let open = || File::options().read(true).write(true).create_new(true).open(&path);
+    let mut plain = open().map_err(TableError::Io)?;
+    fs::remove_file(&path).map_err(TableError::Io)?;
+    let mut reader = MultiGzDecoder::new(BufReader::new(file));
+    io::copy(&mut reader, &mut plain).map_err(|err| TableError::of(err, 0))?;
+    plain.rewind().map_err(TableError::Io)?;
+    Ok(plain)
+}
+
+fn object(row: Row) -> Result<Object, String> {
+    let mut left = MAX_LINE_BYTES;
+    let mut object = Object::new();
+    for (name, field) in row.into_columns() {
+        let value =
+            value(&field, &mut left).map_err(|problem| format!("field `{name}`: {problem}"))?;
+        object.put(&name, &value);
+    }
+    Ok(object)
+}
+
+/// A cell as JSON, as long as there are bytes left for the row.
+fn value(field: &Field, left: &mut usize) -> Result<Value, String> {
+    Ok(match field {
+        Field::Null => Value::Null,
+        Field::Bool(value) => Value::from(*value),
+        Field::Byte(value) => Value::from(*value),
+        Field::Short(value) => Value::from(*value),
+        Field::Int(value) => Value::from(*value),
+        Field::Long(value) => Value::from(*value),
+        Field::UByte(value) => Value::from(*value),
+        Field::UShort(value) => Value::from(*value),
+        Field::UInt(value) => Value::from(*value),
+        Field::ULong(value) => Value::from(*value),
+        Field::Float(value) => Value::from(*value),
+        Field::Double(value) => Value::from(*value),
+        Field::Str(text) => text_value(text, left)?,
+        Field::Bytes(bytes) => {
+            text_value(std::str::from_utf8(bytes.data()).map_err(|_| "not UTF-8")?, left)?
+        }
+        Field::ListInternal(list) => {
+            let values = list.elements().iter().map(|element| value(element, left));
+            Value::Array(values.collect::<Result<_, _>>()?)
+        }
+        Field::Group(row) => {
+            let mut map = Map::new();
+            for (name, field) in row.get_column_iter() {
+                map.insert(name.clone(), value(field, left)?);
+            }
+            Value::Object(map)
+        }
+        other => text_value(&other.to_string(), left)?,
+    })
+}
+
+fn text_value(text: &str, left: &mut usize) -> Result<Value, String> {
+    *left = left
+        .checked_sub(text.len())
+        .ok_or_else(|| format!("the row is longer than {} MiB", MAX_LINE_BYTES >> 20))?;
+    Ok(Value::from(text))
+}

@@ -1,0 +1,134 @@
+//! Rows out of a file, whatever its format, as JSON objects.
+//!
+//! | name | how it is read |
+//! |---|---|
+//! | `.jsonl` | line by line, each at most 64 MiB |
+//! | `.json` | one array, element by element, each at most 64 MiB |
+//! | `.parquet` | row by row within a row group, each at most 64 MiB |
+//! | each with `.gz` | unpacked on the way; parquet into a file without a name |
+//!
+//! A row that is none is handed on with the reason. A file that breaks off ends with what broke and
+//! the row at which it did.
+
+mod array;
+mod columns;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+use whetstone_core::jsonl::{LineProblem, Numbered, Records};
+use whetstone_core::wire::Object;
+
+use super::row::{Row, brief};
+
+/// Takes one row, counted from 1, or the reason why it is none; says whether to go on.
+pub(super) type Each<'a> = &'a mut dyn FnMut(u64, Result<Object, String>) -> ControlFlow<()>;
+
+/// How a file's rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Format {
+    Parquet,
+    Lines,
+    Array,
+}
+
+/// Why a file's rows came to an end too early.
+#[derive(Debug)]
+pub(super) enum TableError {
+    /// The kernel will not read on.
+    Io(io::Error),
+    /// The contents are not what the name says, from this row on (0: from the start).
+    Broken { row: u64, problem: String },
+}
+
+impl Format {
+    /// The format that a file's name says, and whether it is packed.
+    pub(super) fn of(path: &Path) -> Option<(Self, bool)> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let (name, packed) = match name.strip_suffix(".gz") {
+            Some(name) => (name, true),
+            None => (name.as_str(), false),
+        };
+        let format = match name.rsplit_once('.')?.1 {
+            "jsonl" | "ndjson" => Self::Lines,
+            "json" => Self::Array,
+            "parquet" => Self::Parquet,
+            _ => return None,
+        };
+        Some((format, packed))
+    }
+}
+
+/// Reads every row of a file.
+pub(super) fn read(
+    path: &Path,
+    (format, packed): (Format, bool),
+    each: Each<'_>,
+) -> Result<(), TableError> {
+    let file = File::open(path).map_err(TableError::Io)?;
+    if format == Format::Parquet {
+        return columns::read(file, packed, each);
+    }
+    let file = BufReader::with_capacity(1 << 16, file);
+    let mut unpacked;
+    let mut plain;
+    let reader: &mut dyn BufRead = if packed {
+        unpacked = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file));
+        &mut unpacked
+    } else {
+        plain = file;
+        &mut plain
+    };
+    match format {
+        Format::Lines => lines(path, reader, each),
+        _ => array::read(reader, each),
+    }
+}
+
+/// The names of a parquet file's columns; other formats have none until a row is read.
+pub(super) fn columns(
+    path: &Path,
+    (format, packed): (Format, bool),
+) -> Result<Option<Vec<String>>, TableError> {
+    if format != Format::Parquet {
+        return Ok(None);
+    }
+    let file = File::open(path).map_err(TableError::Io)?;
+    columns::names(file, packed).map(Some)
+}
+
+fn lines(path: &Path, reader: &mut dyn BufRead, each: Each<'_>) -> Result<(), TableError> {
+    for read in Records::<Row, _>::new(path, reader) {
+        let flow = match read {
+            Ok(Numbered { line, record }) => each(line, Ok(record.0)),
+            Err(err) => match err.problem {
+                LineProblem::Io(source) => return Err(TableError::of(source, err.line)),
+                problem => each(err.line, Err(problem.to_string())),
+            },
+        };
+        if flow.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl TableError {
+    /// What a reader said: a packed file that is torn is broken, everything else is the kernel's.
+    fn of(err: io::Error, row: u64) -> Self {
+        match err.kind() {
+            io::ErrorKind::InvalidData
+            | io::ErrorKind::InvalidInput
+            | io::ErrorKind::UnexpectedEof => {
+                Self::Broken { row, problem: brief(&err.to_string()) }
+            }
+            _ => Self::Io(err),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! Making sources, preparing them, and looking at what came of it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use whetstone_core::Seed;
+use whetstone_core::jsonl::read_tasks;
+use whetstone_core::task::Task;
+use whetstone_data::Part;
+use whetstone_data::prepare::{PrepareError, Preparing, Report, prepare};
+use whetstone_data::source::{Kind, Origin};
+
+/// A folder with sources, and what to prepare of them.
+pub(crate) struct Bench {
+    pub(crate) dir: TempDir,
+    pub(crate) origins: Vec<Origin>,
+    pub(crate) made: Vec<(Part, Task)>,
+    pub(crate) benchmarks: Vec<PathBuf>,
+    pub(crate) seed: u64,
+    pub(crate) limit: Option<usize>,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+            origins: Vec::new(),
+            made: Vec::new(),
+            benchmarks: Vec::new(),
+            seed: 42,
+            limit: None,
+        }
+    }
+
+    /// Writes a file into the folder.
+    pub(crate) fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, contents).unwrap();
+        path
+    }
+
+    /// Adds a source.
+    pub(crate) fn source(mut self, kind: Option<Kind>, path: &Path) -> Self {
+        self.origins.push(Origin { kind, path: path.to_owned(), difficulties: Vec::new() });
+        self
+    }
+
+    pub(crate) fn prepare(&self) -> Result<Report, PrepareError> {
+        self.prepare_into("out")
+    }
+
+    pub(crate) fn prepare_into(&self, out: &str) -> Result<Report, PrepareError> {
+        prepare(&Preparing {
+            origins: self.origins.clone(),
+            made: self.made.clone(),
+            benchmarks: self.benchmarks.clone(),
+            ngram: 13,
+            seed: Seed::new(self.seed),
+            val_fraction: 0.2,
+            limit: self.limit,
+            out: &self.dir.path().join(out),
+            on_step: &|_| {},
+        })
+    }
+
+    /// The bytes of an output.
+    pub(crate) fn output(&self, name: &str) -> Vec<u8> {
+        fs::read(self.dir.path().join(name)).unwrap()
+    }
+
+    /// The ids of an output's tasks, in their order. Every line must read back as a task.
+    pub(crate) fn ids(&self, name: &str) -> Vec<String> {
+        let tasks = read_tasks(&self.dir.path().join("out").join(name)).unwrap();
+        tasks.iter().map(|task| task.id.to_string()).collect()
+    }
+
+    /// The lines that were prepared of one source alone, sorted.
+    pub(crate) fn lines_of(kind: Option<Kind>, path: &Path) -> (Vec<String>, Report) {
+        let bench = Self::new().source(kind, path);
+        let report = bench.prepare().unwrap();
+        let text = [bench.output("out/train.jsonl"), bench.output("out/val.jsonl")].concat();
+        let text = String::from_utf8(text).unwrap();
+        let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        (lines, report)
+    }
+}
+
+/// Words that make statements unlike each other.
+fn unlike(number: usize) -> String {
+    (0..12).map(|at| format!("w{number}x{at}")).collect::<Vec<_>>().join(" ")
+}
+
+/// A row of MBPP, unlike the others.
+pub(crate) fn mbpp_row(number: usize) -> Value {
+    json!({"task_id": number, "text": unlike(number), "code": unlike(number),
+        "test_setup_code": "", "test_list": [format!("assert f({number})"), "assert f(0)"],
+        "challenge_test_list": []})
+}
+
+/// A row of APPS, unlike the others.
+pub(crate) fn apps_row(number: usize) -> Value {
+    json!({"problem_id": number, "question": unlike(number + 100_000), "solutions": "",
+        "input_output": "{\"inputs\": [\"1\"], \"outputs\": [\"2\"]}", "difficulty": "interview",
+        "url": "", "starter_code": ""})
+}
+
+/// A task, unlike the others.
+pub(crate) fn task_row(id: &str, number: usize) -> Value {
+    json!({"id": id, "statement": unlike(number + 200_000), "reference": unlike(number + 300_000),
+        "tests": {"kind": "asserts", "hidden": ["assert f()"]}})
+}
+
+/// Rows as lines.
+pub(crate) fn lines<'a>(rows: impl IntoIterator<Item = &'a Value>) -> String {
+    rows.into_iter().map(|row| format!("{row}\n")).collect()
+}
+
+/// A data file of the project, where it is there.
+pub(crate) fn shared(path: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
+    if !path.exists() {
+        eprintln!("skipped: there is no {}", path.display());
+        return None;
+    }
+    Some(path)
+}
