@@ -42,17 +42,10 @@ pub(super) fn fates(entries: &[Entry], known: &Benchmarks) -> Vec<Fate> {
     let mut kept = Looks::new(&statements, &solutions);
     let mut fates = Vec::with_capacity(entries.len());
     for (at, entry) in entries.iter().enumerate() {
-        let contaminated = contaminated(entry, known, &benchmarks);
-        let fate = contaminated.map(Fate::Contaminated).unwrap_or_else(|| {
-            kept.find(&entry.compared).map_or(Fate::Kept, |(by, alike)| {
-                Fate::Duplicate(Duplicate {
-                    dropped: entry.id.to_string(),
-                    kept: entries[alike.name].id.to_string(),
-                    by,
-                    similarity: (alike.similarity * 1000.0).floor() / 1000.0,
-                })
-            })
-        });
+        let fate = match contaminated(entry, known, &benchmarks) {
+            Some(contaminated) => Fate::Contaminated(contaminated),
+            None => fate_among(entries, entry, &kept),
+        };
         if matches!(fate, Fate::Kept) {
             kept.add(&entry.compared, at);
         }
@@ -61,13 +54,23 @@ pub(super) fn fates(entries: &[Entry], known: &Benchmarks) -> Vec<Fate> {
     fates
 }
 
+/// Dropped if it is like one that was kept.
+fn fate_among(entries: &[Entry], entry: &Entry, kept: &Looks<'_>) -> Fate {
+    let Some((by, alike)) = kept.find(&entry.compared) else { return Fate::Kept };
+    Fate::Duplicate(Duplicate {
+        dropped: entry.id.to_string(),
+        kept: entries[alike.name].id.to_string(),
+        by,
+        similarity: (alike.similarity * 1000.0).floor() / 1000.0,
+    })
+}
+
 fn contaminated(entry: &Entry, known: &Benchmarks, looks: &Looks<'_>) -> Option<Contaminated> {
-    let (task, by, evidence) = match &entry.recognised {
-        Some((task, words)) => (*task, By::Words, crate::source::brief(words)),
-        None => {
-            let (by, alike) = looks.find(&entry.compared)?;
-            (alike.name, by, format!("{:.0} % alike", (alike.similarity * 100.0).floor()))
-        }
+    let (task, by, evidence) = if let Some((task, words)) = &entry.recognised {
+        (*task, By::Words, crate::source::brief(words))
+    } else {
+        let (by, alike) = looks.find(&entry.compared)?;
+        (alike.name, by, format!("{:.0} % alike", (alike.similarity * 100.0).floor()))
     };
     let benchmark = known.tasks[task].id.clone();
     Some(Contaminated { dropped: entry.id.to_string(), benchmark, by, evidence })

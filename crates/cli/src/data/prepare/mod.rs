@@ -11,7 +11,7 @@ use whetstone_core::Seed;
 use whetstone_data::prepare::{Preparing, Report, prepare};
 use whetstone_data::source::{Kind, Origin};
 
-pub use self::args::PrepareArgs;
+pub(super) use self::args::PrepareArgs;
 use self::locate::{embedded, locate};
 use crate::config_command::load;
 use crate::exit::Exit;

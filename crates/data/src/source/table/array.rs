@@ -13,34 +13,36 @@ use std::rc::Rc;
 use serde::Deserializer;
 use serde::de::{self, SeqAccess, Visitor};
 use serde_json::value::RawValue;
-use whetstone_core::jsonl::MAX_LINE_BYTES;
 
 use super::super::row::brief;
 use super::{Each, TableError};
 
-/// Reads the elements of an array.
-pub(super) fn read(reader: &mut dyn BufRead, each: Each<'_>) -> Result<(), TableError> {
-    let budget = Rc::new(Cell::new(MAX_LINE_BYTES));
+/// Reads the elements of an array, each of at most `limit` bytes.
+pub(super) fn read(
+    reader: &mut dyn BufRead,
+    limit: usize,
+    each: Each<'_>,
+) -> Result<(), TableError> {
+    let budget = Rc::new(Cell::new(limit));
     let row = Cell::new(0);
     let ended = Cell::new(false);
-    let elements = Elements { each, budget: &budget, row: &row, ended: &ended };
-    let mark = skip_mark(reader).map_err(TableError::Io);
-    mark?;
+    let elements = Elements { each, limit, budget: &budget, row: &row, ended: &ended };
+    skip_mark(reader).map_err(|err| TableError::of(err, 0))?;
     let bounded = io::BufReader::new(Bounded { reader, budget: Rc::clone(&budget) });
     let mut json = serde_json::Deserializer::from_reader(bounded);
     let read = json.deserialize_seq(elements).and_then(|()| json.end());
     match read {
         Ok(()) => Ok(()),
         Err(_) if ended.get() => Ok(()),
-        Err(err) => Err(broken(err, row.get())),
+        Err(err) => Err(broken(err, row.get(), limit)),
     }
 }
 
-fn broken(err: serde_json::Error, row: u64) -> TableError {
+fn broken(err: serde_json::Error, row: u64, limit: usize) -> TableError {
     let problem = format!("expected one JSON array of objects: {}", brief(&err.to_string()));
     match err.io_error_kind() {
         Some(io::ErrorKind::FileTooLarge) => {
-            let problem = format!("an element longer than {} MiB", MAX_LINE_BYTES >> 20);
+            let problem = format!("an element longer than {} MiB", limit >> 20);
             TableError::Broken { row: row + 1, problem }
         }
         Some(_) => TableError::of(err.into(), row + 1),
@@ -58,6 +60,7 @@ fn skip_mark(reader: &mut dyn BufRead) -> io::Result<()> {
 
 struct Elements<'a> {
     each: Each<'a>,
+    limit: usize,
     budget: &'a Cell<usize>,
     row: &'a Cell<u64>,
     ended: &'a Cell<bool>,
@@ -72,7 +75,7 @@ impl<'de> Visitor<'de> for Elements<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         while let Some(element) = list.next_element::<Box<RawValue>>()? {
-            self.budget.set(MAX_LINE_BYTES);
+            self.budget.set(self.limit);
             self.row.set(self.row.get() + 1);
             let object = serde_json::from_str(element.get()).map_err(|err| {
                 format!("expected one row as a JSON object: {}", brief(&err.to_string()))

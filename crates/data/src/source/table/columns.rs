@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
@@ -78,9 +78,9 @@ fn open(file: File, packed: bool) -> Result<SerializedFileReader<File>, TableErr
 }
 
 fn largest_column(metadata: &ParquetMetaData) -> i64 {
-    let columns = metadata.row_groups().iter().flat_map(|group| group.columns());
+    let columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
     // Of a negative size, nothing is taken either.
-    let sizes = columns.map(|column| column.uncompressed_size());
+    let sizes = columns.map(ColumnChunkMetaData::uncompressed_size);
     sizes.max_by_key(|size| size.unsigned_abs()).unwrap_or(0)
 }
 

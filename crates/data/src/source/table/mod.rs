@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
-use whetstone_core::jsonl::{LineProblem, Numbered, Records};
+use whetstone_core::jsonl::{LineProblem, MAX_LINE_BYTES, Numbered, Records};
 use whetstone_core::wire::Object;
 
 use super::row::{Row, brief};
@@ -84,7 +84,7 @@ pub(super) fn read(
     };
     match format {
         Format::Lines => lines(path, reader, each),
-        _ => array::read(reader, each),
+        _ => array::read(reader, MAX_LINE_BYTES, each),
     }
 }
 
