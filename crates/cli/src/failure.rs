@@ -4,6 +4,7 @@ use std::io;
 
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
+use whetstone_remote::hub::HubError;
 use whetstone_rollout::cache::CacheError;
 use whetstone_rollout::score::ScoreError;
 
@@ -23,13 +24,15 @@ pub(crate) enum Failure {
     /// Tasks could not be prepared.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
-    /// Something that was asked for by its name is not on this machine.
-    #[error("{what} cannot be had here")]
-    NotHere {
-        /// What was asked for.
-        what: &'static str,
-        /// What to give instead.
-        hint: &'static str,
+    /// A data set could not be had from the hub.
+    #[error("cannot fetch the data set `{name}`")]
+    Hub {
+        /// Its name there.
+        name: String,
+        /// What takes a path instead.
+        flag: &'static str,
+        /// Why not.
+        source: HubError,
     },
     /// Tasks could not be validated.
     #[error(transparent)]
@@ -71,9 +74,10 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
             hint(err.hint(), printer);
             if err.is_usage() { Exit::Usage } else { Exit::Broken }
         }
-        Some(Failure::NotHere { hint: what, .. }) => {
-            hint(Some(what), printer);
-            Exit::Usage
+        Some(Failure::Hub { flag, source, .. }) => {
+            let what = format!("{}: `{flag} PATH`", source.hint());
+            hint(Some(&what), printer);
+            Exit::Broken
         }
         Some(Failure::Prove(err)) => {
             hint(err.hint(), printer);

@@ -13,11 +13,17 @@ pub(crate) struct Ran {
 
 /// Runs `whet` in `folder`, with nothing of the caller's environment but the `PATH`.
 pub(crate) fn whet_in(folder: &Path, args: &[&str]) -> Ran {
+    whet_under(folder, args, &[])
+}
+
+/// The same, with these variables more.
+pub(crate) fn whet_under(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Ran {
     let output = Command::new(env!("CARGO_BIN_EXE_whet"))
         .args(args)
         .current_dir(folder)
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .envs(variables.iter().copied())
         .output()
         .expect("whet starts");
     Ran {

@@ -5,6 +5,7 @@ mod config;
 mod defaults;
 mod doctor;
 mod help;
+mod hub;
 mod prepare;
 mod reference;
 mod score;

@@ -12,12 +12,14 @@ use crate::cli::ConfigArgs;
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct PrepareArgs {
-    /// MBPP: `mbpp.jsonl`, `sanitized-mbpp.json`, the hub's parquet, or a folder of them
-    #[arg(long, value_name = "PATH")]
+    /// MBPP: `mbpp.jsonl`, `sanitized-mbpp.json`, the hub's parquet, a folder of them, or its name
+    /// on the hub
+    #[arg(long, value_name = "PATH|NAME")]
     pub mbpp: Option<PathBuf>,
 
-    /// APPS: the hub's jsonl or parquet, or the folder of problems that its authors publish
-    #[arg(long, value_name = "PATH")]
+    /// APPS: the hub's jsonl or parquet, the folder of problems that its authors publish, or its name
+    /// on the hub
+    #[arg(long, value_name = "PATH|NAME")]
     pub apps: Option<PathBuf>,
 
     /// Take only these difficulties of APPS
@@ -126,8 +128,10 @@ fn ngram(text: &str) -> Result<usize, String> {
 }
 
 const AFTER_HELP: &str = "\
-Only the sources that are named are read; with none named, MBPP and APPS. Files may be .jsonl, .json
-or .parquet, each also with .gz; a folder stands for the files in it.
+Only the sources that are named are read; with none named, MBPP and APPS, from the hub
+(google-research-datasets/mbpp and codeparrot/apps, its training half). What is downloaded stays in
+the hub's own cache; HF_ENDPOINT, HF_HOME, HF_TOKEN and HF_HUB_OFFLINE mean what they mean elsewhere.
+Files may be .jsonl, .json or .parquet, each also with .gz; a folder stands for the files in it.
 
 What is dropped, and counted in the summary and in DIR/prepare.json:
   bad           not JSON, a column missing, no tests, tests too large, an id twice, a file that breaks

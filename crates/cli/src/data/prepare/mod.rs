@@ -34,8 +34,8 @@ pub(crate) fn run(args: &PrepareArgs, printer: Printer) -> anyhow::Result<Exit> 
 }
 
 fn prepare_with(args: &PrepareArgs, seed: Seed, printer: Printer) -> Result<Report, Failure> {
-    let origins = origins(args)?;
-    let made = args.embedded.map(|count| embedded(seed, count)).transpose()?.unwrap_or_default();
+    let origins = origins(args, printer)?;
+    let made = args.embedded.map(|count| embedded(seed, count)).unwrap_or_default();
     // One step for each source and benchmark, and then comparing and writing.
     let steps = origins.len() + args.decontaminate.len() + 2;
     let bar = printer.progress(steps as u64);
@@ -58,7 +58,7 @@ fn prepare_with(args: &PrepareArgs, seed: Seed, printer: Printer) -> Result<Repo
 }
 
 /// The sources that were named; with none named, MBPP and APPS.
-fn origins(args: &PrepareArgs) -> Result<Vec<Origin>, Failure> {
+fn origins(args: &PrepareArgs, printer: Printer) -> Result<Vec<Origin>, Failure> {
     let named = [&args.mbpp, &args.apps, &args.humaneval].iter().any(|path| path.is_some());
     let by_name = !named && args.tasks.is_empty() && args.embedded.is_none();
     let mut origins = Vec::new();
@@ -67,10 +67,14 @@ fn origins(args: &PrepareArgs) -> Result<Vec<Origin>, Failure> {
         origins.push(Origin { kind, path: path.to_owned(), difficulties });
     };
     if by_name || args.mbpp.is_some() {
-        add(Some(Kind::Mbpp), &locate(Kind::Mbpp, args.mbpp.as_deref())?);
+        for path in locate(Kind::Mbpp, args.mbpp.as_deref(), printer)? {
+            add(Some(Kind::Mbpp), &path);
+        }
     }
     if (by_name && !args.skip_apps) || args.apps.is_some() {
-        add(Some(Kind::Apps), &locate(Kind::Apps, args.apps.as_deref())?);
+        for path in locate(Kind::Apps, args.apps.as_deref(), printer)? {
+            add(Some(Kind::Apps), &path);
+        }
     }
     if let Some(path) = &args.humaneval {
         add(Some(Kind::HumanEval), path);
