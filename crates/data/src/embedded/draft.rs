@@ -10,6 +10,7 @@ use whetstone_core::wire::Object;
 
 use super::names::Names;
 use super::program::Program;
+use super::python::Written;
 use super::random::Random;
 use super::suite::{Case, Cases};
 use super::value::Value;
@@ -20,7 +21,7 @@ pub(super) struct Draft<'a> {
     pub(super) program: &'a Program,
     pub(super) names: &'a Names,
     pub(super) cases: &'a Cases,
-    pub(super) reference: String,
+    pub(super) reference: Written,
 }
 
 impl Draft<'_> {
@@ -36,7 +37,7 @@ impl Draft<'_> {
             difficulty: Some(program.difficulty().to_string()),
             statement,
             language: Language::Python,
-            reference: Some(reference),
+            reference: Some(reference.source),
             setup: String::new(),
             tests: Tests::Calls {
                 entry_point: names.function.clone(),
@@ -55,15 +56,16 @@ impl Draft<'_> {
             let arguments: Vec<String> = values.iter().map(Value::to_string).collect();
             let call = format!("`{}({})`", self.names.function, arguments.join(", "));
             let verb = random.phrase(&["returns", "gives", "is"]);
-            statement.push_str(&format!(" For example, {call} {verb} `{}`.", case.expected));
+            statement = format!("{statement} For example, {call} {verb} `{}`.", case.expected);
         }
         statement
     }
 
     /// Fields of ours that pass through: the family, the shape and the reference trace.
     fn rest(&self, random: &mut Random) -> Object {
-        let thinking = reasoning::reasoning(self.program, self.names, random);
-        let trace = Response::new(Form::ThinkPython, &thinking, &self.reference);
+        let thinking =
+            reasoning::reasoning(self.program, self.names, &self.reference.taken, random);
+        let trace = Response::new(Form::ThinkPython, &thinking, &self.reference.source);
         let mut rest = Object::new();
         rest.put("family", &self.program.family);
         rest.put("shape", &self.program.shape());

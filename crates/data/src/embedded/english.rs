@@ -1,6 +1,6 @@
 //! The statement: what is to be done, as a person says it.
 //!
-//! Steps are verb phrases ("*keep only the even numbers"), the last one is a noun phrase where it
+//! Steps are verb phrases ("^keep only the even numbers"), the last one is a noun phrase where it
 //! has one ("the sum of the results"). A frame makes sentences of them. What words like "the
 //! results" stand for follows the steps: see [`Left`].
 
@@ -17,11 +17,14 @@ struct Talk {
     one: String,
     many: String,
     place: String,
+    /// The arguments themselves.
+    first: String,
+    second: String,
 }
 
 /// The parts of a statement.
 struct Said {
-    /// What is done first, as verb phrases with stars.
+    /// What is done first, as verb phrases with marks.
     clauses: Vec<String>,
     /// What is returned.
     returned: String,
@@ -32,19 +35,25 @@ pub(super) fn statement(program: &Program, names: &Names, random: &mut Random) -
     let said = say(program, names, random);
     let call = format!("`{}({})`", names.function, names.parameters());
     let input = input(program, names, random);
-    let frames = if said.clauses.is_empty() { 4 } else { 7 };
-    match random.below(frames) {
+    let name = &names.function;
+    let (short, long) = (sequence(&said), sentences(&said));
+    // Where one clause is long, each has a sentence of its own.
+    let frame = match (said.clauses.is_empty(), said.is_winding()) {
+        (true, _) => random.below(5),
+        (false, true) => 5 + random.below(5),
+        (false, false) => random.below(10),
+    };
+    match frame {
         0 => format!("Write a function {call} that takes {input}{}.", third(&said)),
-        1 => format!("Given {input}, {}. Name the function `{}`.", sequence(&said), names.function),
-        2 => format!("{call} gets {input}. It should {}.", sequence(&said)),
-        3 => format!("Define {call}, which takes {input}, to {}.", sequence(&said)),
-        4 => format!("Implement {call}. It takes {input}. {}", sentences(&said)),
-        5 => format!("Complete the function {call} for {input}: {}.", sequence(&said)),
-        _ => format!(
-            "You are given {input}. {} Call your function `{}`.",
-            sentences(&said),
-            names.function
-        ),
+        1 => format!("Given {input}, {short}. Name the function `{name}`."),
+        2 => format!("{call} gets {input}. It should {short}."),
+        3 => format!("Your function {call} receives {input} and must {short}."),
+        4 => format!("Complete the function {call} for {input}: {short}."),
+        5 => format!("Implement {call}. It takes {input}. {long}"),
+        6 => format!("You are given {input}. {long} Call your function `{name}`."),
+        7 => format!("Write {call} for {input}. {long}"),
+        8 => format!("Define a function {call} that works on {input} as follows. {long}"),
+        _ => format!("The function {call} takes {input}. {long}"),
     }
 }
 
@@ -61,7 +70,7 @@ fn say(program: &Program, names: &Names, random: &mut Random) -> Said {
         }
         if step.does.is_empty() {
             let noun = talk.fill(random.phrase(step.gives), stage, &constants, random);
-            clauses.push(format!("*{} {noun}", random.phrase(&["find", "compute", "take"])));
+            clauses.push(format!("^{} {noun}", random.phrase(&["find", "determine"])));
         } else {
             clauses.push(talk.fill(random.phrase(step.does), stage, &constants, random));
         }
@@ -78,6 +87,18 @@ fn say(program: &Program, names: &Names, random: &mut Random) -> Said {
     Said { clauses, returned: returned.to_owned() }
 }
 
+impl Said {
+    /// Whether a clause has parts of its own that a list of clauses would blur.
+    fn is_winding(&self) -> bool {
+        let winds = |clause: &String| {
+            clause.contains([':', '('])
+                || clause.contains("otherwise")
+                || clause.matches(',').count() > 1
+        };
+        self.clauses.iter().any(winds)
+    }
+}
+
 impl Talk {
     fn new(program: &Program, names: &Names) -> Self {
         let naming = &names.naming;
@@ -91,7 +112,10 @@ impl Talk {
             _ => (all.clone(), all.clone()),
         };
         let [one, many] = [naming.one, naming.many].map(str::to_owned);
-        Self { the, each, one, many, place: format!("in {all}") }
+        let place = format!("in {all}");
+        let first = quoted.first().cloned().unwrap_or_default();
+        let second = quoted.get(1).cloned().unwrap_or_default();
+        Self { the, each, one, many, place, first, second }
     }
 
     /// What is left after a step.
@@ -147,7 +171,7 @@ impl Talk {
             let does = with_constants(random.phrase(change.does), own).replace("{x}", object);
             let python = with_constants(change.python, own).replace("{x}", "x").replace('`', "");
             let python = format!("`{python}`");
-            text = fill(&text, &[(plain, &does), (bare, &does.replace('*', "")), (code, &python)]);
+            text = fill(&text, &[(plain, &does), (bare, &does.replace('^', "")), (code, &python)]);
         }
         fill(
             &text,
@@ -157,6 +181,8 @@ impl Talk {
                 ("{noun}", &self.many),
                 ("{one}", &self.one),
                 ("{in}", &self.place),
+                ("{v}", &self.first),
+                ("{w}", &self.second),
             ],
         )
     }
@@ -191,7 +217,7 @@ fn third(said: &Said) -> String {
 
 /// "keep the even ones, then square each and return their sum".
 fn sequence(said: &Said) -> String {
-    let plain: Vec<String> = said.clauses.iter().map(|clause| clause.replace('*', "")).collect();
+    let plain: Vec<String> = said.clauses.iter().map(|clause| clause.replace('^', "")).collect();
     match plain.as_slice() {
         [] => format!("return {}", said.returned),
         [only] => format!("{only}, and return {}", said.returned),
@@ -205,7 +231,7 @@ fn sequence(said: &Said) -> String {
 fn sentences(said: &Said) -> String {
     let mut text = String::new();
     for (at, clause) in said.clauses.iter().enumerate() {
-        let plain = clause.replace('*', "");
+        let plain = clause.replace('^', "");
         let sentence = match (at, said.clauses.len()) {
             (0, 1) => capitalised(&plain),
             (0, _) => format!("First, {plain}"),
@@ -223,9 +249,9 @@ fn capitalised(text: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// A verb phrase with each starred verb in the third person.
+/// A verb phrase with each marked verb in the third person.
 fn conjugated(clause: &str) -> String {
-    let mut parts = clause.split('*');
+    let mut parts = clause.split('^');
     let mut text = parts.next().unwrap_or("").to_owned();
     for part in parts {
         let (verb, rest) = part.split_once(' ').unwrap_or((part, ""));
@@ -244,7 +270,7 @@ mod tests {
 
     #[test]
     fn verbs_are_put_in_the_third_person() {
-        let all = "*keep a, *multiply b, *go c, *replace d, *do e and *put f";
+        let all = "^keep a, ^multiply b, ^go c, ^replace d, ^do e and ^put f";
         assert_eq!(conjugated(all), "keeps a, multiplies b, goes c, replaces d, does e and puts f");
     }
 
@@ -255,9 +281,9 @@ mod tests {
             returned: "it".to_owned(),
         };
         assert_eq!(sequence(&said(&[])), "return it");
-        assert_eq!(sequence(&said(&["*a", "*b"])), "a, then b, and return it");
-        assert_eq!(sentences(&said(&["*a b"])), "A b. Return it.");
-        assert_eq!(sentences(&said(&["*a", "*b"])), "First, a. Then b. Finally, return it.");
-        assert_eq!(third(&said(&["*a b", "*c d"])), ", as b, cs d, and returns it");
+        assert_eq!(sequence(&said(&["^a", "^b"])), "a, then b, and return it");
+        assert_eq!(sentences(&said(&["^a b"])), "A b. Return it.");
+        assert_eq!(sentences(&said(&["^a", "^b"])), "First, a. Then b. Finally, return it.");
+        assert_eq!(third(&said(&["^a b", "^c d"])), ", as b, cs d, and returns it");
     }
 }

@@ -188,7 +188,7 @@ pub(super) static FAMILIES: &[Family] = &[
     family(
         "labels",
         Input::Numbers,
-        &["label", "keep label", "label join", "label counting best-key", "change label"],
+        &["label", "keep label", "label join", "label counts best-key", "change label"],
     ),
     family(
         "algorithms",
@@ -285,10 +285,12 @@ pub(super) static FAMILIES: &[Family] = &[
         Input::Words,
         &[
             "counting",
-            "counting table",
+            "counts table",
+            "counts keys",
+            "counts best-key",
             "counting keys",
             "counting best-key",
-            "keep-words counting",
+            "keep-words counts",
             "change-words counting",
             "counting table keys",
         ],
@@ -343,6 +345,9 @@ pub(super) fn draw(family: &Family, random: &mut Random) -> Option<Program> {
         let candidates = steps::of(group, at);
         let step = *random.pick(candidates.get(..).filter(|steps| !steps.is_empty())?);
         if stages.iter().any(|stage| stage.step.name == step.name && step.changes.is_none()) {
+            return None;
+        }
+        if step.signed && family.input != Input::Numbers {
             return None;
         }
         at = step.to;

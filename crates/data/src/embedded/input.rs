@@ -36,8 +36,6 @@ pub(super) struct Naming {
     pub(super) many: &'static str,
     /// Its description with `{}` for the name.
     pub(super) phrases: &'static [&'static str],
-    /// The same without the name.
-    pub(super) bare: &'static str,
     /// Whether it holds no negative numbers.
     pub(super) natural: bool,
 }
@@ -46,9 +44,8 @@ const fn naming(
     arguments: &'static [&'static str],
     words: (&'static str, &'static str),
     phrases: &'static [&'static str],
-    bare: &'static str,
 ) -> Naming {
-    Naming { arguments, one: words.0, many: words.1, phrases, bare, natural: true }
+    Naming { arguments, one: words.0, many: words.1, phrases, natural: true }
 }
 
 const INTEGERS: &[&str] = &["a list of integers `{}`", "a list `{}` of integers"];
@@ -60,8 +57,7 @@ const fn integers(
     one: &'static str,
     many: &'static str,
 ) -> Naming {
-    let bare = "a list of integers";
-    Naming { arguments, one, many, phrases: INTEGERS, bare, natural: false }
+    Naming { arguments, one, many, phrases: INTEGERS, natural: false }
 }
 
 const fn naturals(
@@ -69,7 +65,7 @@ const fn naturals(
     one: &'static str,
     many: &'static str,
 ) -> Naming {
-    naming(arguments, (one, many), NATURALS, "a list of non-negative integers")
+    naming(arguments, (one, many), NATURALS)
 }
 
 static NUMBERS: &[Naming] = &[
@@ -84,108 +80,48 @@ static NUMBERS: &[Naming] = &[
     naturals(&["items"], "item", "items"),
 ];
 static POSITIVE: &[Naming] = &[
-    naming(&["n"], ("number", "numbers"), &["a positive integer `{}`"], "a positive integer"),
-    naming(&["num"], ("number", "numbers"), &["a positive integer `{}`"], "a positive integer"),
-    naming(&["size"], ("number", "numbers"), &["a positive integer `{}`"], "a positive integer"),
+    naming(&["n"], ("number", "numbers"), &["a positive integer `{}`"]),
+    naming(&["num"], ("number", "numbers"), &["a positive integer `{}`"]),
+    naming(&["size"], ("number", "numbers"), &["a positive integer `{}`"]),
 ];
 static ROUNDS: &[Naming] = &[
-    naming(
-        &["n"],
-        ("number", "numbers"),
-        &["a non-negative integer `{}`"],
-        "a non-negative integer",
-    ),
-    naming(
-        &["rounds"],
-        ("number", "numbers"),
-        &["a non-negative integer `{}`"],
-        "a non-negative integer",
-    ),
+    naming(&["n"], ("number", "numbers"), &["a non-negative integer `{}`"]),
+    naming(&["rounds"], ("number", "numbers"), &["a non-negative integer `{}`"]),
 ];
 static WHOLE: &[Naming] = &[
-    Naming {
-        natural: false,
-        ..naming(&["n"], ("number", "numbers"), &["an integer `{}`"], "an integer")
-    },
-    Naming {
-        natural: false,
-        ..naming(&["num"], ("number", "numbers"), &["an integer `{}`"], "an integer")
-    },
-    Naming {
-        natural: false,
-        ..naming(&["temp"], ("number", "numbers"), &["an integer `{}`"], "an integer")
-    },
+    Naming { natural: false, ..naming(&["n"], ("number", "numbers"), &["an integer `{}`"]) },
+    Naming { natural: false, ..naming(&["num"], ("number", "numbers"), &["an integer `{}`"]) },
+    Naming { natural: false, ..naming(&["temp"], ("number", "numbers"), &["an integer `{}`"]) },
 ];
 static TEXT: &[Naming] = &[
-    naming(&["text"], ("character", "characters"), &["a string `{}`"], "a string"),
-    naming(&["s"], ("character", "characters"), &["a string `{}`"], "a string"),
-    naming(&["line"], ("character", "characters"), &["a string `{}`"], "a string"),
-    naming(&["title"], ("character", "characters"), &["a string `{}`"], "a string"),
+    naming(&["text"], ("character", "characters"), &["a string `{}`"]),
+    naming(&["s"], ("character", "characters"), &["a string `{}`"]),
+    naming(&["line"], ("character", "characters"), &["a string `{}`"]),
+    naming(&["title"], ("character", "characters"), &["a string `{}`"]),
 ];
 const STRINGS: &[&str] = &["a list of words `{}`", "a list `{}` of words"];
 static WORDS: &[Naming] = &[
-    naming(&["words"], ("word", "words"), STRINGS, "a list of words"),
-    naming(&["names"], ("name", "names"), &["a list of names `{}`"], "a list of names"),
-    naming(
-        &["tags"],
-        ("tag", "tags"),
-        &["a list `{}` of tags (strings)"],
-        "a list of tags (strings)",
-    ),
+    naming(&["words"], ("word", "words"), STRINGS),
+    naming(&["names"], ("name", "names"), &["a list of names `{}`"]),
+    naming(&["tags"], ("tag", "tags"), &["a list `{}` of tags (strings)"]),
 ];
-const DICTIONARY: &str = "a dictionary from names to integers";
 static TABLE: &[Naming] = &[
-    naming(
-        &["stock"],
-        ("value", "values"),
-        &["a dictionary `{}` from item names to integers"],
-        "a dictionary from item names to integers",
-    ),
-    naming(
-        &["points"],
-        ("value", "values"),
-        &["a dictionary `{}` that maps names to integers"],
-        DICTIONARY,
-    ),
-    naming(
-        &["votes"],
-        ("value", "values"),
-        &["a dictionary `{}` from names to integers"],
-        DICTIONARY,
-    ),
+    naming(&["stock"], ("value", "values"), &["a dictionary `{}` from item names to integers"]),
+    naming(&["points"], ("value", "values"), &["a dictionary `{}` that maps names to integers"]),
+    naming(&["votes"], ("value", "values"), &["a dictionary `{}` from names to integers"]),
 ];
 static TWO_NUMBERS: &[Naming] = &[
-    naming(
-        &["p", "q"],
-        ("number", "numbers"),
-        &["two positive integers `{}` and `{2}`"],
-        "positive integers",
-    ),
-    naming(
-        &["first", "second"],
-        ("number", "numbers"),
-        &["positive integers `{}` and `{2}`"],
-        "positive integers",
-    ),
+    naming(&["p", "q"], ("number", "numbers"), &["two positive integers `{}` and `{2}`"]),
+    naming(&["first", "second"], ("number", "numbers"), &["positive integers `{}` and `{2}`"]),
 ];
 static TWO_LISTS: &[Naming] = &[
     Naming {
         natural: false,
-        ..naming(
-            &["xs", "ys"],
-            ("number", "numbers"),
-            &["two lists of integers `{}` and `{2}`"],
-            "lists of integers",
-        )
+        ..naming(&["xs", "ys"], ("number", "numbers"), &["two lists of integers `{}` and `{2}`"])
     },
     Naming {
         natural: false,
-        ..naming(
-            &["old", "new"],
-            ("number", "numbers"),
-            &["two lists of integers, `{}` and `{2}`"],
-            "lists of integers",
-        )
+        ..naming(&["old", "new"], ("number", "numbers"), &["two lists of integers, `{}` and `{2}`"])
     },
     Naming {
         natural: false,
@@ -193,7 +129,6 @@ static TWO_LISTS: &[Naming] = &[
             &["first", "second"],
             ("number", "numbers"),
             &["two lists `{}` and `{2}` of integers"],
-            "lists of integers",
         )
     },
 ];
@@ -202,13 +137,11 @@ static TWO_TABLES: &[Naming] = &[
         &["old", "new"],
         ("value", "values"),
         &["two dictionaries `{}` and `{2}` from names to integers"],
-        "dictionaries from names to integers",
     ),
     naming(
         &["home", "away"],
         ("value", "values"),
         &["two dictionaries, `{}` and `{2}`, from names to integers"],
-        "dictionaries from names to integers",
     ),
 ];
 
@@ -327,9 +260,10 @@ fn numbers(length: usize, natural: bool, near: &[i64], random: &mut Random) -> V
         let back = if random.chance(50) { 1 } else { 1 + random.below(at.max(1)) };
         list.push(if again { list[at - back.min(at)] } else { one_number(natural, near, random) });
     }
-    if random.chance(8) {
+    let order = random.below(12);
+    if order == 0 {
         list.sort_unstable();
-    } else if random.chance(8) {
+    } else if order == 1 {
         let half = list.len() / 2;
         for at in 0..half {
             let last = list.len() - 1 - at;

@@ -10,10 +10,10 @@
 //! | `{x}` | one element | `{each}` | "each number", later "each result" |
 //! | `{o}` | the name of the result | `{noun}`, `{one}` | "numbers", "number" |
 //! | `{test}`, `{nottest}` | the element's test | `{tests}`, `{is}`, `{are}` | "even numbers", "is even", "are even" |
-//! | `{change}`, `{change2}` | the element's changes | `{change}`, `{change2}` | "*square each number", of "it" |
+//! | `{change}`, `{change2}` | the element's changes | `{change}`, `{change2}` | "^square each number", of "it" |
 //! | `{a}`, `{b}` | constants | `{a}`, `{b}` | constants |
 //!
-//! In `does` a star stands before each verb that follows the subject: "*keep", "keeps".
+//! In `does` a mark stands before each verb of the subject: "^keep" is "keep" or "keeps".
 
 use super::value::{Type, Value};
 
@@ -127,6 +127,8 @@ pub(super) struct Step {
     pub(super) why: &'static [&'static str],
     /// What a function that ends with this step may be called, before its noun.
     pub(super) verbs: &'static [&'static str],
+    /// It makes sense only where there may be negative numbers.
+    pub(super) signed: bool,
     /// What it adds to the difficulty.
     pub(super) weight: usize,
     pub(super) run: fn(&Value, &Inner<'_>) -> Option<Value>,
@@ -148,6 +150,7 @@ pub(super) const PLAIN: Step = Step {
     left: Left::Results,
     why: &[],
     verbs: &["process", "transform", "convert"],
+    signed: false,
     weight: 1,
     run: |_, _| None,
 };

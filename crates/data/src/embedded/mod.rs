@@ -105,7 +105,7 @@ impl Generator {
         let pool = input::draw(&program, &names.naming, POOL, random);
         let cases = suite::choose(&program, pool, random)?;
         let reference = python::reference(&program, &names, random);
-        let normal = normalised(&reference);
+        let normal = normalised(&reference.source);
         if !self.known.insert(normal) {
             return Err(Discarded::Known);
         }
@@ -144,4 +144,86 @@ impl Iterator for Generator {
 fn part_of(shape: &str) -> Part {
     let hash = blake3::hash(shape.as_bytes());
     if hash.as_bytes()[0] % 5 == 0 { Part::Validation } else { Part::Train }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use kind::Element;
+
+    /// Steps, tests and changes that a shape is made of.
+    fn kinds(shape: &str) -> BTreeSet<String> {
+        shape
+            .split([' ', '>', '[', ']', ','])
+            .filter(|kind| !kind.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn shape(made: &Made) -> String {
+        serde_json::from_str(made.task.rest.get("shape").unwrap()).unwrap()
+    }
+
+    #[test]
+    fn every_kind_of_step_is_trained_on_and_no_shape_is_in_both_parts() {
+        let all = generate(Seed::new(42), 5000);
+        let of = |part| -> BTreeSet<String> {
+            all.iter().filter(|made| made.part == part).map(shape).collect()
+        };
+        let (train, validation) = (of(Part::Train), of(Part::Validation));
+        assert!(train.is_disjoint(&validation));
+        assert!(
+            train.len() > 2500 && validation.len() > 600,
+            "{} {}",
+            train.len(),
+            validation.len()
+        );
+        let trained: BTreeSet<String> = train.iter().flat_map(|shape| kinds(shape)).collect();
+        let elements = [Element::Number, Element::Word, Element::Character].into_iter();
+        let names = steps::all()
+            .map(|step| step.name)
+            .chain(elements.clone().flat_map(elements::tests).map(|test| test.name))
+            .chain(elements.flat_map(elements::changes).map(|change| change.name));
+        let missing: Vec<_> = names.filter(|name| !trained.contains(*name)).collect();
+        assert_eq!(missing, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn no_two_references_differ_in_names_alone() {
+        let all = generate(Seed::new(42), 5000);
+        let sources = all.iter().filter_map(|made| made.task.reference.as_deref());
+        let normal: HashSet<String> = sources.map(normalised).collect();
+        let statements: HashSet<&str> =
+            all.iter().map(|made| made.task.statement.as_str()).collect();
+        assert_eq!((normal.len(), statements.len()), (5000, 5000));
+    }
+
+    #[test]
+    fn each_family_finds_steps_for_each_of_its_chains() {
+        for family in FAMILIES {
+            for chain in family.chains {
+                let mut types = vec![family.input.to_type()];
+                for group in chain.split(' ') {
+                    types = types
+                        .iter()
+                        .flat_map(|&at| steps::of(group, at))
+                        .map(|step| step.to)
+                        .collect();
+                }
+                assert!(!types.is_empty(), "{}: {chain}", family.name);
+            }
+        }
+    }
+
+    #[test]
+    fn names_of_steps_are_unique() {
+        let mut seen = HashSet::new();
+        for step in steps::all() {
+            assert!(seen.insert(step.name), "{}", step.name);
+            assert!(!step.does.is_empty() || !step.gives.is_empty(), "{} has no words", step.name);
+            assert!(!step.why.is_empty(), "{} has no reasoning", step.name);
+        }
+    }
 }

@@ -25,11 +25,18 @@ const VERBS: &[&str] = &["solve", "compute", "process", "handle", "work_on"];
 
 impl Names {
     pub(super) fn draw(program: &Program, random: &mut Random) -> Self {
-        let naming = *random.pick(program.input.namings());
+        let signed = program.stages.iter().any(|stage| stage.step.signed);
+        let namings = program.input.namings().iter().filter(|naming| !(signed && naming.natural));
+        let naming = **random.pick(&namings.collect::<Vec<_>>());
         let own = program.stages.last().map_or(VERBS, |stage| stage.step.verbs);
         let verbs = if random.chance(80) { own } else { VERBS };
         let verb = random.phrase(verbs);
-        let noun = if random.chance(50) { naming.many } else { naming.arguments[0] };
+        let noun = match program.input.to_type() {
+            Type::Int if random.chance(60) => naming.one,
+            Type::TwoInts | Type::TwoLists | Type::TwoTables => naming.many,
+            Type::Ints | Type::Words | Type::Table if random.chance(50) => naming.many,
+            _ => naming.arguments[0],
+        };
         let function = format!("{verb}_{noun}");
         let lifted = program.lifted.map(|(at, place)| match program.stages[at].specs()[place] {
             Constant::Number(..) => random.phrase(&["k", "m", "t"]),

@@ -192,7 +192,7 @@ impl Program {
             }
             let next = self.stages.get(at + 1);
             let keeps = |stage: &Stage| stage.step.from == stage.step.to;
-            if keeps(stage) && next.is_some_and(|next| keeps(next)) && self.lifted.is_none() {
+            if keeps(stage) && next.is_some_and(keeps) && self.lifted.is_none() {
                 let mut mutant = self.clone();
                 mutant.stages.swap(at, at + 1);
                 mutants.push(mutant);

@@ -9,14 +9,21 @@ use super::names::{Names, fill, with_constants};
 use super::program::{Owner, Program, Stage};
 use super::random::Random;
 
-/// The source of the reference.
-pub(super) fn reference(program: &Program, names: &Names, random: &mut Random) -> String {
+/// A program, and the names that it gives to what each of its steps takes.
+pub(super) struct Written {
+    pub(super) source: String,
+    pub(super) taken: Vec<String>,
+}
+
+/// The reference.
+pub(super) fn reference(program: &Program, names: &Names, random: &mut Random) -> Written {
     let mut writer = Writer {
         names,
         lines: Vec::new(),
         current: names.naming.arguments[0].to_owned(),
         used: names.naming.arguments.iter().map(|&name| name.to_owned()).collect(),
         pending: None,
+        taken: Vec::new(),
         random,
     };
     for (at, stage) in program.stages.iter().enumerate() {
@@ -72,12 +79,17 @@ struct Writer<'a> {
     current: String,
     used: Vec<String>,
     pending: Option<Pending>,
+    taken: Vec<String>,
     random: &'a mut Random,
 }
 
 impl Writer<'_> {
     fn stage(&mut self, stage: &Stage, constants: &[String]) {
         let step = stage.step;
+        if !matches!(step.code, Code::Keep(_) | Code::Each(_) | Code::Fold { .. }) {
+            self.settle();
+        }
+        self.taken.push(self.current.clone());
         match step.code {
             Code::Keep(condition) => {
                 self.walk(stage);
@@ -94,13 +106,11 @@ impl Writer<'_> {
                 }
             }
             Code::Whole(expression) => {
-                self.settle();
                 let text = self.filled(expression, stage, constants);
-                self.expression(text, step.names);
+                self.expression(&text, step.names);
             }
             Code::Fold { .. } => self.fold(stage),
             Code::Block(lines) => {
-                self.settle();
                 let result = self.fresh(step.names);
                 for line in lines {
                     let line = self.filled(line, stage, constants);
@@ -134,7 +144,7 @@ impl Writer<'_> {
         let Code::Fold { whole, generator, start, update } = stage.step.code else { return };
         let Some(walk) = self.pending.take() else {
             let text = whole.replace("{v}", &self.current);
-            return self.expression(text, stage.step.names);
+            return self.expression(&text, stage.step.names);
         };
         if self.names.loops && !start.is_empty() {
             let result = self.fresh(stage.step.names);
@@ -145,7 +155,7 @@ impl Writer<'_> {
             let over = format!("{}{}", walk.source, walk.clause());
             let all = format!("{} for {} in {over}", walk.element, walk.x);
             let text = fill(generator, &[("{g}", &all), ("{s}", &over), ("{x}", &walk.x)]);
-            self.expression(text, stage.step.names);
+            self.expression(&text, stage.step.names);
         }
     }
 
@@ -160,7 +170,7 @@ impl Writer<'_> {
         } else {
             let text =
                 format!("[{} for {} in {}{}]", walk.element, walk.x, walk.source, walk.clause());
-            self.expression(text, walk.names);
+            self.expression(&text, walk.names);
         }
     }
 
@@ -175,7 +185,7 @@ impl Writer<'_> {
     }
 
     /// The value so far is this expression.
-    fn expression(&mut self, text: String, names: &'static [&'static str]) {
+    fn expression(&mut self, text: &str, names: &'static [&'static str]) {
         let name = self.fresh(names);
         self.lines.push(format!("{name} = {text}"));
         self.current = name;
@@ -204,7 +214,7 @@ impl Writer<'_> {
         self.used.iter().any(|used| used == name) || self.names.lifted == Some(name)
     }
 
-    fn finish(mut self) -> String {
+    fn finish(mut self) -> Written {
         self.settle();
         let assigned =
             self.lines.last().and_then(|line| line.strip_prefix(&format!("{} = ", self.current)));
@@ -217,9 +227,10 @@ impl Writer<'_> {
         };
         self.lines.push(last);
         let head = format!("def {}({}):", self.names.function, self.names.parameters());
-        let body: String = self.lines.iter().map(|line| format!("    {line}\n")).collect();
+        let body = format!("    {}", self.lines.join("\n    "));
         let import = if body.contains("math.") { "import math\n\n\n" } else { "" };
-        format!("{import}{head}\n{body}").trim_end().to_owned()
+        let source = format!("{import}{head}\n{body}");
+        Written { source, taken: self.taken }
     }
 }
 

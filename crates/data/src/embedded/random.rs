@@ -1,4 +1,4 @@
-//! A small generator of random numbers: SplitMix64, the same bits on every machine.
+//! A small generator of random numbers: `SplitMix64`, the same bits on every machine.
 //!
 //! Quality is not at stake here, stability is: a recorded seed must give the same tasks in ten
 //! years, so no library's generator is used that may change with a version.
@@ -54,7 +54,7 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// The first outputs of SplitMix64 from state 0, as its authors publish them.
+    /// The first outputs of `SplitMix64` from state 0, as its authors publish them.
     #[test]
     fn the_stream_never_changes() {
         let mut random = Random(0);

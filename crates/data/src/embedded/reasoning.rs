@@ -5,13 +5,16 @@ use super::program::Program;
 use super::python::with_elements;
 use super::random::Random;
 
-/// The sentences, in the order of the steps.
-pub(super) fn reasoning(program: &Program, names: &Names, random: &mut Random) -> String {
+/// The sentences, in the order of the steps; `taken` names what each step takes.
+pub(super) fn reasoning(
+    program: &Program,
+    names: &Names,
+    taken: &[String],
+    random: &mut Random,
+) -> String {
     let mut sentences = Vec::new();
-    for (at, stage) in program.stages.iter().enumerate() {
+    for ((at, stage), value) in program.stages.iter().enumerate().zip(taken) {
         let constants = names.constants(program, at, false);
-        let argument = names.naming.arguments[0];
-        let value = if at == 0 { argument } else { "it" };
         let x = names.element(stage.step.from).unwrap_or(value);
         let sentence = with_elements(random.phrase(stage.step.why), stage, &constants, x);
         sentences.push(fill(&sentence, &[("{v}", value)]));

@@ -123,7 +123,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Number,
         constants: &[Num(2, 12)],
         python: "{x} + {a}",
-        does: &["*add {a} to {x}", "*increase {x} by {a}"],
+        does: &["^add {a} to {x}", "^increase {x} by {a}"],
         turn: Turn::Number(|n, k| n.checked_add(k[0])),
     },
     Change {
@@ -131,7 +131,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Number,
         constants: &[Num(2, 12)],
         python: "{x} - {a}",
-        does: &["*subtract {a} from {x}", "*decrease {x} by {a}"],
+        does: &["^subtract {a} from {x}", "^decrease {x} by {a}"],
         turn: Turn::Number(|n, k| n.checked_sub(k[0])),
     },
     Change {
@@ -139,7 +139,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Number,
         constants: &[Num(2, 6)],
         python: "{x} * {a}",
-        does: &["*multiply {x} by {a}"],
+        does: &["^multiply {x} by {a}"],
         turn: Turn::Number(|n, k| n.checked_mul(k[0])),
     },
     Change {
@@ -147,7 +147,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Number,
         constants: &[],
         python: "{x} * {x}",
-        does: &["*square {x}", "*multiply {x} by itself"],
+        does: &["^square {x}", "^multiply {x} by itself"],
         turn: Turn::Number(|n, _| n.checked_mul(n)),
     },
     Change {
@@ -155,7 +155,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Number,
         constants: &[],
         python: "-{x}",
-        does: &["*flip the sign of {x}", "*negate {x}"],
+        does: &["^flip the sign of {x}", "^negate {x}"],
         turn: Turn::Number(|n, _| n.checked_neg()),
     },
     Change {
@@ -163,7 +163,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Number,
         constants: &[],
         python: "abs({x})",
-        does: &["*take the absolute value of {x}"],
+        does: &["^take the absolute value of {x}"],
         turn: Turn::Number(|n, _| n.checked_abs()),
     },
     Change {
@@ -171,7 +171,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Number,
         constants: &[Num(3, 9)],
         python: "{x} % {a}",
-        does: &["*reduce {x} modulo {a}", "*take {x} modulo {a}"],
+        does: &["^reduce {x} modulo {a}", "^take {x} modulo {a}"],
         turn: Turn::Number(|n, k| n.checked_rem_euclid(k[0])),
     },
     Change {
@@ -179,7 +179,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Number,
         constants: &[],
         python: "{x} // 2",
-        does: &["*halve {x}, rounding down", "*divide {x} by 2, rounding down"],
+        does: &["^floor-divide {x} by 2"],
         turn: Turn::Number(|n, _| Some(n.div_euclid(2))),
     },
     Change {
@@ -187,7 +187,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Number,
         constants: &[Num(3, 6)],
         python: "{x} // {a}",
-        does: &["*divide {x} by {a}, rounding down"],
+        does: &["^floor-divide {x} by {a}"],
         turn: Turn::Number(|n, k| n.checked_div_euclid(k[0])),
     },
     Change {
@@ -195,7 +195,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Number,
         constants: &[Num(5, 18)],
         python: "min({x}, {a})",
-        does: &["*cap {x} at {a}", "*limit {x} to at most {a}"],
+        does: &["^cap {x} at {a}", "^limit {x} to at most {a}"],
         turn: Turn::Number(|n, k| Some(n.min(k[0]))),
     },
     Change {
@@ -203,7 +203,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Number,
         constants: &[Num(0, 9)],
         python: "max({x}, {a})",
-        does: &["*raise {x} to {a} if it is smaller"],
+        does: &["^raise {x} to at least {a}", "^take the larger of {x} and {a}"],
         turn: Turn::Number(|n, k| Some(n.max(k[0]))),
     },
     Change {
@@ -211,7 +211,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Number,
         constants: &[Num(2, 5), Num(1, 9)],
         python: "{a} * {x} + {b}",
-        does: &["*multiply {x} by {a} and *add {b}"],
+        does: &["^replace {x} with {a} times its value plus {b}"],
         turn: Turn::Number(|n, k| n.checked_mul(k[0])?.checked_add(k[1])),
     },
     Change {
@@ -219,7 +219,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Number,
         constants: &[Num(3, 15)],
         python: "abs({x} - {a})",
-        does: &["*replace {x} with its distance from {a}"],
+        does: &["^replace {x} with its distance from {a}"],
         turn: Turn::Number(|n, k| n.checked_sub(k[0])?.checked_abs()),
     },
 ];

@@ -99,9 +99,9 @@ pub(super) static TESTS: &[Test] = &[
         constants: &[],
         python: "{x}.lower() in \"aeiou\"",
         negated: "{x}.lower() not in \"aeiou\"",
-        is: "is a vowel",
-        are: "are vowels",
-        noun: "vowels",
+        is: "is a vowel of either case",
+        are: "are vowels of either case",
+        noun: "vowels of either case",
         check: Check::Text(|c, _| c.chars().all(is_vowel)),
     },
     Test {
@@ -156,7 +156,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Word,
         constants: &[],
         python: "{x}.upper()",
-        does: &["*convert {x} to uppercase", "*put {x} in uppercase"],
+        does: &["^convert {x} to uppercase", "^put {x} in uppercase"],
         turn: Turn::Text(|w, _| w.to_uppercase()),
     },
     Change {
@@ -164,15 +164,15 @@ pub(super) static CHANGES: &[Change] = &[
         of: Word,
         constants: &[],
         python: "{x}[::-1]",
-        does: &["*reverse {x}", "*spell {x} backwards"],
+        does: &["^reverse {x}", "^spell {x} backwards"],
         turn: Turn::Text(|w, _| w.chars().rev().collect()),
     },
     Change {
         name: "start",
         of: Word,
-        constants: &[Num(1, 4)],
+        constants: &[Num(2, 4)],
         python: "{x}[:{a}]",
-        does: &["*cut {x} down to its first {a} characters"],
+        does: &["^cut {x} down to its first {a} characters"],
         turn: Turn::Text(|w, k| w.chars().take(size(k)).collect()),
     },
     Change {
@@ -180,7 +180,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Word,
         constants: &[],
         python: "{x}[1:]",
-        does: &["*remove the first letter of {x}"],
+        does: &["^remove the first letter of {x}"],
         turn: Turn::Text(|w, _| w.chars().skip(1).collect()),
     },
     Change {
@@ -188,7 +188,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Word,
         constants: &[Letter],
         python: "{x} + {a}",
-        does: &["*append {a} to {x}", "*add {a} to the end of {x}"],
+        does: &["^append {a} to {x}", "^add {a} to the end of {x}"],
         turn: Turn::Text(|w, k| format!("{w}{}", first(k))),
     },
     Change {
@@ -196,7 +196,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Word,
         constants: &[Letter],
         python: "{a} + {x}",
-        does: &["*put {a} in front of {x}"],
+        does: &["^put {a} in front of {x}"],
         turn: Turn::Text(|w, k| format!("{}{w}", first(k))),
     },
     Change {
@@ -204,7 +204,7 @@ pub(super) static CHANGES: &[Change] = &[
         of: Word,
         constants: &[],
         python: "{x} * 2",
-        does: &["*write {x} twice in a row"],
+        does: &["^write {x} twice in a row"],
         turn: Turn::Text(|w, _| w.repeat(2)),
     },
 ];

@@ -29,7 +29,7 @@ pub(super) static STEPS: &[Step] = &[
         ],
         left: Left::One("that sum"),
         why: &["Extend the block while its sum stays above 0, else restart; remember the best."],
-        verbs: &["best_block", "max_block"],
+        verbs: &["best_block_of", "max_block_of"],
         run: |v, _| {
             number(v, |l| {
                 let (mut best, mut here) = (0i64, 0i64);
@@ -52,7 +52,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the largest sum of {a} neighbouring {noun}, or 0 if there are fewer than {a}"],
         left: Left::One("that sum"),
         why: &["Each window starts at i and ends before i + {a}; take the largest sum."],
-        verbs: &["best_window", "max_window"],
+        verbs: &["best_window_of", "max_window_of"],
         run: |v, i| {
             number(v, |l| {
                 let sums: Option<Vec<i64>> = l
@@ -71,7 +71,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["how many of {the} are greater than the one right before them"],
         left: Left::One("the count"),
         why: &["Look at neighbours with zip and count b > a."],
-        verbs: &["count_rises_in", "rises"],
+        verbs: &["count_rises_in", "rises_of"],
         run: |v, _| {
             number(v, |l| i64::try_from(l.windows(2).filter(|pair| pair[1] > pair[0]).count()).ok())
         },
@@ -89,7 +89,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the number of pairs at two different positions among {the} that add up to {a}"],
         left: Left::One("the count"),
         why: &["For each {x}, count earlier values equal to {a} - {x}; so each pair counts once."],
-        verbs: &["count_pairs_in", "pairs"],
+        verbs: &["count_pairs_in", "pairs_of"],
         run: |v, i| {
             number(v, |l| {
                 let mut pairs = 0;
@@ -115,7 +115,7 @@ pub(super) static STEPS: &[Step] = &[
         ],
         left: Left::One("that amount"),
         why: &["For each {x}, subtract the smallest value up to it; keep the best, at least 0."],
-        verbs: &["best_gain", "max_gain"],
+        verbs: &["best_gain_of", "max_gain_of"],
         run: |v, _| {
             number(v, |l| {
                 let (mut best, mut low) = (0i64, i64::MAX);
@@ -184,7 +184,7 @@ pub(super) static STEPS: &[Step] = &[
         ],
         left: Left::One("the count"),
         why: &["Add from the start and count; stop once the total is at least {a}."],
-        verbs: &["steps_to_reach", "needed"],
+        verbs: &["steps_to_reach", "needed_of"],
         run: |v, i| {
             number(v, |l| {
                 let (mut total, mut used) = (0i64, 0);
@@ -212,7 +212,7 @@ pub(super) static STEPS: &[Step] = &[
         ],
         left: Left::One("that number"),
         why: &["Sort the distinct values from the top; index 1 is the second, if it exists."],
-        verbs: &["second_largest", "runner_up_of"],
+        verbs: &["second_largest_of", "runner_up_of"],
         run: |v, _| {
             number(v, |l| {
                 let mut values = l.to_vec();

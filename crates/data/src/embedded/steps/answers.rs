@@ -7,7 +7,7 @@ use crate::embedded::kind::{Code, Left, PLAIN, Step};
 use crate::embedded::value::{Type, Value};
 
 fn is_prime(n: i64) -> bool {
-    n >= 2 && (2..).take_while(|d| d * d <= n).all(|d| n % d != 0)
+    n >= 2 && (2..=n.isqrt()).all(|d| n % d != 0)
 }
 
 const ANSWER: Step = Step { group: "answer", from: Type::Int, to: Type::Bool, ..PLAIN };
@@ -147,7 +147,7 @@ pub(super) static STEPS: &[Step] = &[
         test: Some(Number),
         code: Code::Each("\"A\" if {test} else \"B\""),
         names: &["labels", "marks"],
-        does: &["*replace {each} with \"A\" if it {is} and with \"B\" otherwise"],
+        does: &["^replace {each} with \"A\" if it {is} and with \"B\" otherwise"],
         left: Left::Many("labels", "label"),
         why: &[
             "The label is A when {test}, else B.",
@@ -177,24 +177,21 @@ pub(super) static STEPS: &[Step] = &[
         ]),
         names: &["signs", "words"],
         does: &[
-            "*replace {each} with \"up\" if it is positive, \"down\" if it is negative and \"flat\" if it is 0",
+            "^replace {each} with \"up\" if it is positive, \"down\" if it is negative and \"flat\" if it is 0",
         ],
         left: Left::Many("words", "word"),
         why: &["Three cases by sign: above 0, below 0, or else 0."],
-        verbs: &["signs", "trend"],
+        verbs: &["signs_of", "trend_of"],
+        signed: true,
         weight: 2,
         run: |v, _| {
-            let sign = |n: &i64| {
-                if *n > 0 {
-                    "up"
-                } else if *n < 0 {
-                    "down"
-                } else {
-                    "flat"
-                }
-                .to_owned()
+            let sign = |n: &i64| match n.signum() {
+                1 => "up",
+                -1 => "down",
+                _ => "flat",
             };
-            Some(Value::Words(v.ints()?.iter().map(sign).collect()))
+            let signs = v.ints()?.iter().map(|n| sign(n).to_owned());
+            Some(Value::Words(signs.collect()))
         },
         ..ANSWER
     },

@@ -54,7 +54,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the product of {the} (1 if there are none)"],
         left: Left::One("the product"),
         why: &["Multiply them, starting from 1."],
-        verbs: &["product", "multiply"],
+        verbs: &["product_of", "multiply"],
         run: |v, _| number(v, |l| l.iter().try_fold(1i64, |product, &n| product.checked_mul(n))),
         ..FOLD
     },
@@ -89,7 +89,7 @@ pub(super) static STEPS: &[Step] = &[
         ],
         left: Left::One("the maximum"),
         why: &["max with default=0 covers the empty case.", "Take the maximum, 0 when empty."],
-        verbs: &["largest", "max", "top"],
+        verbs: &["largest_of", "max_of", "top_of"],
         run: |v, _| number(v, |l| Some(l.iter().copied().max().unwrap_or(0))),
         ..FOLD
     },
@@ -108,7 +108,7 @@ pub(super) static STEPS: &[Step] = &[
         ],
         left: Left::One("the minimum"),
         why: &["min with default=0 covers the empty case.", "Take the minimum, 0 when empty."],
-        verbs: &["smallest", "min", "lowest"],
+        verbs: &["smallest_of", "min_of", "lowest_of"],
         run: |v, _| number(v, |l| Some(l.iter().copied().min().unwrap_or(0))),
         ..FOLD
     },
@@ -121,7 +121,7 @@ pub(super) static STEPS: &[Step] = &[
         ],
         left: Left::One("the difference"),
         why: &["Subtract the minimum from the maximum; an empty list gives 0."],
-        verbs: &["spread", "range_of"],
+        verbs: &["spread_of", "range_of"],
         run: |v, _| {
             number(v, |l| {
                 l.iter()
@@ -142,7 +142,7 @@ pub(super) static STEPS: &[Step] = &[
         ],
         left: Left::One("the alternating sum"),
         why: &["Even places count plus, odd places minus: sum of [::2] less sum of [1::2]."],
-        verbs: &["alternate", "balance"],
+        verbs: &["alternate", "balance_of"],
         weight: 2,
         run: |v, _| {
             number(v, |l| {
@@ -163,7 +163,7 @@ pub(super) static STEPS: &[Step] = &[
         ],
         left: Left::One("the count"),
         why: &["A set drops repeats; its size is the answer.", "Count distinct values with a set."],
-        verbs: &["count_distinct", "variety_of"],
+        verbs: &["count_distinct_of", "variety_of"],
         run: |v, _| number(v, |l| count(l.iter().collect::<std::collections::HashSet<_>>().len())),
         ..FOLD
     },
@@ -221,7 +221,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the first of {the} that {is}, or 0 if there is none"],
         left: Left::One("that number"),
         why: &["next() gives the first with {test}, or the default 0."],
-        verbs: &["first", "find"],
+        verbs: &["first_of", "find"],
         run: |v, i| number(v, |l| Some(l.iter().copied().find(|&n| i.number(n)).unwrap_or(0))),
         ..FOLD
     },
@@ -258,7 +258,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the last of {the}, or {a} if there are none"],
         left: Left::One("that number"),
         why: &["Index -1 is the last; an empty list gives {a}."],
-        verbs: &["last", "end_of"],
+        verbs: &["last_of", "end_of"],
         run: |v, i| number(v, |l| Some(l.last().copied().unwrap_or(i.a()))),
         ..FOLD
     },

@@ -28,7 +28,7 @@ pub(super) static STEPS: &[Step] = &[
         test: Some(Number),
         code: Code::Keep("{test}"),
         names: &["kept", "chosen", "picked"],
-        does: &["*keep only the {tests}", "*pick the {tests}", "*select the {tests}"],
+        does: &["^keep only the {tests}", "^pick the {tests}", "^select the {tests}"],
         left: Left::Remaining,
         why: &["Keep {x} when {test}.", "Only elements with {test} stay.", "I filter by {test}."],
         verbs: &["filter", "select", "keep"],
@@ -41,7 +41,7 @@ pub(super) static STEPS: &[Step] = &[
         test: Some(Number),
         code: Code::Keep("{nottest}"),
         names: &["kept", "rest", "others"],
-        does: &["*remove every {one} that {is}", "*drop the {tests}", "*leave out the {tests}"],
+        does: &["^remove every {one} that {is}", "^drop the {tests}", "^leave out the {tests}"],
         left: Left::Remaining,
         why: &["Dropping them leaves {x} with {nottest}.", "What stays satisfies {nottest}."],
         verbs: &["clean", "reduce", "trim"],
@@ -82,7 +82,7 @@ pub(super) static STEPS: &[Step] = &[
         changes: Some((Number, 1)),
         code: Code::Each("{change} if {test} else {x}"),
         names: &["changed", "new", "mapped"],
-        does: &["{change} if it {is} and *leave it unchanged otherwise"],
+        does: &["{change} if it {is} and ^leave it unchanged otherwise"],
         why: &[
             "Only when {test} does {x} become {change}.",
             "If {test} use {change}, else {x} itself.",
@@ -100,7 +100,7 @@ pub(super) static STEPS: &[Step] = &[
         group: "order",
         code: Code::Whole("sorted({v})"),
         names: &["ordered"],
-        does: &["*sort {the} in ascending order", "*sort {the} from smallest to largest"],
+        does: &["^sort {the} in ascending order", "^sort {the} from smallest to largest"],
         gives: &["{the} in ascending order", "{the}, smallest first"],
         left: Left::Same,
         why: &["sorted() puts them in order.", "Sort ascending."],
@@ -113,7 +113,7 @@ pub(super) static STEPS: &[Step] = &[
         group: "order",
         code: Code::Whole("sorted({v}, reverse=True)"),
         names: &["ordered"],
-        does: &["*sort {the} in descending order", "*sort {the} from largest to smallest"],
+        does: &["^sort {the} in descending order", "^sort {the} from largest to smallest"],
         gives: &["{the} in descending order", "{the}, largest first"],
         left: Left::Same,
         why: &["Sort with reverse=True for largest first.", "Sort descending."],
@@ -127,7 +127,7 @@ pub(super) static STEPS: &[Step] = &[
         constants: &[Num(2, 12)],
         code: Code::Whole("sorted({v}, key=lambda n: abs(n - {a}))"),
         names: &["ordered"],
-        does: &["*sort {the} by their distance from {a}, keeping the order of ties"],
+        does: &["^sort {the} by their distance from {a}, keeping the order of ties"],
         left: Left::Same,
         why: &["The sort key is abs(n - {a}); sorted() is stable."],
         verbs: &["sort", "order"],
@@ -140,7 +140,7 @@ pub(super) static STEPS: &[Step] = &[
         group: "order",
         code: Code::Whole("{v}[::-1]"),
         names: &["backwards"],
-        does: &["*reverse the order of {the}", "*put {the} in reverse order"],
+        does: &["^reverse the order of {the}", "^put {the} in reverse order"],
         gives: &["{the} in reverse order"],
         left: Left::Same,
         why: &["A slice with step -1 reverses the list.", "Reverse with [::-1]."],
@@ -154,11 +154,11 @@ pub(super) static STEPS: &[Step] = &[
         constants: &[Num(2, 4)],
         code: Code::Whole("{v}[:{a}]"),
         names: &["part"],
-        does: &["*keep the first {a} {noun}", "*take only the first {a} {noun}"],
+        does: &["^keep the first {a} {noun}", "^take only the first {a} {noun}"],
         gives: &["the first {a} of {the}"],
         left: Left::Remaining,
         why: &["The slice [:{a}] takes the first {a}.", "Cut to the first {a}."],
-        verbs: &["first", "take"],
+        verbs: &["first_of", "take"],
         run: |v, i| list(v, |l| Some(l.iter().take(i.size()).copied().collect())),
         ..PLAIN
     },
@@ -168,21 +168,21 @@ pub(super) static STEPS: &[Step] = &[
         constants: &[Num(2, 4)],
         code: Code::Whole("{v}[-{a}:]"),
         names: &["part"],
-        does: &["*keep the last {a} {noun}", "*take only the last {a} {noun}"],
+        does: &["^keep the last {a} {noun}", "^take only the last {a} {noun}"],
         gives: &["the last {a} of {the}"],
         left: Left::Remaining,
         why: &["The slice [-{a}:] takes the last {a}.", "Cut to the last {a}."],
-        verbs: &["last", "take"],
+        verbs: &["last_of", "take"],
         run: |v, i| list(v, |l| Some(l[l.len().saturating_sub(i.size())..].to_vec())),
         ..PLAIN
     },
     Step {
         name: "skip",
         group: "cut",
-        constants: &[Num(1, 3)],
+        constants: &[Num(2, 3)],
         code: Code::Whole("{v}[{a}:]"),
         names: &["rest"],
-        does: &["*skip the first {a} of {the}", "*leave out the first {a} of {the}"],
+        does: &["^skip the first {a} of {the}", "^leave out the first {a} of {the}"],
         gives: &["all but the first {a} of {the}"],
         left: Left::Remaining,
         why: &["The slice [{a}:] skips the first {a}."],
@@ -195,7 +195,7 @@ pub(super) static STEPS: &[Step] = &[
         group: "cut",
         code: Code::Whole("{v}[::2]"),
         names: &["part"],
-        does: &["*keep every second one of {the}, starting with the first"],
+        does: &["^keep every second one of {the}, starting with the first"],
         gives: &["every second one of {the}, starting with the first"],
         left: Left::Remaining,
         why: &["The slice [::2] takes indices 0, 2, 4 and so on."],
@@ -209,23 +209,23 @@ pub(super) static STEPS: &[Step] = &[
         code: Code::Whole("list(dict.fromkeys({v}))"),
         names: &["unique"],
         does: &[
-            "*remove duplicates, keeping first occurrences in order",
-            "*keep only the first occurrence of each {one}",
+            "^remove duplicates, keeping first occurrences in order",
+            "^keep only the first occurrence of each {one}",
         ],
         left: Left::Remaining,
         why: &[
             "dict.fromkeys keeps first occurrences in order.",
             "A dict drops repeats and keeps order.",
         ],
-        verbs: &["unique", "distinct"],
+        verbs: &["unique_of", "distinct_of"],
         run: |v, _| {
             list(v, |l| {
                 let mut seen = Vec::new();
-                l.iter().for_each(|n| {
+                for n in l {
                     if !seen.contains(n) {
-                        seen.push(*n)
+                        seen.push(*n);
                     }
-                });
+                }
                 Some(seen)
             })
         },
@@ -241,7 +241,7 @@ pub(super) static STEPS: &[Step] = &[
             "        {o}.append({x})",
         ]),
         names: &["short", "result"],
-        does: &["*shorten every run of equal neighbours to one {one}"],
+        does: &["^shorten every run of equal neighbours to one {one}"],
         left: Left::Remaining,
         why: &["Append {x} only if it differs from the last one kept."],
         verbs: &["squeeze", "compress"],
@@ -260,7 +260,7 @@ pub(super) static STEPS: &[Step] = &[
         group: "order",
         code: Code::Whole("{v}[1:] + {v}[:1]"),
         names: &["turned"],
-        does: &["*move the first of {the} to the end"],
+        does: &["^move the first of {the} to the end"],
         left: Left::Same,
         why: &["The tail [1:] comes first, then the head [:1]; this also works when empty."],
         verbs: &["rotate", "shift"],

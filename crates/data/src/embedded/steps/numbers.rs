@@ -34,7 +34,7 @@ pub(super) static STEPS: &[Step] = &[
         code: Code::Whole("{change}"),
         does: &["{change}"],
         left: Left::One("the result"),
-        why: &["Compute {change}.", "This is {change}."],
+        why: &["Compute {change}.", "The new value is {change}."],
         verbs: &["compute", "adjust", "convert"],
         run: |v, i| number(v, |n| i.turn(0, n)),
         ..NUMBER
@@ -58,9 +58,9 @@ pub(super) static STEPS: &[Step] = &[
         constants: &[Num(2, 5)],
         changes: Some((Number, 1)),
         code: Code::Block(&["{o} = {v}", "for _ in range({a}):", "    {o} = {changeo}"]),
-        does: &["*do the following {a} times: {change!}"],
+        does: &["^do the following {a} times: {change!}"],
         left: Left::One("the result"),
-        why: &["A loop applies {change} {a} times."],
+        why: &["A loop of {a} rounds applies {change}."],
         verbs: &["repeat", "iterate"],
         weight: 2,
         run: |v, i| number(v, |n| repeated(i.a(), n, |n| i.turn(0, n))),
@@ -77,7 +77,7 @@ pub(super) static STEPS: &[Step] = &[
             "for _ in range({a}):",
             "    {o} = {changeo} if {testo} else {change2o}",
         ]),
-        does: &["*do the following {a} times: {change!} if it {is}, and {change2!} otherwise"],
+        does: &["^do the following {a} times: {change!} if it {is}, and {change2!} otherwise"],
         left: Left::One("the result"),
         why: &["Loop {a} times; each round uses {change} if {test}, else {change2}."],
         verbs: &["repeat", "iterate"],
@@ -121,7 +121,7 @@ pub(super) static STEPS: &[Step] = &[
         ],
         left: Left::One("that term"),
         why: &["Keep two neighbours a, b and move on {v} times; a is the term."],
-        verbs: &["sequence", "term_of"],
+        verbs: &["sequence_of", "term_of"],
         weight: 2,
         run: |v, i| {
             let times = v.int().filter(|times| (0..=40).contains(times))?;
@@ -137,7 +137,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the sum of the digits of {the}"],
         left: Left::One("the digit sum"),
         why: &["Add the digits of the decimal form."],
-        verbs: &["digit_sum", "add_digits"],
+        verbs: &["digit_sum_of", "add_digits"],
         run: |v, _| number(v, |n| Some(digits(n)?.iter().sum())),
         ..NUMBER
     },
@@ -166,7 +166,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the number of digits of {the}"],
         left: Left::One("the number of digits"),
         why: &["The decimal string has one character per digit."],
-        verbs: &["digit_count", "size_of"],
+        verbs: &["digit_count_of", "size_of"],
         run: |v, _| number(v, |n| i64::try_from(digits(n)?.len()).ok()),
         ..NUMBER
     },
@@ -177,7 +177,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the sum of the integers from 1 to {the}"],
         left: Left::One("the sum"),
         why: &["The integers from 1 to n add up to n * (n + 1) // 2."],
-        verbs: &["sum_to", "triangle"],
+        verbs: &["sum_to", "triangle_of"],
         run: |v, _| {
             number(v, |n| {
                 n.checked_add(1)?.checked_mul((n >= 0).then_some(n)?).map(|twice| twice / 2)
@@ -198,7 +198,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["how often {the} can be halved, rounding down, until it is at most 1"],
         left: Left::One("the count"),
         why: &["Halve in a while loop until 1 is reached and count the rounds."],
-        verbs: &["halvings", "count_halvings"],
+        verbs: &["halvings_of", "count_halvings"],
         weight: 2,
         run: |v, _| number(v, |n| Some(i64::from(n.max(1).ilog2()))),
         ..NUMBER
@@ -218,7 +218,7 @@ pub(super) static STEPS: &[Step] = &[
         ],
         left: Left::One("the number of steps"),
         why: &["Follow the rule in a while loop until 1 and count the steps."],
-        verbs: &["steps_to_one", "count_steps"],
+        verbs: &["steps_to_one_of", "count_steps"],
         weight: 2,
         run: |v, _| {
             number(v, |n| {
@@ -240,7 +240,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the smallest divisor of {the} that is at least 2"],
         left: Left::One("that divisor"),
         why: &["Try 2, 3, 4 and so on until one divides."],
-        verbs: &["smallest_factor", "first_divisor"],
+        verbs: &["smallest_factor_of", "first_divisor_of"],
         weight: 2,
         run: |v, _| {
             let n = v.int().filter(|n| (2..100_000).contains(n))?;
@@ -253,11 +253,11 @@ pub(super) static STEPS: &[Step] = &[
         group: "digits",
         code: Code::Whole("[int(d) for d in str({v})]"),
         names: &["digits"],
-        does: &["*split {the} into its digits", "*take the digits of {the}"],
+        does: &["^split {the} into its digits", "^take the digits of {the}"],
         gives: &["the list of the digits of {the}"],
         left: Left::Many("digits", "digit"),
         why: &["str() gives the digits in order.", "Read the digits from the string."],
-        verbs: &["digits", "split"],
+        verbs: &["digits_of", "split"],
         run: |v, _| digits(v.int()?).map(Value::Ints),
         ..EXPAND
     },
@@ -266,11 +266,11 @@ pub(super) static STEPS: &[Step] = &[
         group: "divisors",
         code: Code::Whole("[d for d in range(1, {v} + 1) if {v} % d == 0]"),
         names: &["divisors"],
-        does: &["*list the positive divisors of {the} in ascending order"],
+        does: &["^list the positive divisors of {the} in ascending order"],
         gives: &["the positive divisors of {the} in ascending order"],
         left: Left::Many("divisors", "divisor"),
-        why: &["d is a divisor when the remainder is 0; try 1 up to n."],
-        verbs: &["divisors", "list_divisors"],
+        why: &["d divides {v} when {v} % d is 0; try 1 up to {v}."],
+        verbs: &["divisors_of", "list_divisors"],
         weight: 2,
         run: |v, _| divisors(v.int()?).map(Value::Ints),
         ..EXPAND
@@ -280,7 +280,7 @@ pub(super) static STEPS: &[Step] = &[
         group: "range",
         code: Code::Whole("list(range(1, {v} + 1))"),
         names: &["numbers"],
-        does: &["*list the integers from 1 to {the}", "*take the integers from 1 to {the}"],
+        does: &["^list the integers from 1 to {the}", "^take the integers from 1 to {the}"],
         left: Left::Many("integers", "integer"),
         why: &["range(1, {v} + 1) counts from 1 to the end.", "The numbers are 1 up to {v}."],
         verbs: &["list", "count_up"],
@@ -302,11 +302,11 @@ pub(super) static STEPS: &[Step] = &[
         ]),
         names: &["halves", "path"],
         does: &[
-            "*list {the}, half of it, half of that and so on, rounding down, as long as the value is above 0",
+            "^list {the}, half of it, half of that and so on, rounding down, as long as the value is above 0",
         ],
         left: Left::Many("values", "value"),
         why: &["A while loop appends the value and halves it until 0."],
-        verbs: &["halves", "path_of"],
+        verbs: &["halves_of", "path_of"],
         weight: 2,
         run: |v, _| {
             let n = v.int()?;

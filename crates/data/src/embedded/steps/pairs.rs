@@ -31,7 +31,7 @@ pub(super) static STEPS: &[Step] = &[
         name: "zip-sums",
         code: Code::Whole("[a + b for a, b in zip({v}, {w})]"),
         names: &["sums", "merged"],
-        does: &["*add the numbers at equal positions of {the}, up to the end of the shorter list"],
+        does: &["^add the numbers at equal positions of {the}, up to the end of the shorter list"],
         left: Left::Many("sums", "sum"),
         why: &["zip pairs equal positions and stops at the shorter list; add each pair."],
         verbs: &["add", "merge"],
@@ -43,7 +43,7 @@ pub(super) static STEPS: &[Step] = &[
         code: Code::Whole("[a * b for a, b in zip({v}, {w})]"),
         names: &["products", "merged"],
         does: &[
-            "*multiply the numbers at equal positions of {the}, up to the end of the shorter list",
+            "^multiply the numbers at equal positions of {the}, up to the end of the shorter list",
         ],
         left: Left::Many("products", "product"),
         why: &["zip pairs equal positions and stops at the shorter list; multiply each pair."],
@@ -56,11 +56,11 @@ pub(super) static STEPS: &[Step] = &[
         code: Code::Whole("[abs(a - b) for a, b in zip({v}, {w})]"),
         names: &["gaps", "distances"],
         does: &[
-            "*take the absolute differences of the numbers at equal positions of {the}, up to the end of the shorter list",
+            "^take the absolute differences of the numbers at equal positions of {the}, up to the end of the shorter list",
         ],
         left: Left::Many("differences", "difference"),
         why: &["zip pairs equal positions; abs(a - b) is their distance."],
-        verbs: &["compare", "gaps"],
+        verbs: &["compare", "gaps_of"],
         run: |v, _| zipped(v, |a, b| a.checked_sub(b)?.checked_abs()),
         ..LISTS
     },
@@ -73,11 +73,11 @@ pub(super) static STEPS: &[Step] = &[
         ]),
         names: &["larger", "winners"],
         does: &[
-            "*take the larger number at each position of {the}, up to the end of the shorter list",
+            "^take the larger number at each position of {the}, up to the end of the shorter list",
         ],
         left: Left::Many("numbers", "number"),
         why: &["zip pairs equal positions; append the larger of a and b."],
-        verbs: &["larger", "winners"],
+        verbs: &["larger_of", "winners_of"],
         weight: 2,
         run: |v, _| zipped(v, |a, b| Some(a.max(b))),
         ..LISTS
@@ -87,10 +87,10 @@ pub(super) static STEPS: &[Step] = &[
         group: "sets",
         code: Code::Whole("[n for n in {v} if n in {w}]"),
         names: &["common", "shared"],
-        does: &["*keep the numbers of the first list that also occur in the second"],
+        does: &["^keep the numbers in {v} that also occur in {w}"],
         left: Left::Remaining,
         why: &["Keep n from the first list if it is in the second."],
-        verbs: &["common", "shared"],
+        verbs: &["common_of", "shared_of"],
         run: |v, _| {
             let (a, b) = lists(v)?;
             Some(Value::Ints(a.iter().copied().filter(|n| b.contains(n)).collect()))
@@ -102,10 +102,10 @@ pub(super) static STEPS: &[Step] = &[
         group: "sets",
         code: Code::Whole("[n for n in {v} if n not in {w}]"),
         names: &["missing", "rest"],
-        does: &["*keep the numbers of the first list that do not occur in the second"],
+        does: &["^keep the numbers in {v} that do not occur in {w}"],
         left: Left::Remaining,
         why: &["Keep n from the first list unless the second has it."],
-        verbs: &["missing", "only_in"],
+        verbs: &["missing_of", "only_in"],
         run: |v, _| {
             let (a, b) = lists(v)?;
             Some(Value::Ints(a.iter().copied().filter(|n| !b.contains(n)).collect()))
@@ -117,7 +117,7 @@ pub(super) static STEPS: &[Step] = &[
         group: "sets",
         code: Code::Whole("{v} + {w}"),
         names: &["both", "joined"],
-        does: &["*append the second list to the first"],
+        does: &["^append {w} to {v}"],
         left: Left::Many("numbers", "number"),
         why: &["The + operator joins the lists."],
         verbs: &["join", "combine"],
@@ -133,7 +133,7 @@ pub(super) static STEPS: &[Step] = &[
         code: Code::Block(&["{o} = []", "for a, b in zip({v}, {w}):", "    {o} += [a, b]"]),
         names: &["mixed", "merged"],
         does: &[
-            "*take numbers from {the} in turn, beginning with the first list and stopping when the shorter one ends",
+            "^take numbers from {the} in turn, beginning with {v} and stopping when the shorter one ends",
         ],
         left: Left::Many("numbers", "number"),
         why: &["zip gives pairs up to the shorter end; append both of each pair."],
@@ -152,7 +152,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the greatest common divisor of {the}"],
         left: Left::One("that divisor"),
         why: &["Euclid: replace (a, b) by (b, a % b) until b is 0; a is the divisor."],
-        verbs: &["common_divisor", "gcd_of"],
+        verbs: &["common_divisor_of", "gcd_of"],
         weight: 2,
         run: |v, _| numbers(v).map(|(a, b)| Value::Int(gcd(a, b))),
         ..NUMBERS
@@ -164,7 +164,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the least common multiple of {the}"],
         left: Left::One("that multiple"),
         why: &["The product divided by the greatest common divisor."],
-        verbs: &["common_multiple", "lcm_of"],
+        verbs: &["common_multiple_of", "lcm_of"],
         weight: 2,
         run: |v, _| {
             let (a, b) = numbers(v).filter(|&(a, b)| a > 0 && b > 0)?;
@@ -179,7 +179,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the absolute difference of {the}"],
         left: Left::One("the difference"),
         why: &["abs() of the difference ignores the order."],
-        verbs: &["distance", "gap"],
+        verbs: &["distance_of", "gap_of"],
         run: |v, _| numbers(v).map(|(a, b)| Value::Int((a - b).abs())),
         ..NUMBERS
     },
@@ -190,7 +190,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the product of {the}"],
         left: Left::One("the product"),
         why: &["Multiply the two."],
-        verbs: &["product", "area"],
+        verbs: &["product_of", "area_of"],
         run: |v, _| numbers(v).and_then(|(a, b)| a.checked_mul(b)).map(Value::Int),
         ..NUMBERS
     },
@@ -200,10 +200,10 @@ pub(super) static STEPS: &[Step] = &[
         to: Type::Ints,
         code: Code::Whole("list(range(min({v}, {w}), max({v}, {w}) + 1))"),
         names: &["numbers", "span"],
-        does: &["*list the integers from the smaller to the larger of {the}, both included"],
+        does: &["^list the integers from the smaller to the larger of {the}, both included"],
         left: Left::Many("integers", "integer"),
         why: &["The range goes from the smaller to the larger, plus 1 to include it."],
-        verbs: &["between", "span"],
+        verbs: &["between_of", "span_of"],
         run: |v, _| {
             let (a, b) = numbers(v)?;
             Some(Value::Ints((a.min(b)..=a.max(b)).collect())).filter(|_| (a - b).abs() <= 40)
@@ -216,13 +216,13 @@ pub(super) static STEPS: &[Step] = &[
         to: Type::Ints,
         code: Code::Whole("list(range({v}, {w} + 1, {v}))"),
         names: &["multiples"],
-        does: &["*list the positive multiples of the first number that are at most the second"],
+        does: &["^list the positive multiples of {v} that are at most {w}"],
         left: Left::Many("multiples", "multiple"),
         why: &["A range from the first number with itself as step gives its multiples."],
-        verbs: &["multiples", "steps"],
+        verbs: &["multiples_of", "steps_of"],
         run: |v, _| {
             let (a, b) = numbers(v).filter(|&(a, _)| a > 0)?;
-            Some(Value::Ints((1..).map(|times| times * a).take_while(|&n| n <= b).collect()))
+            Some(Value::Ints((1..=b / a).map(|times| times * a).collect()))
         },
         ..NUMBERS
     },
@@ -237,7 +237,7 @@ pub(super) static STEPS: &[Step] = &[
             "    {o}[key] = {o}.get(key, 0) + n",
         ]),
         names: &["merged", "both"],
-        does: &["*merge {the} into one dictionary, adding the values of keys that are in both"],
+        does: &["^merge {the} into one dictionary, adding the values of keys that are in both"],
         gives: &["one dictionary with all keys of {the}, where values of keys in both are added"],
         left: Left::One("the merged dictionary"),
         why: &["Copy the first and add each value of the second with get(key, 0)."],
@@ -264,14 +264,14 @@ pub(super) static STEPS: &[Step] = &[
         code: Code::Whole("{key: min(n, {w}[key]) for key, n in {v}.items() if key in {w}}"),
         names: &["shared", "both"],
         does: &[
-            "*make a dictionary of the keys that are in both of {the}, each with the smaller of its two values",
+            "^make a dictionary of the keys that are in both of {the}, each with the smaller of its two values",
         ],
         gives: &[
             "a dictionary of the keys that are in both of {the}, each with the smaller of its two values",
         ],
         left: Left::One("that dictionary"),
         why: &["Go through the first; if the second has the key, keep the smaller value."],
-        verbs: &["shared", "overlap"],
+        verbs: &["shared_of", "overlap_of"],
         weight: 2,
         run: |v, _| {
             let (a, b) = v.two()?;

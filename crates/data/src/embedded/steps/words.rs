@@ -35,7 +35,7 @@ pub(super) static STEPS: &[Step] = &[
         test: Some(Word),
         code: Code::Keep("{test}"),
         names: &["kept", "chosen", "picked"],
-        does: &["*keep only the {tests}", "*pick the {tests}", "*select the {tests}"],
+        does: &["^keep only the {tests}", "^pick the {tests}", "^select the {tests}"],
         left: Left::Remaining,
         why: &["Keep {x} when {test}.", "Filter by {test}."],
         verbs: &["filter", "select"],
@@ -48,7 +48,7 @@ pub(super) static STEPS: &[Step] = &[
         test: Some(Word),
         code: Code::Keep("{nottest}"),
         names: &["kept", "rest"],
-        does: &["*remove the {tests}", "*drop every {one} that {is}"],
+        does: &["^remove the {tests}", "^drop every {one} that {is}"],
         left: Left::Remaining,
         why: &["What stays satisfies {nottest}."],
         verbs: &["clean", "trim"],
@@ -73,7 +73,7 @@ pub(super) static STEPS: &[Step] = &[
         changes: Some((Word, 1)),
         code: Code::Each("{change} if {test} else {x}"),
         names: &["changed", "new"],
-        does: &["{change} if it {is} and *leave it as it is otherwise"],
+        does: &["{change} if it {is} and ^leave it as it is otherwise"],
         why: &["If {test}, {x} becomes {change}, else it stays."],
         weight: 2,
         run: |v, i| {
@@ -90,7 +90,7 @@ pub(super) static STEPS: &[Step] = &[
         group: "order-words",
         code: Code::Whole("sorted({v})"),
         names: &["ordered"],
-        does: &["*sort {the} with `sorted`"],
+        does: &["^sort {the} with `sorted`"],
         gives: &["{the} in the order that `sorted` gives"],
         left: Left::Same,
         why: &["sorted() orders strings."],
@@ -109,7 +109,7 @@ pub(super) static STEPS: &[Step] = &[
         group: "order-words",
         code: Code::Whole("sorted({v}, key=len)"),
         names: &["ordered"],
-        does: &["*sort {the} by length, shortest first, keeping the order of ties"],
+        does: &["^sort {the} by length, shortest first, keeping the order of ties"],
         gives: &["{the} sorted by length, shortest first, with ties in their original order"],
         left: Left::Same,
         why: &["key=len sorts by length and the sort is stable."],
@@ -128,7 +128,7 @@ pub(super) static STEPS: &[Step] = &[
         group: "order-words",
         code: Code::Whole("{v}[::-1]"),
         names: &["backwards"],
-        does: &["*reverse the order of {the}"],
+        does: &["^reverse the order of {the}"],
         gives: &["{the} in reverse order"],
         left: Left::Same,
         why: &["[::-1] reverses the list."],
@@ -142,11 +142,11 @@ pub(super) static STEPS: &[Step] = &[
         constants: &[Num(2, 3)],
         code: Code::Whole("{v}[:{a}]"),
         names: &["part"],
-        does: &["*keep the first {a} {noun}"],
+        does: &["^keep the first {a} {noun}"],
         gives: &["the first {a} of {the}"],
         left: Left::Remaining,
         why: &["The slice [:{a}] takes the first {a}."],
-        verbs: &["first", "take"],
+        verbs: &["first_of", "take"],
         run: |v, i| list(v, |l| Some(l.iter().take(i.size()).cloned().collect())),
         ..WORDS
     },
@@ -155,18 +155,18 @@ pub(super) static STEPS: &[Step] = &[
         group: "order-words",
         code: Code::Whole("list(dict.fromkeys({v}))"),
         names: &["unique"],
-        does: &["*remove repeated {noun}, keeping first occurrences in order"],
+        does: &["^remove repeated {noun}, keeping first occurrences in order"],
         left: Left::Remaining,
         why: &["dict.fromkeys drops repeats and keeps order."],
-        verbs: &["unique", "distinct"],
+        verbs: &["unique_of", "distinct_of"],
         run: |v, _| {
             list(v, |l| {
                 let mut seen: Vec<String> = Vec::new();
-                l.iter().for_each(|w| {
+                for w in l {
                     if !seen.contains(w) {
-                        seen.push(w.clone())
+                        seen.push(w.clone());
                     }
-                });
+                }
                 Some(seen)
             })
         },
@@ -178,7 +178,7 @@ pub(super) static STEPS: &[Step] = &[
         to: Type::Text,
         code: Code::Whole("\" \".join({v})"),
         names: &["text"],
-        does: &["*join {the} with single spaces"],
+        does: &["^join {the} with single spaces"],
         gives: &["{the} joined by single spaces"],
         left: Left::One("the joined string"),
         why: &["Join with a space."],
@@ -192,7 +192,7 @@ pub(super) static STEPS: &[Step] = &[
         to: Type::Text,
         code: Code::Whole("\"-\".join({v})"),
         names: &["text"],
-        does: &["*join {the} with \"-\""],
+        does: &["^join {the} with \"-\""],
         gives: &["{the} joined by \"-\""],
         left: Left::One("the joined string"),
         why: &["\"-\".join puts dashes between them."],
@@ -206,11 +206,11 @@ pub(super) static STEPS: &[Step] = &[
         to: Type::Text,
         code: Code::Whole("\"\".join(w[:1] for w in {v})"),
         names: &["text"],
-        does: &["*put the first letters of {the} together"],
+        does: &["^put the first letters of {the} together"],
         gives: &["the string of the first letters of {the}"],
         left: Left::One("the string of first letters"),
         why: &["w[:1] is the first letter, also safe for an empty word."],
-        verbs: &["initials", "short"],
+        verbs: &["initials_of", "short_of"],
         run: |v, _| Some(Value::Text(v.words()?.iter().filter_map(|w| w.chars().next()).collect())),
         ..WORDS
     },
@@ -223,7 +223,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the longest of {the} (the first one on a tie, \"\" if there are none)"],
         left: Left::One("that word"),
         why: &["max by len keeps the first of equals; default covers none."],
-        verbs: &["longest", "longest_of"],
+        verbs: &["longest_of", "longest_of"],
         run: |v, _| best(v, |w, best| w.len() > best.len()),
         ..WORDS
     },
@@ -236,7 +236,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the shortest of {the} (the first one on a tie, \"\" if there are none)"],
         left: Left::One("that word"),
         why: &["min by len keeps the first of equals; default covers none."],
-        verbs: &["shortest", "shortest_of"],
+        verbs: &["shortest_of", "shortest_of"],
         run: |v, _| best(v, |w, best| w.len() < best.len()),
         ..WORDS
     },
@@ -246,11 +246,11 @@ pub(super) static STEPS: &[Step] = &[
         to: Type::Ints,
         code: Code::Whole("[len(w) for w in {v}]"),
         names: &["lengths", "sizes"],
-        does: &["*take the length of {each}"],
+        does: &["^take the length of {each}"],
         gives: &["the list of the lengths of {the}"],
         left: Left::Many("lengths", "length"),
         why: &["Map every word to its len()."],
-        verbs: &["lengths", "sizes"],
+        verbs: &["lengths_of", "sizes_of"],
         run: |v, _| {
             let lengths = v.words()?.iter().map(|w| i64::try_from(w.len()).ok());
             lengths.collect::<Option<_>>().map(Value::Ints)
@@ -263,11 +263,11 @@ pub(super) static STEPS: &[Step] = &[
         to: Type::Ints,
         code: Code::Whole("[sum(c in \"aeiou\" for c in w.lower()) for w in {v}]"),
         names: &["vowels"],
-        does: &["*count the vowels in {each}"],
-        gives: &["the list of how many vowels each of {the} has"],
+        does: &["^count the vowels of either case in {each}"],
+        gives: &["the list of how many vowels of either case each of {the} has"],
         left: Left::Many("counts", "count"),
         why: &["For every word add 1 for each vowel."],
-        verbs: &["vowels", "count_vowels"],
+        verbs: &["vowels_of", "count_vowels"],
         weight: 2,
         run: |v, _| {
             let vowels =
@@ -300,7 +300,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the total length of {the}"],
         left: Left::One("the total"),
         why: &["Add up the lengths."],
-        verbs: &["total_length", "size_of"],
+        verbs: &["total_length_of", "size_of"],
         run: |v, _| count(v.words()?.iter().map(String::len).sum()),
         ..WORDS
     },
@@ -313,7 +313,7 @@ pub(super) static STEPS: &[Step] = &[
         gives: &["the number of different strings among {the}"],
         left: Left::One("the count"),
         why: &["A set keeps each once."],
-        verbs: &["count_distinct", "variety_of"],
+        verbs: &["count_distinct_of", "variety_of"],
         run: |v, _| count(v.words()?.iter().collect::<std::collections::HashSet<_>>().len()),
         ..WORDS
     },
