@@ -1,6 +1,21 @@
 //! From what data sets publish to tasks that are proven, and from traces to rows.
+//!
+//! | from | to | in |
+//! |---|---|---|
+//! | a file of a data set | tasks, and every row that is none with its reason | [`source`] |
+//! | nothing but a seed | tasks composed of small steps, with traces | [`embedded`] |
+//! | tasks of all sources | two halves without duplicates | [`prepare`] |
+//! | a file of tasks | those that are proven, and the others with their reasons | [`prove`] |
+//! | a teacher's traces ([`trace`]) | token ids, and which of them are trained on | [`rows`] |
+//!
+//! # Not here
+//!
+//! - Running programs (`sandbox`), downloads (`remote`), asking a teacher (`rollout`).
+//! - Tokenizers: [`rows`] takes anything that encodes a text.
+//! - Printing.
 #![forbid(unsafe_code)]
 
+pub mod embedded;
 pub mod part;
 pub mod prepare;
 pub mod prove;

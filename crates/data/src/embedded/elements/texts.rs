@@ -1,0 +1,210 @@
+//! Tests and changes of one word, and tests of one character, which is a text of length one.
+
+use super::is_vowel;
+use crate::embedded::kind::Constant::{Letter, Number as Num};
+use crate::embedded::kind::Element::{Character, Word};
+use crate::embedded::kind::{Change, Check, Test, Turn, letter};
+
+/// The letter of the first constant.
+fn first(k: &[i64]) -> char {
+    letter(k[0])
+}
+
+/// The first constant as a length.
+fn size(k: &[i64]) -> usize {
+    usize::try_from(k[0]).unwrap_or(0)
+}
+
+pub(super) static TESTS: &[Test] = &[
+    Test {
+        name: "longer",
+        of: Word,
+        constants: &[Num(2, 5)],
+        python: "len({x}) > {a}",
+        negated: "len({x}) <= {a}",
+        is: "has more than {a} letters",
+        are: "have more than {a} letters",
+        noun: "{} with more than {a} letters",
+        check: Check::Text(|w, k| w.len() > size(k)),
+    },
+    Test {
+        name: "shorter",
+        of: Word,
+        constants: &[Num(4, 6)],
+        python: "len({x}) < {a}",
+        negated: "len({x}) >= {a}",
+        is: "has fewer than {a} letters",
+        are: "have fewer than {a} letters",
+        noun: "{} with fewer than {a} letters",
+        check: Check::Text(|w, k| w.len() < size(k)),
+    },
+    Test {
+        name: "starts",
+        of: Word,
+        constants: &[Letter],
+        python: "{x}.startswith({a})",
+        negated: "not {x}.startswith({a})",
+        is: "starts with {a}",
+        are: "start with {a}",
+        noun: "{} that start with {a}",
+        check: Check::Text(|w, k| w.starts_with(first(k))),
+    },
+    Test {
+        name: "ends",
+        of: Word,
+        constants: &[Letter],
+        python: "{x}.endswith({a})",
+        negated: "not {x}.endswith({a})",
+        is: "ends with {a}",
+        are: "end with {a}",
+        noun: "{} that end with {a}",
+        check: Check::Text(|w, k| w.ends_with(first(k))),
+    },
+    Test {
+        name: "holds",
+        of: Word,
+        constants: &[Letter],
+        python: "{a} in {x}",
+        negated: "{a} not in {x}",
+        is: "contains {a}",
+        are: "contain {a}",
+        noun: "{} that contain {a}",
+        check: Check::Text(|w, k| w.contains(first(k))),
+    },
+    Test {
+        name: "mirrored",
+        of: Word,
+        constants: &[],
+        python: "{x} == {x}[::-1]",
+        negated: "{x} != {x}[::-1]",
+        is: "reads the same backwards",
+        are: "read the same backwards",
+        noun: "{} that read the same backwards",
+        check: Check::Text(|w, _| w.chars().eq(w.chars().rev())),
+    },
+    Test {
+        name: "even-length",
+        of: Word,
+        constants: &[],
+        python: "len({x}) % 2 == 0",
+        negated: "len({x}) % 2 == 1",
+        is: "has an even number of letters",
+        are: "have an even number of letters",
+        noun: "{} with an even number of letters",
+        check: Check::Text(|w, _| w.len() % 2 == 0),
+    },
+    Test {
+        name: "vowel",
+        of: Character,
+        constants: &[],
+        python: "{x}.lower() in \"aeiou\"",
+        negated: "{x}.lower() not in \"aeiou\"",
+        is: "is a vowel of either case",
+        are: "are vowels of either case",
+        noun: "vowels of either case",
+        check: Check::Text(|c, _| c.chars().all(is_vowel)),
+    },
+    Test {
+        name: "upper",
+        of: Character,
+        constants: &[],
+        python: "{x}.isupper()",
+        negated: "not {x}.isupper()",
+        is: "is an uppercase letter",
+        are: "are uppercase letters",
+        noun: "uppercase letters",
+        check: Check::Text(|c, _| c.chars().all(char::is_uppercase)),
+    },
+    Test {
+        name: "letter",
+        of: Character,
+        constants: &[],
+        python: "{x}.isalpha()",
+        negated: "not {x}.isalpha()",
+        is: "is a letter",
+        are: "are letters",
+        noun: "letters",
+        check: Check::Text(|c, _| c.chars().all(char::is_alphabetic)),
+    },
+    Test {
+        name: "same",
+        of: Character,
+        constants: &[Letter],
+        python: "{x} == {a}",
+        negated: "{x} != {a}",
+        is: "is {a}",
+        are: "are {a}",
+        noun: "characters equal to {a}",
+        check: Check::Text(|c, k| c.starts_with(first(k))),
+    },
+    Test {
+        name: "early",
+        of: Character,
+        constants: &[],
+        python: "{x}.lower() in \"abcdefghijklm\"",
+        negated: "{x}.lower() not in \"abcdefghijklm\"",
+        is: "is a letter from a to m in either case",
+        are: "are letters from a to m in either case",
+        noun: "letters from a to m in either case",
+        check: Check::Text(|c, _| c.chars().all(|c| ('a'..='m').contains(&c.to_ascii_lowercase()))),
+    },
+];
+
+pub(super) static CHANGES: &[Change] = &[
+    Change {
+        name: "upper",
+        of: Word,
+        constants: &[],
+        python: "{x}.upper()",
+        does: &["^convert {x} to uppercase", "^put {x} in uppercase"],
+        turn: Turn::Text(|w, _| w.to_uppercase()),
+    },
+    Change {
+        name: "backwards",
+        of: Word,
+        constants: &[],
+        python: "{x}[::-1]",
+        does: &["^reverse {x}", "^spell {x} backwards"],
+        turn: Turn::Text(|w, _| w.chars().rev().collect()),
+    },
+    Change {
+        name: "start",
+        of: Word,
+        constants: &[Num(2, 4)],
+        python: "{x}[:{a}]",
+        does: &["^cut {x} down to its first {a} characters"],
+        turn: Turn::Text(|w, k| w.chars().take(size(k)).collect()),
+    },
+    Change {
+        name: "without-start",
+        of: Word,
+        constants: &[],
+        python: "{x}[1:]",
+        does: &["^remove the first letter of {x}"],
+        turn: Turn::Text(|w, _| w.chars().skip(1).collect()),
+    },
+    Change {
+        name: "append",
+        of: Word,
+        constants: &[Letter],
+        python: "{x} + {a}",
+        does: &["^append {a} to {x}", "^add {a} to the end of {x}"],
+        turn: Turn::Text(|w, k| format!("{w}{}", first(k))),
+    },
+    Change {
+        name: "prepend",
+        of: Word,
+        constants: &[Letter],
+        python: "{a} + {x}",
+        does: &["^put {a} in front of {x}"],
+        turn: Turn::Text(|w, k| format!("{}{w}", first(k))),
+    },
+    Change {
+        name: "twice",
+        of: Word,
+        constants: &[],
+        python: "{x} * 2",
+        does: &["^write {x} twice in a row"],
+        turn: Turn::Text(|w, _| w.repeat(2)),
+    },
+];

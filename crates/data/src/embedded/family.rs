@@ -1,0 +1,392 @@
+//! Families of tasks: which groups of steps follow one another, on what.
+
+use super::elements;
+use super::input::{self, Input};
+use super::kind::{Constant, Step};
+use super::program::{Program, Stage};
+use super::random::Random;
+use super::steps;
+
+/// A family.
+pub(super) struct Family {
+    pub(super) name: &'static str,
+    pub(super) input: Input,
+    /// Groups of steps, separated by spaces.
+    pub(super) chains: &'static [&'static str],
+}
+
+const fn family(name: &'static str, input: Input, chains: &'static [&'static str]) -> Family {
+    Family { name, input, chains }
+}
+
+pub(super) static FAMILIES: &[Family] = &[
+    family("arithmetic", Input::Positive, &["number", "number number", "number number number"]),
+    family(
+        "conditions",
+        Input::Whole,
+        &["condition", "number condition", "condition number", "condition condition"],
+    ),
+    family(
+        "repetition",
+        Input::Positive,
+        &["loop", "loop number", "number loop", "loop condition"],
+    ),
+    family(
+        "recurrences",
+        Input::Rounds,
+        &["recurrence", "recurrence number", "recurrence condition"],
+    ),
+    family(
+        "answers",
+        Input::Positive,
+        &["number answer", "condition answer", "loop answer", "number number answer"],
+    ),
+    family(
+        "digits",
+        Input::Large,
+        &[
+            "digits keep fold",
+            "digits change fold",
+            "digits keep change fold",
+            "digits tally",
+            "digits search",
+            "digits order",
+            "digits running fold",
+            "digits choose fold",
+        ],
+    ),
+    family(
+        "divisors",
+        Input::Positive,
+        &[
+            "divisors keep fold",
+            "divisors keep",
+            "divisors change fold",
+            "divisors change",
+            "divisors tally",
+        ],
+    ),
+    family(
+        "counting-up",
+        Input::Few,
+        &[
+            "range keep fold",
+            "range choose fold",
+            "range keep change",
+            "range change keep fold",
+            "range choose",
+            "range label",
+        ],
+    ),
+    family(
+        "halving",
+        Input::Positive,
+        &["halves keep fold", "halves change fold", "halves tally", "halves keep", "halves change"],
+    ),
+    family(
+        "two-numbers",
+        Input::TwoNumbers,
+        &["two-numbers", "two-numbers number", "two-numbers condition", "two-numbers answer"],
+    ),
+    family(
+        "spans",
+        Input::TwoNumbers,
+        &[
+            "two-to-list keep fold",
+            "two-to-list change fold",
+            "two-to-list tally",
+            "two-to-list keep",
+            "two-to-list choose",
+        ],
+    ),
+    family(
+        "filter-map-reduce",
+        Input::Numbers,
+        &[
+            "keep change fold",
+            "change keep fold",
+            "keep fold",
+            "change fold",
+            "keep change fold number",
+            "keep fold number",
+        ],
+    ),
+    family(
+        "list-building",
+        Input::Numbers,
+        &[
+            "keep change",
+            "change keep",
+            "keep order",
+            "change order",
+            "keep change order",
+            "keep change cut",
+            "change cut",
+        ],
+    ),
+    family(
+        "two-way",
+        Input::Numbers,
+        &["choose", "choose fold", "keep choose", "choose order", "choose keep", "cut choose fold"],
+    ),
+    family(
+        "slices",
+        Input::Numbers,
+        &[
+            "cut change",
+            "cut fold",
+            "order cut fold",
+            "order cut",
+            "cut keep fold",
+            "cut change fold",
+        ],
+    ),
+    family(
+        "uniqueness",
+        Input::Numbers,
+        &[
+            "unique fold",
+            "unique keep",
+            "unique change fold",
+            "unique order",
+            "change unique",
+            "keep unique fold",
+        ],
+    ),
+    family(
+        "neighbours",
+        Input::Numbers,
+        &[
+            "running",
+            "running keep",
+            "running fold",
+            "keep running",
+            "running change",
+            "running keep fold",
+        ],
+    ),
+    family(
+        "positions",
+        Input::Numbers,
+        &["position", "position fold", "keep position", "position keep fold", "position order"],
+    ),
+    family(
+        "stopping",
+        Input::Numbers,
+        &["stop fold", "stop change", "stop", "change stop fold", "stop order"],
+    ),
+    family(
+        "searching",
+        Input::Numbers,
+        &["search", "change search", "order search", "search number", "keep search", "cut search"],
+    ),
+    family(
+        "list-verdicts",
+        Input::Numbers,
+        &["keep verdict", "change verdict", "verdict", "cut verdict", "running verdict"],
+    ),
+    family(
+        "labels",
+        Input::Numbers,
+        &["label", "keep label", "label join", "label counts best-key", "change label"],
+    ),
+    family(
+        "algorithms",
+        Input::Numbers,
+        &[
+            "algorithm",
+            "keep algorithm",
+            "change algorithm",
+            "algorithm number",
+            "running algorithm",
+            "cut algorithm",
+        ],
+    ),
+    family(
+        "two-lists",
+        Input::TwoLists,
+        &["zip fold", "zip keep fold", "zip keep", "zip change", "zip choose", "zip tally"],
+    ),
+    family(
+        "set-like",
+        Input::TwoLists,
+        &["sets order", "sets fold", "sets keep fold", "sets unique", "sets change", "sets tally"],
+    ),
+    family("characters", Input::Text, &["text", "text text", "text text text"]),
+    family(
+        "text-measures",
+        Input::Text,
+        &["measure", "text measure", "measure number", "text measure condition"],
+    ),
+    family(
+        "text-verdicts",
+        Input::Text,
+        &["text-verdict", "text text-verdict", "text text text-verdict"],
+    ),
+    family(
+        "sentences",
+        Input::Text,
+        &[
+            "split keep-words join",
+            "split change-words join",
+            "split order-words join",
+            "split keep-words change-words join",
+            "split change-words join text",
+        ],
+    ),
+    family(
+        "word-choice",
+        Input::Text,
+        &[
+            "split keep-words best-word",
+            "split best-word text",
+            "split fold-words",
+            "split change-words fold-words",
+            "split best-word measure",
+        ],
+    ),
+    family(
+        "word-lists",
+        Input::Words,
+        &[
+            "keep-words change-words",
+            "keep-words order-words",
+            "change-words order-words",
+            "order-words order-words",
+            "keep-words change-words order-words",
+        ],
+    ),
+    family(
+        "word-lengths",
+        Input::Words,
+        &[
+            "lengths fold",
+            "lengths keep fold",
+            "keep-words lengths fold",
+            "lengths tally",
+            "lengths search",
+            "keep-words lengths",
+        ],
+    ),
+    family(
+        "word-summaries",
+        Input::Words,
+        &[
+            "keep-words fold-words",
+            "change-words fold-words",
+            "keep-words best-word",
+            "keep-words join",
+            "change-words join",
+            "best-word measure",
+        ],
+    ),
+    family(
+        "counting",
+        Input::Words,
+        &[
+            "counting",
+            "counts table",
+            "counts keys",
+            "counts best-key",
+            "counting keys",
+            "counting best-key",
+            "keep-words counts",
+            "change-words counting",
+            "counting table keys",
+        ],
+    ),
+    family(
+        "letter-counts",
+        Input::Text,
+        &[
+            "counting-letters table",
+            "counting-letters keys",
+            "counting-letters best-key",
+            "text counting-letters keys",
+            "text counting-letters fold-table",
+        ],
+    ),
+    family(
+        "dictionaries",
+        Input::Table,
+        &[
+            "table",
+            "table table",
+            "table keys",
+            "table best-key",
+            "table fold-table",
+            "table table fold-table",
+        ],
+    ),
+    family(
+        "values",
+        Input::Table,
+        &[
+            "values keep fold",
+            "values change fold",
+            "values tally",
+            "table values order",
+            "values choose fold",
+            "values algorithm",
+        ],
+    ),
+    family(
+        "merging",
+        Input::TwoTables,
+        &["merge", "merge table", "merge keys", "merge fold-table", "merge best-key"],
+    ),
+];
+
+/// Draws a composition of a family; `None` if the steps drawn do not fit together.
+pub(super) fn draw(family: &Family, random: &mut Random) -> Option<Program> {
+    let mut stages: Vec<Stage> = Vec::new();
+    let mut at = family.input.to_type();
+    for group in random.phrase(family.chains).split(' ') {
+        let candidates = steps::of(group, at);
+        let step = *random.pick(candidates.get(..).filter(|steps| !steps.is_empty())?);
+        if stages.iter().any(|stage| stage.step.name == step.name && step.changes.is_none()) {
+            return None;
+        }
+        if step.signed && family.input != Input::Numbers {
+            return None;
+        }
+        at = step.to;
+        stages.push(stage(step, random)?);
+    }
+    let lifted = lifted(&stages, random);
+    Some(Program { family: family.name, input: family.input, stages, lifted })
+}
+
+/// A step with elements and constants.
+fn stage(step: &'static Step, random: &mut Random) -> Option<Stage> {
+    let test = step.test.map(|of| *random.pick(&elements::tests(of).collect::<Vec<_>>()));
+    let mut changes = Vec::new();
+    if let Some((of, count)) = step.changes {
+        let all: Vec<_> = elements::changes(of).collect();
+        changes.extend((0..count).map(|_| *random.pick(&all)));
+    }
+    // Both branches of a choice doing the same kind of thing reads badly.
+    if changes.len() == 2 && changes[0].name == changes[1].name {
+        return None;
+    }
+    let mut stage = Stage::new(step, test, changes);
+    stage.constants = stage.specs().into_iter().map(|spec| input::constant(spec, random)).collect();
+    Some(stage)
+}
+
+/// Makes one constant an argument, sometimes.
+fn lifted(stages: &[Stage], random: &mut Random) -> Option<(usize, usize)> {
+    let places: Vec<(usize, usize)> = stages
+        .iter()
+        .enumerate()
+        .flat_map(|(at, stage)| {
+            let specs = stage.specs().into_iter().enumerate();
+            let fit = specs.filter(|(_, spec)| match spec {
+                Constant::Number(low, _) => *low > 0,
+                Constant::Letter => true,
+            });
+            fit.map(move |(place, _)| (at, place)).collect::<Vec<_>>()
+        })
+        .collect();
+    (!places.is_empty() && random.chance(15)).then(|| *random.pick(&places))
+}
