@@ -62,17 +62,20 @@ pub fn next(trials: &[Trial], answers: &[Answer], slow: Duration) -> Next {
 fn early(answers: &[Answer], slow: Duration) -> Option<Dropped> {
     answers.iter().find_map(|answer| match answer {
         Answer::Broken(problem) => Some(Dropped::new(Reason::BrokenTests, problem.clone())),
-        Answer::Judged(judgement) if is_slow(judgement, slow) => {
-            let seconds = slow.as_secs_f64();
-            let detail = format!("the reference needs more than {seconds} s of CPU time");
-            Some(Dropped::new(Reason::TooSlow, detail))
-        }
-        Answer::Judged(_) => None,
+        Answer::Judged(judgement) => too_slow(judgement, slow),
     })
 }
 
-fn is_slow(judgement: &Judgement, slow: Duration) -> bool {
-    *judgement.verdict() == Verdict::Timeout || judgement.cpu_ms() > slow.as_secs_f64() * 1e3
+fn too_slow(judgement: &Judgement, slow: Duration) -> Option<Dropped> {
+    let seconds = slow.as_secs_f64();
+    let detail = if *judgement.verdict() == Verdict::Timeout {
+        "the reference runs out of time".to_owned()
+    } else if judgement.cpu_ms() > seconds * 1e3 {
+        format!("the reference needs more than {seconds} s of CPU time")
+    } else {
+        return None;
+    };
+    Some(Dropped::new(Reason::TooSlow, detail))
 }
 
 /// What is wrong with a reference that was run as often as it is to be.

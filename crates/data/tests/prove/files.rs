@@ -154,3 +154,26 @@ fn an_old_reason_gives_way_to_the_new_finding() {
     assert_eq!(lines(&dropped)[0]["dropped"]["reason"], "reference_fails");
     assert_eq!(dropped.matches("\"dropped\"").count(), 1);
 }
+
+#[test]
+fn a_byte_order_mark_windows_line_ends_and_a_missing_last_newline_change_no_task() {
+    let dir = tempfile::tempdir().unwrap();
+    let [a, b, c] = [("a", "GOOD"), ("b", "WRONG"), ("c", "GOOD")]
+        .map(|(id, word)| task(id, "x", word).trim_end().to_owned());
+    let bench = Bench::new(dir.path(), &format!("\u{feff}{a}\r\n{b}\r\n{c}"));
+    let report = bench.prove("out", &[&Fake::default()], &Asked::default()).unwrap();
+    assert_eq!((report.total.proven, report.total.dropped), (2, 1));
+    assert_eq!(bench.read("out"), format!("{a}\r\n{c}\n"));
+    assert_eq!(lines(&bench.read("out.dropped"))[0]["id"], "b");
+}
+
+#[test]
+fn a_line_that_breaks_off_is_called_so_only_at_the_end_of_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let half = &task("a", "x", "GOOD")[..30];
+    let bench = Bench::new(dir.path(), &format!("{half}\n{half}"));
+    let report = bench.prove("out", &[&Fake::default()], &Asked::default()).unwrap();
+    let detail = |at: usize| report.dropped_tasks[at].dropped.detail.as_str();
+    assert!(detail(0).contains("expected one task as a JSON object"), "{}", detail(0));
+    assert!(detail(1).contains("was the file cut short?"), "{}", detail(1));
+}
