@@ -10,6 +10,7 @@
 
 mod address;
 mod error;
+mod resolver;
 #[cfg(test)]
 mod tests;
 
@@ -18,12 +19,14 @@ use std::time::Duration;
 
 use ureq::config::RedirectAuthHeaders;
 use ureq::http::{HeaderMap, header};
+use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Body, ResponseExt, http};
 
 pub use address::Address;
 pub use error::HttpError;
 pub(crate) use error::is_passing_status;
 
+use self::resolver::Remembering;
 use crate::secret::Secret;
 use crate::shown;
 
@@ -113,7 +116,8 @@ impl Client {
             .output_buffer_size(16 << 10)
             .user_agent(concat!("whetstone/", env!("CARGO_PKG_VERSION")));
         let config = if address.is_loopback() { config.proxy(None) } else { config };
-        Self { agent: Agent::new_with_config(config.build()), limits, secret }
+        let parts = (DefaultConnector::default(), Remembering::default());
+        Self { agent: Agent::with_parts(config.build(), parts.0, parts.1), limits, secret }
     }
 
     /// The key, to hide it in text from outside.
