@@ -10,7 +10,8 @@ use crate::support::{Bench, apps_row, lines, mbpp_row};
 
 /// The bad rows of a report, with the file's name alone.
 fn bad(report: &Report) -> Vec<String> {
-    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let name =
+        |path: &Path| path.file_name().expect("a source").to_str().expect("a source").to_owned();
     report
         .bad
         .iter()
@@ -23,7 +24,7 @@ fn among_good_rows(rows: &[Value]) -> (Vec<String>, u64) {
     let bench = Bench::new();
     let all: Vec<_> = [&[apps_row(1)], rows, &[apps_row(2)]].concat();
     let path = bench.file("apps.jsonl", lines(&all));
-    let report = bench.source(Some(Kind::Apps), &path).prepare().unwrap();
+    let report = bench.source(Some(Kind::Apps), &path).prepare().expect("a source");
     let total = report.total();
     assert_eq!(total.rows, total.bad + total.train + total.val);
     (bad(&report), total.train + total.val)

@@ -10,8 +10,8 @@ use crate::support::{Bench, lines, mbpp_row};
 
 fn packed(contents: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(contents.as_bytes()).unwrap();
-    encoder.finish().unwrap()
+    encoder.write_all(contents.as_bytes()).expect("memory");
+    encoder.finish().expect("memory")
 }
 
 #[test]

@@ -27,24 +27,26 @@ enum Column<'a> {
 }
 
 fn write(path: &Path, schema: &str, codec: Codec, columns: &[Column<'_>]) {
-    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let schema = Arc::new(parse_message_type(schema).expect("a parquet file"));
     let properties = Arc::new(WriterProperties::builder().set_compression(codec).build());
-    let file = File::create(path).unwrap();
-    let mut writer = SerializedFileWriter::new(file, schema, properties).unwrap();
-    let mut group = writer.next_row_group().unwrap();
+    let file = File::create(path).expect("a parquet file");
+    let mut writer = SerializedFileWriter::new(file, schema, properties).expect("a parquet file");
+    let mut group = writer.next_row_group().expect("a parquet file");
     for column in columns {
-        let mut out = group.next_column().unwrap().unwrap();
+        let mut out = group.next_column().expect("a parquet file").expect("a parquet file");
         let bytes = |text: &&str| ByteArray::from(*text);
         match column {
             Column::Int32(values) => {
-                out.typed::<Int32Type>().write_batch(values, None, None).unwrap();
+                out.typed::<Int32Type>().write_batch(values, None, None).expect("a parquet file");
             }
             Column::Int64(values) => {
-                out.typed::<Int64Type>().write_batch(values, None, None).unwrap();
+                out.typed::<Int64Type>().write_batch(values, None, None).expect("a parquet file");
             }
             Column::Text(values) => {
                 let values: Vec<_> = values.iter().map(bytes).collect();
-                out.typed::<ByteArrayType>().write_batch(&values, None, None).unwrap();
+                out.typed::<ByteArrayType>()
+                    .write_batch(&values, None, None)
+                    .expect("a parquet file");
             }
             Column::Texts(rows) => {
                 let values: Vec<_> = rows.iter().copied().flatten().map(bytes).collect();
@@ -59,13 +61,13 @@ fn write(path: &Path, schema: &str, codec: Codec, columns: &[Column<'_>]) {
                 let (defined, repeated): (Vec<_>, Vec<_>) = levels.into_iter().unzip();
                 out.typed::<ByteArrayType>()
                     .write_batch(&values, Some(&defined), Some(&repeated))
-                    .unwrap();
+                    .expect("a parquet file");
             }
         }
-        out.close().unwrap();
+        out.close().expect("a parquet file");
     }
-    group.close().unwrap();
-    writer.close().unwrap();
+    group.close().expect("a parquet file");
+    writer.close().expect("a parquet file");
 }
 
 const TEXTS: &str = "(LIST) { repeated group list { required binary element (STRING); } }";

@@ -9,13 +9,13 @@ use whetstone_data::source::{Difficulty, Kind};
 use crate::support::{Bench, apps_row, lines, shared};
 
 fn problem(folder: &Path, question: &str, tests: Option<&str>) {
-    fs::create_dir_all(folder).unwrap();
-    fs::write(folder.join("question.txt"), question).unwrap();
-    fs::write(folder.join("solutions.json"), "[\"print(1)\"]").unwrap();
+    fs::create_dir_all(folder).expect("a file");
+    fs::write(folder.join("question.txt"), question).expect("a file");
+    fs::write(folder.join("solutions.json"), "[\"print(1)\"]").expect("a file");
     fs::write(folder.join("metadata.json"), r#"{"difficulty":"interview","url":"http://x"}"#)
-        .unwrap();
+        .expect("a file");
     if let Some(tests) = tests {
-        fs::write(folder.join("input_output.json"), tests).unwrap();
+        fs::write(folder.join("input_output.json"), tests).expect("a file");
     }
 }
 

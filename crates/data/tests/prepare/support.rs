@@ -25,7 +25,7 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) fn new() -> Self {
         Self {
-            dir: tempfile::tempdir().unwrap(),
+            dir: tempfile::tempdir().expect("a folder"),
             origins: Vec::new(),
             made: Vec::new(),
             benchmarks: Vec::new(),
@@ -37,8 +37,8 @@ impl Bench {
     /// Writes a file into the folder.
     pub(crate) fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
         let path = self.dir.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, contents).unwrap();
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(&path, contents).expect("a file");
         path
     }
 
@@ -68,21 +68,21 @@ impl Bench {
 
     /// The bytes of an output.
     pub(crate) fn output(&self, name: &str) -> Vec<u8> {
-        fs::read(self.dir.path().join(name)).unwrap()
+        fs::read(self.dir.path().join(name)).expect("an output")
     }
 
     /// The ids of an output's tasks, in their order. Every line must read back as a task.
     pub(crate) fn ids(&self, name: &str) -> Vec<String> {
-        let tasks = read_tasks(&self.dir.path().join("out").join(name)).unwrap();
+        let tasks = read_tasks(&self.dir.path().join("out").join(name)).expect("tasks");
         tasks.iter().map(|task| task.id.to_string()).collect()
     }
 
     /// The lines that were prepared of one source alone, sorted.
     pub(crate) fn lines_of(kind: Option<Kind>, path: &Path) -> (Vec<String>, Report) {
         let bench = Self::new().source(kind, path);
-        let report = bench.prepare().unwrap();
+        let report = bench.prepare().expect("a source");
         let text = [bench.output("out/train.jsonl"), bench.output("out/val.jsonl")].concat();
-        let text = String::from_utf8(text).unwrap();
+        let text = String::from_utf8(text).expect("text");
         let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
         lines.sort();
         (lines, report)
@@ -116,10 +116,12 @@ pub(crate) fn task_row(id: &str, number: usize) -> Value {
 
 /// Rows as lines.
 pub(crate) fn lines<'a>(rows: impl IntoIterator<Item = &'a Value>) -> String {
-    rows.into_iter().map(|row| format!("{row}\n")).collect()
+    let rows: Vec<_> = rows.into_iter().map(|row| row.to_string() + "\n").collect();
+    rows.concat()
 }
 
 /// A data file of the project, where it is there.
+#[expect(clippy::print_stderr, reason = "says what was skipped, and why")]
 pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
     if !path.exists() {
