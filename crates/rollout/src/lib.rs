@@ -22,3 +22,4 @@
 
 pub mod cache;
 pub mod score;
+pub mod teach;
