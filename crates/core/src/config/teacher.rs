@@ -30,6 +30,18 @@ pub struct TeacherConfig {
     /// Requests in flight at a time.
     #[schemars(range(min = 1, max = 4096))]
     pub max_concurrent_requests: u32,
+    /// Tokens of one trace at most; 0 leaves it to the server.
+    pub max_tokens: u32,
+    /// The environment variable that may hold the server's key. The key itself is never written
+    /// anywhere.
+    #[schemars(length(min = 1))]
+    pub api_key_env: String,
+    /// Seconds that one try may take, from sending the request to the whole answer.
+    #[schemars(range(min = 1, max = 86_400))]
+    pub request_timeout_s: u32,
+    /// Times that one request is sent at most when the server is busy, slow or broken.
+    #[schemars(range(min = 1, max = 100))]
+    pub max_tries: u32,
 }
 
 impl Default for TeacherConfig {
@@ -43,6 +55,10 @@ impl Default for TeacherConfig {
             enable_thinking: true,
             num_samples_per_problem: 8,
             max_concurrent_requests: 32,
+            max_tokens: 0,
+            api_key_env: "OPENAI_API_KEY".to_owned(),
+            request_timeout_s: 600,
+            max_tries: 6,
         }
     }
 }

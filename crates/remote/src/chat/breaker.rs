@@ -1,0 +1,300 @@
+//! When every thread fails, all of them stop together.
+//!
+//! ```text
+//!            K failures in a row          pause over: one goes
+//!   Closed ─────────────────────► Open ─────────────────────► Probing
+//!     ▲  ▲         any success     │  ▲     it failed too        │
+//!     │  └─────────────────────────┘  └──────────────────────────┤
+//!     └───────────────────── it succeeded ───────────────────────┤
+//!                                     no probe left: Dead ◄──────┘
+//! ```
+//!
+//! A server that is restarted costs a pause and no request its tries; one that is gone costs a few
+//! probes, and then every thread hears the same message at once, also one that sleeps.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::error::{ChatError, Failure};
+use super::settings::Settings;
+
+#[derive(Debug)]
+pub(super) struct Breaker {
+    url: String,
+    most_failures: u32,
+    pause: Duration,
+    longest_pause: Duration,
+    probes: u32,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    phase: Phase,
+    /// Failed tries since the last success, probes included.
+    failures: u32,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Closed,
+    Open { until: Instant, probes_left: u32 },
+    Probing { probes_left: u32 },
+    Dead(Failure),
+    Stopped,
+}
+
+/// The right to send one request; what came of it is reported back.
+#[derive(Debug)]
+pub(super) struct Pass<'a> {
+    breaker: &'a Breaker,
+    is_probe: bool,
+}
+
+impl Breaker {
+    pub(super) fn new(url: String, settings: &Settings) -> Self {
+        Self {
+            url,
+            most_failures: settings.breaker_failures.max(1),
+            pause: settings.breaker_pause,
+            longest_pause: settings.retry_after_limit,
+            probes: settings.breaker_probes.max(1),
+            state: Mutex::new(State { phase: Phase::Closed, failures: 0 }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Waits until a request may be sent.
+    pub(super) fn enter(&self) -> Result<Pass<'_>, ChatError> {
+        let mut state = self.lock();
+        loop {
+            let wait = match state.phase {
+                Phase::Closed => return Ok(Pass { breaker: self, is_probe: false }),
+                Phase::Open { until, probes_left } => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        state.phase = Phase::Probing { probes_left };
+                        return Ok(Pass { breaker: self, is_probe: true });
+                    }
+                    left
+                }
+                // Whoever probes wakes us.
+                Phase::Probing { .. } => Duration::from_hours(1),
+                Phase::Dead(_) | Phase::Stopped => return Err(self.end(&state)),
+            };
+            state = self.wait(state, wait);
+        }
+    }
+
+    /// Sleeps, unless everything stops meanwhile.
+    pub(super) fn sleep(&self, pause: Duration) -> Result<(), ChatError> {
+        let end = Instant::now() + pause;
+        let mut state = self.lock();
+        loop {
+            if matches!(state.phase, Phase::Dead(_) | Phase::Stopped) {
+                return Err(self.end(&state));
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            state = self.wait(state, left);
+        }
+    }
+
+    /// Ends everything, because the caller says so.
+    pub(super) fn stop(&self) {
+        self.lock().phase = Phase::Stopped;
+        self.changed.notify_all();
+    }
+
+    fn succeeded(&self) {
+        let mut state = self.lock();
+        state.failures = 0;
+        if matches!(state.phase, Phase::Open { .. } | Phase::Probing { .. }) {
+            state.phase = Phase::Closed;
+            self.changed.notify_all();
+        }
+    }
+
+    fn failed(&self, is_probe: bool, failure: &Failure) {
+        let mut state = self.lock();
+        state.failures = state.failures.saturating_add(1);
+        let probes_left = match state.phase {
+            Phase::Closed if state.failures >= self.most_failures => self.probes,
+            Phase::Probing { probes_left } if is_probe => probes_left - 1,
+            // Sent before all paused: its failure says nothing new.
+            _ => return,
+        };
+        state.phase = match probes_left {
+            0 => Phase::Dead(failure.clone()),
+            _ => Phase::Open { until: Instant::now() + self.pause_after(failure), probes_left },
+        };
+        self.changed.notify_all();
+    }
+
+    fn pause_after(&self, failure: &Failure) -> Duration {
+        failure.retry_after.unwrap_or_default().min(self.longest_pause).max(self.pause)
+    }
+
+    fn end(&self, state: &State) -> ChatError {
+        match &state.phase {
+            Phase::Dead(last) => ChatError::Gone {
+                url: self.url.clone(),
+                failures: state.failures,
+                last: last.clone(),
+            },
+            _ => ChatError::Stopped,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under the lock, so the state is whole even then.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>, wait: Duration) -> MutexGuard<'a, State> {
+        let (state, _) =
+            self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner);
+        state
+    }
+}
+
+impl Pass<'_> {
+    /// The server answered.
+    pub(super) fn succeeded(mut self) {
+        self.is_probe = false;
+        self.breaker.succeeded();
+    }
+
+    /// It did not.
+    pub(super) fn failed(mut self, failure: &Failure) {
+        let is_probe = std::mem::take(&mut self.is_probe);
+        self.breaker.failed(is_probe, failure);
+    }
+}
+
+impl Drop for Pass<'_> {
+    /// A probe that was given up, by a panic, lets the next one go.
+    fn drop(&mut self) {
+        let mut state = self.breaker.lock();
+        if let (true, Phase::Probing { probes_left }) = (self.is_probe, &state.phase) {
+            state.phase = Phase::Open { until: Instant::now(), probes_left: *probes_left };
+            self.breaker.changed.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::chat::FailureKind;
+
+    fn breaker(most_failures: u32, probes: u32) -> Breaker {
+        let settings = Settings {
+            breaker_failures: most_failures,
+            breaker_pause: Duration::ZERO,
+            breaker_probes: probes,
+            ..Settings::default()
+        };
+        Breaker::new("http://x".to_owned(), &settings)
+    }
+
+    fn failure(message: &str) -> Failure {
+        Failure { kind: FailureKind::Connection, message: message.to_owned(), retry_after: None }
+    }
+
+    fn fail(breaker: &Breaker, times: usize) {
+        for _ in 0..times {
+            breaker.enter().unwrap().failed(&failure("refused"));
+        }
+    }
+
+    #[test]
+    fn a_success_in_between_starts_the_count_anew() {
+        let breaker = breaker(3, 1);
+        fail(&breaker, 2);
+        breaker.enter().unwrap().succeeded();
+        fail(&breaker, 2);
+        assert!(!breaker.enter().unwrap().is_probe);
+    }
+
+    #[test]
+    fn after_a_row_of_failures_one_probe_goes_and_its_success_opens_the_way() {
+        let breaker = breaker(3, 1);
+        fail(&breaker, 3);
+        let probe = breaker.enter().unwrap();
+        assert!(probe.is_probe);
+        probe.succeeded();
+        fail(&breaker, 2);
+        assert!(!breaker.enter().unwrap().is_probe);
+    }
+
+    #[test]
+    fn when_the_last_probe_fails_everyone_hears_the_same() {
+        let breaker = breaker(2, 2);
+        fail(&breaker, 2);
+        fail(&breaker, 1);
+        breaker.enter().unwrap().failed(&failure("still refused"));
+        let expected = "the server at `http://x` does not answer: 4 tries in a row failed, the \
+                        last one so: still refused";
+        assert_eq!(breaker.enter().unwrap_err().to_string(), expected);
+        assert_eq!(breaker.sleep(Duration::from_hours(1)).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn a_late_failure_of_an_ordinary_request_is_not_the_probes() {
+        let breaker = breaker(1, 1);
+        let late = breaker.enter().unwrap();
+        fail(&breaker, 1);
+        let probe = breaker.enter().unwrap();
+        late.failed(&failure("late"));
+        probe.succeeded();
+        assert!(!breaker.enter().unwrap().is_probe);
+    }
+
+    #[test]
+    fn a_late_success_opens_the_way_too() {
+        let breaker = breaker(1, 1);
+        let late = breaker.enter().unwrap();
+        fail(&breaker, 1);
+        late.succeeded();
+        assert!(!breaker.enter().unwrap().is_probe);
+    }
+
+    #[test]
+    fn a_probe_that_is_given_up_lets_another_go() {
+        let breaker = breaker(1, 1);
+        fail(&breaker, 1);
+        drop(breaker.enter().unwrap());
+        assert!(breaker.enter().unwrap().is_probe);
+    }
+
+    #[test]
+    fn the_pause_is_what_the_server_asks_for_if_that_is_longer() {
+        let breaker = breaker(1, 1);
+        let asked = Failure { retry_after: Some(Duration::from_secs(9)), ..failure("429") };
+        assert_eq!(breaker.pause_after(&asked), Duration::from_secs(9));
+        let forever = Failure { retry_after: Some(Duration::MAX), ..failure("429") };
+        assert_eq!(breaker.pause_after(&forever), Settings::default().retry_after_limit);
+    }
+
+    #[test]
+    fn stopping_wakes_those_who_sleep_and_those_who_wait() {
+        let breaker = breaker(1, 1);
+        fail(&breaker, 1);
+        let probe = breaker.enter().unwrap();
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| breaker.enter().map(drop));
+            let sleeping = scope.spawn(|| breaker.sleep(Duration::from_hours(1)));
+            breaker.stop();
+            assert!(matches!(waiting.join().unwrap(), Err(ChatError::Stopped)));
+            assert!(matches!(sleeping.join().unwrap(), Err(ChatError::Stopped)));
+        });
+        probe.succeeded();
+        assert!(matches!(breaker.enter(), Err(ChatError::Stopped)));
+    }
+}

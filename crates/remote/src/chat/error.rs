@@ -1,0 +1,207 @@
+//! Why there is no completion.
+
+use std::error::Error;
+use std::time::Duration;
+
+use super::response::BadAnswer;
+use crate::http::HttpError;
+use crate::secret::NotAKey;
+
+/// Why a request has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ChatError {
+    /// The key in the environment cannot be sent.
+    #[error("the key in the environment variable {variable} cannot be sent")]
+    Key {
+        /// Which variable.
+        variable: String,
+        /// Why.
+        #[source]
+        source: NotAKey,
+    },
+    /// The exchange failed in a way that another try does not change.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// The server says no, and will say so again.
+    #[error("`{url}` refuses the request with status {status}: {message}")]
+    Refused {
+        /// Who.
+        url: String,
+        /// The HTTP status.
+        status: u16,
+        /// What the server says.
+        message: String,
+    },
+    /// The answer is longer than allowed. It is not asked for again: it was paid for already.
+    #[error("an answer is too long")]
+    TooLong(#[source] HttpError),
+    /// Every try failed.
+    #[error("{tries} tries failed, the last one so: {last}")]
+    GaveUp {
+        /// How many there were.
+        tries: u32,
+        /// The last failure.
+        last: Failure,
+    },
+    /// The server has answered nobody for a while; every request ends with this.
+    #[error(
+        "the server at `{url}` does not answer: {failures} tries in a row failed, the last one so: {last}"
+    )]
+    Gone {
+        /// Which server.
+        url: String,
+        /// Tries without a success in between.
+        failures: u32,
+        /// The last failure.
+        last: Failure,
+    },
+    /// The caller stopped the client.
+    #[error("stopped")]
+    Stopped,
+    /// There is no list of models to ask for.
+    #[error("where `{url}` lists its models is not known")]
+    NoModels {
+        /// The chat's address.
+        url: String,
+    },
+    /// The list of models is none.
+    #[error("`{url}` does not list models: {reason}")]
+    Models {
+        /// Who answered.
+        url: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// One try that failed and may be repeated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// What kind of failure.
+    pub kind: FailureKind,
+    /// What happened, with the address, in one line.
+    pub message: String,
+    /// How long the server asks to be left alone.
+    pub retry_after: Option<Duration>,
+}
+
+/// Kinds of failures, to count them by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FailureKind {
+    /// 429.
+    RateLimited,
+    /// 408, 425, 5xx.
+    ServerError,
+    /// No answer in time.
+    Timeout,
+    /// No connection, or one that broke.
+    Connection,
+    /// An answer that is no completion.
+    Malformed,
+    /// An answer without a choice.
+    NoChoices,
+}
+
+impl ChatError {
+    /// One word to count by.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Key { .. } => "key",
+            Self::Http(_) | Self::NoModels { .. } | Self::Models { .. } => "http",
+            Self::Refused { .. } => "refused",
+            Self::TooLong(_) => "too_long",
+            Self::GaveUp { last, .. } => last.kind.name(),
+            Self::Gone { .. } => "server_gone",
+            Self::Stopped => "stopped",
+        }
+    }
+
+    /// Whether the next request would end the same way: no server, no right to ask it, no model
+    /// of that name.
+    pub fn ends_all(&self) -> bool {
+        match self {
+            Self::Key { .. } | Self::Gone { .. } | Self::Stopped => true,
+            Self::Http(err) => !matches!(err, HttpError::Status { .. }),
+            Self::Refused { status, .. } => matches!(status, 300..=399 | 401 | 403 | 404 | 405),
+            Self::TooLong(_)
+            | Self::GaveUp { .. }
+            | Self::NoModels { .. }
+            | Self::Models { .. } => false,
+        }
+    }
+
+    /// What to do.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Gone { .. } => {
+                "start the server, check it with `whet teach --test-connection`, and run the same \
+                 command again: answers that arrived are kept"
+            }
+            Self::Key { .. } | Self::Refused { status: 401 | 403, .. } => {
+                "the key is read from the environment variable named by teacher.api_key_env"
+            }
+            Self::Refused { status: 404 | 405 | 300..=399, .. } => {
+                "teacher.api_url is the whole address and usually ends in /v1/chat/completions; \
+                 teacher.model_name is the name the server lists"
+            }
+            Self::Http(HttpError::Address { .. }) => {
+                "teacher.api_url is a whole address, like http://localhost:8129/v1/chat/completions"
+            }
+            Self::NoModels { .. } => "teacher.api_url usually ends in /v1/chat/completions",
+            Self::TooLong(_) => "teacher.max_tokens bounds an answer",
+            _ => return None,
+        })
+    }
+}
+
+impl FailureKind {
+    /// One word to count by.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RateLimited => "rate_limited",
+            Self::ServerError => "server_error",
+            Self::Timeout => "timeout",
+            Self::Connection => "connection",
+            Self::Malformed => "malformed",
+            Self::NoChoices => "no_choices",
+        }
+    }
+}
+
+impl Failure {
+    pub(super) fn of_http(err: &HttpError) -> Self {
+        let kind = match err {
+            HttpError::Timeout { .. } => FailureKind::Timeout,
+            _ => FailureKind::Connection,
+        };
+        let message = match err.source() {
+            Some(source) => format!("{err}: {source}"),
+            None => err.to_string(),
+        };
+        Self { kind, message, retry_after: None }
+    }
+
+    pub(super) fn of_status(
+        url: &str,
+        status: u16,
+        message: &str,
+        retry_after: Option<Duration>,
+    ) -> Self {
+        let kind = match status {
+            429 => FailureKind::RateLimited,
+            _ => FailureKind::ServerError,
+        };
+        Self { kind, message: format!("`{url}` answers {status}: {message}"), retry_after }
+    }
+
+    pub(super) fn of_answer(url: &str, bad: &BadAnswer, beginning: &str) -> Self {
+        let kind = match bad {
+            BadAnswer::NoChoices => FailureKind::NoChoices,
+            BadAnswer::Error => FailureKind::ServerError,
+            BadAnswer::Malformed(_) => FailureKind::Malformed,
+        };
+        let message = format!("`{url}` answers, but {bad}: {beginning}");
+        Self { kind, message, retry_after: None }
+    }
+}

@@ -1,0 +1,179 @@
+//! Chat completions of an OpenAI-compatible server, as a teacher gives them.
+//!
+//! [`Client::complete`] blocks until there is an answer or a reason why there is none, and is
+//! called from as many threads at once as requests may be in flight. What goes wrong is sorted
+//! three ways:
+//!
+//! | what | then |
+//! |---|---|
+//! | 408, 429, 5xx, timeouts, cut connections, answers that are no completion | tried again, with growing pauses that `Retry-After` can set |
+//! | other 4xx, redirects, an answer beyond the limit | final for this request |
+//! | a row of failures over all threads with no success in between | everything pauses, a single request looks whether the server is back, and if not all stop with one message ([`ChatError::Gone`]) |
+//!
+//! Reasoning in a field of its own goes to [`Completion::reasoning`]; thinking inside the text
+//! stays there, because extraction knows both.
+//!
+//! [`Completion::reasoning`]: whetstone_core::Completion::reasoning
+
+mod backoff;
+mod breaker;
+mod error;
+mod http_date;
+mod probe;
+mod request;
+mod response;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub use error::{ChatError, Failure, FailureKind};
+pub use probe::{Probe, ReasoningPlace};
+pub use request::{Request, TemplateArguments};
+pub use response::{Response, Usage};
+pub use settings::Settings;
+
+use std::time::SystemTime;
+
+use self::backoff::Backoff;
+use self::breaker::Breaker;
+use crate::http::{self, Address, Answer, HttpError};
+use crate::secret::Secret;
+use crate::shown;
+
+/// Where chat completions are, beside the list of models.
+const CHAT: &str = "/chat/completions";
+
+/// A server of chat completions. Shared by reference between threads.
+#[derive(Debug)]
+pub struct Client {
+    url: Address,
+    http: http::Client,
+    backoff: Backoff,
+    breaker: Breaker,
+    max_tries: u32,
+}
+
+/// How one try failed.
+enum Miss {
+    /// Another try may succeed.
+    Passing(Failure),
+    /// It may not.
+    Final(ChatError),
+}
+
+impl Client {
+    /// A client as `settings` say, with the key from the environment if it is there.
+    pub fn new(settings: &Settings) -> Result<Self, ChatError> {
+        let variable = &settings.api_key_env;
+        let text = std::env::var(variable).unwrap_or_default();
+        let key = Secret::new(&text)
+            .map_err(|source| ChatError::Key { variable: variable.clone(), source })?;
+        Self::with_key(settings, key)
+    }
+
+    /// A client with a key from elsewhere, or none.
+    pub fn with_key(settings: &Settings, key: Option<Secret>) -> Result<Self, ChatError> {
+        let url = Address::parse(&settings.api_url)?;
+        let limits = http::Limits {
+            connect: settings.connect_timeout,
+            total: Some(settings.request_timeout),
+            silence: settings.request_timeout,
+            answer_bytes: settings.answer_limit_bytes,
+            redirects: 0,
+            connections: settings.connections,
+        };
+        Ok(Self {
+            http: http::Client::new(&url, limits, key),
+            backoff: Backoff::new(settings),
+            breaker: Breaker::new(url.shown(), settings),
+            max_tries: settings.max_tries.max(1),
+            url,
+        })
+    }
+
+    /// Asks until there is an answer, at most as often as the settings allow.
+    ///
+    /// The answer has at most as many completions as were asked for, and may have fewer: some
+    /// servers know no `n`.
+    pub fn complete(&self, request: &Request) -> Result<Response, ChatError> {
+        let body = request.to_json();
+        for tried in 1.. {
+            let pass = self.breaker.enter()?;
+            let failure = match self.try_once(&body, request.wanted()) {
+                Ok(response) => {
+                    pass.succeeded();
+                    return Ok(response);
+                }
+                Err(Miss::Final(err)) => {
+                    // The server is there; it is this request that it cannot answer.
+                    pass.succeeded();
+                    return Err(err);
+                }
+                Err(Miss::Passing(failure)) => failure,
+            };
+            let pause = self.backoff.pause(&body, tried, failure.retry_after);
+            pass.failed(&failure);
+            if tried >= self.max_tries {
+                return Err(ChatError::GaveUp { tries: tried, last: failure });
+            }
+            self.breaker.sleep(pause)?;
+        }
+        unreachable!("the last try returns")
+    }
+
+    /// The names of the models that the server offers, from `models` beside the chat's address.
+    pub fn models(&self) -> Result<Vec<String>, ChatError> {
+        let url = self
+            .url
+            .beside(CHAT, "/models")
+            .ok_or_else(|| ChatError::NoModels { url: self.url.shown() })?;
+        let answer = self.http.get(&url)?.success(self.http.secret())?;
+        response::models(&answer.body).map_err(|reason| ChatError::Models {
+            url: answer.url,
+            reason: format!("{reason}: {}", shown::beginning(&answer.body, self.http.secret())),
+        })
+    }
+
+    /// Makes every call that waits, and every later one, return [`ChatError::Stopped`]. A request
+    /// on its way is not cut off.
+    pub fn stop(&self) {
+        self.breaker.stop();
+    }
+
+    /// The address for messages.
+    pub fn url(&self) -> String {
+        self.url.shown()
+    }
+
+    fn try_once(&self, body: &str, wanted: usize) -> Result<Response, Miss> {
+        let answer = match self.http.post_json(self.url.as_str(), body) {
+            Ok(answer) => answer,
+            Err(err) if err.is_passing() => return Err(Miss::Passing(Failure::of_http(&err))),
+            Err(err @ HttpError::TooLong { .. }) => {
+                return Err(Miss::Final(ChatError::TooLong(err)));
+            }
+            Err(err) => return Err(Miss::Final(err.into())),
+        };
+        if !(200..300).contains(&answer.status) {
+            return Err(self.refusal(&answer));
+        }
+        response::parse(&answer.body, wanted).map_err(|bad| {
+            let text = shown::beginning(&answer.body, self.http.secret());
+            Miss::Passing(Failure::of_answer(&answer.url, &bad, &text))
+        })
+    }
+
+    /// An answer that is no success: for now, or for good.
+    fn refusal(&self, answer: &Answer) -> Miss {
+        let message = match answer.headers.get("location") {
+            Some(location) => format!("moved to `{}`", shown::address(location)),
+            None => response::server_message(&answer.body, self.http.secret()),
+        };
+        let (url, status) = (answer.url.clone(), answer.status);
+        if http::is_passing_status(status) {
+            let retry_after = backoff::retry_after(&answer.headers, SystemTime::now());
+            return Miss::Passing(Failure::of_status(&url, status, &message, retry_after));
+        }
+        Miss::Final(ChatError::Refused { url, status, message })
+    }
+}

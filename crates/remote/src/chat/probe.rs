@@ -1,0 +1,89 @@
+//! A look at a server before anything depends on it.
+
+use std::time::{Duration, Instant};
+
+use whetstone_core::{Completion, Message};
+
+use super::{ChatError, Client, Miss, Request, Usage};
+
+/// Completions asked for, to see whether `n` is known.
+const SAMPLES: u32 = 2;
+/// Enough to see where thinking begins.
+const TOKENS: u32 = 64;
+
+/// What one small request showed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probe {
+    /// From sending to the whole answer.
+    pub latency: Duration,
+    /// The model, as the server names it.
+    pub model: String,
+    /// Where thinking arrives.
+    pub reasoning: ReasoningPlace,
+    /// Completions that came for [`Probe::asked`].
+    pub given: u32,
+    /// Completions that were asked for.
+    pub asked: u32,
+    /// What it cost.
+    pub usage: Usage,
+    /// How the first completion begins, as it came.
+    pub text: String,
+}
+
+/// Where a server puts a model's thinking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReasoningPlace {
+    /// In the text, between its tags.
+    Inline,
+    /// In a field of its own.
+    Field,
+    /// None was seen.
+    NotSeen,
+}
+
+impl Probe {
+    /// Whether the server gives as many completions as are asked for.
+    pub fn honours_n(&self) -> bool {
+        self.given == self.asked
+    }
+}
+
+impl Client {
+    /// Sends one tiny request, once, with the model and the sampling of `like`.
+    pub fn probe(&self, like: &Request) -> Result<Probe, ChatError> {
+        let request = Request {
+            messages: vec![Message::user("What is 1 + 1? Answer with the number.")],
+            max_tokens: Some(TOKENS),
+            n: Some(SAMPLES),
+            ..like.clone()
+        };
+        let start = Instant::now();
+        let response =
+            self.try_once(&request.to_json(), request.wanted()).map_err(|miss| match miss {
+                Miss::Passing(last) => ChatError::GaveUp { tries: 1, last },
+                Miss::Final(err) => err,
+            })?;
+        let latency = start.elapsed();
+        let given = u32::try_from(response.completions.len()).unwrap_or(u32::MAX);
+        Ok(Probe {
+            latency,
+            model: response.model,
+            reasoning: place(&response.completions),
+            given,
+            asked: SAMPLES,
+            usage: response.usage,
+            text: response.completions.into_iter().next().map(|it| it.text).unwrap_or_default(),
+        })
+    }
+}
+
+fn place(completions: &[Completion]) -> ReasoningPlace {
+    let is_inline = |text: &str| text.contains("<think>") || text.contains("</think>");
+    if completions.iter().any(|it| it.reasoning.is_some()) {
+        ReasoningPlace::Field
+    } else if completions.iter().any(|it| is_inline(&it.text)) {
+        ReasoningPlace::Inline
+    } else {
+        ReasoningPlace::NotSeen
+    }
+}

@@ -1,0 +1,99 @@
+//! What is sent: the fields of chat completions that this project uses, and no others.
+
+use serde::Serialize;
+use whetstone_core::Message;
+use whetstone_core::config::TeacherConfig;
+
+/// One request for completions of one conversation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Request {
+    /// Name of the model, as the server knows it.
+    pub model: String,
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// Sampling temperature.
+    pub temperature: f64,
+    /// Nucleus.
+    pub top_p: f64,
+    /// What a token loses for having been used before.
+    pub presence_penalty: f64,
+    /// Tokens of one completion at most; the server decides where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// Completions asked for; one where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n: Option<u32>,
+    /// Seed of the sampling. Servers differ in how wide a number they take; all take this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u32>,
+    /// What the model's chat template is told; a server that knows no such field gets none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chat_template_kwargs: Option<TemplateArguments>,
+}
+
+/// Arguments of a chat template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct TemplateArguments {
+    /// Whether the model thinks before it answers.
+    pub enable_thinking: bool,
+}
+
+impl Request {
+    /// A request for one completion, sampled as the teacher's settings say.
+    pub fn of(teacher: &TeacherConfig, messages: Vec<Message>) -> Self {
+        Self {
+            model: teacher.model_name.clone(),
+            messages,
+            temperature: teacher.temperature,
+            top_p: teacher.top_p,
+            presence_penalty: teacher.presence_penalty,
+            max_tokens: Some(teacher.max_tokens).filter(|&limit| limit > 0),
+            n: None,
+            seed: None,
+            chat_template_kwargs: Some(TemplateArguments {
+                enable_thinking: teacher.enable_thinking,
+            }),
+        }
+    }
+
+    /// The body as it is sent: the same request is the same text.
+    ///
+    /// # Panics
+    ///
+    /// Never: strings and numbers have a form in JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("strings and numbers have a form in JSON")
+    }
+
+    /// Completions that are wanted at most.
+    pub(super) fn wanted(&self) -> usize {
+        self.n.unwrap_or(1).max(1) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_teacher_is_asked_exactly_so() {
+        let request = Request::of(&TeacherConfig::default(), vec![Message::user("1+1?")]);
+        assert_eq!(
+            request.to_json(),
+            r#"{"model":"Qwen/Qwen3-32B-FP8","messages":[{"role":"user","content":"1+1?"}],"temperature":0.7,"top_p":0.8,"presence_penalty":1.5,"chat_template_kwargs":{"enable_thinking":true}}"#
+        );
+    }
+
+    #[test]
+    fn what_is_set_is_sent_and_what_is_not_set_is_not() {
+        let mut request = Request::of(&TeacherConfig::default(), vec![]);
+        request.max_tokens = Some(64);
+        request.n = Some(8);
+        request.seed = Some(u32::MAX);
+        request.chat_template_kwargs = None;
+        assert_eq!(
+            request.to_json(),
+            r#"{"model":"Qwen/Qwen3-32B-FP8","messages":[],"temperature":0.7,"top_p":0.8,"presence_penalty":1.5,"max_tokens":64,"n":8,"seed":4294967295}"#
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! How a server of chat completions is asked.
+
+use std::time::Duration;
+
+use whetstone_core::Seed;
+use whetstone_core::config::TeacherConfig;
+
+/// What a [`Client`](super::Client) needs to know. `Default` is the default teacher.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Address of the chat completions.
+    pub api_url: String,
+    /// The environment variable that may hold the key.
+    pub api_key_env: String,
+    /// To resolve the name and to connect.
+    pub connect_timeout: Duration,
+    /// For one try, from the first byte sent to the last received.
+    pub request_timeout: Duration,
+    /// Of one answer.
+    pub answer_limit_bytes: u64,
+    /// Times that one request is sent at most.
+    pub max_tries: u32,
+    /// The first pause between two tries is half to all of this; each further one may be twice as
+    /// long.
+    pub backoff: Duration,
+    /// No pause of our own is longer.
+    pub backoff_limit: Duration,
+    /// No pause that a server asks for is longer.
+    pub retry_after_limit: Duration,
+    /// Failed tries in a row, over all threads, after which everything pauses.
+    pub breaker_failures: u32,
+    /// How long.
+    pub breaker_pause: Duration,
+    /// Times that a single request then looks for the server before all is given up.
+    pub breaker_probes: u32,
+    /// Connections kept open: as many as there are threads.
+    pub connections: usize,
+    /// Where the jitter of pauses comes from.
+    pub seed: Seed,
+}
+
+impl Settings {
+    /// The settings of a teacher.
+    pub fn of(teacher: &TeacherConfig, seed: Seed) -> Self {
+        Self {
+            api_url: teacher.api_url.clone(),
+            api_key_env: teacher.api_key_env.clone(),
+            connect_timeout: Duration::from_secs(10),
+            request_timeout: Duration::from_secs(teacher.request_timeout_s.into()),
+            answer_limit_bytes: 8 << 20,
+            max_tries: teacher.max_tries,
+            backoff: Duration::from_millis(500),
+            backoff_limit: Duration::from_secs(30),
+            retry_after_limit: Duration::from_mins(2),
+            // Every thread fails twice before all pause: an outage costs no request its last try.
+            breaker_failures: teacher.max_concurrent_requests.saturating_mul(2).max(4),
+            breaker_pause: Duration::from_secs(20),
+            breaker_probes: 3,
+            connections: teacher.max_concurrent_requests as usize,
+            seed,
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::of(&TeacherConfig::default(), Seed::new(0))
+    }
+}

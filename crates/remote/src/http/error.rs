@@ -1,0 +1,127 @@
+//! How an exchange can fail.
+
+use std::io;
+use std::time::Duration;
+
+use super::Limits;
+use crate::shown;
+
+/// Why there is no answer, or none that helps.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// Nothing was sent: the address is none.
+    #[error("`{url}` is no address: {reason}")]
+    Address {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Nobody listens there, or the name is unknown.
+    #[error("cannot reach `{url}`")]
+    Unreachable {
+        /// Who was asked.
+        url: String,
+        /// What the system said.
+        #[source]
+        source: Box<ureq::Error>,
+    },
+    /// Too slow.
+    #[error("`{url}` did not answer in time ({phase}, limit {} s)", limit.as_secs_f64())]
+    Timeout {
+        /// Who was asked.
+        url: String,
+        /// What was waited for.
+        phase: String,
+        /// How long at most.
+        limit: Duration,
+    },
+    /// The connection ended before the answer did, or spoke no HTTP.
+    #[error("the connection to `{url}` broke")]
+    Broken {
+        /// Who was asked.
+        url: String,
+        /// How it broke.
+        #[source]
+        source: Box<ureq::Error>,
+    },
+    /// More bytes than allowed.
+    #[error("`{url}` answers more than {limit_bytes} bytes")]
+    TooLong {
+        /// Who answered.
+        url: String,
+        /// What is allowed.
+        limit_bytes: u64,
+    },
+    /// An answer that says no.
+    #[error("`{url}` answers {status}: {beginning}")]
+    Status {
+        /// Who answered.
+        url: String,
+        /// The HTTP status.
+        status: u16,
+        /// How the body begins.
+        beginning: String,
+    },
+    /// More redirects than allowed, or one that cannot be followed.
+    #[error("`{url}` is redirected too often, or to nowhere")]
+    Redirects {
+        /// Who was asked.
+        url: String,
+    },
+}
+
+impl HttpError {
+    /// Sorts what `ureq` reports.
+    pub(super) fn of(url: &str, limits: &Limits, source: ureq::Error) -> Self {
+        use ureq::{Error, Timeout};
+        let url = shown::address(url);
+        match source {
+            Error::Timeout(which) => {
+                let limit = match which {
+                    Timeout::Resolve | Timeout::Connect => limits.connect,
+                    Timeout::PerRead | Timeout::PerWrite => limits.silence,
+                    _ => limits.total.unwrap_or(limits.silence),
+                };
+                Self::Timeout { url, phase: which.to_string(), limit }
+            }
+            Error::BadUri(reason) => Self::Address { url, reason },
+            Error::Http(source) => Self::Address { url, reason: source.to_string() },
+            Error::TooManyRedirects | Error::RedirectFailed => Self::Redirects { url },
+            source @ (Error::HostNotFound
+            | Error::ConnectionFailed
+            | Error::ConnectProxyFailed(_)
+            | Error::InvalidProxyUrl) => Self::Unreachable { url, source: Box::new(source) },
+            Error::Io(source) if is_unreachable(&source) => {
+                Self::Unreachable { url, source: Box::new(Error::Io(source)) }
+            }
+            source => Self::Broken { url, source: Box::new(source) },
+        }
+    }
+
+    /// Whether a second try may find the machine better.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Timeout { .. } | Self::Broken { .. } => true,
+            Self::Status { status, .. } => is_passing_status(*status),
+            Self::Address { .. } | Self::TooLong { .. } | Self::Redirects { .. } => false,
+        }
+    }
+}
+
+/// Whether a status means "not now" and not "no".
+pub(crate) fn is_passing_status(status: u16) -> bool {
+    matches!(status, 408 | 425 | 429 | 500..=599)
+}
+
+fn is_unreachable(err: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        err.kind(),
+        Kind::ConnectionRefused
+            | Kind::HostUnreachable
+            | Kind::NetworkUnreachable
+            | Kind::AddrNotAvailable
+            | Kind::NetworkDown
+    )
+}

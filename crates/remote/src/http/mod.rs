@@ -1,0 +1,231 @@
+//! One small client: blocking, shared by many threads, with bounds on time and size.
+//!
+//! It is `ureq` with the choices made that a caller could forget: an answer longer than its limit
+//! is an error and never memory, redirects are counted, a status is data until somebody asks for
+//! [`Answer::success`], and a machine's own loopback is never asked for through a proxy (others
+//! are, as the environment says: `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`).
+//!
+//! Not here: retries. Who asks knows whether asking twice is harmless.
+
+mod address;
+mod error;
+#[cfg(test)]
+mod tests;
+
+use std::io::Read;
+use std::time::Duration;
+
+use ureq::config::RedirectAuthHeaders;
+use ureq::http::{HeaderMap, header};
+use ureq::{Agent, Body, ResponseExt, http};
+
+pub use address::Address;
+pub use error::HttpError;
+pub(crate) use error::is_passing_status;
+
+use crate::secret::Secret;
+use crate::shown;
+
+/// How much of an answer that is only shown in a message is read.
+const ERROR_BODY_BYTES: u64 = 64 << 10;
+/// Servers close connections they think idle, many after 5 seconds: ours are given up before.
+const IDLE_AGE: Duration = Duration::from_secs(4);
+
+/// What a client allows.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// To resolve a name and to connect.
+    pub connect: Duration,
+    /// For a whole exchange; none where a body may take hours.
+    pub total: Option<Duration>,
+    /// Between two pieces of a body.
+    pub silence: Duration,
+    /// Of a body that is held in memory.
+    pub answer_bytes: u64,
+    /// Redirects that are followed.
+    pub redirects: u32,
+    /// Connections kept for the next request.
+    pub connections: usize,
+}
+
+/// A client with the key it sends.
+#[derive(Debug)]
+pub struct Client {
+    agent: Agent,
+    limits: Limits,
+    secret: Option<Secret>,
+}
+
+/// A whole answer.
+#[derive(Debug)]
+pub struct Answer {
+    /// Who answered, after redirects, without the query.
+    pub url: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers.
+    pub headers: Headers,
+    /// The body: whole on success, the beginning of it otherwise.
+    pub body: Vec<u8>,
+}
+
+/// The headers of an answer.
+#[derive(Debug)]
+pub struct Headers(HeaderMap);
+
+/// An answer whose body is still on its way.
+pub struct Opened {
+    /// Who answered, after redirects, without the query.
+    pub url: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers.
+    pub headers: Headers,
+    body: Body,
+}
+
+/// What is done with redirects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Redirects {
+    /// They are followed, as far as the limit goes.
+    Follow,
+    /// They are the answer.
+    Show,
+}
+
+impl Client {
+    /// A client for the machine at `address`, which `secret` is meant for.
+    pub fn new(address: &Address, limits: Limits, secret: Option<Secret>) -> Self {
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(limits.redirects)
+            .redirect_auth_headers(RedirectAuthHeaders::SameHost)
+            .timeout_resolve(Some(limits.connect))
+            .timeout_connect(Some(limits.connect))
+            .timeout_global(limits.total)
+            .timeout_per_read(Some(limits.silence))
+            .timeout_per_write(Some(limits.silence))
+            .max_idle_connections(limits.connections)
+            .max_idle_connections_per_host(limits.connections)
+            .max_idle_age(IDLE_AGE)
+            .input_buffer_size(64 << 10)
+            .output_buffer_size(16 << 10)
+            .user_agent(concat!("whetstone/", env!("CARGO_PKG_VERSION")));
+        let config = if address.is_loopback() { config.proxy(None) } else { config };
+        Self { agent: Agent::new_with_config(config.build()), limits, secret }
+    }
+
+    /// The key, to hide it in text from outside.
+    pub(crate) fn secret(&self) -> Option<&Secret> {
+        self.secret.as_ref()
+    }
+
+    /// Asks for `url` and reads the answer.
+    pub fn get(&self, url: &str) -> Result<Answer, HttpError> {
+        let request = http::Request::get(url).header(header::ACCEPT, "application/json");
+        self.read(self.open_request(url, request, Redirects::Follow)?)
+    }
+
+    /// Sends JSON to `url` and reads the answer. Redirects are the answer: a body is not sent on.
+    pub fn post_json(&self, url: &str, json: &str) -> Result<Answer, HttpError> {
+        let request =
+            http::Request::post(url).header(header::CONTENT_TYPE, "application/json").body(json);
+        self.read(self.send(url, request, Redirects::Show)?)
+    }
+
+    /// Asks for the headers of `url` alone.
+    pub fn head(&self, url: &str, redirects: Redirects) -> Result<Answer, HttpError> {
+        self.read(self.open_request(url, http::Request::head(url), redirects)?)
+    }
+
+    /// Asks for `url` from byte `from` on; the body is read by the caller.
+    pub fn open(&self, url: &str, from: u64) -> Result<Opened, HttpError> {
+        let request = http::Request::get(url);
+        let request = match from {
+            0 => request,
+            _ => request.header(header::RANGE, format!("bytes={from}-")),
+        };
+        self.open_request(url, request, Redirects::Follow)
+    }
+
+    fn open_request(
+        &self,
+        url: &str,
+        request: http::request::Builder,
+        redirects: Redirects,
+    ) -> Result<Opened, HttpError> {
+        self.send(url, request.body(()), redirects)
+    }
+
+    fn send<B: ureq::AsSendBody>(
+        &self,
+        url: &str,
+        request: http::Result<http::Request<B>>,
+        redirects: Redirects,
+    ) -> Result<Opened, HttpError> {
+        let failed = |source: ureq::Error| HttpError::of(url, &self.limits, source);
+        let mut request = request.map_err(|source| failed(source.into()))?;
+        if let Some(secret) = &self.secret {
+            request.headers_mut().insert(header::AUTHORIZATION, secret.bearer());
+        }
+        let request = match redirects {
+            Redirects::Follow => request,
+            Redirects::Show => self.agent.configure_request(request).max_redirects(0).build(),
+        };
+        let response = self.agent.run(request).map_err(failed)?;
+        let url = shown::address(&response.get_uri().to_string());
+        let (parts, body) = response.into_parts();
+        Ok(Opened { url, status: parts.status.as_u16(), headers: Headers(parts.headers), body })
+    }
+
+    /// Reads a body into memory, as far as the limit goes.
+    pub(crate) fn read(&self, opened: Opened) -> Result<Answer, HttpError> {
+        let Opened { url, status, headers, body } = opened;
+        let is_success = (200..300).contains(&status);
+        let limit = if is_success { self.limits.answer_bytes } else { ERROR_BODY_BYTES };
+        let too_long = || HttpError::TooLong { url: url.clone(), limit_bytes: limit };
+        if is_success && body.content_length().is_some_and(|length| length > limit) {
+            return Err(too_long());
+        }
+        let mut bytes = Vec::new();
+        let read = body.into_reader().take(limit + 1).read_to_end(&mut bytes);
+        if is_success {
+            // Of an error the beginning is enough, even if the rest never came.
+            read.map_err(|source| HttpError::of(&url, &self.limits, source.into()))?;
+        }
+        if is_success && bytes.len() as u64 > limit {
+            return Err(too_long());
+        }
+        Ok(Answer { url, status, headers, body: bytes })
+    }
+}
+
+impl Answer {
+    /// The answer, if its status says success.
+    pub fn success(self, secret: Option<&Secret>) -> Result<Self, HttpError> {
+        if (200..300).contains(&self.status) {
+            return Ok(self);
+        }
+        let beginning = shown::beginning(&self.body, secret);
+        Err(HttpError::Status { url: self.url, status: self.status, beginning })
+    }
+}
+
+impl Headers {
+    #[cfg(test)]
+    pub(crate) fn of(map: HeaderMap) -> Self {
+        Self(map)
+    }
+
+    /// The first header of that name, if it is text.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.to_str().ok()
+    }
+}
+
+impl Opened {
+    /// The body, piece by piece: as long as it is declared to be, or as it comes.
+    pub fn into_reader(self) -> impl Read {
+        self.body.into_reader()
+    }
+}

@@ -1,0 +1,1 @@
+//! The client against a server that behaves and misbehaves.

@@ -1,0 +1,1 @@
+//! A hub (stands in until its client is here).
