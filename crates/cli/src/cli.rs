@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 pub use crate::score::{AdvantageArg, ScoreArgs};
+pub use crate::teach::{TeachArgs, TeacherArg};
 
 /// Post-train code models on rewards that can be verified
 ///
@@ -32,8 +33,9 @@ The pipeline in order:
   2. whet config show       What would a run do? Every setting, and where it came from.
      whet config check      Is my file right? Every problem at once.
      whet config reference  What can be set?
-  3. whet score             What are these rollouts worth? Verdict, reward and advantage a line.
-  Preparing tasks, teaching, training and evaluation are not in this version yet.
+  3. whet teach             How would a teacher solve these tasks? Traces, each with its verdict.
+  4. whet score             What are these rollouts worth? Verdict, reward and advantage a line.
+  Preparing tasks, training and evaluation are not in this version yet.
 
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
 Data goes to standard output, everything else to standard error; `--json` is for scripts.";
@@ -58,6 +60,13 @@ pub enum Command {
     /// Prints one numbered line for each check, PASS, WARN or FAIL, and a total. WARN means that
     /// something works less well than it could; FAIL that it cannot work.
     Doctor(DoctorArgs),
+
+    /// Collect a teacher's traces of the tasks, each with the judge's verdict
+    ///
+    /// Asks an OpenAI-compatible server for several solutions of every task, finds the thinking and
+    /// the program in each, judges the program, and writes one line for each. Answers are kept as
+    /// they arrive: what was paid for once is never asked again.
+    Teach(TeachArgs),
 
     /// Give every rollout its verdict, its reward and its advantage
     ///

@@ -7,3 +7,5 @@ mod doctor;
 mod help;
 mod reference;
 mod score;
+mod teach;
+mod teach_kill;

@@ -46,7 +46,7 @@ impl Room<'_> {
         candidate: Candidate,
         stack: &BigStack,
     ) -> Result<Reading, Infrastructure> {
-        let Some(program) = candidate.program else {
+        let Some(program) = candidate.program? else {
             return Ok(Reading::Settled(without_code(task)));
         };
         carefully(|| self.teaching.rules.read_program(task, program, stack))

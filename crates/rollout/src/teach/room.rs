@@ -14,6 +14,7 @@ use std::thread::{self, Scope};
 use std::time::Instant;
 
 use whetstone_core::extract::{Form, Reply, extract};
+use whetstone_core::judgement::Infrastructure;
 use whetstone_core::program::Program;
 use whetstone_core::task::Task;
 use whetstone_core::wire::Wire;
@@ -63,7 +64,7 @@ pub(super) enum End {
 /// A program to judge, or the lack of one.
 pub(super) struct Candidate {
     pub(super) place: Place,
-    pub(super) program: Option<Program>,
+    pub(super) program: Result<Option<Program>, Infrastructure>,
 }
 
 /// What is left when all threads are done.
@@ -212,7 +213,7 @@ impl<'a> Room<'a> {
     fn offer(&self, task: u32, entry: &Entry, queue: &SyncSender<Candidate>) -> bool {
         let Entry::Answer(answered) = entry else { return true };
         for (&sample, completion) in answered.samples.iter().zip(&answered.completions) {
-            let program = self.program(self.asked.tasks.get(task), Reply::of(completion));
+            let program = program(self.asked.tasks.get(task), Reply::of(completion));
             let candidate = Candidate { place: Place { task, sample }, program };
             if queue.send(candidate).is_err() {
                 return false;
@@ -256,14 +257,9 @@ impl<'a> Room<'a> {
         if self.state().ledger.table.get(place).verdict.is_some() {
             return;
         }
-        let program = self.program(self.asked.tasks.get(place.task), reply);
+        let program = program(self.asked.tasks.get(place.task), reply);
         // Nobody takes it: the judges are gone, which is said where they went.
         drop(queue.send(Candidate { place, program }));
-    }
-
-    fn program(&self, task: &Task, reply: Reply<'_>) -> Option<Program> {
-        let form = Form::of(task.language);
-        carefully(|| extract(reply, form).code.map(|code| code.program(form))).unwrap_or_default()
     }
 
     /// Reads and judges programs until no more come.
@@ -303,4 +299,9 @@ impl<'a> Room<'a> {
         self.end(End::Stopped { message: String::new(), hint: String::new() });
         err
     }
+}
+
+fn program(task: &Task, reply: Reply<'_>) -> Result<Option<Program>, Infrastructure> {
+    let form = Form::of(task.language);
+    carefully(|| extract(reply, form).code.map(|code| code.program(form)))
 }

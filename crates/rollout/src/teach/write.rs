@@ -3,6 +3,7 @@
 //! The journal has them in the order they came, and may be larger than memory. So it is read as
 //! often as is needed to hold a bounded part of the answers at a time; nearly always once.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -22,6 +23,7 @@ use super::records::{Answered, Entry, parse};
 use super::report::Report;
 use super::table::Place;
 use super::{Asked, TeachError};
+use crate::score::careful::carefully;
 
 /// Bytes of answers that are held at a time.
 const HELD_BYTES: u64 = 256 << 20;
@@ -131,8 +133,12 @@ fn hold(
 fn trace(asked: &Asked<'_>, number: u32, answered: &Answered, at: usize) -> Trace {
     let task: &Task = asked.tasks.get(number);
     let completion = &answered.completions[at];
-    let found = extract(Reply::of(completion), Form::of(task.language));
-    let thinking = found.thinking.or(found.plan).map(std::borrow::Cow::into_owned);
+    // If reading it panics, it is not judged either; its text is kept.
+    let found = carefully(|| extract(Reply::of(completion), Form::of(task.language))).ok();
+    let (thinking, code) = found.map_or((None, None), |found| {
+        let thinking = found.thinking.or(found.plan).map(Cow::into_owned);
+        (thinking, found.code.map(|code| code.source.into_owned()))
+    });
     let mut rest = Object::new();
     if completion.finish == Finish::Length {
         rest.put("finish", &completion.finish);
@@ -142,7 +148,7 @@ fn trace(asked: &Asked<'_>, number: u32, answered: &Answered, at: usize) -> Trac
         sample: answered.samples[at],
         prompt: asked.prompt(number).user,
         thinking,
-        code: found.code.map(|code| code.source.into_owned()),
+        code,
         text: completion.text.clone(),
         verdict: None,
         usage: answered.usage.as_ref().map(|usage| share(usage, at, answered.completions.len())),
