@@ -222,7 +222,7 @@ fn embedded_traces_need_no_server_and_tasks_without_one_are_counted() {
 }
 
 #[test]
-fn bad_tasks_are_passed_over_and_counted_or_refused() {
+fn bad_tasks_and_outputs_are_refused_or_counted() {
     let dir = tempfile::tempdir().unwrap();
     let school = School::new(dir.path(), &(tasks(1) + "nonsense\n" + &tasks(1)));
     let (teacher, judge) = (StandIn::default(), Fake::default());
@@ -233,4 +233,8 @@ fn bad_tasks_are_passed_over_and_counted_or_refused() {
     assert!(err.is_usage() && teacher.asked().is_empty());
     let report = school.teach("out.jsonl", &Lesson::of(&teacher, &judge)).unwrap();
     assert_eq!((report.tasks, report.bad_tasks, report.responses), (1, 2, 3));
+    let err = school.teach("no/out.jsonl", &Lesson::of(&teacher, &judge)).unwrap_err();
+    assert!(matches!(err, TeachError::NoFolder { .. }) && err.is_usage(), "{err}");
+    let err = school.teach("tasks.jsonl", &Lesson::of(&teacher, &judge)).unwrap_err();
+    assert!(matches!(err, TeachError::OutputIsInput { .. }) && err.is_usage(), "{err}");
 }

@@ -71,7 +71,8 @@ fn look(config: &Config) -> Seen {
         Err(err) => seen.fail(&err),
         Ok(remote) => {
             seen.url = remote.client().url();
-            seen.models = remote.client().models().ok();
+            let models = remote.client().models().ok();
+            seen.models = models.map(|names| names.iter().map(|name| plain(name)).collect());
             match remote.client().probe(&Request::of(teacher, Vec::new())) {
                 Err(err) => seen.fail(&err),
                 Ok(probe) => seen.succeed(probe),
@@ -83,7 +84,11 @@ fn look(config: &Config) -> Seen {
 
 impl Seen {
     fn fail(&mut self, err: &ChatError) {
-        self.error = Some(chain(err));
+        self.error = Some(match err {
+            // One try is made here, and there is no need to count it.
+            ChatError::GaveUp { last, .. } => last.to_string(),
+            err => chain(err),
+        });
         let unlisted = self.models.as_ref().filter(|models| !models.contains(&self.model));
         self.hint = match unlisted {
             Some(models) if !models.is_empty() => {
@@ -107,9 +112,15 @@ impl Seen {
                 ReasoningPlace::NotSeen => "not seen",
             },
             usage_reported: probe.usage.is_reported,
-            model: probe.model,
+            model: plain(&probe.model),
         });
     }
+}
+
+/// A name that a server said, at most 100 characters and nothing that a terminal would obey.
+fn plain(name: &str) -> String {
+    let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    name.chars().take(100).map(printable).collect()
 }
 
 fn text(seen: &Seen, config: &Config, printer: Printer) -> String {
@@ -159,5 +170,16 @@ fn samples(answer: &Answered, config: &Config) -> String {
             "{} came of 2 in one request: leave teacher.samples_per_request at 1, not {wanted}",
             answer.samples
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_speak_to_the_terminal() {
+        assert_eq!(plain("\u{1b}[31mred"), "\u{fffd}[31mred");
+        assert_eq!(plain(&"x".repeat(1000)).len(), 100);
     }
 }

@@ -1,6 +1,6 @@
 //! The teacher that is a server.
 
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use whetstone_core::config::TeacherConfig;
 use whetstone_core::seed::Seed;
@@ -14,29 +14,31 @@ use whetstone_rollout::teach::{Answer, Failure, Question, Refusal, Teacher};
 pub(super) struct Remote<'a> {
     client: Client,
     settings: &'a TeacherConfig,
-    /// Why it cannot be reached, once that was tried.
-    unreachable: OnceLock<Option<Refusal>>,
+    /// Whether somebody looked if it can be reached.
+    looked: AtomicBool,
 }
 
 impl<'a> Remote<'a> {
     /// The server that the settings name; nothing is sent yet.
     pub(super) fn new(settings: &'a TeacherConfig, seed: Seed) -> Result<Self, ChatError> {
         let client = Client::new(&Settings::of(settings, seed.derive("teach/pauses", 0)))?;
-        Ok(Self { client, settings, unreachable: OnceLock::new() })
+        Ok(Self { client, settings, looked: AtomicBool::new(false) })
     }
 
     pub(super) fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Why the server cannot be reached, looked at once: a server that never was there is said at
-    /// once, and not after all the patience that one which went away deserves.
+    /// Why the server cannot be reached, looked at by whoever asks first: a server that never was
+    /// there is said at once, and not after all the patience that one which went away deserves.
     fn unreachable(&self) -> Option<Refusal> {
-        let look = || match self.client.models() {
+        if self.looked.swap(true, Ordering::Relaxed) {
+            return None;
+        }
+        match self.client.models() {
             Err(err @ ChatError::Http(HttpError::Unreachable { .. })) => Some(stopped(&err)),
             _ => None,
-        };
-        self.unreachable.get_or_init(look).clone()
+        }
     }
 }
 

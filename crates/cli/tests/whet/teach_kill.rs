@@ -103,10 +103,6 @@ impl Stage {
         let flags = ["teach", "--tasks=tasks.jsonl", "--num-samples=4", "--set", &url];
         let mut flags: Vec<_> = flags.map(str::to_owned).into();
         flags.extend(["--set".to_owned(), format!("teacher.max_concurrent_requests={IN_FLIGHT}")]);
-        if whet_in(dir.path(), &["doctor"]).code != 0 {
-            println!("skipped: the judge, which `whet doctor` says cannot work here");
-            flags.push("--no-judge".to_owned());
-        }
         Self { dir, server, fate, calls, flags }
     }
 
@@ -155,7 +151,11 @@ impl Stage {
 fn killed_at_random_moments_it_pays_for_no_answer_twice_and_writes_the_same_traces() {
     let full = env::var_os("WHETSTONE_FULL").is_some_and(|value| value == "1");
     let (kills, tasks) = if full { (20, 60) } else { (5, 16) };
-    let stage = Stage::new(tasks);
+    let mut stage = Stage::new(tasks);
+    if whet_in(stage.dir.path(), &["doctor"]).code != 0 {
+        println!("skipped: the judge, which `whet doctor` says cannot work here");
+        stage.flags.push("--no-judge".to_owned());
+    }
     let total = tasks * 4;
     assert_eq!(stage.run("whole.jsonl").len() as u64, total);
 

@@ -43,6 +43,13 @@ pub enum TeachError {
         path: PathBuf,
     },
 
+    /// The output would stand nowhere.
+    #[error("there is no folder for `{}`", path.display())]
+    NoFolder {
+        /// The output.
+        path: PathBuf,
+    },
+
     /// There are traces already, and no journal that says where they are from.
     #[error("`{}` exists already", path.display())]
     OutputExists {
@@ -143,6 +150,7 @@ impl TeachError {
                 Some("mend these lines, or leave `--strict` out: then they are passed over")
             }
             Self::OutputIsInput { .. } => Some("give `--out` another name"),
+            Self::NoFolder { .. } => Some("make the folder, or give `--out` another name"),
             Self::OutputExists { .. } => Some(
                 "`--only-missing` keeps its traces and asks for what it lacks; `--fresh` replaces \
                  it",
@@ -179,6 +187,7 @@ impl TeachError {
                 | Self::NoTasks { .. }
                 | Self::BadTasks { .. }
                 | Self::OutputIsInput { .. }
+                | Self::NoFolder { .. }
                 | Self::OutputExists { .. }
                 | Self::Traces(_)
                 | Self::Foreign { .. }

@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use whetstone_core::completion::Completion;
 use whetstone_core::jsonl::{Numbered, Records};
 use whetstone_core::prompt::Prompt;
 use whetstone_core::wire::Wire;
@@ -68,7 +69,8 @@ impl Ledger {
 
     /// Keeps an answer, before anything is made of it.
     pub(super) fn answered(&mut self, task: u32, answer: Answered) -> Result<Entry, JournalError> {
-        let bytes = answer.completions.iter().map(|completion| completion.text.len()).sum();
+        let length = |it: &Completion| it.text.len() + it.reasoning.as_ref().map_or(0, String::len);
+        let bytes = answer.completions.iter().map(length).sum();
         let samples = answer.samples.clone();
         let entry = Entry::Answer(answer);
         self.journal.append(&entry)?;

@@ -124,8 +124,8 @@ pub(crate) struct Asked<'a> {
 /// Collects traces.
 pub fn teach(teaching: &Teaching<'_>) -> Result<Report, TeachError> {
     let start = Instant::now();
-    check_names(teaching)?;
     let tasks = read_tasks(teaching)?;
+    check_names(teaching)?;
     let asked = Asked::new(teaching, &tasks);
     let ledger = Ledger::open(teaching.output, teaching.settings, &asked, teaching.earlier)?;
     let report = first_counts(&tasks, &asked, &ledger);
@@ -183,11 +183,15 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The output must not take the place of the tasks.
+/// The output must not take the place of the tasks, and needs a folder to stand in.
 fn check_names(teaching: &Teaching<'_>) -> Result<(), TeachError> {
     let same = |a: &Path, b: &Path| matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b);
     if same(teaching.output, teaching.tasks) {
         return Err(TeachError::OutputIsInput { path: teaching.output.to_owned() });
+    }
+    let folder = teaching.output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(TeachError::NoFolder { path: teaching.output.to_owned() });
     }
     Ok(())
 }

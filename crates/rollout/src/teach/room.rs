@@ -224,7 +224,13 @@ impl<'a> Room<'a> {
 
     /// Offers every program that is stored without a verdict, as of the first `records`.
     fn judge_stored(&self, records: u64, queue: &SyncSender<Candidate>) -> Result<(), TeachError> {
-        let path = self.state().ledger.path().to_owned();
+        let state = self.state();
+        let path = state.ledger.path().to_owned();
+        let nothing = state.ledger.table.stored().all(|(_, slot)| slot.verdict.is_some());
+        drop(state);
+        if nothing {
+            return Ok(());
+        }
         let mut reader = journal::read(&path)?;
         while let Some(record) = reader.next().transpose()? {
             match parse(&reader, &record)? {
