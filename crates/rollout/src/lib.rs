@@ -13,8 +13,8 @@
 //! | A cache survives `kill -9`; two processes never write one. | `tests/cache.rs` |
 //! | A full disk costs the cache, not the scores. | `tests/full_disk.rs` |
 //! | A run of `teach` killed with SIGKILL and resumed writes the bytes of an uninterrupted one, and asks for nothing that was answered. | `crates/cli/tests/whet/teach_kill.rs` |
-//! | Every sample of every task has an answer or a counted reason. | `tests/teach.rs` |
-//! | Traces that were paid for are replaced only when that is asked for. | `tests/complete.rs` |
+//! | Every sample of every task has an answer or a counted reason. | `tests/teach/ask.rs` |
+//! | Traces that were paid for are replaced only when that is asked for. | `tests/teach/complete.rs` |
 //!
 //! # Not here
 //!

@@ -75,7 +75,7 @@ fn look(config: &Config) -> Seen {
             seen.models = models.map(|names| names.iter().map(|name| plain(name)).collect());
             match remote.client().probe(&Request::of(teacher, Vec::new())) {
                 Err(err) => seen.fail(&err),
-                Ok(probe) => seen.succeed(probe),
+                Ok(probe) => seen.succeed(&probe),
             }
         }
     }
@@ -100,7 +100,7 @@ impl Seen {
         };
     }
 
-    fn succeed(&mut self, probe: Probe) {
+    fn succeed(&mut self, probe: &Probe) {
         self.ok = true;
         self.answer = Some(Answered {
             seconds: probe.latency.as_secs_f64(),

@@ -68,12 +68,17 @@ fn table(text: &mut Vec<String>, report: &Report) {
     row("with thinking", report.with_thinking, report.responses);
     row("with code", report.with_code, report.responses);
     row("valid Python", report.valid_python, report.responses);
-    row("passing", report.passing, report.responses);
+    // What nobody ran may pass or not.
+    if report.not_run == 0 {
+        row("passing", report.passing, report.responses);
+    }
     row("parse failures", report.parse_failures, report.responses);
     if report.cut_off > 0 {
         row("cut off", report.cut_off, report.responses);
     }
-    row("tasks solved", report.solved_tasks, report.tasks);
+    if report.not_run == 0 {
+        row("tasks solved", report.solved_tasks, report.tasks);
+    }
     let tokens = report.tokens;
     if tokens.prompt + tokens.completion > 0 {
         text.push(format!(

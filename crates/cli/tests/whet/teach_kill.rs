@@ -188,8 +188,8 @@ fn killed_at_random_moments_it_pays_for_no_answer_twice_and_writes_the_same_trac
     assert_eq!(distinct.len() as u64, total);
     let repeated = sent.len() as u64 - total;
     println!(
-        "{kills} kills: {total} samples, {repeated} requests repeated, all of them unanswered at a \
-         kill ({} at most); stored without a verdict at the kills: {unjudged:?}",
+        "{kills} kills: {total} samples, {repeated} requests repeated that were under way at a kill \
+         ({} at most); stored without a verdict at the kills: {unjudged:?}",
         kills * IN_FLIGHT
     );
     assert!(repeated <= kills * IN_FLIGHT, "{repeated} requests were repeated");

@@ -1,13 +1,10 @@
-//! Traces of a stand-in teacher, judged by a stand-in judge: what is asked, kept and written.
-
-mod common;
-mod teaching;
+//! What is asked, kept and written.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use common::Fake;
-use teaching::{Lesson, School, StandIn, answer, failed, stopped, task};
+use crate::common::Fake;
+use crate::school::{Lesson, School, StandIn, answer, failed, stopped, task};
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{Embedded, TeachError, Tokens};
 
@@ -65,8 +62,8 @@ fn what_fails_is_counted_with_its_reason_and_asked_again_by_the_next_run() {
     let whole = undisturbed(&school, 1);
     let judge = Fake::default();
     let bad = StandIn::moody(|_, question| match question.seed % 3 {
-        0 => failed("timeout"),
-        1 => failed("server_error"),
+        0 => Some(Err(failed("timeout"))),
+        1 => Some(Err(failed("server_error"))),
         _ => None,
     });
     let report = school.teach("out.jsonl", &Lesson::of(&bad, &judge)).unwrap();
@@ -113,7 +110,7 @@ fn a_teacher_that_is_gone_ends_the_run_and_what_it_said_is_kept() {
         let whole = undisturbed(&school, per_request);
         let mut seen = HashSet::new();
         for last in [0, 1, 3, 2, 5] {
-            let gone = StandIn::moody(move |number, _| (number >= last).then(stopped).flatten());
+            let gone = StandIn::moody(move |number, _| (number >= last).then(|| Err(stopped())));
             let judge = Fake::default();
             let lesson = Lesson { per_request, ..Lesson::of(&gone, &judge) };
             let err = school.teach("out.jsonl", &lesson).unwrap_err();
@@ -151,7 +148,7 @@ fn a_verdict_that_is_missing_is_judged_again_and_not_asked_again() {
     assert_eq!(report.unjudged, report.with_code);
     assert!(school.traces("out.jsonl").iter().any(|trace| trace["verdict"].is_null()));
 
-    let (nobody, judge) = (StandIn::moody(|_, _| stopped()), Fake::default());
+    let (nobody, judge) = (StandIn::moody(|_, _| Some(Err(stopped()))), Fake::default());
     let again = school.teach("out.jsonl", &Lesson::of(&nobody, &judge)).unwrap();
     assert_eq!((again.requests, u64::from(judge.calls())), (0, report.unjudged));
     assert_eq!(school.read("out.jsonl"), whole);

@@ -1,7 +1,5 @@
 //! A teacher that is a function, a folder of tasks, and how they are put together.
 
-#![expect(dead_code, reason = "each test file uses its part")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -64,7 +62,7 @@ pub(crate) fn answer(question: &Question<'_>, samples: u32) -> Answer {
             "" => "I cannot do that.".to_owned(),
             _ => format!("```python\ndef f(x):\n    return x  # {word} {}\n```", question.seed),
         };
-        let reasoning = (at % 2 == 0).then(|| "Let me see.".to_owned());
+        let reasoning = at.is_multiple_of(2).then(|| "Let me see.".to_owned());
         Completion { text, reasoning, finish: Finish::Stop, tokens: None }
     };
     let usage = Usage { prompt_tokens: 10, completion_tokens: 7, rest: Object::new() };
@@ -73,15 +71,15 @@ pub(crate) fn answer(question: &Question<'_>, samples: u32) -> Answer {
 }
 
 /// A failure with this reason.
-pub(crate) fn failed(reason: &str) -> Option<Result<Answer, Refusal>> {
+pub(crate) fn failed(reason: &str) -> Refusal {
     let failure = Failure { reason: reason.to_owned(), detail: format!("{reason}, in detail") };
-    Some(Err(Refusal::Failed(failure)))
+    Refusal::Failed(failure)
 }
 
 /// The end of all asking.
-pub(crate) fn stopped() -> Option<Result<Answer, Refusal>> {
+pub(crate) fn stopped() -> Refusal {
     let (message, hint) = ("the server is gone".to_owned(), "start it".to_owned());
-    Some(Err(Refusal::Stopped { message, hint }))
+    Refusal::Stopped { message, hint }
 }
 
 /// A folder with tasks.

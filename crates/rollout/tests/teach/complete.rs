@@ -1,13 +1,10 @@
 //! Traces that are there already: left alone, completed, replaced, or refused.
 
-mod common;
-mod teaching;
-
 use std::fs;
 
-use common::Fake;
+use crate::common::Fake;
+use crate::school::{Lesson, School, StandIn, task};
 use serde_json::json;
-use teaching::{Lesson, School, StandIn, task};
 use whetstone_record::journal::Journal;
 use whetstone_rollout::teach::{Earlier, TeachError};
 
@@ -19,7 +16,9 @@ fn school(folder: &std::path::Path) -> School {
 /// A school with three samples of four tasks in `out.jsonl`, and no journal.
 fn finished(folder: &std::path::Path) -> School {
     let school = school(folder);
-    school.teach("out.jsonl", &Lesson::of(&StandIn::default(), &Fake::default())).unwrap();
+    school
+        .teach("out.jsonl", &Lesson::of(&StandIn::default(), &Fake::default()))
+        .expect("it works");
     school
 }
 
@@ -142,7 +141,7 @@ fn a_run_that_was_killed_while_it_took_traces_over_takes_them_over_again() {
 fn only_the_same_questions_go_on_with_a_journal() {
     let dir = tempfile::tempdir().unwrap();
     let mut school = school(dir.path());
-    let gone = StandIn::moody(|number, _| (number >= 3).then(teaching::stopped).flatten());
+    let gone = StandIn::moody(|number, _| (number >= 3).then(|| Err(crate::school::stopped())));
     let judge = Fake::default();
     school.teach("out.jsonl", &Lesson::of(&gone, &judge)).unwrap_err();
     let journal = school.read("out.jsonl.journal");
