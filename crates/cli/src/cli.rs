@@ -6,6 +6,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 pub use crate::data::DataCommand;
 pub use crate::score::{AdvantageArg, ScoreArgs};
+pub use crate::teach::{TeachArgs, TeacherArg};
 
 /// Post-train code models on rewards that can be verified
 ///
@@ -35,8 +36,9 @@ The pipeline in order:
      whet config reference  What can be set?
   3. whet data prepare      What is there to learn from? Data sets in, train and validation out.
      whet data validate     Can these tasks be trusted? Each reference passes, no trivial answer does.
-  4. whet score             What are these rollouts worth? Verdict, reward and advantage a line.
-  Teaching, training and evaluation are not in this version yet.
+  4. whet teach             How would a teacher solve these tasks? Traces, each with its verdict.
+  5. whet score             What are these rollouts worth? Verdict, reward and advantage a line.
+  Training and evaluation are not in this version yet.
 
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
 Data goes to standard output, everything else to standard error; `--json` is for scripts.";
@@ -65,6 +67,13 @@ pub enum Command {
     /// Prepare tasks, and prove them
     #[command(subcommand)]
     Data(DataCommand),
+
+    /// Collect a teacher's traces of the tasks, each with the judge's verdict
+    ///
+    /// Asks an OpenAI-compatible server for several solutions of every task, finds the thinking and
+    /// the program in each, judges the program, and writes one line for each. Answers are kept as
+    /// they arrive: what was paid for once is never asked again.
+    Teach(TeachArgs),
 
     /// Give every rollout its verdict, its reward and its advantage
     ///

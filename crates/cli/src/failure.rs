@@ -1,12 +1,15 @@
 //! A command that could not do what was asked, and how that is said.
 
 use std::io;
+use std::path::Path;
 
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
 use whetstone_remote::hub::HubError;
+use whetstone_remote::chat::ChatError;
 use whetstone_rollout::cache::CacheError;
-use whetstone_rollout::score::ScoreError;
+use whetstone_rollout::score::{BadLine, ScoreError};
+use whetstone_rollout::teach::TeachError;
 
 use crate::config::Problem;
 use crate::exit::Exit;
@@ -37,6 +40,20 @@ pub(crate) enum Failure {
     /// Tasks could not be validated.
     #[error(transparent)]
     Prove(#[from] ProveError),
+    /// Traces could not be collected.
+    #[error(transparent)]
+    Teach(#[from] TeachError),
+    /// The teacher cannot be asked as the settings say.
+    #[error(transparent)]
+    Teacher(ChatError),
+    /// Flags that do not belong together.
+    #[error("{problem}")]
+    Usage {
+        /// Why not.
+        problem: &'static str,
+        /// What to do.
+        hint: &'static str,
+    },
     /// The cache could not be opened.
     #[error(transparent)]
     Cache(#[from] CacheError),
@@ -83,6 +100,19 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
             hint(err.hint(), printer);
             if err.is_usage() { Exit::Usage } else { Exit::Broken }
         }
+        Some(Failure::Teach(err)) => {
+            teach_details(err, printer);
+            hint(err.hint(), printer);
+            if err.is_usage() { Exit::Usage } else { Exit::Broken }
+        }
+        Some(Failure::Teacher(err)) => {
+            hint(err.hint(), printer);
+            Exit::Usage
+        }
+        Some(Failure::Usage { hint: what, .. }) => {
+            hint(Some(what), printer);
+            Exit::Usage
+        }
         Some(Failure::Cache(err)) => {
             hint(err.hint(), printer);
             Exit::Usage
@@ -120,6 +150,27 @@ fn first_bad(err: &PrepareError, printer: Printer) {
     | PrepareError::NoBenchmark { first: Some(bad), .. } = err
     {
         printer.talk(bad);
+/// Tasks that are at fault, or what is kept of a run that was ended.
+fn teach_details(err: &TeachError, printer: Printer) {
+    let bad = |path: &Path, bad: &BadLine| {
+        printer.talk(format_args!("{}:{}: {}", path.display(), bad.line, bad.reason));
+    };
+    match err {
+        TeachError::BadTasks { path, count, first } => {
+            for line in first {
+                bad(path, line);
+            }
+            let more = count.saturating_sub(first.len() as u64);
+            if more > 0 {
+                printer.talk(format_args!("and {more} more"));
+            }
+        }
+        TeachError::NoTasks { path, first: Some(line) } => bad(path, line),
+        TeachError::Stopped { stored, journal, .. } => {
+            let kept = counted(usize::try_from(*stored).unwrap_or(usize::MAX), "sample");
+            printer.talk(format_args!("{kept} stored in {}", journal.display()));
+        }
+        _ => {}
     }
 }
 

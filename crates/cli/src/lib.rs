@@ -17,6 +17,7 @@ mod failure;
 mod judge;
 pub mod printer;
 mod score;
+mod teach;
 
 use clap::Parser;
 use tracing_subscriber::filter::LevelFilter;
@@ -35,6 +36,7 @@ pub fn run() -> Exit {
         Command::Doctor(args) => doctor::run(args, printer),
         Command::Data(command) => data::run(command, printer),
         Command::Score(args) => score::run(args, printer),
+        Command::Teach(args) => teach::run(args, printer),
         Command::Config(ConfigCommand::Show(args)) => config_command::show(args, printer),
         Command::Config(ConfigCommand::Check(args)) => config_command::check(args, printer),
         Command::Config(ConfigCommand::Reference(args)) => config_command::reference(args, printer),

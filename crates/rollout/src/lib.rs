@@ -2,7 +2,8 @@
 //!
 //! [`score`] takes a file of rollouts and a file of tasks and gives every line its verdict, its
 //! reward and its advantage. [`cache`] remembers what programs did, so that one that was judged is
-//! not run again. The promises, each with the test that holds it:
+//! not run again. [`teach`] asks a teacher for traces of every task and has them judged. The
+//! promises, each with the test that holds it:
 //!
 //! | promise | held by |
 //! |---|---|
@@ -11,14 +12,18 @@
 //! | No line is lost: it is in the output or among the rejected, with its reason. | `tests/score.rs` |
 //! | A cache survives `kill -9`; two processes never write one. | `tests/cache.rs` |
 //! | A full disk costs the cache, not the scores. | `tests/full_disk.rs` |
+//! | A run of `teach` killed with SIGKILL and resumed writes the bytes of an uninterrupted one, and asks for nothing that was answered. | `crates/cli/tests/whet/teach_kill.rs` |
+//! | Every sample of every task has an answer or a counted reason. | `tests/teach/ask.rs` |
+//! | Traces that were paid for are replaced only when that is asked for. | `tests/teach/complete.rs` |
 //!
 //! # Not here
 //!
 //! - Running programs (`sandbox`), and what a verdict is worth (`env`).
-//! - Sampling rollouts from a model.
-//! - Printing. The command line shows the [`score::Report`].
+//! - Sampling rollouts from a model, and talking to a server: a [`teach::Teacher`] is given.
+//! - Printing. The command line shows the [`score::Report`] and the [`teach::Report`].
 
 #![forbid(unsafe_code)]
 
 pub mod cache;
 pub mod score;
+pub mod teach;

@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 45] = [
+const DEFAULTS: [(&str, &str); 46] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("prompt.language", "\"en\""),
@@ -16,6 +16,7 @@ const DEFAULTS: [(&str, &str); 45] = [
     ("teacher.presence_penalty", "1.5"),
     ("teacher.enable_thinking", "true"),
     ("teacher.num_samples_per_problem", "8"),
+    ("teacher.samples_per_request", "1"),
     ("teacher.max_concurrent_requests", "32"),
     ("teacher.max_tokens", "0"),
     ("teacher.api_key_env", "\"OPENAI_API_KEY\""),

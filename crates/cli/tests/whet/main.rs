@@ -9,4 +9,6 @@ mod hub;
 mod prepare;
 mod reference;
 mod score;
+mod teach;
+mod teach_kill;
 mod validate;

@@ -27,6 +27,10 @@ pub struct TeacherConfig {
     /// Traces sampled for each problem.
     #[schemars(range(min = 1, max = 10_000))]
     pub num_samples_per_problem: u32,
+    /// Samples that one request asks for, as `n`. With 1 every sample has a seed and a fate of its
+    /// own; more spare the server reading the prompt again, where it does not remember prompts.
+    #[schemars(range(min = 1, max = 1024))]
+    pub samples_per_request: u32,
     /// Requests in flight at a time.
     #[schemars(range(min = 1, max = 4096))]
     pub max_concurrent_requests: u32,
@@ -55,6 +59,7 @@ impl Default for TeacherConfig {
             presence_penalty: 1.5,
             enable_thinking: true,
             num_samples_per_problem: 8,
+            samples_per_request: 1,
             max_concurrent_requests: 32,
             max_tokens: 0,
             api_key_env: "OPENAI_API_KEY".to_owned(),

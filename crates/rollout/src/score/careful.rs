@@ -7,7 +7,7 @@ use whetstone_core::judgement::Infrastructure;
 /// Calls `call`. If it panics, that line could not be judged; the others can.
 ///
 /// Nothing of what it was called with is used again after a panic.
-pub(super) fn carefully<T>(call: impl FnOnce() -> T) -> Result<T, Infrastructure> {
+pub(crate) fn carefully<T>(call: impl FnOnce() -> T) -> Result<T, Infrastructure> {
     catch_unwind(AssertUnwindSafe(call))
         .map_err(|_| Infrastructure("a bug: reading the reply panicked".to_owned()))
 }

@@ -19,7 +19,7 @@
 //! stands in the output with the error, has no reward, and does not count in its group.
 
 mod candidate;
-mod careful;
+pub(crate) mod careful;
 mod error;
 mod header;
 mod judging;
@@ -30,7 +30,7 @@ mod queue;
 mod records;
 mod report;
 mod table;
-mod tasks;
+pub(crate) mod tasks;
 mod write;
 
 use std::fs;

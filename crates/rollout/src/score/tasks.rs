@@ -14,19 +14,19 @@ const NAMED: usize = 100;
 
 /// The tasks of a file.
 #[derive(Debug)]
-pub(super) struct Tasks {
+pub(crate) struct Tasks {
     file: PathBuf,
     list: Vec<Task>,
     by_id: HashMap<TaskId, u32>,
     /// Lines that are no task, the first of them.
-    pub(super) bad: Vec<BadLine>,
-    pub(super) bad_count: u64,
+    pub(crate) bad: Vec<BadLine>,
+    pub(crate) bad_count: u64,
 }
 
 impl Tasks {
     /// Reads a file of tasks. A bad line or a repeated id is noted and passed over; only a file
     /// that cannot be read is an error.
-    pub(super) fn read(path: &Path) -> Result<Self, LineError> {
+    pub(crate) fn read(path: &Path) -> Result<Self, LineError> {
         let mut tasks = Self::none(path);
         for read in Records::<Task, _>::open(path)? {
             tasks.add(read)?;
@@ -35,20 +35,20 @@ impl Tasks {
     }
 
     /// The task with this id.
-    pub(super) fn find(&self, id: &TaskId) -> Option<u32> {
+    pub(crate) fn find(&self, id: &TaskId) -> Option<u32> {
         self.by_id.get(id).copied()
     }
 
     /// The task with this number, which [`Tasks::find`] gave.
-    pub(super) fn get(&self, number: u32) -> &Task {
+    pub(crate) fn get(&self, number: u32) -> &Task {
         &self.list[number as usize]
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Task> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Task> {
         self.list.iter()
     }
 
-    pub(super) fn file(&self) -> &Path {
+    pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 
@@ -83,7 +83,7 @@ impl Tasks {
     }
 
     #[cfg(test)]
-    pub(super) fn of_lines(text: &str) -> Self {
+    pub(crate) fn of_lines(text: &str) -> Self {
         let mut tasks = Self::none(Path::new("tasks"));
         for read in Records::<Task, _>::new("tasks", text.as_bytes()) {
             tasks.add(read).unwrap();

@@ -1,0 +1,185 @@
+//! `whet teach --test-connection`: is the server there, and how does it answer?
+
+use serde::Serialize;
+use whetstone_core::config::Config;
+use whetstone_core::seed::Seed;
+use whetstone_remote::chat::{ChatError, Probe, ReasoningPlace, Request};
+
+use super::remote::{Remote, chain};
+use crate::exit::Exit;
+use crate::printer::{Printer, Tone};
+
+/// What was seen of a server.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Seen {
+    ok: bool,
+    url: String,
+    /// The model that the settings ask for.
+    model: String,
+    /// The models that the server lists, if it does.
+    models: Option<Vec<String>>,
+    /// The environment variable with the key, if it is set.
+    key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<Answered>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+/// How it answered a small request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Answered {
+    seconds: f64,
+    model: String,
+    /// Where thinking arrives: `text`, `field` or `not seen`.
+    thinking: &'static str,
+    /// Completions that came, of two.
+    samples: u32,
+    /// Whether several samples can be asked for in one request.
+    honours_n: bool,
+    usage_reported: bool,
+}
+
+/// Looks at the server and says what was seen.
+pub(super) fn test(config: &Config, json: bool, printer: Printer) -> anyhow::Result<Exit> {
+    let seen = look(config);
+    if json {
+        printer.json(&seen)?;
+    } else {
+        printer.raw(&text(&seen, config, printer))?;
+    }
+    Ok(if seen.ok { Exit::Done } else { Exit::No })
+}
+
+fn look(config: &Config) -> Seen {
+    let teacher = &config.teacher;
+    let variable = &teacher.api_key_env;
+    let has_key = std::env::var_os(variable).is_some_and(|key| !key.is_empty());
+    let mut seen = Seen {
+        ok: false,
+        url: teacher.api_url.clone(),
+        model: teacher.model_name.clone(),
+        models: None,
+        key: has_key.then(|| variable.clone()),
+        answer: None,
+        error: None,
+        hint: None,
+    };
+    match Remote::new(teacher, Seed::new(config.seed)) {
+        Err(err) => seen.fail(&err),
+        Ok(remote) => {
+            seen.url = remote.client().url();
+            let models = remote.client().models().ok();
+            seen.models = models.map(|names| names.iter().map(|name| plain(name)).collect());
+            match remote.client().probe(&Request::of(teacher, Vec::new())) {
+                Err(err) => seen.fail(&err),
+                Ok(probe) => seen.succeed(&probe),
+            }
+        }
+    }
+    seen
+}
+
+impl Seen {
+    fn fail(&mut self, err: &ChatError) {
+        self.error = Some(match err {
+            // One try is made here, and there is no need to count it.
+            ChatError::GaveUp { last, .. } => last.to_string(),
+            err => chain(err),
+        });
+        let unlisted = self.models.as_ref().filter(|models| !models.contains(&self.model));
+        self.hint = match unlisted {
+            Some(models) if !models.is_empty() => {
+                Some(format!("the server lists {}: set teacher.model_name", models.join(", ")))
+            }
+            _ => Some(
+                err.hint().unwrap_or("is the server running, and is this its address?").to_owned(),
+            ),
+        };
+    }
+
+    fn succeed(&mut self, probe: &Probe) {
+        self.ok = true;
+        self.answer = Some(Answered {
+            seconds: probe.latency.as_secs_f64(),
+            honours_n: probe.honours_n(),
+            samples: probe.given,
+            thinking: match probe.reasoning {
+                ReasoningPlace::Inline => "text",
+                ReasoningPlace::Field => "field",
+                ReasoningPlace::NotSeen => "not seen",
+            },
+            usage_reported: probe.usage.is_reported,
+            model: plain(&probe.model),
+        });
+    }
+}
+
+/// A name that a server said, at most 100 characters and nothing that a terminal would obey.
+fn plain(name: &str) -> String {
+    let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    name.chars().take(100).map(printable).collect()
+}
+
+fn text(seen: &Seen, config: &Config, printer: Printer) -> String {
+    let mut lines = vec![format!("server    {}", seen.url)];
+    let key = match &seen.key {
+        Some(variable) => format!("sent, from the environment variable {variable}"),
+        None => format!("none is sent: {} is not set", config.teacher.api_key_env),
+    };
+    lines.push(format!("key       {key}"));
+    let listed = match &seen.models {
+        None => "the server lists no models".to_owned(),
+        Some(models) if models.contains(&seen.model) => "listed by the server".to_owned(),
+        Some(models) => format!("not listed by the server, which has {}", models.join(", ")),
+    };
+    lines.push(format!("model     {} ({listed})", seen.model));
+    if let Some(answer) = &seen.answer {
+        lines.push(format!("answer    in {:.2} s, from {}", answer.seconds, answer.model));
+        lines.push(format!("thinking  {}", thinking(answer, config)));
+        lines.push(format!("samples   {}", samples(answer, config)));
+        let usage = if answer.usage_reported { "reported" } else { "not reported" };
+        lines.push(format!("tokens    {usage}"));
+        lines.push(printer.toned("the teacher answers", Tone::Good));
+    }
+    if let Some(error) = &seen.error {
+        lines.push(format!("{}: {error}", printer.toned("the teacher does not answer", Tone::Bad)));
+    }
+    if let Some(hint) = &seen.hint {
+        lines.push(format!("  {}: {hint}", printer.toned("hint", Tone::Hint)));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn thinking(answer: &Answered, config: &Config) -> &'static str {
+    match (answer.thinking, config.teacher.enable_thinking) {
+        ("text", _) => "arrives in the text, between its tags",
+        ("field", _) => "arrives in a field of its own",
+        (_, true) => "was asked for, but none was seen in this small answer",
+        (_, false) => "was not asked for, and none was seen",
+    }
+}
+
+fn samples(answer: &Answered, config: &Config) -> String {
+    match (answer.honours_n, config.teacher.samples_per_request) {
+        (true, _) => "several can be asked for in one request".to_owned(),
+        (false, 1) => "one a request: the server does not honour `n`".to_owned(),
+        (false, wanted) => format!(
+            "{} came of 2 in one request: leave teacher.samples_per_request at 1, not {wanted}",
+            answer.samples
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_speak_to_the_terminal() {
+        assert_eq!(plain("\u{1b}[31mred"), "\u{fffd}[31mred");
+        assert_eq!(plain(&"x".repeat(1000)).len(), 100);
+    }
+}

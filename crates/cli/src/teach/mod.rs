@@ -1,0 +1,196 @@
+//! `whet teach`: tasks in, traces of a teacher out, each with the judge's verdict.
+
+mod args;
+mod connection;
+mod remote;
+mod summary;
+
+use std::sync::OnceLock;
+use std::thread;
+
+use indicatif::ProgressBar;
+use whetstone_core::config::Config;
+use whetstone_core::seed::Seed;
+use whetstone_env::python::Rules;
+use whetstone_rollout::score::BadLines;
+use whetstone_rollout::teach::{Earlier, Embedded, Report, Runtime, Teacher, Teaching, teach};
+use whetstone_sandbox::Judge;
+
+pub use self::args::{TeachArgs, TeacherArg};
+use self::remote::Remote;
+use crate::config_command::load;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Callers of the judge for each program that runs: while one program runs, others are read and
+/// sent.
+const CALLERS_PER_WORKER: usize = 3;
+
+/// Collects traces.
+pub(crate) fn run(args: &TeachArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let config = load(&args.config)?.config;
+    if args.test_connection {
+        return connection::test(&config, args.json, printer);
+    }
+    let samples = samples(args, &config)?;
+    let judge = if args.no_judge { None } else { Some(start_judge(&config)?) };
+    let report = match args.teacher {
+        TeacherArg::Embedded => {
+            collect(args, &config, &Asking { teacher: &Embedded, judge, samples }, printer)?
+        }
+        TeacherArg::Remote => {
+            let seed = Seed::new(config.seed);
+            let remote = Remote::new(&config.teacher, seed).map_err(Failure::Teacher)?;
+            collect(args, &config, &Asking { teacher: &remote, judge, samples }, printer)?
+        }
+    };
+    if args.json {
+        printer.json(&report)?;
+    } else {
+        summary::print(&report, &args.out, printer)?;
+    }
+    Ok(ending(&report, args.strict))
+}
+
+/// Who is asked and who judges.
+struct Asking<'a> {
+    teacher: &'a dyn Teacher,
+    judge: Option<Judge>,
+    samples: u32,
+}
+
+fn collect(
+    args: &TeachArgs,
+    config: &Config,
+    asking: &Asking<'_>,
+    printer: Printer,
+) -> Result<Report, Failure> {
+    let bar: OnceLock<ProgressBar> = OnceLock::new();
+    let limits = crate::judge::limits(config);
+    let report = teach(&Teaching {
+        tasks: &args.tasks,
+        output: &args.out,
+        teacher: asking.teacher,
+        settings: &settings(args, config),
+        language: config.prompt.language,
+        seed: Seed::new(config.seed),
+        samples: asking.samples,
+        samples_per_request: config.teacher.samples_per_request,
+        in_flight: config.teacher.max_concurrent_requests as usize,
+        max_tasks: args.max_tasks,
+        rules: &rules(config, asking.judge.as_ref()),
+        judge: asking.judge.as_ref().map(|judge| Runtime { judge, limits }),
+        judges: workers(config) * CALLERS_PER_WORKER,
+        bad_lines: if args.strict { BadLines::Refuse } else { BadLines::Reject },
+        earlier: earlier(args),
+        on_start: &|samples| {
+            bar.get_or_init(|| printer.progress_with_rate(samples, "samples"));
+        },
+        on_sample: &|| {
+            if let Some(bar) = bar.get() {
+                bar.inc(1);
+            }
+        },
+    });
+    if let Some(bar) = bar.get() {
+        bar.finish_and_clear();
+    }
+    Ok(report?)
+}
+
+/// Samples of each task. Of an embedded trace there is one, and more would be the same again.
+fn samples(args: &TeachArgs, config: &Config) -> Result<u32, Failure> {
+    match (args.teacher, args.num_samples) {
+        (TeacherArg::Embedded, None | Some(1)) => Ok(1),
+        (TeacherArg::Embedded, Some(_)) => Err(Failure::Usage {
+            problem: "the embedded teacher has one trace of each task",
+            hint: "leave `--num-samples` out",
+        }),
+        (TeacherArg::Remote, samples) => {
+            Ok(samples.unwrap_or(config.teacher.num_samples_per_problem))
+        }
+    }
+}
+
+/// Every setting that decides an answer, with its value.
+///
+/// Not the address: a server may move, and a model may be served by several.
+fn settings(args: &TeachArgs, config: &Config) -> Vec<(String, String)> {
+    let teacher = &config.teacher;
+    let mut settings = vec![
+        ("--teacher", format!("{:?}", args.teacher)),
+        ("prompt.language", format!("{:?}", config.prompt.language)),
+    ];
+    if args.teacher == TeacherArg::Remote {
+        settings.extend([
+            ("seed", config.seed.to_string()),
+            ("teacher.model_name", teacher.model_name.clone()),
+            ("teacher.temperature", teacher.temperature.to_string()),
+            ("teacher.top_p", teacher.top_p.to_string()),
+            ("teacher.presence_penalty", teacher.presence_penalty.to_string()),
+            ("teacher.enable_thinking", teacher.enable_thinking.to_string()),
+            ("teacher.max_tokens", teacher.max_tokens.to_string()),
+        ]);
+    }
+    settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn earlier(args: &TeachArgs) -> Earlier {
+    match (args.fresh, args.only_missing) {
+        (true, _) => Earlier::Forget,
+        (false, true) => Earlier::Complete,
+        (false, false) => Earlier::Resume,
+    }
+}
+
+fn rules(config: &Config, judge: Option<&Judge>) -> Rules {
+    let rules = Rules::new(config.reward.clone());
+    match judge.map(|judge| judge.about().python_version) {
+        Some([_, minor, _]) => rules.for_python(u8::try_from(minor).unwrap_or(u8::MAX)),
+        None => rules,
+    }
+}
+
+fn start_judge(config: &Config) -> Result<Judge, Failure> {
+    crate::judge::start(config).map_err(|err| Failure::Judge {
+        problem: err.to_string(),
+        hint: "`whet doctor` looks at everything the judge needs; `--no-judge` collects traces \
+               without running their programs",
+    })
+}
+
+fn workers(config: &Config) -> usize {
+    match config.sandbox.workers {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        workers => workers as usize,
+    }
+}
+
+/// How the command ends: a sample without an answer or a verdict is an answer of no.
+fn ending(report: &Report, strict: bool) -> Exit {
+    let nothing = report.tasks > 0 && report.responses == 0;
+    let lacking = strict && report.without_trace > 0;
+    if report.is_incomplete() || nothing || lacking { Exit::No } else { Exit::Done }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_without_an_answer_or_a_verdict_is_an_answer_of_no() {
+        let end = |failed, unjudged, without_trace, strict| {
+            let (tasks, responses) = (9, 5);
+            let report =
+                Report { tasks, responses, failed, unjudged, without_trace, ..Report::default() };
+            ending(&report, strict)
+        };
+        assert_eq!(end(0, 0, 0, true), Exit::Done);
+        assert_eq!(end(1, 0, 0, false), Exit::No);
+        assert_eq!(end(0, 1, 0, false), Exit::No);
+        assert_eq!(end(0, 0, 1, false), Exit::Done, "the embedded teacher has not all");
+        assert_eq!(end(0, 0, 1, true), Exit::No);
+        assert_eq!(ending(&Report { tasks: 1, ..Report::default() }, false), Exit::No);
+    }
+}

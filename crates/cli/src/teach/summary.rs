@@ -1,0 +1,191 @@
+//! The report as a person reads it.
+
+use std::path::Path;
+
+use whetstone_rollout::teach::{Report, journal_path};
+
+use crate::failure::counted;
+use crate::printer::{Printer, Tone};
+
+/// Bad lines and reasons that are shown; the report has more.
+const SHOWN: usize = 5;
+
+/// Prints the summary.
+pub(super) fn print(report: &Report, output: &Path, printer: Printer) -> anyhow::Result<()> {
+    printer.raw(&text(report, output, printer))
+}
+
+fn text(report: &Report, output: &Path, printer: Printer) -> String {
+    let mut text = Vec::new();
+    head(&mut text, report, output);
+    bad_tasks(&mut text, report, printer);
+    table(&mut text, report);
+    verdicts(&mut text, report);
+    missing(&mut text, report, output, printer);
+    text.join("\n") + "\n"
+}
+
+fn head(text: &mut Vec<String>, report: &Report, output: &Path) {
+    text.push(format!(
+        "{} to {} in {}, in {:.1} s",
+        of(report.responses, "response"),
+        of(report.tasks, "task"),
+        output.display(),
+        report.wall_seconds,
+    ));
+    if report.requests > 0 {
+        let (requests, rate) = (of(report.requests, "request"), report.requests_per_second);
+        text.push(format!("  {requests}, {rate:.1} a second"));
+    }
+    if report.resumed > 0 {
+        text.push(format!("  {} had been stored before", of(report.resumed, "response")));
+    }
+    if report.without_trace > 0 {
+        text.push(format!("  {} without a trace of its own", of(report.without_trace, "task")));
+    }
+}
+
+fn bad_tasks(text: &mut Vec<String>, report: &Report, printer: Printer) {
+    if report.bad_tasks == 0 {
+        return;
+    }
+    let word = printer.toned("bad tasks", Tone::Doubtful);
+    text.push(format!("  {word} {} of the task file", of(report.bad_tasks, "line")));
+    for bad in report.bad_task_lines.iter().take(SHOWN) {
+        text.push(format!("    line {}: {}", bad.line, bad.reason));
+    }
+    let more = report.bad_tasks.saturating_sub(SHOWN as u64);
+    if more > 0 {
+        text.push(format!("    and {more} more"));
+    }
+}
+
+fn table(text: &mut Vec<String>, report: &Report) {
+    text.push(format!("\n  {:<16} {:>8}", "responses", report.responses));
+    let mut row = |name: &str, count: u64, whole: u64| {
+        text.push(format!("  {name:<16} {count:>8} {:>7.1}%", percent(count, whole)));
+    };
+    row("with thinking", report.with_thinking, report.responses);
+    row("with code", report.with_code, report.responses);
+    row("valid Python", report.valid_python, report.responses);
+    // What nobody ran may pass or not.
+    if report.not_run == 0 {
+        row("passing", report.passing, report.responses);
+    }
+    row("parse failures", report.parse_failures, report.responses);
+    if report.cut_off > 0 {
+        row("cut off", report.cut_off, report.responses);
+    }
+    if report.not_run == 0 {
+        row("tasks solved", report.solved_tasks, report.tasks);
+    }
+    let tokens = report.tokens;
+    if tokens.prompt + tokens.completion > 0 {
+        text.push(format!(
+            "  {:<16} {:>8} read, {} written",
+            "tokens", tokens.prompt, tokens.completion
+        ));
+    }
+}
+
+fn verdicts(text: &mut Vec<String>, report: &Report) {
+    let not_run = ("not run".to_owned(), report.not_run);
+    let mut verdicts: Vec<_> =
+        report.verdicts.iter().map(|(name, count)| (name.clone(), *count)).collect();
+    verdicts.extend((report.not_run > 0).then_some(not_run));
+    if verdicts.is_empty() {
+        return;
+    }
+    text.push(format!("\n  {:<16} {:>8} {:>8}", "verdict", "samples", "part"));
+    verdicts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    for (name, count) in verdicts {
+        text.push(format!("  {name:<16} {count:>8} {:>7.1}%", percent(count, report.responses)));
+    }
+}
+
+fn missing(text: &mut Vec<String>, report: &Report, output: &Path, printer: Printer) {
+    if report.failed > 0 {
+        let word = printer.toned("not answered", Tone::Bad);
+        text.push(format!("\n  {word} {}", of(report.failed, "sample")));
+        let mut failures: Vec<_> = report.failures.iter().collect();
+        failures.sort_by_key(|(_, count)| std::cmp::Reverse(count.samples));
+        for (reason, count) in failures.into_iter().take(SHOWN) {
+            text.push(format!("    {} × {reason}: {}", count.samples, count.example));
+        }
+    }
+    if report.unjudged > 0 {
+        let word = printer.toned("not judged", Tone::Bad);
+        text.push(format!("\n  {word} {}", of(report.unjudged, "sample")));
+        let mut errors: Vec<_> = report.errors.iter().collect();
+        errors.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        for (message, count) in errors.into_iter().take(SHOWN) {
+            text.push(format!("    {count} × {message}"));
+        }
+    }
+    if report.is_incomplete() {
+        let journal = journal_path(output);
+        text.push(format!("  the same command tries them again, with {}", journal.display()));
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share of counts far below 2^53")]
+fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
+}
+
+fn of(count: u64, noun: &str) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
+}
+
+#[cfg(test)]
+mod tests {
+    use whetstone_rollout::teach::{FailureCount, Tokens};
+
+    use super::*;
+
+    #[test]
+    fn the_table_has_a_row_for_each_count() {
+        let timeout = FailureCount { samples: 8, example: "no answer in 600 s".to_owned() };
+        let report = Report {
+            tasks: 401,
+            responses: 3200,
+            with_thinking: 3150,
+            with_code: 3180,
+            valid_python: 3170,
+            passing: 2880,
+            parse_failures: 20,
+            solved_tasks: 400,
+            tokens: Tokens { prompt: 70_000, completion: 9_000_000 },
+            requests: 3208,
+            requests_per_second: 21.04,
+            wall_seconds: 152.5,
+            failed: 8,
+            failures: [("timeout".to_owned(), timeout)].into(),
+            verdicts: [("pass".to_owned(), 2880), ("wrong".to_owned(), 320)].into(),
+            ..Report::default()
+        };
+        let shown = text(&report, Path::new("t.jsonl"), Printer::new(true));
+        let expected = "\
+3200 responses to 401 tasks in t.jsonl, in 152.5 s
+  3208 requests, 21.0 a second
+
+  responses            3200
+  with thinking        3150    98.4%
+  with code            3180    99.4%
+  valid Python         3170    99.1%
+  passing              2880    90.0%
+  parse failures         20     0.6%
+  tasks solved          400    99.8%
+  tokens              70000 read, 9000000 written
+
+  verdict           samples     part
+  pass                 2880    90.0%
+  wrong                 320    10.0%
+
+  not answered 8 samples
+    8 × timeout: no answer in 600 s
+  the same command tries them again, with t.jsonl.journal
+";
+        assert_eq!(shown, expected);
+    }
+}

@@ -1,0 +1,196 @@
+//! `whet teach` killed with SIGKILL at random moments, again and again.
+//!
+//! A kill falls when the server has got so many requests. One request before that is never answered,
+//! so a run cannot come to its end first; the others are, and what becomes of them until the kill is
+//! left to chance. In the end the traces must be those of a run that nobody disturbed, byte for
+//! byte, and no request may have been sent whose answer was stored.
+//!
+//! Five kills; with `WHETSTONE_FULL=1` twenty, on more tasks.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use std::{env, fs};
+
+use serde_json::Value;
+use whetstone_core::seed::Seed;
+use whetstone_record::journal;
+use whetstone_remote::loopback::chat::{Act, ChatServer, Manners};
+use whetstone_remote::loopback::http::Wire;
+
+use crate::binary::whet_in;
+use crate::teach::{said, task};
+
+/// Requests at a time: as many answers can be under way when a kill falls.
+const IN_FLIGHT: u64 = 4;
+const NEVER: u64 = u64::MAX;
+
+/// When the server is silent and when it calls for a kill, by the number of the request.
+struct Fate {
+    silent: AtomicU64,
+    kill: AtomicU64,
+    call: Mutex<Sender<()>>,
+}
+
+impl Fate {
+    fn of(&self, number: u64) -> Act {
+        if number == self.kill.load(Ordering::SeqCst) {
+            self.call.lock().expect("no test panics there").send(()).expect("the test waits");
+        }
+        let silent = number == self.silent.load(Ordering::SeqCst);
+        if silent { Act::Over(Wire::Silence) } else { Act::Answer }
+    }
+}
+
+fn start_server() -> (ChatServer, Arc<Fate>, Receiver<()>) {
+    let (call, calls) = channel();
+    let (silent, kill) = (AtomicU64::new(NEVER), AtomicU64::new(NEVER));
+    let fate = Arc::new(Fate { silent, kill, call: Mutex::new(call) });
+    let own = Arc::clone(&fate);
+    let act = Box::new(move |number, _: &Value| own.of(number));
+    let server = ChatServer::start(Manners { act, text: Box::new(said), ..Manners::default() });
+    (server, fate, calls)
+}
+
+/// The seeds of all requests that the server got, in order.
+fn asked(server: &ChatServer) -> Vec<u64> {
+    let chats = server.requests().into_iter().filter(|asked| asked.method == "POST");
+    let seed = |body: &[u8]| {
+        serde_json::from_slice::<Value>(body).expect("JSON")["seed"].as_u64().expect("a seed")
+    };
+    chats.map(|asked| seed(&asked.body)).collect()
+}
+
+/// The seeds of all answers that are stored, up to where a kill tore the journal, and how many of
+/// them have a verdict.
+fn stored(journal: &Path) -> (HashSet<u64>, usize) {
+    let (mut seeds, mut verdicts) = (HashSet::new(), 0);
+    let Ok(reader) = journal::read(journal) else { return (seeds, verdicts) };
+    for record in reader {
+        let record = match record {
+            Err(err) if err.is_torn() => break,
+            record => record.expect("only its end can be torn"),
+        };
+        let record: Value = serde_json::from_str(&record.json).expect("JSON");
+        verdicts += usize::from(record.get("verdict").is_some());
+        if let Some(answer) = record.get("answer") {
+            assert!(seeds.insert(answer["seed"].as_u64().expect("a seed")), "stored twice");
+        }
+    }
+    (seeds, verdicts)
+}
+
+/// A folder with tasks, a server, and the command that is run again and again.
+struct Stage {
+    dir: tempfile::TempDir,
+    server: ChatServer,
+    fate: Arc<Fate>,
+    calls: Receiver<()>,
+    flags: Vec<String>,
+}
+
+impl Stage {
+    fn new(tasks: u64) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let lines: String = (0..tasks).map(|n| task(&format!("t/{n}"), "")).collect();
+        fs::write(dir.path().join("tasks.jsonl"), lines).expect("a file");
+        let (server, fate, calls) = start_server();
+        let url = format!("teacher.api_url={}", server.url());
+        let flags = ["teach", "--tasks=tasks.jsonl", "--num-samples=4", "--set", &url];
+        let mut flags: Vec<_> = flags.map(str::to_owned).into();
+        flags.extend(["--set".to_owned(), format!("teacher.max_concurrent_requests={IN_FLIGHT}")]);
+        Self { dir, server, fate, calls, flags }
+    }
+
+    fn command(&self, out: &'static str) -> Vec<&str> {
+        self.flags.iter().map(String::as_str).chain(["--out", out]).collect()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Runs to the end, undisturbed; returns the seeds that were asked for.
+    fn run(&self, out: &'static str) -> Vec<u64> {
+        let already = asked(&self.server).len();
+        self.fate.silent.store(NEVER, Ordering::SeqCst);
+        self.fate.kill.store(NEVER, Ordering::SeqCst);
+        let ran = whet_in(self.dir.path(), &self.command(out));
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        asked(&self.server).split_off(already)
+    }
+
+    /// Runs until the server has got `kill` requests, without an answer to number `silent`, and
+    /// kills it; returns the seeds that were asked for.
+    fn kill(&self, out: &'static str, silent: u64, kill: u64) -> Vec<u64> {
+        let already = asked(&self.server).len();
+        self.fate.silent.store(already as u64 + silent, Ordering::SeqCst);
+        self.fate.kill.store(already as u64 + kill, Ordering::SeqCst);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_whet"))
+            .args(self.command(out))
+            .current_dir(self.dir.path())
+            .env_clear()
+            .env("PATH", env::var_os("PATH").unwrap_or_default())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("whet starts");
+        self.calls.recv_timeout(Duration::from_mins(5)).expect("the run asks so much");
+        child.kill().expect("it waits for an answer");
+        let status = child.wait().expect("it was started here");
+        assert!(status.code().is_none(), "it came to an end: {status}");
+        asked(&self.server).split_off(already)
+    }
+}
+
+#[test]
+fn killed_at_random_moments_it_pays_for_no_answer_twice_and_writes_the_same_traces() {
+    let full = env::var_os("WHETSTONE_FULL").is_some_and(|value| value == "1");
+    let (kills, tasks) = if full { (20, 60) } else { (5, 16) };
+    let mut stage = Stage::new(tasks);
+    if whet_in(stage.dir.path(), &["doctor"]).code != 0 {
+        println!("skipped: the judge, which `whet doctor` says cannot work here");
+        stage.flags.push("--no-judge".to_owned());
+    }
+    let total = tasks * 4;
+    assert_eq!(stage.run("whole.jsonl").len() as u64, total);
+
+    let journal = stage.path("out.jsonl.journal");
+    let (mut sent, mut unjudged) = (Vec::new(), Vec::new());
+    for kill in 0..kills {
+        let (before, _) = stored(&journal);
+        let open = total - before.len() as u64;
+        let chance = |stage: &str, below: u64| Seed::new(7).derive(stage, kill).get() % below;
+        // Somewhere in this run's share of what is left, and a few requests later.
+        let silent = chance("silent", (2 * open / (kills - kill + 1)).max(1)).min(open - 1);
+        let later = (silent + chance("later", IN_FLIGHT + 2)).min(open - 1);
+        let seeds = stage.kill("out.jsonl", silent, later);
+        assert!(seeds.iter().all(|seed| !before.contains(seed)), "asked for what was stored");
+        let (after, verdicts) = stored(&journal);
+        assert!(before.is_subset(&after), "an answer is lost");
+        assert!(!stage.path("out.jsonl").exists(), "traces before the end");
+        unjudged.push(after.len() - verdicts);
+        sent.extend(seeds);
+    }
+    let (before, _) = stored(&journal);
+    let seeds = stage.run("out.jsonl");
+    assert!(seeds.iter().all(|seed| !before.contains(seed)), "asked for what was stored");
+    let read = |name: &str| fs::read(stage.path(name)).expect("traces");
+    assert!(read("out.jsonl") == read("whole.jsonl"), "the traces differ");
+    assert!(!journal.exists());
+
+    sent.extend(seeds);
+    let distinct: HashSet<_> = sent.iter().collect();
+    assert_eq!(distinct.len() as u64, total);
+    let repeated = sent.len() as u64 - total;
+    println!(
+        "{kills} kills: {total} samples, {repeated} requests repeated that were under way at a kill \
+         ({} at most); stored without a verdict at the kills: {unjudged:?}",
+        kills * IN_FLIGHT
+    );
+    assert!(repeated <= kills * IN_FLIGHT, "{repeated} requests were repeated");
+}

@@ -1,0 +1,198 @@
+//! Traces that could not be collected.
+
+use std::io;
+use std::path::PathBuf;
+
+use whetstone_core::jsonl::LineError;
+use whetstone_record::error::{FileError, JournalError, ReadError};
+
+use crate::score::BadLine;
+
+/// Traces could not be collected. What was answered so far is in the journal.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TeachError {
+    /// The tasks cannot be read.
+    #[error("cannot read the tasks: {0}")]
+    Tasks(LineError),
+
+    /// The task file holds none.
+    #[error("`{}` holds no task", path.display())]
+    NoTasks {
+        /// The file.
+        path: PathBuf,
+        /// Why its first line is none, if it has one.
+        first: Option<BadLine>,
+    },
+
+    /// Lines of the task file are bad, and that was not to be allowed.
+    #[error("{count} of the lines of `{}` are no tasks, and `--strict` allows none", path.display())]
+    BadTasks {
+        /// The file.
+        path: PathBuf,
+        /// How many.
+        count: u64,
+        /// The first of them.
+        first: Vec<BadLine>,
+    },
+
+    /// The output would take the place of the tasks.
+    #[error("the output `{}` is the file of tasks", path.display())]
+    OutputIsInput {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// The output would stand nowhere.
+    #[error("there is no folder for `{}`", path.display())]
+    NoFolder {
+        /// The output.
+        path: PathBuf,
+    },
+
+    /// There are traces already, and no journal that says where they are from.
+    #[error("`{}` exists already", path.display())]
+    OutputExists {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// The traces to complete cannot be read.
+    #[error("cannot complete these traces: {0}")]
+    Traces(LineError),
+
+    /// A trace to keep belongs to something else.
+    #[error("{}:{line}: {reason}", path.display())]
+    Foreign {
+        /// The file of traces, or the journal.
+        path: PathBuf,
+        /// Counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+
+    /// The journal cannot be opened or written.
+    #[error("cannot keep the journal of these traces")]
+    Journal(#[from] JournalError),
+
+    /// The journal cannot be read back.
+    #[error("cannot read the journal of these traces")]
+    JournalRead(#[from] ReadError),
+
+    /// An unfinished run with other settings is in the way.
+    #[error(
+        "`{}` belongs to an unfinished run with other settings: {} changed",
+        path.display(), differs.join(", ")
+    )]
+    OtherSettings {
+        /// The journal.
+        path: PathBuf,
+        /// The settings that are not the same.
+        differs: Vec<String>,
+    },
+
+    /// A file with the journal's name is something else.
+    #[error("`{}` is not the journal of `whet teach`, or of another version", path.display())]
+    NotOurJournal {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// The teacher cannot be asked any more.
+    #[error("{message}")]
+    Stopped {
+        /// Why.
+        message: String,
+        /// What to do.
+        hint: String,
+        /// Samples that are stored.
+        stored: u64,
+        /// Where.
+        journal: PathBuf,
+    },
+
+    /// The journal lacks an answer that was put there.
+    #[error("sample {sample} of task `{task}` is not in the journal")]
+    Lost {
+        /// The task.
+        task: String,
+        /// The sample.
+        sample: u32,
+    },
+
+    /// The output cannot be written.
+    #[error(transparent)]
+    Write(#[from] FileError),
+
+    /// A journal that is not needed any more cannot be removed.
+    #[error("cannot remove `{}`", path.display())]
+    Remove {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+
+    /// No thread could be started.
+    #[error("cannot start the threads that ask and judge")]
+    Threads(#[source] io::Error),
+}
+
+impl TeachError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::NoTasks { .. } => {
+                Some("`--tasks` takes the file of tasks, one JSON object a line")
+            }
+            Self::BadTasks { .. } => {
+                Some("mend these lines, or leave `--strict` out: then they are passed over")
+            }
+            Self::OutputIsInput { .. } => Some("give `--out` another name"),
+            Self::NoFolder { .. } => Some("make the folder, or give `--out` another name"),
+            Self::OutputExists { .. } => Some(
+                "`--only-missing` keeps its traces and asks for what it lacks; `--fresh` replaces \
+                 it",
+            ),
+            Self::Traces(_) | Self::Foreign { .. } => Some(
+                "give `--out` another name, or the tasks and the prompt that these traces were \
+                 made with; `--fresh` throws the traces away",
+            ),
+            Self::OtherSettings { .. } => Some(
+                "set them back to go on, give `--out` another name, or `--fresh` to throw its \
+                 answers away",
+            ),
+            Self::NotOurJournal { .. } => Some("move that file away, or give `--out` another name"),
+            Self::Journal(JournalError::Locked { .. }) => {
+                Some("another `whet teach` writes there: wait for it, or give `--out` another name")
+            }
+            Self::Journal(err) => err.hint(),
+            Self::JournalRead(err) => err.hint(),
+            Self::Stopped { hint, .. } => Some(hint),
+            Self::Write(err) => err.hint(),
+            Self::Threads(_) => Some(
+                "lower `teacher.max_concurrent_requests` or `sandbox.workers`, or raise `ulimit -u` \
+                 and `ulimit -v`",
+            ),
+            Self::Tasks(_) | Self::Lost { .. } | Self::Remove { .. } => None,
+        }
+    }
+
+    /// Whether the command line or an input is wrong, and not the machine.
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Self::Tasks(_)
+                | Self::NoTasks { .. }
+                | Self::BadTasks { .. }
+                | Self::OutputIsInput { .. }
+                | Self::NoFolder { .. }
+                | Self::OutputExists { .. }
+                | Self::Traces(_)
+                | Self::Foreign { .. }
+                | Self::OtherSettings { .. }
+                | Self::NotOurJournal { .. }
+        )
+    }
+}

@@ -1,0 +1,183 @@
+//! What collecting traces came to: the numbers behind the table.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use whetstone_core::program::Language;
+use whetstone_data::trace::Trace;
+
+use super::teacher::Failure;
+use crate::score::BadLine;
+
+/// Kinds of failures and errors that are counted apart.
+const KINDS: usize = 50;
+/// What further ones are counted under.
+const OTHERS: &str = "other reasons";
+
+/// What collecting traces came to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// Version of the report.
+    pub v: u32,
+    /// Tasks that traces were wanted of.
+    pub tasks: u64,
+    /// Lines of the task file that are no task.
+    pub bad_tasks: u64,
+    /// The first of them.
+    pub bad_task_lines: Vec<BadLine>,
+    /// Responses that stand in the output.
+    pub responses: u64,
+    /// With thinking.
+    pub with_thinking: u64,
+    /// With code.
+    pub with_code: u64,
+    /// With Python that compiles.
+    pub valid_python: u64,
+    /// With a program that passes every hidden test.
+    pub passing: u64,
+    /// Without code that could be found.
+    pub parse_failures: u64,
+    /// Cut off by the limit on tokens.
+    pub cut_off: u64,
+    /// Tasks with at least one passing trace.
+    pub solved_tasks: u64,
+    /// How often each verdict was given.
+    pub verdicts: BTreeMap<String, u64>,
+    /// Responses whose program was not run, as asked.
+    pub not_run: u64,
+    /// Responses that could not be judged; a later run judges them again.
+    pub unjudged: u64,
+    /// Why they could not, and how often.
+    pub errors: BTreeMap<String, u64>,
+    /// Tokens of all responses.
+    pub tokens: Tokens,
+    /// Samples that an earlier run had stored.
+    pub resumed: u64,
+    /// Samples for which this run has no answer; a later run asks again.
+    pub failed: u64,
+    /// Why it has none.
+    pub failures: BTreeMap<String, FailureCount>,
+    /// Samples of which the teacher has nothing, however often it is asked.
+    pub without_trace: u64,
+    /// Questions that were asked, each once however often it was tried.
+    pub requests: u64,
+    /// Seconds from start to end.
+    pub wall_seconds: f64,
+    /// Questions a second, while questions were asked.
+    pub requests_per_second: f64,
+}
+
+/// Tokens that were paid for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Tokens {
+    /// Read.
+    pub prompt: u64,
+    /// Written.
+    pub completion: u64,
+}
+
+/// How often something failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct FailureCount {
+    /// Samples.
+    pub samples: u64,
+    /// What was said the first time.
+    pub example: String,
+}
+
+impl Report {
+    /// An empty report.
+    pub(super) fn new() -> Self {
+        Self { v: 1, ..Self::default() }
+    }
+
+    /// Counts a trace of the output.
+    pub(super) fn count(&mut self, trace: &Trace, language: Language) {
+        let has = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
+        let verdict = trace.verdict.map(whetstone_data::trace::VerdictName::as_str);
+        self.responses += 1;
+        self.with_thinking += u64::from(has(&trace.thinking));
+        self.with_code += u64::from(trace.code.is_some());
+        self.parse_failures += u64::from(trace.code.is_none());
+        let compiles = trace.code.is_some() && verdict != Some("syntax_error");
+        self.valid_python += u64::from(compiles && language == Language::Python);
+        self.passing += u64::from(trace.passes());
+        self.cut_off += u64::from(trace.rest.get("finish").is_some());
+        if let Some(verdict) = verdict {
+            *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
+        }
+        if let Some(usage) = &trace.usage {
+            self.tokens.prompt += usage.prompt_tokens;
+            self.tokens.completion += usage.completion_tokens;
+        }
+    }
+
+    /// Counts samples that have no answer.
+    pub(super) fn count_failure(&mut self, samples: u64, failure: &Failure) {
+        self.failed += samples;
+        let known = self.failures.len() < KINDS || self.failures.contains_key(&failure.reason);
+        let reason = if known { failure.reason.as_str() } else { OTHERS };
+        let example = || FailureCount { samples: 0, example: failure.detail.clone() };
+        self.failures.entry(reason.to_owned()).or_insert_with(example).samples += samples;
+    }
+
+    /// Counts a response that could not be judged.
+    pub(super) fn count_error(&mut self, error: &str) {
+        self.unjudged += 1;
+        let known = self.errors.len() < KINDS || self.errors.contains_key(error);
+        let error = if known { error } else { OTHERS };
+        *self.errors.entry(error.to_owned()).or_default() += 1;
+    }
+
+    /// Whether a later run could add something.
+    pub fn is_incomplete(&self) -> bool {
+        self.failed > 0 || self.unjudged > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whetstone_core::wire::Wire;
+
+    use super::*;
+
+    fn trace(fields: &str) -> Trace {
+        let line =
+            format!(r#"{{"task_id":"a","sample":0,"prompt":"p","text":"t","model":"m",{fields}}}"#);
+        Trace::from_object(serde_json::from_str(&line).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn every_row_of_the_table_counts_what_it_says() {
+        let mut report = Report::new();
+        for fields in [
+            r#""thinking":"hm","code":"x","verdict":"pass","usage":{"prompt_tokens":3,"completion_tokens":4}"#,
+            r#""thinking":"","code":"x","verdict":"wrong","finish":"length""#,
+            r#""thinking":"hm","code":"x(","verdict":"syntax_error""#,
+            r#""thinking":null,"code":null,"verdict":"no_code""#,
+            r#""code":"x","verdict":null"#,
+        ] {
+            report.count(&trace(fields), Language::Python);
+        }
+        assert_eq!(
+            (report.responses, report.with_thinking, report.with_code, report.valid_python),
+            (5, 2, 4, 3)
+        );
+        assert_eq!((report.passing, report.parse_failures, report.cut_off), (1, 1, 1));
+        assert_eq!(report.tokens, Tokens { prompt: 3, completion: 4 });
+        assert_eq!(report.verdicts.values().sum::<u64>(), 4);
+    }
+
+    #[test]
+    fn kinds_of_failures_are_bounded_and_none_is_lost() {
+        let mut report = Report::new();
+        for n in 0..200 {
+            let failure = Failure { reason: format!("reason {n}"), detail: "d".to_owned() };
+            report.count_failure(2, &failure);
+            report.count_error(&format!("error {n}"));
+        }
+        assert_eq!((report.failures.len(), report.errors.len()), (KINDS + 1, KINDS + 1));
+        assert_eq!(report.failures.values().map(|count| count.samples).sum::<u64>(), 400);
+        assert_eq!((report.failed, report.unjudged), (400, 200));
+    }
+}

@@ -1,0 +1,83 @@
+//! Who can be asked for traces.
+
+use whetstone_core::completion::{Completion, Finish};
+use whetstone_core::prompt::Prompt;
+use whetstone_data::trace::Usage;
+
+/// Anything that answers questions: a server, or the traces that tasks bring along.
+pub trait Teacher: Send + Sync {
+    /// Answers a question; blocks until it is answered or given up.
+    fn ask(&self, question: Question<'_>) -> Result<Answer, Refusal>;
+
+    /// Gives up what it waits for: no answer is wanted any more.
+    fn stop(&self) {}
+}
+
+/// What a teacher is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The unified prompt of the task. A teacher sees no more of it.
+    pub prompt: &'a Prompt,
+    /// The trace that the task brings along, if it does.
+    pub reference: Option<&'a str>,
+    /// How many completions are wanted.
+    pub samples: u32,
+    /// The seed of the first of them; it differs from question to question.
+    pub seed: u32,
+}
+
+/// What a teacher answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// Who answered.
+    pub model: String,
+    /// At least one; fewer than were wanted if it would not give more at once.
+    pub completions: Vec<Completion>,
+    /// What all of them cost together, if that was said.
+    pub usage: Option<Usage>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// This teacher will never have one, however often it is asked.
+    Nothing,
+    /// This question failed; another may not.
+    Failed(Failure),
+    /// It makes no sense to ask on.
+    Stopped {
+        /// Why.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+}
+
+/// Why a question failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The kind of failure, in a few words: failures are counted by it.
+    pub reason: String,
+    /// What was said of this one.
+    pub detail: String,
+}
+
+/// The traces that tasks bring along in their field `trace`.
+///
+/// So everything behind the teacher works without a server.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Embedded;
+
+impl Embedded {
+    /// What stands in its traces as the model.
+    pub const MODEL: &'static str = "embedded";
+}
+
+impl Teacher for Embedded {
+    fn ask(&self, question: Question<'_>) -> Result<Answer, Refusal> {
+        let text = question.reference.ok_or(Refusal::Nothing)?.to_owned();
+        let completion = Completion { text, reasoning: None, finish: Finish::Stop, tokens: None };
+        let model = Self::MODEL.to_owned();
+        Ok(Answer { model, completions: vec![completion], usage: None })
+    }
+}

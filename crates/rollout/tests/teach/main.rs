@@ -1,0 +1,9 @@
+//! Traces of a stand-in teacher, judged by a stand-in judge. Real kills of the real command are in
+//! `crates/cli/tests/whet/teach_kill.rs`.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod ask;
+mod complete;
+mod school;

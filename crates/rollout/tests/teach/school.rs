@@ -1,0 +1,173 @@
+//! A teacher that is a function, a folder of tasks, and how they are put together.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use serde_json::Value;
+use whetstone_core::completion::{Completion, Finish};
+use whetstone_core::config::{PromptLanguage, RewardConfig};
+use whetstone_core::seed::Seed;
+use whetstone_core::wire::Object;
+use whetstone_data::trace::Usage;
+use whetstone_env::python::Rules;
+use whetstone_rollout::score::BadLines;
+use whetstone_rollout::teach::{
+    Answer, Earlier, Failure, Question, Refusal, Report, Runtime, TeachError, Teacher, Teaching,
+    teach,
+};
+use whetstone_sandbox::job::{Judging, Limits};
+
+/// What a stand-in does before it answers; `None` lets it answer.
+type Mood = Box<dyn Fn(usize, &Question<'_>) -> Option<Result<Answer, Refusal>> + Send + Sync>;
+
+/// A teacher whose answers follow from the question alone.
+#[derive(Default)]
+pub(crate) struct StandIn {
+    pub(crate) mood: Option<Mood>,
+    asked: Mutex<Vec<(String, u32)>>,
+}
+
+impl StandIn {
+    /// One with a mood: called with the number of the question.
+    pub(crate) fn moody(
+        mood: impl Fn(usize, &Question<'_>) -> Option<Result<Answer, Refusal>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { mood: Some(Box::new(mood)), ..Self::default() }
+    }
+
+    /// Questions so far: their prompts and seeds.
+    pub(crate) fn asked(&self) -> Vec<(String, u32)> {
+        self.asked.lock().expect("no test panics there").clone()
+    }
+}
+
+impl Teacher for StandIn {
+    fn ask(&self, question: Question<'_>) -> Result<Answer, Refusal> {
+        let number = {
+            let mut asked = self.asked.lock().expect("no test panics there");
+            asked.push((question.prompt.user.clone(), question.seed));
+            asked.len() - 1
+        };
+        let refused = self.mood.as_ref().and_then(|mood| mood(number, &question));
+        refused.unwrap_or_else(|| Ok(answer(&question, question.samples)))
+    }
+}
+
+/// So many completions; what is in them depends on the seed.
+pub(crate) fn answer(question: &Question<'_>, samples: u32) -> Answer {
+    let completion = |at: u32| {
+        let word = ["PASS", "wrong", "RAISES", ""][((question.seed + at) % 4) as usize];
+        let text = match word {
+            "" => "I cannot do that.".to_owned(),
+            _ => format!("```python\ndef f(x):\n    return x  # {word} {}\n```", question.seed),
+        };
+        let reasoning = at.is_multiple_of(2).then(|| "Let me see.".to_owned());
+        Completion { text, reasoning, finish: Finish::Stop, tokens: None }
+    };
+    let usage = Usage { prompt_tokens: 10, completion_tokens: 7, rest: Object::new() };
+    let completions = (0..samples).map(completion).collect();
+    Answer { model: "stand-in".to_owned(), completions, usage: Some(usage) }
+}
+
+/// A failure with this reason.
+pub(crate) fn failed(reason: &str) -> Refusal {
+    let failure = Failure { reason: reason.to_owned(), detail: format!("{reason}, in detail") };
+    Refusal::Failed(failure)
+}
+
+/// The end of all asking.
+pub(crate) fn stopped() -> Refusal {
+    let (message, hint) = ("the server is gone".to_owned(), "start it".to_owned());
+    Refusal::Stopped { message, hint }
+}
+
+/// A folder with tasks.
+pub(crate) struct School {
+    pub(crate) folder: PathBuf,
+    pub(crate) rules: Rules,
+    pub(crate) settings: Vec<(String, String)>,
+}
+
+/// What differs from one run to the next.
+pub(crate) struct Lesson<'a> {
+    pub(crate) teacher: &'a dyn Teacher,
+    pub(crate) judge: Option<&'a dyn Judging>,
+    pub(crate) samples: u32,
+    pub(crate) per_request: u32,
+    pub(crate) in_flight: usize,
+    pub(crate) max_tasks: Option<u32>,
+    pub(crate) bad_lines: BadLines,
+    pub(crate) earlier: Earlier,
+}
+
+impl<'a> Lesson<'a> {
+    /// Three samples of every task, one by one.
+    pub(crate) fn of(teacher: &'a dyn Teacher, judge: &'a dyn Judging) -> Self {
+        Self {
+            teacher,
+            judge: Some(judge),
+            samples: 3,
+            per_request: 1,
+            in_flight: 4,
+            max_tasks: None,
+            bad_lines: BadLines::Reject,
+            earlier: Earlier::Resume,
+        }
+    }
+}
+
+/// A task with three tests; `more` are fields behind, each with its comma.
+pub(crate) fn task(id: &str, more: &str) -> String {
+    let tests = r#"{"kind":"asserts","hidden":["assert f(1)","assert f(2)","assert f(3)"]}"#;
+    format!("{{\"id\":\"{id}\",\"statement\":\"Solve {id}.\",\"tests\":{tests}{more}}}\n")
+}
+
+impl School {
+    /// A folder with these tasks.
+    pub(crate) fn new(folder: &Path, tasks: &str) -> Self {
+        let school = Self {
+            folder: folder.to_owned(),
+            rules: Rules::new(RewardConfig::default()),
+            settings: vec![("teacher.model_name".to_owned(), "stand-in".to_owned())],
+        };
+        fs::write(school.path("tasks.jsonl"), tasks).expect("a file");
+        school
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect("a file")
+    }
+
+    /// The traces of `output`, line by line.
+    pub(crate) fn traces(&self, output: &str) -> Vec<Value> {
+        let text = self.read(output);
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+
+    pub(crate) fn teach(&self, output: &str, lesson: &Lesson<'_>) -> Result<Report, TeachError> {
+        teach(&Teaching {
+            tasks: &self.path("tasks.jsonl"),
+            output: &self.path(output),
+            teacher: lesson.teacher,
+            settings: &self.settings,
+            language: PromptLanguage::En,
+            seed: Seed::new(42),
+            samples: lesson.samples,
+            samples_per_request: lesson.per_request,
+            in_flight: lesson.in_flight,
+            max_tasks: lesson.max_tasks,
+            rules: &self.rules,
+            judge: lesson.judge.map(|judge| Runtime { judge, limits: Limits::default() }),
+            judges: 2,
+            bad_lines: lesson.bad_lines,
+            earlier: lesson.earlier,
+            on_start: &|_| {},
+            on_sample: &|| {},
+        })
+    }
+}
