@@ -5,8 +5,8 @@ use std::path::Path;
 
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
-use whetstone_remote::hub::HubError;
 use whetstone_remote::chat::ChatError;
+use whetstone_remote::hub::HubError;
 use whetstone_rollout::cache::CacheError;
 use whetstone_rollout::score::{BadLine, ScoreError};
 use whetstone_rollout::teach::TeachError;
@@ -150,6 +150,9 @@ fn first_bad(err: &PrepareError, printer: Printer) {
     | PrepareError::NoBenchmark { first: Some(bad), .. } = err
     {
         printer.talk(bad);
+    }
+}
+
 /// Tasks that are at fault, or what is kept of a run that was ended.
 fn teach_details(err: &TeachError, printer: Printer) {
     let bad = |path: &Path, bad: &BadLine| {

@@ -28,6 +28,7 @@ pub mod rollout;
 pub mod seed;
 pub mod task;
 pub mod tests;
+pub mod trace;
 pub mod verdict;
 pub mod wire;
 

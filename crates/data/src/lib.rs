@@ -6,7 +6,7 @@
 //! | nothing but a seed | tasks composed of small steps, with traces | [`embedded`] |
 //! | tasks of all sources | two halves without duplicates | [`prepare`] |
 //! | a file of tasks | those that are proven, and the others with their reasons | [`prove`] |
-//! | a teacher's traces ([`trace`]) | token ids, and which of them are trained on | [`rows`] |
+//! | a teacher's traces | token ids, and which of them are trained on | [`rows`] |
 //!
 //! # Not here
 //!
@@ -21,6 +21,5 @@ pub mod prepare;
 pub mod prove;
 pub mod rows;
 pub mod source;
-pub mod trace;
 
 pub use part::Part;

@@ -12,7 +12,7 @@
 
 use whetstone_core::extract::{Form, Response};
 
-use crate::trace::Trace;
+use whetstone_core::trace::Trace;
 
 /// What a row needs of a tokenizer.
 pub trait Tokens {
@@ -156,7 +156,7 @@ mod tests {
     use whetstone_core::wire::Object;
 
     use super::*;
-    use crate::trace::VerdictName;
+    use whetstone_core::trace::VerdictName;
 
     /// The longest word of the vocabulary that fits, again and again; other characters by their
     /// number.

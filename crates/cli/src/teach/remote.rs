@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use whetstone_core::config::TeacherConfig;
 use whetstone_core::seed::Seed;
+use whetstone_core::trace::Usage;
 use whetstone_core::wire::Object;
-use whetstone_data::trace::Usage;
 use whetstone_remote::chat::{ChatError, Client, Request, Response, Settings};
 use whetstone_remote::http::HttpError;
 use whetstone_rollout::teach::{Answer, Failure, Question, Refusal, Teacher};

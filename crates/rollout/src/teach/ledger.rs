@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use whetstone_core::completion::Completion;
 use whetstone_core::jsonl::{Numbered, Records};
 use whetstone_core::prompt::Prompt;
+use whetstone_core::trace::{Trace, VerdictName};
 use whetstone_core::wire::Wire;
-use whetstone_data::trace::{Trace, VerdictName};
 use whetstone_record::error::JournalError;
 use whetstone_record::journal::{self, Journal};
 

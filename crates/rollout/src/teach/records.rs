@@ -16,8 +16,8 @@ use whetstone_core::completion::Completion;
 use whetstone_core::judgement::Judgement;
 use whetstone_core::prompt::Prompt;
 use whetstone_core::task::TaskId;
+use whetstone_core::trace::{Usage, VerdictName};
 use whetstone_core::wire::Object;
-use whetstone_data::trace::{Usage, VerdictName};
 use whetstone_record::error::ReadError;
 use whetstone_record::journal::{Reader, Record};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use whetstone_core::program::Language;
-use whetstone_data::trace::Trace;
+use whetstone_core::trace::Trace;
 
 use super::teacher::Failure;
 use crate::score::BadLine;
@@ -94,7 +94,7 @@ impl Report {
     /// Counts a trace of the output.
     pub(super) fn count(&mut self, trace: &Trace, language: Language) {
         let has = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
-        let verdict = trace.verdict.map(whetstone_data::trace::VerdictName::as_str);
+        let verdict = trace.verdict.map(whetstone_core::trace::VerdictName::as_str);
         self.responses += 1;
         self.with_thinking += u64::from(has(&trace.thinking));
         self.with_code += u64::from(trace.code.is_some());

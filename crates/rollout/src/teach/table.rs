@@ -1,6 +1,6 @@
 //! What is known of every sample of every task, in a few bytes each.
 
-use whetstone_data::trace::VerdictName;
+use whetstone_core::trace::VerdictName;
 
 /// One sample of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

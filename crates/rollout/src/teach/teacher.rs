@@ -2,7 +2,7 @@
 
 use whetstone_core::completion::{Completion, Finish};
 use whetstone_core::prompt::Prompt;
-use whetstone_data::trace::Usage;
+use whetstone_core::trace::Usage;
 
 /// Anything that answers questions: a server, or the traces that tasks bring along.
 pub trait Teacher: Send + Sync {

@@ -8,8 +8,8 @@ use serde_json::Value;
 use whetstone_core::completion::{Completion, Finish};
 use whetstone_core::config::{PromptLanguage, RewardConfig};
 use whetstone_core::seed::Seed;
+use whetstone_core::trace::Usage;
 use whetstone_core::wire::Object;
-use whetstone_data::trace::Usage;
 use whetstone_env::python::Rules;
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{

@@ -53,7 +53,8 @@ fn fetch(name: &str, published: &Published, printer: Printer) -> Result<Vec<Path
     let is_table =
         |path: &str| [".parquet", ".jsonl", ".json", ".gz"].iter().any(|end| path.ends_with(end));
     let mut found = Vec::new();
-    for file in files.iter().filter(|file| file.path.starts_with(beginning) && is_table(&file.path)) {
+    for file in files.iter().filter(|file| file.path.starts_with(beginning) && is_table(&file.path))
+    {
         let bar = printer.progress_with_rate(file.bytes.unwrap_or(0), "bytes");
         let fetched = hub.file(&repo, &file.path, &mut |progress| {
             bar.set_length(progress.total.unwrap_or(progress.bytes));

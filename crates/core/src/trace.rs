@@ -10,10 +10,10 @@
 //! server sent beside it. A trace that could not be judged has the verdict `null`. Fields we do not
 //! know pass through untouched.
 
+use crate::task::TaskId;
+use crate::verdict::Verdict;
+use crate::wire::{Object, Wire, WireError};
 use serde::{Deserialize, Serialize};
-use whetstone_core::task::TaskId;
-use whetstone_core::verdict::Verdict;
-use whetstone_core::wire::{Object, Wire, WireError};
 
 /// The version of the line format.
 const VERSION: u64 = 1;
