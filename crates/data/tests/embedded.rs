@@ -2,7 +2,7 @@
 //!
 //! With `--nocapture` the tests print what they measured, and twenty statements to read aloud.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use whetstone_core::extract::{Form, Reply, extract};
@@ -23,7 +23,7 @@ fn lines(made: &[Made]) -> String {
 }
 
 fn field(task: &Task, name: &str) -> String {
-    serde_json::from_str(task.rest.get(name).expect(name)).unwrap()
+    serde_json::from_str(task.rest.get(name).expect(name)).expect("a string")
 }
 
 fn calls(task: &Task) -> (&[Call], &[Call]) {
@@ -123,7 +123,7 @@ fn statements_are_complete_sentences_that_name_the_function() {
 #[test]
 fn fewer_than_one_in_a_hundred_is_nearly_another() {
     let all = made();
-    let shingles: Vec<HashSet<Vec<&str>>> = all
+    let shingles: Vec<BTreeSet<Vec<&str>>> = all
         .iter()
         .map(|made| {
             let words: Vec<&str> = made.task.statement.split_whitespace().collect();
@@ -136,7 +136,9 @@ fn fewer_than_one_in_a_hundred_is_nearly_another() {
         let mut shared: HashMap<usize, usize> = HashMap::new();
         for shingle in own {
             let earlier = places.entry(shingle).or_default();
-            earlier.iter().for_each(|&other| *shared.entry(other).or_default() += 1);
+            for &other in earlier.iter() {
+                *shared.entry(other).or_default() += 1;
+            }
             earlier.push(at);
         }
         // Jaccard of at least 0.8, in whole numbers.

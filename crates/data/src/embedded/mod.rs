@@ -143,7 +143,7 @@ impl Iterator for Generator {
 /// The part that a shape belongs to, whatever the seed.
 fn part_of(shape: &str) -> Part {
     let hash = blake3::hash(shape.as_bytes());
-    if hash.as_bytes()[0] % 5 == 0 { Part::Validation } else { Part::Train }
+    if hash.as_bytes()[0].is_multiple_of(5) { Part::Validation } else { Part::Train }
 }
 
 #[cfg(test)]
