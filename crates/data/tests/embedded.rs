@@ -2,8 +2,9 @@
 //!
 //! With `--nocapture` the tests print what they measured, and twenty statements to read aloud.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use whetstone_core::extract::{Form, Reply, extract};
 use whetstone_core::tests::{Call, Tests};
@@ -14,16 +15,15 @@ use whetstone_data::part::Part;
 
 const COUNT: usize = 5000;
 
-fn made() -> Vec<Made> {
-    generate(Seed::new(42), COUNT)
-}
+/// The tasks of seed 42, made once.
+static MADE: LazyLock<Vec<Made>> = LazyLock::new(|| generate(Seed::new(42), COUNT));
 
 fn lines(made: &[Made]) -> String {
     made.iter().map(|made| made.task.to_line() + "\n").collect()
 }
 
 fn field(task: &Task, name: &str) -> String {
-    serde_json::from_str(task.rest.get(name).expect(name)).unwrap()
+    serde_json::from_str(task.rest.get(name).expect(name)).expect("a string")
 }
 
 fn calls(task: &Task) -> (&[Call], &[Call]) {
@@ -70,8 +70,8 @@ fn a_task_comes_back_as_it_was_written() {
 
 #[test]
 fn the_trace_is_the_reference_with_a_few_sentences_before_it() {
-    for Made { task, .. } in made() {
-        let trace = field(&task, "trace");
+    for Made { task, .. } in MADE.iter() {
+        let trace = field(task, "trace");
         let found = extract(Reply::text(&trace), Form::ThinkPython);
         let code = found.code.expect("code").source;
         assert_eq!(Some(code.as_ref()), task.reference.as_deref(), "{}", task.id);
@@ -84,8 +84,8 @@ fn the_trace_is_the_reference_with_a_few_sentences_before_it() {
 
 #[test]
 fn hidden_tests_ask_something_else_than_visible_ones_and_have_no_one_answer() {
-    for Made { task, .. } in made() {
-        let (visible, hidden) = calls(&task);
+    for Made { task, .. } in MADE.iter() {
+        let (visible, hidden) = calls(task);
         assert!((2..=3).contains(&visible.len()) && (5..=8).contains(&hidden.len()), "{}", task.id);
         let asked: Vec<_> = visible.iter().chain(hidden).map(arguments).collect();
         let different: HashSet<_> = asked.iter().collect();
@@ -100,7 +100,7 @@ fn hidden_tests_ask_something_else_than_visible_ones_and_have_no_one_answer() {
 #[test]
 fn statements_are_complete_sentences_that_name_the_function() {
     let mut shown: BTreeMap<String, String> = BTreeMap::new();
-    for Made { task, .. } in made() {
+    for Made { task, .. } in MADE.iter() {
         let text = &task.statement;
         let name = task.tests.entry_point().unwrap();
         assert!(text.contains(&format!("`{name}")), "{text}");
@@ -112,7 +112,7 @@ fn statements_are_complete_sentences_that_name_the_function() {
             assert!(!text.contains(wrong), "`{wrong}` in {text}");
         }
         assert_eq!(text.matches('`').count() % 2, 0, "{text}");
-        shown.insert(field(&task, "family"), text.clone());
+        shown.insert(field(task, "family"), text.clone());
     }
     assert!(shown.len() >= 24, "{} families", shown.len());
     for (family, text) in shown.iter().step_by(2).chain(shown.iter().skip(1).step_by(37)).take(20) {
@@ -122,8 +122,8 @@ fn statements_are_complete_sentences_that_name_the_function() {
 
 #[test]
 fn fewer_than_one_in_a_hundred_is_nearly_another() {
-    let all = made();
-    let shingles: Vec<HashSet<Vec<&str>>> = all
+    let all = &*MADE;
+    let shingles: Vec<BTreeSet<Vec<&str>>> = all
         .iter()
         .map(|made| {
             let words: Vec<&str> = made.task.statement.split_whitespace().collect();
@@ -136,7 +136,9 @@ fn fewer_than_one_in_a_hundred_is_nearly_another() {
         let mut shared: HashMap<usize, usize> = HashMap::new();
         for shingle in own {
             let earlier = places.entry(shingle).or_default();
-            earlier.iter().for_each(|&other| *shared.entry(other).or_default() += 1);
+            for &other in earlier.iter() {
+                *shared.entry(other).or_default() += 1;
+            }
             earlier.push(at);
         }
         // Jaccard of at least 0.8, in whole numbers.
@@ -190,7 +192,7 @@ fn most_statements_with_their_trace_fit_into_256_tokens_of_a_small_vocabulary() 
     let file: serde_json::Value = serde_json::from_str(&text).unwrap();
     let vocabulary: HashSet<String> =
         file["model"]["vocab"].as_object().unwrap().keys().cloned().collect();
-    let all = generate(Seed::new(42), 1000);
+    let all = &MADE[..1000];
     let length = |made: &Made| {
         tokens(&made.task.statement, &vocabulary) + tokens(&field(&made.task, "trace"), &vocabulary)
     };

@@ -4,8 +4,9 @@
 //! Judged is a part of them; with `WHETSTONE_FULL=1` all 5,000. The binary is its own judge: it is
 //! started again as supervisor and zygote, which the usual test harness would not allow.
 
+#![expect(clippy::print_stdout, reason = "a test with a `main` of its own reports")]
+
 use std::env;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use whetstone_core::program::{Language, Program};
@@ -18,27 +19,21 @@ use whetstone_sandbox::{Judge, Options, entry};
 
 const TEST: &str = "references_pass_and_what_is_none_fails";
 
-fn main() -> ExitCode {
+fn main() -> Result<(), String> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let first = arguments.first().map(String::as_str);
     if matches!(first, Some("supervise" | "zygote")) {
-        return match entry::run(&arguments) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(problem) => {
-                eprintln!("{problem}");
-                ExitCode::FAILURE
-            }
-        };
+        return entry::run(&arguments);
     }
     // What cargo-nextest asks a test binary for.
     if arguments.iter().any(|argument| argument == "--list") {
         if !arguments.iter().any(|argument| argument == "--ignored") {
             println!("{TEST}: test");
         }
-        return ExitCode::SUCCESS;
+        return Ok(());
     }
     references_pass_and_what_is_none_fails();
-    ExitCode::SUCCESS
+    Ok(())
 }
 
 fn references_pass_and_what_is_none_fails() {
@@ -51,14 +46,11 @@ fn references_pass_and_what_is_none_fails() {
     let options = Options::new(vec![this.to_string_lossy().into_owned()]);
     let judge = Judge::start(&options).expect("programs can be held here");
     let start = Instant::now();
-    let tickets: Vec<_> = tasks
-        .iter()
-        .map(|task| (task, submit(&judge, task, task.reference.clone().unwrap())))
-        .collect();
+    let tickets: Vec<_> =
+        tasks.iter().map(|task| (task, submit(&judge, task, reference(task)))).collect();
     for (task, ticket) in tickets {
         let judgement = ticket.wait().expect("a verdict");
-        let reference = task.reference.as_deref().unwrap();
-        assert_eq!(judgement.verdict(), &Verdict::Pass, "{}\n{reference}", task.id);
+        assert_eq!(judgement.verdict(), &Verdict::Pass, "{}\n{}", task.id, reference(task));
     }
     println!("{} references pass, after {:.1?}", tasks.len(), start.elapsed());
     let some = tasks.iter().step_by(if full { 5 } else { 8 });
@@ -73,6 +65,10 @@ fn references_pass_and_what_is_none_fails() {
         assert_ne!(judgement.verdict(), &Verdict::Pass, "{}\n{source}", task.id);
     }
     println!("{count} programs that are no solution fail");
+}
+
+fn reference(task: &Task) -> String {
+    task.reference.clone().expect("every embedded task has one")
 }
 
 fn submit(judge: &Judge, task: &Task, source: String) -> whetstone_sandbox::Ticket {

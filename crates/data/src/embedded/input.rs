@@ -15,7 +15,7 @@ pub(super) enum Input {
     Large,
     /// From 1 to 20: something is done that often.
     Few,
-    /// From 0 to 8.
+    /// From 0 to 12.
     Rounds,
     /// Any integer.
     Whole,
@@ -190,7 +190,7 @@ impl Input {
             Self::Positive => Value::Int(if edge { 2 } else { random.between(2, 60) }),
             Self::Large => Value::Int(if edge { random.between(1, 9) } else { large(random) }),
             Self::Few => Value::Int(if edge { 1 } else { random.between(2, 20) }),
-            Self::Rounds => Value::Int(if edge { 0 } else { random.between(1, 8) }),
+            Self::Rounds => Value::Int(if edge { 0 } else { random.between(1, 12) }),
             Self::Whole => Value::Int(if edge { 0 } else { one_number(false, near, random) }),
             Self::Text => Value::Text(text(length, random)),
             Self::Words => Value::Words(words(length, random)),

@@ -143,15 +143,19 @@ impl Iterator for Generator {
 /// The part that a shape belongs to, whatever the seed.
 fn part_of(shape: &str) -> Part {
     let hash = blake3::hash(shape.as_bytes());
-    if hash.as_bytes()[0] % 5 == 0 { Part::Validation } else { Part::Train }
+    if hash.as_bytes()[0].is_multiple_of(5) { Part::Validation } else { Part::Train }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::sync::LazyLock;
 
     use super::*;
     use kind::Element;
+
+    /// The tasks of seed 42, made once.
+    static MADE: LazyLock<Vec<Made>> = LazyLock::new(|| generate(Seed::new(42), 5000));
 
     /// Steps, tests and changes that a shape is made of.
     fn kinds(shape: &str) -> BTreeSet<String> {
@@ -168,7 +172,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_step_is_trained_on_and_no_shape_is_in_both_parts() {
-        let all = generate(Seed::new(42), 5000);
+        let all = &*MADE;
         let of = |part| -> BTreeSet<String> {
             all.iter().filter(|made| made.part == part).map(shape).collect()
         };
@@ -192,7 +196,7 @@ mod tests {
 
     #[test]
     fn no_two_references_differ_in_names_alone() {
-        let all = generate(Seed::new(42), 5000);
+        let all = &*MADE;
         let sources = all.iter().filter_map(|made| made.task.reference.as_deref());
         let normal: HashSet<String> = sources.map(normalised).collect();
         let statements: HashSet<&str> =

@@ -33,12 +33,13 @@ pub enum Discarded {
     OtherPart,
     /// It overflows, is not defined, or gives something too large to read.
     Undefined,
-    /// One of its steps can be left out, or its answers are all the same.
+    /// One of its steps can be left out, its answers are all the same, or too few inputs differ.
     Redundant,
     /// A task like it was made before.
     Known,
 }
 
+const FEWEST_HIDDEN: usize = 5;
 const MOST_HIDDEN: usize = 8;
 
 /// Chooses tests among these arguments.
@@ -67,9 +68,10 @@ pub(super) fn choose(
     if required.iter().any(|mutant| !chosen.iter().any(|&at| mutant[at])) {
         return Err(Discarded::Redundant);
     }
-    fill_up(&mut chosen, &cases, 5 + random.below(3));
+    fill_up(&mut chosen, &cases, FEWEST_HIDDEN + random.below(3));
     let hidden: Vec<Case> = chosen.into_iter().map(|at| cases[at].clone()).collect();
-    if hidden.iter().all(|case| case.expected == hidden[0].expected) {
+    let is_one = hidden.iter().all(|case| case.expected == hidden[0].expected);
+    if is_one || hidden.len() < FEWEST_HIDDEN {
         return Err(Discarded::Redundant);
     }
     Ok(Cases { visible, hidden })
@@ -128,5 +130,62 @@ fn fill_up(chosen: &mut Vec<usize>, cases: &[Case], wanted: usize) {
                 chosen.push(at);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whetstone_core::Seed;
+
+    use super::*;
+    use crate::embedded::family::{self, FAMILIES};
+    use crate::embedded::input::{self, Input};
+    use crate::embedded::program::Stage;
+    use crate::embedded::steps;
+
+    fn program(names: [&str; 2]) -> Program {
+        let stage = |name: &str| {
+            let step = steps::all().find(|step| step.name == name).expect("a step");
+            let mut stage = Stage::new(step, None, Vec::new());
+            stage.constants = vec![2; stage.specs().len()];
+            stage
+        };
+        let stages = names.map(stage).into();
+        Program { family: "lists", input: Input::Numbers, stages, lifted: None }
+    }
+
+    fn cases(program: &Program, random: &mut Random) -> Result<Cases, Discarded> {
+        let pool = input::draw(program, &program.input.namings()[0], 26, random);
+        choose(program, pool, random)
+    }
+
+    #[test]
+    fn a_step_that_changes_nothing_makes_no_task() {
+        let mut random = Random::new(Seed::new(1));
+        let discarded = cases(&program(["ascending", "sum"]), &mut random).unwrap_err();
+        assert_eq!(discarded, Discarded::Redundant);
+        assert!(cases(&program(["ascending", "first"]), &mut random).is_ok());
+    }
+
+    #[test]
+    fn every_program_with_a_step_left_out_fails_a_hidden_test() {
+        let mut random = Random::new(Seed::new(2));
+        let mut mutants = 0;
+        for family in FAMILIES.iter().cycle().take(400) {
+            let Some(program) = family::draw(family, &mut random) else { continue };
+            let Ok(cases) = cases(&program, &mut random) else { continue };
+            for mutant in program.cripples() {
+                let is_wrong =
+                    |case: &Case| mutant.run(&case.arguments) != Some(case.expected.clone());
+                assert!(
+                    cases.hidden.iter().any(is_wrong),
+                    "{} as {}",
+                    program.shape(),
+                    mutant.shape()
+                );
+                mutants += 1;
+            }
+        }
+        assert!(mutants > 500, "{mutants}");
     }
 }
