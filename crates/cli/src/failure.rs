@@ -35,7 +35,7 @@ pub(crate) enum Failure {
         /// What takes a path instead.
         flag: &'static str,
         /// Why not.
-        source: HubError,
+        source: Box<HubError>,
     },
     /// Tasks could not be validated.
     #[error(transparent)]

@@ -14,7 +14,7 @@ fn rows(ids: std::ops::Range<usize>) -> Vec<u8> {
         let words = (0..9).map(|at| format!("w{id}x{at}")).collect::<Vec<_>>().join(" ");
         json!({"task_id": id, "text": words, "code": words, "test_list": ["assert f()"]})
     };
-    ids.map(|id| format!("{}\n", row(id))).collect::<String>().into_bytes()
+    ids.map(|id| row(id).to_string()).collect::<Vec<_>>().join("\n").into_bytes()
 }
 
 fn hub() -> HubServer {

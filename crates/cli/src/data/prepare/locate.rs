@@ -45,7 +45,11 @@ fn is_name(path: &Path) -> bool {
 
 /// Fetches the tables of a repository: all of them, or of the published one those that count.
 fn fetch(name: &str, published: &Published, printer: Printer) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |source| Failure::Hub { name: name.to_owned(), flag: published.flag, source };
+    let failed = |source| Failure::Hub {
+        name: name.to_owned(),
+        flag: published.flag,
+        source: Box::new(source),
+    };
     let hub = Hub::from_env().map_err(failed)?;
     let repo = Repo::dataset(name).map_err(failed)?;
     let files = hub.list(&repo).map_err(failed)?.files;
