@@ -50,12 +50,15 @@ pub(super) fn of_functions(
     reference: &str,
     plan: &Plan,
 ) -> Vec<Trivial> {
-    let steps = match tests {
+    let (steps, certain) = match tests {
         Tests::Script { suite, .. } => {
             let scripts = suite.hidden.for_the_judge();
-            scripts.iter().flat_map(|script| steps_of(script, setup)).collect()
+            let steps = |lines: fn(&str) -> Vec<&str>| -> Vec<Step> {
+                scripts.iter().flat_map(|script| steps_of(script, &lines(script), setup)).collect()
+            };
+            (steps(|script| script.lines().collect()), steps(certain_lines))
         }
-        _ => plan.steps.clone(),
+        _ => (plan.steps.clone(), plan.steps.clone()),
     };
     let names = names(tests, plan);
     if names.is_empty() {
@@ -64,7 +67,7 @@ pub(super) fn of_functions(
     let answer = |before: &str, result: &str| replaced(reference, before, &names, result);
     let mut found: Vec<Trivial> = Vec::new();
     for (constant, value) in constants() {
-        if !is_refused(&plan.steps, &value) {
+        if !is_refused(&certain, &value) {
             found.push((format!("the constant {constant}"), answer("", constant)));
         }
     }
@@ -75,7 +78,7 @@ pub(super) fn of_functions(
     if steps.iter().all(|step| *step == steps[0]) {
         return found;
     }
-    if !is_refused(&plan.steps, &value) {
+    if !is_refused(&certain, &value) {
         let what = "the value that the first test expects, always".to_owned();
         found.push((what, answer("", &expected)));
     }
@@ -110,12 +113,27 @@ fn names(tests: &Tests, plan: &Plan) -> Vec<String> {
     names
 }
 
-/// The asserts about the candidate that stand in test code, one a line, as far as they are plain.
-fn steps_of(script: &str, setup: &str) -> Vec<Step> {
+/// Lines of test code that are run for certain: those at the depth of the first one of `check`.
+///
+/// What may be text or may be left early is not read that closely: then there are none.
+fn certain_lines(script: &str) -> Vec<&str> {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let Some((_, body)) = script.split_once("def check(") else { return Vec::new() };
+    let unclear = ["\"\"\"", "'''", "return", "yield", "\\"].iter().any(|word| body.contains(word));
+    let mut lines = body.lines().skip(1).filter(|line| !line.trim().is_empty()).peekable();
+    let first = lines.peek().map_or(0, |line| depth(line));
+    if unclear || first == 0 {
+        return Vec::new();
+    }
+    lines.take_while(|line| depth(line) >= first).filter(|line| depth(line) == first).collect()
+}
+
+/// The asserts about the candidate among lines of test code, as far as they are plain.
+fn steps_of(script: &str, lines: &[&str], setup: &str) -> Vec<Step> {
     let Some((_, parameters)) = script.split_once("def check(") else { return Vec::new() };
     let end = parameters.find([')', ',', ':']).unwrap_or(0);
     let candidate = parameters[..end].trim();
-    let asserts = script.lines().map(str::trim).filter(|line| line.starts_with("assert"));
+    let asserts = lines.iter().map(|line| line.trim()).filter(|line| line.starts_with("assert"));
     let step = |line: &str| {
         let suite = Suite::new(Vec::new(), vec![line.to_owned()]).ok()?;
         let planned = plan(&Tests::Asserts(suite), setup, Language::Python).ok()?;

@@ -129,16 +129,32 @@ fn a_method_is_replaced_in_a_class_of_its_name() {
     );
 }
 
+fn script(check: &str) -> Vec<Trial> {
+    tried("", &json!({"kind": "script", "entry_point": "f", "hidden": [check]}))
+}
+
 #[test]
 fn a_script_is_read_for_what_its_first_assert_expects() {
-    let check =
-        "def check(candidate):\n    assert candidate(1) == 5\n    assert candidate(2) == 6\n";
-    let tests = json!({"kind": "script", "entry_point": "f", "hidden": [check]});
-    let trials = tried("", &tests);
-    assert!(trivials(&trials).contains(&FIRST) && trivials(&trials).contains(&BY_HEART));
-    assert!(source(&trials, BY_HEART).contains("return (candidate(1))"));
-    let blind = json!({"kind": "script", "entry_point": "f", "hidden": ["def check(g):\n    assert g(1) > 5\n"]});
-    assert!(!trivials(&tried("", &blind)).contains(&FIRST));
+    let trials = script("def check(c):\n    assert c(1) == 5\n    assert c(2) == 6\n");
+    assert_eq!(trivials(&trials), ["the empty program", "its first argument", BY_HEART]);
+    assert!(source(&trials, BY_HEART).contains("return (c(1))"));
+    let same = script("def check(c):\n    assert c(1) == 5\n    assert c(2) == 5\n");
+    assert_eq!(trivials(&same), ["the empty program", "its first argument", FIRST, BY_HEART]);
+    assert!(!trivials(&script("def check(g):\n    assert g(1) > 5\n")).contains(&FIRST));
+}
+
+#[test]
+fn an_assert_that_may_not_be_run_refuses_no_constant() {
+    let perhaps = [
+        "    if c(1):\n        assert c(1) == 5\n",
+        "    if c(1): return\n    assert c(1) == 5\n",
+        "    \"\"\"\n    assert c(1) == 5\n    \"\"\"\n    assert c(1)\n",
+        "    assert c(1)\n\ndef other():\n    assert c(1) == 5\n",
+    ];
+    for body in perhaps {
+        let trials = script(&format!("def check(c):\n{body}"));
+        assert!(trivials(&trials).contains(&"the constant 1"), "{body}");
+    }
 }
 
 #[test]
