@@ -28,6 +28,13 @@ pub use error::SourceError;
 pub use read::{Found, Input, Origin, What, read};
 pub(crate) use row::brief;
 
+use std::path::Path;
+
+/// Whether a file is named as one that rows can be read from.
+pub fn is_table(path: &Path) -> bool {
+    table::Format::of(path).is_some()
+}
+
 /// A data set whose columns we know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use whetstone_core::{Seed, Task};
 use whetstone_data::Part;
-use whetstone_data::source::Kind;
+use whetstone_data::source::{Kind, is_table};
 use whetstone_remote::hub::{Hub, HubError, Origin, Repo};
 
 use crate::failure::Failure;
@@ -54,11 +54,9 @@ fn fetch(name: &str, published: &Published, printer: Printer) -> Result<Vec<Path
     let repo = Repo::dataset(name).map_err(failed)?;
     let files = hub.list(&repo).map_err(failed)?.files;
     let beginning = if name == published.name { published.files } else { "" };
-    let is_table =
-        |path: &str| [".parquet", ".jsonl", ".json", ".gz"].iter().any(|end| path.ends_with(end));
     let mut found = Vec::new();
-    for file in files.iter().filter(|file| file.path.starts_with(beginning) && is_table(&file.path))
-    {
+    let wanted = |path: &str| path.starts_with(beginning) && is_table(Path::new(path));
+    for file in files.iter().filter(|file| wanted(&file.path)) {
         let bar = printer.progress_with_rate(file.bytes.unwrap_or(0), "bytes");
         let fetched = hub.file(&repo, &file.path, &mut |progress| {
             bar.set_length(progress.total.unwrap_or(progress.bytes));
