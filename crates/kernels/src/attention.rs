@@ -1,0 +1,119 @@
+//! Causal attention over packed sequences, with fewer heads of keys and values than of queries.
+//!
+//! A token's row is its query heads, then its key heads, then its value heads. Sequences lie one
+//! after another; nothing looks from one into another. For query `i` of a head and keys `j ≤ i`:
+//!
+//! ```text
+//! s_j = scale · q_i·k_j      p_j = e^(s_j - lse_i)      o_i = Σ p_j v_j
+//! ```
+//!
+//! Only `lse` is kept for the way back (Dao et al., "FlashAttention", 2022): `dp_j = do_i·v_j`,
+//! `ds_j = scale · p_j (dp_j - do_i·o_i)`, `dq_i = Σ ds_j k_j`, `dk_j = Σ ds_j q_i`,
+//! `dv_j = Σ p_j do_i`.
+
+use crate::buffer::{View, ViewMut};
+use crate::cpu;
+use crate::device::Device;
+use crate::matmul::{Matrix, MatrixMut};
+
+/// Heads and what a score is multiplied by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shape {
+    /// Heads of queries.
+    pub heads: usize,
+    /// Heads of keys and of values; a divisor of `heads`.
+    pub kv_heads: usize,
+    /// Numbers in a head.
+    pub size: usize,
+    /// `1/√size`, as a rule.
+    pub scale: f32,
+}
+
+impl Shape {
+    /// Numbers in a row of queries, or of what comes out.
+    pub const fn width(&self) -> usize {
+        self.heads * self.size
+    }
+
+    /// Numbers in a row of queries, keys and values.
+    pub const fn packed_width(&self) -> usize {
+        (self.heads + 2 * self.kv_heads) * self.size
+    }
+
+    /// Query heads that share a head of keys.
+    pub(crate) const fn group(&self) -> usize {
+        self.heads / self.kv_heads
+    }
+
+    pub(crate) fn check(&self) {
+        assert!(
+            self.kv_heads > 0 && self.heads.is_multiple_of(self.kv_heads) && self.size > 0,
+            "{self:?}"
+        );
+    }
+}
+
+/// Where sequences begin, and where the last ends: `[0, 5, 9]` are five tokens and four.
+pub type Offsets<'a> = &'a [usize];
+
+fn check_offsets(offsets: Offsets<'_>, rows: usize) {
+    let rising =
+        offsets.is_sorted() && offsets.first() == Some(&0) && offsets.last() == Some(&rows);
+    assert!(rising, "sequences that cover {rows} tokens");
+}
+
+/// `o`, and `lse` for each token and query head.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub fn forward(
+    device: &Device,
+    (mut out, lse): (MatrixMut<'_>, &mut ViewMut<'_>),
+    qkv: Matrix<'_>,
+    (shape, offsets): (&Shape, Offsets<'_>),
+) {
+    shape.check();
+    check_offsets(offsets, qkv.rows);
+    assert!(qkv.cols == shape.packed_width() && qkv.col_stride == 1, "queries, keys and values");
+    assert!(out.rows == qkv.rows && out.cols == shape.width(), "a row for each token");
+    assert_eq!(lse.len(), qkv.rows * shape.heads, "one for each token and head");
+    let Device::Cpu(cpu) = device;
+    cpu::attention::forward(&cpu.threads, (&mut out, lse.host()), qkv, (shape, offsets));
+}
+
+/// What went forward and what comes back.
+#[derive(Debug, Clone, Copy)]
+pub struct Saved<'a> {
+    /// Queries, keys and values.
+    pub qkv: Matrix<'a>,
+    /// What came out.
+    pub out: Matrix<'a>,
+    /// The gradient of what came out.
+    pub dout: Matrix<'a>,
+    /// From [`forward`].
+    pub lse: View<'a>,
+}
+
+/// The gradients of queries, keys and values.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub fn backward(
+    device: &Device,
+    mut dqkv: MatrixMut<'_>,
+    saved: Saved<'_>,
+    (shape, offsets): (&Shape, Offsets<'_>),
+) {
+    shape.check();
+    let Saved { qkv, out, dout, lse } = saved;
+    check_offsets(offsets, qkv.rows);
+    assert!(qkv.cols == shape.packed_width() && dqkv.cols == qkv.cols, "queries, keys, values");
+    assert!(out.cols == shape.width() && dout.cols == out.cols, "a row for each token");
+    assert!([out.rows, dout.rows, dqkv.rows] == [qkv.rows; 3], "a row for each token");
+    assert!([qkv, out, dout].iter().all(|m| m.col_stride == 1), "matrices by rows");
+    assert_eq!(lse.len(), qkv.rows * shape.heads, "one for each token and head");
+    let Device::Cpu(cpu) = device;
+    cpu::attention::backward(&cpu.threads, &mut dqkv, saved, (shape, offsets));
+}

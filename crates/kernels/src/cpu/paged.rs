@@ -1,0 +1,148 @@
+//! The twin of [`crate::paged`].
+
+#![expect(unsafe_code, reason = "heads interleave in a row and go to different threads")]
+
+use std::cell::RefCell;
+
+use super::shared::Shared;
+use super::threads::Threads;
+use super::wide::{exp, largest, sum_by, wide};
+use crate::attention::Shape;
+use crate::matmul::{Matrix, MatrixMut};
+use crate::paged::{Cache, PAGE, Tables};
+
+/// Places of a head whose sums are kept in registers at a time.
+const PLACES: usize = 64;
+
+thread_local! {
+    /// Scores of one row and head, kept from call to call.
+    static SCORES: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
+}
+
+pub(crate) fn store(
+    threads: &Threads,
+    cache: &mut Cache,
+    (begin, shape): (usize, Shape),
+    (qkv, slots): (Matrix<'_>, &[u32]),
+) {
+    let (size, page_size, there) = (shape.size, cache.page_size(), cache.pages() * PAGE);
+    assert!(slots.iter().all(|&slot| (slot as usize) < there), "a slot of the cache");
+    let (mut keys, mut values) = (cache.keys.view_mut(), cache.values.view_mut());
+    let (keys, values) = (Shared::new(keys.host()), Shared::new(values.host()));
+    // By heads, since two rows may share a page but not a place in it.
+    threads.each(shape.kv_heads, |head| {
+        for (row, &slot) in slots.iter().enumerate() {
+            let (page, place) = (slot as usize / PAGE, slot as usize % PAGE);
+            let at = begin + page * page_size + head * size * PAGE;
+            let row = &qkv.data.host()[row * qkv.row_stride..];
+            let key = &row[(shape.heads + head) * size..][..size];
+            let value = &row[(shape.heads + shape.kv_heads + head) * size..][..size];
+            // SAFETY: this head of any page is this part's alone.
+            let keys = unsafe { keys.part(at, size * PAGE) };
+            // SAFETY: the same.
+            let values = unsafe { values.part(at, size * PAGE) };
+            for (column, key) in keys.chunks_exact_mut(PAGE).zip(key) {
+                column[place] = *key;
+            }
+            values[place * size..][..size].copy_from_slice(value);
+        }
+    });
+}
+
+pub(crate) fn attend(
+    threads: &Threads,
+    out: &mut MatrixMut<'_>,
+    (cache, layer, shape): (&Cache, usize, &Shape),
+    (qkv, tables): (Matrix<'_>, Tables<'_>),
+) {
+    let (size, stride) = (shape.size, out.stride);
+    let out = Shared::new(out.data.host());
+    let (keys, values) = (cache.keys.view().host(), cache.values.view().host());
+    let begin = layer * cache.layer_size();
+    threads.each(qkv.rows * shape.heads, |part| {
+        let (row, head) = (part / shape.heads, part % shape.heads);
+        let length = tables.lengths.host()[row] as usize;
+        let pages = &tables.pages.host()[tables.starts.host()[row] as usize..];
+        let pages = &pages[..length.div_ceil(PAGE)];
+        let q = &qkv.data.host()[row * qkv.row_stride + head * size..][..size];
+        let place = |page: u32| {
+            begin + page as usize * cache.page_size() + head / shape.group() * size * PAGE
+        };
+        // SAFETY: each head of each row is one part's alone.
+        let out = unsafe { out.part(row * stride + head * size, size) };
+        SCORES.with_borrow_mut(|scores| {
+            scores.resize(pages.len() * PAGE, 0.0);
+            wide(|| {
+                for (scores, &page) in scores.as_chunks_mut::<PAGE>().0.iter_mut().zip(pages) {
+                    *scores = page_scores(q, &keys[place(page)..][..size * PAGE], shape.scale);
+                }
+                let (scores, later) = scores.split_at_mut(length);
+                later.fill(0.0);
+                let top = largest(scores);
+                scores.iter_mut().for_each(|s| *s = exp(*s - top));
+                let inverse = 1.0 / sum_by(scores, |p| p);
+                scores.iter_mut().for_each(|s| *s *= inverse);
+            });
+            wide(|| {
+                for first in (0..size).step_by(PLACES) {
+                    let sums = weighted_values(
+                        (scores, pages),
+                        |page| &values[place(page) + first..][..size * PAGE - first],
+                        (size, PLACES.min(size - first)),
+                    );
+                    let count = PLACES.min(size - first);
+                    out[first..first + count].copy_from_slice(&sums[..count]);
+                }
+            });
+        });
+    });
+}
+
+/// The scores of a page's tokens.
+#[inline(always)]
+fn page_scores(q: &[f32], keys: &[f32], scale: f32) -> [f32; PAGE] {
+    let mut sums = [[0.0f32; PAGE]; 4];
+    let (columns, _) = keys.as_chunks::<PAGE>();
+    let (fours, rest) = columns.as_chunks::<4>();
+    let (q_fours, q_rest) = q.as_chunks::<4>();
+    for (columns, q) in fours.iter().zip(q_fours) {
+        for at in 0..4 {
+            for lane in 0..PAGE {
+                sums[at][lane] = q[at].mul_add(columns[at][lane], sums[at][lane]);
+            }
+        }
+    }
+    for (column, q) in rest.iter().zip(q_rest) {
+        for lane in 0..PAGE {
+            sums[0][lane] = q.mul_add(column[lane], sums[0][lane]);
+        }
+    }
+    let [a, b, c, d] = sums;
+    std::array::from_fn(|lane| ((a[lane] + b[lane]) + (c[lane] + d[lane])) * scale)
+}
+
+/// `Σ p·v` for up to [`PLACES`] places of a head.
+#[inline(always)]
+fn weighted_values<'a>(
+    (scores, pages): (&[f32], &[u32]),
+    values: impl Fn(u32) -> &'a [f32],
+    (size, count): (usize, usize),
+) -> [f32; PLACES] {
+    let mut sums = [0.0f32; PLACES];
+    for (scores, &page) in scores.chunks_exact(PAGE).zip(pages) {
+        let values = values(page);
+        for (token, p) in scores.iter().enumerate() {
+            if count == PLACES {
+                let values: &[f32; PLACES] = values[token * size..].first_chunk().expect("a head");
+                for at in 0..PLACES {
+                    sums[at] = p.mul_add(values[at], sums[at]);
+                }
+            } else {
+                for (sum, value) in sums.iter_mut().zip(&values[token * size..][..count]) {
+                    *sum = p.mul_add(*value, *sum);
+                }
+            }
+        }
+    }
+    sums
+}

@@ -1,0 +1,114 @@
+//! The twin of [`crate::rms_norm`]. A row's `r` is computed again on the way back: it costs less
+//! than to keep it.
+
+#![expect(unsafe_code, reason = "strided rows for different threads")]
+
+use super::shared::Shared;
+use super::threads::Threads;
+use super::wide::{dot, wide};
+use crate::buffer::Buffer;
+use crate::matmul::Before;
+use crate::rms_norm::{Gradient, Heads, Norm};
+
+/// Rows that a thread takes at a time. The gradient of a gain is summed within such a block first.
+pub(crate) const BLOCK: usize = 64;
+
+#[inline(always)]
+fn reciprocal(x: &[f32], epsilon: f32) -> f32 {
+    1.0 / (dot(x, x) / x.len() as f32 + epsilon).sqrt()
+}
+
+pub(crate) fn forward(
+    threads: &Threads,
+    (y, to): (&mut [f32], Heads),
+    (x, from): (&[f32], Heads),
+    norm: Norm<'_>,
+) {
+    let y = Shared::new(y);
+    let gain = norm.gain.host();
+    threads.each(from.rows.div_ceil(BLOCK), |block| {
+        wide(|| {
+            for (row, head) in block_of(block, from) {
+                let x = &x[row * from.stride + head * from.size..][..from.size];
+                // SAFETY: different heads of different rows.
+                let y = unsafe { y.part(row * to.stride + head * to.size, to.size) };
+                let r = reciprocal(x, norm.epsilon);
+                for ((y, x), g) in y.iter_mut().zip(x).zip(gain) {
+                    *y = x * r * g;
+                }
+            }
+        });
+    });
+}
+
+pub(crate) fn backward(
+    threads: &Threads,
+    mut gradient: Gradient<'_>,
+    mut sums: Option<Buffer>,
+    ((x, from), (dy, to)): ((&[f32], Heads), (&[f32], Heads)),
+    norm: Norm<'_>,
+) {
+    let gain = norm.gain.host();
+    let dx = Shared::new(gradient.dx.host());
+    let mut view = sums.as_mut().map(Buffer::view_mut);
+    let shared = view.as_mut().map(|view| Shared::new(view.host()));
+    threads.each(from.rows.div_ceil(BLOCK), |block| {
+        // SAFETY: each block has its own.
+        let mut dgain = shared.map(|sums| unsafe { sums.part(block * from.size, from.size) });
+        wide(|| {
+            if let Some(dgain) = &mut dgain {
+                dgain.fill(0.0);
+            }
+            for (row, head) in block_of(block, from) {
+                let at = row * from.stride + head * from.size;
+                let x = &x[at..at + from.size];
+                let dy = &dy[row * to.stride + head * to.size..][..to.size];
+                // SAFETY: different heads of different rows.
+                let dx = unsafe { dx.part(at, from.size) };
+                let r = reciprocal(x, norm.epsilon);
+                if let Some(dgain) = &mut dgain {
+                    for ((dgain, dy), x) in dgain.iter_mut().zip(dy).zip(x) {
+                        *dgain += dy * x * r;
+                    }
+                }
+                one_head(dx, gradient.before, (x, dy, gain), r);
+            }
+        });
+    });
+    if let (Some(mut dgain), Some(sums)) = (gradient.dgain, sums) {
+        let sums = sums.view().host();
+        for block in sums.chunks_exact(from.size) {
+            for (dgain, sum) in dgain.host().iter_mut().zip(block) {
+                *dgain += sum;
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn one_head(dx: &mut [f32], before: Before, (x, dy, gain): (&[f32], &[f32], &[f32]), r: f32) {
+    let mut lanes = [0.0f32; super::wide::LANES];
+    for (at, ((x, dy), g)) in x.iter().zip(dy).zip(gain).enumerate() {
+        let lane = &mut lanes[at % super::wide::LANES];
+        *lane = (dy * g).mul_add(*x, *lane);
+    }
+    let shift = super::wide::fold(lanes) * r * r * r / x.len() as f32;
+    let of = |x: f32, dy: f32, g: f32| dy * g * r - x * shift;
+    let all = dx.iter_mut().zip(x).zip(dy).zip(gain);
+    if before == Before::Kept {
+        for (((dx, x), dy), g) in all {
+            *dx += of(*x, *dy, *g);
+        }
+    } else {
+        for (((dx, x), dy), g) in all {
+            *dx = of(*x, *dy, *g);
+        }
+    }
+}
+
+/// Rows and heads of a block.
+#[inline(always)]
+fn block_of(block: usize, shape: Heads) -> impl Iterator<Item = (usize, usize)> {
+    let rows = block * BLOCK..shape.rows.min((block + 1) * BLOCK);
+    rows.flat_map(move |row| (0..shape.heads).map(move |head| (row, head)))
+}

@@ -1,0 +1,42 @@
+//! The twin of [`crate::rope`].
+
+#![expect(unsafe_code, reason = "strided rows for different threads")]
+
+use super::shared::Shared;
+use super::threads::Threads;
+use super::wide::wide;
+use crate::rms_norm::Heads;
+use crate::rope::Direction;
+
+/// Rows that a thread takes at a time.
+const BLOCK: usize = 64;
+
+pub(crate) fn turn(
+    threads: &Threads,
+    (x, shape): (&mut [f32], Heads),
+    (cos, sin): (&[f32], &[f32]),
+    (positions, direction): (&[u32], Direction),
+) {
+    let half = shape.size / 2;
+    let sign = if direction == Direction::There { 1.0 } else { -1.0 };
+    let x = Shared::new(x);
+    threads.each(shape.rows.div_ceil(BLOCK), |block| {
+        wide(|| {
+            for row in block * BLOCK..shape.rows.min((block + 1) * BLOCK) {
+                let at = positions[row] as usize * half;
+                let (cos, sin) = (&cos[at..at + half], &sin[at..at + half]);
+                for head in 0..shape.heads {
+                    // SAFETY: different heads of different rows.
+                    let head =
+                        unsafe { x.part(row * shape.stride + head * shape.size, shape.size) };
+                    let (low, high) = head.split_at_mut(half);
+                    for (((a, b), c), s) in low.iter_mut().zip(high).zip(cos).zip(sin) {
+                        let (x, y, s) = (*a, *b, s * sign);
+                        *a = x * c - y * s;
+                        *b = y * c + x * s;
+                    }
+                }
+            }
+        });
+    });
+}

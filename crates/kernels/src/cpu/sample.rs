@@ -1,0 +1,150 @@
+//! The twin of [`crate::sample`]: a row of logits for each thread.
+
+#![expect(unsafe_code, reason = "one number of two slices for each row")]
+
+use std::cmp::Ordering;
+
+use super::head::spread;
+use super::shared::Shared;
+use super::threads::Threads;
+use super::wide::{exp, largest, sum_by, wide};
+use crate::matmul::MatrixMut;
+use crate::philox::uniform;
+use crate::sample::{Request, Rule};
+
+pub(crate) fn sample(
+    threads: &Threads,
+    (tokens, logps): (&mut [u32], &mut [f32]),
+    logits: &mut MatrixMut<'_>,
+    requests: &[Request<'_>],
+) {
+    let (cols, stride) = (logits.cols, logits.stride);
+    let (logits, logps) = (Shared::new(logits.data.host()), Shared::new(logps));
+    threads.pieces(tokens, 1, |row, token| {
+        // SAFETY: different rows.
+        let logits = unsafe { logits.part(row * stride, cols) };
+        let (chosen, logp) = one_row(logits, &requests[row]);
+        token[0] = chosen;
+        // SAFETY: different rows.
+        unsafe { logps.put(row, logp) };
+    });
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "token ids are 32 bits")]
+fn one_row(logits: &mut [f32], request: &Request<'_>) -> (u32, f32) {
+    let rule = &request.rule;
+    let inverse = if rule.temperature > 0.0 { 1.0 / rule.temperature } else { 1.0 };
+    let lse = wide(|| {
+        logits.iter_mut().for_each(|l| *l *= inverse);
+        spread(logits).0
+    });
+    let penalised = rule.presence_penalty != 0.0 || rule.repetition_penalty != 1.0;
+    let plain = penalised.then(|| penalise(logits, request, inverse));
+    let chosen = choose(logits, rule, || uniform(request.seed, request.sequence, request.position));
+    let plain = plain.and_then(|plain| plain.get(&chosen).copied());
+    let logit = plain.unwrap_or(logits[chosen]);
+    (chosen as u32, logit - lse)
+}
+
+/// Changes the logits of what was there before; returns what they were. Logits are already divided
+/// by the temperature, and penalties are meant for what they were before that.
+fn penalise(
+    logits: &mut [f32],
+    request: &Request<'_>,
+    inverse: f32,
+) -> std::collections::BTreeMap<usize, f32> {
+    let rule = &request.rule;
+    let mut before = std::collections::BTreeMap::new();
+    let all = request.prompt.iter().map(|&id| (id, false));
+    for (id, sampled) in request.sampled.iter().map(|&id| (id, true)).chain(all) {
+        let id = id as usize;
+        if id >= logits.len() || before.contains_key(&id) {
+            continue;
+        }
+        let logit = &mut logits[id];
+        before.insert(id, *logit);
+        let factor = rule.repetition_penalty;
+        *logit = if *logit > 0.0 { *logit / factor } else { *logit * factor };
+        if sampled {
+            *logit -= rule.presence_penalty * inverse;
+        }
+    }
+    before
+}
+
+fn choose(logits: &mut [f32], rule: &Rule, number: impl Fn() -> f64) -> usize {
+    if rule.temperature <= 0.0 {
+        let top = wide(|| largest(logits));
+        return logits.iter().position(|&l| l == top).unwrap_or(0);
+    }
+    let all = (rule.top_k == 0 || rule.top_k >= logits.len()) && rule.top_p >= 1.0;
+    if all && rule.min_p <= 0.0 {
+        among_all(logits, number())
+    } else {
+        among_best(logits, rule, number())
+    }
+}
+
+/// Tokens that are added up together on the way to the one that is chosen.
+const RUN: usize = 256;
+
+/// The first token at which the running sum of probability passes `number`.
+fn among_all(logits: &mut [f32], number: f64) -> usize {
+    wide(|| {
+        let top = largest(logits);
+        logits.iter_mut().for_each(|l| *l = exp(*l - top));
+    });
+    let runs = |weights: &[f32]| f64::from(wide(|| sum_by(weights, |p| p)));
+    let total: f64 = logits.chunks(RUN).map(runs).sum();
+    let mut left = number * total;
+    let mut last = 0;
+    for (run, weights) in logits.chunks(RUN).enumerate() {
+        let sum = runs(weights);
+        if left < sum {
+            for (at, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+                last = run * RUN + at;
+                left -= f64::from(weight);
+                if left < 0.0 {
+                    break;
+                }
+            }
+            return last;
+        }
+        left -= sum;
+        last = weights.iter().rposition(|&w| w > 0.0).map_or(last, |at| run * RUN + at);
+    }
+    last
+}
+
+/// The same among the most probable.
+fn among_best(logits: &mut [f32], rule: &Rule, number: f64) -> usize {
+    let falling = |a: &(f32, usize), b: &(f32, usize)| match b.0.total_cmp(&a.0) {
+        Ordering::Equal => a.1.cmp(&b.1),
+        other => other,
+    };
+    let top = wide(|| largest(logits));
+    let total: f64 = logits.iter().map(|l| f64::from(exp(l - top))).sum();
+    let mut best: Vec<(f32, usize)> = logits.iter().copied().zip(0..).collect();
+    if rule.top_k > 0 && rule.top_k < best.len() {
+        best.select_nth_unstable_by(rule.top_k - 1, falling);
+        best.truncate(rule.top_k);
+    }
+    best.sort_unstable_by(falling);
+    let mut weights: Vec<f64> = best.iter().map(|(l, _)| f64::from(exp(l - top))).collect();
+    let held: f64 = if rule.top_k > 0 { weights.iter().sum() } else { total };
+    let mut sum = 0.0;
+    let enough = weights.iter().position(|weight| {
+        sum += weight;
+        sum >= f64::from(rule.top_p) * held
+    });
+    weights.truncate(enough.map_or(weights.len(), |at| at + 1));
+    let least = f64::from(rule.min_p) * weights[0];
+    let probable = weights.iter().take_while(|weight| **weight >= least).count();
+    weights.truncate(probable.max(1));
+    let mut left = number * weights.iter().sum::<f64>();
+    let at = weights.iter().position(|weight| {
+        left -= weight;
+        left < 0.0
+    });
+    best[at.unwrap_or(weights.len() - 1)].1
+}

@@ -1,0 +1,60 @@
+//! One slice for several threads that write to different parts of it.
+
+#![expect(unsafe_code, reason = "parts that interleave cannot be split off as slices")]
+
+use std::marker::PhantomData;
+
+/// A slice whose parts are handed out to threads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shared<'a, T> {
+    start: *mut T,
+    length: usize,
+    borrowed: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: every part is taken through `part`, whose callers take different ones.
+unsafe impl<T: Send> Send for Shared<'_, T> {}
+// SAFETY: the same.
+unsafe impl<T: Send> Sync for Shared<'_, T> {}
+
+impl<'a, T> Shared<'a, T> {
+    pub(crate) fn new(data: &'a mut [T]) -> Self {
+        Self { start: data.as_mut_ptr(), length: data.len(), borrowed: PhantomData }
+    }
+
+    /// Part of the slice.
+    ///
+    /// # Safety
+    ///
+    /// No two parts that overlap may be in use at the same time.
+    ///
+    /// # Panics
+    ///
+    /// If it is not inside.
+    #[expect(clippy::mut_from_ref, reason = "the point of this type; see its contract")]
+    pub(crate) unsafe fn part(&self, begin: usize, size: usize) -> &'a mut [T] {
+        let inside = begin.checked_add(size).is_some_and(|end| end <= self.length);
+        assert!(inside, "{begin}+{size} of {}", self.length);
+        // SAFETY: inside, and nobody else's by the contract.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(begin), size) }
+    }
+
+    /// Writes one number.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Self::part`].
+    #[inline(always)]
+    pub(crate) unsafe fn put(&self, at: usize, value: T) {
+        // SAFETY: the caller's.
+        let place = unsafe { self.part(at, 1) };
+        place[0] = value;
+    }
+
+    /// The address of a number, for arithmetic on matrices.
+    pub(crate) fn at(&self, begin: usize) -> *mut T {
+        assert!(begin <= self.length, "{begin} of {}", self.length);
+        // SAFETY: inside, or one past the end.
+        unsafe { self.start.add(begin) }
+    }
+}

@@ -1,0 +1,34 @@
+//! A row of a table for each token, and the table's gradient.
+
+use crate::buffer::{View, ViewMut};
+use crate::cpu;
+use crate::device::Device;
+
+/// Copies row `ids[t]` of the table to row `t`.
+///
+/// # Panics
+///
+/// If the shapes do not fit or the table has no such row.
+pub fn gather(device: &Device, to: &mut ViewMut<'_>, (table, ids): (View<'_>, View<'_, u32>)) {
+    let width = width(to.len(), ids.len());
+    assert!(table.len().is_multiple_of(width), "a table of such rows");
+    let Device::Cpu(cpu) = device;
+    cpu::embedding::gather(&cpu.threads, to.host(), (table.host(), ids.host(), width));
+}
+
+/// Adds row `t` to row `ids[t]` of the table's gradient, tokens in their order.
+///
+/// # Panics
+///
+/// If the shapes do not fit or the table has no such row.
+pub fn scatter(device: &Device, dtable: &mut ViewMut<'_>, (dy, ids): (View<'_>, View<'_, u32>)) {
+    let width = width(dy.len(), ids.len());
+    assert!(dtable.len().is_multiple_of(width), "a table of such rows");
+    let Device::Cpu(cpu) = device;
+    cpu::embedding::scatter(&cpu.threads, dtable.host(), (dy.host(), ids.host(), width));
+}
+
+fn width(numbers: usize, rows: usize) -> usize {
+    assert!(rows > 0 && numbers.is_multiple_of(rows), "{numbers} numbers in {rows} rows");
+    numbers / rows
+}

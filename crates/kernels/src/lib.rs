@@ -1,0 +1,47 @@
+//! The closed set of operations that a decoder is made of, forward and backward.
+//!
+//! Everything above this crate speaks of [`Buffer`]s on a [`Device`] and never sees an address.
+//! An operation is one file: its formula, the shapes, the checks, and a call of the twin for each
+//! kind of device (`cpu/` today). Operations are ordered as they are called and none of them asks
+//! the host for a number, so that a device with a queue can run behind its caller; only
+//! [`Device::read`] waits.
+//!
+//! # Bits
+//!
+//! Work is divided among threads along sides of the result, never along a sum, and a block that is
+//! summed has a size that does not depend on how many threads there are. The same input gives the
+//! same bits on one thread and on sixteen.
+//!
+//! # Memory
+//!
+//! Buffers come from a pool and go back to it when they are dropped: after the first step of a loop
+//! nothing is asked of the allocator. No operation makes a matrix of tokens by tokens or of tokens
+//! by vocabulary.
+
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "sizes become numbers to divide by; none is near 2^24"
+)]
+
+pub mod adamw;
+pub mod add;
+pub mod attention;
+pub mod buffer;
+mod cpu;
+pub mod device;
+pub mod embedding;
+pub mod head;
+pub mod int8;
+pub mod linear;
+pub mod matmul;
+pub mod norm;
+pub mod paged;
+pub mod philox;
+pub mod rms_norm;
+pub mod rope;
+pub mod sample;
+pub mod swiglu;
+
+pub use buffer::{Buffer, View, ViewMut};
+pub use device::Device;
+pub use matmul::{Before, Matrix, MatrixMut};

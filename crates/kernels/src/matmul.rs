@@ -1,0 +1,148 @@
+//! Matrices in buffers, and their product.
+
+use std::ops::Range;
+
+use crate::buffer::{View, ViewMut};
+use crate::cpu;
+use crate::device::Device;
+
+/// A matrix somewhere in a buffer: rows that lie `stride` apart, or their transpose.
+#[derive(Debug, Clone, Copy)]
+pub struct Matrix<'a> {
+    pub(crate) data: View<'a>,
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    pub(crate) row_stride: usize,
+    pub(crate) col_stride: usize,
+}
+
+/// The same, to write to, always by rows.
+#[derive(Debug)]
+pub struct MatrixMut<'a> {
+    pub(crate) data: ViewMut<'a>,
+    pub(crate) rows: usize,
+    pub(crate) cols: usize,
+    pub(crate) stride: usize,
+}
+
+impl<'a> Matrix<'a> {
+    /// Rows of `cols` numbers side by side.
+    ///
+    /// # Panics
+    ///
+    /// If the view is too short for them.
+    pub fn new(data: View<'a>, rows: usize, cols: usize) -> Self {
+        Self::strided(data, rows, cols, cols)
+    }
+
+    /// Rows of `cols` numbers, `stride` apart.
+    ///
+    /// # Panics
+    ///
+    /// If the view is too short for them.
+    pub fn strided(data: View<'a>, rows: usize, cols: usize, stride: usize) -> Self {
+        check(data.len(), rows, cols, stride);
+        Self { data, rows, cols, row_stride: stride, col_stride: 1 }
+    }
+
+    /// The transpose, without moving anything.
+    #[must_use]
+    pub fn turned(self) -> Self {
+        let Self { data, rows, cols, row_stride, col_stride } = self;
+        Self { data, rows: cols, cols: rows, row_stride: col_stride, col_stride: row_stride }
+    }
+
+    /// Some of its columns.
+    ///
+    /// # Panics
+    ///
+    /// If it has not that many.
+    #[must_use]
+    pub fn columns(self, range: Range<usize>) -> Self {
+        assert!(range.end <= self.cols, "columns {range:?} of {}", self.cols);
+        let begin = (range.start * self.col_stride).min(self.data.len());
+        let data = self.data.part(begin..self.data.len());
+        Self { data, cols: range.len(), ..self }
+    }
+}
+
+impl<'a> MatrixMut<'a> {
+    /// Rows of `cols` numbers side by side.
+    ///
+    /// # Panics
+    ///
+    /// If the view is too short for them.
+    pub fn new(data: ViewMut<'a>, rows: usize, cols: usize) -> Self {
+        Self::strided(data, rows, cols, cols)
+    }
+
+    /// Rows of `cols` numbers, `stride` apart.
+    ///
+    /// # Panics
+    ///
+    /// If the view is too short for them.
+    pub fn strided(data: ViewMut<'a>, rows: usize, cols: usize, stride: usize) -> Self {
+        check(data.len(), rows, cols, stride);
+        Self { data, rows, cols, stride }
+    }
+
+    /// The same, for a call that takes it by value.
+    pub fn again(&mut self) -> MatrixMut<'_> {
+        MatrixMut { data: self.data.again(), ..*self }
+    }
+
+    /// Some of its columns.
+    ///
+    /// # Panics
+    ///
+    /// If it has not that many.
+    pub fn columns(&mut self, range: Range<usize>) -> MatrixMut<'_> {
+        assert!(range.end <= self.cols, "columns {range:?} of {}", self.cols);
+        let begin = range.start.min(self.data.len());
+        let end = self.data.len();
+        MatrixMut { data: self.data.part(begin..end), cols: range.len(), ..*self }
+    }
+}
+
+fn check(length: usize, rows: usize, cols: usize, stride: usize) {
+    let last = rows.checked_sub(1).map_or(Some(0), |last| last.checked_mul(stride));
+    let end = last.and_then(|last| last.checked_add(if rows == 0 { 0 } else { cols }));
+    assert!(
+        cols <= stride && end.is_some_and(|end| end <= length),
+        "{rows} rows of {cols}, {stride} apart, in {length} numbers"
+    );
+}
+
+/// What becomes of what the result held before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Before {
+    /// It is not even read.
+    Gone,
+    /// The new is added to it.
+    Kept,
+}
+
+/// `to = [to +] scale · a · b`.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub fn matmul(
+    device: &Device,
+    mut to: MatrixMut<'_>,
+    before: Before,
+    (scale, a, b): (f32, Matrix<'_>, Matrix<'_>),
+) {
+    assert!(
+        a.rows == to.rows && b.cols == to.cols && a.cols == b.rows,
+        "a product of {}x{} and {}x{} is not {}x{}",
+        a.rows,
+        a.cols,
+        b.rows,
+        b.cols,
+        to.rows,
+        to.cols
+    );
+    let Device::Cpu(cpu) = device;
+    cpu::gemm::multiply(&cpu.threads, &mut to, before, (scale, a, b));
+}

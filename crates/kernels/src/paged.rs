@@ -1,0 +1,120 @@
+//! Keys and values of sequences that are being sampled, in pages.
+//!
+//! A page holds [`PAGE`] tokens of one layer. A sequence is a list of pages, so it grows without
+//! moving, and sequences with a common beginning share its pages. Within a page keys lie by place
+//! and then by token, values by token and then by place: both sums of attention then run along
+//! neighbours.
+
+use crate::attention::Shape;
+use crate::buffer::{Buffer, View};
+use crate::cpu;
+use crate::device::Device;
+use crate::matmul::{Matrix, MatrixMut};
+
+/// Tokens in a page.
+pub const PAGE: usize = 16;
+
+/// Pages of all layers.
+#[derive(Debug)]
+pub struct Cache {
+    pub(crate) keys: Buffer,
+    pub(crate) values: Buffer,
+    pages: usize,
+    shape: Shape,
+}
+
+impl Cache {
+    /// So many pages for each layer.
+    pub fn new(device: &Device, (layers, pages): (usize, usize), shape: Shape) -> Self {
+        shape.check();
+        let size = layers * pages * PAGE * shape.kv_heads * shape.size;
+        Self { keys: device.zeros(size), values: device.zeros(size), pages, shape }
+    }
+
+    /// How many pages each layer has.
+    pub fn pages(&self) -> usize {
+        self.pages
+    }
+
+    /// Numbers that a token takes in one layer, keys and values together.
+    pub const fn token_width(shape: &Shape) -> usize {
+        2 * shape.kv_heads * shape.size
+    }
+
+    pub(crate) fn page_size(&self) -> usize {
+        PAGE * self.shape.kv_heads * self.shape.size
+    }
+
+    pub(crate) fn layer_size(&self) -> usize {
+        self.pages * self.page_size()
+    }
+
+    fn layers(&self) -> usize {
+        self.keys.len() / self.layer_size().max(1)
+    }
+}
+
+/// Puts keys and values of new tokens into their places. `qkv` has a row for each token, `slots`
+/// says where it goes: page · [`PAGE`] + place in the page.
+///
+/// # Panics
+///
+/// If the shapes do not fit or a slot is not there.
+pub fn store(device: &Device, cache: &mut Cache, layer: usize, rows: (Matrix<'_>, View<'_, u32>)) {
+    let (qkv, slots) = rows;
+    assert!(qkv.cols == cache.shape.packed_width() && qkv.col_stride == 1, "queries, keys, values");
+    assert!(qkv.rows == slots.len() && layer < cache.layers(), "a slot for each token");
+    let Device::Cpu(cpu) = device;
+    let shape = cache.shape;
+    let begin = layer * cache.layer_size();
+    cpu::paged::store(&cpu.threads, cache, (begin, shape), (qkv, slots.host()));
+}
+
+/// Copies a page in every layer: for a sequence that goes its own way in the middle of one.
+///
+/// # Panics
+///
+/// If there is no such page.
+pub fn copy_page(cache: &mut Cache, from: usize, to: usize) {
+    assert!(from < cache.pages && to < cache.pages, "pages {from} and {to} of {}", cache.pages);
+    let (size, stride) = (cache.page_size(), cache.layer_size());
+    for layer in 0..cache.layers() {
+        let begin = layer * stride;
+        for buffer in [&mut cache.keys, &mut cache.values] {
+            let mut view = buffer.view_mut();
+            let source = begin + from * size;
+            view.host().copy_within(source..source + size, begin + to * size);
+        }
+    }
+}
+
+/// Who looks at what: for each row the pages of its sequence and how many tokens of them it sees.
+#[derive(Debug, Clone, Copy)]
+pub struct Tables<'a> {
+    /// Pages of all rows, one row after another.
+    pub pages: View<'a, u32>,
+    /// Where each row's pages begin.
+    pub starts: View<'a, u32>,
+    /// Tokens that each row sees, itself included.
+    pub lengths: View<'a, u32>,
+}
+
+/// Attention of each row to the tokens of its sequence. A row's bits depend on nothing else.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub fn attend(
+    device: &Device,
+    mut out: MatrixMut<'_>,
+    (cache, layer): (&Cache, usize),
+    (qkv, tables): (Matrix<'_>, Tables<'_>),
+) {
+    let shape = &cache.shape;
+    assert!(qkv.cols == shape.packed_width() && qkv.col_stride == 1, "queries, keys, values");
+    assert!(out.rows == qkv.rows && out.cols == shape.width(), "a row for each row");
+    assert!(tables.starts.len() == qkv.rows && tables.lengths.len() == qkv.rows, "tables");
+    assert!(layer < cache.layers(), "layer {layer}");
+    let Device::Cpu(cpu) = device;
+    cpu::paged::attend(&cpu.threads, &mut out, (cache, layer, shape), (qkv, tables));
+}

@@ -1,0 +1,64 @@
+//! Rotary positions: the two halves of a head are turned as pairs of coordinates.
+//!
+//! Su et al., "RoFormer", 2021, in the layout of Llama's published weights: place `i` of a head is
+//! paired with place `i + d/2`, and the angle of pair `i` at position `p` is `p · f_i`. Turning back
+//! is the gradient.
+
+use crate::buffer::{Buffer, View, ViewMut};
+use crate::cpu;
+use crate::device::Device;
+use crate::rms_norm::Heads;
+
+/// Cosines and sines for every position, `d/2` of each.
+#[derive(Debug)]
+pub struct Turns {
+    cos: Buffer,
+    sin: Buffer,
+    half: usize,
+}
+
+/// Which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// As a token is placed.
+    There,
+    /// As its gradient comes back.
+    Back,
+}
+
+impl Turns {
+    /// Tables for positions below `positions`. `factor` scales both, as YaRN wants it.
+    #[expect(clippy::cast_possible_truncation, reason = "computed in f64, kept in f32")]
+    pub fn new(device: &Device, frequencies: &[f64], factor: f64, positions: usize) -> Self {
+        let table = |of: fn(f64) -> f64| {
+            let rows = (0..positions).flat_map(|position| {
+                frequencies.iter().map(move |f| (of(position as f64 * f) * factor) as f32)
+            });
+            device.upload(&rows.collect::<Vec<_>>())
+        };
+        Self { cos: table(f64::cos), sin: table(f64::sin), half: frequencies.len() }
+    }
+
+    /// How many positions there are tables for.
+    pub fn positions(&self) -> usize {
+        self.cos.len() / self.half.max(1)
+    }
+}
+
+/// Turns the heads in place; `positions` has one for each row.
+///
+/// # Panics
+///
+/// If the shapes do not fit, or a position has no table.
+pub fn turn(
+    device: &Device,
+    (x, shape): (&mut ViewMut<'_>, Heads),
+    (turns, positions): (&Turns, View<'_, u32>),
+    direction: Direction,
+) {
+    shape.check(x.len());
+    assert!(shape.size == 2 * turns.half && positions.len() == shape.rows, "heads to turn");
+    let Device::Cpu(cpu) = device;
+    let tables = (turns.cos.view().host(), turns.sin.view().host());
+    cpu::rope::turn(&cpu.threads, (x.host(), shape), tables, (positions.host(), direction));
+}

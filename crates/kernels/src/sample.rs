@@ -1,0 +1,79 @@
+//! The next token from a row of logits.
+//!
+//! In this order, as the `transformers` library does it: penalties, temperature, the `top_k` most
+//! probable, the smallest set that holds `top_p`, those with at least `min_p` of the most probable's
+//! probability. Of equals the lower token id comes first. The number that decides is
+//! [`crate::philox::uniform`] of seed, sequence and position.
+//!
+//! The log-probability that is returned is that of the plain distribution at the temperature (at 1
+//! for temperature 0), without penalties or cuts: the one that training computes.
+
+use crate::buffer::ViewMut;
+use crate::cpu;
+use crate::device::Device;
+use crate::matmul::MatrixMut;
+
+/// How a token is chosen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rule {
+    /// 0 takes the most probable.
+    pub temperature: f32,
+    /// How many may be chosen; 0 is all.
+    pub top_k: usize,
+    /// The share of probability that may be chosen; 1 is all.
+    pub top_p: f32,
+    /// The least share of the most probable's probability; 0 is all.
+    pub min_p: f32,
+    /// Taken from the logit of every token that was sampled before.
+    pub presence_penalty: f32,
+    /// Divides positive logits of every token before, and multiplies negative ones; 1 is none.
+    pub repetition_penalty: f32,
+}
+
+impl Default for Rule {
+    fn default() -> Self {
+        Self {
+            temperature: 1.0,
+            top_k: 0,
+            top_p: 1.0,
+            min_p: 0.0,
+            presence_penalty: 0.0,
+            repetition_penalty: 1.0,
+        }
+    }
+}
+
+/// One row's wish.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// How to choose.
+    pub rule: Rule,
+    /// The seed of the run.
+    pub seed: u64,
+    /// Which sequence.
+    pub sequence: u64,
+    /// Which token of it.
+    pub position: u64,
+    /// What the sequence began with; looked at for the repetition penalty alone.
+    pub prompt: &'a [u32],
+    /// What was sampled since; looked at for both penalties.
+    pub sampled: &'a [u32],
+}
+
+/// A token for each row, and its log-probability. Logits are used up.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub fn sample(
+    device: &Device,
+    (tokens, logps): (&mut ViewMut<'_, u32>, &mut ViewMut<'_>),
+    mut logits: MatrixMut<'_>,
+    requests: &[Request<'_>],
+) {
+    let rows = logits.rows;
+    assert!([tokens.len(), logps.len(), requests.len()] == [rows; 3], "a request for each row");
+    assert!(logits.cols > 0, "a vocabulary");
+    let Device::Cpu(cpu) = device;
+    cpu::sample::sample(&cpu.threads, (tokens.host(), logps.host()), &mut logits, requests);
+}
