@@ -50,6 +50,21 @@ impl Device {
         buffer
     }
 
+    /// A buffer that the host fills, where it lies if it can.
+    ///
+    /// # Errors
+    ///
+    /// Those of `read`.
+    pub fn load<T: Element, E>(
+        &self,
+        length: usize,
+        read: impl FnOnce(&mut [T]) -> Result<(), E>,
+    ) -> Result<Buffer<T>, E> {
+        let mut buffer = self.take(length);
+        read(buffer.view_mut().host())?;
+        Ok(buffer)
+    }
+
     /// The same number everywhere.
     pub fn fill<T: Element>(&self, to: &mut ViewMut<'_, T>, value: T) {
         let Self::Cpu(cpu) = self;

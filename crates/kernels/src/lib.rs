@@ -27,6 +27,7 @@ pub mod adamw;
 pub mod add;
 pub mod attention;
 pub mod buffer;
+pub mod copy;
 mod cpu;
 pub mod device;
 pub mod embedding;

@@ -45,6 +45,16 @@ impl<'a> Matrix<'a> {
         Self { data, rows, cols, row_stride: stride, col_stride: 1 }
     }
 
+    /// How many rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// How many columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
     /// The transpose, without moving anything.
     #[must_use]
     pub fn turned(self) -> Self {

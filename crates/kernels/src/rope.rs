@@ -27,12 +27,14 @@ pub enum Direction {
 }
 
 impl Turns {
-    /// Tables for positions below `positions`. `factor` scales both, as YaRN wants it.
+    /// Tables for positions below `positions`. `factor` scales both, as YaRN wants it. An angle is
+    /// rounded to f32, as the libraries that trained the models do, before its sine is taken.
     #[expect(clippy::cast_possible_truncation, reason = "computed in f64, kept in f32")]
-    pub fn new(device: &Device, frequencies: &[f64], factor: f64, positions: usize) -> Self {
+    pub fn new(device: &Device, (frequencies, factor): (&[f32], f32), positions: usize) -> Self {
         let table = |of: fn(f64) -> f64| {
             let rows = (0..positions).flat_map(|position| {
-                frequencies.iter().map(move |f| (of(position as f64 * f) * factor) as f32)
+                let angle = move |f: &f32| f64::from(position as f32 * f);
+                frequencies.iter().map(move |f| (of(angle(f)) * f64::from(factor)) as f32)
             });
             device.upload(&rows.collect::<Vec<_>>())
         };

@@ -1,0 +1,18 @@
+//! Rows from one matrix to another that lies differently.
+
+use crate::device::Device;
+use crate::matmul::{Matrix, MatrixMut};
+
+/// Copies row by row.
+///
+/// # Panics
+///
+/// If the shapes differ.
+pub fn copy_matrix(_device: &Device, mut to: MatrixMut<'_>, from: Matrix<'_>) {
+    assert!((to.rows, to.cols, 1) == (from.rows, from.cols, from.col_stride), "rows to copy");
+    let (cols, stride) = (to.cols, to.stride);
+    for row in 0..to.rows {
+        let from = &from.data.host()[row * from.row_stride..][..cols];
+        to.data.host()[row * stride..][..cols].copy_from_slice(from);
+    }
+}
