@@ -1,0 +1,42 @@
+//! Why a configuration cannot be used.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The system could not read it.
+    #[error("cannot read `{}`", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// Not a JSON object.
+    #[error("`{}` is no JSON object: {problem}", path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// What the parser said.
+        problem: String,
+    },
+    /// A model of another kind.
+    #[error("`{}` is of a model that is not supported: {found}; Llama, Qwen2 and Qwen3 are", path.display())]
+    Architecture {
+        /// The file.
+        path: PathBuf,
+        /// What it says that it is.
+        found: String,
+    },
+    /// Keys with wrong or unsupported values: all of them.
+    #[error("`{}`: {}", path.display(), problems.join("; "))]
+    Keys {
+        /// The file.
+        path: PathBuf,
+        /// One sentence for each, with the key.
+        problems: Vec<String>,
+    },
+}

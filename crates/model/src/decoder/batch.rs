@@ -1,0 +1,182 @@
+//! Sequences side by side, and which of their tokens are asked about.
+
+use std::ops::Range;
+
+use whetstone_kernels::{Buffer, Device};
+
+/// One sequence of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sequence<'a> {
+    /// All of its tokens.
+    pub tokens: &'a [u32],
+    /// The places whose prediction is asked for. Place `i` is predicted from the tokens before it,
+    /// so 0 cannot be asked for; the place after the last token can, but has no log-probability.
+    pub asked: Range<usize>,
+}
+
+/// Why tokens are no batch.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BatchError {
+    /// No sequence, or none that asks.
+    #[error("no token of the batch is asked for")]
+    NothingAsked,
+    /// Places that cannot be asked for.
+    #[error("sequence {sequence}: places {asked:?} of {length} tokens cannot be predicted")]
+    Asked {
+        /// Which sequence, from 0.
+        sequence: usize,
+        /// What was asked for.
+        asked: Range<usize>,
+        /// How long it is.
+        length: usize,
+    },
+    /// A token that the model does not have.
+    #[error("sequence {sequence}: token {token} is not among the model's {vocab}")]
+    Token {
+        /// Which sequence, from 0.
+        sequence: usize,
+        /// The token.
+        token: u32,
+        /// How many the model has.
+        vocab: usize,
+    },
+    /// Longer than the tables of positions.
+    #[error("sequence {sequence} has {length} tokens; the model was loaded for {limit}")]
+    TooLong {
+        /// Which sequence, from 0.
+        sequence: usize,
+        /// How long it is.
+        length: usize,
+        /// What was allowed for.
+        limit: usize,
+    },
+}
+
+/// Sequences on a device, one after another without padding.
+#[derive(Debug)]
+pub struct Batch {
+    pub(crate) ids: Buffer<u32>,
+    pub(crate) positions: Buffer<u32>,
+    pub(crate) offsets: Vec<usize>,
+    /// The rows that predict what is asked for.
+    pub(crate) rows: Buffer<u32>,
+    /// What came there; 0 where nothing did.
+    pub(crate) targets: Buffer<u32>,
+    /// Whether every asked place has a token.
+    pub(crate) all_have_targets: bool,
+}
+
+impl Batch {
+    /// Checks and uploads. `vocab` and `limit` are the model's.
+    pub(crate) fn new(
+        device: &Device,
+        sequences: &[Sequence<'_>],
+        (vocab, limit): (usize, usize),
+    ) -> Result<Self, BatchError> {
+        let mut packed = Host::default();
+        for (sequence, it) in sequences.iter().enumerate() {
+            check(sequence, it, (vocab, limit))?;
+            packed.add(it);
+        }
+        if packed.rows.is_empty() {
+            return Err(BatchError::NothingAsked);
+        }
+        packed.offsets.push(packed.ids.len());
+        let targets: Vec<u32> = packed.targets.iter().map(|target| target.unwrap_or(0)).collect();
+        Ok(Self {
+            ids: device.upload(&packed.ids),
+            positions: device.upload(&packed.positions),
+            offsets: packed.offsets,
+            rows: device.upload(&packed.rows),
+            targets: device.upload(&targets),
+            all_have_targets: packed.targets.iter().all(Option::is_some),
+        })
+    }
+
+    /// Tokens of all sequences.
+    pub fn tokens(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Places asked for.
+    pub fn asked(&self) -> usize {
+        self.rows.len()
+    }
+}
+
+fn check(
+    sequence: usize,
+    it: &Sequence<'_>,
+    (vocab, limit): (usize, usize),
+) -> Result<(), BatchError> {
+    let length = it.tokens.len();
+    if length == 0 || it.asked.start == 0 || it.asked.start > it.asked.end || it.asked.end > length + 1 {
+        return Err(BatchError::Asked { sequence, asked: it.asked.clone(), length });
+    }
+    if length > limit {
+        return Err(BatchError::TooLong { sequence, length, limit });
+    }
+    match it.tokens.iter().find(|&&token| token as usize >= vocab) {
+        Some(&token) => Err(BatchError::Token { sequence, token, vocab }),
+        None => Ok(()),
+    }
+}
+
+/// The same before it is uploaded.
+#[derive(Debug, Default)]
+struct Host {
+    ids: Vec<u32>,
+    positions: Vec<u32>,
+    offsets: Vec<usize>,
+    rows: Vec<u32>,
+    targets: Vec<Option<u32>>,
+}
+
+impl Host {
+    #[expect(clippy::cast_possible_truncation, reason = "a batch has fewer than 2^32 tokens")]
+    fn add(&mut self, sequence: &Sequence<'_>) {
+        let begin = self.ids.len();
+        self.offsets.push(begin);
+        self.ids.extend_from_slice(sequence.tokens);
+        self.positions.extend(0..sequence.tokens.len() as u32);
+        for place in sequence.asked.clone() {
+            self.rows.push((begin + place - 1) as u32);
+            self.targets.push(sequence.tokens.get(place).copied());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(sequences: &[Sequence<'_>]) -> Result<Batch, BatchError> {
+        Batch::new(&Device::cpu(1).unwrap(), sequences, (10, 4))
+    }
+
+    #[test]
+    fn a_row_predicts_the_token_after_it() {
+        let device = Device::cpu(1).unwrap();
+        let first = Sequence { tokens: &[5, 6, 7], asked: 1..3 };
+        let second = Sequence { tokens: &[8, 9], asked: 2..3 };
+        let batch = batch(&[first, second]).unwrap();
+        assert_eq!(device.read(batch.ids.view()), [5, 6, 7, 8, 9]);
+        assert_eq!(device.read(batch.positions.view()), [0, 1, 2, 0, 1]);
+        assert_eq!(batch.offsets, [0, 3, 5]);
+        assert_eq!(device.read(batch.rows.view()), [0, 1, 4]);
+        assert_eq!(device.read(batch.targets.view()), [6, 7, 0]);
+        assert!(!batch.all_have_targets);
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_refused() {
+        let refused = |tokens: &[u32], asked: Range<usize>| batch(&[Sequence { tokens, asked }]);
+        assert!(matches!(refused(&[1, 2], 0..1), Err(BatchError::Asked { .. })));
+        assert!(matches!(refused(&[1, 2], 1..4), Err(BatchError::Asked { .. })));
+        assert!(matches!(refused(&[], 1..1), Err(BatchError::Asked { .. })));
+        assert!(matches!(refused(&[1, 10], 1..2), Err(BatchError::Token { token: 10, .. })));
+        assert!(matches!(refused(&[1; 5], 1..2), Err(BatchError::TooLong { length: 5, .. })));
+        assert_eq!(refused(&[1, 2], 1..1).unwrap_err(), BatchError::NothingAsked);
+        assert_eq!(batch(&[]).unwrap_err(), BatchError::NothingAsked);
+    }
+}

@@ -1,0 +1,421 @@
+//! One layer: attention and a gated network, each behind a norm and beside a residual.
+//!
+//! ```text
+//! x1 = x0 + O·attend(turn(norm(Q·n1(x0))), turn(norm(K·n1(x0))), V·n1(x0))
+//! x2 = x1 + Down·(silu(Gate·n2(x1)) · Up·n2(x1))
+//! ```
+//!
+//! What is kept for the way back is what is dear to compute again: the two residuals, queries, keys
+//! and values, what attention gave, the gate and what goes through it. Norms, turns, activations
+//! and narrow products are computed again. With [`Keep::Input`] only `x0` is kept and the whole
+//! layer is computed again.
+
+use whetstone_kernels::add::add;
+use whetstone_kernels::attention::{self, Offsets, Saved, Shape};
+use whetstone_kernels::copy::copy_matrix;
+use whetstone_kernels::rms_norm::{self, Gradient, Heads, Norm};
+use whetstone_kernels::rope::{self, Direction, Turns};
+use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, View, ViewMut, swiglu};
+
+use super::parameters::{Gradients, ParameterId};
+use super::projection::{Pass, Projection};
+
+/// A layer's places in the list of parameters.
+#[derive(Debug, Clone)]
+pub(crate) struct Layer {
+    pub(crate) before_attention: ParameterId,
+    pub(crate) q: Projection,
+    pub(crate) k: Projection,
+    pub(crate) v: Projection,
+    /// Gains for the heads of queries and of keys.
+    pub(crate) qk_norm: Option<(ParameterId, ParameterId)>,
+    pub(crate) o: Projection,
+    pub(crate) before_network: ParameterId,
+    pub(crate) gate: Projection,
+    pub(crate) up: Projection,
+    pub(crate) down: Projection,
+}
+
+/// The sizes of every layer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sizes {
+    pub(crate) width: usize,
+    pub(crate) ffn: usize,
+    pub(crate) epsilon: f32,
+    pub(crate) shape: Shape,
+}
+
+/// Packed tokens on their way through the layers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packed<'a> {
+    pub(crate) offsets: Offsets<'a>,
+    pub(crate) positions: View<'a, u32>,
+    pub(crate) turns: &'a Turns,
+}
+
+impl Packed<'_> {
+    pub(crate) fn tokens(&self) -> usize {
+        self.positions.len()
+    }
+}
+
+/// What a layer keeps for the way back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Keep {
+    /// What is dear to compute again.
+    #[default]
+    Most,
+    /// Its input alone: a third more work, a tenth of the memory.
+    Input,
+}
+
+/// What was kept.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    x0: Buffer,
+    rest: Option<Rest>,
+}
+
+#[derive(Debug)]
+struct Rest {
+    /// Before norms and turns if there are norms, else after turns.
+    qkv: Buffer,
+    attended: Buffer,
+    lse: Buffer,
+    x1: Buffer,
+    gate: Buffer,
+    up: Buffer,
+}
+
+impl Layer {
+    /// Takes `x0`, gives `x2`.
+    pub(crate) fn forward(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (packed, x0, keep): (&Packed<'_>, Buffer, Option<Keep>),
+    ) -> (Buffer, Option<Kept>) {
+        let (x2, rest) = self.compute(pass, sizes, (packed, &x0));
+        let kept = keep.map(|keep| Kept { x0, rest: (keep == Keep::Most).then_some(rest) });
+        (x2, kept)
+    }
+
+    fn compute(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (packed, x0): (&Packed<'_>, &Buffer),
+    ) -> (Buffer, Rest) {
+        let (device, tokens, shape) = (pass.device, packed.tokens(), &sizes.shape);
+        let mut qkv = self.project(pass, sizes, x0.view());
+        let turned = self.place(pass, sizes, (packed.positions, packed.turns), &mut qkv);
+        let mut attended = device.take(tokens * shape.width());
+        let mut lse = device.take(tokens * shape.heads);
+        let to = MatrixMut::new(attended.view_mut(), tokens, shape.width());
+        let from = Matrix::new(turned.as_ref().unwrap_or(&qkv).view(), tokens, shape.packed_width());
+        attention::forward(device, (to, &mut lse.view_mut()), from, (shape, packed.offsets));
+        drop(turned);
+        let x1 = self.after_attention(pass, sizes, (x0, &attended));
+        let (x2, gate, up) = self.network(pass, sizes, &x1);
+        (x2, Rest { qkv, attended, lse, x1, gate, up })
+    }
+
+    /// `Q·n1(x)`, `K·n1(x)` and `V·n1(x)` side by side.
+    pub(crate) fn project(&self, pass: &Pass<'_>, sizes: &Sizes, x0: View<'_>) -> Buffer {
+        let h = normed(pass, sizes, (x0, self.before_attention));
+        let tokens = x0.len() / sizes.width;
+        let mut qkv = pass.device.take(tokens * sizes.shape.packed_width());
+        let h = Matrix::new(h.view(), tokens, sizes.width);
+        let mut to = MatrixMut::new(qkv.view_mut(), tokens, sizes.shape.packed_width());
+        for (projection, columns) in self.heads(sizes) {
+            projection.forward(pass, (to.columns(columns), Before::Gone), h);
+        }
+        qkv
+    }
+
+    /// The three projections and their columns.
+    fn heads(&self, sizes: &Sizes) -> [(&Projection, std::ops::Range<usize>); 3] {
+        let Shape { heads, kv_heads, size, .. } = sizes.shape;
+        let (q, k) = (heads * size, (heads + kv_heads) * size);
+        [(&self.q, 0..q), (&self.k, q..k), (&self.v, k..sizes.shape.packed_width())]
+    }
+
+    /// Norms and turns of queries and keys: in place, or beside it if there are norms, which need
+    /// what was there before on the way back.
+    pub(crate) fn place(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (positions, turns): (View<'_, u32>, &Turns),
+        qkv: &mut Buffer,
+    ) -> Option<Buffer> {
+        let shape = &sizes.shape;
+        let tokens = positions.len();
+        let mut beside = self.qk_norm.map(|gains| {
+            let mut to = pass.device.take(qkv.len());
+            self.head_norms(pass, sizes, gains, (&mut to, qkv.view()));
+            to
+        });
+        let to = beside.as_mut().unwrap_or(qkv);
+        let both = heads_of(tokens, (0, shape.heads + shape.kv_heads), shape);
+        let direction = Direction::There;
+        rope::turn(pass.device, (&mut to.view_mut(), both.1), (turns, positions), direction);
+        beside
+    }
+
+    fn head_norms(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        gains: (ParameterId, ParameterId),
+        (to, from): (&mut Buffer, View<'_>),
+    ) {
+        let shape = &sizes.shape;
+        let width = shape.packed_width();
+        let tokens = from.len() / width;
+        let mut view = to.view_mut();
+        for (gain, heads) in both_norms(gains, shape) {
+            let (begin, heads) = heads_of(tokens, heads, shape);
+            let mut part = view.part(begin..tokens * width);
+            let from = (from.part(begin..from.len()), heads);
+            rms_norm::forward(pass.device, (&mut part, heads), from, norm(pass, sizes, gain));
+        }
+        let values = self.heads(sizes)[2].1.clone();
+        let from = Matrix::new(from, tokens, width).columns(values.clone());
+        copy_matrix(pass.device, MatrixMut::new(view, tokens, width).columns(values), from);
+    }
+
+    /// `x0 + O·attended`.
+    pub(crate) fn after_attention(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (x0, attended): (&Buffer, &Buffer),
+    ) -> Buffer {
+        let tokens = x0.len() / sizes.width;
+        let mut x1 = pass.device.take(x0.len());
+        pass.device.copy(&mut x1.view_mut(), x0.view());
+        let attended = Matrix::new(attended.view(), tokens, sizes.shape.width());
+        let to = MatrixMut::new(x1.view_mut(), tokens, sizes.width);
+        self.o.forward(pass, (to, Before::Kept), attended);
+        x1
+    }
+
+    /// `x1 + Down·(silu(Gate·n2(x1)) · Up·n2(x1))`, with the gate and what goes through it.
+    pub(crate) fn network(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        x1: &Buffer,
+    ) -> (Buffer, Buffer, Buffer) {
+        let (device, tokens) = (pass.device, x1.len() / sizes.width);
+        let h = normed(pass, sizes, (x1.view(), self.before_network));
+        let mut wide = || device.take(tokens * sizes.ffn);
+        let (mut gate, mut up) = (wide(), wide());
+        for (projection, to) in [(&self.gate, &mut gate), (&self.up, &mut up)] {
+            let to = MatrixMut::new(to.view_mut(), tokens, sizes.ffn);
+            let h = Matrix::new(h.view(), tokens, sizes.width);
+            projection.forward(pass, (to, Before::Gone), h);
+        }
+        drop(h);
+        let mut open = wide();
+        swiglu::forward(device, &mut open.view_mut(), (gate.view(), up.view()));
+        let mut x2 = device.take(x1.len());
+        device.copy(&mut x2.view_mut(), x1.view());
+        let open = Matrix::new(open.view(), tokens, sizes.ffn);
+        let to = MatrixMut::new(x2.view_mut(), tokens, sizes.width);
+        self.down.forward(pass, (to, Before::Kept), open);
+        (x2, gate, up)
+    }
+
+    /// Turns the gradient of `x2` into that of `x0`, and adds to those of the parameters.
+    pub(crate) fn backward(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (packed, kept): (&Packed<'_>, Kept),
+        (dx, gradients): (&mut Buffer, &mut Gradients),
+    ) {
+        let Kept { x0, rest } = kept;
+        let rest = rest.unwrap_or_else(|| self.compute(pass, sizes, (packed, &x0)).1);
+        let Rest { mut qkv, attended, lse, x1, gate, up } = rest;
+        self.network_backward(pass, sizes, (x1, gate, up), (dx, gradients));
+        let dattended = self.o_backward(pass, sizes, &attended, (dx, gradients));
+        let positions = (packed.positions, packed.turns);
+        let turned = match self.qk_norm {
+            Some(_) => self.place(pass, sizes, positions, &mut qkv),
+            None => None,
+        };
+        let (tokens, shape) = (packed.tokens(), &sizes.shape);
+        let mut dqkv = pass.device.take(tokens * shape.packed_width());
+        let saved = Saved {
+            qkv: Matrix::new(turned.as_ref().unwrap_or(&qkv).view(), tokens, shape.packed_width()),
+            out: Matrix::new(attended.view(), tokens, shape.width()),
+            dout: Matrix::new(dattended.view(), tokens, shape.width()),
+            lse: lse.view(),
+        };
+        let to = MatrixMut::new(dqkv.view_mut(), tokens, shape.packed_width());
+        attention::backward(pass.device, to, saved, (shape, packed.offsets));
+        drop((turned, attended, dattended, lse));
+        let dqkv = self.place_backward(pass, sizes, (positions, &qkv), (dqkv, gradients));
+        drop(qkv);
+        self.project_backward(pass, sizes, (&x0, &dqkv), (dx, gradients));
+    }
+
+    fn network_backward(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (x1, mut gate, mut up): (Buffer, Buffer, Buffer),
+        (dx, gradients): (&mut Buffer, &mut Gradients),
+    ) {
+        let (device, tokens) = (pass.device, x1.len() / sizes.width);
+        let mut open = device.take(tokens * sizes.ffn);
+        let narrow = {
+            let to = MatrixMut::new(open.view_mut(), tokens, sizes.ffn);
+            let dy = Matrix::new(dx.view(), tokens, sizes.width);
+            self.down.backward_input(pass, (to, Before::Gone), dy)
+        };
+        let both = (&mut gate.view_mut(), &mut up.view_mut());
+        swiglu::backward(device, &mut open.view_mut(), both);
+        let x = Matrix::new(open.view(), tokens, sizes.ffn);
+        let dy = Matrix::new(dx.view(), tokens, sizes.width);
+        self.down.backward_weights(pass, gradients, (x, dy, narrow));
+        drop(open);
+        let h = normed(pass, sizes, (x1.view(), self.before_network));
+        let mut dh = device.take(x1.len());
+        let mut before = Before::Gone;
+        for (projection, dy) in [(&self.gate, gate), (&self.up, up)] {
+            let dy = Matrix::new(dy.view(), tokens, sizes.ffn);
+            let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
+            let narrow = projection.backward_input(pass, (to, before), dy);
+            let x = Matrix::new(h.view(), tokens, sizes.width);
+            projection.backward_weights(pass, gradients, (x, dy, narrow));
+            before = Before::Kept;
+        }
+        norm_backward(pass, sizes, (self.before_network, &x1, &dh), (dx, gradients));
+    }
+
+    fn o_backward(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        attended: &Buffer,
+        (dx, gradients): (&Buffer, &mut Gradients),
+    ) -> Buffer {
+        let (tokens, width) = (dx.len() / sizes.width, sizes.shape.width());
+        let mut dattended = pass.device.take(attended.len());
+        let dy = Matrix::new(dx.view(), tokens, sizes.width);
+        let to = MatrixMut::new(dattended.view_mut(), tokens, width);
+        let narrow = self.o.backward_input(pass, (to, Before::Gone), dy);
+        let x = Matrix::new(attended.view(), tokens, width);
+        self.o.backward_weights(pass, gradients, (x, dy, narrow));
+        dattended
+    }
+
+    /// Back through turns and norms.
+    fn place_backward(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        ((positions, turns), qkv): ((View<'_, u32>, &Turns), &Buffer),
+        (mut dqkv, gradients): (Buffer, &mut Gradients),
+    ) -> Buffer {
+        let (device, tokens, shape) = (pass.device, positions.len(), &sizes.shape);
+        let (_, both) = heads_of(tokens, (0, shape.heads + shape.kv_heads), shape);
+        let direction = Direction::Back;
+        rope::turn(device, (&mut dqkv.view_mut(), both), (turns, positions), direction);
+        let Some(gains) = self.qk_norm else { return dqkv };
+        let width = shape.packed_width();
+        let mut to = device.take(dqkv.len());
+        for (gain, heads) in both_norms(gains, shape) {
+            let (begin, heads) = heads_of(tokens, heads, shape);
+            let end = tokens * width;
+            let mut view: ViewMut<'_> = to.view_mut();
+            let gradient = Gradient {
+                dx: view.part(begin..end),
+                before: Before::Gone,
+                dgain: gradients.get_mut(gain),
+            };
+            let x = (qkv.view().part(begin..end), heads);
+            let dy = (dqkv.view().part(begin..end), heads);
+            rms_norm::backward(device, gradient, (x, dy), norm(pass, sizes, gain));
+        }
+        let values = self.heads(sizes)[2].1.clone();
+        let from = Matrix::new(dqkv.view(), tokens, width).columns(values.clone());
+        copy_matrix(device, MatrixMut::new(to.view_mut(), tokens, width).columns(values), from);
+        to
+    }
+
+    fn project_backward(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (x0, dqkv): (&Buffer, &Buffer),
+        (dx, gradients): (&mut Buffer, &mut Gradients),
+    ) {
+        let tokens = x0.len() / sizes.width;
+        let h = normed(pass, sizes, (x0.view(), self.before_attention));
+        let mut dh = pass.device.take(x0.len());
+        let mut before = Before::Gone;
+        for (projection, columns) in self.heads(sizes) {
+            let dy = Matrix::new(dqkv.view(), tokens, sizes.shape.packed_width()).columns(columns);
+            let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
+            let narrow = projection.backward_input(pass, (to, before), dy);
+            let x = Matrix::new(h.view(), tokens, sizes.width);
+            projection.backward_weights(pass, gradients, (x, dy, narrow));
+            before = Before::Kept;
+        }
+        norm_backward(pass, sizes, (self.before_attention, x0, &dh), (dx, gradients));
+    }
+}
+
+/// Heads `first` to `first + count` of packed rows: where they begin, and how they lie.
+fn heads_of(tokens: usize, (first, count): (usize, usize), shape: &Shape) -> (usize, Heads) {
+    let heads = Heads { rows: tokens, heads: count, size: shape.size, stride: shape.packed_width() };
+    (first * shape.size, heads)
+}
+
+type Range2 = (usize, usize);
+
+/// The gains of queries and of keys, with their heads.
+fn both_norms(
+    (q, k): (ParameterId, ParameterId),
+    shape: &Shape,
+) -> [(ParameterId, Range2); 2] {
+    [(q, (0, shape.heads)), (k, (shape.heads, shape.kv_heads))]
+}
+
+fn norm<'a>(pass: &Pass<'a>, sizes: &Sizes, gain: ParameterId) -> Norm<'a> {
+    Norm { gain: pass.parameters.values(gain), epsilon: sizes.epsilon }
+}
+
+/// Normed rows.
+pub(crate) fn normed(
+    pass: &Pass<'_>,
+    sizes: &Sizes,
+    (x, gain): (View<'_>, ParameterId),
+) -> Buffer {
+    let mut to = pass.device.take(x.len());
+    let rows = Heads::rows(x.len() / sizes.width, sizes.width);
+    let norm = norm(pass, sizes, gain);
+    rms_norm::forward(pass.device, (&mut to.view_mut(), rows), (x, rows), norm);
+    to
+}
+
+/// Adds what comes back through a norm to the residual's gradient.
+pub(crate) fn norm_backward(
+    pass: &Pass<'_>,
+    sizes: &Sizes,
+    (gain, x, dy): (ParameterId, &Buffer, &Buffer),
+    (dx, gradients): (&mut Buffer, &mut Gradients),
+) {
+    let rows = Heads::rows(x.len() / sizes.width, sizes.width);
+    let gradient = Gradient {
+        dx: dx.view_mut(),
+        before: Before::Kept,
+        dgain: gradients.get_mut(gain),
+    };
+    let norm = norm(pass, sizes, gain);
+    rms_norm::backward(pass.device, gradient, ((x.view(), rows), (dy.view(), rows)), norm);
+}

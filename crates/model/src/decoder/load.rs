@@ -1,0 +1,183 @@
+//! From files, or from a seed, to a decoder.
+
+use whetstone_kernels::attention::Shape;
+use whetstone_kernels::int8::pack_row;
+use whetstone_kernels::philox::uniform;
+use whetstone_kernels::rope::Turns;
+use whetstone_kernels::{Buffer, Device};
+
+use super::layer::{Layer, Sizes};
+use super::parameters::{ParameterId, Parameters};
+use super::projection::Projection;
+use super::{Decoder, ValueHead};
+use crate::config::Config;
+use crate::layout::{Expected, expected_tensors};
+use crate::weights::{Weights, WeightsError};
+
+/// How weights are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Projections as bytes with a scale a row. They cannot be trained then; adapters can.
+    pub eight_bit: bool,
+    /// The longest sequence that will come.
+    pub positions: usize,
+}
+
+impl Decoder {
+    /// Reads a model.
+    ///
+    /// # Errors
+    ///
+    /// If a tensor is missing, has another shape, or holds what is no finite number.
+    pub fn load(
+        device: &Device,
+        (config, weights): (&Config, &dyn Weights),
+        options: LoadOptions,
+    ) -> Result<Self, WeightsError> {
+        let mut parameters = Parameters::default();
+        for Expected { name, shape } in expected_tensors(config) {
+            weights.expect_shape(&name, &shape)?;
+            if options.eight_bit && name.ends_with("_proj.weight") {
+                let both = read_bytes(device, weights, (&name, &shape))?;
+                parameters.add_bytes((name, shape), both);
+            } else {
+                let count = shape.iter().product();
+                let buffer = device.load(count, |to| weights.read(&name, to))?;
+                parameters.add((name, shape), buffer);
+            }
+        }
+        Ok(Self::assemble(device, config, (parameters, options.positions)))
+    }
+
+    /// A new model: projections and the embedding spread evenly with a deviation of 0.02, gains 1.
+    pub fn new(device: &Device, config: &Config, (seed, positions): (u64, usize)) -> Self {
+        let mut parameters = Parameters::default();
+        for (at, Expected { name, shape }) in (0..).zip(expected_tensors(config)) {
+            let count = shape.iter().product();
+            let values = match shape.len() {
+                1 if name.ends_with("bias") => vec![0.0; count],
+                1 => vec![1.0; count],
+                _ => spread(count, 0.02 * 3f64.sqrt(), (seed, at)),
+            };
+            let buffer = device.upload(&values);
+            parameters.add((name, shape), buffer);
+        }
+        Self::assemble(device, config, (parameters, positions))
+    }
+
+    fn assemble(device: &Device, config: &Config, (parameters, positions): (Parameters, usize)) -> Self {
+        let mut places = Places { ids: parameters.ids(), config };
+        let embedding = places.next();
+        let layers = (0..config.layers).map(|_| places.layer()).collect();
+        let norm = places.next();
+        let head = if config.tied_head { embedding } else { places.next() };
+        let frequencies = config.frequencies();
+        let turn = (frequencies.inverse.as_slice(), frequencies.attention_factor);
+        let turns = Turns::new(device, turn, positions.min(config.positions));
+        let shape = Shape {
+            heads: config.heads,
+            kv_heads: config.kv_heads,
+            size: config.head_dim,
+            scale: scale_of(config.head_dim),
+        };
+        let epsilon = config.rms_eps as f32;
+        Self {
+            device: device.clone(),
+            config: config.clone(),
+            sizes: Sizes { width: config.width, ffn: config.ffn, epsilon, shape },
+            parameters,
+            embedding,
+            layers,
+            norm,
+            head,
+            value: None,
+            turns,
+        }
+    }
+
+    /// Says of every tensor of the model itself, adapters and value head aside, whether it is
+    /// trained.
+    pub fn train_base(&mut self, trained: bool) {
+        let ids: Vec<ParameterId> = self.parameters.ids().collect();
+        for id in ids {
+            if !self.parameters.get(id).name.contains(".lora_") {
+                self.parameters.train(id, trained);
+            }
+        }
+    }
+
+    /// Gives the model a value head of zeros, which is trained.
+    pub fn add_value_head(&mut self) {
+        let width = self.sizes.width;
+        let mut add = |name: &str, shape: Vec<usize>| {
+            let buffer: Buffer = self.device.zeros(shape.iter().product());
+            let id = self.parameters.add((name.to_owned(), shape), buffer);
+            self.parameters.train(id, true);
+            id
+        };
+        let weight = add("value_head.weight", vec![1, width]);
+        let bias = add("value_head.bias", vec![1]);
+        self.value = Some(ValueHead { weight, bias });
+    }
+}
+
+fn scale_of(size: usize) -> f32 {
+    1.0 / (size as f32).sqrt()
+}
+
+/// Numbers evenly spread over `±bound`.
+pub(crate) fn spread(count: usize, bound: f64, (seed, tensor): (u64, u64)) -> Vec<f32> {
+    let at = |position| ((uniform(seed, tensor, position) * 2.0 - 1.0) * bound) as f32;
+    (0..count as u64).map(at).collect()
+}
+
+fn read_bytes(
+    device: &Device,
+    weights: &dyn Weights,
+    (name, shape): (&str, &[usize]),
+) -> Result<(Buffer<i8>, Buffer), WeightsError> {
+    let (rows, inputs) = (shape[0], shape[1..].iter().product::<usize>());
+    let mut scales = vec![0.0; rows];
+    let bytes = device.load(rows * inputs, |to: &mut [i8]| {
+        let mut row_values = vec![0.0; inputs];
+        for (row, (to, scale)) in to.chunks_exact_mut(inputs).zip(&mut scales).enumerate() {
+            weights.read_rows(name, row, &mut row_values)?;
+            *scale = pack_row(&row_values, to);
+        }
+        Ok(())
+    })?;
+    Ok((bytes, device.upload(&scales)))
+}
+
+/// Hands out places in the order of [`expected_tensors`].
+struct Places<'a, I> {
+    ids: I,
+    config: &'a Config,
+}
+
+impl<I: Iterator<Item = ParameterId>> Places<'_, I> {
+    fn next(&mut self) -> ParameterId {
+        self.ids.next().expect("as many as the layout has")
+    }
+
+    fn projection(&mut self, biased: bool) -> Projection {
+        let weight = self.next();
+        Projection { weight, bias: biased.then(|| self.next()), adapter: None }
+    }
+
+    fn layer(&mut self) -> Layer {
+        let (biased, normed) = (self.config.qkv_bias, self.config.qk_norm);
+        Layer {
+            before_attention: self.next(),
+            q: self.projection(biased),
+            k: self.projection(biased),
+            v: self.projection(biased),
+            qk_norm: normed.then(|| (self.next(), self.next())),
+            o: self.projection(false),
+            before_network: self.next(),
+            gate: self.projection(false),
+            up: self.projection(false),
+            down: self.projection(false),
+        }
+    }
+}

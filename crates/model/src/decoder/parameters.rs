@@ -1,0 +1,182 @@
+//! The numbers of a model, by name, and their gradients.
+//!
+//! Weights lie in one list and layers hold places in it: whoever goes over all of them (the
+//! optimizer, a checkpoint) needs no knowledge of layers. Gradients are a list of their own, with
+//! room only for what is trained.
+
+use std::ops::Range;
+
+use whetstone_kernels::linear::Weight;
+use whetstone_kernels::{Buffer, Device, View, ViewMut};
+
+/// A place in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ParameterId(usize);
+
+/// One tensor.
+#[derive(Debug)]
+pub struct Parameter {
+    /// The hub's name; for an adapter, PEFT's.
+    pub name: String,
+    /// Outermost dimension first.
+    pub shape: Vec<usize>,
+    /// Whether training changes it.
+    pub trained: bool,
+    store: Store,
+}
+
+#[derive(Debug)]
+enum Store {
+    F32(Buffer),
+    Int8 { bytes: Buffer<i8>, scales: Buffer },
+}
+
+impl Parameter {
+    /// How many numbers.
+    pub fn numbers(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub struct Parameters {
+    all: Vec<Parameter>,
+}
+
+impl Parameters {
+    /// Adds a tensor.
+    pub(crate) fn add(&mut self, (name, shape): (String, Vec<usize>), buffer: Buffer) -> ParameterId {
+        self.push(Parameter { name, shape, trained: false, store: Store::F32(buffer) })
+    }
+
+    /// Adds a frozen tensor of bytes, with what a byte is worth for each row.
+    pub(crate) fn add_bytes(
+        &mut self,
+        (name, shape): (String, Vec<usize>),
+        (bytes, scales): (Buffer<i8>, Buffer),
+    ) -> ParameterId {
+        self.push(Parameter { name, shape, trained: false, store: Store::Int8 { bytes, scales } })
+    }
+
+    fn push(&mut self, parameter: Parameter) -> ParameterId {
+        self.all.push(parameter);
+        ParameterId(self.all.len() - 1)
+    }
+
+    /// Every place.
+    pub fn ids(&self) -> impl Iterator<Item = ParameterId> + use<> {
+        (0..self.all.len()).map(ParameterId)
+    }
+
+    /// The tensor at a place.
+    pub fn get(&self, id: ParameterId) -> &Parameter {
+        &self.all[id.0]
+    }
+
+    /// Says whether a tensor is trained.
+    ///
+    /// # Panics
+    ///
+    /// If it is to be trained and made of bytes.
+    pub fn train(&mut self, id: ParameterId, trained: bool) {
+        let parameter = &mut self.all[id.0];
+        let plain = matches!(parameter.store, Store::F32(_));
+        assert!(plain || !trained, "{} is made of bytes", parameter.name);
+        parameter.trained = trained;
+    }
+
+    /// Its numbers.
+    ///
+    /// # Panics
+    ///
+    /// If it is made of bytes.
+    pub fn values(&self, id: ParameterId) -> View<'_> {
+        match &self.get(id).store {
+            Store::F32(buffer) => buffer.view(),
+            Store::Int8 { .. } => panic!("{} is made of bytes", self.get(id).name),
+        }
+    }
+
+    /// Its numbers, to write.
+    ///
+    /// # Panics
+    ///
+    /// If it is made of bytes.
+    pub fn values_mut(&mut self, id: ParameterId) -> ViewMut<'_> {
+        let Parameter { store, name, .. } = &mut self.all[id.0];
+        match store {
+            Store::F32(buffer) => buffer.view_mut(),
+            Store::Int8 { .. } => panic!("{name} is made of bytes"),
+        }
+    }
+
+    /// It as a projection.
+    pub(crate) fn weight(&self, id: ParameterId) -> Weight<'_> {
+        let parameter = self.get(id);
+        let inputs = parameter.shape[1..].iter().product();
+        match &parameter.store {
+            Store::F32(buffer) => Weight::new(buffer.view(), parameter.shape[0], inputs),
+            Store::Int8 { bytes, scales } => {
+                Weight::Int8 { bytes: bytes.view(), scales: scales.view(), inputs }
+            }
+        }
+    }
+
+    /// Numbers of all, and of those that are trained.
+    pub fn count(&self) -> (usize, usize) {
+        let sum = |trained: bool| {
+            let chosen = self.all.iter().filter(|parameter| parameter.trained || !trained);
+            chosen.map(Parameter::numbers).sum()
+        };
+        (sum(false), sum(true))
+    }
+
+    /// Takes everything from a place on away again.
+    pub(crate) fn truncate(&mut self, range: Range<usize>) {
+        self.all.drain(range);
+    }
+
+    /// How many tensors.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+}
+
+/// Gradients of what is trained.
+#[derive(Debug)]
+pub struct Gradients {
+    all: Vec<Option<Buffer>>,
+}
+
+impl Gradients {
+    /// Zeros for everything that is trained now.
+    pub fn new(device: &Device, parameters: &Parameters) -> Self {
+        let of = |parameter: &Parameter| {
+            parameter.trained.then(|| device.zeros(parameter.numbers()))
+        };
+        Self { all: parameters.all.iter().map(of).collect() }
+    }
+
+    /// Zeros again.
+    pub fn clear(&mut self, device: &Device) {
+        for buffer in self.all.iter_mut().flatten() {
+            device.fill(&mut buffer.view_mut(), 0.0);
+        }
+    }
+
+    /// The gradient of a tensor, if it is trained.
+    pub fn get(&self, id: ParameterId) -> Option<View<'_>> {
+        self.all[id.0].as_ref().map(Buffer::view)
+    }
+
+    /// The same, to add to.
+    pub(crate) fn get_mut(&mut self, id: ParameterId) -> Option<ViewMut<'_>> {
+        self.all[id.0].as_mut().map(Buffer::view_mut)
+    }
+}

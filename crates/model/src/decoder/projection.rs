@@ -1,0 +1,165 @@
+//! `y = x·Wᵀ + b`, with a low-rank addition `s · (x·Aᵀ)·Bᵀ` if there is an adapter.
+//!
+//! Hu et al., "LoRA", 2021. Backward: `dx = dy·W + du·A` with `du = s · dy·B`, and for what is
+//! trained `dW += dyᵀ·x`, `db += Σ dy`, `dB += s · dyᵀ·u`, `dA += duᵀ·x`. `u = x·Aᵀ` is computed
+//! again on the way back: it is narrow, and every projection of every layer would keep one.
+
+use whetstone_kernels::add::{bias, bias_backward};
+use whetstone_kernels::linear::{self, Weight};
+use whetstone_kernels::matmul::matmul;
+use whetstone_kernels::{Before, Buffer, Device, Matrix, MatrixMut};
+
+use super::parameters::{Gradients, ParameterId, Parameters};
+
+/// A projection's places in the list of parameters.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Projection {
+    pub(crate) weight: ParameterId,
+    pub(crate) bias: Option<ParameterId>,
+    pub(crate) adapter: Option<Adapter>,
+}
+
+/// The two halves of a low-rank addition.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Adapter {
+    /// `rank` rows of inputs.
+    pub(crate) a: ParameterId,
+    /// A row of `rank` numbers for each output.
+    pub(crate) b: ParameterId,
+    /// `alpha / rank`.
+    pub(crate) scale: f32,
+}
+
+/// Where a pass finds the numbers, and whether adapters take part.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pass<'a> {
+    pub(crate) device: &'a Device,
+    pub(crate) parameters: &'a Parameters,
+    pub(crate) adapters: Adapters,
+    pub(crate) rows: Rows,
+}
+
+/// Whether low-rank additions take part: without them a model is its own reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Adapters {
+    /// They do.
+    On,
+    /// They do not.
+    Off,
+}
+
+/// Which way rows are multiplied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// Many, as fast as can be.
+    Many,
+    /// A few, each as if it were alone.
+    Each,
+}
+
+impl Pass<'_> {
+    fn linear(&self, y: MatrixMut<'_>, before: Before, call: (f32, Matrix<'_>, Weight<'_>)) {
+        match self.rows {
+            Rows::Many => linear::forward(self.device, y, before, call),
+            Rows::Each => linear::each_row(self.device, y, before, call),
+        }
+    }
+}
+
+impl Projection {
+    fn adapter(&self, pass: &Pass<'_>) -> Option<Adapter> {
+        self.adapter.filter(|_| pass.adapters == Adapters::On)
+    }
+
+    /// `y = [y +] …`.
+    pub(crate) fn forward(
+        &self,
+        pass: &Pass<'_>,
+        (mut y, before): (MatrixMut<'_>, Before),
+        x: Matrix<'_>,
+    ) {
+        pass.linear(y.again(), before, (1.0, x, pass.parameters.weight(self.weight)));
+        if let Some(id) = self.bias {
+            bias(pass.device, y.again(), pass.parameters.values(id));
+        }
+        if let Some(adapter) = self.adapter(pass) {
+            let u = adapter.narrow(pass, x);
+            let b = pass.parameters.weight(adapter.b);
+            let u = Matrix::new(u.view(), x.rows(), b.shape().1);
+            pass.linear(y, Before::Kept, (adapter.scale, u, b));
+        }
+    }
+
+    /// `dx = [dx +] …`; what it returns is for [`Self::backward_weights`].
+    pub(crate) fn backward_input(
+        &self,
+        pass: &Pass<'_>,
+        (mut dx, before): (MatrixMut<'_>, Before),
+        dy: Matrix<'_>,
+    ) -> Narrow {
+        let weight = pass.parameters.weight(self.weight);
+        linear::backward(pass.device, dx.again(), before, (1.0, dy, weight));
+        let du = self.adapter(pass).map(|adapter| {
+            let (b, a) = (pass.parameters.weight(adapter.b), pass.parameters.weight(adapter.a));
+            let rank = b.shape().1;
+            let mut du = pass.device.take(dy.rows() * rank);
+            let to = MatrixMut::new(du.view_mut(), dy.rows(), rank);
+            linear::backward(pass.device, to, Before::Gone, (adapter.scale, dy, b));
+            let narrow = Matrix::new(du.view(), dy.rows(), rank);
+            linear::backward(pass.device, dx, Before::Kept, (1.0, narrow, a));
+            du
+        });
+        Narrow(du)
+    }
+
+    /// Adds to the gradients of whatever is trained.
+    pub(crate) fn backward_weights(
+        &self,
+        pass: &Pass<'_>,
+        gradients: &mut Gradients,
+        (x, dy, narrow): (Matrix<'_>, Matrix<'_>, Narrow),
+    ) {
+        let device = pass.device;
+        add_product(device, gradients, self.weight, (1.0, dy, x));
+        if let Some(mut dbias) = self.bias.and_then(|id| gradients.get_mut(id)) {
+            bias_backward(device, &mut dbias, dy);
+        }
+        if let (Some(adapter), Some(du)) = (self.adapter(pass), narrow.0) {
+            let u = adapter.narrow(pass, x);
+            let rank = u.len() / x.rows().max(1);
+            let [u, du] = [&u, &du].map(|narrow| Matrix::new(narrow.view(), x.rows(), rank));
+            add_product(device, gradients, adapter.b, (adapter.scale, dy, u));
+            add_product(device, gradients, adapter.a, (1.0, du, x));
+        }
+    }
+}
+
+/// `du`, if there is an adapter.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Narrow(Option<Buffer>);
+
+impl Adapter {
+    /// `x·Aᵀ`.
+    fn narrow(&self, pass: &Pass<'_>, x: Matrix<'_>) -> Buffer {
+        let a = pass.parameters.weight(self.a);
+        let rank = a.shape().0;
+        let mut u = pass.device.take(x.rows() * rank);
+        let to = MatrixMut::new(u.view_mut(), x.rows(), rank);
+        pass.linear(to, Before::Gone, (1.0, x, a));
+        u
+    }
+}
+
+/// `dW += scale · dyᵀ·x`, if `W` is trained.
+fn add_product(
+    device: &Device,
+    gradients: &mut Gradients,
+    id: ParameterId,
+    (scale, dy, x): (f32, Matrix<'_>, Matrix<'_>),
+) {
+    if let Some(to) = gradients.get_mut(id) {
+        let to = MatrixMut::new(to, dy.cols(), x.cols());
+        matmul(device, to, Before::Kept, (scale, dy.turned(), x));
+    }
+}

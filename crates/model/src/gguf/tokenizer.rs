@@ -1,0 +1,169 @@
+//! A GGUF file's tokenizer, as the pipeline that the hub's `tokenizer.json` describes.
+//!
+//! Byte-level BPE is read (`tokenizer.ggml.model` is `gpt2`): tokens, merges, the type of each token,
+//! and a name that stands for how text is split before the merges. The names and what they stand for
+//! are llama.cpp's (`llama-vocab.cpp`); where the hub's tokenizer of such a model has a normaliser or
+//! splits digits with a step of its own, so has ours, because ids must be the ones the model was
+//! trained on.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::value::{Numbers, Texts, Value};
+use crate::shown;
+use crate::tokenizer::{Specials, Tokenizer, TokenizerError};
+
+/// Types of tokens.
+const CONTROL: i64 = 3;
+const USER_DEFINED: i64 = 4;
+const UNUSED: i64 = 5;
+
+/// How text is split before the merges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Split {
+    /// GPT-2's expression alone.
+    Gpt2,
+    /// Each digit alone, then GPT-2's expression.
+    Digits,
+    /// Qwen's expression, with each digit alone, after Unicode's composition.
+    Qwen,
+    /// Llama 3's expression, with up to three digits together; whole tokens before merges.
+    Llama3,
+}
+
+const QWEN: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+
+/// Builds the tokenizer out of the metadata of the file at `path`.
+pub(super) fn build(
+    path: &Path,
+    metadata: &BTreeMap<String, Value>,
+) -> Result<Tokenizer, TokenizerError> {
+    let bad = |problem: String| TokenizerError::Format { path: path.to_owned(), problem };
+    let json = describe(metadata).map_err(bad)?;
+    let text = json.to_string();
+    let mut tokenizer = Tokenizer::from_json(&text, path)?;
+    let token = |key: &str| match metadata.get(key) {
+        Some(Value::Unsigned(id)) => u32::try_from(*id).ok().and_then(|id| tokenizer.token(id)),
+        _ => None,
+    };
+    let specials = Specials {
+        bos: token("tokenizer.ggml.bos_token_id"),
+        eos: token("tokenizer.ggml.eos_token_id"),
+        pad: token("tokenizer.ggml.padding_token_id"),
+        unk: token("tokenizer.ggml.unknown_token_id"),
+    };
+    tokenizer.set_specials(specials);
+    Ok(tokenizer)
+}
+
+/// The `tokenizer.json` that says the same; or what is wrong.
+fn describe(metadata: &BTreeMap<String, Value>) -> Result<Json, String> {
+    let text = |key: &str| match metadata.get(key) {
+        Some(Value::Text(text)) => Ok(text.as_str()),
+        _ => Err(format!("metadata `{key}` is missing, or no text")),
+    };
+    let model = text("tokenizer.ggml.model")?;
+    if model != "gpt2" {
+        let model = shown::beginning(model);
+        return Err(format!("tokenizer `{model}` is not read; put a `tokenizer.json` beside it"));
+    }
+    let split = match metadata.get("tokenizer.ggml.pre") {
+        None => Split::Gpt2,
+        Some(_) => split_of(text("tokenizer.ggml.pre")?)?,
+    };
+    let tokens = texts(metadata, "tokenizer.ggml.tokens")?;
+    let merges = texts(metadata, "tokenizer.ggml.merges")?;
+    let Some(Value::Numbers(types)) = metadata.get("tokenizer.ggml.token_type") else {
+        return Err("metadata `tokenizer.ggml.token_type` is no list of numbers".to_owned());
+    };
+    let types = types_of(types, tokens)?;
+    let (vocab, added) = vocabulary(tokens, &types)?;
+    Ok(pipeline(
+        split,
+        &json!({
+            "type": "BPE",
+            "vocab": vocab,
+            "merges": merges.iter().collect::<Vec<_>>(),
+            "ignore_merges": split == Split::Llama3,
+        }),
+        &added,
+    ))
+}
+
+fn split_of(name: &str) -> Result<Split, String> {
+    match name {
+        "default" | "gpt-2" | "phi-2" | "olmo" => Ok(Split::Gpt2),
+        "smollm" | "starcoder" | "refact" | "codeshell" => Ok(Split::Digits),
+        "qwen2" => Ok(Split::Qwen),
+        "llama-bpe" | "llama3" | "llama-v3" => Ok(Split::Llama3),
+        other => {
+            let other = shown::beginning(other);
+            Err(format!("metadata `tokenizer.ggml.pre`: `{other}` is not known"))
+        }
+    }
+}
+
+fn texts<'a>(metadata: &'a BTreeMap<String, Value>, key: &str) -> Result<&'a Texts, String> {
+    match metadata.get(key) {
+        Some(Value::Texts(texts)) if !texts.is_empty() => Ok(texts),
+        _ => Err(format!("metadata `{key}` is no list of texts")),
+    }
+}
+
+fn types_of(types: &Numbers, tokens: &Texts) -> Result<Vec<i64>, String> {
+    if types.len() != tokens.len() {
+        return Err(format!("{} types for {} tokens", types.len(), tokens.len()));
+    }
+    let types = types.integers().ok_or("metadata `tokenizer.ggml.token_type` has no integers")?;
+    Ok(types.collect())
+}
+
+/// The ids of all tokens that are used, and those that are found in a text before anything else.
+fn vocabulary(tokens: &Texts, types: &[i64]) -> Result<(Map<String, Json>, Vec<Json>), String> {
+    let (mut vocab, mut added) = (Map::new(), Vec::new());
+    for (id, (token, &kind)) in tokens.iter().zip(types).enumerate() {
+        if kind == UNUSED {
+            continue;
+        }
+        if vocab.insert(token.to_owned(), json!(id)).is_some() {
+            return Err(format!("token `{}` stands twice", shown::beginning(token)));
+        }
+        if kind == CONTROL || kind == USER_DEFINED {
+            added.push(json!({
+                "id": id, "content": token, "special": kind == CONTROL, "normalized": false,
+                "single_word": false, "lstrip": false, "rstrip": false,
+            }));
+        }
+    }
+    Ok((vocab, added))
+}
+
+fn pipeline(split: Split, model: &Json, added: &[Json]) -> Json {
+    let bytes = |use_regex: bool| {
+        json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": false,
+            "use_regex": use_regex})
+    };
+    let expression = |regex: &str| {
+        json!({"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated",
+            "invert": false})
+    };
+    let steps = match split {
+        Split::Gpt2 => vec![bytes(true)],
+        Split::Digits => vec![json!({"type": "Digits", "individual_digits": true}), bytes(true)],
+        Split::Qwen => vec![expression(QWEN), bytes(false)],
+        Split::Llama3 => vec![expression(LLAMA3), bytes(false)],
+    };
+    let normalizer = if split == Split::Qwen { json!({"type": "NFC"}) } else { Json::Null };
+    json!({
+        "version": "1.0",
+        "added_tokens": added,
+        "normalizer": normalizer,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps},
+        "post_processor": null,
+        "decoder": bytes(true),
+        "model": model,
+    })
+}
