@@ -71,7 +71,7 @@ def make(folder, family):
     sequences = [torch.randint(0, COMMON["vocab_size"], (length,)) for length in LENGTHS]
     asked = sum(length - first for length, first in zip(LENGTHS, FIRST_ASKED))
     signal = torch.randn(2, asked)
-    golden = {f"tokens.{at}": tokens.int() for at, tokens in enumerate(sequences)}
+    golden = {f"tokens.{at}": tokens.float() for at, tokens in enumerate(sequences)}
     golden |= {"dlogp": signal[0], "dentropy": signal[1], "logits": model(sequences[-1][None]).logits[0].detach()}
     gradients(model, sequences, signal, golden, "full")
     settings = peft.LoraConfig(r=4, lora_alpha=6, target_modules=MODULES, task_type="CAUSAL_LM")

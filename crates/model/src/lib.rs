@@ -16,6 +16,7 @@
 //! - Making a written file survive a crash: [`safetensors::Writer`] writes into what it is given.
 #![forbid(unsafe_code)]
 
+pub mod adapter;
 pub mod config;
 pub mod decoder;
 pub mod gguf;

@@ -10,7 +10,6 @@
 //! and narrow products are computed again. With [`Keep::Input`] only `x0` is kept and the whole
 //! layer is computed again.
 
-use whetstone_kernels::add::add;
 use whetstone_kernels::attention::{self, Offsets, Saved, Shape};
 use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::rms_norm::{self, Gradient, Heads, Norm};
@@ -210,7 +209,7 @@ impl Layer {
     ) -> (Buffer, Buffer, Buffer) {
         let (device, tokens) = (pass.device, x1.len() / sizes.width);
         let h = normed(pass, sizes, (x1.view(), self.before_network));
-        let mut wide = || device.take(tokens * sizes.ffn);
+        let wide = || device.take(tokens * sizes.ffn);
         let (mut gate, mut up) = (wide(), wide());
         for (projection, to) in [(&self.gate, &mut gate), (&self.up, &mut up)] {
             let to = MatrixMut::new(to.view_mut(), tokens, sizes.ffn);

@@ -5,6 +5,7 @@
 //! the derivatives of a loss by exactly these numbers. That is all that algorithms and models know
 //! of each other.
 
+mod adapt;
 mod batch;
 mod layer;
 mod load;
@@ -14,12 +15,11 @@ mod projection;
 pub use batch::{Batch, BatchError, Sequence};
 pub use layer::Keep;
 pub use load::LoadOptions;
+pub(crate) use load::spread;
 pub use parameters::{Gradients, Parameter, ParameterId, Parameters};
 pub use projection::Adapters;
 
-use whetstone_kernels::attention::Shape;
 use whetstone_kernels::head::{self, Input, Output};
-use whetstone_kernels::linear::Weight;
 use whetstone_kernels::matmul::matmul;
 use whetstone_kernels::rope::Turns;
 use whetstone_kernels::{Before, Buffer, Device, Matrix, MatrixMut, add, embedding};
@@ -172,7 +172,7 @@ impl Decoder {
         let (device, tokens) = (&self.device, batch.tokens());
         let Trail { forward, layers, last, lse, entropy } = trail;
         let pass = self.pass(forward.adapters);
-        let mut dlast = self.head_backward(
+        let dlast = self.head_backward(
             &pass,
             (batch, forward.temperature),
             (&last, &lse, &entropy),
@@ -181,7 +181,6 @@ impl Decoder {
         drop((last, lse, entropy));
         let mut dx = device.zeros(tokens * self.sizes.width);
         embedding::scatter(device, &mut dx.view_mut(), (dlast.view(), batch.rows.view()));
-        dlast = device.take(0);
         drop(dlast);
         let packed = self.packed(batch);
         for (layer, kept) in self.layers.iter().zip(layers).rev() {

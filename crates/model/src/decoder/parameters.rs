@@ -4,8 +4,7 @@
 //! optimizer, a checkpoint) needs no knowledge of layers. Gradients are a list of their own, with
 //! room only for what is trained.
 
-use std::ops::Range;
-
+use whetstone_kernels::int8::unpack;
 use whetstone_kernels::linear::Weight;
 use whetstone_kernels::{Buffer, Device, View, ViewMut};
 
@@ -111,6 +110,18 @@ impl Parameters {
         }
     }
 
+    /// A copy of its numbers, whatever they are made of.
+    pub(crate) fn numbers(&self, device: &Device, id: ParameterId) -> Buffer {
+        let mut copy = device.take(self.get(id).numbers());
+        match &self.get(id).store {
+            Store::F32(buffer) => device.copy(&mut copy.view_mut(), buffer.view()),
+            Store::Int8 { bytes, scales } => {
+                unpack(device, &mut copy.view_mut(), (bytes.view(), scales.view()));
+            }
+        }
+        copy
+    }
+
     /// It as a projection.
     pub(crate) fn weight(&self, id: ParameterId) -> Weight<'_> {
         let parameter = self.get(id);
@@ -130,11 +141,6 @@ impl Parameters {
             chosen.map(Parameter::numbers).sum()
         };
         (sum(false), sum(true))
-    }
-
-    /// Takes everything from a place on away again.
-    pub(crate) fn truncate(&mut self, range: Range<usize>) {
-        self.all.drain(range);
     }
 
     /// How many tensors.

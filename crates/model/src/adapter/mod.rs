@@ -1,0 +1,145 @@
+//! Low-rank adapters, as PEFT keeps them: `adapter_config.json` and `adapter_model.safetensors`.
+
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use whetstone_core::config::{LoraConfig, Module};
+
+pub use settings::AdapterSettings;
+
+use crate::decoder::{Decoder, ParameterId};
+use crate::safetensors::{Safetensors, WriteError, Writer};
+use crate::weights::{Dtype, Weights, WeightsError};
+
+/// The file that says what an adapter is.
+pub const SETTINGS_FILE: &str = "adapter_config.json";
+/// The file with its numbers.
+pub const WEIGHTS_FILE: &str = "adapter_model.safetensors";
+
+/// Why an adapter cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum AdapterError {
+    /// The settings cannot be read.
+    #[error("cannot read `{}`", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The settings ask for what is not supported, or are none.
+    #[error("`{}`: {}", path.display(), problems.join("; "))]
+    Settings {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problems: Vec<String>,
+    },
+    /// The numbers.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+}
+
+impl Decoder {
+    /// Gives the model a new adapter, which is trained, and freezes everything else: `A` evenly
+    /// spread over `±1/√inputs` as PEFT does, `B` zero, so that it changes nothing yet.
+    ///
+    /// # Panics
+    ///
+    /// If the model has an adapter.
+    pub fn add_adapter(&mut self, config: &LoraConfig, seed: u64) {
+        let settings = AdapterSettings::new(config);
+        self.train_base(false);
+        self.attach(&settings, |_, shape, tensor| {
+            let bound = 1.0 / f64::from(u32::try_from(shape[1]).unwrap_or(u32::MAX)).sqrt();
+            let count = shape[0] * shape[1];
+            // `B` has the rank as its inputs; it is the second of each pair.
+            Ok::<_, AdapterError>(match tensor % 2 {
+                0 => crate::decoder::spread(count, bound, (seed, tensor)),
+                _ => vec![0.0; count],
+            })
+        })
+        .expect("nothing is read");
+    }
+
+    /// Reads an adapter from a directory. It is trained, and everything else is frozen.
+    ///
+    /// # Errors
+    ///
+    /// If it is not one of this model's.
+    ///
+    /// # Panics
+    ///
+    /// If the model has an adapter.
+    pub fn load_adapter(&mut self, dir: &Path) -> Result<AdapterSettings, AdapterError> {
+        let settings = AdapterSettings::read(&dir.join(SETTINGS_FILE))?;
+        let weights = Safetensors::open_file(&dir.join(WEIGHTS_FILE))?;
+        self.train_base(false);
+        self.attach(&settings, |name, shape, _| {
+            weights.expect_shape(name, shape)?;
+            let mut values = vec![0.0; shape[0] * shape[1]];
+            weights.read(name, &mut values)?;
+            Ok::<_, AdapterError>(values)
+        })?;
+        Ok(settings)
+    }
+
+    /// Writes the adapter's numbers as PEFT names them.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be written.
+    pub fn write_adapter(&self, out: impl Write, dtype: Dtype) -> Result<(), WriteError> {
+        let ids: Vec<ParameterId> = self.adapter_parameters().collect();
+        self.write_tensors(out, &ids, dtype)
+    }
+
+    /// Writes the whole model with the adapter worked into it: `W + s · B·A`.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn write_merged(&self, out: impl Write, dtype: Dtype) -> Result<(), WriteError> {
+        let ids: Vec<ParameterId> = self.base_parameters().collect();
+        self.write_tensors(out, &ids, dtype)
+    }
+
+    fn write_tensors(
+        &self,
+        out: impl Write,
+        ids: &[ParameterId],
+        dtype: Dtype,
+    ) -> Result<(), WriteError> {
+        let announced: Vec<(String, Vec<usize>)> = ids
+            .iter()
+            .map(|&id| self.parameters().get(id))
+            .map(|parameter| (parameter.name.clone(), parameter.shape.clone()))
+            .collect();
+        let metadata = BTreeMap::from([("format".to_owned(), "pt".to_owned())]);
+        let mut writer = Writer::new(out, &announced, dtype, &metadata)?;
+        for (&id, (name, _)) in ids.iter().zip(&announced) {
+            writer.put(name, &self.merged(id))?;
+        }
+        writer.finish()?;
+        Ok(())
+    }
+}
+
+/// A module's place in the hub's names.
+pub(crate) fn path_of(module: Module) -> &'static str {
+    match module {
+        Module::QProj => "self_attn.q_proj",
+        Module::KProj => "self_attn.k_proj",
+        Module::VProj => "self_attn.v_proj",
+        Module::OProj => "self_attn.o_proj",
+        Module::GateProj => "mlp.gate_proj",
+        Module::UpProj => "mlp.up_proj",
+        Module::DownProj => "mlp.down_proj",
+    }
+}

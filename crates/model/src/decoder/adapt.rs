@@ -1,0 +1,92 @@
+//! Where adapters are put in, and worked into the weights when a model is written.
+
+use whetstone_core::config::Module;
+use whetstone_kernels::matmul::matmul;
+use whetstone_kernels::{Before, Matrix, MatrixMut};
+
+use super::parameters::ParameterId;
+use super::projection::{Adapter, Projection};
+use super::{Decoder, layer::Layer};
+use crate::adapter::{AdapterSettings, path_of};
+
+impl Decoder {
+    /// Adds the two halves for every module of every layer; `values` gives their numbers for a
+    /// name, a shape and a place in the order.
+    #[expect(clippy::cast_possible_truncation, reason = "a scale is a small number")]
+    pub(crate) fn attach<E>(
+        &mut self,
+        settings: &AdapterSettings,
+        values: impl Fn(&str, &[usize], u64) -> Result<Vec<f32>, E>,
+    ) -> Result<(), E> {
+        assert!(self.adapter_parameters().next().is_none(), "the model has an adapter");
+        let mut tensor = 0;
+        for index in 0..self.layers.len() {
+            for &module in &settings.modules {
+                let weight = self.layers[index].projection_mut(module).weight;
+                let shape = self.parameters.get(weight).shape.clone();
+                let path = format!("base_model.model.model.layers.{index}.{}", path_of(module));
+                let halves = [("A", [settings.rank, shape[1]]), ("B", [shape[0], settings.rank])];
+                let mut ids = Vec::new();
+                for (half, shape) in halves {
+                    let name = format!("{path}.lora_{half}.weight");
+                    let numbers = values(&name, &shape, tensor)?;
+                    tensor += 1;
+                    let buffer = self.device.upload(&numbers);
+                    let id = self.parameters.add((name, shape.to_vec()), buffer);
+                    self.parameters.train(id, true);
+                    ids.push(id);
+                }
+                let adapter = Adapter { a: ids[0], b: ids[1], scale: settings.scale() as f32 };
+                self.layers[index].projection_mut(module).adapter = Some(adapter);
+            }
+        }
+        Ok(())
+    }
+
+    /// The adapter's tensors.
+    pub fn adapter_parameters(&self) -> impl Iterator<Item = ParameterId> {
+        self.parameters.ids().filter(|&id| self.parameters.get(id).name.contains(".lora_"))
+    }
+
+    /// The model's own tensors, without adapter and value head.
+    pub fn base_parameters(&self) -> impl Iterator<Item = ParameterId> {
+        self.parameters.ids().filter(|&id| {
+            let name = &self.parameters.get(id).name;
+            !name.contains(".lora_") && !name.starts_with("value_head.")
+        })
+    }
+
+    /// A tensor's numbers with its adapter worked in.
+    pub(crate) fn merged(&self, id: ParameterId) -> Vec<f32> {
+        let projections = self.layers.iter().flat_map(Layer::projections);
+        let adapter = projections.filter(|it| it.weight == id).find_map(|it| it.adapter);
+        let mut sum = self.parameters.numbers(&self.device, id);
+        if let Some(Adapter { a, b, scale }) = adapter {
+            let [a, b] = [a, b].map(|id| {
+                let shape = &self.parameters.get(id).shape;
+                Matrix::new(self.parameters.values(id), shape[0], shape[1])
+            });
+            let to = MatrixMut::new(sum.view_mut(), b.rows(), a.cols());
+            matmul(&self.device, to, Before::Kept, (scale, b, a));
+        }
+        self.device.read(sum.view())
+    }
+}
+
+impl Layer {
+    fn projection_mut(&mut self, module: Module) -> &mut Projection {
+        match module {
+            Module::QProj => &mut self.q,
+            Module::KProj => &mut self.k,
+            Module::VProj => &mut self.v,
+            Module::OProj => &mut self.o,
+            Module::GateProj => &mut self.gate,
+            Module::UpProj => &mut self.up,
+            Module::DownProj => &mut self.down,
+        }
+    }
+
+    fn projections(&self) -> [Projection; 7] {
+        [self.q, self.k, self.v, self.o, self.gate, self.up, self.down]
+    }
+}
