@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use whetstone_kernels::Device;
 use whetstone_model::decoder::{
-    Adapters, Decoder, Forward, Gradients, Keep, LoadOptions, Sequence, Signal,
+    Adapters, Decoder, Forward, Gradients, Keep, LoadOptions, Sequence, Signal, Step,
 };
 use whetstone_model::safetensors::Safetensors;
 use whetstone_model::{Config, Weights};
@@ -147,5 +147,30 @@ fn one_thread_and_three_give_the_same_bits() {
             all.into_iter().map(f32::to_bits).collect::<Vec<_>>()
         };
         assert_eq!(bits(1), bits(3), "{family}");
+    }
+}
+
+#[test]
+fn a_prompt_at_once_and_token_by_token_have_the_logits_of_transformers() {
+    for family in FAMILIES {
+        let golden = Golden::open(family);
+        let decoder = model(family, 2);
+        let tokens = &golden.tokens()[2];
+        let theirs = golden.get("logits");
+        let vocab = decoder.config().vocab;
+        let mut cache = decoder.cache(4);
+        let pages = [2, 0];
+        let at_once = decoder.prefill(&mut cache, tokens, &pages);
+        let last = &theirs[(tokens.len() - 1) * vocab..];
+        let mut worst = difference(&decoder.device().read(at_once.view()), last);
+        let pages = [3, 1];
+        for (position, (&token, theirs)) in tokens.iter().zip(theirs.chunks(vocab)).enumerate() {
+            let mut step = Step::default();
+            step.add(token, position, &pages);
+            let logits = decoder.step(&mut cache, &step);
+            worst = worst.max(difference(&decoder.device().read(logits.view()), theirs));
+        }
+        assert!(worst < 1e-4, "{family} differs by {worst:.1e}");
+        println!("{family}: logits differ by at most {worst:.1e}");
     }
 }

@@ -62,8 +62,6 @@ pub struct Batch {
     pub(crate) rows: Buffer<u32>,
     /// What came there; 0 where nothing did.
     pub(crate) targets: Buffer<u32>,
-    /// Whether every asked place has a token.
-    pub(crate) all_have_targets: bool,
 }
 
 impl Batch {
@@ -82,14 +80,12 @@ impl Batch {
             return Err(BatchError::NothingAsked);
         }
         packed.offsets.push(packed.ids.len());
-        let targets: Vec<u32> = packed.targets.iter().map(|target| target.unwrap_or(0)).collect();
         Ok(Self {
             ids: device.upload(&packed.ids),
             positions: device.upload(&packed.positions),
             offsets: packed.offsets,
             rows: device.upload(&packed.rows),
-            targets: device.upload(&targets),
-            all_have_targets: packed.targets.iter().all(Option::is_some),
+            targets: device.upload(&packed.targets),
         })
     }
 
@@ -129,7 +125,7 @@ struct Host {
     positions: Vec<u32>,
     offsets: Vec<usize>,
     rows: Vec<u32>,
-    targets: Vec<Option<u32>>,
+    targets: Vec<u32>,
 }
 
 impl Host {
@@ -141,7 +137,7 @@ impl Host {
         self.positions.extend(0..sequence.tokens.len() as u32);
         for place in sequence.asked.clone() {
             self.rows.push((begin + place - 1) as u32);
-            self.targets.push(sequence.tokens.get(place).copied());
+            self.targets.push(sequence.tokens.get(place).copied().unwrap_or(0));
         }
     }
 }
@@ -165,7 +161,6 @@ mod tests {
         assert_eq!(batch.offsets, [0, 3, 5]);
         assert_eq!(device.read(batch.rows.view()), [0, 1, 4]);
         assert_eq!(device.read(batch.targets.view()), [6, 7, 0]);
-        assert!(!batch.all_have_targets);
     }
 
     #[test]

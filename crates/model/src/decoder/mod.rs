@@ -11,6 +11,7 @@ mod layer;
 mod load;
 mod parameters;
 mod projection;
+mod step;
 
 pub use batch::{Batch, BatchError, Sequence};
 pub use layer::Keep;
@@ -18,6 +19,8 @@ pub use load::LoadOptions;
 pub(crate) use load::spread;
 pub use parameters::{Gradients, Parameter, ParameterId, Parameters};
 pub use projection::Adapters;
+pub use step::Step;
+pub use whetstone_kernels::paged::{Cache, PAGE};
 
 use whetstone_kernels::head::{self, Input, Output};
 use whetstone_kernels::matmul::matmul;
@@ -140,7 +143,7 @@ impl Decoder {
         embedding::gather(device, &mut last.view_mut(), (x.view(), batch.rows.view()));
         drop(x);
         let h = normed(&pass, &self.sizes, (last.view(), self.norm));
-        let mut numbers = || device.take(rows);
+        let numbers = || device.take(rows);
         let (mut logp, mut entropy, mut lse) = (numbers(), numbers(), numbers());
         let output = Output {
             logp: logp.view_mut(),

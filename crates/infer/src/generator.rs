@@ -1,0 +1,153 @@
+//! What is asked of a generator, and what it answers.
+
+use std::ops::ControlFlow;
+
+use whetstone_core::{Completion, Seed};
+use whetstone_kernels::sample::Rule;
+
+/// A prompt and how it is to be completed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    /// Its tokens.
+    pub tokens: Vec<u32>,
+    /// How many completions.
+    pub samples: usize,
+    /// How tokens are chosen.
+    pub rule: Rule,
+    /// What its samples' random numbers are derived from.
+    pub seed: Seed,
+    /// Tokens of a completion at most, the one that ends it included.
+    pub max_tokens: usize,
+    /// Texts that end a completion and are no part of it.
+    pub stop: Vec<String>,
+}
+
+/// A completion that is done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawn {
+    /// Which prompt, from 0.
+    pub prompt: usize,
+    /// Which sample of it, from 0.
+    pub sample: usize,
+    /// What was sampled.
+    pub completion: Completion,
+}
+
+/// What was computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Tokens of prompts that went through the model; a prompt counts once for all of its samples.
+    pub prefilled: usize,
+    /// Tokens that were sampled.
+    pub sampled: usize,
+    /// Steps.
+    pub steps: usize,
+    /// Sequences of the fullest step.
+    pub widest: usize,
+    /// Pages of the fullest moment.
+    pub most_pages: usize,
+}
+
+/// What may be used at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of keys and values.
+    pub cache_bytes: usize,
+    /// Sequences of a step.
+    pub sequences: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { cache_bytes: 1 << 30, sequences: 64 }
+    }
+}
+
+/// Why there are no completions.
+#[derive(Debug, thiserror::Error)]
+pub enum GenerateError {
+    /// A prompt without tokens.
+    #[error("prompt {prompt} is empty")]
+    Empty {
+        /// Which, from 0.
+        prompt: usize,
+    },
+    /// A prompt that asks for none.
+    #[error("prompt {prompt} asks for {what}")]
+    Nothing {
+        /// Which, from 0.
+        prompt: usize,
+        /// What it asks for.
+        what: &'static str,
+    },
+    /// A token that the model does not have.
+    #[error("prompt {prompt} has token {token}; the model has {vocab}")]
+    Token {
+        /// Which, from 0.
+        prompt: usize,
+        /// The token.
+        token: u32,
+        /// How many there are.
+        vocab: usize,
+    },
+    /// A prompt that fills the model's context.
+    #[error("prompt {prompt} has {length} tokens, and the model was loaded for {positions} in all")]
+    TooLong {
+        /// Which, from 0.
+        prompt: usize,
+        /// Its length.
+        length: usize,
+        /// What the model was loaded for.
+        positions: usize,
+    },
+    /// Even alone it would not fit.
+    #[error(
+        "prompt {prompt} and its completion need {needed} bytes of keys and values; {allowed} are allowed"
+    )]
+    TooLarge {
+        /// Which, from 0.
+        prompt: usize,
+        /// Bytes of one sample.
+        needed: usize,
+        /// The limit.
+        allowed: usize,
+    },
+    /// A rule that chooses nothing.
+    #[error("prompt {prompt}: {problem}")]
+    Rule {
+        /// Which, from 0.
+        prompt: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The model gave no numbers.
+    #[error("prompt {prompt}, sample {sample}: the log-probability of token {position} is {logp}")]
+    NotFinite {
+        /// Which prompt, from 0.
+        prompt: usize,
+        /// Which sample of it, from 0.
+        sample: usize,
+        /// Which token of the completion, from 0.
+        position: usize,
+        /// What came out.
+        logp: f32,
+    },
+    /// Tokens that cannot be written as text.
+    #[error(transparent)]
+    Text(#[from] whetstone_model::tokenizer::TokenizerError),
+}
+
+/// Whoever completes prompts.
+pub trait Generator {
+    /// Draws all samples of all prompts and hands each over as soon as it is done; a `Break` ends
+    /// the work.
+    ///
+    /// # Errors
+    ///
+    /// If a prompt cannot be completed at all; then nothing was computed.
+    fn generate(
+        &mut self,
+        prompts: &[Prompt],
+        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+    ) -> Result<Usage, GenerateError>;
+}

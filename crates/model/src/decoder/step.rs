@@ -1,0 +1,175 @@
+//! Sampling's way through the same layers: keys and values stay in pages, logits come out.
+//!
+//! A prompt goes through as a whole and alone. After that each sequence adds one token at a time,
+//! many sequences side by side, and every row is computed as if it were alone: what is sampled does
+//! not depend on what is sampled beside it.
+
+use whetstone_kernels::attention;
+use whetstone_kernels::paged::{self, Cache, PAGE, Tables};
+use whetstone_kernels::{Before, Buffer, MatrixMut, Matrix, View, embedding, linear};
+
+use super::layer::normed;
+use super::projection::{Adapters, Pass, Rows};
+use super::Decoder;
+
+/// The next token of some sequences, and where each finds what came before.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Step {
+    ids: Vec<u32>,
+    positions: Vec<u32>,
+    slots: Vec<u32>,
+    pages: Vec<u32>,
+    starts: Vec<u32>,
+    lengths: Vec<u32>,
+}
+
+impl Step {
+    /// Adds a sequence: its newest token, that token's position, and its pages up to there.
+    ///
+    /// # Panics
+    ///
+    /// If the pages do not reach the position.
+    #[expect(clippy::cast_possible_truncation, reason = "positions and pages are below 2^32")]
+    pub fn add(&mut self, id: u32, position: usize, pages: &[u32]) {
+        let used = &pages[..=position / PAGE];
+        self.ids.push(id);
+        self.positions.push(position as u32);
+        self.slots.push(slot(pages, position));
+        self.starts.push(self.pages.len() as u32);
+        self.pages.extend_from_slice(used);
+        self.lengths.push(position as u32 + 1);
+    }
+
+    /// How many sequences.
+    pub fn rows(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// None, with the room that was there.
+    pub fn clear(&mut self) {
+        let Self { ids, positions, slots, pages, starts, lengths } = self;
+        for list in [ids, positions, slots, pages, starts, lengths] {
+            list.clear();
+        }
+    }
+}
+
+/// A token's place in the pages of its sequence.
+#[expect(clippy::cast_possible_truncation, reason = "a place in a page is below 16")]
+fn slot(pages: &[u32], position: usize) -> u32 {
+    pages[position / PAGE] * PAGE as u32 + (position % PAGE) as u32
+}
+
+/// Rows on their way, and how they look at what came before.
+struct Way<'a> {
+    ids: View<'a, u32>,
+    positions: View<'a, u32>,
+    slots: View<'a, u32>,
+    /// Of earlier tokens; without them rows are one sequence from its beginning.
+    tables: Option<Tables<'a>>,
+}
+
+impl Decoder {
+    /// Pages for sequences that are being sampled.
+    pub fn cache(&self, pages: usize) -> Cache {
+        Cache::new(&self.device, (self.layers.len(), pages), self.sizes.shape)
+    }
+
+    /// Bytes of a page over all layers.
+    pub fn page_bytes(&self) -> usize {
+        let width = Cache::token_width(&self.sizes.shape);
+        PAGE * width * self.layers.len() * size_of::<f32>()
+    }
+
+    /// The longest sequence.
+    pub fn positions(&self) -> usize {
+        self.turns.positions()
+    }
+
+    /// Takes a prompt from its beginning; gives the logits of what comes after it.
+    ///
+    /// # Panics
+    ///
+    /// If it is empty, has a token that the model does not have, or does not fit into the pages.
+    pub fn prefill(&self, cache: &mut Cache, tokens: &[u32], pages: &[u32]) -> Buffer {
+        assert!(!tokens.is_empty() && tokens.len() <= self.positions(), "a prompt");
+        let device = &self.device;
+        let count = u32::try_from(tokens.len()).expect("a prompt is short");
+        let slots: Vec<u32> = (0..tokens.len()).map(|position| slot(pages, position)).collect();
+        let (ids, slots) = (device.upload(tokens), device.upload(&slots));
+        let positions = device.upload(&(0..count).collect::<Vec<_>>());
+        let way = Way {
+            ids: ids.view(),
+            positions: positions.view(),
+            slots: slots.view(),
+            tables: None,
+        };
+        let x = self.along(cache, &way, Rows::Many);
+        let width = self.sizes.width;
+        self.logits(x.view().part((tokens.len() - 1) * width..tokens.len() * width))
+    }
+
+    /// Takes one token of each sequence; gives a row of logits for each.
+    pub fn step(&self, cache: &mut Cache, step: &Step) -> Buffer {
+        let device = &self.device;
+        let [ids, positions, slots] =
+            [&step.ids, &step.positions, &step.slots].map(|list| device.upload(list));
+        let [pages, starts, lengths] =
+            [&step.pages, &step.starts, &step.lengths].map(|list| device.upload(list));
+        let tables =
+            Tables { pages: pages.view(), starts: starts.view(), lengths: lengths.view() };
+        let way = Way {
+            ids: ids.view(),
+            positions: positions.view(),
+            slots: slots.view(),
+            tables: Some(tables),
+        };
+        let x = self.along(cache, &way, Rows::Each);
+        self.logits(x.view())
+    }
+
+    fn sampling_pass(&self, rows: Rows) -> Pass<'_> {
+        let (device, parameters) = (&self.device, &self.parameters);
+        Pass { device, parameters, adapters: Adapters::On, rows }
+    }
+
+    /// Through all layers; new keys and values stay in the cache.
+    fn along(&self, cache: &mut Cache, way: &Way<'_>, rows: Rows) -> Buffer {
+        let (pass, sizes) = (self.sampling_pass(rows), &self.sizes);
+        let (count, shape) = (way.ids.len(), &sizes.shape);
+        let mut x = self.device.take(count * sizes.width);
+        let table = self.parameters.values(self.embedding);
+        embedding::gather(&self.device, &mut x.view_mut(), (table, way.ids));
+        for (index, layer) in self.layers.iter().enumerate() {
+            let mut qkv = layer.project(&pass, sizes, x.view());
+            let placed = layer.place(&pass, sizes, (way.positions, &self.turns), &mut qkv);
+            let qkv = placed.unwrap_or(qkv);
+            let rows = Matrix::new(qkv.view(), count, shape.packed_width());
+            paged::store(&self.device, cache, index, (rows, way.slots));
+            let mut attended = self.device.take(count * shape.width());
+            let to = MatrixMut::new(attended.view_mut(), count, shape.width());
+            match way.tables {
+                Some(tables) => paged::attend(&self.device, to, (cache, index), (rows, tables)),
+                None => {
+                    let mut lse = self.device.take(count * shape.heads);
+                    let to = (to, &mut lse.view_mut());
+                    attention::forward(&self.device, to, rows, (shape, &[0, count]));
+                }
+            }
+            let x1 = layer.after_attention(&pass, sizes, (&x, &attended));
+            x = layer.network(&pass, sizes, &x1).0;
+        }
+        x
+    }
+
+    fn logits(&self, x: View<'_>) -> Buffer {
+        let pass = self.sampling_pass(Rows::Each);
+        let (rows, vocab) = (x.len() / self.sizes.width, self.config.vocab);
+        let h = normed(&pass, &self.sizes, (x, self.norm));
+        let mut logits = self.device.take(rows * vocab);
+        let to = MatrixMut::new(logits.view_mut(), rows, vocab);
+        let h = Matrix::new(h.view(), rows, self.sizes.width);
+        linear::each_row(&self.device, to, Before::Gone, (1.0, h, self.parameters.weight(self.head)));
+        logits
+    }
+}
