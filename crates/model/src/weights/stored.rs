@@ -43,7 +43,7 @@ impl Stored {
             .iter()
             .try_fold(bytes, |bytes, &rows| bytes.map(|bytes| bytes.checked_mul(rows as u64)));
         match whole.flatten() {
-            Some(bytes) if at.checked_add(bytes).is_some_and(|end| end <= i64::MAX as u64) => {
+            Some(bytes) if at.checked_add(bytes).is_some_and(|end| i64::try_from(end).is_ok()) => {
                 Ok(Self { shape, dtype, at })
             }
             _ => Err(format!("shape {shape:?} is larger than any file")),
