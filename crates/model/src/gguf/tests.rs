@@ -244,7 +244,7 @@ fn a_llama_file_is_a_whole_model_with_rows_in_the_hubs_order() {
     }
 
     assert_eq!(opened.tokenizer.encode("abb<end>a").unwrap(), [3, 2, 0, 1]);
-    assert_eq!((opened.tokenizer.len(), opened.tokenizer.eos()), (4, Some(0)));
+    assert_eq!((opened.tokenizer.size(), opened.tokenizer.eos()), (4, Some(0)));
     let message = whetstone_core::Message::user("hi");
     let text =
         opened.template.unwrap().render(&[message], &crate::template::Options::default()).unwrap();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Dtype, HeaderError, WeightsError};
 use crate::shown;
+use crate::small_file;
 
 /// How much of a file is read at a time.
 const PIECE_BYTES: usize = 256 << 10;
@@ -104,12 +105,8 @@ pub(crate) struct TensorFile {
 impl TensorFile {
     pub(crate) fn open(path: &Path) -> Result<Self, WeightsError> {
         let at = |verb| move |source| WeightsError::Disk { verb, path: path.to_owned(), source };
-        let file = File::open(path).map_err(at("open"))?;
+        let file = small_file::open(path).map_err(at("open"))?;
         let metadata = file.metadata().map_err(at("examine"))?;
-        if !metadata.is_file() {
-            let source = std::io::Error::other("it is no regular file");
-            return Err(at("read")(source));
-        }
         Ok(Self { path: path.to_owned(), file, bytes: metadata.len() })
     }
 

@@ -70,7 +70,7 @@ fn special_tokens_are_known_and_can_be_left_out() {
     let text = tokenizer.decode(&ids, SpecialTokens::Dropped).unwrap();
     assert_eq!(text, "user\n<think>hi");
     assert_eq!(tokenizer.token(end).as_deref(), Some("<|im_end|>"));
-    assert_eq!(tokenizer.len(), 151_669);
+    assert_eq!(tokenizer.size(), 151_669);
     assert!(tokenizer.check_embedding(151_669).is_ok());
     let err = tokenizer.check_embedding(151_668).unwrap_err().to_string();
     assert!(err.ends_with("has token 151668, the embedding only 151668 rows"), "{err}");
