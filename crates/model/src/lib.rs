@@ -24,6 +24,7 @@ mod layout;
 mod open;
 pub mod safetensors;
 mod shown;
+mod small_file;
 pub mod template;
 pub mod tokenizer;
 pub mod weights;

@@ -13,6 +13,7 @@ use super::keys::Keys;
 use super::rope::{self, Rope};
 use super::{Config, ConfigError, Family, bounds};
 use crate::shown;
+use crate::small_file;
 use crate::weights::Dtype;
 
 /// Configurations are a few kilobytes.
@@ -52,7 +53,7 @@ impl Config {
 
 /// A file that holds one JSON object.
 pub(crate) fn read_object(path: &Path) -> Result<Map<String, Value>, ConfigError> {
-    let text = shown::read_text(path, LIMIT_BYTES)
+    let text = small_file::read_text(path, LIMIT_BYTES)
         .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
     serde_json::from_str(&text).map_err(|err| ConfigError::Json {
         path: path.to_owned(),

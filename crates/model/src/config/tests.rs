@@ -39,7 +39,7 @@ fn read(value: &serde_json::Value) -> Result<Config, String> {
 
 /// What is said of `base` with some keys changed; all of `expected` must be in it.
 #[track_caller]
-fn refused(mut base: serde_json::Value, change: serde_json::Value, expected: &[&str]) {
+fn refused(mut base: serde_json::Value, change: &serde_json::Value, expected: &[&str]) {
     base.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
     let said = read(&base).unwrap_err();
     assert!(said.contains("m/config.json"), "{said}");
@@ -97,8 +97,8 @@ fn a_family_brings_its_own_choices() {
 #[test]
 fn another_architecture_is_refused_by_its_name() {
     let other = json!({"architectures": ["MistralForCausalLM"]});
-    refused(smollm2(), other, &["`MistralForCausalLM`", "Llama, Qwen2 and Qwen3 are"]);
-    refused(smollm2(), json!({"architectures": ["LlamaForSequenceClassification"]}), &["ForSeq"]);
+    refused(smollm2(), &other, &["`MistralForCausalLM`", "Llama, Qwen2 and Qwen3 are"]);
+    refused(smollm2(), &json!({"architectures": ["LlamaForSequenceClassification"]}), &["ForSeq"]);
     let empty = read(&json!({})).unwrap_err();
     assert!(empty.contains("neither `architectures` nor `model_type`"), "{empty}");
 }
@@ -112,7 +112,7 @@ fn every_wrong_key_is_named_at_once() {
     });
     refused(
         smollm2(),
-        wrong,
+        &wrong,
         &[
             "`hidden_size` is 0, expected a whole number from 1",
             "`vocab_size` is -5",
@@ -130,9 +130,9 @@ fn every_wrong_key_is_named_at_once() {
 
 #[test]
 fn heads_that_do_not_fit_together_are_refused() {
-    refused(smollm2(), json!({"num_key_value_heads": 4}), &["9 heads cannot share 4"]);
-    refused(smollm2(), json!({"head_dim": 63}), &["heads of 63 numbers cannot be rotated"]);
-    refused(smollm2(), json!({"hidden_size": 577}), &["577 is no multiple of 9 heads"]);
+    refused(smollm2(), &json!({"num_key_value_heads": 4}), &["9 heads cannot share 4"]);
+    refused(smollm2(), &json!({"head_dim": 63}), &["heads of 63 numbers cannot be rotated"]);
+    refused(smollm2(), &json!({"hidden_size": 577}), &["577 is no multiple of 9 heads"]);
 }
 
 #[test]
@@ -155,9 +155,9 @@ fn what_would_compute_something_else_is_refused_by_its_key() {
             "`low_freq_factor` 4 is not below",
         ),
     ] {
-        refused(smollm2(), change, &[expected]);
+        refused(smollm2(), &change, &[expected]);
     }
-    refused(qwen3(), json!({"use_sliding_window": true}), &["`sliding_window` is in use"]);
+    refused(qwen3(), &json!({"use_sliding_window": true}), &["`sliding_window` is in use"]);
 }
 
 #[test]

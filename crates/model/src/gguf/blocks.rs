@@ -141,7 +141,7 @@ mod tests {
 
     use crate::weights::Dtype;
 
-    /// Random blocks and what PyPI's `gguf` makes of them; `make_golden.py` beside it wrote it.
+    /// Random blocks and what Python's `gguf` makes of them; `make_golden.py` beside it wrote it.
     const GOLDEN: &str = include_str!("../../tests/testdata/dequantise.json");
 
     #[derive(Deserialize)]

@@ -26,7 +26,7 @@ pub(super) fn read(
     let lookup = |key: &str| {
         let own = key.starts_with("tokenizer.");
         let key = if own { key.to_owned() } else { format!("{prefix}.{key}") };
-        header.metadata.get(&key).and_then(json)
+        header.metadata.get(&key).map(json)
     };
     let mut keys = Keys::new(&lookup);
     let mut config = read_keys(&mut keys, family, header);
@@ -57,15 +57,16 @@ fn family(path: &Path, header: &Header) -> Result<(Family, &'static str), Config
     Err(ConfigError::Architecture { path: path.to_owned(), found })
 }
 
-/// A single value; lists are nothing that a configuration needs.
-fn json(value: &Value) -> Option<Json> {
+/// A single value. No key of a configuration may be a list: one becomes an empty list, which every
+/// key refuses.
+fn json(value: &Value) -> Json {
     match value {
-        Value::Unsigned(number) => Some(Json::from(*number)),
-        Value::Signed(number) => Some(Json::from(*number)),
-        Value::Float(number) => Some(Json::from(*number)),
-        Value::Bool(flag) => Some(Json::from(*flag)),
-        Value::Text(text) => Some(Json::from(text.as_str())),
-        Value::Numbers(_) | Value::Texts(_) | Value::Nested => Some(Json::Array(Vec::new())),
+        Value::Unsigned(number) => Json::from(*number),
+        Value::Signed(number) => Json::from(*number),
+        Value::Float(number) => Json::from(*number),
+        Value::Bool(flag) => Json::from(*flag),
+        Value::Text(text) => Json::from(text.as_str()),
+        Value::Numbers(_) | Value::Texts(_) | Value::Nested => Json::Array(Vec::new()),
     }
 }
 

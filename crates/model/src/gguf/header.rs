@@ -125,7 +125,7 @@ fn place(
             let problem = format!("byte {} is no multiple of {alignment}", it.offset);
             return Err(bad_tensor(&name, problem));
         }
-        let at = data.start.checked_add(it.offset).unwrap_or(u64::MAX);
+        let at = data.start.saturating_add(it.offset);
         let stored = Stored::new(it.shape, it.dtype, at).map_err(|it| bad_tensor(&name, it))?;
         if stored.end() > data.end {
             let (needs, has) = (stored.bytes(), data.end.saturating_sub(at));

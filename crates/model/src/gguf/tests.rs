@@ -234,19 +234,20 @@ fn a_llama_file_is_a_whole_model_with_rows_in_the_hubs_order() {
         [("q", [0.0, 2.0, 1.0, 3.0]), ("k", [0.0, 2.0, 1.0, 3.0]), ("v", [0.0, 1.0, 2.0, 3.0])]
     {
         let name = format!("model.layers.0.self_attn.{part}_proj.weight");
-        assert_eq!([0, 1, 2, 3].map(|it| row(&name, it)), rows, "{name}");
+        assert_eq!([0, 1, 2, 3].map(|it| row(&name, it)).to_vec(), rows, "{name}");
         let mut whole = [0.0; 16];
         opened.weights.read(&name, &mut whole).unwrap();
-        assert_eq!([whole[0], whole[4], whole[8], whole[12]], rows.map(|it| it * 4.0));
+        assert_eq!(vec![whole[0], whole[4], whole[8], whole[12]], rows.map(|it| it * 4.0));
         let mut beyond = [0.0; 8];
         let err = opened.weights.read_rows(&name, 3, &mut beyond).unwrap_err().to_string();
         assert!(err.contains("it has 4 rows of 4"), "{err}");
     }
 
     assert_eq!(opened.tokenizer.encode("abb<end>a").unwrap(), [3, 2, 0, 1]);
-    assert_eq!((opened.tokenizer.len(), opened.tokenizer.eos()), (4, Some(0)));
+    assert_eq!((opened.tokenizer.size(), opened.tokenizer.eos()), (4, Some(0)));
     let message = whetstone_core::Message::user("hi");
-    let text = opened.template.unwrap().render(&[message], &Default::default()).unwrap();
+    let text =
+        opened.template.unwrap().render(&[message], &crate::template::Options::default()).unwrap();
     assert_eq!(text, "hi<end>");
 }
 
@@ -263,7 +264,7 @@ fn a_qwen_file_keeps_its_rows_and_needs_its_own_tensors() {
     let mut row = [0.0; 4];
     opened.weights.read_rows("model.layers.0.self_attn.q_proj.weight", 1, &mut row).unwrap();
     assert!(opened.config.qkv_bias);
-    assert_eq!(row, [4.0, 5.0, 6.0, 7.0]);
+    assert_eq!(row.to_vec(), [4.0, 5.0, 6.0, 7.0]);
 
     let err = crate::open(&save(&dir, &model("qwen2"))).unwrap_err().to_string();
     assert!(err.ends_with("has no tensor `model.layers.0.self_attn.q_proj.bias`"), "{err}");

@@ -167,3 +167,82 @@ fn pipeline(split: Split, model: &Json, added: &[Json]) -> Json {
         "model": model,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gguf::value::Kind;
+
+    fn texts(list: &[String]) -> Value {
+        let mut texts = Texts::default();
+        for text in list {
+            texts.text.push_str(text);
+            texts.ends.push(texts.text.len());
+        }
+        Value::Texts(texts)
+    }
+
+    /// What a converter writes for the tokenizer of a `tokenizer.json`, filled up with unused tokens.
+    fn converted(file: &Json, pre: &str) -> BTreeMap<String, Value> {
+        let vocab = file["model"]["vocab"].as_object().unwrap();
+        let added = file["added_tokens"].as_array().unwrap();
+        let size = vocab.len() + added.len() + 3;
+        let mut tokens: Vec<String> = (0..size).map(|id| format!("[PAD{id}]")).collect();
+        let mut types = vec![5u8; size];
+        for (token, id) in vocab {
+            let id = usize::try_from(id.as_u64().unwrap()).unwrap();
+            (tokens[id], types[id]) = (token.clone(), 1);
+        }
+        for token in added {
+            let id = usize::try_from(token["id"].as_u64().unwrap()).unwrap();
+            tokens[id] = token["content"].as_str().unwrap().to_owned();
+            types[id] = if token["special"] == true { 3 } else { 4 };
+        }
+        let merge = |it: &Json| match it.as_array() {
+            Some(pair) => format!("{} {}", pair[0].as_str().unwrap(), pair[1].as_str().unwrap()),
+            None => it.as_str().unwrap().to_owned(),
+        };
+        let merges: Vec<_> =
+            file["model"]["merges"].as_array().unwrap().iter().map(merge).collect();
+        BTreeMap::from([
+            ("tokenizer.ggml.model".to_owned(), Value::Text("gpt2".to_owned())),
+            ("tokenizer.ggml.pre".to_owned(), Value::Text(pre.to_owned())),
+            ("tokenizer.ggml.tokens".to_owned(), self::texts(&tokens)),
+            ("tokenizer.ggml.merges".to_owned(), self::texts(&merges)),
+            (
+                "tokenizer.ggml.token_type".to_owned(),
+                Value::Numbers(Numbers { kind: Kind::U8, bytes: types }),
+            ),
+        ])
+    }
+
+    #[test]
+    fn a_converted_tokenizer_gives_the_tokens_of_the_original() {
+        #[derive(serde::Deserialize)]
+        struct Golden {
+            model: String,
+            texts: Vec<Case>,
+        }
+        #[derive(serde::Deserialize)]
+        struct Case {
+            text: String,
+            ids: Vec<u32>,
+        }
+        let golden: Vec<Golden> =
+            serde_json::from_str(include_str!("../../tests/testdata/tokens.json")).unwrap();
+        for (model, pre) in [("qwen3", "qwen2"), ("smollm2", "smollm")] {
+            let root =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/tokenizers");
+            let Ok(file) = std::fs::read_to_string(root.join(model).join("tokenizer.json")) else {
+                println!("skipped: the tokenizers are not beside the repository");
+                return;
+            };
+            let file: Json = serde_json::from_str(&file).unwrap();
+            let tokenizer = build("m.gguf".as_ref(), &converted(&file, pre)).unwrap();
+            let golden = golden.iter().find(|golden| golden.model == model).unwrap();
+            for case in &golden.texts {
+                assert_eq!(tokenizer.encode(&case.text).unwrap(), case.ids, "{:?}", case.text);
+            }
+        }
+    }
+}

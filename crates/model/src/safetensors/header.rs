@@ -8,6 +8,7 @@
 //! the reference crate wants the whole file in memory, or mapped.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Slot;
 use std::fmt;
 use std::io::Read;
 
@@ -211,12 +212,16 @@ impl<'de> Visitor<'de> for EntriesVisitor {
         while let Some(name) = map.next_key::<String>()? {
             if name == "__metadata__" {
                 entries.metadata.append(&mut map.next_value()?);
-            } else if entries.tensors.contains_key(&name) {
-                let name = shown::beginning(&name);
-                return Err(de::Error::custom(format_args!("tensor `{name}` stands twice")));
-            } else {
-                let entry = map.next_value()?;
-                entries.tensors.insert(name, entry);
+                continue;
+            }
+            match entries.tensors.entry(name) {
+                Slot::Vacant(slot) => {
+                    slot.insert(map.next_value()?);
+                }
+                Slot::Occupied(slot) => {
+                    let name = shown::beginning(slot.key());
+                    return Err(de::Error::custom(format_args!("tensor `{name}` stands twice")));
+                }
             }
         }
         Ok(entries)

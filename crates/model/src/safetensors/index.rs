@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 use crate::shown;
+use crate::small_file;
 use crate::weights::WeightsError;
 
 /// The list's name in its directory.
@@ -22,7 +23,7 @@ struct Index {
 
 /// The shards, and which tensors are listed for each.
 pub(super) fn read(path: &Path) -> Result<BTreeMap<String, Vec<String>>, WeightsError> {
-    let text = shown::read_text(path, LIMIT_BYTES).map_err(|source| WeightsError::Disk {
+    let text = small_file::read_text(path, LIMIT_BYTES).map_err(|source| WeightsError::Disk {
         verb: "read",
         path: path.to_owned(),
         source,

@@ -12,6 +12,7 @@ use serde_json::Value;
 use serde_json::ser::{CharEscape, Formatter};
 
 /// The filter: `value | tojson(ensure_ascii, indent, separators, sort_keys)`.
+#[expect(clippy::needless_pass_by_value, reason = "a filter is given its options by value")]
 pub(super) fn tojson(value: &Template, options: Kwargs) -> Result<String, Error> {
     let ascii: Option<bool> = options.get("ensure_ascii")?;
     let indent: Option<usize> = options.get("indent")?;

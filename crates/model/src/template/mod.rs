@@ -23,6 +23,7 @@ use serde_json::{Map, Value};
 pub use error::TemplateError;
 
 use crate::shown;
+use crate::small_file;
 use crate::tokenizer::Specials;
 
 /// Instructions that one rendering may take: a hundred messages take some ten thousand.
@@ -86,7 +87,7 @@ impl ChatTemplate {
 
     /// Reads a `chat_template.jinja`.
     pub fn from_file(path: &Path, specials: &Specials) -> Result<Self, TemplateError> {
-        let source = shown::read_text(path, LIMIT_BYTES)
+        let source = small_file::read_text(path, LIMIT_BYTES)
             .map_err(|source| TemplateError::Read { path: path.to_owned(), source })?;
         Self::new(&source, specials, path)
     }

@@ -20,6 +20,7 @@ pub use settings::Specials;
 pub use stream::TextStream;
 
 use crate::shown;
+use crate::small_file;
 
 /// The largest tokenizers are some twenty megabytes.
 const LIMIT_BYTES: u64 = 256 << 20;
@@ -45,7 +46,7 @@ pub enum SpecialTokens {
 impl Tokenizer {
     /// Reads a `tokenizer.json`.
     pub fn from_file(path: &Path) -> Result<Self, TokenizerError> {
-        let text = shown::read_text(path, LIMIT_BYTES)
+        let text = small_file::read_text(path, LIMIT_BYTES)
             .map_err(|source| TokenizerError::Read { path: path.to_owned(), source })?;
         Self::from_json(&text, path)
     }
@@ -117,20 +118,15 @@ impl Tokenizer {
         self.id(self.specials.eos.as_deref()?)
     }
 
-    /// One more than the largest id.
-    pub fn len(&self) -> usize {
+    /// One more than the largest id: the rows that an embedding needs.
+    pub fn size(&self) -> usize {
         self.last as usize + 1
-    }
-
-    /// Never: a tokenizer has tokens.
-    pub fn is_empty(&self) -> bool {
-        false
     }
 
     /// Checks that each token has a row of an embedding of `rows` rows. Rows may be left over: many
     /// models round their number up.
     pub fn check_embedding(&self, rows: usize) -> Result<(), TokenizerError> {
-        if self.len() > rows {
+        if self.size() > rows {
             let path = self.path.clone();
             return Err(TokenizerError::Embedding { path, last: self.last, rows });
         }

@@ -66,13 +66,13 @@ mod tests {
 
     use super::*;
 
-    fn settings(value: Value) -> Settings {
+    fn settings(value: &Value) -> Settings {
         Settings::from_object(value.as_object().unwrap())
     }
 
     #[test]
     fn tokens_are_texts_or_objects_with_their_text() {
-        let found = settings(json!({
+        let found = settings(&json!({
             "bos_token": null,
             "eos_token": "<|im_end|>",
             "pad_token": {"content": "<pad>", "lstrip": false},
@@ -92,7 +92,7 @@ mod tests {
         let list = json!({"chat_template": [
             {"name": "tool_use", "template": "a"}, {"name": "default", "template": "b"},
         ]});
-        assert_eq!(settings(list).template.as_deref(), Some("b"));
-        assert_eq!(settings(json!({"chat_template": []})).template, None);
+        assert_eq!(settings(&list).template.as_deref(), Some("b"));
+        assert_eq!(settings(&json!({"chat_template": []})).template, None);
     }
 }

@@ -10,7 +10,6 @@ pub(crate) fn from_bf16(bits: u16) -> f32 {
 }
 
 /// The nearest `bf16`, to the even one of two; infinities and what is no number stay what they are.
-#[expect(clippy::cast_possible_truncation, reason = "the upper sixteen bits are what is wanted")]
 pub(crate) fn to_bf16(value: f32) -> u16 {
     let bits = value.to_bits();
     if value.is_nan() {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Dtype, HeaderError, WeightsError};
 use crate::shown;
+use crate::small_file;
 
 /// How much of a file is read at a time.
 const PIECE_BYTES: usize = 256 << 10;
@@ -43,7 +44,7 @@ impl Stored {
             .iter()
             .try_fold(bytes, |bytes, &rows| bytes.map(|bytes| bytes.checked_mul(rows as u64)));
         match whole.flatten() {
-            Some(bytes) if at.checked_add(bytes).is_some_and(|end| end <= i64::MAX as u64) => {
+            Some(bytes) if at.checked_add(bytes).is_some_and(|end| i64::try_from(end).is_ok()) => {
                 Ok(Self { shape, dtype, at })
             }
             _ => Err(format!("shape {shape:?} is larger than any file")),
@@ -104,12 +105,8 @@ pub(crate) struct TensorFile {
 impl TensorFile {
     pub(crate) fn open(path: &Path) -> Result<Self, WeightsError> {
         let at = |verb| move |source| WeightsError::Disk { verb, path: path.to_owned(), source };
-        let file = File::open(path).map_err(at("open"))?;
+        let file = small_file::open(path).map_err(at("open"))?;
         let metadata = file.metadata().map_err(at("examine"))?;
-        if !metadata.is_file() {
-            let source = std::io::Error::other("it is no regular file");
-            return Err(at("read")(source));
-        }
         Ok(Self { path: path.to_owned(), file, bytes: metadata.len() })
     }
 

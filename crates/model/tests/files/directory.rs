@@ -37,32 +37,34 @@ fn tokenizer() -> Value {
 }
 
 fn save(dir: &Path, name: &str, value: &Value) {
-    fs::write(dir.join(name), value.to_string()).unwrap();
+    fs::write(dir.join(name), value.to_string()).expect("a file of the test");
 }
 
 /// Weights of a configuration, with one number of one tensor as `change` says.
 fn save_weights(dir: &Path, config: &Config, change: Option<(&str, f32)>) {
     let expected = expected_tensors(config);
     let shapes: Vec<_> = expected.into_iter().map(|it| (it.name, it.shape)).collect();
-    let file = fs::File::create(dir.join("model.safetensors")).unwrap();
-    let mut writer = Writer::new(file, &shapes, Dtype::F32, &BTreeMap::new()).unwrap();
+    let file =
+        fs::File::create(dir.join("model.safetensors")).expect("weights that can be written");
+    let mut writer = Writer::new(file, &shapes, Dtype::F32, &BTreeMap::new())
+        .expect("weights that can be written");
     for (name, shape) in &shapes {
         let mut numbers = vec![0.25; shape.iter().product()];
         if let Some((_, value)) = change.filter(|(changed, _)| changed == name) {
             numbers[1] = value;
         }
-        writer.put(name, &numbers).unwrap();
+        writer.put(name, &numbers).expect("weights that can be written");
     }
-    writer.finish().unwrap();
+    writer.finish().expect("weights that can be written");
 }
 
 fn model() -> TempDir {
-    let dir = TempDir::new().unwrap();
+    let dir = TempDir::new().expect("a folder of the test");
     save(dir.path(), "config.json", &config());
     save(dir.path(), "tokenizer.json", &tokenizer());
     let settings = json!({"eos_token": "<end>", "chat_template": "{{ messages[0].content }}!"});
     save(dir.path(), "tokenizer_config.json", &settings);
-    save_weights(dir.path(), &Config::from_dir(dir.path()).unwrap(), None);
+    save_weights(dir.path(), &Config::from_dir(dir.path()).expect("a folder of the test"), None);
     dir
 }
 
@@ -71,7 +73,7 @@ fn model() -> TempDir {
 fn refused(name: &str, value: &Value, expected: &str) {
     let dir = model();
     save(dir.path(), name, value);
-    let err = open(dir.path()).unwrap_err().to_string();
+    let err = open(dir.path()).expect_err("refused").to_string();
     assert!(err.contains(expected), "{err}");
 }
 
@@ -83,7 +85,7 @@ fn all_parts_of_a_directory_come_together() {
     assert_eq!(opened.weights.names().len(), 2 * 12 + 3);
     let mut bias = [0.0; 4];
     opened.weights.read("model.layers.1.self_attn.k_proj.bias", &mut bias).unwrap();
-    assert_eq!(bias, [0.25; 4]);
+    assert_eq!(bias.to_vec(), [0.25; 4]);
     // Neither cut to one token nor filled up to nine, whatever the file asks for.
     assert_eq!(opened.tokenizer.encode("abba<end>").unwrap(), [3, 2, 1, 4]);
     let render = |opened: whetstone_model::Pretrained| {
@@ -119,7 +121,9 @@ fn parts_that_do_not_fit_are_named() {
     );
     refused("config.json", &change("vocab_size", json!(5)), "embed_tokens.weight` of");
     let mut larger = tokenizer();
-    larger["model"]["vocab"]["c"] = json!(6);
+    larger["model"]["vocab"]["c"] = json!(4);
+    larger["model"]["vocab"]["d"] = json!(5);
+    larger["added_tokens"][0]["id"] = json!(6);
     refused("tokenizer.json", &larger, "has token 6, the embedding only 6 rows");
     let mut moved = tokenizer();
     moved["added_tokens"][0]["id"] = json!(5);

@@ -25,12 +25,12 @@ struct Case {
 }
 
 fn golden() -> Vec<Golden> {
-    serde_json::from_str(include_str!("../testdata/tokens.json")).unwrap()
+    serde_json::from_str(include_str!("../testdata/tokens.json")).expect("what the test made")
 }
 
 fn tokenizer(model: &str) -> Option<Tokenizer> {
     let path = shared(&format!("tokenizers/{model}/tokenizer.json"))?;
-    Some(Tokenizer::from_file(&path).unwrap())
+    Some(Tokenizer::from_file(&path).expect("what the test made"))
 }
 
 /// FNV-1a over the little-endian bytes of the tokens.
@@ -70,7 +70,7 @@ fn special_tokens_are_known_and_can_be_left_out() {
     let text = tokenizer.decode(&ids, SpecialTokens::Dropped).unwrap();
     assert_eq!(text, "user\n<think>hi");
     assert_eq!(tokenizer.token(end).as_deref(), Some("<|im_end|>"));
-    assert_eq!(tokenizer.len(), 151_669);
+    assert_eq!(tokenizer.size(), 151_669);
     assert!(tokenizer.check_embedding(151_669).is_ok());
     let err = tokenizer.check_embedding(151_668).unwrap_err().to_string();
     assert!(err.ends_with("has token 151668, the embedding only 151668 rows"), "{err}");
@@ -79,8 +79,9 @@ fn special_tokens_are_known_and_can_be_left_out() {
 /// The pieces that a stream gives for tokens.
 fn streamed(tokenizer: &Tokenizer, ids: &[u32], special: SpecialTokens) -> Vec<String> {
     let mut stream = tokenizer.stream(special);
-    let mut pieces: Vec<String> = ids.iter().map(|id| stream.push(*id).unwrap()).collect();
-    pieces.push(stream.finish().unwrap());
+    let mut pieces: Vec<String> =
+        ids.iter().map(|id| stream.push(*id).expect("what the test made")).collect();
+    pieces.push(stream.finish().expect("what the test made"));
     pieces
 }
 
@@ -91,7 +92,7 @@ fn bytes() -> Tokenizer {
     for byte in 0..256 {
         let code = if printable(byte) { byte } else { next };
         next += u32::from(!printable(byte));
-        vocab.insert(char::from_u32(code).unwrap().to_string(), byte.into());
+        vocab.insert(char::from_u32(code).expect("what the test made").to_string(), byte.into());
     }
     let step = serde_json::json!({"type": "ByteLevel", "add_prefix_space": false,
         "trim_offsets": false, "use_regex": true});
@@ -102,7 +103,7 @@ fn bytes() -> Tokenizer {
         "added_tokens": [{"id": 256, "content": "<end>", "special": true, "single_word": false,
             "lstrip": false, "rstrip": false, "normalized": false}],
     });
-    Tokenizer::from_json(&json.to_string(), "bytes".as_ref()).unwrap()
+    Tokenizer::from_json(&json.to_string(), "bytes".as_ref()).expect("what the test made")
 }
 
 #[test]
