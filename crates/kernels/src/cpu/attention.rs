@@ -60,6 +60,9 @@ pub(crate) fn forward(
     threads.each(sequences * shape.heads, |part| {
         let (sequence, head) = (part / shape.heads, part % shape.heads);
         let (begin, end) = (offsets[sequence], offsets[sequence + 1]);
+        if begin == end {
+            return;
+        }
         let q = Head::new(qkv, begin, head, shape.size);
         let k = Head::new(qkv, begin, shape.heads + head / shape.group(), shape.size);
         let v =
