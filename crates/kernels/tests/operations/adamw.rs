@@ -48,11 +48,12 @@ const PYTORCH: [[[f64; 5]; 3]; 3] = [
     ],
 ];
 
-/// Each number by itself, since they differ by ten orders.
+/// Each number by itself, since they differ by ten orders. A mean near zero is a difference of
+/// larger ones, so a few units of their last place are allowed.
 #[track_caller]
 fn each_close(ours: &[f32], truth: &[f64]) {
     for (ours, truth) in ours.iter().zip(truth) {
-        close(&[*ours], &[*truth], 1e-6);
+        close(&[*ours], &[*truth], 2e-6);
     }
 }
 

@@ -16,11 +16,10 @@ pub(crate) fn attention(qkv: &[f64], shape: &Shape) -> (Vec<f64>, Vec<f64>) {
             };
             let scores: Vec<f64> = (0..=token).map(score).collect();
             let lse = log_sum_exp(&scores);
+            let weights: Vec<f64> = scores.iter().map(|s| (s - lse).exp()).collect();
             let place = |at: usize| {
-                let weighted = scores.iter().enumerate();
-                weighted
-                    .map(|(before, s)| (s - lse).exp() * head(before, key + shape.kv_heads)[at])
-                    .sum::<f64>()
+                let values = (0..=token).map(|before| head(before, key + shape.kv_heads)[at]);
+                values.zip(&weights).map(|(v, p)| v * p).sum::<f64>()
             };
             out.extend((0..size).map(place));
             all_lse.push(lse);
