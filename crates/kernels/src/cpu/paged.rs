@@ -74,27 +74,37 @@ pub(crate) fn attend(
         let out = unsafe { out.part(row * stride + head * size, size) };
         SCORES.with_borrow_mut(|scores| {
             scores.resize(pages.len() * PAGE, 0.0);
-            wide(|| {
-                for (scores, &page) in scores.as_chunks_mut::<PAGE>().0.iter_mut().zip(pages) {
-                    *scores = page_scores(q, &keys[place(page)..][..size * PAGE], shape.scale);
-                }
-                let scores = &mut scores[..length];
-                let top = largest(scores);
-                scores.iter_mut().for_each(|s| *s = exp(*s - top));
-                let inverse = 1.0 / sum_by(scores, |p| p);
-                scores.iter_mut().for_each(|s| *s *= inverse);
-            });
-            wide(|| {
-                for first in (0..size).step_by(PLACES) {
-                    let sums = weighted_values(
-                        (&scores[..length], pages),
-                        |page| &values[place(page) + first..][..size * PAGE - first],
-                        (size, PLACES.min(size - first)),
-                    );
-                    let count = PLACES.min(size - first);
-                    out[first..first + count].copy_from_slice(&sums[..count]);
-                }
-            });
+            wide(
+                #[inline(always)]
+                || {
+                    for (scores, &page) in scores.as_chunks_mut::<PAGE>().0.iter_mut().zip(pages) {
+                        *scores = page_scores(q, &keys[place(page)..][..size * PAGE], shape.scale);
+                    }
+                    let scores = &mut scores[..length];
+                    let top = largest(scores);
+                    for s in scores.iter_mut() {
+                        *s = exp(*s - top);
+                    }
+                    let inverse = 1.0 / sum_by(scores, |p| p);
+                    for s in scores.iter_mut() {
+                        *s *= inverse;
+                    }
+                },
+            );
+            wide(
+                #[inline(always)]
+                || {
+                    for first in (0..size).step_by(PLACES) {
+                        let sums = weighted_values(
+                            (&scores[..length], pages),
+                            |page| &values[place(page) + first..][..size * PAGE - first],
+                            (size, PLACES.min(size - first)),
+                        );
+                        let count = PLACES.min(size - first);
+                        out[first..first + count].copy_from_slice(&sums[..count]);
+                    }
+                },
+            );
         });
     });
 }

@@ -85,23 +85,31 @@ fn penalties_change_who_is_most_probable_but_not_the_log_probability() {
 
 #[test]
 fn the_log_probability_is_the_heads_at_that_temperature() {
+    let cut = Rule { temperature: 0.7, top_k: 100, top_p: 0.95, min_p: 0.001, ..Rule::default() };
+    let punished = Rule { presence_penalty: 1.0, repetition_penalty: 1.2, ..Rule::default() };
+    for rule in [
+        Rule::default(),
+        Rule { temperature: 0.7, ..Rule::default() },
+        GREEDY,
+        cut,
+        Rule { top_k: 0, ..cut },
+        Rule { temperature: 1.3, ..punished },
+        Rule { top_k: 50, ..punished },
+    ] {
+        check_against_head(rule);
+    }
+}
+
+fn check_against_head(rule: Rule) {
     let (rows, vocabulary, width) = (40, 300, 8);
-    let (hidden, weight) = (numbers(1, rows * width), numbers(2, vocabulary * width));
-    let rule = Rule {
-        temperature: 0.7,
-        top_k: 100,
-        top_p: 0.95,
-        min_p: 0.001,
-        presence_penalty: 1.0,
-        repetition_penalty: 1.2,
-    };
     let prompt: Vec<u32> = (0..150).collect();
     let sampled: Vec<u32> = (100..300).collect();
     let requests: Vec<_> = (0..rows as u64)
         .map(|position| Request { prompt: &prompt, sampled: &sampled, ..request(rule, position) })
         .collect();
     let device = Device::cpu(2).unwrap();
-    let (hidden, weight) = (device.upload(&hidden), device.upload(&weight));
+    let hidden = device.upload(&numbers(1, rows * width));
+    let weight = device.upload(&numbers(2, vocabulary * width));
     let hidden = Matrix::new(hidden.view(), rows, width);
     let weight = Weight::new(weight.view(), vocabulary, width);
     let mut logits = device.take(rows * vocabulary);
@@ -112,14 +120,11 @@ fn the_log_probability_is_the_heads_at_that_temperature() {
     let mut known = [0; 3].map(|_| device.take(rows));
     let [logp, entropy, lse] = &mut known;
     let output = Output { logp: logp.view_mut(), entropy: entropy.view_mut(), lse: lse.view_mut() };
-    let inverse_temperature = 1.0 / 0.7;
-    head::forward(
-        &device,
-        output,
-        Input { hidden, weight, targets: targets.view(), inverse_temperature },
-    );
+    let inverse_temperature = if rule.temperature > 0.0 { 1.0 / rule.temperature } else { 1.0 };
+    let input = Input { hidden, weight, targets: targets.view(), inverse_temperature };
+    head::forward(&device, output, input);
     for (sampled, trained) in logps.iter().zip(device.read(known[0].view())) {
-        assert!((sampled - trained).abs() < 1e-5, "{sampled} {trained}");
+        assert!((sampled - trained).abs() < 1e-5, "{rule:?}: {sampled} {trained}");
     }
 }
 
