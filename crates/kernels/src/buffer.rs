@@ -42,7 +42,8 @@ pub(crate) struct Pool {
 
 impl Pool {
     pub(crate) fn take<T: Element>(pool: &Arc<Self>, length: usize) -> Buffer<T> {
-        let lines = class((length * size_of::<T>()).div_ceil(LINE_BYTES));
+        let bytes = length.checked_mul(size_of::<T>()).expect("a size that can be counted");
+        let lines = class(bytes.div_ceil(LINE_BYTES));
         let waiting = pool.shelves().get_mut(&lines).and_then(Vec::pop);
         let lines = waiting.unwrap_or_else(|| {
             pool.held_lines.fetch_add(lines, Ordering::Relaxed);

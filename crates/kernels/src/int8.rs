@@ -35,13 +35,16 @@ pub fn unpack(device: &Device, to: &mut ViewMut<'_>, (bytes, scales): (View<'_, 
         let begin = piece * 16;
         let bytes = &bytes.host()[begin * inputs..];
         let rows = to.chunks_exact_mut(inputs).zip(bytes.chunks_exact(inputs));
-        wide(|| {
-            for ((to, from), scale) in rows.zip(&scales.host()[begin..]) {
-                for (to, &from) in to.iter_mut().zip(from) {
-                    *to = f32::from(from) * scale;
+        wide(
+            #[inline(always)]
+            || {
+                for ((to, from), scale) in rows.zip(&scales.host()[begin..]) {
+                    for (to, &from) in to.iter_mut().zip(from) {
+                        *to = f32::from(from) * scale;
+                    }
                 }
-            }
-        });
+            },
+        );
     });
 }
 

@@ -13,11 +13,14 @@ pub fn sum_of_squares(device: &Device, x: View<'_>) -> f64 {
     let mut sums = vec![0f32; x.len().div_ceil(BLOCK)];
     let Device::Cpu(cpu) = device;
     cpu.threads.pieces(&mut sums, 16, |piece, sums| {
-        wide(|| {
-            for (sum, x) in sums.iter_mut().zip(x.chunks(BLOCK).skip(piece * 16)) {
-                *sum = dot(x, x);
-            }
-        });
+        wide(
+            #[inline(always)]
+            || {
+                for (sum, x) in sums.iter_mut().zip(x.chunks(BLOCK).skip(piece * 16)) {
+                    *sum = dot(x, x);
+                }
+            },
+        );
     });
     sums.into_iter().map(f64::from).sum()
 }
@@ -26,6 +29,13 @@ pub fn sum_of_squares(device: &Device, x: View<'_>) -> f64 {
 pub fn scale(device: &Device, x: &mut ViewMut<'_>, factor: f32) {
     let Device::Cpu(cpu) = device;
     cpu.threads.pieces(x.host(), 1 << 15, |_, x| {
-        wide(|| x.iter_mut().for_each(|x| *x *= factor));
+        wide(
+            #[inline(always)]
+            || {
+                for x in x {
+                    *x *= factor;
+                }
+            },
+        );
     });
 }

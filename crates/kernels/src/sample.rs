@@ -6,7 +6,9 @@
 //! [`crate::philox::uniform`] of seed, sequence and position.
 //!
 //! The log-probability that is returned is that of the plain distribution at the temperature (at 1
-//! for temperature 0), without penalties or cuts: the one that training computes.
+//! for temperature 0), without penalties or cuts: the one that training computes. If it is no number
+//! then neither was one of the logits, or all were infinite; the token is then one of the vocabulary
+//! and means nothing.
 
 use crate::buffer::ViewMut;
 use crate::cpu;

@@ -26,13 +26,16 @@ pub(crate) fn step(threads: &Threads, state: &mut State<'_>, gradient: &[f32], r
         let mean = unsafe { mean.part(piece * PIECE, weight.len()) };
         // SAFETY: the same.
         let square = unsafe { square.part(piece * PIECE, weight.len()) };
-        wide(|| {
-            for (((w, m), v), g) in weight.iter_mut().zip(mean).zip(square).zip(gradient) {
-                let g = g * scale;
-                *m += toward * (g - *m);
-                *v = beta2 * *v + fresh * g * g;
-                *w = *w * kept - rate * *m / (v.sqrt() / root + epsilon);
-            }
-        });
+        wide(
+            #[inline(always)]
+            || {
+                for (((w, m), v), g) in weight.iter_mut().zip(mean).zip(square).zip(gradient) {
+                    let g = g * scale;
+                    *m += toward * (g - *m);
+                    *v = beta2 * *v + fresh * g * g;
+                    *w = *w * kept - rate * *m / (v.sqrt() / root + epsilon);
+                }
+            },
+        );
     });
 }

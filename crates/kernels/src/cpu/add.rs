@@ -12,7 +12,10 @@ const PIECE: usize = 1 << 15;
 
 pub(crate) fn add(threads: &Threads, x: &mut [f32], y: &[f32]) {
     threads.pieces(x, PIECE, |piece, x| {
-        wide(|| plus(x, &y[piece * PIECE..]));
+        wide(
+            #[inline(always)]
+            || plus(x, &y[piece * PIECE..]),
+        );
     });
 }
 
@@ -28,12 +31,15 @@ pub(crate) fn bias(threads: &Threads, x: &mut MatrixMut<'_>, bias: &[f32]) {
     let each = (PIECE / cols.max(1)).max(1);
     let x = Shared::new(x.data.host());
     threads.each(rows.div_ceil(each), |block| {
-        wide(|| {
-            for row in block * each..rows.min((block + 1) * each) {
-                // SAFETY: different rows.
-                plus(unsafe { x.part(row * stride, cols) }, bias);
-            }
-        });
+        wide(
+            #[inline(always)]
+            || {
+                for row in block * each..rows.min((block + 1) * each) {
+                    // SAFETY: different rows.
+                    plus(unsafe { x.part(row * stride, cols) }, bias);
+                }
+            },
+        );
     });
 }
 
@@ -41,10 +47,13 @@ pub(crate) fn bias(threads: &Threads, x: &mut MatrixMut<'_>, bias: &[f32]) {
 pub(crate) fn bias_backward(threads: &Threads, dbias: &mut [f32], dy: Matrix<'_>) {
     let width = 256;
     threads.pieces(dbias, width, |piece, dbias| {
-        wide(|| {
-            for row in 0..dy.rows {
-                plus(dbias, &dy.data.host()[row * dy.row_stride + piece * width..]);
-            }
-        });
+        wide(
+            #[inline(always)]
+            || {
+                for row in 0..dy.rows {
+                    plus(dbias, &dy.data.host()[row * dy.row_stride + piece * width..]);
+                }
+            },
+        );
     });
 }

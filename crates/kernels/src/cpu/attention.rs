@@ -60,6 +60,9 @@ pub(crate) fn forward(
     threads.each(sequences * shape.heads, |part| {
         let (sequence, head) = (part / shape.heads, part % shape.heads);
         let (begin, end) = (offsets[sequence], offsets[sequence + 1]);
+        if begin == end {
+            return;
+        }
         let q = Head::new(qkv, begin, head, shape.size);
         let k = Head::new(qkv, begin, shape.heads + head / shape.group(), shape.size);
         let v =
@@ -70,13 +73,16 @@ pub(crate) fn forward(
                 let seen = first + rows;
                 let strip = room(strip, rows * seen);
                 scores(strip, (q.from(first), k), (rows, seen), shape.scale);
-                wide(|| {
-                    for (row, strip) in strip.chunks_exact_mut(seen).enumerate() {
-                        let at = (begin + first + row) * shape.heads + head;
-                        // SAFETY: one place for each token and head.
-                        unsafe { lse.put(at, softmax(strip, first + row + 1)) };
-                    }
-                });
+                wide(
+                    #[inline(always)]
+                    || {
+                        for (row, strip) in strip.chunks_exact_mut(seen).enumerate() {
+                            let at = (begin + first + row) * shape.heads + head;
+                            // SAFETY: one place for each token and head.
+                            unsafe { lse.put(at, softmax(strip, first + row + 1)) };
+                        }
+                    },
+                );
                 let call = Call {
                     shape: (rows, shape.size, seen),
                     to: out.at((begin + first) * stride + head * shape.size),
@@ -190,14 +196,17 @@ impl OneHead<'_> {
             let (p, ds) = (room(p, rows * seen), room(ds, rows * seen));
             scores(p, (q, k), (rows, seen), shape.scale);
             scores(ds, (dout, v), (rows, seen), 1.0);
-            wide(|| {
-                let strips = p.chunks_exact_mut(seen).zip(ds.chunks_exact_mut(seen));
-                for (row, (p, ds)) in strips.enumerate() {
-                    let shift = dot(dout.row(row), out.row(row));
-                    let lse = lse[row * shape.heads];
-                    score_gradient((p, ds), first + row + 1, (lse, shift, shape.scale));
-                }
-            });
+            wide(
+                #[inline(always)]
+                || {
+                    let strips = p.chunks_exact_mut(seen).zip(ds.chunks_exact_mut(seen));
+                    for (row, (p, ds)) in strips.enumerate() {
+                        let shift = dot(dout.row(row), out.row(row));
+                        let lse = lse[row * shape.heads];
+                        score_gradient((p, ds), first + row + 1, (lse, shift, shape.scale));
+                    }
+                },
+            );
             let product = |to, (m, k), before, a: &[f32], a_strides, b: Head<'_>| Call {
                 shape: (m, shape.size, k),
                 to,

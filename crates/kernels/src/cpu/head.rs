@@ -17,7 +17,10 @@ pub(crate) fn forward(
     let lse = Shared::new(output.lse.host());
     threads.pieces(output.logp.host(), 1, |row, logp| {
         let logits = &logits[row * vocabulary..][..vocabulary];
-        let (row_lse, row_entropy) = wide(|| spread(logits));
+        let (row_lse, row_entropy) = wide(
+            #[inline(always)]
+            || spread(logits),
+        );
         // SAFETY: one number for each row.
         unsafe { lse.put(row, row_lse) };
         // SAFETY: the same.
@@ -60,12 +63,15 @@ pub(crate) fn backward(
         let (lse, entropy) = (signal.lse.host()[row], signal.entropy.host()[row]);
         let a = signal.dlogp.host()[row] * scale;
         let b = signal.dentropy.host()[row] * scale;
-        wide(|| {
-            for l in logits.iter_mut() {
-                let logp = *l - lse;
-                *l = -exp(logp) * (a + b * (logp + entropy));
-            }
-        });
+        wide(
+            #[inline(always)]
+            || {
+                for l in logits.iter_mut() {
+                    let logp = *l - lse;
+                    *l = -exp(logp) * (a + b * (logp + entropy));
+                }
+            },
+        );
         logits[targets[row] as usize] += a;
     });
 }

@@ -59,6 +59,8 @@ pub(crate) fn attend(
     let out = Shared::new(out.data.host());
     let (keys, values) = (cache.keys.view().host(), cache.values.view().host());
     let begin = layer * cache.layer_size();
+    let there = |&page: &u32| (page as usize) < cache.pages();
+    assert!(tables.pages.host().iter().all(there), "a page of the cache");
     threads.each(qkv.rows * shape.heads, |part| {
         let (row, head) = (part / shape.heads, part % shape.heads);
         let length = tables.lengths.host()[row] as usize;
@@ -72,28 +74,37 @@ pub(crate) fn attend(
         let out = unsafe { out.part(row * stride + head * size, size) };
         SCORES.with_borrow_mut(|scores| {
             scores.resize(pages.len() * PAGE, 0.0);
-            wide(|| {
-                for (scores, &page) in scores.as_chunks_mut::<PAGE>().0.iter_mut().zip(pages) {
-                    *scores = page_scores(q, &keys[place(page)..][..size * PAGE], shape.scale);
-                }
-                let (scores, later) = scores.split_at_mut(length);
-                later.fill(0.0);
-                let top = largest(scores);
-                scores.iter_mut().for_each(|s| *s = exp(*s - top));
-                let inverse = 1.0 / sum_by(scores, |p| p);
-                scores.iter_mut().for_each(|s| *s *= inverse);
-            });
-            wide(|| {
-                for first in (0..size).step_by(PLACES) {
-                    let sums = weighted_values(
-                        (scores, pages),
-                        |page| &values[place(page) + first..][..size * PAGE - first],
-                        (size, PLACES.min(size - first)),
-                    );
-                    let count = PLACES.min(size - first);
-                    out[first..first + count].copy_from_slice(&sums[..count]);
-                }
-            });
+            wide(
+                #[inline(always)]
+                || {
+                    for (scores, &page) in scores.as_chunks_mut::<PAGE>().0.iter_mut().zip(pages) {
+                        *scores = page_scores(q, &keys[place(page)..][..size * PAGE], shape.scale);
+                    }
+                    let scores = &mut scores[..length];
+                    let top = largest(scores);
+                    for s in scores.iter_mut() {
+                        *s = exp(*s - top);
+                    }
+                    let inverse = 1.0 / sum_by(scores, |p| p);
+                    for s in scores.iter_mut() {
+                        *s *= inverse;
+                    }
+                },
+            );
+            wide(
+                #[inline(always)]
+                || {
+                    for first in (0..size).step_by(PLACES) {
+                        let sums = weighted_values(
+                            (&scores[..length], pages),
+                            |page| &values[place(page) + first..][..size * PAGE - first],
+                            (size, PLACES.min(size - first)),
+                        );
+                        let count = PLACES.min(size - first);
+                        out[first..first + count].copy_from_slice(&sums[..count]);
+                    }
+                },
+            );
         });
     });
 }
@@ -121,7 +132,8 @@ fn page_scores(q: &[f32], keys: &[f32], scale: f32) -> [f32; PAGE] {
     std::array::from_fn(|lane| ((a[lane] + b[lane]) + (c[lane] + d[lane])) * scale)
 }
 
-/// `Σ p·v` for up to [`PLACES`] places of a head.
+/// `Σ p·v` for up to [`PLACES`] places of a head. Places of a page behind the last token are not
+/// looked at: another sequence may have left anything there.
 #[inline(always)]
 fn weighted_values<'a>(
     (scores, pages): (&[f32], &[u32]),
@@ -129,7 +141,7 @@ fn weighted_values<'a>(
     (size, count): (usize, usize),
 ) -> [f32; PLACES] {
     let mut sums = [0.0f32; PLACES];
-    for (scores, &page) in scores.chunks_exact(PAGE).zip(pages) {
+    for (scores, &page) in scores.chunks(PAGE).zip(pages) {
         let values = values(page);
         for (token, p) in scores.iter().enumerate() {
             if count == PLACES {

@@ -5,7 +5,7 @@
 
 use super::shared::Shared;
 use super::threads::Threads;
-use super::wide::{dot, wide};
+use super::wide::{LANES, dot, fold, wide};
 use crate::buffer::Buffer;
 use crate::matmul::Before;
 use crate::rms_norm::{Gradient, Heads, Norm};
@@ -27,17 +27,20 @@ pub(crate) fn forward(
     let y = Shared::new(y);
     let gain = norm.gain.host();
     threads.each(from.rows.div_ceil(BLOCK), |block| {
-        wide(|| {
-            for (row, head) in block_of(block, from) {
-                let x = &x[row * from.stride + head * from.size..][..from.size];
-                // SAFETY: different heads of different rows.
-                let y = unsafe { y.part(row * to.stride + head * to.size, to.size) };
-                let r = reciprocal(x, norm.epsilon);
-                for ((y, x), g) in y.iter_mut().zip(x).zip(gain) {
-                    *y = x * r * g;
+        wide(
+            #[inline(always)]
+            || {
+                for (row, head) in block_of(block, from) {
+                    let x = &x[row * from.stride + head * from.size..][..from.size];
+                    // SAFETY: different heads of different rows.
+                    let y = unsafe { y.part(row * to.stride + head * to.size, to.size) };
+                    let r = reciprocal(x, norm.epsilon);
+                    for ((y, x), g) in y.iter_mut().zip(x).zip(gain) {
+                        *y = x * r * g;
+                    }
                 }
-            }
-        });
+            },
+        );
     });
 }
 
@@ -55,25 +58,28 @@ pub(crate) fn backward(
     threads.each(from.rows.div_ceil(BLOCK), |block| {
         // SAFETY: each block has its own.
         let mut dgain = shared.map(|sums| unsafe { sums.part(block * from.size, from.size) });
-        wide(|| {
-            if let Some(dgain) = &mut dgain {
-                dgain.fill(0.0);
-            }
-            for (row, head) in block_of(block, from) {
-                let at = row * from.stride + head * from.size;
-                let x = &x[at..at + from.size];
-                let dy = &dy[row * to.stride + head * to.size..][..to.size];
-                // SAFETY: different heads of different rows.
-                let dx = unsafe { dx.part(at, from.size) };
-                let r = reciprocal(x, norm.epsilon);
+        wide(
+            #[inline(always)]
+            || {
                 if let Some(dgain) = &mut dgain {
-                    for ((dgain, dy), x) in dgain.iter_mut().zip(dy).zip(x) {
-                        *dgain += dy * x * r;
-                    }
+                    dgain.fill(0.0);
                 }
-                one_head(dx, gradient.before, (x, dy, gain), r);
-            }
-        });
+                for (row, head) in block_of(block, from) {
+                    let at = row * from.stride + head * from.size;
+                    let x = &x[at..at + from.size];
+                    let dy = &dy[row * to.stride + head * to.size..][..to.size];
+                    // SAFETY: different heads of different rows.
+                    let dx = unsafe { dx.part(at, from.size) };
+                    let r = reciprocal(x, norm.epsilon);
+                    if let Some(dgain) = &mut dgain {
+                        for ((dgain, dy), x) in dgain.iter_mut().zip(dy).zip(x) {
+                            *dgain += dy * x * r;
+                        }
+                    }
+                    one_head(dx, gradient.before, (x, dy, gain), r);
+                }
+            },
+        );
     });
     if let (Some(mut dgain), Some(sums)) = (gradient.dgain, sums) {
         let sums = sums.view().host();
@@ -87,12 +93,7 @@ pub(crate) fn backward(
 
 #[inline(always)]
 fn one_head(dx: &mut [f32], before: Before, (x, dy, gain): (&[f32], &[f32], &[f32]), r: f32) {
-    let mut lanes = [0.0f32; super::wide::LANES];
-    for (at, ((x, dy), g)) in x.iter().zip(dy).zip(gain).enumerate() {
-        let lane = &mut lanes[at % super::wide::LANES];
-        *lane = (dy * g).mul_add(*x, *lane);
-    }
-    let shift = super::wide::fold(lanes) * r * r * r / x.len() as f32;
+    let shift = weighted_dot(x, dy, gain) * r * r * r / x.len() as f32;
     let of = |x: f32, dy: f32, g: f32| dy * g * r - x * shift;
     let all = dx.iter_mut().zip(x).zip(dy).zip(gain);
     if before == Before::Kept {
@@ -104,6 +105,24 @@ fn one_head(dx: &mut [f32], before: Before, (x, dy, gain): (&[f32], &[f32], &[f3
             *dx = of(*x, *dy, *g);
         }
     }
+}
+
+/// `Σ x·dy·g`.
+#[inline(always)]
+fn weighted_dot(x: &[f32], dy: &[f32], gain: &[f32]) -> f32 {
+    let mut lanes = [0.0f32; LANES];
+    let (xs, x_rest) = x.as_chunks::<LANES>();
+    let (dys, dy_rest) = dy.as_chunks::<LANES>();
+    let (gains, gain_rest) = gain.as_chunks::<LANES>();
+    for ((x, dy), g) in xs.iter().zip(dys).zip(gains) {
+        for at in 0..LANES {
+            lanes[at] = (dy[at] * g[at]).mul_add(x[at], lanes[at]);
+        }
+    }
+    for (((lane, x), dy), g) in lanes.iter_mut().zip(x_rest).zip(dy_rest).zip(gain_rest) {
+        *lane = (dy * g).mul_add(*x, *lane);
+    }
+    fold(lanes)
 }
 
 /// Rows and heads of a block.

@@ -21,22 +21,25 @@ pub(crate) fn turn(
     let sign = if direction == Direction::There { 1.0 } else { -1.0 };
     let x = Shared::new(x);
     threads.each(shape.rows.div_ceil(BLOCK), |block| {
-        wide(|| {
-            for row in block * BLOCK..shape.rows.min((block + 1) * BLOCK) {
-                let at = positions[row] as usize * half;
-                let (cos, sin) = (&cos[at..at + half], &sin[at..at + half]);
-                for head in 0..shape.heads {
-                    // SAFETY: different heads of different rows.
-                    let head =
-                        unsafe { x.part(row * shape.stride + head * shape.size, shape.size) };
-                    let (low, high) = head.split_at_mut(half);
-                    for (((a, b), c), s) in low.iter_mut().zip(high).zip(cos).zip(sin) {
-                        let (x, y, s) = (*a, *b, s * sign);
-                        *a = x * c - y * s;
-                        *b = y * c + x * s;
+        wide(
+            #[inline(always)]
+            || {
+                for row in block * BLOCK..shape.rows.min((block + 1) * BLOCK) {
+                    let at = positions[row] as usize * half;
+                    let (cos, sin) = (&cos[at..at + half], &sin[at..at + half]);
+                    for head in 0..shape.heads {
+                        // SAFETY: different heads of different rows.
+                        let head =
+                            unsafe { x.part(row * shape.stride + head * shape.size, shape.size) };
+                        let (low, high) = head.split_at_mut(half);
+                        for (((a, b), c), s) in low.iter_mut().zip(high).zip(cos).zip(sin) {
+                            let (x, y, s) = (*a, *b, s * sign);
+                            *a = x * c - y * s;
+                            *b = y * c + x * s;
+                        }
                     }
                 }
-            }
-        });
+            },
+        );
     });
 }

@@ -34,10 +34,15 @@ pub(crate) fn sample(
 fn one_row(logits: &mut [f32], request: &Request<'_>) -> (u32, f32) {
     let rule = &request.rule;
     let inverse = if rule.temperature > 0.0 { 1.0 / rule.temperature } else { 1.0 };
-    let lse = wide(|| {
-        logits.iter_mut().for_each(|l| *l *= inverse);
-        spread(logits).0
-    });
+    let lse = wide(
+        #[inline(always)]
+        || {
+            for l in logits.iter_mut() {
+                *l *= inverse;
+            }
+            spread(logits).0
+        },
+    );
     let penalised = rule.presence_penalty != 0.0 || rule.repetition_penalty != 1.0;
     let plain = penalised.then(|| penalise(logits, request, inverse));
     let chosen = choose(logits, rule, || uniform(request.seed, request.sequence, request.position));
@@ -74,7 +79,10 @@ fn penalise(
 
 fn choose(logits: &mut [f32], rule: &Rule, number: impl Fn() -> f64) -> usize {
     if rule.temperature <= 0.0 {
-        let top = wide(|| largest(logits));
+        let top = wide(
+            #[inline(always)]
+            || largest(logits),
+        );
         return logits.iter().position(|&l| l == top).unwrap_or(0);
     }
     let all = (rule.top_k == 0 || rule.top_k >= logits.len()) && rule.top_p >= 1.0;
@@ -88,50 +96,68 @@ fn choose(logits: &mut [f32], rule: &Rule, number: impl Fn() -> f64) -> usize {
 /// Tokens that are added up together on the way to the one that is chosen.
 const RUN: usize = 256;
 
-/// The first token at which the running sum of probability passes `number`.
-fn among_all(logits: &mut [f32], number: f64) -> usize {
-    wide(|| {
-        let top = largest(logits);
-        logits.iter_mut().for_each(|l| *l = exp(*l - top));
-    });
-    let runs = |weights: &[f32]| f64::from(wide(|| sum_by(weights, |p| p)));
-    let total: f64 = logits.chunks(RUN).map(runs).sum();
-    let mut left = number * total;
-    let mut last = 0;
-    for (run, weights) in logits.chunks(RUN).enumerate() {
-        let sum = runs(weights);
-        if left < sum {
-            for (at, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
-                last = run * RUN + at;
-                left -= f64::from(weight);
-                if left < 0.0 {
-                    break;
-                }
+/// `e^(l - top)` of some logits, and zeros.
+fn weights_of(logits: &[f32], top: f32) -> [f32; RUN] {
+    let mut weights = [0.0; RUN];
+    wide(
+        #[inline(always)]
+        || {
+            for (weight, l) in weights.iter_mut().zip(logits) {
+                *weight = exp(l - top);
             }
-            return last;
+        },
+    );
+    weights
+}
+
+/// The sum of weights in each run of logits.
+fn run_sums(logits: &[f32], top: f32) -> Vec<f64> {
+    let sum = |run: &[f32]| {
+        let weights = weights_of(run, top);
+        let sum = wide(
+            #[inline(always)]
+            || sum_by(&weights, |p| p),
+        );
+        f64::from(sum)
+    };
+    logits.chunks(RUN).map(sum).collect()
+}
+
+/// The first token at which the running sum of probability passes `number`.
+fn among_all(logits: &[f32], number: f64) -> usize {
+    let top = wide(
+        #[inline(always)]
+        || largest(logits),
+    );
+    let sums = run_sums(logits, top);
+    let mut left = number * sums.iter().sum::<f64>();
+    // Sums of runs are rounded, so the number may pass all of them, or all of a run it is in: then
+    // it is the last token that can come.
+    let mut last = 0;
+    for (run, (logits, sum)) in logits.chunks(RUN).zip(sums).enumerate() {
+        let weights = weights_of(logits, top);
+        last = weights.iter().rposition(|&w| w > 0.0).map_or(last, |at| run * RUN + at);
+        if left < sum {
+            let passes = weights.iter().position(|&weight| {
+                left -= f64::from(weight);
+                left < 0.0
+            });
+            return passes.map_or(last, |at| run * RUN + at);
         }
         left -= sum;
-        last = weights.iter().rposition(|&w| w > 0.0).map_or(last, |at| run * RUN + at);
     }
     last
 }
 
 /// The same among the most probable.
-fn among_best(logits: &mut [f32], rule: &Rule, number: f64) -> usize {
-    let falling = |a: &(f32, usize), b: &(f32, usize)| match b.0.total_cmp(&a.0) {
-        Ordering::Equal => a.1.cmp(&b.1),
-        other => other,
-    };
-    let top = wide(|| largest(logits));
-    let total: f64 = logits.iter().map(|l| f64::from(exp(l - top))).sum();
-    let mut best: Vec<(f32, usize)> = logits.iter().copied().zip(0..).collect();
-    if rule.top_k > 0 && rule.top_k < best.len() {
-        best.select_nth_unstable_by(rule.top_k - 1, falling);
-        best.truncate(rule.top_k);
-    }
-    best.sort_unstable_by(falling);
+fn among_best(logits: &[f32], rule: &Rule, number: f64) -> usize {
+    let top = wide(
+        #[inline(always)]
+        || largest(logits),
+    );
+    let (best, held) = candidates(logits, rule, top);
     let mut weights: Vec<f64> = best.iter().map(|(l, _)| f64::from(exp(l - top))).collect();
-    let held: f64 = if rule.top_k > 0 { weights.iter().sum() } else { total };
+    let held = held.unwrap_or_else(|| weights.iter().sum());
     let mut sum = 0.0;
     let enough = weights.iter().position(|weight| {
         sum += weight;
@@ -147,4 +173,35 @@ fn among_best(logits: &mut [f32], rule: &Rule, number: f64) -> usize {
         left < 0.0
     });
     best[at.unwrap_or(weights.len() - 1)].1
+}
+
+/// Tokens that may pass the cuts, the most probable first, and the weight of all that `top_p` is a
+/// share of, unless it is that of the candidates.
+///
+/// Without `top_k` only those are sorted that can pass. A token that `top_p` keeps has, with all
+/// that are less probable, more than the rest of the whole; so it has more than that divided by the
+/// number of tokens.
+fn candidates(logits: &[f32], rule: &Rule, top: f32) -> (Vec<(f32, usize)>, Option<f64>) {
+    let falling = |a: &(f32, usize), b: &(f32, usize)| match b.0.total_cmp(&a.0) {
+        Ordering::Equal => a.1.cmp(&b.1),
+        other => other,
+    };
+    let all = logits.iter().copied().zip(0..);
+    if rule.top_k > 0 {
+        let mut best: Vec<_> = all.collect();
+        if rule.top_k < best.len() {
+            best.select_nth_unstable_by(rule.top_k - 1, falling);
+            best.truncate(rule.top_k);
+        }
+        best.sort_unstable_by(falling);
+        return (best, None);
+    }
+    let total: f64 = run_sums(logits, top).iter().sum();
+    let rest = (1.0 - f64::from(rule.top_p)) * total / logits.len() as f64;
+    // A hundredth is more than all rounding on the way.
+    let least = f64::from(top) + rest.max(f64::from(rule.min_p).min(1.0)).ln() - 0.01;
+    let possible = |l: f32| f64::from(l).partial_cmp(&least) != Some(Ordering::Less);
+    let mut best: Vec<_> = all.filter(|(l, _)| possible(*l)).collect();
+    best.sort_unstable_by(falling);
+    (best, Some(total))
 }

@@ -12,11 +12,14 @@ const PIECE: usize = 1 << 14;
 pub(crate) fn forward(threads: &Threads, y: &mut [f32], (gate, up): (&[f32], &[f32])) {
     threads.pieces(y, PIECE, |piece, y| {
         let (gate, up) = (&gate[piece * PIECE..][..y.len()], &up[piece * PIECE..][..y.len()]);
-        wide(|| {
-            for ((y, g), u) in y.iter_mut().zip(gate).zip(up) {
-                *y = g * sigmoid(*g) * u;
-            }
-        });
+        wide(
+            #[inline(always)]
+            || {
+                for ((y, g), u) in y.iter_mut().zip(gate).zip(up) {
+                    *y = g * sigmoid(*g) * u;
+                }
+            },
+        );
     });
 }
 
@@ -27,15 +30,18 @@ pub(crate) fn backward(threads: &Threads, dy: &mut [f32], (gate, up): (&mut [f32
         let gate = unsafe { gate.part(piece * PIECE, dy.len()) };
         // SAFETY: the same.
         let up = unsafe { up.part(piece * PIECE, dy.len()) };
-        wide(|| {
-            for ((dy, gate), up) in dy.iter_mut().zip(gate).zip(up) {
-                let (d, g, u) = (*dy, *gate, *up);
-                let s = sigmoid(g);
-                let open = g * s;
-                *up = d * open;
-                *gate = d * u * s * (1.0 + g * (1.0 - s));
-                *dy = open * u;
-            }
-        });
+        wide(
+            #[inline(always)]
+            || {
+                for ((dy, gate), up) in dy.iter_mut().zip(gate).zip(up) {
+                    let (d, g, u) = (*dy, *gate, *up);
+                    let s = sigmoid(g);
+                    let open = g * s;
+                    *up = d * open;
+                    *gate = d * u * s * (1.0 + g * (1.0 - s));
+                    *dy = open * u;
+                }
+            },
+        );
     });
 }

@@ -1,14 +1,20 @@
 //! A few rows times a weight, each number one sum whose order depends on nothing.
 //!
 //! Four rows of `x` meet four rows of the weight at a time, where they lie: sixteen sums, each in
-//! sixteen lanes along the inner side. Nothing is packed, so a weight is read once, at the speed of
-//! memory when there is one row and of arithmetic when there are dozens.
+//! sixteen lanes along the inner side, which begin at zero and are folded at the end. Nothing is
+//! packed, so a weight is read once, at the speed of memory when there is one row and of arithmetic
+//! when there are dozens. The sums are vectors by type, since the compiler does not find them in a
+//! plain loop; a processor with shorter vectors has several for sixteen lanes, and the same bits.
 
-#![expect(unsafe_code, reason = "columns of the result for different threads")]
+#![expect(unsafe_code, reason = "columns of the result for different threads, and vectors")]
+
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
 
 use super::shared::Shared;
 use super::threads::Threads;
-use super::wide::{LANES, fold, fold_many, wide};
+use super::wide::{LANES, fold};
 use crate::linear::Weight;
 use crate::matmul::{Before, Matrix, MatrixMut};
 
@@ -19,21 +25,25 @@ const TILE: usize = 4;
 const PIECE: usize = 64;
 
 /// What a weight is made of.
-trait Entry: Copy + Send + Sync {
-    fn number(self) -> f32;
+trait Entry: Copy + Default + Send + Sync {
+    fn numbers(from: &[Self; LANES]) -> [f32; LANES];
 }
 
 impl Entry for f32 {
     #[inline(always)]
-    fn number(self) -> f32 {
-        self
+    fn numbers(from: &[Self; LANES]) -> [f32; LANES] {
+        *from
     }
 }
 
 impl Entry for i8 {
     #[inline(always)]
-    fn number(self) -> f32 {
-        f32::from(self)
+    fn numbers(from: &[Self; LANES]) -> [f32; LANES] {
+        let mut to = [0.0; LANES];
+        for at in 0..LANES {
+            to[at] = f32::from(from[at]);
+        }
+        to
     }
 }
 
@@ -49,6 +59,15 @@ impl<'a, T> Rows<'a, T> {
     #[inline(always)]
     fn row(&self, at: usize) -> &'a [T] {
         &self.data[at * self.stride..][..self.length]
+    }
+
+    #[inline(always)]
+    fn some<const COUNT: usize>(&self, first: usize) -> [&'a [T]; COUNT] {
+        let mut rows: [&[T]; COUNT] = [&[]; COUNT];
+        for (at, row) in rows.iter_mut().enumerate() {
+            *row = self.row(first + at);
+        }
+        rows
     }
 }
 
@@ -93,111 +112,167 @@ fn over_pieces<T: Entry>(
                 *to = if before == Before::Kept { *to + new } else { new };
             }
         };
-        wide(|| {
-            for column in columns.clone().step_by(TILE) {
-                let width = TILE.min(columns.end - column);
-                for row in (0..count).step_by(TILE) {
-                    let height = TILE.min(count - row);
-                    if width == TILE {
-                        let rows = std::array::from_fn(|at| w.row(column + at));
-                        match height {
-                            TILE => full(&x, row, rows, |at, sums| put(row + at, column, sums)),
-                            _ => (row..row + height).for_each(|row| {
-                                put(row, column, &one(x.row(row), rows));
-                            }),
-                        }
-                    } else {
-                        for (row, at) in (row..row + height)
-                            .flat_map(|row| (column..column + width).map(move |at| (row, at)))
-                        {
-                            put(row, at, &[lone(x.row(row), w.row(at))]);
-                        }
-                    }
-                }
-            }
-        });
+        Arch::new().dispatch(Piece { x, w, count, columns, put });
     });
 }
 
-/// Four rows by four rows.
-#[inline(always)]
-fn full<T: Entry>(
-    x: &Rows<'_, f32>,
-    row: usize,
-    w: [&[T]; TILE],
-    mut put: impl FnMut(usize, &[f32]),
-) {
-    let x: [&[f32]; TILE] = std::array::from_fn(|at| x.row(row + at));
-    let mut sums = [[0.0f32; LANES]; LANES];
-    let whole = x[0].len() / LANES * LANES;
-    let mut at = 0;
-    while at < whole {
-        let xs: [&[f32; LANES]; TILE] = std::array::from_fn(|i| lanes(x[i], at));
-        let ws: [[f32; LANES]; TILE] = std::array::from_fn(|j| lanes(w[j], at).map(Entry::number));
-        for i in 0..TILE {
-            for j in 0..TILE {
-                for lane in 0..LANES {
-                    let sum = &mut sums[i * TILE + j][lane];
-                    *sum = xs[i][lane].mul_add(ws[j][lane], *sum);
+/// Some columns of the result.
+struct Piece<'a, T, P> {
+    x: Rows<'a, f32>,
+    w: Rows<'a, T>,
+    count: usize,
+    columns: Range<usize>,
+    /// Takes a row, its first column and the sums from there on.
+    put: P,
+}
+
+impl<T: Entry, P: Fn(usize, usize, &[f32])> WithSimd for Piece<'_, T, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        match S::F32_LANES {
+            16 => self.over_tiles::<S, 1>(simd),
+            8 => self.over_tiles::<S, 2>(simd),
+            4 => self.over_tiles::<S, 4>(simd),
+            1 => self.over_tiles::<S, 16>(simd),
+            other => unreachable!("vectors of {other}"),
+        }
+    }
+}
+
+impl<T: Entry, P: Fn(usize, usize, &[f32])> Piece<'_, T, P> {
+    #[inline(always)]
+    fn over_tiles<S: Simd, const PARTS: usize>(&self, simd: S) {
+        let end = self.columns.end;
+        for column in self.columns.clone().step_by(TILE) {
+            if column + TILE > end {
+                for column in column..end {
+                    self.over_rows::<S, 1, PARTS>(simd, column, 0);
                 }
+                return;
             }
-        }
-        at += LANES;
-    }
-    for at in whole..x[0].len() {
-        for i in 0..TILE {
-            for j in 0..TILE {
-                let sum = &mut sums[i * TILE + j][at - whole];
-                *sum = x[i][at].mul_add(w[j][at].number(), *sum);
+            let mut row = 0;
+            while row + TILE <= self.count {
+                self.put_tile::<S, TILE, TILE, PARTS>(simd, row, column);
+                row += TILE;
             }
+            self.over_rows::<S, TILE, PARTS>(simd, column, row);
         }
     }
-    let sums = fold_many(&sums);
-    for (i, sums) in sums.chunks_exact(TILE).enumerate() {
-        put(i, sums);
+
+    /// One row at a time, from `row` on, by `WIDTH` rows of the weight: the same sums.
+    #[inline(always)]
+    fn over_rows<S: Simd, const WIDTH: usize, const PARTS: usize>(
+        &self,
+        simd: S,
+        column: usize,
+        row: usize,
+    ) {
+        for row in row..self.count {
+            self.put_tile::<S, 1, WIDTH, PARTS>(simd, row, column);
+        }
+    }
+
+    #[inline(always)]
+    fn put_tile<S: Simd, const HEIGHT: usize, const WIDTH: usize, const PARTS: usize>(
+        &self,
+        simd: S,
+        row: usize,
+        column: usize,
+    ) {
+        let (x, w) = (self.x.some::<HEIGHT>(row), self.w.some::<WIDTH>(column));
+        let lanes = tile::<S, T, HEIGHT, WIDTH, PARTS>(simd, x, w);
+        for (at, lanes) in lanes.iter().enumerate() {
+            let mut sums = [0.0; WIDTH];
+            for j in 0..WIDTH {
+                sums[j] = fold(lanes[j]);
+            }
+            (self.put)(row + at, column, &sums);
+        }
     }
 }
 
-/// One row by four rows: the same sums.
+/// Lanes of the sums of some rows by some rows. What is missing from the last sixteen numbers is
+/// zero, which changes no sum.
 #[inline(always)]
-fn one<T: Entry>(x: &[f32], w: [&[T]; TILE]) -> [f32; TILE] {
-    let mut sums = [[0.0f32; LANES]; TILE];
-    let whole = x.len() / LANES * LANES;
+fn tile<S: Simd, T: Entry, const HEIGHT: usize, const WIDTH: usize, const PARTS: usize>(
+    simd: S,
+    x: [&[f32]; HEIGHT],
+    w: [&[T]; WIDTH],
+) -> [[[f32; LANES]; WIDTH]; HEIGHT] {
+    let mut sums = [[load::<S, PARTS>(&[0.0; LANES]); WIDTH]; HEIGHT];
+    let inputs = x[0].len();
+    let whole = inputs / LANES * LANES;
     let mut at = 0;
     while at < whole {
-        let xs = lanes(x, at);
-        for (sums, w) in sums.iter_mut().zip(w) {
-            let w = lanes(w, at);
-            for lane in 0..LANES {
-                sums[lane] = xs[lane].mul_add(w[lane].number(), sums[lane]);
-            }
+        let mut ws = [load::<S, PARTS>(&[0.0; LANES]); WIDTH];
+        for j in 0..WIDTH {
+            ws[j] = load::<S, PARTS>(&T::numbers(lanes(w[j], at)));
+        }
+        for i in 0..HEIGHT {
+            add(simd, &mut sums[i], load::<S, PARTS>(lanes(x[i], at)), &ws);
         }
         at += LANES;
     }
-    for at in whole..x.len() {
-        for (sums, w) in sums.iter_mut().zip(w) {
-            let sum = &mut sums[at - whole];
-            *sum = x[at].mul_add(w[at].number(), *sum);
+    if whole < inputs {
+        let mut ws = [load::<S, PARTS>(&[0.0; LANES]); WIDTH];
+        for j in 0..WIDTH {
+            ws[j] = load::<S, PARTS>(&T::numbers(&padded(&w[j][whole..])));
+        }
+        for i in 0..HEIGHT {
+            add(simd, &mut sums[i], load::<S, PARTS>(&padded(&x[i][whole..])), &ws);
         }
     }
-    sums.map(fold)
+    let mut to = [[[0.0; LANES]; WIDTH]; HEIGHT];
+    for (to, sums) in to.as_flattened_mut().iter_mut().zip(sums.as_flattened()) {
+        store::<S, PARTS>(to, *sums);
+    }
+    to
 }
 
-/// One row by one row: the same sum.
+/// `sums += x · w`, fused, for one row of `x`.
 #[inline(always)]
-fn lone<T: Entry>(x: &[f32], w: &[T]) -> f32 {
-    let mut sums = [0.0f32; LANES];
-    for (at, (x, w)) in x.iter().zip(w).enumerate() {
-        let sum = &mut sums[at % LANES];
-        *sum = x.mul_add(w.number(), *sum);
+fn add<S: Simd, const WIDTH: usize, const PARTS: usize>(
+    simd: S,
+    sums: &mut [[S::f32s; PARTS]; WIDTH],
+    x: [S::f32s; PARTS],
+    w: &[[S::f32s; PARTS]; WIDTH],
+) {
+    for j in 0..WIDTH {
+        for part in 0..PARTS {
+            sums[j][part] = simd.mul_add_f32s(x[part], w[j][part], sums[j][part]);
+        }
     }
-    fold(sums)
+}
+
+/// Sixteen lanes as the processor's vectors.
+#[inline(always)]
+fn load<S: Simd, const PARTS: usize>(from: &[f32; LANES]) -> [S::f32s; PARTS] {
+    assert!(size_of::<[S::f32s; PARTS]>() == size_of::<[f32; LANES]>(), "sixteen lanes");
+    // SAFETY: vectors are plain numbers, and these are as long as the sixteen.
+    unsafe { std::ptr::from_ref(from).cast::<[S::f32s; PARTS]>().read_unaligned() }
+}
+
+#[inline(always)]
+fn store<S: Simd, const PARTS: usize>(to: &mut [f32; LANES], from: [S::f32s; PARTS]) {
+    assert!(size_of::<[S::f32s; PARTS]>() == size_of::<[f32; LANES]>(), "sixteen lanes");
+    // SAFETY: as above.
+    unsafe { std::ptr::from_mut(to).cast::<[S::f32s; PARTS]>().write_unaligned(from) };
 }
 
 /// Sixteen numbers from `at` on.
 #[inline(always)]
 fn lanes<T>(from: &[T], at: usize) -> &[T; LANES] {
     from[at..].first_chunk().expect("sixteen more")
+}
+
+/// The last numbers of a row, and zeros.
+#[inline(always)]
+fn padded<T: Entry>(from: &[T]) -> [T; LANES] {
+    let mut to = [T::default(); LANES];
+    to[..from.len()].copy_from_slice(from);
+    to
 }
 
 #[cfg(test)]

@@ -1,0 +1,108 @@
+//! Norms over rows and over heads, with different strides on the two sides.
+
+use whetstone_kernels::Before;
+use whetstone_kernels::rms_norm::{Gradient, Heads, Norm, backward, forward};
+
+use crate::oracle;
+use crate::support::{Layout, close, f64s, inner, numbers, same_bits, slopes};
+
+/// Not small beside the mean of squares, so that a wrong place for it shows.
+const EPSILON: f32 = 0.02;
+
+/// Rows, heads and numbers in a head; the gaps of the two sides.
+const SHAPES: [((usize, usize, usize), (usize, usize)); 5] = [
+    ((1, 1, 1), (0, 0)),
+    ((3, 1, 19), (0, 0)),
+    ((5, 2, 8), (3, 1)),
+    ((2, 3, 17), (0, 5)),
+    ((130, 2, 3), (2, 0)),
+];
+
+struct Case {
+    from: Heads,
+    to: Heads,
+    x: Vec<f32>,
+    gain: Vec<f32>,
+    dy: Vec<f32>,
+}
+
+fn case(((rows, heads, size), (left, right)): ((usize, usize, usize), (usize, usize))) -> Case {
+    let shape = |gap| Heads { rows, heads, size, stride: heads * size + gap };
+    let count = rows * heads * size;
+    let gain = numbers(2, size).iter().map(|g| g + 1.5).collect();
+    Case { from: shape(left), to: shape(right), x: numbers(1, count), gain, dy: numbers(3, count) }
+}
+
+fn layout(heads: Heads) -> Layout {
+    Layout { rows: heads.rows, cols: heads.heads * heads.size, stride: heads.stride }
+}
+
+#[test]
+fn forward_is_the_formula() {
+    for shape in SHAPES {
+        let Case { from, to, x, gain, .. } = case(shape);
+        let ours = same_bits(|device| {
+            let (x, gain) = (device.upload(&layout(from).apart(&x)), device.upload(&gain));
+            let mut y = device.upload(&layout(to).nothing());
+            let norm = Norm { gain: gain.view(), epsilon: EPSILON };
+            forward(device, (&mut y.view_mut(), to), (x.view(), from), norm);
+            vec![layout(to).together(&device.read(y.view()))]
+        });
+        let truth = oracle::rms_norm(&f64s(&x), &f64s(&gain), f64::from(EPSILON));
+        close(&ours[0], &truth, 2e-6);
+    }
+}
+
+#[test]
+fn gradients_of_input_and_gain_are_the_slopes() {
+    for shape in SHAPES {
+        let Case { from, to, x, gain, dy } = case(shape);
+        let (old, old_gain) = (numbers(5, x.len()), numbers(6, gain.len()));
+        let loss = |x: &[f64], gain: &[f64]| {
+            inner(&oracle::rms_norm(x, gain, f64::from(EPSILON)), &f64s(&dy))
+        };
+        let dx = slopes(|x| loss(x, &f64s(&gain)), &f64s(&x));
+        let dgain = slopes(|gain| loss(&f64s(&x), gain), &f64s(&gain));
+        for before in [Before::Gone, Before::Kept] {
+            let kept = if before == Before::Kept { 1.0 } else { 0.0 };
+            let ours = same_bits(|device| {
+                let upload = |of, x: &[f32]| device.upload(&layout(of).apart(x));
+                let (x, dy, gain) = (upload(from, &x), upload(to, &dy), device.upload(&gain));
+                let mut dx = match before {
+                    Before::Gone => device.upload(&layout(from).nothing()),
+                    Before::Kept => upload(from, &old),
+                };
+                let mut dgain = device.upload(&old_gain);
+                let gradient =
+                    Gradient { dx: dx.view_mut(), before, dgain: Some(dgain.view_mut()) };
+                let norm = Norm { gain: gain.view(), epsilon: EPSILON };
+                backward(device, gradient, ((x.view(), from), (dy.view(), to)), norm);
+                vec![layout(from).together(&device.read(dx.view())), device.read(dgain.view())]
+            });
+            let sum = |kept: f64, new: &[f64], old: &[f32]| {
+                new.iter().zip(old).map(|(n, o)| n + kept * f64::from(*o)).collect::<Vec<_>>()
+            };
+            close(&ours[0], &sum(kept, &dx, &old), 1e-5);
+            close(&ours[1], &sum(1.0, &dgain, &old_gain), 1e-5);
+        }
+    }
+}
+
+#[test]
+fn a_gain_that_is_not_trained_changes_nothing_for_the_input() {
+    let Case { from, to, x, gain, dy } = case(SHAPES[2]);
+    let run = |trained: bool| {
+        same_bits(|device| {
+            let upload = |of, x: &[f32]| device.upload(&layout(of).apart(x));
+            let (x, dy, gain) = (upload(from, &x), upload(to, &dy), device.upload(&gain));
+            let mut dx = device.upload(&layout(from).nothing());
+            let mut dgain = device.zeros(from.size);
+            let dgain = trained.then(|| dgain.view_mut());
+            let gradient = Gradient { dx: dx.view_mut(), before: Before::Gone, dgain };
+            let norm = Norm { gain: gain.view(), epsilon: EPSILON };
+            backward(device, gradient, ((x.view(), from), (dy.view(), to)), norm);
+            vec![layout(from).together(&device.read(dx.view()))]
+        })
+    };
+    assert_eq!(run(true), run(false));
+}

@@ -1,0 +1,67 @@
+//! Turning there and back.
+
+use whetstone_kernels::Device;
+use whetstone_kernels::rms_norm::Heads;
+use whetstone_kernels::rope::{Direction, Turns, turn};
+
+use crate::oracle;
+use crate::support::{Layout, close, f64s, inner, numbers, same_bits, slopes};
+
+const FREQUENCIES: [f64; 3] = [1.0, 0.3, 0.01];
+const FACTOR: f64 = 1.25;
+const SHAPE: Heads = Heads { rows: 70, heads: 2, size: 6, stride: 15 };
+
+fn layout() -> Layout {
+    Layout { rows: SHAPE.rows, cols: SHAPE.heads * SHAPE.size, stride: SHAPE.stride }
+}
+
+fn positions() -> Vec<u32> {
+    (0..70).map(|row| row * 13 % 40).collect()
+}
+
+fn ours(x: &[f32], direction: Direction) -> Vec<f32> {
+    let run = |device: &Device| {
+        let turns = Turns::new(device, &FREQUENCIES, FACTOR, 40);
+        assert_eq!(turns.positions(), 40);
+        let positions = device.upload(&positions());
+        let mut x = device.upload(&layout().apart(x));
+        turn(device, (&mut x.view_mut(), SHAPE), (&turns, positions.view()), direction);
+        vec![layout().together(&device.read(x.view()))]
+    };
+    same_bits(run).remove(0)
+}
+
+fn formula(x: &[f64]) -> Vec<f64> {
+    let heads = x.chunks(SHAPE.size).enumerate();
+    let positions = positions();
+    heads
+        .flat_map(|(at, head)| {
+            let position = f64::from(positions[at / SHAPE.heads]);
+            oracle::rope(head, position, &FREQUENCIES, FACTOR)
+        })
+        .collect()
+}
+
+#[test]
+fn a_head_is_turned_by_its_position() {
+    let x = numbers(1, 70 * 12);
+    close(&ours(&x, Direction::There), &formula(&f64s(&x)), 2e-6);
+}
+
+#[test]
+fn turning_back_is_the_gradient() {
+    let (x, dy) = (f64s(&numbers(1, 70 * 12)), numbers(2, 70 * 12));
+    let truth = slopes(|x| inner(&formula(x), &f64s(&dy)), &x);
+    close(&ours(&dy, Direction::Back), &truth, 2e-6);
+}
+
+#[test]
+#[should_panic(expected = "range")]
+fn a_position_without_a_table_is_refused() {
+    let device = Device::cpu(1).unwrap();
+    let turns = Turns::new(&device, &FREQUENCIES, FACTOR, 4);
+    let positions = device.upload(&[4u32]);
+    let mut x = device.zeros(6);
+    let at = (&mut x.view_mut(), Heads::rows(1, 6));
+    turn(&device, at, (&turns, positions.view()), Direction::There);
+}

@@ -1,0 +1,58 @@
+//! The gate, there and back.
+
+use whetstone_kernels::swiglu::{backward, forward};
+
+use crate::oracle;
+use crate::support::{close, f64s, inner, numbers, same_bits, slope};
+
+/// More than two threads' pieces, and not a whole number of them.
+const COUNT: usize = 40_003;
+
+fn gates() -> Vec<f32> {
+    numbers(1, COUNT).iter().map(|g| g * 6.0).collect()
+}
+
+#[test]
+fn forward_is_the_formula() {
+    let (gate, up) = (gates(), numbers(2, COUNT));
+    let ours = same_bits(|device| {
+        let (gate, up) = (device.upload(&gate), device.upload(&up));
+        let mut y = device.take(COUNT);
+        forward(device, &mut y.view_mut(), (gate.view(), up.view()));
+        vec![device.read(y.view())]
+    });
+    close(&ours[0], &oracle::swiglu(&f64s(&gate), &f64s(&up)), 2e-6);
+}
+
+#[test]
+fn backward_gives_both_slopes_and_what_came_out() {
+    let (gate, up, dy) = (gates(), numbers(2, COUNT), numbers(3, COUNT));
+    let ours = same_bits(|device| {
+        let upload = |x: &[f32]| device.upload(x);
+        let (mut gate, mut up, mut dy) = (upload(&gate), upload(&up), upload(&dy));
+        let both = (&mut gate.view_mut(), &mut up.view_mut());
+        backward(device, &mut dy.view_mut(), both);
+        vec![device.read(gate.view()), device.read(up.view()), device.read(dy.view())]
+    });
+    let one = |at: usize| [f64::from(gate[at]), f64::from(up[at])];
+    let loss =
+        |at: usize, x: &[f64]| inner(&oracle::swiglu(&x[..1], &x[1..]), &[f64::from(dy[at])]);
+    let along = |which: usize| {
+        (0..COUNT).map(|at| slope(|x| loss(at, x), &one(at), which)).collect::<Vec<_>>()
+    };
+    close(&ours[0], &along(0), 1e-5);
+    close(&ours[1], &along(1), 1e-5);
+    close(&ours[2], &oracle::swiglu(&f64s(&gate), &f64s(&up)), 2e-6);
+}
+
+#[test]
+fn a_gate_far_out_is_shut_or_open() {
+    let ours = same_bits(|device| {
+        let (gate, up) = (device.upload(&[-200.0, 200.0, 0.0]), device.upload(&[3.0; 3]));
+        let mut y = device.take(3);
+        forward(device, &mut y.view_mut(), (gate.view(), up.view()));
+        vec![device.read(y.view())]
+    });
+    assert!(ours[0][0].abs() < 1e-30, "{:?}", ours[0]);
+    assert_eq!(ours[0][1..], [600.0, 0.0]);
+}
