@@ -43,7 +43,7 @@ fn one_row(logits: &mut [f32], request: &Request<'_>) -> (u32, f32) {
             spread(logits).0
         },
     );
-    let penalised = rule.presence_penalty != 0.0 || rule.repetition_penalty != 1.0;
+    let penalised = rule.presence_penalty != 0.0 || (rule.repetition_penalty - 1.0).abs() > 0.0;
     let plain = penalised.then(|| penalise(logits, request, inverse));
     let chosen = choose(logits, rule, || uniform(request.seed, request.sequence, request.position));
     let plain = plain.and_then(|plain| plain.get(&chosen).copied());
@@ -83,7 +83,7 @@ fn choose(logits: &mut [f32], rule: &Rule, number: impl Fn() -> f64) -> usize {
             #[inline(always)]
             || largest(logits),
         );
-        return logits.iter().position(|&l| l == top).unwrap_or(0);
+        return logits.iter().position(|&l| l >= top).unwrap_or(0);
     }
     let all = (rule.top_k == 0 || rule.top_k >= logits.len()) && rule.top_p >= 1.0;
     if all && rule.min_p <= 0.0 {
