@@ -162,7 +162,9 @@ mod tests {
         device.read(to.view())
     }
 
-    const SHAPES: [(usize, usize, usize); 9] = [
+    /// The last two would be divided into parts of which the kernel makes other sums, if parts could be
+    /// that small.
+    const SHAPES: [(usize, usize, usize); 11] = [
         (1, 1, 1),
         (1, 70, 33),
         (65, 1, 600),
@@ -172,6 +174,8 @@ mod tests {
         (257, 300, 40),
         (16, 1000, 600),
         (600, 3, 1030),
+        (130, 60, 1030),
+        (40, 150, 1030),
     ];
 
     #[test]

@@ -131,22 +131,20 @@ fn among_all(logits: &[f32], number: f64) -> usize {
     );
     let sums = run_sums(logits, top);
     let mut left = number * sums.iter().sum::<f64>();
+    let passes = sums.iter().position(|sum| {
+        let passes = left < *sum;
+        left -= if passes { 0.0 } else { *sum };
+        passes
+    });
     // Sums of runs are rounded, so the number may pass all of them, or all of a run it is in: then
     // it is the last token that can come.
-    let mut last = 0;
-    for (run, (logits, sum)) in logits.chunks(RUN).zip(sums).enumerate() {
-        let weights = weights_of(logits, top);
-        last = weights.iter().rposition(|&w| w > 0.0).map_or(last, |at| run * RUN + at);
-        if left < sum {
-            let passes = weights.iter().position(|&weight| {
-                left -= f64::from(weight);
-                left < 0.0
-            });
-            return passes.map_or(last, |at| run * RUN + at);
-        }
-        left -= sum;
-    }
-    last
+    let run = passes.or_else(|| sums.iter().rposition(|&sum| sum > 0.0)).unwrap_or(0);
+    let weights = weights_of(&logits[run * RUN..logits.len().min((run + 1) * RUN)], top);
+    let at = weights.iter().position(|&weight| {
+        left -= f64::from(weight);
+        passes.is_some() && left < 0.0
+    });
+    run * RUN + at.or_else(|| weights.iter().rposition(|&weight| weight > 0.0)).unwrap_or(0)
 }
 
 /// The same among the most probable.
