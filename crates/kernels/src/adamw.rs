@@ -1,4 +1,4 @@
-//! AdamW: Adam with the decay of weights apart from the gradient.
+//! `AdamW`: Adam with the decay of weights apart from the gradient.
 //!
 //! Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2019, in the order of PyTorch:
 //!

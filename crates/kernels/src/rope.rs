@@ -1,6 +1,6 @@
 //! Rotary positions: the two halves of a head are turned as pairs of coordinates.
 //!
-//! Su et al., "RoFormer", 2021, in the layout of Llama's published weights: place `i` of a head is
+//! Su et al., "`RoFormer`", 2021, in the layout of Llama's published weights: place `i` of a head is
 //! paired with place `i + d/2`, and the angle of pair `i` at position `p` is `p · f_i`. Turning back
 //! is the gradient.
 
@@ -27,7 +27,7 @@ pub enum Direction {
 }
 
 impl Turns {
-    /// Tables for positions below `positions`. `factor` scales both, as YaRN wants it. An angle is
+    /// Tables for positions below `positions`. `factor` scales both, as `YaRN` wants it. An angle is
     /// rounded to f32, as the libraries that trained the models do, before its sine is taken.
     #[expect(clippy::cast_possible_truncation, reason = "computed in f64, kept in f32")]
     pub fn new(device: &Device, (frequencies, factor): (&[f32], f32), positions: usize) -> Self {

@@ -5,6 +5,7 @@
 //! on the inner side alone unless a part is tiny; [`SMALLEST`] keeps parts out of those cases.
 
 #![expect(unsafe_code, reason = "the kernel takes addresses")]
+#![expect(clippy::many_single_char_names, reason = "the names of the sides of a product")]
 
 use gemm_common::Parallelism;
 
@@ -147,19 +148,23 @@ mod tests {
         let (m, n, k) = shape;
         let (a, b) = (device.upload(a), device.upload(b));
         let mut to = device.upload(&vec![before.1; m * n]);
-        let left = match turned.0 {
-            true => Matrix::new(a.view(), k, m).turned(),
-            false => Matrix::new(a.view(), m, k),
+        let left = if turned.0 {
+            Matrix::new(a.view(), k, m).turned()
+        } else {
+            Matrix::new(a.view(), m, k)
         };
-        let right = match turned.1 {
-            true => Matrix::new(b.view(), n, k).turned(),
-            false => Matrix::new(b.view(), k, n),
+        let right = if turned.1 {
+            Matrix::new(b.view(), n, k).turned()
+        } else {
+            Matrix::new(b.view(), k, n)
         };
         matmul(device, MatrixMut::new(to.view_mut(), m, n), before.0, (0.5, left, right));
         device.read(to.view())
     }
 
-    const SHAPES: [(usize, usize, usize); 9] = [
+    /// The last two would be divided into parts of which the kernel makes other sums, if parts could be
+    /// that small.
+    const SHAPES: [(usize, usize, usize); 11] = [
         (1, 1, 1),
         (1, 70, 33),
         (65, 1, 600),
@@ -169,6 +174,8 @@ mod tests {
         (257, 300, 40),
         (16, 1000, 600),
         (600, 3, 1030),
+        (130, 60, 1030),
+        (40, 150, 1030),
     ];
 
     #[test]

@@ -128,8 +128,12 @@ fn page_scores(q: &[f32], keys: &[f32], scale: f32) -> [f32; PAGE] {
             sums[0][lane] = q.mul_add(column[lane], sums[0][lane]);
         }
     }
-    let [a, b, c, d] = sums;
-    std::array::from_fn(|lane| ((a[lane] + b[lane]) + (c[lane] + d[lane])) * scale)
+    let mut scores = [0.0; PAGE];
+    for lane in 0..PAGE {
+        let [low, high] = [sums[0][lane] + sums[1][lane], sums[2][lane] + sums[3][lane]];
+        scores[lane] = (low + high) * scale;
+    }
+    scores
 }
 
 /// `Σ p·v` for up to [`PLACES`] places of a head. Places of a page behind the last token are not

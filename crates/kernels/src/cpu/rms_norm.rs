@@ -13,6 +13,9 @@ use crate::rms_norm::{Gradient, Heads, Norm};
 /// Rows that a thread takes at a time. The gradient of a gain is summed within such a block first.
 pub(crate) const BLOCK: usize = 64;
 
+/// Numbers and how heads lie in them.
+type Laid<'a> = (&'a [f32], Heads);
+
 #[inline(always)]
 fn reciprocal(x: &[f32], epsilon: f32) -> f32 {
     1.0 / (dot(x, x) / x.len() as f32 + epsilon).sqrt()
@@ -48,7 +51,7 @@ pub(crate) fn backward(
     threads: &Threads,
     mut gradient: Gradient<'_>,
     mut sums: Option<Buffer>,
-    ((x, from), (dy, to)): ((&[f32], Heads), (&[f32], Heads)),
+    ((x, from), (dy, to)): (Laid<'_>, Laid<'_>),
     norm: Norm<'_>,
 ) {
     let gain = norm.gain.host();

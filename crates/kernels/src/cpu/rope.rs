@@ -24,8 +24,9 @@ pub(crate) fn turn(
         wide(
             #[inline(always)]
             || {
-                for row in block * BLOCK..shape.rows.min((block + 1) * BLOCK) {
-                    let at = positions[row] as usize * half;
+                let rows = positions.iter().enumerate().skip(block * BLOCK).take(BLOCK);
+                for (row, &position) in rows {
+                    let at = position as usize * half;
                     let (cos, sin) = (&cos[at..at + half], &sin[at..at + half]);
                     for head in 0..shape.heads {
                         // SAFETY: different heads of different rows.

@@ -43,7 +43,7 @@ fn one_row(logits: &mut [f32], request: &Request<'_>) -> (u32, f32) {
             spread(logits).0
         },
     );
-    let penalised = rule.presence_penalty != 0.0 || rule.repetition_penalty != 1.0;
+    let penalised = rule.presence_penalty != 0.0 || (rule.repetition_penalty - 1.0).abs() > 0.0;
     let plain = penalised.then(|| penalise(logits, request, inverse));
     let chosen = choose(logits, rule, || uniform(request.seed, request.sequence, request.position));
     let plain = plain.and_then(|plain| plain.get(&chosen).copied());
@@ -83,7 +83,7 @@ fn choose(logits: &mut [f32], rule: &Rule, number: impl Fn() -> f64) -> usize {
             #[inline(always)]
             || largest(logits),
         );
-        return logits.iter().position(|&l| l == top).unwrap_or(0);
+        return logits.iter().position(|&l| l >= top).unwrap_or(0);
     }
     let all = (rule.top_k == 0 || rule.top_k >= logits.len()) && rule.top_p >= 1.0;
     if all && rule.min_p <= 0.0 {
@@ -131,22 +131,20 @@ fn among_all(logits: &[f32], number: f64) -> usize {
     );
     let sums = run_sums(logits, top);
     let mut left = number * sums.iter().sum::<f64>();
+    let passes = sums.iter().position(|sum| {
+        let passes = left < *sum;
+        left -= if passes { 0.0 } else { *sum };
+        passes
+    });
     // Sums of runs are rounded, so the number may pass all of them, or all of a run it is in: then
     // it is the last token that can come.
-    let mut last = 0;
-    for (run, (logits, sum)) in logits.chunks(RUN).zip(sums).enumerate() {
-        let weights = weights_of(logits, top);
-        last = weights.iter().rposition(|&w| w > 0.0).map_or(last, |at| run * RUN + at);
-        if left < sum {
-            let passes = weights.iter().position(|&weight| {
-                left -= f64::from(weight);
-                left < 0.0
-            });
-            return passes.map_or(last, |at| run * RUN + at);
-        }
-        left -= sum;
-    }
-    last
+    let run = passes.or_else(|| sums.iter().rposition(|&sum| sum > 0.0)).unwrap_or(0);
+    let weights = weights_of(&logits[run * RUN..logits.len().min((run + 1) * RUN)], top);
+    let at = weights.iter().position(|&weight| {
+        left -= f64::from(weight);
+        passes.is_some() && left < 0.0
+    });
+    run * RUN + at.or_else(|| weights.iter().rposition(|&weight| weight > 0.0)).unwrap_or(0)
 }
 
 /// The same among the most probable.

@@ -31,7 +31,6 @@ impl<'a, T> Shared<'a, T> {
     /// # Panics
     ///
     /// If it is not inside.
-    #[expect(clippy::mut_from_ref, reason = "the point of this type; see its contract")]
     pub(crate) unsafe fn part(&self, begin: usize, size: usize) -> &'a mut [T] {
         let inside = begin.checked_add(size).is_some_and(|end| end <= self.length);
         assert!(inside, "{begin}+{size} of {}", self.length);

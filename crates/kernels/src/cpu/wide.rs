@@ -129,6 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::cast_possible_truncation, reason = "the nearest f32")]
     fn exp_is_within_two_units_of_the_last_place() {
         let mut worst = 0.0f64;
         for step in 0..2_000_000 {

@@ -15,7 +15,9 @@ fn counts(logits: &[f32], of: impl Fn(u64) -> Request<'static>) -> Vec<usize> {
     let requests: Vec<_> = (0..DRAWS as u64).map(of).collect();
     let (tokens, _) = draw(&device, &logits.repeat(DRAWS), &requests);
     let mut counts = vec![0; logits.len()];
-    tokens.iter().for_each(|&token| counts[token as usize] += 1);
+    for token in tokens {
+        counts[token as usize] += 1;
+    }
     counts
 }
 

@@ -13,19 +13,19 @@ const SHAPES: [(usize, usize, usize); 5] =
     [(1, 1, 1), (5, 7, 3), (3, 1100, 20), (66, 130, 33), (400, 300, 24)];
 
 /// A weight as bytes: what is stored, and the numbers that this stands for.
-struct Bytes {
+struct Packed {
     bytes: Vec<i8>,
     scales: Vec<f32>,
     numbers: Vec<f64>,
 }
 
-fn bytes(weight: &[f32], inputs: usize) -> Bytes {
+fn bytes(weight: &[f32], inputs: usize) -> Packed {
     let mut bytes = vec![0; weight.len()];
     let rows = weight.chunks(inputs).zip(bytes.chunks_mut(inputs));
     let scales: Vec<f32> = rows.map(|(from, to)| pack_row(from, to)).collect();
     let number = |(at, byte): (usize, &i8)| f64::from(*byte) * f64::from(scales[at / inputs]);
     let numbers = bytes.iter().enumerate().map(number).collect();
-    Bytes { bytes, scales, numbers }
+    Packed { bytes, scales, numbers }
 }
 
 /// Calls `run` with a weight of numbers and with one of bytes, and what each really is.

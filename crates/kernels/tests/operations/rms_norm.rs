@@ -10,7 +10,9 @@ use crate::support::{Layout, close, f64s, inner, numbers, same_bits, slopes};
 const EPSILON: f32 = 0.02;
 
 /// Rows, heads and numbers in a head; the gaps of the two sides.
-const SHAPES: [((usize, usize, usize), (usize, usize)); 5] = [
+type Sizes = ((usize, usize, usize), (usize, usize));
+
+const SHAPES: [Sizes; 5] = [
     ((1, 1, 1), (0, 0)),
     ((3, 1, 19), (0, 0)),
     ((5, 2, 8), (3, 1)),
@@ -26,7 +28,7 @@ struct Case {
     dy: Vec<f32>,
 }
 
-fn case(((rows, heads, size), (left, right)): ((usize, usize, usize), (usize, usize))) -> Case {
+fn case(((rows, heads, size), (left, right)): Sizes) -> Case {
     let shape = |gap| Heads { rows, heads, size, stride: heads * size + gap };
     let count = rows * heads * size;
     let gain = numbers(2, size).iter().map(|g| g + 1.5).collect();

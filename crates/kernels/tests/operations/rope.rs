@@ -7,8 +7,9 @@ use whetstone_kernels::rope::{Direction, Turns, turn};
 use crate::oracle;
 use crate::support::{Layout, close, f64s, inner, numbers, same_bits, slopes};
 
-const FREQUENCIES: [f64; 3] = [1.0, 0.3, 0.01];
-const FACTOR: f64 = 1.25;
+/// So few bits that an angle is the same number in f32 and in f64.
+const FREQUENCIES: [f32; 3] = [1.0, 0.3125, 0.015_625];
+const FACTOR: f32 = 1.25;
 const SHAPE: Heads = Heads { rows: 70, heads: 2, size: 6, stride: 15 };
 
 fn layout() -> Layout {
@@ -21,7 +22,7 @@ fn positions() -> Vec<u32> {
 
 fn ours(x: &[f32], direction: Direction) -> Vec<f32> {
     let run = |device: &Device| {
-        let turns = Turns::new(device, &FREQUENCIES, FACTOR, 40);
+        let turns = Turns::new(device, (&FREQUENCIES, FACTOR), 40);
         assert_eq!(turns.positions(), 40);
         let positions = device.upload(&positions());
         let mut x = device.upload(&layout().apart(x));
@@ -37,7 +38,7 @@ fn formula(x: &[f64]) -> Vec<f64> {
     heads
         .flat_map(|(at, head)| {
             let position = f64::from(positions[at / SHAPE.heads]);
-            oracle::rope(head, position, &FREQUENCIES, FACTOR)
+            oracle::rope(head, position, &FREQUENCIES.map(f64::from), f64::from(FACTOR))
         })
         .collect()
 }
@@ -59,7 +60,7 @@ fn turning_back_is_the_gradient() {
 #[should_panic(expected = "range")]
 fn a_position_without_a_table_is_refused() {
     let device = Device::cpu(1).unwrap();
-    let turns = Turns::new(&device, &FREQUENCIES, FACTOR, 4);
+    let turns = Turns::new(&device, (&FREQUENCIES, FACTOR), 4);
     let positions = device.upload(&[4u32]);
     let mut x = device.zeros(6);
     let at = (&mut x.view_mut(), Heads::rows(1, 6));
