@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use whetstone_rollout::teach::{Report, journal_path};
+use whetstone_record::journal::path_beside;
+use whetstone_rollout::teach::Report;
 
 use crate::failure::counted;
 use crate::printer::{Printer, Tone};
@@ -123,7 +124,7 @@ fn missing(text: &mut Vec<String>, report: &Report, output: &Path, printer: Prin
         }
     }
     if report.is_incomplete() {
-        let journal = journal_path(output);
+        let journal = path_beside(output);
         text.push(format!("  the same command tries them again, with {}", journal.display()));
     }
 }

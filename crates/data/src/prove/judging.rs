@@ -11,7 +11,7 @@ use std::thread;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::task::Task;
 use whetstone_core::tests::Tests;
-use whetstone_record::error::JournalError;
+use whetstone_record::error::LedgerError;
 use whetstone_sandbox::job::Job;
 
 use super::Proving;
@@ -54,14 +54,14 @@ struct Room<'a> {
     ledger: Mutex<Ledger>,
     table: Mutex<Vec<Entry>>,
     programs: AtomicU64,
-    trouble: Mutex<Option<JournalError>>,
+    trouble: Mutex<Option<LedgerError>>,
     stopped: AtomicBool,
 }
 
 /// Why a task has no finding.
 enum Unfinished {
     Machine(Infrastructure),
-    Journal(JournalError),
+    Journal(LedgerError),
 }
 
 /// Judges every task that `ledger` does not know yet.

@@ -12,6 +12,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use memchr::memchr;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::line::{self, MAX_LINE_BYTES};
@@ -71,10 +72,13 @@ impl Reader {
         let path = self.path.clone();
         self.map(move |record| {
             let record = record?;
-            serde_json::from_str(&record.json).map(|value| (record.seq, value)).map_err(|source| {
-                ReadError::WrongType { path: path.clone(), line: record.line, source }
-            })
+            parse(&path, &record).map(|value| (record.seq, value))
         })
+    }
+
+    /// A record of this journal as a value.
+    pub fn parse<'de, T: Deserialize<'de>>(&self, record: &'de Record) -> Result<T, ReadError> {
+        parse(&self.path, record)
     }
 
     /// The file being read.
@@ -123,6 +127,14 @@ impl Iterator for Reader {
         self.ended = !matches!(item, Some(Ok(_)));
         item
     }
+}
+
+fn parse<'de, T: Deserialize<'de>>(path: &Path, record: &'de Record) -> Result<T, ReadError> {
+    serde_json::from_str(&record.json).map_err(|source| ReadError::WrongType {
+        path: path.to_owned(),
+        line: record.line,
+        source,
+    })
 }
 
 /// Replaces `line` with the next line of `input`, without its newline, up to `limit` bytes.

@@ -5,7 +5,7 @@ use whetstone_core::task::Task;
 use whetstone_core::verdict::Verdict;
 use whetstone_env::python::Reading;
 use whetstone_env::stack::BigStack;
-use whetstone_record::error::JournalError;
+use whetstone_record::error::LedgerError;
 use whetstone_sandbox::job::Job;
 
 use super::records::Judged;
@@ -14,7 +14,7 @@ use crate::score::careful::carefully;
 
 impl Room<'_> {
     /// Judges a program and keeps the verdict.
-    pub(super) fn judge(&self, candidate: Candidate, stack: &BigStack) -> Result<(), JournalError> {
+    pub(super) fn judge(&self, candidate: Candidate, stack: &BigStack) -> Result<(), LedgerError> {
         let place = candidate.place;
         let task = self.asked.tasks.get(place.task);
         let judged = match self.read(task, candidate, stack) {

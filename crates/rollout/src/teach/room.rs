@@ -20,12 +20,11 @@ use whetstone_core::task::Task;
 use whetstone_core::trace::Trace;
 use whetstone_core::wire::Wire;
 use whetstone_env::stack::{self, BigStack};
-use whetstone_record::error::JournalError;
-use whetstone_record::journal;
+use whetstone_record::error::{JournalError, LedgerError};
 
 use super::ledger::Ledger;
 use super::plan::{Ask, Plan, seed};
-use super::records::{Answered, Entry, parse};
+use super::records::{Answered, Entry, entries};
 use super::report::Report;
 use super::table::Place;
 use super::teacher::{Answer, Failure, Question, Refusal};
@@ -197,7 +196,7 @@ impl<'a> Room<'a> {
         let kept = self.state().ledger.answered(ask.task, answered);
         match kept {
             Ok(entry) => self.offer(ask.task, &entry, queue),
-            Err(JournalError::Payload { source, .. }) => {
+            Err(LedgerError::Journal(JournalError::Payload { source, .. })) => {
                 let reason = "an answer that cannot be kept".to_owned();
                 self.failed(&failed, &Failure { reason, detail: source.to_string() });
                 true
@@ -231,9 +230,9 @@ impl<'a> Room<'a> {
         if nothing {
             return Ok(());
         }
-        let mut reader = journal::read(&path)?;
-        while let Some(record) = reader.next().transpose()? {
-            match parse(&reader, &record)? {
+        for read in entries(&path)? {
+            let (seq, entry) = read?;
+            match entry {
                 Entry::Answer(answered) => {
                     for (&sample, completion) in answered.samples.iter().zip(&answered.completions)
                     {
@@ -252,7 +251,7 @@ impl<'a> Room<'a> {
                 }
                 Entry::Teaching(_) | Entry::Imported { .. } | Entry::Verdict(_) => {}
             }
-            if record.seq + 1 >= records {
+            if seq + 1 >= records {
                 break;
             }
         }

@@ -188,7 +188,7 @@ fn a_second_run_on_the_same_output_is_refused() {
         let (other, judge) = (StandIn::default(), Fake::default());
         let err = School::new(&path, &tasks(1)).teach("out.jsonl", &Lesson::of(&other, &judge));
         let err = err.unwrap_err();
-        assert!(err.hint().unwrap().contains("another `whet teach` writes there"), "{err}");
+        assert!(err.hint().unwrap().starts_with("wait for the other process to end"), "{err}");
         assert!(other.asked().is_empty());
         count.fetch_add(1, Ordering::Relaxed);
         None
