@@ -9,11 +9,11 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use whetstone_core::extract::{Form, Reply, extract};
+use whetstone_core::extract::Reply;
 use whetstone_core::judgement::{Infrastructure, Judgement, Validation};
 use whetstone_core::reward::Reward;
 use whetstone_core::task::Task;
-use whetstone_env::python::{Candidate, Reading};
+use whetstone_env::python::{Candidate, Reading, find_program};
 use whetstone_env::stack::{self, BigStack};
 use whetstone_record::error::LedgerError;
 use whetstone_sandbox::job::Job;
@@ -212,17 +212,17 @@ impl Room<'_> {
         stack: &BigStack,
     ) -> Result<(), LedgerError> {
         let task = self.tasks.get(entry.task);
-        let form = Form::of(task.language);
-        let Some(code) = extract(Reply::text(text), form).code else {
-            return self.read_and_judge((at, entry), text, stack);
+        let program = match carefully(|| find_program(task, Reply::text(text))) {
+            Err(broken) => return self.fail(at, entry, &broken),
+            Ok(None) => return self.read_and_judge((at, entry), text, stack),
+            Ok(Some(program)) => program,
         };
-        let program = code.program(form);
         let key = self.keys[entry.task as usize].program(&program.source);
         if let Some(Known { judgement, quality }) = cache.get(&key) {
             let reading = Reading::Runs(Candidate { program, quality, may_vary: false });
             return self.pay_known(&Waiting { at, entry, reading }, &judgement, cache);
         }
-        match carefully(|| self.scoring.rules.read_program(task, program, stack)) {
+        match carefully(|| self.scoring.rules.read_program(task, Some(program), stack)) {
             Err(broken) => self.fail(at, entry, &broken),
             Ok(Reading::Settled(judgement)) => self.settle(at, entry, &judgement),
             Ok(reading) => self.wait_or_judge(key, Waiting { at, entry, reading }, cache),
@@ -254,7 +254,8 @@ impl Room<'_> {
         let task = self.task(waiting);
         let (program, limits) = (&candidate.program, runtime.limits);
         let job = Job { program, setup: &task.setup, tests: &task.tests, limits };
-        let judged = carefully(|| runtime.judge.judge(job)).and_then(|judged| judged);
+        let judged = carefully(|| runtime.judge.judge(job))
+            .and_then(|judged| judged.map_err(Infrastructure::from));
         let kept = judged.as_ref().ok().filter(|j| may_be_kept(j, candidate.may_vary));
         if let Some(cache) = runtime.cache {
             cache.miss();

@@ -1,8 +1,7 @@
 //! One program: its syntax, and what the judge sees of it.
 
-use whetstone_core::judgement::{Infrastructure, Judgement};
+use whetstone_core::judgement::Infrastructure;
 use whetstone_core::task::Task;
-use whetstone_core::verdict::Verdict;
 use whetstone_env::python::Reading;
 use whetstone_env::stack::BigStack;
 use whetstone_record::error::LedgerError;
@@ -22,7 +21,7 @@ impl Room<'_> {
             Ok(Reading::Runs(candidate)) => self.teaching.judge.map(|runtime| {
                 let (program, limits) = (&candidate.program, runtime.limits);
                 let job = Job { program, setup: &task.setup, tests: &task.tests, limits };
-                carefully(|| runtime.judge.judge(job)).and_then(|judged| judged)
+                carefully(|| runtime.judge.judge(job))?.map_err(Infrastructure::from)
             }),
             Err(broken) => Some(Err(broken)),
         };
@@ -46,14 +45,7 @@ impl Room<'_> {
         candidate: Candidate,
         stack: &BigStack,
     ) -> Result<Reading, Infrastructure> {
-        let Some(program) = candidate.program? else {
-            return Ok(Reading::Settled(without_code(task)));
-        };
+        let program = candidate.program?;
         carefully(|| self.teaching.rules.read_program(task, program, stack))
     }
-}
-
-fn without_code(task: &Task) -> Judgement {
-    let tests = u32::try_from(task.tests.hidden_count()).unwrap_or(u32::MAX);
-    Judgement::of_reply(Verdict::NoCode, tests).expect("what did not run passed no test")
 }

@@ -13,12 +13,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 use std::time::Instant;
 
-use whetstone_core::extract::{Form, Reply, extract};
+use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::program::Program;
 use whetstone_core::task::Task;
 use whetstone_core::trace::Trace;
 use whetstone_core::wire::Wire;
+use whetstone_env::python::find_program;
 use whetstone_env::stack::{self, BigStack};
 use whetstone_record::error::{JournalError, LedgerError};
 
@@ -307,6 +308,5 @@ impl<'a> Room<'a> {
 }
 
 fn program(task: &Task, reply: Reply<'_>) -> Result<Option<Program>, Infrastructure> {
-    let form = Form::of(task.language);
-    carefully(|| extract(reply, form).code.map(|code| code.program(form)))
+    carefully(|| find_program(task, reply))
 }

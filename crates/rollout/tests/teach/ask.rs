@@ -161,8 +161,8 @@ impl whetstone_sandbox::job::Judging for Broken {
     fn judge(
         &self,
         _: whetstone_sandbox::job::Job<'_>,
-    ) -> Result<whetstone_core::Judgement, whetstone_core::Infrastructure> {
-        Err(whetstone_core::Infrastructure("no zygote".to_owned()))
+    ) -> Result<whetstone_core::Judgement, whetstone_sandbox::job::Unjudged> {
+        Err(whetstone_core::Infrastructure("no zygote".to_owned()).into())
     }
 }
 
