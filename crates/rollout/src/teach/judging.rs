@@ -5,7 +5,7 @@ use whetstone_core::task::Task;
 use whetstone_env::python::Reading;
 use whetstone_env::stack::BigStack;
 use whetstone_record::error::LedgerError;
-use whetstone_sandbox::job::Job;
+use whetstone_sandbox::job::{Job, Unjudged};
 
 use super::records::Judged;
 use super::room::{Candidate, Room};
@@ -21,14 +21,20 @@ impl Room<'_> {
             Ok(Reading::Runs(candidate)) => self.teaching.judge.map(|runtime| {
                 let (program, limits) = (&candidate.program, runtime.limits);
                 let job = Job { program, setup: &task.setup, tests: &task.tests, limits };
-                carefully(|| runtime.judge.judge(job))?.map_err(Infrastructure::from)
+                carefully(|| runtime.judge.judge(job))?
             }),
-            Err(broken) => Some(Err(broken)),
+            Err(broken) => Some(Err(broken.into())),
         };
         let mut state = self.state();
         match judged {
             None => state.report.not_run += 1,
-            Some(Err(Infrastructure(error))) => state.report.count_error(&error),
+            Some(Err(Unjudged::Machine(Infrastructure(error)))) => {
+                state.report.count_error(&error);
+            }
+            // No later run can judge it either.
+            Some(Err(Unjudged::BrokenTests(problem))) => {
+                state.report.count_broken_tests(&task.id, problem);
+            }
             Some(Ok(judgement)) => {
                 let (task, sample) = (task.id.clone(), place.sample);
                 state.ledger.judged(place, Judged { task, sample, judgement })?;

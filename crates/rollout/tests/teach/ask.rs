@@ -154,6 +154,31 @@ fn a_verdict_that_is_missing_is_judged_again_and_not_asked_again() {
     assert_eq!(school.read("out.jsonl"), whole);
 }
 
+/// A judge for which every task's tests are broken.
+struct BadTests;
+
+impl whetstone_sandbox::job::Judging for BadTests {
+    fn judge(
+        &self,
+        _: whetstone_sandbox::job::Job<'_>,
+    ) -> Result<whetstone_core::Judgement, whetstone_sandbox::job::Unjudged> {
+        Err(whetstone_sandbox::job::Unjudged::BrokenTests("no such name".to_owned()))
+    }
+}
+
+#[test]
+fn broken_tests_are_named_and_are_no_reason_to_try_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let school = School::new(dir.path(), &tasks(2));
+    let teacher = StandIn::default();
+    let report = school.teach("out.jsonl", &Lesson::of(&teacher, &BadTests)).unwrap();
+    // A reply without code needs no test.
+    let judged: u64 = report.verdicts.values().sum();
+    assert_eq!((report.broken_tests + judged, report.unjudged, report.responses), (6, 0, 6));
+    assert_eq!(report.broken_tasks["t/1"], "no such name");
+    assert!(!report.is_incomplete() && !school.path("out.jsonl.journal").exists());
+}
+
 /// A judge whose machine is broken.
 struct Broken;
 
