@@ -128,3 +128,26 @@ fn known_from(mut records: Reader) -> Result<HashMap<(usize, usize), Answer>, Le
     }
     Ok(known)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_difference_is_named() {
+        let header = || Header::new("tasks".to_owned(), "judge".to_owned());
+        let check = |change: fn(&mut Header), expected: &[&str]| {
+            let mut other = header();
+            change(&mut other);
+            assert_eq!(header().differences(&other), expected);
+        };
+        check(|_| {}, &[]);
+        check(|it| it.validation += 1, &["the version of whet"]);
+        check(|it| it.tasks.push('x'), &["the tasks"]);
+        check(|it| it.runs += 1, &["`--repeats`"]);
+        check(|it| it.cpu_us += 1, &["`sandbox.cpu_seconds`"]);
+        check(|it| it.slow_us += 1, &["`--max-cpu-share`"]);
+        check(|it| it.memory_bytes += 1, &["`sandbox.memory_mib`"]);
+        check(|it| it.judge.push('x'), &["the judge"]);
+    }
+}

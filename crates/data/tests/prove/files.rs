@@ -121,6 +121,18 @@ fn an_unfinished_validation_of_other_tasks_is_in_the_way_until_it_is_forgotten()
 }
 
 #[test]
+fn tasks_that_change_while_they_are_judged_are_not_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let bench = Bench::new(dir.path(), &task("a", "x", "GOOD"));
+    let (path, other) = (bench.path("tasks.jsonl"), task("b", "x", "GOOD"));
+    let change = move |_| std::fs::write(&path, &other).unwrap();
+    let judge = Fake { before: Some(Box::new(change)), ..Fake::default() };
+    let err = bench.prove("out", &[&judge], &Asked::default()).unwrap_err();
+    assert!(matches!(err, ProveError::Changed), "{err}");
+    assert!(!bench.path("out").exists() && !bench.path("out.dropped").exists());
+}
+
+#[test]
 fn without_outputs_nothing_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let bench = Bench::new(dir.path(), &(task("a", "x", "GOOD") + &task("b", "x", "BROKEN")));

@@ -71,6 +71,7 @@ fn a_journal_that_is_cleared_begins_again_under_the_same_lock() {
     journal.clear().unwrap();
     assert!(matches!(Journal::open(&path).unwrap_err(), JournalError::Locked { .. }));
     assert_eq!((journal.next_seq(), fs::metadata(&path).unwrap().len()), (0, 0));
+    assert_eq!(journal.len, 0, "what fails to be written is cut back to here");
     journal.append(&json!({"b": 1})).unwrap();
     // Half a record that cannot be cut off is gone with all the others.
     let writable = std::mem::replace(&mut journal.file, File::open(&path).unwrap());

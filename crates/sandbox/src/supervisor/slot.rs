@@ -9,6 +9,7 @@ use whetstone_core::judgement::{Held, Judgement};
 use whetstone_core::program::Language;
 use whetstone_core::verdict::Verdict;
 
+use super::broken::Broken;
 use super::groups::Group;
 use super::kid::{Budget, Kid, Kind, Stop};
 use super::scratch::Scratch;
@@ -45,19 +46,6 @@ pub(crate) struct Slot {
 
 /// A whole program's judgement, or what broke.
 type Judged = Result<Judgement, Broken>;
-
-/// Why there is no judgement.
-#[derive(Debug)]
-enum Broken {
-    Machine(String),
-    Tests(String),
-}
-
-impl From<String> for Broken {
-    fn from(problem: String) -> Self {
-        Self::Machine(problem)
-    }
-}
 
 impl Drop for Slot {
     fn drop(&mut self) {
@@ -113,8 +101,7 @@ impl Slot {
                 judged
             }) {
                 Ok(judgement) => Outcome::Judged(judgement),
-                Err(Broken::Machine(problem)) => Outcome::Failed(problem),
-                Err(Broken::Tests(problem)) => Outcome::BrokenTests(problem),
+                Err(broken) => broken.into(),
             },
         };
         Response { id: request.id, outcome }

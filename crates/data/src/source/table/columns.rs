@@ -64,7 +64,7 @@ fn guarded<T>(row: u64, work: impl FnOnce() -> Result<T, TableError>) -> Result<
 }
 
 fn open(file: File, packed: bool) -> Result<SerializedFileReader<File>, TableError> {
-    let file = if packed { unpacked(&file)? } else { file };
+    let file = if packed { unpacked(&file, MAX_UNPACKED_BYTES)? } else { file };
     footer::check(&file)?;
     let reader = SerializedFileReader::new(file).map_err(|err| broken(&err, 0))?;
     let claimed = largest_column(reader.metadata());
@@ -87,17 +87,17 @@ fn broken(err: &ParquetError, row: u64) -> TableError {
 }
 
 /// The contents of a packed file in a file that has no name, since parquet is read from its end.
-fn unpacked(file: &File) -> Result<File, TableError> {
+fn unpacked(file: &File, limit_bytes: u64) -> Result<File, TableError> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let path = std::env::temp_dir().join(format!("whet-{}-{count}.parquet", std::process::id()));
     let open = || File::options().read(true).write(true).create_new(true).open(&path);
     let mut plain = open().map_err(TableError::Io)?;
     fs::remove_file(&path).map_err(TableError::Io)?;
-    let mut reader = MultiGzDecoder::new(BufReader::new(file)).take(MAX_UNPACKED_BYTES + 1);
+    let mut reader = MultiGzDecoder::new(BufReader::new(file)).take(limit_bytes + 1);
     let bytes = io::copy(&mut reader, &mut plain).map_err(|err| TableError::of(err, 0))?;
-    if bytes > MAX_UNPACKED_BYTES {
-        let problem = format!("unpacked it has more than {} GiB", MAX_UNPACKED_BYTES >> 30);
+    if bytes > limit_bytes {
+        let problem = format!("unpacked it has more than {limit_bytes} bytes");
         return Err(TableError::Broken { row: 0, problem });
     }
     plain.rewind().map_err(TableError::Io)?;
@@ -154,4 +154,29 @@ fn text_value(text: &str, left: &mut usize) -> Result<Value, String> {
         .checked_sub(text.len())
         .ok_or_else(|| format!("the row is longer than {} MiB", MAX_LINE_BYTES >> 20))?;
     Ok(Value::from(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    #[test]
+    fn what_is_unpacked_has_a_limit() {
+        let packed = || {
+            let mut encoder = GzEncoder::new(tempfile::tempfile().unwrap(), Compression::default());
+            encoder.write_all(&[0; 1000]).unwrap();
+            let mut file = encoder.finish().unwrap();
+            file.rewind().unwrap();
+            file
+        };
+        assert_eq!(unpacked(&packed(), 1000).unwrap().metadata().unwrap().len(), 1000);
+        let err = unpacked(&packed(), 999).unwrap_err();
+        let TableError::Broken { row: 0, problem } = err else { panic!("{err:?}") };
+        assert_eq!(problem, "unpacked it has more than 999 bytes");
+    }
 }
