@@ -6,7 +6,7 @@ use crate::loopback::http::{Asked, Reply, Server, Wire};
 fn limits() -> Limits {
     Limits {
         connect: Duration::from_secs(10),
-        total: Some(Duration::from_mins(1)),
+        total: Duration::from_mins(1),
         silence: Duration::from_mins(1),
         answer_bytes: 100,
         redirects: 3,
@@ -36,19 +36,33 @@ fn redirects_are_followed_so_far_and_no_further() {
     let server = Server::start(steps);
     let client = client(&server, None);
     let url = |n: u32| format!("{}/{n}", server.url());
-    let answer = client.get(&url(3)).unwrap();
+    let answer = client.open(&url(3), 0, Redirects::Follow).unwrap();
     assert_eq!((answer.status, answer.url.as_str()), (200, url(0).as_str()));
-    let err = client.get(&url(4)).unwrap_err();
+    let err = client.open(&url(4), 0, Redirects::Follow).map(|it| it.url).unwrap_err();
     assert!(matches!(err, HttpError::Redirects { .. }), "{err}");
-    let shown = client.head(&url(3), Redirects::Show).unwrap();
-    assert_eq!((shown.status, shown.headers.get("location")), (302, Some("/2")));
+    for shown in [client.head(&url(3)).unwrap(), client.get(&url(3)).unwrap()] {
+        assert_eq!((shown.status, shown.redirect()), (302, Some("/2")));
+    }
+    let opened = client.open(&url(3), 0, Redirects::Show).unwrap();
+    assert_eq!((opened.status, opened.redirect()), (302, Some("/2")));
+}
+
+#[test]
+fn a_place_without_the_status_of_a_redirect_is_none() {
+    let server = Server::start(|_| text(200, "here").with("location", "/elsewhere"));
+    let client = client(&server, None);
+    assert_eq!(client.get(&server.url()).unwrap().redirect(), None);
+    assert_eq!(client.open(&server.url(), 0, Redirects::Follow).unwrap().redirect(), None);
 }
 
 #[test]
 fn a_key_is_not_carried_along_a_redirect() {
     let server = Server::start(steps);
     let client = client(&server, Some("sk-1"));
-    let body = |n: u32| client.get(&format!("{}/{n}", server.url())).unwrap().body;
+    let body = |n: u32| {
+        let opened = client.open(&format!("{}/{n}", server.url()), 0, Redirects::Follow);
+        client.read(opened.unwrap()).unwrap().body
+    };
     assert_eq!(body(0), b"key: Some(\"Bearer sk-1\")");
     assert_eq!(body(1), b"key: None");
 }
@@ -100,4 +114,56 @@ fn the_rest_of_a_body_is_asked_for_by_its_first_byte() {
         text
     };
     assert_eq!((read(0).as_str(), read(7).as_str()), ("None", "Some(\"bytes=7-\")"));
+}
+
+/// What a server of TLS 1.2 says first, with a certificate that is none: the client looks at it
+/// before anything that would need real keys.
+fn first_flight() -> Vec<u8> {
+    let certificate = b"no certificate";
+    // Version, 32 random bytes, no session, ECDHE_RSA with AES-128-GCM, no compression.
+    let hello = [&[3, 3][..], &[7; 32], &[0, 0xc0, 0x2f, 0]].concat();
+    let length = u8::try_from(certificate.len()).unwrap();
+    let chain = [&[0, 0, length + 3, 0, 0, length][..], certificate].concat();
+    // A point on X25519 and a signature, RSA-PSS with SHA-256, of one byte.
+    let key = [&[3, 0, 0x1d, 32][..], &[9; 32], &[8, 4, 0, 1, 0]].concat();
+    let mut handshake = Vec::new();
+    for (kind, body) in [(2, hello), (11, chain), (12, key), (14, Vec::new())] {
+        handshake.extend([kind, 0, 0, u8::try_from(body.len()).unwrap()]);
+        handshake.extend(body);
+    }
+    let length = u16::try_from(handshake.len()).unwrap().to_be_bytes();
+    [&[22, 3, 3, length[0], length[1]][..], &handshake].concat()
+}
+
+/// What is said of `https://` to somebody who answers so.
+fn secure(answer: &[u8]) -> HttpError {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("https://{}/v1", listener.local_addr().unwrap());
+    let client = Client::new(&Address::parse(&url).unwrap(), limits(), None);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut hello = [0; 5];
+            stream.read_exact(&mut hello).unwrap();
+            let length = u16::from_be_bytes([hello[3], hello[4]]);
+            stream.read_exact(&mut vec![0; length.into()]).unwrap();
+            std::io::Write::write_all(&mut stream, answer).unwrap();
+            // Until the client goes away.
+            drop(std::io::copy(&mut stream, &mut std::io::sink()));
+        });
+        client.get(&url).unwrap_err()
+    })
+}
+
+#[test]
+fn a_certificate_that_is_refused_is_final_and_told_from_a_broken_connection() {
+    let err = secure(&first_flight());
+    assert!(matches!(err, HttpError::Tls { .. }) && !err.is_passing(), "{err:?}");
+    assert!(err.to_string().contains("/v1`: invalid peer certificate: BadEncoding"), "{err}");
+    let err = secure(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    assert!(matches!(err, HttpError::Tls { .. }) && !err.is_passing(), "{err:?}");
+    assert!(err.to_string().ends_with("is the address an http:// one?"), "{err}");
+    // A fatal alert, internal error: of a machine that is not well now.
+    let err = secure(&[21, 3, 3, 0, 2, 2, 80]);
+    assert!(matches!(err, HttpError::Broken { .. }) && err.is_passing(), "{err:?}");
 }
