@@ -305,3 +305,54 @@ fn the_token_goes_to_the_hub_and_not_to_its_store() {
         assert_eq!(sent, (!is_store).then_some("Bearer hf_1"), "{}", asked.path);
     }
 }
+
+#[test]
+fn the_token_stands_in_no_message_even_if_the_hub_repeats_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let token = Secret::new("hf_sesame").unwrap();
+    for status in [200, 400, 429, 500] {
+        let echo = move |_: &_| Reply::new(status, "text/plain", "you sent hf_sesame");
+        let server = Server::start(echo);
+        let token = token.clone();
+        let hub = Hub::new(HubSettings { token, ..settings(&server.url(), dir.path()) }).unwrap();
+        let err = hub.list(&repo()).unwrap_err();
+        let shown = format!("{err} {err:?} {hub:?}");
+        assert!(shown.contains("you sent [key]"), "{shown}");
+        assert!(!shown.contains("sesame"), "{shown}");
+    }
+}
+
+#[test]
+fn a_repository_that_was_renamed_is_listed_with_the_token_and_a_stranger_gets_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let stranger = Server::start(|asked| {
+        let token = asked.headers.get("authorization").is_some();
+        Reply::json(200, &json!({"sha": COMMIT, "siblings": [{"rfilename": token.to_string()}]}))
+    });
+    let elsewhere = format!("{}/api", stranger.url());
+    let server = Server::start(move |asked| match asked.path.as_str() {
+        "/new" if asked.headers.get("authorization").is_some_and(|it| it == "Bearer hf_1") => {
+            Reply::json(200, &json!({"sha": COMMIT, "siblings": [{"rfilename": "a"}]}))
+        }
+        path if path.contains("ada/tasks") => {
+            Reply::new(307, "text/plain", "").with("location", "/new")
+        }
+        _ => Reply::new(307, "text/plain", "").with("location", &elsewhere),
+    });
+    let token = Secret::new("hf_1").unwrap();
+    let hub = Hub::new(HubSettings { token, ..settings(&server.url(), dir.path()) }).unwrap();
+    assert_eq!(hub.list(&repo()).unwrap().files[0].path, "a");
+    let err = hub.list(&Repo::dataset("ada/other").unwrap()).unwrap_err();
+    assert!(err.to_string().contains("answers 307"), "{err}");
+    assert_eq!(stranger.connections(), 0);
+}
+
+#[test]
+fn a_hub_that_forbids_says_so_in_its_own_words() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(|_| {
+        Reply::new(403, "text/plain", "").with("x-error-message", "your address is blocked")
+    });
+    let err = fetch(&hub(&server.url(), dir.path()), "a.json").unwrap_err();
+    assert!(err.to_string().ends_with("answers 403: your address is blocked"), "{err}");
+}
