@@ -93,6 +93,28 @@ fn a_status_that_says_no_tells_who_and_how_it_begins() {
 }
 
 #[test]
+fn of_an_error_only_the_beginning_is_held() {
+    let server = Server::start(|_| text(500, vec![b'x'; 1 << 20]));
+    let answer = client(&server, None).get(&server.url()).unwrap();
+    assert_eq!(answer.body.len() as u64, ERROR_BODY_BYTES + 1);
+}
+
+#[test]
+fn a_body_that_comes_in_drops_ends_with_the_time_for_all_of_it_unless_the_caller_reads_it() {
+    // Takes two seconds at least, on any machine.
+    let drops = Wire::Dripping(Duration::from_millis(20));
+    let server = Server::start(move |_| text(200, vec![b'x'; 100]).sent(drops));
+    let limits = Limits { total: Duration::from_millis(500), ..limits() };
+    let client = Client::new(&Address::parse(&server.url()).unwrap(), limits, None);
+    let err = client.get(&server.url()).unwrap_err();
+    assert!(matches!(err, HttpError::Timeout { .. }) && err.is_passing(), "{err}");
+    let mut body = Vec::new();
+    let opened = client.open(&server.url(), 0, Redirects::Follow).unwrap();
+    opened.into_reader().read_to_end(&mut body).unwrap();
+    assert_eq!(body.len(), 100);
+}
+
+#[test]
 fn nobody_there_and_somebody_who_hangs_up_are_told_apart() {
     let server = Server::start(|_| text(200, "whole").sent(Wire::CutInBody(2)));
     let (client, url) = (client(&server, None), server.url());

@@ -73,8 +73,11 @@ impl Download<'_> {
             let outcome = self.transfer(&mut file, before, incomplete, progress);
             let after = length(&file, incomplete)?;
             fetched += after.saturating_sub(before);
-            // Who comes further does not give up.
-            tries = if after > before && transfers < MOST_TRANSFERS { 1 } else { tries + 1 };
+            tries += 1;
+            if after > before && transfers < MOST_TRANSFERS {
+                // Who comes further does not give up, and need not wait for long.
+                (tries, pauses) = (1, self.settings.pauses());
+            }
             match outcome {
                 Ok(()) => break,
                 Err(Break::Final(err)) => return Err(err),

@@ -40,7 +40,9 @@ impl Repo {
     pub fn at(self, revision: &str) -> Result<Self, HubError> {
         let is_good = revision.split('/').all(is_part) && revision.len() <= 200;
         if !is_good {
-            return Err(HubError::Revision { revision: shown::beginning(revision.as_bytes(), None) });
+            return Err(HubError::Revision {
+                revision: shown::beginning(revision.as_bytes(), None),
+            });
         }
         Ok(Self { revision: revision.to_owned(), ..self })
     }

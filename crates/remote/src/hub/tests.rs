@@ -194,6 +194,14 @@ fn a_transfer_that_never_works_ends_with_a_clear_error() {
 }
 
 #[test]
+fn a_transfer_that_comes_a_little_further_each_time_has_an_end() {
+    let (outcome, transfers) = fetch_broken(|_, reply| reply.sent(Wire::CutInBody(1)));
+    let err = outcome.unwrap_err();
+    assert_eq!(transfers, 101);
+    assert!(err.to_string().contains("broke 101 times, the last time at byte 101"), "{err}");
+}
+
+#[test]
 fn damage_is_found_and_nothing_of_it_is_kept() {
     let flip = |_, mut reply: Reply| {
         reply.body[2] ^= 1;

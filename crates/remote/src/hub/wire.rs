@@ -71,8 +71,7 @@ impl Hub {
         ask: impl Fn(&str) -> Result<Answer, HttpError>,
     ) -> Result<Answer, HttpError> {
         for _ in 0..5 {
-            let answer =
-                self.persist(|| ask(&url)?.kept_or_passing(self.http.secret()))?;
+            let answer = self.persist(|| ask(&url)?.kept_or_passing(self.http.secret()))?;
             match answer.redirect().and_then(|to| self.settings.own_address(to)) {
                 Some(own) => url = own,
                 None => return Ok(answer),
