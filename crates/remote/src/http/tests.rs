@@ -48,6 +48,35 @@ fn redirects_are_followed_so_far_and_no_further() {
 }
 
 #[test]
+fn a_body_is_not_sent_on_along_a_redirect() {
+    let server = Server::start(steps);
+    let answer = client(&server, None).post_json(&format!("{}/1", server.url()), "{}").unwrap();
+    assert_eq!((answer.status, answer.redirect()), (302, Some("/0")));
+}
+
+/// The environment of a process is read when a client is made, so this test runs itself once more
+/// in an environment that names a proxy where nobody listens.
+#[test]
+fn this_machine_is_asked_without_a_proxy_and_others_are_not() {
+    const WITHIN: &str = "WHET_TEST_WITHIN_A_PROXY";
+    if std::env::var_os(WITHIN).is_none() {
+        let name = "http::tests::this_machine_is_asked_without_a_proxy_and_others_are_not";
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        again.args([name, "--exact"]).env(WITHIN, "1").env("ALL_PROXY", "http://127.0.0.1:1");
+        let output = again.env_remove("NO_PROXY").env_remove("no_proxy").output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+        return;
+    }
+    let server = Server::start(|_| text(200, "here"));
+    assert_eq!(client(&server, None).get(&server.url()).unwrap().body, b"here");
+    let other = Address::parse("http://198.51.100.1/").unwrap();
+    let err = Client::new(&other, limits(), None).get("http://198.51.100.1/").unwrap_err();
+    let HttpError::Unreachable { source, .. } = err else { panic!("{err:?}") };
+    assert!(source.to_string().contains("Connection refused"), "{source}");
+}
+
+#[test]
 fn a_place_without_the_status_of_a_redirect_is_none() {
     let server = Server::start(|_| text(200, "here").with("location", "/elsewhere"));
     let client = client(&server, None);
@@ -104,14 +133,16 @@ fn a_body_that_comes_in_drops_ends_with_the_time_for_all_of_it_unless_the_caller
     // Takes two seconds at least, on any machine.
     let drops = Wire::Dripping(Duration::from_millis(20));
     let server = Server::start(move |_| text(200, vec![b'x'; 100]).sent(drops));
-    let limits = Limits { total: Duration::from_millis(500), ..limits() };
-    let client = Client::new(&Address::parse(&server.url()).unwrap(), limits, None);
-    let err = client.get(&server.url()).unwrap_err();
-    assert!(matches!(err, HttpError::Timeout { .. }) && err.is_passing(), "{err}");
-    let mut body = Vec::new();
-    let opened = client.open(&server.url(), 0, Redirects::Follow).unwrap();
-    opened.into_reader().read_to_end(&mut body).unwrap();
-    assert_eq!(body.len(), 100);
+    for redirects in [0, 3] {
+        let limits = Limits { total: Duration::from_millis(500), redirects, ..limits() };
+        let client = Client::new(&Address::parse(&server.url()).unwrap(), limits, None);
+        let err = client.get(&server.url()).unwrap_err();
+        assert!(matches!(err, HttpError::Timeout { .. }) && err.is_passing(), "{err}");
+        let mut body = Vec::new();
+        let opened = client.open(&server.url(), 0, Redirects::Follow).unwrap();
+        opened.into_reader().read_to_end(&mut body).unwrap();
+        assert_eq!(body.len(), 100);
+    }
 }
 
 #[test]

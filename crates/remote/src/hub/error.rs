@@ -136,7 +136,8 @@ impl HubError {
         move |source| Self::Disk { verb, path: path.to_owned(), source }
     }
 
-    /// Whether there was nobody to ask, so that what is in the cache is good enough.
+    /// Whether there was nobody to ask, or nobody to believe, so that what is in the cache is good
+    /// enough.
     pub(super) fn is_absence(&self) -> bool {
         match self {
             Self::Offline { .. } => true,

@@ -123,9 +123,13 @@ fn a_hub_that_stumbles_is_asked_again() {
     });
     let listing = hub(&server.url(), dir.path()).list(&repo()).unwrap();
     assert_eq!(listing.files, [RemoteFile { path: "a".to_owned(), bytes: None }]);
-    let busy = Server::start(|_| Reply::new(503, "text/plain", "busy"));
+    let asked = AtomicU64::new(0);
+    let busy = Server::start(move |_| {
+        let number = asked.fetch_add(1, Ordering::SeqCst) + 1;
+        Reply::new(503, "text/plain", format!("busy {number}"))
+    });
     let err = hub(&busy.url(), dir.path()).list(&repo()).unwrap_err().to_string();
-    assert!(err.ends_with("answers 503: busy"), "{err}");
+    assert!(err.ends_with("answers 503: busy 3"), "{err}");
 }
 
 #[test]
@@ -160,6 +164,17 @@ fn a_hub_that_knows_no_ranges_sends_all_of_it_again() {
     let server = HubServer::start(holding().breaking(ignore));
     let fetched = fetch(&hub(&server.url(), dir.path()), "data/train.parquet").unwrap();
     assert_eq!(fs::read(fetched.path).unwrap(), large());
+}
+
+#[test]
+fn another_part_than_was_asked_for_is_not_taken() {
+    let shifted = |n, reply: Reply| match n {
+        0 => reply.sent(Wire::CutInBody(40_000)),
+        _ => Reply { body: large()[30_000..].to_vec(), ..Reply::new(206, "text/plain", "") }
+            .with("content-range", "bytes 30000-199999/200000"),
+    };
+    let err = fetch_broken(shifted).0.unwrap_err().to_string();
+    assert!(err.ends_with("it sends another part of the file than was asked for"), "{err}");
 }
 
 #[test]
@@ -334,7 +349,7 @@ fn the_token_stands_in_no_message_even_if_the_hub_repeats_it() {
 fn a_repository_that_was_renamed_is_listed_with_the_token_and_a_stranger_gets_none() {
     let dir = tempfile::tempdir().unwrap();
     let stranger = Server::start(|asked| {
-        let token = asked.headers.get("authorization").is_some();
+        let token = asked.headers.contains_key("authorization");
         Reply::json(200, &json!({"sha": COMMIT, "siblings": [{"rfilename": token.to_string()}]}))
     });
     let elsewhere = format!("{}/api", stranger.url());
