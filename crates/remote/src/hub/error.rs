@@ -136,11 +136,12 @@ impl HubError {
         move |source| Self::Disk { verb, path: path.to_owned(), source }
     }
 
-    /// Whether there was nobody to ask, so that what is in the cache is good enough.
+    /// Whether there was nobody to ask, or nobody to believe, so that what is in the cache is good
+    /// enough.
     pub(super) fn is_absence(&self) -> bool {
         match self {
             Self::Offline { .. } => true,
-            Self::Http(err) => err.is_passing(),
+            Self::Http(err) => err.is_passing() || matches!(err, HttpError::Tls { .. }),
             _ => false,
         }
     }
@@ -148,7 +149,14 @@ impl HubError {
     /// What to do, or to pass instead.
     pub fn hint(&self) -> String {
         let first = match self {
-            Self::Name { .. } | Self::NoRepo { .. } => "check the name (owner/name)",
+            Self::Name { .. } => "check the name (owner/name)",
+            Self::NoRepo { .. } => {
+                "check the name (owner/name), and the token if there is one: with an expired one \
+                 the hub shows nothing (HF_TOKEN, or the file of a login)"
+            }
+            Self::Http(HttpError::Tls { .. }) => {
+                "check HF_ENDPOINT, this machine's clock and whether a proxy is in between"
+            }
             Self::Revision { .. } | Self::NoRevision { .. } => "check the revision",
             Self::FileName { .. } | Self::NoFile { .. } => "check the name of the file",
             Self::NoCache => "set HF_HOME",
