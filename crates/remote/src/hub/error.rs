@@ -52,6 +52,8 @@ pub enum HubError {
         endpoint: String,
         /// Which repository.
         repo: String,
+        /// Whether a token was sent, which may be the trouble.
+        with_token: bool,
     },
     /// No such branch, tag or commit.
     #[error("`{repo}` has no such revision")]
@@ -149,11 +151,11 @@ impl HubError {
     /// What to do, or to pass instead.
     pub fn hint(&self) -> String {
         let first = match self {
-            Self::Name { .. } => "check the name (owner/name)",
-            Self::NoRepo { .. } => {
-                "check the name (owner/name), and the token if there is one: with an expired one \
-                 the hub shows nothing (HF_TOKEN, or the file of a login)"
+            Self::NoRepo { with_token: true, .. } => {
+                "check the name (owner/name), and the token (HF_TOKEN, or the file of a login): with \
+                 an expired one the hub shows nothing"
             }
+            Self::Name { .. } | Self::NoRepo { .. } => "check the name (owner/name)",
             Self::Http(HttpError::Tls { .. }) => {
                 "check HF_ENDPOINT, this machine's clock and whether a proxy is in between"
             }

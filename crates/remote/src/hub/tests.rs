@@ -379,3 +379,16 @@ fn a_hub_that_forbids_says_so_in_its_own_words() {
     let err = fetch(&hub(&server.url(), dir.path()), "a.json").unwrap_err();
     assert!(err.to_string().ends_with("answers 403: your address is blocked"), "{err}");
 }
+
+#[test]
+fn a_token_that_may_be_the_trouble_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(|_| Reply::new(401, "text/plain", "Invalid credentials"));
+    let hint = |token: &str| {
+        let token = Secret::new(token).unwrap();
+        let settings = HubSettings { token, ..settings(&server.url(), dir.path()) };
+        Hub::new(settings).unwrap().list(&repo()).unwrap_err().hint()
+    };
+    assert!(hint("hf_1").contains("and the token (HF_TOKEN"), "{}", hint("hf_1"));
+    assert!(!hint("").contains("token"), "{}", hint(""));
+}

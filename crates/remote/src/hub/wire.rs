@@ -105,9 +105,11 @@ impl Hub {
             (404, Some("EntryNotFound"), Some(path)) => {
                 HubError::NoFile { files: self.some_files(repo), repo: name, path: path.to_owned() }
             }
-            (401 | 404, ..) => {
-                HubError::NoRepo { endpoint: self.settings.endpoint.clone(), repo: name }
-            }
+            (401 | 404, ..) => HubError::NoRepo {
+                endpoint: self.settings.endpoint.clone(),
+                repo: name,
+                with_token: self.http.secret().is_some(),
+            },
             _ => match answer.success(self.http.secret()) {
                 Ok(answer) => HubError::NotAHub {
                     reason: format!("status {}", answer.status),
