@@ -29,10 +29,10 @@ use whetstone_infer::{Generator, Limits, Local, Prompt, Rule};
 use whetstone_kernels::adamw::{self, AdamW, State};
 use whetstone_kernels::matmul::matmul;
 use whetstone_kernels::{Before, Buffer, Device, Matrix, MatrixMut};
+use whetstone_model::Tokenizer;
 use whetstone_model::config::{Config, Family, Rope, Scaling};
 use whetstone_model::decoder::{Decoder, Forward, Gradients, Keep, Sequence, Signal};
 use whetstone_model::weights::Dtype;
-use whetstone_model::Tokenizer;
 
 const ROUNDS: usize = 3;
 const WARM: usize = 2;

@@ -31,6 +31,7 @@ pub fn run() -> Exit {
     // Clap prints help and usage errors itself, and ends with 0 and 2 as we do.
     let cli = Cli::parse();
     log_to_stderr(cli.talk);
+    pass_over_caught_panics();
     let printer = Printer::new(cli.talk.quiet);
     let result = match &cli.command {
         Command::Doctor(args) => doctor::run(args, printer),
@@ -44,6 +45,16 @@ pub fn run() -> Exit {
         Command::Judge(args) => Ok(judge::run(&args.arguments, printer)),
     };
     result.unwrap_or_else(|err| failure::report(&err, printer))
+}
+
+/// A panic that a library catches comes back as an error, and is told then.
+fn pass_over_caught_panics() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !whetstone_data::source::panic_is_caught() {
+            tell(panic);
+        }
+    }));
 }
 
 fn log_to_stderr(talk: TalkArgs) {

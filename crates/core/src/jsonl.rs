@@ -12,6 +12,7 @@ use std::io::{self, BufRead, BufReader};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
+use crate::lines::{LineEnd, next_line, skip_line};
 use crate::task::Task;
 use crate::wire::{Object, Wire, WireError, message};
 
@@ -114,37 +115,17 @@ impl<T: Wire, R: BufRead> Records<T, R> {
         Self { file, reader, line: 0, buffer: Vec::new(), ended: false, record: PhantomData }
     }
 
-    /// Reads the next line into the buffer: its length with the newline, 0 at the end of the file.
-    fn fill(&mut self) -> Result<usize, LineProblem> {
-        self.buffer.clear();
-        let mut length = 0;
-        loop {
-            let chunk = match self.reader.fill_buf() {
-                Ok(chunk) => chunk,
-                Err(err) if err.kind() == io::ErrorKind::Interrupted => continue,
-                Err(err) => return Err(LineProblem::Io(err)),
-            };
-            let newline = chunk.iter().position(|&byte| byte == b'\n');
-            let taken = newline.map_or(chunk.len(), |at| at + 1);
-            if length + taken <= MAX_LINE_BYTES {
-                self.buffer.extend_from_slice(&chunk[..taken]);
-            } else {
-                // Read to the line's end all the same, so that the next line is found.
-                self.buffer = Vec::new();
-            }
-            length += taken;
-            self.reader.consume(taken);
-            if newline.is_some() || taken == 0 {
-                break;
-            }
+    /// Reads the next line into the buffer.
+    fn fill(&mut self) -> io::Result<LineEnd> {
+        let end = next_line(&mut self.reader, &mut self.buffer, MAX_LINE_BYTES)?;
+        if end == LineEnd::TooLong {
+            self.buffer = Vec::new();
+            skip_line(&mut self.reader)?;
         }
-        if length > MAX_LINE_BYTES {
-            return Err(LineProblem::TooLong { noun: T::NOUN });
-        }
-        Ok(length)
+        Ok(end)
     }
 
-    fn parse(&self) -> Result<Option<T>, LineProblem> {
+    fn parse(&self, end: LineEnd) -> Result<Option<T>, LineProblem> {
         let noun = T::NOUN;
         let bytes = match self.line {
             1 => self.buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.buffer),
@@ -156,7 +137,7 @@ impl<T: Wire, R: BufRead> Records<T, R> {
             return Ok(None);
         }
         let object = serde_json::from_str::<Object>(text).map_err(|err| {
-            if err.is_eof() && !text.ends_with('\n') {
+            if err.is_eof() && end == LineEnd::EndOfFile {
                 LineProblem::Truncated { noun }
             } else {
                 LineProblem::Json {
@@ -188,18 +169,22 @@ impl<T: Wire, R: BufRead> Iterator for Records<T, R> {
     fn next(&mut self) -> Option<Self::Item> {
         while !self.ended {
             self.line += 1;
-            match self.fill() {
-                Ok(0) => self.ended = true,
-                Ok(_) => match self.parse() {
-                    Ok(Some(record)) => return Some(Ok(Numbered { line: self.line, record })),
-                    Ok(None) => {}
-                    Err(problem) => return Some(Err(self.error(problem))),
-                },
-                Err(problem) => {
-                    // A line that is too long has an end; a file that cannot be read has none.
-                    self.ended = matches!(problem, LineProblem::Io(_));
-                    return Some(Err(self.error(problem)));
+            let parsed = match self.fill() {
+                Ok(LineEnd::TooLong) => Err(LineProblem::TooLong { noun: T::NOUN }),
+                Ok(end) => {
+                    self.ended = end == LineEnd::EndOfFile;
+                    self.parse(end)
                 }
+                // A line that is too long has an end; a file that cannot be read has none.
+                Err(err) => {
+                    self.ended = true;
+                    Err(LineProblem::Io(err))
+                }
+            };
+            match parsed {
+                Ok(Some(record)) => return Some(Ok(Numbered { line: self.line, record })),
+                Ok(None) => {}
+                Err(problem) => return Some(Err(self.error(problem))),
             }
         }
         None

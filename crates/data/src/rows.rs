@@ -72,7 +72,8 @@ pub struct RowCounts {
     pub rows: u64,
     /// Left out: the program does not solve its task, or was not judged.
     pub not_passing: u64,
-    /// Left out: there is no program, or it cannot be laid out so that it is read back.
+    /// Left out: there is no program, it cannot be laid out so that it is read back, or the prompt
+    /// has no token.
     pub no_response: u64,
     /// Left out: the row would have been too long.
     pub too_long: u64,

@@ -13,7 +13,7 @@ use whetstone_core::verdict::Verdict;
 use whetstone_core::wire::Wire;
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
 use whetstone_env::python::{PythonEnvironment, Rules};
-use whetstone_sandbox::job::{Job, Judging, Limits};
+use whetstone_sandbox::job::{Job, Judging, Limits, Unjudged};
 
 const TASK: &str = r#"{"v":1,"id":"t/1","statement":"Add two numbers.","setup":"import math",
     "tests":{"kind":"asserts","visible":["assert add(1, 2) == 3"],
@@ -28,11 +28,11 @@ struct Fake {
 }
 
 impl Judging for Fake {
-    fn judge(&self, job: Job<'_>) -> Result<Judgement, Infrastructure> {
+    fn judge(&self, job: Job<'_>) -> Result<Judgement, Unjudged> {
         assert_eq!(job.setup, "import math");
         assert_eq!(job.tests.hidden_count(), 2);
         self.seen.lock().unwrap().push(job.program.source.clone());
-        self.says.clone()
+        Ok(self.says.clone()?)
     }
 }
 

@@ -18,6 +18,9 @@
 #![forbid(unsafe_code)]
 
 pub mod chat;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod http;
 pub mod hub;
 #[cfg(any(test, feature = "loopback"))]

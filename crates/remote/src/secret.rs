@@ -9,6 +9,9 @@ use ureq::http::HeaderValue;
 
 /// What stands in a message where the key stood.
 const HIDDEN: &str = "[key]";
+/// Characters of a key that may stand at the end of a text: fewer tell nothing, and many a text
+/// ends like a key begins.
+const TELLING_CHARS: usize = 4;
 
 /// An API key or a token. Neither `Debug` nor anything else prints it.
 #[derive(Clone, PartialEq, Eq)]
@@ -39,8 +42,8 @@ impl Secret {
         value
     }
 
-    /// `text` without the key: as it is, as JSON escapes it, and half of it at the end, where a
-    /// text may have been cut.
+    /// `text` without the key: as it is, as JSON escapes it, and the beginning of it at the end,
+    /// where a text may have been cut.
     pub(crate) fn hide_in(&self, text: &str) -> String {
         let escaped = self.0.replace('\\', "\\\\").replace('"', "\\\"");
         let slashed = escaped.replace('/', "\\/");
@@ -48,7 +51,7 @@ impl Secret {
         for form in [&slashed, &escaped, &self.0] {
             text = text.replace(form.as_str(), HIDDEN);
         }
-        let cut = (1..self.0.len()).rev().find(|&n| text.ends_with(&self.0[..n]));
+        let cut = (TELLING_CHARS..self.0.len()).rev().find(|&n| text.ends_with(&self.0[..n]));
         text.truncate(text.len() - cut.unwrap_or(0));
         text
     }
@@ -82,6 +85,7 @@ mod tests {
         assert_eq!(key.hide_in(r#"{"got":"sk-a\/b\"c"}"#), r#"{"got":"[key]"}"#);
         assert_eq!(key.hide_in("got sk-a/b"), "got ");
         assert_eq!(key.hide_in("nothing of it"), "nothing of it");
+        assert_eq!(key.hide_in("too many requests"), "too many requests");
     }
 
     #[test]

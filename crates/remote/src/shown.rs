@@ -17,10 +17,11 @@ pub(crate) fn beginning(bytes: &[u8], secret: Option<&Secret>) -> String {
     }
 }
 
-/// An address without its query, where signatures and keys are.
-pub(crate) fn address(url: &str) -> String {
+/// An address without its query, where signatures and keys are; and without our own key, which a
+/// server may have put into its path.
+pub(crate) fn address(url: &str, secret: Option<&Secret>) -> String {
     let bare = url.split(['?', '#']).next().unwrap_or(url);
-    beginning(bare.as_bytes(), None)
+    beginning(bare.as_bytes(), secret)
 }
 
 #[cfg(test)]
@@ -44,7 +45,10 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_shown_without_its_query() {
-        assert_eq!(address("https://cdn/x?Signature=abc#y"), "https://cdn/x");
+    fn an_address_is_shown_without_its_query_and_without_the_key() {
+        assert_eq!(address("https://cdn/x?Signature=abc#y", None), "https://cdn/x");
+        let secret = Secret::new("sk-0123456789").unwrap();
+        let shown = address("https://cdn/sk-0123456789/x?y", secret.as_ref());
+        assert_eq!(shown, "https://cdn/[key]/x");
     }
 }

@@ -11,16 +11,16 @@ use std::sync::Mutex;
 use common::{Asked, Bench, Fake, rollout};
 use whetstone_core::judgement::{Infrastructure, Judgement};
 use whetstone_rollout::score::Earlier;
-use whetstone_sandbox::job::{Job, Judging};
+use whetstone_sandbox::job::{Job, Judging, Unjudged};
 
 /// A judge that fails on every program with an even number in it.
 struct Flaky(Fake);
 
 impl Judging for Flaky {
-    fn judge(&self, job: Job<'_>) -> Result<Judgement, Infrastructure> {
+    fn judge(&self, job: Job<'_>) -> Result<Judgement, Unjudged> {
         let digit = job.program.source.chars().rfind(char::is_ascii_digit);
         if digit.is_some_and(|digit| "02468".contains(digit)) {
-            return Err(Infrastructure("gone".to_owned()));
+            return Err(Infrastructure("gone".to_owned()).into());
         }
         self.0.judge(job)
     }

@@ -34,10 +34,29 @@ impl Default for Limits {
     }
 }
 
+/// A program could not be judged: never a reward.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unjudged {
+    /// The machine broke, twice.
+    #[error(transparent)]
+    Machine(#[from] Infrastructure),
+    /// The task's own tests or setup are at fault: no program can be judged by them.
+    #[error("cannot judge: {0}")]
+    BrokenTests(String),
+}
+
+/// For whoever only needs to know that there is no verdict.
+impl From<Unjudged> for Infrastructure {
+    fn from(unjudged: Unjudged) -> Self {
+        match unjudged {
+            Unjudged::Machine(broken) => broken,
+            Unjudged::BrokenTests(problem) => Self(problem),
+        }
+    }
+}
+
 /// Anything that judges programs: the sandbox, or a stand-in in a test.
 pub trait Judging: Send + Sync {
     /// Judges one program; blocks until it is done.
-    ///
-    /// `Err` means that the machine broke, after a second try: never a reward.
-    fn judge(&self, job: Job<'_>) -> Result<Judgement, Infrastructure>;
+    fn judge(&self, job: Job<'_>) -> Result<Judgement, Unjudged>;
 }

@@ -14,7 +14,7 @@ use whetstone_core::program::Program;
 use whetstone_core::tests::Tests;
 
 /// The version of everything here.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Bytes of one frame, at most: the tests of a task can be large.
 pub const FRAME_MAX: usize = 256 << 20;
@@ -107,6 +107,8 @@ pub enum Outcome {
     Judged(Judgement),
     /// The machine broke.
     Failed(String),
+    /// The tests are at fault.
+    BrokenTests(String),
 }
 
 /// Writes one frame.

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use whetstone_core::judgement::{Infrastructure, Isolation, Judgement};
+use whetstone_core::judgement::{Isolation, Judgement};
 use whetstone_core::program::{Language, Program};
 use whetstone_core::tests::{Suite, Tests};
-use whetstone_sandbox::job::{Job, Judging, Limits};
+use whetstone_sandbox::job::{Job, Judging, Limits, Unjudged};
 use whetstone_sandbox::{Judge, Options, StartError};
 
 const HONEST: &str = "def add(a, b):\n    return a + b\n";
@@ -24,11 +24,11 @@ fn options() -> Options {
     options
 }
 
-fn judge(judge: &Judge, source: &str) -> Result<Judgement, Infrastructure> {
+fn judge(judge: &Judge, source: &str) -> Result<Judgement, Unjudged> {
     judge_within(judge, source, Duration::from_secs(2))
 }
 
-fn judge_within(judge: &Judge, source: &str, cpu: Duration) -> Result<Judgement, Infrastructure> {
+fn judge_within(judge: &Judge, source: &str, cpu: Duration) -> Result<Judgement, Unjudged> {
     let asserts = vec!["assert add(2, 3) == 5".to_owned(), "assert add(-1, 1) == 0".to_owned()];
     let tests = Tests::Asserts(Suite::new(Vec::new(), asserts).expect("there are tests"));
     let program =

@@ -170,8 +170,9 @@ fn workers(config: &Config) -> usize {
 /// How the command ends: a sample without an answer or a verdict is an answer of no.
 fn ending(report: &Report, strict: bool) -> Exit {
     let nothing = report.tasks > 0 && report.responses == 0;
+    let unjudged = report.is_incomplete() || report.broken_tests > 0;
     let lacking = strict && report.without_trace > 0;
-    if report.is_incomplete() || nothing || lacking { Exit::No } else { Exit::Done }
+    if unjudged || nothing || lacking { Exit::No } else { Exit::Done }
 }
 
 #[cfg(test)]
@@ -192,5 +193,7 @@ mod tests {
         assert_eq!(end(0, 0, 1, false), Exit::Done, "the embedded teacher has not all");
         assert_eq!(end(0, 0, 1, true), Exit::No);
         assert_eq!(ending(&Report { tasks: 1, ..Report::default() }, false), Exit::No);
+        let broken = Report { tasks: 1, responses: 1, broken_tests: 1, ..Report::default() };
+        assert_eq!(ending(&broken, false), Exit::No);
     }
 }

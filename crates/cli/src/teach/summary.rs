@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use whetstone_rollout::teach::{Report, journal_path};
+use whetstone_record::journal::path_beside;
+use whetstone_rollout::teach::Report;
 
 use crate::failure::counted;
 use crate::printer::{Printer, Tone};
@@ -122,8 +123,17 @@ fn missing(text: &mut Vec<String>, report: &Report, output: &Path, printer: Prin
             text.push(format!("    {count} × {message}"));
         }
     }
+    if report.broken_tests > 0 {
+        let word = printer.toned("cannot be judged", Tone::Bad);
+        let samples = of(report.broken_tests, "sample");
+        text.push(format!("\n  {word} {samples}: their tasks' tests are broken"));
+        for (task, problem) in report.broken_tasks.iter().take(SHOWN) {
+            text.push(format!("    {task}: {problem}"));
+        }
+        text.push("  `whet data validate` finds such tasks and leaves them out".to_owned());
+    }
     if report.is_incomplete() {
-        let journal = journal_path(output);
+        let journal = path_beside(output);
         text.push(format!("  the same command tries them again, with {}", journal.display()));
     }
 }
@@ -142,6 +152,24 @@ mod tests {
     use whetstone_rollout::teach::{FailureCount, Tokens};
 
     use super::*;
+
+    #[test]
+    fn tasks_whose_tests_are_broken_are_named_and_not_tried_again() {
+        let report = Report {
+            tasks: 1,
+            responses: 2,
+            broken_tests: 2,
+            broken_tasks: [("t/1".to_owned(), "the setup cannot be used".to_owned())].into(),
+            ..Report::default()
+        };
+        let shown = text(&report, Path::new("t.jsonl"), Printer::new(true));
+        let expected = "\
+  cannot be judged 2 samples: their tasks' tests are broken
+    t/1: the setup cannot be used
+  `whet data validate` finds such tasks and leaves them out
+";
+        assert!(shown.ends_with(expected), "{shown}");
+    }
 
     #[test]
     fn the_table_has_a_row_for_each_count() {

@@ -43,6 +43,16 @@ fn two_files_and_a_report_are_written_and_summed_up() {
 }
 
 #[test]
+fn a_parquet_file_that_makes_its_library_panic_is_a_finding_and_nothing_more() {
+    let dir = tempfile::tempdir().unwrap();
+    // MBPP as the library writes it, but for one byte of its metadata.
+    fs::write(dir.path().join("lies.parquet"), include_bytes!("contradicts.parquet")).unwrap();
+    let ran = prepare(dir.path(), "", &["--tasks", "lies.parquet"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    assert!(ran.out.contains("lies.parquet:1: the parquet file contradicts itself"), "{}", ran.out);
+}
+
+#[test]
 fn bad_rows_are_shown_and_are_an_answer_of_no_when_asked() {
     let dir = tempfile::tempdir().unwrap();
     let more = format!(

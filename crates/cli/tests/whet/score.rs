@@ -108,8 +108,8 @@ fn an_unfinished_scoring_of_something_else_says_how_to_go_on() {
     drop(file);
     let ran = score(dir.path(), &rollout("a", CODE), &["--skip-runtime"]);
     assert_eq!(ran.code, 2, "{}", ran.err);
-    assert!(ran.err.contains("belongs to an unfinished scoring"), "{}", ran.err);
-    assert!(ran.err.contains("hint: give `--fresh`"), "{}", ran.err);
+    assert!(ran.err.contains("belongs to unfinished work"), "{}", ran.err);
+    assert!(ran.err.contains("give `--fresh`"), "{}", ran.err);
     let ran = score(dir.path(), &rollout("a", CODE), &["--skip-runtime", "--fresh"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(!journal.exists());

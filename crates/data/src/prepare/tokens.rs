@@ -2,8 +2,8 @@
 //!
 //! A statement's tokens are its words in lower case and the signs of arithmetic (`n + 1` is not
 //! `n - 1`); its punctuation and layout are left out. A program's tokens are names, numbers, whole
-//! string literals and single signs; comments and layout are left out. Scripts that write no spaces
-//! have a token for each character.
+//! string literals and single signs; comments to the end of a line and layout are left out. Scripts
+//! that write no spaces have a token for each character.
 //!
 //! A token is its 64-bit FNV-1a hash, the same on every machine. Programs are scanned, not parsed: a
 //! reference that does not parse is compared all the same.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use whetstone_record::error::{FileError, JournalError, ReadError};
+use whetstone_record::error::{FileError, LedgerError};
 
 /// Tasks could not be proven. What was judged is in the journal, if it came so far.
 #[derive(Debug, thiserror::Error)]
@@ -32,32 +32,9 @@ pub enum ProveError {
         path: PathBuf,
     },
 
-    /// The journal cannot be opened or written.
-    #[error("cannot keep the journal of this validation")]
-    Journal(#[from] JournalError),
-
-    /// The journal cannot be read back.
-    #[error("cannot read the journal of this validation")]
-    JournalRead(#[from] ReadError),
-
-    /// An unfinished validation of something else is in the way.
-    #[error(
-        "`{}` belongs to an unfinished validation with other inputs: {} changed",
-        path.display(), differs.join(", ")
-    )]
-    OtherValidation {
-        /// The journal.
-        path: PathBuf,
-        /// What is not the same, in words.
-        differs: Vec<&'static str>,
-    },
-
-    /// A file with the journal's name is something else.
-    #[error("`{}` is not the journal of a validation", path.display())]
-    NotOurJournal {
-        /// The file.
-        path: PathBuf,
-    },
+    /// The journal cannot be opened, gone on with, written or removed.
+    #[error(transparent)]
+    Journal(#[from] LedgerError),
 
     /// The tasks changed under our hands.
     #[error("the tasks changed while they were validated")]
@@ -66,15 +43,6 @@ pub enum ProveError {
     /// An output cannot be written.
     #[error(transparent)]
     Write(#[from] FileError),
-
-    /// The journal of a finished validation cannot be removed.
-    #[error("cannot remove `{}`", path.display())]
-    Remove {
-        /// The file.
-        path: PathBuf,
-        /// What the kernel said.
-        source: io::Error,
-    },
 
     /// No thread could be started.
     #[error("cannot start the threads that judge")]
@@ -89,27 +57,19 @@ impl ProveError {
                 Some("tasks are read more than once: write them to a file first")
             }
             Self::SameFile { .. } => Some("give `--out` and `--dropped` names of their own"),
-            Self::OtherValidation { .. } => {
-                Some("give `--fresh` to forget that validation, or `--out` another name")
-            }
-            Self::NotOurJournal { .. } => Some("move that file away, or give `--out` another name"),
             Self::Changed => Some("validate files that nobody writes to; start with `--fresh`"),
-            Self::JournalRead(_) => Some("start with `--fresh`"),
             Self::Journal(err) => err.hint(),
             Self::Write(err) => err.hint(),
-            Self::Read { .. } | Self::Remove { .. } | Self::Threads(_) => None,
+            Self::Read { .. } | Self::Threads(_) => None,
         }
     }
 
     /// Whether the command line or an input is wrong, and not the machine.
     pub fn is_usage(&self) -> bool {
-        matches!(
-            self,
-            Self::Read { .. }
-                | Self::NotAFile { .. }
-                | Self::SameFile { .. }
-                | Self::OtherValidation { .. }
-                | Self::NotOurJournal { .. }
-        )
+        match self {
+            Self::Read { .. } | Self::NotAFile { .. } | Self::SameFile { .. } => true,
+            Self::Journal(err) => err.is_usage(),
+            _ => false,
+        }
     }
 }

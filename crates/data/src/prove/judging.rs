@@ -11,8 +11,8 @@ use std::thread;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::task::Task;
 use whetstone_core::tests::Tests;
-use whetstone_record::error::JournalError;
-use whetstone_sandbox::job::Job;
+use whetstone_record::error::LedgerError;
+use whetstone_sandbox::job::{Job, Unjudged};
 
 use super::Proving;
 use super::decide::{Answer, Next, next};
@@ -54,14 +54,14 @@ struct Room<'a> {
     ledger: Mutex<Ledger>,
     table: Mutex<Vec<Entry>>,
     programs: AtomicU64,
-    trouble: Mutex<Option<JournalError>>,
+    trouble: Mutex<Option<LedgerError>>,
     stopped: AtomicBool,
 }
 
 /// Why a task has no finding.
 enum Unfinished {
     Machine(Infrastructure),
-    Journal(JournalError),
+    Journal(LedgerError),
 }
 
 /// Judges every task that `ledger` does not know yet.
@@ -196,8 +196,8 @@ impl Room<'_> {
         self.programs.fetch_add(1, Ordering::Relaxed);
         let answer = match judges[run % judges.len()].judge(job) {
             Ok(judgement) => Answer::Judged(judgement),
-            Err(Infrastructure(problem)) if is_about_the_test(&problem) => Answer::Broken(problem),
-            Err(problem) => return Err(Unfinished::Machine(problem)),
+            Err(Unjudged::BrokenTests(problem)) => Answer::Broken(problem),
+            Err(Unjudged::Machine(problem)) => return Err(Unfinished::Machine(problem)),
         };
         lock(&self.ledger).keep(at, number, &answer).map_err(Unfinished::Journal)?;
         Ok(answer)
@@ -210,12 +210,6 @@ impl Room<'_> {
         }
         table[at] = entry;
     }
-}
-
-/// Whether the judge says that a test is at fault, and not the machine: in these words. That a test
-/// cannot even be read is known before a program is sent.
-fn is_about_the_test(problem: &str) -> bool {
-    problem.starts_with("hidden test ") && problem.contains(" is broken: ")
 }
 
 /// A thread that panicked with the lock left nothing half-done that matters.

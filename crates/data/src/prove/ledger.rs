@@ -9,14 +9,13 @@
 //! nothing here, and is judged by the next run.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use whetstone_record::error::{JournalError, ReadError};
-use whetstone_record::journal::{self, Journal};
+use whetstone_record::error::LedgerError;
+use whetstone_record::journal::{self, Earlier, Journal, Reader};
 
 use super::decide::Answer;
-use super::error::ProveError;
 
 /// Version of the journal's records, and of the trials that their numbers mean.
 const VERSION: u64 = 1;
@@ -56,7 +55,7 @@ impl Header {
         Self { validation: VERSION, tasks, runs, cpu_us, slow_us, memory_bytes, judge }
     }
 
-    fn differences(&self, other: &Self) -> Vec<&'static str> {
+    fn differences(&self, other: &Self) -> Vec<String> {
         let parts = [
             (self.validation == other.validation, "the version of whet"),
             (self.tasks == other.tasks, "the tasks"),
@@ -66,7 +65,7 @@ impl Header {
             (self.memory_bytes == other.memory_bytes, "`sandbox.memory_mib`"),
             (self.judge == other.judge, "the judge"),
         ];
-        parts.into_iter().filter(|(same, _)| !same).map(|(_, what)| what).collect()
+        parts.into_iter().filter(|(same, _)| !same).map(|(_, what)| what.to_owned()).collect()
     }
 }
 
@@ -77,20 +76,18 @@ impl Ledger {
     }
 
     /// Opens the journal beside `output`: a new one, or that of the same validation, ended early.
-    pub(super) fn open(output: &Path, header: &Header, fresh: bool) -> Result<Self, ProveError> {
-        let path = journal_path(output);
-        let (mut journal, recovery) = Journal::open(&path)?;
-        if recovery.last_seq.is_some() && fresh {
-            // Opened first, so that a journal in use by another process is not taken away.
-            drop(journal);
-            remove(&path)?;
-            journal = Journal::open(&path)?.0;
-        }
+    pub(super) fn open(
+        output: &Path,
+        header: &Header,
+        earlier: Earlier,
+    ) -> Result<Self, LedgerError> {
+        let differences =
+            |head: &str| serde_json::from_str(head).ok().map(|theirs| header.differences(&theirs));
+        let (mut journal, replay) = journal::open_beside(output, earlier, differences)?;
         let mut known = HashMap::new();
-        if journal.next_seq() == 0 {
-            journal.append(header)?;
-        } else {
-            known = replay(&path, header)?;
+        match replay {
+            Some(records) => known = known_from(records)?,
+            None => drop(journal.append(header)?),
         }
         Ok(Self { journal: Some(journal), known })
     }
@@ -111,54 +108,46 @@ impl Ledger {
         line: usize,
         trial: usize,
         answer: &Answer,
-    ) -> Result<(), JournalError> {
+    ) -> Result<(), LedgerError> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
-        journal.append(&Record { line, trial, answer: answer.clone() }).map(drop)
+        journal.append(&Record { line, trial, answer: answer.clone() })?;
+        Ok(())
     }
 
     /// Removes the journal: everything that it knows is in the output.
-    pub(super) fn remove(self) -> Result<(), ProveError> {
-        match self.journal {
-            Some(journal) => remove(journal.path()),
-            None => Ok(()),
-        }
+    pub(super) fn remove(self) -> Result<(), LedgerError> {
+        Ok(self.journal.map_or(Ok(()), Journal::remove)?)
     }
 }
 
-fn replay(path: &Path, header: &Header) -> Result<HashMap<(usize, usize), Answer>, ProveError> {
-    let mut reader = journal::read(path)?;
-    let first = reader.next().transpose()?.map(|record| record.json).unwrap_or_default();
-    let Ok(earlier) = serde_json::from_str::<Header>(&first) else {
-        return Err(ProveError::NotOurJournal { path: path.to_owned() });
-    };
-    let differs = header.differences(&earlier);
-    if !differs.is_empty() {
-        return Err(ProveError::OtherValidation { path: path.to_owned(), differs });
-    }
+fn known_from(mut records: Reader) -> Result<HashMap<(usize, usize), Answer>, LedgerError> {
     let mut known = HashMap::new();
-    while let Some(record) = reader.next().transpose()? {
-        let Record { line, trial, answer } = parse(&reader, &record)?;
+    while let Some(record) = records.next().transpose()? {
+        let Record { line, trial, answer } = records.parse(&record)?;
         known.insert((line, trial), answer);
     }
     Ok(known)
 }
 
-fn parse(reader: &journal::Reader, record: &journal::Record) -> Result<Record, ReadError> {
-    serde_json::from_str(&record.json).map_err(|source| ReadError::WrongType {
-        path: reader.path().to_owned(),
-        line: record.line,
-        source,
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn remove(path: &Path) -> Result<(), ProveError> {
-    std::fs::remove_file(path)
-        .map_err(|source| ProveError::Remove { path: path.to_owned(), source })
-}
-
-/// The journal's name: the output's with `.journal` behind.
-pub(super) fn journal_path(output: &Path) -> PathBuf {
-    let mut name = output.as_os_str().to_owned();
-    name.push(".journal");
-    PathBuf::from(name)
+    #[test]
+    fn every_difference_is_named() {
+        let header = || Header::new("tasks".to_owned(), "judge".to_owned());
+        let check = |change: fn(&mut Header), expected: &[&str]| {
+            let mut other = header();
+            change(&mut other);
+            assert_eq!(header().differences(&other), expected);
+        };
+        check(|_| {}, &[]);
+        check(|it| it.validation += 1, &["the version of whet"]);
+        check(|it| it.tasks.push('x'), &["the tasks"]);
+        check(|it| it.runs += 1, &["`--repeats`"]);
+        check(|it| it.cpu_us += 1, &["`sandbox.cpu_seconds`"]);
+        check(|it| it.slow_us += 1, &["`--max-cpu-share`"]);
+        check(|it| it.memory_bytes += 1, &["`sandbox.memory_mib`"]);
+        check(|it| it.judge.push('x'), &["the judge"]);
+    }
 }

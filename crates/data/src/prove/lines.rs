@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use whetstone_core::jsonl::{LineProblem, MAX_LINE_BYTES, Records};
+use whetstone_core::lines::{Hashed, LineEnd, next_line, skip_line};
 use whetstone_core::task::{Task, TaskId};
 use whetstone_core::wire::Wire;
 
@@ -27,9 +28,7 @@ pub(super) struct Line {
     pub(super) number: u64,
     /// Its bytes without the newline; none if there are too many.
     pub(super) bytes: Vec<u8>,
-    /// A newline ends it.
-    ended: bool,
-    too_long: bool,
+    end: LineEnd,
 }
 
 /// What a line holds.
@@ -43,9 +42,18 @@ pub(super) enum Held {
 /// The lines of several files, and a digest of what was read.
 pub(super) struct Lines<'a> {
     files: std::slice::Iter<'a, PathBuf>,
-    open: Option<(PathBuf, BufReader<File>, u64)>,
+    open: Option<Open>,
     at: usize,
+    /// Of the digests of the files that were read to their end.
     hasher: blake3::Hasher,
+}
+
+/// The file that is being read.
+struct Open {
+    path: PathBuf,
+    reader: BufReader<Hashed<File>>,
+    /// Lines of it that were read.
+    count: u64,
 }
 
 /// Which ids there were so far, and where.
@@ -57,7 +65,7 @@ impl<'a> Lines<'a> {
         Self { files: files.iter(), open: None, at: 0, hasher: blake3::Hasher::new() }
     }
 
-    /// The digest of everything read so far, with where one file ends and the next begins.
+    /// The digest of all files that were read to their end, each for itself.
     pub(super) fn digest(&self) -> String {
         self.hasher.finalize().to_hex().to_string()
     }
@@ -65,25 +73,30 @@ impl<'a> Lines<'a> {
     /// The next line; `None` after the last one of the last file.
     pub(super) fn next(&mut self) -> Result<Option<Line>, ProveError> {
         loop {
-            if let Some((path, reader, number)) = &mut self.open {
-                let unreadable = |source| ProveError::Read { path: path.clone(), source };
+            if let Some(open) = &mut self.open {
+                let unreadable = |source| ProveError::Read { path: open.path.clone(), source };
                 let mut bytes = Vec::new();
-                let length = fill(reader, &mut bytes, &mut self.hasher).map_err(unreadable)?;
-                if length > 0 {
-                    *number += 1;
-                    if *number == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
+                let end = next_line(&mut open.reader, &mut bytes, MAX_LINE_BYTES);
+                let end = end.map_err(unreadable)?;
+                if end == LineEnd::TooLong {
+                    bytes = Vec::new();
+                    skip_line(&mut open.reader).map_err(unreadable)?;
+                }
+                if end != LineEnd::EndOfFile || !bytes.is_empty() {
+                    open.count += 1;
+                    if open.count == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
                         bytes.drain(..BYTE_ORDER_MARK.len());
                     }
-                    let (file, number) = (path.clone(), *number);
-                    let (at, too_long) = (self.at, length > MAX_LINE_BYTES);
-                    let ended = bytes.pop_if(|last| *last == b'\n').is_some();
+                    let (file, number) = (open.path.clone(), open.count);
+                    let at = self.at;
                     self.at += 1;
-                    return Ok(Some(Line { at, file, number, bytes, ended, too_long }));
+                    return Ok(Some(Line { at, file, number, bytes, end }));
                 }
+                self.hasher.update(open.reader.get_ref().digest().as_bytes());
             }
+            self.open = None;
             let Some(path) = self.files.next() else { return Ok(None) };
-            self.hasher.update(b"\0file\0");
-            self.open = Some((path.clone(), open(path)?, 0));
+            self.open = Some(open(path)?);
         }
     }
 }
@@ -91,7 +104,8 @@ impl<'a> Lines<'a> {
 impl Line {
     /// Whether it holds nothing.
     pub(super) fn is_blank(&self) -> bool {
-        !self.too_long && std::str::from_utf8(&self.bytes).is_ok_and(|text| text.trim().is_empty())
+        self.end != LineEnd::TooLong
+            && std::str::from_utf8(&self.bytes).is_ok_and(|text| text.trim().is_empty())
     }
 
     /// Reads the line as a task.
@@ -100,10 +114,10 @@ impl Line {
             let detail = format!("{}:{}: {detail}", self.file.display(), self.number);
             Held::Bad(Dropped::new(Reason::NotATask, detail))
         };
-        if self.too_long {
+        if self.end == LineEnd::TooLong {
             return bad(LineProblem::TooLong { noun: Task::NOUN }.to_string());
         }
-        let end: &[u8] = if self.ended { b"\n" } else { b"" };
+        let end: &[u8] = if self.end == LineEnd::Newline { b"\n" } else { b"" };
         let bytes = io::Read::chain(self.bytes.as_slice(), end);
         let mut read = Records::<Task, _>::new(self.file.as_path(), bytes);
         match read.next() {
@@ -130,41 +144,12 @@ impl Ids {
     }
 }
 
-fn open(path: &Path) -> Result<BufReader<File>, ProveError> {
+fn open(path: &Path) -> Result<Open, ProveError> {
     let unreadable = |source| ProveError::Read { path: path.to_owned(), source };
     let file = File::open(path).map_err(unreadable)?;
     if !file.metadata().map_err(unreadable)?.is_file() {
         return Err(ProveError::NotAFile { path: path.to_owned() });
     }
-    Ok(BufReader::with_capacity(1 << 16, file))
-}
-
-/// Reads one line with its newline: how long it is, 0 at the end of the file.
-fn fill(
-    reader: &mut impl BufRead,
-    bytes: &mut Vec<u8>,
-    hasher: &mut blake3::Hasher,
-) -> io::Result<usize> {
-    let mut length = 0;
-    loop {
-        let chunk = match reader.fill_buf() {
-            Ok(chunk) => chunk,
-            Err(err) if err.kind() == io::ErrorKind::Interrupted => continue,
-            Err(err) => return Err(err),
-        };
-        let newline = chunk.iter().position(|&byte| byte == b'\n');
-        let taken = newline.map_or(chunk.len(), |at| at + 1);
-        hasher.update(&chunk[..taken]);
-        length += taken;
-        if length <= MAX_LINE_BYTES {
-            bytes.extend_from_slice(&chunk[..taken]);
-        } else {
-            // Read to the line's end all the same, so that the next line is found.
-            *bytes = Vec::new();
-        }
-        reader.consume(taken);
-        if newline.is_some() || taken == 0 {
-            return Ok(length);
-        }
-    }
+    let reader = BufReader::with_capacity(1 << 16, Hashed::new(file));
+    Ok(Open { path: path.to_owned(), reader, count: 0 })
 }

@@ -36,6 +36,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+pub use whetstone_record::journal::Earlier;
 use whetstone_sandbox::job::{Judging, Limits};
 
 pub use self::decide::{Answer, Next, next};
@@ -79,16 +80,6 @@ pub struct Proving<'a> {
     pub on_task: &'a (dyn Fn() + Sync),
 }
 
-/// What to do with the journal of a run that was ended early.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Earlier {
-    /// Go on where it ended.
-    #[default]
-    Resume,
-    /// Forget it.
-    Forget,
-}
-
 /// Proves tasks.
 ///
 /// With neither output there is no journal either: then a run that is killed starts anew.
@@ -98,9 +89,7 @@ pub fn prove(proving: &Proving<'_>) -> Result<Report, ProveError> {
     let (digest, count) = survey(proving.files)?;
     (proving.on_start)(proving.limit.map_or(count, |limit| count.min(limit)));
     let ledger = match proving.out.or(proving.dropped) {
-        Some(output) => {
-            Ledger::open(output, &header(proving, &digest), proving.earlier == Earlier::Forget)?
-        }
+        Some(output) => Ledger::open(output, &header(proving, &digest), proving.earlier)?,
         None => Ledger::none(),
     };
     let resumed = ledger.known();

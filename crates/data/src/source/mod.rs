@@ -27,6 +27,7 @@ pub use apps::Difficulty;
 pub use error::SourceError;
 pub use read::{Found, Input, Origin, What, read};
 pub(crate) use row::brief;
+pub use table::panic_is_caught;
 
 use std::path::Path;
 

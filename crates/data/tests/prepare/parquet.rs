@@ -188,6 +188,26 @@ fn a_parquet_file_with_other_columns_names_those_it_has_and_those_wanted() {
     assert_eq!(report.sources["mbpp"].train, 1);
 }
 
+/// A file whose one column stands in so many groups, each in the other.
+fn nested(path: &Path, levels: usize) {
+    let (open, close) = ("required group g { ".repeat(levels - 1), "} ".repeat(levels - 1));
+    let schema = format!("message schema {{ {open} required int32 x; {close} }}");
+    write(path, &schema, Codec::UNCOMPRESSED, &[Column::Int32(&[1])]);
+}
+
+#[test]
+fn columns_nested_too_deep_for_the_library_are_refused() {
+    let bench = Bench::new();
+    let good = bench.file("good.jsonl", lines([&mbpp_row(77)]));
+    for (levels, reason) in [(64, "its columns are g;"), (65, "its columns are nested in more")] {
+        let path = bench.dir.path().join("nested.parquet");
+        nested(&path, levels);
+        let report = Bench::new().source(None, &path).source(None, &good).prepare().unwrap();
+        let [bad] = &report.bad[..] else { panic!("{report:?}") };
+        assert!(bad.reason.starts_with(reason), "{levels}: {}", bad.reason);
+    }
+}
+
 #[test]
 fn a_torn_or_altered_parquet_file_is_a_finding_and_never_a_crash() {
     let bench = Bench::new();

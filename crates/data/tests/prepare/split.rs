@@ -79,6 +79,27 @@ fn a_second_run_writes_the_same_bytes() {
 }
 
 #[test]
+fn what_is_like_a_dropped_task_alone_is_kept() {
+    let statement = |changed: &[usize]| {
+        let word =
+            |at| if changed.contains(&at) { format!("other{at}") } else { format!("word{at}") };
+        (0..40).map(word).collect::<Vec<_>>().join(" ")
+    };
+    let task = |id: &str, statement: String| {
+        json!({"id": id, "statement": statement,
+            "tests": {"kind": "asserts", "hidden": ["assert f()"]}})
+    };
+    // The second is like both others, which are not alike: 36 of 48 runs.
+    let given =
+        [task("a", statement(&[])), task("b", statement(&[10])), task("c", statement(&[10, 30]))];
+    let bench = Bench::new();
+    let path = bench.file("tasks.jsonl", lines(&given));
+    let report = bench.source(None, &path).prepare().unwrap();
+    let dropped: Vec<_> = report.duplicates.iter().map(|pair| pair.dropped.as_str()).collect();
+    assert_eq!(dropped, ["b"]);
+}
+
+#[test]
 fn duplicates_are_dropped_by_statement_and_by_solution_and_named_in_pairs() {
     let long = (0..40).map(|at| format!("word{at}")).collect::<Vec<_>>();
     let changed = {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
 use whetstone_core::verdict::Verdict;
 use whetstone_data::prove::{Earlier, ProveError, Proving, Report, prove};
-use whetstone_sandbox::job::{Job, Judging, Limits};
+use whetstone_sandbox::job::{Job, Judging, Limits, Unjudged};
 
 /// Threads of a validation: as many tasks can be in the judge's hands at once.
 pub(crate) const WORKERS: usize = 4;
@@ -43,7 +43,7 @@ impl Fake {
 }
 
 impl Judging for Fake {
-    fn judge(&self, job: Job<'_>) -> Result<Judgement, Infrastructure> {
+    fn judge(&self, job: Job<'_>) -> Result<Judgement, Unjudged> {
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         if let Some(before) = &self.before {
             before(call);
@@ -53,9 +53,9 @@ impl Judging for Fake {
         let total = u32::try_from(job.tests.hidden_count()).expect("few");
         let reference = !source.is_empty() && !source.contains("*args");
         let (verdict, passed) = if source.contains("BROKEN") && !self.mended {
-            return Err(Infrastructure("no zygote".to_owned()));
+            return Err(Infrastructure("no zygote".to_owned()).into());
         } else if source.contains("BAD TEST") {
-            return Err(Infrastructure("hidden test 0 is broken: NameError('g')".to_owned()));
+            return Err(Unjudged::BrokenTests("NameError('g')".to_owned()));
         } else if source.contains("SLOW") {
             (Verdict::Timeout, 0)
         } else if source.contains("WRONG") || (source.contains("FLAKY") && self.other_hashes) {

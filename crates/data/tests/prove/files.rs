@@ -115,10 +115,21 @@ fn an_unfinished_validation_of_other_tasks_is_in_the_way_until_it_is_forgotten()
     bench.prove("out", &[&Fake::default()], &Asked::default()).unwrap();
     let bench = Bench::new(dir.path(), &task("a", "x", "GOOD"));
     let err = bench.prove("out", &[&Fake::default()], &Asked::default()).unwrap_err();
-    let ProveError::OtherValidation { differs, .. } = &err else { panic!("{err}") };
-    assert_eq!(*differs, ["the tasks"]);
+    assert!(err.is_usage() && err.to_string().ends_with(": the tasks changed"), "{err}");
     let forget = Asked { earlier: Earlier::Forget, ..Asked::default() };
     assert_eq!(bench.prove("out", &[&Fake::default()], &forget).unwrap().total.proven, 1);
+}
+
+#[test]
+fn tasks_that_change_while_they_are_judged_are_not_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let bench = Bench::new(dir.path(), &task("a", "x", "GOOD"));
+    let (path, other) = (bench.path("tasks.jsonl"), task("b", "x", "GOOD"));
+    let change = move |_| std::fs::write(&path, &other).unwrap();
+    let judge = Fake { before: Some(Box::new(change)), ..Fake::default() };
+    let err = bench.prove("out", &[&judge], &Asked::default()).unwrap_err();
+    assert!(matches!(err, ProveError::Changed), "{err}");
+    assert!(!bench.path("out").exists() && !bench.path("out.dropped").exists());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use whetstone_core::config::PromptLanguage;
+use whetstone_core::judgement::Infrastructure;
 use whetstone_core::message::Message;
 use whetstone_core::prompt::Prompt;
 use whetstone_core::seed::Seed;
@@ -68,12 +69,11 @@ impl Episode for PythonEpisode {
         let reading = on_big_stack(|stack| self.rules.read(&self.task, text, stack))?;
         let judgement = match &reading {
             Reading::Settled(judgement) => judgement.clone(),
-            Reading::Runs(candidate) => self.judge.judge(Job {
-                program: &candidate.program,
-                setup: &self.task.setup,
-                tests: &self.task.tests,
-                limits: self.limits,
-            })?,
+            Reading::Runs(candidate) => {
+                let (setup, tests) = (&self.task.setup, &self.task.tests);
+                let job = Job { program: &candidate.program, setup, tests, limits: self.limits };
+                self.judge.judge(job).map_err(Infrastructure::from)?
+            }
         };
         self.messages.push(Message::assistant(text));
         self.over = true;

@@ -84,15 +84,14 @@ impl Rules {
 
     /// Reads a reply: finds the program and looks at it, without running anything.
     pub fn read(&self, task: &Task, text: &str, stack: &BigStack) -> Reading {
-        let form = Form::of(task.language);
-        match extract(Reply::text(text), form).code {
-            None => Reading::Settled(settled(Verdict::NoCode, task)),
-            Some(code) => self.read_program(task, code.program(form), stack),
-        }
+        self.read_program(task, find_program(task, Reply::text(text)), stack)
     }
 
-    /// Looks at a program that is already out of its reply.
-    pub fn read_program(&self, task: &Task, mut program: Program, stack: &BigStack) -> Reading {
+    /// Looks at what [`find_program`] found.
+    pub fn read_program(&self, task: &Task, program: Option<Program>, stack: &BigStack) -> Reading {
+        let Some(mut program) = program else {
+            return Reading::Settled(settled(Verdict::NoCode, task));
+        };
         if program.language == Language::Javascript {
             return Reading::Runs(Candidate { program, quality: UNMEASURED, may_vary: true });
         }
@@ -108,6 +107,12 @@ impl Rules {
             Ok((quality, may_vary)) => Reading::Runs(Candidate { program, quality, may_vary }),
         }
     }
+}
+
+/// The program in a reply to `task`, if there is one.
+pub fn find_program(task: &Task, reply: Reply<'_>) -> Option<Program> {
+    let form = Form::of(task.language);
+    extract(reply, form).code.map(|code| code.program(form))
 }
 
 /// The judgement of a reply with nothing to run.

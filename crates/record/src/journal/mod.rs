@@ -6,22 +6,27 @@
 //! gathered. A crash damages a journal only at its end, so [`Journal::open`] looks at the end alone
 //! and costs the same for a gigabyte as for a line.
 //!
-//! The lock is on the journal's own file, not on a second one: it cannot be left behind.
+//! The lock is on the journal's own file, not on a second one: it cannot be left behind. Who waited
+//! to open a file that its writer removed meanwhile would lock a file without a name; so the name is
+//! looked at again behind the lock.
 //!
 //! Not here: rotation, compression, several writers. A run's rollouts go into several journals
 //! instead.
 
+mod ledger;
 mod line;
 mod read;
 mod recover;
 mod syncer;
 
-use std::fs::{File, TryLockError};
-use std::io::Write;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+pub use self::ledger::{Earlier, open_beside, path_beside};
 pub use self::line::MAX_LINE_BYTES;
 pub use self::read::{Reader, Record, read};
 pub use self::recover::Recovery;
@@ -61,13 +66,7 @@ impl Journal {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(path: &Path) -> Result<(Self, Recovery), JournalError> {
-        let file = File::options()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(path)
-            .map_err(FileError::at("open", path))?;
-        lock(&file, path)?;
+        let file = open_locked(path, || ())?;
         let recovery = recover::recover(&file, path)?;
         // Not only when it is new: whoever created it may have been killed before this line, but
         // then it holds no record yet.
@@ -103,6 +102,22 @@ impl Journal {
     /// Waits until every record appended so far is on the disk.
     pub fn sync(&self) -> Result<(), JournalError> {
         self.syncer.wait().map_err(|source| JournalError::Sync { path: self.path.clone(), source })
+    }
+
+    /// Forgets every record: the journal is as if it were new.
+    pub fn clear(&mut self) -> Result<(), JournalError> {
+        self.syncer
+            .check()
+            .map_err(|source| JournalError::Sync { path: self.path.clone(), source })?;
+        self.file.set_len(0).map_err(FileError::at("empty", &self.path))?;
+        self.file.sync_data().map_err(FileError::at("sync", &self.path))?;
+        (self.len, self.next_seq, self.poisoned) = (0, 0, false);
+        Ok(())
+    }
+
+    /// Removes the journal, which is not needed any more. Nobody else has it before it is gone.
+    pub fn remove(self) -> Result<(), JournalError> {
+        Ok(fs::remove_file(&self.path).map_err(FileError::at("remove", &self.path))?)
     }
 
     /// The file being written.
@@ -165,6 +180,34 @@ impl Drop for Journal {
         // A child that was forked a moment ago may still hold a copy of the file: closing ours
         // would not end the lock, this does. If it fails, the lock ends with that child.
         drop(self.file.unlock());
+    }
+}
+
+/// Opens or creates the file at `path` and locks it. `opened` is called in between, where another
+/// process may do anything.
+fn open_locked(path: &Path, mut opened: impl FnMut()) -> Result<File, JournalError> {
+    loop {
+        let file = File::options()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)
+            .map_err(FileError::at("open", path))?;
+        opened();
+        lock(&file, path)?;
+        if is_at(&file, path).map_err(FileError::at("inspect", path))? {
+            return Ok(file);
+        }
+    }
+}
+
+/// Whether `path` is still the name of this file.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let ours = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(there) => Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino())),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(err) => Err(err),
     }
 }
 

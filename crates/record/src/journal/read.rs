@@ -8,11 +8,13 @@
 //! read. Nothing is locked: a journal may be read while it is written.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use memchr::memchr;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+
+use whetstone_core::lines::{LineEnd, next_line};
 
 use super::line::{self, MAX_LINE_BYTES};
 use crate::error::ReadError;
@@ -41,14 +43,6 @@ pub struct Reader {
     ended: bool,
 }
 
-/// How a line in memory ended.
-#[derive(Debug, PartialEq, Eq)]
-enum LineEnd {
-    Newline,
-    EndOfFile,
-    TooLong,
-}
-
 /// Opens the journal at `path` for reading.
 pub fn read(path: &Path) -> Result<Reader, ReadError> {
     let file =
@@ -71,10 +65,13 @@ impl Reader {
         let path = self.path.clone();
         self.map(move |record| {
             let record = record?;
-            serde_json::from_str(&record.json).map(|value| (record.seq, value)).map_err(|source| {
-                ReadError::WrongType { path: path.clone(), line: record.line, source }
-            })
+            parse(&path, &record).map(|value| (record.seq, value))
         })
+    }
+
+    /// A record of this journal as a value.
+    pub fn parse<'de, T: Deserialize<'de>>(&self, record: &'de Record) -> Result<T, ReadError> {
+        parse(&self.path, record)
     }
 
     /// The file being read.
@@ -125,64 +122,10 @@ impl Iterator for Reader {
     }
 }
 
-/// Replaces `line` with the next line of `input`, without its newline, up to `limit` bytes.
-fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>, limit: usize) -> io::Result<LineEnd> {
-    line.clear();
-    loop {
-        let buffer = input.fill_buf()?;
-        let newline = memchr(b'\n', buffer);
-        let taken = newline.unwrap_or(buffer.len());
-        if line.len() + taken > limit {
-            return Ok(LineEnd::TooLong);
-        }
-        grow(line, taken, limit);
-        line.extend_from_slice(&buffer[..taken]);
-        let end_of_file = buffer.is_empty();
-        input.consume(taken + usize::from(newline.is_some()));
-        match newline {
-            Some(_) => return Ok(LineEnd::Newline),
-            None if end_of_file => return Ok(LineEnd::EndOfFile),
-            None => {}
-        }
-    }
-}
-
-/// Makes room for `more` bytes: doubling like `Vec`, but never beyond `limit`.
-fn grow(line: &mut Vec<u8>, more: usize, limit: usize) {
-    let needed = line.len() + more;
-    if needed > line.capacity() {
-        let capacity = needed.max((line.capacity() * 2).min(limit));
-        line.reserve_exact(capacity - line.len());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Read;
-
-    use super::*;
-
-    #[test]
-    fn lines_come_one_by_one_and_the_last_may_be_open() {
-        let mut input = BufReader::with_capacity(3, &b"one\n\nthree\nfour"[..]);
-        let mut line = Vec::new();
-        for expected in ["one", "", "three"] {
-            assert_eq!(next_line(&mut input, &mut line, 5).unwrap(), LineEnd::Newline);
-            assert_eq!(line, expected.as_bytes());
-        }
-        assert_eq!(next_line(&mut input, &mut line, 5).unwrap(), LineEnd::EndOfFile);
-        assert_eq!(line, b"four");
-        assert_eq!(next_line(&mut input, &mut line, 5).unwrap(), LineEnd::EndOfFile);
-        assert_eq!(line, b"");
-    }
-
-    #[test]
-    fn a_line_over_the_limit_is_refused_with_no_more_than_the_limit_in_memory() {
-        for limit in [9, 10, 100, 1000] {
-            let mut line = Vec::new();
-            let mut input = BufReader::with_capacity(7, io::repeat(b'x').take(9_999));
-            assert_eq!(next_line(&mut input, &mut line, limit).unwrap(), LineEnd::TooLong);
-            assert!(line.capacity() <= limit, "{} bytes for a limit of {limit}", line.capacity());
-        }
-    }
+fn parse<'de, T: Deserialize<'de>>(path: &Path, record: &'de Record) -> Result<T, ReadError> {
+    serde_json::from_str(&record.json).map_err(|source| ReadError::WrongType {
+        path: path.to_owned(),
+        line: record.line,
+        source,
+    })
 }

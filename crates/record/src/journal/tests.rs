@@ -1,8 +1,5 @@
 //! A journal with one writer: its numbers, its lock, its failures, and the law of the round trip.
 
-use std::fs;
-use std::io;
-
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -37,6 +34,61 @@ fn a_second_writer_is_refused_until_the_first_is_gone() {
     assert!(matches!(err, JournalError::Locked { .. }), "{err}");
     drop(first);
     open(&path);
+}
+
+#[test]
+fn who_waits_while_a_journal_is_removed_gets_the_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("j");
+    let mut first = Some(open(&path));
+    first.as_mut().unwrap().append(&json!({"a": 1})).unwrap();
+    let mut rounds = 0;
+    let file = open_locked(&path, || {
+        rounds += 1;
+        // The first writer ends between our opening the file and our locking it.
+        first.take().into_iter().for_each(|journal| journal.remove().unwrap());
+    });
+    assert_eq!((file.unwrap().metadata().unwrap().len(), rounds), (0, 2));
+    assert!(path.exists());
+
+    let mut replaced = false;
+    let file = open_locked(&path, || {
+        if !std::mem::replace(&mut replaced, true) {
+            fs::remove_file(&path).unwrap();
+            fs::write(&path, "a new one").unwrap();
+        }
+    });
+    assert_eq!(file.unwrap().metadata().unwrap().len(), 9, "it is the one that has the name");
+}
+
+#[test]
+fn a_journal_that_is_cleared_begins_again_under_the_same_lock() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("j");
+    let mut journal = open(&path);
+    journal.append(&json!({"a": 1})).unwrap();
+    journal.append(&json!({"a": 2})).unwrap();
+    journal.clear().unwrap();
+    assert!(matches!(Journal::open(&path).unwrap_err(), JournalError::Locked { .. }));
+    assert_eq!((journal.next_seq(), fs::metadata(&path).unwrap().len()), (0, 0));
+    assert_eq!(journal.len, 0, "what fails to be written is cut back to here");
+    journal.append(&json!({"b": 1})).unwrap();
+    // Half a record that cannot be cut off is gone with all the others.
+    let writable = std::mem::replace(&mut journal.file, File::open(&path).unwrap());
+    journal.append(&json!({"b": 2})).unwrap_err();
+    journal.file = writable;
+    journal.clear().unwrap();
+    journal.append(&json!({"c": 1})).unwrap();
+    drop(journal);
+    assert_eq!(values(&path), [(0, json!({"c": 1}))]);
+}
+
+#[test]
+fn a_journal_that_is_removed_is_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("j");
+    open(&path).remove().unwrap();
+    assert!(!path.exists());
 }
 
 #[test]

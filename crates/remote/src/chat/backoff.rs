@@ -4,15 +4,14 @@
 //! limit: growing, so that a server in trouble is left alone, and drawn, so that many threads do
 //! not come back at the same moment. It follows from the seed, the request and the number of the
 //! try, and from nothing else. Where the server asks for a pause, it gets that one (up to a limit
-//! of its own) and the jitter of a first try on top.
+//! of its own) with the jitter of a first try on top, or our own where that is longer: servers that
+//! ask for a pause of nothing, each time, must not be asked without one.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use whetstone_core::Seed;
 
-use super::http_date;
 use super::settings::Settings;
-use crate::http::Headers;
 
 #[derive(Debug)]
 pub(super) struct Backoff {
@@ -35,12 +34,11 @@ impl Backoff {
     /// The pause after `tried` tries of the request with this body.
     pub(super) fn pause(&self, body: &str, tried: u32, asked: Option<Duration>) -> Duration {
         let share = self.share(body, tried);
-        if let Some(asked) = asked {
-            return asked.min(self.retry_after_limit) + self.first.mul_f64(share);
-        }
         let doublings = tried.saturating_sub(1).min(20);
         let longest = self.first.saturating_mul(1 << doublings).min(self.limit);
-        longest.mul_f64(0.5 + share / 2.0)
+        let own = longest.mul_f64(0.5 + share / 2.0);
+        let jitter = self.first.mul_f64(share);
+        asked.map_or(own, |asked| own.max(asked.min(self.retry_after_limit) + jitter))
     }
 
     /// A number in [0, 1).
@@ -50,22 +48,8 @@ impl Backoff {
     }
 }
 
-/// The pause that a server asks for: seconds, or a date, which is measured against the server's
-/// own clock where it shows one.
-pub(super) fn retry_after(headers: &Headers, now: SystemTime) -> Option<Duration> {
-    let text = headers.get("retry-after")?.trim();
-    if let Ok(seconds) = text.parse() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let until = http_date::parse(text)?;
-    let now = headers.get("date").and_then(http_date::parse).unwrap_or(now);
-    Some(until.duration_since(now).unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
-    use ureq::http::HeaderMap;
-
     use super::*;
 
     fn backoff() -> Backoff {
@@ -105,28 +89,7 @@ mod tests {
         let pause = |asked| backoff().pause("a", 3, Some(Duration::from_secs(asked))).as_secs_f64();
         assert!((5.0..6.0).contains(&pause(5)), "{}", pause(5));
         assert!((60.0..61.0).contains(&pause(86_400)), "{}", pause(86_400));
-    }
-
-    fn asked(headers: &[(&'static str, &'static str)], now: SystemTime) -> Option<Duration> {
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            map.insert(*name, value.parse().unwrap());
-        }
-        retry_after(&Headers::of(map), now)
-    }
-
-    #[test]
-    fn retry_after_is_seconds_or_a_date_by_the_servers_clock() {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_770);
-        let date = ("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT");
-        let seconds = Duration::from_secs;
-        assert_eq!(asked(&[("retry-after", " 7 ")], now), Some(seconds(7)));
-        assert_eq!(asked(&[date], now), Some(seconds(7)));
-        let clock = ("date", "Sun, 06 Nov 1994 08:49:07 GMT");
-        assert_eq!(asked(&[date, clock], now), Some(seconds(30)));
-        assert_eq!(asked(&[date], now + seconds(60)), Some(seconds(0)));
-        assert_eq!(asked(&[("retry-after", "soon")], now), None);
-        assert_eq!(asked(&[("retry-after", "-1")], now), None);
-        assert_eq!(asked(&[], now), None);
+        // A server that asks for nothing gets our own pause, which grows.
+        assert!((2.0..=4.0).contains(&pause(0)), "{}", pause(0));
     }
 }

@@ -9,8 +9,8 @@
 //!                                     no probe left: Dead ◄──────┘
 //! ```
 //!
-//! A server that is restarted costs a pause and no request its tries; one that is gone costs a few
-//! probes, and then every thread hears the same message at once, also one that sleeps.
+//! A server that is restarted costs a pause and each request a few of its tries; one that is gone
+//! costs a few probes, and then every thread hears the same message at once, also one that sleeps.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,6 +27,9 @@ pub(super) struct Breaker {
     probes: u32,
     state: Mutex<State>,
     changed: Condvar,
+    /// Threads that wait for a change, which is where tests want them.
+    #[cfg(test)]
+    waiting: std::sync::atomic::AtomicU32,
 }
 
 #[derive(Debug)]
@@ -62,6 +65,8 @@ impl Breaker {
             probes: settings.breaker_probes.max(1),
             state: Mutex::new(State { phase: Phase::Closed, failures: 0 }),
             changed: Condvar::new(),
+            #[cfg(test)]
+            waiting: 0.into(),
         }
     }
 
@@ -153,8 +158,12 @@ impl Breaker {
     }
 
     fn wait<'a>(&self, state: MutexGuard<'a, State>, wait: Duration) -> MutexGuard<'a, State> {
+        #[cfg(test)]
+        self.waiting.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let (state, _) =
             self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner);
+        #[cfg(test)]
+        self.waiting.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
         state
     }
 }
@@ -186,6 +195,7 @@ impl Drop for Pass<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
     use std::thread;
 
     use super::*;
@@ -211,6 +221,17 @@ mod tests {
         }
     }
 
+    /// Until so many threads wait: under the lock, they do so and do nothing else.
+    fn wait_for(breaker: &Breaker, threads: u32) {
+        let waiting = || {
+            let _state = breaker.lock();
+            breaker.waiting.load(Ordering::SeqCst)
+        };
+        while waiting() < threads {
+            thread::yield_now();
+        }
+    }
+
     #[test]
     fn a_success_in_between_starts_the_count_anew() {
         let breaker = breaker(3, 1);
@@ -229,6 +250,21 @@ mod tests {
         probe.succeeded();
         fail(&breaker, 2);
         assert!(!breaker.enter().unwrap().is_probe);
+    }
+
+    #[test]
+    fn while_a_probe_is_out_the_others_wait_for_what_comes_of_it() {
+        let breaker = breaker(1, 1);
+        fail(&breaker, 1);
+        let probe = breaker.enter().unwrap();
+        thread::scope(|scope| {
+            let others: Vec<_> = (0..4).map(|_| scope.spawn(|| breaker.enter())).collect();
+            wait_for(&breaker, 4);
+            probe.succeeded();
+            for other in others {
+                assert!(!other.join().unwrap().unwrap().is_probe);
+            }
+        });
     }
 
     #[test]
@@ -290,6 +326,7 @@ mod tests {
         thread::scope(|scope| {
             let waiting = scope.spawn(|| breaker.enter().map(drop));
             let sleeping = scope.spawn(|| breaker.sleep(Duration::from_hours(1)));
+            wait_for(&breaker, 2);
             breaker.stop();
             assert!(matches!(waiting.join().unwrap(), Err(ChatError::Stopped)));
             assert!(matches!(sleeping.join().unwrap(), Err(ChatError::Stopped)));

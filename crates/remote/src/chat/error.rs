@@ -148,6 +148,10 @@ impl ChatError {
             Self::Http(HttpError::Address { .. }) => {
                 "teacher.api_url is a whole address, like http://localhost:8129/v1/chat/completions"
             }
+            Self::Http(HttpError::Tls { .. }) => {
+                "check teacher.api_url and this machine's clock; certificates must come from a \
+                 public authority, so a server of your own is asked over http://"
+            }
             Self::NoModels { .. } => "teacher.api_url usually ends in /v1/chat/completions",
             Self::TooLong(_) => "teacher.max_tokens bounds an answer",
             _ => return None,

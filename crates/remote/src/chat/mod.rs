@@ -18,10 +18,9 @@
 mod backoff;
 mod breaker;
 mod error;
-mod http_date;
 mod probe;
 mod request;
-mod response;
+pub(crate) mod response;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -32,12 +31,13 @@ pub use request::{Request, TemplateArguments};
 pub use response::{Response, Usage};
 pub use settings::Settings;
 
+use std::env::{self, VarError};
 use std::time::SystemTime;
 
 use self::backoff::Backoff;
 use self::breaker::Breaker;
 use crate::http::{self, Address, Answer, HttpError};
-use crate::secret::Secret;
+use crate::secret::{NotAKey, Secret};
 use crate::shown;
 
 /// Where chat completions are, beside the list of models.
@@ -65,9 +65,12 @@ impl Client {
     /// A client as `settings` say, with the key from the environment if it is there.
     pub fn new(settings: &Settings) -> Result<Self, ChatError> {
         let variable = &settings.api_key_env;
-        let text = std::env::var(variable).unwrap_or_default();
-        let key = Secret::new(&text)
-            .map_err(|source| ChatError::Key { variable: variable.clone(), source })?;
+        let key = match env::var(variable) {
+            Ok(text) => Secret::new(&text),
+            Err(VarError::NotPresent) => Ok(None),
+            Err(VarError::NotUnicode(_)) => Err(NotAKey),
+        };
+        let key = key.map_err(|source| ChatError::Key { variable: variable.clone(), source })?;
         Self::with_key(settings, key)
     }
 
@@ -76,7 +79,7 @@ impl Client {
         let url = Address::parse(&settings.api_url)?;
         let limits = http::Limits {
             connect: settings.connect_timeout,
-            total: Some(settings.request_timeout),
+            total: settings.request_timeout,
             silence: settings.request_timeout,
             answer_bytes: settings.answer_limit_bytes,
             redirects: 0,
@@ -165,13 +168,13 @@ impl Client {
 
     /// An answer that is no success: for now, or for good.
     fn refusal(&self, answer: &Answer) -> Miss {
-        let message = match answer.headers.get("location") {
-            Some(location) => format!("moved to `{}`", shown::address(location)),
+        let message = match answer.redirect() {
+            Some(to) => format!("moved to `{}`", shown::address(to, self.http.secret())),
             None => response::server_message(&answer.body, self.http.secret()),
         };
         let (url, status) = (answer.url.clone(), answer.status);
         if http::is_passing_status(status) {
-            let retry_after = backoff::retry_after(&answer.headers, SystemTime::now());
+            let retry_after = http::retry_after(&answer.headers, SystemTime::now());
             return Miss::Passing(Failure::of_status(&url, status, &message, retry_after));
         }
         Miss::Final(ChatError::Refused { url, status, message })

@@ -26,8 +26,6 @@ pub struct Probe {
     pub asked: u32,
     /// What it cost.
     pub usage: Usage,
-    /// How the first completion begins, as it came.
-    pub text: String,
 }
 
 /// Where a server puts a model's thinking.
@@ -72,7 +70,6 @@ impl Client {
             given,
             asked: SAMPLES,
             usage: response.usage,
-            text: response.completions.into_iter().next().map(|it| it.text).unwrap_or_default(),
         })
     }
 }

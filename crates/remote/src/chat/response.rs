@@ -12,6 +12,9 @@ use whetstone_core::completion::Finish;
 use crate::secret::Secret;
 use crate::shown;
 
+/// An answer of more tokens than this was never paid for.
+const MOST_TOKENS: u64 = u32::MAX as u64;
+
 /// An answer with at least one completion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Response {
@@ -38,7 +41,7 @@ pub struct Usage {
 
 /// Why an answer holds no completion.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum BadAnswer {
+pub(crate) enum BadAnswer {
     #[error("it is no completion ({0})")]
     Malformed(String),
     #[error("the server reports an error")]
@@ -94,7 +97,7 @@ struct RawUsage {
 }
 
 /// The first `wanted` completions of an answer.
-pub(super) fn parse(body: &[u8], wanted: usize) -> Result<Response, BadAnswer> {
+pub(crate) fn parse(body: &[u8], wanted: usize) -> Result<Response, BadAnswer> {
     let raw: RawResponse =
         serde_json::from_slice(body).map_err(|err| BadAnswer::Malformed(err.to_string()))?;
     if raw.error.is_some_and(|error| !error.is_null()) {
@@ -113,7 +116,7 @@ pub(super) fn parse(body: &[u8], wanted: usize) -> Result<Response, BadAnswer> {
 }
 
 /// The names in a list of models.
-pub(super) fn models(body: &[u8]) -> Result<Vec<String>, String> {
+pub(crate) fn models(body: &[u8]) -> Result<Vec<String>, String> {
     #[derive(Deserialize)]
     struct List {
         data: Vec<Model>,
@@ -127,7 +130,7 @@ pub(super) fn models(body: &[u8]) -> Result<Vec<String>, String> {
 }
 
 /// What a server says is wrong: the message within its JSON, or the beginning of its text.
-pub(super) fn server_message(body: &[u8], secret: Option<&Secret>) -> String {
+pub(crate) fn server_message(body: &[u8], secret: Option<&Secret>) -> String {
     let parsed = serde_json::from_slice::<Value>(body).unwrap_or_default();
     let places = ["/error/message", "/error", "/message", "/detail"];
     let message = places.iter().find_map(|place| parsed.pointer(place)?.as_str());
@@ -160,11 +163,17 @@ fn finish(reason: Option<&str>) -> Finish {
     }
 }
 
+/// What a server says the answer cost. Numbers that no answer can cost are not what it cost, and
+/// would overflow whoever adds them up.
 fn usage(raw: &RawUsage) -> Usage {
+    let numbers = [raw.prompt, raw.completion, raw.total.unwrap_or_default()];
+    if numbers.iter().any(|&number| number > MOST_TOKENS) {
+        return Usage::default();
+    }
     Usage {
         prompt_tokens: raw.prompt,
         completion_tokens: raw.completion,
-        total_tokens: raw.total.unwrap_or(raw.prompt.saturating_add(raw.completion)),
+        total_tokens: raw.total.unwrap_or(raw.prompt + raw.completion),
         is_reported: true,
     }
 }
@@ -234,6 +243,19 @@ mod tests {
         assert_eq!(response.completions[0].text, "a");
         assert_eq!(response.usage, Usage::default());
         assert!(!response.usage.is_reported);
+    }
+
+    #[test]
+    fn a_cost_that_nothing_can_have_is_not_reported() {
+        let usage = |usage: &str| {
+            let body = format!(r#"{{"choices":[{{"message":{{}}}}],"usage":{usage}}}"#);
+            parse(body.as_bytes(), 1).unwrap().usage
+        };
+        assert_eq!(usage(r#"{"prompt_tokens":3,"completion_tokens":4}"#).total_tokens, 7);
+        let most = usage(r#"{"prompt_tokens":4294967295,"completion_tokens":4294967295}"#);
+        assert_eq!((most.total_tokens, most.is_reported), (8_589_934_590, true));
+        assert_eq!(usage(r#"{"completion_tokens":18446744073709551615}"#), Usage::default());
+        assert_eq!(usage(r#"{"total_tokens":4294967296}"#), Usage::default());
     }
 
     #[test]

@@ -52,7 +52,8 @@ impl Settings {
             backoff: Duration::from_millis(500),
             backoff_limit: Duration::from_secs(30),
             retry_after_limit: Duration::from_mins(2),
-            // Every thread fails twice before all pause: an outage costs no request its last try.
+            // On average every thread fails twice before all pause, so that an outage costs hardly
+            // a request its last try.
             breaker_failures: teacher.max_concurrent_requests.saturating_mul(2).max(4),
             breaker_pause: Duration::from_secs(20),
             breaker_probes: 3,

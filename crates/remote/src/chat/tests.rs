@@ -233,6 +233,18 @@ fn when_the_server_is_gone_every_thread_stops_with_one_message() {
 }
 
 #[test]
+fn a_refusal_shows_that_the_server_is_there() {
+    let acts = (0..20).map(|n| if n % 2 == 0 { status(503, "busy") } else { status(400, "no") });
+    let server = ChatServer::start(Manners::script(acts));
+    let settings =
+        Settings { breaker_failures: 2, breaker_probes: 1, max_tries: 1, ..settings(&server) };
+    let client = Client::with_key(&settings, None).unwrap();
+    let reasons: Vec<_> =
+        (0..20).map(|_| client.complete(&request("x")).unwrap_err().reason()).collect();
+    assert_eq!(reasons, ["server_error", "refused"].repeat(10));
+}
+
+#[test]
 fn a_server_that_comes_back_after_the_pause_costs_no_request() {
     let manners = Manners {
         act: Box::new(|n, _| if n < 12 { status(503, "restarting") } else { Act::Answer }),

@@ -16,7 +16,7 @@ impl Address {
     /// Checks `text`.
     pub fn parse(text: &str) -> Result<Self, HttpError> {
         let refuse = |reason: &str| HttpError::Address {
-            url: shown::address(after_password(text)),
+            url: shown::address(after_password(text), None),
             reason: reason.to_owned(),
         };
         let uri: Uri = text.parse().map_err(|_| refuse("it is not a URL"))?;
@@ -40,7 +40,7 @@ impl Address {
 
     /// The address for messages: without its query.
     pub fn shown(&self) -> String {
-        shown::address(&self.text)
+        shown::address(&self.text, None)
     }
 
     /// The address with `ending` of its path replaced by `other`, without a query.

@@ -45,6 +45,14 @@ pub enum HttpError {
         #[source]
         source: Box<ureq::Error>,
     },
+    /// The other side cannot be trusted, or speaks no TLS. Asking again changes neither.
+    #[error("there is no secure connection to `{url}`: {reason}")]
+    Tls {
+        /// Who was asked.
+        url: String,
+        /// What is wrong with the certificate or the connection.
+        reason: String,
+    },
     /// More bytes than allowed.
     #[error("`{url}` answers more than {limit_bytes} bytes")]
     TooLong {
@@ -62,6 +70,8 @@ pub enum HttpError {
         status: u16,
         /// How the body begins.
         beginning: String,
+        /// How long the server asks to be left alone.
+        retry_after: Option<Duration>,
     },
     /// More redirects than allowed, or one that cannot be followed.
     #[error("`{url}` is redirected too often, or to nowhere")]
@@ -75,13 +85,16 @@ impl HttpError {
     /// Sorts what `ureq` reports.
     pub(super) fn of(url: &str, limits: &Limits, source: ureq::Error) -> Self {
         use ureq::{Error, Timeout};
-        let url = shown::address(url);
+        let url = shown::address(url, None);
+        if let Some(reason) = distrust(&source) {
+            return Self::Tls { url, reason };
+        }
         match source {
             Error::Timeout(which) => {
                 let limit = match which {
                     Timeout::Resolve | Timeout::Connect => limits.connect,
                     Timeout::PerRead | Timeout::PerWrite => limits.silence,
-                    _ => limits.total.unwrap_or(limits.silence),
+                    _ => limits.total,
                 };
                 Self::Timeout { url, phase: which.to_string(), limit }
             }
@@ -104,7 +117,10 @@ impl HttpError {
         match self {
             Self::Unreachable { .. } | Self::Timeout { .. } | Self::Broken { .. } => true,
             Self::Status { status, .. } => is_passing_status(*status),
-            Self::Address { .. } | Self::TooLong { .. } | Self::Redirects { .. } => false,
+            Self::Address { .. }
+            | Self::Tls { .. }
+            | Self::TooLong { .. }
+            | Self::Redirects { .. } => false,
         }
     }
 }
@@ -112,6 +128,24 @@ impl HttpError {
 /// Whether a status means "not now" and not "no".
 pub(crate) fn is_passing_status(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500..=599)
+}
+
+/// Why a connection cannot be made secure, if that is what `err` says and another try would say it
+/// again. What TLS reports arrives wrapped in types that are not ours to know, so its words are
+/// looked at; the tests hold them. Other troubles of TLS, like an alert of a server that is being
+/// restarted, are broken connections.
+fn distrust(err: &ureq::Error) -> Option<String> {
+    let text = match err {
+        ureq::Error::Tls(text) => return Some((*text).to_owned()),
+        ureq::Error::Io(err) => err.to_string(),
+        ureq::Error::Rustls(err) => err.to_string(),
+        _ => return None,
+    };
+    if text.contains("InvalidContentType") {
+        return Some("what answers there speaks no TLS; is the address an http:// one?".to_owned());
+    }
+    let at = text.find("invalid peer certificate")?;
+    Some(shown::beginning(&text.as_bytes()[at..], None))
 }
 
 fn is_unreachable(err: &io::Error) -> bool {

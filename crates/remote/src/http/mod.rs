@@ -2,20 +2,23 @@
 //!
 //! It is `ureq` with the choices made that a caller could forget: an answer longer than its limit
 //! is an error and never memory, redirects are counted, a status is data until somebody asks for
-//! [`Answer::success`], and a machine's own loopback is never asked for through a proxy (others
-//! are, as the environment says: `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). A key goes to
-//! the address it was given for and is not carried along a redirect.
+//! [`Answer::success`], and a client for this machine's own loopback uses no proxy (others do, as
+//! the environment says: `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). A key goes to the
+//! address it was given for and is not carried along a redirect.
 //!
-//! Not here: retries. Who asks knows whether asking twice is harmless.
+//! Not here: retries. Who asks knows whether asking twice is harmless, and only reads here how long
+//! a server wants to be left alone ([`retry_after`]).
 
 mod address;
+mod date;
 mod error;
 mod resolver;
+mod retry_after;
 #[cfg(test)]
 mod tests;
 
 use std::io::Read;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use ureq::config::RedirectAuthHeaders;
 use ureq::http::{HeaderMap, header};
@@ -25,6 +28,7 @@ use ureq::{Agent, Body, ResponseExt, http};
 pub use address::Address;
 pub use error::HttpError;
 pub(crate) use error::is_passing_status;
+pub(crate) use retry_after::retry_after;
 
 use self::resolver::Remembering;
 use crate::secret::Secret;
@@ -40,8 +44,8 @@ const IDLE_AGE: Duration = Duration::from_secs(4);
 pub struct Limits {
     /// To resolve a name and to connect.
     pub connect: Duration,
-    /// For a whole exchange; none where a body may take hours.
-    pub total: Option<Duration>,
+    /// For a whole exchange, unless the caller reads the body: that may take hours.
+    pub total: Duration,
     /// Between two pieces of a body.
     pub silence: Duration,
     /// Of a body that is held in memory.
@@ -88,6 +92,14 @@ pub struct Opened {
     body: Body,
 }
 
+/// How one exchange differs from another.
+#[derive(Clone, Copy)]
+struct Manner {
+    redirects: Redirects,
+    /// For all of it, or none.
+    total: Option<Duration>,
+}
+
 /// What is done with redirects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redirects {
@@ -106,7 +118,7 @@ impl Client {
             .redirect_auth_headers(RedirectAuthHeaders::Never)
             .timeout_resolve(Some(limits.connect))
             .timeout_connect(Some(limits.connect))
-            .timeout_global(limits.total)
+            .timeout_global(Some(limits.total))
             .timeout_per_read(Some(limits.silence))
             .timeout_per_write(Some(limits.silence))
             .max_idle_connections(limits.connections)
@@ -130,22 +142,23 @@ impl Client {
         HttpError::of(url, &self.limits, source.into())
     }
 
-    /// Asks for `url` and reads the answer.
+    /// Asks for `url` and reads the answer, which may be a redirect.
     pub fn get(&self, url: &str) -> Result<Answer, HttpError> {
         let request = http::Request::get(url).header(header::ACCEPT, "application/json");
-        self.read(self.open_request(url, request, Redirects::Follow)?)
+        self.read(self.send(url, request.body(()), self.whole(Redirects::Show))?)
     }
 
     /// Sends JSON to `url` and reads the answer. Redirects are the answer: a body is not sent on.
     pub fn post_json(&self, url: &str, json: &str) -> Result<Answer, HttpError> {
         let request =
             http::Request::post(url).header(header::CONTENT_TYPE, "application/json").body(json);
-        self.read(self.send(url, request, Redirects::Show)?)
+        self.read(self.send(url, request, self.whole(Redirects::Show))?)
     }
 
-    /// Asks for the headers of `url` alone.
-    pub fn head(&self, url: &str, redirects: Redirects) -> Result<Answer, HttpError> {
-        let opened = self.open_request(url, http::Request::head(url), redirects)?;
+    /// Asks for the headers of `url` alone, which may be those of a redirect.
+    pub fn head(&self, url: &str) -> Result<Answer, HttpError> {
+        let request = http::Request::head(url).body(());
+        let opened = self.send(url, request, self.whole(Redirects::Show))?;
         let Opened { url, status, headers, .. } = opened;
         Ok(Answer { url, status, headers, body: Vec::new() })
     }
@@ -157,35 +170,39 @@ impl Client {
             0 => request,
             _ => request.header(header::RANGE, format!("bytes={from}-")),
         };
-        self.open_request(url, request, redirects)
+        self.send(url, request.body(()), Manner { redirects, total: None })
     }
 
-    fn open_request(
-        &self,
-        url: &str,
-        request: http::request::Builder,
-        redirects: Redirects,
-    ) -> Result<Opened, HttpError> {
-        self.send(url, request.body(()), redirects)
+    /// An exchange whose body is held in memory.
+    fn whole(&self, redirects: Redirects) -> Manner {
+        Manner { redirects, total: Some(self.limits.total) }
     }
 
     fn send<B: ureq::AsSendBody>(
         &self,
         url: &str,
         request: http::Result<http::Request<B>>,
-        redirects: Redirects,
+        manner: Manner,
     ) -> Result<Opened, HttpError> {
         let failed = |source: ureq::Error| HttpError::of(url, &self.limits, source);
         let mut request = request.map_err(|source| failed(source.into()))?;
         if let Some(secret) = &self.secret {
             request.headers_mut().insert(header::AUTHORIZATION, secret.bearer());
         }
-        let request = match redirects {
-            Redirects::Follow => request,
-            Redirects::Show => self.agent.configure_request(request).max_redirects(0).build(),
+        let redirects = match manner.redirects {
+            Redirects::Follow => self.limits.redirects,
+            Redirects::Show => 0,
+        };
+        let is_usual = redirects == self.limits.redirects && manner.total.is_some();
+        let request = if is_usual {
+            // Only requests without settings of their own share what TLS remembers.
+            request
+        } else {
+            let request = self.agent.configure_request(request);
+            request.max_redirects(redirects).timeout_global(manner.total).build()
         };
         let response = self.agent.run(request).map_err(failed)?;
-        let url = shown::address(&response.get_uri().to_string());
+        let url = shown::address(&response.get_uri().to_string(), self.secret());
         let (parts, body) = response.into_parts();
         Ok(Opened { url, status: parts.status.as_u16(), headers: Headers(parts.headers), body })
     }
@@ -218,13 +235,24 @@ impl Answer {
         if (200..300).contains(&self.status) {
             return Ok(self);
         }
-        let beginning = shown::beginning(&self.body, secret);
-        Err(HttpError::Status { url: self.url, status: self.status, beginning })
+        let beginning = match self.body.as_slice() {
+            // An answer to `HEAD` has no body; the public hub says it in a header.
+            [] => self.headers.get("x-error-message").unwrap_or("(no text)").as_bytes(),
+            body => body,
+        };
+        let beginning = shown::beginning(beginning, secret);
+        let retry_after = retry_after(&self.headers, SystemTime::now());
+        Err(HttpError::Status { url: self.url, status: self.status, beginning, retry_after })
+    }
+
+    /// Where it says to ask instead.
+    pub(crate) fn redirect(&self) -> Option<&str> {
+        redirect(self.status, &self.headers)
     }
 }
 
 impl Headers {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn of(map: HeaderMap) -> Self {
         Self(map)
     }
@@ -236,8 +264,18 @@ impl Headers {
 }
 
 impl Opened {
+    /// Where it says to ask instead.
+    pub(crate) fn redirect(&self) -> Option<&str> {
+        redirect(self.status, &self.headers)
+    }
+
     /// The body, piece by piece: as long as it is declared to be, or as it comes.
     pub fn into_reader(self) -> impl Read {
         self.body.into_reader()
     }
+}
+
+/// A place is only a redirect with a status that says so.
+fn redirect(status: u16, headers: &Headers) -> Option<&str> {
+    headers.get("location").filter(|_| (300..400).contains(&status))
 }

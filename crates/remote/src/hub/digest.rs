@@ -21,7 +21,7 @@ pub(crate) enum Hash {
 
 impl Hash {
     /// The hash that `etag` is, if it is one.
-    pub(super) fn of_etag(etag: &str) -> Option<Self> {
+    pub(crate) fn of_etag(etag: &str) -> Option<Self> {
         match etag.len() {
             64 if repo::is_hex(etag) => Some(Self::Sha256),
             40 if repo::is_hex(etag) => Some(Self::GitBlob),

@@ -67,25 +67,27 @@ impl Download<'_> {
     ) -> Result<u64, HubError> {
         let file = File::options().append(true).create(true).open(incomplete);
         let mut file = file.map_err(HubError::at("open", incomplete))?;
-        let (mut fetched, mut tries, mut pause) = (0, 0, self.settings.pause);
+        let (mut fetched, mut tries, mut pauses) = (0, 0, self.settings.pauses());
         for transfers in 1.. {
             let before = length(&file, incomplete)?;
             let outcome = self.transfer(&mut file, before, incomplete, progress);
             let after = length(&file, incomplete)?;
             fetched += after.saturating_sub(before);
-            // Who comes further does not give up.
-            tries = if after > before && transfers < MOST_TRANSFERS { 1 } else { tries + 1 };
+            tries += 1;
+            if after > before && transfers < MOST_TRANSFERS {
+                // Who comes further does not give up, and need not wait for long.
+                (tries, pauses) = (1, self.settings.pauses());
+            }
             match outcome {
                 Ok(()) => break,
                 Err(Break::Final(err)) => return Err(err),
                 Err(Break::Passing(source)) if tries >= self.settings.max_tries => {
-                    let url = shown::address(&self.url);
+                    let url = shown::address(&self.url, None);
                     let tries = transfers;
                     return Err(HubError::Transfer { url, tries, bytes: after, source });
                 }
-                Err(Break::Passing(_)) => std::thread::sleep(pause),
+                Err(Break::Passing(err)) => std::thread::sleep(pauses.after(&err)),
             }
-            pause = (pause * 2).min(self.settings.timeout);
         }
         file.sync_all().map_err(HubError::at("write", incomplete))?;
         Ok(fetched)
@@ -152,24 +154,25 @@ impl Download<'_> {
         let mut url = self.url.clone();
         for _ in 0..5 {
             let opened = self.http.open(&url, from, Redirects::Show)?;
-            let Some(location) = opened.headers.get("location") else { return Ok(opened) };
+            let Some(location) = opened.redirect() else { return Ok(opened) };
             match self.settings.own_address(location) {
                 Some(own) => url = own,
                 None => return Ok(self.store.open(location, from, Redirects::Follow)?),
             }
         }
-        Err(HttpError::Redirects { url: shown::address(&url) }.into())
+        Err(HttpError::Redirects { url: shown::address(&url, None) }.into())
     }
 
     fn not_a_hub(&self, what: &str) -> Break {
         let reason = format!("it sends {what}");
-        Break::Final(HubError::NotAHub { url: shown::address(&self.url), reason })
+        Break::Final(HubError::NotAHub { url: shown::address(&self.url, None), reason })
     }
 
     fn check_size(&self, bytes: u64) -> Result<(), HubError> {
         let limit_bytes = self.settings.file_limit_bytes;
         if bytes > limit_bytes {
-            return Err(HubError::TooLarge { url: shown::address(&self.url), bytes, limit_bytes });
+            let url = shown::address(&self.url, None);
+            return Err(HubError::TooLarge { url, bytes, limit_bytes });
         }
         match self.file.bytes {
             Some(announced) if bytes > announced => {
@@ -194,7 +197,7 @@ impl Download<'_> {
     }
 
     fn damaged(&self, reason: String) -> HubError {
-        HubError::Damaged { url: shown::address(&self.url), reason }
+        HubError::Damaged { url: shown::address(&self.url, None), reason }
     }
 }
 

@@ -52,6 +52,8 @@ pub enum HubError {
         endpoint: String,
         /// Which repository.
         repo: String,
+        /// Whether a token was sent, which may be the trouble.
+        with_token: bool,
     },
     /// No such branch, tag or commit.
     #[error("`{repo}` has no such revision")]
@@ -136,11 +138,12 @@ impl HubError {
         move |source| Self::Disk { verb, path: path.to_owned(), source }
     }
 
-    /// Whether there was nobody to ask, so that what is in the cache is good enough.
+    /// Whether there was nobody to ask, or nobody to believe, so that what is in the cache is good
+    /// enough.
     pub(super) fn is_absence(&self) -> bool {
         match self {
             Self::Offline { .. } => true,
-            Self::Http(err) => err.is_passing(),
+            Self::Http(err) => err.is_passing() || matches!(err, HttpError::Tls { .. }),
             _ => false,
         }
     }
@@ -148,7 +151,14 @@ impl HubError {
     /// What to do, or to pass instead.
     pub fn hint(&self) -> String {
         let first = match self {
+            Self::NoRepo { with_token: true, .. } => {
+                "check the name (owner/name), and the token (HF_TOKEN, or the file of a login): with \
+                 an expired one the hub shows nothing"
+            }
             Self::Name { .. } | Self::NoRepo { .. } => "check the name (owner/name)",
+            Self::Http(HttpError::Tls { .. }) => {
+                "check HF_ENDPOINT, this machine's clock and whether a proxy is in between"
+            }
             Self::Revision { .. } | Self::NoRevision { .. } => "check the revision",
             Self::FileName { .. } | Self::NoFile { .. } => "check the name of the file",
             Self::NoCache => "set HF_HOME",

@@ -15,11 +15,11 @@ mod cache;
 pub(crate) mod digest;
 mod download;
 mod error;
-mod repo;
+pub(crate) mod repo;
 mod settings;
 #[cfg(test)]
 mod tests;
-mod wire;
+pub(crate) mod wire;
 
 use std::path::PathBuf;
 
@@ -95,7 +95,8 @@ impl Hub {
         let address = Address::parse(&settings.endpoint)?;
         let limits = Limits {
             connect: settings.timeout,
-            total: None,
+            // A listing of many files may come slowly.
+            total: settings.timeout.saturating_mul(10),
             silence: settings.timeout,
             answer_bytes: 32 << 20,
             redirects: 5,

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::HubError;
+use crate::shown;
 
 /// A repository at a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +40,9 @@ impl Repo {
     pub fn at(self, revision: &str) -> Result<Self, HubError> {
         let is_good = revision.split('/').all(is_part) && revision.len() <= 200;
         if !is_good {
-            return Err(HubError::Revision { revision: revision.to_owned() });
+            return Err(HubError::Revision {
+                revision: shown::beginning(revision.as_bytes(), None),
+            });
         }
         Ok(Self { revision: revision.to_owned(), ..self })
     }
@@ -49,7 +52,7 @@ impl Repo {
         let is_name = |part: &str| is_part(part) && !part.contains("--") && !part.starts_with('-');
         let is_good = id.split('/').count() <= 2 && id.split('/').all(is_name) && id.len() <= 96;
         if !is_good {
-            return Err(HubError::Name { name: id.to_owned() });
+            return Err(HubError::Name { name: shown::beginning(id.as_bytes(), None) });
         }
         Ok(Self { kind, id: id.to_owned(), revision: "main".to_owned() })
     }
@@ -65,7 +68,7 @@ impl Repo {
     }
 
     /// The folder of the cache.
-    pub(super) fn folder(&self) -> String {
+    pub(crate) fn folder(&self) -> String {
         format!("{}s--{}", self.kind.name(), self.id.replace('/', "--"))
     }
 
@@ -103,24 +106,24 @@ impl fmt::Display for Repo {
 }
 
 /// Refuses a path that would leave the folder it is put into.
-pub(super) fn check_path(path: &str) -> Result<(), HubError> {
+pub(crate) fn check_path(path: &str) -> Result<(), HubError> {
     let is_part = |part: &str| !part.is_empty() && part != "." && part != ".." && part.len() <= 255;
     let is_good = path.len() <= 1024
         && path.split('/').all(is_part)
         && !path.contains(|c: char| c == '\\' || c.is_control());
     if !is_good {
-        return Err(HubError::FileName { name: path.to_owned() });
+        return Err(HubError::FileName { name: shown::beginning(path.as_bytes(), None) });
     }
     Ok(())
 }
 
 /// A commit: forty hexadecimal digits.
-pub(super) fn is_commit(text: &str) -> bool {
+pub(crate) fn is_commit(text: &str) -> bool {
     text.len() == 40 && is_hex(text)
 }
 
 /// Hexadecimal digits as hashes are written.
-pub(super) fn is_hex(text: &str) -> bool {
+pub(crate) fn is_hex(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
@@ -131,7 +134,7 @@ fn is_part(part: &str) -> bool {
 }
 
 /// `path` as a part of an address; `/` stays.
-pub(super) fn encoded(path: &str) -> String {
+pub(crate) fn encoded(path: &str) -> String {
     path.bytes()
         .map(|byte| match byte {
             b'/' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
@@ -174,6 +177,8 @@ mod tests {
         {
             assert!(matches!(check_path(path), Err(HubError::FileName { .. })), "{path:?}");
         }
+        let odd = check_path("../\u{1b}[2J").unwrap_err().to_string();
+        assert!(odd.starts_with("`../ [2J` is refused"), "{odd}");
         for path in ["a", "data/train-00000.parquet", "..a/b..", "ünïcode file.json"] {
             check_path(path).unwrap();
         }

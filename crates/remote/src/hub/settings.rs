@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::HubError;
+use crate::http::HttpError;
 use crate::secret::Secret;
 
 /// A file with a token is not longer.
@@ -26,7 +27,7 @@ pub struct HubSettings {
     pub timeout: Duration,
     /// Times that a transfer is begun or resumed.
     pub max_tries: u32,
-    /// The pause between two of them; each further one is twice as long.
+    /// The pause between two of them; each further one is twice as long, up to `timeout`.
     pub pause: Duration,
     /// No file is longer.
     pub file_limit_bytes: u64,
@@ -69,11 +70,34 @@ impl HubSettings {
     }
 }
 
+/// The pauses between the tries of one request.
+pub(super) struct Pauses {
+    next: Duration,
+    longest: Duration,
+}
+
+impl Pauses {
+    /// The pause after a try that failed: growing, or what the hub asks for if that is longer.
+    pub(super) fn after(&mut self, err: &HttpError) -> Duration {
+        let asked = match err {
+            HttpError::Status { retry_after, .. } => retry_after.unwrap_or_default(),
+            _ => Duration::ZERO,
+        };
+        let own = self.next;
+        self.next = own.saturating_mul(2).min(self.longest);
+        own.max(asked).min(self.longest)
+    }
+}
+
 impl HubSettings {
+    pub(super) fn pauses(&self) -> Pauses {
+        Pauses { next: self.pause, longest: self.timeout }
+    }
+
     /// The address that a redirect stands for, if it stays on the hub: a repository was renamed, or
     /// a small file has a place of its own. Other redirects lead to where bytes are stored, which
     /// does not know what file they are.
-    pub(super) fn own_address(&self, location: &str) -> Option<String> {
+    pub(crate) fn own_address(&self, location: &str) -> Option<String> {
         let endpoint = self.endpoint.as_str();
         if location.strip_prefix(endpoint).is_some_and(|rest| rest.starts_with('/')) {
             return Some(location.to_owned());
@@ -137,6 +161,22 @@ mod tests {
         for (value, offline) in [("1", true), ("True", true), ("0", false), ("no", false)] {
             assert_eq!(from(&[home, ("HF_HUB_OFFLINE", value)]).offline, offline, "{value}");
         }
+    }
+
+    #[test]
+    fn pauses_grow_to_the_limit_and_the_hub_may_ask_for_longer_ones() {
+        let settings = from(&[("HOME", "/home/ada")]);
+        let asked = |retry_after: Option<u64>| HttpError::Status {
+            url: String::new(),
+            status: 429,
+            beginning: String::new(),
+            retry_after: retry_after.map(Duration::from_secs),
+        };
+        let mut pauses = settings.pauses();
+        let mut after = |asked: &HttpError| pauses.after(asked).as_secs();
+        assert_eq!((after(&asked(None)), after(&asked(None))), (1, 2));
+        assert_eq!((after(&asked(Some(7))), after(&asked(Some(7)))), (7, 8));
+        assert_eq!((after(&asked(Some(9000))), after(&asked(Some(0)))), (30, 30));
     }
 
     #[test]

@@ -123,9 +123,13 @@ fn a_hub_that_stumbles_is_asked_again() {
     });
     let listing = hub(&server.url(), dir.path()).list(&repo()).unwrap();
     assert_eq!(listing.files, [RemoteFile { path: "a".to_owned(), bytes: None }]);
-    let busy = Server::start(|_| Reply::new(503, "text/plain", "busy"));
+    let asked = AtomicU64::new(0);
+    let busy = Server::start(move |_| {
+        let number = asked.fetch_add(1, Ordering::SeqCst) + 1;
+        Reply::new(503, "text/plain", format!("busy {number}"))
+    });
     let err = hub(&busy.url(), dir.path()).list(&repo()).unwrap_err().to_string();
-    assert!(err.ends_with("answers 503: busy"), "{err}");
+    assert!(err.ends_with("answers 503: busy 3"), "{err}");
 }
 
 #[test]
@@ -163,6 +167,17 @@ fn a_hub_that_knows_no_ranges_sends_all_of_it_again() {
 }
 
 #[test]
+fn another_part_than_was_asked_for_is_not_taken() {
+    let shifted = |n, reply: Reply| match n {
+        0 => reply.sent(Wire::CutInBody(40_000)),
+        _ => Reply { body: large()[30_000..].to_vec(), ..Reply::new(206, "text/plain", "") }
+            .with("content-range", "bytes 30000-199999/200000"),
+    };
+    let err = fetch_broken(shifted).0.unwrap_err().to_string();
+    assert!(err.ends_with("it sends another part of the file than was asked for"), "{err}");
+}
+
+#[test]
 fn what_an_earlier_process_left_is_used_if_it_is_good_and_dropped_if_not() {
     let begin = |left: &[u8]| {
         let dir = tempfile::tempdir().unwrap();
@@ -191,6 +206,14 @@ fn a_transfer_that_never_works_ends_with_a_clear_error() {
     assert_eq!(transfers, 3);
     assert!(err.to_string().contains("broke 3 times, the last time at byte 0"), "{err}");
     assert!(err.hint().contains("pass the path of a local file"), "{}", err.hint());
+}
+
+#[test]
+fn a_transfer_that_comes_a_little_further_each_time_has_an_end() {
+    let (outcome, transfers) = fetch_broken(|_, reply| reply.sent(Wire::CutInBody(1)));
+    let err = outcome.unwrap_err();
+    assert_eq!(transfers, 101);
+    assert!(err.to_string().contains("broke 101 times, the last time at byte 101"), "{err}");
 }
 
 #[test]
@@ -304,4 +327,68 @@ fn the_token_goes_to_the_hub_and_not_to_its_store() {
         let is_store = asked.path.starts_with("/store/");
         assert_eq!(sent, (!is_store).then_some("Bearer hf_1"), "{}", asked.path);
     }
+}
+
+#[test]
+fn the_token_stands_in_no_message_even_if_the_hub_repeats_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let token = Secret::new("hf_sesame").unwrap();
+    for status in [200, 400, 429, 500] {
+        let echo = move |_: &_| Reply::new(status, "text/plain", "you sent hf_sesame");
+        let server = Server::start(echo);
+        let token = token.clone();
+        let hub = Hub::new(HubSettings { token, ..settings(&server.url(), dir.path()) }).unwrap();
+        let err = hub.list(&repo()).unwrap_err();
+        let shown = format!("{err} {err:?} {hub:?}");
+        assert!(shown.contains("you sent [key]"), "{shown}");
+        assert!(!shown.contains("sesame"), "{shown}");
+    }
+}
+
+#[test]
+fn a_repository_that_was_renamed_is_listed_with_the_token_and_a_stranger_gets_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let stranger = Server::start(|asked| {
+        let token = asked.headers.contains_key("authorization");
+        Reply::json(200, &json!({"sha": COMMIT, "siblings": [{"rfilename": token.to_string()}]}))
+    });
+    let elsewhere = format!("{}/api", stranger.url());
+    let server = Server::start(move |asked| match asked.path.as_str() {
+        "/new" if asked.headers.get("authorization").is_some_and(|it| it == "Bearer hf_1") => {
+            Reply::json(200, &json!({"sha": COMMIT, "siblings": [{"rfilename": "a"}]}))
+        }
+        path if path.contains("ada/tasks") => {
+            Reply::new(307, "text/plain", "").with("location", "/new")
+        }
+        _ => Reply::new(307, "text/plain", "").with("location", &elsewhere),
+    });
+    let token = Secret::new("hf_1").unwrap();
+    let hub = Hub::new(HubSettings { token, ..settings(&server.url(), dir.path()) }).unwrap();
+    assert_eq!(hub.list(&repo()).unwrap().files[0].path, "a");
+    let err = hub.list(&Repo::dataset("ada/other").unwrap()).unwrap_err();
+    assert!(err.to_string().contains("answers 307"), "{err}");
+    assert_eq!(stranger.connections(), 0);
+}
+
+#[test]
+fn a_hub_that_forbids_says_so_in_its_own_words() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(|_| {
+        Reply::new(403, "text/plain", "").with("x-error-message", "your address is blocked")
+    });
+    let err = fetch(&hub(&server.url(), dir.path()), "a.json").unwrap_err();
+    assert!(err.to_string().ends_with("answers 403: your address is blocked"), "{err}");
+}
+
+#[test]
+fn a_token_that_may_be_the_trouble_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(|_| Reply::new(401, "text/plain", "Invalid credentials"));
+    let hint = |token: &str| {
+        let token = Secret::new(token).unwrap();
+        let settings = HubSettings { token, ..settings(&server.url(), dir.path()) };
+        Hub::new(settings).unwrap().list(&repo()).unwrap_err().hint()
+    };
+    assert!(hint("hf_1").contains("and the token (HF_TOKEN"), "{}", hint("hf_1"));
+    assert!(!hint("").contains("token"), "{}", hint(""));
 }

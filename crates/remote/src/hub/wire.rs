@@ -4,7 +4,8 @@ use serde::Deserialize;
 
 use super::repo::{self, Repo};
 use super::{Hub, HubError, Listing, RemoteFile};
-use crate::http::{Answer, HttpError, Redirects};
+use crate::http::{Answer, HttpError};
+use crate::secret::Secret;
 use crate::shown;
 
 /// Files named when one was asked for that is not there.
@@ -12,13 +13,13 @@ const NAMED: usize = 8;
 
 /// What a hub says about one file before it sends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Described {
+pub(crate) struct Described {
     /// The commit it is from.
-    pub(super) commit: String,
+    pub(crate) commit: String,
     /// Which content it is, and its name in the cache: a hash, on the public hub.
-    pub(super) etag: String,
+    pub(crate) etag: String,
     /// Its size.
-    pub(super) bytes: Option<u64>,
+    pub(crate) bytes: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -46,47 +47,51 @@ impl Hub {
         let revision = repo::encoded(repo.revision()).replace('/', "%2F");
         let (endpoint, api) = (&self.settings.endpoint, repo.api_path());
         let url = format!("{endpoint}/{api}/revision/{revision}?blobs=true");
-        let answer = self.persist(|| self.http.get(&url)?.kept_or_passing())?;
+        let answer = self.ask(url, |url| self.http.get(url))?;
         if answer.status != 200 {
             return Err(self.refusal(repo, None, answer));
         }
-        let raw: RawListing = serde_json::from_slice(&answer.body).map_err(|err| {
-            let beginning = shown::beginning(&answer.body, self.http.secret());
-            HubError::NotAHub { url: answer.url.clone(), reason: format!("{err}: {beginning}") }
-        })?;
-        listing(raw, &answer.url)
+        listing(&answer.body, &answer.url, self.http.secret())
     }
 
     /// What the hub says about one file.
     pub(super) fn ask_about(&self, repo: &Repo, path: &str) -> Result<Described, HubError> {
-        let mut url = self.resolve_url(repo, repo.revision(), path);
+        let url = self.resolve_url(repo, repo.revision(), path);
+        let answer = self.ask(url, |url| self.http.head(url))?;
+        match answer.status {
+            200..=399 => described(&answer),
+            _ => Err(self.refusal(repo, Some(path), answer)),
+        }
+    }
+
+    /// Asks the hub, and again where it says that something has another place on it.
+    fn ask(
+        &self,
+        mut url: String,
+        ask: impl Fn(&str) -> Result<Answer, HttpError>,
+    ) -> Result<Answer, HttpError> {
         for _ in 0..5 {
-            let answer =
-                self.persist(|| self.http.head(&url, Redirects::Show)?.kept_or_passing())?;
-            let location = answer.headers.get("location");
-            match (answer.status, location.and_then(|it| self.settings.own_address(it))) {
-                (300..=399, Some(own)) => url = own,
-                (200..=399, _) => return described(&answer),
-                _ => return Err(self.refusal(repo, Some(path), answer)),
+            let answer = self.persist(|| ask(&url)?.kept_or_passing(self.http.secret()))?;
+            match answer.redirect().and_then(|to| self.settings.own_address(to)) {
+                Some(own) => url = own,
+                None => return Ok(answer),
             }
         }
-        Err(HttpError::Redirects { url: shown::address(&url) }.into())
+        Err(HttpError::Redirects { url: shown::address(&url, self.http.secret()) })
     }
 
     /// Asks a hub that stumbles again, with growing pauses, as often as the settings allow. One
     /// that is not there is not waited for: the cache may do, and if not a user wants to know.
     fn persist(&self, ask: impl Fn() -> Result<Answer, HttpError>) -> Result<Answer, HttpError> {
-        let mut pause = self.settings.pause;
+        let mut pauses = self.settings.pauses();
         for _ in 1..self.settings.max_tries {
             match ask() {
                 done @ Err(HttpError::Unreachable { .. } | HttpError::Timeout { .. }) => {
                     return done;
                 }
-                Err(err) if err.is_passing() => {}
+                Err(err) if err.is_passing() => std::thread::sleep(pauses.after(&err)),
                 done => return done,
             }
-            std::thread::sleep(pause);
-            pause *= 2;
         }
         ask()
     }
@@ -95,14 +100,16 @@ impl Hub {
     fn refusal(&self, repo: &Repo, path: Option<&str>, answer: Answer) -> HubError {
         let name = repo.to_string();
         match (answer.status, answer.headers.get("x-error-code"), path) {
-            (403, ..) | (_, Some("GatedRepo"), _) => HubError::Gated { repo: name },
+            (_, Some("GatedRepo"), _) => HubError::Gated { repo: name },
             (404, Some("RevisionNotFound"), _) => HubError::NoRevision { repo: name },
             (404, Some("EntryNotFound"), Some(path)) => {
                 HubError::NoFile { files: self.some_files(repo), repo: name, path: path.to_owned() }
             }
-            (401 | 404, ..) => {
-                HubError::NoRepo { endpoint: self.settings.endpoint.clone(), repo: name }
-            }
+            (401 | 404, ..) => HubError::NoRepo {
+                endpoint: self.settings.endpoint.clone(),
+                repo: name,
+                with_token: self.http.secret().is_some(),
+            },
             _ => match answer.success(self.http.secret()) {
                 Ok(answer) => HubError::NotAHub {
                     reason: format!("status {}", answer.status),
@@ -125,12 +132,21 @@ impl Hub {
 
 impl Answer {
     /// The answer, unless its status says "not now".
-    fn kept_or_passing(self) -> Result<Self, HttpError> {
-        if crate::http::is_passing_status(self.status) { self.success(None) } else { Ok(self) }
+    fn kept_or_passing(self, secret: Option<&Secret>) -> Result<Self, HttpError> {
+        if crate::http::is_passing_status(self.status) { self.success(secret) } else { Ok(self) }
     }
 }
 
-fn listing(raw: RawListing, url: &str) -> Result<Listing, HubError> {
+/// The files in the JSON that a hub sends.
+pub(crate) fn listing(
+    body: &[u8],
+    url: &str,
+    secret: Option<&Secret>,
+) -> Result<Listing, HubError> {
+    let raw: RawListing = serde_json::from_slice(body).map_err(|err| {
+        let reason = format!("{err}: {}", shown::beginning(body, secret));
+        HubError::NotAHub { url: url.to_owned(), reason }
+    })?;
     if !repo::is_commit(&raw.sha) {
         let reason = format!("its commit is `{}`", shown::beginning(raw.sha.as_bytes(), None));
         return Err(HubError::NotAHub { url: url.to_owned(), reason });
@@ -144,7 +160,7 @@ fn listing(raw: RawListing, url: &str) -> Result<Listing, HubError> {
     Ok(Listing { commit: raw.sha, files })
 }
 
-fn described(answer: &Answer) -> Result<Described, HubError> {
+pub(crate) fn described(answer: &Answer) -> Result<Described, HubError> {
     let get = |name: &str| answer.headers.get(name).map(str::trim);
     let refuse = |reason: String| HubError::NotAHub { url: answer.url.clone(), reason };
     if answer.status < 300 && get("x-repo-commit").is_none() {

@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// What a client asked.
 #[derive(Debug, Clone)]
@@ -48,6 +49,8 @@ pub enum Wire {
     ClaimedLength(usize),
     /// No length; the body ends with the connection.
     UntilClose,
+    /// Whole, with its length, a byte at a time and each after such a pause.
+    Dripping(Duration),
     /// Nothing is sent until the client goes away.
     Silence,
     /// Not HTTP.
@@ -214,6 +217,7 @@ fn send(mut stream: &TcpStream, reply: &Reply, is_head: bool) -> io::Result<bool
     let whole = reply.body.len();
     let (end, sent, goes_on) = match reply.wire {
         Wire::Whole => (length(whole), body, true),
+        Wire::Dripping(_) => (length(whole), &[][..], true),
         Wire::Chunked(_) => ("transfer-encoding: chunked\r\n\r\n".to_owned(), &[][..], true),
         Wire::CutInHeaders => ("content-len".to_owned(), &[][..], false),
         Wire::CutInBody(at) => (length(whole), &body[..at.min(body.len())], false),
@@ -235,6 +239,12 @@ fn send(mut stream: &TcpStream, reply: &Reply, is_head: bool) -> io::Result<bool
             stream.write_all(b"\r\n")?;
         }
         stream.write_all(b"0\r\n\r\n")?;
+    }
+    if let (Wire::Dripping(pause), false) = (reply.wire, is_head) {
+        for byte in body {
+            thread::sleep(pause);
+            stream.write_all(&[*byte])?;
+        }
     }
     Ok(goes_on)
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use whetstone_core::jsonl::LineError;
-use whetstone_record::error::{FileError, JournalError, ReadError};
+use whetstone_record::error::{FileError, LedgerError};
 
 use super::report::BadLine;
 
@@ -57,32 +57,9 @@ pub enum ScoreError {
         first: Vec<(PathBuf, BadLine)>,
     },
 
-    /// The journal cannot be opened or written.
-    #[error("cannot keep the journal of this scoring")]
-    Journal(#[from] JournalError),
-
-    /// The journal cannot be read back.
-    #[error("cannot read the journal of this scoring")]
-    JournalRead(#[from] ReadError),
-
-    /// An unfinished scoring of something else is in the way.
-    #[error(
-        "`{}` belongs to an unfinished scoring with other inputs: {} changed",
-        path.display(), differs.join(", ")
-    )]
-    OtherScoring {
-        /// The journal.
-        path: PathBuf,
-        /// What is not the same, in words.
-        differs: Vec<&'static str>,
-    },
-
-    /// A file with the journal's name is something else.
-    #[error("`{}` is not the journal of a scoring", path.display())]
-    NotOurJournal {
-        /// The file.
-        path: PathBuf,
-    },
+    /// The journal cannot be opened, gone on with, written or removed.
+    #[error(transparent)]
+    Journal(#[from] LedgerError),
 
     /// The rollouts changed under our hands.
     #[error("`{}` changed while it was scored", path.display())]
@@ -101,15 +78,6 @@ pub enum ScoreError {
     /// An output cannot be written.
     #[error(transparent)]
     Write(#[from] FileError),
-
-    /// The journal of a finished scoring cannot be removed.
-    #[error("cannot remove `{}`", path.display())]
-    Remove {
-        /// The file.
-        path: PathBuf,
-        /// What the kernel said.
-        source: io::Error,
-    },
 
     /// No thread could be started.
     #[error("cannot start the threads that judge")]
@@ -130,35 +98,30 @@ impl ScoreError {
             Self::BadLines { .. } => Some(
                 "mend these lines, or leave `--strict` out: then they are set aside and counted",
             ),
-            Self::OtherScoring { .. } => {
-                Some("give `--fresh` to forget that scoring, or `--out` another name")
-            }
-            Self::NotOurJournal { .. } => Some("move that file away, or give `--out` another name"),
             Self::Changed { .. } => {
                 Some("score a file that nobody writes to; start with `--fresh`")
             }
             Self::Journal(err) => err.hint(),
-            Self::Lost { .. } | Self::JournalRead(_) => Some("start with `--fresh`"),
+            Self::Lost { .. } => Some("start with `--fresh`"),
             Self::Write(err) => err.hint(),
             Self::Threads(_) => Some(
                 "each takes 1 GiB of address space: raise `ulimit -v`, or lower `sandbox.workers`",
             ),
-            Self::Rollouts { .. } | Self::Tasks(_) | Self::Remove { .. } => None,
+            Self::Rollouts { .. } | Self::Tasks(_) => None,
         }
     }
 
     /// Whether the command line or an input is wrong, and not the machine.
     pub fn is_usage(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Self::NotAFile { .. }
-                | Self::Rollouts { .. }
-                | Self::Tasks(_)
-                | Self::NoTasks { .. }
-                | Self::OutputIsInput { .. }
-                | Self::BadLines { .. }
-                | Self::OtherScoring { .. }
-                | Self::NotOurJournal { .. }
-        )
+            | Self::Rollouts { .. }
+            | Self::Tasks(_)
+            | Self::NoTasks { .. }
+            | Self::OutputIsInput { .. }
+            | Self::BadLines { .. } => true,
+            Self::Journal(err) => err.is_usage(),
+            _ => false,
+        }
     }
 }

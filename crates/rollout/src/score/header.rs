@@ -37,10 +37,10 @@ impl Header {
     /// What is different in a journal that begins with `json`, in words; empty if nothing is.
     ///
     /// `None` if that is not the head of a scoring's journal.
-    pub(super) fn differences(&self, json: &str) -> Option<Vec<&'static str>> {
+    pub(super) fn differences(&self, json: &str) -> Option<Vec<String>> {
         let version: Version = serde_json::from_str(json).ok()?;
         if version.scoring != VERSION {
-            return Some(vec!["the version of whet"]);
+            return Some(vec!["the version of whet".to_owned()]);
         }
         let theirs: Self = serde_json::from_str(json).ok()?;
         let parts = [
@@ -57,7 +57,7 @@ impl Header {
                 "the judge, its interpreter or its isolation",
             ),
         ];
-        Some(parts.into_iter().filter(|(same, _)| !same).map(|(_, what)| what).collect())
+        Some(parts.into_iter().filter(|(same, _)| !same).map(|(_, what)| what.to_owned()).collect())
     }
 }
 

@@ -9,13 +9,13 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use whetstone_core::extract::{Form, Reply, extract};
+use whetstone_core::extract::Reply;
 use whetstone_core::judgement::{Infrastructure, Judgement, Validation};
 use whetstone_core::reward::Reward;
 use whetstone_core::task::Task;
-use whetstone_env::python::{Candidate, Reading};
+use whetstone_env::python::{Candidate, Reading, find_program};
 use whetstone_env::stack::{self, BigStack};
-use whetstone_record::error::JournalError;
+use whetstone_record::error::LedgerError;
 use whetstone_sandbox::job::Job;
 
 use super::candidate::{self, Bad, Line};
@@ -67,7 +67,7 @@ struct Room<'a> {
     known: u64,
     ledger: Mutex<Ledger>,
     parked: Parked<Waiting>,
-    trouble: Mutex<Option<JournalError>>,
+    trouble: Mutex<Option<LedgerError>>,
 }
 
 /// Reads and judges every line that `ledger` does not know yet.
@@ -152,7 +152,7 @@ impl Room<'_> {
         }
     }
 
-    fn line(&self, raw: &Raw, stack: &BigStack) -> Result<(), JournalError> {
+    fn line(&self, raw: &Raw, stack: &BigStack) -> Result<(), LedgerError> {
         let Raw { at, took, bytes, done } = raw;
         let (at, took, done) = (*at, *took, *done);
         let (candidate, task) = match candidate::read(took, bytes, at, self.tasks) {
@@ -191,7 +191,7 @@ impl Room<'_> {
         (at, entry): (u64, Entry),
         text: &str,
         stack: &BigStack,
-    ) -> Result<(), JournalError> {
+    ) -> Result<(), LedgerError> {
         let task = self.tasks.get(entry.task);
         match (carefully(|| self.scoring.rules.read(task, text, stack)), &self.scoring.how) {
             (Err(broken), _) => self.fail(at, entry, &broken),
@@ -210,26 +210,26 @@ impl Room<'_> {
         text: &str,
         cache: &Cache,
         stack: &BigStack,
-    ) -> Result<(), JournalError> {
+    ) -> Result<(), LedgerError> {
         let task = self.tasks.get(entry.task);
-        let form = Form::of(task.language);
-        let Some(code) = extract(Reply::text(text), form).code else {
-            return self.read_and_judge((at, entry), text, stack);
+        let program = match carefully(|| find_program(task, Reply::text(text))) {
+            Err(broken) => return self.fail(at, entry, &broken),
+            Ok(None) => return self.read_and_judge((at, entry), text, stack),
+            Ok(Some(program)) => program,
         };
-        let program = code.program(form);
         let key = self.keys[entry.task as usize].program(&program.source);
         if let Some(Known { judgement, quality }) = cache.get(&key) {
             let reading = Reading::Runs(Candidate { program, quality, may_vary: false });
             return self.pay_known(&Waiting { at, entry, reading }, &judgement, cache);
         }
-        match carefully(|| self.scoring.rules.read_program(task, program, stack)) {
+        match carefully(|| self.scoring.rules.read_program(task, Some(program), stack)) {
             Err(broken) => self.fail(at, entry, &broken),
             Ok(Reading::Settled(judgement)) => self.settle(at, entry, &judgement),
             Ok(reading) => self.wait_or_judge(key, Waiting { at, entry, reading }, cache),
         }
     }
 
-    fn wait_or_judge(&self, key: Key, waiting: Waiting, cache: &Cache) -> Result<(), JournalError> {
+    fn wait_or_judge(&self, key: Key, waiting: Waiting, cache: &Cache) -> Result<(), LedgerError> {
         // What may vary has no neighbours: each is run for itself.
         let steady = matches!(&waiting.reading, Reading::Runs(candidate) if !candidate.may_vary);
         let place = if steady { self.parked.enter(key, waiting) } else { Place::Alone(waiting) };
@@ -248,13 +248,14 @@ impl Room<'_> {
     }
 
     /// Judges a line. Its key comes with whether others may wait for it.
-    fn judge(&self, waiting: &Waiting, keyed: Option<(Key, bool)>) -> Result<(), JournalError> {
+    fn judge(&self, waiting: &Waiting, keyed: Option<(Key, bool)>) -> Result<(), LedgerError> {
         let How::Run(runtime) = &self.scoring.how else { return Ok(()) };
         let Reading::Runs(candidate) = &waiting.reading else { return Ok(()) };
         let task = self.task(waiting);
         let (program, limits) = (&candidate.program, runtime.limits);
         let job = Job { program, setup: &task.setup, tests: &task.tests, limits };
-        let judged = carefully(|| runtime.judge.judge(job)).and_then(|judged| judged);
+        let judged = carefully(|| runtime.judge.judge(job))
+            .and_then(|judged| judged.map_err(Infrastructure::from));
         let kept = judged.as_ref().ok().filter(|j| may_be_kept(j, candidate.may_vary));
         if let Some(cache) = runtime.cache {
             cache.miss();
@@ -272,7 +273,7 @@ impl Room<'_> {
         }
     }
 
-    fn answer_neighbours(&self, key: &Key, kept: Option<&Judgement>) -> Result<(), JournalError> {
+    fn answer_neighbours(&self, key: &Key, kept: Option<&Judgement>) -> Result<(), LedgerError> {
         for waiting in self.parked.leave(key) {
             match (kept, self.scoring.how.cache()) {
                 (Some(judgement), Some(cache)) => self.pay_known(&waiting, judgement, cache)?,
@@ -287,13 +288,13 @@ impl Room<'_> {
         waiting: &Waiting,
         judgement: &Judgement,
         cache: &Cache,
-    ) -> Result<(), JournalError> {
+    ) -> Result<(), LedgerError> {
         cache.hit();
         self.pay(waiting, judgement, true)
     }
 
     /// Writes down what a reply without anything to run is worth.
-    fn settle(&self, at: u64, entry: Entry, judgement: &Judgement) -> Result<(), JournalError> {
+    fn settle(&self, at: u64, entry: Entry, judgement: &Judgement) -> Result<(), LedgerError> {
         let reading = Reading::Settled(judgement.clone());
         self.pay(&Waiting { at, entry, reading }, judgement, false)
     }
@@ -304,7 +305,7 @@ impl Room<'_> {
         waiting: &Waiting,
         judgement: &Judgement,
         cached: bool,
-    ) -> Result<(), JournalError> {
+    ) -> Result<(), LedgerError> {
         let Waiting { at, entry, reading } = waiting;
         match carefully(|| self.scoring.rules.reward(reading, judgement)) {
             Ok(reward) => self.keep(*at, *entry, &Outcome::judged(judgement, reward, cached)),
@@ -312,7 +313,7 @@ impl Room<'_> {
         }
     }
 
-    fn static_terms(&self, at: u64, entry: Entry, reading: &Reading) -> Result<(), JournalError> {
+    fn static_terms(&self, at: u64, entry: Entry, reading: &Reading) -> Result<(), LedgerError> {
         let reward: Result<Reward, _> = carefully(|| self.scoring.rules.static_reward(reading));
         let validation = match reading {
             // That there is no program, or none that compiles, is known without running it.
@@ -327,13 +328,13 @@ impl Room<'_> {
         }
     }
 
-    fn keep(&self, at: u64, entry: Entry, outcome: &Outcome) -> Result<(), JournalError> {
+    fn keep(&self, at: u64, entry: Entry, outcome: &Outcome) -> Result<(), LedgerError> {
         self.ledger().done(at, entry, outcome)?;
         self.finish(at);
         Ok(())
     }
 
-    fn fail(&self, at: u64, entry: Entry, broken: &Infrastructure) -> Result<(), JournalError> {
+    fn fail(&self, at: u64, entry: Entry, broken: &Infrastructure) -> Result<(), LedgerError> {
         self.ledger().failed(at, entry, &broken.0)?;
         self.finish(at);
         Ok(())

@@ -1,15 +1,14 @@
 //! Where results go while lines are judged: their numbers into memory, the rest into the journal.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use whetstone_core::judgement::{Held, Judgement, Validation};
 use whetstone_core::reward::Reward;
-use whetstone_record::error::JournalError;
-use whetstone_record::journal::{self, Journal};
+use whetstone_record::error::LedgerError;
+use whetstone_record::journal::{self, Earlier, Journal, Reader};
 
-use super::error::ScoreError;
 use super::header::Header;
-use super::records::{Done, Failed, Replayed, parse};
+use super::records::{Done, Failed, Replayed};
 use super::table::{Entry, State, Table};
 
 /// What is known of the lines so far.
@@ -39,20 +38,17 @@ impl Outcome {
 
 impl Ledger {
     /// Opens the journal beside `output`: a new one, or that of the same scoring, ended early.
-    pub(super) fn open(output: &Path, header: &Header, fresh: bool) -> Result<Self, ScoreError> {
-        let path = journal_path(output);
-        let (mut journal, recovery) = Journal::open(&path)?;
-        if recovery.last_seq.is_some() && fresh {
-            // Opened first, so that a journal in use by another process is not taken away.
-            drop(journal);
-            remove(&path)?;
-            journal = Journal::open(&path)?.0;
-        }
+    pub(super) fn open(
+        output: &Path,
+        header: &Header,
+        earlier: Earlier,
+    ) -> Result<Self, LedgerError> {
+        let differences = |head: &str| header.differences(head);
+        let (journal, replay) = journal::open_beside(output, earlier, differences)?;
         let mut ledger = Self { table: Table::default(), journal };
-        if ledger.journal.next_seq() == 0 {
-            ledger.journal.append(header)?;
-        } else {
-            ledger.replay(header)?;
+        match replay {
+            Some(records) => ledger.replay(records)?,
+            None => drop(ledger.journal.append(header)?),
         }
         Ok(ledger)
     }
@@ -63,7 +59,7 @@ impl Ledger {
         at: u64,
         entry: Entry,
         outcome: &Outcome,
-    ) -> Result<(), JournalError> {
+    ) -> Result<(), LedgerError> {
         let Outcome { validation, reward, cpu_ms, cached } = outcome;
         let (cpu_ms, cached) = (*cpu_ms, *cached);
         self.journal.append(&Done { line: at, cpu_ms, cached, validation, reward })?;
@@ -72,20 +68,20 @@ impl Ledger {
     }
 
     /// Notes that a line could not be judged.
-    pub(super) fn failed(
-        &mut self,
-        at: u64,
-        entry: Entry,
-        error: &str,
-    ) -> Result<(), JournalError> {
+    pub(super) fn failed(&mut self, at: u64, entry: Entry, error: &str) -> Result<(), LedgerError> {
         self.journal.append(&Failed { line: at, error })?;
         self.table.set(at, Entry { state: State::Failed, ..entry });
         Ok(())
     }
 
     /// Brings the journal to the disk.
-    pub(super) fn sync(&self) -> Result<(), JournalError> {
-        self.journal.sync()
+    pub(super) fn sync(&self) -> Result<(), LedgerError> {
+        Ok(self.journal.sync()?)
+    }
+
+    /// Removes the journal: everything that it knows is in the output.
+    pub(super) fn remove(self) -> Result<(), LedgerError> {
+        Ok(self.journal.remove()?)
     }
 
     /// The journal's file.
@@ -94,20 +90,9 @@ impl Ledger {
     }
 
     /// Takes over what an earlier run found. Lines that failed there are open again.
-    fn replay(&mut self, header: &Header) -> Result<(), ScoreError> {
-        let path = self.journal.path().to_owned();
-        let mut reader = journal::read(&path)?;
-        let first = reader.next().transpose()?;
-        let first = first.map(|record| record.json).unwrap_or_default();
-        match header.differences(&first) {
-            None => return Err(ScoreError::NotOurJournal { path }),
-            Some(differs) if !differs.is_empty() => {
-                return Err(ScoreError::OtherScoring { path, differs });
-            }
-            Some(_) => {}
-        }
-        while let Some(record) = reader.next().transpose()? {
-            let replayed: Replayed = parse(&reader, &record)?;
+    fn replay(&mut self, mut records: Reader) -> Result<(), LedgerError> {
+        while let Some(record) = records.next().transpose()? {
+            let replayed: Replayed = records.parse(&record)?;
             if let Some(reward) = replayed.reward {
                 let (state, value) = (State::Scored, reward.total);
                 self.table.set(replayed.line, Entry { value, state, ..Entry::default() });
@@ -115,24 +100,6 @@ impl Ledger {
         }
         Ok(())
     }
-}
-
-/// Removes the journal at `path`.
-pub(super) fn remove(path: &Path) -> Result<(), ScoreError> {
-    std::fs::remove_file(path)
-        .map_err(|source| ScoreError::Remove { path: path.to_owned(), source })
-}
-
-/// The journal's name: the output's with `.journal` behind.
-pub(super) fn journal_path(output: &Path) -> PathBuf {
-    beside(output, ".journal")
-}
-
-/// The name of `output` with `suffix` behind.
-pub(super) fn beside(output: &Path, suffix: &str) -> PathBuf {
-    let mut name = output.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }
 
 /// The judgement with its time rounded down to whole seconds.

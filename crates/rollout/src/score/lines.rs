@@ -5,10 +5,11 @@
 //! read goes through a digest, so that the second pass can tell whether the file is still the same.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use whetstone_core::jsonl::MAX_LINE_BYTES;
+use whetstone_core::lines::{Hashed, LineEnd, next_line, skip_line};
 
 /// What was read into the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,62 +32,36 @@ pub(super) struct Survey {
 /// The lines of a file, one after another.
 #[derive(Debug)]
 pub(super) struct Lines<R> {
-    reader: R,
-    hasher: blake3::Hasher,
+    reader: BufReader<Hashed<R>>,
 }
 
-impl Lines<BufReader<File>> {
+impl Lines<File> {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self::new(BufReader::with_capacity(1 << 17, File::open(path)?)))
+        Ok(Self::new(File::open(path)?))
     }
 }
 
-impl<R: BufRead> Lines<R> {
-    pub(super) fn new(reader: R) -> Self {
-        Self { reader, hasher: blake3::Hasher::new() }
+impl<R: Read> Lines<R> {
+    pub(super) fn new(inner: R) -> Self {
+        Self { reader: BufReader::with_capacity(1 << 17, Hashed::new(inner)) }
     }
 
     /// Replaces `buffer` with the next line.
     pub(super) fn next_into(&mut self, buffer: &mut Vec<u8>) -> io::Result<Took> {
-        buffer.clear();
-        let mut length = 0;
-        loop {
-            let chunk = match self.reader.fill_buf() {
-                Ok(chunk) => chunk,
-                Err(err) if err.kind() == io::ErrorKind::Interrupted => continue,
-                Err(err) => return Err(err),
-            };
-            if chunk.is_empty() {
-                break;
-            }
-            let newline = chunk.iter().position(|&byte| byte == b'\n');
-            let taken = newline.map_or(chunk.len(), |at| at + 1);
-            length += taken;
-            if length <= MAX_LINE_BYTES {
-                buffer.extend_from_slice(&chunk[..taken]);
-            } else {
-                // Read to the line's end all the same, so that the next line is found.
+        match next_line(&mut self.reader, buffer, MAX_LINE_BYTES)? {
+            LineEnd::EndOfFile if buffer.is_empty() => Ok(Took::End),
+            LineEnd::EndOfFile | LineEnd::Newline => Ok(Took::Line),
+            LineEnd::TooLong => {
                 *buffer = Vec::new();
-            }
-            self.hasher.update(&chunk[..taken]);
-            self.reader.consume(taken);
-            if newline.is_some() {
-                break;
+                skip_line(&mut self.reader)?;
+                Ok(Took::TooLong)
             }
         }
-        if buffer.last() == Some(&b'\n') {
-            buffer.pop();
-        }
-        Ok(match length {
-            0 => Took::End,
-            length if length > MAX_LINE_BYTES => Took::TooLong,
-            _ => Took::Line,
-        })
     }
 
-    /// The digest of everything read so far.
+    /// The digest of the whole file, once its end was read.
     pub(super) fn digest(&self) -> blake3::Hash {
-        self.hasher.finalize()
+        self.reader.get_ref().digest()
     }
 }
 
@@ -118,7 +93,7 @@ mod tests {
 
     #[test]
     fn lines_come_as_they_stand_and_the_last_needs_no_newline() {
-        let mut lines = Lines::new(BufReader::with_capacity(3, &b"one\r\n\n three"[..]));
+        let mut lines = Lines::new(&b"one\r\n\n three"[..]);
         let mut buffer = Vec::new();
         for expected in [&b"one\r"[..], b"", b" three"] {
             assert_eq!(lines.next_into(&mut buffer).unwrap(), Took::Line);
@@ -131,8 +106,7 @@ mod tests {
     #[test]
     fn a_line_that_is_too_long_does_not_hide_the_next_one() {
         let long = io::Read::take(io::repeat(b'x'), MAX_LINE_BYTES as u64 + 10);
-        let file = BufReader::new(io::Read::chain(long, &b"\nnext\n"[..]));
-        let mut lines = Lines::new(file);
+        let mut lines = Lines::new(io::Read::chain(long, &b"\nnext\n"[..]));
         let mut buffer = Vec::new();
         assert_eq!(lines.next_into(&mut buffer).unwrap(), Took::TooLong);
         assert_eq!(buffer, b"");

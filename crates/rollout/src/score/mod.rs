@@ -38,12 +38,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use whetstone_algo::Advantage;
+use whetstone_core::jsonl::{LineError, LineProblem};
 use whetstone_env::python::Rules;
+pub use whetstone_record::journal::Earlier;
 use whetstone_sandbox::job::{Judging, Limits};
 
 pub use self::error::ScoreError;
 use self::header::Header;
-use self::ledger::{Ledger, beside};
+use self::ledger::Ledger;
 use self::lines::{Lines, Survey, Took};
 pub use self::report::{BadLine, CacheReport, GateCount, Level, Report, Slow, Spread};
 use self::table::State;
@@ -112,16 +114,6 @@ pub enum BadLines {
     Refuse,
 }
 
-/// What to do with the journal of a run that was ended early.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Earlier {
-    /// Go on where it ended.
-    #[default]
-    Resume,
-    /// Forget it.
-    Forget,
-}
-
 impl How<'_> {
     fn cache(&self) -> Option<&Cache> {
         match self {
@@ -141,8 +133,7 @@ pub fn score(scoring: &Scoring<'_>) -> Result<Report, ScoreError> {
         refuse_bad_lines(scoring, &tasks)?;
     }
     let header = header(scoring, &survey, &tasks_digest);
-    let fresh = scoring.earlier == Earlier::Forget;
-    let ledger = Ledger::open(scoring.output, &header, fresh)?;
+    let ledger = Ledger::open(scoring.output, &header, scoring.earlier)?;
     let resumed = ledger.table.count(State::Scored);
     (scoring.on_start)(survey.lines);
     let mut ledger = judging::judge_all(scoring, &tasks, ledger)?;
@@ -156,7 +147,7 @@ pub fn score(scoring: &Scoring<'_>) -> Result<Report, ScoreError> {
     report.unjudged_groups = groups.unjudged;
     (report.bad_tasks, report.bad_task_lines) = (tasks.bad_count, tasks.bad.clone());
     write_all(scoring, &survey, &tasks, &ledger, &mut report)?;
-    ledger::remove(ledger.path())?;
+    ledger.remove()?;
     report.resumed = resumed;
     finish(&mut report, scoring, start);
     Ok(report)
@@ -164,7 +155,9 @@ pub fn score(scoring: &Scoring<'_>) -> Result<Report, ScoreError> {
 
 /// Where the rejected lines of a scoring into `output` go.
 pub fn rejected_path(output: &Path) -> PathBuf {
-    beside(output, ".rejected.jsonl")
+    let mut name = output.as_os_str().to_owned();
+    name.push(".rejected.jsonl");
+    PathBuf::from(name)
 }
 
 fn write_all(
@@ -207,7 +200,10 @@ fn read_tasks(path: &Path) -> Result<(Tasks, String), ScoreError> {
         let first = tasks.bad.first().cloned();
         return Err(ScoreError::NoTasks { path: path.to_owned(), first });
     }
-    let unreadable = |source| ScoreError::Rollouts { path: path.to_owned(), source };
+    let unreadable = |err| {
+        let (file, problem) = (path.to_owned(), LineProblem::Io(err));
+        ScoreError::Tasks(LineError { file, line: 0, problem })
+    };
     let digest = lines::survey(path).map_err(unreadable)?.digest;
     Ok((tasks, digest.to_hex().to_string()))
 }

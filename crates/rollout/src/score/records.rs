@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use whetstone_core::judgement::Validation;
 use whetstone_core::reward::Reward;
-use whetstone_record::error::ReadError;
+use whetstone_record::error::LedgerError;
 use whetstone_record::journal::{self, Reader};
 
 /// Version of the journal's records.
@@ -78,7 +78,7 @@ pub(super) struct InOrder {
 
 impl InOrder {
     /// Reads the journal at `path`, behind its header.
-    pub(super) fn open(path: &Path) -> Result<Self, ReadError> {
+    pub(super) fn open(path: &Path) -> Result<Self, LedgerError> {
         let mut reader = journal::read(path)?;
         reader.next().transpose()?;
         Ok(Self { reader, ahead: HashMap::new() })
@@ -87,13 +87,13 @@ impl InOrder {
     /// The result of line `at`: the one with a reward if `scored`, else one with an error.
     ///
     /// Lines must be asked for in order; `None` if the journal has no such result.
-    pub(super) fn next(&mut self, at: u64, scored: bool) -> Result<Option<Found>, ReadError> {
+    pub(super) fn next(&mut self, at: u64, scored: bool) -> Result<Option<Found>, LedgerError> {
         let wanted = |result: &Found| result.error.is_none() == scored;
         if let Some(result) = self.ahead.remove(&at).filter(wanted) {
             return Ok(Some(result));
         }
         while let Some(record) = self.reader.next().transpose()? {
-            let result: Found = parse(&self.reader, &record)?;
+            let result: Found = self.reader.parse(&record)?;
             if result.line == at && wanted(&result) {
                 return Ok(Some(result));
             }
@@ -105,18 +105,6 @@ impl InOrder {
         }
         Ok(None)
     }
-}
-
-/// A record as a value.
-pub(super) fn parse<'de, T: Deserialize<'de>>(
-    reader: &Reader,
-    record: &'de journal::Record,
-) -> Result<T, ReadError> {
-    serde_json::from_str(&record.json).map_err(|source| ReadError::WrongType {
-        path: reader.path().to_owned(),
-        line: record.line,
-        source,
-    })
 }
 
 #[cfg(test)]

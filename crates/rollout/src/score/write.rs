@@ -62,7 +62,7 @@ impl Second<'_> {
             // Those of an earlier run would be taken for this one's.
             return match std::fs::remove_file(output) {
                 Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                    Err(ScoreError::Remove { path: output.to_owned(), source })
+                    Err(FileError { step: "remove", path: output.to_owned(), source }.into())
                 }
                 _ => Ok(()),
             };

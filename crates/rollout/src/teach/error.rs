@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use whetstone_core::jsonl::LineError;
-use whetstone_record::error::{FileError, JournalError, ReadError};
+use whetstone_record::error::{FileError, LedgerError};
 
 use crate::score::BadLine;
 
@@ -72,32 +72,9 @@ pub enum TeachError {
         reason: String,
     },
 
-    /// The journal cannot be opened or written.
-    #[error("cannot keep the journal of these traces")]
-    Journal(#[from] JournalError),
-
-    /// The journal cannot be read back.
-    #[error("cannot read the journal of these traces")]
-    JournalRead(#[from] ReadError),
-
-    /// An unfinished run with other settings is in the way.
-    #[error(
-        "`{}` belongs to an unfinished run with other settings: {} changed",
-        path.display(), differs.join(", ")
-    )]
-    OtherSettings {
-        /// The journal.
-        path: PathBuf,
-        /// The settings that are not the same.
-        differs: Vec<String>,
-    },
-
-    /// A file with the journal's name is something else.
-    #[error("`{}` is not the journal of `whet teach`, or of another version", path.display())]
-    NotOurJournal {
-        /// The file.
-        path: PathBuf,
-    },
+    /// The journal cannot be opened, gone on with, written or removed.
+    #[error(transparent)]
+    Journal(#[from] LedgerError),
 
     /// The teacher cannot be asked any more.
     #[error("{message}")]
@@ -125,15 +102,6 @@ pub enum TeachError {
     #[error(transparent)]
     Write(#[from] FileError),
 
-    /// A journal that is not needed any more cannot be removed.
-    #[error("cannot remove `{}`", path.display())]
-    Remove {
-        /// The file.
-        path: PathBuf,
-        /// What the kernel said.
-        source: io::Error,
-    },
-
     /// No thread could be started.
     #[error("cannot start the threads that ask and judge")]
     Threads(#[source] io::Error),
@@ -159,40 +127,30 @@ impl TeachError {
                 "give `--out` another name, or the tasks and the prompt that these traces were \
                  made with; `--fresh` throws the traces away",
             ),
-            Self::OtherSettings { .. } => Some(
-                "set them back to go on, give `--out` another name, or `--fresh` to throw its \
-                 answers away",
-            ),
-            Self::NotOurJournal { .. } => Some("move that file away, or give `--out` another name"),
-            Self::Journal(JournalError::Locked { .. }) => {
-                Some("another `whet teach` writes there: wait for it, or give `--out` another name")
-            }
             Self::Journal(err) => err.hint(),
-            Self::JournalRead(err) => err.hint(),
             Self::Stopped { hint, .. } => Some(hint),
             Self::Write(err) => err.hint(),
             Self::Threads(_) => Some(
                 "lower `teacher.max_concurrent_requests` or `sandbox.workers`, or raise `ulimit -u` \
                  and `ulimit -v`",
             ),
-            Self::Tasks(_) | Self::Lost { .. } | Self::Remove { .. } => None,
+            Self::Tasks(_) | Self::Lost { .. } => None,
         }
     }
 
     /// Whether the command line or an input is wrong, and not the machine.
     pub fn is_usage(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Self::Tasks(_)
-                | Self::NoTasks { .. }
-                | Self::BadTasks { .. }
-                | Self::OutputIsInput { .. }
-                | Self::NoFolder { .. }
-                | Self::OutputExists { .. }
-                | Self::Traces(_)
-                | Self::Foreign { .. }
-                | Self::OtherSettings { .. }
-                | Self::NotOurJournal { .. }
-        )
+            | Self::NoTasks { .. }
+            | Self::BadTasks { .. }
+            | Self::OutputIsInput { .. }
+            | Self::NoFolder { .. }
+            | Self::OutputExists { .. }
+            | Self::Traces(_)
+            | Self::Foreign { .. } => true,
+            Self::Journal(err) => err.is_usage(),
+            _ => false,
+        }
     }
 }

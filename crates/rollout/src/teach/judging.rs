@@ -1,12 +1,11 @@
 //! One program: its syntax, and what the judge sees of it.
 
-use whetstone_core::judgement::{Infrastructure, Judgement};
+use whetstone_core::judgement::Infrastructure;
 use whetstone_core::task::Task;
-use whetstone_core::verdict::Verdict;
 use whetstone_env::python::Reading;
 use whetstone_env::stack::BigStack;
-use whetstone_record::error::JournalError;
-use whetstone_sandbox::job::Job;
+use whetstone_record::error::LedgerError;
+use whetstone_sandbox::job::{Job, Unjudged};
 
 use super::records::Judged;
 use super::room::{Candidate, Room};
@@ -14,7 +13,7 @@ use crate::score::careful::carefully;
 
 impl Room<'_> {
     /// Judges a program and keeps the verdict.
-    pub(super) fn judge(&self, candidate: Candidate, stack: &BigStack) -> Result<(), JournalError> {
+    pub(super) fn judge(&self, candidate: Candidate, stack: &BigStack) -> Result<(), LedgerError> {
         let place = candidate.place;
         let task = self.asked.tasks.get(place.task);
         let judged = match self.read(task, candidate, stack) {
@@ -22,14 +21,20 @@ impl Room<'_> {
             Ok(Reading::Runs(candidate)) => self.teaching.judge.map(|runtime| {
                 let (program, limits) = (&candidate.program, runtime.limits);
                 let job = Job { program, setup: &task.setup, tests: &task.tests, limits };
-                carefully(|| runtime.judge.judge(job)).and_then(|judged| judged)
+                carefully(|| runtime.judge.judge(job))?
             }),
-            Err(broken) => Some(Err(broken)),
+            Err(broken) => Some(Err(broken.into())),
         };
         let mut state = self.state();
         match judged {
             None => state.report.not_run += 1,
-            Some(Err(Infrastructure(error))) => state.report.count_error(&error),
+            Some(Err(Unjudged::Machine(Infrastructure(error)))) => {
+                state.report.count_error(&error);
+            }
+            // No later run can judge it either.
+            Some(Err(Unjudged::BrokenTests(problem))) => {
+                state.report.count_broken_tests(&task.id, problem);
+            }
             Some(Ok(judgement)) => {
                 let (task, sample) = (task.id.clone(), place.sample);
                 state.ledger.judged(place, Judged { task, sample, judgement })?;
@@ -46,14 +51,7 @@ impl Room<'_> {
         candidate: Candidate,
         stack: &BigStack,
     ) -> Result<Reading, Infrastructure> {
-        let Some(program) = candidate.program? else {
-            return Ok(Reading::Settled(without_code(task)));
-        };
+        let program = candidate.program?;
         carefully(|| self.teaching.rules.read_program(task, program, stack))
     }
-}
-
-fn without_code(task: &Task) -> Judgement {
-    let tests = u32::try_from(task.tests.hidden_count()).unwrap_or(u32::MAX);
-    Judgement::of_reply(Verdict::NoCode, tests).expect("what did not run passed no test")
 }

@@ -4,19 +4,18 @@
 //! is to be gone on with, and traces without one are finished, or somebody else's: those are never
 //! replaced unasked.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use whetstone_core::completion::Completion;
 use whetstone_core::jsonl::{Numbered, Records};
 use whetstone_core::prompt::Prompt;
 use whetstone_core::trace::{Trace, VerdictName};
 use whetstone_core::wire::Wire;
-use whetstone_record::error::JournalError;
-use whetstone_record::journal::{self, Journal};
+use whetstone_record::error::LedgerError;
+use whetstone_record::journal::{self, Journal, Reader};
 
 use super::error::TeachError;
-use super::records::{Answered, Brief, Entry, Header, Judged, VERSION, digest, parse};
+use super::records::{Answered, Brief, Entry, Header, Judged, VERSION, digest};
 use super::table::{Place, Table};
 use super::{Asked, Earlier};
 
@@ -38,42 +37,51 @@ impl Ledger {
         asked: &Asked<'_>,
         earlier: Earlier,
     ) -> Result<Self, TeachError> {
-        let path = journal_path(output);
-        let (mut journal, recovery) = Journal::open(&path)?;
-        let mut begun = recovery.last_seq.is_some();
-        if begun && earlier == Earlier::Forget {
-            journal = emptied(journal, &path)?;
-            begun = false;
-        }
+        let journal_earlier = match earlier {
+            Earlier::Resume | Earlier::Complete => journal::Earlier::Resume,
+            Earlier::Forget => journal::Earlier::Forget,
+        };
+        let mut theirs = None;
+        let differences = |head: &str| {
+            let theirs = theirs.insert(Header::of(head)?);
+            Some(differences(&theirs.settings, settings))
+        };
+        let (journal, replay) = journal::open_beside(output, journal_earlier, differences)?;
         let mut ledger = Self { table: Table::new(asked.digests.len()), journal };
-        if begun {
-            if ledger.replay(settings, asked)? {
+        let begun = replay.is_some();
+        if let Some(records) = replay {
+            let ready = !theirs.is_some_and(|header| header.imports);
+            if ledger.replay(records, ready, asked)? {
                 return Ok(ledger);
             }
             // It was killed while it took traces over, before it asked anything.
-            ledger.journal = emptied(ledger.journal, &path)?;
+            ledger.journal.clear().map_err(LedgerError::from)?;
             ledger.table = Table::new(asked.digests.len());
         }
         let imports = match earlier {
             Earlier::Forget => false,
             _ if !output.exists() => false,
             Earlier::Resume if !begun => {
-                remove(&path)?;
+                ledger.remove()?;
                 return Err(TeachError::OutputExists { path: output.to_owned() });
             }
             Earlier::Resume | Earlier::Complete => true,
         };
-        ledger.begin(settings, imports.then_some(output), asked)?;
+        if imports && let Err(err) = ledger.look_through(output, asked) {
+            ledger.remove()?;
+            return Err(err);
+        }
+        ledger.begin(settings, imports.then_some(output))?;
         Ok(ledger)
     }
 
     /// Keeps an answer, before anything is made of it.
-    pub(super) fn answered(&mut self, task: u32, answer: Answered) -> Result<Entry, JournalError> {
+    pub(super) fn answered(&mut self, task: u32, answer: Answered) -> Result<Entry, LedgerError> {
         let length = |it: &Completion| it.text.len() + it.reasoning.as_ref().map_or(0, String::len);
         let bytes = answer.completions.iter().map(length).sum();
         let samples = answer.samples.clone();
         let entry = Entry::Answer(answer);
-        self.journal.append(&entry)?;
+        self.append(&entry)?;
         for sample in samples {
             self.table.store(Place { task, sample }, bytes);
         }
@@ -81,16 +89,21 @@ impl Ledger {
     }
 
     /// Keeps what the judge saw.
-    pub(super) fn judged(&mut self, place: Place, judged: Judged) -> Result<(), JournalError> {
+    pub(super) fn judged(&mut self, place: Place, judged: Judged) -> Result<(), LedgerError> {
         let verdict = VerdictName::from(judged.judgement.verdict());
-        self.journal.append(&Entry::Verdict(judged))?;
+        self.append(&Entry::Verdict(judged))?;
         self.table.judge(place, verdict);
         Ok(())
     }
 
     /// Brings the journal to the disk.
-    pub(super) fn sync(&self) -> Result<(), JournalError> {
-        self.journal.sync()
+    pub(super) fn sync(&self) -> Result<(), LedgerError> {
+        Ok(self.journal.sync()?)
+    }
+
+    /// Removes the journal: it is not needed any more.
+    pub(super) fn remove(self) -> Result<(), LedgerError> {
+        Ok(self.journal.remove()?)
     }
 
     /// The journal's file.
@@ -103,22 +116,20 @@ impl Ledger {
         self.journal.next_seq()
     }
 
+    fn append(&mut self, entry: &Entry) -> Result<(), LedgerError> {
+        self.journal.append(entry)?;
+        Ok(())
+    }
+
     /// Writes the head of a new journal, and the traces of `earlier` behind it.
     fn begin(
         &mut self,
         settings: &[(String, String)],
         earlier: Option<&Path>,
-        asked: &Asked<'_>,
     ) -> Result<(), TeachError> {
-        if let Some(traces) = earlier
-            && let Err(err) = self.look_through(traces, asked)
-        {
-            remove(self.journal.path())?;
-            return Err(err);
-        }
         let (imports, settings) = (earlier.is_some(), settings.to_vec());
         let header = Header { version: VERSION, imports, settings };
-        self.journal.append(&Entry::Teaching(header))?;
+        self.append(&Entry::Teaching(header))?;
         if let Some(traces) = earlier {
             self.import(traces)?;
         }
@@ -148,38 +159,29 @@ impl Ledger {
         let mut count = 0;
         for read in Records::<Trace, _>::open(traces).map_err(TeachError::Traces)? {
             let trace = read.map_err(TeachError::Traces)?.record;
-            self.journal.append(&Entry::Trace(trace.to_object()))?;
+            self.append(&Entry::Trace(trace.to_object()))?;
             count += 1;
         }
-        self.journal.append(&Entry::Imported { traces: count })?;
-        self.journal.sync()?;
-        Ok(())
+        self.append(&Entry::Imported { traces: count })?;
+        Ok(self.sync()?)
     }
 
-    /// Takes over what an earlier run stored; `false` if it was killed before it could ask.
+    /// Takes over what an earlier run stored; `false` if it was killed before it could ask, as it
+    /// was if it is never `ready`.
     fn replay(
         &mut self,
-        settings: &[(String, String)],
+        mut records: Reader,
+        mut ready: bool,
         asked: &Asked<'_>,
     ) -> Result<bool, TeachError> {
-        let path = self.journal.path().to_owned();
-        let mut reader = journal::read(&path)?;
-        let first = reader.next().transpose()?;
-        let first = first.and_then(|record| serde_json::from_str(&record.json).ok());
-        let Some(Brief::Teaching(header)) = first.filter(is_ours) else {
-            return Err(TeachError::NotOurJournal { path });
-        };
-        let differs = differences(&header.settings, settings);
-        if !differs.is_empty() {
-            return Err(TeachError::OtherSettings { path, differs });
-        }
-        let mut ready = !header.imports;
-        while let Some(record) = reader.next().transpose()? {
-            let brief: Brief = parse(&reader, &record)?;
+        while let Some(record) = records.next().transpose().map_err(LedgerError::from)? {
+            let brief: Brief = records.parse(&record).map_err(LedgerError::from)?;
             ready |= matches!(brief, Brief::Imported { .. });
-            let taken = self.take(brief, record.json.len(), asked);
-            let line = record.line;
-            taken.map_err(|reason| TeachError::Foreign { path: path.clone(), line, reason })?;
+            let foreign = |reason| {
+                let (path, line) = (records.path().to_owned(), record.line);
+                TeachError::Foreign { path, line, reason }
+            };
+            self.take(brief, record.json.len(), asked).map_err(foreign)?;
         }
         Ok(ready)
     }
@@ -211,32 +213,9 @@ impl Ledger {
     }
 }
 
-/// The journal's name: the output's with `.journal` behind.
-pub fn journal_path(output: &Path) -> PathBuf {
-    let mut name = output.as_os_str().to_owned();
-    name.push(".journal");
-    PathBuf::from(name)
-}
-
-/// Removes the journal at `path`.
-pub(super) fn remove(path: &Path) -> Result<(), TeachError> {
-    fs::remove_file(path).map_err(|source| TeachError::Remove { path: path.to_owned(), source })
-}
-
 /// The digests of the prompts of all tasks.
 pub(super) fn digests(prompts: impl Iterator<Item = Prompt>) -> Vec<String> {
     prompts.map(|prompt| digest(&prompt)).collect()
-}
-
-/// Starts a journal over. The file goes while we hold its lock, so that nobody else has it.
-fn emptied(journal: Journal, path: &Path) -> Result<Journal, TeachError> {
-    remove(path)?;
-    drop(journal);
-    Ok(Journal::open(path)?.0)
-}
-
-fn is_ours(brief: &Brief) -> bool {
-    matches!(brief, Brief::Teaching(header) if header.version == VERSION)
 }
 
 /// The names of settings that do not have the same value in both.

@@ -39,7 +39,6 @@ use whetstone_env::python::Rules;
 use whetstone_sandbox::job::{Judging, Limits};
 
 pub use self::error::TeachError;
-pub use self::ledger::journal_path;
 use self::ledger::{Ledger, MAX_SAMPLES};
 use self::plan::Extent;
 pub use self::report::{FailureCount, Report, Tokens};
@@ -144,7 +143,7 @@ pub fn teach(teaching: &Teaching<'_>) -> Result<Report, TeachError> {
     }
     write::traces(teaching.output, &asked, &ledger, &mut report)?;
     if !report.is_incomplete() {
-        ledger::remove(ledger.path())?;
+        ledger.remove()?;
     }
     report.wall_seconds = start.elapsed().as_secs_f64();
     report.requests_per_second = rate(report.requests, asking_seconds);

@@ -11,6 +11,8 @@
 //! An answer is written in one piece before anything is made of it: what was paid for is kept,
 //! whatever comes after. A verdict that is missing behind it is found again without asking.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use whetstone_core::completion::Completion;
 use whetstone_core::judgement::Judgement;
@@ -18,8 +20,8 @@ use whetstone_core::prompt::Prompt;
 use whetstone_core::task::TaskId;
 use whetstone_core::trace::{Usage, VerdictName};
 use whetstone_core::wire::Object;
-use whetstone_record::error::ReadError;
-use whetstone_record::journal::{Reader, Record};
+use whetstone_record::error::LedgerError;
+use whetstone_record::journal;
 
 /// Version of the journal's records.
 pub(super) const VERSION: u64 = 1;
@@ -94,16 +96,21 @@ pub(super) struct BriefAnswer {
     pub(super) samples: Vec<u32>,
 }
 
-/// A record as a value.
-pub(super) fn parse<'de, T: Deserialize<'de>>(
-    reader: &Reader,
-    record: &'de Record,
-) -> Result<T, ReadError> {
-    serde_json::from_str(&record.json).map_err(|source| ReadError::WrongType {
-        path: reader.path().to_owned(),
-        line: record.line,
-        source,
-    })
+impl Header {
+    /// The header that `json` is, if it is one that this version reads.
+    pub(super) fn of(json: &str) -> Option<Self> {
+        match serde_json::from_str(json) {
+            Ok(Brief::Teaching(header)) if header.version == VERSION => Some(header),
+            _ => None,
+        }
+    }
+}
+
+/// The records of the journal at `path`, each with its number.
+pub(super) fn entries(
+    path: &Path,
+) -> Result<impl Iterator<Item = Result<(u64, Entry), LedgerError>>, LedgerError> {
+    Ok(journal::read(path)?.typed().map(|read| Ok(read?)))
 }
 
 /// What tells one prompt from another.

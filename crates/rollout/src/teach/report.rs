@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use whetstone_core::program::Language;
+use whetstone_core::task::TaskId;
 use whetstone_core::trace::Trace;
 
 use super::teacher::Failure;
@@ -49,6 +50,10 @@ pub struct Report {
     pub unjudged: u64,
     /// Why they could not, and how often.
     pub errors: BTreeMap<String, u64>,
+    /// Responses that nothing can judge: their tasks' tests are at fault.
+    pub broken_tests: u64,
+    /// These tasks and what is wrong with them, the first of them.
+    pub broken_tasks: BTreeMap<String, String>,
     /// Tokens of all responses.
     pub tokens: Tokens,
     /// Samples that an earlier run had stored.
@@ -127,6 +132,14 @@ impl Report {
         let known = self.errors.len() < KINDS || self.errors.contains_key(error);
         let error = if known { error } else { OTHERS };
         *self.errors.entry(error.to_owned()).or_default() += 1;
+    }
+
+    /// Counts a response to a task whose tests judge nothing.
+    pub(super) fn count_broken_tests(&mut self, task: &TaskId, problem: String) {
+        self.broken_tests += 1;
+        if self.broken_tasks.len() < KINDS {
+            self.broken_tasks.entry(task.to_string()).or_insert(problem);
+        }
     }
 
     /// Whether a later run could add something.

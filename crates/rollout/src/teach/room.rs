@@ -13,19 +13,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 use std::time::Instant;
 
-use whetstone_core::extract::{Form, Reply, extract};
+use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::program::Program;
 use whetstone_core::task::Task;
 use whetstone_core::trace::Trace;
 use whetstone_core::wire::Wire;
+use whetstone_env::python::find_program;
 use whetstone_env::stack::{self, BigStack};
-use whetstone_record::error::JournalError;
-use whetstone_record::journal;
+use whetstone_record::error::{JournalError, LedgerError};
 
 use super::ledger::Ledger;
 use super::plan::{Ask, Plan, seed};
-use super::records::{Answered, Entry, parse};
+use super::records::{Answered, Entry, entries};
 use super::report::Report;
 use super::table::Place;
 use super::teacher::{Answer, Failure, Question, Refusal};
@@ -197,7 +197,7 @@ impl<'a> Room<'a> {
         let kept = self.state().ledger.answered(ask.task, answered);
         match kept {
             Ok(entry) => self.offer(ask.task, &entry, queue),
-            Err(JournalError::Payload { source, .. }) => {
+            Err(LedgerError::Journal(JournalError::Payload { source, .. })) => {
                 let reason = "an answer that cannot be kept".to_owned();
                 self.failed(&failed, &Failure { reason, detail: source.to_string() });
                 true
@@ -231,9 +231,9 @@ impl<'a> Room<'a> {
         if nothing {
             return Ok(());
         }
-        let mut reader = journal::read(&path)?;
-        while let Some(record) = reader.next().transpose()? {
-            match parse(&reader, &record)? {
+        for read in entries(&path)? {
+            let (seq, entry) = read?;
+            match entry {
                 Entry::Answer(answered) => {
                     for (&sample, completion) in answered.samples.iter().zip(&answered.completions)
                     {
@@ -252,7 +252,7 @@ impl<'a> Room<'a> {
                 }
                 Entry::Teaching(_) | Entry::Imported { .. } | Entry::Verdict(_) => {}
             }
-            if record.seq + 1 >= records {
+            if seq + 1 >= records {
                 break;
             }
         }
@@ -308,6 +308,5 @@ impl<'a> Room<'a> {
 }
 
 fn program(task: &Task, reply: Reply<'_>) -> Result<Option<Program>, Infrastructure> {
-    let form = Form::of(task.language);
-    carefully(|| extract(reply, form).code.map(|code| code.program(form)))
+    carefully(|| find_program(task, reply))
 }

@@ -13,13 +13,12 @@ use whetstone_core::completion::Finish;
 use whetstone_core::extract::{Form, Reply, extract};
 use whetstone_core::task::Task;
 use whetstone_core::trace::{Trace, Usage};
-use whetstone_core::wire::{Object, Wire};
+use whetstone_core::wire::{Object, Wire, WireError};
 use whetstone_record::atomic;
-use whetstone_record::error::{FileError, ReadError};
-use whetstone_record::journal;
+use whetstone_record::error::FileError;
 
 use super::ledger::Ledger;
-use super::records::{Answered, Entry, parse};
+use super::records::{Answered, Entry, entries};
 use super::report::Report;
 use super::table::Place;
 use super::{Asked, TeachError};
@@ -101,25 +100,24 @@ fn hold(
             held.entry(place).or_insert(trace);
         }
     };
-    let mut reader = journal::read(ledger.path())?;
-    while let Some(record) = reader.next().transpose()? {
-        match parse(&reader, &record)? {
+    for read in entries(ledger.path())? {
+        let (seq, entry) = read?;
+        match entry {
             Entry::Answer(answered) => {
                 let Some(task) = asked.tasks.find(&answered.task) else { continue };
                 let inside = first.task <= task && task <= last.task;
-                for (at, &sample) in answered.samples.iter().enumerate().filter(|_| inside) {
-                    keep(Place { task, sample }, trace(asked, task, &answered, at));
+                let whole = answered.samples.len().min(answered.completions.len());
+                for at in (0..whole).filter(|_| inside) {
+                    let trace = trace(asked, task, &answered, at);
+                    keep(Place { task, sample: trace.sample }, trace);
                 }
             }
             Entry::Trace(object) => {
-                let trace = Trace::from_object(object).map_err(|source| {
-                    let source = serde::de::Error::custom(source);
-                    ReadError::WrongType {
-                        path: reader.path().to_owned(),
-                        line: record.line,
-                        source,
-                    }
-                })?;
+                let foreign = |err: WireError| {
+                    let (path, line) = (ledger.path().to_owned(), seq + 1);
+                    TeachError::Foreign { path, line, reason: err.to_string() }
+                };
+                let trace = Trace::from_object(object).map_err(foreign)?;
                 let Some(task) = asked.tasks.find(&trace.task_id) else { continue };
                 keep(Place { task, sample: trace.sample }, trace);
             }

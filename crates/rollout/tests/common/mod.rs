@@ -21,7 +21,7 @@ use whetstone_rollout::cache::{Cache, Identity};
 use whetstone_rollout::score::{
     BadLines, Earlier, How, Report, Runtime, ScoreError, Scoring, score,
 };
-use whetstone_sandbox::job::{Job, Judging, Limits};
+use whetstone_sandbox::job::{Job, Judging, Limits, Unjudged};
 
 /// Threads of a scoring: as many lines can be in the judge's hands at once.
 pub(crate) const WORKERS: usize = 4;
@@ -53,7 +53,7 @@ impl Fake {
 }
 
 impl Judging for Fake {
-    fn judge(&self, job: Job<'_>) -> Result<Judgement, Infrastructure> {
+    fn judge(&self, job: Job<'_>) -> Result<Judgement, Unjudged> {
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         if let Some(before) = &self.before {
             before(call);
@@ -64,7 +64,7 @@ impl Judging for Fake {
         let (verdict, passed) = if source.contains("PASS") {
             (Verdict::Pass, total)
         } else if source.contains("BROKEN") {
-            return Err(Infrastructure("no zygote".to_owned()));
+            return Err(Infrastructure("no zygote".to_owned()).into());
         } else if source.contains("SLOW") {
             (Verdict::Timeout, 0)
         } else if source.contains("RAISES") {

@@ -1,6 +1,7 @@
 //! What is asked, kept and written.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::Fake;
@@ -154,6 +155,70 @@ fn a_verdict_that_is_missing_is_judged_again_and_not_asked_again() {
     assert_eq!(school.read("out.jsonl"), whole);
 }
 
+/// A judge whose machine breaks at every second program.
+#[derive(Default)]
+struct Shaky {
+    whole: Fake,
+    calls: AtomicU64,
+}
+
+impl whetstone_sandbox::job::Judging for Shaky {
+    fn judge(
+        &self,
+        job: whetstone_sandbox::job::Job<'_>,
+    ) -> Result<whetstone_core::Judgement, whetstone_sandbox::job::Unjudged> {
+        match self.calls.fetch_add(1, Ordering::Relaxed) % 2 {
+            0 => self.whole.judge(job),
+            _ => Err(whetstone_core::Infrastructure("no zygote".to_owned()).into()),
+        }
+    }
+}
+
+#[test]
+fn a_verdict_that_is_there_is_not_asked_for_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let school = School::new(dir.path(), &tasks(4));
+    let (teacher, judge) = (StandIn::default(), Fake::default());
+    let first = school.teach("out.jsonl", &Lesson::of(&teacher, &Shaky::default())).unwrap();
+    assert!(first.unjudged > 0 && first.unjudged < first.with_code, "{first:?}");
+    school.teach("out.jsonl", &Lesson::of(&teacher, &judge)).unwrap();
+    assert_eq!(u64::from(judge.calls()), first.unjudged);
+}
+
+#[test]
+fn completions_that_nobody_asked_for_are_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let school = School::new(dir.path(), &tasks(2));
+    let generous = StandIn::moody(|_, question| Some(Ok(answer(question, question.samples + 3))));
+    let report = school.teach("out.jsonl", &Lesson::of(&generous, &Fake::default())).unwrap();
+    assert_eq!((report.responses, report.requests, report.failed), (6, 6, 0));
+}
+
+/// A judge for which every task's tests are broken.
+struct BadTests;
+
+impl whetstone_sandbox::job::Judging for BadTests {
+    fn judge(
+        &self,
+        _: whetstone_sandbox::job::Job<'_>,
+    ) -> Result<whetstone_core::Judgement, whetstone_sandbox::job::Unjudged> {
+        Err(whetstone_sandbox::job::Unjudged::BrokenTests("no such name".to_owned()))
+    }
+}
+
+#[test]
+fn broken_tests_are_named_and_are_no_reason_to_try_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let school = School::new(dir.path(), &tasks(2));
+    let teacher = StandIn::default();
+    let report = school.teach("out.jsonl", &Lesson::of(&teacher, &BadTests)).unwrap();
+    // A reply without code needs no test.
+    let judged: u64 = report.verdicts.values().sum();
+    assert_eq!((report.broken_tests + judged, report.unjudged, report.responses), (6, 0, 6));
+    assert_eq!(report.broken_tasks["t/1"], "no such name");
+    assert!(!report.is_incomplete() && !school.path("out.jsonl.journal").exists());
+}
+
 /// A judge whose machine is broken.
 struct Broken;
 
@@ -161,8 +226,8 @@ impl whetstone_sandbox::job::Judging for Broken {
     fn judge(
         &self,
         _: whetstone_sandbox::job::Job<'_>,
-    ) -> Result<whetstone_core::Judgement, whetstone_core::Infrastructure> {
-        Err(whetstone_core::Infrastructure("no zygote".to_owned()))
+    ) -> Result<whetstone_core::Judgement, whetstone_sandbox::job::Unjudged> {
+        Err(whetstone_core::Infrastructure("no zygote".to_owned()).into())
     }
 }
 
@@ -181,14 +246,13 @@ fn without_a_judge_only_syntax_is_looked_at() {
 #[test]
 fn a_second_run_on_the_same_output_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let school = School::new(dir.path(), &tasks(1));
-    let (path, refused) = (dir.path().to_owned(), std::sync::Arc::new(AtomicU64::new(0)));
-    let count = std::sync::Arc::clone(&refused);
+    let school = Arc::new(School::new(dir.path(), &tasks(1)));
+    let refused = Arc::new(AtomicU64::new(0));
+    let (same, count) = (Arc::clone(&school), Arc::clone(&refused));
     let teacher = StandIn::moody(move |_, _| {
         let (other, judge) = (StandIn::default(), Fake::default());
-        let err = School::new(&path, &tasks(1)).teach("out.jsonl", &Lesson::of(&other, &judge));
-        let err = err.unwrap_err();
-        assert!(err.hint().unwrap().contains("another `whet teach` writes there"), "{err}");
+        let err = same.teach("out.jsonl", &Lesson::of(&other, &judge)).unwrap_err();
+        assert!(err.hint().unwrap().starts_with("wait for the other process to end"), "{err}");
         assert!(other.asked().is_empty());
         count.fetch_add(1, Ordering::Relaxed);
         None

@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 
 use whetstone_core::judgement::{Infrastructure, Isolation, Judgement};
 
-use crate::job::{Job, Judging};
+use crate::job::{Job, Judging, Unjudged};
 use crate::protocol::{
     About, Hello, Outcome, Request, Response, Start, VERSION, read_frame, write_frame,
 };
@@ -188,18 +188,19 @@ impl Judge {
 const GONE: &str = "the judge's supervisor is gone";
 
 impl Judging for Judge {
-    fn judge(&self, job: Job<'_>) -> Result<Judgement, Infrastructure> {
+    fn judge(&self, job: Job<'_>) -> Result<Judgement, Unjudged> {
         self.submit(job).wait()
     }
 }
 
 impl Ticket {
     /// Waits for the answer.
-    pub fn wait(self) -> Result<Judgement, Infrastructure> {
+    pub fn wait(self) -> Result<Judgement, Unjudged> {
         match self.0.recv() {
             Ok(Outcome::Judged(judgement)) => Ok(judgement),
-            Ok(Outcome::Failed(problem)) => Err(Infrastructure(problem)),
-            Err(_) => Err(Infrastructure(GONE.to_owned())),
+            Ok(Outcome::Failed(problem)) => Err(Infrastructure(problem).into()),
+            Ok(Outcome::BrokenTests(problem)) => Err(Unjudged::BrokenTests(problem)),
+            Err(_) => Err(Infrastructure(GONE.to_owned()).into()),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! It is started before anything large is loaded, so that nothing large is ever forked. One thread
 //! reads requests; one thread a slot judges them, each with a zygote of its own.
 
+mod broken;
 mod choose;
 mod groups;
 mod kid;

@@ -9,6 +9,7 @@ use whetstone_core::judgement::{Held, Judgement};
 use whetstone_core::program::Language;
 use whetstone_core::verdict::Verdict;
 
+use super::broken::Broken;
 use super::groups::Group;
 use super::kid::{Budget, Kid, Kind, Stop};
 use super::scratch::Scratch;
@@ -44,7 +45,7 @@ pub(crate) struct Slot {
 }
 
 /// A whole program's judgement, or what broke.
-type Judged = Result<Judgement, String>;
+type Judged = Result<Judgement, Broken>;
 
 impl Drop for Slot {
     fn drop(&mut self) {
@@ -91,7 +92,7 @@ impl Slot {
     /// Judges one program; what breaks is tried a second time, with a fresh zygote.
     pub(crate) fn judge(&mut self, request: &Request) -> Response {
         let outcome = match plan(&request.tests, &request.setup, request.program.language) {
-            Err(error) => Outcome::Failed(with_sources(&error)),
+            Err(error) => Outcome::BrokenTests(with_sources(&error)),
             Ok(plan) => match self.attempt(request, &plan).or_else(|_| {
                 self.zygote = None;
                 self.second_try = true;
@@ -100,7 +101,7 @@ impl Slot {
                 judged
             }) {
                 Ok(judgement) => Outcome::Judged(judgement),
-                Err(problem) => Outcome::Failed(problem),
+                Err(broken) => broken.into(),
             },
         };
         Response { id: request.id, outcome }
@@ -140,7 +141,7 @@ impl Slot {
         let python = request.program.language == Language::Python;
         if python && !judgement.verdict().is_pass() && !self.setting.interpreter.is_there() {
             let path = self.setting.interpreter.path.display();
-            return Err(format!("the interpreter {path} or its library is gone"));
+            return Err(format!("the interpreter {path} or its library is gone").into());
         }
         Ok(judgement)
     }
@@ -175,7 +176,8 @@ impl Slot {
                         Ok(true) => tally.pass(),
                         Ok(false) => tally.fail(Verdict::Wrong { test }),
                         Err(Failure::Test(problem)) => {
-                            return Err(format!("hidden test {test} is broken: {problem}"));
+                            let problem = format!("hidden test {test} is broken: {problem}");
+                            return Err(Broken::Tests(problem));
                         }
                         Err(Failure::Stopped(problem)) => {
                             stop = Some(problem);
@@ -197,7 +199,7 @@ impl Slot {
             None => kid.leave(),
         };
         self.leaving = Some(kid);
-        tally.judgement(self.held(cpu))
+        Ok(tally.judgement(self.held(cpu))?)
     }
 
     /// Runs the program anew for each test.
@@ -231,7 +233,7 @@ impl Slot {
                         tally.pass();
                     }
                     Ok(_) => tally.fail(Verdict::Wrong { test }),
-                    Err(Stop::Broken(problem)) => return Err(problem),
+                    Err(Stop::Broken(problem)) => return Err(problem.into()),
                     Err(_) => tally.fail(Verdict::Output),
                 },
                 Some(verdict) => {
@@ -245,7 +247,7 @@ impl Slot {
                 }
             }
         }
-        tally.judgement(self.held(cpu))
+        Ok(tally.judgement(self.held(cpu))?)
     }
 
     /// What stopped a child: the program, or the machine.

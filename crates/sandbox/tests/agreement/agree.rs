@@ -17,8 +17,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use whetstone_core::judgement::{Infrastructure, Judgement};
+use whetstone_core::judgement::Judgement;
 use whetstone_core::verdict::Verdict;
+use whetstone_sandbox::job::Unjudged;
 
 use crate::case::{Case, Judged, Plain};
 
@@ -92,7 +93,7 @@ impl fmt::Display for Counts {
 }
 
 /// Compares what both say of one case.
-fn compare(case: &Case, plain: &Plain, ours: &Result<Judgement, Infrastructure>) -> Agreement {
+fn compare(case: &Case, plain: &Plain, ours: &Result<Judgement, Unjudged>) -> Agreement {
     let share = plain.cpu_s / case.cpu_s;
     let timeout = plain.end == "timeout" || share >= 1.3;
     if !timeout && share >= 0.7 {

@@ -5,11 +5,11 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use whetstone_core::judgement::{Infrastructure, Judgement};
+use whetstone_core::judgement::Judgement;
 use whetstone_core::program::{Language, Program};
 use whetstone_core::tests::Tests;
 use whetstone_sandbox::Judge;
-use whetstone_sandbox::job::{Job, Limits};
+use whetstone_sandbox::job::{Job, Limits, Unjudged};
 
 /// One program with its tests: a line of `cases.py`.
 #[derive(Debug, Deserialize)]
@@ -45,7 +45,7 @@ pub(crate) struct Judged {
     /// What plain `CPython` says of each.
     pub(crate) plain: Vec<Plain>,
     /// What the judge says of each.
-    pub(crate) ours: Vec<Result<Judgement, Infrastructure>>,
+    pub(crate) ours: Vec<Result<Judgement, Unjudged>>,
     /// How long the judge took for all.
     pub(crate) took: Duration,
 }

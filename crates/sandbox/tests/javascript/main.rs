@@ -36,9 +36,19 @@ fn judge(source: &str, tests: &Tests, setup: &str) -> Verdict {
 }
 
 fn judge_with(judge: &Judge, source: &str, tests: &Tests, setup: &str) -> Verdict {
+    judge_within(judge, source, (tests, setup), Duration::from_secs(2))
+}
+
+/// The same with another limit, for programs that would end by themselves or reach another one.
+fn judge_within(
+    judge: &Judge,
+    source: &str,
+    (tests, setup): (&Tests, &str),
+    cpu: Duration,
+) -> Verdict {
     let program =
         Program { language: Language::Javascript, source: source.to_owned(), truncated: false };
-    let limits = Limits { cpu: Duration::from_secs(2), memory: 256 << 20 };
+    let limits = Limits { cpu, memory: 256 << 20 };
     let job = Job { program: &program, setup, tests, limits };
     judge.judge(job).expect("nothing is broken").verdict().clone()
 }

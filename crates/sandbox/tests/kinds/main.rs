@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use whetstone_core::program::{Language, Program};
 use whetstone_core::tests::Tests;
 use whetstone_core::verdict::Verdict;
-use whetstone_sandbox::job::{Job, Judging, Limits};
+use whetstone_sandbox::job::{Job, Judging, Limits, Unjudged};
 use whetstone_sandbox::{Judge, Options};
 
 /// A judge, with limits that keep the tests short.
@@ -71,7 +71,9 @@ impl Bench {
                 let verdict = words(judgement.verdict());
                 format!("{verdict}, {} of {}", counts.passed, counts.total)
             }
-            Err(problem) => problem.to_string(),
+            // Every machine here is whole: what cannot be judged has bad tests.
+            Err(problem @ Unjudged::BrokenTests(_)) => problem.to_string(),
+            Err(Unjudged::Machine(problem)) => panic!("{problem}"),
         }
     }
 }

@@ -36,6 +36,9 @@ pub(crate) fn run(args: &PrepareArgs, printer: Printer) -> anyhow::Result<Exit> 
 fn prepare_with(args: &PrepareArgs, seed: Seed, printer: Printer) -> Result<Report, Failure> {
     let origins = origins(args, printer)?;
     let made = args.embedded.map(|count| embedded(seed, count)).unwrap_or_default();
+    if args.embedded.is_some_and(|wanted| made.len() < wanted) {
+        printer.note(format_args!("no more than {} embedded tasks can be made", made.len()));
+    }
     // One step for each source and benchmark, and then comparing and writing.
     let steps = origins.len() + args.decontaminate.len() + 2;
     let bar = printer.progress(steps as u64);

@@ -3,11 +3,11 @@
 //! Arrow's kinds of text (`large_string`, `string_view`) are one and the same in the file, so rows
 //! need none of Arrow. The library stops with a panic at some files that lie about themselves; that
 //! is caught here and becomes what it is, a broken file. Pages are unpacked whole, so a file whose
-//! metadata claims a column beyond [`MAX_GROUP_BYTES`] is refused before it is read.
+//! metadata claims a column beyond [`MAX_GROUP_BYTES`] is refused before it is read; so is one whose
+//! columns are nested too deep for the library ([`footer`]).
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Seek};
-use std::panic::{self, AssertUnwindSafe};
+use std::io::{self, BufReader, Read, Seek};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
@@ -21,53 +21,51 @@ use whetstone_core::jsonl::MAX_LINE_BYTES;
 use whetstone_core::wire::Object;
 
 use super::super::row::brief;
-use super::{Each, TableError};
+use super::caught::caught;
+use super::{Each, TableError, footer};
 
 /// The largest column of a row group, unpacked: ten times the largest that the hub has.
 const MAX_GROUP_BYTES: i64 = 16 << 30;
+/// The largest packed file, unpacked: it stands on the disk meanwhile.
+const MAX_UNPACKED_BYTES: u64 = 4 << 30;
 /// Rows that the library reads at once. A cell may have megabytes.
 const BATCH_ROWS: usize = 64;
 
 /// Reads every row.
 pub(super) fn read(file: File, packed: bool, each: Each<'_>) -> Result<(), TableError> {
-    let mut row = 0;
-    guarded(&mut row, |row| {
-        let reader = open(file, packed)?;
+    let reader = guarded(0, || open(file, packed))?;
+    let mut rows = guarded(0, || {
         let rows = RowIter::from_file(None, &reader).map_err(|err| broken(&err, 0))?;
-        for read in rows.with_batch_size(BATCH_ROWS) {
-            *row += 1;
-            let read = read.map_err(|err| broken(&err, *row))?;
-            if each(*row, object(read)).is_break() {
-                break;
-            }
+        Ok(rows.with_batch_size(BATCH_ROWS))
+    })?;
+    for row in 1.. {
+        let next = || rows.next().transpose().map_err(|err| broken(&err, row));
+        let Some(read) = guarded(row, next)? else { break };
+        if each(row, object(read)).is_break() {
+            break;
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 /// The names of the columns.
 pub(super) fn names(file: File, packed: bool) -> Result<Vec<String>, TableError> {
-    guarded(&mut 0, |_| {
-        let reader = open(file, packed)?;
-        let schema = reader.metadata().file_metadata().schema();
-        Ok(schema.get_fields().iter().map(|field| field.name().to_owned()).collect())
-    })
+    let reader = guarded(0, || open(file, packed))?;
+    let schema = reader.metadata().file_metadata().schema();
+    Ok(schema.get_fields().iter().map(|field| field.name().to_owned()).collect())
 }
 
-/// Runs `work`; a panic of the library is a broken file at the row where it was.
-fn guarded<T>(
-    row: &mut u64,
-    work: impl FnOnce(&mut u64) -> Result<T, TableError>,
-) -> Result<T, TableError> {
-    let result = panic::catch_unwind(AssertUnwindSafe(|| work(row)));
-    result.unwrap_or_else(|_| {
+/// Calls the library; a panic of it is a broken file, at this row.
+fn guarded<T>(row: u64, work: impl FnOnce() -> Result<T, TableError>) -> Result<T, TableError> {
+    caught(work).unwrap_or_else(|| {
         let problem = "the parquet file contradicts itself".to_owned();
-        Err(TableError::Broken { row: *row, problem })
+        Err(TableError::Broken { row, problem })
     })
 }
 
 fn open(file: File, packed: bool) -> Result<SerializedFileReader<File>, TableError> {
-    let file = if packed { unpacked(&file)? } else { file };
+    let file = if packed { unpacked(&file, MAX_UNPACKED_BYTES)? } else { file };
+    footer::check(&file)?;
     let reader = SerializedFileReader::new(file).map_err(|err| broken(&err, 0))?;
     let claimed = largest_column(reader.metadata());
     if !(0..=MAX_GROUP_BYTES).contains(&claimed) {
@@ -89,15 +87,19 @@ fn broken(err: &ParquetError, row: u64) -> TableError {
 }
 
 /// The contents of a packed file in a file that has no name, since parquet is read from its end.
-fn unpacked(file: &File) -> Result<File, TableError> {
+fn unpacked(file: &File, limit_bytes: u64) -> Result<File, TableError> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let path = std::env::temp_dir().join(format!("whet-{}-{count}.parquet", std::process::id()));
     let open = || File::options().read(true).write(true).create_new(true).open(&path);
     let mut plain = open().map_err(TableError::Io)?;
     fs::remove_file(&path).map_err(TableError::Io)?;
-    let mut reader = MultiGzDecoder::new(BufReader::new(file));
-    io::copy(&mut reader, &mut plain).map_err(|err| TableError::of(err, 0))?;
+    let mut reader = MultiGzDecoder::new(BufReader::new(file)).take(limit_bytes + 1);
+    let bytes = io::copy(&mut reader, &mut plain).map_err(|err| TableError::of(err, 0))?;
+    if bytes > limit_bytes {
+        let problem = format!("unpacked it has more than {limit_bytes} bytes");
+        return Err(TableError::Broken { row: 0, problem });
+    }
     plain.rewind().map_err(TableError::Io)?;
     Ok(plain)
 }
@@ -152,4 +154,29 @@ fn text_value(text: &str, left: &mut usize) -> Result<Value, String> {
         .checked_sub(text.len())
         .ok_or_else(|| format!("the row is longer than {} MiB", MAX_LINE_BYTES >> 20))?;
     Ok(Value::from(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    #[test]
+    fn what_is_unpacked_has_a_limit() {
+        let packed = || {
+            let mut encoder = GzEncoder::new(tempfile::tempfile().unwrap(), Compression::default());
+            encoder.write_all(&[0; 1000]).unwrap();
+            let mut file = encoder.finish().unwrap();
+            file.rewind().unwrap();
+            file
+        };
+        assert_eq!(unpacked(&packed(), 1000).unwrap().metadata().unwrap().len(), 1000);
+        let err = unpacked(&packed(), 999).unwrap_err();
+        let TableError::Broken { row: 0, problem } = err else { panic!("{err:?}") };
+        assert_eq!(problem, "unpacked it has more than 999 bytes");
+    }
 }

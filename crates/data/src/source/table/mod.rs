@@ -11,13 +11,16 @@
 //! the row at which it did.
 
 mod array;
+mod caught;
 mod columns;
+mod footer;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::path::Path;
 
+pub use self::caught::panic_is_caught;
 use flate2::bufread::MultiGzDecoder;
 use whetstone_core::jsonl::{LineProblem, MAX_LINE_BYTES, Numbered, Records};
 use whetstone_core::wire::Object;

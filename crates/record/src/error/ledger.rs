@@ -1,0 +1,70 @@
+//! Failures of a journal that stands beside an output.
+
+use std::path::PathBuf;
+
+use super::{JournalError, ReadError};
+
+/// A journal beside an output could not be opened, gone on with, written or removed.
+///
+/// Whoever keeps one calls its switches alike: `--out` names the output, `--fresh` forgets the
+/// journal. The hints rest on that.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// The journal cannot be opened, written or removed.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+
+    /// The journal cannot be read back.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+
+    /// Unfinished work on something else is in the way.
+    #[error(
+        "`{}` belongs to unfinished work with other inputs: {} changed",
+        path.display(), differs.join(", ")
+    )]
+    OtherInputs {
+        /// The journal.
+        path: PathBuf,
+        /// What is not the same, in words.
+        differs: Vec<String>,
+    },
+
+    /// The journal is of another kind of work.
+    #[error("`{}` is a journal, but of something else", path.display())]
+    NotOurs {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl LedgerError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Journal(JournalError::Locked { .. }) => {
+                Some("wait for the other process to end, or give `--out` another name")
+            }
+            Self::Journal(JournalError::NotAJournal { .. }) | Self::NotOurs { .. } => {
+                Some("nothing was changed: move that file away, or give `--out` another name")
+            }
+            Self::Journal(err) => err.hint(),
+            Self::Read(_) => Some("give `--fresh` to throw it away and start over"),
+            Self::OtherInputs { .. } => Some(
+                "set them back to go on, give `--fresh` to throw away what was done, or `--out` \
+                 another name",
+            ),
+        }
+    }
+
+    /// Whether the command line or an input is wrong, and not the machine.
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Self::Journal(JournalError::NotAJournal { .. })
+                | Self::OtherInputs { .. }
+                | Self::NotOurs { .. }
+        )
+    }
+}

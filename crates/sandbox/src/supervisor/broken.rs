@@ -1,0 +1,25 @@
+//! Why a program has no judgement.
+
+use crate::protocol::Outcome;
+
+/// Why there is no judgement.
+#[derive(Debug)]
+pub(super) enum Broken {
+    Machine(String),
+    Tests(String),
+}
+
+impl From<String> for Broken {
+    fn from(problem: String) -> Self {
+        Self::Machine(problem)
+    }
+}
+
+impl From<Broken> for Outcome {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::Machine(problem) => Self::Failed(problem),
+            Broken::Tests(problem) => Self::BrokenTests(problem),
+        }
+    }
+}
