@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 use whetstone_core::Completion;
 use whetstone_core::completion::{Finish, SampledTokens};
 use whetstone_kernels::sample::{Request, Rule, sample};
 use whetstone_kernels::{Buffer, MatrixMut};
+use whetstone_model::Tokenizer;
 use whetstone_model::decoder::{Cache, Decoder, PAGE, Step};
 use whetstone_model::tokenizer::{SpecialTokens, TextStream};
-use whetstone_model::Tokenizer;
 
 use crate::generator::{Drawn, GenerateError, Generator, Limits, Prompt, Usage};
 use crate::pages::Pages;
@@ -85,7 +86,11 @@ fn rule_problem(rule: &Rule) -> Option<String> {
         ("top_p", top_p, top_p > 0.0 && top_p <= 1.0),
         ("min_p", min_p, (0.0..=1.0).contains(&min_p)),
         ("presence_penalty", presence_penalty, presence_penalty.abs() <= 100.0),
-        ("repetition_penalty", repetition_penalty, repetition_penalty > 0.0 && repetition_penalty <= 100.0),
+        (
+            "repetition_penalty",
+            repetition_penalty,
+            repetition_penalty > 0.0 && repetition_penalty <= 100.0,
+        ),
     ];
     let bad = checks.into_iter().find(|(_, _, good)| !good)?;
     Some(format!("{} is {}", bad.0, bad.1))
@@ -115,7 +120,11 @@ impl Generator for Local<'_> {
             prompts,
             pages: Pages::new(cache.pages()),
             cache,
-            waiting: prompts.iter().enumerate().map(|(index, it)| Waiting::new(index, it)).collect(),
+            waiting: prompts
+                .iter()
+                .enumerate()
+                .map(|(index, it)| Waiting::new(index, it))
+                .collect(),
             active: Vec::new(),
             sequences: self.limits.sequences.max(1),
             usage: Usage::default(),
@@ -182,13 +191,16 @@ impl<'a> Work<'a> {
             if self.active.is_empty() {
                 return Ok(ControlFlow::Continue(()));
             }
+            let began = Instant::now();
             step.clear();
             self.extend(&mut step);
             let mut logits = self.decoder.step(&mut self.cache, &step);
             self.usage.steps += 1;
             self.usage.widest = self.usage.widest.max(self.active.len());
             let first = 0;
-            if self.choose(&mut logits, first, done)?.is_break() {
+            let chosen = self.choose(&mut logits, first, done)?;
+            self.usage.decode_time += began.elapsed();
+            if chosen.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -239,10 +251,12 @@ impl<'a> Work<'a> {
     }
 
     fn prefill(&mut self, prompt: &Prompt, shared: usize) -> (Vec<u32>, Buffer) {
+        let began = Instant::now();
         self.pages.promise(shared);
         let pages: Vec<u32> = (0..shared).map(|_| self.pages.take()).collect();
         let logits = self.decoder.prefill(&mut self.cache, &prompt.tokens, &pages);
         self.usage.prefilled += prompt.tokens.len();
+        self.usage.prefill_time += began.elapsed();
         (pages, logits)
     }
 
