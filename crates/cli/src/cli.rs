@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 pub use crate::data::DataCommand;
+pub use crate::generate::GenerateArgs;
+pub use crate::model::ModelCommand;
 pub use crate::score::{AdvantageArg, ScoreArgs};
 pub use crate::teach::{TeachArgs, TeacherArg};
 
@@ -38,6 +40,8 @@ The pipeline in order:
      whet data validate     Can these tasks be trusted? Each reference passes, no trivial answer does.
   4. whet teach             How would a teacher solve these tasks? Traces, each with its verdict.
   5. whet score             What are these rollouts worth? Verdict, reward and advantage a line.
+  6. whet model info        What is this model, and does it fit into memory?
+     whet generate          What does it say? A prompt or a chat in, text out.
   Training and evaluation are not in this version yet.
 
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
@@ -81,6 +85,17 @@ pub enum Command {
     /// `validation`, `reward` and `advantage` to the line. Lines with the same `step` and
     /// `prompt_id` are one group.
     Score(ScoreArgs),
+
+    /// Look at models
+    #[command(subcommand)]
+    Model(ModelCommand),
+
+    /// Let a model on this machine complete prompts
+    ///
+    /// Takes a model directory or a GGUF file and a prompt, or a message and the model's own chat
+    /// template, and prints what the model says. The same seed gives the same text, whatever is
+    /// computed beside it.
+    Generate(GenerateArgs),
 
     /// Show, check and explain settings
     #[command(subcommand)]

@@ -13,6 +13,7 @@ use whetstone_rollout::teach::TeachError;
 
 use crate::config::Problem;
 use crate::exit::Exit;
+use crate::model::ModelFailure;
 use crate::printer::{Printer, Tone};
 
 /// An error that knows how the command should end.
@@ -46,6 +47,9 @@ pub(crate) enum Failure {
     /// The teacher cannot be asked as the settings say.
     #[error(transparent)]
     Teacher(ChatError),
+    /// A model cannot be used, or not in this way.
+    #[error(transparent)]
+    Model(#[from] ModelFailure),
     /// Flags that do not belong together.
     #[error("{problem}")]
     Usage {
@@ -108,6 +112,10 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
         Some(Failure::Teacher(err)) => {
             hint(err.hint(), printer);
             Exit::Usage
+        }
+        Some(Failure::Model(err)) => {
+            hint(err.hint(), printer);
+            if err.is_usage() { Exit::Usage } else { Exit::Broken }
         }
         Some(Failure::Usage { hint: what, .. }) => {
             hint(Some(what), printer);

@@ -14,7 +14,9 @@ mod data;
 mod doctor;
 pub mod exit;
 mod failure;
+mod generate;
 mod judge;
+mod model;
 pub mod printer;
 mod score;
 mod teach;
@@ -38,6 +40,8 @@ pub fn run() -> Exit {
         Command::Data(command) => data::run(command, printer),
         Command::Score(args) => score::run(args, printer),
         Command::Teach(args) => teach::run(args, printer),
+        Command::Model(command) => model::run(command, printer),
+        Command::Generate(args) => generate::run(args, printer),
         Command::Config(ConfigCommand::Show(args)) => config_command::show(args, printer),
         Command::Config(ConfigCommand::Check(args)) => config_command::check(args, printer),
         Command::Config(ConfigCommand::Reference(args)) => config_command::reference(args, printer),

@@ -1,6 +1,7 @@
 //! What is asked of a generator, and what it answers.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use whetstone_core::{Completion, Seed};
 use whetstone_kernels::sample::Rule;
@@ -46,6 +47,10 @@ pub struct Usage {
     pub widest: usize,
     /// Pages of the fullest moment.
     pub most_pages: usize,
+    /// Time that prompts took.
+    pub prefill_time: Duration,
+    /// Time that steps took, the choice of tokens included.
+    pub decode_time: Duration,
 }
 
 /// What may be used at a time.

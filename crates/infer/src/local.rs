@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 use whetstone_core::Completion;
 use whetstone_core::completion::{Finish, SampledTokens};
@@ -190,13 +191,16 @@ impl<'a> Work<'a> {
             if self.active.is_empty() {
                 return Ok(ControlFlow::Continue(()));
             }
+            let began = Instant::now();
             step.clear();
             self.extend(&mut step);
             let mut logits = self.decoder.step(&mut self.cache, &step);
             self.usage.steps += 1;
             self.usage.widest = self.usage.widest.max(self.active.len());
             let first = 0;
-            if self.choose(&mut logits, first, done)?.is_break() {
+            let chosen = self.choose(&mut logits, first, done)?;
+            self.usage.decode_time += began.elapsed();
+            if chosen.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -247,10 +251,12 @@ impl<'a> Work<'a> {
     }
 
     fn prefill(&mut self, prompt: &Prompt, shared: usize) -> (Vec<u32>, Buffer) {
+        let began = Instant::now();
         self.pages.promise(shared);
         let pages: Vec<u32> = (0..shared).map(|_| self.pages.take()).collect();
         let logits = self.decoder.prefill(&mut self.cache, &prompt.tokens, &pages);
         self.usage.prefilled += prompt.tokens.len();
+        self.usage.prefill_time += began.elapsed();
         (pages, logits)
     }
 

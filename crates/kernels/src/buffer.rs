@@ -67,6 +67,11 @@ impl Pool {
     }
 }
 
+/// What a buffer of so many bytes really takes.
+pub fn taken_bytes(bytes: usize) -> usize {
+    class(bytes.div_ceil(LINE_BYTES)).saturating_mul(LINE_BYTES)
+}
+
 /// The size that is really taken for so many lines.
 fn class(lines: usize) -> usize {
     let lines = lines.max(1);
@@ -208,6 +213,11 @@ mod tests {
             let taken = class(lines);
             assert!(taken >= lines && (taken - lines) * 8 <= lines.max(8), "{lines} {taken}");
             assert_eq!(class(taken), taken);
+            let bytes = taken_bytes(lines * LINE_BYTES);
+            let pool = Arc::default();
+            let buffer: Buffer<i8> = Pool::take(&pool, lines * LINE_BYTES);
+            assert_eq!(pool.held_bytes(), bytes);
+            drop(buffer);
         }
     }
 

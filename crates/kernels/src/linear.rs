@@ -46,7 +46,7 @@ impl<'a> Weight<'a> {
 }
 
 /// Rows of a byte weight that are turned into numbers at a time.
-const UNPACKED_ROWS: usize = 512;
+pub const UNPACKED_ROWS: usize = 512;
 
 /// `y = [y +] scale · x · Wᵀ`, for many rows.
 ///

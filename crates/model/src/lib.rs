@@ -21,6 +21,7 @@ pub mod config;
 pub mod decoder;
 pub mod gguf;
 mod layout;
+pub mod memory;
 mod open;
 pub mod safetensors;
 mod shown;

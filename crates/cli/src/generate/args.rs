@@ -1,0 +1,158 @@
+//! What can be asked of `whet generate`, and what its help teaches.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use whetstone_infer::Rule;
+
+/// `whet generate`.
+#[derive(Debug, Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct GenerateArgs {
+    /// The model: a directory as the hub lays it out, or a .gguf file
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+
+    /// What is to be completed, as it is; with `--chat`, what the user says
+    #[arg(value_name = "PROMPT", conflicts_with = "file", required_unless_present = "file")]
+    pub prompt: Option<String>,
+
+    /// Read prompts from a file, one a line; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+
+    /// Put the model's chat template around the prompt
+    #[arg(long)]
+    pub chat: bool,
+
+    /// Standing instructions before what the user says
+    #[arg(long, value_name = "TEXT", requires = "chat")]
+    pub system: Option<String>,
+
+    /// Tell the template whether the model is to think first, where it asks
+    #[arg(long, value_name = "BOOL", requires = "chat")]
+    pub enable_thinking: Option<bool>,
+
+    /// Tokens of a completion at most
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = count())]
+    pub max_tokens: u32,
+
+    /// How tokens are chosen.
+    #[command(flatten)]
+    pub rule: RuleArgs,
+
+    /// Completions of each prompt
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count())]
+    pub samples: u32,
+
+    /// What everything random is derived from
+    #[arg(long, value_name = "N", default_value_t = whetstone_core::config::Config::default().seed)]
+    pub seed: u64,
+
+    /// End a completion before this text; can be given several times
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    pub stop: Vec<String>,
+
+    /// Put an adapter into the model: a directory as PEFT writes it
+    #[arg(long, value_name = "DIR")]
+    pub adapter: Option<PathBuf>,
+
+    /// Keep projections as bytes with a scale a row: a quarter of the memory, slightly other text
+    #[arg(long = "8bit")]
+    pub eight_bit: bool,
+
+    /// Threads [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+
+    /// Tokens of prompt and completion together at most [default: what the model was made for]
+    #[arg(long, value_name = "N", value_parser = count())]
+    pub context: Option<u32>,
+
+    /// Mebibytes of keys and values at most; what does not fit waits
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = count())]
+    pub cache_mb: u32,
+
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How tokens are chosen.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct RuleArgs {
+    /// Divides logits; 0 always takes the most probable token
+    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = within(0.0..=100.0))]
+    pub temperature: f32,
+
+    /// Choose from the most probable tokens that make up this share
+    #[arg(long, value_name = "P", default_value_t = 1.0, value_parser = within(f32::MIN_POSITIVE..=1.0))]
+    pub top_p: f32,
+
+    /// Choose from the K most probable tokens; 0 is all
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub top_k: u32,
+
+    /// Choose from tokens with this share of the most probable one's probability
+    #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = within(0.0..=1.0))]
+    pub min_p: f32,
+
+    /// What a token loses for having been sampled before
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = within(-100.0..=100.0), allow_hyphen_values = true)]
+    pub presence_penalty: f32,
+
+    /// What divides a token that was there before, in the prompt as well; 1 is nothing
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = within(f32::MIN_POSITIVE..=100.0))]
+    pub repetition_penalty: f32,
+}
+
+impl From<RuleArgs> for Rule {
+    fn from(args: RuleArgs) -> Self {
+        Self {
+            temperature: args.temperature,
+            top_k: args.top_k as usize,
+            top_p: args.top_p,
+            min_p: args.min_p,
+            presence_penalty: args.presence_penalty,
+            repetition_penalty: args.repetition_penalty,
+        }
+    }
+}
+
+/// A whole number from 1 on, of a size that can be counted with.
+fn count() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=1 << 27)
+}
+
+/// A number in a range.
+fn within(
+    range: RangeInclusive<f32>,
+) -> impl Fn(&str) -> Result<f32, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number: f32 = text.parse().map_err(|_| "it is no number".to_owned())?;
+        if range.contains(&number) {
+            return Ok(number);
+        }
+        let above = if *range.start() == f32::MIN_POSITIVE { "above 0" } else { "in range" };
+        Err(format!("it is not {above}: {} to {}", range.start().floor(), range.end()))
+    }
+}
+
+const AFTER_HELP: &str = "\
+Text goes to standard output; how long it took, and tokens a second of the prompt and of sampling
+apart, to standard error. Several completions are printed in order, each under a line that names it.
+A prompt is computed once for all of its samples. Without `--chat` nothing is added to a prompt.
+With temperature 1 and no cuts, tokens come from the very distribution that training sees.
+
+`--json` prints one object: for each prompt its tokens and its completions, each with text, finish
+(`stop` or `length`), token ids and their log-probabilities at the temperature, without cuts and
+penalties; and what was computed, with seconds.
+
+Examples:
+  whet generate models/SmolLM2-135M-Instruct 'Write fizzbuzz in Python.' --chat --temperature 0
+  whet generate model.gguf --file prompts.txt --samples 4 --max-tokens 512 --stop '</code>' --json
+  whet generate models/Qwen3-1.7B 'Is 91 prime?' --chat --enable-thinking false --adapter runs/a1/adapter
+
+Exit codes: 0 every completion is there, 2 wrong usage, model or prompt, 3 something broke.";

@@ -1,0 +1,141 @@
+//! `whet generate`: prompts in, text of a model on this machine out.
+//!
+//! Prompts are turned into tokens before the weights are read: what is wrong with them is said at
+//! once. Nothing is written but standard output, and a completion leaves in one piece, so the command
+//! can be ended at any moment.
+
+mod args;
+mod output;
+mod prompts;
+
+use std::thread;
+use std::time::Instant;
+
+use indicatif::ProgressBar;
+use whetstone_core::{Completion, Seed};
+use whetstone_infer::{GenerateError, Generator, Limits, Local, Prompt, Usage};
+use whetstone_kernels::Device;
+use whetstone_model::decoder::{Decoder, LoadOptions};
+use whetstone_model::{Pretrained, Tokenizer};
+
+pub use self::args::GenerateArgs;
+use self::output::{Completions, Report, Seconds};
+use self::prompts::Rendered;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::model::{ModelFailure, open};
+use crate::printer::Printer;
+
+/// Completes prompts.
+pub(crate) fn run(args: &GenerateArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let given = prompts::gather(args).map_err(Failure::Model)?;
+    let began = Instant::now();
+    let model = open(&args.model).map_err(Failure::Model)?;
+    let limit = context(args, &model).map_err(Failure::Model)?;
+    let rendered = given.into_iter().map(|given| prompts::render(args, &model, limit, given));
+    let rendered: Vec<Rendered> = rendered.collect::<Result<_, _>>().map_err(Failure::Model)?;
+    let decoder = load(args, &model, positions(args, &rendered, limit)).map_err(Failure::Model)?;
+    let load = began.elapsed().as_secs_f64();
+    printer.note(format_args!("{} loaded in {load:.2} s", args.model.display()));
+    let (usage, completions) = complete(args, (&decoder, &model.tokenizer), &rendered, printer)?;
+    if args.json {
+        let (prefill, decode) = (usage.prefill_time.as_secs_f64(), usage.decode_time.as_secs_f64());
+        let seconds = Seconds { load, prefill, decode };
+        let name = args.model.display().to_string();
+        printer.json(&Report::new(name, (&rendered, completions), (&usage, seconds)))?;
+    } else {
+        output::talk(&usage, &completions, printer);
+    }
+    Ok(Exit::Done)
+}
+
+/// The tokens that a sequence may have.
+fn context(args: &GenerateArgs, model: &Pretrained) -> Result<usize, ModelFailure> {
+    let made_for = model.config.positions;
+    match args.context.map(|asked| asked as usize) {
+        Some(asked) if asked > made_for => Err(ModelFailure::Context { asked, made_for }),
+        asked => Ok(asked.unwrap_or(made_for)),
+    }
+}
+
+/// The tokens that the longest sequence will have.
+fn positions(args: &GenerateArgs, prompts: &[Rendered], limit: usize) -> usize {
+    let longest = prompts.iter().map(|prompt| prompt.tokens.len()).max().unwrap_or(0);
+    limit.min(longest + args.max_tokens as usize)
+}
+
+fn load(
+    args: &GenerateArgs,
+    model: &Pretrained,
+    positions: usize,
+) -> Result<Decoder, ModelFailure> {
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.threads.map_or_else(cores, usize::from);
+    let device =
+        Device::cpu(threads).map_err(|source| ModelFailure::Threads { threads, source })?;
+    let options = LoadOptions { eight_bit: args.eight_bit, positions };
+    let mut decoder = Decoder::load(&device, (&model.config, model.weights.as_ref()), options)?;
+    if let Some(dir) = &args.adapter {
+        decoder.load_adapter(dir)?;
+    }
+    Ok(decoder)
+}
+
+fn complete(
+    args: &GenerateArgs,
+    (decoder, tokenizer): (&Decoder, &Tokenizer),
+    rendered: &[Rendered],
+    printer: Printer,
+) -> anyhow::Result<(Usage, Vec<Vec<Completion>>)> {
+    let prompts: Vec<Prompt> = (0..).zip(rendered).map(|(at, it)| prompt(args, at, it)).collect();
+    let (shape, cache_bytes) = ((prompts.len(), args.samples as usize), cache_bytes(args));
+    let bar = progress(shape, printer);
+    let mut completions = Completions::new(shape, (!args.json).then_some(printer));
+    let limits = Limits { cache_bytes, ..Limits::default() };
+    let usage = Local::new(decoder, tokenizer, limits).generate(&prompts, &mut |drawn| {
+        bar.inc(1);
+        bar.suspend(|| completions.take(drawn))
+    });
+    bar.finish_and_clear();
+    let usage = usage.map_err(|source| Failure::Model(failure(rendered, source)))?;
+    Ok((usage, completions.finish()?))
+}
+
+/// A failure with the place of its prompt.
+fn failure(rendered: &[Rendered], source: GenerateError) -> ModelFailure {
+    let at = match source {
+        GenerateError::Empty { prompt }
+        | GenerateError::Nothing { prompt, .. }
+        | GenerateError::Token { prompt, .. }
+        | GenerateError::TooLong { prompt, .. }
+        | GenerateError::TooLarge { prompt, .. }
+        | GenerateError::Rule { prompt, .. }
+        | GenerateError::NotFinite { prompt, .. } => Some(prompt),
+        GenerateError::Text(_) => None,
+    };
+    let place = at.and_then(|at| rendered.get(at)).map(|prompt| prompt.place.clone());
+    ModelFailure::Generate { place: place.unwrap_or_else(|| "the prompts".to_owned()), source }
+}
+
+fn prompt(args: &GenerateArgs, at: u64, rendered: &Rendered) -> Prompt {
+    Prompt {
+        tokens: rendered.tokens.clone(),
+        samples: args.samples as usize,
+        rule: args.rule.into(),
+        seed: Seed::new(args.seed).derive("generate", at),
+        max_tokens: args.max_tokens as usize,
+        stop: args.stop.clone(),
+    }
+}
+
+fn cache_bytes(args: &GenerateArgs) -> usize {
+    (args.cache_mb as usize).saturating_mul(1 << 20)
+}
+
+/// Only where something is to be waited for beside what is printed.
+fn progress((prompts, samples): (usize, usize), printer: Printer) -> ProgressBar {
+    match (prompts * samples) as u64 {
+        1 => ProgressBar::hidden(),
+        all => printer.progress_with_rate(all, "completions"),
+    }
+}

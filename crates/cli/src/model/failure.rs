@@ -1,0 +1,178 @@
+//! Why a model cannot be used as asked, and what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+use whetstone_infer::GenerateError;
+use whetstone_model::OpenError;
+use whetstone_model::adapter::AdapterError;
+use whetstone_model::config::ConfigError;
+use whetstone_model::template::TemplateError;
+use whetstone_model::tokenizer::TokenizerError;
+use whetstone_model::weights::WeightsError;
+
+/// Why a model cannot be used as asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ModelFailure {
+    /// There is no such path.
+    #[error("there is no model at `{}`", path.display())]
+    NotHere {
+        /// What was given.
+        path: PathBuf,
+    },
+    /// Its files are not those of a model.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Its weights cannot be read.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+    /// An adapter cannot be put into it.
+    #[error(transparent)]
+    Adapter(#[from] AdapterError),
+    /// It was made for no chat.
+    #[error("`{}` has no chat template", model.display())]
+    NoTemplate {
+        /// The model.
+        model: PathBuf,
+    },
+    /// Its template gives no text.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// Its tokenizer does not take a text.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+    /// Longer sequences than it was made for.
+    #[error("a context of {asked} tokens is more than the {made_for} that the model was made for")]
+    Context {
+        /// What was asked for.
+        asked: usize,
+        /// What there is.
+        made_for: usize,
+    },
+    /// A file of prompts cannot be read.
+    #[error("cannot read prompts from {name}")]
+    Prompts {
+        /// The file.
+        name: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A file without prompts.
+    #[error("{name} holds no prompt")]
+    NoPrompts {
+        /// The file.
+        name: String,
+    },
+    /// A prompt that is no text.
+    #[error("{place} is not UTF-8")]
+    NotText {
+        /// Which.
+        place: String,
+    },
+    /// A prompt of no tokens.
+    #[error("{place} is empty")]
+    Empty {
+        /// Which.
+        place: String,
+    },
+    /// A prompt that leaves no room for a completion.
+    #[error("{place} has {tokens} tokens; the context of {limit} leaves no room for a completion")]
+    TooLong {
+        /// Which.
+        place: String,
+        /// Its length.
+        tokens: usize,
+        /// The context.
+        limit: usize,
+    },
+    /// The machine will not start threads.
+    #[error("cannot start {threads} threads")]
+    Threads {
+        /// How many.
+        threads: usize,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// There are no completions.
+    #[error("cannot complete {place}")]
+    Generate {
+        /// Which prompt.
+        place: String,
+        /// Why not.
+        #[source]
+        source: GenerateError,
+    },
+}
+
+impl ModelFailure {
+    /// What the user can do about it.
+    pub(crate) fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NotHere { .. } => Some(
+                "give the path of a model directory or a .gguf file; models are not fetched by \
+                 name yet, so download one first",
+            ),
+            Self::NoTemplate { .. } => Some(
+                "leave `--chat` out to complete plain text, or put a `chat_template.jinja` into \
+                 the model's directory",
+            ),
+            Self::Context { .. } => Some("leave `--context` out to use all of it"),
+            Self::NoPrompts { .. } => Some("write one prompt a line"),
+            Self::TooLong { .. } => Some("shorten the prompt, or raise `--context`"),
+            Self::Generate { source: GenerateError::TooLarge { .. }, .. } => {
+                Some("raise `--cache-mb`, or lower `--max-tokens`")
+            }
+            Self::Open(OpenError::Weights(err)) | Self::Weights(err) => weights_hint(err),
+            Self::Open(OpenError::Tokenizer(TokenizerError::Embedding { .. })) => {
+                Some("the tokenizer is of another model than the weights: take both from one place")
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the command line or a file is at fault, and not the machine.
+    pub(crate) fn is_usage(&self) -> bool {
+        match self {
+            Self::Threads { .. } => false,
+            Self::Generate { source, .. } => {
+                !matches!(source, GenerateError::NotFinite { .. } | GenerateError::Text(_))
+            }
+            _ => self.system_error().is_none_or(|err| {
+                let known = [io::ErrorKind::NotFound, io::ErrorKind::FileTooLarge];
+                known.contains(&err.kind())
+            }),
+        }
+    }
+
+    /// What the system said, if it refused a file.
+    fn system_error(&self) -> Option<&io::Error> {
+        match self {
+            Self::Prompts { source, .. }
+            | Self::Open(
+                OpenError::Config(ConfigError::Read { source, .. })
+                | OpenError::Weights(WeightsError::Disk { source, .. })
+                | OpenError::Tokenizer(TokenizerError::Read { source, .. })
+                | OpenError::Template(TemplateError::Read { source, .. }),
+            )
+            | Self::Weights(WeightsError::Disk { source, .. })
+            | Self::Adapter(
+                AdapterError::Read { source, .. }
+                | AdapterError::Weights(WeightsError::Disk { source, .. }),
+            ) => Some(source),
+            _ => None,
+        }
+    }
+}
+
+fn weights_hint(err: &WeightsError) -> Option<&'static str> {
+    match err {
+        WeightsError::MissingShard { .. }
+        | WeightsError::Header { .. }
+        | WeightsError::NotFinite { .. } => {
+            Some("the download may be incomplete or damaged: fetch this file again")
+        }
+        _ => None,
+    }
+}
