@@ -241,7 +241,9 @@ impl<'a> Work<'a> {
                 waiting.begun = Some((pages, logits));
                 self.waiting.push_front(waiting);
             } else {
-                pages.into_iter().for_each(|page| self.pages.give_back(page));
+                for page in pages {
+                    self.pages.give_back(page);
+                }
             }
             if self.choose(&mut rows, first, done)?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -264,7 +266,9 @@ impl<'a> Work<'a> {
     /// writes to it.
     fn begin(&mut self, prompt: usize, sample: usize, (pages, own): (&[u32], usize)) -> Active<'a> {
         let prompts: &'a [Prompt] = self.prompts;
-        pages.iter().for_each(|&page| self.pages.share(page));
+        for &page in pages {
+            self.pages.share(page);
+        }
         Active {
             prompt,
             sample,
@@ -286,7 +290,7 @@ impl<'a> Work<'a> {
             if page == active.pages.len() {
                 active.pages.push(self.pages.take());
                 active.promised -= 1;
-            } else if active.ids.len() == 1 && position % PAGE != 0 {
+            } else if active.ids.len() == 1 && !position.is_multiple_of(PAGE) {
                 let own = self.pages.take();
                 active.promised -= 1;
                 let shared = std::mem::replace(&mut active.pages[page], own);
@@ -366,7 +370,9 @@ impl<'a> Work<'a> {
     ) -> Result<Drawn, GenerateError> {
         let Active { prompt, sample, pages, promised, ids, logps, stream, mut text } = active;
         self.pages.release(promised);
-        pages.into_iter().for_each(|page| self.pages.give_back(page));
+        for page in pages {
+            self.pages.give_back(page);
+        }
         let mut finish = finish;
         if !cut && text.push(&stream.finish()?) {
             finish = Finish::Stop;

@@ -3,6 +3,8 @@
 //! `testdata/smollm2.json` is made by `xtask/goldens/smollm2.py`. The model is looked for in
 //! `.cache/smollm2` of the repository.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot begin has failed")]
+
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -37,8 +39,7 @@ fn smollm2_answers_twenty_prompts_with_the_tokens_of_transformers() {
     model.config.eos.clear();
     let device = Device::cpu(2).unwrap();
     let options = LoadOptions { eight_bit: false, positions: 512 };
-    let decoder =
-        Decoder::load(&device, (&model.config, model.weights.as_ref()), options).unwrap();
+    let decoder = Decoder::load(&device, (&model.config, model.weights.as_ref()), options).unwrap();
     let template = model.template.as_ref().unwrap();
     let prompts: Vec<Prompt> = cases
         .iter()

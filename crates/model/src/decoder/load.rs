@@ -65,6 +65,7 @@ impl Decoder {
         Self::assemble(device, config, (parameters, positions))
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "a small number, used in f32")]
     fn assemble(
         device: &Device,
         config: &Config,
@@ -125,11 +126,13 @@ impl Decoder {
     }
 }
 
+#[expect(clippy::cast_precision_loss, reason = "a head is small")]
 fn scale_of(size: usize) -> f32 {
     1.0 / (size as f32).sqrt()
 }
 
 /// Numbers evenly spread over `±bound`.
+#[expect(clippy::cast_possible_truncation, reason = "computed in f64, kept in f32")]
 pub(crate) fn spread(count: usize, bound: f64, (seed, tensor): (u64, u64)) -> Vec<f32> {
     let at = |position| ((uniform(seed, tensor, position) * 2.0 - 1.0) * bound) as f32;
     (0..count as u64).map(at).collect()

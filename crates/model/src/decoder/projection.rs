@@ -1,6 +1,6 @@
 //! `y = x·Wᵀ + b`, with a low-rank addition `s · (x·Aᵀ)·Bᵀ` if there is an adapter.
 //!
-//! Hu et al., "LoRA", 2021. Backward: `dx = dy·W + du·A` with `du = s · dy·B`, and for what is
+//! Hu et al., "`LoRA`", 2021. Backward: `dx = dy·W + du·A` with `du = s · dy·B`, and for what is
 //! trained `dW += dyᵀ·x`, `db += Σ dy`, `dB += s · dyᵀ·u`, `dA += duᵀ·x`. `u = x·Aᵀ` is computed
 //! again on the way back: it is narrow, and every projection of every layer would keep one.
 

@@ -143,13 +143,12 @@ impl Decoder {
             paged::store(&self.device, cache, index, (rows, way.slots));
             let mut attended = self.device.take(count * shape.width());
             let to = MatrixMut::new(attended.view_mut(), count, shape.width());
-            match way.tables {
-                Some(tables) => paged::attend(&self.device, to, (cache, index), (rows, tables)),
-                None => {
-                    let mut lse = self.device.take(count * shape.heads);
-                    let to = (to, &mut lse.view_mut());
-                    attention::forward(&self.device, to, rows, (shape, &[0, count]));
-                }
+            if let Some(tables) = way.tables {
+                paged::attend(&self.device, to, (cache, index), (rows, tables));
+            } else {
+                let mut lse = self.device.take(count * shape.heads);
+                let to = (to, &mut lse.view_mut());
+                attention::forward(&self.device, to, rows, (shape, &[0, count]));
             }
             let x1 = layer.after_attention(&pass, sizes, (&x, &attended));
             x = layer.network(&pass, sizes, &x1).0;
