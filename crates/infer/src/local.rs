@@ -8,9 +8,9 @@ use whetstone_core::Completion;
 use whetstone_core::completion::{Finish, SampledTokens};
 use whetstone_kernels::sample::{Request, Rule, sample};
 use whetstone_kernels::{Buffer, MatrixMut};
-use whetstone_model::Tokenizer;
 use whetstone_model::decoder::{Cache, Decoder, PAGE, Step};
 use whetstone_model::tokenizer::{SpecialTokens, TextStream};
+use whetstone_model::Tokenizer;
 
 use crate::generator::{Drawn, GenerateError, Generator, Limits, Prompt, Usage};
 use crate::pages::Pages;
@@ -86,11 +86,7 @@ fn rule_problem(rule: &Rule) -> Option<String> {
         ("top_p", top_p, top_p > 0.0 && top_p <= 1.0),
         ("min_p", min_p, (0.0..=1.0).contains(&min_p)),
         ("presence_penalty", presence_penalty, presence_penalty.abs() <= 100.0),
-        (
-            "repetition_penalty",
-            repetition_penalty,
-            repetition_penalty > 0.0 && repetition_penalty <= 100.0,
-        ),
+        ("repetition_penalty", repetition_penalty, repetition_penalty > 0.0 && repetition_penalty <= 100.0),
     ];
     let bad = checks.into_iter().find(|(_, _, good)| !good)?;
     Some(format!("{} is {}", bad.0, bad.1))
@@ -120,11 +116,7 @@ impl Generator for Local<'_> {
             prompts,
             pages: Pages::new(cache.pages()),
             cache,
-            waiting: prompts
-                .iter()
-                .enumerate()
-                .map(|(index, it)| Waiting::new(index, it))
-                .collect(),
+            waiting: prompts.iter().enumerate().map(|(index, it)| Waiting::new(index, it)).collect(),
             active: Vec::new(),
             sequences: self.limits.sequences.max(1),
             usage: Usage::default(),

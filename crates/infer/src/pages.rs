@@ -14,12 +14,7 @@ impl Pages {
     pub(crate) fn new(count: usize) -> Self {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         // The lowest number is handed out first.
-        Self {
-            free: (0..count).rev().collect(),
-            holders: vec![0; count as usize],
-            promised: 0,
-            most: 0,
-        }
+        Self { free: (0..count).rev().collect(), holders: vec![0; count as usize], promised: 0, most: 0 }
     }
 
     /// Pages that nobody holds and nobody was promised.

@@ -45,10 +45,7 @@ mod tests {
 
     #[test]
     fn a_stop_over_several_pieces_is_found_and_left_out() {
-        assert_eq!(
-            run(&["</code>"], &["x = 1", "</", "co", "de>", "y"]),
-            ("x = 1".to_owned(), Some(3))
-        );
+        assert_eq!(run(&["</code>"], &["x = 1", "</", "co", "de>", "y"]), ("x = 1".to_owned(), Some(3)));
     }
 
     #[test]

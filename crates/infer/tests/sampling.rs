@@ -71,8 +71,7 @@ fn ids(drawn: &Drawn) -> &[u32] {
 /// Prompts around the ends of pages, several samples of some.
 fn many() -> Vec<Prompt> {
     let lengths = [1, 2, 15, 16, 17, 31, 32, 33, 47, 64, 65, 100];
-    let of =
-        |(at, length): (u64, u32)| Prompt { samples: 1 + (at % 3) as usize, ..prompt(length, at) };
+    let of = |(at, length): (u64, u32)| Prompt { samples: 1 + (at % 3) as usize, ..prompt(length, at) };
     (0..).zip(lengths).map(of).collect()
 }
 
@@ -98,10 +97,7 @@ fn log_probabilities_of_sampling_are_those_of_training() {
                 worst = pairs.fold(worst, |worst, (a, b)| worst.max((a - b).abs()));
             }
             assert!(worst < 1e-4, "{family} at {temperature}: {worst:.1e}");
-            println!(
-                "{family} at {temperature}: {} samples, at most {worst:.1e} apart",
-                drawn.len()
-            );
+            println!("{family} at {temperature}: {} samples, at most {worst:.1e} apart", drawn.len());
         }
     }
 }

@@ -220,7 +220,7 @@ impl Rows {
         let one = |(outputs, inputs): (usize, usize)| {
             Moment::default().with(outputs.min(UNPACKED_ROWS) * inputs, 1)
         };
-        let unpacked = shapes.map(one).iter().fold(Moment::default(), |all, one| all.or(one));
+        let unpacked = shapes.map(one).iter().fold(Moment::default(), Moment::or);
         Self { unpacked, ..self }
     }
 

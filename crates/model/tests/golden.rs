@@ -66,8 +66,7 @@ fn run(decoder: &Decoder, golden: &Golden, keep: Keep) -> (Vec<f32>, Vec<f32>, G
         .map(|(tokens, first)| Sequence { tokens, asked: first..tokens.len() })
         .collect();
     let batch = decoder.batch(&sequences).unwrap();
-    let (scored, trail) =
-        decoder.forward(&batch, Forward { keep: Some(keep), ..Forward::default() });
+    let (scored, trail) = decoder.forward(&batch, Forward { keep: Some(keep), ..Forward::default() });
     let mut gradients = Gradients::new(decoder.device(), decoder.parameters());
     let (dlogp, dentropy) = (golden.get("dlogp"), golden.get("dentropy"));
     let signal = Signal { dlogp: &dlogp, dentropy: Some(&dentropy), dvalue: None };
@@ -94,9 +93,7 @@ fn check(family: &str, prefix: &str, decoder: &Decoder) {
         assert!(worst < 1e-4, "{family} {prefix} differs by {worst:.1e}");
         let there = golden.file.names().iter().filter(|name| name.starts_with(prefix)).count();
         assert_eq!(seen, there - 2, "every gradient was compared");
-        println!(
-            "{family} {prefix} {keep:?}: {seen} gradients, worst relative difference {worst:.1e}"
-        );
+        println!("{family} {prefix} {keep:?}: {seen} gradients, worst relative difference {worst:.1e}");
     }
 }
 
@@ -145,8 +142,7 @@ fn one_thread_and_three_give_the_same_bits() {
             decoder.train_base(true);
             let (logp, entropy, gradients) = run(&decoder, &golden, Keep::Most);
             let ids = decoder.parameters().ids();
-            let all =
-                ids.filter_map(|id| gradients.get(id)).map(|view| decoder.device().read(view));
+            let all = ids.filter_map(|id| gradients.get(id)).map(|view| decoder.device().read(view));
             let all: Vec<f32> = all.flatten().chain(logp).chain(entropy).collect();
             all.into_iter().map(f32::to_bits).collect::<Vec<_>>()
         };

@@ -136,9 +136,10 @@ fn within(
             return Ok(number);
         }
         let (from, to) = (range.start(), range.end());
-        Err(match range.contains(&0.0) {
-            true => format!("expected a number from {from} to {to}"),
-            false => format!("expected a number above 0, at most {to}"),
+        Err(if range.contains(&0.0) {
+            format!("expected a number from {from} to {to}")
+        } else {
+            format!("expected a number above 0, at most {to}")
         })
     }
 }

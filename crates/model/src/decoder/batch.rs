@@ -106,11 +106,7 @@ fn check(
     (vocab, limit): (usize, usize),
 ) -> Result<(), BatchError> {
     let length = it.tokens.len();
-    if length == 0
-        || it.asked.start == 0
-        || it.asked.start > it.asked.end
-        || it.asked.end > length + 1
-    {
+    if length == 0 || it.asked.start == 0 || it.asked.start > it.asked.end || it.asked.end > length + 1 {
         return Err(BatchError::Asked { sequence, asked: it.asked.clone(), length });
     }
     if length > limit {

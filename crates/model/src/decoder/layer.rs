@@ -111,8 +111,7 @@ impl Layer {
         let mut attended = device.take(tokens * shape.width());
         let mut lse = device.take(tokens * shape.heads);
         let to = MatrixMut::new(attended.view_mut(), tokens, shape.width());
-        let from =
-            Matrix::new(turned.as_ref().unwrap_or(&qkv).view(), tokens, shape.packed_width());
+        let from = Matrix::new(turned.as_ref().unwrap_or(&qkv).view(), tokens, shape.packed_width());
         attention::forward(device, (to, &mut lse.view_mut()), from, (shape, packed.offsets));
         drop(turned);
         let x1 = self.after_attention(pass, sizes, (x0, &attended));
@@ -372,15 +371,17 @@ impl Layer {
 
 /// Heads `first` to `first + count` of packed rows: where they begin, and how they lie.
 fn heads_of(tokens: usize, (first, count): (usize, usize), shape: &Shape) -> (usize, Heads) {
-    let heads =
-        Heads { rows: tokens, heads: count, size: shape.size, stride: shape.packed_width() };
+    let heads = Heads { rows: tokens, heads: count, size: shape.size, stride: shape.packed_width() };
     (first * shape.size, heads)
 }
 
 type Range2 = (usize, usize);
 
 /// The gains of queries and of keys, with their heads.
-fn both_norms((q, k): (ParameterId, ParameterId), shape: &Shape) -> [(ParameterId, Range2); 2] {
+fn both_norms(
+    (q, k): (ParameterId, ParameterId),
+    shape: &Shape,
+) -> [(ParameterId, Range2); 2] {
     [(q, (0, shape.heads)), (k, (shape.heads, shape.kv_heads))]
 }
 
@@ -389,7 +390,11 @@ fn norm<'a>(pass: &Pass<'a>, sizes: &Sizes, gain: ParameterId) -> Norm<'a> {
 }
 
 /// Normed rows.
-pub(crate) fn normed(pass: &Pass<'_>, sizes: &Sizes, (x, gain): (View<'_>, ParameterId)) -> Buffer {
+pub(crate) fn normed(
+    pass: &Pass<'_>,
+    sizes: &Sizes,
+    (x, gain): (View<'_>, ParameterId),
+) -> Buffer {
     let mut to = pass.device.take(x.len());
     let rows = Heads::rows(x.len() / sizes.width, sizes.width);
     let norm = norm(pass, sizes, gain);
@@ -405,8 +410,11 @@ pub(crate) fn norm_backward(
     (dx, gradients): (&mut Buffer, &mut Gradients),
 ) {
     let rows = Heads::rows(x.len() / sizes.width, sizes.width);
-    let gradient =
-        Gradient { dx: dx.view_mut(), before: Before::Kept, dgain: gradients.get_mut(gain) };
+    let gradient = Gradient {
+        dx: dx.view_mut(),
+        before: Before::Kept,
+        dgain: gradients.get_mut(gain),
+    };
     let norm = norm(pass, sizes, gain);
     rms_norm::backward(pass.device, gradient, ((x.view(), rows), (dy.view(), rows)), norm);
 }

@@ -65,11 +65,7 @@ impl Decoder {
         Self::assemble(device, config, (parameters, positions))
     }
 
-    fn assemble(
-        device: &Device,
-        config: &Config,
-        (parameters, positions): (Parameters, usize),
-    ) -> Self {
+    fn assemble(device: &Device, config: &Config, (parameters, positions): (Parameters, usize)) -> Self {
         let mut places = Places { ids: parameters.ids(), config };
         let embedding = places.next();
         let layers = (0..config.layers).map(|_| places.layer()).collect();

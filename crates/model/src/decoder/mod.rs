@@ -145,8 +145,11 @@ impl Decoder {
         let h = normed(&pass, &self.sizes, (last.view(), self.norm));
         let numbers = || device.take(rows);
         let (mut logp, mut entropy, mut lse) = (numbers(), numbers(), numbers());
-        let output =
-            Output { logp: logp.view_mut(), entropy: entropy.view_mut(), lse: lse.view_mut() };
+        let output = Output {
+            logp: logp.view_mut(),
+            entropy: entropy.view_mut(),
+            lse: lse.view_mut(),
+        };
         head::forward(device, output, self.head_input(&h, batch, forward.temperature));
         let scored = Scored {
             logp: device.read(logp.view()),

@@ -45,11 +45,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// Adds a tensor.
-    pub(crate) fn add(
-        &mut self,
-        (name, shape): (String, Vec<usize>),
-        buffer: Buffer,
-    ) -> ParameterId {
+    pub(crate) fn add(&mut self, (name, shape): (String, Vec<usize>), buffer: Buffer) -> ParameterId {
         self.push(Parameter { name, shape, trained: false, store: Store::F32(buffer) })
     }
 
@@ -167,8 +163,9 @@ pub struct Gradients {
 impl Gradients {
     /// Zeros for everything that is trained now.
     pub fn new(device: &Device, parameters: &Parameters) -> Self {
-        let of =
-            |parameter: &Parameter| parameter.trained.then(|| device.zeros(parameter.numbers()));
+        let of = |parameter: &Parameter| {
+            parameter.trained.then(|| device.zeros(parameter.numbers()))
+        };
         Self { all: parameters.all.iter().map(of).collect() }
     }
 

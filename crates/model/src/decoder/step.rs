@@ -6,11 +6,11 @@
 
 use whetstone_kernels::attention;
 use whetstone_kernels::paged::{self, Cache, PAGE, Tables};
-use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, View, embedding, linear};
+use whetstone_kernels::{Before, Buffer, MatrixMut, Matrix, View, embedding, linear};
 
-use super::Decoder;
 use super::layer::normed;
 use super::projection::{Adapters, Pass, Rows};
+use super::Decoder;
 
 /// The next token of some sequences, and where each finds what came before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -98,8 +98,12 @@ impl Decoder {
         let slots: Vec<u32> = (0..tokens.len()).map(|position| slot(pages, position)).collect();
         let (ids, slots) = (device.upload(tokens), device.upload(&slots));
         let positions = device.upload(&(0..count).collect::<Vec<_>>());
-        let way =
-            Way { ids: ids.view(), positions: positions.view(), slots: slots.view(), tables: None };
+        let way = Way {
+            ids: ids.view(),
+            positions: positions.view(),
+            slots: slots.view(),
+            tables: None,
+        };
         let x = self.along(cache, &way, Rows::Many);
         let width = self.sizes.width;
         self.logits(x.view().part((tokens.len() - 1) * width..tokens.len() * width))
@@ -112,7 +116,8 @@ impl Decoder {
             [&step.ids, &step.positions, &step.slots].map(|list| device.upload(list));
         let [pages, starts, lengths] =
             [&step.pages, &step.starts, &step.lengths].map(|list| device.upload(list));
-        let tables = Tables { pages: pages.view(), starts: starts.view(), lengths: lengths.view() };
+        let tables =
+            Tables { pages: pages.view(), starts: starts.view(), lengths: lengths.view() };
         let way = Way {
             ids: ids.view(),
             positions: positions.view(),
@@ -164,12 +169,7 @@ impl Decoder {
         let mut logits = self.device.take(rows * vocab);
         let to = MatrixMut::new(logits.view_mut(), rows, vocab);
         let h = Matrix::new(h.view(), rows, self.sizes.width);
-        linear::each_row(
-            &self.device,
-            to,
-            Before::Gone,
-            (1.0, h, self.parameters.weight(self.head)),
-        );
+        linear::each_row(&self.device, to, Before::Gone, (1.0, h, self.parameters.weight(self.head)));
         logits
     }
 }
