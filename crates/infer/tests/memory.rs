@@ -44,28 +44,29 @@ fn tokenizer() -> Tokenizer {
         r#"{{"version":"1.0","model":{{"type":"WordLevel","vocab":{{{}}},"unk_token":"<0>"}}}}"#,
         vocab.join(",")
     );
-    Tokenizer::from_json(&json, Path::new("made in a test")).unwrap()
+    Tokenizer::from_json(&json, Path::new("made in a test")).expect("a tokenizer")
 }
 
 #[test]
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
 fn sampling_holds_what_was_planned() {
     let (config, tokenizer) = (config(), tokenizer());
-    for (batch, samples, length) in [(8, 1, 256), (1, 8, 256), (1, 1, 512)] {
-        let decoder = Decoder::new(&Device::cpu(2).unwrap(), &config, (1, length));
-        let prompt = |at: usize| Prompt {
-            tokens: (0..length as u32 - 32).map(|token| (token * 7 + at as u32) % VOCAB).collect(),
+    for (batch, samples, length) in [(8u32, 1, 256u32), (1, 8, 256), (1, 1, 512)] {
+        let decoder = Decoder::new(&Device::cpu(2).unwrap(), &config, (1, length as usize));
+        let prompt = |at: u32| Prompt {
+            tokens: (0..length - 32).map(|token| (token * 7 + at) % VOCAB).collect(),
             samples,
             rule: Rule::default(),
-            seed: Seed::new(at as u64),
+            seed: Seed::new(at.into()),
             // Sequences end one by one.
-            max_tokens: 32 - at,
+            max_tokens: 32 - at as usize,
             stop: Vec::new(),
         };
         let prompts: Vec<Prompt> = (0..batch).map(prompt).collect();
         let mut local = Local::new(&decoder, &tokenizer, Limits::default());
         local.generate(&prompts, &mut |_| ControlFlow::Continue(())).unwrap();
-        let work = Work { batch: batch * samples, length, eight_bit: false };
+        let (batch, length) = (batch as usize * samples, length as usize);
+        let work = Work { batch, length, eight_bit: false };
         let mut said = plan(&config, work, Purpose::Inference);
         if samples > 1 {
             // Samples of one prompt share its pages; the plan is for prompts of their own.
@@ -74,7 +75,7 @@ fn sampling_holds_what_was_planned() {
         }
         let held = decoder.device().held_bytes();
         let off = said.total() as f64 / held as f64 - 1.0;
-        println!("{batch} x {samples} of {length}: {said:?}, held {held}, {:.1} %", off * 100.0);
+        println!("{batch} of {length}: {said:?}, held {held}, {:.1} %", off * 100.0);
         assert!(off.abs() < 0.15, "{said:?} says {}, the device holds {held}", said.total());
     }
 }

@@ -1,10 +1,13 @@
 //! What a plan says before, beside what the device holds after.
 
+use std::path::Path;
+
 use whetstone_core::config::LoraConfig;
 use whetstone_kernels::Device;
 use whetstone_model::config::{Rope, Scaling};
-use whetstone_model::decoder::{Decoder, Forward, Gradients, Keep, Sequence, Signal};
+use whetstone_model::decoder::{Decoder, Forward, Gradients, Keep, LoadOptions, Sequence, Signal};
 use whetstone_model::memory::{Plan, Purpose, Work, plan};
+use whetstone_model::safetensors::Safetensors;
 use whetstone_model::weights::Dtype;
 use whetstone_model::{Config, Family};
 
@@ -34,52 +37,64 @@ fn config(odd: bool) -> Config {
 }
 
 /// Bytes after one forward and backward, the optimizer's means aside.
-fn trained(mut decoder: Decoder, work: Work, keep: Keep) -> u64 {
-    let device = decoder.device().clone();
-    if decoder.adapter_parameters().next().is_none() {
-        decoder.train_base(true);
-    }
-    let mut gradients = Gradients::new(&device, decoder.parameters());
-    let tokens: Vec<u32> = (0..work.length).map(|at| (at * 13 % 4096) as u32).collect();
+fn trained(decoder: &Decoder, work: Work, keep: Keep) -> u64 {
+    let device = decoder.device();
+    device.trim();
+    let mut gradients = Gradients::new(device, decoder.parameters());
+    let tokens: Vec<u32> = (0..).map(|at| at * 13 % 64).take(work.length).collect();
     let sequence = Sequence { tokens: &tokens, asked: 1..work.length };
-    let batch = decoder.batch(&vec![sequence; work.batch]).unwrap();
+    let batch = decoder.batch(&vec![sequence; work.batch]).expect("a batch");
     let forward = Forward { keep: Some(keep), ..Forward::default() };
     let (scored, trail) = decoder.forward(&batch, forward);
     let dlogp = vec![1e-3; scored.logp.len()];
     let signal = Signal { dlogp: &dlogp, dentropy: None, dvalue: None };
-    decoder.backward(&batch, trail.unwrap(), (signal, &mut gradients));
+    decoder.backward(&batch, trail.expect("what was kept"), (signal, &mut gradients));
     device.held_bytes() as u64
 }
 
+#[expect(clippy::print_stdout, reason = "the figures, for whoever asks for the output")]
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-fn check(what: &str, plan: Plan, held: u64) {
+fn check(what: &str, plan: Plan, (held, allowed): (u64, f64)) {
     let said = plan.total() - plan.means;
     let off = said as f64 / held as f64 - 1.0;
-    println!("{what}: said {said}, held {held}, off by {:.1} %", off * 100.0);
-    assert!(off.abs() < 0.15, "{what}: {plan:?} says {said}, the device holds {held}");
+    println!("{what}: said {said}, held {held}, off by {:.2} %", off * 100.0);
+    assert!(off.abs() < allowed, "{what}: {plan:?} says {said}, the device holds {held}");
 }
 
 #[test]
 fn training_holds_what_was_planned() {
     let lora = LoraConfig { rank: 8, ..LoraConfig::default() };
-    for (odd, batch, length) in [(false, 4, 256), (true, 3, 200)] {
+    for (odd, batch, length) in [(false, 4, 128), (true, 3, 100)] {
         let config = config(odd);
         let work = Work { batch, length, eight_bit: false };
+        let mut decoder = Decoder::new(&Device::cpu(1).unwrap(), &config, (1, length));
+        decoder.train_base(true);
         for keep in [Keep::Most, Keep::Input] {
-            let decoder = || Decoder::new(&Device::cpu(1).unwrap(), &config, (1, length));
-            let full = trained(decoder(), work, keep);
-            check(
-                &format!("full, {keep:?}, {odd}"),
-                plan(&config, work, Purpose::Full(keep)),
-                full,
-            );
-            let mut adapted = decoder();
-            adapted.add_adapter(&lora, 2);
-            let held = trained(adapted, work, keep);
+            let said = plan(&config, work, Purpose::Full(keep));
+            check(&format!("full, {keep:?}, {odd}"), said, (trained(&decoder, work, keep), 0.02));
+        }
+        decoder.add_adapter(&lora, 2);
+        for keep in [Keep::Most, Keep::Input] {
             let said = plan(&config, work, Purpose::Lora(&lora, keep));
-            check(&format!("lora, {keep:?}, {odd}"), said, held);
+            check(&format!("lora, {keep:?}, {odd}"), said, (trained(&decoder, work, keep), 0.02));
         }
     }
+}
+
+#[test]
+fn an_adapter_beside_weights_of_bytes_holds_what_was_planned() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/qwen3");
+    let config = Config::from_dir(&dir).unwrap();
+    let weights = Safetensors::open_dir(&dir).unwrap();
+    let options = LoadOptions { eight_bit: true, positions: 50 };
+    let device = Device::cpu(1).unwrap();
+    let mut decoder = Decoder::load(&device, (&config, &weights), options).unwrap();
+    let lora = LoraConfig { rank: 4, ..LoraConfig::default() };
+    decoder.add_adapter(&lora, 2);
+    let work = Work { batch: 3, length: 50, eight_bit: true };
+    let said = plan(&config, work, Purpose::Lora(&lora, Keep::Most));
+    // In a model this small other buffers have the sizes of unpacked weights.
+    check("bytes", said, (trained(&decoder, work, Keep::Most), 0.15));
 }
 
 #[test]

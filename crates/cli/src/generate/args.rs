@@ -84,11 +84,11 @@ pub struct GenerateArgs {
 #[derive(Debug, Clone, Copy, Args)]
 pub struct RuleArgs {
     /// Divides logits; 0 always takes the most probable token
-    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = within(0.0..=100.0))]
+    #[arg(long, value_name = "T", default_value_t = 1.0, allow_negative_numbers = true, value_parser = within(0.0..=100.0))]
     pub temperature: f32,
 
     /// Choose from the most probable tokens that make up this share
-    #[arg(long, value_name = "P", default_value_t = 1.0, value_parser = within(f32::MIN_POSITIVE..=1.0))]
+    #[arg(long, value_name = "P", default_value_t = 1.0, allow_negative_numbers = true, value_parser = within(f32::MIN_POSITIVE..=1.0))]
     pub top_p: f32,
 
     /// Choose from the K most probable tokens; 0 is all
@@ -96,15 +96,15 @@ pub struct RuleArgs {
     pub top_k: u32,
 
     /// Choose from tokens with this share of the most probable one's probability
-    #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = within(0.0..=1.0))]
+    #[arg(long, value_name = "P", default_value_t = 0.0, allow_negative_numbers = true, value_parser = within(0.0..=1.0))]
     pub min_p: f32,
 
     /// What a token loses for having been sampled before
-    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = within(-100.0..=100.0), allow_hyphen_values = true)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true, value_parser = within(-100.0..=100.0))]
     pub presence_penalty: f32,
 
     /// What divides a token that was there before, in the prompt as well; 1 is nothing
-    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = within(f32::MIN_POSITIVE..=100.0))]
+    #[arg(long, value_name = "X", default_value_t = 1.0, allow_negative_numbers = true, value_parser = within(f32::MIN_POSITIVE..=100.0))]
     pub repetition_penalty: f32,
 }
 
@@ -135,8 +135,12 @@ fn within(
         if range.contains(&number) {
             return Ok(number);
         }
-        let above = if *range.start() == f32::MIN_POSITIVE { "above 0" } else { "in range" };
-        Err(format!("it is not {above}: {} to {}", range.start().floor(), range.end()))
+        let (from, to) = (range.start(), range.end());
+        Err(if range.contains(&0.0) {
+            format!("expected a number from {from} to {to}")
+        } else {
+            format!("expected a number above 0, at most {to}")
+        })
     }
 }
 

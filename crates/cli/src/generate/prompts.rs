@@ -65,7 +65,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 fn lines(name: &str, bytes: Vec<u8>) -> Result<Vec<Given>, ModelFailure> {
     let text = String::from_utf8(bytes).map_err(|err| {
         let good = err.utf8_error().valid_up_to();
-        let line = err.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let line = err.as_bytes()[..good].split(|&byte| byte == b'\n').count();
         ModelFailure::NotText { place: format!("{name}, line {line}") }
     })?;
     let numbered = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());

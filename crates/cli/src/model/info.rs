@@ -72,6 +72,10 @@ pub(super) struct Info {
 }
 
 #[derive(Debug, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what a family leaves open, each a fact by itself"
+)]
 pub(super) struct Architecture {
     pub(super) family: &'static str,
     pub(super) layers: usize,

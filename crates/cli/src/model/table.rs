@@ -70,11 +70,14 @@ fn memory(memory: &Memory) -> Vec<String> {
     let Memory { batch, length, lora_rank, eight_bit, purposes } = memory;
     let bytes = if *eight_bit { ", projections as bytes" } else { "" };
     let head = format!("memory in MiB for {batch} x {length} tokens, lora rank {lora_rank}{bytes}");
-    let titles = purposes.iter().map(|it| format!(" {:>15}", it.purpose)).collect::<String>();
-    let mut lines = vec![head, format!("  {:<14}{titles}", "")];
+    let row = |name: &str, cells: Vec<String>| {
+        let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>15}")).collect();
+        format!("  {name:<14} {}", cells.join(" "))
+    };
+    let titles = purposes.iter().map(|it| it.purpose.to_owned()).collect();
+    let mut lines = vec![head, row("", titles)];
     for (name, part) in PARTS {
-        let cells = purposes.iter().map(|it| format!(" {:>15}", mebibytes(part(it))));
-        lines.push(format!("  {name:<14}{}", cells.collect::<String>()));
+        lines.push(row(name, purposes.iter().map(|it| mebibytes(part(it))).collect()));
     }
     if *eight_bit {
         lines.push("  full training needs projections as numbers: leave `--8bit` out".to_owned());

@@ -11,11 +11,11 @@ fn info(family: &str, flags: &[&str]) -> Value {
     let dir = tiny_chat(family);
     let ran = whet_in(dir.path(), &[&["model", "info", "model", "--json"], flags].concat());
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    serde_json::from_str(&ran.out).unwrap()
+    serde_json::from_str(&ran.out).expect("JSON")
 }
 
 fn purpose<'a>(info: &'a Value, name: &str) -> Option<&'a Value> {
-    let purposes = info["memory"]["purposes"].as_array().unwrap();
+    let purposes = info["memory"]["purposes"].as_array().expect("a list");
     purposes.iter().find(|it| it["purpose"] == name)
 }
 
