@@ -2,7 +2,7 @@
 //!
 //! Buffers come from a pool that hands a buffer out again only for the same size, so what it holds in
 //! the end is, of each size, as many as there ever were at a time. Here work is a few [`Moment`]s,
-//! each with the buffers that exist then; the list follows `decoder/layer.rs` and `decoder/step.rs`.
+//! each with the buffers that exist then; the list follows `decoder/layer/` and `decoder/step.rs`.
 //! With `T` tokens, `R` of them asked about, `n` layers, and per token `x` (a hidden state), `qkv`,
 //! `a` (what attention gave), `h` heads and `f` (the network's width):
 //!

@@ -1,0 +1,168 @@
+//! The way back through a layer: its pieces in reverse, what was not kept computed again.
+
+use whetstone_kernels::attention::{self, Saved};
+use whetstone_kernels::copy::copy_matrix;
+use whetstone_kernels::rms_norm::{self, Gradient, Heads};
+use whetstone_kernels::rope::{self, Direction, Turns};
+use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, View, swiglu};
+
+use super::{Kept, Layer, Packed, Rest, Sizes, both_norms, heads_of, norm, normed};
+use crate::decoder::parameters::{Gradients, ParameterId};
+use crate::decoder::projection::Pass;
+
+impl Layer {
+    /// Turns the gradient of `x2` into that of `x0`, and adds to those of the parameters.
+    pub(crate) fn backward(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (packed, kept): (&Packed<'_>, Kept),
+        (dx, gradients): (&mut Buffer, &mut Gradients),
+    ) {
+        let Kept { x0, rest } = kept;
+        let rest = rest.unwrap_or_else(|| self.compute(pass, sizes, (packed, &x0)).1);
+        let Rest { mut qkv, attended, lse, x1, gate, up } = rest;
+        self.network_backward(pass, sizes, (x1, gate, up), (dx, gradients));
+        let dattended = self.o_backward(pass, sizes, &attended, (dx, gradients));
+        let positions = (packed.positions, packed.turns);
+        let turned = match self.qk_norm {
+            Some(_) => self.place(pass, sizes, positions, &mut qkv),
+            None => None,
+        };
+        let (tokens, shape) = (packed.tokens(), &sizes.shape);
+        let mut dqkv = pass.device.take(tokens * shape.packed_width());
+        let saved = Saved {
+            qkv: Matrix::new(turned.as_ref().unwrap_or(&qkv).view(), tokens, shape.packed_width()),
+            out: Matrix::new(attended.view(), tokens, shape.width()),
+            dout: Matrix::new(dattended.view(), tokens, shape.width()),
+            lse: lse.view(),
+        };
+        let to = MatrixMut::new(dqkv.view_mut(), tokens, shape.packed_width());
+        attention::backward(pass.device, to, saved, (shape, packed.offsets));
+        drop((turned, attended, dattended, lse));
+        let dqkv = self.place_backward(pass, sizes, (positions, &qkv), (dqkv, gradients));
+        drop(qkv);
+        self.project_backward(pass, sizes, (&x0, &dqkv), (dx, gradients));
+    }
+
+    fn network_backward(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (x1, mut gate, mut up): (Buffer, Buffer, Buffer),
+        (dx, gradients): (&mut Buffer, &mut Gradients),
+    ) {
+        let (device, tokens) = (pass.device, x1.len() / sizes.width);
+        let mut open = device.take(tokens * sizes.ffn);
+        let narrow = {
+            let to = MatrixMut::new(open.view_mut(), tokens, sizes.ffn);
+            let dy = Matrix::new(dx.view(), tokens, sizes.width);
+            self.down.backward_input(pass, (to, Before::Gone), dy)
+        };
+        let both = (&mut gate.view_mut(), &mut up.view_mut());
+        swiglu::backward(device, &mut open.view_mut(), both);
+        let x = Matrix::new(open.view(), tokens, sizes.ffn);
+        let dy = Matrix::new(dx.view(), tokens, sizes.width);
+        self.down.backward_weights(pass, gradients, (x, dy, narrow));
+        drop(open);
+        let h = normed(pass, sizes, (x1.view(), self.before_network));
+        let mut dh = device.take(x1.len());
+        let mut before = Before::Gone;
+        for (projection, dy) in [(&self.gate, gate), (&self.up, up)] {
+            let dy = Matrix::new(dy.view(), tokens, sizes.ffn);
+            let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
+            let narrow = projection.backward_input(pass, (to, before), dy);
+            let x = Matrix::new(h.view(), tokens, sizes.width);
+            projection.backward_weights(pass, gradients, (x, dy, narrow));
+            before = Before::Kept;
+        }
+        norm_backward(pass, sizes, (self.before_network, &x1, &dh), (dx, gradients));
+    }
+
+    fn o_backward(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        attended: &Buffer,
+        (dx, gradients): (&Buffer, &mut Gradients),
+    ) -> Buffer {
+        let (tokens, width) = (dx.len() / sizes.width, sizes.shape.width());
+        let mut dattended = pass.device.take(attended.len());
+        let dy = Matrix::new(dx.view(), tokens, sizes.width);
+        let to = MatrixMut::new(dattended.view_mut(), tokens, width);
+        let narrow = self.o.backward_input(pass, (to, Before::Gone), dy);
+        let x = Matrix::new(attended.view(), tokens, width);
+        self.o.backward_weights(pass, gradients, (x, dy, narrow));
+        dattended
+    }
+
+    /// Back through turns and norms.
+    fn place_backward(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        ((positions, turns), qkv): ((View<'_, u32>, &Turns), &Buffer),
+        (mut dqkv, gradients): (Buffer, &mut Gradients),
+    ) -> Buffer {
+        let (device, tokens, shape) = (pass.device, positions.len(), &sizes.shape);
+        let (_, both) = heads_of(tokens, (0, shape.heads + shape.kv_heads), shape);
+        let direction = Direction::Back;
+        rope::turn(device, (&mut dqkv.view_mut(), both), (turns, positions), direction);
+        let Some(gains) = self.qk_norm else { return dqkv };
+        let width = shape.packed_width();
+        let mut to = device.take(dqkv.len());
+        for (gain, heads) in both_norms(gains, shape) {
+            let (begin, heads) = heads_of(tokens, heads, shape);
+            let end = tokens * width;
+            let mut view = to.view_mut();
+            let gradient = Gradient {
+                dx: view.part(begin..end),
+                before: Before::Gone,
+                dgain: gradients.get_mut(gain),
+            };
+            let x = (qkv.view().part(begin..end), heads);
+            let dy = (dqkv.view().part(begin..end), heads);
+            rms_norm::backward(device, gradient, (x, dy), norm(pass, sizes, gain));
+        }
+        let values = self.heads(sizes)[2].1.clone();
+        let from = Matrix::new(dqkv.view(), tokens, width).columns(values.clone());
+        copy_matrix(device, MatrixMut::new(to.view_mut(), tokens, width).columns(values), from);
+        to
+    }
+
+    fn project_backward(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (x0, dqkv): (&Buffer, &Buffer),
+        (dx, gradients): (&mut Buffer, &mut Gradients),
+    ) {
+        let tokens = x0.len() / sizes.width;
+        let h = normed(pass, sizes, (x0.view(), self.before_attention));
+        let mut dh = pass.device.take(x0.len());
+        let mut before = Before::Gone;
+        for (projection, columns) in self.heads(sizes) {
+            let dy = Matrix::new(dqkv.view(), tokens, sizes.shape.packed_width()).columns(columns);
+            let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
+            let narrow = projection.backward_input(pass, (to, before), dy);
+            let x = Matrix::new(h.view(), tokens, sizes.width);
+            projection.backward_weights(pass, gradients, (x, dy, narrow));
+            before = Before::Kept;
+        }
+        norm_backward(pass, sizes, (self.before_attention, x0, &dh), (dx, gradients));
+    }
+}
+
+/// Adds what comes back through a norm to the residual's gradient.
+pub(crate) fn norm_backward(
+    pass: &Pass<'_>,
+    sizes: &Sizes,
+    (gain, x, dy): (ParameterId, &Buffer, &Buffer),
+    (dx, gradients): (&mut Buffer, &mut Gradients),
+) {
+    let rows = Heads::rows(x.len() / sizes.width, sizes.width);
+    let gradient =
+        Gradient { dx: dx.view_mut(), before: Before::Kept, dgain: gradients.get_mut(gain) };
+    let norm = norm(pass, sizes, gain);
+    rms_norm::backward(pass.device, gradient, ((x.view(), rows), (dy.view(), rows)), norm);
+}
