@@ -3,8 +3,6 @@
 //! `testdata/smollm2.json` is made by `xtask/goldens/smollm2.py`. The model is looked for in
 //! `.cache/smollm2` of the repository.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot begin has failed")]
-
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
