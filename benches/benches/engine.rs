@@ -152,7 +152,7 @@ fn child(what: &str, threads: usize) -> Result<Value, Box<dyn Error>> {
     let device = Device::cpu(threads)?;
     let mut measured = match what {
         "train" => train(&device, &shape_a(), (16, 256), None),
-        "lora" => train(&device, &shape_s(), (4, 256), Some(LoraConfig::default())),
+        "lora" => train(&device, &shape_s(), (4, 256), Some(&LoraConfig::default())),
         "decode" => decode(&device)?,
         _ => return Err("train, lora or decode".into()),
     };
@@ -208,10 +208,10 @@ fn train(
     device: &Device,
     config: &Config,
     (batch, length): (usize, usize),
-    lora: Option<LoraConfig>,
+    lora: Option<&LoraConfig>,
 ) -> Value {
     let mut decoder = Decoder::new(device, config, (0, length + 1));
-    match &lora {
+    match lora {
         Some(lora) => decoder.add_adapter(lora, 0),
         None => decoder.train_base(true),
     }
@@ -260,7 +260,7 @@ fn train(
     }
     let seconds = median(&mut times[WARM..]);
     let count = (batch * length) as f64;
-    let work = work_per_token(config, length, lora.as_ref()) * count;
+    let work = work_per_token(config, length, lora) * count;
     json!({
         "ms_per_step": rounded(seconds * 1e3),
         "tokens_per_s": (count / seconds).round(),
