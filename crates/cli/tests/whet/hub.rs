@@ -59,7 +59,7 @@ fn what_cannot_be_fetched_says_what_to_pass_instead() {
     let ran = prepare(dir.path(), &hub.url(), &["--mbpp", "nobody/mbpp"]);
     assert_eq!(ran.code, 3, "{}", ran.err);
     assert!(ran.err.contains("cannot fetch the data set `nobody/mbpp`"), "{}", ran.err);
-    assert!(ran.err.contains("check the name (owner/name), and the token"), "{}", ran.err);
+    assert!(ran.err.contains("check the name (owner/name)"), "{}", ran.err);
     assert!(ran.err.contains("or pass the path of a local file or folder"), "{}", ran.err);
     assert!(ran.err.contains("`--mbpp PATH`"), "{}", ran.err);
     let ran = prepare(dir.path(), "http://127.0.0.1:9", &[]);
