@@ -88,21 +88,18 @@ pub(crate) fn largest(x: &[f32]) -> f32 {
 /// `x = n·ln 2 + r` with `|r| ≤ ln 2 / 2`, a polynomial for `e^r` (its Taylor series to the seventh
 /// power, whose remainder is below 1e-8 there), and `2^n` by its bits.
 #[inline(always)]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a whole number between -127 and 128"
-)]
 pub(crate) fn exp(x: f32) -> f32 {
     const LOG2_E: f32 = std::f32::consts::LOG2_E;
     // ln 2 in two pieces: the first has so few bits that its products are exact.
     const LN_2_HIGH: f32 = 0.693_359_4;
     const LN_2_LOW: f32 = -2.121_944_4e-4;
-    // Adding and taking away 1.5 · 2^23 rounds to a whole number.
+    // Adding 1.5 · 2^23 rounds to a whole number, which stands in the lowest bits until that is
+    // taken away again. A conversion would be checked, number by number.
     const ROUND: f32 = 12_582_912.0;
     let bounded = if x > 88.0 { 88.0 } else { x };
     let bounded = if bounded < -87.3 { -87.3 } else { bounded };
-    let n = bounded.mul_add(LOG2_E, ROUND) - ROUND;
+    let shifted = bounded.mul_add(LOG2_E, ROUND);
+    let n = shifted - ROUND;
     let r = n.mul_add(-LN_2_HIGH, bounded);
     let r = n.mul_add(-LN_2_LOW, r);
     let mut p = 1.0 / 5040.0f32;
@@ -113,7 +110,7 @@ pub(crate) fn exp(x: f32) -> f32 {
     p = p.mul_add(r, 0.5);
     p = p.mul_add(r, 1.0);
     p = p.mul_add(r, 1.0);
-    let power = f32::from_bits((((n as i32) + 127) << 23) as u32);
+    let power = f32::from_bits(shifted.to_bits().wrapping_add(127) << 23);
     let value = p * power;
     if x < -87.3 { 0.0 } else { value }
 }
