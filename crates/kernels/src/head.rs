@@ -4,8 +4,12 @@
 //! `logp = l_target - lse`, `H = lse - Σ p·l`, and backward, given `a = dL/dlogp` and `b = dL/dH`,
 //! `dl_j = a · ([j = target] - p_j) - b · p_j (l_j - lse + H)`.
 //!
-//! Logits exist for a few rows at a time and are computed again on the way back: rows by vocabulary
-//! would be larger than everything else together.
+//! Logits exist for a few rows and a few tokens of the vocabulary at a time and are computed again on
+//! the way back: rows by vocabulary would be larger than everything else together. Going forward,
+//! what is known of the tokens so far is carried along: the largest logit `t`, `Σ e^(l-t)` and
+//! `Σ e^(l-t)·(l-t)`.
+
+use std::ops::Range;
 
 use crate::buffer::{View, ViewMut};
 use crate::cpu;
@@ -13,13 +17,14 @@ use crate::device::Device;
 use crate::linear::{self, Weight};
 use crate::matmul::{Before, Matrix, MatrixMut, matmul};
 
-/// Logits that exist at a time.
-const CHUNK: usize = 1 << 21;
+/// Rows whose logits exist at a time, and tokens of the vocabulary. Part of the definition of every
+/// sum here.
+const ROWS: usize = 1024;
+const TOKENS: usize = 512;
 
-/// Rows whose logits exist at a time. Part of the definition of a weight's gradient, so it depends
-/// on the vocabulary alone.
-pub fn chunk_rows(vocabulary: usize) -> usize {
-    (CHUNK / vocabulary.max(1)).clamp(64, 1024)
+/// How many logits exist at a time.
+pub fn logits_at_a_time(rows: usize, vocabulary: usize) -> usize {
+    ROWS.min(rows) * TOKENS.min(vocabulary)
 }
 
 /// Hidden states, the head and what was to be predicted.
@@ -35,32 +40,46 @@ pub struct Input<'a> {
     pub inverse_temperature: f32,
 }
 
-impl Input<'_> {
+impl<'a> Input<'a> {
     fn check(&self) {
         let (vocabulary, width) = self.weight.shape();
         assert!(self.hidden.cols == width && self.hidden.col_stride == 1, "hidden states");
         assert_eq!(self.hidden.rows, self.targets.len(), "a target for each row");
         assert!(vocabulary > 0, "a vocabulary");
-    }
-
-    /// The rows from `begin` on that are worked on together.
-    fn chunk(&self, begin: usize) -> (usize, Matrix<'_>) {
-        let rows = chunk_rows(self.weight.shape().0).min(self.hidden.rows - begin);
-        let data = self.hidden.data;
-        let data = data.part(begin * self.hidden.row_stride..data.len());
-        (rows, Matrix::strided(data, rows, self.hidden.cols, self.hidden.row_stride))
-    }
-
-    fn logits(&self, device: &Device, logits: &mut ViewMut<'_>, hidden: Matrix<'_>) {
-        let to = MatrixMut::new(logits.again(), hidden.rows, self.weight.shape().0);
-        let scale = self.inverse_temperature;
-        linear::forward(device, to, Before::Gone, (scale, hidden, self.weight));
+        let known = |&target: &u32| (target as usize) < vocabulary;
+        assert!(self.targets.host().iter().all(known), "targets of the vocabulary");
     }
 
     fn scratch_size(&self) -> usize {
-        let vocabulary = self.weight.shape().0;
-        chunk_rows(vocabulary).min(self.hidden.rows) * vocabulary
+        logits_at_a_time(self.hidden.rows, self.weight.shape().0)
     }
+
+    fn rows(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        ranges(self.hidden.rows, ROWS)
+    }
+
+    fn tokens(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        ranges(self.weight.shape().0, TOKENS)
+    }
+
+    /// Logits of some rows and some tokens.
+    fn logits<'b>(
+        &self,
+        device: &Device,
+        logits: &'b mut ViewMut<'_>,
+        (rows, tokens): (&Range<usize>, &Range<usize>),
+    ) -> ViewMut<'b> {
+        let mut logits = logits.part(0..rows.len() * tokens.len());
+        let to = MatrixMut::new(logits.again(), rows.len(), tokens.len());
+        let hidden = self.hidden.band(rows.clone());
+        let weight = self.weight.band(tokens.clone());
+        linear::forward(device, to, Before::Gone, (self.inverse_temperature, hidden, weight));
+        logits
+    }
+}
+
+fn ranges(count: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..count).step_by(size).map(move |begin| begin..count.min(begin + size))
 }
 
 /// What is known of each row afterwards.
@@ -81,24 +100,24 @@ pub struct Output<'a> {
 /// If the shapes do not fit, or a target is not in the vocabulary.
 pub fn forward(device: &Device, mut output: Output<'_>, input: Input<'_>) {
     input.check();
+    let count = input.hidden.rows;
+    assert!([output.logp.len(), output.entropy.len(), output.lse.len()] == [count; 3], "rows");
     let mut logits = device.take(input.scratch_size());
-    let rows = input.hidden.rows;
-    assert!([output.logp.len(), output.entropy.len(), output.lse.len()] == [rows; 3], "rows");
-    let mut begin = 0;
-    while begin < rows {
-        let (count, hidden) = input.chunk(begin);
-        let range = begin..begin + count;
-        input.logits(device, &mut logits.view_mut(), hidden);
-        let part = Output {
-            logp: output.logp.part(range.clone()),
-            entropy: output.entropy.part(range.clone()),
-            lse: output.lse.part(range.clone()),
-        };
-        let Device::Cpu(cpu) = device;
-        let targets = input.targets.part(range);
-        let logits = &logits.view().host()[..count * input.weight.shape().0];
-        cpu::head::forward(&cpu.threads, part, (logits, targets.host()));
-        begin += count;
+    let mut carried = device.take(ROWS.min(count) * cpu::head::CARRIED);
+    let Device::Cpu(cpu) = device;
+    for rows in input.rows() {
+        let targets = input.targets.part(rows.clone()).host();
+        let mut logp = output.logp.part(rows.clone());
+        let mut carried = carried.view_mut();
+        let carried = &mut carried.host()[..rows.len() * cpu::head::CARRIED];
+        for tokens in input.tokens() {
+            let mut view = logits.view_mut();
+            let logits = input.logits(device, &mut view, (&rows, &tokens));
+            let to = (&mut *carried, logp.host());
+            cpu::head::carry(&cpu.threads, to, (logits.view().host(), targets, tokens));
+        }
+        let (mut entropy, mut lse) = (output.entropy.part(rows.clone()), output.lse.part(rows));
+        cpu::head::finish(carried, (logp.host(), entropy.host(), lse.host()));
     }
 }
 
@@ -115,11 +134,20 @@ pub struct Signal<'a> {
     pub dentropy: View<'a>,
 }
 
+impl<'a> Signal<'a> {
+    fn part(&self, rows: &Range<usize>) -> Self {
+        let Self { lse, entropy, dlogp, dentropy } = self;
+        let [lse, entropy, dlogp, dentropy] =
+            [lse, entropy, dlogp, dentropy].map(|all| all.part(rows.clone()));
+        Self { lse, entropy, dlogp, dentropy }
+    }
+}
+
 /// The gradients of hidden states, and of the head's weight if it is trained (which is added to).
 ///
 /// # Panics
 ///
-/// If the shapes do not fit.
+/// If the shapes do not fit, or a target is not in the vocabulary.
 pub fn backward(
     device: &Device,
     (mut dhidden, mut dweight): (MatrixMut<'_>, Option<MatrixMut<'_>>),
@@ -127,39 +155,29 @@ pub fn backward(
     signal: Signal<'_>,
 ) {
     input.check();
-    let mut logits = device.take(input.scratch_size());
-    let (rows, vocabulary) = (input.hidden.rows, input.weight.shape().0);
+    let count = input.hidden.rows;
     let Signal { lse, entropy, dlogp, dentropy } = signal;
-    assert!([lse.len(), entropy.len(), dlogp.len(), dentropy.len()] == [rows; 4], "rows");
-    assert!(dhidden.rows == rows, "a gradient for each row");
-    let mut begin = 0;
-    while begin < rows {
-        let (count, hidden) = input.chunk(begin);
-        let range = begin..begin + count;
-        input.logits(device, &mut logits.view_mut(), hidden);
-        let part = Signal {
-            lse: lse.part(range.clone()),
-            entropy: entropy.part(range.clone()),
-            dlogp: dlogp.part(range.clone()),
-            dentropy: dentropy.part(range.clone()),
-        };
-        let Device::Cpu(cpu) = device;
-        let targets = input.targets.part(range).host();
-        let count_logits = count * vocabulary;
-        cpu::head::backward(
-            &cpu.threads,
-            &mut logits.view_mut().host()[..count_logits],
-            (part, targets, input.inverse_temperature),
-        );
-        let dlogits = Matrix::new(logits.view(), count, vocabulary);
-        let stride = dhidden.stride;
-        let end = dhidden.data.len();
-        let to = dhidden.data.part(begin * stride..end);
-        let to = MatrixMut::strided(to, count, dhidden.cols, stride);
-        linear::backward(device, to, Before::Gone, (1.0, dlogits, input.weight));
-        if let Some(dweight) = &mut dweight {
-            matmul(device, dweight.again(), Before::Kept, (1.0, dlogits.turned(), hidden));
+    assert!([lse.len(), entropy.len(), dlogp.len(), dentropy.len()] == [count; 4], "rows");
+    assert!(dhidden.rows == count, "a gradient for each row");
+    let mut logits = device.take(input.scratch_size());
+    let Device::Cpu(cpu) = device;
+    for rows in input.rows() {
+        let (signal, hidden) = (signal.part(&rows), input.hidden.band(rows.clone()));
+        let targets = input.targets.part(rows.clone()).host();
+        let mut before = Before::Gone;
+        for tokens in input.tokens() {
+            let mut view = logits.view_mut();
+            let mut logits = input.logits(device, &mut view, (&rows, &tokens));
+            let of = (signal, targets, input.inverse_temperature);
+            cpu::head::backward(&cpu.threads, logits.host(), (of, tokens.clone()));
+            let dlogits = Matrix::new(logits.view(), rows.len(), tokens.len());
+            let weight = input.weight.band(tokens.clone());
+            linear::backward(device, dhidden.band(rows.clone()), before, (1.0, dlogits, weight));
+            before = Before::Kept;
+            if let Some(dweight) = &mut dweight {
+                let to = dweight.band(tokens);
+                matmul(device, to, Before::Kept, (1.0, dlogits.turned(), hidden));
+            }
         }
-        begin += count;
     }
 }

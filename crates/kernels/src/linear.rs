@@ -1,11 +1,11 @@
 //! `y = x · Wᵀ`, for weights that are numbers or bytes with a scale a row.
 //!
-//! Two ways forward. [`forward`] is for many rows: it is the fastest, and a row's bits may depend on
-//! how many rows came with it. [`each_row`] is for the few rows of a decoding step: a row's bits
-//! depend on that row alone, which is what makes a sample the same alone and in a batch.
+//! A row's bits depend on that row alone, never on the rows beside it: that is what makes a sample
+//! the same alone and in a batch.
+
+use std::ops::Range;
 
 use crate::buffer::View;
-use crate::cpu;
 use crate::device::Device;
 use crate::int8;
 use crate::matmul::{Before, Matrix, MatrixMut, matmul};
@@ -43,12 +43,29 @@ impl<'a> Weight<'a> {
             Self::Int8 { scales, inputs, .. } => (scales.len(), *inputs),
         }
     }
+
+    /// Some of its rows.
+    ///
+    /// # Panics
+    ///
+    /// If it has not that many.
+    #[must_use]
+    pub fn band(self, range: Range<usize>) -> Self {
+        match self {
+            Self::F32(matrix) => Self::F32(matrix.band(range)),
+            Self::Int8 { bytes, scales, inputs } => Self::Int8 {
+                bytes: bytes.part(range.start * inputs..range.end * inputs),
+                scales: scales.part(range),
+                inputs,
+            },
+        }
+    }
 }
 
 /// Rows of a byte weight that are turned into numbers at a time.
 pub const UNPACKED_ROWS: usize = 512;
 
-/// `y = [y +] scale · x · Wᵀ`, for many rows.
+/// `y = [y +] scale · x · Wᵀ`.
 ///
 /// # Panics
 ///
@@ -81,24 +98,6 @@ pub fn backward(
         let dy = dy.columns(begin..begin + weight.rows);
         matmul(device, dx.again(), before, (scale, dy, weight));
     });
-}
-
-/// `y = [y +] scale · x · Wᵀ`, every row as if it were alone.
-///
-/// # Panics
-///
-/// If the shapes do not fit.
-pub fn each_row(
-    device: &Device,
-    mut y: MatrixMut<'_>,
-    before: Before,
-    (scale, x, weight): (f32, Matrix<'_>, Weight<'_>),
-) {
-    let (outputs, inputs) = weight.shape();
-    assert!(y.rows == x.rows && y.cols == outputs && x.cols == inputs, "shapes of a projection");
-    assert!(x.col_stride == 1, "rows of a transpose");
-    let Device::Cpu(cpu) = device;
-    cpu::thin::multiply(&cpu.threads, &mut y, before, (scale, x, weight));
 }
 
 /// Hands out the weight as numbers: at once, or so many rows at a time if it is bytes.

@@ -62,6 +62,19 @@ impl<'a> Matrix<'a> {
         Self { data, rows: cols, cols: rows, row_stride: col_stride, col_stride: row_stride }
     }
 
+    /// Some of its rows.
+    ///
+    /// # Panics
+    ///
+    /// If it has not that many.
+    #[must_use]
+    pub fn band(self, range: Range<usize>) -> Self {
+        assert!(range.end <= self.rows, "rows {range:?} of {}", self.rows);
+        let begin = (range.start * self.row_stride).min(self.data.len());
+        let data = self.data.part(begin..self.data.len());
+        Self { data, rows: range.len(), ..self }
+    }
+
     /// Some of its columns.
     ///
     /// # Panics
@@ -99,6 +112,18 @@ impl<'a> MatrixMut<'a> {
     /// The same, for a call that takes it by value.
     pub fn again(&mut self) -> MatrixMut<'_> {
         MatrixMut { data: self.data.again(), ..*self }
+    }
+
+    /// Some of its rows.
+    ///
+    /// # Panics
+    ///
+    /// If it has not that many.
+    pub fn band(&mut self, range: Range<usize>) -> MatrixMut<'_> {
+        assert!(range.end <= self.rows, "rows {range:?} of {}", self.rows);
+        let end = self.data.len();
+        let begin = (range.start * self.stride).min(end);
+        MatrixMut { data: self.data.part(begin..end), rows: range.len(), ..*self }
     }
 
     /// Some of its columns.
@@ -154,5 +179,5 @@ pub fn matmul(
         to.cols
     );
     let Device::Cpu(cpu) = device;
-    cpu::gemm::multiply(&cpu.threads, &mut to, before, (scale, a, b));
+    cpu::product::multiply(&cpu.threads, &mut to, before, (scale, a, b));
 }

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 use whetstone_core::config::LoraConfig;
 use whetstone_kernels::buffer::taken_bytes;
-use whetstone_kernels::head::chunk_rows;
+use whetstone_kernels::head::logits_at_a_time;
 use whetstone_kernels::linear::UNPACKED_ROWS;
 
 use crate::adapter::{AdapterSettings, path_of};
@@ -275,7 +275,7 @@ fn training((rows, config): (&Rows, &Config), keep: Keep, trained: u64, plan: Pl
         }
         Keep::Input => (inputs.clone(), inputs),
     };
-    let chunk = chunk_rows(config.vocab).min(rows.tokens) * config.vocab;
+    let chunk = logits_at_a_time(rows.tokens, config.vocab);
     let logits = Moment::default().with(chunk, 1).bytes();
     // The last three of the four do not meet logits, which are counted apart.
     let head = kept.clone().with(rows.x, 4).with(rows.tokens, 4);

@@ -1,22 +1,26 @@
 //! The twin of [`crate::attention`].
 //!
-//! Queries are taken [`BLOCK`] at a time with all the keys they may see, so the scores of a block
-//! are a strip, and both products over it are calls of the matrix kernel. A strip is as long as the
-//! sequence and never more than [`BLOCK`] high.
+//! Queries are taken [`BLOCK`] at a time with all the keys they may see. The scores of a block are a
+//! strip with a row for each key, so that what is done to the scores of a query is done to sixteen
+//! queries at once, and so that no product needs its operands turned. A strip is as long as the
+//! sequence and never more than [`BLOCK`] wide.
 
 #![expect(unsafe_code, reason = "heads interleave in a row and go to different threads")]
 
 use std::cell::RefCell;
 
-use super::gemm::Call;
+use super::product::Call;
 use super::shared::Shared;
 use super::threads::Threads;
-use super::wide::{dot, exp, largest, sum_by, wide};
+use super::wide::{LANES, dot, exp, wide};
 use crate::attention::{Offsets, Saved, Shape};
 use crate::matmul::{Before, Matrix, MatrixMut};
 
 /// Queries of a strip.
 const BLOCK: usize = 64;
+
+/// A number for each query of a block.
+type Each = [f32; BLOCK];
 
 thread_local! {
     /// Two strips for each thread, kept from call to call.
@@ -38,13 +42,102 @@ impl<'a> Head<'a> {
         Self { data, stride: matrix.row_stride, size }
     }
 
-    fn from(self, row: usize) -> Self {
-        Self { data: &self.data[row * self.stride..], ..self }
-    }
-
     #[inline(always)]
     fn row(&self, row: usize) -> &'a [f32] {
         &self.data[row * self.stride..][..self.size]
+    }
+}
+
+/// A block of queries and the keys they see.
+#[derive(Clone, Copy)]
+struct Block {
+    /// The first query's place in its sequence.
+    first: usize,
+    queries: usize,
+}
+
+impl Block {
+    /// The blocks of a sequence.
+    fn all(length: usize) -> impl Iterator<Item = Self> {
+        let at = move |first| Self { first, queries: BLOCK.min(length - first) };
+        (0..length).step_by(BLOCK).map(at)
+    }
+
+    fn keys(self) -> usize {
+        self.first + self.queries
+    }
+
+    /// Numbers in a row of its strip: whole vectors.
+    fn width(self) -> usize {
+        self.queries.next_multiple_of(LANES)
+    }
+
+    /// `scale · k · qᵀ` into a strip, and minus infinity where a key comes after a query.
+    fn scores(self, strip: &mut [f32], (k, q): (Head<'_>, Head<'_>), scale: f32) {
+        self.products(strip, (k, q), scale);
+        for (later, row) in strip.chunks_exact_mut(self.width()).skip(self.first).enumerate() {
+            row[..later].fill(f32::NEG_INFINITY);
+        }
+    }
+
+    /// `scale · k · qᵀ` into a strip.
+    fn products(self, strip: &mut [f32], (k, q): (Head<'_>, Head<'_>), scale: f32) {
+        assert_eq!(strip.len(), self.keys() * self.width(), "a row for each key");
+        let call = Call {
+            shape: (self.keys(), self.queries, q.size),
+            to: strip.as_mut_ptr(),
+            to_stride: self.width(),
+            before: Before::Gone,
+            scale,
+            a: k.data.as_ptr(),
+            a_strides: (k.stride, 1),
+            b: q.data.as_ptr(),
+            b_strides: (1, q.stride),
+        };
+        // SAFETY: the strip has room for it, and the heads that many rows.
+        unsafe { call.run() };
+    }
+
+    /// `to = stripᵀ · x`: a row for each query, a sum over keys.
+    ///
+    /// # Safety
+    ///
+    /// `to` must have room for that and be nobody else's.
+    unsafe fn over_keys(self, (to, stride): (*mut f32, usize), strip: &[f32], x: Head<'_>) {
+        let call = Call {
+            shape: (self.queries, x.size, self.keys()),
+            to,
+            to_stride: stride,
+            before: Before::Gone,
+            scale: 1.0,
+            a: strip.as_ptr(),
+            a_strides: (1, self.width()),
+            b: x.data.as_ptr(),
+            b_strides: (x.stride, 1),
+        };
+        // SAFETY: the caller's.
+        unsafe { call.run() };
+    }
+
+    /// `to += strip · x`: a row for each key, a sum over queries.
+    ///
+    /// # Safety
+    ///
+    /// `to` must have room for that and be nobody else's.
+    unsafe fn over_queries(self, (to, stride): (*mut f32, usize), strip: &[f32], x: Head<'_>) {
+        let call = Call {
+            shape: (self.keys(), x.size, self.queries),
+            to,
+            to_stride: stride,
+            before: Before::Kept,
+            scale: 1.0,
+            a: strip.as_ptr(),
+            a_strides: (self.width(), 1),
+            b: x.data.as_ptr(),
+            b_strides: (x.stride, 1),
+        };
+        // SAFETY: the caller's.
+        unsafe { call.run() };
     }
 }
 
@@ -63,81 +156,58 @@ pub(crate) fn forward(
         if begin == end {
             return;
         }
-        let q = Head::new(qkv, begin, head, shape.size);
-        let k = Head::new(qkv, begin, shape.heads + head / shape.group(), shape.size);
-        let v =
-            Head::new(qkv, begin, shape.heads + shape.kv_heads + head / shape.group(), shape.size);
+        let of = |row: usize, head: usize| Head::new(qkv, begin + row, head, shape.size);
+        let k_head = shape.heads + head / shape.group();
+        let (k, v) = (of(0, k_head), of(0, k_head + shape.kv_heads));
         STRIPS.with_borrow_mut(|[strip, _]| {
-            for first in (0..end - begin).step_by(BLOCK) {
-                let rows = BLOCK.min(end - begin - first);
-                let seen = first + rows;
-                let strip = room(strip, rows * seen);
-                scores(strip, (q.from(first), k), (rows, seen), shape.scale);
+            for block in Block::all(end - begin) {
+                let strip = room(strip, block.keys() * block.width());
+                block.scores(strip, (k, of(block.first, head)), shape.scale);
+                let (mut tops, mut sums) = ([f32::NEG_INFINITY; BLOCK], [0.0; BLOCK]);
                 wide(
                     #[inline(always)]
-                    || {
-                        for (row, strip) in strip.chunks_exact_mut(seen).enumerate() {
-                            let at = (begin + first + row) * shape.heads + head;
-                            // SAFETY: one place for each token and head.
-                            unsafe { lse.put(at, softmax(strip, first + row + 1)) };
-                        }
-                    },
+                    || weigh(strip, block.width(), (&mut tops, &mut sums)),
                 );
-                let call = Call {
-                    shape: (rows, shape.size, seen),
-                    to: out.at((begin + first) * stride + head * shape.size),
-                    to_stride: stride,
-                    before: Before::Gone,
-                    scale: 1.0,
-                    a: strip.as_ptr(),
-                    a_strides: (seen, 1),
-                    b: v.data.as_ptr(),
-                    b_strides: (v.stride, 1),
-                };
+                let token = begin + block.first;
+                let place = |query: usize| (token + query) * stride + head * shape.size;
                 // SAFETY: these rows of this head are this part's alone.
-                unsafe { call.run() };
+                unsafe { block.over_keys((out.at(place(0)), stride), strip, v) };
+                for query in 0..block.queries {
+                    let known = tops[query] + sums[query].ln();
+                    // SAFETY: one place for each token and head.
+                    unsafe { lse.put((token + query) * shape.heads + head, known) };
+                    // SAFETY: as above.
+                    let row = unsafe { out.part(place(query), shape.size) };
+                    let inverse = 1.0 / sums[query];
+                    for x in row {
+                        *x *= inverse;
+                    }
+                }
             }
         });
     });
 }
 
-/// `scale · q · kᵀ` into a strip.
-fn scores(
-    strip: &mut [f32],
-    (q, k): (Head<'_>, Head<'_>),
-    (rows, seen): (usize, usize),
-    scale: f32,
-) {
-    let call = Call {
-        shape: (rows, seen, q.size),
-        to: strip.as_mut_ptr(),
-        to_stride: seen,
-        before: Before::Gone,
-        scale,
-        a: q.data.as_ptr(),
-        a_strides: (q.stride, 1),
-        b: k.data.as_ptr(),
-        b_strides: (1, k.stride),
-    };
-    // SAFETY: the strip has `rows · seen` numbers, and the heads that many rows.
-    unsafe { call.run() };
-}
-
-/// Turns the first `valid` scores into weights and the rest into zeros; returns `lse`.
+/// Turns scores into `e^(score - top)`, with the top and the sum of each query.
 #[inline(always)]
-fn softmax(scores: &mut [f32], valid: usize) -> f32 {
-    let (seen, later) = scores.split_at_mut(valid);
-    later.fill(0.0);
-    let top = largest(seen);
-    for s in seen.iter_mut() {
-        *s = exp(*s - top);
+fn weigh(strip: &mut [f32], width: usize, (tops, sums): (&mut Each, &mut Each)) {
+    for row in strip.chunks_exact(width) {
+        for (row, tops) in row.as_chunks::<LANES>().0.iter().zip(tops.as_chunks_mut::<LANES>().0) {
+            for at in 0..LANES {
+                tops[at] = if row[at] > tops[at] { row[at] } else { tops[at] };
+            }
+        }
     }
-    let sum = sum_by(seen, |p| p);
-    let inverse = 1.0 / sum;
-    for s in seen {
-        *s *= inverse;
+    for row in strip.chunks_exact_mut(width) {
+        let all = row.as_chunks_mut::<LANES>().0.iter_mut();
+        let known = tops.as_chunks::<LANES>().0.iter().zip(sums.as_chunks_mut::<LANES>().0);
+        for (row, (tops, sums)) in all.zip(known) {
+            for at in 0..LANES {
+                row[at] = exp(row[at] - tops[at]);
+                sums[at] += row[at];
+            }
+        }
     }
-    top + sum.ln()
 }
 
 /// One part for each sequence and head of keys: its gradients are sums over queries and over the
@@ -162,11 +232,12 @@ pub(crate) fn backward(
             unsafe { dqkv.part(place(row, head), shape.size) }.fill(0.0);
         }
         for head in kv_head * shape.group()..(kv_head + 1) * shape.group() {
-            let mut work = OneHead { saved: &saved, shape, head, begin };
-            for first in (0..end - begin).step_by(BLOCK) {
-                let rows = BLOCK.min(end - begin - first);
-                let to = [(first, head), (0, k_head), (0, v_head)];
-                work.block((first, rows), to.map(|(row, head)| dqkv.at(place(row, head))), stride);
+            let work = OneHead { saved: &saved, shape, head, begin };
+            for block in Block::all(end - begin) {
+                let to = [(block.first, head), (0, k_head), (0, v_head)];
+                let to = to.map(|(row, head)| (dqkv.at(place(row, head)), stride));
+                // SAFETY: these rows of these heads are this part's alone.
+                unsafe { work.block(block, to) };
             }
         }
     });
@@ -182,66 +253,61 @@ struct OneHead<'a> {
 
 impl OneHead<'_> {
     /// One block of queries: writes `dq`, adds to `dk` and `dv`.
-    fn block(&mut self, (first, rows): (usize, usize), to: [*mut f32; 3], stride: usize) {
-        let (shape, seen) = (self.shape, first + rows);
+    ///
+    /// # Safety
+    ///
+    /// These must have room for that and be nobody else's.
+    unsafe fn block(&self, block: Block, [dq, dk, dv]: [(*mut f32, usize); 3]) {
+        let (shape, size) = (self.shape, block.keys() * block.width());
         let of = |matrix, row, head| Head::new(matrix, self.begin + row, head, shape.size);
         let k_head = shape.heads + self.head / shape.group();
-        let q = of(self.saved.qkv, first, self.head);
+        let q = of(self.saved.qkv, block.first, self.head);
         let k = of(self.saved.qkv, 0, k_head);
         let v = of(self.saved.qkv, 0, k_head + shape.kv_heads);
-        let out = of(self.saved.out, first, self.head);
-        let dout = of(self.saved.dout, first, self.head);
-        let lse = &self.saved.lse.host()[(self.begin + first) * shape.heads + self.head..];
+        let out = of(self.saved.out, block.first, self.head);
+        let dout = of(self.saved.dout, block.first, self.head);
+        let known = &self.saved.lse.host()[(self.begin + block.first) * shape.heads + self.head..];
+        let (mut lse, mut shift) = ([0.0; BLOCK], [0.0; BLOCK]);
         STRIPS.with_borrow_mut(|[p, ds]| {
-            let (p, ds) = (room(p, rows * seen), room(ds, rows * seen));
-            scores(p, (q, k), (rows, seen), shape.scale);
-            scores(ds, (dout, v), (rows, seen), 1.0);
+            let (p, ds) = (room(p, size), room(ds, size));
+            block.scores(p, (k, q), shape.scale);
+            block.products(ds, (v, dout), 1.0);
             wide(
                 #[inline(always)]
                 || {
-                    let strips = p.chunks_exact_mut(seen).zip(ds.chunks_exact_mut(seen));
-                    for (row, (p, ds)) in strips.enumerate() {
-                        let shift = dot(dout.row(row), out.row(row));
-                        let lse = lse[row * shape.heads];
-                        score_gradient((p, ds), first + row + 1, (lse, shift, shape.scale));
+                    for query in 0..block.queries {
+                        lse[query] = known[query * shape.heads];
+                        shift[query] = dot(dout.row(query), out.row(query));
                     }
+                    score_gradients((p, ds), block.width(), (&lse, &shift, shape.scale));
                 },
             );
-            let product = |to, (m, k), before, a: &[f32], a_strides, b: Head<'_>| Call {
-                shape: (m, shape.size, k),
-                to,
-                to_stride: stride,
-                before,
-                scale: 1.0,
-                a: a.as_ptr(),
-                a_strides,
-                b: b.data.as_ptr(),
-                b_strides: (b.stride, 1),
-            };
-            let dq = product(to[0], (rows, seen), Before::Gone, ds, (seen, 1), k);
-            let dk = product(to[1], (seen, rows), Before::Kept, ds, (1, seen), q);
-            let dv = product(to[2], (seen, rows), Before::Kept, p, (1, seen), dout);
-            for call in [dq, dk, dv] {
-                // SAFETY: these rows of these heads are this part's alone.
-                unsafe { call.run() };
+            // SAFETY: the caller's.
+            unsafe {
+                block.over_keys(dq, ds, k);
+                block.over_queries(dk, ds, q);
+                block.over_queries(dv, p, dout);
             }
         });
     }
 }
 
-/// `p` from scores, and `ds` from `dp`, for a row whose first `valid` keys are seen.
+/// `p` from scores, and `ds` from `dp`.
 #[inline(always)]
-fn score_gradient(
+fn score_gradients(
     (p, ds): (&mut [f32], &mut [f32]),
-    valid: usize,
-    (lse, shift, scale): (f32, f32, f32),
+    width: usize,
+    (lse, shift, scale): (&Each, &Each, f32),
 ) {
-    let ((p, p_later), (ds, ds_later)) = (p.split_at_mut(valid), ds.split_at_mut(valid));
-    p_later.fill(0.0);
-    ds_later.fill(0.0);
-    for (p, ds) in p.iter_mut().zip(ds) {
-        *p = exp(*p - lse);
-        *ds = *p * (*ds - shift) * scale;
+    for (p, ds) in p.chunks_exact_mut(width).zip(ds.chunks_exact_mut(width)) {
+        let both = p.as_chunks_mut::<LANES>().0.iter_mut().zip(ds.as_chunks_mut::<LANES>().0);
+        let known = lse.as_chunks::<LANES>().0.iter().zip(shift.as_chunks::<LANES>().0);
+        for ((p, ds), (lse, shift)) in both.zip(known) {
+            for at in 0..LANES {
+                p[at] = exp(p[at] - lse[at]);
+                ds[at] = p[at] * (ds[at] - shift[at]) * scale;
+            }
+        }
     }
 }
 

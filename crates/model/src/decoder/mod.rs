@@ -29,7 +29,7 @@ use whetstone_kernels::{Before, Buffer, Device, Matrix, MatrixMut, add, embeddin
 
 use crate::config::Config;
 use layer::{Kept, Layer, Packed, Sizes, norm_backward, normed};
-use projection::{Pass, Rows};
+use projection::Pass;
 
 /// A model on a device.
 #[derive(Debug)]
@@ -193,7 +193,7 @@ impl Decoder {
 
     fn pass(&self, adapters: Adapters) -> Pass<'_> {
         let (device, parameters) = (&self.device, &self.parameters);
-        Pass { device, parameters, adapters, rows: Rows::Many }
+        Pass { device, parameters, adapters }
     }
 
     fn packed<'a>(&'a self, batch: &'a Batch) -> Packed<'a> {

@@ -5,7 +5,7 @@
 //! again on the way back: it is narrow, and every projection of every layer would keep one.
 
 use whetstone_kernels::add::{bias, bias_backward};
-use whetstone_kernels::linear::{self, Weight};
+use whetstone_kernels::linear;
 use whetstone_kernels::matmul::matmul;
 use whetstone_kernels::{Before, Buffer, Device, Matrix, MatrixMut};
 
@@ -36,7 +36,6 @@ pub(crate) struct Pass<'a> {
     pub(crate) device: &'a Device,
     pub(crate) parameters: &'a Parameters,
     pub(crate) adapters: Adapters,
-    pub(crate) rows: Rows,
 }
 
 /// Whether low-rank additions take part: without them a model is its own reference.
@@ -46,24 +45,6 @@ pub enum Adapters {
     On,
     /// They do not.
     Off,
-}
-
-/// Which way rows are multiplied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rows {
-    /// Many, as fast as can be.
-    Many,
-    /// A few, each as if it were alone.
-    Each,
-}
-
-impl Pass<'_> {
-    fn linear(&self, y: MatrixMut<'_>, before: Before, call: (f32, Matrix<'_>, Weight<'_>)) {
-        match self.rows {
-            Rows::Many => linear::forward(self.device, y, before, call),
-            Rows::Each => linear::each_row(self.device, y, before, call),
-        }
-    }
 }
 
 impl Projection {
@@ -78,7 +59,8 @@ impl Projection {
         (mut y, before): (MatrixMut<'_>, Before),
         x: Matrix<'_>,
     ) {
-        pass.linear(y.again(), before, (1.0, x, pass.parameters.weight(self.weight)));
+        let weight = pass.parameters.weight(self.weight);
+        linear::forward(pass.device, y.again(), before, (1.0, x, weight));
         if let Some(id) = self.bias {
             bias(pass.device, y.again(), pass.parameters.values(id));
         }
@@ -86,7 +68,7 @@ impl Projection {
             let u = adapter.narrow(pass, x);
             let b = pass.parameters.weight(adapter.b);
             let u = Matrix::new(u.view(), x.rows(), b.shape().1);
-            pass.linear(y, Before::Kept, (adapter.scale, u, b));
+            linear::forward(pass.device, y, Before::Kept, (adapter.scale, u, b));
         }
     }
 
@@ -146,7 +128,7 @@ impl Adapter {
         let rank = a.shape().0;
         let mut u = pass.device.take(x.rows() * rank);
         let to = MatrixMut::new(u.view_mut(), x.rows(), rank);
-        pass.linear(to, Before::Gone, (1.0, x, a));
+        linear::forward(pass.device, to, Before::Gone, (1.0, x, a));
         u
     }
 }

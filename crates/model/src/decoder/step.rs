@@ -10,7 +10,7 @@ use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, View, embedding, line
 
 use super::Decoder;
 use super::layer::normed;
-use super::projection::{Adapters, Pass, Rows};
+use super::projection::Adapters;
 
 /// The next token of some sequences, and where each finds what came before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Decoder {
         let positions = device.upload(&(0..count).collect::<Vec<_>>());
         let way =
             Way { ids: ids.view(), positions: positions.view(), slots: slots.view(), tables: None };
-        let x = self.along(cache, &way, Rows::Many);
+        let x = self.along(cache, &way);
         let width = self.sizes.width;
         self.logits(x.view().part((tokens.len() - 1) * width..tokens.len() * width))
     }
@@ -119,18 +119,13 @@ impl Decoder {
             slots: slots.view(),
             tables: Some(tables),
         };
-        let x = self.along(cache, &way, Rows::Each);
+        let x = self.along(cache, &way);
         self.logits(x.view())
     }
 
-    fn sampling_pass(&self, rows: Rows) -> Pass<'_> {
-        let (device, parameters) = (&self.device, &self.parameters);
-        Pass { device, parameters, adapters: Adapters::On, rows }
-    }
-
     /// Through all layers; new keys and values stay in the cache.
-    fn along(&self, cache: &mut Cache, way: &Way<'_>, rows: Rows) -> Buffer {
-        let (pass, sizes) = (self.sampling_pass(rows), &self.sizes);
+    fn along(&self, cache: &mut Cache, way: &Way<'_>) -> Buffer {
+        let (pass, sizes) = (self.pass(Adapters::On), &self.sizes);
         let (count, shape) = (way.ids.len(), &sizes.shape);
         let mut x = self.device.take(count * sizes.width);
         let table = self.parameters.values(self.embedding);
@@ -157,13 +152,13 @@ impl Decoder {
     }
 
     fn logits(&self, x: View<'_>) -> Buffer {
-        let pass = self.sampling_pass(Rows::Each);
+        let pass = self.pass(Adapters::On);
         let (rows, vocab) = (x.len() / self.sizes.width, self.config.vocab);
         let h = normed(&pass, &self.sizes, (x, self.norm));
         let mut logits = self.device.take(rows * vocab);
         let to = MatrixMut::new(logits.view_mut(), rows, vocab);
         let h = Matrix::new(h.view(), rows, self.sizes.width);
-        linear::each_row(
+        linear::forward(
             &self.device,
             to,
             Before::Gone,

@@ -1,0 +1,350 @@
+//! Products of matrices.
+//!
+//! Every number of a result is `c + s · Σ a·b`, and the sum is taken along the inner side, fused,
+//! from its first place to its last, in blocks whose length depends on the inner side alone. Which
+//! tile or thread computes a number, and what is computed beside it, changes none of its bits: a row
+//! is the same alone and among thousands, on any number of threads and any processor.
+//!
+//! One side of the result lies along vectors, the other side's numbers are spread over vectors one
+//! by one. Many rows: vectors lie along columns, whose operand is packed into panels. Few rows by a
+//! weight: vectors lie along the rows, which are few to pack, and the weight is read where it lies.
+
+#![expect(unsafe_code, reason = "the loops take addresses")]
+#![expect(clippy::many_single_char_names, reason = "the names of the sides of a product")]
+
+mod pack;
+#[cfg(test)]
+mod tests;
+mod tile;
+
+use std::cell::RefCell;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use self::pack::{LANES, PANEL, Room, STRIP, panels, strips};
+use self::tile::{Broad, Single, Target, tile};
+use super::shared::Shared;
+use super::threads::Threads;
+use crate::matmul::{Before, Matrix, MatrixMut};
+
+/// Places of the inner side that are summed before the sum is added to the result, at most.
+const DEPTH: usize = 768;
+
+/// Numbers of packed panels that are used over and over: they stay in a core's own cache.
+const PANELS: usize = 1 << 17;
+
+/// Numbers of packed strips at a time; they are read once for each block of panels.
+const STRIPS: usize = 1 << 20;
+
+/// With so many rows at most, and more columns, a weight is not worth packing.
+const FEW: usize = 128;
+
+/// An operand that meets so few rows or columns of the other is read where it lies.
+const ONCE: usize = 64;
+
+thread_local! {
+    /// Panels and strips of each thread.
+    static ROOMS: RefCell<(Room, Room)> = RefCell::default();
+}
+
+/// `to = [to +] scale · a · b`. Shapes were checked.
+pub(crate) fn multiply(
+    threads: &Threads,
+    to: &mut MatrixMut<'_>,
+    before: Before,
+    (scale, a, b): (f32, Matrix<'_>, Matrix<'_>),
+) {
+    let (m, n, k) = (to.rows, to.cols, a.cols);
+    if m == 0 || n == 0 {
+        return;
+    }
+    let by_rows = m >= n;
+    let side = m.max(n);
+    let parts = threads.count().min(side.div_ceil(PANEL));
+    let stride = to.stride;
+    let all = Shared::new(to.data.host());
+    let (a_all, b_all) = (a.data.host(), b.data.host());
+    threads.each(parts, |part| {
+        let (begin, end) = (bound(side, parts, part), bound(side, parts, part + 1));
+        let (rows, cols) = if by_rows { (begin..end, 0..n) } else { (0..m, begin..end) };
+        let call = Call {
+            shape: (rows.len(), cols.len(), k),
+            to: all.at(rows.start * stride + cols.start),
+            to_stride: stride,
+            before,
+            scale,
+            a: a_all[rows.start * a.row_stride..].as_ptr(),
+            a_strides: (a.row_stride, a.col_stride),
+            b: b_all[cols.start * b.col_stride..].as_ptr(),
+            b_strides: (b.row_stride, b.col_stride),
+        };
+        // SAFETY: a `Matrix` is inside its view, so are its parts, and parts of the result do not
+        // overlap.
+        unsafe { call.run() };
+    });
+}
+
+/// Where part `part` of `parts` begins; parts but the last are whole vectors.
+fn bound(side: usize, parts: usize, part: usize) -> usize {
+    if part == parts { side } else { side * part / parts / LANES * LANES }
+}
+
+/// One product in this thread.
+pub(crate) struct Call {
+    /// Rows and columns of the result, and the inner side.
+    pub(crate) shape: (usize, usize, usize),
+    pub(crate) to: *mut f32,
+    pub(crate) to_stride: usize,
+    pub(crate) before: Before,
+    pub(crate) scale: f32,
+    pub(crate) a: *const f32,
+    /// From row to row, and from column to column.
+    pub(crate) a_strides: (usize, usize),
+    pub(crate) b: *const f32,
+    pub(crate) b_strides: (usize, usize),
+}
+
+impl Call {
+    /// Computes it.
+    ///
+    /// # Safety
+    ///
+    /// The three matrices must be inside what their addresses may reach, and the result must
+    /// overlap neither the others nor what another thread uses.
+    pub(crate) unsafe fn run(self) {
+        let (m, n, k) = self.shape;
+        if m == 0 || n == 0 {
+            return;
+        }
+        if k == 0 {
+            for row in 0..if self.before == Before::Gone { m } else { 0 } {
+                // SAFETY: the caller's.
+                let row =
+                    unsafe { std::slice::from_raw_parts_mut(self.to.add(row * self.to_stride), n) };
+                row.fill(0.0);
+            }
+            return;
+        }
+        let rows = Side { data: self.a, count: m, step: self.a_strides.0, inner: self.a_strides.1 };
+        let columns =
+            Side { data: self.b, count: n, step: self.b_strides.1, inner: self.b_strides.0 };
+        let turned = m <= FEW && m < n && columns.inner == 1;
+        let (broad, single) = if turned { (rows, columns) } else { (columns, rows) };
+        let target = Target {
+            to: self.to,
+            stride: self.to_stride,
+            turned,
+            fresh: self.before == Before::Gone,
+            scale: self.scale,
+        };
+        ROOMS.with_borrow_mut(|rooms| {
+            Arch::new().dispatch(Product { broad, single, target, depth: k, rooms });
+        });
+    }
+}
+
+/// One side of the result, with the operand that has it.
+#[derive(Clone, Copy)]
+struct Side {
+    data: *const f32,
+    count: usize,
+    /// From one row (or column) to the next.
+    step: usize,
+    /// From one place of the inner side to the next.
+    inner: usize,
+}
+
+/// What [`Call::run`] asks for, whose promises hold for all that is below.
+struct Product<'a> {
+    /// The side along the vectors, and the other.
+    broad: Side,
+    single: Side,
+    target: Target,
+    depth: usize,
+    rooms: &'a mut (Room, Room),
+}
+
+impl WithSimd for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { broad, single, target, depth: inner, rooms } = self;
+        let blocks = inner.div_ceil(DEPTH);
+        let block = inner.div_ceil(blocks);
+        for first in (0..inner).step_by(block) {
+            let depth = block.min(inner - first);
+            let target = Target { fresh: target.fresh && first == 0, ..target };
+            let packed = single.inner != 1 && single.count > ONCE;
+            let at_once = if packed { STRIPS / depth / STRIP * STRIP } else { single.count };
+            for row in (0..single.count).step_by(at_once) {
+                let rows = at_once.min(single.count - row);
+                // SAFETY: rows and places of the operand, and of the result.
+                let (strip, target) = unsafe {
+                    let strip = if packed {
+                        let room = rooms.1.numbers(rows.next_multiple_of(STRIP) * depth);
+                        strips(room, single, (row, rows), (first, depth));
+                        Strip::Packed(room.as_ptr())
+                    } else {
+                        let data = single.data.add(row * single.step + first * single.inner);
+                        Strip::There { data, row: single.step, step: single.inner }
+                    };
+                    (strip, target.at(row, 0))
+                };
+                let work = Rows { strip, rows, depth, target };
+                let panels = (PANELS / depth / PANEL).max(1) * PANEL;
+                for column in (0..broad.count).step_by(panels) {
+                    let columns = panels.min(broad.count - column);
+                    // SAFETY: the same.
+                    unsafe {
+                        work.by_columns(simd, broad, (column, columns), (first, &mut rooms.0));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Rows of numbers that are spread over vectors.
+#[derive(Clone, Copy)]
+enum Strip {
+    /// Where they lie: from row to row, and from place to place.
+    There { data: *const f32, row: usize, step: usize },
+    /// In strips of [`STRIP`].
+    Packed(*const f32),
+}
+
+#[derive(Clone, Copy)]
+struct Rows {
+    strip: Strip,
+    rows: usize,
+    depth: usize,
+    target: Target,
+}
+
+/// Panels of the same width, and where their first number goes along the vectors.
+#[derive(Clone, Copy)]
+struct Panels {
+    data: *const f32,
+    /// From panel to panel, and from place to place.
+    apart: usize,
+    step: usize,
+    count: usize,
+    /// Numbers along the vectors that count, of each panel.
+    width: usize,
+    column: usize,
+}
+
+impl Rows {
+    /// These rows by some columns of the other side.
+    #[inline(always)]
+    unsafe fn by_columns<S: Simd>(
+        self,
+        simd: S,
+        side: Side,
+        (column, columns): (usize, usize),
+        (first, room): (usize, &mut Room),
+    ) {
+        let (whole, width) = (columns / PANEL, columns % PANEL);
+        let there = side.step == 1 && self.rows <= ONCE && width.is_multiple_of(LANES);
+        // SAFETY: the caller's.
+        let (data, apart, step, last_step) = unsafe {
+            if there {
+                (side.data.add(column + first * side.inner), PANEL, side.inner, side.inner)
+            } else {
+                let room = room.numbers(columns.next_multiple_of(LANES) * self.depth);
+                panels(room, side, (column, columns), (first, self.depth));
+                (room.as_ptr(), PANEL * self.depth, PANEL, width.next_multiple_of(LANES))
+            }
+        };
+        // SAFETY: the same; the rest comes after the whole panels.
+        unsafe {
+            if whole > 0 {
+                let count = whole;
+                self.by_panels(simd, Panels { data, apart, step, count, width: PANEL, column });
+            }
+            if width > 0 {
+                let (data, column) = (data.add(whole * apart), column + whole * PANEL);
+                let last = Panels { data, apart, step: last_step, count: 1, width, column };
+                self.by_panels(simd, last);
+            }
+        }
+    }
+
+    /// As many sums as a processor has registers for: wide and low, or narrow and high.
+    #[inline(always)]
+    unsafe fn by_panels<S: Simd>(self, simd: S, panels: Panels) {
+        // SAFETY: the caller's.
+        unsafe {
+            match (S::F32_LANES, panels.width.div_ceil(LANES), self.strip) {
+                (16, 4, _) => self.in_tiles::<S, 4, STRIP>(simd, panels),
+                (16, 3, Strip::There { .. }) => self.in_tiles::<S, 3, 8>(simd, panels),
+                (16, 3, Strip::Packed(..)) => self.in_tiles::<S, 3, STRIP>(simd, panels),
+                (16, 2, Strip::There { .. }) => self.in_tiles::<S, 2, 8>(simd, panels),
+                (16, 2, Strip::Packed(..)) => self.in_tiles::<S, 2, STRIP>(simd, panels),
+                (16, _, Strip::There { .. }) => self.in_tiles::<S, 1, 16>(simd, panels),
+                (16, _, Strip::Packed(..)) => self.in_tiles::<S, 1, STRIP>(simd, panels),
+                (8, ..) => self.in_tiles::<S, 2, STRIP>(simd, panels),
+                (4, ..) => self.in_tiles::<S, 4, STRIP>(simd, panels),
+                (1, ..) => self.in_tiles::<S, 16, STRIP>(simd, panels),
+                (other, ..) => unreachable!("vectors of {other}"),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn in_tiles<S: Simd, const VECTORS: usize, const ROWS: usize>(
+        self,
+        simd: S,
+        panels: Panels,
+    ) {
+        let mut row = 0;
+        // SAFETY: the caller's.
+        unsafe {
+            while row + ROWS <= self.rows {
+                self.one_row_of_tiles::<S, VECTORS, ROWS>(simd, row, panels);
+                row += ROWS;
+            }
+            while row + 4 <= self.rows {
+                self.one_row_of_tiles::<S, VECTORS, 4>(simd, row, panels);
+                row += 4;
+            }
+            while row < self.rows {
+                self.one_row_of_tiles::<S, VECTORS, 1>(simd, row, panels);
+                row += 1;
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn one_row_of_tiles<S: Simd, const VECTORS: usize, const ROWS: usize>(
+        self,
+        simd: S,
+        row: usize,
+        panels: Panels,
+    ) {
+        let lanes = VECTORS * S::F32_LANES;
+        // SAFETY: the caller's: rows, panels and the result have these places.
+        unsafe {
+            let single = match self.strip {
+                Strip::There { data, row: apart, step } => {
+                    Single { data: data.add(row * apart), row: apart, step }
+                }
+                Strip::Packed(data) => {
+                    let data = data.add(row / STRIP * STRIP * self.depth + row % STRIP);
+                    Single { data, row: 1, step: STRIP }
+                }
+            };
+            for panel in 0..panels.count {
+                for begin in (0..panels.width).step_by(lanes) {
+                    let data = panels.data.add(panel * panels.apart + begin);
+                    let broad = Broad { data, step: panels.step };
+                    let target = self.target.at(row, panels.column + panel * PANEL + begin);
+                    target.call_for::<S, VECTORS, ROWS>();
+                    let sums = tile::<S, VECTORS, ROWS>(simd, self.depth, (broad, single));
+                    target.put(simd, sums, lanes.min(panels.width - begin));
+                }
+            }
+        }
+    }
+}
