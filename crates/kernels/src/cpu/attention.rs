@@ -17,7 +17,7 @@ use crate::attention::{Offsets, Saved, Shape};
 use crate::matmul::{Before, Matrix, MatrixMut};
 
 /// Queries of a strip.
-const BLOCK: usize = 64;
+const BLOCK: usize = 32;
 
 /// A number for each query of a block.
 type Each = [f32; BLOCK];

@@ -39,7 +39,12 @@ pub(super) unsafe fn tile<S: Simd, const VECTORS: usize, const ROWS: usize>(
     // Four places at a time where a row's numbers lie side by side: their addresses then differ by
     // what an instruction can say.
     let fours = if single.step == 1 { depth / 4 } else { 0 };
-    for _ in 0..fours {
+    for four in 0..fours {
+        // Meanwhile the rows of the next tile come nearer: a line of the cache is sixteen places.
+        for at in 0..ROWS.div_ceil(4) {
+            let next = ROWS + four % 4 * ROWS.div_ceil(4) + at;
+            call_for(single_at.wrapping_add(next * single.row));
+        }
         for place in 0..4 {
             // SAFETY: the caller's: these are places of the inner side.
             unsafe {
@@ -90,6 +95,17 @@ unsafe fn add_place<S: Simd, const VECTORS: usize, const ROWS: usize>(
     }
 }
 
+/// Asks for a line of the cache.
+#[inline(always)]
+fn call_for(place: *const f32) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: asking does nothing that could be wrong, wherever it is.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+    }
+}
+
 /// Where a tile goes, and what becomes of what was there.
 #[derive(Clone, Copy)]
 pub(super) struct Target {
@@ -119,14 +135,10 @@ impl Target {
     /// Asks for the lines of the cache that a tile will be put to, so that they are there by then.
     #[inline(always)]
     pub(super) fn call_for<S: Simd, const VECTORS: usize, const ROWS: usize>(self) {
-        #[cfg(target_arch = "x86_64")]
         if !self.turned {
             for row in 0..ROWS {
                 for at in 0..(VECTORS * S::F32_LANES).div_ceil(LANES) {
-                    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-                    let place = self.to.wrapping_add(row * self.stride + at * LANES);
-                    // SAFETY: asking for a line does nothing that could be wrong, wherever it is.
-                    unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+                    call_for(self.to.wrapping_add(row * self.stride + at * LANES));
                 }
             }
         }
