@@ -169,7 +169,7 @@ fn a_gguf_file_becomes_a_directory_with_its_tokenizer_and_template() {
     let dir = tempfile::tempdir().unwrap();
     let model = open(&path).unwrap();
     let mut decoder = load(&model);
-    let lora = LoraConfig { rank: 2, ..LoraConfig::default() };
+    let lora = LoraConfig { rank: 2, alpha: 8.0, ..LoraConfig::default() };
     decoder.add_adapter(&lora, 3);
     let ids: Vec<_> = decoder.adapter_parameters().collect();
     for id in ids {
