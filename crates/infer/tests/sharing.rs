@@ -51,6 +51,10 @@ fn tokenizer() -> Tokenizer {
 
 /// Eight samples of 40 tokens, of a prompt of `length`.
 fn eight(length: u32, pages: usize) -> (Vec<Drawn>, Usage) {
+    eight_of(40, length, pages)
+}
+
+fn eight_of(max_tokens: usize, length: u32, pages: usize) -> (Vec<Drawn>, Usage) {
     let decoder = Decoder::new(&Device::cpu(2).unwrap(), &config(), (5, 1024));
     let tokenizer = tokenizer();
     let prompt = Prompt {
@@ -58,7 +62,7 @@ fn eight(length: u32, pages: usize) -> (Vec<Drawn>, Usage) {
         samples: SAMPLES,
         rule: Rule::default(),
         seed: Seed::new(11),
-        max_tokens: 40,
+        max_tokens,
         stop: Vec::new(),
     };
     let cache_bytes = pages * decoder.page_bytes();
@@ -101,4 +105,11 @@ fn samples_that_wait_for_pages_do_not_compute_the_prompt_again() {
         assert_eq!(drawn, free, "{pages} pages");
         assert_eq!((usage.prefilled, usage.widest, usage.most_pages), (512, at_a_time, pages));
     }
+}
+
+#[test]
+fn the_last_token_of_a_completion_needs_no_page() {
+    // 32 tokens behind the prompt fill two pages; the 33rd is never looked at.
+    let (drawn, usage) = eight_of(33, 512, 32 + 2);
+    assert_eq!((drawn.len(), usage.most_pages), (SAMPLES, 32 + 2));
 }

@@ -118,6 +118,11 @@ fn a_large_model_is_written_as_several_files() {
     let numbers = load(&model).parameters().count().0;
     assert_eq!(index["metadata"]["total_size"], numbers * 4);
     assert!(apart(&logps(&load(&open(&to).unwrap())), &logps(&decoder)) < 1e-5);
+    // A tensor is never split, and no file is empty.
+    let to = dir.path().join("each");
+    decoder.export_merged(&model, &to, ExportOptions { shard_bytes: 1, ..WHOLE }).unwrap();
+    let shards = files(&to).into_iter().filter(|it| it.ends_with(".safetensors")).count();
+    assert_eq!(shards, decoder.base_parameters().count());
 }
 
 #[test]

@@ -193,3 +193,25 @@ fn a_critics_values_have_the_gradients_of_finite_differences() {
         assert!((by_weight - f64::from(dweight[at])).abs() < 1e-2, "{by_weight} {}", dweight[at]);
     }
 }
+
+#[test]
+fn signals_by_log_probabilities_and_by_values_add_up() {
+    let mut decoder = model("llama");
+    decoder.load_adapter(&folder("llama").join("reward")).unwrap();
+    let tokens = &tokens("llama")[0];
+    let batch = decoder.batch(&[Sequence { tokens, asked: 1..tokens.len() }]).unwrap();
+    let id = decoder.adapter_parameters().next().unwrap();
+    let gradient = |dlogp: f32, dvalue: f32| {
+        let forward = Forward { keep: Some(Keep::Most), ..Forward::default() };
+        let (_, trail) = decoder.forward(&batch, forward);
+        let mut gradients = Gradients::new(decoder.device(), decoder.parameters());
+        let (dlogp, dvalue) = (vec![dlogp; batch.asked()], vec![dvalue; batch.asked()]);
+        let signal = Signal { dlogp: &dlogp, dentropy: None, dvalue: Some(&dvalue) };
+        decoder.backward(&batch, trail.unwrap(), (signal, &mut gradients));
+        decoder.device().read(gradients.get(id).unwrap())
+    };
+    let (both, by_logp, by_value) = (gradient(1.0, 1.0), gradient(1.0, 0.0), gradient(0.0, 1.0));
+    let sum: Vec<f32> = by_logp.iter().zip(&by_value).map(|(a, b)| a + b).collect();
+    assert!(difference(&both, &sum) < 1e-5);
+    assert!(difference(&both, &by_value) > 0.1 && difference(&both, &by_logp) > 0.1);
+}

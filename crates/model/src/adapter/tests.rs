@@ -27,6 +27,7 @@ fn what_changes_the_numbers_is_refused_by_its_key() {
         ("r", json!(0)),
         ("r", json!(-1)),
         ("lora_alpha", json!("16")),
+        ("lora_alpha", json!(0)),
         ("target_modules", json!("all-linear")),
         ("target_modules", json!(["q_proj", "lm_head"])),
         ("peft_type", json!("IA3")),
