@@ -1,4 +1,4 @@
-"""The PyTorch side of `benches/benches/engine.rs`: runs a reference script with one more configuration.
+"""The PyTorch side of `benches/benches/engine/main.rs`: runs a reference script with one more configuration.
 
     python3 peer.py REF_TORCH.PY --config S --mode lora --what train --dtype f32 --threads 2 ...
 

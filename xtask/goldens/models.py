@@ -6,7 +6,9 @@
 For each family: the model and an adapter as transformers and peft save them, and golden.safetensors with the
 tokens of a few sequences, the derivatives that a loss is given by each log-probability and entropy, and what comes
 out: log-probabilities, entropies, the last sequence's logits, and the gradient of every tensor, of the whole model
-(`full.*`) and of the adapter (`lora.*`). Everything in f32 on the CPU, one thread; versions are in the metadata.
+(`full.*`) and of the adapter (`lora.*`). Beside them a reward model on the same weights, as PEFT saves one: an
+adapter with the head `score`, and reward.safetensors with the derivative that a loss is given by each place's score,
+the scores of all places, the one of each sequence that transformers gives, and every gradient. Everything in f32 on the CPU, one thread; versions are in the metadata.
 """
 import json
 import pathlib
@@ -62,6 +64,28 @@ def gradients(model, sequences, signal, golden, prefix):
             golden[f"{prefix}.{name.replace('.default.', '.')}"] = tensor.grad.clone()
 
 
+def reward(folder, sequences, versions):
+    """A head of one number a place. transformers gives the last place's; a process reward model reads others too."""
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder, num_labels=1).float().eval()
+    model.name_or_path = None
+    settings = peft.LoraConfig(r=2, lora_alpha=6, target_modules=["q_proj", "down_proj"], task_type="SEQ_CLS")
+    adapted = peft.get_peft_model(model, settings).eval()
+    spread(adapted, "lora_")
+    spread(adapted, "modules_to_save")
+    adapted.save_pretrained(folder / "reward")
+    inner = adapted.base_model.model
+    scores = torch.cat([inner.score(inner.model(tokens[None]).last_hidden_state)[0, :, 0] for tokens in sequences])
+    signal = torch.randn(len(scores))
+    (scores * signal).sum().backward()
+    golden = {"dscore": signal, "scores": scores.detach(),
+              "last": torch.cat([adapted(tokens[None]).logits[0].detach() for tokens in sequences])}
+    for name, tensor in adapted.named_parameters():
+        if tensor.requires_grad:
+            name = name.replace(".default.", ".").replace(".modules_to_save.", ".")
+            golden[f"grad.{name}"] = tensor.grad.clone()
+    save_file(golden, folder / "reward.safetensors", metadata=versions)
+
+
 def make(folder, family):
     torch.manual_seed(7)
     config_class, model_class, extra = FAMILIES[family]
@@ -83,7 +107,8 @@ def make(folder, family):
                 (("torch", torch), ("transformers", transformers), ("peft", peft))}
     golden = {name: tensor.contiguous() for name, tensor in golden.items()}
     save_file(golden, folder / "golden.safetensors", metadata=versions)
-    for extra_file in ("generation_config.json", "adapter/README.md"):
+    reward(folder, sequences, versions)
+    for extra_file in ("generation_config.json", "adapter/README.md", "reward/README.md"):
         (folder / extra_file).unlink(missing_ok=True)
 
 

@@ -229,6 +229,45 @@ fn what_cannot_be_completed_is_refused_before_anything_is_computed() {
     assert!(matches!(refused(none, all), GenerateError::Nothing { .. }));
     let rule = Rule { top_p: f32::NAN, ..Rule::default() };
     assert!(matches!(refused(Prompt { rule, ..prompt(1, 1) }, all), GenerateError::Rule { .. }));
+    let rule = Rule { presence_penalty: -101.0, ..Rule::default() };
+    assert!(matches!(refused(Prompt { rule, ..prompt(1, 1) }, all), GenerateError::Rule { .. }));
     let small = refused(prompt(100, 1), 8 * decoder.page_bytes());
     assert!(matches!(small, GenerateError::TooLarge { prompt: 1, .. }), "{small}");
+}
+
+#[test]
+fn a_generator_that_was_used_before_takes_more_memory_when_more_is_asked() {
+    let decoder = model("llama", 1);
+    let tokenizer = tokenizer();
+    let mut local = Local::new(&decoder, &tokenizer, Limits::default());
+    for prompts in [&[prompt(3, 0)][..], &many(), &[prompt(3, 0)]] {
+        let again = local.generate(prompts, &mut |_| ControlFlow::Continue(())).unwrap();
+        let (_, new) = all(&decoder, prompts, Limits::default());
+        assert_eq!((again.widest, again.most_pages), (new.widest, new.most_pages));
+    }
+}
+
+#[test]
+fn one_sequence_at_a_time_is_the_least() {
+    let decoder = model("llama", 1);
+    let none = Limits { sequences: 0, ..Limits::default() };
+    let (drawn, usage) = all(&decoder, &[prompt(5, 1), prompt(9, 2)], none);
+    assert_eq!((drawn.len(), usage.widest), (2, 1));
+}
+
+#[test]
+fn a_model_that_gives_no_numbers_is_an_error_with_the_place() {
+    let mut decoder = model("llama", 1);
+    let norm = decoder
+        .parameters()
+        .ids()
+        .find(|&id| decoder.parameters().get(id).name == "model.norm.weight");
+    let device = decoder.device().clone();
+    device.fill(&mut decoder.parameters_mut().values_mut(norm.unwrap()), f32::NAN);
+    let tokenizer = tokenizer();
+    let mut local = Local::new(&decoder, &tokenizer, Limits::default());
+    let refused = local.generate(&[prompt(5, 1)], &mut |_| ControlFlow::Continue(()));
+    let refused = refused.unwrap_err();
+    let place = GenerateError::NotFinite { prompt: 0, sample: 0, position: 0, logp: f32::NAN };
+    assert_eq!(refused.to_string(), place.to_string());
 }

@@ -13,12 +13,14 @@
 //!
 //! - The arithmetic: forward, backward and their buffers.
 //! - Fetching: `remote` has a client of the hub.
-//! - Making a written file survive a crash: [`safetensors::Writer`] writes into what it is given.
+//! - Making a single written file survive a crash: [`safetensors::Writer`] writes into what it is
+//!   given. [`Decoder::export_merged`] writes a directory that is there as a whole or not at all.
 #![forbid(unsafe_code)]
 
 pub mod adapter;
 pub mod config;
 pub mod decoder;
+mod export;
 pub mod gguf;
 mod layout;
 pub mod memory;
@@ -32,6 +34,7 @@ pub mod weights;
 
 pub use config::{Config, Family};
 pub use decoder::Decoder;
+pub use export::{ExportError, ExportOptions};
 pub use layout::{Expected, expected_tensors};
 pub use open::{OpenError, Pretrained, open};
 pub use template::ChatTemplate;

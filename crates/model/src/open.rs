@@ -13,6 +13,8 @@ use crate::weights::{Weights, WeightsError};
 /// All parts of a model, checked against each other; the weights are not read yet.
 #[derive(Debug)]
 pub struct Pretrained {
+    /// Where it is: the directory, or the GGUF file.
+    pub path: std::path::PathBuf,
     /// What it is.
     pub config: Config,
     /// Its tensors: all that `config` asks for, in the right shapes.
@@ -74,7 +76,7 @@ fn open_dir(dir: &Path) -> Result<Pretrained, OpenError> {
     tokenizer.set_specials(settings.specials.clone());
     config.add_eos(tokenizer.eos());
     let template = template(dir, &settings)?;
-    Ok(Pretrained { config, weights, tokenizer, template })
+    Ok(Pretrained { path: dir.to_owned(), config, weights, tokenizer, template })
 }
 
 /// A file of its own comes before what `tokenizer_config.json` says.
@@ -103,5 +105,6 @@ fn open_gguf(path: &Path) -> Result<Pretrained, OpenError> {
     let mut config = gguf.config().clone();
     config.add_eos(tokenizer.eos());
     let template = gguf.template(tokenizer.specials())?;
-    Ok(Pretrained { config, weights: Box::new(gguf), tokenizer, template })
+    let weights = Box::new(gguf);
+    Ok(Pretrained { path: path.to_owned(), config, weights, tokenizer, template })
 }

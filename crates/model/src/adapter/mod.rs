@@ -12,7 +12,7 @@ use whetstone_core::config::{LoraConfig, Module};
 
 pub use settings::AdapterSettings;
 
-use crate::decoder::{Decoder, ParameterId};
+use crate::decoder::{Decoder, ParameterId, SCORE_WEIGHT};
 use crate::safetensors::{Safetensors, WriteError, Writer};
 use crate::weights::{Dtype, Weights, WeightsError};
 
@@ -68,7 +68,8 @@ impl Decoder {
         .expect("nothing is read");
     }
 
-    /// Reads an adapter from a directory. It is trained, and everything else is frozen.
+    /// Reads an adapter from a directory, with its score head if it has one. They are trained, and
+    /// the model itself is frozen.
     ///
     /// # Errors
     ///
@@ -76,7 +77,7 @@ impl Decoder {
     ///
     /// # Panics
     ///
-    /// If the model has an adapter.
+    /// If the model has an adapter, or a head for values and the adapter brings one.
     pub fn load_adapter(&mut self, dir: &Path) -> Result<AdapterSettings, AdapterError> {
         let settings = AdapterSettings::read(&dir.join(SETTINGS_FILE))?;
         let weights = Safetensors::open_file(&dir.join(WEIGHTS_FILE))?;
@@ -87,30 +88,18 @@ impl Decoder {
             weights.read(name, &mut values)?;
             Ok::<_, AdapterError>(values)
         })?;
+        if settings.score {
+            let width = self.config().width;
+            weights.expect_shape(SCORE_WEIGHT, &[1, width])?;
+            let mut values = vec![0.0; width];
+            weights.read(SCORE_WEIGHT, &mut values)?;
+            self.put_score_head(&values);
+        }
         Ok(settings)
     }
 
-    /// Writes the adapter's numbers as PEFT names them.
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be written.
-    pub fn write_adapter(&self, out: impl Write, dtype: Dtype) -> Result<(), WriteError> {
-        let ids: Vec<ParameterId> = self.adapter_parameters().collect();
-        self.write_tensors(out, &ids, dtype)
-    }
-
-    /// Writes the whole model with the adapter worked into it: `W + s · B·A`.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
-    pub fn write_merged(&self, out: impl Write, dtype: Dtype) -> Result<(), WriteError> {
-        let ids: Vec<ParameterId> = self.base_parameters().collect();
-        self.write_tensors(out, &ids, dtype)
-    }
-
-    fn write_tensors(
+    /// Writes tensors, with the adapter worked into those that have one.
+    pub(crate) fn write_tensors(
         &self,
         out: impl Write,
         ids: &[ParameterId],

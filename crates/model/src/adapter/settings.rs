@@ -12,12 +12,11 @@ use crate::shown;
 const LARGEST: u64 = 1 << 20;
 
 /// Keys that would change the computation, with the values that do not.
-const NEUTRAL: [(&str, &[&str]); 12] = [
+const NEUTRAL: [(&str, &[&str]); 11] = [
     ("use_dora", &["false", "null"]),
     ("fan_in_fan_out", &["false", "null"]),
     ("bias", &["\"none\"", "null"]),
     ("lora_bias", &["false", "null"]),
-    ("modules_to_save", &["null", "[]"]),
     ("rank_pattern", &["{}", "null"]),
     ("alpha_pattern", &["{}", "null"]),
     ("layers_to_transform", &["null"]),
@@ -38,6 +37,8 @@ pub struct AdapterSettings {
     pub by_root: bool,
     /// The projections that have one, each once.
     pub modules: Vec<Module>,
+    /// Whether a score head is kept with it: the adapter of a reward model.
+    pub score: bool,
     /// The model that it belongs to, if the file says so.
     pub base: Option<String>,
 }
@@ -52,12 +53,15 @@ const MODULES: [(&str, Module); 7] = [
     ("down_proj", Module::DownProj),
 ];
 
+/// What PEFT keeps of a classifier beside its adapter.
+const HEADS: [&str; 2] = ["classifier", "score"];
+
 impl AdapterSettings {
     /// Those of a configuration.
     pub fn new(config: &LoraConfig) -> Self {
         let rank = usize::try_from(config.rank).unwrap_or(usize::MAX);
         let modules = ordered(|module| config.target_modules.contains(&module));
-        Self { rank, alpha: config.alpha, by_root: false, modules, base: None }
+        Self { rank, alpha: config.alpha, by_root: false, modules, score: false, base: None }
     }
 
     /// What the product of the two halves is multiplied by.
@@ -102,12 +106,14 @@ impl AdapterSettings {
             problems.push("`lora_alpha` is no number above 0".to_owned());
         }
         let modules = modules(object.get("target_modules"), &mut problems);
+        let score = score(object, &mut problems);
         match (rank, alpha) {
             (Some(rank), Some(alpha)) if problems.is_empty() => Ok(Self {
                 rank: usize::try_from(rank).unwrap_or(1),
                 alpha,
                 by_root: object.get("use_rslora").and_then(Value::as_bool).unwrap_or(false),
                 modules,
+                score,
                 base: object
                     .get("base_model_name_or_path")
                     .and_then(Value::as_str)
@@ -121,6 +127,11 @@ impl AdapterSettings {
     pub fn to_json(&self) -> String {
         let names = MODULES.iter().filter(|(_, module)| self.modules.contains(module));
         let names: Vec<&str> = names.map(|(name, _)| *name).collect();
+        // PEFT's two names for the head of a classifier; a decoder's is `score`.
+        let (task, kept) = match self.score {
+            true => ("SEQ_CLS", json!(HEADS)),
+            false => ("CAUSAL_LM", Value::Null),
+        };
         let object = json!({
             "base_model_name_or_path": self.base,
             "bias": "none",
@@ -128,15 +139,34 @@ impl AdapterSettings {
             "inference_mode": true,
             "lora_alpha": self.alpha,
             "lora_dropout": 0.0,
+            "modules_to_save": kept,
             "peft_type": "LORA",
             "r": self.rank,
             "target_modules": names,
-            "task_type": "CAUSAL_LM",
+            "task_type": task,
             "use_dora": false,
             "use_rslora": self.by_root,
         });
         format!("{object:#}\n")
     }
+}
+
+/// Whether the score head is kept; `modules_to_save` may name nothing else.
+fn score(object: &Map<String, Value>, problems: &mut Vec<String>) -> bool {
+    let kept = match object.get("modules_to_save") {
+        None | Some(Value::Null) => return false,
+        Some(Value::Array(names)) => names,
+        Some(_) => {
+            problems.push("`modules_to_save` is no list of names".to_owned());
+            return false;
+        }
+    };
+    let known = |name: &Value| name.as_str().is_some_and(|name| HEADS.contains(&name));
+    if let Some(stranger) = kept.iter().find(|name| !known(name)) {
+        let stranger = shown::beginning(&stranger.to_string());
+        problems.push(format!("`modules_to_save` names {stranger}; only `score` is supported"));
+    }
+    kept.iter().any(|name| name == "score")
 }
 
 fn modules(value: Option<&Value>, problems: &mut Vec<String>) -> Vec<Module> {

@@ -11,6 +11,7 @@ pub(crate) mod keys;
 mod rope;
 #[cfg(test)]
 mod tests;
+mod write;
 
 pub use error::ConfigError;
 pub(crate) use hub::read_object;

@@ -220,3 +220,44 @@ fn factors_of_a_file_divide_the_frequencies() {
     assert!(factors.problems(4).is_none());
     assert!(factors.problems(8).unwrap().contains("2 factors"));
 }
+
+#[test]
+fn what_is_written_is_read_back_with_every_scaling() {
+    let yarn = Scaling::Yarn {
+        factor: 4.0,
+        beta_fast: 30.0,
+        beta_slow: 2.0,
+        original: 1024,
+        attention_factor: 1.25,
+        truncate: false,
+    };
+    let llama3 = Scaling::Llama3 { factor: 8.0, low: 1.5, high: 3.5, original: 2048 };
+    let scalings = [Scaling::None, Scaling::Linear { factor: 2.5 }, llama3, yarn];
+    let base = [read(&smollm2()).unwrap(), read(&qwen3()).unwrap()];
+    let qwen2 = Config {
+        family: Family::Qwen2,
+        qkv_bias: true,
+        tied_head: false,
+        eos: vec![3, 7],
+        bos: None,
+        pad: None,
+        ..base[0].clone()
+    };
+    for config in base.into_iter().chain([qwen2]) {
+        for scaling in &scalings {
+            let rope = Rope { scaling: scaling.clone(), ..config.rope };
+            let config = Config { rope, dtype: Dtype::F32, ..config.clone() };
+            let written = config.to_object(Dtype::F32).unwrap();
+            assert_eq!(read(&written.into()).unwrap(), config);
+        }
+    }
+}
+
+#[test]
+fn what_a_config_cannot_say_is_refused_when_it_is_written() {
+    let config = read(&smollm2()).unwrap();
+    assert!(config.to_object(Dtype::Q8_0).unwrap_err().contains("Q8_0"));
+    let rope = Rope { scaling: Scaling::Factors(vec![1.0; 32]), ..config.rope };
+    let problem = Config { rope, ..config }.to_object(Dtype::F32).unwrap_err();
+    assert!(problem.contains("factor for each frequency"), "{problem}");
+}

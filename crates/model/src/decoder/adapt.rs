@@ -9,6 +9,11 @@ use super::projection::{Adapter, Projection};
 use super::{Decoder, layer::Layer};
 use crate::adapter::{AdapterSettings, path_of};
 
+/// A score head's weights, under PEFT's name: it is trained and kept beside an adapter.
+pub(crate) const SCORE_WEIGHT: &str = "base_model.model.score.weight";
+pub(super) const VALUE_WEIGHT: &str = "value_head.weight";
+pub(super) const VALUE_BIAS: &str = "value_head.bias";
+
 impl Decoder {
     /// Adds the two halves for every module of every layer; `values` gives their numbers for a
     /// name, a shape and a place in the order.
@@ -18,7 +23,9 @@ impl Decoder {
         settings: &AdapterSettings,
         values: impl Fn(&str, &[usize], u64) -> Result<Vec<f32>, E>,
     ) -> Result<(), E> {
-        assert!(self.adapter_parameters().next().is_none(), "the model has an adapter");
+        let adapted =
+            self.layers.iter().flat_map(Layer::projections).any(|it| it.adapter.is_some());
+        assert!(!adapted, "the model has an adapter");
         let mut tensor = 0;
         for index in 0..self.layers.len() {
             for &module in &settings.modules {
@@ -43,17 +50,28 @@ impl Decoder {
         Ok(())
     }
 
-    /// The adapter's tensors.
+    /// The adapter's tensors, and the score head if there is one: what PEFT keeps in one file.
     pub fn adapter_parameters(&self) -> impl Iterator<Item = ParameterId> {
-        self.parameters.ids().filter(|&id| self.parameters.get(id).name.contains(".lora_"))
+        self.parameters.ids().filter(|&id| self.kind(id) == Kind::Adapter)
     }
 
-    /// The model's own tensors, without adapter and value head.
+    /// The model's own tensors, without adapter and heads for values.
     pub fn base_parameters(&self) -> impl Iterator<Item = ParameterId> {
-        self.parameters.ids().filter(|&id| {
-            let name = &self.parameters.get(id).name;
-            !name.contains(".lora_") && !name.starts_with("value_head.")
-        })
+        self.parameters.ids().filter(|&id| self.kind(id) == Kind::Base)
+    }
+
+    fn kind(&self, id: ParameterId) -> Kind {
+        let name = &self.parameters.get(id).name;
+        match name.as_str() {
+            VALUE_WEIGHT | VALUE_BIAS => Kind::Value,
+            _ if name.starts_with("base_model.model.") => Kind::Adapter,
+            _ => Kind::Base,
+        }
+    }
+
+    /// Whether it has a score head.
+    pub fn has_score_head(&self) -> bool {
+        self.value.is_some_and(|head| head.bias.is_none())
     }
 
     /// A tensor's numbers with its adapter worked in.
@@ -71,6 +89,14 @@ impl Decoder {
         }
         self.device.read(sum.view())
     }
+}
+
+/// Whose a tensor is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Base,
+    Adapter,
+    Value,
 }
 
 impl Layer {

@@ -172,6 +172,8 @@ mod tests {
         let refused = |tokens: &[u32], asked: Range<usize>| batch(&[Sequence { tokens, asked }]);
         assert!(matches!(refused(&[1, 2], 0..1), Err(BatchError::Asked { .. })));
         assert!(matches!(refused(&[1, 2], 1..4), Err(BatchError::Asked { .. })));
+        let backwards = Range { start: 2, end: 1 };
+        assert!(matches!(refused(&[1, 2], backwards), Err(BatchError::Asked { .. })));
         assert!(matches!(refused(&[], 1..1), Err(BatchError::Asked { .. })));
         assert!(matches!(refused(&[1, 10], 1..2), Err(BatchError::Token { token: 10, .. })));
         assert!(matches!(refused(&[1; 5], 1..2), Err(BatchError::TooLong { length: 5, .. })));

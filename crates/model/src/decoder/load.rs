@@ -6,6 +6,7 @@ use whetstone_kernels::philox::uniform;
 use whetstone_kernels::rope::Turns;
 use whetstone_kernels::{Buffer, Device};
 
+use super::adapt::{SCORE_WEIGHT, VALUE_BIAS, VALUE_WEIGHT};
 use super::layer::{Layer, Sizes};
 use super::parameters::{ParameterId, Parameters};
 use super::projection::Projection;
@@ -100,29 +101,53 @@ impl Decoder {
         }
     }
 
-    /// Says of every tensor of the model itself, adapters and value head aside, whether it is
+    /// Says of every tensor of the model itself, adapters and heads for values aside, whether it is
     /// trained.
     pub fn train_base(&mut self, trained: bool) {
-        let ids: Vec<ParameterId> = self.parameters.ids().collect();
+        let ids: Vec<ParameterId> = self.base_parameters().collect();
         for id in ids {
-            if !self.parameters.get(id).name.contains(".lora_") {
-                self.parameters.train(id, trained);
-            }
+            self.parameters.train(id, trained);
         }
     }
 
-    /// Gives the model a value head of zeros, which is trained.
+    /// Gives the model a value head of zeros, which is trained: a critic's, with a bias.
+    ///
+    /// # Panics
+    ///
+    /// If the model has a head for values.
     pub fn add_value_head(&mut self) {
         let width = self.sizes.width;
-        let mut add = |name: &str, shape: Vec<usize>| {
-            let buffer: Buffer = self.device.zeros(shape.iter().product());
-            let id = self.parameters.add((name.to_owned(), shape), buffer);
-            self.parameters.train(id, true);
-            id
-        };
-        let weight = add("value_head.weight", vec![1, width]);
-        let bias = add("value_head.bias", vec![1]);
-        self.value = Some(ValueHead { weight, bias });
+        let weight = self.add_head_part((VALUE_WEIGHT, vec![1, width]), &vec![0.0; width]);
+        let bias = self.add_head_part((VALUE_BIAS, vec![1]), &[0.0]);
+        self.set_value_head(ValueHead { weight, bias: Some(bias) });
+    }
+
+    /// Gives the model a score head of zeros, which is trained: that of a reward or process reward
+    /// model, without a bias, as transformers' `…ForSequenceClassification` has it.
+    ///
+    /// # Panics
+    ///
+    /// If the model has a head for values.
+    pub fn add_score_head(&mut self) {
+        self.put_score_head(&vec![0.0; self.sizes.width]);
+    }
+
+    /// The same, with these weights.
+    pub(crate) fn put_score_head(&mut self, weights: &[f32]) {
+        let weight = self.add_head_part((SCORE_WEIGHT, vec![1, weights.len()]), weights);
+        self.set_value_head(ValueHead { weight, bias: None });
+    }
+
+    fn add_head_part(&mut self, (name, shape): (&str, Vec<usize>), values: &[f32]) -> ParameterId {
+        let buffer = self.device.upload(values);
+        let id = self.parameters.add((name.to_owned(), shape), buffer);
+        self.parameters.train(id, true);
+        id
+    }
+
+    fn set_value_head(&mut self, head: ValueHead) {
+        assert!(self.value.is_none(), "the model has a head for values");
+        self.value = Some(head);
     }
 }
 

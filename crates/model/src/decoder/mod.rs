@@ -1,9 +1,13 @@
 //! The decoder: packed sequences forward, and what an algorithm says of each token backward.
 //!
 //! [`Decoder::forward`] gives, for every place that is asked for, the log-probability of its token,
-//! the entropy of the prediction and, if there is a value head, a value. [`Decoder::backward`] takes
+//! the entropy of the prediction and, if there is a head for it, a value. [`Decoder::backward`] takes
 //! the derivatives of a loss by exactly these numbers. That is all that algorithms and models know
 //! of each other.
+//!
+//! The value of place `i` is read from the hidden state of the token before it: a critic asks for
+//! every place of a completion, a reward model for the place after the last token, and a process
+//! reward model for the place after each step's last token.
 
 mod adapt;
 mod batch;
@@ -13,6 +17,7 @@ mod parameters;
 mod projection;
 mod step;
 
+pub(crate) use adapt::SCORE_WEIGHT;
 pub use batch::{Batch, BatchError, Sequence};
 pub use layer::Keep;
 pub use load::LoadOptions;
@@ -46,11 +51,11 @@ pub struct Decoder {
     turns: Turns,
 }
 
-/// One number for each place: a weight for each place of a hidden state, and one more.
+/// One number for each place: a weight for each number of a hidden state, and one more for a critic.
 #[derive(Debug, Clone, Copy)]
 struct ValueHead {
     weight: ParameterId,
-    bias: ParameterId,
+    bias: Option<ParameterId>,
 }
 
 /// How a batch goes forward.
@@ -77,7 +82,7 @@ pub struct Scored {
     pub logp: Vec<f32>,
     /// The entropy of the prediction, in nats.
     pub entropy: Vec<f32>,
-    /// The value head's number, if there is one.
+    /// The number of the value or score head, if there is one.
     pub value: Option<Vec<f32>>,
 }
 
@@ -271,7 +276,9 @@ impl Decoder {
         let h = Matrix::new(h.view(), rows, self.sizes.width);
         let weight = Matrix::new(self.parameters.values(head.weight), 1, self.sizes.width);
         matmul(&self.device, to.again(), Before::Gone, (1.0, h, weight.turned()));
-        add::bias(&self.device, to, self.parameters.values(head.bias));
+        if let Some(bias) = head.bias {
+            add::bias(&self.device, to, self.parameters.values(bias));
+        }
         self.device.read(values.view())
     }
 
@@ -280,7 +287,7 @@ impl Decoder {
         (h, dvalue): (&Buffer, &[f32]),
         (dh, gradients): (&mut Buffer, &mut Gradients),
     ) {
-        let head = self.value.expect("a value head, since the signal names values");
+        let head = self.value.expect("a head, since the signal names values");
         let (rows, width) = (dvalue.len(), self.sizes.width);
         let dvalue = self.device.upload(dvalue);
         let dvalue = Matrix::new(dvalue.view(), rows, 1);
@@ -292,7 +299,7 @@ impl Decoder {
             let to = MatrixMut::new(to, 1, width);
             matmul(&self.device, to, Before::Kept, (1.0, dvalue.turned(), h));
         }
-        if let Some(mut to) = gradients.get_mut(head.bias) {
+        if let Some(mut to) = head.bias.and_then(|bias| gradients.get_mut(bias)) {
             add::bias_backward(&self.device, &mut to, dvalue);
         }
     }

@@ -39,6 +39,7 @@ const NAME: &str = "chat";
 pub struct ChatTemplate {
     environment: Environment<'static>,
     specials: Map<String, Value>,
+    source: String,
     path: PathBuf,
 }
 
@@ -82,7 +83,8 @@ impl ChatTemplate {
         environment
             .add_template_owned(NAME, generation::without_tags(source))
             .map_err(|err| bad(&err.to_string()))?;
-        Ok(Self { environment, specials: tokens(specials), path: path.to_owned() })
+        let (source, path) = (source.to_owned(), path.to_owned());
+        Ok(Self { environment, specials: tokens(specials), source, path })
     }
 
     /// Reads a `chat_template.jinja`.
@@ -90,6 +92,11 @@ impl ChatTemplate {
         let source = small_file::read_text(path, LIMIT_BYTES)
             .map_err(|source| TemplateError::Read { path: path.to_owned(), source })?;
         Self::new(&source, specials, path)
+    }
+
+    /// The template as it was given.
+    pub fn source(&self) -> &str {
+        &self.source
     }
 
     /// The text of a conversation. A message is anything with `role` and `content`.

@@ -65,6 +65,14 @@ impl Tokenizer {
         Ok(Self { inner, specials: Specials::default(), path: path.to_owned(), last })
     }
 
+    /// The text of a `tokenizer.json` that says the same.
+    pub fn to_json(&self) -> Result<String, TokenizerError> {
+        self.inner.to_string(false).map_err(|err| TokenizerError::Format {
+            path: self.path.clone(),
+            problem: shown::beginning(&err.to_string()),
+        })
+    }
+
     /// Tells which of the tokens have a meaning.
     pub fn set_specials(&mut self, specials: Specials) {
         self.specials = specials;

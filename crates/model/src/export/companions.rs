@@ -1,0 +1,70 @@
+//! What stands beside the weights: the configuration, the tokenizer and the chat template.
+//!
+//! `config.json` is always ours, since weights may be stored as another type than before. The rest is
+//! copied from a directory as it is; for a GGUF file, which has it in another form, it is written.
+
+use serde_json::{Map, Value, json};
+
+use super::ExportError;
+use super::folder::Folder;
+use crate::open::Pretrained;
+use crate::weights::Dtype;
+
+/// Files of a directory that belong to its model and hold no weights.
+const COPIED: [&str; 9] = [
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "merges.txt",
+    "tokenizer.model",
+    "chat_template.jinja",
+];
+
+/// Writes all of them.
+pub(super) fn write(folder: &Folder, model: &Pretrained, dtype: Dtype) -> Result<(), ExportError> {
+    let config = model.config.to_object(dtype).map_err(ExportError::Config)?;
+    put_json(folder, "config.json", config)?;
+    if model.path.is_dir() { copy(folder, model) } else { describe(folder, model) }
+}
+
+fn copy(folder: &Folder, model: &Pretrained) -> Result<(), ExportError> {
+    for name in COPIED {
+        let from = model.path.join(name);
+        match std::fs::read(&from) {
+            Ok(bytes) => folder.put(name, &bytes)?,
+            Err(err) if err.kind() == std::io::ErrorKind::NotFound => {}
+            Err(source) => return Err(ExportError::Read { path: from, source }),
+        }
+    }
+    Ok(())
+}
+
+fn describe(folder: &Folder, model: &Pretrained) -> Result<(), ExportError> {
+    put_json(folder, "generation_config.json", model.config.to_generation_object())?;
+    folder.put("tokenizer.json", model.tokenizer.to_json()?.as_bytes())?;
+    let specials = model.tokenizer.specials();
+    let mut settings = Map::new();
+    settings.insert("tokenizer_class".to_owned(), json!("PreTrainedTokenizerFast"));
+    settings.insert("clean_up_tokenization_spaces".to_owned(), json!(false));
+    settings.insert("model_max_length".to_owned(), json!(model.config.positions));
+    let named = [
+        ("bos_token", &specials.bos),
+        ("eos_token", &specials.eos),
+        ("pad_token", &specials.pad),
+        ("unk_token", &specials.unk),
+    ];
+    let known = named.into_iter().filter_map(|(key, token)| Some((key, token.as_ref()?)));
+    settings.extend(known.map(|(key, token)| (key.to_owned(), json!(token))));
+    put_json(folder, "tokenizer_config.json", settings)?;
+    match &model.template {
+        Some(template) => folder.put("chat_template.jinja", template.source().as_bytes()),
+        None => Ok(()),
+    }
+}
+
+fn put_json(folder: &Folder, name: &str, object: Map<String, Value>) -> Result<(), ExportError> {
+    folder.put(name, format!("{:#}\n", Value::from(object)).as_bytes())
+}

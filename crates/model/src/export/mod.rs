@@ -1,0 +1,156 @@
+//! A model, or an adapter, written as a directory that we, transformers and PEFT load again.
+//!
+//! A whole model has its adapter worked into it, `W + s · B·A`, and stands beside its configuration,
+//! tokenizer and chat template. Heads for values are no part of it: a score head is kept with its
+//! adapter ([`Decoder::export_adapter`]).
+
+mod companions;
+mod folder;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::adapter::{AdapterSettings, SETTINGS_FILE, WEIGHTS_FILE};
+use crate::decoder::{Decoder, ParameterId};
+use crate::open::Pretrained;
+use crate::safetensors::WriteError;
+use crate::tokenizer::TokenizerError;
+use crate::weights::Dtype;
+use folder::Folder;
+
+/// How a model is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExportOptions {
+    /// How numbers are stored: `F32` or `Bf16`.
+    pub dtype: Dtype,
+    /// Bytes of weights beyond which there is a second file. A tensor is never split.
+    pub shard_bytes: u64,
+}
+
+impl Default for ExportOptions {
+    fn default() -> Self {
+        Self { dtype: Dtype::Bf16, shard_bytes: 5_000_000_000 }
+    }
+}
+
+/// Why nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// Something is there.
+    #[error("`{}` exists; remove it, or choose another directory", .0.display())]
+    Exists(PathBuf),
+    /// The system refused.
+    #[error("cannot write `{}`", path.display())]
+    Write {
+        /// The file or directory.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// A file of the model's directory cannot be read any more.
+    #[error("cannot read `{}`", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// A model that `config.json` has no words for.
+    #[error("the model cannot be written as a directory: {0}")]
+    Config(String),
+    /// The numbers.
+    #[error(transparent)]
+    Weights(#[from] WriteError),
+    /// The tokens.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+}
+
+impl Decoder {
+    /// Writes the whole model into a new directory, with the adapter worked into it. `model` is what
+    /// it was loaded from.
+    ///
+    /// # Errors
+    ///
+    /// If the directory exists or cannot be written; then there is none.
+    pub fn export_merged(
+        &self,
+        model: &Pretrained,
+        to: &Path,
+        options: ExportOptions,
+    ) -> Result<(), ExportError> {
+        let folder = Folder::begin(to)?;
+        companions::write(&folder, model, options.dtype)?;
+        let ids: Vec<ParameterId> = self.base_parameters().collect();
+        let shards = self.shards(&ids, options);
+        if let [all] = shards.as_slice() {
+            self.put_shard(&folder, "model.safetensors", (all, options.dtype))?;
+            return folder.finish();
+        }
+        let mut places = BTreeMap::new();
+        for (index, shard) in shards.iter().enumerate() {
+            let name = format!("model-{:05}-of-{:05}.safetensors", index + 1, shards.len());
+            self.put_shard(&folder, &name, (shard, options.dtype))?;
+            let names = shard.iter().map(|&id| self.parameters().get(id).name.clone());
+            places.extend(names.map(|tensor| (tensor, name.clone())));
+        }
+        let total: u64 = ids.iter().map(|&id| self.stored_bytes(id, options.dtype)).sum();
+        let index = json!({"metadata": {"total_size": total}, "weight_map": places});
+        folder.put("model.safetensors.index.json", format!("{index:#}\n").as_bytes())?;
+        folder.finish()
+    }
+
+    /// Writes the adapter into a new directory as PEFT does, and the score head if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If the directory exists or cannot be written; then there is none.
+    pub fn export_adapter(
+        &self,
+        settings: &AdapterSettings,
+        to: &Path,
+        dtype: Dtype,
+    ) -> Result<(), ExportError> {
+        let folder = Folder::begin(to)?;
+        let settings = AdapterSettings { score: self.has_score_head(), ..settings.clone() };
+        folder.put(SETTINGS_FILE, settings.to_json().as_bytes())?;
+        let ids: Vec<ParameterId> = self.adapter_parameters().collect();
+        self.put_shard(&folder, WEIGHTS_FILE, (&ids, dtype))?;
+        folder.finish()
+    }
+
+    fn put_shard(
+        &self,
+        folder: &Folder,
+        name: &str,
+        (ids, dtype): (&[ParameterId], Dtype),
+    ) -> Result<(), ExportError> {
+        folder.stream(name, |out| Ok(self.write_tensors(out, ids, dtype)?))
+    }
+
+    /// Tensors in their order, in lists of no more than so many bytes, or of one tensor.
+    fn shards(&self, ids: &[ParameterId], options: ExportOptions) -> Vec<Vec<ParameterId>> {
+        let (mut shards, mut filled) = (vec![Vec::new()], 0);
+        for &id in ids {
+            let bytes = self.stored_bytes(id, options.dtype);
+            let last = shards.last_mut().expect("there is always one");
+            if filled + bytes > options.shard_bytes && !last.is_empty() {
+                shards.push(vec![id]);
+                filled = bytes;
+            } else {
+                last.push(id);
+                filled += bytes;
+            }
+        }
+        shards
+    }
+
+    fn stored_bytes(&self, id: ParameterId, dtype: Dtype) -> u64 {
+        (self.parameters().get(id).numbers() * dtype.block_bytes()) as u64
+    }
+}
