@@ -5,6 +5,9 @@ use std::sync::Arc;
 use crate::buffer::{Buffer, Element, Pool, View, ViewMut};
 use crate::cpu::threads::Threads;
 
+/// Numbers that a thread fills or copies at a time.
+const PIECE: usize = 1 << 18;
+
 /// A device, chosen when the program starts.
 #[derive(Debug, Clone)]
 pub enum Device {
@@ -68,8 +71,7 @@ impl Device {
     /// The same number everywhere.
     pub fn fill<T: Element>(&self, to: &mut ViewMut<'_, T>, value: T) {
         let Self::Cpu(cpu) = self;
-        let piece = 1 << 18;
-        cpu.threads.pieces(to.host(), piece, |_, part| part.fill(value));
+        cpu.threads.pieces(to.host(), PIECE, |_, part| part.fill(value));
     }
 
     /// One view into another of the same length.
@@ -78,7 +80,12 @@ impl Device {
     ///
     /// If the lengths differ.
     pub fn copy<T: Element>(&self, to: &mut ViewMut<'_, T>, from: View<'_, T>) {
-        to.host().copy_from_slice(from.host());
+        let (to, from) = (to.host(), from.host());
+        assert_eq!(to.len(), from.len(), "lengths of a copy");
+        let Self::Cpu(cpu) = self;
+        cpu.threads.pieces(to, PIECE, |piece, to| {
+            to.copy_from_slice(&from[piece * PIECE..][..to.len()]);
+        });
     }
 
     /// Waits for everything before and gives the host a copy.

@@ -8,6 +8,11 @@
 //! the way back: rows by vocabulary would be larger than everything else together. Going forward,
 //! what is known of the tokens so far is carried along: the largest logit `t`, `Σ e^(l-t)` and
 //! `Σ e^(l-t)·(l-t)`.
+//!
+//! The slope of a log-probability by its hidden state is `τ · (W_target - Σ p·W)`, whatever comes back
+//! later. If the head is frozen and entropies do not count, it is all that the way back needs, and
+//! [`forward`] can have it for one product more: the sum is carried along like the others. Logits
+//! are then not computed a second time.
 
 use std::ops::Range;
 
@@ -91,6 +96,8 @@ pub struct Output<'a> {
     pub entropy: ViewMut<'a>,
     /// For the way back.
     pub lse: ViewMut<'a>,
+    /// The slope of each log-probability by its hidden state, if it is wanted.
+    pub slope: Option<MatrixMut<'a>>,
 }
 
 /// Log-probabilities and entropies.
@@ -112,13 +119,46 @@ pub fn forward(device: &Device, mut output: Output<'_>, input: Input<'_>) {
         let carried = &mut carried.host()[..rows.len() * cpu::head::CARRIED];
         for tokens in input.tokens() {
             let mut view = logits.view_mut();
-            let logits = input.logits(device, &mut view, (&rows, &tokens));
+            let mut logits = input.logits(device, &mut view, (&rows, &tokens));
             let to = (&mut *carried, logp.host());
-            cpu::head::carry(&cpu.threads, to, (logits.view().host(), targets, tokens));
+            let Some(slope) = &mut output.slope else {
+                let logits = logits.view().host();
+                cpu::head::carry(&cpu.threads, to, (logits, targets, tokens));
+                continue;
+            };
+            let mut slope = slope.band(rows.clone());
+            let (first, weight) = (tokens.start == 0, input.weight.band(tokens.clone()));
+            let weights = (logits.host(), &mut slope);
+            cpu::head::carry_slope(&cpu.threads, to, weights, (targets, tokens.clone()));
+            let weights = Matrix::new(logits.view(), rows.len(), tokens.len());
+            let before = if first { Before::Gone } else { Before::Kept };
+            linear::backward(device, slope, before, (1.0, weights, weight));
+        }
+        if let Some(slope) = &mut output.slope {
+            let known = (&*carried, targets, input.weight, input.inverse_temperature);
+            cpu::head::finish_slope(&cpu.threads, &mut slope.band(rows.clone()), known);
         }
         let (mut entropy, mut lse) = (output.entropy.part(rows.clone()), output.lse.part(rows));
         cpu::head::finish(carried, (logp.host(), entropy.host(), lse.host()));
     }
+}
+
+/// `dhidden = dlogp · slope`, row by row: all of the way back where [`forward`] gave the slope.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub fn backward_by_slope(
+    device: &Device,
+    mut dhidden: MatrixMut<'_>,
+    slope: Matrix<'_>,
+    dlogp: View<'_>,
+) {
+    let rows = dhidden.rows;
+    assert!(slope.rows == rows && dlogp.len() == rows && slope.cols == dhidden.cols, "slopes");
+    assert!(slope.col_stride == 1, "rows of a transpose");
+    let Device::Cpu(cpu) = device;
+    cpu::head::backward_by_slope(&cpu.threads, &mut dhidden, (slope, dlogp.host()));
 }
 
 /// What went forward and what comes back.

@@ -99,12 +99,22 @@ pub fn plan(config: &Config, work: Work, purpose: Purpose<'_>) -> Plan {
             let rows = if work.eight_bit { rows.with_bytes(config) } else { rows };
             let weights = base.saturating_add(trained);
             let tables = rows.batch_tables(tables).bytes();
-            training((&rows, config), keep, trained, Plan { weights, tables, ..Plan::default() })
+            training(
+                (&rows, config),
+                (keep, 1),
+                trained,
+                Plan { weights, tables, ..Plan::default() },
+            )
         }
         Purpose::Full(keep) => {
             let weights = weights(&expected_tensors(config), false);
             let tables = rows.batch_tables(tables).bytes();
-            training((&rows, config), keep, weights, Plan { weights, tables, ..Plan::default() })
+            training(
+                (&rows, config),
+                (keep, 0),
+                weights,
+                Plan { weights, tables, ..Plan::default() },
+            )
         }
     }
 }
@@ -265,8 +275,14 @@ impl Rows {
     }
 }
 
-/// A forward and a backward, every token asked about.
-fn training((rows, config): (&Rows, &Config), keep: Keep, trained: u64, plan: Plan) -> Plan {
+/// A forward and a backward, every token asked about. A frozen head leaves slopes behind, which are
+/// rows of their own.
+fn training(
+    (rows, config): (&Rows, &Config),
+    (keep, slopes): (Keep, usize),
+    trained: u64,
+    plan: Plan,
+) -> Plan {
     let inputs = Moment::default().with(rows.x, config.layers);
     let (kept, before) = match keep {
         Keep::Most => {
@@ -278,7 +294,7 @@ fn training((rows, config): (&Rows, &Config), keep: Keep, trained: u64, plan: Pl
     let chunk = logits_at_a_time(rows.tokens, config.vocab);
     let logits = Moment::default().with(chunk, 1).bytes();
     // The last three of the four do not meet logits, which are counted apart.
-    let head = kept.clone().with(rows.x, 4).with(rows.tokens, 4);
+    let head = kept.clone().with(rows.x, 4 + slopes).with(rows.tokens, 4);
     let total = held(rows.backward(&before).into_iter().chain([head]));
     let kept = kept.bytes();
     let (gradients, means) = (trained, trained.saturating_mul(2));

@@ -8,9 +8,15 @@ use super::shared::Shared;
 use super::threads::Threads;
 use super::wide::{LANES, exp, fold, largest, wide};
 use crate::head::Signal;
+use crate::linear::Weight;
+use crate::matmul::{Matrix, MatrixMut};
 
-/// Numbers that are carried along for a row: the largest logit, `Σ e` and `Σ e·(l-t)`.
-pub(crate) const CARRIED: usize = 3;
+/// Numbers that are carried along for a row: the largest logit, `Σ e`, `Σ e·(l-t)`, and the largest
+/// logit before the last tokens.
+pub(crate) const CARRIED: usize = 4;
+
+/// Without the last.
+type Sums = [f32; 3];
 
 /// Adds some tokens of the vocabulary to what is carried; the first ones begin it. Where the target
 /// is among them, its logit is left in `logp`.
@@ -27,8 +33,9 @@ pub(crate) fn carry(
             #[inline(always)]
             || sums(logits),
         );
-        let all = if first { new } else { joined([carried[0], carried[1], carried[2]], new) };
-        carried.copy_from_slice(&all);
+        let before = [carried[0], carried[1], carried[2]];
+        let [top, sum, weighted] = if first { new } else { joined(before, new) };
+        carried.copy_from_slice(&[top, sum, weighted, if first { top } else { before[0] }]);
         let target = targets[row] as usize;
         if tokens.contains(&target) {
             // SAFETY: one number for each row.
@@ -37,11 +44,92 @@ pub(crate) fn carry(
     });
 }
 
+/// The same, for rows whose slopes are summed up as well: logits become weights `e^(l-t)`, and what
+/// was summed before is brought to the new `t`.
+pub(crate) fn carry_slope(
+    threads: &Threads,
+    to: (&mut [f32], &mut [f32]),
+    (logits, slope): (&mut [f32], &mut MatrixMut<'_>),
+    (targets, tokens): (&[u32], Range<usize>),
+) {
+    let (carried, count) = (to.0, tokens.len());
+    carry(threads, (&mut *carried, to.1), (logits, targets, tokens));
+    let (cols, stride) = (slope.cols, slope.stride);
+    let slope = Shared::new(slope.data.host());
+    threads.pieces(logits, count, |row, logits| {
+        let (top, before) = (carried[row * CARRIED], carried[row * CARRIED + 3]);
+        wide(
+            #[inline(always)]
+            || {
+                for l in logits.iter_mut() {
+                    *l = exp(*l - top);
+                }
+            },
+        );
+        if before < top {
+            let factor = exp(before - top);
+            // SAFETY: different rows.
+            for x in unsafe { slope.part(row * stride, cols) } {
+                *x *= factor;
+            }
+        }
+    });
+}
+
+/// `τ · (W_target - Σ e·W / Σ e)` from `Σ e·W`.
+pub(crate) fn finish_slope(
+    threads: &Threads,
+    slope: &mut MatrixMut<'_>,
+    (carried, targets, weight, scale): (&[f32], &[u32], Weight<'_>, f32),
+) {
+    let (cols, stride) = (slope.cols, slope.stride);
+    let slope = Shared::new(slope.data.host());
+    threads.each(targets.len(), |row| {
+        // SAFETY: different rows.
+        let slope = unsafe { slope.part(row * stride, cols) };
+        let inverse = 1.0 / carried[row * CARRIED + 1];
+        let target = targets[row] as usize;
+        match weight {
+            Weight::F32(weight) => {
+                let weight = &weight.data.host()[target * weight.row_stride..][..cols];
+                for (slope, w) in slope.iter_mut().zip(weight) {
+                    *slope = scale * (w - *slope * inverse);
+                }
+            }
+            Weight::Int8 { bytes, scales, inputs } => {
+                let (bytes, worth) = (&bytes.host()[target * inputs..], scales.host()[target]);
+                for (slope, byte) in slope.iter_mut().zip(bytes) {
+                    *slope = scale * (f32::from(*byte) * worth - *slope * inverse);
+                }
+            }
+        }
+    });
+}
+
+/// Rows of slopes, each times its signal.
+pub(crate) fn backward_by_slope(
+    threads: &Threads,
+    dhidden: &mut MatrixMut<'_>,
+    (slope, dlogp): (Matrix<'_>, &[f32]),
+) {
+    let (cols, stride) = (dhidden.cols, dhidden.stride);
+    let dhidden = Shared::new(dhidden.data.host());
+    threads.each(dlogp.len(), |row| {
+        // SAFETY: different rows.
+        let to = unsafe { dhidden.part(row * stride, cols) };
+        let from = &slope.data.host()[row * slope.row_stride..][..cols];
+        for (to, slope) in to.iter_mut().zip(from) {
+            *to = slope * dlogp[row];
+        }
+    });
+}
+
 /// What is carried, as what is known of each row.
 pub(crate) fn finish(carried: &[f32], (logp, entropy, lse): (&mut [f32], &mut [f32], &mut [f32])) {
     let (carried, _) = carried.as_chunks::<CARRIED>();
     for (row, carried) in carried.iter().enumerate() {
-        (lse[row], entropy[row]) = known(*carried);
+        let [top, sum, weighted, _] = *carried;
+        (lse[row], entropy[row]) = known([top, sum, weighted]);
         logp[row] -= lse[row];
     }
 }
@@ -54,13 +142,13 @@ pub(crate) fn spread(logits: &[f32]) -> (f32, f32) {
 
 /// `lse` and entropy.
 #[inline(always)]
-fn known([top, sum, weighted]: [f32; CARRIED]) -> (f32, f32) {
+fn known([top, sum, weighted]: Sums) -> (f32, f32) {
     let log_sum = sum.ln();
     (top + log_sum, log_sum - weighted / sum)
 }
 
 /// Both sums, by the larger of their largest logits.
-fn joined(a: [f32; CARRIED], b: [f32; CARRIED]) -> [f32; CARRIED] {
+fn joined(a: Sums, b: Sums) -> Sums {
     let top = if a[0] > b[0] { a[0] } else { b[0] };
     let [(a_sum, a_weighted), (b_sum, b_weighted)] = [a, b].map(|[own, sum, weighted]| {
         let shift = own - top;
@@ -73,7 +161,7 @@ fn joined(a: [f32; CARRIED], b: [f32; CARRIED]) -> [f32; CARRIED] {
 }
 
 #[inline(always)]
-fn sums(logits: &[f32]) -> [f32; CARRIED] {
+fn sums(logits: &[f32]) -> Sums {
     let top = largest(logits);
     let (mut sum, mut weighted) = ([0.0f32; LANES], [0.0f32; LANES]);
     let (chunks, rest) = logits.as_chunks::<LANES>();

@@ -1,6 +1,6 @@
 //! Log-probability and entropy, and both of their gradients.
 
-use whetstone_kernels::head::{Input, Output, Signal, backward, forward};
+use whetstone_kernels::head::{Input, Output, Signal, backward, backward_by_slope, forward};
 use whetstone_kernels::int8::pack_row;
 use whetstone_kernels::linear::Weight;
 use whetstone_kernels::{Device, Matrix, MatrixMut};
@@ -49,8 +49,12 @@ impl Case {
             Input { hidden, weight, targets: targets.view(), inverse_temperature: self.tau };
         let mut known = [0; 3].map(|_| device.upload(&vec![f32::NAN; rows]));
         let [logp, entropy, lse] = &mut known;
-        let output =
-            Output { logp: logp.view_mut(), entropy: entropy.view_mut(), lse: lse.view_mut() };
+        let output = Output {
+            logp: logp.view_mut(),
+            entropy: entropy.view_mut(),
+            lse: lse.view_mut(),
+            slope: None,
+        };
         forward(device, output, input);
         let (dlogp, dentropy) = (device.upload(&self.dlogp), device.upload(&self.dentropy));
         let signal = Signal {
@@ -161,7 +165,12 @@ fn a_frozen_weight_changes_nothing_for_hidden_states() {
     let input = Input { hidden, weight, targets: targets.view(), inverse_temperature: 1.0 };
     let mut known = [0; 3].map(|_| device.take(5));
     let [logp, entropy, lse] = &mut known;
-    let output = Output { logp: logp.view_mut(), entropy: entropy.view_mut(), lse: lse.view_mut() };
+    let output = Output {
+        logp: logp.view_mut(),
+        entropy: entropy.view_mut(),
+        lse: lse.view_mut(),
+        slope: None,
+    };
     forward(&device, output, input);
     let (dlogp, dentropy) = (device.upload(&case.dlogp), device.upload(&case.dentropy));
     let signal = Signal {
@@ -173,4 +182,61 @@ fn a_frozen_weight_changes_nothing_for_hidden_states() {
     let mut dhidden = device.take(20);
     backward(&device, (MatrixMut::new(dhidden.view_mut(), 5, 4), None), input, signal);
     assert_eq!(device.read(dhidden.view()), trained);
+}
+
+/// Over the ends of rows and of tokens that are worked on together, and where the largest logit comes
+/// late.
+#[test]
+fn the_slope_is_that_of_the_log_probability_and_changes_nothing_else() {
+    for ((rows, vocabulary, width), tau) in [((5, 1040, 3), 0.7), ((1030, 37, 4), 1.3)] {
+        let mut case = Case::new((rows, vocabulary, width), tau);
+        case.dentropy.fill(0.0);
+        let last = case.weight.len() - width;
+        for w in &mut case.weight[last..] {
+            *w *= 30.0;
+        }
+        let mut bytes = vec![0; case.weight.len()];
+        let each = case.weight.chunks(width).zip(bytes.chunks_mut(width));
+        let scales: Vec<f32> = each.map(|(from, to)| pack_row(from, to)).collect();
+        for small in [false, true] {
+            let ours = same_bits(|device| {
+                let (plain, bytes) = (device.upload(&case.weight), device.upload(&bytes));
+                let scales = device.upload(&scales);
+                let weight = if small {
+                    Weight::Int8 { bytes: bytes.view(), scales: scales.view(), inputs: width }
+                } else {
+                    Weight::new(plain.view(), vocabulary, width)
+                };
+                let without = case.run(device, weight);
+                let (hidden, targets) = (device.upload(&case.hidden), device.upload(&case.targets));
+                let input = Input {
+                    hidden: Matrix::new(hidden.view(), rows, width),
+                    weight,
+                    targets: targets.view(),
+                    inverse_temperature: tau,
+                };
+                let mut known = [0; 3].map(|_| device.take(rows));
+                let [logp, entropy, lse] = &mut known;
+                let to = Layout { rows, cols: width, stride: width + 2 };
+                let mut slope = device.upload(&to.nothing());
+                let output = Output {
+                    logp: logp.view_mut(),
+                    entropy: entropy.view_mut(),
+                    lse: lse.view_mut(),
+                    slope: Some(MatrixMut::strided(slope.view_mut(), rows, width, to.stride)),
+                };
+                forward(device, output, input);
+                let dlogp = device.upload(&case.dlogp);
+                let mut dhidden = device.take(rows * width);
+                let slope = Matrix::strided(slope.view(), rows, width, to.stride);
+                let back = MatrixMut::new(dhidden.view_mut(), rows, width);
+                backward_by_slope(device, back, slope, dlogp.view());
+                let [logp, entropy, _] = known;
+                assert_eq!(device.read(logp.view()), without[0]);
+                assert_eq!(device.read(entropy.view()), without[1]);
+                vec![device.read(dhidden.view()), without[2].clone()]
+            });
+            close(&ours[0], &f64s(&ours[1]), 2e-5);
+        }
+    }
 }

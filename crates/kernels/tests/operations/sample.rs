@@ -119,7 +119,12 @@ fn check_against_head(rule: Rule) {
     let targets = device.upload(&tokens);
     let mut known = [0; 3].map(|_| device.take(rows));
     let [logp, entropy, lse] = &mut known;
-    let output = Output { logp: logp.view_mut(), entropy: entropy.view_mut(), lse: lse.view_mut() };
+    let output = Output {
+        logp: logp.view_mut(),
+        entropy: entropy.view_mut(),
+        lse: lse.view_mut(),
+        slope: None,
+    };
     let inverse_temperature = if rule.temperature > 0.0 { 1.0 / rule.temperature } else { 1.0 };
     let input = Input { hidden, weight, targets: targets.view(), inverse_temperature };
     head::forward(&device, output, input);

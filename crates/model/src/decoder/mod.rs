@@ -67,11 +67,14 @@ pub struct Forward {
     pub keep: Option<Keep>,
     /// What logits are divided by.
     pub temperature: f32,
+    /// Whether the signal will have a part for entropies. If it has one that was not announced, the
+    /// way back takes longer.
+    pub entropies: bool,
 }
 
 impl Default for Forward {
     fn default() -> Self {
-        Self { adapters: Adapters::On, keep: None, temperature: 1.0 }
+        Self { adapters: Adapters::On, keep: None, temperature: 1.0, entropies: false }
     }
 }
 
@@ -106,6 +109,8 @@ pub struct Trail {
     last: Buffer,
     lse: Buffer,
     entropy: Buffer,
+    /// The slope of each log-probability by what the head was given, if the head is frozen.
+    slope: Option<Buffer>,
 }
 
 impl Decoder {
@@ -150,15 +155,21 @@ impl Decoder {
         let h = normed(&pass, &self.sizes, (last.view(), self.norm));
         let numbers = || device.take(rows);
         let (mut logp, mut entropy, mut lse) = (numbers(), numbers(), numbers());
-        let output =
-            Output { logp: logp.view_mut(), entropy: entropy.view_mut(), lse: lse.view_mut() };
+        let wanted = forward.keep.is_some() && !forward.entropies && !self.head_is_trained();
+        let mut slope = wanted.then(|| device.take(rows * width));
+        let output = Output {
+            logp: logp.view_mut(),
+            entropy: entropy.view_mut(),
+            lse: lse.view_mut(),
+            slope: slope.as_mut().map(|slope| MatrixMut::new(slope.view_mut(), rows, width)),
+        };
         head::forward(device, output, self.head_input(&h, batch, forward.temperature));
         let scored = Scored {
             logp: device.read(logp.view()),
             entropy: device.read(entropy.view()),
             value: self.value.map(|head| self.values(head, &h)),
         };
-        let trail = forward.keep.map(|_| Trail { forward, layers, last, lse, entropy });
+        let trail = forward.keep.map(|_| Trail { forward, layers, last, lse, entropy, slope });
         (scored, trail)
     }
 
@@ -175,15 +186,15 @@ impl Decoder {
         (signal, gradients): (Signal<'_>, &mut Gradients),
     ) {
         let (device, tokens) = (&self.device, batch.tokens());
-        let Trail { forward, layers, last, lse, entropy } = trail;
+        let Trail { forward, layers, last, lse, entropy, slope } = trail;
         let pass = self.pass(forward.adapters);
         let dlast = self.head_backward(
             &pass,
             (batch, forward.temperature),
-            (&last, &lse, &entropy),
+            (&last, slope.as_ref(), (&lse, &entropy)),
             (signal, gradients),
         );
-        drop((last, lse, entropy));
+        drop((last, lse, entropy, slope));
         let mut dx = device.zeros(tokens * self.sizes.width);
         embedding::scatter(device, &mut dx.view_mut(), (dlast.view(), batch.rows.view()));
         drop(dlast);
@@ -194,6 +205,10 @@ impl Decoder {
         if let Some(mut to) = gradients.get_mut(self.embedding) {
             embedding::scatter(device, &mut to, (dx.view(), batch.ids.view()));
         }
+    }
+
+    fn head_is_trained(&self) -> bool {
+        self.parameters.get(self.head).trained
     }
 
     fn pass(&self, adapters: Adapters) -> Pass<'_> {
@@ -239,27 +254,35 @@ impl Decoder {
         &self,
         pass: &Pass<'_>,
         (batch, temperature): (&Batch, f32),
-        (last, lse, entropy): (&Buffer, &Buffer, &Buffer),
+        (last, slope, (lse, entropy)): (&Buffer, Option<&Buffer>, (&Buffer, &Buffer)),
         (signal, gradients): (Signal<'_>, &mut Gradients),
     ) -> Buffer {
         let (device, rows, width) = (&self.device, batch.asked(), self.sizes.width);
         let h = normed(pass, &self.sizes, (last.view(), self.norm));
         let dlogp = device.upload(signal.dlogp);
-        let dentropy = match signal.dentropy {
-            Some(dentropy) => device.upload(dentropy),
-            None => device.zeros(rows),
-        };
         let mut dh = device.take(rows * width);
-        let back = head::Signal {
-            lse: lse.view(),
-            entropy: entropy.view(),
-            dlogp: dlogp.view(),
-            dentropy: dentropy.view(),
-        };
-        let vocab = self.config.vocab;
-        let dweight = gradients.get_mut(self.head).map(|to| MatrixMut::new(to, vocab, width));
-        let to = (MatrixMut::new(dh.view_mut(), rows, width), dweight);
-        head::backward(device, to, self.head_input(&h, batch, temperature), back);
+        let to = MatrixMut::new(dh.view_mut(), rows, width);
+        match (slope, signal.dentropy) {
+            (Some(slope), None) => {
+                let slope = Matrix::new(slope.view(), rows, width);
+                head::backward_by_slope(device, to, slope, dlogp.view());
+            }
+            (_, dentropy) => {
+                let dentropy =
+                    dentropy.map_or_else(|| device.zeros(rows), |dentropy| device.upload(dentropy));
+                let back = head::Signal {
+                    lse: lse.view(),
+                    entropy: entropy.view(),
+                    dlogp: dlogp.view(),
+                    dentropy: dentropy.view(),
+                };
+                let vocab = self.config.vocab;
+                let dweight =
+                    gradients.get_mut(self.head).map(|to| MatrixMut::new(to, vocab, width));
+                let input = self.head_input(&h, batch, temperature);
+                head::backward(device, (to, dweight), input, back);
+            }
+        }
         if let Some(dvalue) = signal.dvalue {
             self.values_backward((&h, dvalue), (&mut dh, gradients));
         }
