@@ -1,4 +1,4 @@
-//! A step of training: forward, backward and AdamW.
+//! A step of training: forward, backward and `AdamW`.
 
 use std::time::Instant;
 

@@ -68,6 +68,10 @@ fn sampling_holds_what_was_planned() {
         let (batch, length) = (batch as usize * samples, length as usize);
         let work = Work { batch, length, eight_bit: false };
         let mut said = plan(&config, work, Purpose::Inference);
+        // Keys and values of every sequence, and the page that its prompt leaves half empty; the
+        // pool rounds up by an eighth at most.
+        let cache = (batch * (length / 16 + 1) * decoder.page_bytes()) as u64;
+        assert!((cache..=cache * 9 / 8).contains(&said.cache), "{said:?}, pages take {cache}");
         if samples > 1 {
             // Samples of one prompt share its pages; the plan is for prompts of their own.
             let pages = length / 16 + samples * 3;

@@ -37,7 +37,7 @@ fn a_new_model_has_small_weights_gains_of_one_and_biases_of_zero() {
         if name.ends_with("bias") {
             assert!(numbers.iter().all(|&x| x == 0.0), "{name}");
         } else if name.contains("norm") {
-            assert!(numbers.iter().all(|&x| x == 1.0), "{name}");
+            assert_eq!(numbers, vec![1.0; numbers.len()], "{name}");
         } else {
             // Even over ±0.02·√3, which is 0.0346.
             let (deviation, largest) = spread(&numbers);

@@ -36,6 +36,9 @@ fn config(odd: bool) -> Config {
     }
 }
 
+/// Less than one buffer of hidden states: to leave one out is an error.
+const EXACT: f64 = 0.003;
+
 /// Bytes after one forward and backward, the optimizer's means aside.
 fn trained(decoder: &Decoder, work: Work, keep: Keep) -> u64 {
     let device = decoder.device();
@@ -71,12 +74,12 @@ fn training_holds_what_was_planned() {
         decoder.train_base(true);
         for keep in [Keep::Most, Keep::Input] {
             let said = plan(&config, work, Purpose::Full(keep));
-            check(&format!("full, {keep:?}, {odd}"), said, (trained(&decoder, work, keep), 0.02));
+            check(&format!("full, {keep:?}, {odd}"), said, (trained(&decoder, work, keep), EXACT));
         }
         decoder.add_adapter(&lora, 2);
         for keep in [Keep::Most, Keep::Input] {
             let said = plan(&config, work, Purpose::Lora(&lora, keep));
-            check(&format!("lora, {keep:?}, {odd}"), said, (trained(&decoder, work, keep), 0.02));
+            check(&format!("lora, {keep:?}, {odd}"), said, (trained(&decoder, work, keep), EXACT));
         }
     }
 }

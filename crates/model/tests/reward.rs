@@ -62,6 +62,11 @@ fn run(decoder: &Decoder, tokens: &[Vec<u32>], dvalue: Option<&[f32]>) -> (Vec<f
     (scored.value.unwrap(), gradients)
 }
 
+/// Numbers of both signs whose sum is not 0.
+fn wave(count: usize, size: f32) -> Vec<f32> {
+    [-4.0, 3.0, 1.0, -2.0, 6.0, 0.0, -1.0].iter().map(|x| x * size).cycle().take(count).collect()
+}
+
 fn set(decoder: &mut Decoder, id: ParameterId, values: &[f32]) {
     let device = decoder.device().clone();
     let from = device.upload(values);
@@ -114,7 +119,7 @@ fn a_trained_reward_model_is_written_and_read_back() {
     for &id in &trained {
         assert!(decoder.parameters().get(id).trained);
         let count = decoder.parameters().get(id).numbers();
-        let values: Vec<f32> = (0..count).map(|at| (at % 11) as f32 * 0.05 - 0.2).collect();
+        let values: Vec<f32> = wave(count, 0.05);
         set(&mut decoder, id, &values);
     }
     let to = dir.path().join("reward");
@@ -165,11 +170,11 @@ fn a_critics_values_have_the_gradients_of_finite_differences() {
     decoder.train_base(false);
     let tokens = tokens("qwen2");
     let count: usize = tokens.iter().map(Vec::len).sum();
-    let dvalue: Vec<f32> = (0..count).map(|at| (at % 5) as f32 - 1.5).collect();
+    let dvalue: Vec<f32> = wave(count, 1.0);
     let (values, _) = run(&decoder, &tokens, Some(&dvalue));
     assert_eq!(values, vec![0.0; count], "a new head says nothing");
     let (weight, bias) = (named(&decoder, "value_head.weight"), named(&decoder, "value_head.bias"));
-    let weights: Vec<f32> = (0..32).map(|at| (at % 7) as f32 * 0.1 - 0.3).collect();
+    let weights: Vec<f32> = wave(32, 0.1);
     set(&mut decoder, weight, &weights);
     set(&mut decoder, bias, &[0.75]);
     let (_, gradients) = run(&decoder, &tokens, Some(&dvalue));

@@ -128,10 +128,8 @@ impl AdapterSettings {
         let names = MODULES.iter().filter(|(_, module)| self.modules.contains(module));
         let names: Vec<&str> = names.map(|(name, _)| *name).collect();
         // PEFT's two names for the head of a classifier; a decoder's is `score`.
-        let (task, kept) = match self.score {
-            true => ("SEQ_CLS", json!(HEADS)),
-            false => ("CAUSAL_LM", Value::Null),
-        };
+        let (task, kept) =
+            if self.score { ("SEQ_CLS", json!(HEADS)) } else { ("CAUSAL_LM", Value::Null) };
         let object = json!({
             "base_model_name_or_path": self.base,
             "bias": "none",
