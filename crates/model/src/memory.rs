@@ -292,10 +292,11 @@ fn training(
         Keep::Input => (inputs.clone(), inputs),
     };
     let chunk = logits_at_a_time(rows.tokens, config.vocab);
-    let logits = Moment::default().with(chunk, 1).bytes();
-    // The last three of the four do not meet logits, which are counted apart.
     let head = kept.clone().with(rows.x, 4 + slopes).with(rows.tokens, 4);
-    let total = held(rows.backward(&before).into_iter().chain([head]));
+    let with_logits = kept.clone().with(rows.x, 3).with(chunk, 1);
+    let moments = || rows.backward(&before).into_iter().chain([head.clone()]);
+    let total = held(moments());
+    let logits = held(moments().chain([with_logits])).saturating_sub(total);
     let kept = kept.bytes();
     let (gradients, means) = (trained, trained.saturating_mul(2));
     Plan { gradients, means, kept, temporary: total.saturating_sub(kept), logits, ..plan }
