@@ -61,14 +61,15 @@ mod tests {
         Denominator { normaliser, step: Totals { tokens: 8, sequences: 2 } }
     }
 
-    /// Probabilities 1/2 and 1/8 in the first trace, 1/4 in the second: ln 2 + 3 ln 2 + 2 ln 2.
+    /// Probabilities 1/2 and 1/8 in the first trace, 1/4 in the second: ln 2 + 3 ln 2 + 2 ln 2 over
+    /// eight tokens, or the mean of (ln 2 + 3 ln 2) / 2 and 2 ln 2.
     #[test]
     fn worked_by_hand_and_by_differences() {
         let logp = [f64::NAN, 0.5_f64.ln(), 0.125_f64.ln(), 0.25_f64.ln()];
         let ln2 = std::f64::consts::LN_2;
         for (normaliser, expected, weights) in [
             (Normaliser::TokenMean, 6.0 * ln2 / 8.0, [0.125, 0.125]),
-            (Normaliser::SequenceMean, (4.0 * ln2 / 2.0 + 2.0 * ln2) / 2.0, [0.25, 0.5]),
+            (Normaliser::SequenceMean, 2.0 * ln2, [0.25, 0.5]),
         ] {
             let at = |logp: &[f64]| {
                 let (first, second) = logp.split_at(3);

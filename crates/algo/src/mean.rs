@@ -41,8 +41,10 @@ mod tests {
     fn parts_make_the_whole() {
         let (mut left, mut right) = (Mean::default(), Mean::default());
         assert_eq!(left.get(), None);
-        [1.0, 2.0].into_iter().for_each(|value| left.add(value));
-        [6.0, 7.0].into_iter().for_each(|value| right.add(value));
+        left.add(1.0);
+        left.add(2.0);
+        right.add(6.0);
+        right.add(7.0);
         left.merge(right);
         assert_eq!((left.get(), left.count()), (Some(4.0), 4));
     }

@@ -33,7 +33,7 @@ pub(super) fn share(place: Place<'_>, signals: &mut [f64]) {
 mod tests {
     use super::*;
     use crate::Advantages;
-    use crate::testing::assert_near;
+    use crate::testing::{assert_all_near, assert_near};
 
     /// Two trained tokens, one twice and one eight times as likely as before: √(2 · 8) = 4.
     #[test]
@@ -56,8 +56,8 @@ mod tests {
     fn signals_are_shared_among_trained_tokens() {
         let mut signals = [1.0, 9.0, 2.0];
         share(Place { sequence: 0, trained: &[true, false, true] }, &mut signals);
-        assert_eq!(signals, [1.5, 9.0, 1.5]);
+        assert_all_near(&signals, &[1.5, 9.0, 1.5]);
         share(Place { sequence: 0, trained: &[false; 3] }, &mut signals);
-        assert_eq!(signals, [1.5, 9.0, 1.5]);
+        assert_all_near(&signals, &[1.5, 9.0, 1.5]);
     }
 }
