@@ -5,9 +5,10 @@
 //! ```
 //!
 //! 1 is a perfect critic, 0 one that may as well say the mean, below 0 is worse than that. Being
-//! off by the same amount everywhere costs nothing. Of returns without variance there is nothing
-//! to explain, so there is no figure.
+//! off by the same amount everywhere costs nothing. Of returns without variance, by the same
+//! measure as rewards of a group, there is nothing to explain, so there is no figure.
 
+use crate::advantage::is_dead;
 use crate::error::{as_many, entries};
 use crate::{AlgoError, number};
 
@@ -29,14 +30,17 @@ pub fn explained_variance(values: &[f64], returns: &[f64]) -> Result<Option<f64>
     as_many("values", values.len(), returns.len())?;
     entries("value", values)?;
     entries("return", returns)?;
+    if is_dead(returns) {
+        return Ok(None);
+    }
     let all = variance(returns.iter().copied());
     let left = variance(returns.iter().zip(values).map(|(target, value)| target - value));
-    Ok((all > 0.0).then(|| 1.0 - left / all))
+    Ok(Some(1.0 - left / all))
 }
 
-/// The variance of a population; 0 of nothing.
+/// The variance of a population.
 fn variance(numbers: impl Iterator<Item = f64> + Clone) -> f64 {
-    let n = number(numbers.clone().count().max(1) as u64);
+    let n = number(numbers.clone().count() as u64);
     let mean = numbers.clone().sum::<f64>() / n;
     numbers.map(|value| (value - mean) * (value - mean)).sum::<f64>() / n
 }
@@ -62,7 +66,7 @@ mod tests {
 
     #[test]
     fn without_variance_there_is_no_figure() {
-        for returns in [&[][..], &[3.0], &[3.0, 3.0, 3.0]] {
+        for returns in [&[][..], &[3.0], &[3.0, 3.0, 3.0], &[0.1, 0.1, 0.1], &[0.1 + 0.2, 0.3]] {
             assert_eq!(explained_variance(&vec![1.0; returns.len()], returns), Ok(None));
         }
     }

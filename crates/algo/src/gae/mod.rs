@@ -10,7 +10,7 @@
 //! the next trained one, so that an answer of a tool neither discounts nor bootstraps.
 
 use crate::AlgoError;
-use crate::error::{as_many, entries, setting};
+use crate::error::{as_many, setting};
 
 /// How far advantages look ahead.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,7 +74,7 @@ impl Gae {
         let mut next_value = match rollout.end {
             End::Over => 0.0,
             End::CutOff(value) => {
-                entries("the value after the end", &[value])?;
+                setting("the value after the end", value, (true, "a number"))?;
                 value
             }
         };

@@ -63,7 +63,7 @@ fn what_makes_no_estimate_is_refused() {
     assert_eq!(refused(gae, Rewarded { values: &bad, ..good }), "value 1 is inf; leave it out");
     let end = End::CutOff(f64::NAN);
     let found = refused(gae, Rewarded { end, ..good });
-    assert!(found.starts_with("the value after the end 0 is NaN"), "{found}");
+    assert_eq!(found, "the value after the end is NaN; it must be a number");
     let found = refused(gae, Rewarded { values: &[0.0], ..good });
     assert!(found.starts_with("there are 1 of value, but 2 are needed"), "{found}");
     assert!(Gae { discount: 1.0, lambda: 0.0 }.estimate(good).is_ok());
