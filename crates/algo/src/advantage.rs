@@ -209,6 +209,18 @@ mod tests {
         check(&[5e-324, 0.0, 0.0], Advantage::StandardScore, &[up, down, down]);
     }
 
+    #[test]
+    fn a_group_that_was_scaled_first_comes_back_at_its_own_size() {
+        for size in [1e200, 1e-200] {
+            for (how, part) in [(Advantage::Mean, 0.5), (Advantage::LeaveOneOut, 1.0)] {
+                let found = group(&[size, 0.0], how).unwrap();
+                let expected = [part, -part];
+                let near = |(found, part): (&f64, &f64)| (found / size - part).abs() < 1e-12;
+                assert!(found.iter().zip(&expected).all(near), "{how:?} of {size}: {found:?}");
+            }
+        }
+    }
+
     /// Groups as they come: most rewards repeat.
     fn rewards() -> impl Strategy<Value = Vec<f64>> {
         let reward = prop_oneof![(0..=10_u8).prop_map(|n| f64::from(n) / 10.0), -5.0..5.0_f64];

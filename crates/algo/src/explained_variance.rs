@@ -33,16 +33,15 @@ pub fn explained_variance(values: &[f64], returns: &[f64]) -> Result<Option<f64>
     if is_dead(returns) {
         return Ok(None);
     }
-    let all = variance(returns.iter().copied());
-    let left = variance(returns.iter().zip(values).map(|(target, value)| target - value));
+    let all = spread(returns.iter().copied());
+    let left = spread(returns.iter().zip(values).map(|(target, value)| target - value));
     Ok(Some(1.0 - left / all))
 }
 
-/// The variance of a population.
-fn variance(numbers: impl Iterator<Item = f64> + Clone) -> f64 {
-    let n = number(numbers.clone().count() as u64);
-    let mean = numbers.clone().sum::<f64>() / n;
-    numbers.map(|value| (value - mean) * (value - mean)).sum::<f64>() / n
+/// The variance, times how many there are: of two equally long lists the ratio is the same.
+fn spread(numbers: impl Iterator<Item = f64> + Clone) -> f64 {
+    let mean = numbers.clone().sum::<f64>() / number(numbers.clone().count() as u64);
+    numbers.map(|value| (value - mean).powi(2)).sum()
 }
 
 #[cfg(test)]

@@ -81,7 +81,8 @@ pub fn loss(
 /// The loss of one value and its slope, if the clip leaves it one.
 fn term(value: f64, target: f64, clip: Option<(f64, f64)>) -> (f64, Option<f64>) {
     let error = value - target;
-    let held = clip.map_or(error, |(old, range)| old + (value - old).clamp(-range, range) - target);
+    // A clamp gives a value within the range back to the bit, so that rounding clips nothing.
+    let held = clip.map_or(error, |(old, range)| value.clamp(old - range, old + range) - target);
     if held * held > error * error {
         return (held * held, None);
     }
@@ -125,6 +126,17 @@ mod tests {
         }
     }
 
+    /// Here `old + (value - old)` is not `value`, but one rounding further from the target.
+    #[test]
+    fn within_the_range_rounding_clips_nothing() {
+        let (value, old, target) =
+            (0.066_373_386_891_393_7, 0.231_421_283_898_314_54, 0.484_767_182_595_791_05);
+        assert!(f64::abs(old + (value - old) - target) > f64::abs(value - target));
+        let found = one(value, old, target, Some(0.3));
+        assert_eq!(found.clipped, 0);
+        assert_all_near(&found.dvalue, &[2.0 * (value - target) / 4.0]);
+    }
+
     #[test]
     fn sequences_are_packed_and_untrained_tokens_are_not_looked_at() {
         let nan = f64::NAN;
@@ -164,6 +176,17 @@ mod tests {
     }
 
     proptest! {
+        /// Divided by odd numbers, so that sums and differences are rounded.
+        #[test]
+        fn a_value_within_the_range_is_never_clipped(
+            value in 0.0..0.85_f64, old in 0.0..2.0_f64, target in -6.0..6.0_f64,
+        ) {
+            let (value, old, target) = (value / 3.0, old / 7.0, target / 3.0);
+            let found = one(value, old, target, Some(0.3));
+            prop_assert_eq!(found.clipped, 0);
+            assert_all_near(&found.dvalue, &[2.0 * (value - target) / 4.0]);
+        }
+
         #[test]
         fn the_signal_is_the_slope_and_the_loss_the_larger_square(
             (value, old, target) in (-2.0..2.0_f64, -2.0..2.0_f64, -2.0..2.0_f64),
