@@ -16,6 +16,9 @@
 //! differ only in their last bits, because terms were added in another order, are equal here: to
 //! divide by such a difference would blow rounding up to a full signal.
 
+use crate::error::entries;
+use crate::{AlgoError, number};
+
 /// Rewards closer than this, relative to the largest, are equal.
 const RELATIVE_SLACK: f64 = 1e-9;
 
@@ -38,22 +41,27 @@ pub enum Advantage {
 ///
 /// Every one is finite. A group that [`is_dead`] has only zeros.
 ///
+/// # Errors
+///
+/// If a reward is infinite or none.
+///
 /// # Example
 ///
 /// ```
 /// use whetstone_algo::advantage::{Advantage, group};
-/// assert_eq!(group(&[1.0, 0.0], Advantage::StandardScore), [1.0, -1.0]);
-/// assert_eq!(group(&[1.0, 0.0], Advantage::Mean), [0.5, -0.5]);
-/// assert_eq!(group(&[1.0, 0.0], Advantage::LeaveOneOut), [1.0, -1.0]);
+/// assert_eq!(group(&[1.0, 0.0], Advantage::StandardScore)?, [1.0, -1.0]);
+/// assert_eq!(group(&[1.0, 0.0], Advantage::Mean)?, [0.5, -0.5]);
+/// assert_eq!(group(&[1.0, 0.0], Advantage::LeaveOneOut)?, [1.0, -1.0]);
+/// # Ok::<(), whetstone_algo::AlgoError>(())
 /// ```
-pub fn group(rewards: &[f64], how: Advantage) -> Vec<f64> {
+pub fn group(rewards: &[f64], how: Advantage) -> Result<Vec<f64>, AlgoError> {
+    entries("reward", rewards)?;
     if is_dead(rewards) {
-        return vec![0.0; rewards.len()];
+        return Ok(vec![0.0; rewards.len()]);
     }
     let largest = largest(rewards);
     let scale = if COMFORTABLE.contains(&largest) { 1.0 } else { largest };
-    #[expect(clippy::cast_precision_loss, reason = "groups have far fewer than 2^53 members")]
-    let n = rewards.len() as f64;
+    let n = number(rewards.len() as u64);
     let mean = rewards.iter().map(|reward| reward / scale / n).sum::<f64>();
     let centred = rewards.iter().map(|reward| reward / scale - mean);
     let (factor, scale) = match how {
@@ -63,12 +71,13 @@ pub fn group(rewards: &[f64], how: Advantage) -> Vec<f64> {
         Advantage::Mean => (1.0, scale),
         Advantage::LeaveOneOut => (n / (n - 1.0), scale),
     };
-    centred.map(|value| (value * factor * scale).clamp(f64::MIN, f64::MAX)).collect()
+    Ok(centred.map(|value| (value * factor * scale).clamp(f64::MIN, f64::MAX)).collect())
 }
 
 /// Whether a group gives no gradient: one member, or no variance.
 ///
-/// Rewards are finite by their type; a group in which one is not is dead too.
+/// Rewards are finite by their type; a group in which one is not is dead too, and [`group`]
+/// refuses it.
 pub fn is_dead(rewards: &[f64]) -> bool {
     let low = rewards.iter().copied().fold(f64::INFINITY, f64::min);
     let high = rewards.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -94,7 +103,7 @@ mod tests {
 
     #[track_caller]
     fn check(rewards: &[f64], how: Advantage, expected: &[f64]) {
-        let found = group(rewards, how);
+        let found = group(rewards, how).unwrap();
         let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * b.abs().max(1.0);
         assert!(
             found.len() == expected.len() && found.iter().zip(expected).all(near),
@@ -163,11 +172,20 @@ mod tests {
 
     #[test]
     fn a_dead_group_is_all_zeros() {
-        for rewards in [&[][..], &[0.7], &[0.3, 0.3, 0.3], &[0.0, -0.0], &[f64::NAN, 1.0]] {
+        for rewards in [&[][..], &[0.7], &[0.3, 0.3, 0.3], &[0.0, -0.0]] {
             assert!(is_dead(rewards), "{rewards:?}");
             for how in EVERY {
-                assert_eq!(group(rewards, how), vec![0.0; rewards.len()], "{rewards:?}");
+                assert_eq!(group(rewards, how), Ok(vec![0.0; rewards.len()]), "{rewards:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_reward_that_is_no_number_is_named_and_makes_no_live_group() {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(is_dead(&[0.5, 1.0, bad]));
+            let error = group(&[0.5, 1.0, bad], Advantage::StandardScore).unwrap_err();
+            assert!(matches!(error, AlgoError::Entry { what: "reward", at: 2, .. }), "{error}");
         }
     }
 
@@ -182,13 +200,25 @@ mod tests {
     fn the_largest_and_the_smallest_numbers_stay_finite() {
         for rewards in [[f64::MAX, f64::MIN, 0.0], [5e-324, 0.0, 0.0], [1e200, 1e-200, 0.0]] {
             for how in EVERY {
-                let found = group(&rewards, how);
+                let found = group(&rewards, how).unwrap();
                 assert!(found.iter().all(|value| value.is_finite()), "{how:?}: {found:?}");
                 assert!(found[0] > 0.0, "{how:?}: {found:?}");
             }
         }
         let (up, down) = (2.0_f64.sqrt(), -1.0 / 2.0_f64.sqrt());
         check(&[5e-324, 0.0, 0.0], Advantage::StandardScore, &[up, down, down]);
+    }
+
+    #[test]
+    fn a_group_that_was_scaled_first_comes_back_at_its_own_size() {
+        for size in [1e200, 1e-200] {
+            for (how, part) in [(Advantage::Mean, 0.5), (Advantage::LeaveOneOut, 1.0)] {
+                let found = group(&[size, 0.0], how).unwrap();
+                let expected = [part, -part];
+                let near = |(found, part): (&f64, &f64)| (found / size - part).abs() < 1e-12;
+                assert!(found.iter().zip(&expected).all(near), "{how:?} of {size}: {found:?}");
+            }
+        }
     }
 
     /// Groups as they come: most rewards repeat.
@@ -205,7 +235,7 @@ mod tests {
         #[test]
         fn they_sum_to_zero_and_keep_the_order_of_the_rewards(rewards in rewards()) {
             for how in EVERY {
-                let found = group(&rewards, how);
+                let found = group(&rewards, how).unwrap();
                 prop_assert!(close(found.iter().sum(), 0.0), "{how:?}: {found:?}");
                 for (a, x) in rewards.iter().zip(&found) {
                     for (b, y) in rewards.iter().zip(&found) {
@@ -218,7 +248,7 @@ mod tests {
         #[test]
         fn the_standard_score_has_a_mean_square_of_one(rewards in rewards()) {
             prop_assume!(!is_dead(&rewards));
-            let found = group(&rewards, Advantage::StandardScore);
+            let found = group(&rewards, Advantage::StandardScore).unwrap();
             let square = found.iter().map(|value| value * value).sum::<f64>();
             #[expect(clippy::cast_precision_loss, reason = "twenty at most")]
             let n = found.len() as f64;
@@ -231,9 +261,9 @@ mod tests {
                 let mut turned = rewards.clone();
                 let by = by.min(turned.len());
                 turned.rotate_left(by);
-                let mut expected = group(&rewards, how);
+                let mut expected = group(&rewards, how).unwrap();
                 expected.rotate_left(by);
-                let found = group(&turned, how);
+                let found = group(&turned, how).unwrap();
                 prop_assert!(found.iter().zip(&expected).all(|(&a, &b)| close(a, b)));
             }
         }
@@ -247,11 +277,11 @@ mod tests {
             for how in EVERY {
                 let factor = if how == Advantage::StandardScore { 1.0 } else { scale };
                 let other: Vec<_> = rewards.iter().map(|reward| reward * scale).collect();
-                let (found, expected) = (group(&other, how), group(&rewards, how));
+                let (found, expected) = (group(&other, how).unwrap(), group(&rewards, how).unwrap());
                 prop_assert!(found.iter().zip(&expected).all(|(&a, &b)| close(a, b * factor)));
                 let other: Vec<_> = rewards.iter().map(|reward| reward + shift).collect();
                 prop_assume!(is_dead(&other) == is_dead(&rewards));
-                let found = group(&other, how);
+                let found = group(&other, how).unwrap();
                 prop_assert!(found.iter().zip(&expected).all(|(&a, &b)| (a - b).abs() <= 1e-6 * b.abs().max(1.0)));
             }
         }

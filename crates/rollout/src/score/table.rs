@@ -92,7 +92,8 @@ impl Table {
         counts.groups += 1;
         counts.unjudged += u64::from(rewards.is_empty());
         counts.dead += u64::from(!rewards.is_empty() && advantage::is_dead(&rewards));
-        for (&at, advantage) in scored.iter().zip(advantage::group(&rewards, how)) {
+        let advantages = advantage::group(&rewards, how).expect("rewards are finite by their type");
+        for (&at, advantage) in scored.iter().zip(advantages) {
             self.0[at as usize].value = advantage;
         }
     }

@@ -1,0 +1,111 @@
+//! Generalised advantage estimation (arXiv:1506.02438, eq. 16), for one rollout.
+//!
+//! ```text
+//! δ_t = r_t + γ · V_{t+1} - V_t
+//! A_t = δ_t + γ λ · A_{t+1}            the return that the critic learns is A_t + V_t
+//! ```
+//!
+//! After the last token comes either nothing (`V = 0`) or, where the rollout was cut off, what the
+//! critic thought of its rest. Tokens that are not trained do not exist: the next token of one is
+//! the next trained one, so that an answer of a tool neither discounts nor bootstraps.
+
+use crate::AlgoError;
+use crate::error::{as_many, setting};
+
+/// How far advantages look ahead.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gae {
+    /// What a reward is worth one token later, γ.
+    pub discount: f64,
+    /// From one step of the critic (0) to the whole return (1), λ.
+    pub lambda: f64,
+}
+
+/// What comes after the last token.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum End {
+    /// Nothing: the rollout is over.
+    Over,
+    /// More would have come: the critic's value of it.
+    CutOff(f64),
+}
+
+/// One rollout, token by token.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rewarded<'a> {
+    /// Which tokens are trained.
+    pub trained: &'a [bool],
+    /// What each token was paid; most often all but the last are 0.
+    pub rewards: &'a [f64],
+    /// What the critic expected from it on.
+    pub values: &'a [f64],
+    /// What comes after.
+    pub end: End,
+}
+
+/// What each token was worth; 0 where it is not trained.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// More or less than the critic expected.
+    pub advantages: Vec<f64>,
+    /// What the critic should have expected.
+    pub returns: Vec<f64>,
+}
+
+impl Default for Gae {
+    /// γ = 0.99, λ = 0.95.
+    fn default() -> Self {
+        Self { discount: 0.99, lambda: 0.95 }
+    }
+}
+
+impl Gae {
+    /// The advantages and returns of one rollout.
+    ///
+    /// # Errors
+    ///
+    /// If γ or λ is not between 0 and 1, lists differ in length, or a number of a trained token is
+    /// none.
+    pub fn estimate(self, rollout: Rewarded<'_>) -> Result<Estimate, AlgoError> {
+        let Self { discount, lambda } = self;
+        let within = |value: f64| ((0.0..=1.0).contains(&value), "between 0 and 1");
+        setting("the discount", discount, within(discount))?;
+        setting("lambda", lambda, within(lambda))?;
+        let mut next_value = match rollout.end {
+            End::Over => 0.0,
+            End::CutOff(value) => {
+                setting("the value after the end", value, (true, "a number"))?;
+                value
+            }
+        };
+        let rewards = known("reward", rollout.rewards, rollout.trained)?;
+        let values = known("value", rollout.values, rollout.trained)?;
+        let tokens = rollout.trained.len();
+        let mut out = Estimate { advantages: vec![0.0; tokens], returns: vec![0.0; tokens] };
+        let mut advantage = 0.0;
+        for token in (0..tokens).rev().filter(|&token| rollout.trained[token]) {
+            let delta = rewards[token] + discount * next_value - values[token];
+            advantage = delta + discount * lambda * advantage;
+            out.advantages[token] = advantage;
+            out.returns[token] = advantage + values[token];
+            next_value = values[token];
+        }
+        Ok(out)
+    }
+}
+
+/// The list, if it has a number for each token that is trained.
+fn known<'a>(
+    what: &'static str,
+    values: &'a [f64],
+    trained: &[bool],
+) -> Result<&'a [f64], AlgoError> {
+    as_many(what, values.len(), trained.len())?;
+    match (0..values.len()).find(|&at| trained[at] && !values[at].is_finite()) {
+        Some(at) => Err(AlgoError::Entry { what, at, value: values[at] }),
+        None => Ok(values),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! GRPO: the policy loss of groups, held near the reference (arXiv:2402.03300, eq. 3).
+//!
+//! ```text
+//! loss = policy loss + kl_coef · KL(policy ‖ reference)
+//! ```
+//!
+//! Both are means over the trained tokens of the step by default (DAPO's way, arXiv:2503.14476);
+//! what the paper itself does is [`Normaliser::SequenceMean`]. A rollout whose group is dead has an
+//! advantage of 0: it adds nothing to the policy loss, and still counts in the denominator and in
+//! the divergence. Leave it out of the batch if it shall not.
+
+use whetstone_core::config::GrpoConfig;
+
+use crate::kl::{self, Estimator, Penalty};
+use crate::policy::{self, Clip, Ratio, Statistics, Surrogate};
+use crate::{AlgoError, Denominator, Mean, Normaliser, Objective, Sequence, Totals};
+
+/// Which loss a step has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Grpo {
+    /// The loss of rollouts.
+    pub surrogate: Surrogate,
+    /// What holds them near the reference; without it, no `reference_logp` is needed.
+    pub penalty: Option<Penalty>,
+    /// What sums are divided by.
+    pub normaliser: Normaliser,
+}
+
+/// The loss of a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GrpoLoss {
+    /// The sum of both, and its signal.
+    pub objective: Objective,
+    /// The policy loss alone.
+    pub policy_loss: f64,
+    /// The penalty alone, coefficient included.
+    pub kl_loss: f64,
+    /// What was seen of the policy.
+    pub statistics: Statistics,
+    /// The divergence from the reference, over trained tokens, in nats.
+    pub reference_kl: Mean,
+}
+
+impl Grpo {
+    /// The loss that the settings ask for: ratios of tokens, k3, means over tokens.
+    ///
+    /// # Errors
+    ///
+    /// If a setting is out of its bounds.
+    pub fn new(config: &GrpoConfig) -> Result<Self, AlgoError> {
+        let clip = Clip::new(config.clip_range, config.clip_range)?;
+        let surrogate = Surrogate { ratio: Ratio::Token, clip, cap: None };
+        let penalty = Penalty { estimator: Estimator::K3, coefficient: config.kl_coef };
+        let penalty = (config.kl_coef != 0.0).then_some(penalty);
+        Ok(Self { surrogate, penalty, normaliser: Normaliser::TokenMean })
+    }
+
+    /// The loss of a batch that is a part of a step.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`policy::loss`] and [`kl::penalty`].
+    pub fn loss(&self, batch: &[Sequence<'_>], step: Totals) -> Result<GrpoLoss, AlgoError> {
+        let denominator = Denominator { normaliser: self.normaliser, step };
+        let policy = policy::loss(batch, self.surrogate, denominator)?;
+        let mut out = GrpoLoss {
+            policy_loss: policy.objective.loss,
+            kl_loss: 0.0,
+            objective: policy.objective,
+            statistics: policy.statistics,
+            reference_kl: Mean::default(),
+        };
+        if let Some(penalty) = self.penalty {
+            let held = kl::penalty(batch, penalty, denominator)?;
+            out.kl_loss = held.objective.loss;
+            out.reference_kl = held.divergence;
+            out.objective = out.objective.plus(&held.objective)?;
+        }
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Advantages;
+    use crate::testing::{assert_all_near, assert_near, assert_slopes};
+
+    fn sequence<'a>(logp: &'a [f64], old_logp: &'a [f64], reference: &'a [f64]) -> Sequence<'a> {
+        Sequence {
+            trained: &[true, true],
+            logp,
+            old_logp,
+            sampler_logp: None,
+            reference_logp: Some(reference),
+            entropy: None,
+            advantage: Advantages::Whole(2.0),
+        }
+    }
+
+    const STEP: Totals = Totals { tokens: 4, sequences: 2 };
+
+    #[test]
+    fn the_default_settings_are_those_of_the_requirements() {
+        let found = Grpo::new(&GrpoConfig::default()).unwrap();
+        assert_near(found.surrogate.clip.lowest(), 0.8);
+        assert_near(found.surrogate.clip.highest(), 1.2);
+        let penalty = Penalty { estimator: Estimator::K3, coefficient: 0.05 };
+        assert_eq!(found.penalty, Some(penalty));
+        assert_eq!((found.surrogate.ratio, found.surrogate.cap), (Ratio::Token, None));
+        assert_eq!(found.normaliser, Normaliser::TokenMean);
+        let without = Grpo::new(&GrpoConfig { kl_coef: 0.0, ..GrpoConfig::default() }).unwrap();
+        assert_eq!(without.penalty, None);
+        assert!(Grpo::new(&GrpoConfig { clip_range: 1.5, ..GrpoConfig::default() }).is_err());
+    }
+
+    /// Ratios 1 and 2 with an advantage of 2 (the second is clipped at 1.2), the first token twice
+    /// as likely as in the reference, the second as likely; four tokens in the step:
+    /// `-(2 + 2.4) / 4` and `0.05 · (ln 2 - 1/2) / 4`.
+    #[test]
+    fn worked_by_hand_and_by_differences() {
+        let ln2 = std::f64::consts::LN_2;
+        let (logp, old) = ([-1.0, -1.0], [-1.0, -1.0 - ln2]);
+        let reference = [-1.0 - ln2, -1.0];
+        let grpo = Grpo::new(&GrpoConfig::default()).unwrap();
+        let at = |logp: &[f64]| grpo.loss(&[sequence(logp, &old, &reference)], STEP).unwrap();
+        let found = at(&logp);
+        assert_near(found.policy_loss, -1.1);
+        assert_near(found.kl_loss, 0.05 * (ln2 - 0.5) / 4.0);
+        assert_near(found.objective.loss, found.policy_loss + found.kl_loss);
+        assert_all_near(&found.objective.dlogp, &[-0.5 + 0.05 * 0.5 / 4.0, 0.0]);
+        assert_near(found.reference_kl.get().unwrap(), (ln2 - 0.5) / 2.0);
+        assert_eq!(found.statistics.clipped_high, 1);
+        assert_slopes(&found.objective.dlogp, &logp, |logp| at(logp).objective.loss);
+    }
+
+    #[test]
+    fn without_a_penalty_no_reference_is_needed() {
+        let grpo = Grpo::new(&GrpoConfig::default()).unwrap();
+        let numbers = [-1.0, -2.0];
+        let bare = Sequence { reference_logp: None, ..sequence(&numbers, &numbers, &numbers) };
+        let error = grpo.loss(&[bare], STEP).unwrap_err();
+        assert_eq!(error, AlgoError::Missing { what: "reference_logp", sequence: 0 });
+        let free = Grpo { penalty: None, ..grpo };
+        let found = free.loss(&[bare], STEP).unwrap();
+        assert_near(found.objective.loss, -1.0);
+        assert_near(found.kl_loss, 0.0);
+        assert_eq!(found.reference_kl.get(), None);
+    }
+}

@@ -1,0 +1,51 @@
+//! A mean in two numbers, so that those of micro-batches can be put together.
+
+use crate::number;
+
+/// A sum, and of how many.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Mean {
+    sum: f64,
+    count: u64,
+}
+
+impl Mean {
+    /// Takes one more number in.
+    pub fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    /// Takes in what another has seen.
+    pub fn merge(&mut self, other: Self) {
+        self.sum += other.sum;
+        self.count += other.count;
+    }
+
+    /// The mean; of nothing there is none.
+    pub fn get(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / number(self.count))
+    }
+
+    /// How many numbers were taken in.
+    pub fn count(self) -> u64 {
+        self.count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_make_the_whole() {
+        let (mut left, mut right) = (Mean::default(), Mean::default());
+        assert_eq!(left.get(), None);
+        left.add(1.0);
+        left.add(2.0);
+        right.add(6.0);
+        right.add(7.0);
+        left.merge(right);
+        assert_eq!((left.get(), left.count()), (Some(4.0), 4));
+    }
+}

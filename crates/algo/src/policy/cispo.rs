@@ -1,0 +1,65 @@
+//! CISPO: the ratio is clipped and then only a weight.
+//!
+//! With `c = clip(r, 1 - low, 1 + high)` held constant (`MiniMax-M1`, arXiv:2506.13585, eq. 4, 5):
+//!
+//! ```text
+//! loss = -c · A · logp        by logp: -c · A
+//! ```
+//!
+//! Every token keeps a signal, also one whose ratio went far; the clip says how much it can count.
+//! The paper leaves the lower bound away: that is `low = 1`. The loss as a number depends on the
+//! level of the log-probabilities and says little; its signal is what counts.
+
+use super::clip::{Bound, Clip, Term};
+
+/// What one token adds.
+pub fn term(clip: Clip, ratio: f64, logp: f64, advantage: f64) -> Term {
+    let dlogp = -ratio.clamp(clip.lowest(), clip.highest()) * advantage;
+    let clipped = if ratio > clip.highest() {
+        Some(Bound::High)
+    } else if ratio < clip.lowest() {
+        Some(Bound::Low)
+    } else {
+        None
+    };
+    Term { loss: dlogp * logp, dlogp, clipped }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{assert_near, assert_slopes};
+
+    #[track_caller]
+    fn check(ratio: f64, advantage: f64, (loss, dlogp, clipped): (f64, f64, Option<Bound>)) {
+        // Bounds at 3/4 and 3/2, a log-probability of -3.
+        let found = term(Clip::new(0.25, 0.5).unwrap(), ratio, -3.0, advantage);
+        assert_near(found.loss, loss);
+        assert_near(found.dlogp, dlogp);
+        assert_eq!(found.clipped, clipped);
+    }
+
+    #[test]
+    fn worked_by_hand() {
+        check(1.25, 2.0, (7.5, -2.5, None));
+        check(2.0, 2.0, (9.0, -3.0, Some(Bound::High)));
+        check(2.0, -2.0, (-9.0, 3.0, Some(Bound::High)));
+        check(0.5, -2.0, (-4.5, 1.5, Some(Bound::Low)));
+        check(0.75, 1.0, (2.25, -0.75, None));
+        check(1.5, 1.0, (4.5, -1.5, None));
+    }
+
+    proptest! {
+        /// With the ratio held where it is, as the formula says.
+        #[test]
+        fn the_signal_is_the_slope(
+            ratio in 0.1..3.0_f64, logp in -5.0..0.0_f64, advantage in -2.0..2.0_f64,
+        ) {
+            let clip = Clip::new(0.2, 0.28).unwrap();
+            let signal = term(clip, ratio, logp, advantage).dlogp;
+            assert_slopes(&[signal], &[logp], |x| term(clip, ratio, x[0], advantage).loss);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The policy loss on whole sequences: hand-worked batches, slopes, and what is refused.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{assert_all_near, assert_near, assert_slopes};
+use crate::{Normaliser, Totals};
+
+const RATIOS: [Ratio; 3] = [Ratio::Token, Ratio::Sequence, Ratio::Weight];
+
+fn surrogate(ratio: Ratio) -> Surrogate {
+    Surrogate { ratio, clip: Clip::new(0.25, 0.5).unwrap(), cap: None }
+}
+
+fn sequence<'a>(trained: &'a [bool], logp: &'a [f64], old_logp: &'a [f64]) -> Sequence<'a> {
+    Sequence {
+        trained,
+        logp,
+        old_logp,
+        sampler_logp: None,
+        reference_logp: None,
+        entropy: None,
+        advantage: Advantages::Whole(1.0),
+    }
+}
+
+fn denominator(normaliser: Normaliser, tokens: u64, sequences: u64) -> Denominator {
+    Denominator { normaliser, step: Totals { tokens, sequences } }
+}
+
+/// Two sequences, bounds at 3/4 and 3/2, five trained tokens in the step:
+///
+/// ```text
+///          token   ratio   A    -min(rA, clip(r)A)   by logp
+/// first    0       2       1    -3/2                 0        clipped high
+///          1       (not trained)
+///          2       1       1    -1                   -1
+/// second   0       1/2    -2    3/2                  0        clipped low
+///          1       2      -2    4                    4
+/// ```
+///
+/// Together 3, divided by 5.
+#[test]
+fn ratios_of_tokens_worked_by_hand() {
+    let (ln2, half) = (2.0_f64.ln(), 0.5_f64.ln());
+    let now = [ln2 - 3.0, f64::NAN, -1.0, half - 1.0, ln2 - 2.0];
+    let first = sequence(&[true, false, true], &now[..3], &[-3.0, 0.0, -1.0]);
+    let second = sequence(&[true, true], &now[3..], &[-1.0, -2.0]);
+    let second = Sequence { advantage: Advantages::Whole(-2.0), ..second };
+    let step = denominator(Normaliser::TokenMean, 5, 2);
+    let found = loss(&[first, second], surrogate(Ratio::Token), step).unwrap();
+    assert_near(found.objective.loss, 3.0 / 5.0);
+    assert_all_near(&found.objective.dlogp, &[0.0, 0.0, -0.2, 0.0, 0.8]);
+    let seen = found.statistics;
+    assert_eq!((seen.tokens, seen.clipped_low, seen.clipped_high), (4, 1, 1));
+    assert_near(seen.ratio_mean().unwrap(), (2.0 + 1.0 + 0.5 + 2.0) / 4.0);
+    // r - 1 - ln r of 2, 1, 1/2 and 2: (1 - ln 2) + 0 + (ln 2 - 1/2) + (1 - ln 2).
+    assert_near(seen.kl.get().unwrap(), (1.5 - ln2) / 4.0);
+    assert_eq!((seen.importance.get(), seen.entropy.get()), (None, None));
+}
+
+/// The same numbers for one sequence with ratios 2 and 8, so `s = 4` and is clipped with `A = 1`
+/// and free with `A = -1`; as one of two sequences, `weight = 1/2` for all its tokens together.
+/// By each of the two: `s / n · 1/2 = 1`.
+#[test]
+fn a_ratio_of_a_sequence_worked_by_hand() {
+    let logp = [2.0_f64.ln() - 1.0, 7.0, 8.0_f64.ln() - 3.0];
+    let sequence = sequence(&[true, false, true], &logp, &[-1.0, 0.0, -3.0]);
+    let step = denominator(Normaliser::SequenceMean, 9, 2);
+    let up = loss(&[sequence], surrogate(Ratio::Sequence), step).unwrap();
+    assert_near(up.objective.loss, -1.5 / 2.0);
+    assert_all_near(&up.objective.dlogp, &[0.0; 3]);
+    assert_eq!(up.statistics.clipped_high, 2);
+    let down = Sequence { advantage: Advantages::Whole(-1.0), ..sequence };
+    let down = loss(&[down], surrogate(Ratio::Sequence), step).unwrap();
+    assert_near(down.objective.loss, 4.0 / 2.0);
+    assert_all_near(&down.objective.dlogp, &[1.0, 0.0, 1.0]);
+    let (lowest, highest) = down.statistics.ratio_range().unwrap();
+    assert_near(lowest, 4.0);
+    assert_near(highest, 4.0);
+}
+
+/// Ratios 2 (weighs 3/2) and 1, `logp` -3 and -1, advantages 2 and -1, ten tokens in the step:
+/// (3/2 · 2 · 3 - 1 · 1 · 1) / 10 with signals -3/10 and 1/10.
+#[test]
+fn a_ratio_as_a_weight_worked_by_hand() {
+    let advantage = Advantages::Tokens(&[2.0, -1.0]);
+    let old = [-3.0 - 2.0_f64.ln(), -1.0];
+    let sequence = sequence(&[true, true], &[-3.0, -1.0], &old);
+    let step = denominator(Normaliser::TokenMean, 10, 1);
+    let batch = [Sequence { advantage, ..sequence }];
+    let found = loss(&batch, surrogate(Ratio::Weight), step).unwrap();
+    assert_near(found.objective.loss, 0.8);
+    assert_all_near(&found.objective.dlogp, &[-0.3, 0.1]);
+    assert_eq!(found.statistics.clipped_high, 1);
+}
+
+/// The sampler thought the first token half as likely as we (weight 2, capped at 3/2) and the
+/// second twice (weight 1/2); nothing has moved since.
+#[test]
+fn a_foreign_sampler_is_weighed_and_capped() {
+    let old_logp = [-1.0, -2.0];
+    let sampler = [-1.0 - 2.0_f64.ln(), -2.0 + 2.0_f64.ln()];
+    let entropy = [0.5, 1.5];
+    let sequence = Sequence {
+        sampler_logp: Some(&sampler),
+        entropy: Some(&entropy),
+        ..sequence(&[true, true], &old_logp, &old_logp)
+    };
+    let step = denominator(Normaliser::TokenMean, 2, 1);
+    let cap = Some(Cap::new(1.5).unwrap());
+    let found = loss(&[sequence], Surrogate { cap, ..surrogate(Ratio::Token) }, step).unwrap();
+    assert_near(found.objective.loss, -1.0);
+    assert_all_near(&found.objective.dlogp, &[-0.75, -0.25]);
+    let seen = found.statistics;
+    assert_eq!(seen.truncated, 1);
+    assert_near(seen.importance.get().unwrap(), 1.0);
+    assert_near(seen.entropy.get().unwrap(), 1.0);
+    // Without a cap, what the sampler says is not looked at.
+    let found = loss(&[sequence], surrogate(Ratio::Token), step).unwrap();
+    assert_all_near(&found.objective.dlogp, &[-0.5, -0.5]);
+    // One ratio for both: each gets half of the sum of the weights 3/2 and 1/2, halved again.
+    let found = loss(&[sequence], Surrogate { cap, ..surrogate(Ratio::Sequence) }, step).unwrap();
+    assert_all_near(&found.objective.dlogp, &[-0.5, -0.5]);
+}
+
+#[track_caller]
+fn refused(sequence: Sequence<'_>, surrogate: Surrogate, start: &str) {
+    let good = [-1.0];
+    let first = Sequence { sampler_logp: Some(&good), ..self::sequence(&[true], &good, &good) };
+    let step = denominator(Normaliser::TokenMean, 100, 100);
+    let error = loss(&[first, sequence], surrogate, step).unwrap_err().to_string();
+    assert!(error.starts_with(start), "{error}");
+}
+
+#[test]
+fn what_makes_no_loss_is_refused_with_its_place() {
+    let token = surrogate(Ratio::Token);
+    let good = sequence(&[false, true], &[0.0, -1.0], &[0.0, -1.0]);
+    let bad = [0.0, f64::NAN];
+    refused(Sequence { logp: &bad, ..good }, token, "logp of token 1 in sequence 1 is NaN;");
+    refused(Sequence { old_logp: &bad, ..good }, token, "old_logp of token 1 in sequence 1 is");
+    refused(Sequence { entropy: Some(&bad), ..good }, token, "entropy of token 1 in sequence 1 is");
+    let whole = Advantages::Whole(f64::INFINITY);
+    refused(Sequence { advantage: whole, ..good }, token, "advantage of sequence 1 is inf;");
+    let tokens = Advantages::Tokens(&bad);
+    refused(Sequence { advantage: tokens, ..good }, token, "advantage of token 1 in sequence 1");
+    refused(Sequence { logp: &[], ..good }, token, "sequence 1 has 0 of logp for 2 tokens;");
+    let capped = Surrogate { cap: Some(Cap::new(2.0).unwrap()), ..token };
+    refused(good, capped, "sequence 1 has no sampler_logp;");
+    let sampled = Sequence { sampler_logp: Some(&bad), ..good };
+    refused(sampled, capped, "sampler_logp of token 1 in sequence 1 is NaN;");
+    let tokens = Advantages::Tokens(&[0.0, 1.0]);
+    let sequence_level = surrogate(Ratio::Sequence);
+    refused(Sequence { advantage: tokens, ..good }, sequence_level, "sequence 1 has an advantage");
+    let step = denominator(Normaliser::TokenMean, 0, 1);
+    assert!(matches!(loss(&[good], token, step), Err(AlgoError::Denominator { .. })));
+}
+
+/// Every input is a number here, and what follows from it is not: e^800 is beyond the largest.
+#[test]
+fn what_overflows_is_refused_with_its_place() {
+    let far = sequence(&[true], &[0.0], &[-800.0]);
+    for ratio in RATIOS {
+        refused(far, surrogate(ratio), "ratio of token 0 in sequence 1 is inf;");
+    }
+    // Both ways at once: the sequence's ratio is 1, the tokens' are not.
+    let apart = sequence(&[true, true], &[-800.0, 0.0], &[0.0, -800.0]);
+    refused(apart, surrogate(Ratio::Sequence), "KL estimate of token 1 in sequence 1 is inf;");
+    let good = sequence(&[true], &[-1.0], &[-701.0]);
+    let huge = Sequence { advantage: Advantages::Whole(-1e300), ..good };
+    refused(huge, surrogate(Ratio::Token), "policy loss of token 0 in sequence 1 is inf;");
+}
+
+proptest! {
+    #[test]
+    fn the_signal_is_the_slope(
+        tokens in prop::collection::vec((-3.0..0.0_f64, -1.0..1.0_f64, any::<bool>()), 1..8),
+        cut in 0..8_usize,
+        advantages in (-2.0..2.0_f64, -2.0..2.0_f64),
+        by_sequence in any::<bool>(),
+    ) {
+        let logp: Vec<f64> = tokens.iter().map(|token| token.0).collect();
+        let old: Vec<f64> = tokens.iter().map(|token| token.0 - token.1).collect();
+        let trained: Vec<bool> = tokens.iter().map(|token| token.2).collect();
+        let sampler: Vec<f64> = old.iter().map(|old| old - 0.3).collect();
+        let cut = cut.min(tokens.len());
+        let normaliser =
+            if by_sequence { Normaliser::SequenceMean } else { Normaliser::TokenMean };
+        let clip = Clip::new(0.2, 0.28).unwrap();
+        let corner = |ratio: f64| (ratio / 0.8).ln().abs() < 1e-3 || (ratio / 1.28).ln().abs() < 1e-3;
+        for ratio in [Ratio::Token, Ratio::Sequence] {
+            let surrogate = Surrogate { ratio, clip, cap: Some(Cap::new(1.2).unwrap()) };
+            let part = |logp: &'_ [f64], from: usize, to: usize, advantage: f64| {
+                let sequence = Sequence {
+                    sampler_logp: Some(&sampler[from..to]),
+                    advantage: Advantages::Whole(advantage),
+                    ..sequence(&trained[from..to], &logp[from..to], &old[from..to])
+                };
+                loss(&[sequence], surrogate, denominator(normaliser, 9, 2)).unwrap()
+            };
+            let at = |logp: &[f64]| {
+                let mut left = part(logp, 0, cut, advantages.0);
+                let right = part(logp, cut, logp.len(), advantages.1);
+                left.objective.loss += right.objective.loss;
+                left.objective.dlogp.extend(&right.objective.dlogp);
+                (left, right.statistics)
+            };
+            let (found, other) = at(&logp);
+            let ranges = [found.statistics.ratio_range(), other.ratio_range()];
+            let ends = ranges.iter().flatten().flat_map(|&(low, high)| [low, high]);
+            let token_corner = logp.iter().zip(&old).any(|(now, old)| corner((now - old).exp()));
+            prop_assume!(!token_corner && !ends.into_iter().any(corner));
+            assert_slopes(&found.objective.dlogp, &logp, |logp| at(logp).0.objective.loss);
+        }
+    }
+
+    /// The ratio as a weight is held constant: moving now and then together leaves it alone.
+    #[test]
+    fn the_signal_of_a_weight_is_the_slope_at_a_held_ratio(
+        logp in prop::collection::vec(-3.0..0.0_f64, 3),
+        moved in prop::collection::vec(-1.0..1.0_f64, 3),
+        advantage in -2.0..2.0_f64,
+    ) {
+        let at = |logp: &[f64]| {
+            let old: Vec<f64> = logp.iter().zip(&moved).map(|(logp, by)| logp - by).collect();
+            let advantage = Advantages::Whole(advantage);
+            let batch = [Sequence { advantage, ..sequence(&[true; 3], logp, &old) }];
+            loss(&batch, surrogate(Ratio::Weight), denominator(Normaliser::TokenMean, 7, 1))
+                .unwrap()
+                .objective
+        };
+        assert_slopes(&at(&logp).dlogp, &logp, |logp| at(logp).loss);
+    }
+
+    /// What one sampled: all three are the plain policy gradient, and nothing is clipped.
+    #[test]
+    fn on_policy_the_three_are_one(
+        logp in prop::collection::vec(-3.0..0.0_f64, 1..6), advantage in -2.0..2.0_f64,
+    ) {
+        let trained = vec![true; logp.len()];
+        for ratio in RATIOS {
+            let advantage = Advantages::Whole(advantage);
+            let batch = [Sequence { advantage, ..sequence(&trained, &logp, &logp) }];
+            let found = loss(&batch, surrogate(ratio), denominator(Normaliser::TokenMean, 8, 1));
+            let found = found.unwrap();
+            assert_all_near(&found.objective.dlogp, &vec![-advantage.of(0) / 8.0; logp.len()]);
+            prop_assert_eq!(found.statistics.clip_fraction(), Some(0.0));
+            prop_assert_eq!(found.statistics.kl.get(), Some(0.0));
+        }
+    }
+}
