@@ -8,6 +8,7 @@
 pub(crate) mod adamw;
 pub(crate) mod add;
 pub(crate) mod attention;
+pub(crate) mod crew;
 pub(crate) mod embedding;
 pub(crate) mod head;
 pub(crate) mod paged;

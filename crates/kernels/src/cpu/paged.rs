@@ -4,7 +4,7 @@
 
 use std::cell::RefCell;
 
-use super::shared::Shared;
+use super::shared::{Shared, call_for};
 use super::threads::Threads;
 use super::wide::{exp, largest, sum_by, wide};
 use crate::attention::Shape;
@@ -77,8 +77,15 @@ pub(crate) fn attend(
             wide(
                 #[inline(always)]
                 || {
-                    for (scores, &page) in scores.as_chunks_mut::<PAGE>().0.iter_mut().zip(pages) {
-                        *scores = page_scores(q, &keys[place(page)..][..size * PAGE], shape.scale);
+                    let all = scores.as_chunks_mut::<PAGE>().0.iter_mut().zip(pages);
+                    for (at, (scores, &page)) in all.enumerate() {
+                        // A page is where the processor's own foresight ends.
+                        let next = match pages.get(at + 1) {
+                            Some(&next) => &keys[place(next)],
+                            None => &values[place(pages[0])],
+                        };
+                        let keys = &keys[place(page)..][..size * PAGE];
+                        *scores = page_scores(q, (keys, next), shape.scale);
                     }
                     let scores = &mut scores[..length];
                     let top = largest(scores);
@@ -111,13 +118,14 @@ pub(crate) fn attend(
 
 /// The scores of a page's tokens.
 #[inline(always)]
-fn page_scores(q: &[f32], keys: &[f32], scale: f32) -> [f32; PAGE] {
+fn page_scores(q: &[f32], (keys, next): (&[f32], *const f32), scale: f32) -> [f32; PAGE] {
     let mut sums = [[0.0f32; PAGE]; 4];
     let (columns, _) = keys.as_chunks::<PAGE>();
     let (fours, rest) = columns.as_chunks::<4>();
     let (q_fours, q_rest) = q.as_chunks::<4>();
-    for (columns, q) in fours.iter().zip(q_fours) {
+    for (four, (columns, q)) in fours.iter().zip(q_fours).enumerate() {
         for at in 0..4 {
+            call_for(next.wrapping_add((four * 4 + at) * PAGE));
             for lane in 0..PAGE {
                 sums[at][lane] = q[at].mul_add(columns[at][lane], sums[at][lane]);
             }
@@ -145,9 +153,13 @@ fn weighted_values<'a>(
     (size, count): (usize, usize),
 ) -> [f32; PLACES] {
     let mut sums = [0.0f32; PLACES];
-    for (scores, &page) in scores.chunks(PAGE).zip(pages) {
+    for (at, (scores, &page)) in scores.chunks(PAGE).zip(pages).enumerate() {
+        let next = pages.get(at + 1).map_or(std::ptr::null(), |&next| values(next).as_ptr());
         let values = values(page);
         for (token, p) in scores.iter().enumerate() {
+            for line in (0..count).step_by(PAGE) {
+                call_for(next.wrapping_add(token * size + line));
+            }
             if count == PLACES {
                 let values: &[f32; PLACES] = values[token * size..].first_chunk().expect("a head");
                 for at in 0..PLACES {

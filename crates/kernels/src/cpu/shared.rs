@@ -1,4 +1,5 @@
-//! One slice for several threads that write to different parts of it.
+//! One slice for several threads that write to different parts of it, and memory that is called for
+//! ahead of time.
 
 #![expect(unsafe_code, reason = "parts that interleave cannot be split off as slices")]
 
@@ -56,4 +57,17 @@ impl<'a, T> Shared<'a, T> {
         // SAFETY: inside, or one past the end.
         unsafe { self.start.add(begin) }
     }
+}
+
+/// Asks for a line of the cache, so that it is there when it is needed.
+#[inline(always)]
+pub(crate) fn call_for(place: *const f32) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: asking does nothing that could be wrong, wherever it is.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
 }

@@ -2,32 +2,23 @@
 
 #![expect(unsafe_code, reason = "pieces of a slice for different threads")]
 
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use rayon::{ThreadPool, ThreadPoolBuilder};
-
+use super::crew::Crew;
 use super::shared::Shared;
 
 /// The threads of a device.
 #[derive(Debug)]
 pub(crate) struct Threads {
     count: usize,
-    pool: Option<ThreadPool>,
+    /// All but the caller's own.
+    crew: Option<Crew>,
 }
 
 impl Threads {
     /// A single thread is the caller's own.
     pub(crate) fn new(count: usize) -> std::io::Result<Self> {
         let count = count.max(1);
-        let pool = match count {
-            1 => None,
-            _ => Some(
-                ThreadPoolBuilder::new()
-                    .num_threads(count)
-                    .build()
-                    .map_err(std::io::Error::other)?,
-            ),
-        };
-        Ok(Self { count, pool })
+        let crew = if count > 1 { Some(Crew::new(count - 1)?) } else { None };
+        Ok(Self { count, crew })
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -36,10 +27,8 @@ impl Threads {
 
     /// Calls `work` once for each part. Which thread takes a part is chance; what a part is, is not.
     pub(crate) fn each(&self, parts: usize, work: impl Fn(usize) + Send + Sync) {
-        match &self.pool {
-            Some(pool) if parts > 1 => {
-                pool.install(|| (0..parts).into_par_iter().for_each(work));
-            }
+        match &self.crew {
+            Some(crew) if parts > 1 => crew.each(parts, &work),
             _ => (0..parts).for_each(work),
         }
     }

@@ -3,6 +3,7 @@
 use pulp::Simd;
 
 use super::pack::LANES;
+use crate::cpu::shared::call_for;
 
 /// Numbers that lie along the vectors: for each place of the inner side, so many side by side.
 #[derive(Clone, Copy)]
@@ -92,17 +93,6 @@ unsafe fn add_place<S: Simd, const VECTORS: usize, const ROWS: usize>(
         for vector in 0..VECTORS {
             sums[at][vector] = simd.mul_add_f32s(number, vectors[vector], sums[at][vector]);
         }
-    }
-}
-
-/// Asks for a line of the cache.
-#[inline(always)]
-fn call_for(place: *const f32) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: asking does nothing that could be wrong, wherever it is.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
     }
 }
 
