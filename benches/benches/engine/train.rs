@@ -101,7 +101,8 @@ pub(crate) fn train(
 }
 
 /// Multiplications and additions of one token, forward and backward: two for each weight that it
-/// meets, twice that on the way back, or once if weights are not trained; logits twice forward.
+/// meets, twice that on the way back, or once if weights are not trained; logits of a trained head
+/// twice forward.
 fn work_per_token(config: &Config, length: usize, lora: Option<&LoraConfig>) -> f64 {
     let (d, q, kv, f) = (config.width, config.query_width(), config.kv_width(), config.ffn);
     let sides = [(d, q), (d, kv), (d, kv), (q, d), (d, f), (d, f), (f, d)];
@@ -109,8 +110,8 @@ fn work_per_token(config: &Config, length: usize, lora: Option<&LoraConfig>) -> 
     let (weights, head) = (config.layers * layer, config.vocab * d);
     // Each query meets half of the sequence on average, twice forward and five times back.
     let attention = config.layers * q * length / 2 * 7;
-    let trained = if lora.is_some() { 4 } else { 6 };
+    let (trained, logits) = if lora.is_some() { (4, 4) } else { (6, 8) };
     let narrow: usize = sides.iter().map(|(a, b)| a + b).sum();
     let narrow = lora.map_or(0, |lora| 6 * config.layers * narrow * lora.rank as usize);
-    (trained * weights + (trained + 2) * head + 2 * attention + narrow) as f64
+    (trained * weights + logits * head + 2 * attention + narrow) as f64
 }

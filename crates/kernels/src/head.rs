@@ -45,14 +45,12 @@ pub struct Input<'a> {
     pub inverse_temperature: f32,
 }
 
-impl<'a> Input<'a> {
+impl Input<'_> {
     fn check(&self) {
         let (vocabulary, width) = self.weight.shape();
         assert!(self.hidden.cols == width && self.hidden.col_stride == 1, "hidden states");
         assert_eq!(self.hidden.rows, self.targets.len(), "a target for each row");
         assert!(vocabulary > 0, "a vocabulary");
-        let known = |&target: &u32| (target as usize) < vocabulary;
-        assert!(self.targets.host().iter().all(known), "targets of the vocabulary");
     }
 
     fn scratch_size(&self) -> usize {
@@ -112,6 +110,7 @@ pub fn forward(device: &Device, mut output: Output<'_>, input: Input<'_>) {
     let mut logits = device.take(input.scratch_size());
     let mut carried = device.take(ROWS.min(count) * cpu::head::CARRIED);
     let Device::Cpu(cpu) = device;
+    cpu::head::check(input.targets.host(), input.weight.shape().0);
     for rows in input.rows() {
         let targets = input.targets.part(rows.clone()).host();
         let mut logp = output.logp.part(rows.clone());
@@ -174,7 +173,7 @@ pub struct Signal<'a> {
     pub dentropy: View<'a>,
 }
 
-impl<'a> Signal<'a> {
+impl Signal<'_> {
     fn part(&self, rows: &Range<usize>) -> Self {
         let Self { lse, entropy, dlogp, dentropy } = self;
         let [lse, entropy, dlogp, dentropy] =
@@ -201,6 +200,7 @@ pub fn backward(
     assert!(dhidden.rows == count, "a gradient for each row");
     let mut logits = device.take(input.scratch_size());
     let Device::Cpu(cpu) = device;
+    cpu::head::check(input.targets.host(), input.weight.shape().0);
     for rows in input.rows() {
         let (signal, hidden) = (signal.part(&rows), input.hidden.band(rows.clone()));
         let targets = input.targets.part(rows.clone()).host();

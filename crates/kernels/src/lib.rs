@@ -10,7 +10,7 @@
 //!
 //! Work is divided among threads along sides of the result, never along a sum, and a block that is
 //! summed has a size that does not depend on how many threads there are. The same input gives the
-//! same bits on one thread and on sixteen.
+//! same bits on one thread and on sixteen, and a row of a product is the same alone and among others.
 //!
 //! # Memory
 //!

@@ -97,7 +97,7 @@ impl Crew {
         // SAFETY: no job is open, so nobody who is inside reads it.
         unsafe { *board.job.get() = Some(job) };
         board.next_part.store(0, SeqCst);
-        board.open.store(board.number(), SeqCst);
+        board.open.store(next_number(), SeqCst);
         board.call();
         let outcome = catch_unwind(AssertUnwindSafe(|| board.take_part(job)));
         board.open.store(0, SeqCst);
@@ -127,13 +127,13 @@ impl Drop for Crew {
     }
 }
 
-impl Board {
-    /// A number that no thread has seen last.
-    fn number(&self) -> usize {
-        static NUMBERS: AtomicUsize = AtomicUsize::new(1);
-        NUMBERS.fetch_add(1, SeqCst).max(1)
-    }
+/// A number that no thread has seen last.
+fn next_number() -> usize {
+    static NUMBERS: AtomicUsize = AtomicUsize::new(1);
+    NUMBERS.fetch_add(1, SeqCst).max(1)
+}
 
+impl Board {
     /// Wakes those that lie down.
     fn call(&self) {
         if *self.resting.lock().unwrap_or_else(PoisonError::into_inner) > 0 {
@@ -247,7 +247,10 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..200 {
-                        crew.each(5, &|_| crew.each(3, &|part| drop(sum.fetch_add(part, SeqCst))));
+                        let add = |part| {
+                            sum.fetch_add(part, SeqCst);
+                        };
+                        crew.each(5, &|_| crew.each(3, &add));
                     }
                 });
             }
@@ -265,7 +268,9 @@ mod tests {
             assert!(outcome.is_err());
         }
         let done = AtomicUsize::new(0);
-        crew.each(8, &|_| drop(done.fetch_add(1, SeqCst)));
+        crew.each(8, &|_| {
+            done.fetch_add(1, SeqCst);
+        });
         assert_eq!(done.load(SeqCst), 8);
     }
 }

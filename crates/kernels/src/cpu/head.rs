@@ -18,6 +18,12 @@ pub(crate) const CARRIED: usize = 4;
 /// Without the last.
 type Sums = [f32; 3];
 
+/// A target that is no token would be met nowhere.
+pub(crate) fn check(targets: &[u32], vocabulary: usize) {
+    let known = |&target: &u32| (target as usize) < vocabulary;
+    assert!(targets.iter().all(known), "targets of the vocabulary");
+}
+
 /// Adds some tokens of the vocabulary to what is carried; the first ones begin it. Where the target
 /// is among them, its logit is left in `logp`.
 pub(crate) fn carry(

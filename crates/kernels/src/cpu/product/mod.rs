@@ -112,6 +112,16 @@ impl Call {
     /// The three matrices must be inside what their addresses may reach, and the result must
     /// overlap neither the others nor what another thread uses.
     pub(crate) unsafe fn run(self) {
+        // SAFETY: the caller's.
+        unsafe { self.run_on(|product| Arch::new().dispatch(product)) };
+    }
+
+    /// The same, on the vectors that `processor` chooses.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Self::run`].
+    unsafe fn run_on(self, processor: impl FnOnce(Product<'_>)) {
         let (m, n, k) = self.shape;
         if m == 0 || n == 0 {
             return;
@@ -138,7 +148,7 @@ impl Call {
             scale: self.scale,
         };
         ROOMS.with_borrow_mut(|rooms| {
-            Arch::new().dispatch(Product { broad, single, target, depth: k, rooms });
+            processor(Product { broad, single, target, depth: k, rooms });
         });
     }
 }
@@ -191,7 +201,7 @@ impl WithSimd for Product<'_> {
                     };
                     (strip, target.at(row, 0))
                 };
-                let work = Rows { strip, rows, depth, target };
+                let work = Rows { strip, count: rows, depth, target };
                 let panels = (PANELS / depth / PANEL).max(1) * PANEL;
                 for column in (0..broad.count).step_by(panels) {
                     let columns = panels.min(broad.count - column);
@@ -217,7 +227,7 @@ enum Strip {
 #[derive(Clone, Copy)]
 struct Rows {
     strip: Strip,
-    rows: usize,
+    count: usize,
     depth: usize,
     target: Target,
 }
@@ -246,7 +256,7 @@ impl Rows {
         (first, room): (usize, &mut Room),
     ) {
         let (whole, width) = (columns / PANEL, columns % PANEL);
-        let there = side.step == 1 && self.rows <= ONCE && width.is_multiple_of(LANES);
+        let there = side.step == 1 && self.count <= ONCE && width.is_multiple_of(LANES);
         // SAFETY: the caller's.
         let (data, apart, step, last_step) = unsafe {
             if there {
@@ -277,15 +287,13 @@ impl Rows {
         // SAFETY: the caller's.
         unsafe {
             match (S::F32_LANES, panels.width.div_ceil(LANES), self.strip) {
-                (16, 4, _) => self.in_tiles::<S, 4, STRIP>(simd, panels),
+                (16, 4, _) | (4, ..) => self.in_tiles::<S, 4, STRIP>(simd, panels),
                 (16, 3, Strip::There { .. }) => self.in_tiles::<S, 3, 8>(simd, panels),
                 (16, 3, Strip::Packed(..)) => self.in_tiles::<S, 3, STRIP>(simd, panels),
                 (16, 2, Strip::There { .. }) => self.in_tiles::<S, 2, 8>(simd, panels),
-                (16, 2, Strip::Packed(..)) => self.in_tiles::<S, 2, STRIP>(simd, panels),
                 (16, _, Strip::There { .. }) => self.in_tiles::<S, 1, 16>(simd, panels),
-                (16, _, Strip::Packed(..)) => self.in_tiles::<S, 1, STRIP>(simd, panels),
-                (8, ..) => self.in_tiles::<S, 2, STRIP>(simd, panels),
-                (4, ..) => self.in_tiles::<S, 4, STRIP>(simd, panels),
+                (16, 1, Strip::Packed(..)) => self.in_tiles::<S, 1, STRIP>(simd, panels),
+                (16, _, Strip::Packed(..)) | (8, ..) => self.in_tiles::<S, 2, STRIP>(simd, panels),
                 (1, ..) => self.in_tiles::<S, 16, STRIP>(simd, panels),
                 (other, ..) => unreachable!("vectors of {other}"),
             }
@@ -301,15 +309,15 @@ impl Rows {
         let mut row = 0;
         // SAFETY: the caller's.
         unsafe {
-            while row + ROWS <= self.rows {
+            while row + ROWS <= self.count {
                 self.one_row_of_tiles::<S, VECTORS, ROWS>(simd, row, panels);
                 row += ROWS;
             }
-            while row + 4 <= self.rows {
+            while row + 4 <= self.count {
                 self.one_row_of_tiles::<S, VECTORS, 4>(simd, row, panels);
                 row += 4;
             }
-            while row < self.rows {
+            while row < self.count {
                 self.one_row_of_tiles::<S, VECTORS, 1>(simd, row, panels);
                 row += 1;
             }

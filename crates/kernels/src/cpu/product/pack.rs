@@ -90,10 +90,9 @@ unsafe fn turned_panel(
             let to: &mut [f32; LANES] =
                 to[place * room + begin..].first_chunk_mut().expect("room for whole vectors");
             if there == LANES {
-                for at in 0..LANES {
+                for (at, to) in to.iter_mut().enumerate() {
                     // SAFETY: the caller's.
-                    to[at] =
-                        unsafe { data.add((begin + at) * side.step + place * side.inner).read() };
+                    *to = unsafe { data.add((begin + at) * side.step + place * side.inner).read() };
                 }
             } else {
                 to.fill(0.0);

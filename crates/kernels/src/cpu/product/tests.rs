@@ -1,5 +1,10 @@
 //! Products beside the formula, and their bits.
 
+#![expect(unsafe_code, reason = "a product on chosen vectors takes addresses")]
+
+use pulp::Simd;
+
+use super::{Call, Product};
 use crate::device::Device;
 use crate::matmul::{Before, Matrix, MatrixMut, matmul};
 
@@ -147,6 +152,42 @@ fn bits_are_those_of_the_definition() {
             let ours = product(&device, shape, (a, b), turned, (Before::Kept, 0.7));
             let ours: Vec<u32> = ours.into_iter().map(f32::to_bits).collect();
             assert_eq!(ours, definition, "{shape:?} {turned:?}");
+        }
+    }
+}
+
+/// A product of `a` and `b` by rows on vectors of a chosen kind.
+fn on_vectors<S: Simd>(simd: S, shape: (usize, usize, usize), a: &[f32], b: &[f32]) -> Vec<u32> {
+    let (m, n, k) = shape;
+    let mut to = vec![0.7; m * n];
+    let call = Call {
+        shape,
+        to: to.as_mut_ptr(),
+        to_stride: n,
+        before: Before::Kept,
+        scale: 0.5,
+        a: a.as_ptr(),
+        a_strides: (k, 1),
+        b: b.as_ptr(),
+        b_strides: (1, k),
+    };
+    // SAFETY: the three have that many numbers.
+    unsafe { call.run_on(|product: Product<'_>| simd.vectorize(product)) };
+    to.into_iter().map(f32::to_bits).collect()
+}
+
+#[test]
+fn narrower_vectors_and_none_give_the_same_bits() {
+    for shape in SHAPES {
+        let (m, n, k) = shape;
+        let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
+        let device = Device::cpu(1).unwrap();
+        let widest = product(&device, shape, (&a, &b), (false, true), (Before::Kept, 0.7));
+        let widest: Vec<u32> = widest.into_iter().map(f32::to_bits).collect();
+        assert_eq!(on_vectors(pulp::Scalar::new(), shape, &a, &b), widest, "{shape:?}");
+        #[cfg(target_arch = "x86_64")]
+        if let Some(eight) = pulp::x86::V3::try_new() {
+            assert_eq!(on_vectors(eight, shape, &a, &b), widest, "{shape:?}");
         }
     }
 }

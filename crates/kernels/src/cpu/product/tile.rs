@@ -1,5 +1,10 @@
 //! The innermost loop: some rows of numbers, each spread over a vector, by a few vectors.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "sums that are indexed by constants stay in registers"
+)]
+
 use pulp::Simd;
 
 use super::pack::LANES;
