@@ -1,7 +1,8 @@
 //! What a plan says of sampling, beside what the device holds afterwards.
 
+mod support;
+
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use whetstone_core::Seed;
 use whetstone_infer::{Generator, Limits, Local, Prompt, Rule};
@@ -10,7 +11,9 @@ use whetstone_model::config::{Rope, Scaling};
 use whetstone_model::decoder::Decoder;
 use whetstone_model::memory::{Purpose, Work, plan};
 use whetstone_model::weights::Dtype;
-use whetstone_model::{Config, Family, Tokenizer};
+use whetstone_model::{Config, Family};
+
+use support::words;
 
 const VOCAB: u32 = 4096;
 
@@ -38,19 +41,10 @@ fn config() -> Config {
     }
 }
 
-fn tokenizer() -> Tokenizer {
-    let vocab: Vec<String> = (0..VOCAB).map(|id| format!("\"<{id}>\":{id}")).collect();
-    let json = format!(
-        r#"{{"version":"1.0","model":{{"type":"WordLevel","vocab":{{{}}},"unk_token":"<0>"}}}}"#,
-        vocab.join(",")
-    );
-    Tokenizer::from_json(&json, Path::new("made in a test")).expect("a tokenizer")
-}
-
 #[test]
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
 fn sampling_holds_what_was_planned() {
-    let (config, tokenizer) = (config(), tokenizer());
+    let (config, tokenizer) = (config(), words(VOCAB));
     for (batch, samples, length) in [(8u32, 1, 256u32), (1, 8, 256), (1, 1, 512)] {
         let decoder = Decoder::new(&Device::cpu(2).unwrap(), &config, (1, length as usize));
         let prompt = |at: u32| Prompt {

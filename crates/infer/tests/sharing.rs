@@ -2,8 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot begin has failed")]
 
+mod support;
+
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use whetstone_core::Seed;
 use whetstone_infer::{Drawn, Generator, Limits, Local, Prompt, Rule, Usage};
@@ -11,7 +12,9 @@ use whetstone_kernels::Device;
 use whetstone_model::config::{Rope, Scaling};
 use whetstone_model::decoder::{Decoder, PAGE};
 use whetstone_model::weights::Dtype;
-use whetstone_model::{Config, Family, Tokenizer};
+use whetstone_model::{Config, Family};
+
+use support::words;
 
 const VOCAB: u32 = 64;
 const SAMPLES: usize = 8;
@@ -40,15 +43,6 @@ fn config() -> Config {
     }
 }
 
-fn tokenizer() -> Tokenizer {
-    let vocab: Vec<String> = (0..VOCAB).map(|id| format!("\"<{id}>\":{id}")).collect();
-    let json = format!(
-        r#"{{"version":"1.0","model":{{"type":"WordLevel","vocab":{{{}}},"unk_token":"<0>"}}}}"#,
-        vocab.join(",")
-    );
-    Tokenizer::from_json(&json, Path::new("made in a test")).unwrap()
-}
-
 /// Eight samples of 40 tokens, of a prompt of `length`.
 fn eight(length: u32, pages: usize) -> (Vec<Drawn>, Usage) {
     eight_of(40, length, pages)
@@ -56,7 +50,7 @@ fn eight(length: u32, pages: usize) -> (Vec<Drawn>, Usage) {
 
 fn eight_of(max_tokens: usize, length: u32, pages: usize) -> (Vec<Drawn>, Usage) {
     let decoder = Decoder::new(&Device::cpu(2).unwrap(), &config(), (5, 1024));
-    let tokenizer = tokenizer();
+    let tokenizer = words(VOCAB);
     let prompt = Prompt {
         tokens: (0..length).map(|at| (at * 7 + 3) % VOCAB).collect(),
         samples: SAMPLES,

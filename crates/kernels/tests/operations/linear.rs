@@ -48,7 +48,7 @@ fn with_both(
 }
 
 #[test]
-fn forward_is_the_formula_and_leave_gaps_alone() {
+fn forward_is_the_formula_and_leaves_gaps_alone() {
     for (rows, outputs, inputs) in SHAPES {
         let x = numbers(1, rows * inputs);
         let old = numbers(3, rows * outputs);

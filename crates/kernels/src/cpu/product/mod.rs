@@ -21,10 +21,11 @@ use std::cell::RefCell;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use self::pack::{LANES, PANEL, Room, STRIP, panels, strips};
+use self::pack::{PANEL, Room, STRIP, panels, strips};
 use self::tile::{Broad, Single, Target, tile};
 use super::shared::Shared;
 use super::threads::Threads;
+use super::wide::LANES;
 use crate::matmul::{Before, Matrix, MatrixMut};
 
 /// Places of the inner side that are summed before the sum is added to the result, at most.

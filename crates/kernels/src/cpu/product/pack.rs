@@ -1,11 +1,9 @@
 //! Operands brought into the order in which the innermost loop reads them.
 
 use super::Side;
+use crate::cpu::wide::LANES;
 
-/// Numbers of a vector of the widest kind; panels are made of whole ones.
-pub(super) const LANES: usize = 16;
-
-/// Numbers along the vectors of a panel.
+/// Numbers along the vectors of a panel: whole vectors of the widest kind.
 pub(super) const PANEL: usize = 4 * LANES;
 
 /// Rows of a packed strip.

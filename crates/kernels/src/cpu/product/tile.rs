@@ -7,8 +7,8 @@
 
 use pulp::Simd;
 
-use super::pack::LANES;
 use crate::cpu::shared::call_for;
+use crate::cpu::wide::LANES;
 
 /// Numbers that lie along the vectors: for each place of the inner side, so many side by side.
 #[derive(Clone, Copy)]
