@@ -9,7 +9,9 @@
 //! advantage of 0: it adds nothing to the policy loss, and still counts in the denominator and in
 //! the divergence. Leave it out of the batch if it shall not.
 
-use whetstone_core::config::GrpoConfig;
+use std::num::NonZeroU32;
+
+use whetstone_core::config::{GrpoConfig, KlEstimator, NormaliserBy, RatioOf};
 
 use crate::kl::{self, Estimator, Penalty};
 use crate::policy::{self, Clip, Ratio, Statistics, Surrogate};
@@ -42,17 +44,31 @@ pub struct GrpoLoss {
 }
 
 impl Grpo {
-    /// The loss that the settings ask for: ratios of tokens, k3, means over tokens.
+    /// The loss that the settings ask for.
     ///
     /// # Errors
     ///
     /// If a setting is out of its bounds.
     pub fn new(config: &GrpoConfig) -> Result<Self, AlgoError> {
-        let clip = Clip::new(config.clip_range, config.clip_range)?;
-        let surrogate = Surrogate { ratio: Ratio::Token, clip, cap: None };
-        let penalty = Penalty { estimator: Estimator::K3, coefficient: config.kl_coef };
+        let high = if config.clip_range_high == 0.0 {
+            config.clip_range
+        } else {
+            config.clip_range_high
+        };
+        let ratio = match config.ratio {
+            RatioOf::Token => Ratio::Token,
+            RatioOf::Sequence => Ratio::Sequence,
+            RatioOf::Weight => Ratio::Weight,
+        };
+        let surrogate = Surrogate { ratio, clip: Clip::new(config.clip_range, high)?, cap: None };
+        let estimator = match config.kl_estimator {
+            KlEstimator::K1 => Estimator::K1,
+            KlEstimator::K2 => Estimator::K2,
+            KlEstimator::K3 => Estimator::K3,
+        };
+        let penalty = Penalty { estimator, coefficient: config.kl_coef };
         let penalty = (config.kl_coef != 0.0).then_some(penalty);
-        Ok(Self { surrogate, penalty, normaliser: Normaliser::TokenMean })
+        Ok(Self { surrogate, penalty, normaliser: normaliser(config) })
     }
 
     /// The loss of a batch that is a part of a step.
@@ -77,6 +93,17 @@ impl Grpo {
             out.objective = out.objective.plus(&held.objective)?;
         }
         Ok(out)
+    }
+}
+
+fn normaliser(config: &GrpoConfig) -> Normaliser {
+    match (config.normaliser, NonZeroU32::new(config.max_completion_length)) {
+        (NormaliserBy::TokenMean, _) => Normaliser::TokenMean,
+        (NormaliserBy::SequenceMean, _) => Normaliser::SequenceMean,
+        // A limit of 0 is refused with the settings; one token is then as good as any.
+        (NormaliserBy::ConstantLength, length) => {
+            Normaliser::ConstantLength(length.unwrap_or(NonZeroU32::MIN))
+        }
     }
 }
 

@@ -9,6 +9,7 @@ pub use crate::generate::GenerateArgs;
 pub use crate::model::ModelCommand;
 pub use crate::score::{AdvantageArg, ScoreArgs};
 pub use crate::teach::{TeachArgs, TeacherArg};
+pub use crate::train::TrainCommand;
 
 /// Post-train code models on rewards that can be verified
 ///
@@ -85,6 +86,10 @@ pub enum Command {
     /// `validation`, `reward` and `advantage` to the line. Lines with the same `step` and
     /// `prompt_id` are one group.
     Score(ScoreArgs),
+
+    /// Train a student
+    #[command(subcommand)]
+    Train(TrainCommand),
 
     /// Look at models
     #[command(subcommand)]

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use whetstone_core::jsonl::LineError;
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
 use whetstone_remote::chat::ChatError;
@@ -10,6 +11,7 @@ use whetstone_remote::hub::HubError;
 use whetstone_rollout::cache::CacheError;
 use whetstone_rollout::score::{BadLine, ScoreError};
 use whetstone_rollout::teach::TeachError;
+use whetstone_train::TrainError;
 
 use crate::config::Problem;
 use crate::exit::Exit;
@@ -50,6 +52,12 @@ pub(crate) enum Failure {
     /// A model cannot be used, or not in this way.
     #[error(transparent)]
     Model(#[from] ModelFailure),
+    /// A training could not begin, or not go on.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// A file of records has a line that is none.
+    #[error(transparent)]
+    Lines(#[from] LineError),
     /// Flags that do not belong together.
     #[error("{problem}")]
     Usage {
@@ -117,6 +125,11 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
             hint(err.hint(), printer);
             if err.is_usage() { Exit::Usage } else { Exit::Broken }
         }
+        Some(Failure::Train(err)) => {
+            hint(err.hint(), printer);
+            if err.is_usage() { Exit::Usage } else { Exit::Broken }
+        }
+        Some(Failure::Lines(_)) => Exit::Usage,
         Some(Failure::Usage { hint: what, .. }) => {
             hint(Some(what), printer);
             Exit::Usage

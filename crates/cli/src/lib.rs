@@ -20,6 +20,7 @@ mod model;
 pub mod printer;
 mod score;
 mod teach;
+mod train;
 
 use clap::Parser;
 use tracing_subscriber::filter::LevelFilter;
@@ -40,6 +41,7 @@ pub fn run() -> Exit {
         Command::Data(command) => data::run(command, printer),
         Command::Score(args) => score::run(args, printer),
         Command::Teach(args) => teach::run(args, printer),
+        Command::Train(command) => train::run(command, printer),
         Command::Model(command) => model::run(command, printer),
         Command::Generate(args) => generate::run(args, printer),
         Command::Config(ConfigCommand::Show(args)) => config_command::show(args, printer),

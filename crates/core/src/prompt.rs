@@ -41,6 +41,11 @@ impl Prompt {
         Self { system: words.system.to_owned(), user }
     }
 
+    /// The prompt of a request that was made before, e.g. a trace's.
+    pub fn of_request(user: impl Into<String>, form: Form, language: PromptLanguage) -> Self {
+        Self { system: Words::of(language, form).system.to_owned(), user: user.into() }
+    }
+
     /// The prompt as a conversation.
     pub fn messages(&self) -> [Message; 2] {
         [Message::system(self.system.as_str()), Message::user(self.user.as_str())]
@@ -263,6 +268,15 @@ mod tests {
             let two = user(&fields("other", "different"), PromptLanguage::En);
             assert_eq!(one, two, "{kind}");
             assert!(one.contains('V'), "{kind}");
+        }
+    }
+
+    #[test]
+    fn the_prompt_of_an_earlier_request_is_the_same_prompt() {
+        for language in [PromptLanguage::En, PromptLanguage::Zh] {
+            let prompt = Prompt::new(task(ASSERTS).view(), language);
+            let again = Prompt::of_request(prompt.user.clone(), Form::ThinkPython, language);
+            assert_eq!(again, prompt);
         }
     }
 

@@ -40,7 +40,10 @@ pub fn clear_temporaries(dir: &Path) -> Result<usize, FileError> {
     for entry in fs::read_dir(dir).map_err(FileError::at("list", dir))? {
         let entry = entry.map_err(FileError::at("list", dir))?;
         if is_temporary(&entry.file_name()) {
-            fs::remove_file(entry.path()).map_err(FileError::at("remove", &entry.path()))?;
+            let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let removed =
+                if is_dir { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
+            removed.map_err(FileError::at("remove", &entry.path()))?;
             cleared += 1;
         }
     }
@@ -107,13 +110,18 @@ impl Drop for Staged<'_> {
     }
 }
 
-/// Creates a file beside `path` under a name nobody has.
-fn create_temporary(path: &Path) -> Result<(PathBuf, File), FileError> {
+/// A name beside `path` that this process has not used yet.
+pub(crate) fn temporary_name(path: &Path) -> PathBuf {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    parent(path).join(format!(".{name}.{}.{count}.{SUFFIX}", process::id()))
+}
+
+/// Creates a file beside `path` under a name nobody has.
+fn create_temporary(path: &Path) -> Result<(PathBuf, File), FileError> {
     loop {
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let temporary = parent(path).join(format!(".{name}.{}.{count}.{SUFFIX}", process::id()));
+        let temporary = temporary_name(path);
         match File::create_new(&temporary) {
             Ok(file) => return Ok((temporary, file)),
             // Left behind by a killed process that had our number.

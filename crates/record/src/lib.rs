@@ -13,13 +13,15 @@
 //! | A reader sees every record in order or an error with file and line, and holds at most 64 MiB of a line. | `tests/bad_input.rs` |
 //! | Every number comes back bit by bit, NaN and infinities in metrics included. | `journal/tests.rs`, `event/tests.rs` |
 //! | A file replaced by [`atomic::replace`] holds the old text or the new one, wherever a kill falls. | `atomic.rs` |
+//! | A checkpoint is there as a whole or not at all, and one is removed only when a newer one is there. | `outputs.rs` |
 //! | Two processes never write one run or one journal; a killed one holds no lock. | `tests/lock.rs` |
 //! | Who opens a journal while its writer removes it gets the new one, not one without a name. | `journal/tests.rs` |
 //! | A run half-created by a kill can be created again; a directory with anything in it is left alone. | `run_dir/tests.rs` |
 //! | What a newer program wrote is an error that says so, never a guess. | `event/tests.rs`, `cursor.rs` |
 //!
 //! The modules, from the disk upwards: [`atomic`] replaces files, [`journal`] appends to them,
-//! [`event`] and [`cursor`] say what is in them, [`run_dir`] puts them together.
+//! [`event`] and [`cursor`] say what is in them, [`outputs`] are whole directories, [`run_dir`] puts
+//! them together.
 //!
 //! # Not here
 //!
@@ -36,4 +38,5 @@ pub mod cursor;
 pub mod error;
 pub mod event;
 pub mod journal;
+pub mod outputs;
 pub mod run_dir;

@@ -24,7 +24,10 @@ pub use around::{EvalConfig, PromptConfig, PromptLanguage, RunConfig, SandboxCon
 pub use model::{Dtype, LoraConfig, Module, StudentConfig};
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
 pub use teacher::TeacherConfig;
-pub use training::{DualSourceConfig, GrpoConfig, TrainingConfig};
+pub use training::{
+    AdvantageBy, Curriculum, DualSourceConfig, GrpoConfig, KlEstimator, LrScheduler, NormaliserBy,
+    RatioOf, Trained, TrainingConfig,
+};
 
 /// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

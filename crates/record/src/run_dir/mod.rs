@@ -6,7 +6,7 @@
 //!   events.jsonl    what happened, a journal of events
 //!   cursors.json    how far it came
 //!   rollouts/       journals of rollouts
-//!   checkpoints/    weights
+//!   outputs/        checkpoint-N/ and final_model/, each whole or not there
 //!   logs/           text for people
 //!   run.lock        who is writing it
 //! ```
@@ -34,6 +34,7 @@ use crate::cursor::Cursors;
 use crate::error::{FileError, RunError};
 use crate::event::{Event, TimedEvent};
 use crate::journal::{Journal, Recovery};
+use crate::outputs::Staged;
 
 /// The one writer of a run.
 #[derive(Debug)]
@@ -94,6 +95,13 @@ impl RunDir {
     /// Waits until every event so far is on the disk.
     pub fn sync(&self) -> Result<(), RunError> {
         Ok(self.events.sync()?)
+    }
+
+    /// Begins a directory of the run's outputs, e.g. `checkpoint-40`. Everything that happened so far
+    /// is on the disk before it can appear.
+    pub fn stage_output(&self, name: &str) -> Result<Staged, RunError> {
+        self.sync()?;
+        Ok(Staged::begin(&self.view.outputs_dir().join(name)))
     }
 
     /// Saves how far the run has come, after everything that happened up to there.

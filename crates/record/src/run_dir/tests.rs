@@ -24,7 +24,7 @@ fn events(view: &RunView) -> Vec<TimedEvent> {
 const REMAINS: [fn(&Path); 7] = [
     |dir| fs::write(dir.join("run.lock"), "pid 4194305\n").unwrap(),
     |dir| fs::create_dir(dir.join("rollouts")).unwrap(),
-    |dir| fs::create_dir(dir.join("checkpoints")).unwrap(),
+    |dir| fs::create_dir(dir.join("outputs")).unwrap(),
     |dir| fs::create_dir(dir.join("logs")).unwrap(),
     |dir| fs::write(dir.join("events.jsonl"), "").unwrap(),
     |dir| Cursors::default().save(&dir.join("cursors.json")).unwrap(),
@@ -48,7 +48,7 @@ fn a_new_run_has_all_its_parts() {
     let view = run.view();
     assert_eq!(view.config_text().unwrap(), "seed = 7\n");
     assert_eq!(view.cursors().unwrap(), Cursors::default());
-    assert!(view.rollouts_dir().is_dir() && view.checkpoints_dir().is_dir());
+    assert!(view.rollouts_dir().is_dir() && view.outputs_dir().is_dir());
     assert!(view.logs_dir().is_dir());
     assert_eq!(events(view), []);
 }
@@ -141,7 +141,7 @@ fn a_directory_with_anything_in_it_is_left_alone() {
         (|dir| fs::write(dir.join("thesis.tex"), "").unwrap(), "thesis.tex"),
         (|dir| fs::write(dir.join("events.jsonl"), "{}\n").unwrap(), "events.jsonl"),
         (|dir| fs::write(dir.join("cursors.json"), "{}\n").unwrap(), "cursors.json"),
-        (|dir| fs::create_dir_all(dir.join("checkpoints/40")).unwrap(), "checkpoints"),
+        (|dir| fs::create_dir_all(dir.join("outputs/checkpoint-40")).unwrap(), "outputs"),
         (|dir| fs::create_dir(dir.join("events.jsonl")).unwrap(), "events.jsonl"),
     ];
     for (prepare, expected) in occupied {

@@ -13,11 +13,11 @@ pub(super) const EVENTS: &str = "events.jsonl";
 pub(super) const CURSORS: &str = "cursors.json";
 pub(super) const LOCK: &str = "run.lock";
 pub(super) const ROLLOUTS: &str = "rollouts";
-pub(super) const CHECKPOINTS: &str = "checkpoints";
+pub(super) const OUTPUTS: &str = "outputs";
 pub(super) const LOGS: &str = "logs";
 
 /// The folders of every run.
-pub(super) const FOLDERS: [&str; 3] = [ROLLOUTS, CHECKPOINTS, LOGS];
+pub(super) const FOLDERS: [&str; 3] = [ROLLOUTS, OUTPUTS, LOGS];
 
 /// Where the parts of one run are, and how to read them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,9 +51,9 @@ impl RunView {
         self.dir.join(ROLLOUTS)
     }
 
-    /// The folder of the checkpoints.
-    pub fn checkpoints_dir(&self) -> PathBuf {
-        self.dir.join(CHECKPOINTS)
+    /// The folder of the checkpoints and of the final model.
+    pub fn outputs_dir(&self) -> PathBuf {
+        self.dir.join(OUTPUTS)
     }
 
     /// The folder of the logs.

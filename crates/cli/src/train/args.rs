@@ -1,0 +1,65 @@
+//! What can be asked of `whet train`, and what its help teaches.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::cli::ConfigArgs;
+
+/// `whet train …`.
+#[derive(Debug, Subcommand)]
+pub enum TrainCommand {
+    /// Teach the student to say what the traces say
+    ///
+    /// Learns from the passing traces of a teacher: thinking and code are learnt, prompts are not.
+    /// The low-rank adapter, or with `--set training.train=full` every weight, goes to
+    /// `runs/NAME/outputs/final_model`.
+    #[command(after_long_help = SFT_HELP)]
+    Sft(SftArgs),
+}
+
+const SFT_HELP: &str = "\
+Examples:
+  whet train sft --traces data/teacher_traces.jsonl --run sft-1 --set student.model_name=models/student
+  whet train sft --run sft-1 --resume          go on after a stop, a crash or a kill -9
+
+A run's directory holds its settings, its events, its checkpoints and the final model. A run that is
+resumed ends with the same bytes as one that was never stopped. `whet config reference` lists every
+setting; those of the optimizer begin with `training.`, those of the adapter with `lora.`.";
+
+/// What every training is told.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The run's name: a directory in `run.dir`
+    #[arg(long, value_name = "NAME")]
+    pub run: String,
+
+    /// Go on with the run from its last checkpoint, with the settings that it was begun with
+    #[arg(long)]
+    pub resume: bool,
+
+    /// Threads that compute [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+
+    /// Print one JSON document at the end
+    #[arg(long)]
+    pub json: bool,
+
+    /// Where settings come from.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+}
+
+/// `whet train sft`.
+#[derive(Debug, Args)]
+pub struct SftArgs {
+    /// The teacher's traces, one JSON object a line
+    #[arg(long, value_name = "FILE", default_value = "data/teacher_traces.jsonl")]
+    pub traces: PathBuf,
+
+    /// What every training is told.
+    #[command(flatten)]
+    pub run: RunArgs,
+}

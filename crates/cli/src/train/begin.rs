@@ -1,0 +1,73 @@
+//! How every training begins: its settings, its run and its student.
+
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use whetstone_core::config::Config;
+use whetstone_kernels::Device;
+use whetstone_record::run_dir::RunDir;
+use whetstone_train::session::{Place, Session};
+use whetstone_train::{Student, TrainError};
+
+use super::args::RunArgs;
+use crate::config::{self, Layer, Loaded};
+use crate::config_command::load;
+use crate::failure::Failure;
+
+/// The settings of a run: those given, or those that the run was begun with.
+pub(super) fn settings(args: &RunArgs) -> anyhow::Result<Loaded> {
+    let given = load(&args.config)?;
+    if !args.resume {
+        return Ok(given);
+    }
+    if !args.config.files.is_empty() || args.config.set.iter().any(|set| !set.starts_with("run.")) {
+        return Err(Failure::Usage {
+            problem: "a run goes on with the settings that it was begun with",
+            hint: "leave `--config` and `--set` out, or begin a new run",
+        }
+        .into());
+    }
+    let root = Path::new(&given.config.run.dir);
+    let view = RunDir::open_read_only(root, &args.run).map_err(TrainError::from).map_err(Failure::Train)?;
+    let text = view.config_text().map_err(TrainError::from).map_err(Failure::Train)?;
+    let layer = Layer::File { path: view.config_path(), text };
+    let mut saved = config::load(&[layer]).map_err(Failure::Config)?;
+    // Where runs are is the one thing that may have changed.
+    saved.config.run.dir = given.config.run.dir;
+    Ok(saved)
+}
+
+/// Opens the run: a new one, or one to go on with, and from which checkpoint.
+pub(super) fn session(
+    args: &RunArgs,
+    loaded: &Loaded,
+    stage: &'static str,
+) -> Result<(Session, Option<PathBuf>), TrainError> {
+    let config = &loaded.config;
+    let place = Place { root: Path::new(&config.run.dir), name: &args.run };
+    if args.resume {
+        return Session::resume(place, stage, config);
+    }
+    let command: Vec<String> = std::env::args().collect();
+    let text = config::show(loaded);
+    let session = Session::create(place, stage, (config, &text, &command.join(" ")))?;
+    Ok((session, None))
+}
+
+/// Opens the student on this machine's cores.
+pub(super) fn student(
+    args: &RunArgs,
+    config: &Config,
+    checkpoint: Option<&Path>,
+) -> Result<Student, Failure> {
+    let device = device(args)?;
+    let path = Path::new(&config.student.model_name);
+    Ok(Student::open(path, (&device, config), checkpoint)?)
+}
+
+fn device(args: &RunArgs) -> Result<Device, Failure> {
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.threads.map_or_else(cores, usize::from);
+    let failed = |source| crate::model::ModelFailure::Threads { threads, source };
+    Ok(Device::cpu(threads).map_err(failed)?)
+}

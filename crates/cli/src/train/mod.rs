@@ -1,0 +1,18 @@
+//! `whet train …`: a student, what it learns from, and a run that records everything.
+
+mod args;
+mod begin;
+mod sft;
+mod stop;
+mod view;
+
+pub use self::args::TrainCommand;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// Trains.
+pub(crate) fn run(command: &TrainCommand, printer: Printer) -> anyhow::Result<Exit> {
+    match command {
+        TrainCommand::Sft(args) => sft::run(args, printer),
+    }
+}

@@ -1,0 +1,35 @@
+//! Ctrl-C: a training saves and leaves; a second one ends it at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use nix::sys::signal::{SigSet, Signal};
+
+use crate::printer::Printer;
+
+/// A flag that becomes true when somebody wants the program to stop.
+///
+/// Called before any other thread exists: the signals are held back from all of them, and one waits
+/// for them.
+pub(crate) fn on_signal(printer: Printer) -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGINT);
+    signals.add(Signal::SIGTERM);
+    if signals.thread_block().is_err() {
+        return flag;
+    }
+    let shared = Arc::clone(&flag);
+    thread::spawn(move || {
+        while let Ok(signal) = signals.wait() {
+            if shared.swap(true, Ordering::Relaxed) {
+                // Whoever asks twice does not want to wait; a run survives that too.
+                let _ = signals.thread_unblock();
+                let _ = nix::sys::signal::raise(signal);
+            }
+            printer.talk("stopping: the run is saved first; once more to stop at once");
+        }
+    });
+    flag
+}

@@ -1,0 +1,35 @@
+//! Training: a student, what it learns from, and a record of everything.
+//!
+//! A loop reads as the pipeline: [`sft`] takes rows to an update. What loops share is beside them:
+//! the [`student`], the [`optimizer`], the [`order`] of tasks, the [`plan`] of steps, and the
+//! [`session`], which is a run's events and checkpoints.
+//!
+//! Same seed, same bits: a step follows from the settings, the seed and the step before it. A run that
+//! was killed goes on from its last checkpoint, computes the steps behind it again, and ends with the
+//! same bytes.
+//!
+//! # Not here
+//!
+//! - Formulas (`algo`), gradients (`model`), verdicts (`sandbox`).
+//! - Printing. A [`watch::Watch`] is told of phases and steps.
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod example;
+pub mod optimizer;
+pub mod order;
+mod pass;
+pub mod plan;
+mod rehearse;
+mod rows;
+pub mod session;
+pub mod sft;
+pub mod student;
+mod update;
+pub mod watch;
+
+pub use error::TrainError;
+pub use example::Example;
+pub use rows::rows;
+pub use student::Student;

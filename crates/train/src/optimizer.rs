@@ -1,0 +1,166 @@
+//! `AdamW` over everything that is trained, and clipping by the global norm.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+
+use whetstone_kernels::adamw::{self, AdamW, State};
+use whetstone_kernels::{Buffer, Device};
+use whetstone_model::decoder::{Gradients, ParameterId, Parameters};
+use whetstone_model::safetensors::{Safetensors, WriteError, Writer};
+use whetstone_model::weights::{Dtype, Weights, WeightsError};
+
+/// Adam's own defaults, which every tool has.
+const BETAS: (f64, f64) = (0.9, 0.999);
+const EPSILON: f64 = 1e-8;
+
+/// The means of every trained tensor.
+#[derive(Debug)]
+pub struct Optimizer {
+    means: BTreeMap<ParameterId, Means>,
+    /// Updates made.
+    updates: u64,
+}
+
+#[derive(Debug)]
+struct Means {
+    mean: Buffer,
+    square: Buffer,
+}
+
+/// What one update does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rule {
+    /// The learning rate.
+    pub lr: f64,
+    /// How much of a weight goes away, in units of the learning rate. Vectors (gains, biases) keep
+    /// theirs.
+    pub decay: f64,
+    /// What gradients are multiplied by.
+    pub scale: f64,
+}
+
+impl Optimizer {
+    /// One that has seen nothing.
+    pub fn new(device: &Device, parameters: &Parameters) -> Self {
+        let zeros = |id| {
+            let numbers = parameters.get(id).numbers();
+            Means { mean: device.zeros(numbers), square: device.zeros(numbers) }
+        };
+        let means = trained(parameters).map(|id| (id, zeros(id))).collect();
+        Self { means, updates: 0 }
+    }
+
+    /// Changes every trained weight once.
+    pub fn update(
+        &mut self,
+        device: &Device,
+        (parameters, gradients): (&mut Parameters, &Gradients),
+        rule: Rule,
+    ) {
+        self.updates += 1;
+        for (&id, means) in &mut self.means {
+            let Some(gradient) = gradients.get(id) else { continue };
+            let is_matrix = parameters.get(id).shape.len() > 1;
+            let rule = AdamW {
+                lr: rule.lr,
+                beta1: BETAS.0,
+                beta2: BETAS.1,
+                epsilon: EPSILON,
+                decay: if is_matrix { rule.decay } else { 0.0 },
+                step: self.updates,
+                gradient_scale: rule.scale,
+            };
+            let state = State {
+                weight: parameters.values_mut(id),
+                mean: means.mean.view_mut(),
+                square: means.square.view_mut(),
+            };
+            adamw::step(device, state, gradient, &rule);
+        }
+    }
+
+    /// Updates made so far.
+    pub fn updates(&self) -> u64 {
+        self.updates
+    }
+
+    /// Writes both means of everything, as f32.
+    pub fn write(
+        &self,
+        (device, parameters): (&Device, &Parameters),
+        out: impl Write,
+    ) -> io::Result<()> {
+        let announced: Vec<(String, Vec<usize>)> = self
+            .means
+            .keys()
+            .flat_map(|&id| {
+                let it = parameters.get(id);
+                names(&it.name).map(|name| (name, it.shape.clone()))
+            })
+            .collect();
+        let metadata = BTreeMap::from([("updates".to_owned(), self.updates.to_string())]);
+        let mut writer = Writer::new(out, &announced, Dtype::F32, &metadata).map_err(plain)?;
+        for (&id, means) in &self.means {
+            let [mean, square] = names(&parameters.get(id).name);
+            writer.put(&mean, &device.read(means.mean.view())).map_err(plain)?;
+            writer.put(&square, &device.read(means.square.view())).map_err(plain)?;
+        }
+        writer.finish().map_err(plain)?;
+        Ok(())
+    }
+
+    /// Reads what [`Self::write`] wrote after so many updates.
+    pub fn read(
+        (device, parameters): (&Device, &Parameters),
+        path: &Path,
+        updates: u64,
+    ) -> Result<Self, WeightsError> {
+        let file = Safetensors::open_file(path)?;
+        let load = |name: &str, shape: &[usize]| {
+            file.expect_shape(name, shape)?;
+            device.load(shape.iter().product(), |to| file.read(name, to))
+        };
+        let mut means = BTreeMap::new();
+        for id in trained(parameters) {
+            let it = parameters.get(id);
+            let [mean, square] = names(&it.name);
+            let (mean, square) = (load(&mean, &it.shape)?, load(&square, &it.shape)?);
+            means.insert(id, Means { mean, square });
+        }
+        Ok(Self { means, updates })
+    }
+}
+
+/// Every tensor that is trained.
+pub(crate) fn trained(parameters: &Parameters) -> impl Iterator<Item = ParameterId> {
+    parameters.ids().filter(|&id| parameters.get(id).trained)
+}
+
+fn names(name: &str) -> [String; 2] {
+    [format!("mean.{name}"), format!("square.{name}")]
+}
+
+fn plain(err: WriteError) -> io::Error {
+    match err {
+        WriteError::Write(source) => source,
+        other => io::Error::other(other),
+    }
+}
+
+/// What a gradient of this norm is multiplied by, so that it is no longer than `longest`; 0 is no
+/// bound.
+pub fn clip_scale(norm: f64, longest: f64) -> f64 {
+    if longest > 0.0 && norm > longest { longest / norm } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_too_long_is_cut() {
+        let scales = [(0.5, 1.0), (1.0, 1.0), (4.0, 1.0), (4.0, 0.0)].map(|(n, l)| clip_scale(n, l));
+        assert_eq!(scales.map(f64::to_bits), [1.0f64, 1.0, 0.25, 1.0].map(f64::to_bits));
+    }
+}

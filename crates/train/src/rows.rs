@@ -1,0 +1,59 @@
+//! Traces as the student would have said them.
+
+use whetstone_core::config::PromptLanguage;
+use whetstone_core::extract::Form;
+use whetstone_core::prompt::Prompt;
+use whetstone_core::trace::Trace;
+use whetstone_data::rows::{Made, Making, Take, Tokens, from_traces};
+use whetstone_model::Tokenizer;
+
+use crate::error::TrainError;
+use crate::student::Student;
+
+/// The student's tokenizer, and what ends a message.
+struct Ending<'a> {
+    tokenizer: &'a Tokenizer,
+    end: u32,
+}
+
+impl Tokens for Ending<'_> {
+    fn encode(&self, text: &str) -> Vec<u32> {
+        self.tokenizer.encode(text).unwrap_or_default()
+    }
+
+    fn end(&self) -> u32 {
+        self.end
+    }
+}
+
+/// Makes rows of traces whose programs pass: the student's own prompt, then the trace's thinking and
+/// code. Rows longer than `max_tokens` are left out and counted.
+///
+/// # Errors
+///
+/// If the student has no chat template or no token that ends a message.
+pub fn rows(
+    student: &Student,
+    traces: &[Trace],
+    (language, max_tokens): (PromptLanguage, usize),
+) -> Result<Made, TrainError> {
+    let tokenizer = &student.model.tokenizer;
+    let end = tokenizer.eos().or_else(|| student.model.config.eos.first().copied());
+    let end = end.ok_or_else(|| {
+        TrainError::Settings("the student has no token that ends a message".to_owned())
+    })?;
+    let template = student.model.template.as_ref().ok_or(TrainError::NoTemplate)?;
+    let form = Form::ThinkPython;
+    let text = |prompt: &str| {
+        let messages = Prompt::of_request(prompt, form, language).messages();
+        template.render(&messages, &whetstone_model::template::Options::prompt())
+    };
+    // A template that refuses one conversation of this kind refuses all of them.
+    if let Some(trace) = traces.first() {
+        text(&trace.prompt)?;
+    }
+    let render = |prompt: &str| text(prompt).unwrap_or_default();
+    let tokens = &Ending { tokenizer, end };
+    let making = Making { tokens, form, render: &render, max_tokens, take: Take::Passing };
+    Ok(from_traces(traces, &making))
+}

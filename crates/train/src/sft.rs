@@ -1,0 +1,172 @@
+//! Supervised fine-tuning: the student learns to say what the traces say.
+//!
+//! ```text
+//! rows ─► micro-batches ─► log-probabilities ─► cross-entropy ─► gradient ─► update
+//! ```
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde::Serialize;
+use whetstone_algo::cross_entropy::{self, Labelled};
+use whetstone_algo::{Denominator, Mean, Normaliser, Totals};
+use whetstone_core::config::Config;
+use whetstone_core::seed::Seed;
+use whetstone_model::decoder::{Forward, Gradients};
+use whetstone_record::event::Outcome;
+
+use crate::error::TrainError;
+use crate::example::Example;
+use crate::order::Endless;
+use crate::pass::Pass;
+use crate::plan::Plan;
+use crate::rehearse::rehearse;
+use crate::session::{Session, restore};
+use crate::student::{Student, keep};
+use crate::update;
+use crate::watch::{Ended, Phase, StepReport, Watch};
+
+/// The name of this training in events and checkpoints.
+pub const STAGE: &str = "sft";
+
+/// What is needed to begin or to go on.
+pub struct Sft<'a> {
+    /// The settings.
+    pub config: &'a Config,
+    /// What is learnt from.
+    pub rows: &'a [Example],
+    /// The checkpoint to go on from.
+    pub checkpoint: Option<&'a std::path::Path>,
+    /// Whoever looks on.
+    pub watch: Watch<'a>,
+}
+
+/// Trains a student on rows.
+///
+/// # Errors
+///
+/// If there are no rows, a number is none, or something cannot be written; what was written before
+/// stays.
+pub fn sft(
+    student: &mut Student,
+    session: &mut Session,
+    it: &Sft<'_>,
+) -> Result<Ended, TrainError> {
+    if it.rows.is_empty() {
+        return Err(TrainError::Nothing("no row is left".to_owned()));
+    }
+    let plan = Plan::sft(it.config, it.rows.len())?;
+    let (mut optimizer, mut progress) = restore(student, STAGE, it.checkpoint)?;
+    let mut order = Endless::new(Seed::new(it.config.seed).derive("sft rows", 0), it.rows.len());
+    let mut gradients = Gradients::new(student.decoder.device(), student.decoder.parameters());
+    rehearse(student, it.config, (it.rows, &mut gradients), it.watch)?;
+    while progress.step < plan.steps {
+        if it.watch.stopped() {
+            session.checkpoint(student, (&optimizer, &progress))?;
+            session.finish(Outcome::Interrupted, "told to stop".to_owned())?;
+            return Ok(Ended::Stopped(progress.step));
+        }
+        let (began, step) = (Instant::now(), progress.step + 1);
+        it.watch.phase(Phase::Learning);
+        let positions = progress.position..progress.position + plan.items_per_step;
+        let rows: Vec<&Example> =
+            positions.clone().map(|at| &it.rows[order.at(at, |_| ())]).collect();
+        let lr = plan.schedule.rate(progress.step)?;
+        let learnt = learn(student, it.config, (step, &rows), &mut gradients);
+        let (surprise, tokens) = stop_at_nonsense(learnt, session, (step, &rows))?;
+        let limits = (lr, it.config.training.weight_decay, it.config.training.max_grad_norm);
+        let updated =
+            update::apply(&mut student.decoder, (&mut optimizer, &gradients), limits);
+        let updated = updated.map_err(|what| not_finite(session, (step, &rows), what))?;
+        progress.step = step;
+        progress.position = positions.end;
+        progress.updates = optimizer.updates();
+        let took = began.elapsed();
+        #[expect(clippy::cast_precision_loss, reason = "counts of a step")]
+        let values = BTreeMap::from([
+            ("sft/loss".to_owned(), surprise.get().unwrap_or(f64::NAN)),
+            ("sft/grad_norm".to_owned(), updated.norm),
+            ("sft/lr".to_owned(), lr),
+            ("sft/tokens".to_owned(), tokens as f64),
+            ("sft/trained_tokens".to_owned(), surprise.count() as f64),
+            ("time/step_s".to_owned(), took.as_secs_f64()),
+        ]);
+        session.metrics(step, values.clone())?;
+        let again = session.is_recorded(step);
+        (it.watch.on_step)(&StepReport { step, steps: plan.steps, took, values, again });
+        let every = u64::from(it.config.training.save_steps);
+        if every > 0 && step.is_multiple_of(every) && step < plan.steps {
+            it.watch.phase(Phase::Saving);
+            session.checkpoint(student, (&optimizer, &progress))?;
+        }
+    }
+    it.watch.phase(Phase::Saving);
+    session.final_model(student, (&optimizer, &progress))?;
+    session.finish(Outcome::Completed, String::new())?;
+    Ok(Ended::Done)
+}
+
+/// The gradient of the cross-entropy; returns the surprise and how many tokens went through.
+fn learn(
+    student: &Student,
+    config: &Config,
+    (step, rows): (u64, &[&Example]),
+    gradients: &mut Gradients,
+) -> Result<(Mean, usize), TrainError> {
+    gradients.clear(student.decoder.device());
+    let masks: Vec<Vec<bool>> = rows.iter().map(|row| vec![true; row.trained()]).collect();
+    let totals = Totals::count(masks.iter().map(Vec::as_slice));
+    let denominator = Denominator { normaliser: Normaliser::TokenMean, step: totals };
+    let mut surprise = Mean::default();
+    let pass = Pass {
+        decoder: &student.decoder,
+        micro_batch: config.training.per_device_train_batch_size as usize,
+        forward: Forward { keep: Some(keep(config)), ..Forward::default() },
+        step,
+    };
+    pass.learn(rows, gradients, |places, logp| {
+        let mut rest = logp;
+        let labelled: Vec<Labelled<'_>> = places
+            .iter()
+            .map(|&place| {
+                let (own, others) = rest.split_at(masks[place].len());
+                rest = others;
+                Labelled { trained: &masks[place], logp: own }
+            })
+            .collect();
+        let loss = cross_entropy::loss(&labelled, denominator)?;
+        surprise.merge(loss.surprise);
+        Ok(loss.objective.dlogp)
+    })?;
+    Ok((surprise, rows.iter().map(|row| row.tokens.len()).sum()))
+}
+
+/// A batch that could not be learnt from.
+#[derive(Serialize)]
+struct Kept<'a> {
+    v: u64,
+    stage: &'static str,
+    step: u64,
+    problem: &'a str,
+    rows: Vec<(&'a [u32], usize)>,
+}
+
+fn stop_at_nonsense<T>(
+    learnt: Result<T, TrainError>,
+    session: &mut Session,
+    batch: (u64, &[&Example]),
+) -> Result<T, TrainError> {
+    match learnt {
+        Err(TrainError::Algo(err)) => Err(not_finite(session, batch, err.to_string())),
+        other => other,
+    }
+}
+
+fn not_finite(session: &mut Session, (step, rows): (u64, &[&Example]), what: String) -> TrainError {
+    let rows = rows.iter().map(|row| (row.tokens.as_slice(), row.first)).collect();
+    let kept = Kept { v: 1, stage: STAGE, step, problem: &what, rows };
+    match session.keep_batch(step, &kept) {
+        Ok(saved) => TrainError::NotFinite { step, what, saved },
+        Err(err) => err,
+    }
+}

@@ -1,0 +1,127 @@
+//! The student: a model with what is trained of it.
+
+use std::path::Path;
+
+use whetstone_core::Message;
+use whetstone_core::config::{Config, Trained};
+use whetstone_core::seed::Seed;
+use whetstone_kernels::Device;
+use whetstone_model::adapter::AdapterSettings;
+use whetstone_model::decoder::{Decoder, Keep, LoadOptions};
+use whetstone_model::memory::{self, Plan, Purpose, Work};
+use whetstone_model::safetensors::Safetensors;
+use whetstone_model::template::Options;
+use whetstone_model::weights::Dtype;
+use whetstone_model::{ExportOptions, Pretrained, open};
+
+use crate::error::TrainError;
+
+/// A model with what is trained of it.
+#[derive(Debug)]
+pub struct Student {
+    /// What it was before.
+    pub model: Pretrained,
+    /// Its numbers.
+    pub decoder: Decoder,
+    /// What its adapter is, if that is what is trained.
+    adapter: Option<AdapterSettings>,
+}
+
+impl Student {
+    /// Opens a model and gives it an adapter, or makes every weight trained. With a checkpoint, what
+    /// is trained is read from there.
+    ///
+    /// # Errors
+    ///
+    /// If the model or the checkpoint cannot be read, or the settings do not fit the model.
+    pub fn open(
+        path: &Path,
+        (device, config): (&Device, &Config),
+        checkpoint: Option<&Path>,
+    ) -> Result<Self, TrainError> {
+        let model = open(path).map_err(TrainError::Open)?;
+        let (asked, made_for) = (config.training.max_length as usize, model.config.positions);
+        if asked > made_for {
+            return Err(TrainError::Context { asked, made_for });
+        }
+        let eight_bit = config.student.load_in_8bit && config.training.train == Trained::Lora;
+        let options = LoadOptions { eight_bit, positions: asked };
+        match config.training.train {
+            Trained::Lora => {
+                let weights = (&model.config, model.weights.as_ref());
+                let mut decoder =
+                    Decoder::load(device, weights, options).map_err(TrainError::Weights)?;
+                let settings = adapter(&mut decoder, config, checkpoint)?;
+                let base = Some(path.display().to_string());
+                let adapter = Some(AdapterSettings { base, ..settings });
+                Ok(Self { model, decoder, adapter })
+            }
+            Trained::Full => {
+                let saved = checkpoint.map(Safetensors::open_dir).transpose();
+                let saved = saved.map_err(TrainError::Weights)?;
+                let weights = saved.as_ref().map_or(model.weights.as_ref(), |it| it);
+                let weights = (&model.config, weights);
+                let mut decoder =
+                    Decoder::load(device, weights, options).map_err(TrainError::Weights)?;
+                decoder.train_base(true);
+                Ok(Self { model, decoder, adapter: None })
+            }
+        }
+    }
+
+    /// A conversation as the tokens after which the student speaks.
+    pub fn prompt(&self, messages: &[Message]) -> Result<Vec<u32>, TrainError> {
+        let template = self.model.template.as_ref().ok_or(TrainError::NoTemplate)?;
+        let text = template.render(messages, &Options::prompt())?;
+        Ok(self.model.tokenizer.encode(&text)?)
+    }
+
+    /// Writes what is trained into a new directory, without losing a bit: an adapter as PEFT has it,
+    /// or the whole model.
+    pub(crate) fn save(&self, to: &Path) -> Result<(), TrainError> {
+        match &self.adapter {
+            Some(settings) => self.decoder.export_adapter(settings, to, Dtype::F32)?,
+            None => {
+                let options = ExportOptions { dtype: Dtype::F32, ..ExportOptions::default() };
+                self.decoder.export_merged(&self.model, to, options)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes that training takes, and that sampling takes.
+    pub fn memory(&self, config: &Config, sequences: usize) -> (Plan, Plan) {
+        let length = config.training.max_length as usize;
+        let eight_bit = config.student.load_in_8bit;
+        let batch = config.training.per_device_train_batch_size as usize;
+        let keep = keep(config);
+        let purpose = match self.adapter {
+            Some(_) => Purpose::Lora(&config.lora, keep),
+            None => Purpose::Full(keep),
+        };
+        let of = |batch, purpose| {
+            memory::plan(&self.model.config, Work { batch, length, eight_bit }, purpose)
+        };
+        (of(batch, purpose), of(sequences, Purpose::Inference))
+    }
+}
+
+/// What layers keep for the way back.
+pub(crate) fn keep(config: &Config) -> Keep {
+    if config.training.gradient_checkpointing { Keep::Input } else { Keep::Most }
+}
+
+fn adapter(
+    decoder: &mut Decoder,
+    config: &Config,
+    checkpoint: Option<&Path>,
+) -> Result<AdapterSettings, TrainError> {
+    match checkpoint {
+        Some(dir) => decoder.load_adapter(dir).map_err(TrainError::Adapter),
+        None => {
+            let seed = Seed::new(config.seed).derive("adapter", 0);
+            decoder.add_adapter(&config.lora, seed.get());
+            Ok(AdapterSettings::new(&config.lora))
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What a training tells while it runs, and how it is told to stop.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What is being done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// The longest batch goes through once, to see whether it fits.
+    Rehearsing,
+    /// Completions are sampled, and programs judged beside it.
+    Sampling,
+    /// The last programs are judged.
+    Judging,
+    /// The reference's log-probabilities are computed.
+    Reference,
+    /// Forward, backward and the update.
+    Learning,
+    /// A checkpoint is written.
+    Saving,
+}
+
+impl Phase {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rehearsing => "rehearsing",
+            Self::Sampling => "sampling",
+            Self::Judging => "judging",
+            Self::Reference => "reference",
+            Self::Learning => "learning",
+            Self::Saving => "saving",
+        }
+    }
+}
+
+/// A step that is done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepReport {
+    /// Which, from 1.
+    pub step: u64,
+    /// Of how many.
+    pub steps: u64,
+    /// How long it took.
+    pub took: Duration,
+    /// What was measured, by name.
+    pub values: BTreeMap<String, f64>,
+    /// Whether it was computed again, since the run was killed after it.
+    pub again: bool,
+}
+
+/// Whoever looks on.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// A phase begins, or goes on: how much of it is done, and which sample it is at.
+    pub on_phase: &'a dyn Fn(Phase, (usize, usize)),
+    /// A step is done.
+    pub on_step: &'a dyn Fn(&StepReport),
+    /// Set by whoever wants the training to stop: it saves and leaves.
+    pub stop: &'a AtomicBool,
+}
+
+impl Watch<'_> {
+    pub(crate) fn phase(&self, phase: Phase) {
+        (self.on_phase)(phase, (0, 0));
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// How a training ended, if nothing went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It did all its steps.
+    Done,
+    /// It was told to stop after this many steps.
+    Stopped(u64),
+}
