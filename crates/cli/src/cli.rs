@@ -41,7 +41,8 @@ The pipeline in order:
      whet data validate     Can these tasks be trusted? Each reference passes, no trivial answer does.
   4. whet teach             How would a teacher solve these tasks? Traces, each with its verdict.
   5. whet score             What are these rollouts worth? Verdict, reward and advantage a line.
-  6. whet model info        What is this model, and does it fit into memory?
+  6. whet model new         Where does a small model of my own begin? Texts in, a directory out.
+     whet model info        What is this model, and does it fit into memory?
      whet generate          What does it say? A prompt or a chat in, text out.
   Training and evaluation are not in this version yet.
 
@@ -91,7 +92,7 @@ pub enum Command {
     #[command(subcommand)]
     Train(TrainCommand),
 
-    /// Look at models
+    /// Look at models, and make new ones
     #[command(subcommand)]
     Model(ModelCommand),
 

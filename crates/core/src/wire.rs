@@ -131,6 +131,11 @@ impl Object {
         self.fields.iter().find(|(key, _)| key == field).map(|(_, raw)| raw.get())
     }
 
+    /// Every field in its order, with its raw JSON text.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.fields.iter().map(|(key, raw)| (key.as_str(), raw.get()))
+    }
+
     /// Whether there is no field.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()

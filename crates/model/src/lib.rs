@@ -19,6 +19,7 @@
 
 pub mod adapter;
 pub mod config;
+pub mod create;
 pub mod decoder;
 mod export;
 pub mod gguf;

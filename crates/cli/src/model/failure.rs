@@ -3,13 +3,15 @@
 use std::io;
 use std::path::PathBuf;
 
+use whetstone_core::jsonl::{LineError, LineProblem};
 use whetstone_infer::GenerateError;
-use whetstone_model::OpenError;
 use whetstone_model::adapter::AdapterError;
 use whetstone_model::config::ConfigError;
+use whetstone_model::create::CreateError;
 use whetstone_model::template::TemplateError;
 use whetstone_model::tokenizer::TokenizerError;
 use whetstone_model::weights::WeightsError;
+use whetstone_model::{ExportError, OpenError};
 
 /// Why a model cannot be used as asked.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +88,24 @@ pub(crate) enum ModelFailure {
         /// The context.
         limit: usize,
     },
+    /// A line of a corpus is none.
+    #[error(transparent)]
+    Corpus(#[from] LineError),
+    /// A corpus of plain text cannot be read.
+    #[error("cannot read `{}`", path.display())]
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A corpus without texts.
+    #[error("the corpus holds no text")]
+    NoCorpus,
+    /// A new model could not be made.
+    #[error(transparent)]
+    Create(#[from] CreateError),
     /// The machine will not start threads.
     #[error("cannot start {threads} threads")]
     Threads {
@@ -120,6 +140,10 @@ impl ModelFailure {
             ),
             Self::Context { .. } => Some("leave `--context` out to use all of it"),
             Self::NoPrompts { .. } => Some("write one prompt a line"),
+            Self::Corpus(LineError { problem, .. }) => corpus_hint(problem),
+            Self::Create(CreateError::Heads { .. }) => {
+                Some("choose a `--width` that is a multiple of `--heads`")
+            }
             Self::TooLong { .. } => Some("shorten the prompt, or raise `--context`"),
             Self::Generate { source: GenerateError::TooLarge { .. }, .. } => {
                 Some("raise `--cache-mb`, or lower `--max-tokens`")
@@ -150,6 +174,9 @@ impl ModelFailure {
     fn system_error(&self) -> Option<&io::Error> {
         match self {
             Self::Prompts { source, .. }
+            | Self::Text { source, .. }
+            | Self::Corpus(LineError { problem: LineProblem::Io(source), .. })
+            | Self::Create(CreateError::Export(ExportError::Write { source, .. }))
             | Self::Open(
                 OpenError::Config(ConfigError::Read { source, .. })
                 | OpenError::Weights(WeightsError::Disk { source, .. })
@@ -163,6 +190,13 @@ impl ModelFailure {
             ) => Some(source),
             _ => None,
         }
+    }
+}
+
+fn corpus_hint(problem: &LineProblem) -> Option<&'static str> {
+    match problem {
+        LineProblem::Io(_) => None,
+        _ => Some("files of plain text end in .txt, .md or .py; all others hold JSON lines"),
     }
 }
 

@@ -1,7 +1,8 @@
-//! `whet model`: what a model is, and opening one for the commands that use it.
+//! `whet model`: what a model is, a new one, and opening one for the commands that use it.
 
 mod failure;
 mod info;
+mod new;
 mod table;
 
 use std::path::Path;
@@ -11,6 +12,7 @@ use whetstone_model::Pretrained;
 
 pub(crate) use self::failure::ModelFailure;
 use self::info::InfoArgs;
+use self::new::NewArgs;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
@@ -22,12 +24,20 @@ pub enum ModelCommand {
     /// Reads headers and the tokenizer, no weights. Memory is counted for the CPU, where everything
     /// is computed in f32: so that a machine that is too small is known before it is tried.
     Info(InfoArgs),
+
+    /// Make a small model of your own, with a tokenizer trained on your texts
+    ///
+    /// Writes a directory that every other command takes: a byte-level BPE tokenizer that was learnt
+    /// from the corpus, a chat template, and a Qwen3 of the sizes that you choose with random weights.
+    /// It knows nothing yet. The same corpus, sizes and seed give the same bytes.
+    New(NewArgs),
 }
 
 /// Runs one of them.
 pub(crate) fn run(command: &ModelCommand, printer: Printer) -> anyhow::Result<Exit> {
     match command {
         ModelCommand::Info(args) => info::run(args, printer),
+        ModelCommand::New(args) => new::run(args, printer),
     }
 }
 

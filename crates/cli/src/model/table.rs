@@ -86,13 +86,13 @@ fn memory(memory: &Memory) -> Vec<String> {
 }
 
 /// With one digit after the point, or `-` for nothing.
-fn mebibytes(bytes: u64) -> String {
+pub(super) fn mebibytes(bytes: u64) -> String {
     let tenths = (u128::from(bytes) * 10 + (1 << 19)) >> 20;
     if bytes == 0 { "-".to_owned() } else { format!("{}.{}", tenths / 10, tenths % 10) }
 }
 
 /// `134515008` as `134,515,008`.
-fn grouped(number: usize) -> String {
+pub(super) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let first = digits.len() % 3;
     let mut text = digits[..first].to_owned();

@@ -1,13 +1,17 @@
 //! What stands beside the weights: the configuration, the tokenizer and the chat template.
 //!
 //! `config.json` is always ours, since weights may be stored as another type than before. The rest is
-//! copied from a directory as it is; for a GGUF file, which has it in another form, it is written.
+//! copied from a directory as it is; for a GGUF file, which has it in another form, and for a model that
+//! is new, it is written.
 
 use serde_json::{Map, Value, json};
 
 use super::ExportError;
 use super::folder::Folder;
+use crate::config::Config;
 use crate::open::Pretrained;
+use crate::template::ChatTemplate;
+use crate::tokenizer::Tokenizer;
 use crate::weights::Dtype;
 
 /// Files of a directory that belong to its model and hold no weights.
@@ -27,7 +31,29 @@ const COPIED: [&str; 9] = [
 pub(super) fn write(folder: &Folder, model: &Pretrained, dtype: Dtype) -> Result<(), ExportError> {
     let config = model.config.to_object(dtype).map_err(ExportError::Config)?;
     put_json(folder, "config.json", config)?;
-    if model.path.is_dir() { copy(folder, model) } else { describe(folder, model) }
+    if model.path.is_dir() {
+        return copy(folder, model);
+    }
+    let template = model.template.as_ref().map(ChatTemplate::source);
+    describe(folder, &Parts { config: &model.config, tokenizer: &model.tokenizer, template })
+}
+
+/// What is described where there are no files to copy.
+pub(super) struct Parts<'a> {
+    pub(super) config: &'a Config,
+    pub(super) tokenizer: &'a Tokenizer,
+    pub(super) template: Option<&'a str>,
+}
+
+/// Writes all of a model that has no files yet.
+pub(super) fn write_new(
+    folder: &Folder,
+    parts: &Parts<'_>,
+    dtype: Dtype,
+) -> Result<(), ExportError> {
+    let config = parts.config.to_object(dtype).map_err(ExportError::Config)?;
+    put_json(folder, "config.json", config)?;
+    describe(folder, parts)
 }
 
 fn copy(folder: &Folder, model: &Pretrained) -> Result<(), ExportError> {
@@ -42,14 +68,15 @@ fn copy(folder: &Folder, model: &Pretrained) -> Result<(), ExportError> {
     Ok(())
 }
 
-fn describe(folder: &Folder, model: &Pretrained) -> Result<(), ExportError> {
-    put_json(folder, "generation_config.json", model.config.to_generation_object())?;
-    folder.put("tokenizer.json", model.tokenizer.to_json()?.as_bytes())?;
-    let specials = model.tokenizer.specials();
+fn describe(folder: &Folder, parts: &Parts<'_>) -> Result<(), ExportError> {
+    let Parts { config, tokenizer, template } = parts;
+    put_json(folder, "generation_config.json", config.to_generation_object())?;
+    folder.put("tokenizer.json", tokenizer.to_json()?.as_bytes())?;
+    let specials = tokenizer.specials();
     let mut settings = Map::new();
     settings.insert("tokenizer_class".to_owned(), json!("PreTrainedTokenizerFast"));
     settings.insert("clean_up_tokenization_spaces".to_owned(), json!(false));
-    settings.insert("model_max_length".to_owned(), json!(model.config.positions));
+    settings.insert("model_max_length".to_owned(), json!(config.positions));
     let named = [
         ("bos_token", &specials.bos),
         ("eos_token", &specials.eos),
@@ -59,8 +86,8 @@ fn describe(folder: &Folder, model: &Pretrained) -> Result<(), ExportError> {
     let known = named.into_iter().filter_map(|(key, token)| Some((key, token.as_ref()?)));
     settings.extend(known.map(|(key, token)| (key.to_owned(), json!(token))));
     put_json(folder, "tokenizer_config.json", settings)?;
-    match &model.template {
-        Some(template) => folder.put("chat_template.jinja", template.source().as_bytes()),
+    match template {
+        Some(template) => folder.put("chat_template.jinja", template.as_bytes()),
         None => Ok(()),
     }
 }

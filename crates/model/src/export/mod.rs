@@ -17,8 +17,9 @@ use crate::adapter::{AdapterSettings, SETTINGS_FILE, WEIGHTS_FILE};
 use crate::decoder::{Decoder, ParameterId};
 use crate::open::Pretrained;
 use crate::safetensors::WriteError;
-use crate::tokenizer::TokenizerError;
+use crate::tokenizer::{Tokenizer, TokenizerError};
 use crate::weights::Dtype;
+use companions::Parts;
 use folder::Folder;
 
 /// How a model is written.
@@ -86,23 +87,45 @@ impl Decoder {
     ) -> Result<(), ExportError> {
         let folder = Folder::begin(to)?;
         companions::write(&folder, model, options.dtype)?;
+        self.put_weights(&folder, options)?;
+        folder.finish()
+    }
+
+    /// Writes a model that came from no files into a new directory, with its tokenizer and the source
+    /// of its chat template.
+    ///
+    /// # Errors
+    ///
+    /// If the directory exists or cannot be written; then there is none.
+    pub fn export_new(
+        &self,
+        (tokenizer, template): (&Tokenizer, Option<&str>),
+        to: &Path,
+        options: ExportOptions,
+    ) -> Result<(), ExportError> {
+        let folder = Folder::begin(to)?;
+        let parts = Parts { config: self.config(), tokenizer, template };
+        companions::write_new(&folder, &parts, options.dtype)?;
+        self.put_weights(&folder, options)?;
+        folder.finish()
+    }
+
+    fn put_weights(&self, folder: &Folder, options: ExportOptions) -> Result<(), ExportError> {
         let ids: Vec<ParameterId> = self.base_parameters().collect();
         let shards = self.shards(&ids, options);
         if let [all] = shards.as_slice() {
-            self.put_shard(&folder, "model.safetensors", (all, options.dtype))?;
-            return folder.finish();
+            return self.put_shard(folder, "model.safetensors", (all, options.dtype));
         }
         let mut places = BTreeMap::new();
         for (index, shard) in shards.iter().enumerate() {
             let name = format!("model-{:05}-of-{:05}.safetensors", index + 1, shards.len());
-            self.put_shard(&folder, &name, (shard, options.dtype))?;
+            self.put_shard(folder, &name, (shard, options.dtype))?;
             let names = shard.iter().map(|&id| self.parameters().get(id).name.clone());
             places.extend(names.map(|tensor| (tensor, name.clone())));
         }
         let total: u64 = ids.iter().map(|&id| self.stored_bytes(id, options.dtype)).sum();
         let index = json!({"metadata": {"total_size": total}, "weight_map": places});
-        folder.put("model.safetensors.index.json", format!("{index:#}\n").as_bytes())?;
-        folder.finish()
+        folder.put("model.safetensors.index.json", format!("{index:#}\n").as_bytes())
     }
 
     /// Writes the adapter into a new directory as PEFT does, and the score head if there is one.

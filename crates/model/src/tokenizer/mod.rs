@@ -9,8 +9,10 @@
 //! ends a message. Whoever puts strangers' text into a prompt must know that.
 
 mod error;
+mod merges;
 mod settings;
 mod stream;
+mod train;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +20,7 @@ pub use error::TokenizerError;
 pub(crate) use settings::Settings;
 pub use settings::Specials;
 pub use stream::TextStream;
+pub use train::{END_OF_TEXT, LEAST_TOKENS, MESSAGE_END, MESSAGE_START, Trainer};
 
 use crate::shown;
 use crate::small_file;

@@ -1,0 +1,112 @@
+//! What can be asked of `whet model new`, and what its help teaches.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use whetstone_model::create::{Recipe, Sizes, SystemMessages};
+use whetstone_model::weights::Dtype;
+
+/// `whet model new`.
+#[derive(Debug, Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct NewArgs {
+    /// Where the model goes: a directory that does not exist yet
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+
+    /// Texts to learn the tokens from: traces, tasks, any JSON lines, or plain text
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    pub corpus: Vec<PathBuf>,
+
+    /// Tokens at most; fewer if the corpus has no more that stand twice
+    #[arg(long, value_name = "N", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(263..=1 << 17))]
+    pub vocab: u32,
+
+    /// Numbers in a hidden state; a multiple of the heads
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(2..=1 << 14))]
+    pub width: u32,
+
+    /// Decoder layers
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub layers: u32,
+
+    /// Query heads
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub heads: u32,
+
+    /// Key and value heads; the query heads share them evenly
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub kv_heads: u32,
+
+    /// Numbers inside the network of a layer
+    #[arg(long, value_name = "N", default_value_t = 768, value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
+    pub ffn: u32,
+
+    /// Tokens of prompt and completion together at most
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub context: u32,
+
+    /// What the weights are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// How weights are stored
+    #[arg(long, value_enum, value_name = "TYPE", default_value_t = DtypeArg::Bf16)]
+    pub dtype: DtypeArg,
+
+    /// Let the chat template leave out system messages, which keeps prompts short
+    #[arg(long)]
+    pub drop_system: bool,
+
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How weights are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DtypeArg {
+    /// Two bytes a number
+    Bf16,
+    /// Four bytes a number
+    F32,
+}
+
+impl NewArgs {
+    /// What the model is made of; `seed` is that of its weights.
+    pub(super) fn recipe(&self, seed: u64) -> Recipe {
+        Recipe {
+            sizes: Sizes {
+                width: self.width as usize,
+                layers: self.layers as usize,
+                heads: self.heads as usize,
+                kv_heads: self.kv_heads as usize,
+                ffn: self.ffn as usize,
+                positions: self.context as usize,
+            },
+            seed,
+            dtype: match self.dtype {
+                DtypeArg::Bf16 => Dtype::Bf16,
+                DtypeArg::F32 => Dtype::F32,
+            },
+            system: if self.drop_system { SystemMessages::Dropped } else { SystemMessages::Kept },
+        }
+    }
+}
+
+const AFTER_HELP: &str = "\
+A corpus is JSON lines, unless its name ends in .txt, .md or .py. Of a trace, the prompt and the
+response as it is trained on are read; of any other object, every text in it. Every byte is a token,
+so the model can read and say whatever it was not trained on. A newline with the blanks behind it is
+one token, and so are <think>, </think> and the fences of code; a number is as many as it has digits.
+
+Mean and longest tokens of a line tell which context you need: a chat adds about ten.
+
+Examples:
+  whet data prepare --embedded 4000
+  whet teach --teacher embedded
+  whet model new models/mine --corpus data/teacher_traces.jsonl --vocab 1024 --drop-system
+  whet model info models/mine
+  whet generate models/mine 'Write fizzbuzz.' --chat --max-tokens 40
+
+Exit codes: 0 done, 2 wrong usage or corpus, 3 something broke.";

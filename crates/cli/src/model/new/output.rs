@@ -1,0 +1,89 @@
+//! What is said of a model that was just made.
+
+use serde::Serialize;
+use whetstone_model::weights::Dtype;
+use whetstone_model::{Config, expected_tensors};
+
+use super::args::NewArgs;
+use crate::model::table::{grouped, mebibytes};
+
+/// What was made.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    v: u32,
+    model: String,
+    parameters: usize,
+    /// Those beside the embedding.
+    without_embedding: usize,
+    /// Of the weights.
+    bytes: usize,
+    dtype: &'static str,
+    vocabulary: usize,
+    context: usize,
+    eos: Vec<u32>,
+    corpus: CorpusInfo,
+}
+
+/// What it was made from.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct CorpusInfo {
+    pub(super) lines: usize,
+    pub(super) bytes: usize,
+    pub(super) tokens: usize,
+    pub(super) mean_tokens: f64,
+    pub(super) longest_tokens: usize,
+}
+
+impl Report {
+    pub(super) fn new(args: &NewArgs, config: &Config, corpus: CorpusInfo) -> Self {
+        let numbers = |shape: &[usize]| shape.iter().product::<usize>();
+        let parameters = expected_tensors(config).iter().map(|it| numbers(&it.shape)).sum();
+        Self {
+            v: 1,
+            model: args.dir.display().to_string(),
+            parameters,
+            without_embedding: parameters - config.vocab * config.width,
+            bytes: parameters * if config.dtype == Dtype::F32 { 4 } else { 2 },
+            dtype: config.dtype.name(),
+            vocabulary: config.vocab,
+            context: config.positions,
+            eos: config.eos.clone(),
+            corpus,
+        }
+    }
+
+    /// As a person reads it.
+    pub(super) fn text(&self) -> String {
+        let CorpusInfo { lines, mean_tokens, longest_tokens, bytes, tokens } = &self.corpus;
+        let bytes_each = mean(*bytes, *tokens);
+        let size = mebibytes(self.bytes as u64);
+        let facts = [
+            (
+                "parameters",
+                format!(
+                    "{}, of which {} beside the embedding",
+                    grouped(self.parameters),
+                    grouped(self.without_embedding)
+                ),
+            ),
+            ("weights", format!("{} bytes ({size} MiB), {}", grouped(self.bytes), self.dtype)),
+            ("vocabulary", format!("{}, {bytes_each:.2} bytes a token", self.vocabulary)),
+            ("context", self.context.to_string()),
+            (
+                "corpus",
+                format!(
+                    "{}: {mean_tokens:.1} tokens a line, {longest_tokens} the longest",
+                    crate::failure::counted(*lines, "line")
+                ),
+            ),
+        ];
+        let rows = facts.iter().map(|(name, value)| format!("  {name:<14} {value}\n"));
+        format!("{}\n{}", self.model, rows.collect::<String>())
+    }
+}
+
+/// `sum / count`.
+#[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below 2^52")]
+pub(super) fn mean(sum: usize, count: usize) -> f64 {
+    sum as f64 / count.max(1) as f64
+}

@@ -1,0 +1,213 @@
+//! Byte pair encoding, learnt: which bytes that stand together become one token.
+//!
+//! The pair of neighbouring tokens that stands most often in the texts becomes a token, again and
+//! again (Sennrich et al., 2016). Of pairs that stand equally often the one whose bytes come first is
+//! taken: nothing depends on the order of texts, on threads or on hashes. The crate `tokenizers` has
+//! a trainer as well, which goes by hashes where two entries of its queue are equal.
+//!
+//! All pairs are looked at for each merge, which is right for the thousands of tokens of a small
+//! model and slow for a hundred thousand.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Two tokens that stand side by side.
+pub(super) type Pair = (u32, u32);
+
+/// A pair that stands only once is not worth a token.
+const LEAST: u64 = 2;
+
+/// Tokens by their bytes, and the merges that make them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Learnt {
+    /// The bytes of each token; token `n` below 256 is the byte `n`.
+    pub(super) tokens: Vec<Vec<u8>>,
+    /// The merges, the first learnt first.
+    pub(super) merges: Vec<Pair>,
+}
+
+impl Learnt {
+    /// All bytes, and no merge.
+    pub(super) fn bytes() -> Self {
+        Self { tokens: (0..=u8::MAX).map(|byte| vec![byte]).collect(), merges: Vec::new() }
+    }
+
+    /// Learns from words and how often each stands in the texts, until there are `size` tokens.
+    pub(super) fn from_words(words: &BTreeMap<String, u64>, size: usize) -> Self {
+        let mut learning = Learning::new(words);
+        while learning.learnt.tokens.len() < size && learning.merge_one() {}
+        learning.learnt
+    }
+
+    /// The bytes of both tokens of a pair, to compare.
+    fn spelt(&self, (left, right): Pair) -> (&[u8], &[u8]) {
+        (&self.tokens[left as usize], &self.tokens[right as usize])
+    }
+}
+
+/// Words as they are cut so far.
+struct Learning {
+    words: Vec<Word>,
+    pairs: BTreeMap<Pair, Uses>,
+    ids: BTreeMap<Vec<u8>, u32>,
+    learnt: Learnt,
+}
+
+struct Word {
+    tokens: Vec<u32>,
+    count: u64,
+}
+
+/// How often a pair stands in the texts, and in which words.
+#[derive(Default)]
+struct Uses {
+    count: u64,
+    words: BTreeSet<usize>,
+}
+
+impl Learning {
+    fn new(words: &BTreeMap<String, u64>) -> Self {
+        let word = |(text, &count): (&String, &u64)| Word {
+            tokens: text.bytes().map(u32::from).collect(),
+            count,
+        };
+        let learnt = Learnt::bytes();
+        let ids = (0..).zip(&learnt.tokens).map(|(id, bytes)| (bytes.clone(), id)).collect();
+        let words = words.iter().map(word).collect();
+        let mut learning = Self { words, pairs: BTreeMap::new(), ids, learnt };
+        for at in 0..learning.words.len() {
+            learning.count(at);
+        }
+        learning
+    }
+
+    /// Makes the best pair a token; false if no pair is worth one.
+    fn merge_one(&mut self) -> bool {
+        let Some(pair) = self.best() else { return false };
+        let token = self.token_of(pair);
+        self.learnt.merges.push(pair);
+        let uses = self.pairs.get(&pair).map(|uses| uses.words.clone());
+        for at in uses.unwrap_or_default() {
+            self.uncount(at);
+            self.words[at].tokens = merged(&self.words[at].tokens, pair, token);
+            self.count(at);
+        }
+        true
+    }
+
+    fn best(&self) -> Option<Pair> {
+        let spelt = |pair: &Pair| self.learnt.spelt(*pair);
+        let best = self.pairs.iter().max_by(|(one, uses), (two, others)| {
+            uses.count.cmp(&others.count).then_with(|| spelt(two).cmp(&spelt(one)))
+        });
+        best.filter(|(_, uses)| uses.count >= LEAST).map(|(pair, _)| *pair)
+    }
+
+    /// The token of a pair: a new one, unless another pair has made the same bytes.
+    fn token_of(&mut self, pair: Pair) -> u32 {
+        let (left, right) = self.learnt.spelt(pair);
+        let bytes = [left, right].concat();
+        let tokens = &mut self.learnt.tokens;
+        let next = u32::try_from(tokens.len()).expect("fewer tokens than a u32 can number");
+        *self.ids.entry(bytes.clone()).or_insert_with(|| {
+            tokens.push(bytes);
+            next
+        })
+    }
+
+    fn count(&mut self, at: usize) {
+        let Word { tokens, count } = &self.words[at];
+        for pair in tokens.windows(2) {
+            let uses = self.pairs.entry((pair[0], pair[1])).or_default();
+            uses.count += count;
+            uses.words.insert(at);
+        }
+    }
+
+    fn uncount(&mut self, at: usize) {
+        let Word { tokens, count } = &self.words[at];
+        for pair in tokens.windows(2) {
+            let pair = (pair[0], pair[1]);
+            let Some(uses) = self.pairs.get_mut(&pair) else { continue };
+            uses.count -= count;
+            uses.words.remove(&at);
+            if uses.count == 0 {
+                self.pairs.remove(&pair);
+            }
+        }
+    }
+}
+
+/// The tokens with each occurrence of the pair, from the left, as one.
+fn merged(tokens: &[u32], (left, right): Pair, token: u32) -> Vec<u32> {
+    let mut out = Vec::with_capacity(tokens.len());
+    let mut rest = tokens;
+    while let [first, tail @ ..] = rest {
+        let found = *first == left && tail.first() == Some(&right);
+        out.push(if found { token } else { *first });
+        rest = if found { &tail[1..] } else { tail };
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn learn(words: &[(&str, u64)], size: usize) -> Learnt {
+        let words = words.iter().map(|(word, count)| ((*word).to_owned(), *count)).collect();
+        Learnt::from_words(&words, size)
+    }
+
+    /// The merges as texts, in their order.
+    fn merges(learnt: &Learnt) -> Vec<(String, String)> {
+        let text = |id: u32| String::from_utf8(learnt.tokens[id as usize].clone()).unwrap();
+        learnt.merges.iter().map(|&(left, right)| (text(left), text(right))).collect()
+    }
+
+    #[track_caller]
+    fn check(words: &[(&str, u64)], size: usize, expected: &[(&str, &str)]) {
+        let found = merges(&learn(words, size));
+        let found: Vec<(&str, &str)> =
+            found.iter().map(|(left, right)| (left.as_str(), right.as_str())).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_most_frequent_pair_is_merged_first() {
+        // The words of the paper. es and st stand 9 times, lo 7; es comes first by its bytes.
+        let words = [("low", 5), ("lower", 2), ("newest", 6), ("widest", 3)];
+        let expected = [("e", "s"), ("es", "t"), ("l", "o"), ("lo", "w"), ("e", "w")];
+        check(&words, 256 + 5, &expected);
+    }
+
+    #[test]
+    fn of_equally_frequent_pairs_the_first_by_its_bytes_is_merged() {
+        check(&[("zy", 3), ("ab", 3), ("aa", 3)], 258, &[("a", "a"), ("a", "b")]);
+        // By what they spell, not by their numbers: `b` is 98 and `aa` is 256.
+        let words = [("aa", 9), ("aax", 3), ("bx", 3)];
+        check(&words, 258, &[("a", "a"), ("aa", "x")]);
+    }
+
+    #[test]
+    fn a_pair_that_stands_once_is_no_token() {
+        check(&[("ab", 1), ("cd", 2)], 1000, &[("c", "d")]);
+        assert_eq!(learn(&[], 1000), Learnt::bytes());
+    }
+
+    #[test]
+    fn runs_are_merged_from_the_left() {
+        assert_eq!(merged(&[1, 1, 1, 2, 1, 1], (1, 1), 9), [9, 1, 2, 9]);
+        check(&[("    ", 4)], 1000, &[(" ", " "), ("  ", "  ")]);
+    }
+
+    #[test]
+    fn the_same_bytes_are_one_token_though_two_pairs_make_them() {
+        // abc is a + bc after bc is a token, and ab + c where ab was one before.
+        let words = [("bcx", 90), ("bc", 10), ("abd", 80), ("abc", 70), ("ab", 1)];
+        let learnt = learn(&words, 256 + 40);
+        let mut sorted = learnt.tokens.clone();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(sorted.len(), learnt.tokens.len());
+    }
+}
