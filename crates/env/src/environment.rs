@@ -28,6 +28,13 @@ pub trait Episode: Send {
     /// `Err` means the world broke, not the reply: the rollout is dropped and counted, and no
     /// reward is recorded. A malformed reply is the model's doing and earns its verdict.
     fn reply(&mut self, text: &str) -> Result<Next, EnvError>;
+
+    /// Ends an episode whose model may say no more: it has had all its turns, or the conversation
+    /// fills its context. What the episode is worth as it stands.
+    ///
+    /// Not to have come to an end is the model's doing: it earns a verdict. `Err` means the world
+    /// broke, as for a reply.
+    fn cut_short(&mut self) -> Result<Outcome, EnvError>;
 }
 
 /// What follows a reply.

@@ -121,6 +121,17 @@ fn a_malformed_reply_earns_its_verdict_and_never_reaches_the_judge() {
 }
 
 #[test]
+fn an_episode_that_is_cut_short_had_no_code_and_is_over() {
+    let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
+    let outcome = episode.cut_short().unwrap();
+    assert_eq!(*outcome.judgement.verdict(), Verdict::NoCode);
+    assert!(outcome.reward.total().abs() < f64::EPSILON);
+    assert!(matches!(episode.reply(GOOD), Err(EnvError::Over)));
+    assert!(matches!(episode.cut_short(), Err(EnvError::Over)));
+    assert!(judge.seen.lock().unwrap().is_empty());
+}
+
+#[test]
 fn a_truncated_program_is_judged_like_any_other() {
     let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
     done(episode.reply("```python\ndef add(a, b):\n    return a + b\n").unwrap());

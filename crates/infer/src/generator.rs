@@ -53,6 +53,22 @@ pub struct Usage {
     pub decode_time: Duration,
 }
 
+impl Usage {
+    /// What this call and a later one computed together.
+    #[must_use]
+    pub fn and(self, later: Self) -> Self {
+        Self {
+            prefilled: self.prefilled + later.prefilled,
+            sampled: self.sampled + later.sampled,
+            steps: self.steps + later.steps,
+            widest: self.widest.max(later.widest),
+            most_pages: self.most_pages.max(later.most_pages),
+            prefill_time: self.prefill_time + later.prefill_time,
+            decode_time: self.decode_time + later.decode_time,
+        }
+    }
+}
+
 /// What may be used at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {

@@ -2,7 +2,8 @@
 //!
 //! [`score`] takes a file of rollouts and a file of tasks and gives every line its verdict, its
 //! reward and its advantage. [`cache`] remembers what programs did, so that one that was judged is
-//! not run again. [`teach`] asks a teacher for traces of every task and has them judged. The
+//! not run again. [`teach`] asks a teacher for traces of every task and has them judged. [`collect`]
+//! drives episodes with a generator and gives groups of rollouts; [`measure`] counts what passed. The
 //! promises, each with the test that holds it:
 //!
 //! | promise | held by |
@@ -15,15 +16,21 @@
 //! | A run of `teach` killed with SIGKILL and resumed writes the bytes of an uninterrupted one, and asks for nothing that was answered. | `crates/cli/tests/whet/teach_kill.rs` |
 //! | Every sample of every task has an answer or a counted reason. | `tests/teach/ask.rs` |
 //! | Traces that were paid for are replaced only when that is asked for. | `tests/teach/complete.rs` |
+//! | The same completions make the same groups, in whatever order they are sampled and judged. | `tests/collect/order.rs` |
+//! | A rollout that the machine broke is dropped with its reason; an environment that panics hangs nothing. | `tests/collect/failures.rs` |
+//! | Judges work while the generator does. | `tests/collect/single.rs` |
+//! | A rollout keeps the tokens that were sampled. | `tests/collect/local.rs` |
 //!
 //! # Not here
 //!
 //! - Running programs (`sandbox`), and what a verdict is worth (`env`).
-//! - Sampling rollouts from a model, and talking to a server: a [`teach::Teacher`] is given.
+//! - Sampling, and talking to a server: a generator and a [`teach::Teacher`] are given.
 //! - Printing. The command line shows the [`score::Report`] and the [`teach::Report`].
 
 #![forbid(unsafe_code)]
 
 pub mod cache;
+pub mod collect;
+pub mod measure;
 pub mod score;
 pub mod teach;

@@ -8,9 +8,10 @@ use whetstone_core::message::Message;
 use whetstone_core::prompt::Prompt;
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
+use whetstone_core::verdict::Verdict;
 use whetstone_sandbox::job::{Job, Judging, Limits};
 
-use super::{Reading, Rules};
+use super::{Reading, Rules, settled};
 use crate::environment::{EnvError, Environment, Episode, Next, Outcome};
 use crate::stack::on_big_stack;
 
@@ -79,5 +80,16 @@ impl Episode for PythonEpisode {
         self.over = true;
         let reward = self.rules.reward(&reading, &judgement);
         Ok(Next::Done(Outcome { judgement, reward }))
+    }
+
+    /// One reply ends an episode, so this one had none, and no code.
+    fn cut_short(&mut self) -> Result<Outcome, EnvError> {
+        if self.over {
+            return Err(EnvError::Over);
+        }
+        self.over = true;
+        let judgement = settled(Verdict::NoCode, &self.task);
+        let reward = self.rules.reward(&Reading::Settled(judgement.clone()), &judgement);
+        Ok(Outcome { judgement, reward })
     }
 }

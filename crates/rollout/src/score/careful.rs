@@ -8,8 +8,13 @@ use whetstone_core::judgement::Infrastructure;
 ///
 /// Nothing of what it was called with is used again after a panic.
 pub(crate) fn carefully<T>(call: impl FnOnce() -> T) -> Result<T, Infrastructure> {
+    caught("reading the reply", call)
+}
+
+/// The same for a call of another kind, which the failure names.
+pub(crate) fn caught<T>(what: &str, call: impl FnOnce() -> T) -> Result<T, Infrastructure> {
     catch_unwind(AssertUnwindSafe(call))
-        .map_err(|_| Infrastructure("a bug: reading the reply panicked".to_owned()))
+        .map_err(|_| Infrastructure(format!("a bug: {what} panicked")))
 }
 
 #[cfg(test)]

@@ -1,0 +1,77 @@
+//! Dynamic sampling with back-fill: tasks are drawn until enough groups have something to teach.
+//!
+//! A group whose rewards are all the same gives no gradient (DAPO, arXiv 2503.14476, section 3.2).
+//! So as many tasks are drawn as groups are missing, again and again: a round never draws more than
+//! could be used, and so no group that was paid for is thrown away alive. Later rounds are smaller
+//! than the machine could take; drawing more at a guess would sample groups that the next step would
+//! have to train on late.
+
+use whetstone_infer::{Generator, Usage};
+
+use super::{Asked, CollectError, Collected, Collecting, Gathered, Timeline, driver, error};
+
+/// How many live groups are wanted, and how long they are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Supply {
+    /// Groups with variance.
+    pub wanted: usize,
+    /// Rounds at most; the first draws `wanted` tasks.
+    pub max_rounds: usize,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Alive {
+    /// Groups with variance, in the order of their tasks; at most as many as were wanted.
+    pub live: Vec<Gathered>,
+    /// The others: without variance, or with fewer than two rollouts that could be judged.
+    pub dead: Vec<Gathered>,
+    /// Tasks that were drawn. A run that goes on begins so many further.
+    pub consumed: usize,
+    /// Rounds that it took.
+    pub rounds: usize,
+    /// What the generator computed, over all rounds.
+    pub usage: Usage,
+    /// What happened when; groups count on from round to round in the order they were drawn.
+    pub timeline: Timeline,
+}
+
+/// Collects groups until enough of them are alive, the rounds are over, or `asked` ends.
+///
+/// Progress is told of each round by itself.
+///
+/// # Errors
+///
+/// As for [`collect`](super::collect), over all rounds together: that nothing was judged in one of
+/// them is no error if something was in another.
+pub fn collect_alive<'t>(
+    collecting: &Collecting<'_>,
+    generator: &mut dyn Generator,
+    supply: Supply,
+    asked: &mut dyn Iterator<Item = Asked<'t>>,
+) -> Result<Alive, CollectError> {
+    let mut alive = Alive::default();
+    while alive.rounds < supply.max_rounds && alive.live.len() < supply.wanted {
+        let missing = supply.wanted - alive.live.len();
+        let drawn: Vec<Asked<'t>> = (&mut *asked).take(missing).collect();
+        if drawn.is_empty() {
+            break;
+        }
+        alive.add(driver::gather(collecting, generator, &drawn)?);
+    }
+    error::something_judged(alive.live.iter().chain(&alive.dead))?;
+    Ok(alive)
+}
+
+impl Alive {
+    /// Adds a round.
+    fn add(&mut self, round: Collected) {
+        self.rounds += 1;
+        self.timeline.then(round.timeline, self.consumed);
+        self.consumed += round.groups.len();
+        self.usage = self.usage.and(round.usage);
+        let (dead, live): (Vec<_>, Vec<_>) = round.groups.into_iter().partition(Gathered::is_dead);
+        self.live.extend(live);
+        self.dead.extend(dead);
+    }
+}

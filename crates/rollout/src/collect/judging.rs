@@ -1,0 +1,219 @@
+//! The judges: threads that tell replies to episodes.
+//!
+//! Whatever an environment does, an answer comes back for every job, so nobody waits in vain: its
+//! errors and its panics are answers too. An episode that failed is not asked again; a fresh one is
+//! told the same replies, and what it asks must be the prompt that the model was given.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Scope};
+use std::time::{Duration, Instant};
+
+use whetstone_core::judgement::Infrastructure;
+use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
+
+use super::{Asked, CollectError, Collecting, Dropped, End, Render, Rolled, Span, Turn};
+use crate::score::careful::caught;
+
+/// Which rollout: the group, and its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) group: usize,
+    pub(super) sample: usize,
+}
+
+/// A rollout that is under way.
+pub(super) struct Member {
+    pub(super) place: Place,
+    pub(super) turns: Vec<Turn>,
+    /// Where it stands; none before its first reply.
+    pub(super) episode: Option<Box<dyn Episode>>,
+}
+
+/// A completion to judge: the newest turn of a rollout.
+pub(super) struct Job {
+    pub(super) member: Member,
+    pub(super) sampled_at: Duration,
+}
+
+/// What became of a job.
+pub(super) struct Answer {
+    pub(super) span: Span,
+    pub(super) found: Found,
+}
+
+/// What became of a rollout.
+pub(super) enum Found {
+    Over(Rolled),
+    Dropped(Dropped),
+    /// It goes on with this prompt.
+    Asks(Member, Arc<[u32]>),
+}
+
+/// Both ends of the way to the judges and back. They go home when it is dropped.
+pub(super) struct Way {
+    pub(super) jobs: Sender<Job>,
+    pub(super) answers: Receiver<Answer>,
+}
+
+/// What all judges share.
+pub(super) struct Bench<'a> {
+    environment: &'a dyn Environment,
+    render: &'a Render<'a>,
+    asked: &'a [Asked<'a>],
+    max_prompt_tokens: usize,
+    max_turns: usize,
+    pub(super) clock: Instant,
+}
+
+/// What follows a reply.
+enum Follows {
+    Over(Outcome, End),
+    Asks(Box<dyn Episode>, Arc<[u32]>),
+}
+
+impl<'a> Bench<'a> {
+    pub(super) fn new(collecting: &Collecting<'a>, asked: &'a [Asked<'a>]) -> Self {
+        let Collecting { environment, render, max_prompt_tokens, max_turns, .. } = *collecting;
+        let clock = Instant::now();
+        Self { environment, render, asked, max_prompt_tokens, max_turns, clock }
+    }
+
+    /// Starts so many judges.
+    pub(super) fn start<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        judges: usize,
+    ) -> Result<Way, CollectError> {
+        let (jobs, waiting) = channel();
+        let (done, answers) = channel();
+        let waiting = Arc::new(Mutex::new(waiting));
+        for _ in 0..judges.max(1) {
+            let (waiting, done) = (Arc::clone(&waiting), done.clone());
+            let started = thread::Builder::new()
+                .name("judge".to_owned())
+                .spawn_scoped(scope, move || self.work(&waiting, &done));
+            started.map_err(CollectError::Threads)?;
+        }
+        Ok(Way { jobs, answers })
+    }
+
+    /// The first prompt of a group, or why none of its rollouts can begin.
+    pub(super) fn first_prompt(
+        &self,
+        group: usize,
+    ) -> Result<Result<Arc<[u32]>, Infrastructure>, CollectError> {
+        let messages = match twice(|| Ok(self.open(group)?.messages().to_vec())) {
+            Ok(messages) => messages,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let task = &self.asked[group].task.id;
+        let tokens = (self.render)(&messages)
+            .map_err(|source| CollectError::Render { task: task.clone(), source })?;
+        let (length, most) = (tokens.len(), self.max_prompt_tokens);
+        if length > most {
+            let reason = format!("the prompt has {length} tokens, and {most} are allowed");
+            return Ok(Err(Infrastructure(reason)));
+        }
+        Ok(Ok(tokens.into()))
+    }
+
+    /// Judges until there is nothing more to judge, or nobody to tell.
+    fn work(&self, waiting: &Mutex<Receiver<Job>>, done: &Sender<Answer>) {
+        loop {
+            let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(job) = job else { return };
+            if done.send(self.judge(job)).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn judge(&self, job: Job) -> Answer {
+        let Job { mut member, sampled_at } = job;
+        let began = self.clock.elapsed();
+        let mut episode = member.episode.take();
+        // The second time there is none left, and a fresh one is opened.
+        let follows = twice(|| self.reply(&member, episode.take()));
+        let Place { group, sample } = member.place;
+        let judging = began..self.clock.elapsed();
+        let found = match follows {
+            Ok(Follows::Over(outcome, end)) => {
+                Found::Over(Rolled { sample, turns: member.turns, outcome, end })
+            }
+            Ok(Follows::Asks(episode, prompt)) => {
+                Found::Asks(Member { episode: Some(episode), ..member }, prompt)
+            }
+            Err(reason) => Found::Dropped(Dropped { sample, turns: member.turns, reason }),
+        };
+        Answer { span: Span { group, sample, sampled_at, judging }, found }
+    }
+
+    /// Tells the newest reply to `episode`, or to a fresh one.
+    fn reply(
+        &self,
+        member: &Member,
+        episode: Option<Box<dyn Episode>>,
+    ) -> Result<Follows, Infrastructure> {
+        let mut episode = match episode {
+            Some(episode) => episode,
+            None => self.relive(member)?,
+        };
+        let newest = member.turns.last().map_or("", |turn| turn.completion.text.as_str());
+        if let Next::Done(outcome) = episode.reply(newest).map_err(broken)? {
+            return Ok(Follows::Over(outcome, End::Done));
+        }
+        if member.turns.len() >= self.max_turns {
+            return cut_short(episode, End::OutOfTurns);
+        }
+        let prompt = self.rendered(episode.as_ref())?;
+        if prompt.len() > self.max_prompt_tokens {
+            return cut_short(episode, End::OutOfContext);
+        }
+        Ok(Follows::Asks(episode, prompt.into()))
+    }
+
+    /// A fresh episode that was told all replies but the newest.
+    fn relive(&self, member: &Member) -> Result<Box<dyn Episode>, Infrastructure> {
+        let mut episode = self.open(member.place.group)?;
+        let Some((newest, earlier)) = member.turns.split_last() else { return Ok(episode) };
+        for turn in earlier {
+            if episode.reply(&turn.completion.text).map_err(broken)? != Next::Ask {
+                return Err(Infrastructure("a fresh episode ended earlier".to_owned()));
+            }
+        }
+        if !earlier.is_empty() && *self.rendered(episode.as_ref())? != *newest.prompt {
+            return Err(Infrastructure("a fresh episode asks something else".to_owned()));
+        }
+        Ok(episode)
+    }
+
+    fn open(&self, group: usize) -> Result<Box<dyn Episode>, Infrastructure> {
+        let Asked { task, seed, .. } = self.asked[group];
+        self.environment.open(task, seed.derive("episode", 0)).map_err(broken)
+    }
+
+    fn rendered(&self, episode: &dyn Episode) -> Result<Vec<u32>, Infrastructure> {
+        let no_prompt = |err| Infrastructure(format!("cannot make a prompt: {err}"));
+        (self.render)(episode.messages()).map_err(no_prompt)
+    }
+}
+
+fn cut_short(mut episode: Box<dyn Episode>, end: End) -> Result<Follows, Infrastructure> {
+    Ok(Follows::Over(episode.cut_short().map_err(broken)?, end))
+}
+
+/// Tries what may break or panic, and once more if it does. Of two failures the first is told.
+fn twice<T>(mut attempt: impl FnMut() -> Result<T, Infrastructure>) -> Result<T, Infrastructure> {
+    let mut once = || caught("the environment", &mut attempt).flatten();
+    once().or_else(|first| once().map_err(|_| first))
+}
+
+/// Why an environment failed, as it stands in records.
+fn broken(err: EnvError) -> Infrastructure {
+    match err {
+        EnvError::Judge(reason) => reason,
+        EnvError::Thread(ref source) => Infrastructure(format!("{err}: {source}")),
+        EnvError::Over => Infrastructure(err.to_string()),
+    }
+}

@@ -1,0 +1,131 @@
+//! Episodes driven with a generator: groups of rollouts, judged while others are still sampled.
+//!
+//! ```text
+//!            this thread                      judges
+//! prompts ─► generator ─► finished sample ─► episode.reply ─► over: a place in its group
+//!    ▲                                            │
+//!    └───────────── prompts of the next wave ◄────┴──► asks again
+//! ```
+//!
+//! A wave is one call of the generator: first every task's prompt with all of its samples, then the
+//! next turn of every episode that goes on. A finished sample goes to the judges at once, so that
+//! what is waited for at the end is the judging of the last ones only ([`Timeline`] has the figures).
+//! The next wave begins when all of a wave is judged: a generator takes its prompts in one call.
+//!
+//! **The same completions make the same groups,** whatever the threads do: a rollout has its place
+//! by its task and number, prompts of a wave are in that order, and no time is in a group.
+//!
+//! **A broken machine is never a reward.** When an environment fails or panics, a fresh episode is
+//! told the same replies; if that fails too, the rollout is left out of its group and counted with
+//! its reason. Only if nothing at all could be judged is that an error.
+//!
+//! **An episode that does not end by itself** has earned what [`Episode::cut_short`] says. It is not
+//! dropped: not to come to an end is the model's doing, and a group without its endless members
+//! would praise those that are left for less.
+//!
+//! All episodes of a group are opened with one seed, since an advantage compares rollouts that began
+//! alike; only the sampling differs. They are opened when their first reply is there: an episode
+//! may hold a task's tests, and thousands of them need not.
+//!
+//! Not here: what replies are worth (`env`), completions (`infer`), and what is learnt from a group.
+//!
+//! [`Episode::cut_short`]: whetstone_env::environment::Episode::cut_short
+
+mod alive;
+mod driver;
+mod error;
+mod gathered;
+mod judging;
+pub mod record;
+mod timeline;
+
+use std::error::Error;
+
+use whetstone_core::message::Message;
+use whetstone_core::seed::Seed;
+use whetstone_core::task::Task;
+use whetstone_env::environment::Environment;
+use whetstone_infer::{Generator, Rule, Usage};
+
+pub use self::alive::{Alive, Supply, collect_alive};
+pub use self::error::CollectError;
+pub use self::gathered::{Dropped, End, Gathered, Rolled, Turn};
+pub use self::timeline::{Span, Timeline, Wave};
+
+/// One group to collect.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// What is to be solved.
+    pub task: &'a Task,
+    /// How many rollouts.
+    pub samples: usize,
+    /// What everything random in the group derives from: samples and episodes.
+    pub seed: Seed,
+}
+
+/// Turns a conversation into the tokens of a prompt, after which the model speaks.
+pub type Render<'a> = dyn Fn(&[Message]) -> Result<Vec<u32>, RenderError> + Sync + 'a;
+
+/// Why a conversation is no prompt.
+pub type RenderError = Box<dyn Error + Send + Sync>;
+
+/// How rollouts are collected.
+pub struct Collecting<'a> {
+    /// Where replies are judged.
+    pub environment: &'a dyn Environment,
+    /// How a conversation becomes a prompt. Called from any thread.
+    pub render: &'a Render<'a>,
+    /// How tokens are chosen.
+    pub rule: Rule,
+    /// Tokens of a completion at most.
+    pub max_tokens: usize,
+    /// Tokens of a prompt at most. A task with a longer one is dropped; an episode whose
+    /// conversation grows beyond it is cut short.
+    pub max_prompt_tokens: usize,
+    /// Completions of an episode at most, at least one.
+    pub max_turns: usize,
+    /// Threads that judge, at least one.
+    pub judges: usize,
+    /// Called after every sample and every judgement, on the thread that collects: what was judged
+    /// while no sample ended is told with the next one.
+    pub on_event: &'a dyn Fn(Progress),
+}
+
+/// How far a collection is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Completions that were sampled.
+    pub sampled: usize,
+    /// Completions that the judges are done with.
+    pub judged: usize,
+    /// Rollouts that are over and have a reward.
+    pub over: usize,
+    /// Rollouts that were left out.
+    pub dropped: usize,
+}
+
+/// What was collected.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Collected {
+    /// One for each group that was asked for, in that order.
+    pub groups: Vec<Gathered>,
+    /// What the generator computed, over all waves.
+    pub usage: Usage,
+    /// What happened when.
+    pub timeline: Timeline,
+}
+
+/// Collects the groups that are `asked` for.
+///
+/// # Errors
+///
+/// If a task cannot be rendered, the generator fails, or not one rollout could be judged.
+pub fn collect(
+    collecting: &Collecting<'_>,
+    generator: &mut dyn Generator,
+    asked: &[Asked<'_>],
+) -> Result<Collected, CollectError> {
+    let collected = driver::gather(collecting, generator, asked)?;
+    error::something_judged(&collected.groups)?;
+    Ok(collected)
+}

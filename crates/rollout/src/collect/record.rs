@@ -1,0 +1,151 @@
+//! Collected rollouts as lines of `rollouts.jsonl`, scored.
+//!
+//! ```json
+//! {"step":0,"prompt_id":"x/1","group_id":3,"text":"…",
+//!  "meta":{"temperature":1.0,"top_p":1.0,"max_new_tokens":512,"tokens":207,"finish":"stop","end":"done",
+//!          "turns":[{"prompt":[1,2],"finish":"stop","ids":[7,9],"logps":[-0.1,-0.2]}]},
+//!  "validation":{…},"reward":{…},"advantage":0.7}
+//! ```
+//!
+//! `text` is what was said last. `turns` has the tokens, as they were seen and sampled, so that a
+//! step can be taken again from its lines ([`turns`] reads them); a turn before the last has its
+//! `text` too. A rollout that could not be judged has its reason under `validation`, no reward and no
+//! `end`.
+
+use std::iter;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use whetstone_core::completion::{Completion, Finish, SampledTokens};
+use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::task::TaskId;
+use whetstone_core::wire::{Object, WireError};
+use whetstone_infer::Rule;
+
+use super::gathered::sampled_tokens;
+use super::{Dropped, End, Gathered, Rolled, Turn};
+
+/// The field of `meta` with the tokens.
+const TURNS: &str = "turns";
+
+/// What a group's lines say beside the group.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Recording<'a> {
+    /// The optimizer step that it was sampled for.
+    pub step: u64,
+    /// How tokens were chosen.
+    pub rule: Rule,
+    /// Tokens of a completion at most.
+    pub max_tokens: usize,
+    /// One for each rollout that was judged, in their order; none are not written.
+    pub advantages: &'a [f64],
+}
+
+/// A turn on the wire.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    prompt: Vec<u32>,
+    /// Not of the last turn: that is the line's text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reasoning: Option<String>,
+    finish: Finish,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ids: Option<Vec<u32>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    logps: Option<Vec<f32>>,
+}
+
+/// A rollout, judged or not.
+struct Told<'a> {
+    sample: usize,
+    turns: &'a [Turn],
+    end: Option<End>,
+    score: Score,
+}
+
+/// The lines of a group, by the numbers of its rollouts.
+pub fn lines(group: &Gathered, recording: &Recording<'_>) -> Vec<Rollout> {
+    let advantages = recording.advantages.iter().copied().map(Some).chain(iter::repeat(None));
+    let judged = group.rollouts.iter().zip(advantages).map(|(rolled, it)| judged(rolled, it));
+    let told = judged.chain(group.dropped.iter().map(failed));
+    let mut lines: Vec<Rollout> = told.map(|told| line(told, &group.task, recording)).collect();
+    lines.sort_by_key(|line| line.group_id);
+    lines
+}
+
+/// The turns of a line that [`lines`] made; none if it came from elsewhere.
+///
+/// # Errors
+///
+/// If what stands there are no turns.
+pub fn turns(rollout: &Rollout) -> Result<Vec<Turn>, WireError> {
+    let written: Vec<Written> = rollout.meta.clone().take(TURNS)?.unwrap_or_default();
+    written.into_iter().map(|turn| read(turn, &rollout.text)).collect()
+}
+
+fn judged(rolled: &Rolled, advantage: Option<f64>) -> Told<'_> {
+    let (judgement, reward) = (rolled.outcome.judgement.clone(), rolled.outcome.reward.clone());
+    let score = Score::Judged { judgement, reward, advantage };
+    Told { sample: rolled.sample, turns: &rolled.turns, end: Some(rolled.end), score }
+}
+
+fn failed(dropped: &Dropped) -> Told<'_> {
+    let score = Score::Failed(dropped.reason.clone());
+    Told { sample: dropped.sample, turns: &dropped.turns, end: None, score }
+}
+
+fn line(told: Told<'_>, task: &TaskId, recording: &Recording<'_>) -> Rollout {
+    let last = told.turns.last().map(|turn| &turn.completion);
+    Rollout {
+        step: recording.step,
+        prompt_id: task.clone(),
+        group_id: Some(told.sample as u64),
+        text: last.map(|completion| completion.text.clone()).unwrap_or_default(),
+        meta: meta(&told, recording),
+        score: Some(told.score),
+        rest: Object::new(),
+    }
+}
+
+fn meta(told: &Told<'_>, recording: &Recording<'_>) -> Object {
+    let last = told.turns.len().saturating_sub(1);
+    let written = told.turns.iter().enumerate().map(|(at, turn)| write(turn, at < last));
+    let mut meta = Object::new();
+    meta.put("temperature", &recording.rule.temperature);
+    meta.put("top_p", &recording.rule.top_p);
+    meta.put("max_new_tokens", &recording.max_tokens);
+    meta.put("tokens", &sampled_tokens(told.turns));
+    meta.put_some("finish", told.turns.last().map(|turn| turn.completion.finish).as_ref());
+    meta.put_some("end", told.end.map(End::name).as_ref());
+    meta.put(TURNS, &written.collect::<Vec<_>>());
+    meta
+}
+
+fn write(turn: &Turn, with_text: bool) -> Written {
+    let Completion { text, reasoning, finish, tokens } = &turn.completion;
+    Written {
+        prompt: turn.prompt.to_vec(),
+        text: with_text.then(|| text.clone()),
+        reasoning: reasoning.clone(),
+        finish: *finish,
+        ids: tokens.as_ref().map(|tokens| tokens.ids().to_vec()),
+        logps: tokens.as_ref().map(|tokens| tokens.logps().to_vec()),
+    }
+}
+
+fn read(written: Written, last_text: &str) -> Result<Turn, WireError> {
+    let Written { prompt, text, reasoning, finish, ids, logps } = written;
+    let tokens = match (ids, logps) {
+        (None, None) => None,
+        (ids, logps) => Some(
+            SampledTokens::new(ids.unwrap_or_default(), logps.unwrap_or_default())
+                .map_err(|err| WireError::Field { field: TURNS, problem: err.to_string() })?,
+        ),
+    };
+    let text = text.unwrap_or_else(|| last_text.to_owned());
+    let completion = Completion { text, reasoning, finish, tokens };
+    Ok(Turn { prompt: Arc::from(prompt), completion })
+}

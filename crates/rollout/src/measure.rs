@@ -1,0 +1,25 @@
+//! How often a task was solved: what pass@k is estimated from.
+
+use whetstone_core::task::TaskId;
+
+use crate::collect::Gathered;
+
+/// The counts of one task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tally {
+    /// The task.
+    pub task: TaskId,
+    /// Rollouts that were judged; those that could not be do not count.
+    pub samples: u64,
+    /// Rollouts that passed every hidden test.
+    pub passed: u64,
+}
+
+impl Tally {
+    /// Counts a group.
+    pub fn of(group: &Gathered) -> Self {
+        let passes = group.rollouts.iter().filter(|it| it.outcome.judgement.verdict().is_pass());
+        let (samples, passed) = (group.rollouts.len() as u64, passes.count() as u64);
+        Self { task: group.task.clone(), samples, passed }
+    }
+}

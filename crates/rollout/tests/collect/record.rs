@@ -1,0 +1,105 @@
+//! Collected rollouts as lines, and back.
+
+use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::wire::{Wire, WireError};
+use whetstone_infer::Rule;
+use whetstone_rollout::collect::record::{Recording, lines, turns};
+use whetstone_rollout::collect::{Collecting, Gathered, Turn, collect};
+
+use crate::stage::{Player, Stage, asked, collecting, task};
+
+/// Two judged rollouts, the second of two turns, around one that was dropped.
+fn group() -> Gathered {
+    let (stage, tasks) = (Stage::default(), [task("x/1")]);
+    let says = |prompt: &str, sample: usize| {
+        let first = ["pass", "broken", "more"][sample];
+        if prompt.lines().count() > 1 { "half é\u{1F600}".to_owned() } else { first.to_owned() }
+    };
+    let settings = Collecting { max_turns: 2, ..collecting(&stage) };
+    let collected = collect(&settings, &mut Player::new(&says), &asked(&tasks, 3)).unwrap();
+    collected.groups.into_iter().next().unwrap()
+}
+
+fn recording(advantages: &[f64]) -> Recording<'_> {
+    let rule = Rule { temperature: 0.7, top_p: 0.95, ..Rule::default() };
+    Recording { step: 12, rule, max_tokens: 100, advantages }
+}
+
+fn parse(line: &str) -> Rollout {
+    Rollout::from_object(serde_json::from_str(line).unwrap()).unwrap()
+}
+
+#[test]
+fn a_line_says_what_was_sampled_and_what_it_is_worth() {
+    let lines = lines(&group(), &recording(&[1.0, -1.0]));
+    let first = lines[0].to_line();
+    let logps = "[-0.008904719,-0.010277492,-0.008673026,-0.008673026]";
+    let expected = format!(
+        "{}{}{}{}{}",
+        r#"{"step":12,"prompt_id":"x/1","group_id":0,"text":"pass","meta":{"temperature":0.7,"#,
+        r#""top_p":0.95,"max_new_tokens":100,"tokens":4,"finish":"stop","end":"done","turns":[{"#,
+        format_args!(
+            r#""prompt":[120,47,49],"finish":"stop","ids":[112,97,115,115],"logps":{logps}}}]}},"#
+        ),
+        r#""validation":{"verdict":"pass","tests_passed":2,"tests_total":2,"cpu_ms":1.5,"isolation":"full"},"#,
+        r#""reward":{"total":1.0,"terms":{"tests":1.0},"weights":{"tests":1.0},"gates":{}},"advantage":1.0}"#,
+    );
+    assert_eq!(first, expected);
+}
+
+#[test]
+fn lines_stand_in_the_order_of_their_numbers_each_with_its_score() {
+    let lines = lines(&group(), &recording(&[1.0, -1.0]));
+    let ids: Vec<_> = lines.iter().map(|line| line.group_id).collect();
+    assert_eq!(ids, [Some(0), Some(1), Some(2)]);
+    let Some(Score::Failed(reason)) = &lines[1].score else { panic!("the dropped one") };
+    assert_eq!((reason.0.as_str(), lines[1].text.as_str()), ("no zygote for broken", "broken"));
+    assert_eq!((lines[1].meta.get("end"), lines[1].meta.get("tokens")), (None, Some("6")));
+    let Some(Score::Judged { reward, advantage, .. }) = &lines[2].score else { panic!("judged") };
+    assert_eq!((reward.total(), *advantage), (0.5, Some(-1.0)));
+    assert_eq!(lines[2].text, "half é\u{1F600}");
+}
+
+#[test]
+fn what_was_written_is_read_back_token_for_token() {
+    let group = group();
+    for advantages in [&[0.1 + 0.2, -1.0 / 3.0][..], &[]] {
+        let written = lines(&group, &recording(advantages));
+        let kept = [&group.rollouts[0].turns, &group.dropped[0].turns, &group.rollouts[1].turns];
+        for (line, kept) in written.iter().zip(kept) {
+            let read = parse(&line.to_line());
+            assert_eq!(read, *line);
+            assert_eq!(turns(&read).unwrap(), *kept);
+        }
+    }
+}
+
+#[test]
+fn a_rollout_that_never_began_has_a_line_without_turns() {
+    let (stage, tasks) = (Stage::default(), [task("closed broken"), task("a")]);
+    let says = |_: &str, _: usize| "pass".to_owned();
+    let collected =
+        collect(&collecting(&stage), &mut Player::new(&says), &asked(&tasks, 1)).unwrap();
+    let [line] = &lines(&collected.groups[0], &recording(&[]))[..] else { panic!("one line") };
+    let read = parse(&line.to_line());
+    assert_eq!((read.text.as_str(), turns(&read).unwrap()), ("", Vec::<Turn>::new()));
+    assert!(matches!(read.score, Some(Score::Failed(_))));
+}
+
+#[test]
+fn turns_that_contradict_themselves_are_refused_and_a_line_from_elsewhere_has_none() {
+    let line = |turn: &str| {
+        parse(&format!(
+            r#"{{"step":0,"prompt_id":"a","text":"t","meta":{{"turns":[{{"prompt":[1],"finish":"stop"{turn}}}]}}}}"#
+        ))
+    };
+    let said = turns(&line("")).unwrap();
+    assert_eq!((said[0].completion.text.as_str(), &said[0].completion.tokens), ("t", &None));
+    let err = turns(&line(r#","ids":[1,2],"logps":[-0.5]"#)).unwrap_err();
+    assert_eq!(err.to_string(), "field `turns`: 2 token ids but 1 log-probs");
+    let err = turns(&line(r#","ids":[1]"#)).unwrap_err();
+    assert_eq!(err.to_string(), "field `turns`: 1 token ids but 0 log-probs");
+    assert!(matches!(turns(&line(r#","more":1"#)), Err(WireError::Field { .. })));
+    let elsewhere = parse(r#"{"step":0,"prompt_id":"a","text":"t"}"#);
+    assert_eq!(turns(&elsewhere), Ok(Vec::new()));
+}

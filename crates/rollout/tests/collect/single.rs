@@ -1,0 +1,140 @@
+//! One reply ends every episode: groups, their order, and judging beside sampling.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use whetstone_core::Seed;
+use whetstone_rollout::collect::{Asked, Collecting, End, Progress, collect};
+use whetstone_rollout::measure::Tally;
+
+use crate::stage::{Player, Stage, asked, collecting, dropped, render, task, text, told};
+
+/// Nobody waits so long; a test that does has failed.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn says(prompt: &str, sample: usize) -> String {
+    let word = ["pass", "wrong", "half"][sample % 3];
+    format!("{word} {prompt} {sample}")
+}
+
+#[test]
+fn every_task_has_its_group_and_every_sample_its_place() {
+    let (stage, tasks) = (Stage::default(), [task("a"), task("b")]);
+    let mut player = Player::new(&says);
+    let collected = collect(&collecting(&stage), &mut player, &asked(&tasks, 3)).unwrap();
+    let names: Vec<&str> = collected.groups.iter().map(|group| group.task.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(
+        told(&collected.groups[1]),
+        [(0, "pass b 0", 1.0), (1, "wrong b 1", 0.0), (2, "half b 2", 0.5)]
+    );
+    assert_eq!(collected.groups[1].rewards(), [1.0, 0.0, 0.5]);
+    assert!(collected.groups.iter().all(|group| group.dropped.is_empty() && !group.is_dead()));
+    let tally = Tally { task: tasks[0].id.clone(), samples: 3, passed: 1 };
+    assert_eq!(Tally::of(&collected.groups[0]), tally);
+}
+
+#[test]
+fn the_tokens_of_a_turn_are_those_that_were_seen_and_sampled() {
+    let (stage, tasks) = (Stage::default(), [task("a")]);
+    let mut player = Player::new(&says);
+    let settings = Collecting { max_tokens: 7, ..collecting(&stage) };
+    let collected = collect(&settings, &mut player, &asked(&tasks, 2)).unwrap();
+    let [first, second] = &collected.groups[0].rollouts[..] else { panic!("two samples") };
+    assert_eq!((first.end, first.turns.len()), (End::Done, 1));
+    assert_eq!(text(&first.turns[0].prompt), "a");
+    let tokens = second.turns[0].completion.tokens.as_ref().unwrap();
+    assert_eq!(text(tokens.ids()), "wrong a 1");
+    assert_eq!(second.sampled_tokens(), 9);
+    assert!(Arc::ptr_eq(&first.turns[0].prompt, &second.turns[0].prompt), "kept once");
+    let [call] = &player.calls[..] else { panic!("one turn is one call") };
+    assert_eq!((call.len(), call[0].samples, call[0].max_tokens), (1, 2, 7));
+    assert_eq!((collected.usage.sampled, collected.usage.widest), (17, 1));
+}
+
+#[test]
+fn a_group_begins_alike_and_is_sampled_from_its_own_seed() {
+    let (stage, tasks) = (Stage::default(), [task("a"), task("b")]);
+    let mut player = Player::new(&says);
+    collect(&collecting(&stage), &mut player, &asked(&tasks, 2)).unwrap();
+    let mut seeds = stage.seeds();
+    seeds.sort_unstable();
+    seeds.dedup();
+    let mut expected = [0, 1].map(|at| Seed::new(at).derive("episode", 0));
+    expected.sort_unstable();
+    assert_eq!(seeds, expected, "one for all episodes of a group");
+    let sampled: Vec<Seed> = player.calls[0].iter().map(|prompt| prompt.seed).collect();
+    assert_eq!(sampled, [0, 1].map(|at| Seed::new(at).derive("turn", 0)));
+}
+
+#[test]
+fn a_sample_is_judged_while_the_next_is_drawn() {
+    let (judged, heard) = channel();
+    let stage = Stage::with(move |reply| judged.send(reply.to_owned()).unwrap());
+    let tasks = [task("a")];
+    // The model says nothing more before the judge has heard what it said.
+    let after = |said: &str| assert_eq!(heard.recv_timeout(PATIENCE).unwrap(), said);
+    let mut player = Player { after: &after, ..Player::new(&says) };
+    let settings = Collecting { judges: 1, ..collecting(&stage) };
+    let collected = collect(&settings, &mut player, &asked(&tasks, 6)).unwrap();
+    let timeline = &collected.timeline;
+    assert!(timeline.judged_while_sampling() >= 5, "all but the last: {timeline:?}");
+    let [wave] = &timeline.waves[..] else { panic!("one turn is one wave") };
+    let places: Vec<usize> = wave.spans.iter().map(|span| span.sample).collect();
+    assert_eq!(places, [0, 1, 2, 3, 4, 5]);
+    for span in &wave.spans {
+        assert!(wave.sampling.start <= span.sampled_at && span.sampled_at <= wave.sampling.end);
+        assert!(span.sampled_at <= span.judging.start && span.judging.start <= span.judging.end);
+        assert!(span.judging.end <= wave.judged_at);
+    }
+}
+
+#[test]
+fn progress_counts_up_to_everything_that_was_asked_for() {
+    let (stage, tasks) = (Stage::default(), [task("a"), task("closed broken")]);
+    let says = |_: &str, sample: usize| ["pass", "broken", "wrong"][sample].to_owned();
+    let told = RefCell::new(Vec::new());
+    let on_event: &dyn Fn(Progress) = &|progress| told.borrow_mut().push(progress);
+    let settings = Collecting { on_event, ..collecting(&stage) };
+    collect(&settings, &mut Player::new(&says), &asked(&tasks, 3)).unwrap();
+    let told = told.into_inner();
+    // Three rollouts of the second task never begin; then three samples and three judgements.
+    assert_eq!(told.len(), 9);
+    let last = Progress { sampled: 3, judged: 3, over: 2, dropped: 4 };
+    assert_eq!(told.last(), Some(&last));
+    let sums: Vec<usize> = told.iter().map(|it| it.sampled + it.over + it.dropped).collect();
+    assert!(sums.is_sorted(), "{told:?}");
+}
+
+#[test]
+fn a_prompt_that_is_too_long_costs_its_group_alone() {
+    let (stage, tasks) = (Stage::default(), [task("abcd"), task("abcde")]);
+    let settings = Collecting { max_prompt_tokens: 4, ..collecting(&stage) };
+    let collected = collect(&settings, &mut Player::new(&says), &asked(&tasks, 2)).unwrap();
+    assert_eq!(told(&collected.groups[0]).len(), 2);
+    let reason = "the prompt has 5 tokens, and 4 are allowed";
+    assert_eq!(dropped(&collected.groups[1]), [(0, reason), (1, reason)]);
+    assert!(collected.groups[1].is_dead());
+}
+
+#[test]
+fn nothing_asked_for_is_nothing_missing() {
+    let (stage, tasks) = (Stage::default(), [task("a")]);
+    let mut player = Player::new(&says);
+    let none = collect(&collecting(&stage), &mut player, &[]).unwrap();
+    assert!(none.groups.is_empty());
+    let empty = [Asked { task: &tasks[0], samples: 0, seed: Seed::new(0) }];
+    let empty = collect(&collecting(&stage), &mut player, &empty).unwrap();
+    assert!(empty.groups[0].rollouts.is_empty() && empty.groups[0].dropped.is_empty());
+    assert!(player.calls.is_empty());
+}
+
+#[test]
+fn no_judges_are_one() {
+    let (stage, tasks) = (Stage::default(), [task("a")]);
+    let settings = Collecting { judges: 0, render: &render, ..collecting(&stage) };
+    let collected = collect(&settings, &mut Player::new(&says), &asked(&tasks, 2)).unwrap();
+    assert_eq!(told(&collected.groups[0]).len(), 2);
+}
