@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use whetstone_algo::AlgoError;
-use whetstone_infer::GenerateError;
 use whetstone_model::adapter::AdapterError;
 use whetstone_model::decoder::BatchError;
 use whetstone_model::template::TemplateError;
@@ -11,6 +10,7 @@ use whetstone_model::tokenizer::TokenizerError;
 use whetstone_model::weights::WeightsError;
 use whetstone_model::{ExportError, OpenError};
 use whetstone_record::error::{FileError, JournalError, ReadError, RunError};
+use whetstone_rollout::collect::CollectError;
 
 /// A training could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +79,23 @@ pub enum TrainError {
         /// The batch, for a replay.
         saved: PathBuf,
     },
+    /// The same, before the batch was kept.
+    #[error("{0}")]
+    NoNumber(String),
+    /// The run's directory is gone.
+    #[error("the run's directory `{}` was removed while it was being written", .0.display())]
+    Gone(PathBuf),
+    /// No rollout solved anything for too long.
+    #[error("no rollout passed a single test in {steps} steps (mean reward {mean:.3})")]
+    NoneSolved {
+        /// For how many steps.
+        steps: u64,
+        /// What they were worth.
+        mean: f64,
+    },
+    /// Rollouts could not be collected.
+    #[error("cannot collect rollouts")]
+    Collect(#[from] CollectError),
     /// Every reward was equal for too long.
     #[error(
         "no group had different rewards for {steps} steps: nothing can be learnt from such groups \
@@ -93,9 +110,6 @@ pub enum TrainError {
     /// The arithmetic of a loss.
     #[error(transparent)]
     Algo(#[from] AlgoError),
-    /// Rollouts could not be sampled.
-    #[error("cannot sample rollouts")]
-    Generate(#[from] GenerateError),
     /// The run's directory.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -126,6 +140,11 @@ impl TrainError {
                 "take tasks that the student solves now and then, more samples a prompt, or a higher \
                  temperature; what was learnt so far is in the last checkpoint",
             ),
+            Self::NoneSolved { .. } => Some(
+                "take easier tasks or a stronger student, or teach it first with `whet train sft`; what \
+                 was learnt so far is in the last checkpoint",
+            ),
+            Self::Gone(_) => Some("begin a new run, and leave its directory alone until it is done"),
             Self::Export(ExportError::Write { source, .. }) if is_full(source) => {
                 Some("free some space, then go on with `--resume`")
             }

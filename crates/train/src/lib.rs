@@ -1,6 +1,7 @@
 //! Training: a student, what it learns from, and a record of everything.
 //!
-//! A loop reads as the pipeline: [`sft`] takes rows to an update. What loops share is beside them:
+//! A loop reads as the pipeline: [`sft`] takes rows to an update,
+//! [`grpo`] takes tasks to rollouts, advantages and an update. What loops share is beside them:
 //! the [`student`], the [`optimizer`], the [`order`] of tasks, the [`plan`] of steps, and the
 //! [`session`], which is a run's events and checkpoints.
 //!
@@ -17,6 +18,8 @@
 
 mod error;
 mod example;
+pub mod grpo;
+mod imitate;
 pub mod optimizer;
 pub mod order;
 mod pass;

@@ -16,22 +16,52 @@ pub(crate) struct Pass<'a> {
     pub(crate) step: u64,
 }
 
+/// What the model said of the trained tokens of a micro-batch.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) logp: Vec<f64>,
+    pub(crate) entropy: Vec<f64>,
+}
+
+/// The same of one sequence.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SeenOf<'a> {
+    pub(crate) logp: &'a [f64],
+    pub(crate) entropy: &'a [f64],
+}
+
+/// Divides what was seen among the sequences of a micro-batch.
+pub(crate) fn split<'a>(
+    places: &[usize],
+    masks: &[Vec<bool>],
+    seen: &'a Seen,
+) -> Vec<SeenOf<'a>> {
+    let mut begin = 0;
+    let of = |&place: &usize| {
+        let range = begin..begin + masks[place].len();
+        begin = range.end;
+        SeenOf { logp: &seen.logp[range.clone()], entropy: &seen.entropy[range] }
+    };
+    places.iter().map(of).collect()
+}
+
 impl Pass<'_> {
-    /// Adds the gradients of a loss. `signal` is told the places of a micro-batch's examples and
-    /// their log-probabilities, one after another, and says the derivative by each of these.
+    /// Adds the gradients of a loss. `signal` is told the places of a micro-batch's examples and what
+    /// was seen of their tokens, one after another, and says the derivative by each
+    /// log-probability.
     pub(crate) fn learn(
         &self,
         examples: &[&Example],
         gradients: &mut Gradients,
-        mut signal: impl FnMut(&[usize], &[f64]) -> Result<Vec<f64>, TrainError>,
+        mut signal: impl FnMut(&[usize], &Seen) -> Result<Vec<f64>, TrainError>,
     ) -> Result<(), TrainError> {
         let order = order(examples.iter().copied());
         for piece in pieces(order.len(), self.micro_batch) {
             let places = &order[piece];
             let batch = self.batch(examples, places)?;
             let (scored, trail) = self.decoder.forward(&batch, self.forward);
-            let logp: Vec<f64> = scored.logp.iter().copied().map(f64::from).collect();
-            let dlogp: Vec<f32> = signal(places, &logp)?.into_iter().map(narrow).collect();
+            let seen = Seen { logp: wide(&scored.logp), entropy: wide(&scored.entropy) };
+            let dlogp: Vec<f32> = signal(places, &seen)?.into_iter().map(narrow).collect();
             let signal = Signal { dlogp: &dlogp, dentropy: None, dvalue: None };
             let trail = trail.expect("kept, since there is a way back");
             self.decoder.backward(&batch, trail, (signal, gradients));
@@ -55,7 +85,7 @@ impl Pass<'_> {
             let mut rest = scored.logp.as_slice();
             for &place in places {
                 let (own, others) = rest.split_at(examples[place].trained());
-                scores[place] = own.iter().copied().map(f64::from).collect();
+                scores[place] = wide(own);
                 rest = others;
             }
         }
@@ -72,6 +102,10 @@ impl Pass<'_> {
         let step = self.step;
         self.decoder.batch(&sequences).map_err(|source| TrainError::Batch { step, source })
     }
+}
+
+fn wide(values: &[f32]) -> Vec<f64> {
+    values.iter().copied().map(f64::from).collect()
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "signals are small, and the model is in f32")]

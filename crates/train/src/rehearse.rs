@@ -26,5 +26,5 @@ pub(crate) fn rehearse(
         forward: Forward { keep: Some(keep(config)), ..Forward::default() },
         step: 0,
     };
-    pass.learn(&longest, gradients, |_, logp| Ok(vec![0.0; logp.len()]))
+    pass.learn(&longest, gradients, |_, seen| Ok(vec![0.0; seen.logp.len()]))
 }

@@ -13,6 +13,8 @@ use whetstone_record::atomic;
 use whetstone_record::event::{Event, Outcome, TimedEvent, now_ms};
 use whetstone_record::outputs::{checkpoint_name, checkpoints, prune};
 use whetstone_record::run_dir::RunDir;
+use whetstone_rollout::collect::{Gathered, Rolled};
+use whetstone_rollout::measure::Tally;
 
 use crate::error::TrainError;
 use crate::optimizer::Optimizer;
@@ -37,10 +39,12 @@ pub struct Progress {
     pub position: u64,
     /// Updates that the optimizer made.
     pub updates: u64,
-    /// Of each task: rollouts and how many of them passed, before this epoch and in all.
+    /// Of each task: rollouts and how many of them passed before this epoch, and the same in all.
     pub solved: BTreeMap<String, [u64; 4]>,
     /// Steps in a row without a group that has variance.
     pub dead_steps: u64,
+    /// Steps in a row without a rollout that passed a test.
+    pub unsolved_steps: u64,
 }
 
 /// A run that is being written.
@@ -51,6 +55,18 @@ pub struct Session {
     /// Steps whose metrics are recorded.
     recorded: u64,
     keep: usize,
+    every: u64,
+}
+
+/// A batch that could not be learnt from, as it is kept.
+#[derive(Serialize)]
+struct Kept<'a, T> {
+    v: u64,
+    stage: &'static str,
+    step: u64,
+    problem: &'a str,
+    #[serde(flatten)]
+    batch: T,
 }
 
 /// Where a run is.
@@ -74,7 +90,7 @@ impl Session {
         (config, config_text, command): (&Config, &str, &str),
     ) -> Result<Self, TrainError> {
         let run = RunDir::create(place.root, place.name, config_text, now_ms())?;
-        let mut session = Self { run, stage, recorded: 0, keep: kept(config) };
+        let mut session = Self { run, stage, recorded: 0, keep: kept(config), every: every(config) };
         session.event(Event::RunStarted {
             command: command.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -94,7 +110,7 @@ impl Session {
         config: &Config,
     ) -> Result<(Self, Option<PathBuf>), TrainError> {
         let (run, _) = RunDir::resume(place.root, place.name, now_ms())?;
-        let mut session = Self { run, stage, recorded: 0, keep: kept(config) };
+        let mut session = Self { run, stage, recorded: 0, keep: kept(config), every: every(config) };
         let saved = session.read_events()?;
         let found = checkpoints(&session.run.view().outputs_dir())?;
         for (step, _) in &found {
@@ -168,6 +184,11 @@ impl Session {
         Ok(())
     }
 
+    /// Whether a checkpoint is to be written after a step; after the last there is the final model.
+    pub(crate) fn is_due(&self, step: u64, steps: u64) -> bool {
+        self.every > 0 && step.is_multiple_of(self.every) && step < steps
+    }
+
     /// Writes a checkpoint, and removes those that are too many.
     pub(crate) fn checkpoint(
         &mut self,
@@ -207,8 +228,34 @@ impl Session {
         Ok(staged.commit()?)
     }
 
-    /// Keeps a batch that could not be learnt from, for a replay.
-    pub(crate) fn keep_batch(&self, step: u64, batch: &impl Serialize) -> Result<PathBuf, TrainError> {
+    /// Says of numbers that are none where their batch is: it is kept, for a replay.
+    pub(crate) fn with_batch<T: Serialize>(
+        &self,
+        err: TrainError,
+        step: u64,
+        batch: impl FnOnce() -> T,
+    ) -> TrainError {
+        let what = match err {
+            TrainError::Algo(err) => err.to_string(),
+            TrainError::NoNumber(what) => what,
+            other => return other,
+        };
+        let kept = Kept { v: 1, stage: self.stage, step, problem: &what, batch: batch() };
+        match self.keep_batch(step, &kept) {
+            Ok(saved) => TrainError::NotFinite { step, what, saved },
+            Err(err) => err,
+        }
+    }
+
+    /// Looks whether the run is still there: a removed directory takes writes without a word.
+    pub(crate) fn check_there(&self) -> Result<(), TrainError> {
+        if self.run.view().config_path().exists() {
+            return Ok(());
+        }
+        Err(TrainError::Gone(self.dir().to_owned()))
+    }
+
+    fn keep_batch(&self, step: u64, batch: &impl Serialize) -> Result<PathBuf, TrainError> {
         let path = self.run.view().logs_dir().join(format!("batch-of-step-{step}.json"));
         let text = serde_json::to_vec(batch).expect("plain data");
         atomic::replace(&path, &text)?;
@@ -220,6 +267,28 @@ impl Progress {
     /// The beginning of a training.
     pub(crate) fn new(stage: &str) -> Self {
         Self { v: STATE_VERSION, stage: stage.to_owned(), ..Self::default() }
+    }
+
+    /// Counts the rollouts of a step.
+    pub(crate) fn count(&mut self, groups: &[Gathered]) {
+        let mut any = false;
+        for group in groups {
+            let [.., seen, passed] = self.solved.entry(group.task.to_string()).or_default();
+            let Tally { samples, passed: more, .. } = Tally::of(group);
+            (*seen, *passed) = (*seen + samples, *passed + more);
+            let tests = |it: &Rolled| it.outcome.judgement.counts().passed > 0;
+            any |= group.rollouts.iter().any(tests);
+        }
+        self.unsolved_steps = if any { 0 } else { self.unsolved_steps + 1 };
+        let alive = groups.iter().any(|group| !group.is_dead());
+        self.dead_steps = if alive { 0 } else { self.dead_steps + 1 };
+    }
+
+    /// What is known now is what the next epoch's order is made from.
+    pub(crate) fn begin_epoch(&mut self) {
+        for counts in self.solved.values_mut() {
+            (counts[0], counts[1]) = (counts[2], counts[3]);
+        }
     }
 }
 
@@ -254,6 +323,10 @@ pub(crate) fn restore(
 
 fn saved_event(step: u64) -> Event {
     Event::CheckpointSaved { step, path: format!("outputs/{}", checkpoint_name(step)) }
+}
+
+fn every(config: &Config) -> u64 {
+    u64::from(config.training.save_steps)
 }
 
 fn kept(config: &Config) -> usize {

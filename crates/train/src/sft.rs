@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::Serialize;
-use whetstone_algo::cross_entropy::{self, Labelled};
-use whetstone_algo::{Denominator, Mean, Normaliser, Totals};
+use whetstone_algo::Mean;
 use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
 use whetstone_model::decoder::{Forward, Gradients};
@@ -17,6 +16,7 @@ use whetstone_record::event::Outcome;
 
 use crate::error::TrainError;
 use crate::example::Example;
+use crate::imitate::imitate;
 use crate::order::Endless;
 use crate::pass::Pass;
 use crate::plan::Plan;
@@ -67,17 +67,20 @@ pub fn sft(
             return Ok(Ended::Stopped(progress.step));
         }
         let (began, step) = (Instant::now(), progress.step + 1);
+        session.check_there()?;
         it.watch.phase(Phase::Learning);
         let positions = progress.position..progress.position + plan.items_per_step;
         let rows: Vec<&Example> =
             positions.clone().map(|at| &it.rows[order.at(at, |_| ())]).collect();
         let lr = plan.schedule.rate(progress.step)?;
-        let learnt = learn(student, it.config, (step, &rows), &mut gradients);
-        let (surprise, tokens) = stop_at_nonsense(learnt, session, (step, &rows))?;
         let limits = (lr, it.config.training.weight_decay, it.config.training.max_grad_norm);
-        let updated =
-            update::apply(&mut student.decoder, (&mut optimizer, &gradients), limits);
-        let updated = updated.map_err(|what| not_finite(session, (step, &rows), what))?;
+        let learnt = learn(student, it.config, (step, &rows), &mut gradients).and_then(|learnt| {
+            let updated =
+                update::apply(&mut student.decoder, (&mut optimizer, &gradients), limits)?;
+            Ok((learnt, updated))
+        });
+        let ((surprise, tokens), updated) =
+            learnt.map_err(|err| session.with_batch(err, step, || kept(&rows)))?;
         progress.step = step;
         progress.position = positions.end;
         progress.updates = optimizer.updates();
@@ -94,8 +97,7 @@ pub fn sft(
         session.metrics(step, values.clone())?;
         let again = session.is_recorded(step);
         (it.watch.on_step)(&StepReport { step, steps: plan.steps, took, values, again });
-        let every = u64::from(it.config.training.save_steps);
-        if every > 0 && step.is_multiple_of(every) && step < plan.steps {
+        if session.is_due(step, plan.steps) {
             it.watch.phase(Phase::Saving);
             session.checkpoint(student, (&optimizer, &progress))?;
         }
@@ -114,59 +116,22 @@ fn learn(
     gradients: &mut Gradients,
 ) -> Result<(Mean, usize), TrainError> {
     gradients.clear(student.decoder.device());
-    let masks: Vec<Vec<bool>> = rows.iter().map(|row| vec![true; row.trained()]).collect();
-    let totals = Totals::count(masks.iter().map(Vec::as_slice));
-    let denominator = Denominator { normaliser: Normaliser::TokenMean, step: totals };
-    let mut surprise = Mean::default();
     let pass = Pass {
         decoder: &student.decoder,
         micro_batch: config.training.per_device_train_batch_size as usize,
         forward: Forward { keep: Some(keep(config)), ..Forward::default() },
         step,
     };
-    pass.learn(rows, gradients, |places, logp| {
-        let mut rest = logp;
-        let labelled: Vec<Labelled<'_>> = places
-            .iter()
-            .map(|&place| {
-                let (own, others) = rest.split_at(masks[place].len());
-                rest = others;
-                Labelled { trained: &masks[place], logp: own }
-            })
-            .collect();
-        let loss = cross_entropy::loss(&labelled, denominator)?;
-        surprise.merge(loss.surprise);
-        Ok(loss.objective.dlogp)
-    })?;
+    let surprise = imitate(pass, rows, (1.0, gradients))?;
     Ok((surprise, rows.iter().map(|row| row.tokens.len()).sum()))
 }
 
 /// A batch that could not be learnt from.
 #[derive(Serialize)]
 struct Kept<'a> {
-    v: u64,
-    stage: &'static str,
-    step: u64,
-    problem: &'a str,
     rows: Vec<(&'a [u32], usize)>,
 }
 
-fn stop_at_nonsense<T>(
-    learnt: Result<T, TrainError>,
-    session: &mut Session,
-    batch: (u64, &[&Example]),
-) -> Result<T, TrainError> {
-    match learnt {
-        Err(TrainError::Algo(err)) => Err(not_finite(session, batch, err.to_string())),
-        other => other,
-    }
-}
-
-fn not_finite(session: &mut Session, (step, rows): (u64, &[&Example]), what: String) -> TrainError {
-    let rows = rows.iter().map(|row| (row.tokens.as_slice(), row.first)).collect();
-    let kept = Kept { v: 1, stage: STAGE, step, problem: &what, rows };
-    match session.keep_batch(step, &kept) {
-        Ok(saved) => TrainError::NotFinite { step, what, saved },
-        Err(err) => err,
-    }
+fn kept<'a>(rows: &[&'a Example]) -> Kept<'a> {
+    Kept { rows: rows.iter().map(|row| (row.tokens.as_slice(), row.first)).collect() }
 }

@@ -3,6 +3,7 @@
 use whetstone_kernels::norm::sum_of_squares;
 use whetstone_model::decoder::{Decoder, Gradients};
 
+use crate::error::TrainError;
 use crate::optimizer::{Optimizer, Rule, clip_scale, trained};
 
 /// What an update was.
@@ -25,10 +26,11 @@ pub(crate) fn apply(
     decoder: &mut Decoder,
     (optimizer, gradients): (&mut Optimizer, &Gradients),
     (lr, decay, longest): (f64, f64, f64),
-) -> Result<Updated, String> {
+) -> Result<Updated, TrainError> {
     let norm = norm(decoder, gradients);
     if !norm.is_finite() {
-        return Err(format!("the gradient of {} is not finite", first_bad(decoder, gradients)));
+        let what = format!("the gradient of {} is not finite", first_bad(decoder, gradients));
+        return Err(TrainError::NoNumber(what));
     }
     let device = decoder.device().clone();
     let rule = Rule { lr, decay, scale: clip_scale(norm, longest) };

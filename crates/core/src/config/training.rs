@@ -48,6 +48,9 @@ pub struct GrpoConfig {
     /// The order of tasks: shuffled anew in each epoch, from easy to hard by `difficulty`, or by the
     /// student's own `pass_rate` so far, the half solved first.
     pub curriculum: Curriculum,
+    /// Steps in a row in which no group has different rewards, or no rollout passes a test, after
+    /// which the run stops; 0 never stops.
+    pub patience_steps: u32,
 }
 
 /// An estimator of the KL divergence.
@@ -218,6 +221,7 @@ impl Default for GrpoConfig {
             mask_truncated_completions: false,
             dynamic_sampling_rounds: 0,
             curriculum: Curriculum::Shuffled,
+            patience_steps: 50,
         }
     }
 }

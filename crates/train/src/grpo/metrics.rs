@@ -1,0 +1,195 @@
+//! What was seen of a step, by the names under which it is recorded.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use whetstone_algo::grpo::GrpoLoss;
+use whetstone_algo::policy::Statistics;
+use whetstone_algo::Mean;
+use whetstone_core::completion::Finish;
+use whetstone_core::config::DualSourceConfig;
+use whetstone_core::verdict::Verdict;
+use whetstone_rollout::collect::{Gathered, Rolled};
+
+use super::batch::Batch;
+use super::tasks::Drawn;
+
+/// What was seen of one source.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Source {
+    /// The norm of its gradient, weight included.
+    pub(super) norm: f64,
+    /// Its angle to the gradient of the rollouts.
+    pub(super) cosine: Option<f64>,
+    /// The surprise of its tokens.
+    pub(super) loss: Mean,
+}
+
+/// What was seen of a step.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Measured {
+    pub(super) sampling: Duration,
+    pub(super) reference: Duration,
+    pub(super) learning: Duration,
+    pub(super) lr: f64,
+    /// The norm of the whole gradient, before it was clipped.
+    pub(super) norm: f64,
+    pub(super) grpo_norm: f64,
+    pub(super) weights: DualSourceConfig,
+    pub(super) teacher: Option<Source>,
+    pub(super) own: Option<Source>,
+    policy_loss: f64,
+    kl_loss: f64,
+    statistics: Statistics,
+    reference_kl: Mean,
+    /// The largest difference between a log-probability as sampled and as trained.
+    gap: f64,
+}
+
+impl Measured {
+    /// The figures of rollouts are those of the last pass over them, but for the gap.
+    pub(super) fn begin_rollouts(&mut self) {
+        (self.policy_loss, self.kl_loss) = (0.0, 0.0);
+        (self.statistics, self.reference_kl) = (Statistics::default(), Mean::default());
+    }
+
+    /// Takes in what the loss of a micro-batch was.
+    pub(super) fn policy(&mut self, found: &GrpoLoss) {
+        self.policy_loss += found.policy_loss;
+        self.kl_loss += found.kl_loss;
+        self.statistics.merge(&found.statistics);
+        self.reference_kl.merge(found.reference_kl);
+    }
+
+    /// Takes in how far the trainer's numbers are from the sampler's.
+    pub(super) fn compare(&mut self, sampled: &[f64], trained: &[f64]) {
+        let gaps = sampled.iter().zip(trained).map(|(sampled, trained)| (sampled - trained).abs());
+        self.gap = gaps.fold(self.gap, f64::max);
+    }
+
+    /// The divergence from the reference, in nats a token.
+    pub(super) fn reference_kl(&self) -> Option<f64> {
+        self.reference_kl.get()
+    }
+
+    /// Everything by name.
+    pub(super) fn values(
+        &self,
+        batch: &Batch,
+        drawn: &Drawn,
+        took: Duration,
+    ) -> BTreeMap<String, f64> {
+        let mut values = Values::default();
+        self.of_policy(batch, &mut values);
+        of_rollouts(drawn, &mut values);
+        values.put("grpo/dead_groups", number(batch.dead_groups));
+        values.put("grpo/masked", number(batch.masked));
+        for (name, source) in [("teacher_sft", &self.teacher), ("self_sft", &self.own)] {
+            if let Some(source) = source {
+                values.put_some(&format!("{name}/loss"), source.loss.get());
+                values.put(&format!("{name}/grad_norm"), source.norm);
+                values.put_some(&format!("{name}/cosine"), source.cosine);
+            }
+        }
+        values.put("teacher_sft/weight", self.weights.teacher_sft_weight);
+        values.put("self_sft/weight", self.weights.self_sft_weight);
+        self.of_time(drawn, took, &mut values);
+        values.0
+    }
+
+    fn of_policy(&self, batch: &Batch, values: &mut Values) {
+        let seen = &self.statistics;
+        values.put("grpo/policy_loss", self.policy_loss);
+        values.put("grpo/kl_loss", self.kl_loss);
+        values.put_some("grpo/kl_divergence", self.reference_kl());
+        values.put_some("grpo/update_kl", seen.kl.get());
+        values.put_some("grpo/entropy", seen.entropy.get());
+        values.put_some("grpo/ratio_mean", seen.ratio_mean());
+        values.put_some("grpo/ratio_std", seen.ratio_std());
+        values.put_some("grpo/clip_fraction", seen.clip_fraction());
+        values.put("grpo/grad_norm", self.grpo_norm);
+        values.put("train/grad_norm", self.norm);
+        values.put("train/lr", self.lr);
+        if !batch.played.is_empty() {
+            values.put("grpo/sampler_gap", self.gap);
+        }
+    }
+
+    fn of_time(&self, drawn: &Drawn, took: Duration, values: &mut Values) {
+        let waited = drawn.timeline.judging_after_sampling();
+        values.put("time/sampling_s", (self.sampling.saturating_sub(waited)).as_secs_f64());
+        values.put("time/judging_after_sampling_s", waited.as_secs_f64());
+        values.put("time/reference_s", self.reference.as_secs_f64());
+        values.put("time/learning_s", self.learning.as_secs_f64());
+        values.put("time/step_s", took.as_secs_f64());
+        let sampling = self.sampling.as_secs_f64().max(1e-9);
+        values.put("speed/sampled_tokens_per_s", number(drawn.usage.sampled) / sampling);
+        let programs: usize = drawn.groups.iter().map(|group| group.rollouts.len()).sum();
+        values.put("speed/programs_per_s", number(programs) / sampling);
+        let early = drawn.timeline.judged_while_sampling();
+        values.put("rollout/judged_while_sampling", number(early) / number(programs.max(1)));
+    }
+}
+
+/// Rewards, verdicts and lengths.
+fn of_rollouts(drawn: &Drawn, values: &mut Values) {
+    let all = || drawn.groups.iter().flat_map(|group: &Gathered| &group.rollouts);
+    let mean = |of: &dyn Fn(&Rolled) -> f64| {
+        let mut mean = Mean::default();
+        all().for_each(|rolled| mean.add(of(rolled)));
+        mean.get()
+    };
+    let reward = |rolled: &Rolled| rolled.outcome.reward.total();
+    let average = mean(&reward).unwrap_or(0.0);
+    values.put_some("grpo/mean_reward", mean(&reward));
+    let spread = mean(&|rolled| (reward(rolled) - average).powi(2));
+    values.put_some("grpo/reward_std", spread.map(f64::sqrt));
+    let verdict = |rolled: &Rolled| rolled.outcome.judgement.verdict().clone();
+    values.put_some("grpo/pass_rate", mean(&|rolled| flag(verdict(rolled).is_pass())));
+    let parses = |rolled: &Rolled| {
+        flag(!matches!(verdict(rolled), Verdict::NoCode | Verdict::SyntaxError))
+    };
+    values.put_some("code/syntax_success_rate", mean(&parses));
+    let tests = |rolled: &Rolled| {
+        let counts = rolled.outcome.judgement.counts();
+        f64::from(counts.passed) / f64::from(counts.total.max(1))
+    };
+    values.put_some("code/avg_test_pass_rate", mean(&tests));
+    let quality =
+        |rolled: &Rolled| rolled.outcome.reward.terms().get("quality").map_or(0.0, |it| it.value);
+    values.put_some("code/quality_score", mean(&quality));
+    values.put_some("rollout/mean_tokens", mean(&|rolled| number(rolled.sampled_tokens())));
+    let cut = |rolled: &Rolled| {
+        let last = rolled.turns.last().map(|turn| turn.completion.finish);
+        flag(last == Some(Finish::Length))
+    };
+    values.put_some("rollout/truncated", mean(&cut));
+    let dropped: usize = drawn.groups.iter().map(|group| group.dropped.len()).sum();
+    values.put("rollout/dropped", number(dropped));
+    values.put("rollout/tasks", number(drawn.consumed));
+}
+
+/// Metrics that are being gathered.
+#[derive(Debug, Default)]
+struct Values(BTreeMap<String, f64>);
+
+impl Values {
+    fn put(&mut self, name: &str, value: f64) {
+        self.0.insert(name.to_owned(), value);
+    }
+
+    fn put_some(&mut self, name: &str, value: Option<f64>) {
+        if let Some(value) = value {
+            self.put(name, value);
+        }
+    }
+}
+
+fn flag(is: bool) -> f64 {
+    f64::from(u8::from(is))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a step")]
+fn number(count: usize) -> f64 {
+    count as f64
+}

@@ -1,0 +1,139 @@
+//! GRPO with two more teachers: judged rollouts, the teacher's traces, the student's own best.
+//!
+//! ```text
+//! tasks ─► rollouts, judged meanwhile ─► advantages ─► signals of three sources ─► gradient ─► update
+//! ```
+//!
+//! A step samples a group for each of its tasks and makes one update of them, or
+//! `grpo.num_iterations`. Groups whose rewards are all the same are counted and left out. With one
+//! update a step, the probability ratio is exactly 1: the policy is the one that sampled.
+
+mod batch;
+mod learn;
+mod metrics;
+mod record;
+mod tasks;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+use whetstone_core::config::Config;
+use whetstone_env::environment::Environment;
+use whetstone_infer::Limits;
+use whetstone_record::event::Outcome;
+
+use self::batch::Batch;
+use self::learn::Learner;
+use self::metrics::Measured;
+use self::record::Rollouts;
+use self::tasks::Tasks;
+use crate::error::TrainError;
+use crate::example::Example;
+use crate::plan::Plan;
+use crate::rehearse::rehearse;
+use crate::session::{Progress, Session, restore};
+use crate::student::Student;
+use crate::watch::{Ended, Phase, StepReport, Watch};
+
+pub use self::tasks::TaskWithTraces;
+
+/// The name of this training in events and checkpoints.
+pub const STAGE: &str = "grpo";
+
+/// What is needed to begin or to go on.
+pub struct Grpo<'a> {
+    /// The settings.
+    pub config: &'a Config,
+    /// What is to be solved, with the teacher's traces as rows.
+    pub tasks: &'a [TaskWithTraces<'a>],
+    /// Where replies are judged.
+    pub environment: &'a dyn Environment,
+    /// Threads that judge.
+    pub judges: usize,
+    /// What sampling may use.
+    pub limits: Limits,
+    /// The checkpoint to go on from.
+    pub checkpoint: Option<&'a Path>,
+    /// Whoever looks on.
+    pub watch: Watch<'a>,
+}
+
+/// Trains a student on tasks.
+///
+/// # Errors
+///
+/// If there are no tasks, a number is none, nothing can be learnt for too long, or something cannot
+/// be written; what was written before stays.
+pub fn grpo(
+    student: &mut Student,
+    session: &mut Session,
+    it: &Grpo<'_>,
+) -> Result<Ended, TrainError> {
+    let plan = Plan::grpo(it.config, it.tasks.len())?;
+    let (optimizer, mut progress) = restore(student, STAGE, it.checkpoint)?;
+    let mut tasks = Tasks::new(it.config, it.tasks)?;
+    let mut rollouts = Rollouts::open(session)?;
+    let mut learner = Learner::new(student, it.config, optimizer)?;
+    rehearse(student, it.config, (&[longest(student, it)], learner.scratch()), it.watch)?;
+    while progress.step < plan.steps {
+        let (began, step) = (Instant::now(), progress.step + 1);
+        session.check_there()?;
+        let mut measured = Measured::default();
+        let Some(drawn) = tasks.sample(student, it, (&plan, &mut progress), &mut measured)? else {
+            session.checkpoint(student, (learner.optimizer(), &progress))?;
+            session.finish(Outcome::Interrupted, "told to stop".to_owned())?;
+            return Ok(Ended::Stopped(progress.step));
+        };
+        let batch = Batch::new(it.config, &drawn)?;
+        rollouts.record((step, it.config), &drawn, &batch)?;
+        it.watch.phase(Phase::Learning);
+        learner
+            .learn(student, (step, &plan), &batch, &mut measured)
+            .map_err(|err| session.with_batch(err, step, || batch.kept()))?;
+        progress.step = step;
+        progress.position += drawn.consumed as u64;
+        progress.updates = learner.optimizer().updates();
+        let took = began.elapsed();
+        let values = measured.values(&batch, &drawn, took);
+        session.metrics(step, values.clone())?;
+        let again = session.is_recorded(step);
+        let hopeless = hopeless(it.config, &progress, &values);
+        (it.watch.on_step)(&StepReport { step, steps: plan.steps, took, values, again });
+        if session.is_due(step, plan.steps) || hopeless.is_some() {
+            it.watch.phase(Phase::Saving);
+            session.checkpoint(student, (learner.optimizer(), &progress))?;
+        }
+        if let Some(err) = hopeless {
+            return Err(err);
+        }
+    }
+    it.watch.phase(Phase::Saving);
+    session.final_model(student, (learner.optimizer(), &progress))?;
+    session.finish(Outcome::Completed, String::new())?;
+    Ok(Ended::Done)
+}
+
+/// Whether nothing has been learnt for so long that nothing will be.
+fn hopeless(
+    config: &Config,
+    progress: &Progress,
+    values: &BTreeMap<String, f64>,
+) -> Option<TrainError> {
+    let patience = u64::from(config.grpo.patience_steps);
+    let mean = values.get("grpo/mean_reward").copied().unwrap_or(0.0);
+    match (progress.dead_steps, progress.unsolved_steps) {
+        _ if patience == 0 => None,
+        (steps, _) if steps >= patience => Some(TrainError::AllEqual { steps, mean }),
+        (_, steps) if steps >= patience => Some(TrainError::NoneSolved { steps, mean }),
+        _ => None,
+    }
+}
+
+/// A sequence as long as any can be.
+fn longest(student: &Student, it: &Grpo<'_>) -> Example {
+    let length = it.config.training.max_length as usize;
+    let completion = (it.config.grpo.max_completion_length as usize).min(length - 1);
+    let token = student.model.tokenizer.eos().unwrap_or(0);
+    Example::new(&vec![token; length - completion], &vec![token; completion])
+}

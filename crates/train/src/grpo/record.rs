@@ -1,0 +1,77 @@
+//! Every rollout in the run's journal, once, however often its step was computed.
+
+use whetstone_core::config::Config;
+use whetstone_core::rollout::Rollout;
+use whetstone_core::wire::Wire;
+use whetstone_record::journal::{self, Journal};
+use whetstone_rollout::collect::record::{Recording, lines};
+
+use super::batch::Batch;
+use super::tasks::{Drawn, rule};
+use crate::error::TrainError;
+use crate::session::Session;
+
+const FILE: &str = "rollouts.jsonl";
+
+/// The journal of rollouts.
+#[derive(Debug)]
+pub(super) struct Rollouts {
+    journal: Journal,
+    /// The last step in it, and how many of its rollouts.
+    last: (u64, usize),
+}
+
+impl Rollouts {
+    /// Opens the run's journal and looks where it ends.
+    pub(super) fn open(session: &Session) -> Result<Self, TrainError> {
+        let path = session.run().view().rollouts_dir().join(FILE);
+        let (journal, recovery) = Journal::open(&path)?;
+        let mut last = (0, 0);
+        if recovery.last_seq.is_some() {
+            for record in journal::read(&path)? {
+                let line: Step = serde_json::from_str(&record?.json).unwrap_or_default();
+                last = if line.step == last.0 { (last.0, last.1 + 1) } else { (line.step, 1) };
+            }
+        }
+        Ok(Self { journal, last })
+    }
+
+    /// Writes the rollouts of a step that are not there yet.
+    pub(super) fn record(
+        &mut self,
+        (step, config): (u64, &Config),
+        drawn: &Drawn,
+        batch: &Batch,
+    ) -> Result<(), TrainError> {
+        if step < self.last.0 {
+            return Ok(());
+        }
+        let known = if step == self.last.0 { self.last.1 } else { 0 };
+        let recording = |advantages| Recording {
+            step,
+            rule: rule(config),
+            max_tokens: config.grpo.max_completion_length as usize,
+            advantages,
+        };
+        let groups = drawn.groups.iter().zip(&batch.advantages);
+        let all = groups.flat_map(|(group, advantages)| lines(group, &recording(advantages)));
+        let mut written = known;
+        for line in all.skip(known) {
+            self.append(&line)?;
+            written += 1;
+        }
+        self.last = (step, written);
+        Ok(())
+    }
+
+    fn append(&mut self, line: &Rollout) -> Result<(), TrainError> {
+        self.journal.append(&line.to_object())?;
+        Ok(())
+    }
+}
+
+/// What is looked at of a line.
+#[derive(Default, serde::Deserialize)]
+struct Step {
+    step: u64,
+}

@@ -1,0 +1,32 @@
+//! Learning by heart: the cross-entropy on rows, of a teacher or of the student's own best.
+
+use whetstone_algo::cross_entropy::{self, Labelled};
+use whetstone_algo::{Denominator, Mean, Normaliser, Totals};
+use whetstone_model::decoder::Gradients;
+
+use crate::error::TrainError;
+use crate::example::Example;
+use crate::pass::{Pass, split};
+
+/// Adds the gradient of the cross-entropy on rows; returns the mean surprise of a token.
+pub(crate) fn imitate(
+    pass: Pass<'_>,
+    rows: &[&Example],
+    (weight, gradients): (f64, &mut Gradients),
+) -> Result<Mean, TrainError> {
+    let masks: Vec<Vec<bool>> = rows.iter().map(|row| vec![true; row.trained()]).collect();
+    let step = Totals::count(masks.iter().map(Vec::as_slice));
+    let denominator = Denominator { normaliser: Normaliser::TokenMean, step };
+    let mut surprise = Mean::default();
+    pass.learn(rows, gradients, |places, seen| {
+        let now = split(places, &masks, seen);
+        let labelled = places.iter().zip(&now);
+        let labelled: Vec<Labelled<'_>> = labelled
+            .map(|(&place, seen)| Labelled { trained: &masks[place], logp: seen.logp })
+            .collect();
+        let loss = cross_entropy::loss(&labelled, denominator)?;
+        surprise.merge(loss.surprise);
+        Ok(loss.objective.scaled(weight).dlogp)
+    })?;
+    Ok(surprise)
+}
