@@ -1,4 +1,4 @@
-//! Sums: a residual, a bias for every row, and a bias's gradient.
+//! Sums: a residual, a multiple, a bias for every row, and a bias's gradient.
 
 use crate::buffer::{View, ViewMut};
 use crate::cpu;
@@ -27,7 +27,18 @@ pub fn bias(device: &Device, mut x: MatrixMut<'_>, bias: View<'_>) {
     cpu::add::bias(&cpu.threads, &mut x, bias.host());
 }
 
-/// `db += Σ dy` over the rows.
+/// `x += factor · y`.
+///
+/// # Panics
+///
+/// If they are not equally long.
+pub fn scaled(device: &Device, x: &mut ViewMut<'_>, factor: f32, y: View<'_>) {
+    assert_eq!(x.len(), y.len(), "what is added to what");
+    let Device::Cpu(cpu) = device;
+    cpu::add::scaled(&cpu.threads, x.host(), factor, y.host());
+}
+
+/// `db += Σ dy` over the rows, row by row: the same in one call and in several.
 ///
 /// # Panics
 ///

@@ -15,6 +15,7 @@ use crate::buffer::{View, ViewMut};
 use crate::cpu;
 use crate::device::Device;
 use crate::matmul::{Matrix, MatrixMut};
+use crate::offsets::{self, Offsets};
 
 /// Heads and what a score is multiplied by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,15 +54,6 @@ impl Shape {
     }
 }
 
-/// Where sequences begin, and where the last ends: `[0, 5, 9]` are five tokens and four.
-pub type Offsets<'a> = &'a [usize];
-
-fn check_offsets(offsets: Offsets<'_>, rows: usize) {
-    let rising =
-        offsets.is_sorted() && offsets.first() == Some(&0) && offsets.last() == Some(&rows);
-    assert!(rising, "sequences that cover {rows} tokens");
-}
-
 /// `o`, and `lse` for each token and query head.
 ///
 /// # Panics
@@ -74,7 +66,7 @@ pub fn forward(
     (shape, offsets): (&Shape, Offsets<'_>),
 ) {
     shape.check();
-    check_offsets(offsets, qkv.rows);
+    offsets::check(offsets, qkv.rows);
     assert!(qkv.cols == shape.packed_width() && qkv.col_stride == 1, "queries, keys and values");
     assert!(out.rows == qkv.rows && out.cols == shape.width(), "a row for each token");
     assert_eq!(lse.len(), qkv.rows * shape.heads, "one for each token and head");
@@ -108,7 +100,7 @@ pub fn backward(
 ) {
     shape.check();
     let Saved { qkv, out, dout, lse } = saved;
-    check_offsets(offsets, qkv.rows);
+    offsets::check(offsets, qkv.rows);
     assert!(qkv.cols == shape.packed_width() && dqkv.cols == qkv.cols, "queries, keys, values");
     assert!(out.cols == shape.width() && dout.cols == out.cols, "a row for each token");
     assert!([out.rows, dout.rows, dqkv.rows] == [qkv.rows; 3], "a row for each token");

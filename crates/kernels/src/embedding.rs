@@ -16,7 +16,8 @@ pub fn gather(device: &Device, to: &mut ViewMut<'_>, (table, ids): (View<'_>, Vi
     cpu::embedding::gather(&cpu.threads, to.host(), (table.host(), ids.host(), width));
 }
 
-/// Adds row `t` to row `ids[t]` of the table's gradient, tokens in their order.
+/// Adds row `t` to row `ids[t]` of the table's gradient, tokens in their order: the same in one call
+/// and in several.
 ///
 /// # Panics
 ///

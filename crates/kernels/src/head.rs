@@ -10,9 +10,9 @@
 //! `Σ e^(l-t)·(l-t)`.
 //!
 //! The slope of a log-probability by its hidden state is `τ · (W_target - Σ p·W)`, whatever comes back
-//! later. If the head is frozen and entropies do not count, it is all that the way back needs, and
+//! later. If entropies do not count, it is all that the way back to hidden states needs, and
 //! [`forward`] can have it for one product more: the sum is carried along like the others. Logits
-//! are then not computed a second time.
+//! are then computed a second time only for the gradient of a head that is trained.
 
 use std::ops::Range;
 
@@ -46,6 +46,17 @@ pub struct Input<'a> {
 }
 
 impl Input<'_> {
+    /// Some of its rows.
+    ///
+    /// # Panics
+    ///
+    /// If it has not that many.
+    #[must_use]
+    pub fn band(self, rows: Range<usize>) -> Self {
+        let hidden = self.hidden.band(rows.clone());
+        Self { hidden, targets: self.targets.part(rows), ..self }
+    }
+
     fn check(&self) {
         let (vocabulary, width) = self.weight.shape();
         assert!(self.hidden.cols == width && self.hidden.col_stride == 1, "hidden states");
@@ -174,7 +185,13 @@ pub struct Signal<'a> {
 }
 
 impl Signal<'_> {
-    fn part(&self, rows: &Range<usize>) -> Self {
+    /// Of some rows.
+    ///
+    /// # Panics
+    ///
+    /// If it has not that many.
+    #[must_use]
+    pub fn band(self, rows: Range<usize>) -> Self {
         let Self { lse, entropy, dlogp, dentropy } = self;
         let [lse, entropy, dlogp, dentropy] =
             [lse, entropy, dlogp, dentropy].map(|all| all.part(rows.clone()));
@@ -182,42 +199,61 @@ impl Signal<'_> {
     }
 }
 
-/// The gradients of hidden states, and of the head's weight if it is trained (which is added to).
+/// The gradients of hidden states.
 ///
 /// # Panics
 ///
 /// If the shapes do not fit, or a target is not in the vocabulary.
-pub fn backward(
+pub fn backward(device: &Device, mut dhidden: MatrixMut<'_>, input: Input<'_>, signal: Signal<'_>) {
+    assert!(dhidden.rows == input.hidden.rows, "a gradient for each row");
+    for_each_tile(device, input, signal, |(rows, tokens), dlogits| {
+        let before = if tokens.start == 0 { Before::Gone } else { Before::Kept };
+        let weight = input.weight.band(tokens);
+        linear::backward(device, dhidden.band(rows), before, (1.0, dlogits, weight));
+    });
+}
+
+/// Adds the gradient of the head's weight, for the rows of one sequence: a sum over all of them, or
+/// over so many at a time that it depends on their number alone.
+///
+/// # Panics
+///
+/// If the shapes do not fit, or a target is not in the vocabulary.
+pub fn backward_weight(
     device: &Device,
-    (mut dhidden, mut dweight): (MatrixMut<'_>, Option<MatrixMut<'_>>),
+    mut dweight: MatrixMut<'_>,
     input: Input<'_>,
     signal: Signal<'_>,
 ) {
+    for_each_tile(device, input, signal, |(rows, tokens), dlogits| {
+        let hidden = input.hidden.band(rows);
+        matmul(device, dweight.band(tokens), Before::Kept, (1.0, dlogits.turned(), hidden));
+    });
+}
+
+/// The gradients of some rows' logits of some tokens of the vocabulary, until all were there.
+fn for_each_tile(
+    device: &Device,
+    input: Input<'_>,
+    signal: Signal<'_>,
+    mut work: impl FnMut((Range<usize>, Range<usize>), Matrix<'_>),
+) {
     input.check();
-    let count = input.hidden.rows;
     let Signal { lse, entropy, dlogp, dentropy } = signal;
-    assert!([lse.len(), entropy.len(), dlogp.len(), dentropy.len()] == [count; 4], "rows");
-    assert!(dhidden.rows == count, "a gradient for each row");
+    let each = [lse, entropy, dlogp, dentropy].map(|all| all.len());
+    assert!(each == [input.hidden.rows; 4], "a signal for each row");
     let mut logits = device.take(input.scratch_size());
     let Device::Cpu(cpu) = device;
     cpu::head::check(input.targets.host(), input.weight.shape().0);
     for rows in input.rows() {
-        let (signal, hidden) = (signal.part(&rows), input.hidden.band(rows.clone()));
         let targets = input.targets.part(rows.clone()).host();
-        let mut before = Before::Gone;
+        let of = (signal.band(rows.clone()), targets, input.inverse_temperature);
         for tokens in input.tokens() {
             let mut view = logits.view_mut();
             let mut logits = input.logits(device, &mut view, (&rows, &tokens));
-            let of = (signal, targets, input.inverse_temperature);
             cpu::head::backward(&cpu.threads, logits.host(), (of, tokens.clone()));
             let dlogits = Matrix::new(logits.view(), rows.len(), tokens.len());
-            let weight = input.weight.band(tokens.clone());
-            linear::backward(device, dhidden.band(rows.clone()), before, (1.0, dlogits, weight));
-            before = Before::Kept;
-            if let Some(dweight) = &mut dweight {
-                let to = dweight.band(tokens);
-                matmul(device, to, Before::Kept, (1.0, dlogits.turned(), hidden));
-            }
+            work((rows.clone(), tokens), dlogits);
         }
     }
 }

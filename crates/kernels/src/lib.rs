@@ -11,6 +11,8 @@
 //! Work is divided among threads along sides of the result, never along a sum, and a block that is
 //! summed has a size that does not depend on how many threads there are. The same input gives the
 //! same bits on one thread and on sixteen, and a row of a product is the same alone and among others.
+//! A sum over rows is taken row by row, or within each sequence of an [`Offsets`]: a gradient is the
+//! same whichever sequences went through together.
 //!
 //! # Memory
 //!
@@ -36,6 +38,7 @@ pub mod int8;
 pub mod linear;
 pub mod matmul;
 pub mod norm;
+mod offsets;
 pub mod paged;
 pub mod philox;
 pub mod rms_norm;
@@ -46,3 +49,4 @@ pub mod swiglu;
 pub use buffer::{Buffer, View, ViewMut};
 pub use device::Device;
 pub use matmul::{Before, Matrix, MatrixMut};
+pub use offsets::Offsets;

@@ -1,14 +1,16 @@
 //! `y = x · Wᵀ`, for weights that are numbers or bytes with a scale a row.
 //!
 //! A row's bits depend on that row alone, never on the rows beside it: that is what makes a sample
-//! the same alone and in a batch.
+//! the same alone and in a batch. What a sequence adds to a weight's gradient depends on its rows
+//! alone.
 
 use std::ops::Range;
 
 use crate::buffer::View;
 use crate::device::Device;
 use crate::int8;
-use crate::matmul::{Before, Matrix, MatrixMut, matmul};
+use crate::matmul::{Before, Matrix, MatrixMut, add_pieces, matmul};
+use crate::offsets::Offsets;
 
 /// The weight of a projection: `outputs` rows of `inputs` numbers.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +100,20 @@ pub fn backward(
         let dy = dy.columns(begin..begin + weight.rows);
         matmul(device, dx.again(), before, (scale, dy, weight));
     });
+}
+
+/// `dW += scale · dyᵀ · x`, a sum over the rows of one sequence after another.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub fn backward_weight(
+    device: &Device,
+    dweight: MatrixMut<'_>,
+    (scale, dy, x): (f32, Matrix<'_>, Matrix<'_>),
+    sequences: Offsets<'_>,
+) {
+    add_pieces(device, dweight, (scale, dy.turned(), x), sequences);
 }
 
 /// Hands out the weight as numbers: at once, or so many rows at a time if it is bytes.

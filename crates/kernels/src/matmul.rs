@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::buffer::{View, ViewMut};
 use crate::cpu;
 use crate::device::Device;
+use crate::offsets::{self, Offsets};
 
 /// A matrix somewhere in a buffer: rows that lie `stride` apart, or their transpose.
 #[derive(Debug, Clone, Copy)]
@@ -168,6 +169,30 @@ pub fn matmul(
     before: Before,
     (scale, a, b): (f32, Matrix<'_>, Matrix<'_>),
 ) {
+    check_product(&to, a, b);
+    let Device::Cpu(cpu) = device;
+    cpu::product::multiply(&cpu.threads, (&mut to, before), (scale, a, b), &[0, a.cols]);
+}
+
+/// `to += scale · a · b`, piece by piece of the inner side: what a piece adds depends on that piece
+/// alone.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub(crate) fn add_pieces(
+    device: &Device,
+    mut to: MatrixMut<'_>,
+    (scale, a, b): (f32, Matrix<'_>, Matrix<'_>),
+    pieces: Offsets<'_>,
+) {
+    check_product(&to, a, b);
+    offsets::check(pieces, a.cols);
+    let Device::Cpu(cpu) = device;
+    cpu::product::multiply(&cpu.threads, (&mut to, Before::Kept), (scale, a, b), pieces);
+}
+
+fn check_product(to: &MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>) {
     assert!(
         a.rows == to.rows && b.cols == to.cols && a.cols == b.rows,
         "a product of {}x{} and {}x{} is not {}x{}",
@@ -178,6 +203,4 @@ pub fn matmul(
         to.rows,
         to.cols
     );
-    let Device::Cpu(cpu) = device;
-    cpu::product::multiply(&cpu.threads, &mut to, before, (scale, a, b));
 }

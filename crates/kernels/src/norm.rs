@@ -1,23 +1,37 @@
-//! The size of a gradient, for clipping by the global norm.
+//! The size of a gradient, for clipping by the global norm, and how two of them lie to each other.
 
 use crate::buffer::{View, ViewMut};
-use crate::cpu::wide::{dot, wide};
+use crate::cpu::wide::{self, wide};
 use crate::device::Device;
 
 /// Numbers of one partial sum. Part of the definition of the result.
 const BLOCK: usize = 1 << 12;
 
+/// Numbers that a thread takes at a time.
+const PIECE: usize = 1 << 15;
+
 /// `Σ x²`: in f32 within blocks, in f64 over them.
 pub fn sum_of_squares(device: &Device, x: View<'_>) -> f64 {
-    let x = x.host();
+    dot(device, x, x)
+}
+
+/// `Σ x·y`: in f32 within blocks, in f64 over them.
+///
+/// # Panics
+///
+/// If they are not equally long.
+pub fn dot(device: &Device, x: View<'_>, y: View<'_>) -> f64 {
+    assert_eq!(x.len(), y.len(), "what is multiplied by what");
+    let (x, y) = (x.host(), y.host());
     let mut sums = vec![0f32; x.len().div_ceil(BLOCK)];
     let Device::Cpu(cpu) = device;
     cpu.threads.pieces(&mut sums, 16, |piece, sums| {
         wide(
             #[inline(always)]
             || {
-                for (sum, x) in sums.iter_mut().zip(x.chunks(BLOCK).skip(piece * 16)) {
-                    *sum = dot(x, x);
+                let blocks = x.chunks(BLOCK).zip(y.chunks(BLOCK)).skip(piece * 16);
+                for (sum, (x, y)) in sums.iter_mut().zip(blocks) {
+                    *sum = wide::dot(x, y);
                 }
             },
         );
@@ -25,10 +39,31 @@ pub fn sum_of_squares(device: &Device, x: View<'_>) -> f64 {
     sums.into_iter().map(f64::from).sum()
 }
 
+/// Whether every number is one: neither infinite nor none at all.
+pub fn is_finite(device: &Device, x: View<'_>) -> bool {
+    let x = x.host();
+    let Device::Cpu(cpu) = device;
+    let mut found = vec![false; x.len().div_ceil(PIECE)];
+    cpu.threads.pieces(&mut found, 1, |piece, found| {
+        let x = &x[piece * PIECE..][..PIECE.min(x.len() - piece * PIECE)];
+        found[0] = wide(
+            #[inline(always)]
+            || {
+                let mut found = false;
+                for x in x {
+                    found |= !x.is_finite();
+                }
+                found
+            },
+        );
+    });
+    !found.contains(&true)
+}
+
 /// `x ·= factor`.
 pub fn scale(device: &Device, x: &mut ViewMut<'_>, factor: f32) {
     let Device::Cpu(cpu) = device;
-    cpu.threads.pieces(x.host(), 1 << 15, |_, x| {
+    cpu.threads.pieces(x.host(), PIECE, |_, x| {
         wide(
             #[inline(always)]
             || {

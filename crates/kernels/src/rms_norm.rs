@@ -7,6 +7,7 @@ use crate::buffer::{View, ViewMut};
 use crate::cpu;
 use crate::device::Device;
 use crate::matmul::Before;
+use crate::offsets::{self, Offsets};
 
 /// Heads inside rows: `heads` pieces of `size` numbers at the beginning of each `stride` numbers.
 /// A row that is normalised as a whole is one head.
@@ -73,8 +74,17 @@ pub struct Gradient<'a> {
     pub dx: ViewMut<'a>,
     /// What it held.
     pub before: Before,
-    /// Gets the gradient of the gain added.
-    pub dgain: Option<ViewMut<'a>>,
+    /// Gets the gradient of the gain added, if there is one.
+    pub dgain: Option<Gain<'a>>,
+}
+
+/// The gradient of a gain, and the sequences within which it is summed.
+#[derive(Debug)]
+pub struct Gain<'a> {
+    /// Is added to.
+    pub to: ViewMut<'a>,
+    /// Where they begin among the rows.
+    pub sequences: Offsets<'a>,
 }
 
 /// The gradient, given that of `y`.
@@ -92,14 +102,12 @@ pub fn backward(
     from.check(gradient.dx.len());
     to.check(dy.len());
     assert!(from.fits(&to) && norm.gain.len() == from.size, "{from:?} to {to:?}");
-    let blocks = from.rows.div_ceil(cpu::rms_norm::BLOCK);
-    let sums = gradient.dgain.as_ref().map(|_| device.take(blocks * from.size));
+    let all = [0, from.rows];
+    let sequences = gradient.dgain.as_ref().map_or(&all[..], |dgain| dgain.sequences);
+    offsets::check(sequences, from.rows);
+    let blocks = offsets::blocks(sequences, cpu::rms_norm::BLOCK);
+    let sums = gradient.dgain.as_ref().map(|_| device.take(blocks.len() * from.size));
     let Device::Cpu(cpu) = device;
-    cpu::rms_norm::backward(
-        &cpu.threads,
-        gradient,
-        sums,
-        ((x.host(), from), (dy.host(), to)),
-        norm,
-    );
+    let known = ((x.host(), from), (dy.host(), to), norm);
+    cpu::rms_norm::backward(&cpu.threads, gradient, (&blocks, sums), known);
 }

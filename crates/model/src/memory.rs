@@ -11,6 +11,7 @@
 //! back, head    R · 4x and R · 4, and the logits of a chunk of rows
 //! back, network T · (3x + f), and two narrow products of an adapter
 //! back, heads   T · (x + qkv + a), and once more qkv if queries and keys are normed
+//! trained head  R · x and R · 4 while layers go back, then the logits of one sequence
 //! sampling      T · (3x + qkv + a + 3f) for a prompt, the same and logits for each row of a step
 //! ```
 //!
@@ -101,7 +102,7 @@ pub fn plan(config: &Config, work: Work, purpose: Purpose<'_>) -> Plan {
             let tables = rows.batch_tables(tables).bytes();
             training(
                 (&rows, config),
-                (keep, 1),
+                (keep, None),
                 trained,
                 Plan { weights, tables, ..Plan::default() },
             )
@@ -111,7 +112,7 @@ pub fn plan(config: &Config, work: Work, purpose: Purpose<'_>) -> Plan {
             let tables = rows.batch_tables(tables).bytes();
             training(
                 (&rows, config),
-                (keep, 0),
+                (keep, Some(work.length)),
                 weights,
                 Plan { weights, tables, ..Plan::default() },
             )
@@ -275,11 +276,11 @@ impl Rows {
     }
 }
 
-/// A forward and a backward, every token asked about. A frozen head leaves slopes behind, which are
-/// rows of their own.
+/// A forward and a backward, every token asked about. A trained head waits for the layers, and then
+/// takes a sequence of this length at a time.
 fn training(
     (rows, config): (&Rows, &Config),
-    (keep, slopes): (Keep, usize),
+    (keep, trained_head): (Keep, Option<usize>),
     trained: u64,
     plan: Plan,
 ) -> Plan {
@@ -291,12 +292,15 @@ fn training(
         }
         Keep::Input => (inputs.clone(), inputs),
     };
-    let chunk = logits_at_a_time(rows.tokens, config.vocab);
-    let head = kept.clone().with(rows.x, 4 + slopes).with(rows.tokens, 4);
-    let with_logits = kept.clone().with(rows.x, 3).with(chunk, 1);
+    let chunk = |tokens: usize| logits_at_a_time(tokens, config.vocab);
+    let head = kept.clone().with(rows.x, 4).with(rows.tokens, 4);
+    let waits = usize::from(trained_head.is_some());
+    let before = before.with(rows.x, waits).with(rows.tokens, 4 * waits);
     let moments = || rows.backward(&before).into_iter().chain([head.clone()]);
     let total = held(moments());
-    let logits = held(moments().chain([with_logits])).saturating_sub(total);
+    let forward = kept.clone().with(rows.x, 3).with(chunk(rows.tokens), 1);
+    let one = Moment::default().with(rows.x, 3).with(chunk(trained_head.unwrap_or(0)), 1);
+    let logits = held(moments().chain([forward, one])).saturating_sub(total);
     let kept = kept.bytes();
     let (gradients, means) = (trained, trained.saturating_mul(2));
     Plan { gradients, means, kept, temporary: total.saturating_sub(kept), logits, ..plan }

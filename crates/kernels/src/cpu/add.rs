@@ -26,6 +26,19 @@ fn plus(x: &mut [f32], y: &[f32]) {
     }
 }
 
+pub(crate) fn scaled(threads: &Threads, x: &mut [f32], factor: f32, y: &[f32]) {
+    threads.pieces(x, PIECE, |piece, x| {
+        wide(
+            #[inline(always)]
+            || {
+                for (x, y) in x.iter_mut().zip(&y[piece * PIECE..]) {
+                    *x = y.mul_add(factor, *x);
+                }
+            },
+        );
+    });
+}
+
 pub(crate) fn bias(threads: &Threads, x: &mut MatrixMut<'_>, bias: &[f32]) {
     let (rows, cols, stride) = (x.rows, x.cols, x.stride);
     let each = (PIECE / cols.max(1)).max(1);

@@ -13,8 +13,9 @@ use super::product::Call;
 use super::shared::Shared;
 use super::threads::Threads;
 use super::wide::{LANES, dot, exp, wide};
-use crate::attention::{Offsets, Saved, Shape};
+use crate::attention::{Saved, Shape};
 use crate::matmul::{Before, Matrix, MatrixMut};
+use crate::offsets::Offsets;
 
 /// Queries of a strip.
 const BLOCK: usize = 32;

@@ -3,6 +3,8 @@
 
 #![expect(unsafe_code, reason = "strided rows for different threads")]
 
+use std::ops::Range;
+
 use super::shared::Shared;
 use super::threads::Threads;
 use super::wide::{LANES, dot, fold, wide};
@@ -10,7 +12,8 @@ use crate::buffer::Buffer;
 use crate::matmul::Before;
 use crate::rms_norm::{Gradient, Heads, Norm};
 
-/// Rows that a thread takes at a time. The gradient of a gain is summed within such a block first.
+/// Rows that a thread takes at a time. The gradient of a gain is summed within such a block of a
+/// sequence first.
 pub(crate) const BLOCK: usize = 64;
 
 /// Numbers and how heads lie in them.
@@ -33,7 +36,8 @@ pub(crate) fn forward(
         wide(
             #[inline(always)]
             || {
-                for (row, head) in block_of(block, from) {
+                let rows = block * BLOCK..from.rows.min((block + 1) * BLOCK);
+                for (row, head) in heads_in(rows, from) {
                     let x = &x[row * from.stride + head * from.size..][..from.size];
                     // SAFETY: different heads of different rows.
                     let y = unsafe { y.part(row * to.stride + head * to.size, to.size) };
@@ -50,15 +54,14 @@ pub(crate) fn forward(
 pub(crate) fn backward(
     threads: &Threads,
     mut gradient: Gradient<'_>,
-    mut sums: Option<Buffer>,
-    ((x, from), (dy, to)): (Laid<'_>, Laid<'_>),
-    norm: Norm<'_>,
+    (blocks, mut sums): (&[Range<usize>], Option<Buffer>),
+    ((x, from), (dy, to), norm): (Laid<'_>, Laid<'_>, Norm<'_>),
 ) {
     let gain = norm.gain.host();
     let dx = Shared::new(gradient.dx.host());
     let mut view = sums.as_mut().map(Buffer::view_mut);
     let shared = view.as_mut().map(|view| Shared::new(view.host()));
-    threads.each(from.rows.div_ceil(BLOCK), |block| {
+    threads.each(blocks.len(), |block| {
         // SAFETY: each block has its own.
         let mut dgain = shared.map(|sums| unsafe { sums.part(block * from.size, from.size) });
         wide(
@@ -67,7 +70,7 @@ pub(crate) fn backward(
                 if let Some(dgain) = &mut dgain {
                     dgain.fill(0.0);
                 }
-                for (row, head) in block_of(block, from) {
+                for (row, head) in heads_in(blocks[block].clone(), from) {
                     let at = row * from.stride + head * from.size;
                     let x = &x[at..at + from.size];
                     let dy = &dy[row * to.stride + head * to.size..][..to.size];
@@ -87,7 +90,7 @@ pub(crate) fn backward(
     if let (Some(mut dgain), Some(sums)) = (gradient.dgain, sums) {
         let sums = sums.view().host();
         for block in sums.chunks_exact(from.size) {
-            for (dgain, sum) in dgain.host().iter_mut().zip(block) {
+            for (dgain, sum) in dgain.to.host().iter_mut().zip(block) {
                 *dgain += sum;
             }
         }
@@ -128,9 +131,8 @@ fn weighted_dot(x: &[f32], dy: &[f32], gain: &[f32]) -> f32 {
     fold(lanes)
 }
 
-/// Rows and heads of a block.
+/// Some rows and their heads.
 #[inline(always)]
-fn block_of(block: usize, shape: Heads) -> impl Iterator<Item = (usize, usize)> {
-    let rows = block * BLOCK..shape.rows.min((block + 1) * BLOCK);
+fn heads_in(rows: Range<usize>, shape: Heads) -> impl Iterator<Item = (usize, usize)> {
     rows.flat_map(move |row| (0..shape.heads).map(move |head| (row, head)))
 }

@@ -116,7 +116,7 @@ fn scores_of_hundreds_do_not_overflow() {
 }
 
 #[test]
-#[should_panic(expected = "sequences that cover 4 tokens")]
+#[should_panic(expected = "sequences that cover 4 rows")]
 fn offsets_that_leave_tokens_out_are_refused() {
     let device = Device::cpu(1).unwrap();
     let shape = SHAPES[0];

@@ -53,6 +53,26 @@ fn the_gradient_of_a_row_is_the_sum_over_its_tokens() {
 }
 
 #[test]
+fn tokens_in_one_call_and_in_several_give_a_table_the_same_gradient() {
+    let (rows, width, count) = (7, 3, 200);
+    let ids: Vec<u32> = (0..count).map(|t| t * t % 7).collect();
+    let dy = numbers(2, ids.len() * width);
+    let run = |device: &Device, splits: &[usize]| {
+        let mut dtable = device.upload(&vec![0.3; rows * width]);
+        for ends in splits.windows(2) {
+            let dy = device.upload(&dy[ends[0] * width..ends[1] * width]);
+            let ids = device.upload(&ids[ends[0]..ends[1]]);
+            embedding::scatter(device, &mut dtable.view_mut(), (dy.view(), ids.view()));
+        }
+        vec![device.read(dtable.view())]
+    };
+    let at_once = same_bits(|device| run(device, &[0, 200]));
+    for splits in [&[0, 1, 64, 65, 200][..], &[0, 199, 200]] {
+        assert_eq!(same_bits(|device| run(device, splits)), at_once, "{splits:?}");
+    }
+}
+
+#[test]
 #[should_panic(expected = "range")]
 fn a_token_beyond_the_table_is_refused() {
     let device = Device::cpu(1).unwrap();

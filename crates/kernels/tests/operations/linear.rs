@@ -110,6 +110,64 @@ fn the_gradient_of_the_input_is_the_slope() {
 }
 
 #[test]
+fn the_gradient_of_the_weight_is_the_slope_and_leaves_gaps_alone() {
+    for (rows, outputs, inputs) in [(1, 1, 1), (4, 7, 3), (9, 70, 5), (12, 5, 66)] {
+        let (x, dy) = (numbers(1, rows * inputs), numbers(4, rows * outputs));
+        let old = numbers(5, outputs * inputs);
+        let (from_x, from_dy) = (
+            Layout { rows, cols: inputs, stride: inputs + 3 },
+            Layout { rows, cols: outputs, stride: outputs + 1 },
+        );
+        let to = Layout { rows: outputs, cols: inputs, stride: inputs + 2 };
+        let ours = same_bits(|device| {
+            let (x, dy) = (device.upload(&from_x.apart(&x)), device.upload(&from_dy.apart(&dy)));
+            let x = Matrix::strided(x.view(), rows, inputs, from_x.stride);
+            let dy = Matrix::strided(dy.view(), rows, outputs, from_dy.stride);
+            let mut dweight = device.upload(&to.apart(&old));
+            let to_part = MatrixMut::strided(dweight.view_mut(), outputs, inputs, to.stride);
+            let sequences = [0, rows / 3, rows / 3, rows];
+            linear::backward_weight(device, to_part, (1.5, dy, x), &sequences);
+            vec![to.together(&device.read(dweight.view()))]
+        });
+        let loss =
+            |weight: &[f64]| 1.5 * inner(&oracle::linear(&f64s(&x), weight, inputs), &f64s(&dy));
+        let slopes = slopes(loss, &vec![0.0; outputs * inputs]);
+        let truth: Vec<f64> = slopes.iter().zip(&old).map(|(n, o)| n + f64::from(*o)).collect();
+        close(&ours[0], &truth, 1e-5);
+    }
+}
+
+/// Sequences of one row, of none, and of more than are summed at a time; weights that are divided
+/// among threads by rows and by columns.
+#[test]
+fn what_a_sequence_adds_to_a_weight_does_not_depend_on_its_neighbours() {
+    let sequences = [0, 1, 40, 40, 841, 845];
+    for (outputs, inputs) in [(130, 20), (20, 130), (3, 200), (1, 70)] {
+        let (x, dy) = (numbers(1, 845 * inputs), numbers(2, 845 * outputs));
+        let run = |device: &Device, splits: &[usize]| {
+            let (x, dy) = (device.upload(&x), device.upload(&dy));
+            let mut to = device.upload(&vec![0.3; outputs * inputs]);
+            for ends in splits.windows(2) {
+                let (begin, end) = (sequences[ends[0]], sequences[ends[1]]);
+                let part = sequences[ends[0]..=ends[1]].iter().map(|offset| offset - begin);
+                let both = [(&dy, outputs), (&x, inputs)].map(|(of, cols)| {
+                    Matrix::new(of.view().part(begin * cols..end * cols), end - begin, cols)
+                });
+                let to = MatrixMut::new(to.view_mut(), outputs, inputs);
+                let part: Vec<usize> = part.collect();
+                linear::backward_weight(device, to, (0.7, both[0], both[1]), &part);
+            }
+            vec![device.read(to.view())]
+        };
+        let at_once = same_bits(|device| run(device, &[0, 5]));
+        for splits in [&[0, 1, 2, 3, 4, 5][..], &[0, 2, 5], &[0, 1, 5], &[0, 4, 5]] {
+            let split = same_bits(|device| run(device, splits));
+            assert!(split == at_once, "{outputs}x{inputs} {splits:?}");
+        }
+    }
+}
+
+#[test]
 fn columns_of_matrices_are_multiplied_where_they_lie() {
     let (rows, inner, cols) = (150, 40, 210);
     let (a, b) = (numbers(1, rows * inner), numbers(2, inner * cols));

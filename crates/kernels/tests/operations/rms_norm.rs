@@ -1,7 +1,7 @@
 //! Norms over rows and over heads, with different strides on the two sides.
 
 use whetstone_kernels::Before;
-use whetstone_kernels::rms_norm::{Gradient, Heads, Norm, backward, forward};
+use whetstone_kernels::rms_norm::{Gain, Gradient, Heads, Norm, backward, forward};
 
 use crate::oracle;
 use crate::support::{Layout, close, f64s, inner, numbers, same_bits, slopes};
@@ -75,8 +75,8 @@ fn gradients_of_input_and_gain_are_the_slopes() {
                     Before::Kept => upload(from, &old),
                 };
                 let mut dgain = device.upload(&old_gain);
-                let gradient =
-                    Gradient { dx: dx.view_mut(), before, dgain: Some(dgain.view_mut()) };
+                let gain_to = Gain { to: dgain.view_mut(), sequences: &[0, 1, 1, from.rows] };
+                let gradient = Gradient { dx: dx.view_mut(), before, dgain: Some(gain_to) };
                 let norm = Norm { gain: gain.view(), epsilon: EPSILON };
                 backward(device, gradient, ((x.view(), from), (dy.view(), to)), norm);
                 vec![layout(from).together(&device.read(dx.view())), device.read(dgain.view())]
@@ -99,7 +99,8 @@ fn a_gain_that_is_not_trained_changes_nothing_for_the_input() {
             let (x, dy, gain) = (upload(from, &x), upload(to, &dy), device.upload(&gain));
             let mut dx = device.upload(&layout(from).nothing());
             let mut dgain = device.zeros(from.size);
-            let dgain = trained.then(|| dgain.view_mut());
+            let sequences = &[0, from.rows];
+            let dgain = trained.then(|| Gain { to: dgain.view_mut(), sequences });
             let gradient = Gradient { dx: dx.view_mut(), before: Before::Gone, dgain };
             let norm = Norm { gain: gain.view(), epsilon: EPSILON };
             backward(device, gradient, ((x.view(), from), (dy.view(), to)), norm);
@@ -107,4 +108,32 @@ fn a_gain_that_is_not_trained_changes_nothing_for_the_input() {
         })
     };
     assert_eq!(run(true), run(false));
+}
+
+/// Sequences shorter and longer than what a thread takes at a time.
+#[test]
+fn what_a_sequence_adds_to_a_gain_does_not_depend_on_its_neighbours() {
+    let Case { from, x, gain, dy, .. } = case(((231, 2, 5), (0, 0)));
+    let sequences = [0, 3, 90, 91, 91, 231];
+    let run = |device: &whetstone_kernels::Device, splits: &[usize]| {
+        let (x, dy, gain) = (device.upload(&x), device.upload(&dy), device.upload(&gain));
+        let mut dgain = device.upload(&[0.3; 5]);
+        for ends in splits.windows(2) {
+            let begin = sequences[ends[0]];
+            let part: Vec<usize> = sequences[ends[0]..=ends[1]].iter().map(|o| o - begin).collect();
+            let rows = Heads { rows: sequences[ends[1]] - begin, ..from };
+            let of = begin * from.stride..sequences[ends[1]] * from.stride;
+            let mut dx = device.take(of.len());
+            let dgain = Some(Gain { to: dgain.view_mut(), sequences: &part });
+            let gradient = Gradient { dx: dx.view_mut(), before: Before::Gone, dgain };
+            let norm = Norm { gain: gain.view(), epsilon: EPSILON };
+            let both = ((x.view().part(of.clone()), rows), (dy.view().part(of), rows));
+            backward(device, gradient, both, norm);
+        }
+        vec![device.read(dgain.view())]
+    };
+    let at_once = same_bits(|device| run(device, &[0, 5]));
+    for splits in [&[0, 1, 2, 3, 4, 5][..], &[0, 2, 5], &[0, 1, 5], &[0, 4, 5]] {
+        assert_eq!(same_bits(|device| run(device, splits)), at_once, "{splits:?}");
+    }
 }

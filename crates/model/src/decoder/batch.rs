@@ -60,6 +60,8 @@ pub struct Batch {
     pub(crate) offsets: Vec<usize>,
     /// The rows that predict what is asked for.
     pub(crate) rows: Buffer<u32>,
+    /// Where each sequence's begin among these.
+    pub(crate) asked_offsets: Vec<usize>,
     /// What came there; 0 where nothing did.
     pub(crate) targets: Buffer<u32>,
 }
@@ -80,11 +82,13 @@ impl Batch {
             return Err(BatchError::NothingAsked);
         }
         packed.offsets.push(packed.ids.len());
+        packed.asked_offsets.push(packed.rows.len());
         Ok(Self {
             ids: device.upload(&packed.ids),
             positions: device.upload(&packed.positions),
             offsets: packed.offsets,
             rows: device.upload(&packed.rows),
+            asked_offsets: packed.asked_offsets,
             targets: device.upload(&packed.targets),
         })
     }
@@ -129,6 +133,7 @@ struct Host {
     positions: Vec<u32>,
     offsets: Vec<usize>,
     rows: Vec<u32>,
+    asked_offsets: Vec<usize>,
     targets: Vec<u32>,
 }
 
@@ -137,6 +142,7 @@ impl Host {
     fn add(&mut self, sequence: &Sequence<'_>) {
         let begin = self.ids.len();
         self.offsets.push(begin);
+        self.asked_offsets.push(self.rows.len());
         self.ids.extend_from_slice(sequence.tokens);
         self.positions.extend(0..sequence.tokens.len() as u32);
         for place in sequence.asked.clone() {
@@ -164,6 +170,7 @@ mod tests {
         assert_eq!(device.read(batch.positions.view()), [0, 1, 2, 0, 1]);
         assert_eq!(batch.offsets, [0, 3, 5]);
         assert_eq!(device.read(batch.rows.view()), [0, 1, 4]);
+        assert_eq!(batch.asked_offsets, [0, 2, 3]);
         assert_eq!(device.read(batch.targets.view()), [6, 7, 0]);
     }
 

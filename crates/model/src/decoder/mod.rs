@@ -11,30 +11,34 @@
 
 mod adapt;
 mod batch;
+mod gradients;
+mod head;
 mod layer;
 mod load;
 mod parameters;
 mod projection;
 mod step;
+mod sums;
 
 pub(crate) use adapt::SCORE_WEIGHT;
 pub use batch::{Batch, BatchError, Sequence};
+pub use gradients::Gradients;
 pub use layer::Keep;
 pub use load::LoadOptions;
 pub(crate) use load::spread;
-pub use parameters::{Gradients, Parameter, ParameterId, Parameters};
+pub use parameters::{Parameter, ParameterId, Parameters};
 pub use projection::Adapters;
 pub use step::Step;
 pub use whetstone_kernels::paged::{Cache, PAGE};
 
-use whetstone_kernels::head::{self, Input, Output};
-use whetstone_kernels::matmul::matmul;
 use whetstone_kernels::rope::Turns;
-use whetstone_kernels::{Before, Buffer, Device, Matrix, MatrixMut, add, embedding};
+use whetstone_kernels::{Buffer, Device, embedding};
 
 use crate::config::Config;
-use layer::{Kept, Layer, Packed, Sizes, norm_backward, normed};
+use head::{Coming, Said};
+use layer::{Kept, Layer, Packed, Sizes};
 use projection::Pass;
+use sums::Sums;
 
 /// A model on a device.
 #[derive(Debug)]
@@ -103,14 +107,9 @@ pub struct Signal<'a> {
 /// What a batch left behind on its way forward.
 #[derive(Debug)]
 pub struct Trail {
-    forward: Forward,
+    adapters: Adapters,
     layers: Vec<Kept>,
-    /// What came out of the last layer, at the places asked for.
-    last: Buffer,
-    lse: Buffer,
-    entropy: Buffer,
-    /// The slope of each log-probability by what the head was given, if the head is frozen.
-    slope: Option<Buffer>,
+    said: Said,
 }
 
 impl Decoder {
@@ -147,33 +146,13 @@ impl Decoder {
     pub fn forward(&self, batch: &Batch, forward: Forward) -> (Scored, Option<Trail>) {
         let pass = self.pass(forward.adapters);
         let (x, layers) = self.through_layers(&pass, batch, forward.keep);
-        let device = &self.device;
-        let (rows, width) = (batch.asked(), self.sizes.width);
-        let mut last = device.take(rows * width);
-        embedding::gather(device, &mut last.view_mut(), (x.view(), batch.rows.view()));
-        drop(x);
-        let h = normed(&pass, &self.sizes, (last.view(), self.norm));
-        let numbers = || device.take(rows);
-        let (mut logp, mut entropy, mut lse) = (numbers(), numbers(), numbers());
-        let wanted = forward.keep.is_some() && !forward.entropies && !self.head_is_trained();
-        let mut slope = wanted.then(|| device.take(rows * width));
-        let output = Output {
-            logp: logp.view_mut(),
-            entropy: entropy.view_mut(),
-            lse: lse.view_mut(),
-            slope: slope.as_mut().map(|slope| MatrixMut::new(slope.view_mut(), rows, width)),
-        };
-        head::forward(device, output, self.head_input(&h, batch, forward.temperature));
-        let scored = Scored {
-            logp: device.read(logp.view()),
-            entropy: device.read(entropy.view()),
-            value: self.value.map(|head| self.values(head, &h)),
-        };
-        let trail = forward.keep.map(|_| Trail { forward, layers, last, lse, entropy, slope });
+        let (scored, said) = self.say(x, (batch, forward));
+        let trail = forward.keep.map(|_| Trail { adapters: forward.adapters, layers, said });
         (scored, trail)
     }
 
-    /// Adds the gradients of everything that is trained.
+    /// Adds the gradients of everything that is trained, sequence by sequence: batches of some
+    /// sequences each, one after another, add the bits that one batch of all of them adds.
     ///
     /// # Panics
     ///
@@ -186,29 +165,20 @@ impl Decoder {
         (signal, gradients): (Signal<'_>, &mut Gradients),
     ) {
         let (device, tokens) = (&self.device, batch.tokens());
-        let Trail { forward, layers, last, lse, entropy, slope } = trail;
-        let pass = self.pass(forward.adapters);
-        let dlast = self.head_backward(
-            &pass,
-            (batch, forward.temperature),
-            (&last, slope.as_ref(), (&lse, &entropy)),
-            (signal, gradients),
-        );
-        drop((last, lse, entropy, slope));
+        let Trail { adapters, layers, mut said } = trail;
+        let pass = self.pass(adapters);
+        let coming = Coming::new(device, signal, batch.asked());
+        let dlast = self.say_backward(&pass, (batch, &mut said), (&coming, gradients));
+        let head = gradients.get(self.head).is_some().then_some((said, coming));
         let mut dx = device.zeros(tokens * self.sizes.width);
         embedding::scatter(device, &mut dx.view_mut(), (dlast.view(), batch.rows.view()));
         drop(dlast);
         let packed = self.packed(batch);
+        let mut sums = Sums { device, gradients, sequences: &batch.offsets };
         for (layer, kept) in self.layers.iter().zip(layers).rev() {
-            layer.backward(&pass, &self.sizes, (&packed, kept), (&mut dx, gradients));
+            layer.backward(&pass, &self.sizes, (&packed, kept), (&mut dx, &mut sums));
         }
-        if let Some(mut to) = gradients.get_mut(self.embedding) {
-            embedding::scatter(device, &mut to, (dx.view(), batch.ids.view()));
-        }
-    }
-
-    fn head_is_trained(&self) -> bool {
-        self.parameters.get(self.head).trained
+        self.tables_backward(&pass, (batch, head), (&dx, gradients));
     }
 
     fn pass(&self, adapters: Adapters) -> Pass<'_> {
@@ -238,92 +208,5 @@ impl Decoder {
             x = out;
         }
         (x, all)
-    }
-
-    fn head_input<'a>(&'a self, h: &'a Buffer, batch: &'a Batch, temperature: f32) -> Input<'a> {
-        Input {
-            hidden: Matrix::new(h.view(), batch.asked(), self.sizes.width),
-            weight: self.parameters.weight(self.head),
-            targets: batch.targets.view(),
-            inverse_temperature: 1.0 / temperature,
-        }
-    }
-
-    /// From the signal to the gradient of what came out of the last layer.
-    fn head_backward(
-        &self,
-        pass: &Pass<'_>,
-        (batch, temperature): (&Batch, f32),
-        (last, slope, (lse, entropy)): (&Buffer, Option<&Buffer>, (&Buffer, &Buffer)),
-        (signal, gradients): (Signal<'_>, &mut Gradients),
-    ) -> Buffer {
-        let (device, rows, width) = (&self.device, batch.asked(), self.sizes.width);
-        let h = normed(pass, &self.sizes, (last.view(), self.norm));
-        let dlogp = device.upload(signal.dlogp);
-        let mut dh = device.take(rows * width);
-        let to = MatrixMut::new(dh.view_mut(), rows, width);
-        match (slope, signal.dentropy) {
-            (Some(slope), None) => {
-                let slope = Matrix::new(slope.view(), rows, width);
-                head::backward_by_slope(device, to, slope, dlogp.view());
-            }
-            (_, dentropy) => {
-                let dentropy =
-                    dentropy.map_or_else(|| device.zeros(rows), |dentropy| device.upload(dentropy));
-                let back = head::Signal {
-                    lse: lse.view(),
-                    entropy: entropy.view(),
-                    dlogp: dlogp.view(),
-                    dentropy: dentropy.view(),
-                };
-                let vocab = self.config.vocab;
-                let dweight =
-                    gradients.get_mut(self.head).map(|to| MatrixMut::new(to, vocab, width));
-                let input = self.head_input(&h, batch, temperature);
-                head::backward(device, (to, dweight), input, back);
-            }
-        }
-        if let Some(dvalue) = signal.dvalue {
-            self.values_backward((&h, dvalue), (&mut dh, gradients));
-        }
-        let mut dlast = device.zeros(rows * width);
-        let through = (self.norm, last, &dh);
-        norm_backward(pass, &self.sizes, through, (&mut dlast, gradients));
-        dlast
-    }
-
-    fn values(&self, head: ValueHead, h: &Buffer) -> Vec<f32> {
-        let rows = h.len() / self.sizes.width;
-        let mut values = self.device.take(rows);
-        let mut to = MatrixMut::new(values.view_mut(), rows, 1);
-        let h = Matrix::new(h.view(), rows, self.sizes.width);
-        let weight = Matrix::new(self.parameters.values(head.weight), 1, self.sizes.width);
-        matmul(&self.device, to.again(), Before::Gone, (1.0, h, weight.turned()));
-        if let Some(bias) = head.bias {
-            add::bias(&self.device, to, self.parameters.values(bias));
-        }
-        self.device.read(values.view())
-    }
-
-    fn values_backward(
-        &self,
-        (h, dvalue): (&Buffer, &[f32]),
-        (dh, gradients): (&mut Buffer, &mut Gradients),
-    ) {
-        let head = self.value.expect("a head, since the signal names values");
-        let (rows, width) = (dvalue.len(), self.sizes.width);
-        let dvalue = self.device.upload(dvalue);
-        let dvalue = Matrix::new(dvalue.view(), rows, 1);
-        let weight = Matrix::new(self.parameters.values(head.weight), 1, width);
-        let to = MatrixMut::new(dh.view_mut(), rows, width);
-        matmul(&self.device, to, Before::Kept, (1.0, dvalue, weight));
-        if let Some(to) = gradients.get_mut(head.weight) {
-            let h = Matrix::new(h.view(), rows, width);
-            let to = MatrixMut::new(to, 1, width);
-            matmul(&self.device, to, Before::Kept, (1.0, dvalue.turned(), h));
-        }
-        if let Some(mut to) = head.bias.and_then(|bias| gradients.get_mut(bias)) {
-            add::bias_backward(&self.device, &mut to, dvalue);
-        }
     }
 }

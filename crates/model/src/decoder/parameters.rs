@@ -1,8 +1,7 @@
-//! The numbers of a model, by name, and their gradients.
+//! The numbers of a model, by name.
 //!
-//! Weights lie in one list and layers hold places in it: whoever goes over all of them (the
-//! optimizer, a checkpoint) needs no knowledge of layers. Gradients are a list of their own, with
-//! room only for what is trained.
+//! They lie in one list and layers hold places in it: whoever goes over all of them (the optimizer, a
+//! checkpoint) needs no knowledge of layers.
 
 use whetstone_kernels::int8::unpack;
 use whetstone_kernels::linear::Weight;
@@ -10,7 +9,7 @@ use whetstone_kernels::{Buffer, Device, View, ViewMut};
 
 /// A place in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ParameterId(usize);
+pub struct ParameterId(pub(super) usize);
 
 /// One tensor.
 #[derive(Debug)]
@@ -70,6 +69,13 @@ impl Parameters {
     /// Every place.
     pub fn ids(&self) -> impl Iterator<Item = ParameterId> + use<> {
         (0..self.all.len()).map(ParameterId)
+    }
+
+    /// The places of what is trained, in their order.
+    pub fn trained(&self) -> impl Iterator<Item = ParameterId> + use<> {
+        // Collected, so that a loop over them can write to the tensors.
+        let trained: Vec<ParameterId> = self.ids().filter(|&id| self.get(id).trained).collect();
+        trained.into_iter()
     }
 
     /// The tensor at a place.
@@ -155,37 +161,5 @@ impl Parameters {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
-    }
-}
-
-/// Gradients of what is trained.
-#[derive(Debug)]
-pub struct Gradients {
-    all: Vec<Option<Buffer>>,
-}
-
-impl Gradients {
-    /// Zeros for everything that is trained now.
-    pub fn new(device: &Device, parameters: &Parameters) -> Self {
-        let of =
-            |parameter: &Parameter| parameter.trained.then(|| device.zeros(parameter.numbers()));
-        Self { all: parameters.all.iter().map(of).collect() }
-    }
-
-    /// Zeros again.
-    pub fn clear(&mut self, device: &Device) {
-        for buffer in self.all.iter_mut().flatten() {
-            device.fill(&mut buffer.view_mut(), 0.0);
-        }
-    }
-
-    /// The gradient of a tensor, if it is trained.
-    pub fn get(&self, id: ParameterId) -> Option<View<'_>> {
-        self.all[id.0].as_ref().map(Buffer::view)
-    }
-
-    /// The same, to add to.
-    pub(crate) fn get_mut(&mut self, id: ParameterId) -> Option<ViewMut<'_>> {
-        self.all[id.0].as_mut().map(Buffer::view_mut)
     }
 }

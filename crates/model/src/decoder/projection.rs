@@ -4,12 +4,12 @@
 //! trained `dW += dyᵀ·x`, `db += Σ dy`, `dB += s · dyᵀ·u`, `dA += duᵀ·x`. `u = x·Aᵀ` is computed
 //! again on the way back: it is narrow, and every projection of every layer would keep one.
 
-use whetstone_kernels::add::{bias, bias_backward};
+use whetstone_kernels::add::bias;
 use whetstone_kernels::linear;
-use whetstone_kernels::matmul::matmul;
 use whetstone_kernels::{Before, Buffer, Device, Matrix, MatrixMut};
 
-use super::parameters::{Gradients, ParameterId, Parameters};
+use super::parameters::{ParameterId, Parameters};
+use super::sums::Sums;
 
 /// A projection's places in the list of parameters.
 #[derive(Debug, Clone, Copy)]
@@ -98,20 +98,17 @@ impl Projection {
     pub(crate) fn backward_weights(
         &self,
         pass: &Pass<'_>,
-        gradients: &mut Gradients,
+        sums: &mut Sums<'_>,
         (x, dy, narrow): (Matrix<'_>, Matrix<'_>, Narrow),
     ) {
-        let device = pass.device;
-        add_product(device, gradients, self.weight, (1.0, dy, x));
-        if let Some(mut dbias) = self.bias.and_then(|id| gradients.get_mut(id)) {
-            bias_backward(device, &mut dbias, dy);
-        }
+        sums.add_product(self.weight, (1.0, dy, x));
+        sums.add_rows(self.bias, dy);
         if let (Some(adapter), Some(du)) = (self.adapter(pass), narrow.0) {
             let u = adapter.narrow(pass, x);
             let rank = u.len() / x.rows().max(1);
             let [u, du] = [&u, &du].map(|narrow| Matrix::new(narrow.view(), x.rows(), rank));
-            add_product(device, gradients, adapter.b, (adapter.scale, dy, u));
-            add_product(device, gradients, adapter.a, (1.0, du, x));
+            sums.add_product(adapter.b, (adapter.scale, dy, u));
+            sums.add_product(adapter.a, (1.0, du, x));
         }
     }
 }
@@ -130,18 +127,5 @@ impl Adapter {
         let to = MatrixMut::new(u.view_mut(), x.rows(), rank);
         linear::forward(pass.device, to, Before::Gone, (1.0, x, a));
         u
-    }
-}
-
-/// `dW += scale · dyᵀ·x`, if `W` is trained.
-fn add_product(
-    device: &Device,
-    gradients: &mut Gradients,
-    id: ParameterId,
-    (scale, dy, x): (f32, Matrix<'_>, Matrix<'_>),
-) {
-    if let Some(to) = gradients.get_mut(id) {
-        let to = MatrixMut::new(to, dy.cols(), x.cols());
-        matmul(device, to, Before::Kept, (scale, dy.turned(), x));
     }
 }

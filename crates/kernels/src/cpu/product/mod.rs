@@ -10,7 +10,6 @@
 //! weight: vectors lie along the rows, which are few to pack, and the weight is read where it lies.
 
 #![expect(unsafe_code, reason = "the loops take addresses")]
-#![expect(clippy::many_single_char_names, reason = "the names of the sides of a product")]
 
 mod pack;
 #[cfg(test)]
@@ -27,6 +26,7 @@ use super::shared::Shared;
 use super::threads::Threads;
 use super::wide::LANES;
 use crate::matmul::{Before, Matrix, MatrixMut};
+use crate::offsets::Offsets;
 
 /// Places of the inner side that are summed before the sum is added to the result, at most.
 const DEPTH: usize = 768;
@@ -48,14 +48,15 @@ thread_local! {
     static ROOMS: RefCell<(Room, Room)> = RefCell::default();
 }
 
-/// `to = [to +] scale · a · b`. Shapes were checked.
+/// `to = [to +] scale · a · b`, where each piece of the inner side is a product of its own that is
+/// added to what is there by then. Shapes were checked.
 pub(crate) fn multiply(
     threads: &Threads,
-    to: &mut MatrixMut<'_>,
-    before: Before,
+    (to, before): (&mut MatrixMut<'_>, Before),
     (scale, a, b): (f32, Matrix<'_>, Matrix<'_>),
+    pieces: Offsets<'_>,
 ) {
-    let (m, n, k) = (to.rows, to.cols, a.cols);
+    let (m, n) = (to.rows, to.cols);
     if m == 0 || n == 0 {
         return;
     }
@@ -68,20 +69,27 @@ pub(crate) fn multiply(
     threads.each(parts, |part| {
         let (begin, end) = (bound(side, parts, part), bound(side, parts, part + 1));
         let (rows, cols) = if by_rows { (begin..end, 0..n) } else { (0..m, begin..end) };
-        let call = Call {
-            shape: (rows.len(), cols.len(), k),
-            to: all.at(rows.start * stride + cols.start),
-            to_stride: stride,
-            before,
-            scale,
-            a: a_all[rows.start * a.row_stride..].as_ptr(),
-            a_strides: (a.row_stride, a.col_stride),
-            b: b_all[cols.start * b.col_stride..].as_ptr(),
-            b_strides: (b.row_stride, b.col_stride),
-        };
-        // SAFETY: a `Matrix` is inside its view, so are its parts, and parts of the result do not
-        // overlap.
-        unsafe { call.run() };
+        for (piece, ends) in pieces.windows(2).enumerate() {
+            let (first, places) = (ends[0], ends[1] - ends[0]);
+            let before = if piece == 0 { before } else { Before::Kept };
+            if places == 0 && before == Before::Kept {
+                continue;
+            }
+            let call = Call {
+                shape: (rows.len(), cols.len(), places),
+                to: all.at(rows.start * stride + cols.start),
+                to_stride: stride,
+                before,
+                scale,
+                a: a_all[rows.start * a.row_stride + first * a.col_stride..].as_ptr(),
+                a_strides: (a.row_stride, a.col_stride),
+                b: b_all[cols.start * b.col_stride + first * b.row_stride..].as_ptr(),
+                b_strides: (b.row_stride, b.col_stride),
+            };
+            // SAFETY: a `Matrix` is inside its view, so are its parts, and parts of the result do
+            // not overlap.
+            unsafe { call.run() };
+        }
     });
 }
 

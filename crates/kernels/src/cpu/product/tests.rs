@@ -1,6 +1,7 @@
 //! Products beside the formula, and their bits.
 
 #![expect(unsafe_code, reason = "a product on chosen vectors takes addresses")]
+#![expect(clippy::many_single_char_names, reason = "the names of the sides of a product")]
 
 use pulp::Simd;
 

@@ -7,8 +7,9 @@ use whetstone_kernels::rope::{self, Direction, Turns};
 use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, View, swiglu};
 
 use super::{Kept, Layer, Packed, Rest, Sizes, both_norms, heads_of, norm, normed};
-use crate::decoder::parameters::{Gradients, ParameterId};
+use crate::decoder::parameters::ParameterId;
 use crate::decoder::projection::Pass;
+use crate::decoder::sums::Sums;
 
 impl Layer {
     /// Turns the gradient of `x2` into that of `x0`, and adds to those of the parameters.
@@ -17,13 +18,13 @@ impl Layer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         (packed, kept): (&Packed<'_>, Kept),
-        (dx, gradients): (&mut Buffer, &mut Gradients),
+        (dx, sums): (&mut Buffer, &mut Sums<'_>),
     ) {
         let Kept { x0, rest } = kept;
         let rest = rest.unwrap_or_else(|| self.compute(pass, sizes, (packed, &x0)).1);
         let Rest { mut qkv, attended, lse, x1, gate, up } = rest;
-        self.network_backward(pass, sizes, (x1, gate, up), (dx, gradients));
-        let dattended = self.o_backward(pass, sizes, &attended, (dx, gradients));
+        self.network_backward(pass, sizes, (x1, gate, up), (dx, sums));
+        let dattended = self.o_backward(pass, sizes, &attended, (dx, sums));
         let positions = (packed.positions, packed.turns);
         let turned = match self.qk_norm {
             Some(_) => self.place(pass, sizes, positions, &mut qkv),
@@ -40,9 +41,9 @@ impl Layer {
         let to = MatrixMut::new(dqkv.view_mut(), tokens, shape.packed_width());
         attention::backward(pass.device, to, saved, (shape, packed.offsets));
         drop((turned, attended, dattended, lse));
-        let dqkv = self.place_backward(pass, sizes, (positions, &qkv), (dqkv, gradients));
+        let dqkv = self.place_backward(pass, sizes, (positions, &qkv), (dqkv, sums));
         drop(qkv);
-        self.project_backward(pass, sizes, (&x0, &dqkv), (dx, gradients));
+        self.project_backward(pass, sizes, (&x0, &dqkv), (dx, sums));
     }
 
     fn network_backward(
@@ -50,7 +51,7 @@ impl Layer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         (x1, mut gate, mut up): (Buffer, Buffer, Buffer),
-        (dx, gradients): (&mut Buffer, &mut Gradients),
+        (dx, sums): (&mut Buffer, &mut Sums<'_>),
     ) {
         let (device, tokens) = (pass.device, x1.len() / sizes.width);
         let mut open = device.take(tokens * sizes.ffn);
@@ -63,7 +64,7 @@ impl Layer {
         swiglu::backward(device, &mut open.view_mut(), both);
         let x = Matrix::new(open.view(), tokens, sizes.ffn);
         let dy = Matrix::new(dx.view(), tokens, sizes.width);
-        self.down.backward_weights(pass, gradients, (x, dy, narrow));
+        self.down.backward_weights(pass, sums, (x, dy, narrow));
         drop(open);
         let h = normed(pass, sizes, (x1.view(), self.before_network));
         let mut dh = device.take(x1.len());
@@ -73,10 +74,10 @@ impl Layer {
             let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
             let narrow = projection.backward_input(pass, (to, before), dy);
             let x = Matrix::new(h.view(), tokens, sizes.width);
-            projection.backward_weights(pass, gradients, (x, dy, narrow));
+            projection.backward_weights(pass, sums, (x, dy, narrow));
             before = Before::Kept;
         }
-        norm_backward(pass, sizes, (self.before_network, &x1, &dh), (dx, gradients));
+        norm_backward(pass, sizes, (self.before_network, &x1, &dh), (dx, sums));
     }
 
     fn o_backward(
@@ -84,7 +85,7 @@ impl Layer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         attended: &Buffer,
-        (dx, gradients): (&Buffer, &mut Gradients),
+        (dx, sums): (&Buffer, &mut Sums<'_>),
     ) -> Buffer {
         let (tokens, width) = (dx.len() / sizes.width, sizes.shape.width());
         let mut dattended = pass.device.take(attended.len());
@@ -92,7 +93,7 @@ impl Layer {
         let to = MatrixMut::new(dattended.view_mut(), tokens, width);
         let narrow = self.o.backward_input(pass, (to, Before::Gone), dy);
         let x = Matrix::new(attended.view(), tokens, width);
-        self.o.backward_weights(pass, gradients, (x, dy, narrow));
+        self.o.backward_weights(pass, sums, (x, dy, narrow));
         dattended
     }
 
@@ -102,7 +103,7 @@ impl Layer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         ((positions, turns), qkv): ((View<'_, u32>, &Turns), &Buffer),
-        (mut dqkv, gradients): (Buffer, &mut Gradients),
+        (mut dqkv, sums): (Buffer, &mut Sums<'_>),
     ) -> Buffer {
         let (device, tokens, shape) = (pass.device, positions.len(), &sizes.shape);
         let (_, both) = heads_of(tokens, (0, shape.heads + shape.kv_heads), shape);
@@ -118,7 +119,7 @@ impl Layer {
             let gradient = Gradient {
                 dx: view.part(begin..end),
                 before: Before::Gone,
-                dgain: gradients.get_mut(gain),
+                dgain: sums.gain(gain),
             };
             let x = (qkv.view().part(begin..end), heads);
             let dy = (dqkv.view().part(begin..end), heads);
@@ -135,7 +136,7 @@ impl Layer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         (x0, dqkv): (&Buffer, &Buffer),
-        (dx, gradients): (&mut Buffer, &mut Gradients),
+        (dx, sums): (&mut Buffer, &mut Sums<'_>),
     ) {
         let tokens = x0.len() / sizes.width;
         let h = normed(pass, sizes, (x0.view(), self.before_attention));
@@ -146,10 +147,10 @@ impl Layer {
             let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
             let narrow = projection.backward_input(pass, (to, before), dy);
             let x = Matrix::new(h.view(), tokens, sizes.width);
-            projection.backward_weights(pass, gradients, (x, dy, narrow));
+            projection.backward_weights(pass, sums, (x, dy, narrow));
             before = Before::Kept;
         }
-        norm_backward(pass, sizes, (self.before_attention, x0, &dh), (dx, gradients));
+        norm_backward(pass, sizes, (self.before_attention, x0, &dh), (dx, sums));
     }
 }
 
@@ -158,11 +159,10 @@ pub(crate) fn norm_backward(
     pass: &Pass<'_>,
     sizes: &Sizes,
     (gain, x, dy): (ParameterId, &Buffer, &Buffer),
-    (dx, gradients): (&mut Buffer, &mut Gradients),
+    (dx, sums): (&mut Buffer, &mut Sums<'_>),
 ) {
     let rows = Heads::rows(x.len() / sizes.width, sizes.width);
-    let gradient =
-        Gradient { dx: dx.view_mut(), before: Before::Kept, dgain: gradients.get_mut(gain) };
+    let gradient = Gradient { dx: dx.view_mut(), before: Before::Kept, dgain: sums.gain(gain) };
     let norm = norm(pass, sizes, gain);
     rms_norm::backward(pass.device, gradient, ((x.view(), rows), (dy.view(), rows)), norm);
 }

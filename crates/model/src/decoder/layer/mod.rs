@@ -13,11 +13,11 @@
 mod backward;
 
 pub(crate) use backward::norm_backward;
-use whetstone_kernels::attention::{self, Offsets, Shape};
+use whetstone_kernels::attention::{self, Shape};
 use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::rms_norm::{self, Heads, Norm};
 use whetstone_kernels::rope::{self, Direction, Turns};
-use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, View, swiglu};
+use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, Offsets, View, swiglu};
 
 use super::parameters::ParameterId;
 use super::projection::{Pass, Projection};
