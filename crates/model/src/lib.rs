@@ -5,6 +5,8 @@
 //! buffers of the caller, a [`Tokenizer`] and a [`ChatTemplate`]. The two formats differ in all they
 //! do; here they end in the same names, the same shapes and the same order of rows.
 //!
+//! [`create`](create::create) makes such a directory from nothing but texts, sizes and a seed.
+//!
 //! These files come from strangers. A header is believed only after every length in it was compared
 //! with the size of the file, nothing is allocated that is larger than the file, and a refusal names
 //! the file, and the key or tensor. A weight that is no finite number is refused while it is read.

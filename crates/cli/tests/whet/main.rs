@@ -8,6 +8,7 @@ mod generate;
 mod help;
 mod hub;
 mod model_info;
+mod model_new;
 mod prepare;
 mod reference;
 mod score;

@@ -33,8 +33,11 @@ const WHOLE: [&str; 4] = ["<think>", "</think>", "```python", "```"];
 pub const LEAST_TOKENS: usize = 256 + SPECIAL.len() + WHOLE.len();
 
 /// Newlines with the indentation behind them; letters with a blank or an underscore before them; a
-/// digit; what is neither, in runs; blanks, but for the last before a word.
-const WORDS: &str = r"[\r\n]+[ \t]*|[ _]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|[^\S\r\n]+(?!\S)|\s";
+/// digit; what is neither, in runs; blanks in runs. There is no looking ahead, so it takes one pass.
+const WORDS: &str = r"[\r\n]+[ \t]*|[ _]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|[^\S\r\n]+";
+
+/// What is longer is data, not a word: nothing is learnt from it.
+const LONGEST_BYTES: usize = 1024;
 
 /// What messages call it: it has no file yet.
 const PATH: &str = "tokenizer.json";
@@ -64,7 +67,8 @@ impl Trainer {
         }
         let pieces = pieces.get_splits(OffsetReferential::Original, OffsetType::Byte);
         // What has a token already is a word of its own.
-        for (word, ..) in pieces.into_iter().filter(|(_, _, tokens)| tokens.is_none()) {
+        let words = pieces.into_iter().filter(|(_, _, tokens)| tokens.is_none());
+        for (word, ..) in words.filter(|(word, ..)| word.len() <= LONGEST_BYTES) {
             match self.words.get_mut(word) {
                 Some(count) => *count += 1,
                 None => drop(self.words.insert(word.to_owned(), 1)),
