@@ -154,13 +154,12 @@ mod tests {
     #[test]
     fn weights_are_numbers_from_0_on() {
         let good = DualSourceConfig::default();
-        let zeros =
-            DualSourceConfig {
-                grpo_weight: 0.0,
-                teacher_sft_weight: 0.0,
-                self_sft_weight: 0.0,
-                ..DualSourceConfig::default()
-            };
+        let zeros = DualSourceConfig {
+            grpo_weight: 0.0,
+            teacher_sft_weight: 0.0,
+            self_sft_weight: 0.0,
+            ..DualSourceConfig::default()
+        };
         assert_near(compose(parts(), zeros).unwrap().loss, 0.0);
         for (wrong, what) in [
             (DualSourceConfig { grpo_weight: -1.0, ..good }, "the weight of GRPO is -1"),

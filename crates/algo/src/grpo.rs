@@ -50,11 +50,8 @@ impl Grpo {
     ///
     /// If a setting is out of its bounds.
     pub fn new(config: &GrpoConfig) -> Result<Self, AlgoError> {
-        let high = if config.clip_range_high == 0.0 {
-            config.clip_range
-        } else {
-            config.clip_range_high
-        };
+        let high =
+            if config.clip_range_high == 0.0 { config.clip_range } else { config.clip_range_high };
         let ratio = match config.ratio {
             RatioOf::Token => Ratio::Token,
             RatioOf::Sequence => Ratio::Sequence,

@@ -1,7 +1,7 @@
 //! A command that could not do what was asked, and how that is said.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use whetstone_core::jsonl::LineError;
 use whetstone_data::prepare::PrepareError;
@@ -55,6 +55,12 @@ pub(crate) enum Failure {
     /// A training could not begin, or not go on.
     #[error(transparent)]
     Train(#[from] TrainError),
+    /// Traces that the settings ask for are not there.
+    #[error("there are no traces in `{}`, and `dual_source.teacher_sft_weight` is not 0", path.display())]
+    NoTraces {
+        /// Where they would be.
+        path: PathBuf,
+    },
     /// A file of records has a line that is none.
     #[error(transparent)]
     Lines(#[from] LineError),
@@ -130,6 +136,12 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
             if err.is_usage() { Exit::Usage } else { Exit::Broken }
         }
         Some(Failure::Lines(_)) => Exit::Usage,
+        Some(Failure::NoTraces { .. }) => {
+            let what = "name a file with `--traces`, collect some with `whet teach`, or learn without \
+                        them: `--set dual_source.teacher_sft_weight=0`";
+            hint(Some(what), printer);
+            Exit::Usage
+        }
         Some(Failure::Usage { hint: what, .. }) => {
             hint(Some(what), printer);
             Exit::Usage

@@ -7,6 +7,7 @@ use whetstone_sandbox::job::Limits;
 use whetstone_sandbox::{Judge, Options, StartError};
 
 use crate::exit::Exit;
+use crate::failure::Failure;
 use crate::printer::Printer;
 
 /// The hidden command under which this binary is the judge's supervisor and its zygotes.
@@ -15,6 +16,12 @@ pub(crate) const COMMAND: &str = "__judge";
 /// Starts a judge. Before anything large is loaded: the supervisor is a child of this process.
 pub(crate) fn start(config: &Config) -> Result<Judge, StartError> {
     Judge::start(&options(&config.sandbox))
+}
+
+/// For a command that cannot do without one.
+pub(crate) fn failure(err: &StartError) -> Failure {
+    let hint = "`whet doctor` looks at everything the judge needs";
+    Failure::Judge { problem: err.to_string(), hint }
 }
 
 /// The same, with another seed of Python's hashes of text than 0.

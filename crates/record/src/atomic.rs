@@ -41,8 +41,11 @@ pub fn clear_temporaries(dir: &Path) -> Result<usize, FileError> {
         let entry = entry.map_err(FileError::at("list", dir))?;
         if is_temporary(&entry.file_name()) {
             let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let removed =
-                if is_dir { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
+            let removed = if is_dir {
+                fs::remove_dir_all(entry.path())
+            } else {
+                fs::remove_file(entry.path())
+            };
             removed.map_err(FileError::at("remove", &entry.path()))?;
             cleared += 1;
         }

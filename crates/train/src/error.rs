@@ -144,7 +144,9 @@ impl TrainError {
                 "take easier tasks or a stronger student, or teach it first with `whet train sft`; what \
                  was learnt so far is in the last checkpoint",
             ),
-            Self::Gone(_) => Some("begin a new run, and leave its directory alone until it is done"),
+            Self::Gone(_) => {
+                Some("begin a new run, and leave its directory alone until it is done")
+            }
             Self::Export(ExportError::Write { source, .. }) if is_full(source) => {
                 Some("free some space, then go on with `--resume`")
             }
@@ -165,14 +167,13 @@ impl TrainError {
                 | Self::Settings(_)
                 | Self::Checkpoint { .. }
                 | Self::Open(_)
-                | Self::Run(RunError::Exists { .. } | RunError::NotFound { .. } | RunError::Name { .. })
+                | Self::Run(
+                    RunError::Exists { .. } | RunError::NotFound { .. } | RunError::Name { .. }
+                )
         )
     }
 }
 
 fn is_full(source: &std::io::Error) -> bool {
-    matches!(
-        source.kind(),
-        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
-    )
+    matches!(source.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
 }

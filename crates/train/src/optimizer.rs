@@ -160,7 +160,8 @@ mod tests {
 
     #[test]
     fn only_what_is_too_long_is_cut() {
-        let scales = [(0.5, 1.0), (1.0, 1.0), (4.0, 1.0), (4.0, 0.0)].map(|(n, l)| clip_scale(n, l));
+        let scales =
+            [(0.5, 1.0), (1.0, 1.0), (4.0, 1.0), (4.0, 0.0)].map(|(n, l)| clip_scale(n, l));
         assert_eq!(scales.map(f64::to_bits), [1.0f64, 1.0, 0.25, 1.0].map(f64::to_bits));
     }
 }

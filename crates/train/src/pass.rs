@@ -31,11 +31,7 @@ pub(crate) struct SeenOf<'a> {
 }
 
 /// Divides what was seen among the sequences of a micro-batch.
-pub(crate) fn split<'a>(
-    places: &[usize],
-    masks: &[Vec<bool>],
-    seen: &'a Seen,
-) -> Vec<SeenOf<'a>> {
+pub(crate) fn split<'a>(places: &[usize], masks: &[Vec<bool>], seen: &'a Seen) -> Vec<SeenOf<'a>> {
     let mut begin = 0;
     let of = |&place: &usize| {
         let range = begin..begin + masks[place].len();

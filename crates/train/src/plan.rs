@@ -116,7 +116,11 @@ mod tests {
             plan.arithmetic("tasks", true),
             "100 tasks × 4 samples × 3 epochs ÷ (2 micro-batch × 8 accumulation) = 75 optimizer steps"
         );
-        assert_eq!(Plan::sft(&Config::default(), 100).unwrap().steps, 19, "300 rows of 16, rounded up");
+        assert_eq!(
+            Plan::sft(&Config::default(), 100).unwrap().steps,
+            19,
+            "300 rows of 16, rounded up"
+        );
     }
 
     #[test]

@@ -90,7 +90,8 @@ impl Session {
         (config, config_text, command): (&Config, &str, &str),
     ) -> Result<Self, TrainError> {
         let run = RunDir::create(place.root, place.name, config_text, now_ms())?;
-        let mut session = Self { run, stage, recorded: 0, keep: kept(config), every: every(config) };
+        let mut session =
+            Self { run, stage, recorded: 0, keep: kept(config), every: every(config) };
         session.event(Event::RunStarted {
             command: command.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -110,7 +111,8 @@ impl Session {
         config: &Config,
     ) -> Result<(Self, Option<PathBuf>), TrainError> {
         let (run, _) = RunDir::resume(place.root, place.name, now_ms())?;
-        let mut session = Self { run, stage, recorded: 0, keep: kept(config), every: every(config) };
+        let mut session =
+            Self { run, stage, recorded: 0, keep: kept(config), every: every(config) };
         let saved = session.read_events()?;
         let found = checkpoints(&session.run.view().outputs_dir())?;
         for (step, _) in &found {
@@ -166,7 +168,12 @@ impl Session {
     }
 
     /// Records something that a person should look at, unless its step is recorded.
-    pub(crate) fn warn(&mut self, step: u64, code: &str, message: String) -> Result<(), TrainError> {
+    pub(crate) fn warn(
+        &mut self,
+        step: u64,
+        code: &str,
+        message: String,
+    ) -> Result<(), TrainError> {
         if self.is_recorded(step) {
             return Ok(());
         }

@@ -17,7 +17,27 @@ pub enum TrainCommand {
     /// `runs/NAME/outputs/final_model`.
     #[command(after_long_help = SFT_HELP)]
     Sft(SftArgs),
+
+    /// Let the student solve tasks, and learn from what the judge says
+    ///
+    /// Each step samples a group of answers to a few tasks, judges every program in the jail while
+    /// others are still sampled, and learns from three sources at once: the group's rewards (GRPO),
+    /// the teacher's traces of the same tasks, and the student's own best passing answers. Their
+    /// weights are `dual_source.*`; the reference of the KL divergence is the student without its
+    /// adapter.
+    #[command(after_long_help = GRPO_HELP)]
+    Grpo(GrpoArgs),
 }
+
+const GRPO_HELP: &str = "\
+Examples:
+  whet train grpo --tasks data/train.jsonl --run grpo-1 --set student.model_name=models/student
+  whet train grpo --run grpo-1 --resume        go on after a stop, a crash or a kill -9
+  whet train grpo --run plain --set dual_source.teacher_sft_weight=0 --set dual_source.self_sft_weight=0
+
+Before the first step it says how many steps there will be and what memory they take, and sends the
+longest possible batch through once. Every rollout, with its tokens, verdict, reward and advantage, goes
+to `runs/NAME/rollouts/rollouts.jsonl`; the measurements of every step to `runs/NAME/events.jsonl`.";
 
 const SFT_HELP: &str = "\
 Examples:
@@ -50,6 +70,22 @@ pub struct RunArgs {
     /// Where settings come from.
     #[command(flatten)]
     pub config: ConfigArgs,
+}
+
+/// `whet train grpo`.
+#[derive(Debug, Args)]
+pub struct GrpoArgs {
+    /// Tasks to solve, one JSON object a line
+    #[arg(long, value_name = "FILE", default_value = "data/train.jsonl")]
+    pub tasks: PathBuf,
+
+    /// The teacher's traces of these tasks; not read if `dual_source.teacher_sft_weight` is 0
+    #[arg(long, value_name = "FILE", default_value = "data/teacher_traces.jsonl")]
+    pub traces: PathBuf,
+
+    /// What every training is told.
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 /// `whet train sft`.

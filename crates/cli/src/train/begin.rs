@@ -28,7 +28,9 @@ pub(super) fn settings(args: &RunArgs) -> anyhow::Result<Loaded> {
         .into());
     }
     let root = Path::new(&given.config.run.dir);
-    let view = RunDir::open_read_only(root, &args.run).map_err(TrainError::from).map_err(Failure::Train)?;
+    let view = RunDir::open_read_only(root, &args.run)
+        .map_err(TrainError::from)
+        .map_err(Failure::Train)?;
     let text = view.config_text().map_err(TrainError::from).map_err(Failure::Train)?;
     let layer = Layer::File { path: view.config_path(), text };
     let mut saved = config::load(&[layer]).map_err(Failure::Config)?;

@@ -2,9 +2,11 @@
 
 mod args;
 mod begin;
+mod ended;
+pub(crate) mod grpo;
 mod sft;
-mod stop;
-mod view;
+pub(crate) mod stop;
+pub(crate) mod view;
 
 pub use self::args::TrainCommand;
 use crate::exit::Exit;
@@ -14,5 +16,6 @@ use crate::printer::Printer;
 pub(crate) fn run(command: &TrainCommand, printer: Printer) -> anyhow::Result<Exit> {
     match command {
         TrainCommand::Sft(args) => sft::run(args, printer),
+        TrainCommand::Grpo(args) => grpo::run(args, printer),
     }
 }

@@ -28,7 +28,12 @@ impl View {
         steps: u64,
         shown: &'static [(&'static str, &'static str)],
     ) -> Self {
-        Self { printer, bar: printer.progress_with_rate(steps, "steps"), shown, last: Mutex::default() }
+        Self {
+            printer,
+            bar: printer.progress_with_rate(steps, "steps"),
+            shown,
+            last: Mutex::default(),
+        }
     }
 
     /// A phase begins or goes on.
@@ -94,6 +99,9 @@ mod tests {
         let values = BTreeMap::from([("a".to_owned(), 0.5), ("b".to_owned(), 2e-5)]);
         let shown = [("a", "loss"), ("c", "kl"), ("b", "lr")];
         assert_eq!(line(&values, &shown), "loss 0.500, lr 2.0e-5");
-        assert_eq!((short(0.0), short(1234.5), short(f64::NAN)), ("0".into(), "1234".into(), "NaN".into()));
+        assert_eq!(
+            (short(0.0), short(1234.5), short(f64::NAN)),
+            ("0".into(), "1234".into(), "NaN".into())
+        );
     }
 }

@@ -202,8 +202,7 @@ impl<'a> Learner<'a> {
         grpo.add_scaled(&device, 1.0, self_sft);
         let training = &self.config.training;
         let limits = (lr, training.weight_decay, training.max_grad_norm);
-        let updated =
-            update::apply(&mut student.decoder, (&mut self.optimizer, &*grpo), limits)?;
+        let updated = update::apply(&mut student.decoder, (&mut self.optimizer, &*grpo), limits)?;
         measured.norm = updated.norm;
         Ok(())
     }

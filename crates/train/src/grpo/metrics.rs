@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use whetstone_algo::Mean;
 use whetstone_algo::grpo::GrpoLoss;
 use whetstone_algo::policy::Statistics;
-use whetstone_algo::Mean;
 use whetstone_core::completion::Finish;
 use whetstone_core::config::DualSourceConfig;
 use whetstone_core::verdict::Verdict;
@@ -146,9 +146,8 @@ fn of_rollouts(drawn: &Drawn, values: &mut Values) {
     values.put_some("grpo/reward_std", spread.map(f64::sqrt));
     let verdict = |rolled: &Rolled| rolled.outcome.judgement.verdict().clone();
     values.put_some("grpo/pass_rate", mean(&|rolled| flag(verdict(rolled).is_pass())));
-    let parses = |rolled: &Rolled| {
-        flag(!matches!(verdict(rolled), Verdict::NoCode | Verdict::SyntaxError))
-    };
+    let parses =
+        |rolled: &Rolled| flag(!matches!(verdict(rolled), Verdict::NoCode | Verdict::SyntaxError));
     values.put_some("code/syntax_success_rate", mean(&parses));
     let tests = |rolled: &Rolled| {
         let counts = rolled.outcome.judgement.counts();

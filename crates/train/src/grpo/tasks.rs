@@ -109,8 +109,7 @@ impl<'a> Tasks<'a> {
                 (it.watch.on_phase)(Phase::Sampling, (now.over + now.dropped, all));
             },
         };
-        let mut generator =
-            Local::new(&student.decoder, &student.model.tokenizer, it.limits);
+        let mut generator = Local::new(&student.decoder, &student.model.tokenizer, it.limits);
         let mut position = progress.position;
         let mut asked = std::iter::from_fn(|| {
             let at = self.at(config, (position, progress));
@@ -163,7 +162,8 @@ impl<'a> Tasks<'a> {
         progress.count(&drawn.groups);
         let epoch = |position: u64| position / self.all.len() as u64;
         let after = progress.position + drawn.consumed as u64;
-        if config.grpo.curriculum == Curriculum::PassRate && epoch(after) != epoch(progress.position)
+        if config.grpo.curriculum == Curriculum::PassRate
+            && epoch(after) != epoch(progress.position)
         {
             progress.begin_epoch();
             self.order.forget();

@@ -1,0 +1,154 @@
+//! `whet train grpo`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread;
+
+use whetstone_core::Task;
+use whetstone_core::config::{Config, DualSourceConfig};
+use whetstone_core::jsonl::read_tasks;
+use whetstone_core::trace::Trace;
+use whetstone_env::python::{PythonEnvironment, Rules};
+use whetstone_infer::Limits;
+use whetstone_sandbox::Judge;
+use whetstone_train::grpo::{Grpo, STAGE, TaskWithTraces, grpo};
+use whetstone_train::plan::Plan;
+use whetstone_train::watch::Watch;
+use whetstone_train::{Example, Student, rows};
+
+use super::args::GrpoArgs;
+use super::view::View;
+use super::{begin, ended, sft, stop};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// Callers of the judge for each program that runs: while one program runs, others are read and
+/// sent.
+const CALLERS_PER_WORKER: usize = 2;
+
+/// What is seen of a step.
+pub(crate) const SHOWN: [(&str, &str); 6] = [
+    ("grpo/mean_reward", "reward"),
+    ("grpo/pass_rate", "pass"),
+    ("grpo/kl_divergence", "kl"),
+    ("train/grad_norm", "norm"),
+    ("speed/sampled_tokens_per_s", "tokens/s"),
+    ("speed/programs_per_s", "programs/s"),
+];
+
+/// Trains.
+pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let stop = stop::on_signal(printer);
+    let loaded = begin::settings(&args.run)?;
+    let config = &loaded.config;
+    let tasks = read_tasks(&args.tasks).map_err(Failure::Lines)?;
+    let traces = traces(args, config.dual_source)?;
+    // Before anything large is loaded: the judge's processes are children of this one.
+    let judge = crate::judge::start(config).map_err(|err| crate::judge::failure(&err))?;
+    let (mut session, checkpoint) =
+        begin::session(&args.run, &loaded, STAGE).map_err(Failure::Train)?;
+    let mut student = begin::student(&args.run, config, checkpoint.as_deref())?;
+    let taught = teach(&student, config, (&tasks, traces)).map_err(Failure::Train)?;
+    let plan = Plan::grpo(config, tasks.len()).map_err(Failure::Train)?;
+    let arithmetic = plan.arithmetic("tasks", config.training.max_steps == 0);
+    preflight(&student, (config, &arithmetic), &taught, printer);
+    let with_traces: Vec<TaskWithTraces<'_>> =
+        tasks.iter().zip(&taught).map(|(task, rows)| TaskWithTraces { task, rows }).collect();
+    let view = View::new(printer, plan.steps, &SHOWN);
+    let environment = environment(judge, config);
+    let result = grpo(
+        &mut student,
+        &mut session,
+        &Grpo {
+            config,
+            tasks: &with_traces,
+            environment: &environment,
+            judges: judges(config),
+            limits: Limits::default(),
+            checkpoint: checkpoint.as_deref(),
+            watch: Watch {
+                on_phase: &|phase, part| view.phase(phase, part),
+                on_step: &|report| view.step(report),
+                stop: &stop,
+            },
+        },
+    );
+    view.finish();
+    let result = result.map_err(Failure::Train)?;
+    ended::say(&args.run, (session.dir(), result, plan.steps), &arithmetic, printer)
+}
+
+/// The teacher's traces, if they count.
+fn traces(args: &GrpoArgs, weights: DualSourceConfig) -> anyhow::Result<Vec<Trace>> {
+    if weights.teacher_sft_weight == 0.0 {
+        return Ok(Vec::new());
+    }
+    if !args.traces.exists() {
+        return Err(Failure::NoTraces { path: args.traces.clone() }.into());
+    }
+    sft::read(&args.traces)
+}
+
+/// The rows of each task.
+pub(crate) fn teach(
+    student: &Student,
+    config: &Config,
+    (tasks, traces): (&[Task], Vec<Trace>),
+) -> Result<Vec<Vec<Example>>, whetstone_train::TrainError> {
+    let mut by_task: BTreeMap<String, Vec<Trace>> = BTreeMap::new();
+    for trace in traces {
+        by_task.entry(trace.task_id.to_string()).or_default().push(trace);
+    }
+    let limit = (config.prompt.language, config.training.max_length as usize);
+    let of = |task: &Task| {
+        let traces = by_task.remove(task.id.as_str()).unwrap_or_default();
+        let made = rows(student, &traces, limit)?;
+        Ok(made.rows.iter().map(Example::from).collect())
+    };
+    tasks.iter().map(of).collect()
+}
+
+/// Where replies are judged.
+pub(crate) fn environment(judge: Judge, config: &Config) -> PythonEnvironment {
+    let [_, minor, _] = judge.about().python_version;
+    let rules = Rules::new(config.reward.clone());
+    PythonEnvironment {
+        judge: Arc::new(judge),
+        rules: rules.for_python(u8::try_from(minor).unwrap_or(u8::MAX)),
+        language: config.prompt.language,
+        limits: crate::judge::limits(config),
+    }
+}
+
+/// Threads that ask the judge.
+pub(crate) fn judges(config: &Config) -> usize {
+    let workers = match config.sandbox.workers {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        workers => workers as usize,
+    };
+    workers * CALLERS_PER_WORKER
+}
+
+fn preflight(
+    student: &Student,
+    (config, arithmetic): (&Config, &str),
+    taught: &[Vec<Example>],
+    printer: Printer,
+) {
+    printer.note(arithmetic);
+    let with = taught.iter().filter(|rows| !rows.is_empty()).count();
+    let of = taught.len();
+    let weights = config.dual_source;
+    printer.note(format_args!(
+        "weights: rollouts {}, teacher {} ({with} of {of} tasks have a passing trace), own best {}",
+        weights.grpo_weight, weights.teacher_sft_weight, weights.self_sft_weight
+    ));
+    let (all, trained) = student.decoder.parameters().count();
+    let (training, sampling) = student.memory(config, Limits::default().sequences);
+    printer.note(format_args!(
+        "{trained} of {all} parameters are trained; about {} MiB to train, {} MiB to sample",
+        training.total() >> 20,
+        sampling.total() >> 20
+    ));
+}
