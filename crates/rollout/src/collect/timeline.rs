@@ -30,7 +30,7 @@ pub struct Span {
 pub struct Wave {
     /// When the generator worked.
     pub sampling: Range<Duration>,
-    /// When everything was judged.
+    /// When everything was judged; not before the end of sampling.
     pub judged_at: Duration,
     /// Every completion, by group and number.
     pub spans: Vec<Span>,
@@ -46,7 +46,7 @@ pub struct Timeline {
 impl Timeline {
     /// When the last completion was judged.
     pub fn end(&self) -> Duration {
-        self.waves.last().map_or(Duration::ZERO, |wave| wave.judged_at.max(wave.sampling.end))
+        self.waves.last().map_or(Duration::ZERO, |wave| wave.judged_at)
     }
 
     /// Time that went by with nothing to sample, because something was still judged.

@@ -4,7 +4,8 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use whetstone_rollout::collect::{Collecting, Gathered, collect};
+use whetstone_infer::Prompt;
+use whetstone_rollout::collect::{Collecting, Gathered, Wave, collect};
 
 use crate::stage::{Player, Samples, Stage, asked, collecting, task};
 
@@ -39,7 +40,7 @@ fn says(prompt: &str, sample: usize) -> String {
     let turn = prompt.lines().count();
     let task = prompt.lines().next().unwrap();
     let word = match (turn, task, sample) {
-        (1, "a", 1) => "broken",
+        (1, "a", 0 | 1) => "broken",
         (1, "b", 0) => "panic",
         (1, "b" | "c", 1) | (1, "a", 2) => "more",
         (1, _, 2) => "wrong",
@@ -50,8 +51,18 @@ fn says(prompt: &str, sample: usize) -> String {
     format!("{word} {task}{sample} {turn}")
 }
 
+/// All that may be seen of a collection but its times.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    groups: Vec<Gathered>,
+    /// What the model was asked, call by call.
+    calls: Vec<Vec<Prompt>>,
+    /// What was judged, wave by wave.
+    places: Vec<Vec<(usize, usize)>>,
+}
+
 /// What is collected when samples finish and are judged in these orders.
-fn groups(finishing: &[usize], judging: &[usize], judges: usize) -> Vec<Gathered> {
+fn seen(finishing: &[usize], judging: &[usize], judges: usize) -> Seen {
     let tasks = TASKS.map(task);
     let first: Vec<String> =
         TASKS.iter().flat_map(|task| (0..SAMPLES).map(|sample| says(task, sample))).collect();
@@ -64,7 +75,10 @@ fn groups(finishing: &[usize], judging: &[usize], judges: usize) -> Vec<Gathered
     };
     let mut player = Player { order: &shuffled, ..Player::new(&says) };
     let settings = Collecting { judges, max_turns: 2, ..collecting(&stage) };
-    collect(&settings, &mut player, &asked(&tasks, SAMPLES)).unwrap().groups
+    let collected = collect(&settings, &mut player, &asked(&tasks, SAMPLES)).unwrap();
+    let places = |wave: &Wave| wave.spans.iter().map(|span| (span.group, span.sample)).collect();
+    let places = collected.timeline.waves.iter().map(places).collect();
+    Seen { groups: collected.groups, calls: player.calls, places }
 }
 
 fn orders() -> impl Strategy<Value = Vec<usize>> {
@@ -74,15 +88,15 @@ fn orders() -> impl Strategy<Value = Vec<usize>> {
 #[test]
 fn the_scene_has_all_that_may_become_of_a_rollout() {
     let straight: Vec<usize> = (0..ALL).collect();
-    let groups = groups(&straight, &straight, 1);
-    let seen: Vec<(usize, usize, usize)> = groups
+    let counts: Vec<(usize, usize, usize)> = seen(&straight, &straight, 1)
+        .groups
         .iter()
         .map(|group| {
             let long = group.rollouts.iter().filter(|it| it.turns.len() == 2).count();
             (group.rollouts.len(), group.dropped.len(), long)
         })
         .collect();
-    assert_eq!(seen, [(2, 1, 1), (2, 1, 1), (3, 0, 1)]);
+    assert_eq!(counts, [(1, 2, 1), (2, 1, 1), (3, 0, 1)]);
 }
 
 proptest! {
@@ -94,7 +108,7 @@ proptest! {
         judging in orders(),
     ) {
         let straight: Vec<usize> = (0..ALL).collect();
-        let alone = groups(&straight, &straight, 1);
-        prop_assert_eq!(groups(&finishing, &judging, ALL), alone);
+        let alone = seen(&straight, &straight, 1);
+        prop_assert_eq!(seen(&finishing, &judging, ALL), alone);
     }
 }

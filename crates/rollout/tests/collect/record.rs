@@ -62,7 +62,9 @@ fn lines_stand_in_the_order_of_their_numbers_each_with_its_score() {
 
 #[test]
 fn what_was_written_is_read_back_token_for_token() {
-    let group = group();
+    let mut group = group();
+    // A server may send it apart.
+    group.rollouts[0].turns[0].completion.reasoning = Some("It is easy.".to_owned());
     for advantages in [&[0.1 + 0.2, -1.0 / 3.0][..], &[]] {
         let written = lines(&group, &recording(advantages));
         let kept = [&group.rollouts[0].turns, &group.dropped[0].turns, &group.rollouts[1].turns];

@@ -32,7 +32,15 @@ fn every_task_has_its_group_and_every_sample_its_place() {
     );
     assert_eq!(collected.groups[1].rewards(), [1.0, 0.0, 0.5]);
     assert!(collected.groups.iter().all(|group| group.dropped.is_empty() && !group.is_dead()));
-    let tally = Tally { task: tasks[0].id.clone(), samples: 3, passed: 1 };
+}
+
+#[test]
+fn a_tally_counts_what_was_judged() {
+    let (stage, tasks) = (Stage::default(), [task("a")]);
+    let says = |_: &str, sample: usize| ["pass", "broken", "half", "pass"][sample].to_owned();
+    let collected =
+        collect(&collecting(&stage), &mut Player::new(&says), &asked(&tasks, 4)).unwrap();
+    let tally = Tally { task: tasks[0].id.clone(), samples: 3, passed: 2 };
     assert_eq!(Tally::of(&collected.groups[0]), tally);
 }
 
@@ -77,8 +85,13 @@ fn a_sample_is_judged_while_the_next_is_drawn() {
     // The model says nothing more before the judge has heard what it said.
     let after = |said: &str| assert_eq!(heard.recv_timeout(PATIENCE).unwrap(), said);
     let mut player = Player { after: &after, ..Player::new(&says) };
-    let settings = Collecting { judges: 1, ..collecting(&stage) };
+    let told = RefCell::new(Vec::new());
+    let on_event: &dyn Fn(Progress) = &|progress| told.borrow_mut().push(progress);
+    let settings = Collecting { judges: 1, on_event, ..collecting(&stage) };
     let collected = collect(&settings, &mut player, &asked(&tasks, 6)).unwrap();
+    let told = told.into_inner();
+    let last = told.iter().find(|it| it.sampled == 6).unwrap();
+    assert!(last.judged >= 3, "told before the last was drawn: {told:?}");
     let timeline = &collected.timeline;
     assert!(timeline.judged_while_sampling() >= 5, "all but the last: {timeline:?}");
     let [wave] = &timeline.waves[..] else { panic!("one turn is one wave") };
