@@ -214,6 +214,10 @@ mod tests {
     fn unknown_fields_keep_their_bytes_and_their_order() {
         let text = r#"{"z":1.50,"a":123456789012345678901234567890,"m":{"y": 1e2}}"#;
         assert_eq!(serde_json::to_string(&object(text)).unwrap(), text);
+        let object = object(text);
+        let fields: Vec<_> = object.fields().collect();
+        assert_eq!(fields[0], ("z", "1.50"));
+        assert_eq!(fields[2], ("m", r#"{"y": 1e2}"#));
     }
 
     #[test]

@@ -81,7 +81,8 @@ fn merges_of_a_small_corpus_are_these() {
 
 #[test]
 fn indentation_is_one_token_a_digit_is_one_and_words_take_their_blank_along() {
-    let tokenizer = trained(&[&CORPUS.concat().repeat(3)], 2048);
+    let tokenizer = trained(&[&CORPUS.concat().repeat(3), &"x_item = 10\n".repeat(9)], 2048);
+    assert_eq!(pieces(&tokenizer, "x_item"), ["x", "_item"]);
     let text = "for item in items:\n        if item % 2 == 10:\n    return out\n";
     let expected = [
         "for",

@@ -141,6 +141,19 @@ fn a_new_model_is_sampled_from_and_stops_where_a_message_ends() {
 }
 
 #[test]
+fn who_speaks_is_one_token() {
+    let dir = corpus();
+    let start = ["model", "new", "m", "--corpus", "traces.jsonl", "--vocab", "1000"];
+    let sizes = ["--width", "16", "--heads", "2", "--ffn", "24", "--layers", "1"];
+    let ran = whet_in(dir.path(), &[&start[..], &sizes].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let flags = ["generate", "m", "!", "--chat", "--max-tokens", "1", "--json"];
+    let tokens = &json_of(dir.path(), &flags)["prompts"][0]["prompt_tokens"];
+    // <|im_start|> user \n ! <|im_end|> \n <|im_start|> assistant \n
+    assert_eq!(tokens.as_array().unwrap().len(), 9, "{tokens}");
+}
+
+#[test]
 fn a_corpus_is_traces_objects_and_plain_text() {
     let dir = corpus();
     fs::write(dir.path().join("tasks.jsonl"), "{\"id\":\"zqzqzq\"}\n\n{\"n\":1,\"q\":\"a\"}\n")
@@ -173,7 +186,7 @@ fn what_cannot_be_made_is_refused_with_its_place() {
     fs::write(dir.path().join("blank.txt"), " \n").unwrap();
     fs::write(dir.path().join("bytes.txt"), b"a\n\xff").unwrap();
     let cases: [(&[&str], &str); 10] = [
-        (&["there", "--corpus", "traces.jsonl"], "`there` exists; remove it"),
+        (&["there", "--corpus", "gone.jsonl"], "`there` exists; remove it"),
         (&["m"], "--corpus"),
         (&["m", "--corpus", "gone.jsonl"], "gone.jsonl:0: cannot read: No such file"),
         (&["m", "--corpus", "gone.txt"], "cannot read `gone.txt`: No such file"),

@@ -5,6 +5,9 @@
 //! taken: nothing depends on the order of texts, on threads or on hashes. The crate `tokenizers` has
 //! a trainer as well, which goes by hashes where two entries of its queue are equal.
 //!
+//! No two pairs spell the same token: what becomes of a stretch of bytes that nothing was merged with
+//! from outside depends on these bytes alone, so it always ends in the same pair.
+//!
 //! All pairs are looked at for each merge, which is right for the thousands of tokens of a small
 //! model and slow for a hundred thousand.
 
@@ -38,7 +41,16 @@ impl Learnt {
         learning.learnt
     }
 
-    /// The bytes of both tokens of a pair, to compare.
+    /// Makes a pair a token.
+    fn add(&mut self, pair: Pair) -> u32 {
+        let (left, right) = self.spelt(pair);
+        let bytes = [left, right].concat();
+        self.tokens.push(bytes);
+        self.merges.push(pair);
+        u32::try_from(self.tokens.len() - 1).expect("fewer tokens than a u32 can number")
+    }
+
+    /// The bytes of both tokens of a pair.
     fn spelt(&self, (left, right): Pair) -> (&[u8], &[u8]) {
         (&self.tokens[left as usize], &self.tokens[right as usize])
     }
@@ -48,7 +60,6 @@ impl Learnt {
 struct Learning {
     words: Vec<Word>,
     pairs: BTreeMap<Pair, Uses>,
-    ids: BTreeMap<Vec<u8>, u32>,
     learnt: Learnt,
 }
 
@@ -70,10 +81,8 @@ impl Learning {
             tokens: text.bytes().map(u32::from).collect(),
             count,
         };
-        let learnt = Learnt::bytes();
-        let ids = (0..).zip(&learnt.tokens).map(|(id, bytes)| (bytes.clone(), id)).collect();
         let words = words.iter().map(word).collect();
-        let mut learning = Self { words, pairs: BTreeMap::new(), ids, learnt };
+        let mut learning = Self { words, pairs: BTreeMap::new(), learnt: Learnt::bytes() };
         for at in 0..learning.words.len() {
             learning.count(at);
         }
@@ -83,8 +92,7 @@ impl Learning {
     /// Makes the best pair a token; false if no pair is worth one.
     fn merge_one(&mut self) -> bool {
         let Some(pair) = self.best() else { return false };
-        let token = self.token_of(pair);
-        self.learnt.merges.push(pair);
+        let token = self.learnt.add(pair);
         let uses = self.pairs.get(&pair).map(|uses| uses.words.clone());
         for at in uses.unwrap_or_default() {
             self.uncount(at);
@@ -100,18 +108,6 @@ impl Learning {
             uses.count.cmp(&others.count).then_with(|| spelt(two).cmp(&spelt(one)))
         });
         best.filter(|(_, uses)| uses.count >= LEAST).map(|(pair, _)| *pair)
-    }
-
-    /// The token of a pair: a new one, unless another pair has made the same bytes.
-    fn token_of(&mut self, pair: Pair) -> u32 {
-        let (left, right) = self.learnt.spelt(pair);
-        let bytes = [left, right].concat();
-        let tokens = &mut self.learnt.tokens;
-        let next = u32::try_from(tokens.len()).expect("fewer tokens than a u32 can number");
-        *self.ids.entry(bytes.clone()).or_insert_with(|| {
-            tokens.push(bytes);
-            next
-        })
     }
 
     fn count(&mut self, at: usize) {
@@ -151,6 +147,9 @@ fn merged(tokens: &[u32], (left, right): Pair, token: u32) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::btree_map;
+    use proptest::prelude::*;
+
     use super::*;
 
     fn learn(words: &[(&str, u64)], size: usize) -> Learnt {
@@ -200,14 +199,20 @@ mod tests {
         check(&[("    ", 4)], 1000, &[(" ", " "), ("  ", "  ")]);
     }
 
-    #[test]
-    fn the_same_bytes_are_one_token_though_two_pairs_make_them() {
-        // abc is a + bc after bc is a token, and ab + c where ab was one before.
-        let words = [("bcx", 90), ("bc", 10), ("abd", 80), ("abc", 70), ("ab", 1)];
-        let learnt = learn(&words, 256 + 40);
-        let mut sorted = learnt.tokens.clone();
-        sorted.sort();
-        sorted.dedup();
-        assert_eq!(sorted.len(), learnt.tokens.len());
+    proptest! {
+        #[test]
+        fn tokens_are_distinct_and_spelt_by_their_merges(
+            words in btree_map("[ab]{1,12}|[abc]{1,6}", 1u64..9, 1..12),
+        ) {
+            let learnt = Learnt::from_words(&words, 300);
+            let mut sorted = learnt.tokens.clone();
+            sorted.sort();
+            sorted.dedup();
+            prop_assert_eq!(sorted.len(), learnt.tokens.len());
+            for (token, &pair) in learnt.tokens[256..].iter().zip(&learnt.merges) {
+                let (left, right) = learnt.spelt(pair);
+                prop_assert_eq!(token, &[left, right].concat());
+            }
+        }
     }
 }
