@@ -13,6 +13,7 @@ use super::args::RunArgs;
 use crate::config::{self, Layer, Loaded};
 use crate::config_command::load;
 use crate::failure::Failure;
+use crate::printer::Printer;
 
 /// The settings of a run: those given, or those that the run was begun with.
 pub(super) fn settings(args: &RunArgs) -> anyhow::Result<Loaded> {
@@ -59,12 +60,12 @@ pub(super) fn session(
 /// Opens the student on this machine's cores.
 pub(super) fn student(
     args: &RunArgs,
-    config: &Config,
-    checkpoint: Option<&Path>,
+    (config, checkpoint): (&Config, Option<&Path>),
+    printer: Printer,
 ) -> Result<Student, Failure> {
     let device = device(args)?;
-    let path = Path::new(&config.student.model_name);
-    Ok(Student::open(path, (&device, config), checkpoint)?)
+    let path = crate::hub::model(&config.student.model_name, printer)?;
+    Ok(Student::open(&path, (&device, config), checkpoint)?)
 }
 
 fn device(args: &RunArgs) -> Result<Device, Failure> {
