@@ -18,6 +18,7 @@ mod generate;
 mod judge;
 mod model;
 pub mod printer;
+mod quickstart;
 mod score;
 mod teach;
 mod train;
@@ -37,6 +38,7 @@ pub fn run() -> Exit {
     pass_over_caught_panics();
     let printer = Printer::new(cli.talk.quiet);
     let result = match &cli.command {
+        Command::Quickstart(args) => quickstart::run(args, printer),
         Command::Doctor(args) => doctor::run(args, printer),
         Command::Data(command) => data::run(command, printer),
         Command::Score(args) => score::run(args, printer),
