@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 pub use crate::data::DataCommand;
+pub use crate::export::ExportArgs;
 pub use crate::generate::GenerateArgs;
 pub use crate::model::ModelCommand;
 pub use crate::quickstart::QuickstartArgs;
@@ -115,6 +116,9 @@ pub enum Command {
     /// template, and prints what the model says. The same seed gives the same text, whatever is
     /// computed beside it.
     Generate(GenerateArgs),
+
+    /// Work an adapter into its model, as one directory that other tools load
+    Export(ExportArgs),
 
     /// Show, check and explain settings
     #[command(subcommand)]

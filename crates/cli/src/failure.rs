@@ -41,6 +41,20 @@ pub(crate) enum Failure {
         /// Why not.
         source: Box<HubError>,
     },
+    /// A model could not be had from the hub.
+    #[error("cannot fetch the model `{name}`")]
+    HubModel {
+        /// Its name there.
+        name: String,
+        /// Why not.
+        source: Box<HubError>,
+    },
+    /// A family of embedded tasks that there is not.
+    #[error("`{name}` is no family of embedded tasks")]
+    Family {
+        /// What was given.
+        name: String,
+    },
     /// Tasks could not be validated.
     #[error(transparent)]
     Prove(#[from] ProveError),
@@ -125,6 +139,16 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
             let what = format!("{}: `{flag} PATH`", source.hint());
             hint(Some(&what), printer);
             Exit::Broken
+        }
+        Some(Failure::HubModel { source, .. }) => {
+            let what = format!("{}: `--set student.model_name=PATH`", source.hint());
+            hint(Some(&what), printer);
+            Exit::Broken
+        }
+        Some(Failure::Family { .. }) => {
+            let all = whetstone_data::embedded::families().collect::<Vec<_>>().join(", ");
+            hint(Some(&format!("there are {all}")), printer);
+            Exit::Usage
         }
         Some(Failure::Prove(err)) => {
             hint(err.hint(), printer);

@@ -13,8 +13,10 @@ mod config_command;
 mod data;
 mod doctor;
 pub mod exit;
+mod export;
 mod failure;
 mod generate;
+mod hub;
 mod judge;
 mod model;
 pub mod printer;
@@ -46,6 +48,7 @@ pub fn run() -> Exit {
         Command::Train(command) => train::run(command, printer),
         Command::Model(command) => model::run(command, printer),
         Command::Generate(args) => generate::run(args, printer),
+        Command::Export(args) => export::run(args, printer),
         Command::Config(ConfigCommand::Show(args)) => config_command::show(args, printer),
         Command::Config(ConfigCommand::Check(args)) => config_command::check(args, printer),
         Command::Config(ConfigCommand::Reference(args)) => config_command::reference(args, printer),

@@ -10,8 +10,7 @@ use whetstone_model::decoder::{Gradients, ParameterId, Parameters};
 use whetstone_model::safetensors::{Safetensors, WriteError, Writer};
 use whetstone_model::weights::{Dtype, Weights, WeightsError};
 
-/// Adam's own defaults, which every tool has.
-const BETAS: (f64, f64) = (0.9, 0.999);
+/// Adam's own default, which every tool has.
 const EPSILON: f64 = 1e-8;
 
 /// The means of every trained tensor.
@@ -33,6 +32,8 @@ struct Means {
 pub struct Rule {
     /// The learning rate.
     pub lr: f64,
+    /// How slowly the two means follow.
+    pub betas: (f64, f64),
     /// How much of a weight goes away, in units of the learning rate. Vectors (gains, biases) keep
     /// theirs.
     pub decay: f64,
@@ -64,8 +65,8 @@ impl Optimizer {
             let is_matrix = parameters.get(id).shape.len() > 1;
             let rule = AdamW {
                 lr: rule.lr,
-                beta1: BETAS.0,
-                beta2: BETAS.1,
+                beta1: rule.betas.0,
+                beta2: rule.betas.1,
                 epsilon: EPSILON,
                 decay: if is_matrix { rule.decay } else { 0.0 },
                 step: self.updates,

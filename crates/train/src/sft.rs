@@ -73,10 +73,9 @@ pub fn sft(
         let rows: Vec<&Example> =
             positions.clone().map(|at| &it.rows[order.at(at, |_| ())]).collect();
         let lr = plan.schedule.rate(progress.step)?;
-        let limits = (lr, it.config.training.weight_decay, it.config.training.max_grad_norm);
+        let rule = (lr, &it.config.training);
         let learnt = learn(student, it.config, (step, &rows), &mut gradients).and_then(|learnt| {
-            let updated =
-                update::apply(&mut student.decoder, (&mut optimizer, &gradients), limits)?;
+            let updated = update::apply(&mut student.decoder, (&mut optimizer, &gradients), rule)?;
             Ok((learnt, updated))
         });
         let ((surprise, tokens), updated) =

@@ -1,5 +1,6 @@
 //! From a gradient to new weights: clipped, and only if every number is one.
 
+use whetstone_core::config::TrainingConfig;
 use whetstone_kernels::norm::sum_of_squares;
 use whetstone_model::decoder::{Decoder, Gradients};
 
@@ -25,7 +26,7 @@ pub(crate) fn norm(decoder: &Decoder, gradients: &Gradients) -> f64 {
 pub(crate) fn apply(
     decoder: &mut Decoder,
     (optimizer, gradients): (&mut Optimizer, &Gradients),
-    (lr, decay, longest): (f64, f64, f64),
+    (lr, training): (f64, &TrainingConfig),
 ) -> Result<Updated, TrainError> {
     let norm = norm(decoder, gradients);
     if !norm.is_finite() {
@@ -33,7 +34,12 @@ pub(crate) fn apply(
         return Err(TrainError::NoNumber(what));
     }
     let device = decoder.device().clone();
-    let rule = Rule { lr, decay, scale: clip_scale(norm, longest) };
+    let rule = Rule {
+        lr,
+        betas: (training.adam_beta1, training.adam_beta2),
+        decay: training.weight_decay,
+        scale: clip_scale(norm, training.max_grad_norm),
+    };
     optimizer.update(&device, (decoder.parameters_mut(), gradients), rule);
     Ok(Updated { norm })
 }

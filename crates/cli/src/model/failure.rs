@@ -106,6 +106,9 @@ pub(crate) enum ModelFailure {
     /// A new model could not be made.
     #[error(transparent)]
     Create(#[from] CreateError),
+    /// A model could not be written.
+    #[error(transparent)]
+    Export(#[from] ExportError),
     /// The machine will not start threads.
     #[error("cannot start {threads} threads")]
     Threads {
@@ -177,6 +180,7 @@ impl ModelFailure {
             | Self::Text { source, .. }
             | Self::Corpus(LineError { problem: LineProblem::Io(source), .. })
             | Self::Create(CreateError::Export(ExportError::Write { source, .. }))
+            | Self::Export(ExportError::Write { source, .. } | ExportError::Read { source, .. })
             | Self::Open(
                 OpenError::Config(ConfigError::Read { source, .. })
                 | OpenError::Weights(WeightsError::Disk { source, .. })

@@ -12,6 +12,7 @@ use whetstone_model::Pretrained;
 
 pub(crate) use self::failure::ModelFailure;
 use self::info::InfoArgs;
+pub(crate) use self::new::DtypeArg;
 use self::new::NewArgs;
 use crate::exit::Exit;
 use crate::printer::Printer;

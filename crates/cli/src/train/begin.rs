@@ -13,6 +13,7 @@ use super::args::RunArgs;
 use crate::config::{self, Layer, Loaded};
 use crate::config_command::load_over;
 use crate::failure::Failure;
+use crate::printer::Printer;
 
 /// The settings of a run: those given over those of the command, or those that the run was begun
 /// with.
@@ -60,12 +61,12 @@ pub(crate) fn session(
 /// Opens the student on this machine's cores.
 pub(crate) fn student(
     args: &RunArgs,
-    config: &Config,
-    checkpoint: Option<&Path>,
+    (config, checkpoint): (&Config, Option<&Path>),
+    printer: Printer,
 ) -> Result<Student, Failure> {
     let device = device(args)?;
-    let path = Path::new(&config.student.model_name);
-    Ok(Student::open(path, (&device, config), checkpoint)?)
+    let path = crate::hub::model(&config.student.model_name, printer)?;
+    Ok(Student::open(&path, (&device, config), checkpoint)?)
 }
 
 fn device(args: &RunArgs) -> Result<Device, Failure> {

@@ -51,7 +51,7 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let judge = crate::judge::start(config).map_err(|err| crate::judge::failure(&err))?;
     let (mut session, checkpoint) =
         begin::session(&args.run, &loaded, STAGE).map_err(Failure::Train)?;
-    let mut student = begin::student(&args.run, config, checkpoint.as_deref())?;
+    let mut student = begin::student(&args.run, (config, checkpoint.as_deref()), printer)?;
     let taught = teach(&student, config, (&tasks, traces)).map_err(Failure::Train)?;
     let plan = Plan::grpo(config, tasks.len()).map_err(Failure::Train)?;
     let arithmetic = plan.arithmetic("tasks", config.training.max_steps == 0);

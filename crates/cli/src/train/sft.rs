@@ -28,7 +28,7 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
     let traces = read(&args.traces)?;
     let (mut session, checkpoint) =
         begin::session(&args.run, &loaded, STAGE).map_err(Failure::Train)?;
-    let mut student = begin::student(&args.run, config, checkpoint.as_deref())?;
+    let mut student = begin::student(&args.run, (config, checkpoint.as_deref()), printer)?;
     let limit = (config.prompt.language, config.training.max_length as usize);
     let made = rows(&student, &traces, limit).map_err(Failure::Train)?;
     let examples: Vec<Example> = made.rows.iter().map(Example::from).collect();

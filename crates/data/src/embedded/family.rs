@@ -8,6 +8,7 @@ use super::random::Random;
 use super::steps;
 
 /// A family.
+#[derive(Debug)]
 pub(super) struct Family {
     pub(super) name: &'static str,
     pub(super) input: Input,

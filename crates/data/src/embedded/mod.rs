@@ -41,7 +41,7 @@ use whetstone_core::{Seed, Task};
 
 use crate::part::Part;
 use draft::Draft;
-use family::FAMILIES;
+use family::{FAMILIES, Family};
 use names::Names;
 use normal::normalised;
 use random::Random;
@@ -69,6 +69,7 @@ pub struct Made {
 #[derive(Debug)]
 pub struct Generator {
     seed: Seed,
+    families: Vec<&'static Family>,
     next: u64,
     known: HashSet<String>,
     discarded: BTreeMap<Discarded, u64>,
@@ -84,7 +85,26 @@ pub fn generate(seed: Seed, count: usize) -> Vec<Made> {
 impl Generator {
     /// Starts at the first task.
     pub fn new(seed: Seed) -> Self {
-        Self { seed, next: 0, known: HashSet::new(), discarded: BTreeMap::new() }
+        Self::with(seed, FAMILIES.iter().collect())
+    }
+
+    /// Starts at the first task of some families. They are other tasks than those of [`Self::new`],
+    /// with other ids.
+    ///
+    /// # Errors
+    ///
+    /// The first name that is no family's.
+    pub fn of_families<'a>(seed: Seed, names: &[&'a str]) -> Result<Self, &'a str> {
+        let of = |name: &&'a str| FAMILIES.iter().find(|family| family.name == *name).ok_or(*name);
+        let mut families: Vec<&'static Family> = names.iter().map(of).collect::<Result<_, _>>()?;
+        families.sort_by_key(|family| family.name);
+        families.dedup_by_key(|family| family.name);
+        let joined: Vec<&str> = families.iter().map(|family| family.name).collect();
+        Ok(Self::with(seed.derive(&joined.join(" "), 0), families))
+    }
+
+    fn with(seed: Seed, families: Vec<&'static Family>) -> Self {
+        Self { seed, families, next: 0, known: HashSet::new(), discarded: BTreeMap::new() }
     }
 
     /// How many compositions were discarded so far, by reason.
@@ -93,7 +113,8 @@ impl Generator {
     }
 
     fn make(&mut self, part: Part, random: &mut Random) -> Result<Task, Discarded> {
-        let program = family::draw(random.pick(FAMILIES), random).ok_or(Discarded::Unfit)?;
+        let family: &Family = *random.pick(&self.families);
+        let program = family::draw(family, random).ok_or(Discarded::Unfit)?;
         if part_of(&program.shape()) != part {
             return Err(Discarded::OtherPart);
         }
@@ -138,6 +159,11 @@ impl Iterator for Generator {
         }
         None
     }
+}
+
+/// The names of all families, in their order.
+pub fn families() -> impl Iterator<Item = &'static str> {
+    FAMILIES.iter().map(|family| family.name)
 }
 
 /// The part that a shape belongs to, whatever the seed.
@@ -219,6 +245,27 @@ mod tests {
                 assert!(!types.is_empty(), "{}: {chain}", family.name);
             }
         }
+    }
+
+    #[test]
+    fn some_families_make_tasks_of_their_own() {
+        let make = |names: &[&str]| -> Vec<Made> {
+            Generator::of_families(Seed::new(42), names).unwrap().take(50).collect()
+        };
+        let family = |made: &Made| -> String {
+            serde_json::from_str(made.task.rest.get("family").unwrap()).unwrap()
+        };
+        let made = make(&["slices", "two-way"]);
+        let found: BTreeSet<String> = made.iter().map(family).collect();
+        assert_eq!(found, ["slices", "two-way"].map(str::to_owned).into());
+        let ids = |made: &[Made]| -> Vec<String> {
+            made.iter().map(|made| made.task.id.to_string()).collect()
+        };
+        assert_eq!(ids(&make(&["two-way", "slices", "slices"])), ids(&made), "a set, not a list");
+        let all: BTreeSet<String> = ids(&MADE[..50]).into_iter().collect();
+        assert!(ids(&made).iter().all(|id| !all.contains(id)));
+        assert_eq!(Generator::of_families(Seed::new(42), &["slices", "no"]).unwrap_err(), "no");
+        assert_eq!(families().count(), FAMILIES.len());
     }
 
     #[test]

@@ -200,9 +200,8 @@ impl<'a> Learner<'a> {
         let Sources { grpo, teacher_sft, self_sft } = &mut self.gradients;
         grpo.add_scaled(&device, 1.0, teacher_sft);
         grpo.add_scaled(&device, 1.0, self_sft);
-        let training = &self.config.training;
-        let limits = (lr, training.weight_decay, training.max_grad_norm);
-        let updated = update::apply(&mut student.decoder, (&mut self.optimizer, &*grpo), limits)?;
+        let rule = (lr, &self.config.training);
+        let updated = update::apply(&mut student.decoder, (&mut self.optimizer, &*grpo), rule)?;
         measured.norm = updated.norm;
         Ok(())
     }

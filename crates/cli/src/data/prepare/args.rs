@@ -49,6 +49,10 @@ pub struct PrepareArgs {
     #[arg(long, value_name = "N")]
     pub embedded: Option<usize>,
 
+    /// Make embedded tasks of these families only; a name that is none lists them all
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "embedded")]
+    pub families: Vec<String>,
+
     /// Drop tasks that these benchmarks would recognise
     ///
     /// Told by their columns, like `--tasks`. A task is dropped if its statement shares a run of

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use whetstone_core::{Seed, Task};
-use whetstone_data::Part;
 use whetstone_data::source::{Kind, is_table};
-use whetstone_remote::hub::{Hub, HubError, Origin, Repo};
+use whetstone_data::{Part, embedded};
+use whetstone_remote::hub::{Hub, HubError, Repo};
 
 use crate::failure::Failure;
+use crate::hub;
 use crate::printer::Printer;
 
 /// Where the hub has a data set, and which of its files are the ones.
@@ -36,11 +37,9 @@ pub(super) fn locate(
     }
 }
 
-/// `owner/name`, and nothing that a path would have beside it.
+/// A name of the hub; a file of a data set has an ending.
 fn is_name(path: &Path) -> bool {
-    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
-    let plain = |part: &str| !part.starts_with(['.', '~', '/']) && !part.is_empty();
-    parts.len() == 2 && parts.iter().all(|part| plain(part)) && path.extension().is_none()
+    hub::is_name(path) && path.extension().is_none()
 }
 
 /// Fetches the tables of a repository: all of them, or of the published one those that count.
@@ -57,17 +56,8 @@ fn fetch(name: &str, published: &Published, printer: Printer) -> Result<Vec<Path
     let mut found = Vec::new();
     let wanted = |path: &str| path.starts_with(beginning) && is_table(Path::new(path));
     for file in files.iter().filter(|file| wanted(&file.path)) {
-        let bar = printer.progress_with_rate(file.bytes.unwrap_or(0), "bytes");
-        let fetched = hub.file(&repo, &file.path, &mut |progress| {
-            bar.set_length(progress.total.unwrap_or(progress.bytes));
-            bar.set_position(progress.bytes);
-        });
-        bar.finish_and_clear();
-        let fetched = fetched.map_err(failed)?;
-        if let Origin::Downloaded(bytes) = fetched.origin {
-            printer.note(format_args!("{name}: {} downloaded, {bytes} bytes", file.path));
-        }
-        found.push(fetched.path);
+        let fetched = hub::fetch((&hub, &repo), (&file.path, file.bytes), printer);
+        found.push(fetched.map_err(failed)?);
     }
     if found.is_empty() {
         let some = files.iter().take(5).map(|file| file.path.as_str()).collect::<Vec<_>>();
@@ -80,10 +70,19 @@ fn fetch(name: &str, published: &Published, printer: Printer) -> Result<Vec<Path
     Ok(found)
 }
 
-/// Tasks that need no download.
-pub(super) fn embedded(seed: Seed, count: usize) -> Vec<(Part, Task)> {
-    let made = whetstone_data::embedded::generate(seed, count);
-    made.into_iter().map(|made| (made.part, made.task)).collect()
+/// Tasks that need no download, of some families or of all.
+pub(super) fn embedded(
+    seed: Seed,
+    (count, families): (usize, &[String]),
+) -> Result<Vec<(Part, Task)>, Failure> {
+    let names: Vec<&str> = families.iter().map(String::as_str).collect();
+    let generator = if names.is_empty() {
+        embedded::Generator::new(seed)
+    } else {
+        embedded::Generator::of_families(seed, &names)
+            .map_err(|name| Failure::Family { name: name.to_owned() })?
+    };
+    Ok(generator.take(count).map(|made| (made.part, made.task)).collect())
 }
 
 #[cfg(test)]

@@ -72,6 +72,15 @@ pub enum DtypeArg {
     F32,
 }
 
+impl From<DtypeArg> for Dtype {
+    fn from(dtype: DtypeArg) -> Self {
+        match dtype {
+            DtypeArg::Bf16 => Self::Bf16,
+            DtypeArg::F32 => Self::F32,
+        }
+    }
+}
+
 impl NewArgs {
     /// What the model is made of; `seed` is that of its weights.
     pub(super) fn recipe(&self, seed: u64) -> Recipe {
@@ -85,10 +94,7 @@ impl NewArgs {
                 positions: self.context as usize,
             },
             seed,
-            dtype: match self.dtype {
-                DtypeArg::Bf16 => Dtype::Bf16,
-                DtypeArg::F32 => Dtype::F32,
-            },
+            dtype: self.dtype.into(),
             system: if self.drop_system { SystemMessages::Dropped } else { SystemMessages::Kept },
         }
     }

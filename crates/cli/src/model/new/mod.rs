@@ -10,6 +10,7 @@ use whetstone_model::create::{CreateError, create};
 use whetstone_model::tokenizer::Trainer;
 use whetstone_model::{Config, ExportError, Tokenizer};
 
+pub(crate) use self::args::DtypeArg;
 pub(super) use self::args::NewArgs;
 use self::corpus::Line;
 use self::output::{CorpusInfo, Report};

@@ -1,0 +1,80 @@
+//! `whet export`: a model with its adapter worked into it, as a directory that other tools load.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use whetstone_kernels::Device;
+use whetstone_model::decoder::{Decoder, LoadOptions};
+use whetstone_model::{ExportOptions, Pretrained};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::model::{DtypeArg, ModelFailure, open};
+use crate::printer::Printer;
+
+/// `whet export`.
+#[derive(Debug, Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct ExportArgs {
+    /// The model: a directory or a GGUF file
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+
+    /// The adapter that is worked into it, e.g. `runs/grpo-1/outputs/final_model`
+    #[arg(long, value_name = "DIR")]
+    pub adapter: Option<PathBuf>,
+
+    /// Where it goes: a directory that does not exist yet
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+
+    /// How weights are stored
+    #[arg(long, value_enum, value_name = "TYPE", default_value_t = DtypeArg::Bf16)]
+    pub dtype: DtypeArg,
+
+    /// Print one JSON document instead
+    #[arg(long)]
+    pub json: bool,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  whet export models/student --adapter runs/grpo-1/outputs/final_model --out models/sharper
+  whet export runs/sft-1/outputs/final_model --out models/small --dtype bf16
+
+The adapter itself is already a directory that PEFT loads; this is for tools that want one model.";
+
+#[derive(Serialize)]
+struct Report {
+    model: String,
+    parameters: usize,
+}
+
+/// Writes the model.
+pub(crate) fn run(args: &ExportArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let model = open(&args.model).map_err(Failure::Model)?;
+    let decoder = load(args, &model).map_err(Failure::Model)?;
+    let options = ExportOptions { dtype: args.dtype.into(), ..ExportOptions::default() };
+    decoder
+        .export_merged(&model, &args.out, options)
+        .map_err(|err| Failure::Model(ModelFailure::Export(err)))?;
+    let (parameters, _) = decoder.parameters().count();
+    if args.json {
+        printer.json(&Report { model: args.out.display().to_string(), parameters })?;
+    } else {
+        printer.data(args.out.display())?;
+    }
+    Ok(Exit::Done)
+}
+
+fn load(args: &ExportArgs, model: &Pretrained) -> Result<Decoder, ModelFailure> {
+    let failed = |source| ModelFailure::Threads { threads: 1, source };
+    let device = Device::cpu(1).map_err(failed)?;
+    let options = LoadOptions { eight_bit: false, positions: 1 };
+    let mut decoder = Decoder::load(&device, (&model.config, model.weights.as_ref()), options)?;
+    if let Some(dir) = &args.adapter {
+        decoder.load_adapter(dir)?;
+    }
+    Ok(decoder)
+}
