@@ -8,6 +8,7 @@ pub use crate::data::DataCommand;
 pub use crate::export::ExportArgs;
 pub use crate::generate::GenerateArgs;
 pub use crate::model::ModelCommand;
+pub use crate::quickstart::QuickstartArgs;
 pub use crate::score::{AdvantageArg, ScoreArgs};
 pub use crate::teach::{TeachArgs, TeacherArg};
 pub use crate::train::TrainCommand;
@@ -33,6 +34,9 @@ pub struct Cli {
 }
 
 const AFTER_HELP: &str = "\
+All of it at once, small and in minutes:
+     whet quickstart        What does training do? pass@k before and after, with intervals.
+
 The pipeline in order:
   1. whet doctor            Is this machine fit? Run it first.
   2. whet config show       What would a run do? Every setting, and where it came from.
@@ -45,7 +49,9 @@ The pipeline in order:
   6. whet model new         Where does a small model of my own begin? Texts in, a directory out.
      whet model info        What is this model, and does it fit into memory?
      whet generate          What does it say? A prompt or a chat in, text out.
-  Training and evaluation are not in this version yet.
+  7. whet train sft         How does it learn from the traces?
+     whet train grpo        How does it learn from what its own programs did?
+  Evaluation of other models is not in this version yet.
 
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
 Data goes to standard output, everything else to standard error; `--json` is for scripts.";
@@ -65,6 +71,13 @@ pub struct TalkArgs {
 /// A stage of the pipeline, or a helper beside it.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// See the whole pipeline work: pass@k before and after training, in minutes, on any machine
+    ///
+    /// Takes the student that ships with `whet` and tasks that it composes itself: traces, judged
+    /// for real; pass@k on tasks that training never sees; GRPO with three sources; pass@k again;
+    /// and a summary with intervals. Needs no download, no server and no GPU.
+    Quickstart(QuickstartArgs),
+
     /// Check every assumption about this machine before training on it
     ///
     /// Prints one numbered line for each check, PASS, WARN or FAIL, and a total. WARN means that

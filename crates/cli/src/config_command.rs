@@ -28,7 +28,7 @@ pub(crate) fn check(args: &ConfigFileArgs, printer: Printer) -> anyhow::Result<E
         ok: bool,
         problems: &'a [Problem],
     }
-    let problems = problems_of(&all(args)).err().unwrap_or_default();
+    let problems = problems_of(&[], &all(args)).err().unwrap_or_default();
     let ok = problems.is_empty();
     if args.json {
         printer.json(&Report { ok, problems: &problems })?;
@@ -55,7 +55,12 @@ pub(crate) fn reference(args: &ReferenceArgs, printer: Printer) -> anyhow::Resul
 
 /// Assembles the settings of a command.
 pub(crate) fn load(args: &ConfigArgs) -> anyhow::Result<Loaded> {
-    Ok(problems_of(args).map_err(Failure::Config)?)
+    load_over(&[], args)
+}
+
+/// The same over settings of the command's own.
+pub(crate) fn load_over(beneath: &[Layer], args: &ConfigArgs) -> anyhow::Result<Loaded> {
+    Ok(problems_of(beneath, args).map_err(Failure::Config)?)
 }
 
 /// Files named with and without `--config`, in that order.
@@ -66,8 +71,8 @@ fn all(args: &ConfigFileArgs) -> ConfigArgs {
 }
 
 /// Reads every layer, also behind one that cannot be read, so that all problems come out at once.
-fn problems_of(args: &ConfigArgs) -> Result<Loaded, Vec<Problem>> {
-    let mut layers = Vec::new();
+fn problems_of(beneath: &[Layer], args: &ConfigArgs) -> Result<Loaded, Vec<Problem>> {
+    let mut layers = beneath.to_vec();
     let mut unreadable = Vec::new();
     for path in &args.files {
         tracing::debug!(path = %path.display(), "reading config file");

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use whetstone_core::jsonl::LineError;
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
+use whetstone_eval::EvalError;
 use whetstone_remote::chat::ChatError;
 use whetstone_remote::hub::HubError;
 use whetstone_rollout::cache::CacheError;
@@ -69,6 +70,17 @@ pub(crate) enum Failure {
     /// A training could not begin, or not go on.
     #[error(transparent)]
     Train(#[from] TrainError),
+    /// A model could not be measured.
+    #[error(transparent)]
+    Eval(#[from] EvalError),
+    /// A quickstart of this name was begun before.
+    #[error("the run `{}` exists already", path.display())]
+    RunExists {
+        /// Its directory.
+        path: PathBuf,
+        /// What to type.
+        hint: String,
+    },
     /// Traces that the settings ask for are not there.
     #[error("there are no traces in `{}`, and `dual_source.teacher_sft_weight` is not 0", path.display())]
     NoTraces {
@@ -160,6 +172,14 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
             if err.is_usage() { Exit::Usage } else { Exit::Broken }
         }
         Some(Failure::Lines(_)) => Exit::Usage,
+        Some(Failure::Eval(err)) => {
+            hint(err.hint(), printer);
+            Exit::Broken
+        }
+        Some(Failure::RunExists { hint: what, .. }) => {
+            hint(Some(what), printer);
+            Exit::Usage
+        }
         Some(Failure::NoTraces { .. }) => {
             let what = "name a file with `--traces`, collect some with `whet teach`, or learn without \
                         them: `--set dual_source.teacher_sft_weight=0`";

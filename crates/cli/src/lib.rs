@@ -20,6 +20,7 @@ mod hub;
 mod judge;
 mod model;
 pub mod printer;
+mod quickstart;
 mod score;
 mod teach;
 mod train;
@@ -39,6 +40,7 @@ pub fn run() -> Exit {
     pass_over_caught_panics();
     let printer = Printer::new(cli.talk.quiet);
     let result = match &cli.command {
+        Command::Quickstart(args) => quickstart::run(args, printer),
         Command::Doctor(args) => doctor::run(args, printer),
         Command::Data(command) => data::run(command, printer),
         Command::Score(args) => score::run(args, printer),

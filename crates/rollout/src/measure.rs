@@ -1,11 +1,12 @@
 //! How often a task was solved: what pass@k is estimated from.
 
+use serde::{Deserialize, Serialize};
 use whetstone_core::task::TaskId;
 
 use crate::collect::Gathered;
 
 /// The counts of one task.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// The task.
     pub task: TaskId,

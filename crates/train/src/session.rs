@@ -145,7 +145,7 @@ impl Session {
     }
 
     /// The run itself.
-    pub(crate) fn run(&self) -> &RunDir {
+    pub fn run(&self) -> &RunDir {
         &self.run
     }
 

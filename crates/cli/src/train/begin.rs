@@ -11,13 +11,14 @@ use whetstone_train::{Student, TrainError};
 
 use super::args::RunArgs;
 use crate::config::{self, Layer, Loaded};
-use crate::config_command::load;
+use crate::config_command::load_over;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// The settings of a run: those given, or those that the run was begun with.
-pub(super) fn settings(args: &RunArgs) -> anyhow::Result<Loaded> {
-    let given = load(&args.config)?;
+/// The settings of a run: those given over those of the command, or those that the run was begun
+/// with.
+pub(crate) fn settings(args: &RunArgs, beneath: &[Layer]) -> anyhow::Result<Loaded> {
+    let given = load_over(beneath, &args.config)?;
     if !args.resume {
         return Ok(given);
     }
@@ -41,7 +42,7 @@ pub(super) fn settings(args: &RunArgs) -> anyhow::Result<Loaded> {
 }
 
 /// Opens the run: a new one, or one to go on with, and from which checkpoint.
-pub(super) fn session(
+pub(crate) fn session(
     args: &RunArgs,
     loaded: &Loaded,
     stage: &'static str,
@@ -58,7 +59,7 @@ pub(super) fn session(
 }
 
 /// Opens the student on this machine's cores.
-pub(super) fn student(
+pub(crate) fn student(
     args: &RunArgs,
     (config, checkpoint): (&Config, Option<&Path>),
     printer: Printer,

@@ -1,7 +1,9 @@
 //! `whet train grpo`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use whetstone_core::Task;
@@ -13,8 +15,9 @@ use whetstone_infer::Limits;
 use whetstone_sandbox::Judge;
 use whetstone_train::grpo::{Grpo, STAGE, TaskWithTraces, grpo};
 use whetstone_train::plan::Plan;
-use whetstone_train::watch::Watch;
-use whetstone_train::{Example, Student, rows};
+use whetstone_train::session::Session;
+use whetstone_train::watch::{Ended, Watch};
+use whetstone_train::{Example, Student, TrainError, rows};
 
 use super::args::GrpoArgs;
 use super::view::View;
@@ -28,7 +31,7 @@ use crate::printer::Printer;
 const CALLERS_PER_WORKER: usize = 2;
 
 /// What is seen of a step.
-pub(crate) const SHOWN: [(&str, &str); 6] = [
+const SHOWN: [(&str, &str); 6] = [
     ("grpo/mean_reward", "reward"),
     ("grpo/pass_rate", "pass"),
     ("grpo/kl_divergence", "kl"),
@@ -40,7 +43,7 @@ pub(crate) const SHOWN: [(&str, &str); 6] = [
 /// Trains.
 pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let stop = stop::on_signal(printer);
-    let loaded = begin::settings(&args.run)?;
+    let loaded = begin::settings(&args.run, &[])?;
     let config = &loaded.config;
     let tasks = read_tasks(&args.tasks).map_err(Failure::Lines)?;
     let traces = traces(args, config.dual_source)?;
@@ -53,30 +56,57 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let plan = Plan::grpo(config, tasks.len()).map_err(Failure::Train)?;
     let arithmetic = plan.arithmetic("tasks", config.training.max_steps == 0);
     preflight(&student, (config, &arithmetic), &taught, printer);
-    let with_traces: Vec<TaskWithTraces<'_>> =
-        tasks.iter().zip(&taught).map(|(task, rows)| TaskWithTraces { task, rows }).collect();
-    let view = View::new(printer, plan.steps, &SHOWN);
-    let environment = environment(judge, config);
-    let result = grpo(
-        &mut student,
-        &mut session,
-        &Grpo {
-            config,
-            tasks: &with_traces,
-            environment: &environment,
-            judges: judges(config),
-            limits: Limits::default(),
-            checkpoint: checkpoint.as_deref(),
-            watch: Watch {
-                on_phase: &|phase, part| view.phase(phase, part),
-                on_step: &|report| view.step(report),
-                stop: &stop,
-            },
-        },
-    );
-    view.finish();
-    let result = result.map_err(Failure::Train)?;
+    let training = Training {
+        config,
+        tasks: &tasks,
+        taught: &taught,
+        environment: &environment(judge, config),
+        checkpoint: checkpoint.as_deref(),
+        stop: &stop,
+    };
+    let result = train(&mut student, &mut session, &training, printer).map_err(Failure::Train)?;
     ended::say(&args.run, (session.dir(), result, plan.steps), &arithmetic, printer)
+}
+
+/// What a training takes.
+pub(crate) struct Training<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) tasks: &'a [Task],
+    /// The teacher's rows of each task.
+    pub(crate) taught: &'a [Vec<Example>],
+    pub(crate) environment: &'a PythonEnvironment,
+    pub(crate) checkpoint: Option<&'a Path>,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// Trains, and shows every step.
+pub(crate) fn train(
+    student: &mut Student,
+    session: &mut Session,
+    it: &Training<'_>,
+    printer: Printer,
+) -> Result<Ended, TrainError> {
+    let paired = it.tasks.iter().zip(it.taught);
+    let tasks: Vec<TaskWithTraces<'_>> =
+        paired.map(|(task, rows)| TaskWithTraces { task, rows }).collect();
+    let steps = Plan::grpo(it.config, it.tasks.len())?.steps;
+    let view = View::new(printer, steps, &SHOWN);
+    let training = Grpo {
+        config: it.config,
+        tasks: &tasks,
+        environment: it.environment,
+        judges: judges(it.config),
+        limits: Limits::default(),
+        checkpoint: it.checkpoint,
+        watch: Watch {
+            on_phase: &|phase, part| view.phase(phase, part),
+            on_step: &|report| view.step(report),
+            stop: it.stop,
+        },
+    };
+    let ended = grpo(student, session, &training);
+    view.finish();
+    ended
 }
 
 /// The teacher's traces, if they count.
@@ -95,7 +125,7 @@ pub(crate) fn teach(
     student: &Student,
     config: &Config,
     (tasks, traces): (&[Task], Vec<Trace>),
-) -> Result<Vec<Vec<Example>>, whetstone_train::TrainError> {
+) -> Result<Vec<Vec<Example>>, TrainError> {
     let mut by_task: BTreeMap<String, Vec<Trace>> = BTreeMap::new();
     for trace in traces {
         by_task.entry(trace.task_id.to_string()).or_default().push(trace);
@@ -130,7 +160,7 @@ pub(crate) fn judges(config: &Config) -> usize {
     workers * CALLERS_PER_WORKER
 }
 
-fn preflight(
+pub(crate) fn preflight(
     student: &Student,
     (config, arithmetic): (&Config, &str),
     taught: &[Vec<Example>],

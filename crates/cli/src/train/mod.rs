@@ -1,13 +1,14 @@
 //! `whet train …`: a student, what it learns from, and a run that records everything.
 
 mod args;
-mod begin;
+pub(crate) mod begin;
 mod ended;
 pub(crate) mod grpo;
-mod sft;
+pub(crate) mod sft;
 pub(crate) mod stop;
 pub(crate) mod view;
 
+pub(crate) use self::args::RunArgs;
 pub use self::args::TrainCommand;
 use crate::exit::Exit;
 use crate::printer::Printer;

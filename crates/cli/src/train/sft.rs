@@ -23,7 +23,7 @@ const SHOWN: [(&str, &str); 3] =
 /// Trains.
 pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
     let stop = stop::on_signal(printer);
-    let loaded = begin::settings(&args.run)?;
+    let loaded = begin::settings(&args.run, &[])?;
     let config = &loaded.config;
     let traces = read(&args.traces)?;
     let (mut session, checkpoint) =
@@ -55,7 +55,7 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
     ended::say(&args.run, (session.dir(), result, plan.steps), &arithmetic, printer)
 }
 
-pub(super) fn read(path: &Path) -> anyhow::Result<Vec<Trace>> {
+pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Trace>> {
     let records = Records::<Trace, _>::open(path).map_err(Failure::Lines)?;
     let traces = records.map(|record| record.map(|numbered| numbered.record));
     Ok(traces.collect::<Result<_, _>>().map_err(Failure::Lines)?)

@@ -179,7 +179,7 @@ fn set_takes_toml_and_plain_text() {
         "student.model_name=Qwen/Qwen2.5-Coder-1.5B",
         "teacher.model_name=\"quoted\"",
         "sandbox.python=3",
-        "eval.k=[1, 100]",
+        "eval.k=[1, 10]",
         "teacher.enable_thinking=false",
         "training.learning_rate=1e-4",
         "student.dtype=f16",
@@ -188,7 +188,7 @@ fn set_takes_toml_and_plain_text() {
     assert_eq!(config.student.model_name, "Qwen/Qwen2.5-Coder-1.5B");
     assert_eq!(config.teacher.model_name, "quoted");
     assert_eq!(config.sandbox.python, "3");
-    assert_eq!(config.eval.k, [1, 100]);
+    assert_eq!(config.eval.k, [1, 10]);
     assert!(!config.teacher.enable_thinking);
     assert!((config.training.learning_rate - 1e-4).abs() < 1e-18);
     for bad in ["seed", "seed=x", "seed.x=1", "lora=1", "eval.k=1", "=1", "a=1"] {

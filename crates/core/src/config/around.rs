@@ -1,4 +1,5 @@
-//! `[run]`, `[prompt]`, `[sandbox]` and `[eval]`: the small sections around the pipeline.
+//! `[run]`, `[prompt]`, `[sandbox]`, `[eval]` and `[quickstart]`: the small sections around the
+//! pipeline.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,24 @@ pub struct EvalConfig {
     /// Values of k for which pass@k is reported.
     #[schemars(length(min = 1), inner(range(min = 1)))]
     pub k: Vec<u32>,
+    /// Completions of each task; at least the largest k.
+    #[schemars(range(min = 1, max = 10_000), extend("x-aliases" = ["n_samples"]))]
+    pub num_samples: u32,
+    /// Sampling temperature; 1 draws from the model itself, 0 always takes the likeliest token.
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub temperature: f64,
+}
+
+/// What `whet quickstart` makes tasks of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct QuickstartConfig {
+    /// Tasks to learn from at most; fewer are made if the steps take fewer.
+    #[schemars(range(min = 1, max = 20_000))]
+    pub train_tasks: u32,
+    /// Tasks to measure with. None is composed as one to learn from is.
+    #[schemars(range(min = 1, max = 5_000))]
+    pub held_out_tasks: u32,
 }
 
 impl Default for RunConfig {
@@ -90,6 +109,12 @@ impl Default for SandboxConfig {
 
 impl Default for EvalConfig {
     fn default() -> Self {
-        Self { k: vec![1, 5, 10] }
+        Self { k: vec![1, 5, 10], num_samples: 10, temperature: 1.0 }
+    }
+}
+
+impl Default for QuickstartConfig {
+    fn default() -> Self {
+        Self { train_tasks: 2000, held_out_tasks: 100 }
     }
 }

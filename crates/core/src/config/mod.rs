@@ -20,7 +20,9 @@ mod training;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use around::{EvalConfig, PromptConfig, PromptLanguage, RunConfig, SandboxConfig};
+pub use around::{
+    EvalConfig, PromptConfig, PromptLanguage, QuickstartConfig, RunConfig, SandboxConfig,
+};
 pub use model::{Dtype, LoraConfig, Module, StudentConfig};
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
 pub use teacher::TeacherConfig;
@@ -58,6 +60,8 @@ pub struct Config {
     pub training: TrainingConfig,
     /// How a model is measured.
     pub eval: EvalConfig,
+    /// What `whet quickstart` makes tasks of.
+    pub quickstart: QuickstartConfig,
 }
 
 /// Something wrong between keys that are each right by themselves.
@@ -86,6 +90,7 @@ impl Default for Config {
             dual_source: DualSourceConfig::default(),
             training: TrainingConfig::default(),
             eval: EvalConfig::default(),
+            quickstart: QuickstartConfig::default(),
         }
     }
 }
@@ -116,6 +121,14 @@ impl Config {
                 key: "eval.k",
                 message: "a value stands twice".to_owned(),
                 hint: "list each k once",
+            });
+        }
+        let samples = self.eval.num_samples;
+        if let Some(k) = self.eval.k.iter().find(|&&k| k > samples) {
+            problems.push(Problem {
+                key: "eval.k",
+                message: format!("pass@{k} needs {k} samples, and `eval.num_samples` is {samples}"),
+                hint: "raise `eval.num_samples`, or list smaller values of k",
             });
         }
         if has_repeats(&self.lora.target_modules) {
@@ -151,8 +164,13 @@ mod tests {
         config.teacher.api_url = "localhost:8129".to_owned();
         config.eval.k = vec![1, 5, 1];
         config.lora.target_modules = vec![Module::QProj, Module::QProj];
+        config.eval.num_samples = 4;
         let keys: Vec<_> = config.problems().iter().map(|problem| problem.key).collect();
-        assert_eq!(keys, ["dual_source", "teacher.api_url", "eval.k", "lora.target_modules"]);
+        let expected =
+            ["dual_source", "teacher.api_url", "eval.k", "eval.k", "lora.target_modules"];
+        assert_eq!(keys, expected);
+        let said = &config.problems()[3].message;
+        assert_eq!(said, "pass@5 needs 5 samples, and `eval.num_samples` is 4");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //!   cursors.json    how far it came
 //!   rollouts/       journals of rollouts
 //!   outputs/        checkpoint-N/ and final_model/, each whole or not there
+//!   …               what some runs begin with, e.g. a student and tasks
 //!   logs/           text for people
 //!   run.lock        who is writing it
 //! ```
@@ -95,6 +96,11 @@ impl RunDir {
     /// Waits until every event so far is on the disk.
     pub fn sync(&self) -> Result<(), RunError> {
         Ok(self.events.sync()?)
+    }
+
+    /// Begins a directory of the run itself, e.g. `student`: what it begins with, not what it makes.
+    pub fn stage(&self, name: &str) -> Staged {
+        Staged::begin(&self.view.dir().join(name))
     }
 
     /// Begins a directory of the run's outputs, e.g. `checkpoint-40`. Everything that happened so far

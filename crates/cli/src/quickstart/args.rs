@@ -1,0 +1,81 @@
+//! What can be asked of `whet quickstart`, and what its help teaches.
+
+use std::num::NonZeroUsize;
+
+use clap::Args;
+
+use crate::cli::ConfigArgs;
+use crate::train::RunArgs;
+
+/// The name of the run, unless another is given.
+pub(super) const NAME: &str = "quickstart";
+
+/// `whet quickstart`.
+#[derive(Debug, Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct QuickstartArgs {
+    /// The run's name: a directory in `run.dir`
+    #[arg(long, value_name = "NAME", default_value = NAME)]
+    pub run: String,
+
+    /// What everything random is derived from; the same as `--set seed=N`
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Go on with the run after a stop, a crash or a `kill -9`, with the settings that it was begun
+    /// with
+    #[arg(long)]
+    pub resume: bool,
+
+    /// Threads that compute [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+
+    /// Print one JSON document at the end instead of the summary
+    #[arg(long)]
+    pub json: bool,
+
+    /// Where settings come from, over those of the quickstart.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+}
+
+impl QuickstartArgs {
+    /// The same as a training is told it.
+    pub(super) fn run_args(&self) -> RunArgs {
+        let mut config = self.config.clone();
+        config.set.extend(self.seed.map(|seed| format!("seed={seed}")));
+        let Self { run, resume, threads, json, .. } = self;
+        RunArgs { run: run.clone(), resume: *resume, threads: *threads, json: *json, config }
+    }
+
+    /// What goes on with this run.
+    pub(super) fn resume_command(&self) -> String {
+        let name = if self.run == NAME { String::new() } else { format!(" --run {}", self.run) };
+        format!("whet quickstart{name} --resume")
+    }
+}
+
+const AFTER_HELP: &str = "\
+What happens, in a directory of its own:
+  1. student   the one that ships with whet is unpacked; `--set student.model_name=DIR` takes another
+  2. tasks     small Python functions are composed: some to learn from, some to measure with, and none
+               of these is composed as one of those is
+  3. traces    the solution that each task brings along is judged, and is what a teacher would say
+  4. before    pass@k on the held-out tasks
+  5. training  GRPO: judged rollouts, the teacher's traces, the student's own best
+  6. after     pass@k on the same tasks with the same luck
+
+The same seed gives the same figures, on any number of threads. Ctrl-C leaves a run that `--resume` goes
+on with; every phase that is whole is passed over. Every setting of training can be changed with `--set`;
+those that were used are in `runs/NAME/config.toml`.
+
+Examples:
+  whet quickstart
+  whet quickstart --resume                     go on after a stop
+  whet quickstart --run seed-7 --seed 7        is it the seed?
+  whet quickstart --run longer --set training.max_steps=120
+  whet quickstart --run plain --set dual_source.teacher_sft_weight=0 --set dual_source.self_sft_weight=0
+  whet quickstart --run hard --set quickstart.held_out_tasks=400 --set eval.num_samples=16
+
+Exit codes: 0 done, or stopped when asked to; 2 wrong usage or config; 3 something broke.";

@@ -1,0 +1,76 @@
+//! pass@k of the student on the held-out tasks.
+
+use std::sync::atomic::AtomicBool;
+
+use whetstone_core::config::Config;
+use whetstone_core::{Message, Seed, Task};
+use whetstone_env::python::PythonEnvironment;
+use whetstone_eval::{Measured, Measuring, measure};
+use whetstone_infer::{Limits, Local, Rule};
+use whetstone_rollout::collect::{Collecting, RenderError};
+use whetstone_train::Student;
+
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::train::grpo;
+
+/// Completions that are held at a time.
+const AT_A_TIME: usize = 512;
+
+/// What a measurement takes.
+pub(super) struct Suite<'a> {
+    pub(super) config: &'a Config,
+    pub(super) tasks: &'a [Task],
+    pub(super) environment: &'a PythonEnvironment,
+    pub(super) stop: &'a AtomicBool,
+}
+
+impl Suite<'_> {
+    /// Measures a student; `None` if it was told to stop.
+    ///
+    /// The seed is that of the run, so the same tasks are sampled with the same luck each time.
+    pub(super) fn measure(
+        &self,
+        student: &Student,
+        printer: Printer,
+    ) -> Result<Option<Measured>, Failure> {
+        let samples = self.config.eval.num_samples as usize;
+        let bar = printer.progress_with_rate((self.tasks.len() * samples) as u64, "samples");
+        let render = |messages: &[Message]| {
+            student.prompt(messages).map_err(|err| RenderError::from(err.to_string()))
+        };
+        let measuring = Measuring {
+            collecting: self.collecting(&render),
+            samples,
+            samples_at_a_time: AT_A_TIME,
+            seed: Seed::new(self.config.seed).derive("held-out", 0),
+            on_progress: &|done, _| bar.set_position(done as u64),
+            stop: self.stop,
+        };
+        let mut generator =
+            Local::new(&student.decoder, &student.model.tokenizer, Limits::default());
+        let measured = measure(&measuring, &mut generator, self.tasks);
+        bar.finish_and_clear();
+        Ok(measured?)
+    }
+
+    fn collecting<'a>(
+        &'a self,
+        render: &'a whetstone_rollout::collect::Render<'a>,
+    ) -> Collecting<'a> {
+        let completion = self.config.grpo.max_completion_length as usize;
+        #[expect(clippy::cast_possible_truncation, reason = "a small number, used in f32")]
+        let temperature = self.config.eval.temperature as f32;
+        Collecting {
+            environment: self.environment,
+            render,
+            rule: Rule { temperature, ..Rule::default() },
+            max_tokens: completion,
+            max_prompt_tokens: (self.config.training.max_length as usize)
+                .saturating_sub(completion),
+            max_turns: 1,
+            judges: grpo::judges(self.config),
+            on_event: &|_| {},
+        }
+    }
+}

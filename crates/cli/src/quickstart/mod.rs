@@ -1,0 +1,301 @@
+//! `whet quickstart`: the whole pipeline, small, on what ships with `whet`.
+//!
+//! ```text
+//! student ─► tasks ─► traces ─► pass@k ─► training ─► pass@k ─► summary
+//! ```
+//!
+//! Every phase leaves its output in the run's directory. A run that goes on passes over what is whole,
+//! and ends with the same figures as one that was never stopped. Nothing here is a short cut: traces
+//! are judged as those of a server are, training is that of `whet train grpo`, and figures are `eval`'s.
+
+mod args;
+mod measuring;
+mod phases;
+mod preset;
+mod report;
+mod student;
+mod summary;
+mod tasks;
+mod traces;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use whetstone_core::config::Config;
+use whetstone_core::trace::Trace;
+use whetstone_env::python::PythonEnvironment;
+use whetstone_eval::Measured;
+use whetstone_record::error::RunError;
+use whetstone_record::event::Outcome;
+use whetstone_train::grpo::STAGE;
+use whetstone_train::plan::Plan;
+use whetstone_train::session::{FINAL_MODEL, Session};
+use whetstone_train::watch::Ended;
+use whetstone_train::{Student, TrainError};
+
+pub use self::args::QuickstartArgs;
+use self::measuring::Suite;
+use self::phases::{Phases, Trained};
+use self::report::{Report, Stopped};
+use self::student::Origin;
+use self::tasks::Tasks;
+use crate::config::Loaded;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::train::grpo::{self, Training};
+use crate::train::{RunArgs, begin, stop};
+
+/// Runs the pipeline.
+pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let stop = stop::on_signal(printer);
+    let run = args.run_args();
+    let loaded = settings(&run)?;
+    let config = &loaded.config;
+    // What does not fit together is said before anything is made.
+    Plan::grpo(config, 1).map_err(Failure::Train)?;
+    // Before anything large is loaded: the judge's processes are children of this one.
+    let judge = crate::judge::start(config).map_err(|err| crate::judge::failure(&err))?;
+    let (session, checkpoint) =
+        begin::session(&run, &loaded, STAGE).map_err(|err| exists(args, err))?;
+    let phases = known(&session, checkpoint.as_deref()).map_err(Failure::Train)?;
+    let environment = grpo::environment(judge, config);
+    let mut it = Quickstart {
+        run: &run,
+        config,
+        environment,
+        session,
+        checkpoint,
+        phases,
+        stop,
+        ended: false,
+        printer,
+    };
+    match it.go()? {
+        Some(report) => it.finish(&report),
+        None => it.stopped(&args.resume_command()),
+    }
+}
+
+/// The settings of the run, with the path of the student that it will have.
+fn settings(run: &RunArgs) -> anyhow::Result<Loaded> {
+    let mut loaded = begin::settings(run, &[preset::layer()])?;
+    let dir = Path::new(&loaded.config.run.dir).join(&run.run);
+    if let Origin::Embedded(path) = Origin::of(&loaded.config, &dir) {
+        loaded.config.student.model_name = path.display().to_string();
+        loaded.places.remove("student.model_name");
+    }
+    Ok(loaded)
+}
+
+/// A name that is taken, with what to type instead.
+fn exists(args: &QuickstartArgs, err: TrainError) -> Failure {
+    let TrainError::Run(RunError::Exists { path }) = err else { return Failure::Train(err) };
+    let hint = format!(
+        "go on with it, or see its summary again: `{}`; begin another: `whet quickstart --run NAME`",
+        args.resume_command()
+    );
+    Failure::RunExists { path, hint }
+}
+
+/// What is done of a run. One with weights that nobody measured before was made by another command.
+fn known(session: &Session, checkpoint: Option<&Path>) -> Result<Phases, TrainError> {
+    let phases = Phases::load(session.dir())?.unwrap_or_default();
+    let trained = checkpoint.is_some() || final_model(session).is_dir();
+    if trained && phases.before.is_none() {
+        let problem = "it was not begun with `whet quickstart`".to_owned();
+        return Err(TrainError::Checkpoint { path: session.dir().to_owned(), problem });
+    }
+    Ok(phases)
+}
+
+fn final_model(session: &Session) -> PathBuf {
+    session.run().view().outputs_dir().join(FINAL_MODEL)
+}
+
+/// A quickstart under way.
+struct Quickstart<'a> {
+    run: &'a RunArgs,
+    config: &'a Config,
+    environment: PythonEnvironment,
+    session: Session,
+    checkpoint: Option<PathBuf>,
+    phases: Phases,
+    stop: Arc<AtomicBool>,
+    /// Whether the run's last event is written.
+    ended: bool,
+    printer: Printer,
+}
+
+/// When a measurement is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    Before,
+    After,
+}
+
+impl Quickstart<'_> {
+    /// Every phase in order; `None` if it was told to stop.
+    fn go(&mut self) -> anyhow::Result<Option<Report>> {
+        self.unpack()?;
+        let tasks = self.tasks()?;
+        let traces = self.traces(tasks.train.len())?;
+        if self.is_stopped() {
+            return Ok(None);
+        }
+        if self.phases.after.is_some() {
+            self.say("4/6 to 6/6", "were done before");
+        } else {
+            let from = Some(final_model(&self.session)).filter(|path| path.is_dir());
+            let from = from.or_else(|| self.checkpoint.clone());
+            let mut student = begin::student(self.run, self.config, from.as_deref())?;
+            let whole = self.measure(When::Before, &student, &tasks)?
+                && self.train(&mut student, &tasks, traces)?
+                && self.measure(When::After, &student, &tasks)?;
+            if !whole {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Report::new(self.config, self.session.run().view(), &self.phases)?))
+    }
+
+    fn unpack(&self) -> Result<(), Failure> {
+        let origin = Origin::of(self.config, self.session.dir());
+        let path = origin.path().display();
+        match origin.unpack(self.session.run())? {
+            Some(bytes) => {
+                let size = summary::megabytes(bytes);
+                self.say("1/6 student", format_args!("the one in whet, {size}, goes to {path}"));
+            }
+            None => self.say("1/6 student", path),
+        }
+        Ok(())
+    }
+
+    fn tasks(&mut self) -> Result<Tasks, Failure> {
+        self.say("2/6 tasks", "small functions, composed; none held out is like one to learn from");
+        let tasks = tasks::prepare(self.config, self.session.dir(), &mut self.phases)?;
+        let (train, held_out) = (tasks.train.len(), tasks.held_out.len());
+        self.told(format_args!("{train} to learn from, {held_out} held out"));
+        Ok(tasks)
+    }
+
+    fn traces(&mut self, tasks: usize) -> anyhow::Result<Vec<Trace>> {
+        self.say("3/6 traces", format_args!("the solutions that {tasks} tasks bring, judged"));
+        let place = (self.session.dir(), &self.environment);
+        let traces = traces::collect(self.config, place, &mut self.phases, self.printer)?;
+        let passing = traces.iter().filter(|trace| trace.passes()).count();
+        self.told(format_args!("{passing} of {} pass", traces.len()));
+        Ok(traces)
+    }
+
+    /// Measures, unless that is done; says whether to go on.
+    fn measure(&mut self, when: When, student: &Student, tasks: &Tasks) -> anyhow::Result<bool> {
+        let (count, samples) = (tasks.held_out.len(), self.config.eval.num_samples);
+        let name = if when == When::Before { "4/6 before" } else { "6/6 after" };
+        self.say(name, format_args!("{count} held-out tasks × {samples} samples"));
+        if self.measured(when).is_none() {
+            let suite = Suite {
+                config: self.config,
+                tasks: &tasks.held_out,
+                environment: &self.environment,
+                stop: &self.stop,
+            };
+            let Some(found) = suite.measure(student, self.printer)? else { return Ok(false) };
+            *self.measured(when) = Some(found);
+            self.phases.save(self.session.dir()).map_err(Failure::Train)?;
+        }
+        if let Some(found) = self.measured(when).clone() {
+            self.told(summary::figures(&self.config.eval.k, &found)?);
+        }
+        Ok(!self.is_stopped())
+    }
+
+    fn measured(&mut self, when: When) -> &mut Option<Measured> {
+        match when {
+            When::Before => &mut self.phases.before,
+            When::After => &mut self.phases.after,
+        }
+    }
+
+    /// Trains, unless that is done; says whether to go on.
+    fn train(
+        &mut self,
+        student: &mut Student,
+        tasks: &Tasks,
+        traces: Vec<Trace>,
+    ) -> anyhow::Result<bool> {
+        self.say("5/6 training", "GRPO, with the teacher's traces and the student's own best");
+        if !final_model(&self.session).is_dir() {
+            let taught = grpo::teach(student, self.config, (&tasks.train, traces))
+                .map_err(Failure::Train)?;
+            let plan = Plan::grpo(self.config, tasks.train.len()).map_err(Failure::Train)?;
+            let arithmetic = plan.arithmetic("tasks", self.config.training.max_steps == 0);
+            grpo::preflight(student, (self.config, &arithmetic), &taught, self.printer);
+            let training = Training {
+                config: self.config,
+                tasks: &tasks.train,
+                taught: &taught,
+                environment: &self.environment,
+                checkpoint: self.checkpoint.as_deref(),
+                stop: &self.stop,
+            };
+            let ended = grpo::train(student, &mut self.session, &training, self.printer);
+            self.ended = true;
+            if ended.map_err(Failure::Train)? != Ended::Done {
+                return Ok(false);
+            }
+        }
+        let trained = Trained::read(self.session.run().view()).map_err(Failure::Train)?;
+        self.phases.training = Some(trained);
+        self.phases.save(self.session.dir()).map_err(Failure::Train)?;
+        self.told(summary::learnt(&trained));
+        Ok(!self.is_stopped())
+    }
+
+    /// Writes and prints the report.
+    fn finish(&mut self, report: &Report) -> anyhow::Result<Exit> {
+        self.end(Outcome::Completed)?;
+        report.write(self.session.dir()).map_err(Failure::Train)?;
+        if self.run.json {
+            self.printer.json(report)?;
+        } else {
+            self.printer.raw(&summary::text(report, self.printer))?;
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Says how to go on.
+    fn stopped(&mut self, resume: &str) -> anyhow::Result<Exit> {
+        self.end(Outcome::Interrupted)?;
+        if self.run.json {
+            self.printer.json(&Stopped::new(self.session.dir(), resume))?;
+        }
+        self.printer.note(format_args!("stopped; what is whole is kept, go on with `{resume}`"));
+        Ok(Exit::Done)
+    }
+
+    /// Records how the run ended, unless training has.
+    fn end(&mut self, outcome: Outcome) -> Result<(), Failure> {
+        if self.ended {
+            return Ok(());
+        }
+        let why = if outcome == Outcome::Interrupted { "told to stop" } else { "" };
+        Ok(self.session.finish(outcome, why.to_owned())?)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Says which phase begins.
+    fn say(&self, phase: &str, what: impl std::fmt::Display) {
+        self.printer.note(format_args!("{phase}: {what}"));
+    }
+
+    /// Says what came of it.
+    fn told(&self, what: impl std::fmt::Display) {
+        self.printer.note(format_args!("    {what}"));
+    }
+}

@@ -1,0 +1,175 @@
+//! What is done of a quickstart: a file in its run, written after each phase.
+//!
+//! A run that goes on reads it and passes over what is whole. Times are kept with what they are of, so
+//! a run that was stopped adds up like one that was not.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use whetstone_eval::Measured;
+use whetstone_record::atomic;
+use whetstone_record::event::Event;
+use whetstone_record::run_dir::RunView;
+use whetstone_train::TrainError;
+use whetstone_train::grpo::STAGE;
+
+const FILE: &str = "phases.json";
+const VERSION: u64 = 1;
+
+/// What is done.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Phases {
+    v: u64,
+    pub(super) tasks: Option<Prepared>,
+    pub(super) traces: Option<Taught>,
+    pub(super) before: Option<Measured>,
+    pub(super) training: Option<Trained>,
+    pub(super) after: Option<Measured>,
+}
+
+/// Tasks that were made.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Prepared {
+    pub(super) train: usize,
+    pub(super) held_out: usize,
+    pub(super) seconds: f64,
+}
+
+/// Traces that were judged.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Taught {
+    pub(super) traces: u64,
+    pub(super) passing: u64,
+    pub(super) seconds: f64,
+}
+
+/// A training that is done.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Trained {
+    pub(super) steps: u64,
+    pub(super) rollouts: u64,
+    pub(super) sampled_tokens: u64,
+    /// The part of rollouts that passed in the first quarter of the steps, and in the last.
+    pub(super) pass_rate: [f64; 2],
+    pub(super) seconds: f64,
+    /// Of these, seconds in which rollouts were sampled and judged.
+    pub(super) sampling_seconds: f64,
+}
+
+impl Phases {
+    /// Reads what is done; `None` if nothing was ever written.
+    pub(super) fn load(dir: &Path) -> Result<Option<Self>, TrainError> {
+        let path = dir.join(FILE);
+        let refuse = |problem: String| TrainError::Checkpoint { path: path.clone(), problem };
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(err) if err.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(err) => return Err(refuse(err.to_string())),
+        };
+        let phases: Self = serde_json::from_slice(&text).map_err(|err| refuse(err.to_string()))?;
+        if phases.v != VERSION {
+            return Err(refuse(format!("it has version {}", phases.v)));
+        }
+        Ok(Some(phases))
+    }
+
+    /// Writes what is done.
+    pub(super) fn save(&mut self, dir: &Path) -> Result<(), TrainError> {
+        self.v = VERSION;
+        let mut text = serde_json::to_vec_pretty(self).expect("plain data");
+        text.push(b'\n');
+        Ok(atomic::replace(&dir.join(FILE), &text)?)
+    }
+}
+
+impl Trained {
+    /// What the events of a run tell of its training.
+    pub(super) fn read(view: &RunView) -> Result<Self, TrainError> {
+        let mut steps = Vec::new();
+        for event in view.events()? {
+            if let Event::Metrics { stage, values, .. } = event?.1.event
+                && stage == STAGE
+            {
+                steps.push(values);
+            }
+        }
+        Ok(Self::of(&steps))
+    }
+
+    fn of(steps: &[BTreeMap<String, f64>]) -> Self {
+        let value = |values: &BTreeMap<String, f64>, name: &str| {
+            values.get(name).copied().unwrap_or_default()
+        };
+        let mut trained = Self { steps: steps.len() as u64, ..Self::default() };
+        for values in steps {
+            let sampling =
+                value(values, "time/sampling_s") + value(values, "time/judging_after_sampling_s");
+            trained.seconds += value(values, "time/step_s");
+            trained.sampling_seconds += sampling;
+            trained.rollouts += count(value(values, "speed/programs_per_s") * sampling);
+            trained.sampled_tokens += count(value(values, "speed/sampled_tokens_per_s") * sampling);
+        }
+        let rate = |steps: &[BTreeMap<String, f64>]| {
+            let sum: f64 = steps.iter().map(|values| value(values, "grpo/pass_rate")).sum();
+            sum / super::summary::number(steps.len().max(1) as u64)
+        };
+        let quarter = steps.len().div_ceil(4);
+        trained.pass_rate = [rate(&steps[..quarter]), rate(&steps[steps.len() - quarter..])];
+        trained
+    }
+}
+
+/// A count that was divided by seconds and multiplied by them again.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts of a step")]
+fn count(value: f64) -> u64 {
+    value.round().max(0.0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(pass_rate: f64, seconds: f64) -> BTreeMap<String, f64> {
+        let values = [
+            ("grpo/pass_rate", pass_rate),
+            ("time/step_s", seconds),
+            ("time/sampling_s", 0.3),
+            ("time/judging_after_sampling_s", 0.1),
+            ("speed/programs_per_s", 64.0 / 0.4),
+            ("speed/sampled_tokens_per_s", 6401.0 / 0.4),
+        ];
+        values.map(|(name, value)| (name.to_owned(), value)).into()
+    }
+
+    #[test]
+    fn steps_add_up_and_quarters_are_compared() {
+        let steps = [(0.0, 1.0), (0.5, 2.0), (0.5, 1.0), (0.5, 1.0), (0.75, 1.0), (0.25, 1.0)];
+        let steps = steps.map(|(rate, seconds)| step(rate, seconds));
+        let found = Trained::of(&steps);
+        assert_eq!((found.steps, found.rollouts, found.sampled_tokens), (6, 6 * 64, 6 * 6401));
+        assert_eq!(found.pass_rate.map(f64::to_bits), [0.25_f64, 0.5].map(f64::to_bits));
+        assert!((found.seconds - 7.0).abs() < 1e-9 && (found.sampling_seconds - 2.4).abs() < 1e-9);
+        assert_eq!(Trained::of(&[]), Trained::default());
+    }
+
+    #[test]
+    fn what_was_saved_is_read_again_and_another_version_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Phases::load(dir.path()).unwrap(), None);
+        let tasks = Some(Prepared { train: 3, held_out: 2, seconds: 0.5 });
+        let mut phases = Phases { tasks, ..Phases::default() };
+        phases.save(dir.path()).unwrap();
+        assert_eq!(Phases::load(dir.path()).unwrap(), Some(phases.clone()));
+        let text = serde_json::to_string(&Phases { v: 2, ..phases }).unwrap();
+        fs::write(dir.path().join(FILE), text).unwrap();
+        let err = Phases::load(dir.path()).unwrap_err().to_string();
+        assert!(err.ends_with("phases.json` cannot be gone on with: it has version 2"), "{err}");
+    }
+}

@@ -1,0 +1,70 @@
+//! The settings of a quickstart, beneath those that are given.
+//!
+//! Each is a setting like any other: `--set` changes it, and `config.toml` of the run has what was
+//! used. What is not named here is the default of every run.
+
+use std::path::PathBuf;
+
+use crate::config::Layer;
+
+/// The value of `student.model_name` that stands for the student that ships with `whet`.
+pub(super) const EMBEDDED: &str = "embedded";
+
+const PRESET: &str = r#"
+[student]
+model_name = "embedded"
+
+[lora]
+rank = 32
+alpha = 64
+
+[sandbox]
+cpu_seconds = 2
+
+[reward]
+composite = "pass_times_quality"
+tests = "all"
+
+[grpo]
+kl_coef = 0.0
+num_samples_per_prompt = 8
+max_completion_length = 200
+temperature = 1.0
+
+[training]
+max_steps = 40
+per_device_train_batch_size = 16
+gradient_accumulation_steps = 4
+learning_rate = 1e-3
+max_length = 640
+save_steps = 10
+
+[eval]
+k = [1, 4]
+num_samples = 4
+temperature = 1.0
+
+[quickstart]
+held_out_tasks = 100
+"#;
+
+/// The settings as a layer.
+pub(super) fn layer() -> Layer {
+    Layer::File { path: PathBuf::from("quickstart preset"), text: PRESET.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use whetstone_train::plan::Plan;
+
+    use super::*;
+    use crate::config::load;
+
+    #[test]
+    fn the_preset_is_a_config_whose_steps_are_whole_groups() {
+        let config = load(&[layer()]).unwrap().config;
+        let plan = Plan::grpo(&config, 320).unwrap();
+        assert_eq!((plan.steps, plan.items_per_step, plan.samples), (40, 8, 8));
+        assert_eq!(config.student.model_name, EMBEDDED);
+    }
+}

@@ -1,0 +1,163 @@
+//! The report as a person reads it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use whetstone_eval::{Difference, Estimate, EvalError, Measured, pass_at_k};
+
+use super::phases::Trained;
+use super::report::{Figures, Report};
+use crate::printer::{Printer, Tone};
+
+/// The whole summary.
+pub(super) fn text(report: &Report, printer: Printer) -> String {
+    let mut text = String::new();
+    figures_table(&mut text, report, printer);
+    verdicts(&mut text, report);
+    times(&mut text, report);
+    files(&mut text, report);
+    let _ = writeln!(text, "\nnext, the same training by its own command:\n  {}", report.next);
+    text
+}
+
+/// Every pass@k of a measurement in one line.
+pub(super) fn figures(k: &[u32], found: &Measured) -> Result<String, EvalError> {
+    let of = |&k: &u32| {
+        let figure = pass_at_k(&found.tallies, u64::from(k))?;
+        Ok(format!("pass@{k} {}", estimate(&figure)))
+    };
+    let figures = k.iter().map(of).collect::<Result<Vec<_>, EvalError>>()?;
+    let rate = number(found.sampled_tokens) / found.seconds.max(1e-9);
+    Ok(format!("{}; {:.1} s, {rate:.0} tokens/s", figures.join(", "), found.seconds))
+}
+
+/// What training did, in one line.
+pub(super) fn learnt(it: &Trained) -> String {
+    let [first, last] = it.pass_rate.map(|rate| 100.0 * rate);
+    let (steps, rollouts, seconds) = (it.steps, it.rollouts, it.seconds);
+    format!(
+        "{steps} steps, {rollouts} rollouts in {seconds:.1} s; {first:.1} % of them passed in the \
+         first quarter, {last:.1} % in the last"
+    )
+}
+
+/// Bytes for people.
+pub(super) fn megabytes(bytes: usize) -> String {
+    format!("{:.1} MB", number(bytes as u64) / 1e6)
+}
+
+/// A count to compute with.
+#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
+pub(super) fn number(count: u64) -> f64 {
+    count as f64
+}
+
+fn figures_table(text: &mut String, report: &Report, printer: Printer) {
+    let (tasks, samples) = (report.tasks.held_out, report.samples);
+    let temperature = report.temperature;
+    let _ = writeln!(
+        text,
+        "{tasks} held-out tasks, {samples} samples each at temperature {temperature}; 95 % intervals\n"
+    );
+    let _ = writeln!(text, "  {:<8} {:<22} {:<22} difference", "", "before", "after");
+    for (k, Figures { before, after, difference }) in &report.pass_at_k {
+        let (word, tone) = judged(difference);
+        let word = printer.toned(word, tone);
+        let (before, after, change) = (estimate(before), estimate(after), points(difference));
+        let name = format!("pass@{k}");
+        let _ = writeln!(text, "  {name:<8} {before:<22} {after:<22} {change:<24} {word}");
+    }
+    let left_out = report.pass_at_k.values().map(|it| it.difference.left_out).max().unwrap_or(0);
+    if left_out > 0 {
+        let _ = writeln!(text, "  {left_out} tasks left out: too few samples could be judged");
+    }
+}
+
+/// What a difference is, as far as the tasks can tell.
+fn judged(difference: &Difference) -> (&'static str, Tone) {
+    match (difference.is_clear(), difference.value > 0.0) {
+        (true, true) => ("better", Tone::Good),
+        (true, false) => ("worse", Tone::Bad),
+        (false, _) => ("no clear difference", Tone::Doubtful),
+    }
+}
+
+/// `12.3 % [8.0, 16.9]`.
+fn estimate(it: &Estimate) -> String {
+    let [value, low, high] = [it.value, it.low, it.high].map(|part| 100.0 * part);
+    format!("{value:.1} % [{low:.1}, {high:.1}]")
+}
+
+/// `+18.7 points [+13.9, +23.6]`.
+fn points(it: &Difference) -> String {
+    let [value, low, high] = [it.value, it.low, it.high].map(|part| 100.0 * part);
+    format!("{value:+.1} points [{low:+.1}, {high:+.1}]")
+}
+
+fn verdicts(text: &mut String, report: &Report) {
+    let (before, after) = (&report.before, &report.after);
+    let _ = writeln!(text, "\n  {:<16} {:>8} {:>8}", "verdict", "before", "after");
+    let names: BTreeSet<&String> = before.verdicts.keys().chain(after.verdicts.keys()).collect();
+    let mut rows: Vec<(&str, u64, u64)> = names
+        .into_iter()
+        .map(|name| {
+            let of = |side: &super::report::Side| side.verdicts.get(name).copied().unwrap_or(0);
+            (name.as_str(), of(before), of(after))
+        })
+        .collect();
+    // What passed first, then what there is most of.
+    rows.sort_by_key(|&(name, before, after)| (name != "pass", std::cmp::Reverse(before + after)));
+    rows.extend([("cut off", before.cut_off, after.cut_off)]);
+    rows.extend(
+        [("not judged", before.unjudged, after.unjudged)].iter().filter(|it| it.1 + it.2 > 0),
+    );
+    for (name, before, after) in rows {
+        let _ = writeln!(text, "  {name:<16} {before:>8} {after:>8}");
+    }
+}
+
+fn times(text: &mut String, report: &Report) {
+    let times = &report.times;
+    let _ = writeln!(text, "\n  {:<16} {:>8}", "phase", "seconds");
+    for (name, seconds) in times.seconds.rows() {
+        let _ = writeln!(text, "  {name:<16} {seconds:>8.1}");
+    }
+    let _ = writeln!(text, "  {:<16} {:>8.1}", "all", times.all_seconds);
+    let _ = writeln!(
+        text,
+        "  in training {:.0} tokens/s and {:.0} programs/s while rollouts were sampled and judged",
+        times.training_tokens_per_s, times.training_programs_per_s
+    );
+}
+
+fn files(text: &mut String, report: &Report) {
+    let files = &report.files;
+    text.push('\n');
+    for (name, path) in [
+        ("run", &files.run),
+        ("student", &files.student),
+        ("final model", &files.final_model),
+        ("rollouts", &files.rollouts),
+        ("events", &files.events),
+        ("report", &files.report),
+    ] {
+        let _ = writeln!(text, "  {name:<12} {path}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_told_with_its_sign_and_what_it_means() {
+        let of = |value, low, high| Difference { value, low, high, tasks: 9, left_out: 0 };
+        let better = of(0.187, 0.139, 0.236);
+        assert_eq!(points(&better), "+18.7 points [+13.9, +23.6]");
+        assert_eq!(judged(&better), ("better", Tone::Good));
+        assert_eq!(judged(&of(-0.1, -0.2, -0.05)), ("worse", Tone::Bad));
+        assert_eq!(judged(&of(0.1, -0.01, 0.2)).0, "no clear difference");
+        let it = Estimate { value: 0.123, low: 0.08, high: 0.169, tasks: 9, left_out: 0 };
+        assert_eq!(estimate(&it), "12.3 % [8.0, 16.9]");
+    }
+}

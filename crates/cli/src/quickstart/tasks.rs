@@ -1,0 +1,108 @@
+//! Tasks of the run: some to learn from, some to measure with.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use whetstone_core::config::Config;
+use whetstone_core::jsonl::read_tasks;
+use whetstone_core::wire::Wire;
+use whetstone_core::{Seed, Task};
+use whetstone_data::Part;
+use whetstone_data::embedded::Generator;
+use whetstone_data::prepare::{TRAIN, VAL};
+use whetstone_record::atomic;
+use whetstone_train::TrainError;
+use whetstone_train::plan::Plan;
+
+use super::phases::{Phases, Prepared};
+use crate::failure::Failure;
+
+/// The tasks of a run.
+#[derive(Debug, Default)]
+pub(super) struct Tasks {
+    pub(super) train: Vec<Task>,
+    pub(super) held_out: Vec<Task>,
+}
+
+/// Makes the tasks of a run, or reads those that it has.
+pub(super) fn prepare(config: &Config, dir: &Path, phases: &mut Phases) -> Result<Tasks, Failure> {
+    if phases.tasks.is_some() {
+        let read = |name| read_tasks(&dir.join(name)).map_err(Failure::Lines);
+        return Ok(Tasks { train: read(TRAIN)?, held_out: read(VAL)? });
+    }
+    let began = Instant::now();
+    let held_out = config.quickstart.held_out_tasks as usize;
+    let tasks = make(Seed::new(config.seed), (taken(config)?, held_out));
+    write(&dir.join(TRAIN), &tasks.train)?;
+    write(&dir.join(VAL), &tasks.held_out)?;
+    let (train, held_out) = (tasks.train.len(), tasks.held_out.len());
+    let seconds = began.elapsed().as_secs_f64();
+    phases.tasks = Some(Prepared { train, held_out, seconds });
+    phases.save(dir)?;
+    Ok(tasks)
+}
+
+/// How many tasks training will take.
+fn taken(config: &Config) -> Result<usize, TrainError> {
+    let most = config.quickstart.train_tasks as usize;
+    let plan = Plan::grpo(config, most)?;
+    let rounds = 1 + u64::from(config.grpo.dynamic_sampling_rounds);
+    let taken = plan.steps * plan.items_per_step * rounds;
+    Ok(most.min(usize::try_from(taken).unwrap_or(usize::MAX)))
+}
+
+/// The first tasks of a seed, until there are enough of both parts.
+fn make(seed: Seed, (train, held_out): (usize, usize)) -> Tasks {
+    let mut tasks = Tasks::default();
+    for made in Generator::new(seed) {
+        let (part, wanted) = match made.part {
+            Part::Train => (&mut tasks.train, train),
+            Part::Validation => (&mut tasks.held_out, held_out),
+        };
+        if part.len() < wanted {
+            part.push(made.task);
+        }
+        if tasks.train.len() >= train && tasks.held_out.len() >= held_out {
+            break;
+        }
+    }
+    tasks
+}
+
+fn write(path: &Path, tasks: &[Task]) -> Result<(), TrainError> {
+    let written = atomic::replace_with(path, |out| {
+        for task in tasks {
+            serde_json::to_writer(&mut *out, &task.to_object())?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    });
+    Ok(written?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_as_many_as_were_wanted_of_each_part() {
+        for (train, held_out) in [(9, 1), (1, 4), (3, 3)] {
+            let tasks = make(Seed::new(42), (train, held_out));
+            assert_eq!((tasks.train.len(), tasks.held_out.len()), (train, held_out));
+        }
+    }
+
+    #[test]
+    fn no_more_tasks_are_made_than_steps_take() {
+        let mut config = Config::default();
+        config.training.max_steps = 5;
+        assert_eq!(taken(&config).unwrap(), 20, "four groups a step");
+        config.grpo.dynamic_sampling_rounds = 2;
+        assert_eq!(taken(&config).unwrap(), 60);
+        config.quickstart.train_tasks = 7;
+        assert_eq!(taken(&config).unwrap(), 7);
+        config.training.max_steps = 0;
+        assert_eq!(taken(&config).unwrap(), 7, "epochs take what there is");
+    }
+}

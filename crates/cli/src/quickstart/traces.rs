@@ -1,0 +1,66 @@
+//! Traces of the tasks that training takes: those that they bring along, judged for real.
+
+use std::path::Path;
+
+use whetstone_core::config::Config;
+use whetstone_core::seed::Seed;
+use whetstone_core::trace::Trace;
+use whetstone_data::prepare::TRAIN;
+use whetstone_env::python::PythonEnvironment;
+use whetstone_rollout::score::BadLines;
+use whetstone_rollout::teach::{Earlier, Embedded, Runtime, Teaching, teach};
+
+use super::phases::{Phases, Taught};
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::train::{grpo, sft};
+
+/// The file of traces in a run.
+pub(super) const FILE: &str = "teacher_traces.jsonl";
+
+/// Collects the traces of a run, or reads those that it has.
+pub(super) fn collect(
+    config: &Config,
+    (dir, environment): (&Path, &PythonEnvironment),
+    phases: &mut Phases,
+    printer: Printer,
+) -> anyhow::Result<Vec<Trace>> {
+    if phases.traces.is_none() {
+        phases.traces = Some(judge(config, (dir, environment), printer)?);
+        phases.save(dir).map_err(Failure::Train)?;
+    }
+    sft::read(&dir.join(FILE))
+}
+
+fn judge(
+    config: &Config,
+    (dir, environment): (&Path, &PythonEnvironment),
+    printer: Printer,
+) -> Result<Taught, Failure> {
+    let tasks = dir.join(TRAIN);
+    let bar = printer.progress_with_rate(0, "traces");
+    let report = teach(&Teaching {
+        tasks: &tasks,
+        output: &dir.join(FILE),
+        teacher: &Embedded,
+        settings: &[("prompt.language".to_owned(), format!("{:?}", config.prompt.language))],
+        language: config.prompt.language,
+        seed: Seed::new(config.seed),
+        samples: 1,
+        samples_per_request: 1,
+        in_flight: 1,
+        max_tasks: None,
+        rules: &environment.rules,
+        judge: Some(Runtime { judge: environment.judge.as_ref(), limits: environment.limits }),
+        judges: grpo::judges(config),
+        bad_lines: BadLines::Refuse,
+        // Whole traces may be there already: of a run that was killed before it could say so.
+        earlier: Earlier::Complete,
+        on_start: &|traces| bar.set_length(traces),
+        on_sample: &|| bar.inc(1),
+    });
+    bar.finish_and_clear();
+    let report = report?;
+    let (traces, passing) = (report.responses, report.passing);
+    Ok(Taught { traces, passing, seconds: report.wall_seconds })
+}

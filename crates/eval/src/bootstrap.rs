@@ -1,0 +1,124 @@
+//! The percentile bootstrap of a mean.
+//!
+//! The values are those of the tasks, one each. A resample draws as many of them, each any number of
+//! times, and takes the mean; the interval is what the middle 95 % of many such means cover (Efron and
+//! Tibshirani, *An Introduction to the Bootstrap*, chapter 13). Tasks are resampled and not samples,
+//! because the question is what another choice of tasks would have shown.
+//!
+//! The interval is a function of the values alone: the seed is a constant, so nobody can try seeds
+//! until the interval pleases. Values that are all the same have an interval without width: a suite of
+//! which nothing was solved cannot tell how rare a solution is.
+
+use whetstone_core::Seed;
+
+/// Means that an interval is made of.
+pub const RESAMPLES: u64 = 2000;
+
+/// The part of the means that lies below the interval, and above it.
+const TAIL: f64 = 0.025;
+
+/// What every resample derives from.
+const SEED: Seed = Seed::new(0);
+
+/// The ends of the interval of a mean; `values` must not be empty.
+pub(crate) fn interval(values: &[f64]) -> (f64, f64) {
+    let mut means: Vec<f64> = (0..RESAMPLES).map(|at| resampled(values, at)).collect();
+    means.sort_unstable_by(f64::total_cmp);
+    (quantile(&means, TAIL), quantile(&means, 1.0 - TAIL))
+}
+
+/// The mean of all values.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / number(values.len())
+}
+
+fn resampled(values: &[f64], resample: u64) -> f64 {
+    let mut random = SplitMix(SEED.derive("bootstrap", resample).get());
+    let sum: f64 = (0..values.len()).map(|_| values[random.below(values.len())]).sum();
+    sum / number(values.len())
+}
+
+/// The value below which this part of a sorted list lies, between neighbours by the distance.
+fn quantile(sorted: &[f64], part: f64) -> f64 {
+    let place = part * number(sorted.len() - 1);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "inside the list")]
+    let below = place as usize;
+    let above = (below + 1).min(sorted.len() - 1);
+    let way = place - number(below);
+    sorted[below] + (sorted[above] - sorted[below]) * way
+}
+
+/// `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014).
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`, each as likely but for a part in 2^64 / `bound`.
+    fn below(&mut self, bound: usize) -> usize {
+        let scaled = u128::from(self.next()) * bound as u128;
+        usize::try_from(scaled >> 64).expect("less than the bound")
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "tasks and resamples are counted in thousands")]
+fn number(count: usize) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first numbers of the authors' program for the seed 1234567, as Rosetta Code has them.
+    #[test]
+    fn the_generator_is_the_published_one() {
+        let mut random = SplitMix(1_234_567);
+        let drawn = [random.next(), random.next(), random.next()];
+        let expected =
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
+        assert_eq!(drawn, expected);
+    }
+
+    #[test]
+    fn a_quantile_between_two_places_is_between_their_values() {
+        let sorted = [0.0, 10.0, 20.0, 40.0];
+        let found = [0.0, 0.25, 0.5, 0.9, 1.0].map(|part| quantile(&sorted, part));
+        for (found, expected) in found.into_iter().zip([0.0, 7.5, 15.0, 34.0, 40.0]) {
+            assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+        }
+    }
+
+    /// Means of two values are each with chance 1/4 and half way with 1/2: both ends lie in a quarter.
+    #[test]
+    fn two_values_are_their_own_interval() {
+        assert_eq!(interval(&[0.0, 1.0]), (0.0, 1.0));
+        assert_eq!(interval(&[0.25]), (0.25, 0.25));
+    }
+
+    /// A resample of ones and zeros is binomial, whose quantiles are known:
+    ///
+    /// ```python
+    /// from itertools import accumulate; from math import comb
+    /// def quantile(q, n, h):
+    ///     chances = (comb(n, k) * (h / n) ** k * (1 - h / n) ** (n - k) for k in range(n + 1))
+    ///     return next(k / n for k, sum in enumerate(accumulate(chances)) if sum >= q)
+    /// [[quantile(q, n, h) for q in (.025, .975)] for n, h in [(100, 50), (100, 10), (400, 120)]]
+    /// ```
+    #[test]
+    fn the_interval_of_ones_and_zeros_is_the_binomial_one() {
+        for (all, ones, low, high) in
+            [(100, 50, 0.40, 0.60), (100, 10, 0.05, 0.16), (400, 120, 0.255, 0.345)]
+        {
+            let values: Vec<f64> = (0..all).map(|at| f64::from(u8::from(at < ones))).collect();
+            let found = interval(&values);
+            let near = |a: f64, b: f64| (a - b).abs() <= 1.0 / f64::from(all) + 1e-12;
+            assert!(near(found.0, low) && near(found.1, high), "{found:?} for {ones} of {all}");
+        }
+    }
+}

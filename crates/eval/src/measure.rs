@@ -1,0 +1,111 @@
+//! A model on tasks: so many completions of each, judged and counted.
+//!
+//! A suite is measured piece by piece. Of a piece that is done only counts are kept, so memory does
+//! not grow with the suite. What is sampled of a task derives from the seed and the task's name: the
+//! pieces, the order of tasks and further tasks change nothing, and two models that are measured with
+//! one seed draw with the same luck.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use whetstone_core::completion::Finish;
+use whetstone_core::{Seed, Task};
+use whetstone_infer::Generator;
+use whetstone_rollout::collect::{Asked, Collected, Collecting, Gathered, Progress, collect};
+use whetstone_rollout::measure::Tally;
+
+use crate::error::EvalError;
+
+/// How a model is measured.
+pub struct Measuring<'a> {
+    /// How rollouts are collected; whom it tells is replaced by `on_progress`.
+    pub collecting: Collecting<'a>,
+    /// Completions of each task, at least one.
+    pub samples: usize,
+    /// Completions of a piece; a piece has at least one task.
+    pub samples_at_a_time: usize,
+    /// What sampling derives from.
+    pub seed: Seed,
+    /// Told how many completions are judged or dropped, and of how many.
+    pub on_progress: &'a dyn Fn(usize, usize),
+    /// Looked at before each piece: whether somebody wants it to stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// What was counted.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Measured {
+    /// Of each task, in their order.
+    pub tallies: Vec<Tally>,
+    /// How often each verdict was given.
+    pub verdicts: BTreeMap<String, u64>,
+    /// Completions that could not be judged, which count nowhere.
+    pub unjudged: u64,
+    /// Completions that the limit on tokens cut off.
+    pub cut_off: u64,
+    /// Tokens that were sampled.
+    pub sampled_tokens: u64,
+    /// Seconds that it took, judging included.
+    pub seconds: f64,
+}
+
+/// Measures a model on tasks; `None` if it was told to stop.
+///
+/// # Errors
+///
+/// If there are no tasks, or rollouts cannot be collected.
+pub fn measure(
+    it: &Measuring<'_>,
+    generator: &mut dyn Generator,
+    tasks: &[Task],
+) -> Result<Option<Measured>, EvalError> {
+    if tasks.is_empty() {
+        return Err(EvalError::NoTasks);
+    }
+    let began = Instant::now();
+    let (samples, all) = (it.samples.max(1), tasks.len() * it.samples.max(1));
+    let mut measured = Measured::default();
+    let mut before = 0;
+    for piece in tasks.chunks((it.samples_at_a_time / samples).max(1)) {
+        if it.stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let on_event = |now: Progress| (it.on_progress)(before + now.over + now.dropped, all);
+        let collecting = Collecting { on_event: &on_event, ..it.collecting };
+        let asked: Vec<Asked<'_>> = piece.iter().map(|task| it.ask(task)).collect();
+        measured.add(&collect(&collecting, generator, &asked)?);
+        before += piece.len() * samples;
+    }
+    measured.seconds = began.elapsed().as_secs_f64();
+    Ok(Some(measured))
+}
+
+impl Measuring<'_> {
+    fn ask<'t>(&self, task: &'t Task) -> Asked<'t> {
+        let seed = self.seed.derive(&format!("eval/{}", task.id), 0);
+        Asked { task, samples: self.samples.max(1), seed }
+    }
+}
+
+impl Measured {
+    /// Counts a piece.
+    fn add(&mut self, piece: &Collected) {
+        self.sampled_tokens += piece.usage.sampled as u64;
+        for group in &piece.groups {
+            self.tallies.push(Tally::of(group));
+            self.unjudged += group.dropped.len() as u64;
+            self.count(group);
+        }
+    }
+
+    fn count(&mut self, group: &Gathered) {
+        for rolled in &group.rollouts {
+            let verdict = rolled.outcome.judgement.verdict().name();
+            *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
+            let last = rolled.turns.last().map(|turn| turn.completion.finish);
+            self.cut_off += u64::from(last == Some(Finish::Length));
+        }
+    }
+}
