@@ -46,6 +46,7 @@ temperature = 1.0
 
 [quickstart]
 held_out_tasks = 100
+families = ["filter-map-reduce", "list-building", "slices", "two-way", "uniqueness"]
 "#;
 
 /// The settings as a layer.
