@@ -150,6 +150,7 @@ impl TrainError {
             Self::Export(ExportError::Write { source, .. }) if is_full(source) => {
                 Some("free some space, then go on with `--resume`")
             }
+            Self::Collect(err) => err.hint(),
             Self::Run(err) => err.hint(),
             Self::File(err) => err.hint(),
             Self::Journal(err) => err.hint(),

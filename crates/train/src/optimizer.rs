@@ -48,7 +48,7 @@ impl Optimizer {
             let numbers = parameters.get(id).numbers();
             Means { mean: device.zeros(numbers), square: device.zeros(numbers) }
         };
-        let means = trained(parameters).map(|id| (id, zeros(id))).collect();
+        let means = parameters.trained().map(|id| (id, zeros(id))).collect();
         Self { means, updates: 0 }
     }
 
@@ -123,7 +123,7 @@ impl Optimizer {
             device.load(shape.iter().product(), |to| file.read(name, to))
         };
         let mut means = BTreeMap::new();
-        for id in trained(parameters) {
+        for id in parameters.trained() {
             let it = parameters.get(id);
             let [mean, square] = names(&it.name);
             let (mean, square) = (load(&mean, &it.shape)?, load(&square, &it.shape)?);
@@ -131,11 +131,6 @@ impl Optimizer {
         }
         Ok(Self { means, updates })
     }
-}
-
-/// Every tensor that is trained.
-pub(crate) fn trained(parameters: &Parameters) -> impl Iterator<Item = ParameterId> {
-    parameters.ids().filter(|&id| parameters.get(id).trained)
 }
 
 fn names(name: &str) -> [String; 2] {

@@ -121,7 +121,10 @@ impl Session {
                 session.event(saved_event(*step))?;
             }
         }
-        Ok((session, found.into_iter().next_back().map(|(_, path)| path)))
+        // A run that is done goes on from its end.
+        let done = session.run.view().outputs_dir().join(FINAL_MODEL);
+        let newest = found.into_iter().next_back().map(|(_, path)| path);
+        Ok((session, if done.is_dir() { Some(done) } else { newest }))
     }
 
     /// Learns which steps are recorded; returns the steps of the checkpoints that are.

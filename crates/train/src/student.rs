@@ -89,8 +89,8 @@ impl Student {
         Ok(())
     }
 
-    /// Bytes that training takes, and that sampling takes.
-    pub fn memory(&self, config: &Config, sequences: usize) -> (Plan, Plan) {
+    /// Bytes that training on so many sources takes, and that sampling so many sequences takes.
+    pub fn memory(&self, config: &Config, (sources, sequences): (u64, usize)) -> (Plan, Plan) {
         let length = config.training.max_length as usize;
         let eight_bit = config.student.load_in_8bit;
         let batch = config.training.per_device_train_batch_size as usize;
@@ -102,7 +102,9 @@ impl Student {
         let of = |batch, purpose| {
             memory::plan(&self.model.config, Work { batch, length, eight_bit }, purpose)
         };
-        (of(batch, purpose), of(sequences, Purpose::Inference))
+        let mut training = of(batch, purpose);
+        training.gradients = training.gradients.saturating_mul(sources);
+        (training, of(sequences, Purpose::Inference))
     }
 }
 

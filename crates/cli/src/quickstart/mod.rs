@@ -149,7 +149,8 @@ impl Quickstart<'_> {
         } else {
             let from = Some(final_model(&self.session)).filter(|path| path.is_dir());
             let from = from.or_else(|| self.checkpoint.clone());
-            let mut student = begin::student(self.run, (self.config, from.as_deref()), self.printer)?;
+            let mut student =
+                begin::student(self.run, (self.config, from.as_deref()), self.printer)?;
             let whole = self.measure(When::Before, &student, &tasks)?
                 && self.train(&mut student, &tasks, traces)?
                 && self.measure(When::After, &student, &tasks)?;

@@ -75,7 +75,7 @@ fn preflight(
     ));
     printer.note(arithmetic);
     let (all, trained) = student.decoder.parameters().count();
-    let (training, _) = student.memory(config, 1);
+    let (training, _) = student.memory(config, (1, 1));
     let mib = training.total() >> 20;
     printer.note(format_args!("{trained} of {all} parameters are trained; about {mib} MiB"));
 }

@@ -5,7 +5,6 @@
 
 use std::time::Instant;
 
-use whetstone_algo::dual_source::Sources;
 use whetstone_algo::grpo::Grpo as Loss;
 use whetstone_algo::{Advantages, Sequence, Totals};
 use whetstone_core::config::{Config, DualSourceConfig};
@@ -27,7 +26,10 @@ use crate::update;
 pub(super) struct Learner<'a> {
     config: &'a Config,
     loss: Loss,
-    gradients: Sources<Gradients>,
+    gradients: Gradients,
+    /// Room for the other sources, where they count.
+    teacher: Option<Gradients>,
+    own: Option<Gradients>,
     optimizer: Optimizer,
 }
 
@@ -41,8 +43,15 @@ impl<'a> Learner<'a> {
         optimizer: Optimizer,
     ) -> Result<Self, TrainError> {
         let new = || Gradients::new(student.decoder.device(), student.decoder.parameters());
-        let gradients = Sources { grpo: new(), teacher_sft: new(), self_sft: new() };
-        Ok(Self { config, loss: Loss::new(&config.grpo)?, gradients, optimizer })
+        let weights = config.dual_source;
+        Ok(Self {
+            config,
+            loss: Loss::new(&config.grpo)?,
+            gradients: new(),
+            teacher: (weights.teacher_sft_weight > 0.0).then(new),
+            own: (weights.self_sft_weight > 0.0).then(new),
+            optimizer,
+        })
     }
 
     pub(super) fn optimizer(&self) -> &Optimizer {
@@ -51,7 +60,7 @@ impl<'a> Learner<'a> {
 
     /// Somewhere to rehearse.
     pub(super) fn scratch(&mut self) -> &mut Gradients {
-        &mut self.gradients.grpo
+        &mut self.gradients
     }
 
     /// Makes the updates of a step.
@@ -120,7 +129,7 @@ impl<'a> Learner<'a> {
         (old, reference): (&mut Option<Logps>, Option<&Logps>),
         measured: &mut Measured,
     ) -> Result<(), TrainError> {
-        self.gradients.grpo.clear(student.decoder.device());
+        self.gradients.clear(student.decoder.device());
         let weight = self.config.dual_source.grpo_weight;
         measured.begin_rollouts();
         if batch.played.is_empty() || weight == 0.0 {
@@ -132,7 +141,7 @@ impl<'a> Learner<'a> {
         let pass = self.pass(student, step, self.config.grpo.temperature);
         let mut first: Logps = vec![Vec::new(); examples.len()];
         let loss = self.loss;
-        pass.learn(&examples, &mut self.gradients.grpo, |places, seen| {
+        pass.learn(&examples, &mut self.gradients, |places, seen| {
             let now = split(places, &masks, seen);
             for (&place, seen) in places.iter().zip(&now) {
                 first[place] = seen.logp.to_vec();
@@ -156,11 +165,11 @@ impl<'a> Learner<'a> {
             Ok(found.objective.scaled(weight).dlogp)
         })?;
         old.get_or_insert(first);
-        measured.grpo_norm = update::norm(&student.decoder, &self.gradients.grpo);
+        measured.grpo_norm = self.gradients.sum_of_squares(student.decoder.device()).sqrt();
         Ok(())
     }
 
-    /// The gradient of the cross-entropy on rows.
+    /// The gradient of the cross-entropy on rows, and how it stands to that of the rollouts.
     fn traces(
         &mut self,
         student: &Student,
@@ -169,25 +178,23 @@ impl<'a> Learner<'a> {
     ) -> Result<Option<Source>, TrainError> {
         let pass = self.pass(student, step, 1.0);
         let gradients = match which {
-            Which::Teacher => &mut self.gradients.teacher_sft,
-            Which::Own => &mut self.gradients.self_sft,
+            Which::Teacher => self.teacher.as_mut(),
+            Which::Own => self.own.as_mut(),
         };
-        gradients.clear(student.decoder.device());
+        let (Some(gradients), device) = (gradients, student.decoder.device()) else {
+            return Ok(None);
+        };
+        gradients.clear(device);
         if rows.is_empty() || weight == 0.0 {
             return Ok(None);
         }
         let rows: Vec<&Example> = rows.iter().collect();
-        let surprise = imitate(pass, &rows, (weight, &mut *gradients))?;
-        let device = student.decoder.device();
-        let norm = update::norm(&student.decoder, gradients);
-        let gradients = match which {
-            Which::Teacher => &self.gradients.teacher_sft,
-            Which::Own => &self.gradients.self_sft,
-        };
-        let against = update::norm(&student.decoder, &self.gradients.grpo);
-        let dot = gradients.dot(device, &self.gradients.grpo);
+        let loss = imitate(pass, &rows, (weight, &mut *gradients))?;
+        let [norm, against] =
+            [&*gradients, &self.gradients].map(|it| it.sum_of_squares(device).sqrt());
+        let dot = gradients.dot(device, &self.gradients);
         let cosine = (against > 0.0 && norm > 0.0).then(|| dot / against / norm);
-        Ok(Some(Source { norm, cosine, loss: surprise }))
+        Ok(Some(Source { norm, cosine, loss }))
     }
 
     fn update(
@@ -197,11 +204,12 @@ impl<'a> Learner<'a> {
         measured: &mut Measured,
     ) -> Result<(), TrainError> {
         let device = student.decoder.device().clone();
-        let Sources { grpo, teacher_sft, self_sft } = &mut self.gradients;
-        grpo.add_scaled(&device, 1.0, teacher_sft);
-        grpo.add_scaled(&device, 1.0, self_sft);
+        for other in [&self.teacher, &self.own].into_iter().flatten() {
+            self.gradients.add_scaled(&device, 1.0, other);
+        }
         let rule = (lr, &self.config.training);
-        let updated = update::apply(&mut student.decoder, (&mut self.optimizer, &*grpo), rule)?;
+        let updated =
+            update::apply(&mut student.decoder, (&mut self.optimizer, &self.gradients), rule)?;
         measured.norm = updated.norm;
         Ok(())
     }
