@@ -28,6 +28,7 @@ use whetstone_train::Student;
 use whetstone_train::grpo::{Grpo, STAGE, TaskWithTraces, grpo};
 use whetstone_train::session::{Place, Session};
 use whetstone_train::watch::{StepReport, Watch};
+use whetstone_train::watchdog::Watchdog;
 
 const STEPS: u32 = 6;
 const THREADS: usize = 2;
@@ -69,7 +70,12 @@ pub(crate) fn steps(tokenizer: &Path, judged: bool) -> Result<Vec<f64>, Box<dyn 
             judges: 4,
             limits: Limits::default(),
             checkpoint: None,
-            watch: Watch { on_phase: &|_, _| (), on_step: &on_step, stop: &stop },
+            watch: Watch {
+                on_phase: &|_, _| (),
+                on_step: &on_step,
+                stop: &stop,
+                dog: &Watchdog::new(0, &|_| ()),
+            },
         },
     )?;
     Ok(took.into_inner().expect("no panic"))

@@ -152,7 +152,38 @@ pub fn clip_scale(norm: f64, longest: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use whetstone_core::config::Trained;
+
     use super::*;
+    use crate::testing::{settings, student};
+
+    #[test]
+    fn gains_and_biases_do_not_go_away() {
+        let mut config = settings();
+        config.training.train = Trained::Full;
+        let (_dir, mut student) = student(&config);
+        let device = student.decoder.device().clone();
+        let parameters = student.decoder.parameters_mut();
+        let gradients = Gradients::new(&device, parameters);
+        let mut optimizer = Optimizer::new(&device, parameters);
+        let ids: Vec<ParameterId> = parameters.ids().collect();
+        let read = |parameters: &Parameters| {
+            ids.iter().map(|&id| device.read(parameters.values(id))).collect::<Vec<_>>()
+        };
+        let before = read(parameters);
+        // Nothing is learnt, and half of every weight goes.
+        optimizer.update(
+            &device,
+            (parameters, &gradients),
+            Rule { lr: 0.5, decay: 1.0, scale: 1.0 },
+        );
+        for ((id, before), after) in ids.iter().zip(&before).zip(read(parameters)) {
+            let part = if parameters.get(*id).shape.len() > 1 { 0.5 } else { 1.0 };
+            let expected: Vec<f32> = before.iter().map(|value| value * part).collect();
+            assert_eq!(after, expected, "{}", parameters.get(*id).name);
+        }
+        assert_eq!(optimizer.updates(), 1);
+    }
 
     #[test]
     fn only_what_is_too_long_is_cut() {
