@@ -16,4 +16,7 @@ mod score;
 mod teach;
 mod teach_kill;
 mod tiny_model;
+mod tiny_school;
+mod train;
+mod train_kill;
 mod validate;
