@@ -27,6 +27,7 @@ const SMALL: [&str; 8] = [
 static MADE: LazyLock<TempDir> = LazyLock::new(make);
 
 /// Whether programs can be judged here; says so if not.
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 pub(crate) fn judged() -> bool {
     static FIT: LazyLock<bool> = LazyLock::new(|| {
         let dir = tempfile::tempdir().expect("a folder");
