@@ -55,6 +55,7 @@ pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exi
     let config = &loaded.config;
     // What does not fit together is said before anything is made.
     Plan::grpo(config, 1).map_err(Failure::Train)?;
+    tasks::generator(config)?;
     // Before anything large is loaded: the judge's processes are children of this one.
     let judge = crate::judge::start(config).map_err(|err| crate::judge::failure(&err))?;
     let (session, checkpoint) =
@@ -149,7 +150,8 @@ impl Quickstart<'_> {
         } else {
             let from = Some(final_model(&self.session)).filter(|path| path.is_dir());
             let from = from.or_else(|| self.checkpoint.clone());
-            let mut student = begin::student(self.run, self.config, from.as_deref())?;
+            let mut student =
+                begin::student(self.run, (self.config, from.as_deref()), self.printer)?;
             let whole = self.measure(When::Before, &student, &tasks)?
                 && self.train(&mut student, &tasks, traces)?
                 && self.measure(When::After, &student, &tasks)?;

@@ -46,6 +46,7 @@ temperature = 1.0
 
 [quickstart]
 held_out_tasks = 100
+families = []
 "#;
 
 /// The settings as a layer.

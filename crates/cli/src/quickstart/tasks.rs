@@ -33,7 +33,7 @@ pub(super) fn prepare(config: &Config, dir: &Path, phases: &mut Phases) -> Resul
     }
     let began = Instant::now();
     let held_out = config.quickstart.held_out_tasks as usize;
-    let tasks = make(Seed::new(config.seed), (taken(config)?, held_out));
+    let tasks = make(generator(config)?, (taken(config)?, held_out));
     write(&dir.join(TRAIN), &tasks.train)?;
     write(&dir.join(VAL), &tasks.held_out)?;
     let (train, held_out) = (tasks.train.len(), tasks.held_out.len());
@@ -52,10 +52,21 @@ fn taken(config: &Config) -> Result<usize, TrainError> {
     Ok(most.min(usize::try_from(taken).unwrap_or(usize::MAX)))
 }
 
-/// The first tasks of a seed, until there are enough of both parts.
-fn make(seed: Seed, (train, held_out): (usize, usize)) -> Tasks {
+/// What makes the tasks that the settings name.
+pub(super) fn generator(config: &Config) -> Result<Generator, Failure> {
+    let seed = Seed::new(config.seed);
+    let families: Vec<&str> = config.quickstart.families.iter().map(String::as_str).collect();
+    if families.is_empty() {
+        return Ok(Generator::new(seed));
+    }
+    let unknown = |name: &str| Failure::Family { name: name.to_owned() };
+    Generator::of_families(seed, &families).map_err(unknown)
+}
+
+/// The first tasks, until there are enough of both parts.
+fn make(generator: Generator, (train, held_out): (usize, usize)) -> Tasks {
     let mut tasks = Tasks::default();
-    for made in Generator::new(seed) {
+    for made in generator {
         let (part, wanted) = match made.part {
             Part::Train => (&mut tasks.train, train),
             Part::Validation => (&mut tasks.held_out, held_out),
@@ -88,7 +99,7 @@ mod tests {
     #[test]
     fn there_are_as_many_as_were_wanted_of_each_part() {
         for (train, held_out) in [(9, 1), (1, 4), (3, 3)] {
-            let tasks = make(Seed::new(42), (train, held_out));
+            let tasks = make(Generator::new(Seed::new(42)), (train, held_out));
             assert_eq!((tasks.train.len(), tasks.held_out.len()), (train, held_out));
         }
     }

@@ -81,6 +81,8 @@ pub struct QuickstartConfig {
     /// Tasks to measure with. None is composed as one to learn from is.
     #[schemars(range(min = 1, max = 5_000))]
     pub held_out_tasks: u32,
+    /// Families that tasks are composed in; an empty list takes all.
+    pub families: Vec<String>,
 }
 
 impl Default for RunConfig {
@@ -115,6 +117,6 @@ impl Default for EvalConfig {
 
 impl Default for QuickstartConfig {
     fn default() -> Self {
-        Self { train_tasks: 2000, held_out_tasks: 100 }
+        Self { train_tasks: 2000, held_out_tasks: 100, families: Vec::new() }
     }
 }
