@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 73] = [
+const DEFAULTS: [(&str, &str); 78] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("prompt.language", "\"en\""),
@@ -82,6 +82,11 @@ const DEFAULTS: [(&str, &str); 73] = [
     ("training.save_steps", "50"),
     ("training.save_total_limit", "3"),
     ("eval.k", "[1, 5, 10]"),
+    ("eval.num_samples", "10"),
+    ("eval.temperature", "1.0"),
+    ("quickstart.train_tasks", "2000"),
+    ("quickstart.held_out_tasks", "100"),
+    ("quickstart.families", "[]"),
 ];
 
 /// The leaves of a TOML document, with their paths, sorted.
