@@ -84,6 +84,8 @@ pub(super) struct Side {
     /// Completions that the limit on tokens cut off.
     pub(super) cut_off: u64,
     pub(super) sampled_tokens: u64,
+    /// Their mean surprise in nats: how undecided the student is.
+    pub(super) surprise: f64,
 }
 
 /// How long it took.
@@ -198,8 +200,8 @@ impl Learnt {
 
 impl Side {
     fn new(it: &Measured) -> Self {
-        let Measured { unjudged, cut_off, sampled_tokens, .. } = *it;
-        Self { verdicts: it.verdicts.clone(), unjudged, cut_off, sampled_tokens }
+        let Measured { unjudged, cut_off, sampled_tokens, surprise, .. } = *it;
+        Self { verdicts: it.verdicts.clone(), unjudged, cut_off, sampled_tokens, surprise }
     }
 }
 
@@ -276,6 +278,7 @@ pub(super) mod tests {
             unjudged: 0,
             cut_off: 8 - all,
             sampled_tokens: 100,
+            surprise: seconds / 4.0,
             seconds,
         }
     }

@@ -112,6 +112,12 @@ fn verdicts(text: &mut String, report: &Report) {
     }
     let cut = (before.cut_off, after.cut_off);
     let _ = writeln!(text, "  cut off by the limit on tokens: {} before, {} after", cut.0, cut.1);
+    let surprise = (before.surprise, after.surprise);
+    let _ = writeln!(
+        text,
+        "  surprise of a token, in nats: {:.3} before, {:.3} after",
+        surprise.0, surprise.1
+    );
     if before.unjudged + after.unjudged > 0 {
         let (before, after) = (before.unjudged, after.unjudged);
         let _ = writeln!(text, "  could not be judged, and count nowhere: {before}, {after}");
@@ -164,6 +170,7 @@ mod tests {
   wrong                   6        2
   no_code                 1        1
   cut off by the limit on tokens: 7 before, 3 after
+  surprise of a token, in nats: 0.250 before, 0.500 after
 
   phase             seconds
   tasks                 0.2
