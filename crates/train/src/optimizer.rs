@@ -175,7 +175,7 @@ mod tests {
         optimizer.update(
             &device,
             (parameters, &gradients),
-            Rule { lr: 0.5, decay: 1.0, scale: 1.0 },
+            Rule { lr: 0.5, betas: (0.9, 0.999), decay: 1.0, scale: 1.0 },
         );
         for ((id, before), after) in ids.iter().zip(&before).zip(read(parameters)) {
             let part = if parameters.get(*id).shape.len() > 1 { 0.5 } else { 1.0 };
