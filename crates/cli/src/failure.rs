@@ -87,6 +87,15 @@ pub(crate) enum Failure {
         /// Where they would be.
         path: PathBuf,
     },
+    /// Traces that are of no use for these tasks.
+    #[error(
+        "no task has a passing trace in `{}`, and `dual_source.teacher_sft_weight` is not 0",
+        path.display()
+    )]
+    OtherTraces {
+        /// Where they are.
+        path: PathBuf,
+    },
     /// A file of records has a line that is none.
     #[error(transparent)]
     Lines(#[from] LineError),
@@ -169,7 +178,11 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
         }
         Some(Failure::Train(err)) => {
             hint(err.hint(), printer);
-            if err.is_usage() { Exit::Usage } else { Exit::Broken }
+            match err {
+                err if err.is_usage() => Exit::Usage,
+                err if err.is_no() => Exit::No,
+                _ => Exit::Broken,
+            }
         }
         Some(Failure::Lines(_)) => Exit::Usage,
         Some(Failure::Eval(err)) => {
@@ -180,9 +193,9 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
             hint(Some(what), printer);
             Exit::Usage
         }
-        Some(Failure::NoTraces { .. }) => {
-            let what = "name a file with `--traces`, collect some with `whet teach`, or learn without \
-                        them: `--set dual_source.teacher_sft_weight=0`";
+        Some(Failure::NoTraces { .. } | Failure::OtherTraces { .. }) => {
+            let what = "name a file of these tasks with `--traces`, collect some with `whet teach`, or \
+                        learn without them: `--set dual_source.teacher_sft_weight=0`";
             hint(Some(what), printer);
             Exit::Usage
         }

@@ -3,7 +3,8 @@
 //! [`Generator`] is what a rollout or an evaluation asks; [`Local`] answers with a model on this
 //! machine. It works in steps. A step adds one token to every sequence that is being sampled; a
 //! sequence that ends makes room at once for one that waits. A prompt is computed once, however
-//! many samples are drawn from it: they share its pages and its last row of logits.
+//! many samples are drawn from it: they share its pages and its last row of logits. Short prompts
+//! are computed together.
 //!
 //! What is sampled depends on the model, the prompt, the rule, the seed and the number of the sample,
 //! and on nothing that happens beside it: not on the batch, not on the memory, not on the threads.
@@ -20,6 +21,7 @@ mod generator;
 mod local;
 mod pages;
 mod stop;
+mod work;
 
 pub use generator::{Drawn, GenerateError, Generator, Limits, Prompt, Usage};
 pub use local::Local;

@@ -306,7 +306,7 @@ fn training(
     Plan { gradients, means, kept, temporary: total.saturating_sub(kept), logits, ..plan }
 }
 
-/// Prompts one at a time, then all sequences side by side. They end one by one, so that there is a
+/// Prompts, together no longer than one of these, then all sequences side by side. They end one by one, so that there is a
 /// step of every number of rows.
 fn inference(config: &Config, work: Work, plan: Plan) -> Plan {
     let prompt = Rows::new(config, work.length);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use whetstone_kernels::Device;
 use whetstone_model::decoder::{
-    Adapters, Decoder, Forward, Gradients, Keep, LoadOptions, Sequence, Signal, Step,
+    Adapters, Decoder, Forward, Gradients, Keep, LoadOptions, Prefill, Sequence, Signal, Step,
 };
 use whetstone_model::safetensors::Safetensors;
 use whetstone_model::{Config, Weights};
@@ -167,7 +167,7 @@ fn a_prompt_at_once_and_token_by_token_have_the_logits_of_transformers() {
         let vocab = decoder.config().vocab;
         let mut cache = decoder.cache(4);
         let pages = [2, 0];
-        let at_once = decoder.prefill(&mut cache, tokens, &pages);
+        let at_once = decoder.prefill(&mut cache, &[Prefill { tokens, pages: &pages }]);
         let last = &theirs[(tokens.len() - 1) * vocab..];
         let mut worst = difference(&decoder.device().read(at_once.view()), last);
         let pages = [3, 1];
@@ -179,5 +179,32 @@ fn a_prompt_at_once_and_token_by_token_have_the_logits_of_transformers() {
         }
         assert!(worst < 1e-4, "{family} differs by {worst:.1e}");
         println!("{family}: logits differ by at most {worst:.1e}");
+    }
+}
+
+/// The same bits of logits, and of what later tokens see in the pages.
+#[test]
+fn prompts_go_through_together_as_they_do_alone() {
+    for family in FAMILIES {
+        let (tokens, decoder) = (Golden::open(family).tokens(), model(family, 2));
+        let held = [0, 1, 2].map(|at| (0..8).map(|page| page * 3 + at).collect::<Vec<u32>>());
+        let prompts: Vec<Prefill<'_>> =
+            tokens.iter().zip(&held).map(|(tokens, pages)| Prefill { tokens, pages }).collect();
+        let bits = |batches: &[&[Prefill<'_>]]| {
+            let (mut cache, mut step) = (decoder.cache(24), Step::default());
+            let mut all = Vec::new();
+            for batch in batches {
+                all.extend(decoder.device().read(decoder.prefill(&mut cache, batch).view()));
+            }
+            for Prefill { tokens, pages } in &prompts {
+                step.add(5, tokens.len(), pages);
+            }
+            all.extend(decoder.device().read(decoder.step(&mut cache, &step).view()));
+            all.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+        };
+        let together = bits(&[&prompts]);
+        assert_eq!(together.len(), 6 * decoder.config().vocab);
+        let alone: Vec<&[Prefill<'_>]> = prompts.chunks(1).collect();
+        assert_eq!(together, bits(&alone), "{family}");
     }
 }

@@ -1,8 +1,9 @@
 //! Why a training stops before its end.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use whetstone_algo::AlgoError;
+use whetstone_infer::GenerateError;
 use whetstone_model::adapter::AdapterError;
 use whetstone_model::decoder::BatchError;
 use whetstone_model::template::TemplateError;
@@ -11,6 +12,8 @@ use whetstone_model::weights::WeightsError;
 use whetstone_model::{ExportError, OpenError};
 use whetstone_record::error::{FileError, JournalError, ReadError, RunError};
 use whetstone_rollout::collect::CollectError;
+
+const NO_ROOM: &str = "free some space, then go on with `--resume`";
 
 /// A training could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -22,9 +25,6 @@ pub enum TrainError {
     /// Its weights cannot be read.
     #[error("cannot read the student's weights")]
     Weights(#[source] WeightsError),
-    /// Its adapter cannot be read.
-    #[error("cannot read the adapter of the checkpoint")]
-    Adapter(#[source] AdapterError),
     /// A model that was made for no conversation.
     #[error("the student has no chat template, and prompts are conversations")]
     NoTemplate,
@@ -42,19 +42,58 @@ pub enum TrainError {
         /// What it was made for.
         made_for: usize,
     },
-    /// Nothing can be learnt from.
-    #[error("there is nothing to learn from: {0}")]
-    Nothing(String),
-    /// Settings that do not fit together.
-    #[error("{0}")]
-    Settings(String),
-    /// A checkpoint that is not of this training.
+    /// Nothing to solve.
+    #[error("there are no tasks to learn from")]
+    NoTasks,
+    /// Nothing of it fits.
+    #[error(
+        "every task's prompt has more than {most} tokens, which is what `training.max_length` leaves \
+         beside `grpo.max_completion_length`"
+    )]
+    PromptsTooLong {
+        /// Tokens that a prompt may have.
+        most: usize,
+    },
+    /// Nothing to learn by heart.
+    #[error("no trace makes a row to learn from")]
+    NoRows,
+    /// A run that is not one of the command's.
     #[error("`{}` cannot be gone on with: {problem}", path.display())]
-    Checkpoint {
-        /// The checkpoint.
+    OtherRun {
+        /// The run, or a file of it.
         path: PathBuf,
         /// What is wrong.
         problem: String,
+    },
+    /// Settings that do not fit together.
+    #[error("{0}")]
+    Settings(String),
+    /// A run or a checkpoint that is not of this training.
+    #[error("`{}` is one of `whet train {stage}`", path.display())]
+    OtherTraining {
+        /// The run, or the checkpoint.
+        path: PathBuf,
+        /// What it is of.
+        stage: String,
+    },
+    /// A checkpoint that cannot be read.
+    #[error("the checkpoint `{}` cannot be read", path.display())]
+    Damaged {
+        /// The checkpoint.
+        path: PathBuf,
+        /// What is wrong with it.
+        #[source]
+        source: Box<CheckpointError>,
+    },
+    /// A checkpoint whose adapter is another than the settings say.
+    #[error("the adapter of `{}` has rank {found}, and `lora.rank` is {asked}", path.display())]
+    Rank {
+        /// The checkpoint.
+        path: PathBuf,
+        /// What it has.
+        found: usize,
+        /// What the settings say.
+        asked: usize,
     },
     /// Sequences that make no batch.
     #[error("step {step}: the sequences make no batch")]
@@ -66,11 +105,7 @@ pub enum TrainError {
         source: BatchError,
     },
     /// Numbers that are none.
-    #[error(
-        "step {step}: {what}; the weights are as they were after step {}, and the batch is in `{}`",
-        step - 1,
-        saved.display()
-    )]
+    #[error("step {step}: {what}; no checkpoint is touched, and the batch is in `{}`", saved.display())]
     NotFinite {
         /// The step.
         step: u64,
@@ -127,14 +162,69 @@ pub enum TrainError {
     Export(#[from] ExportError),
 }
 
+/// What is wrong with a checkpoint.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// The system refused.
+    #[error(transparent)]
+    Read(std::io::Error),
+    /// Its progress is none.
+    #[error("`{file}` holds no progress")]
+    State {
+        /// The file.
+        file: &'static str,
+        /// Why not.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// Its progress is of another version.
+    #[error("`{file}` has version {version}")]
+    Version {
+        /// The file.
+        file: &'static str,
+        /// The version.
+        version: u64,
+    },
+    /// Its adapter.
+    #[error(transparent)]
+    Adapter(AdapterError),
+    /// Its weights, or the means of its optimizer.
+    #[error(transparent)]
+    Weights(WeightsError),
+}
+
 impl TrainError {
+    /// The error of reading a checkpoint.
+    pub(crate) fn damaged(path: &Path, source: CheckpointError) -> Self {
+        Self::Damaged { path: path.to_owned(), source: Box::new(source) }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoTemplate => Some("take a model that was tuned for chats or instructions"),
             Self::Context { .. } => Some("lower `training.max_length`"),
-            Self::NotFinite { .. } => Some(
-                "lower `training.learning_rate` or `training.max_grad_norm`, then go on with `--resume`",
+            Self::NoTasks => {
+                Some("name another file with `--tasks`, or make one: `whet data prepare`")
+            }
+            Self::PromptsTooLong { .. } => {
+                Some("raise `training.max_length`, or lower `grpo.max_completion_length`")
+            }
+            Self::NoRows => {
+                Some("name other traces with `--traces`, or collect some: `whet teach`")
+            }
+            Self::OtherTraining { .. } => Some("name another run, or go on with that command"),
+            Self::Rank { .. } => Some("set `lora.rank` to that"),
+            Self::Damaged { .. } => Some(
+                "remove this directory: `--resume` then goes on from the checkpoint before it, or from \
+                 the beginning",
+            ),
+            Self::NotFinite { .. }
+            | Self::Collect(CollectError::Generate(GenerateError::NotFinite { .. })) => Some(
+                "the run itself goes on to the same end, so begin another one from a checkpoint before \
+                 this step, with a lower learning rate: `--run NAME --from CHECKPOINT --set \
+                 training.learning_rate=…`",
             ),
             Self::AllEqual { .. } => Some(
                 "take tasks that the student solves now and then, more samples a prompt, or a higher \
@@ -147,14 +237,24 @@ impl TrainError {
             Self::Gone(_) => {
                 Some("begin a new run, and leave its directory alone until it is done")
             }
-            Self::Export(ExportError::Write { source, .. }) if is_full(source) => {
-                Some("free some space, then go on with `--resume`")
-            }
+            Self::Export(ExportError::Write { source, .. }) if is_full(source) => Some(NO_ROOM),
+            Self::Collect(err) => err.hint(),
             Self::Run(err) => err.hint(),
             Self::File(err) => err.hint(),
             Self::Journal(err) => err.hint(),
             _ => None,
         }
+    }
+
+    /// Whether nothing broke, and the training itself came to no good end.
+    pub fn is_no(&self) -> bool {
+        matches!(
+            self,
+            Self::NotFinite { .. }
+                | Self::Collect(CollectError::Generate(GenerateError::NotFinite { .. }))
+                | Self::AllEqual { .. }
+                | Self::NoneSolved { .. }
+        )
     }
 
     /// Whether the user can mend it by asking for something else.
@@ -163,9 +263,13 @@ impl TrainError {
             self,
             Self::NoTemplate
                 | Self::Context { .. }
-                | Self::Nothing(_)
+                | Self::NoTasks
+                | Self::PromptsTooLong { .. }
+                | Self::NoRows
                 | Self::Settings(_)
-                | Self::Checkpoint { .. }
+                | Self::OtherRun { .. }
+                | Self::OtherTraining { .. }
+                | Self::Rank { .. }
                 | Self::Open(_)
                 | Self::Run(
                     RunError::Exists { .. } | RunError::NotFound { .. } | RunError::Name { .. }
@@ -175,5 +279,6 @@ impl TrainError {
 }
 
 fn is_full(source: &std::io::Error) -> bool {
-    matches!(source.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }

@@ -31,6 +31,11 @@ impl Example {
         self.tokens.len() - self.first
     }
 
+    /// A mark for each token that is trained, which are all after the prompt.
+    pub(crate) fn mask(&self) -> Vec<bool> {
+        vec![true; self.trained()]
+    }
+
     /// As the model takes it.
     pub(crate) fn sequence(&self) -> Sequence<'_> {
         Sequence { tokens: &self.tokens, asked: self.first..self.tokens.len() }

@@ -6,7 +6,7 @@ use whetstone_model::decoder::Gradients;
 
 use crate::error::TrainError;
 use crate::example::Example;
-use crate::pass::{Pass, split};
+use crate::pass::Pass;
 
 /// Adds the gradient of the cross-entropy on rows; returns the mean surprise of a token.
 pub(crate) fn imitate(
@@ -14,17 +14,13 @@ pub(crate) fn imitate(
     rows: &[&Example],
     (weight, gradients): (f64, &mut Gradients),
 ) -> Result<Mean, TrainError> {
-    let masks: Vec<Vec<bool>> = rows.iter().map(|row| vec![true; row.trained()]).collect();
+    let masks: Vec<Vec<bool>> = rows.iter().map(|row| row.mask()).collect();
     let step = Totals::count(masks.iter().map(Vec::as_slice));
     let denominator = Denominator { normaliser: Normaliser::TokenMean, step };
     let mut surprise = Mean::default();
-    pass.learn(rows, gradients, |places, seen| {
-        let now = split(places, &masks, seen);
-        let labelled = places.iter().zip(&now);
-        let labelled: Vec<Labelled<'_>> = labelled
-            .map(|(&place, seen)| Labelled { trained: &masks[place], logp: seen.logp })
-            .collect();
-        let loss = cross_entropy::loss(&labelled, denominator)?;
+    pass.learn(rows, gradients, |place, seen| {
+        let labelled = Labelled { trained: &masks[place], logp: &seen.logp };
+        let loss = cross_entropy::loss(&[labelled], denominator)?;
         surprise.merge(loss.surprise);
         Ok(loss.objective.scaled(weight).dlogp)
     })?;

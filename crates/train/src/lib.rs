@@ -12,7 +12,7 @@
 //! # Not here
 //!
 //! - Formulas (`algo`), gradients (`model`), verdicts (`sandbox`).
-//! - Printing. A [`watch::Watch`] is told of phases and steps.
+//! - Printing. A [`watch::Watch`] is told of phases and steps, and speaks up when nothing is told.
 
 #![forbid(unsafe_code)]
 
@@ -29,10 +29,13 @@ mod rows;
 pub mod session;
 pub mod sft;
 pub mod student;
+#[cfg(test)]
+mod testing;
 mod update;
 pub mod watch;
+pub mod watchdog;
 
-pub use error::TrainError;
+pub use error::{CheckpointError, TrainError};
 pub use example::Example;
 pub use rows::rows;
 pub use student::Student;

@@ -48,7 +48,7 @@ impl Optimizer {
             let numbers = parameters.get(id).numbers();
             Means { mean: device.zeros(numbers), square: device.zeros(numbers) }
         };
-        let means = trained(parameters).map(|id| (id, zeros(id))).collect();
+        let means = parameters.trained().map(|id| (id, zeros(id))).collect();
         Self { means, updates: 0 }
     }
 
@@ -123,7 +123,7 @@ impl Optimizer {
             device.load(shape.iter().product(), |to| file.read(name, to))
         };
         let mut means = BTreeMap::new();
-        for id in trained(parameters) {
+        for id in parameters.trained() {
             let it = parameters.get(id);
             let [mean, square] = names(&it.name);
             let (mean, square) = (load(&mean, &it.shape)?, load(&square, &it.shape)?);
@@ -131,11 +131,6 @@ impl Optimizer {
         }
         Ok(Self { means, updates })
     }
-}
-
-/// Every tensor that is trained.
-pub(crate) fn trained(parameters: &Parameters) -> impl Iterator<Item = ParameterId> {
-    parameters.ids().filter(|&id| parameters.get(id).trained)
 }
 
 fn names(name: &str) -> [String; 2] {
@@ -157,7 +152,38 @@ pub fn clip_scale(norm: f64, longest: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use whetstone_core::config::Trained;
+
     use super::*;
+    use crate::testing::{settings, student};
+
+    #[test]
+    fn gains_and_biases_do_not_go_away() {
+        let mut config = settings();
+        config.training.train = Trained::Full;
+        let (_dir, mut student) = student(&config);
+        let device = student.decoder.device().clone();
+        let parameters = student.decoder.parameters_mut();
+        let gradients = Gradients::new(&device, parameters);
+        let mut optimizer = Optimizer::new(&device, parameters);
+        let ids: Vec<ParameterId> = parameters.ids().collect();
+        let read = |parameters: &Parameters| {
+            ids.iter().map(|&id| device.read(parameters.values(id))).collect::<Vec<_>>()
+        };
+        let before = read(parameters);
+        // Nothing is learnt, and half of every weight goes.
+        optimizer.update(
+            &device,
+            (parameters, &gradients),
+            Rule { lr: 0.5, decay: 1.0, scale: 1.0 },
+        );
+        for ((id, before), after) in ids.iter().zip(&before).zip(read(parameters)) {
+            let part = if parameters.get(*id).shape.len() > 1 { 0.5 } else { 1.0 };
+            let expected: Vec<f32> = before.iter().map(|value| value * part).collect();
+            assert_eq!(after, expected, "{}", parameters.get(*id).name);
+        }
+        assert_eq!(optimizer.updates(), 1);
+    }
 
     #[test]
     fn only_what_is_too_long_is_cut() {

@@ -29,11 +29,6 @@ impl Endless {
         Self { seed, count, epoch: None }
     }
 
-    /// Makes the order of the epoch anew when it is next asked for.
-    pub(crate) fn forget(&mut self) {
-        self.epoch = None;
-    }
-
     /// What stands at a position; `sort` puts a new epoch into its order.
     pub(crate) fn at(&mut self, position: u64, sort: impl FnOnce(&mut [usize])) -> usize {
         let count = self.count as u64;

@@ -1,12 +1,17 @@
 //! Sequences forward and back, a micro-batch at a time.
+//!
+//! A loss is asked sequence by sequence, in the order in which gradients are summed: what is added up
+//! over a step has the same bits however it is cut into micro-batches.
 
-use whetstone_model::decoder::{Adapters, Decoder, Forward, Gradients, Sequence, Signal};
+use whetstone_algo::AlgoError;
+use whetstone_model::decoder::{Adapters, Batch, Decoder, Forward, Gradients, Sequence, Signal};
 
 use crate::error::TrainError;
 use crate::example::{Example, order, pieces};
+use crate::watch::{Phase, Watch};
 
 /// How sequences go through the model.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct Pass<'a> {
     pub(crate) decoder: &'a Decoder,
     /// Sequences at a time.
@@ -14,55 +19,42 @@ pub(crate) struct Pass<'a> {
     pub(crate) forward: Forward,
     /// For messages.
     pub(crate) step: u64,
+    /// Who is told how far it is, and what this is called.
+    pub(crate) watch: (Watch<'a>, Phase),
 }
 
-/// What the model said of the trained tokens of a micro-batch.
-#[derive(Debug, Default)]
+/// What the model said of the trained tokens of a sequence.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) logp: Vec<f64>,
     pub(crate) entropy: Vec<f64>,
 }
 
-/// The same of one sequence.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SeenOf<'a> {
-    pub(crate) logp: &'a [f64],
-    pub(crate) entropy: &'a [f64],
-}
-
-/// Divides what was seen among the sequences of a micro-batch.
-pub(crate) fn split<'a>(places: &[usize], masks: &[Vec<bool>], seen: &'a Seen) -> Vec<SeenOf<'a>> {
-    let mut begin = 0;
-    let of = |&place: &usize| {
-        let range = begin..begin + masks[place].len();
-        begin = range.end;
-        SeenOf { logp: &seen.logp[range.clone()], entropy: &seen.entropy[range] }
-    };
-    places.iter().map(of).collect()
-}
-
 impl Pass<'_> {
-    /// Adds the gradients of a loss. `signal` is told the places of a micro-batch's examples and what
-    /// was seen of their tokens, one after another, and says the derivative by each
-    /// log-probability.
+    /// Adds the gradients of a loss. `signal` is told the place of an example and what was seen of
+    /// its tokens, and says the derivative by each log-probability.
     pub(crate) fn learn(
         &self,
         examples: &[&Example],
         gradients: &mut Gradients,
-        mut signal: impl FnMut(&[usize], &Seen) -> Result<Vec<f64>, TrainError>,
+        mut signal: impl FnMut(usize, &Seen) -> Result<Vec<f64>, AlgoError>,
     ) -> Result<(), TrainError> {
-        let order = order(examples.iter().copied());
-        for piece in pieces(order.len(), self.micro_batch) {
-            let places = &order[piece];
-            let batch = self.batch(examples, places)?;
-            let (scored, trail) = self.decoder.forward(&batch, self.forward);
-            let seen = Seen { logp: wide(&scored.logp), entropy: wide(&scored.entropy) };
-            let dlogp: Vec<f32> = signal(places, &seen)?.into_iter().map(narrow).collect();
+        self.each(examples, |places, batch| {
+            let (scored, trail) = self.decoder.forward(batch, self.forward);
+            let (mut logp, mut entropy) = (scored.logp.as_slice(), scored.entropy.as_slice());
+            let mut dlogp = Vec::with_capacity(logp.len());
+            for &place in places {
+                let count = examples[place].trained();
+                let seen =
+                    Seen { logp: next(&mut logp, count), entropy: next(&mut entropy, count) };
+                let found = signal(place, &seen).map_err(|err| at(err, place))?;
+                dlogp.extend(found.into_iter().map(narrow));
+            }
             let signal = Signal { dlogp: &dlogp, dentropy: None, dvalue: None };
             let trail = trail.expect("kept, since there is a way back");
-            self.decoder.backward(&batch, trail, (signal, gradients));
-        }
-        Ok(())
+            self.decoder.backward(batch, trail, (signal, gradients));
+            Ok(())
+        })
     }
 
     /// The log-probabilities of every trained token of every example.
@@ -73,38 +65,81 @@ impl Pass<'_> {
     ) -> Result<Vec<Vec<f64>>, TrainError> {
         let forward = Forward { adapters, keep: None, ..self.forward };
         let mut scores = vec![Vec::new(); examples.len()];
-        let order = order(examples.iter().copied());
-        for piece in pieces(order.len(), self.micro_batch) {
-            let places = &order[piece];
-            let batch = self.batch(examples, places)?;
-            let (scored, _) = self.decoder.forward(&batch, forward);
-            let mut rest = scored.logp.as_slice();
+        self.each(examples, |places, batch| {
+            let (scored, _) = self.decoder.forward(batch, forward);
+            let mut logp = scored.logp.as_slice();
             for &place in places {
-                let (own, others) = rest.split_at(examples[place].trained());
-                scores[place] = wide(own);
-                rest = others;
+                scores[place] = next(&mut logp, examples[place].trained());
             }
-        }
+            Ok(())
+        })?;
         Ok(scores)
     }
 
-    fn batch(
+    /// Does something with every micro-batch, and tells how far it is.
+    fn each(
         &self,
         examples: &[&Example],
-        places: &[usize],
-    ) -> Result<whetstone_model::decoder::Batch, TrainError> {
-        let sequences: Vec<Sequence<'_>> =
-            places.iter().map(|&place| examples[place].sequence()).collect();
-        let step = self.step;
-        self.decoder.batch(&sequences).map_err(|source| TrainError::Batch { step, source })
+        mut work: impl FnMut(&[usize], &Batch) -> Result<(), TrainError>,
+    ) -> Result<(), TrainError> {
+        let order = order(examples.iter().copied());
+        let (watch, phase) = self.watch;
+        for piece in pieces(order.len(), self.micro_batch) {
+            watch.part(phase, (piece.start, order.len()));
+            let places = &order[piece];
+            let sequences: Vec<Sequence<'_>> =
+                places.iter().map(|&place| examples[place].sequence()).collect();
+            let step = self.step;
+            let batch = self.decoder.batch(&sequences);
+            work(places, &batch.map_err(|source| TrainError::Batch { step, source })?)?;
+        }
+        Ok(())
     }
 }
 
-fn wide(values: &[f32]) -> Vec<f64> {
-    values.iter().copied().map(f64::from).collect()
+/// The next `count` numbers, of which `rest` is rid.
+fn next(rest: &mut &[f32], count: usize) -> Vec<f64> {
+    let (own, others) = rest.split_at(count);
+    *rest = others;
+    own.iter().copied().map(f64::from).collect()
+}
+
+/// An error of a sequence by itself, with its place in the step.
+fn at(err: AlgoError, place: usize) -> AlgoError {
+    match err {
+        AlgoError::Token { what, token, value, .. } => {
+            AlgoError::Token { what, sequence: place, token, value }
+        }
+        AlgoError::Sequence { what, value, .. } => {
+            AlgoError::Sequence { what, sequence: place, value }
+        }
+        other => other,
+    }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "signals are small, and the model is in f32")]
 fn narrow(value: f64) -> f32 {
     value as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_is_divided_without_a_rest() {
+        let all = [0.5, 1.5, 2.5];
+        let mut rest = &all[..];
+        let parts = [2, 0, 1].map(|count| next(&mut rest, count));
+        assert_eq!(parts, [vec![0.5, 1.5], vec![], vec![2.5]]);
+        assert!(rest.is_empty());
+    }
+
+    #[test]
+    fn an_error_names_the_sequence_of_the_step() {
+        let err = AlgoError::Token { what: "logp", sequence: 0, token: 3, value: f64::NAN };
+        assert!(at(err, 7).to_string().starts_with("logp of token 3 in sequence 7 is NaN"));
+        let err = AlgoError::Sequence { what: "advantage", sequence: 0, value: f64::INFINITY };
+        assert!(at(err, 7).to_string().starts_with("advantage of sequence 7 is inf"));
+    }
 }

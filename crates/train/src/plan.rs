@@ -30,12 +30,26 @@ pub struct Plan {
 
 impl Plan {
     /// A step learns from as many rows as its micro-batches have.
+    ///
+    /// # Errors
+    ///
+    /// If there are none.
     pub fn sft(config: &Config, rows: usize) -> Result<Self, TrainError> {
+        if rows == 0 {
+            return Err(TrainError::NoRows);
+        }
         Self::new(config, (rows as u64, 1, 1))
     }
 
     /// A step takes as many tasks as its micro-batches have groups.
+    ///
+    /// # Errors
+    ///
+    /// If there are none, or a step has no whole groups.
     pub fn grpo(config: &Config, tasks: usize) -> Result<Self, TrainError> {
+        if tasks == 0 {
+            return Err(TrainError::NoTasks);
+        }
         let samples = u64::from(config.grpo.num_samples_per_prompt);
         Self::new(config, (tasks as u64, samples, u64::from(config.grpo.num_iterations)))
     }
@@ -121,6 +135,13 @@ mod tests {
             19,
             "300 rows of 16, rounded up"
         );
+    }
+
+    #[test]
+    fn of_nothing_there_is_no_plan() {
+        let config = Config::default();
+        assert!(matches!(Plan::grpo(&config, 0), Err(TrainError::NoTasks)));
+        assert!(matches!(Plan::sft(&config, 0), Err(TrainError::NoRows)));
     }
 
     #[test]

@@ -16,7 +16,6 @@ pub(crate) fn rehearse(
     (examples, gradients): (&[Example], &mut Gradients),
     watch: Watch<'_>,
 ) -> Result<(), TrainError> {
-    watch.phase(Phase::Rehearsing);
     let micro_batch = config.training.per_device_train_batch_size as usize;
     let longest: Vec<&Example> =
         order(examples).into_iter().take(micro_batch).map(|at| &examples[at]).collect();
@@ -25,6 +24,7 @@ pub(crate) fn rehearse(
         micro_batch,
         forward: Forward { keep: Some(keep(config)), ..Forward::default() },
         step: 0,
+        watch: (watch, Phase::Rehearsing),
     };
     pass.learn(&longest, gradients, |_, seen| Ok(vec![0.0; seen.logp.len()]))
 }

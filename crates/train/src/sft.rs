@@ -12,7 +12,6 @@ use whetstone_algo::Mean;
 use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
 use whetstone_model::decoder::{Forward, Gradients};
-use whetstone_record::event::Outcome;
 
 use crate::error::TrainError;
 use crate::example::Example;
@@ -52,9 +51,11 @@ pub fn sft(
     session: &mut Session,
     it: &Sft<'_>,
 ) -> Result<Ended, TrainError> {
-    if it.rows.is_empty() {
-        return Err(TrainError::Nothing("no row is left".to_owned()));
-    }
+    let result = it.watch.dog.during(|| steps(student, session, it));
+    session.closed(result)
+}
+
+fn steps(student: &mut Student, session: &mut Session, it: &Sft<'_>) -> Result<Ended, TrainError> {
     let plan = Plan::sft(it.config, it.rows.len())?;
     let (mut optimizer, mut progress) = restore(student, STAGE, it.checkpoint)?;
     let mut order = Endless::new(Seed::new(it.config.seed).derive("sft rows", 0), it.rows.len());
@@ -63,18 +64,16 @@ pub fn sft(
     while progress.step < plan.steps {
         if it.watch.stopped() {
             session.checkpoint(student, (&optimizer, &progress))?;
-            session.finish(Outcome::Interrupted, "told to stop".to_owned())?;
             return Ok(Ended::Stopped(progress.step));
         }
         let (began, step) = (Instant::now(), progress.step + 1);
         session.check_there()?;
-        it.watch.phase(Phase::Learning);
         let positions = progress.position..progress.position + plan.items_per_step;
         let rows: Vec<&Example> =
             positions.clone().map(|at| &it.rows[order.at(at, |_| ())]).collect();
         let lr = plan.schedule.rate(progress.step)?;
         let rule = (lr, &it.config.training);
-        let learnt = learn(student, it.config, (step, &rows), &mut gradients).and_then(|learnt| {
+        let learnt = learn(student, it, (step, &rows), &mut gradients).and_then(|learnt| {
             let updated = update::apply(&mut student.decoder, (&mut optimizer, &gradients), rule)?;
             Ok((learnt, updated))
         });
@@ -93,9 +92,8 @@ pub fn sft(
             ("sft/trained_tokens".to_owned(), surprise.count() as f64),
             ("time/step_s".to_owned(), took.as_secs_f64()),
         ]);
-        session.metrics(step, values.clone())?;
-        let again = session.is_recorded(step);
-        (it.watch.on_step)(&StepReport { step, steps: plan.steps, took, values, again });
+        session
+            .step(StepReport { step, steps: plan.steps, took, values, again: false }, it.watch)?;
         if session.is_due(step, plan.steps) {
             it.watch.phase(Phase::Saving);
             session.checkpoint(student, (&optimizer, &progress))?;
@@ -103,23 +101,23 @@ pub fn sft(
     }
     it.watch.phase(Phase::Saving);
     session.final_model(student, (&optimizer, &progress))?;
-    session.finish(Outcome::Completed, String::new())?;
     Ok(Ended::Done)
 }
 
 /// The gradient of the cross-entropy; returns the surprise and how many tokens went through.
 fn learn(
     student: &Student,
-    config: &Config,
+    it: &Sft<'_>,
     (step, rows): (u64, &[&Example]),
     gradients: &mut Gradients,
 ) -> Result<(Mean, usize), TrainError> {
     gradients.clear(student.decoder.device());
     let pass = Pass {
         decoder: &student.decoder,
-        micro_batch: config.training.per_device_train_batch_size as usize,
-        forward: Forward { keep: Some(keep(config)), ..Forward::default() },
+        micro_batch: it.config.training.per_device_train_batch_size as usize,
+        forward: Forward { keep: Some(keep(it.config)), ..Forward::default() },
         step,
+        watch: (it.watch, Phase::Learning),
     };
     let surprise = imitate(pass, rows, (1.0, gradients))?;
     Ok((surprise, rows.iter().map(|row| row.tokens.len()).sum()))

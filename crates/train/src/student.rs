@@ -11,10 +11,10 @@ use whetstone_model::decoder::{Decoder, Keep, LoadOptions};
 use whetstone_model::memory::{self, Plan, Purpose, Work};
 use whetstone_model::safetensors::Safetensors;
 use whetstone_model::template::Options;
-use whetstone_model::weights::Dtype;
+use whetstone_model::weights::{Dtype, WeightsError};
 use whetstone_model::{ExportOptions, Pretrained, open};
 
-use crate::error::TrainError;
+use crate::error::{CheckpointError, TrainError};
 
 /// A model with what is trained of it.
 #[derive(Debug)]
@@ -40,6 +40,9 @@ impl Student {
         checkpoint: Option<&Path>,
     ) -> Result<Self, TrainError> {
         let model = open(path).map_err(TrainError::Open)?;
+        if model.template.is_none() {
+            return Err(TrainError::NoTemplate);
+        }
         let (asked, made_for) = (config.training.max_length as usize, model.config.positions);
         if asked > made_for {
             return Err(TrainError::Context { asked, made_for });
@@ -57,16 +60,27 @@ impl Student {
                 Ok(Self { model, decoder, adapter })
             }
             Trained::Full => {
-                let saved = checkpoint.map(Safetensors::open_dir).transpose();
-                let saved = saved.map_err(TrainError::Weights)?;
-                let weights = saved.as_ref().map_or(model.weights.as_ref(), |it| it);
-                let weights = (&model.config, weights);
-                let mut decoder =
-                    Decoder::load(device, weights, options).map_err(TrainError::Weights)?;
+                let mut decoder = match checkpoint {
+                    Some(dir) => saved(device, (&model, options), dir)
+                        .map_err(|err| TrainError::damaged(dir, CheckpointError::Weights(err)))?,
+                    None => Decoder::load(device, (&model.config, model.weights.as_ref()), options)
+                        .map_err(TrainError::Weights)?,
+                };
                 decoder.train_base(true);
                 Ok(Self { model, decoder, adapter: None })
             }
         }
+    }
+
+    /// The model as it was before it was trained, if that cannot be had by leaving an adapter out.
+    pub(crate) fn untrained(&self) -> Result<Option<Decoder>, TrainError> {
+        if self.adapter.is_some() {
+            return Ok(None);
+        }
+        let options = LoadOptions { eight_bit: false, positions: self.decoder.positions() };
+        let weights = (&self.model.config, self.model.weights.as_ref());
+        let decoder = Decoder::load(self.decoder.device(), weights, options);
+        decoder.map(Some).map_err(TrainError::Weights)
     }
 
     /// A conversation as the tokens after which the student speaks.
@@ -79,18 +93,17 @@ impl Student {
     /// Writes what is trained into a new directory, without losing a bit: an adapter as PEFT has it,
     /// or the whole model.
     pub(crate) fn save(&self, to: &Path) -> Result<(), TrainError> {
-        match &self.adapter {
-            Some(settings) => self.decoder.export_adapter(settings, to, Dtype::F32)?,
-            None => {
-                let options = ExportOptions { dtype: Dtype::F32, ..ExportOptions::default() };
-                self.decoder.export_merged(&self.model, to, options)?;
-            }
+        if let Some(settings) = &self.adapter {
+            self.decoder.export_adapter(settings, to, Dtype::F32)?;
+        } else {
+            let options = ExportOptions { dtype: Dtype::F32, ..ExportOptions::default() };
+            self.decoder.export_merged(&self.model, to, options)?;
         }
         Ok(())
     }
 
-    /// Bytes that training takes, and that sampling takes.
-    pub fn memory(&self, config: &Config, sequences: usize) -> (Plan, Plan) {
+    /// Bytes that training on so many sources takes, and that sampling so many sequences takes.
+    pub fn memory(&self, config: &Config, (sources, sequences): (u64, usize)) -> (Plan, Plan) {
         let length = config.training.max_length as usize;
         let eight_bit = config.student.load_in_8bit;
         let batch = config.training.per_device_train_batch_size as usize;
@@ -102,7 +115,9 @@ impl Student {
         let of = |batch, purpose| {
             memory::plan(&self.model.config, Work { batch, length, eight_bit }, purpose)
         };
-        (of(batch, purpose), of(sequences, Purpose::Inference))
+        let mut training = of(batch, purpose);
+        training.gradients = training.gradients.saturating_mul(sources);
+        (training, of(sequences, Purpose::Inference))
     }
 }
 
@@ -111,17 +126,32 @@ pub(crate) fn keep(config: &Config) -> Keep {
     if config.training.gradient_checkpointing { Keep::Input } else { Keep::Most }
 }
 
+/// Every weight, as a checkpoint has it.
+fn saved(
+    device: &Device,
+    (model, options): (&Pretrained, LoadOptions),
+    dir: &Path,
+) -> Result<Decoder, WeightsError> {
+    let weights = Safetensors::open_dir(dir)?;
+    Decoder::load(device, (&model.config, &weights), options)
+}
+
+/// A new adapter, or that of a checkpoint.
 fn adapter(
     decoder: &mut Decoder,
     config: &Config,
     checkpoint: Option<&Path>,
 ) -> Result<AdapterSettings, TrainError> {
-    match checkpoint {
-        Some(dir) => decoder.load_adapter(dir).map_err(TrainError::Adapter),
-        None => {
-            let seed = Seed::new(config.seed).derive("adapter", 0);
-            decoder.add_adapter(&config.lora, seed.get());
-            Ok(AdapterSettings::new(&config.lora))
-        }
+    let Some(dir) = checkpoint else {
+        let seed = Seed::new(config.seed).derive("adapter", 0);
+        decoder.add_adapter(&config.lora, seed.get());
+        return Ok(AdapterSettings::new(&config.lora));
+    };
+    let found = decoder.load_adapter(dir);
+    let found = found.map_err(|err| TrainError::damaged(dir, CheckpointError::Adapter(err)))?;
+    let asked = config.lora.rank as usize;
+    if found.rank != asked {
+        return Err(TrainError::Rank { path: dir.to_owned(), found: found.rank, asked });
     }
+    Ok(found)
 }

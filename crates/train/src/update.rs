@@ -1,11 +1,10 @@
 //! From a gradient to new weights: clipped, and only if every number is one.
 
 use whetstone_core::config::TrainingConfig;
-use whetstone_kernels::norm::sum_of_squares;
 use whetstone_model::decoder::{Decoder, Gradients};
 
 use crate::error::TrainError;
-use crate::optimizer::{Optimizer, Rule, clip_scale, trained};
+use crate::optimizer::{Optimizer, Rule, clip_scale};
 
 /// What an update was.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,9 +15,7 @@ pub(crate) struct Updated {
 
 /// The global norm of a gradient.
 pub(crate) fn norm(decoder: &Decoder, gradients: &Gradients) -> f64 {
-    let parameters = decoder.parameters();
-    let squares = trained(parameters).filter_map(|id| gradients.get(id));
-    squares.map(|view| sum_of_squares(decoder.device(), view)).sum::<f64>().sqrt()
+    gradients.sum_of_squares(decoder.device()).sqrt()
 }
 
 /// Changes the weights, unless a gradient is infinite or none: then nothing is touched and the error
@@ -28,12 +25,12 @@ pub(crate) fn apply(
     (optimizer, gradients): (&mut Optimizer, &Gradients),
     (lr, training): (f64, &TrainingConfig),
 ) -> Result<Updated, TrainError> {
-    let norm = norm(decoder, gradients);
-    if !norm.is_finite() {
-        let what = format!("the gradient of {} is not finite", first_bad(decoder, gradients));
-        return Err(TrainError::NoNumber(what));
-    }
     let device = decoder.device().clone();
+    if let Some(id) = gradients.first_not_finite(&device) {
+        let name = &decoder.parameters().get(id).name;
+        return Err(TrainError::NoNumber(format!("the gradient of `{name}` is not finite")));
+    }
+    let norm = norm(decoder, gradients);
     let rule = Rule {
         lr,
         betas: (training.adam_beta1, training.adam_beta2),
@@ -44,10 +41,72 @@ pub(crate) fn apply(
     Ok(Updated { norm })
 }
 
-fn first_bad(decoder: &Decoder, gradients: &Gradients) -> String {
-    let parameters = decoder.parameters();
-    let bad = |view| !sum_of_squares(decoder.device(), view).is_finite();
-    let mut ids = trained(parameters);
-    let first = ids.find(|&id| gradients.get(id).is_some_and(bad));
-    first.map_or_else(|| "all".to_owned(), |id| format!("`{}`", parameters.get(id).name))
+#[cfg(test)]
+mod tests {
+    use whetstone_model::decoder::{Forward, Keep, Sequence, Signal};
+
+    use super::*;
+    use crate::student::Student;
+    use crate::testing::{settings, student};
+
+    /// Gradients of a signal on one sequence.
+    fn gradients(student: &Student, dlogp: f32) -> Gradients {
+        let decoder = &student.decoder;
+        let mut gradients = Gradients::new(decoder.device(), decoder.parameters());
+        let batch = decoder.batch(&[Sequence { tokens: &[70, 71, 72], asked: 1..3 }]).unwrap();
+        let forward = Forward { keep: Some(Keep::Most), ..Forward::default() };
+        let (_, trail) = decoder.forward(&batch, forward);
+        let signal = Signal { dlogp: &[dlogp, 0.5], dentropy: None, dvalue: None };
+        decoder.backward(&batch, trail.unwrap(), (signal, &mut gradients));
+        gradients
+    }
+
+    /// Every trained number, and the optimizer's means as they are written.
+    fn state(student: &Student, optimizer: &Optimizer) -> (Vec<f32>, Vec<u8>) {
+        let (device, parameters) = (student.decoder.device(), student.decoder.parameters());
+        let numbers = parameters.trained().flat_map(|id| device.read(parameters.values(id)));
+        let mut means = Vec::new();
+        optimizer.write((device, parameters), &mut means).unwrap();
+        (numbers.collect(), means)
+    }
+
+    fn begin() -> (tempfile::TempDir, Student, Optimizer) {
+        let (dir, student) = student(&settings());
+        let optimizer = Optimizer::new(student.decoder.device(), student.decoder.parameters());
+        (dir, student, optimizer)
+    }
+
+    #[test]
+    fn a_gradient_that_is_no_number_touches_nothing_and_is_named() {
+        let (_dir, mut student, mut optimizer) = begin();
+        let before = state(&student, &optimizer);
+        for signal in [f32::NAN, f32::INFINITY] {
+            let gradients = gradients(&student, signal);
+            let with = (&mut optimizer, &gradients);
+            let err =
+                apply(&mut student.decoder, with, (0.1, &TrainingConfig::default())).unwrap_err();
+            assert!(err.to_string().starts_with("the gradient of `"), "{err}");
+            assert!(err.to_string().contains("layers.0."), "{err}");
+            assert!(err.to_string().ends_with("` is not finite"), "{err}");
+            assert!(state(&student, &optimizer) == before);
+        }
+    }
+
+    #[test]
+    fn a_gradient_that_is_too_long_is_cut_and_its_whole_length_is_told() {
+        let (_dir, mut student, mut optimizer) = begin();
+        let gradients = gradients(&student, 1.0);
+        let length = norm(&student.decoder, &gradients);
+        assert!(length > 0.0);
+        let longest = length / 8.0;
+        let training = TrainingConfig { max_grad_norm: longest, ..TrainingConfig::default() };
+        let with = (&mut optimizer, &gradients);
+        let updated = apply(&mut student.decoder, with, (0.1, &training)).unwrap();
+        assert_eq!(updated.norm.to_bits(), length.to_bits());
+        let (_dir, mut other, mut by_hand) = begin();
+        let device = other.decoder.device().clone();
+        let rule = Rule { lr: 0.1, betas: (0.9, 0.999), decay: 0.0, scale: longest / length };
+        by_hand.update(&device, (other.decoder.parameters_mut(), &gradients), rule);
+        assert!(state(&student, &optimizer) == state(&other, &by_hand));
+    }
 }

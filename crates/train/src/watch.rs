@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::watchdog::{At, Watchdog};
+
 /// What is being done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
@@ -53,17 +55,29 @@ pub struct StepReport {
 /// Whoever looks on.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
-    /// A phase begins, or goes on: how much of it is done, and which sample it is at.
+    /// A phase begins, or goes on: how much of it is done, of how much.
     pub on_phase: &'a dyn Fn(Phase, (usize, usize)),
     /// A step is done.
     pub on_step: &'a dyn Fn(&StepReport),
     /// Set by whoever wants the training to stop: it saves and leaves.
     pub stop: &'a AtomicBool,
+    /// Speaks when nothing was heard for too long.
+    pub dog: &'a Watchdog<'a>,
 }
 
 impl Watch<'_> {
     pub(crate) fn phase(&self, phase: Phase) {
-        (self.on_phase)(phase, (0, 0));
+        self.part(phase, (0, 0));
+    }
+
+    /// A phase goes on.
+    pub(crate) fn part(&self, phase: Phase, part: (usize, usize)) {
+        self.tell(At { phase, part, waits_for: None });
+    }
+
+    pub(crate) fn tell(&self, at: At) {
+        (self.on_phase)(at.phase, at.part);
+        self.dog.hear(at);
     }
 
     pub(crate) fn stopped(&self) -> bool {

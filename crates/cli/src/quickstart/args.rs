@@ -46,7 +46,14 @@ impl QuickstartArgs {
         let mut config = self.config.clone();
         config.set.extend(self.seed.map(|seed| format!("seed={seed}")));
         let Self { run, resume, threads, json, .. } = self;
-        RunArgs { run: run.clone(), resume: *resume, threads: *threads, json: *json, config }
+        RunArgs {
+            run: run.clone(),
+            resume: *resume,
+            threads: *threads,
+            json: *json,
+            config,
+            from: None,
+        }
     }
 
     /// What goes on with this run.

@@ -58,8 +58,9 @@ pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exi
     tasks::generator(config)?;
     // Before anything large is loaded: the judge's processes are children of this one.
     let judge = crate::judge::start(config).map_err(|err| crate::judge::failure(&err))?;
-    let (session, checkpoint) =
-        begin::session(&run, &loaded, STAGE).map_err(|err| exists(args, err))?;
+    let begun = begin::look(&run, config, STAGE).map_err(|err| exists(args, err))?;
+    let checkpoint = begun.checkpoint().map(Path::to_owned);
+    let session = begun.session(&run, &loaded, STAGE).map_err(|err| exists(args, err))?;
     let phases = known(&session, checkpoint.as_deref()).map_err(Failure::Train)?;
     let environment = grpo::environment(judge, config);
     let mut it = Quickstart {
@@ -106,7 +107,7 @@ fn known(session: &Session, checkpoint: Option<&Path>) -> Result<Phases, TrainEr
     let trained = checkpoint.is_some() || final_model(session).is_dir();
     if trained && phases.before.is_none() {
         let problem = "it was not begun with `whet quickstart`".to_owned();
-        return Err(TrainError::Checkpoint { path: session.dir().to_owned(), problem });
+        return Err(TrainError::OtherRun { path: session.dir().to_owned(), problem });
     }
     Ok(phases)
 }

@@ -67,7 +67,7 @@ impl Phases {
     /// Reads what is done; `None` if nothing was ever written.
     pub(super) fn load(dir: &Path) -> Result<Option<Self>, TrainError> {
         let path = dir.join(FILE);
-        let refuse = |problem: String| TrainError::Checkpoint { path: path.clone(), problem };
+        let refuse = |problem: String| TrainError::OtherRun { path: path.clone(), problem };
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(err) if err.kind() == ErrorKind::NotFound => return Ok(None),

@@ -32,10 +32,10 @@ max_completion_length = 200
 temperature = 1.0
 
 [training]
-max_steps = 40
+max_steps = 80
 per_device_train_batch_size = 16
 gradient_accumulation_steps = 4
-learning_rate = 1e-3
+learning_rate = 2e-3
 max_length = 640
 save_steps = 10
 
@@ -46,7 +46,7 @@ temperature = 1.0
 
 [quickstart]
 held_out_tasks = 100
-families = []
+families = ["filter-map-reduce", "list-building", "slices", "two-way", "uniqueness"]
 "#;
 
 /// The settings as a layer.
@@ -64,8 +64,8 @@ mod tests {
     #[test]
     fn the_preset_is_a_config_whose_steps_are_whole_groups() {
         let config = load(&[layer()]).unwrap().config;
-        let plan = Plan::grpo(&config, 320).unwrap();
-        assert_eq!((plan.steps, plan.items_per_step, plan.samples), (40, 8, 8));
+        let plan = Plan::grpo(&config, 640).unwrap();
+        assert_eq!((plan.steps, plan.items_per_step, plan.samples), (80, 8, 8));
         assert_eq!(config.student.model_name, EMBEDDED);
     }
 }

@@ -52,15 +52,16 @@ fn taken(config: &Config) -> Result<usize, TrainError> {
     Ok(most.min(usize::try_from(taken).unwrap_or(usize::MAX)))
 }
 
-/// What makes the tasks that the settings name.
+/// Tasks of the families that are asked for: others than `whet data prepare` makes of the same seed,
+/// which the student may have seen.
 pub(super) fn generator(config: &Config) -> Result<Generator, Failure> {
-    let seed = Seed::new(config.seed);
-    let families: Vec<&str> = config.quickstart.families.iter().map(String::as_str).collect();
-    if families.is_empty() {
+    let seed = Seed::new(config.seed).derive("quickstart", 0);
+    let names: Vec<&str> = config.quickstart.families.iter().map(String::as_str).collect();
+    if names.is_empty() {
         return Ok(Generator::new(seed));
     }
     let unknown = |name: &str| Failure::Family { name: name.to_owned() };
-    Generator::of_families(seed, &families).map_err(unknown)
+    Generator::of_families(seed, &names).map_err(unknown)
 }
 
 /// The first tasks, until there are enough of both parts.

@@ -33,6 +33,7 @@ const GRPO_HELP: &str = "\
 Examples:
   whet train grpo --tasks data/train.jsonl --run grpo-1 --set student.model_name=models/student
   whet train grpo --run grpo-1 --resume        go on after a stop, a crash or a kill -9
+  whet train grpo --run grpo-2 --from runs/grpo-1/outputs/checkpoint-50 --set training.learning_rate=1e-5
   whet train grpo --run plain --set dual_source.teacher_sft_weight=0 --set dual_source.self_sft_weight=0
 
 Before the first step it says how many steps there will be and what memory they take, and sends the
@@ -58,6 +59,10 @@ pub struct RunArgs {
     /// Go on with the run from its last checkpoint, with the settings that it was begun with
     #[arg(long)]
     pub resume: bool,
+
+    /// Begin where a checkpoint of another run was, with the settings of this one
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    pub from: Option<PathBuf>,
 
     /// Threads that compute [default: one for each core]
     #[arg(long, value_name = "N")]

@@ -5,6 +5,7 @@ use std::thread;
 
 use whetstone_core::config::Config;
 use whetstone_kernels::Device;
+use whetstone_record::error::RunError;
 use whetstone_record::run_dir::RunDir;
 use whetstone_train::session::{Place, Session};
 use whetstone_train::{Student, TrainError};
@@ -41,21 +42,58 @@ pub(crate) fn settings(args: &RunArgs, beneath: &[Layer]) -> anyhow::Result<Load
     Ok(saved)
 }
 
-/// Opens the run: a new one, or one to go on with, and from which checkpoint.
-pub(crate) fn session(
+/// A run before anything is loaded: one to go on with, or the name of a new one.
+pub(crate) struct Begun {
+    session: Option<Session>,
+    checkpoint: Option<PathBuf>,
+}
+
+/// Opens the run to go on with, if it is one.
+pub(crate) fn look(
     args: &RunArgs,
-    loaded: &Loaded,
+    config: &Config,
     stage: &'static str,
-) -> Result<(Session, Option<PathBuf>), TrainError> {
-    let config = &loaded.config;
-    let place = Place { root: Path::new(&config.run.dir), name: &args.run };
+) -> Result<Begun, TrainError> {
+    let place = place(args, config);
     if args.resume {
-        return Session::resume(place, stage, config);
+        let (session, checkpoint) = Session::resume(place, stage, config)?;
+        return Ok(Begun { session: Some(session), checkpoint });
     }
-    let command: Vec<String> = std::env::args().collect();
-    let text = config::show(loaded);
-    let session = Session::create(place, stage, (config, &text, &command.join(" ")))?;
-    Ok((session, None))
+    if let Ok(view) = RunDir::open_read_only(place.root, place.name) {
+        return Err(RunError::Exists { path: view.dir().to_owned() }.into());
+    }
+    Ok(Begun { session: None, checkpoint: args.from.clone() })
+}
+
+impl Begun {
+    /// The checkpoint to go on from.
+    pub(crate) fn checkpoint(&self) -> Option<&Path> {
+        self.checkpoint.as_deref()
+    }
+
+    /// The run. A new one is made only now: what cannot begin leaves none behind.
+    pub(crate) fn session(
+        self,
+        args: &RunArgs,
+        loaded: &Loaded,
+        stage: &'static str,
+    ) -> Result<Session, TrainError> {
+        if let Some(session) = self.session {
+            return Ok(session);
+        }
+        let (place, text) = (place(args, &loaded.config), config::show(loaded));
+        let command: Vec<String> = std::env::args().collect();
+        let command = command.join(" ");
+        let settings = (&loaded.config, text.as_str(), command.as_str());
+        match self.checkpoint {
+            Some(from) => Session::create_from(place, stage, settings, &from),
+            None => Session::create(place, stage, settings),
+        }
+    }
+}
+
+fn place<'a>(args: &'a RunArgs, config: &'a Config) -> Place<'a> {
+    Place { root: Path::new(&config.run.dir), name: &args.run }
 }
 
 /// Opens the student on this machine's cores.

@@ -10,20 +10,22 @@ use whetstone_core::Task;
 use whetstone_core::config::{Config, DualSourceConfig};
 use whetstone_core::jsonl::read_tasks;
 use whetstone_core::trace::Trace;
+use whetstone_env::environment::Environment;
 use whetstone_env::python::{PythonEnvironment, Rules};
 use whetstone_infer::Limits;
 use whetstone_sandbox::Judge;
-use whetstone_train::grpo::{Grpo, STAGE, TaskWithTraces, grpo};
+use whetstone_train::grpo::{Grpo, STAGE, TaskWithTraces, fits, grpo, max_prompt_tokens};
 use whetstone_train::plan::Plan;
 use whetstone_train::session::Session;
 use whetstone_train::watch::{Ended, Watch};
+use whetstone_train::watchdog::Watchdog;
 use whetstone_train::{Example, Student, TrainError, rows};
 
 use super::args::GrpoArgs;
 use super::view::View;
 use super::{begin, ended, sft, stop};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, counted};
 use crate::printer::Printer;
 
 /// Callers of the judge for each program that runs: while one program runs, others are read and
@@ -47,20 +49,28 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let config = &loaded.config;
     let tasks = read_tasks(&args.tasks).map_err(Failure::Lines)?;
     let traces = traces(args, config.dual_source)?;
+    Plan::grpo(config, tasks.len()).map_err(Failure::Train)?;
     // Before anything large is loaded: the judge's processes are children of this one.
     let judge = crate::judge::start(config).map_err(|err| crate::judge::failure(&err))?;
-    let (mut session, checkpoint) =
-        begin::session(&args.run, &loaded, STAGE).map_err(Failure::Train)?;
+    let begun = begin::look(&args.run, config, STAGE).map_err(Failure::Train)?;
+    let checkpoint = begun.checkpoint().map(Path::to_owned);
     let mut student = begin::student(&args.run, (config, checkpoint.as_deref()), printer)?;
+    let environment = environment(judge, config);
+    let tasks =
+        fitting(&student, (config, &environment), tasks, printer).map_err(Failure::Train)?;
     let taught = teach(&student, config, (&tasks, traces)).map_err(Failure::Train)?;
+    if config.dual_source.teacher_sft_weight > 0.0 && taught.iter().all(Vec::is_empty) {
+        return Err(Failure::OtherTraces { path: args.traces.clone() }.into());
+    }
     let plan = Plan::grpo(config, tasks.len()).map_err(Failure::Train)?;
     let arithmetic = plan.arithmetic("tasks", config.training.max_steps == 0);
     preflight(&student, (config, &arithmetic), &taught, printer);
+    let mut session = begun.session(&args.run, &loaded, STAGE).map_err(Failure::Train)?;
     let training = Training {
         config,
         tasks: &tasks,
         taught: &taught,
-        environment: &environment(judge, config),
+        environment: &environment,
         checkpoint: checkpoint.as_deref(),
         stop: &stop,
     };
@@ -91,6 +101,7 @@ pub(crate) fn train(
         paired.map(|(task, rows)| TaskWithTraces { task, rows }).collect();
     let steps = Plan::grpo(it.config, it.tasks.len())?.steps;
     let view = View::new(printer, steps, &SHOWN);
+    let on_silence = |sentence: &str| view.silence(sentence);
     let training = Grpo {
         config: it.config,
         tasks: &tasks,
@@ -102,11 +113,35 @@ pub(crate) fn train(
             on_phase: &|phase, part| view.phase(phase, part),
             on_step: &|report| view.step(report),
             stop: it.stop,
+            dog: &Watchdog::new(it.config.training.watchdog_seconds, &on_silence),
         },
     };
     let ended = grpo(student, session, &training);
     view.finish();
     ended
+}
+
+/// The tasks whose prompts leave room for a completion.
+fn fitting(
+    student: &Student,
+    (config, environment): (&Config, &dyn Environment),
+    mut tasks: Vec<Task>,
+    printer: Printer,
+) -> Result<Vec<Task>, TrainError> {
+    let all = tasks.len();
+    let fitting = tasks.iter().map(|task| fits(student, (config, environment), task));
+    let mut fitting = fitting.collect::<Result<Vec<bool>, _>>()?.into_iter();
+    tasks.retain(|_| fitting.next().unwrap_or(true));
+    let (left, most) = (all - tasks.len(), max_prompt_tokens(config));
+    match (left, tasks.is_empty()) {
+        (0, _) => {}
+        (_, true) => return Err(TrainError::PromptsTooLong { most }),
+        (left, false) => {
+            let left = counted(left, "task");
+            printer.note(format_args!("left out: {left} with prompts of more than {most} tokens"));
+        }
+    }
+    Ok(tasks)
 }
 
 /// The teacher's traces, if they count.
@@ -174,8 +209,10 @@ pub(crate) fn preflight(
         "weights: rollouts {}, teacher {} ({with} of {of} tasks have a passing trace), own best {}",
         weights.grpo_weight, weights.teacher_sft_weight, weights.self_sft_weight
     ));
+    let others = [weights.teacher_sft_weight, weights.self_sft_weight];
+    let sources = 1 + others.into_iter().filter(|&weight| weight > 0.0).count() as u64;
     let (all, trained) = student.decoder.parameters().count();
-    let (training, sampling) = student.memory(config, Limits::default().sequences);
+    let (training, sampling) = student.memory(config, (sources, Limits::default().sequences));
     printer.note(format_args!(
         "{trained} of {all} parameters are trained; about {} MiB to train, {} MiB to sample",
         training.total() >> 20,

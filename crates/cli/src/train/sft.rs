@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use whetstone_core::config::Config;
 use whetstone_core::jsonl::Records;
 use whetstone_core::trace::Trace;
 use whetstone_data::rows::RowCounts;
 use whetstone_train::plan::Plan;
 use whetstone_train::sft::{STAGE, Sft, sft};
 use whetstone_train::watch::Watch;
+use whetstone_train::watchdog::Watchdog;
 use whetstone_train::{Example, Student, rows};
 
 use super::args::SftArgs;
@@ -26,16 +28,19 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
     let loaded = begin::settings(&args.run, &[])?;
     let config = &loaded.config;
     let traces = read(&args.traces)?;
-    let (mut session, checkpoint) =
-        begin::session(&args.run, &loaded, STAGE).map_err(Failure::Train)?;
+    let begun = begin::look(&args.run, config, STAGE).map_err(Failure::Train)?;
+    let checkpoint = begun.checkpoint().map(Path::to_owned);
     let mut student = begin::student(&args.run, (config, checkpoint.as_deref()), printer)?;
     let limit = (config.prompt.language, config.training.max_length as usize);
     let made = rows(&student, &traces, limit).map_err(Failure::Train)?;
     let examples: Vec<Example> = made.rows.iter().map(Example::from).collect();
+    counts(&made.counts, config, printer);
     let plan = Plan::sft(config, examples.len()).map_err(Failure::Train)?;
     let arithmetic = plan.arithmetic("rows", config.training.max_steps == 0);
-    preflight(&student, (config, &arithmetic), &made.counts, printer);
+    preflight(&student, (config, &arithmetic), printer);
+    let mut session = begun.session(&args.run, &loaded, STAGE).map_err(Failure::Train)?;
     let view = View::new(printer, plan.steps, &SHOWN);
+    let on_silence = |sentence: &str| view.silence(sentence);
     let result = sft(
         &mut student,
         &mut session,
@@ -47,6 +52,7 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
                 on_phase: &|phase, part| view.phase(phase, part),
                 on_step: &|report| view.step(report),
                 stop: &stop,
+                dog: &Watchdog::new(config.training.watchdog_seconds, &on_silence),
             },
         },
     );
@@ -61,21 +67,20 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Trace>> {
     Ok(traces.collect::<Result<_, _>>().map_err(Failure::Lines)?)
 }
 
-fn preflight(
-    student: &Student,
-    (config, arithmetic): (&whetstone_core::config::Config, &str),
-    counts: &RowCounts,
-    printer: Printer,
-) {
+/// What became of the traces.
+fn counts(counts: &RowCounts, config: &Config, printer: Printer) {
     let RowCounts { traces, rows, not_passing, no_response, too_long } = counts;
     printer.note(format_args!(
         "{traces} traces, {rows} rows; left out: {not_passing} not passing, {no_response} without \
          program, {too_long} longer than {} tokens",
         config.training.max_length
     ));
+}
+
+fn preflight(student: &Student, (config, arithmetic): (&Config, &str), printer: Printer) {
     printer.note(arithmetic);
     let (all, trained) = student.decoder.parameters().count();
-    let (training, _) = student.memory(config, 1);
+    let (training, _) = student.memory(config, (1, 1));
     let mib = training.total() >> 20;
     printer.note(format_args!("{trained} of {all} parameters are trained; about {mib} MiB"));
 }

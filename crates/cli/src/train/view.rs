@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use whetstone_train::watch::{Phase, StepReport};
 
-use crate::printer::Printer;
+use crate::printer::{Printer, Tone};
 
 /// How often a line is written where no line can change.
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
@@ -67,6 +67,12 @@ impl View {
             *last = Some(Instant::now());
         }
         due
+    }
+
+    /// Nothing was heard for too long.
+    pub(crate) fn silence(&self, sentence: &str) {
+        let word = self.printer.toned_talk("warning", Tone::Doubtful);
+        self.bar.suspend(|| self.printer.talk(format_args!("{word}: {sentence}")));
     }
 
     /// Takes the line away.

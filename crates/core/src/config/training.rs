@@ -187,6 +187,9 @@ pub struct TrainingConfig {
     pub save_steps: u32,
     /// Checkpoints that are kept, the newest; 0 keeps all.
     pub save_total_limit: u32,
+    /// Seconds without a sample, a micro-batch or a step after which a training says where it hangs;
+    /// 0 never does.
+    pub watchdog_seconds: u32,
 }
 
 /// What follows the warm-up.
@@ -265,6 +268,7 @@ impl Default for TrainingConfig {
             gradient_checkpointing: false,
             save_steps: 50,
             save_total_limit: 3,
+            watchdog_seconds: 300,
         }
     }
 }

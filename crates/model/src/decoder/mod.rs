@@ -28,7 +28,7 @@ pub use load::LoadOptions;
 pub(crate) use load::spread;
 pub use parameters::{Parameter, ParameterId, Parameters};
 pub use projection::Adapters;
-pub use step::Step;
+pub use step::{Prefill, Step};
 pub use whetstone_kernels::paged::{Cache, PAGE};
 
 use whetstone_kernels::rope::Turns;

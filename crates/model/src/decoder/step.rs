@@ -1,12 +1,12 @@
 //! Sampling's way through the same layers: keys and values stay in pages, logits come out.
 //!
-//! A prompt goes through as a whole and alone. After that each sequence adds one token at a time,
-//! many sequences side by side, and every row is computed as if it were alone: what is sampled does
-//! not depend on what is sampled beside it.
+//! A prompt goes through as a whole, with others one after another. After that each sequence adds one
+//! token at a time, many sequences side by side, and every row is computed as if it were alone: what
+//! is sampled does not depend on what is sampled beside it.
 
 use whetstone_kernels::attention;
 use whetstone_kernels::paged::{self, Cache, PAGE, Tables};
-use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, View, embedding, linear};
+use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, Offsets, View, embedding, linear};
 
 use super::Decoder;
 use super::layer::normed;
@@ -60,13 +60,29 @@ fn slot(pages: &[u32], position: usize) -> u32 {
     pages[position / PAGE] * PAGE as u32 + (position % PAGE) as u32
 }
 
-/// Rows on their way, and how they look at what came before.
+/// A prompt from its beginning, and the pages that are to hold its keys and values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prefill<'a> {
+    /// Its tokens.
+    pub tokens: &'a [u32],
+    /// As many pages as they need.
+    pub pages: &'a [u32],
+}
+
+/// Rows on their way, and what they look at.
 struct Way<'a> {
     ids: View<'a, u32>,
     positions: View<'a, u32>,
     slots: View<'a, u32>,
-    /// Of earlier tokens; without them rows are one sequence from its beginning.
-    tables: Option<Tables<'a>>,
+    seen: Seen<'a>,
+}
+
+/// What rows look at.
+enum Seen<'a> {
+    /// Each other: they are whole sequences.
+    Themselves(Offsets<'a>),
+    /// What came before them, in pages.
+    Pages(Tables<'a>),
 }
 
 impl Decoder {
@@ -86,23 +102,33 @@ impl Decoder {
         self.turns.positions()
     }
 
-    /// Takes a prompt from its beginning; gives the logits of what comes after it.
+    /// Takes prompts from their beginnings; gives a row of logits for what comes after each.
     ///
     /// # Panics
     ///
-    /// If it is empty, has a token that the model does not have, or does not fit into the pages.
-    pub fn prefill(&self, cache: &mut Cache, tokens: &[u32], pages: &[u32]) -> Buffer {
-        assert!(!tokens.is_empty() && tokens.len() <= self.positions(), "a prompt");
+    /// If there is none, or one that is empty, has a token that the model does not have, or does not
+    /// fit into its pages.
+    #[expect(clippy::cast_possible_truncation, reason = "prompts have fewer than 2^32 tokens")]
+    pub fn prefill(&self, cache: &mut Cache, prompts: &[Prefill<'_>]) -> Buffer {
+        let (mut step, mut offsets, mut last) = (Step::default(), vec![0], Vec::new());
+        for Prefill { tokens, pages } in prompts {
+            assert!(!tokens.is_empty() && tokens.len() <= self.positions(), "a prompt");
+            step.ids.extend_from_slice(tokens);
+            step.positions.extend(0..tokens.len() as u32);
+            step.slots.extend((0..tokens.len()).map(|position| slot(pages, position)));
+            offsets.push(step.ids.len());
+            last.push(step.ids.len() as u32 - 1);
+        }
         let device = &self.device;
-        let count = u32::try_from(tokens.len()).expect("a prompt is short");
-        let slots: Vec<u32> = (0..tokens.len()).map(|position| slot(pages, position)).collect();
-        let (ids, slots) = (device.upload(tokens), device.upload(&slots));
-        let positions = device.upload(&(0..count).collect::<Vec<_>>());
-        let way =
-            Way { ids: ids.view(), positions: positions.view(), slots: slots.view(), tables: None };
+        let [ids, positions, slots, last] =
+            [&step.ids, &step.positions, &step.slots, &last].map(|list| device.upload(list));
+        let seen = Seen::Themselves(&offsets);
+        let way = Way { ids: ids.view(), positions: positions.view(), slots: slots.view(), seen };
         let x = self.along(cache, &way);
-        let width = self.sizes.width;
-        self.logits(x.view().part((tokens.len() - 1) * width..tokens.len() * width))
+        let mut ends = device.take(prompts.len() * self.sizes.width);
+        embedding::gather(device, &mut ends.view_mut(), (x.view(), last.view()));
+        drop(x);
+        self.logits(ends.view())
     }
 
     /// Takes one token of each sequence; gives a row of logits for each.
@@ -117,7 +143,7 @@ impl Decoder {
             ids: ids.view(),
             positions: positions.view(),
             slots: slots.view(),
-            tables: Some(tables),
+            seen: Seen::Pages(tables),
         };
         let x = self.along(cache, &way);
         self.logits(x.view())
@@ -138,12 +164,15 @@ impl Decoder {
             paged::store(&self.device, cache, index, (rows, way.slots));
             let mut attended = self.device.take(count * shape.width());
             let to = MatrixMut::new(attended.view_mut(), count, shape.width());
-            if let Some(tables) = way.tables {
-                paged::attend(&self.device, to, (cache, index), (rows, tables));
-            } else {
-                let mut lse = self.device.take(count * shape.heads);
-                let to = (to, &mut lse.view_mut());
-                attention::forward(&self.device, to, rows, (shape, &[0, count]));
+            match way.seen {
+                Seen::Pages(tables) => {
+                    paged::attend(&self.device, to, (cache, index), (rows, tables));
+                }
+                Seen::Themselves(offsets) => {
+                    let mut lse = self.device.take(count * shape.heads);
+                    let to = (to, &mut lse.view_mut());
+                    attention::forward(&self.device, to, rows, (shape, offsets));
+                }
             }
             let x1 = layer.after_attention(&pass, sizes, (&x, &attended));
             x = layer.network(&pass, sizes, &x1).0;

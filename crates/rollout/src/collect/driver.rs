@@ -1,5 +1,6 @@
 //! The thread that collects: it asks the generator, and hands on what comes.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::thread;
@@ -28,9 +29,11 @@ struct Driver<'a> {
     asked: &'a [Asked<'a>],
     clock: Instant,
     groups: Vec<Gathered>,
-    progress: Progress,
-    /// Of this wave: completions at the judges.
-    open: usize,
+    progress: Progress<'a>,
+    /// Of this wave: what is being sampled.
+    drawn: BTreeSet<Place>,
+    /// Of this wave: what the judges have.
+    open: BTreeSet<Place>,
     /// Of this wave: what was judged.
     spans: Vec<Span>,
     /// Of this wave: who goes on.
@@ -73,7 +76,8 @@ impl<'a> Driver<'a> {
             clock,
             groups: asked.iter().map(group).collect(),
             progress: Progress::default(),
-            open: 0,
+            drawn: BTreeSet::new(),
+            open: BTreeSet::new(),
             spans: Vec::new(),
             asks: Vec::new(),
         }
@@ -116,6 +120,7 @@ impl<'a> Driver<'a> {
         way: &Way,
     ) -> Result<(Usage, Wave), CollectError> {
         let prompts: Vec<Prompt> = questions.iter().map(|it| self.prompt(it)).collect();
+        self.drawn = waiting(&questions);
         let began = self.clock.elapsed();
         let mut hand_on = |drawn| {
             self.sampled(&mut questions, drawn, way);
@@ -127,7 +132,7 @@ impl<'a> Driver<'a> {
             let reason = Infrastructure("the generator gave no completion".to_owned());
             self.left_out(member.place, member.turns, &reason);
         }
-        while self.open > 0 {
+        while !self.open.is_empty() {
             let answer = way.answers.recv().expect("judges stay until the way is dropped");
             self.answered(answer);
         }
@@ -157,9 +162,10 @@ impl<'a> Driver<'a> {
         let Some(mut member) = waiting.and_then(Option::take) else { return };
         let (prompt, completion) = (Arc::clone(&question.prompt), drawn.completion);
         member.turns.push(Turn { prompt, completion });
+        self.drawn.remove(&member.place);
+        self.open.insert(member.place);
         let job = Job { member, sampled_at: self.clock.elapsed() };
         way.jobs.send(job).expect("judges stay until the way is dropped");
-        self.open += 1;
         self.progress.sampled += 1;
         self.tell();
         while let Ok(answer) = way.answers.try_recv() {
@@ -170,7 +176,7 @@ impl<'a> Driver<'a> {
     fn answered(&mut self, answer: Answer) {
         let Answer { span, found } = answer;
         let group = span.group;
-        self.open -= 1;
+        self.open.remove(&Place { group, sample: span.sample });
         self.progress.judged += 1;
         self.spans.push(span);
         match found {
@@ -191,12 +197,15 @@ impl<'a> Driver<'a> {
     fn left_out(&mut self, place: Place, turns: Vec<Turn>, reason: &Infrastructure) {
         let Place { group, sample } = place;
         self.groups[group].dropped.push(Dropped { sample, turns, reason: reason.clone() });
+        self.drawn.remove(&place);
         self.progress.dropped += 1;
         self.tell();
     }
 
     fn tell(&self) {
-        (self.collecting.on_event)(self.progress);
+        let first = self.open.first().or_else(|| self.drawn.first());
+        let waits_for = first.map(|place| (&self.asked[place.group].task.id, place.sample));
+        (self.collecting.on_event)(Progress { waits_for, ..self.progress });
     }
 
     fn into_groups(self) -> Vec<Gathered> {
@@ -207,6 +216,11 @@ impl<'a> Driver<'a> {
         }
         groups
     }
+}
+
+/// The places of all rollouts that wait for a completion.
+fn waiting(questions: &[Question]) -> BTreeSet<Place> {
+    questions.iter().flat_map(|it| &it.waiting).flatten().map(|member| member.place).collect()
 }
 
 /// What the samples of a turn derive from.

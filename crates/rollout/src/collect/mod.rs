@@ -43,7 +43,7 @@ use std::error::Error;
 
 use whetstone_core::message::Message;
 use whetstone_core::seed::Seed;
-use whetstone_core::task::Task;
+use whetstone_core::task::{Task, TaskId};
 use whetstone_env::environment::Environment;
 use whetstone_infer::{Generator, Rule, Usage};
 
@@ -88,12 +88,12 @@ pub struct Collecting<'a> {
     pub judges: usize,
     /// Called after every sample and every judgement, on the thread that collects: what was judged
     /// while no sample ended is told with the next one.
-    pub on_event: &'a dyn Fn(Progress),
+    pub on_event: &'a dyn Fn(Progress<'_>),
 }
 
 /// How far a collection is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct Progress<'a> {
     /// Completions that were sampled.
     pub sampled: usize,
     /// Completions that the judges are done with.
@@ -102,6 +102,9 @@ pub struct Progress {
     pub over: usize,
     /// Rollouts that were left out.
     pub dropped: usize,
+    /// What is waited for: the first task, with the number of its rollout, that the judges have, or
+    /// else that is being sampled.
+    pub waits_for: Option<(&'a TaskId, usize)>,
 }
 
 /// What was collected.

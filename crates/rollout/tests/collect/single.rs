@@ -1,8 +1,8 @@
 //! One reply ends every episode: groups, their order, and judging beside sampling.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use whetstone_core::Seed;
@@ -86,7 +86,8 @@ fn a_sample_is_judged_while_the_next_is_drawn() {
     let after = |said: &str| assert_eq!(heard.recv_timeout(PATIENCE).unwrap(), said);
     let mut player = Player { after: &after, ..Player::new(&says) };
     let told = RefCell::new(Vec::new());
-    let on_event: &dyn Fn(Progress) = &|progress| told.borrow_mut().push(progress);
+    let on_event: &dyn Fn(Progress<'_>) =
+        &|now| told.borrow_mut().push(Progress { waits_for: None, ..now });
     let settings = Collecting { judges: 1, on_event, ..collecting(&stage) };
     let collected = collect(&settings, &mut player, &asked(&tasks, 6)).unwrap();
     let told = told.into_inner();
@@ -109,16 +110,59 @@ fn progress_counts_up_to_everything_that_was_asked_for() {
     let (stage, tasks) = (Stage::default(), [task("a"), task("closed broken")]);
     let says = |_: &str, sample: usize| ["pass", "broken", "wrong"][sample].to_owned();
     let told = RefCell::new(Vec::new());
-    let on_event: &dyn Fn(Progress) = &|progress| told.borrow_mut().push(progress);
+    let on_event: &dyn Fn(Progress<'_>) =
+        &|now| told.borrow_mut().push(Progress { waits_for: None, ..now });
     let settings = Collecting { on_event, ..collecting(&stage) };
     collect(&settings, &mut Player::new(&says), &asked(&tasks, 3)).unwrap();
     let told = told.into_inner();
     // Three rollouts of the second task never begin; then three samples and three judgements.
     assert_eq!(told.len(), 9);
-    let last = Progress { sampled: 3, judged: 3, over: 2, dropped: 4 };
+    let last = Progress { sampled: 3, judged: 3, over: 2, dropped: 4, waits_for: None };
     assert_eq!(told.last(), Some(&last));
     let sums: Vec<usize> = told.iter().map(|it| it.sampled + it.over + it.dropped).collect();
     assert!(sums.is_sorted(), "{told:?}");
+}
+
+/// What is waited for after each event, of three samples of two tasks.
+fn waits(stage: &Stage, player: Player<'_>) -> Vec<String> {
+    let tasks = [task("a"), task("b")];
+    let told = RefCell::new(Vec::new());
+    let on_event: &dyn Fn(Progress<'_>) = &|now| {
+        let waits = now.waits_for.map(|(task, sample)| format!("{task} {sample}"));
+        told.borrow_mut().push(waits.unwrap_or_default());
+    };
+    let settings = Collecting { judges: 1, on_event, ..collecting(stage) };
+    let mut player = player;
+    drop(collect(&settings, &mut player, &asked(&tasks, 3)));
+    told.into_inner()
+}
+
+#[test]
+fn the_first_that_the_judges_have_is_waited_for() {
+    let (open, gate) = channel();
+    let gate = Mutex::new(gate);
+    // The first reply is not judged before the last is drawn.
+    let stage = Stage::with(move |reply| {
+        if reply.ends_with("a 0") {
+            gate.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+        }
+    });
+    let after = |said: &str| {
+        if said.ends_with("b 2") {
+            open.send(()).unwrap();
+        }
+    };
+    let found = waits(&stage, Player { after: &after, ..Player::new(&says) });
+    let sampled = ["a 0"; 6];
+    let judged = ["a 1", "a 2", "b 0", "b 1", "b 2", ""];
+    assert_eq!(found, [sampled, judged].concat());
+}
+
+#[test]
+fn what_is_not_drawn_yet_is_waited_for_when_the_judges_have_nothing() {
+    let order = |_| Vec::new();
+    let found = waits(&Stage::default(), Player { order: &order, ..Player::new(&says) });
+    assert_eq!(found, ["a 1", "a 2", "b 0", "b 1", "b 2", ""], "the generator gave nothing");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use whetstone_core::completion::Finish;
 use whetstone_core::config::{AdvantageBy, Config};
 use whetstone_rollout::collect::{Gathered, Rolled, Turn};
 
+use super::budget;
 use super::tasks::Drawn;
 use crate::error::TrainError;
 use crate::example::Example;
@@ -29,6 +30,8 @@ pub(super) struct Batch {
     pub(super) teacher: Vec<Example>,
     pub(super) own: Vec<Example>,
     pub(super) dead_groups: usize,
+    /// Of dead groups, if there is a budget of divergence that they could show the use of.
+    pub(super) idle: Vec<Played>,
     /// Completions that the length limit cut off and that are not learnt from.
     pub(super) masked: usize,
 }
@@ -45,6 +48,10 @@ impl Batch {
             let advantages = advantage::group(&group.rewards(), how)?;
             if group.is_dead() {
                 batch.dead_groups += 1;
+                if budget::is_set(config) {
+                    let turns = group.rollouts.iter().flat_map(|rolled| &rolled.turns);
+                    batch.idle.extend(turns.filter_map(|turn| played(turn, 0.0)));
+                }
             } else {
                 batch.add(config, group, &advantages);
             }
@@ -97,12 +104,136 @@ fn played(turn: &Turn, advantage: f64) -> Option<Played> {
     Some(Played { example: Example::new(&turn.prompt, tokens.ids()), sampled, advantage })
 }
 
-/// The best rollouts of a group that pass, as sequences to repeat.
+/// The best rollouts of a group that pass, as sequences to repeat. One that the length limit cut off
+/// is none: it would teach not to come to an end.
 fn best(group: &Gathered, count: usize) -> impl Iterator<Item = Example> {
-    let passes = |rolled: &&Rolled| rolled.outcome.judgement.verdict().is_pass();
+    let is_cut = |turn: &Turn| turn.completion.finish == Finish::Length;
+    let passes = |rolled: &&Rolled| {
+        rolled.outcome.judgement.verdict().is_pass() && !rolled.turns.iter().any(is_cut)
+    };
     let mut passing: Vec<&Rolled> = group.rollouts.iter().filter(passes).collect();
     let worth = |rolled: &Rolled| rolled.outcome.reward.total();
     passing.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
     let turns = passing.into_iter().take(count).flat_map(|rolled| &rolled.turns);
     turns.filter_map(|turn| played(turn, 0.0)).map(|it| it.example)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use whetstone_core::verdict::Verdict;
+
+    use super::*;
+    use crate::testing::{group, rolled, rolled_as, settings};
+
+    fn batch(config: &Config, groups: Vec<Gathered>) -> Batch {
+        Batch::new(config, &Drawn { groups, ..Drawn::default() }).unwrap()
+    }
+
+    /// The completions and their advantages.
+    fn played(batch: &Batch) -> Vec<(&[u32], f64)> {
+        batch
+            .played
+            .iter()
+            .map(|it| (&it.example.tokens[it.example.first..], it.advantage))
+            .collect()
+    }
+
+    fn own(batch: &Batch) -> Vec<&[u32]> {
+        batch.own.iter().map(|it| &it.tokens[it.first..]).collect()
+    }
+
+    #[test]
+    fn advantages_are_of_the_group_and_as_the_settings_say() {
+        let mut config = settings();
+        let groups = || vec![group("a", vec![rolled(0, &[7], 1.0), rolled(1, &[8, 9], 0.0)])];
+        assert_eq!(played(&batch(&config, groups())), [(&[7][..], 1.0), (&[8, 9][..], -1.0)]);
+        config.grpo.advantage = AdvantageBy::Mean;
+        assert_eq!(played(&batch(&config, groups())), [(&[7][..], 0.5), (&[8, 9][..], -0.5)]);
+        config.grpo.advantage = AdvantageBy::LeaveOneOut;
+        let found = batch(&config, groups());
+        assert_eq!(found.advantages, [[1.0, -1.0]]);
+        assert_eq!(found.played[1].example.tokens, [1, 2, 8, 9], "the prompt comes first");
+        assert_eq!(found.played[1].sampled, [-0.5, -0.5]);
+    }
+
+    #[test]
+    fn a_dead_group_is_counted_and_teaches_nothing_but_its_best() {
+        let dead = group("a", vec![rolled(0, &[7], 1.0), rolled(1, &[8], 1.0)]);
+        let alone = group("b", vec![rolled(0, &[9], 0.0)]);
+        let none = group("c", Vec::new());
+        let found = batch(&settings(), vec![dead, alone, none]);
+        assert_eq!((found.dead_groups, found.played.len()), (3, 0));
+        assert_eq!(found.advantages, [vec![0.0, 0.0], vec![0.0], vec![]]);
+        assert_eq!(own(&found), [&[7]]);
+        assert!(found.idle.is_empty(), "nobody asked for it");
+    }
+
+    #[test]
+    fn with_a_budget_dead_groups_are_kept_to_be_measured() {
+        let mut config = settings();
+        config.dual_source.kl_budget = 0.1;
+        let dead = group("a", vec![rolled(0, &[7], 0.0), rolled(1, &[8], 0.0)]);
+        let live = group("b", vec![rolled(0, &[9], 0.0), rolled(1, &[10], 0.5)]);
+        let found = batch(&config, vec![dead, live]);
+        let idle: Vec<u32> = found.idle.iter().map(|it| it.example.tokens[2]).collect();
+        assert_eq!(idle, [7, 8]);
+    }
+
+    #[test]
+    fn the_best_that_pass_are_learnt_by_heart() {
+        let mut config = settings();
+        let pass = |sample, ids: &[u32], worth| {
+            rolled_as(sample, (ids, Finish::Stop), (Verdict::Pass, worth))
+        };
+        let groups = || {
+            let wrong = rolled_as(3, (&[6], Finish::Stop), (Verdict::Wrong { test: 0 }, 0.95));
+            let first = vec![pass(0, &[7], 0.8), pass(1, &[8], 0.9), pass(2, &[9], 0.9), wrong];
+            vec![group("a", first), group("b", vec![pass(0, &[10], 0.7), rolled(1, &[11], 0.0)])]
+        };
+        assert_eq!(own(&batch(&config, groups())), [&[8], &[10]], "of equals the first");
+        config.dual_source.self_sft_top_k = 2;
+        assert_eq!(own(&batch(&config, groups())), [&[8], &[9], &[10]]);
+        config.dual_source.self_sft_top_k = 9;
+        assert_eq!(own(&batch(&config, groups())), [&[8], &[9], &[7], &[10]]);
+    }
+
+    #[test]
+    fn what_the_length_limit_cut_off_is_masked_if_asked_and_never_learnt_by_heart() {
+        let mut config = settings();
+        let groups = || {
+            let cut = rolled_as(0, (&[7, 7], Finish::Length), (Verdict::Pass, 1.0));
+            vec![group("a", vec![cut, rolled(1, &[8], 0.0)])]
+        };
+        let found = batch(&config, groups());
+        assert_eq!((found.played.len(), found.masked), (2, 0));
+        assert!(own(&found).is_empty());
+        config.grpo.mask_truncated_completions = true;
+        let found = batch(&config, groups());
+        assert_eq!(played(&found), [(&[8][..], -1.0)], "against the whole group");
+        assert_eq!(found.masked, 1);
+    }
+
+    #[test]
+    fn what_says_nothing_is_no_sequence() {
+        let found =
+            batch(&settings(), vec![group("a", vec![rolled(0, &[], 1.0), rolled(1, &[8], 0.0)])]);
+        assert_eq!(played(&found), [(&[8][..], -1.0)]);
+        assert!(own(&found).is_empty());
+    }
+
+    #[test]
+    fn a_batch_is_kept_with_everything_that_a_replay_needs() {
+        let groups = vec![group("a", vec![rolled(0, &[7], 1.0), rolled(1, &[8], 0.0)])];
+        let teacher = vec![Example::new(&[3], &[4])];
+        let drawn = Drawn { groups, teacher, ..Drawn::default() };
+        let found = Batch::new(&settings(), &drawn).unwrap();
+        let expected = json!({
+            "rollouts": [[[[1, 2, 7], 2], 1.0], [[[1, 2, 8], 2], -1.0]],
+            "sampled": [[-0.5], [-0.5]],
+            "teacher": [[[3, 4], 1]],
+            "own": [[[1, 2, 7], 2]],
+        });
+        assert_eq!(serde_json::to_value(found.kept()).unwrap(), expected);
+    }
 }

@@ -5,29 +5,36 @@
 
 use std::time::Instant;
 
-use whetstone_algo::dual_source::Sources;
 use whetstone_algo::grpo::Grpo as Loss;
 use whetstone_algo::{Advantages, Sequence, Totals};
-use whetstone_core::config::{Config, DualSourceConfig};
-use whetstone_model::decoder::{Adapters, Forward, Gradients};
+use whetstone_core::config::Config;
+use whetstone_model::decoder::{Adapters, Decoder, Forward, Gradients};
 
-use super::batch::Batch;
+use super::Grpo;
+use super::batch::{Batch, Played};
+use super::budget;
 use super::metrics::{Measured, Source};
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::imitate::imitate;
 use crate::optimizer::Optimizer;
-use crate::pass::{Pass, split};
+use crate::pass::Pass;
 use crate::plan::Plan;
 use crate::student::{Student, keep};
 use crate::update;
+use crate::watch::{Phase, Watch};
 
 /// What learns: the loss, the gradients and the optimizer.
-#[derive(Debug)]
 pub(super) struct Learner<'a> {
     config: &'a Config,
+    watch: Watch<'a>,
     loss: Loss,
-    gradients: Sources<Gradients>,
+    /// The student as it was, where leaving an adapter out does not give it.
+    untrained: Option<Decoder>,
+    gradients: Gradients,
+    /// Room for the other sources, where they count.
+    teacher: Option<Gradients>,
+    own: Option<Gradients>,
     optimizer: Optimizer,
 }
 
@@ -37,12 +44,17 @@ type Logps = Vec<Vec<f64>>;
 impl<'a> Learner<'a> {
     pub(super) fn new(
         student: &Student,
-        config: &'a Config,
+        it: &Grpo<'a>,
         optimizer: Optimizer,
     ) -> Result<Self, TrainError> {
         let new = || Gradients::new(student.decoder.device(), student.decoder.parameters());
-        let gradients = Sources { grpo: new(), teacher_sft: new(), self_sft: new() };
-        Ok(Self { config, loss: Loss::new(&config.grpo)?, gradients, optimizer })
+        let weights = it.config.dual_source;
+        let teacher = (weights.teacher_sft_weight > 0.0).then(new);
+        let own = (weights.self_sft_weight > 0.0).then(new);
+        let loss = budget::loss(it.config)?;
+        let untrained = if loss.penalty.is_some() { student.untrained()? } else { None };
+        let (config, watch, gradients) = (it.config, it.watch, new());
+        Ok(Self { config, watch, loss, untrained, gradients, teacher, own, optimizer })
     }
 
     pub(super) fn optimizer(&self) -> &Optimizer {
@@ -51,7 +63,7 @@ impl<'a> Learner<'a> {
 
     /// Somewhere to rehearse.
     pub(super) fn scratch(&mut self) -> &mut Gradients {
-        &mut self.gradients.grpo
+        &mut self.gradients
     }
 
     /// Makes the updates of a step.
@@ -62,12 +74,15 @@ impl<'a> Learner<'a> {
         batch: &Batch,
         measured: &mut Measured,
     ) -> Result<(), TrainError> {
-        let reference = self.reference(student, step, batch, measured)?;
+        let began = Instant::now();
+        let reference = self.reference(student, step, &batch.played)?;
+        measured.reference = began.elapsed();
         let began = Instant::now();
         let mut old: Option<Logps> = None;
         for iteration in 0..plan.iterations {
             self.rollouts(student, (step, batch), (&mut old, reference.as_ref()), measured)?;
-            let weights = held_back(self.config.dual_source, measured);
+            self.idle(student, (step, batch), measured)?;
+            let weights = budget::held_back(self.config.dual_source, measured.reference_kl());
             measured.weights = weights;
             let rows = (step, batch.teacher.as_slice(), weights.teacher_sft_weight);
             measured.teacher = self.traces(student, rows, Which::Teacher)?;
@@ -81,35 +96,37 @@ impl<'a> Learner<'a> {
         Ok(())
     }
 
-    fn pass<'s>(&self, student: &'s Student, step: u64, temperature: f64) -> Pass<'s> {
+    /// How rollouts go through the student: at the temperature that they were sampled with.
+    fn pass<'s>(&self, student: &'s Student, step: u64) -> Pass<'s>
+    where
+        'a: 's,
+    {
         #[expect(clippy::cast_possible_truncation, reason = "a small number, used in f32")]
-        let temperature = temperature as f32;
+        let temperature = self.config.grpo.temperature as f32;
         Pass {
             decoder: &student.decoder,
             micro_batch: self.config.training.per_device_train_batch_size as usize,
             forward: Forward { keep: Some(keep(self.config)), temperature, ..Forward::default() },
             step,
+            watch: (self.watch, Phase::Learning),
         }
     }
 
-    /// What the student would have said without its adapter, if that is asked for.
+    /// What the student would have said before it was trained, if that is asked for.
     fn reference(
         &self,
         student: &Student,
         step: u64,
-        batch: &Batch,
-        measured: &mut Measured,
+        played: &[Played],
     ) -> Result<Option<Logps>, TrainError> {
-        let budget = self.config.dual_source.kl_budget > 0.0;
-        if self.loss.penalty.is_none() && !budget {
+        if self.loss.penalty.is_none() {
             return Ok(None);
         }
-        let began = Instant::now();
-        let examples: Vec<&Example> = batch.played.iter().map(|it| &it.example).collect();
-        let pass = self.pass(student, step, self.config.grpo.temperature);
-        let scores = pass.score(&examples, Adapters::Off)?;
-        measured.reference = began.elapsed();
-        Ok(Some(scores))
+        let pass = self.pass(student, step);
+        let decoder = self.untrained.as_ref().unwrap_or(pass.decoder);
+        let pass = Pass { decoder, watch: (self.watch, Phase::Reference), ..pass };
+        let examples: Vec<&Example> = played.iter().map(|it| &it.example).collect();
+        Ok(Some(pass.score(&examples, Adapters::Off)?))
     }
 
     /// The gradient of the policy loss. In the first pass the policy is the one that sampled.
@@ -120,43 +137,57 @@ impl<'a> Learner<'a> {
         (old, reference): (&mut Option<Logps>, Option<&Logps>),
         measured: &mut Measured,
     ) -> Result<(), TrainError> {
-        self.gradients.grpo.clear(student.decoder.device());
-        let weight = self.config.dual_source.grpo_weight;
+        self.gradients.clear(student.decoder.device());
         measured.begin_rollouts();
-        if batch.played.is_empty() || weight == 0.0 {
+        let weight = self.config.dual_source.grpo_weight;
+        if weight == 0.0 && !budget::is_set(self.config) {
             return Ok(());
         }
+        let pass = self.pass(student, step);
         let examples: Vec<&Example> = batch.played.iter().map(|it| &it.example).collect();
-        let masks: Vec<Vec<bool>> = examples.iter().map(|it| vec![true; it.trained()]).collect();
+        let masks: Vec<Vec<bool>> = examples.iter().map(|it| it.mask()).collect();
         let totals = Totals::count(masks.iter().map(Vec::as_slice));
-        let pass = self.pass(student, step, self.config.grpo.temperature);
         let mut first: Logps = vec![Vec::new(); examples.len()];
         let loss = self.loss;
-        pass.learn(&examples, &mut self.gradients.grpo, |places, seen| {
-            let now = split(places, &masks, seen);
-            for (&place, seen) in places.iter().zip(&now) {
-                first[place] = seen.logp.to_vec();
-                measured.compare(&batch.played[place].sampled, seen.logp);
+        pass.learn(&examples, &mut self.gradients, |place, seen| {
+            let played = &batch.played[place];
+            if old.is_none() {
+                measured.compare(&played.sampled, &seen.logp);
+                first[place].clone_from(&seen.logp);
             }
-            let sequences: Vec<Sequence<'_>> = places
-                .iter()
-                .zip(&now)
-                .map(|(&place, seen)| Sequence {
-                    trained: &masks[place],
-                    logp: seen.logp,
-                    old_logp: old.as_ref().map_or(seen.logp, |old| &old[place]),
-                    sampler_logp: None,
-                    reference_logp: reference.map(|reference| reference[place].as_slice()),
-                    entropy: Some(seen.entropy),
-                    advantage: Advantages::Whole(batch.played[place].advantage),
-                })
-                .collect();
-            let found = loss.loss(&sequences, totals)?;
+            let sequence = Sequence {
+                trained: &masks[place],
+                logp: &seen.logp,
+                old_logp: old.as_ref().map_or(&seen.logp, |old| &old[place]),
+                sampler_logp: None,
+                reference_logp: reference.map(|reference| reference[place].as_slice()),
+                entropy: Some(&seen.entropy),
+                advantage: Advantages::Whole(played.advantage),
+            };
+            let found = loss.loss(&[sequence], totals)?;
             measured.policy(&found);
             Ok(found.objective.scaled(weight).dlogp)
         })?;
         old.get_or_insert(first);
-        measured.grpo_norm = update::norm(&student.decoder, &self.gradients.grpo);
+        measured.grpo_norm = update::norm(&student.decoder, &self.gradients);
+        Ok(())
+    }
+
+    /// The divergence where nothing but dead groups could show it, if there is a budget of it: the
+    /// other two sources are held back whether or not rollouts teach anything.
+    fn idle(
+        &self,
+        student: &Student,
+        (step, batch): (u64, &Batch),
+        measured: &mut Measured,
+    ) -> Result<(), TrainError> {
+        if !budget::is_set(self.config) || !batch.played.is_empty() {
+            return Ok(());
+        }
+        let examples: Vec<&Example> = batch.idle.iter().map(|it| &it.example).collect();
+        let now = self.pass(student, step).score(&examples, Adapters::On)?;
+        let reference = self.reference(student, step, &batch.idle)?.unwrap_or_default();
+        measured.diverged(budget::divergence(self.loss, (&now, &reference)));
         Ok(())
     }
 
@@ -167,27 +198,24 @@ impl<'a> Learner<'a> {
         (step, rows, weight): (u64, &[Example], f64),
         which: Which,
     ) -> Result<Option<Source>, TrainError> {
-        let pass = self.pass(student, step, 1.0);
-        let gradients = match which {
-            Which::Teacher => &mut self.gradients.teacher_sft,
-            Which::Own => &mut self.gradients.self_sft,
+        let (decoder, device) = (&student.decoder, student.decoder.device());
+        let pass = self.pass(student, step);
+        let forward = Forward { temperature: 1.0, ..pass.forward };
+        let (grpo, gradients) = match which {
+            Which::Teacher => (&self.gradients, self.teacher.as_mut()),
+            Which::Own => (&self.gradients, self.own.as_mut()),
         };
-        gradients.clear(student.decoder.device());
+        let Some(gradients) = gradients else { return Ok(None) };
+        gradients.clear(device);
         if rows.is_empty() || weight == 0.0 {
             return Ok(None);
         }
         let rows: Vec<&Example> = rows.iter().collect();
-        let surprise = imitate(pass, &rows, (weight, &mut *gradients))?;
-        let device = student.decoder.device();
-        let norm = update::norm(&student.decoder, gradients);
-        let gradients = match which {
-            Which::Teacher => &self.gradients.teacher_sft,
-            Which::Own => &self.gradients.self_sft,
-        };
-        let against = update::norm(&student.decoder, &self.gradients.grpo);
-        let dot = gradients.dot(device, &self.gradients.grpo);
+        let loss = imitate(Pass { forward, ..pass }, &rows, (weight, &mut *gradients))?;
+        let (norm, against) = (update::norm(decoder, gradients), update::norm(decoder, grpo));
+        let dot = gradients.dot(device, grpo);
         let cosine = (against > 0.0 && norm > 0.0).then(|| dot / against / norm);
-        Ok(Some(Source { norm, cosine, loss: surprise }))
+        Ok(Some(Source { norm, cosine, loss }))
     }
 
     fn update(
@@ -197,11 +225,11 @@ impl<'a> Learner<'a> {
         measured: &mut Measured,
     ) -> Result<(), TrainError> {
         let device = student.decoder.device().clone();
-        let Sources { grpo, teacher_sft, self_sft } = &mut self.gradients;
-        grpo.add_scaled(&device, 1.0, teacher_sft);
-        grpo.add_scaled(&device, 1.0, self_sft);
-        let rule = (lr, &self.config.training);
-        let updated = update::apply(&mut student.decoder, (&mut self.optimizer, &*grpo), rule)?;
+        for other in [&self.teacher, &self.own].into_iter().flatten() {
+            self.gradients.add_scaled(&device, 1.0, other);
+        }
+        let with = (&mut self.optimizer, &self.gradients);
+        let updated = update::apply(&mut student.decoder, with, (lr, &self.config.training))?;
         measured.norm = updated.norm;
         Ok(())
     }
@@ -212,15 +240,4 @@ impl<'a> Learner<'a> {
 enum Which {
     Teacher,
     Own,
-}
-
-/// The weights of this step: those of the settings, unless the student is too far from the reference.
-fn held_back(weights: DualSourceConfig, measured: &Measured) -> DualSourceConfig {
-    let divergence = measured.reference_kl().unwrap_or(0.0);
-    let (budget, mut held) = (weights.kl_budget, weights);
-    if budget > 0.0 && divergence > budget {
-        held.teacher_sft_weight *= budget / divergence;
-        held.self_sft_weight *= budget / divergence;
-    }
-    held
 }

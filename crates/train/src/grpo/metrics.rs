@@ -61,6 +61,11 @@ impl Measured {
         self.reference_kl.merge(found.reference_kl);
     }
 
+    /// Takes in how far from the reference dead groups are.
+    pub(super) fn diverged(&mut self, divergence: Mean) {
+        self.reference_kl = divergence;
+    }
+
     /// Takes in how far the trainer's numbers are from the sampler's.
     pub(super) fn compare(&mut self, sampled: &[f64], trained: &[f64]) {
         let gaps = sampled.iter().zip(trained).map(|(sampled, trained)| (sampled - trained).abs());
@@ -191,4 +196,90 @@ fn flag(is: bool) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "counts of a step")]
 fn number(count: usize) -> f64 {
     count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{dropped, group, rolled, rolled_as, settings};
+
+    /// Five rollouts: two pass, one is no program, one was cut off, one could not be judged.
+    fn drawn() -> Drawn {
+        let mut first = group("a", vec![rolled(0, &[7, 7, 7], 1.0), rolled(1, &[8], 0.0)]);
+        first.dropped = vec![dropped(2)];
+        let no_code = rolled_as(0, (&[9, 9], Finish::Stop), (Verdict::NoCode, 0.0));
+        let cut = rolled_as(1, (&[9, 9], Finish::Length), (Verdict::Pass, 1.0));
+        Drawn {
+            groups: vec![first, group("b", vec![no_code, cut])],
+            consumed: 2,
+            ..Drawn::default()
+        }
+    }
+
+    fn values(measured: &Measured, drawn: &Drawn) -> BTreeMap<String, f64> {
+        let batch = Batch::new(&settings(), drawn).unwrap();
+        measured.values(&batch, drawn, Duration::from_secs(2))
+    }
+
+    #[test]
+    fn rollouts_are_counted_by_hand() {
+        let found = values(&Measured::default(), &drawn());
+        let expected = [
+            ("grpo/mean_reward", 0.5),
+            ("grpo/reward_std", 0.5),
+            ("grpo/pass_rate", 0.5),
+            ("code/syntax_success_rate", 0.75),
+            ("code/avg_test_pass_rate", 0.5),
+            ("code/quality_score", 0.0),
+            ("rollout/mean_tokens", 2.0),
+            ("rollout/truncated", 0.25),
+            ("rollout/dropped", 1.0),
+            ("rollout/tasks", 2.0),
+            ("grpo/dead_groups", 0.0),
+            ("grpo/masked", 0.0),
+            ("time/step_s", 2.0),
+        ];
+        for (name, value) in expected {
+            assert_eq!(found[name].to_bits(), f64::to_bits(value), "{name}: {}", found[name]);
+        }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_there() {
+        let nothing = Drawn { groups: vec![group("a", Vec::new())], ..Drawn::default() };
+        let found = values(&Measured::default(), &nothing);
+        for name in ["grpo/mean_reward", "grpo/sampler_gap", "grpo/kl_divergence", "self_sft/loss"]
+        {
+            assert!(!found.contains_key(name), "{name}");
+        }
+        assert_eq!(found["grpo/dead_groups"].to_bits(), 1.0_f64.to_bits());
+    }
+
+    #[test]
+    fn the_gap_is_the_largest_of_all_tokens_either_way() {
+        let mut measured = Measured::default();
+        measured.compare(&[-1.0, -2.0], &[-1.25, -2.0]);
+        measured.compare(&[-1.0], &[-0.5]);
+        measured.compare(&[-1.0], &[-1.0]);
+        measured.begin_rollouts();
+        let found = values(&measured, &drawn());
+        assert_eq!(found["grpo/sampler_gap"].to_bits(), 0.5_f64.to_bits());
+    }
+
+    #[test]
+    fn every_source_has_its_own_names() {
+        let mut loss = Mean::default();
+        loss.add(3.0);
+        let teacher = Some(Source { norm: 2.0, cosine: Some(-0.5), loss });
+        let weights = DualSourceConfig::default();
+        let measured = Measured { teacher, weights, ..Measured::default() };
+        let found = values(&measured, &drawn());
+        let of = |name: &str| found[name];
+        assert_eq!(
+            ["loss", "grad_norm", "cosine", "weight"].map(|it| of(&format!("teacher_sft/{it}"))),
+            [3.0, 2.0, -0.5, 0.3]
+        );
+        assert_eq!(of("self_sft/weight").to_bits(), 0.2_f64.to_bits());
+        assert!(!found.contains_key("self_sft/grad_norm"));
+    }
 }

@@ -9,6 +9,7 @@
 //! update a step, the probability ratio is exactly 1: the policy is the one that sampled.
 
 mod batch;
+mod budget;
 mod learn;
 mod metrics;
 mod record;
@@ -21,7 +22,6 @@ use std::time::Instant;
 use whetstone_core::config::Config;
 use whetstone_env::environment::Environment;
 use whetstone_infer::Limits;
-use whetstone_record::event::Outcome;
 
 use self::batch::Batch;
 use self::learn::Learner;
@@ -36,7 +36,7 @@ use crate::session::{Progress, Session, restore};
 use crate::student::Student;
 use crate::watch::{Ended, Phase, StepReport, Watch};
 
-pub use self::tasks::TaskWithTraces;
+pub use self::tasks::{TaskWithTraces, fits, max_prompt_tokens};
 
 /// The name of this training in events and checkpoints.
 pub const STAGE: &str = "grpo";
@@ -70,38 +70,43 @@ pub fn grpo(
     session: &mut Session,
     it: &Grpo<'_>,
 ) -> Result<Ended, TrainError> {
+    let result = it.watch.dog.during(|| steps(student, session, it));
+    session.closed(result)
+}
+
+fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<Ended, TrainError> {
     let plan = Plan::grpo(it.config, it.tasks.len())?;
     let (optimizer, mut progress) = restore(student, STAGE, it.checkpoint)?;
-    let mut tasks = Tasks::new(it.config, it.tasks)?;
+    let mut tasks = Tasks::new(it.config, it.tasks);
     let mut rollouts = Rollouts::open(session)?;
-    let mut learner = Learner::new(student, it.config, optimizer)?;
-    rehearse(student, it.config, (&[longest(student, it)], learner.scratch()), it.watch)?;
+    let mut learner = Learner::new(student, it, optimizer)?;
+    rehearse(student, it.config, (&longest(student, it), learner.scratch()), it.watch)?;
     while progress.step < plan.steps {
         let (began, step) = (Instant::now(), progress.step + 1);
         session.check_there()?;
         let mut measured = Measured::default();
-        let Some(drawn) = tasks.sample(student, it, (&plan, &mut progress), &mut measured)? else {
+        let Some(drawn) = tasks.sample(student, it, (&plan, &progress), &mut measured)? else {
             session.checkpoint(student, (learner.optimizer(), &progress))?;
-            session.finish(Outcome::Interrupted, "told to stop".to_owned())?;
             return Ok(Ended::Stopped(progress.step));
         };
         let batch = Batch::new(it.config, &drawn)?;
         rollouts.record((step, it.config), &drawn, &batch)?;
-        it.watch.phase(Phase::Learning);
         learner
             .learn(student, (step, &plan), &batch, &mut measured)
             .map_err(|err| session.with_batch(err, step, || batch.kept()))?;
+        tasks.count(&drawn, &mut progress);
         progress.step = step;
-        progress.position += drawn.consumed as u64;
         progress.updates = learner.optimizer().updates();
         let took = began.elapsed();
         let values = measured.values(&batch, &drawn, took);
-        session.metrics(step, values.clone())?;
-        let again = session.is_recorded(step);
         let hopeless = hopeless(it.config, &progress, &values);
-        (it.watch.on_step)(&StepReport { step, steps: plan.steps, took, values, again });
+        session
+            .step(StepReport { step, steps: plan.steps, took, values, again: false }, it.watch)?;
         if session.is_due(step, plan.steps) || hopeless.is_some() {
             it.watch.phase(Phase::Saving);
+            if hopeless.is_some() {
+                progress.hope_again();
+            }
             session.checkpoint(student, (learner.optimizer(), &progress))?;
         }
         if let Some(err) = hopeless {
@@ -110,7 +115,6 @@ pub fn grpo(
     }
     it.watch.phase(Phase::Saving);
     session.final_model(student, (learner.optimizer(), &progress))?;
-    session.finish(Outcome::Completed, String::new())?;
     Ok(Ended::Done)
 }
 
@@ -130,10 +134,11 @@ fn hopeless(
     }
 }
 
-/// A sequence as long as any can be.
-fn longest(student: &Student, it: &Grpo<'_>) -> Example {
+/// As many sequences as go through at a time, each as long as any can be.
+fn longest(student: &Student, it: &Grpo<'_>) -> Vec<Example> {
     let length = it.config.training.max_length as usize;
     let completion = (it.config.grpo.max_completion_length as usize).min(length - 1);
     let token = student.model.tokenizer.eos().unwrap_or(0);
-    Example::new(&vec![token; length - completion], &vec![token; completion])
+    let longest = Example::new(&vec![token; length - completion], &vec![token; completion]);
+    vec![longest; it.config.training.per_device_train_batch_size as usize]
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 use whetstone_core::config::{Config, Curriculum};
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
+use whetstone_env::environment::Environment;
 use whetstone_infer::{Local, Rule, Usage};
 use whetstone_rollout::collect::{
     Asked, Collecting, Gathered, Progress as Collected, RenderError, Supply, Timeline, collect,
@@ -20,6 +21,7 @@ use crate::plan::Plan;
 use crate::session::Progress;
 use crate::student::Student;
 use crate::watch::Phase;
+use crate::watchdog::At;
 
 /// A task, and what the teacher said of it.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +35,8 @@ pub struct TaskWithTraces<'a> {
 /// What a step has to learn from.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Drawn {
-    /// All that were sampled, in the order of their tasks.
+    /// All that were sampled, in the order of their tasks; if some were drawn in the place of others,
+    /// those with variance first.
     pub(super) groups: Vec<Gathered>,
     /// The teacher's rows of the same tasks.
     pub(super) teacher: Vec<Example>,
@@ -52,12 +55,10 @@ pub(super) struct Tasks<'a> {
 }
 
 impl<'a> Tasks<'a> {
-    pub(super) fn new(config: &Config, all: &'a [TaskWithTraces<'a>]) -> Result<Self, TrainError> {
-        if all.is_empty() {
-            return Err(TrainError::Nothing("there are no tasks".to_owned()));
-        }
+    /// There must be one.
+    pub(super) fn new(config: &Config, all: &'a [TaskWithTraces<'a>]) -> Self {
         let seed = Seed::new(config.seed);
-        Ok(Self { all, order: Endless::new(seed.derive("grpo tasks", 0), all.len()), seed })
+        Self { all, order: Endless::new(seed.derive("grpo tasks", 0), all.len()), seed }
     }
 
     /// The rollouts of a step; `None` if it was told to stop meanwhile.
@@ -65,7 +66,7 @@ impl<'a> Tasks<'a> {
         &mut self,
         student: &Student,
         it: &Grpo<'_>,
-        (plan, progress): (&Plan, &mut Progress),
+        (plan, progress): (&Plan, &Progress),
         measured: &mut Measured,
     ) -> Result<Option<Drawn>, TrainError> {
         it.watch.phase(Phase::Sampling);
@@ -80,7 +81,6 @@ impl<'a> Tasks<'a> {
         for position in before..before + drawn.consumed as u64 {
             drawn.teacher.extend(self.teacher(it.config, (position, progress)));
         }
-        self.count(it.config, &drawn, progress);
         Ok(Some(drawn))
     }
 
@@ -102,12 +102,10 @@ impl<'a> Tasks<'a> {
             render: &render,
             rule: rule(config),
             max_tokens: completion,
-            max_prompt_tokens: (config.training.max_length as usize).saturating_sub(completion),
+            max_prompt_tokens: max_prompt_tokens(config),
             max_turns: 1,
             judges: it.judges,
-            on_event: &|now: Collected| {
-                (it.watch.on_phase)(Phase::Sampling, (now.over + now.dropped, all));
-            },
+            on_event: &|now| it.watch.tell(at(now, all)),
         };
         let mut generator = Local::new(&student.decoder, &student.model.tokenizer, it.limits);
         let mut position = progress.position;
@@ -136,11 +134,10 @@ impl<'a> Tasks<'a> {
     fn at(&mut self, config: &Config, (position, progress): (u64, &Progress)) -> usize {
         let all = self.all;
         let by_difficulty = |&at: &usize| all[at].task.difficulty.as_deref().and_then(level);
-        // Solved half of the time first, never or always last; the unknown before these.
+        let begun = self.epoch(position) == self.epoch(progress.position);
         let by_rate = |&at: &usize| {
-            let [seen, passed, ..] =
-                progress.solved.get(all[at].task.id.as_str()).copied().unwrap_or_default();
-            if seen == 0 { 500 } else { (1000 * passed / seen).abs_diff(500) }
+            let counts = progress.solved.get(all[at].task.id.as_str()).copied().unwrap_or_default();
+            distance(if begun { [counts[0], counts[1]] } else { [counts[2], counts[3]] })
         };
         self.order.at(position, |order| match config.grpo.curriculum {
             Curriculum::Shuffled => {}
@@ -157,18 +154,61 @@ impl<'a> Tasks<'a> {
         order.into_iter().take(count).map(|row| rows[row].clone()).collect()
     }
 
-    /// Counts who was solved; an epoch's order is made from what was known at its beginning.
-    fn count(&mut self, config: &Config, drawn: &Drawn, progress: &mut Progress) {
-        progress.count(&drawn.groups);
-        let epoch = |position: u64| position / self.all.len() as u64;
-        let after = progress.position + drawn.consumed as u64;
-        if config.grpo.curriculum == Curriculum::PassRate
-            && epoch(after) != epoch(progress.position)
-        {
+    /// Counts what a step has taken, and who was solved.
+    ///
+    /// An epoch's order is made from what was known when its first task was drawn, so that every task
+    /// comes once: of a step that reaches into a new epoch, only what was known before it.
+    pub(super) fn count(&self, drawn: &Drawn, progress: &mut Progress) {
+        let (before, after) = (progress.position, progress.position + drawn.consumed as u64);
+        let last = self.epoch(after.saturating_sub(1).max(before));
+        if last != self.epoch(before) {
             progress.begin_epoch();
-            self.order.forget();
         }
+        progress.count(&drawn.groups);
+        if self.epoch(after) != last {
+            progress.begin_epoch();
+        }
+        progress.position = after;
     }
+
+    fn epoch(&self, position: u64) -> u64 {
+        position / self.all.len() as u64
+    }
+}
+
+/// Tokens that a prompt may have, so that the longest completion has room behind it.
+pub fn max_prompt_tokens(config: &Config) -> usize {
+    let (all, completion) = (config.training.max_length, config.grpo.max_completion_length);
+    all.saturating_sub(completion) as usize
+}
+
+/// Whether a task's prompt leaves room for a completion. One that does not would be dropped whenever
+/// its turn came; where it is the environment that fails, that is seen then.
+///
+/// # Errors
+///
+/// If the prompt cannot be rendered.
+pub fn fits(
+    student: &Student,
+    (config, environment): (&Config, &dyn Environment),
+    task: &Task,
+) -> Result<bool, TrainError> {
+    let Ok(episode) = environment.open(task, Seed::new(config.seed)) else { return Ok(true) };
+    Ok(student.prompt(episode.messages())?.len() <= max_prompt_tokens(config))
+}
+
+/// How far from being solved half of the time: that first, never or always last, and what is unknown
+/// beside these.
+fn distance([seen, passed]: [u64; 2]) -> u64 {
+    (1000 * passed).checked_div(seen).map_or(500, |rate| rate.abs_diff(500))
+}
+
+/// Where a collection of so many rollouts is: sampling, or waiting for the judges.
+fn at(now: Collected<'_>, all: usize) -> At {
+    let done = now.over + now.dropped;
+    let phase = if now.sampled < all { Phase::Sampling } else { Phase::Judging };
+    let waits_for = now.waits_for.map(|(task, sample)| format!("task {task}, sample {sample}"));
+    At { phase, part: (done, all), waits_for }
 }
 
 /// How tokens are chosen: by the policy itself, since that is what is trained.
@@ -183,4 +223,125 @@ fn level(difficulty: &str) -> Option<u64> {
     const NAMES: [&str; 6] = ["introductory", "easy", "interview", "medium", "competition", "hard"];
     let named = || NAMES.iter().position(|name| *name == difficulty).map(|at| at as u64);
     difficulty.parse().ok().or_else(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{group, rolled, settings, task};
+
+    fn with_traces<'a>(tasks: &'a [Task], rows: &'a [Example]) -> Vec<TaskWithTraces<'a>> {
+        tasks.iter().map(|task| TaskWithTraces { task, rows }).collect()
+    }
+
+    #[test]
+    fn difficulties_are_numbers_or_known_names() {
+        let levels = ["7", "introductory", "interview", "hard", "odd"].map(level);
+        assert_eq!(levels, [Some(7), Some(0), Some(2), Some(5), None]);
+    }
+
+    #[test]
+    fn the_half_solved_come_first_and_the_unknown_with_the_never_solved() {
+        let counts = [[4, 2], [4, 1], [4, 3], [4, 0], [4, 4], [0, 0]];
+        assert_eq!(counts.map(distance), [0, 250, 250, 500, 500, 500]);
+    }
+
+    #[test]
+    fn a_curriculum_goes_from_easy_to_hard_in_every_epoch() {
+        let tasks = ["3", "1", "2", "1"].map(|level| task(&format!("t/{level}"), level));
+        let all = with_traces(&tasks, &[]);
+        let mut config = settings();
+        config.grpo.curriculum = Curriculum::Difficulty;
+        let (mut found, progress) = (Tasks::new(&config, &all), Progress::default());
+        let levels: Vec<&str> = (0..8)
+            .map(|position| {
+                let at = found.at(&config, (position, &progress));
+                all[at].task.difficulty.as_deref().unwrap()
+            })
+            .collect();
+        assert_eq!(levels, ["1", "1", "2", "3", "1", "1", "2", "3"]);
+    }
+
+    /// Takes steps of `each` tasks; the first `solved` tasks are always solved, the next half of the
+    /// time, the others never. Returns the tasks in the order in which they came.
+    fn played(each: u64, steps: u64, resumed: bool) -> Vec<usize> {
+        let tasks: Vec<Task> = (0..7).map(|at| task(&format!("t/{at}"), "1")).collect();
+        let all = with_traces(&tasks, &[]);
+        let mut config = settings();
+        config.grpo.curriculum = Curriculum::PassRate;
+        let (mut found, mut progress) = (Tasks::new(&config, &all), Progress::default());
+        let mut came = Vec::new();
+        for _ in 0..steps {
+            if resumed {
+                found = Tasks::new(&config, &all);
+            }
+            let positions = progress.position..progress.position + each;
+            let drawn: Vec<usize> =
+                positions.map(|position| found.at(&config, (position, &progress))).collect();
+            let group_of = |&at: &usize| {
+                let worth = [[1.0, 1.0], [1.0, 0.0], [0.0, 0.0]][(at / 2).min(2)];
+                let rollouts = vec![rolled(0, &[7], worth[0]), rolled(1, &[8], worth[1])];
+                group(&format!("t/{at}"), rollouts)
+            };
+            let groups = drawn.iter().map(group_of).collect();
+            let consumed = drawn.len();
+            found.count(&Drawn { groups, consumed, ..Drawn::default() }, &mut progress);
+            came.extend(drawn);
+        }
+        came
+    }
+
+    #[test]
+    fn every_epoch_has_every_task_once_also_where_a_step_reaches_into_the_next() {
+        for each in [1, 2, 3, 7, 10] {
+            let came = played(each, 42 / each, false);
+            for epoch in came.chunks_exact(7) {
+                let mut sorted = epoch.to_vec();
+                sorted.sort_unstable();
+                assert_eq!(sorted, (0..7).collect::<Vec<_>>(), "{each} a step: {came:?}");
+            }
+            assert_eq!(came, played(each, 42 / each, true), "a run that goes on every step");
+        }
+    }
+
+    #[test]
+    fn what_is_solved_half_of_the_time_comes_first_in_the_next_epoch() {
+        let mut first = played(7, 2, false)[7..9].to_vec();
+        first.sort_unstable();
+        assert_eq!(first, [2, 3]);
+    }
+
+    #[test]
+    fn the_teacher_says_another_of_its_rows_each_time() {
+        let tasks = [task("t/0", "1")];
+        let rows: Vec<Example> = (0..6).map(|at| Example::new(&[1], &[at])).collect();
+        let all = with_traces(&tasks, &rows);
+        let mut config = settings();
+        config.dual_source.teacher_traces_per_task = 2;
+        let (mut found, progress) = (Tasks::new(&config, &all), Progress::default());
+        let mut choices = Vec::new();
+        for position in 0..20 {
+            let choice = found.teacher(&config, (position, &progress));
+            assert_eq!(choice.len(), 2);
+            assert_ne!(choice[0], choice[1]);
+            assert_eq!(choice, found.teacher(&config, (position, &progress)), "the same again");
+            choices.push(choice);
+        }
+        assert!(choices.windows(2).any(|pair| pair[0] != pair[1]));
+        let seen = rows.iter().filter(|row| choices.concat().contains(row)).count();
+        assert_eq!(seen, 6, "all of them in time");
+        config.dual_source.teacher_traces_per_task = 9;
+        assert_eq!(found.teacher(&config, (0, &progress)).len(), 6, "no more than there are");
+    }
+
+    #[test]
+    fn whoever_looks_on_is_told_what_is_waited_for() {
+        let id = task("t/3", "1").id;
+        let now = Collected { sampled: 3, over: 1, dropped: 1, ..Collected::default() };
+        let waiting = at(Collected { waits_for: Some((&id, 2)), ..now }, 4);
+        assert_eq!((waiting.phase, waiting.part), (Phase::Sampling, (2, 4)));
+        assert_eq!(waiting.waits_for.as_deref(), Some("task t/3, sample 2"));
+        let judged = at(Collected { sampled: 4, ..now }, 4);
+        assert_eq!((judged.phase, judged.waits_for), (Phase::Judging, None));
+    }
 }

@@ -4,48 +4,34 @@
 //! the same bits. Their events are there already and are not written twice: a step has one event,
 //! however often it was computed.
 
-use std::collections::BTreeMap;
+mod progress;
+
+use std::error::Error;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use whetstone_core::config::Config;
 use whetstone_record::atomic;
 use whetstone_record::event::{Event, Outcome, TimedEvent, now_ms};
 use whetstone_record::outputs::{checkpoint_name, checkpoints, prune};
 use whetstone_record::run_dir::RunDir;
-use whetstone_rollout::collect::{Gathered, Rolled};
-use whetstone_rollout::measure::Tally;
 
-use crate::error::TrainError;
+use crate::error::{CheckpointError, TrainError};
 use crate::optimizer::Optimizer;
 use crate::student::Student;
+use crate::watch::{Ended, StepReport, Watch};
+
+pub use self::progress::Progress;
+pub(crate) use self::progress::restore;
 
 /// The directory of what is trained when all is done.
 pub const FINAL_MODEL: &str = "final_model";
+/// The code of what the watchdog says.
+const SILENCE: &str = "silence";
 const OPTIMIZER: &str = "optimizer.safetensors";
 const STATE: &str = "training_state.json";
-const STATE_VERSION: u64 = 1;
-
-/// How far a training has come: what a checkpoint knows beside weights and means.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Progress {
-    v: u64,
-    /// The training, e.g. `grpo`.
-    pub stage: String,
-    /// Steps that are done.
-    pub step: u64,
-    /// Items that were taken.
-    pub position: u64,
-    /// Updates that the optimizer made.
-    pub updates: u64,
-    /// Of each task: rollouts and how many of them passed before this epoch, and the same in all.
-    pub solved: BTreeMap<String, [u64; 4]>,
-    /// Steps in a row without a group that has variance.
-    pub dead_steps: u64,
-    /// Steps in a row without a rollout that passed a test.
-    pub unsolved_steps: u64,
-}
 
 /// A run that is being written.
 #[derive(Debug)]
@@ -54,6 +40,8 @@ pub struct Session {
     stage: &'static str,
     /// Steps whose metrics are recorded.
     recorded: u64,
+    /// The step of the newest checkpoint.
+    saved: Option<u64>,
     keep: usize,
     every: u64,
 }
@@ -90,8 +78,7 @@ impl Session {
         (config, config_text, command): (&Config, &str, &str),
     ) -> Result<Self, TrainError> {
         let run = RunDir::create(place.root, place.name, config_text, now_ms())?;
-        let mut session =
-            Self { run, stage, recorded: 0, keep: kept(config), every: every(config) };
+        let mut session = Self::new(run, stage, config);
         session.event(Event::RunStarted {
             command: command.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -100,28 +87,77 @@ impl Session {
         Ok(session)
     }
 
-    /// Goes on with a run, and says from which checkpoint; there may be none yet.
+    /// Begins a new run where another one was: its first checkpoint is a copy of that one's.
     ///
     /// # Errors
     ///
-    /// If there is no such run, somebody writes it, or it cannot be read.
+    /// If there is such a run, the checkpoint cannot be read or is one of another training, or the
+    /// run cannot be written.
+    pub fn create_from(
+        place: Place<'_>,
+        stage: &'static str,
+        settings: (&Config, &str, &str),
+        checkpoint: &Path,
+    ) -> Result<Self, TrainError> {
+        let step = Progress::read(checkpoint, stage)?.step;
+        let mut session = Self::create(place, stage, settings)?;
+        session.adopt(checkpoint, step)?;
+        Ok(session)
+    }
+
+    /// Goes on with a run, and says from which checkpoint; there may be none yet. Of a run that is
+    /// done it is the final model.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such run, it is one of another training, somebody writes it, or it cannot be
+    /// read.
     pub fn resume(
         place: Place<'_>,
         stage: &'static str,
         config: &Config,
     ) -> Result<(Self, Option<PathBuf>), TrainError> {
         let (run, _) = RunDir::resume(place.root, place.name, now_ms())?;
-        let mut session =
-            Self { run, stage, recorded: 0, keep: kept(config), every: every(config) };
+        let mut session = Self::new(run, stage, config);
         let saved = session.read_events()?;
-        let found = checkpoints(&session.run.view().outputs_dir())?;
+        let outputs = session.run.view().outputs_dir();
+        let found = checkpoints(&outputs)?;
         for (step, _) in &found {
             // Killed between the checkpoint and its event.
             if !saved.contains(step) {
                 session.event(saved_event(*step))?;
             }
         }
-        Ok((session, found.into_iter().next_back().map(|(_, path)| path)))
+        session.saved = found.last().map(|(step, _)| *step);
+        let done = Some(outputs.join(FINAL_MODEL)).filter(|path| path.is_dir());
+        Ok((session, done.or_else(|| found.into_iter().next_back().map(|(_, path)| path))))
+    }
+
+    fn new(run: RunDir, stage: &'static str, config: &Config) -> Self {
+        let keep = config.training.save_total_limit as usize;
+        Self {
+            run,
+            stage,
+            recorded: 0,
+            saved: None,
+            keep,
+            every: config.training.save_steps.into(),
+        }
+    }
+
+    /// Copies a checkpoint of another run, to go on from it.
+    fn adopt(&mut self, checkpoint: &Path, step: u64) -> Result<(), TrainError> {
+        let staged = self.run.stage_output(&checkpoint_name(step))?;
+        let unread = |err: io::Error| TrainError::damaged(checkpoint, CheckpointError::Read(err));
+        for entry in fs::read_dir(checkpoint).map_err(unread)? {
+            let entry = entry.map_err(unread)?;
+            let (name, mut from) = (entry.file_name(), File::open(entry.path()).map_err(unread)?);
+            let copy = |out: &mut io::BufWriter<File>| io::copy(&mut from, out).map(drop);
+            staged.stream(&name.to_string_lossy(), copy)?;
+        }
+        staged.commit()?;
+        self.saved = Some(step);
+        self.event(saved_event(step))
     }
 
     /// Learns which steps are recorded; returns the steps of the checkpoints that are.
@@ -129,7 +165,13 @@ impl Session {
         let mut saved = Vec::new();
         for event in self.run.view().events()? {
             match event?.1.event {
-                Event::Metrics { stage, step, .. } if stage == self.stage => {
+                Event::Metrics { stage, step, .. } => {
+                    if stage != self.stage {
+                        return Err(TrainError::OtherTraining {
+                            path: self.dir().to_owned(),
+                            stage,
+                        });
+                    }
                     self.recorded = self.recorded.max(step);
                 }
                 Event::CheckpointSaved { step, .. } => saved.push(step),
@@ -154,34 +196,40 @@ impl Session {
         step <= self.recorded
     }
 
-    /// Records a step, unless it is recorded. Steps are counted from 1.
-    pub(crate) fn metrics(
-        &mut self,
-        step: u64,
-        values: BTreeMap<String, f64>,
-    ) -> Result<(), TrainError> {
-        if self.is_recorded(step) {
-            return Ok(());
+    /// Records a step, unless it is recorded, and what the watchdog said of it; then tells of it.
+    pub(crate) fn step(&mut self, report: StepReport, watch: Watch<'_>) -> Result<(), TrainError> {
+        let (step, again) = (report.step, self.is_recorded(report.step));
+        for message in watch.dog.said() {
+            self.event(Event::Warning { code: SILENCE.to_owned(), message })?;
         }
-        let stage = self.stage.to_owned();
-        self.event(Event::Metrics { stage, step, values })
+        if !again {
+            let (stage, values) = (self.stage.to_owned(), report.values.clone());
+            self.event(Event::Metrics { stage, step, values })?;
+        }
+        (watch.on_step)(&StepReport { again, ..report });
+        Ok(())
     }
 
-    /// Records something that a person should look at, unless its step is recorded.
-    pub(crate) fn warn(
+    /// Records how a training ended, and passes that on.
+    pub(crate) fn closed(
         &mut self,
-        step: u64,
-        code: &str,
-        message: String,
-    ) -> Result<(), TrainError> {
-        if self.is_recorded(step) {
-            return Ok(());
-        }
-        self.event(Event::Warning { code: code.to_owned(), message })
+        result: Result<Ended, TrainError>,
+    ) -> Result<Ended, TrainError> {
+        let (outcome, message) = match &result {
+            Ok(Ended::Done) => (Outcome::Completed, String::new()),
+            Ok(Ended::Stopped(_)) => (Outcome::Interrupted, "told to stop".to_owned()),
+            Err(err) => (Outcome::Failed, chain(err)),
+        };
+        let finished = self.finish(outcome, message);
+        // What broke the training may have broken the record too, and is what must be told.
+        let ended = result?;
+        finished?;
+        Ok(ended)
     }
 
     /// Records how the run ended.
     pub fn finish(&mut self, outcome: Outcome, message: String) -> Result<(), TrainError> {
+        self.check_there()?;
         self.event(Event::RunFinished { outcome, message })?;
         Ok(self.run.sync()?)
     }
@@ -196,13 +244,17 @@ impl Session {
         self.every > 0 && step.is_multiple_of(self.every) && step < steps
     }
 
-    /// Writes a checkpoint, and removes those that are too many.
+    /// Writes a checkpoint, unless it is there, and removes those that are too many.
     pub(crate) fn checkpoint(
         &mut self,
         student: &Student,
         (optimizer, progress): (&Optimizer, &Progress),
     ) -> Result<(), TrainError> {
+        if self.saved == Some(progress.step) {
+            return Ok(());
+        }
         self.write(&checkpoint_name(progress.step), student, (optimizer, progress))?;
+        self.saved = Some(progress.step);
         self.event(saved_event(progress.step))?;
         if self.keep > 0 {
             prune(&self.run.view().outputs_dir(), self.keep)?;
@@ -210,14 +262,16 @@ impl Session {
         Ok(())
     }
 
-    /// Writes what is trained as the final model.
+    /// Writes what is trained as the final model, unless it is there.
     pub(crate) fn final_model(
-        &mut self,
+        &self,
         student: &Student,
         state: (&Optimizer, &Progress),
-    ) -> Result<PathBuf, TrainError> {
-        self.write(FINAL_MODEL, student, state)?;
-        Ok(self.run.view().outputs_dir().join(FINAL_MODEL))
+    ) -> Result<(), TrainError> {
+        if self.run.view().outputs_dir().join(FINAL_MODEL).is_dir() {
+            return Ok(());
+        }
+        self.write(FINAL_MODEL, student, state)
     }
 
     fn write(
@@ -226,6 +280,7 @@ impl Session {
         student: &Student,
         (optimizer, progress): (&Optimizer, &Progress),
     ) -> Result<(), TrainError> {
+        self.check_there()?;
         let staged = self.run.stage_output(name)?;
         student.save(staged.path())?;
         let with = (student.decoder.device(), student.decoder.parameters());
@@ -270,72 +325,20 @@ impl Session {
     }
 }
 
-impl Progress {
-    /// The beginning of a training.
-    pub(crate) fn new(stage: &str) -> Self {
-        Self { v: STATE_VERSION, stage: stage.to_owned(), ..Self::default() }
-    }
-
-    /// Counts the rollouts of a step.
-    pub(crate) fn count(&mut self, groups: &[Gathered]) {
-        let mut any = false;
-        for group in groups {
-            let [.., seen, passed] = self.solved.entry(group.task.to_string()).or_default();
-            let Tally { samples, passed: more, .. } = Tally::of(group);
-            (*seen, *passed) = (*seen + samples, *passed + more);
-            let tests = |it: &Rolled| it.outcome.judgement.counts().passed > 0;
-            any |= group.rollouts.iter().any(tests);
-        }
-        self.unsolved_steps = if any { 0 } else { self.unsolved_steps + 1 };
-        let alive = groups.iter().any(|group| !group.is_dead());
-        self.dead_steps = if alive { 0 } else { self.dead_steps + 1 };
-    }
-
-    /// What is known now is what the next epoch's order is made from.
-    pub(crate) fn begin_epoch(&mut self) {
-        for counts in self.solved.values_mut() {
-            (counts[0], counts[1]) = (counts[2], counts[3]);
-        }
-    }
-}
-
-/// The optimizer and the progress of a checkpoint; without one, those of a beginning.
-///
-/// # Errors
-///
-/// If the checkpoint cannot be read, or is one of another training.
-pub(crate) fn restore(
-    student: &Student,
-    stage: &str,
-    checkpoint: Option<&Path>,
-) -> Result<(Optimizer, Progress), TrainError> {
-    let with = (student.decoder.device(), student.decoder.parameters());
-    let Some(dir) = checkpoint else {
-        return Ok((Optimizer::new(with.0, with.1), Progress::new(stage)));
-    };
-    let refuse = |problem: String| TrainError::Checkpoint { path: dir.to_owned(), problem };
-    let text = std::fs::read(dir.join(STATE)).map_err(|err| refuse(err.to_string()))?;
-    let progress: Progress =
-        serde_json::from_slice(&text).map_err(|err| refuse(format!("`{STATE}`: {err}")))?;
-    if progress.v != STATE_VERSION {
-        return Err(refuse(format!("`{STATE}` has version {}", progress.v)));
-    }
-    if progress.stage != stage {
-        return Err(refuse(format!("it is one of `whet train {}`", progress.stage)));
-    }
-    let optimizer = Optimizer::read(with, &dir.join(OPTIMIZER), progress.updates)
-        .map_err(TrainError::Weights)?;
-    Ok((optimizer, progress))
-}
-
 fn saved_event(step: u64) -> Event {
     Event::CheckpointSaved { step, path: format!("outputs/{}", checkpoint_name(step)) }
 }
 
-fn every(config: &Config) -> u64 {
-    u64::from(config.training.save_steps)
+/// An error with its causes, in one line.
+fn chain(err: &dyn Error) -> String {
+    let mut text = err.to_string();
+    let mut cause = err.source();
+    while let Some(err) = cause {
+        text = format!("{text}: {err}");
+        cause = err.source();
+    }
+    text
 }
 
-fn kept(config: &Config) -> usize {
-    config.training.save_total_limit as usize
-}
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! A budget of divergence: how far from the reference the cross-entropies may pull the student.
+//!
+//! Learning by heart pulls always, also where rollouts teach nothing, and in public runs such a weight
+//! made the divergence run away. Beyond the budget both weights are multiplied by `budget /
+//! divergence`.
+
+use whetstone_algo::Mean;
+use whetstone_algo::grpo::Grpo as Loss;
+use whetstone_algo::kl::{Estimator, Penalty};
+use whetstone_core::config::{Config, DualSourceConfig, GrpoConfig};
+
+use crate::error::TrainError;
+
+/// Whether there is a budget.
+pub(super) fn is_set(config: &Config) -> bool {
+    config.dual_source.kl_budget > 0.0
+}
+
+/// The loss of the settings. With a budget it measures the divergence, even if that costs nothing.
+pub(super) fn loss(config: &Config) -> Result<Loss, TrainError> {
+    let mut loss = Loss::new(&config.grpo)?;
+    if loss.penalty.is_none() && is_set(config) {
+        let costs = Loss::new(&GrpoConfig { kl_coef: 1.0, ..config.grpo.clone() })?;
+        loss.penalty = costs.penalty.map(|it| Penalty { coefficient: 0.0, ..it });
+    }
+    Ok(loss)
+}
+
+/// The weights of a step: those of the settings, unless the student is too far from the reference.
+pub(super) fn held_back(weights: DualSourceConfig, divergence: Option<f64>) -> DualSourceConfig {
+    let (budget, mut held) = (weights.kl_budget, weights);
+    if let Some(divergence) = divergence.filter(|&it| budget > 0.0 && it > budget) {
+        held.teacher_sft_weight *= budget / divergence;
+        held.self_sft_weight *= budget / divergence;
+    }
+    held
+}
+
+/// The divergence of log-probabilities from those of the reference.
+pub(super) fn divergence(loss: Loss, (now, reference): (&[Vec<f64>], &[Vec<f64>])) -> Mean {
+    let estimator = loss.penalty.map_or(Estimator::default(), |it| it.estimator);
+    let mut mean = Mean::default();
+    for (&now, &reference) in now.iter().flatten().zip(reference.iter().flatten()) {
+        mean.add(estimator.value(now, reference));
+    }
+    mean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weights(kl_budget: f64) -> DualSourceConfig {
+        DualSourceConfig { kl_budget, ..DualSourceConfig::default() }
+    }
+
+    /// The teacher's and the own best's weight.
+    fn held(kl_budget: f64, divergence: Option<f64>) -> [f64; 2] {
+        let held = held_back(weights(kl_budget), divergence);
+        assert_eq!(held.grpo_weight.to_bits(), 1.0_f64.to_bits(), "rollouts are not held back");
+        [held.teacher_sft_weight, held.self_sft_weight]
+    }
+
+    #[test]
+    fn beyond_the_budget_both_weights_shrink_with_the_divergence() {
+        assert_eq!(held(0.5, Some(2.0)), [0.3 * 0.25, 0.2 * 0.25]);
+        assert_eq!(held(0.5, Some(0.5)), [0.3, 0.2], "a budget may be spent");
+        assert_eq!(held(0.5, None), [0.3, 0.2]);
+        assert_eq!(held(0.5, Some(-1.0)), [0.3, 0.2], "as k1 may be");
+        assert_eq!(held(0.0, Some(9.0)), [0.3, 0.2], "no budget");
+    }
+
+    #[test]
+    fn a_budget_is_measured_even_where_the_divergence_costs_nothing() {
+        let mut config = Config::default();
+        config.grpo.kl_coef = 0.0;
+        assert_eq!(loss(&config).unwrap().penalty, None);
+        config.dual_source.kl_budget = 0.1;
+        let penalty = loss(&config).unwrap().penalty.unwrap();
+        assert_eq!(penalty, Penalty { estimator: Estimator::K3, coefficient: 0.0 });
+        config.grpo.kl_coef = 0.05;
+        assert_eq!(
+            loss(&config).unwrap().penalty.unwrap().coefficient.to_bits(),
+            0.05_f64.to_bits()
+        );
+    }
+
+    #[test]
+    fn the_divergence_of_a_step_is_the_mean_over_its_tokens() {
+        let mut config = Config::default();
+        config.grpo.kl_estimator = whetstone_core::config::KlEstimator::K1;
+        let loss = loss(&config).unwrap();
+        let (now, reference) =
+            (vec![vec![-1.0, -2.0], vec![-3.0]], vec![vec![-1.5, -2.0], vec![-4.0]]);
+        let found = divergence(loss, (&now, &reference));
+        assert_eq!((found.get(), found.count()), (Some(0.5), 3));
+    }
+}

@@ -1,0 +1,163 @@
+//! How far a training has come, and how it is read back from a checkpoint.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use whetstone_rollout::collect::{Gathered, Rolled};
+use whetstone_rollout::measure::Tally;
+
+use super::{OPTIMIZER, STATE};
+use crate::error::{CheckpointError, TrainError};
+use crate::optimizer::Optimizer;
+use crate::student::Student;
+
+const STATE_VERSION: u64 = 1;
+
+/// How far a training has come: what a checkpoint knows beside weights and means.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Progress {
+    v: u64,
+    /// The training, e.g. `grpo`.
+    pub stage: String,
+    /// Steps that are done.
+    pub step: u64,
+    /// Items that were taken.
+    pub position: u64,
+    /// Updates that the optimizer made.
+    pub updates: u64,
+    /// Of each task: rollouts and how many of them passed before this epoch, and the same in all.
+    pub solved: BTreeMap<String, [u64; 4]>,
+    /// Steps in a row without a group that has variance.
+    pub dead_steps: u64,
+    /// Steps in a row without a rollout that passed a test.
+    pub unsolved_steps: u64,
+}
+
+impl Progress {
+    /// The beginning of a training.
+    pub(crate) fn new(stage: &str) -> Self {
+        Self { v: STATE_VERSION, stage: stage.to_owned(), ..Self::default() }
+    }
+
+    /// That of a checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or is one of another training.
+    pub(super) fn read(dir: &Path, stage: &str) -> Result<Self, TrainError> {
+        let damaged = |err| TrainError::damaged(dir, err);
+        let text =
+            std::fs::read(dir.join(STATE)).map_err(|err| damaged(CheckpointError::Read(err)))?;
+        let progress: Self = serde_json::from_slice(&text)
+            .map_err(|err| damaged(CheckpointError::State { file: STATE, source: err }))?;
+        if progress.stage != stage {
+            let (path, stage) = (dir.to_owned(), progress.stage);
+            return Err(TrainError::OtherTraining { path, stage });
+        }
+        if progress.v != STATE_VERSION {
+            return Err(damaged(CheckpointError::Version { file: STATE, version: progress.v }));
+        }
+        Ok(progress)
+    }
+
+    /// Counts the rollouts of a step.
+    pub(crate) fn count(&mut self, groups: &[Gathered]) {
+        let mut any = false;
+        for group in groups {
+            let [.., seen, passed] = self.solved.entry(group.task.to_string()).or_default();
+            let Tally { samples, passed: more, .. } = Tally::of(group);
+            (*seen, *passed) = (*seen + samples, *passed + more);
+            let tests = |it: &Rolled| it.outcome.judgement.counts().passed > 0;
+            any |= group.rollouts.iter().any(tests);
+        }
+        self.unsolved_steps = if any { 0 } else { self.unsolved_steps + 1 };
+        let alive = groups.iter().any(|group| !group.is_dead());
+        self.dead_steps = if alive { 0 } else { self.dead_steps + 1 };
+    }
+
+    /// Gives a training that is hopeless another chance: whoever goes on with it wants that.
+    pub(crate) fn hope_again(&mut self) {
+        (self.dead_steps, self.unsolved_steps) = (0, 0);
+    }
+
+    /// What is known now is what the next epoch's order is made from.
+    pub(crate) fn begin_epoch(&mut self) {
+        for counts in self.solved.values_mut() {
+            (counts[0], counts[1]) = (counts[2], counts[3]);
+        }
+    }
+}
+
+/// The optimizer and the progress of a checkpoint; without one, those of a beginning.
+///
+/// # Errors
+///
+/// If the checkpoint cannot be read, or is one of another training.
+pub(crate) fn restore(
+    student: &Student,
+    stage: &str,
+    checkpoint: Option<&Path>,
+) -> Result<(Optimizer, Progress), TrainError> {
+    let with = (student.decoder.device(), student.decoder.parameters());
+    let Some(dir) = checkpoint else {
+        return Ok((Optimizer::new(with.0, with.1), Progress::new(stage)));
+    };
+    let progress = Progress::read(dir, stage)?;
+    let optimizer = Optimizer::read(with, &dir.join(OPTIMIZER), progress.updates)
+        .map_err(|err| TrainError::damaged(dir, CheckpointError::Weights(err)))?;
+    Ok((optimizer, progress))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{group, rolled, rolled_as};
+    use whetstone_core::completion::Finish;
+    use whetstone_core::verdict::Verdict;
+
+    /// Counts a step of one group of two that are worth so much.
+    fn step(progress: &mut Progress, worth: [f64; 2]) {
+        let [first, second] = worth;
+        progress.count(&[group("a", vec![rolled(0, &[7], first), rolled(1, &[8], second)])]);
+    }
+
+    #[test]
+    fn what_was_solved_is_counted_and_an_epoch_begins_with_what_is_known() {
+        let mut progress = Progress::new("grpo");
+        step(&mut progress, [1.0, 0.0]);
+        assert_eq!(progress.solved["a"], [0, 0, 2, 1]);
+        progress.begin_epoch();
+        step(&mut progress, [1.0, 1.0]);
+        assert_eq!(progress.solved["a"], [2, 1, 4, 3]);
+    }
+
+    #[test]
+    fn steps_without_variance_and_without_a_passed_test_are_counted_in_a_row() {
+        let mut progress = Progress::new("grpo");
+        let counts = |progress: &Progress| (progress.dead_steps, progress.unsolved_steps);
+        step(&mut progress, [0.0, 0.0]);
+        assert_eq!(counts(&progress), (1, 1));
+        step(&mut progress, [0.0, 0.5]);
+        assert_eq!(counts(&progress), (0, 2), "different, and no test passed");
+        step(&mut progress, [1.0, 1.0]);
+        assert_eq!(counts(&progress), (1, 0));
+        step(&mut progress, [1.0, 0.0]);
+        assert_eq!(counts(&progress), (0, 0));
+        progress.count(&[]);
+        assert_eq!(counts(&progress), (1, 1), "nothing was judged");
+        progress.hope_again();
+        assert_eq!(counts(&progress), (0, 0));
+    }
+
+    #[test]
+    fn one_group_of_many_is_enough() {
+        let mut progress = Progress::new("grpo");
+        let syntax = || rolled_as(0, (&[7], Finish::Stop), (Verdict::SyntaxError, 0.0));
+        let dead = || group("a", vec![syntax(), syntax()]);
+        let live = group("b", vec![rolled(0, &[7], 1.0), rolled(1, &[8], 0.0)]);
+        progress.count(&[dead(), live, dead()]);
+        assert_eq!((progress.dead_steps, progress.unsolved_steps), (0, 0));
+    }
+}

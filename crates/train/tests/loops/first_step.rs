@@ -1,0 +1,117 @@
+//! What must be true of numbers before anything was learnt, exactly.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use whetstone_core::config::{NormaliserBy, RatioOf, Trained};
+
+use crate::school::School;
+
+/// The measurements of one step of a student that has learnt nothing.
+fn first(change: impl FnOnce(&mut School)) -> BTreeMap<String, f64> {
+    let mut school = School::new();
+    school.config.training.max_steps = 1;
+    school.config.dual_source.teacher_sft_weight = 0.0;
+    school.config.dual_source.self_sft_weight = 0.0;
+    change(&mut school);
+    school.grpo("run").unwrap();
+    let [(1, values)] = &school.metrics("run")[..] else { panic!("one step") };
+    values.clone()
+}
+
+#[track_caller]
+fn check(values: &BTreeMap<String, f64>) {
+    let exactly = |name: &str| values[name].to_bits();
+    assert_eq!(exactly("grpo/ratio_mean"), 1.0_f64.to_bits(), "{}", values["grpo/ratio_mean"]);
+    assert_eq!(exactly("grpo/ratio_std"), 0.0_f64.to_bits(), "{}", values["grpo/ratio_std"]);
+    assert_eq!(exactly("grpo/clip_fraction"), 0.0_f64.to_bits());
+    assert_eq!(exactly("grpo/update_kl"), 0.0_f64.to_bits());
+    assert_eq!(
+        exactly("grpo/kl_divergence"),
+        0.0_f64.to_bits(),
+        "{}",
+        values["grpo/kl_divergence"]
+    );
+    assert!(values["grpo/policy_loss"].abs() < 1e-12, "{}", values["grpo/policy_loss"]);
+    assert!(values["grpo/grad_norm"] > 1e-6, "{}", values["grpo/grad_norm"]);
+    assert!(values["grpo/sampler_gap"] < 1e-4, "{}", values["grpo/sampler_gap"]);
+}
+
+#[test]
+fn the_policy_is_the_one_that_sampled_and_the_reference() {
+    let values = first(|school| school.config.grpo.normaliser = NormaliserBy::SequenceMean);
+    check(&values);
+    assert!(values["grpo/dead_groups"] < 4.0, "of four: {values:?}");
+    assert_eq!(values["train/grad_norm"].to_bits(), values["grpo/grad_norm"].to_bits());
+}
+
+#[test]
+fn completions_of_one_length_have_no_loss_over_tokens_either() {
+    let values = first(|school| {
+        // One token each, paid for by what it is.
+        school.config.grpo.max_completion_length = 1;
+        school.worth =
+            Arc::new(|_, reply| Ok(f64::from(reply.bytes().map(u32::from).sum::<u32>() % 3) / 2.0));
+    });
+    check(&values);
+    assert_eq!(values["rollout/mean_tokens"].to_bits(), 1.0_f64.to_bits());
+}
+
+#[test]
+fn every_weight_trained_has_the_same_reference() {
+    let values = first(|school| {
+        school.config.grpo.normaliser = NormaliserBy::SequenceMean;
+        school.config.training.train = Trained::Full;
+        school.config.training.learning_rate = 1e-3;
+    });
+    check(&values);
+}
+
+#[test]
+fn one_ratio_for_a_sequence_is_1_too() {
+    let values = first(|school| {
+        school.config.grpo.normaliser = NormaliserBy::SequenceMean;
+        school.config.grpo.ratio = RatioOf::Sequence;
+    });
+    check(&values);
+}
+
+#[test]
+fn sampled_and_trained_log_probabilities_stay_together() {
+    for temperature in [1.0, 0.7] {
+        let mut school = School::new();
+        school.config.training.max_steps = 5;
+        school.config.grpo.temperature = temperature;
+        school.grpo("run").unwrap();
+        let metrics = school.metrics("run");
+        assert_eq!(metrics.len(), 5);
+        for (step, values) in &metrics {
+            assert!(values["grpo/sampler_gap"] < 1e-4, "step {step}: {values:?}");
+            assert_eq!(values["grpo/ratio_mean"].to_bits(), 1.0_f64.to_bits());
+        }
+        let last = &metrics[4].1;
+        assert!(last["grpo/kl_divergence"] > 1e-6, "it has learnt something: {last:?}");
+    }
+}
+
+#[test]
+fn the_gap_is_that_of_the_policy_that_sampled_whatever_is_learnt_from_its_rollouts() {
+    let mut school = School::new();
+    school.config.training.max_steps = 2;
+    school.config.grpo.num_iterations = 3;
+    school.grpo("run").unwrap();
+    for (_, values) in school.metrics("run") {
+        assert!(values["grpo/ratio_std"] > 1e-6, "the last pass: {values:?}");
+        assert!(values["grpo/sampler_gap"] < 1e-4, "the first pass: {values:?}");
+    }
+}
+
+#[test]
+fn with_every_weight_trained_the_divergence_is_from_the_model_before() {
+    let mut school = School::new();
+    school.config.training.train = Trained::Full;
+    school.config.training.max_steps = 2;
+    school.grpo("run").unwrap();
+    let second = &school.metrics("run")[1].1;
+    assert!(second["grpo/kl_divergence"] > 1e-6, "{second:?}");
+}

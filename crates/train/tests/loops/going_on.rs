@@ -1,0 +1,217 @@
+//! Runs that stop and go on end with the bytes of one that never stopped.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use whetstone_core::config::{Curriculum, Trained};
+use whetstone_core::judgement::Infrastructure;
+use whetstone_record::event::{Event, Outcome};
+use whetstone_train::grpo::STAGE;
+use whetstone_train::session::{Place, Session};
+use whetstone_train::watch::{Ended, StepReport, Watch};
+use whetstone_train::{TrainError, sft};
+
+use crate::school::{School, nobody, parity};
+
+/// The rollouts of a run, as they are written.
+fn rollouts(school: &School, run: &str) -> String {
+    fs::read_to_string(school.path(run, "rollouts/rollouts.jsonl")).unwrap()
+}
+
+fn steps(school: &School, run: &str) -> Vec<u64> {
+    school.metrics(run).into_iter().map(|(step, _)| step).collect()
+}
+
+/// What every step measured, without what clocks say.
+fn plain(school: &School, run: &str) -> Vec<BTreeMap<String, f64>> {
+    let timed = |name: &str| {
+        name.starts_with("time/") || name.starts_with("speed/") || name.contains("while_sampling")
+    };
+    let plain = |(_, values): (u64, BTreeMap<String, f64>)| {
+        values.into_iter().filter(|(name, _)| !timed(name)).collect()
+    };
+    school.metrics(run).into_iter().map(plain).collect()
+}
+
+/// The second run has what the first one has.
+#[track_caller]
+fn same(school: &School, (one, other): (&str, &str)) {
+    assert!(school.files(one, "outputs/final_model") == school.files(other, "outputs/final_model"));
+    assert_eq!(plain(school, one), plain(school, other));
+    assert!(rollouts(school, one) == rollouts(school, other));
+}
+
+/// Tells the training to stop when so many steps are done.
+fn stop_after(school: &School, run: &str, step: u64) -> Result<Ended, TrainError> {
+    let (session, checkpoint) = school.resume(run, STAGE)?;
+    let stop = AtomicBool::new(false);
+    let on_step = |report: &StepReport| {
+        if report.step == step {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let watch = Watch { on_step: &on_step, stop: &stop, ..nobody() };
+    school.grpo_on(session, checkpoint.as_deref(), watch)
+}
+
+#[test]
+fn a_run_that_is_stopped_after_every_step_is_the_same_run() {
+    for train in [Trained::Lora, Trained::Full] {
+        let mut school = School::new();
+        school.config.training.max_steps = 4;
+        school.config.training.train = train;
+        school.config.grpo.curriculum = Curriculum::PassRate;
+        school.config.dual_source.kl_budget = 1e-7;
+        school.grpo("whole").unwrap();
+        drop(school.create("cut", STAGE));
+        for step in 1..4 {
+            assert_eq!(stop_after(&school, "cut", step).unwrap(), Ended::Stopped(step));
+        }
+        assert_eq!(school.grpo_again("cut").unwrap(), Ended::Done);
+        assert_eq!(steps(&school, "cut"), [1, 2, 3, 4]);
+        same(&school, ("whole", "cut"));
+    }
+}
+
+/// A rule that breaks the machine from some reply on, until it is mended.
+fn breaks_after(replies: usize) -> Arc<crate::school::Worth> {
+    let seen = AtomicUsize::new(0);
+    Arc::new(move |_, reply| {
+        if seen.fetch_add(1, Ordering::Relaxed) >= replies {
+            return Err(Infrastructure("no zygote".to_owned()));
+        }
+        Ok(parity(reply))
+    })
+}
+
+#[test]
+fn a_run_that_breaks_goes_on_from_its_checkpoint_and_records_no_step_twice() {
+    let mut school = School::new();
+    school.config.training.max_steps = 5;
+    school.config.training.save_steps = 2;
+    school.grpo("whole").unwrap();
+    let whole = Arc::clone(&school.worth);
+    // Sixteen replies a step.
+    school.worth = breaks_after(3 * 16);
+    let err = school.grpo("cut").unwrap_err();
+    assert!(matches!(err, TrainError::Collect(_)), "{err}");
+    assert!(err.hint().unwrap().contains("whet doctor"));
+    assert_eq!(steps(&school, "cut"), [1, 2, 3]);
+    let told = school.events("cut").into_iter().next_back();
+    let Some(Event::RunFinished { outcome: Outcome::Failed, message }) = told else {
+        panic!("{told:?}")
+    };
+    assert!(message.starts_with("cannot collect rollouts: "), "{message}");
+    assert!(message.ends_with("no zygote"), "with its causes: {message}");
+
+    school.worth = whole;
+    assert_eq!(school.grpo_again("cut").unwrap(), Ended::Done);
+    assert_eq!(steps(&school, "cut"), [1, 2, 3, 4, 5]);
+    same(&school, ("whole", "cut"));
+}
+
+#[test]
+fn a_run_that_is_done_stays_done() {
+    let school = School::new();
+    school.grpo("run").unwrap();
+    let before = (school.files("run", "outputs/final_model"), school.metrics("run"));
+    assert_eq!(school.grpo_again("run").unwrap(), Ended::Done);
+    assert!(before == (school.files("run", "outputs/final_model"), school.metrics("run")));
+    let ends = school.events("run");
+    let done = Event::RunFinished { outcome: Outcome::Completed, message: String::new() };
+    assert_eq!(ends.iter().filter(|event| **event == done).count(), 2, "it was asked twice");
+}
+
+#[test]
+fn whoever_stops_before_the_next_step_keeps_the_checkpoint_that_is_there() {
+    let school = School::new();
+    drop(school.create("run", STAGE));
+    stop_after(&school, "run", 1).unwrap();
+    let file = school.path("run", "outputs/checkpoint-1/training_state.json");
+    let written = fs::metadata(&file).unwrap().modified().unwrap();
+    let stop = AtomicBool::new(true);
+    let (session, checkpoint) = school.resume("run", STAGE).unwrap();
+    let watch = Watch { stop: &stop, ..nobody() };
+    let ended = school.grpo_on(session, checkpoint.as_deref(), watch).unwrap();
+    assert_eq!(ended, Ended::Stopped(1));
+    assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), written);
+    let saved = |event: &Event| matches!(event, Event::CheckpointSaved { .. });
+    assert_eq!(school.events("run").iter().filter(|event| saved(event)).count(), 1);
+}
+
+#[test]
+fn checkpoints_are_written_when_they_are_due_and_the_oldest_go() {
+    let mut school = School::new();
+    school.config.training.max_steps = 7;
+    school.config.training.save_steps = 2;
+    school.config.training.save_total_limit = 2;
+    school.sft("run").unwrap();
+    let names: Vec<String> = fs::read_dir(school.path("run", "outputs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["checkpoint-4", "checkpoint-6", "final_model"]);
+    let saved = |event| match event {
+        Event::CheckpointSaved { step, path } => Some((step, path)),
+        _ => None,
+    };
+    let saved: Vec<_> = school.events("run").into_iter().filter_map(saved).collect();
+    let named = |step| (step, format!("outputs/checkpoint-{step}"));
+    assert_eq!(saved, [2, 4, 6].map(named));
+}
+
+#[test]
+fn learning_by_heart_goes_on_from_a_checkpoint_to_the_same_bytes() {
+    let mut school = School::new();
+    school.config.training.max_steps = 6;
+    school.config.training.save_steps = 2;
+    school.sft("whole").unwrap();
+    // As it is after a kill behind step 5: two checkpoints, and no final model.
+    fs::create_dir(school.path("cut", "")).unwrap();
+    copy(&school.path("whole", ""), &school.path("cut", ""));
+    fs::remove_dir_all(school.path("cut", "outputs/final_model")).unwrap();
+    let (session, checkpoint) = school.resume("cut", sft::STAGE).unwrap();
+    assert!(checkpoint.as_ref().unwrap().ends_with("checkpoint-4"));
+    assert_eq!(school.sft_on(session, checkpoint.as_deref()).unwrap(), Ended::Done);
+    assert!(
+        school.files("whole", "outputs/final_model") == school.files("cut", "outputs/final_model")
+    );
+    assert_eq!(steps(&school, "cut"), [1, 2, 3, 4, 5, 6]);
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            fs::create_dir(&target).unwrap();
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_new_run_begins_where_a_checkpoint_of_another_is() {
+    let mut school = School::new();
+    school.config.training.max_steps = 4;
+    school.config.training.save_steps = 2;
+    school.grpo("first").unwrap();
+    let from = school.path("first", "outputs/checkpoint-2");
+    let place = Place { root: school.dir.path(), name: "second" };
+    let settings = (&school.config, "", "whet train");
+    drop(Session::create_from(place, STAGE, settings, &from).unwrap());
+    // Killed at once: the checkpoint is its own by now.
+    fs::remove_dir_all(school.path("first", "outputs/checkpoint-2")).unwrap();
+    assert_eq!(school.grpo_again("second").unwrap(), Ended::Done);
+    assert_eq!(steps(&school, "second"), [3, 4]);
+    assert!(
+        school.files("first", "outputs/final_model")
+            == school.files("second", "outputs/final_model")
+    );
+    assert_eq!(plain(&school, "first")[2..], plain(&school, "second"));
+}

@@ -1,0 +1,264 @@
+//! A tiny student, tasks, an environment that pays for any text by a rule, and runs of both loops.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
+
+use tempfile::TempDir;
+use whetstone_core::config::Config;
+use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
+use whetstone_core::message::Message;
+use whetstone_core::reward::{Reward, Term};
+use whetstone_core::seed::Seed;
+use whetstone_core::task::Task;
+use whetstone_core::verdict::Verdict;
+use whetstone_core::wire::Wire;
+use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
+use whetstone_infer::Limits;
+use whetstone_kernels::Device;
+use whetstone_model::create::{Recipe, Sizes, SystemMessages, create};
+use whetstone_model::tokenizer::{LEAST_TOKENS, Trainer};
+use whetstone_model::weights::Dtype;
+use whetstone_record::event::Event;
+use whetstone_record::run_dir::RunDir;
+use whetstone_train::grpo::{self, Grpo, TaskWithTraces, grpo};
+use whetstone_train::session::{Place, Session};
+use whetstone_train::sft::{self, Sft, sft};
+use whetstone_train::watch::{Ended, Watch};
+use whetstone_train::watchdog::Watchdog;
+use whetstone_train::{Example, Student, TrainError};
+
+/// The length of the tiny student's context.
+const POSITIONS: usize = 128;
+
+/// What a reply is worth, by the task's name; 1 passes.
+pub(crate) type Worth = dyn Fn(&str, &str) -> Result<f64, Infrastructure> + Send + Sync;
+
+/// A folder with a model, tasks, and a place for runs.
+pub(crate) struct School {
+    pub(crate) dir: TempDir,
+    pub(crate) config: Config,
+    pub(crate) tasks: Vec<Task>,
+    /// The rows of each task.
+    pub(crate) rows: Vec<Vec<Example>>,
+    pub(crate) worth: Arc<Worth>,
+    pub(crate) threads: usize,
+}
+
+impl School {
+    /// Eight tasks, and settings under which a step takes a moment.
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        model(&dir.path().join("model"), 5);
+        let tasks: Vec<Task> = (0..8).map(|at| task(&format!("t/{at}"))).collect();
+        let rows = (0..8).map(|at| vec![row(at), row(at + 8)]).collect();
+        let worth = Arc::new(|_: &str, reply: &str| Ok(parity(reply)));
+        Self { dir, config: settings(), tasks, rows, worth, threads: 1 }
+    }
+
+    pub(crate) fn student(&self, checkpoint: Option<&Path>) -> Result<Student, TrainError> {
+        let device = Device::cpu(self.threads).unwrap();
+        Student::open(&self.dir.path().join("model"), (&device, &self.config), checkpoint)
+    }
+
+    fn place<'a>(&'a self, name: &'a str) -> Place<'a> {
+        Place { root: self.dir.path(), name }
+    }
+
+    pub(crate) fn create(&self, name: &str, stage: &'static str) -> Session {
+        Session::create(self.place(name), stage, (&self.config, "", "whet train")).unwrap()
+    }
+
+    pub(crate) fn resume(
+        &self,
+        name: &str,
+        stage: &'static str,
+    ) -> Result<(Session, Option<PathBuf>), TrainError> {
+        Session::resume(self.place(name), stage, &self.config)
+    }
+
+    /// Trains in a new run.
+    pub(crate) fn grpo(&self, name: &str) -> Result<Ended, TrainError> {
+        self.grpo_on(self.create(name, grpo::STAGE), None, nobody())
+    }
+
+    /// Goes on with a run.
+    pub(crate) fn grpo_again(&self, name: &str) -> Result<Ended, TrainError> {
+        let (session, checkpoint) = self.resume(name, grpo::STAGE)?;
+        self.grpo_on(session, checkpoint.as_deref(), nobody())
+    }
+
+    /// Trains in a run, with whoever looks on.
+    pub(crate) fn grpo_on(
+        &self,
+        mut session: Session,
+        checkpoint: Option<&Path>,
+        watch: Watch<'_>,
+    ) -> Result<Ended, TrainError> {
+        let mut student = self.student(checkpoint)?;
+        let tasks: Vec<TaskWithTraces<'_>> = self
+            .tasks
+            .iter()
+            .zip(&self.rows)
+            .map(|(task, rows)| TaskWithTraces { task, rows })
+            .collect();
+        let it = Grpo {
+            config: &self.config,
+            tasks: &tasks,
+            environment: &Pays(Arc::clone(&self.worth)),
+            judges: 2,
+            limits: Limits::default(),
+            checkpoint,
+            watch,
+        };
+        grpo(&mut student, &mut session, &it)
+    }
+
+    /// Learns all rows by heart, in a new run.
+    pub(crate) fn sft(&self, name: &str) -> Result<Ended, TrainError> {
+        self.sft_on(self.create(name, sft::STAGE), None)
+    }
+
+    pub(crate) fn sft_on(
+        &self,
+        mut session: Session,
+        checkpoint: Option<&Path>,
+    ) -> Result<Ended, TrainError> {
+        let mut student = self.student(checkpoint)?;
+        let rows = self.rows.concat();
+        let it = Sft { config: &self.config, rows: &rows, checkpoint, watch: nobody() };
+        sft(&mut student, &mut session, &it)
+    }
+
+    /// A file of a run.
+    pub(crate) fn path(&self, run: &str, file: &str) -> PathBuf {
+        self.dir.path().join(run).join(file)
+    }
+
+    /// Everything of a directory of a run, by name.
+    pub(crate) fn files(&self, run: &str, dir: &str) -> BTreeMap<String, Vec<u8>> {
+        let entries = fs::read_dir(self.path(run, dir)).unwrap().map(Result::unwrap);
+        let file = |entry: fs::DirEntry| {
+            (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())
+        };
+        entries.map(file).collect()
+    }
+
+    /// The events of a run.
+    pub(crate) fn events(&self, run: &str) -> Vec<Event> {
+        let view = RunDir::open_read_only(self.dir.path(), run).unwrap();
+        view.events().unwrap().map(|event| event.unwrap().1.event).collect()
+    }
+
+    /// The measurements of every step, in the order in which they are recorded.
+    pub(crate) fn metrics(&self, run: &str) -> Vec<(u64, BTreeMap<String, f64>)> {
+        let of = |event| match event {
+            Event::Metrics { step, values, .. } => Some((step, values)),
+            _ => None,
+        };
+        self.events(run).into_iter().filter_map(of).collect()
+    }
+}
+
+/// Nobody looks on, and nobody stops anything.
+pub(crate) fn nobody() -> Watch<'static> {
+    static NEVER: AtomicBool = AtomicBool::new(false);
+    static ASLEEP: LazyLock<Watchdog<'static>> = LazyLock::new(|| Watchdog::new(0, &|_| ()));
+    Watch { on_phase: &|_, _| (), on_step: &|_| (), stop: &NEVER, dog: &ASLEEP }
+}
+
+/// Pays for a reply by a rule.
+struct Pays(Arc<Worth>);
+
+struct Paid {
+    worth: Arc<Worth>,
+    task: String,
+    messages: Vec<Message>,
+}
+
+impl Environment for Pays {
+    fn name(&self) -> &'static str {
+        "pays"
+    }
+
+    fn open(&self, task: &Task, _: Seed) -> Result<Box<dyn Episode>, EnvError> {
+        let (worth, task) = (Arc::clone(&self.0), task.id.to_string());
+        let messages = vec![Message::user(&task)];
+        Ok(Box::new(Paid { worth, task, messages }))
+    }
+}
+
+impl Episode for Paid {
+    fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    fn reply(&mut self, text: &str) -> Result<Next, EnvError> {
+        Ok(Next::Done(outcome((self.worth)(&self.task, text)?)))
+    }
+
+    fn cut_short(&mut self) -> Result<Outcome, EnvError> {
+        Err(EnvError::Over)
+    }
+}
+
+/// A program that is worth so much: it passes both tests if that is 1, one if it is a tenth at least,
+/// and else none.
+fn outcome(worth: f64) -> Outcome {
+    let (verdict, passed) = match worth {
+        1.0.. => (Verdict::Pass, 2),
+        0.1.. => (Verdict::Wrong { test: 1 }, 1),
+        _ => (Verdict::Wrong { test: 0 }, 0),
+    };
+    let held = Held { cpu_ms: 1.5, isolation: Isolation::Full };
+    let judgement = Judgement::of_run(verdict, Counts { passed, total: 2 }, held).unwrap();
+    let term = Term { value: worth, weight: 1.0 };
+    let terms = BTreeMap::from([("tests".to_owned(), term)]);
+    Outcome { judgement, reward: Reward::new(terms, BTreeMap::new()).unwrap() }
+}
+
+/// 1 for a text of an even number of characters, else 0.
+pub(crate) fn parity(reply: &str) -> f64 {
+    if reply.chars().count().is_multiple_of(2) { 1.0 } else { 0.0 }
+}
+
+/// A task with this name.
+pub(crate) fn task(id: &str) -> Task {
+    let line = format!(
+        r#"{{"id":"{id}","statement":"{id}","tests":{{"kind":"asserts","hidden":["a","b"]}}}}"#
+    );
+    Task::from_object(serde_json::from_str(&line).unwrap()).unwrap()
+}
+
+/// A row of some letters, of any length.
+fn row(at: u32) -> Example {
+    let prompt: Vec<u32> = (0..5 + at % 4).map(|n| 70 + (at * 7 + n * 3) % 20).collect();
+    let response: Vec<u32> = (0..3 + at % 7).map(|n| 65 + (at * 5 + n * 11) % 26).collect();
+    Example::new(&prompt, &response)
+}
+
+/// Groups of four for four tasks, two steps of which are one epoch.
+fn settings() -> Config {
+    let mut config = Config::default();
+    config.lora.rank = 4;
+    config.lora.alpha = 8.0;
+    config.grpo.max_completion_length = 10;
+    config.training.max_length = 64;
+    config.training.max_steps = 3;
+    config.training.learning_rate = 1e-2;
+    config.training.save_steps = 0;
+    config
+}
+
+/// Writes a tiny model: bytes are its tokens.
+fn model(to: &Path, seed: u64) {
+    let mut trainer = Trainer::new().unwrap();
+    trainer.add("user assistant").unwrap();
+    let tokenizer = trainer.train(LEAST_TOKENS).unwrap();
+    let sizes =
+        Sizes { width: 16, layers: 2, heads: 2, kv_heads: 1, ffn: 24, positions: POSITIONS };
+    let recipe = Recipe { sizes, seed, dtype: Dtype::F32, system: SystemMessages::Kept };
+    create(&Device::cpu(1).unwrap(), (&tokenizer, &recipe), to).unwrap();
+}
