@@ -1,5 +1,6 @@
 //! A command that could not do what was asked, and how that is said.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -127,91 +128,76 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
         return Exit::Done;
     }
     printer.talk(format_args!("{}: {err:#}", printer.toned_talk("error", Tone::Bad)));
-    match err.downcast_ref() {
-        Some(Failure::Config(problems)) => {
-            for problem in problems {
-                printer.talk(problem);
+    let Some(failure) = err.downcast_ref::<Failure>() else { return Exit::Broken };
+    failure.details(printer);
+    hint(failure.hint().as_deref(), printer);
+    failure.exit()
+}
+
+impl Failure {
+    /// Says what is at fault beside the error itself.
+    fn details(&self, printer: Printer) {
+        match self {
+            Self::Config(problems) => {
+                for problem in problems {
+                    printer.talk(problem);
+                }
             }
-            Exit::Usage
+            Self::Score(err) => details(err, printer),
+            Self::Prepare(err) => first_bad(err, printer),
+            Self::Teach(err) => teach_details(err, printer),
+            _ => {}
         }
-        Some(Failure::Score(err)) => {
-            details(err, printer);
-            hint(err.hint(), printer);
-            if err.is_usage() { Exit::Usage } else { Exit::Broken }
-        }
-        Some(Failure::Prepare(err)) => {
-            first_bad(err, printer);
-            hint(err.hint(), printer);
-            if err.is_usage() { Exit::Usage } else { Exit::Broken }
-        }
-        Some(Failure::Hub { flag, source, .. }) => {
-            let what = format!("{}: `{flag} PATH`", source.hint());
-            hint(Some(&what), printer);
-            Exit::Broken
-        }
-        Some(Failure::HubModel { source, .. }) => {
-            let what = format!("{}: `--set student.model_name=PATH`", source.hint());
-            hint(Some(&what), printer);
-            Exit::Broken
-        }
-        Some(Failure::Family { .. }) => {
-            let all = whetstone_data::embedded::families().collect::<Vec<_>>().join(", ");
-            hint(Some(&format!("there are {all}")), printer);
-            Exit::Usage
-        }
-        Some(Failure::Prove(err)) => {
-            hint(err.hint(), printer);
-            if err.is_usage() { Exit::Usage } else { Exit::Broken }
-        }
-        Some(Failure::Teach(err)) => {
-            teach_details(err, printer);
-            hint(err.hint(), printer);
-            if err.is_usage() { Exit::Usage } else { Exit::Broken }
-        }
-        Some(Failure::Teacher(err)) => {
-            hint(err.hint(), printer);
-            Exit::Usage
-        }
-        Some(Failure::Model(err)) => {
-            hint(err.hint(), printer);
-            if err.is_usage() { Exit::Usage } else { Exit::Broken }
-        }
-        Some(Failure::Train(err)) => {
-            hint(err.hint(), printer);
-            match err {
-                err if err.is_usage() => Exit::Usage,
-                err if err.is_no() => Exit::No,
-                _ => Exit::Broken,
+    }
+
+    /// What to do about it.
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        let fixed = match self {
+            Self::Hub { flag, source, .. } => {
+                return Some(format!("{}: `{flag} PATH`", source.hint()).into());
             }
-        }
-        Some(Failure::Lines(_)) => Exit::Usage,
-        Some(Failure::Eval(err)) => {
-            hint(err.hint(), printer);
-            Exit::Broken
-        }
-        Some(Failure::RunExists { hint: what, .. }) => {
-            hint(Some(what), printer);
-            Exit::Usage
-        }
-        Some(Failure::NoTraces { .. } | Failure::OtherTraces { .. }) => {
-            let what = "name a file of these tasks with `--traces`, collect some with `whet teach`, or \
-                        learn without them: `--set dual_source.teacher_sft_weight=0`";
-            hint(Some(what), printer);
-            Exit::Usage
-        }
-        Some(Failure::Usage { hint: what, .. }) => {
-            hint(Some(what), printer);
-            Exit::Usage
-        }
-        Some(Failure::Cache(err)) => {
-            hint(err.hint(), printer);
-            Exit::Usage
-        }
-        Some(Failure::Judge { hint: what, .. }) => {
-            hint(Some(what), printer);
-            Exit::Broken
-        }
-        None => Exit::Broken,
+            Self::HubModel { source, .. } => {
+                let what = format!("{}: `--set student.model_name=PATH`", source.hint());
+                return Some(what.into());
+            }
+            Self::Family { .. } => {
+                let all: Vec<&str> = whetstone_data::embedded::families().collect();
+                return Some(format!("there are {}", all.join(", ")).into());
+            }
+            Self::RunExists { hint, .. } => return Some(Cow::Borrowed(hint)),
+            Self::Score(err) => err.hint(),
+            Self::Prepare(err) => err.hint(),
+            Self::Prove(err) => err.hint(),
+            Self::Teach(err) => err.hint(),
+            Self::Teacher(err) => err.hint(),
+            Self::Model(err) => err.hint(),
+            Self::Train(err) => err.hint(),
+            Self::Eval(err) => err.hint(),
+            Self::Cache(err) => err.hint(),
+            Self::Usage { hint, .. } | Self::Judge { hint, .. } => Some(*hint),
+            Self::NoTraces { .. } | Self::OtherTraces { .. } => Some(
+                "name a file of these tasks with `--traces`, collect some with `whet teach`, or learn \
+                 without them: `--set dual_source.teacher_sft_weight=0`",
+            ),
+            Self::Config(_) | Self::Lines(_) => None,
+        };
+        fixed.map(Cow::Borrowed)
+    }
+
+    /// How the command ends.
+    fn exit(&self) -> Exit {
+        let usage = match self {
+            Self::Train(err) if err.is_no() => return Exit::No,
+            Self::Score(err) => err.is_usage(),
+            Self::Prepare(err) => err.is_usage(),
+            Self::Prove(err) => err.is_usage(),
+            Self::Teach(err) => err.is_usage(),
+            Self::Model(err) => err.is_usage(),
+            Self::Train(err) => err.is_usage(),
+            Self::Hub { .. } | Self::HubModel { .. } | Self::Eval(_) | Self::Judge { .. } => false,
+            _ => true,
+        };
+        if usage { Exit::Usage } else { Exit::Broken }
     }
 }
 

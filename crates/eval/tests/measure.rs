@@ -50,7 +50,8 @@ impl Generator for Coin {
                 let text = format!("{asked} {}", if heads { "pass" } else { "wrong" });
                 let finish = if asked.starts_with("long") { Finish::Length } else { Finish::Stop };
                 // The second sample has two tokens, so a mean over samples is another.
-                let logps = vec![-1.0 / (1.0 + sample as f32); 1 + sample % 2];
+                let logps =
+                    vec![-1.0 / f32::from(1 + u16::try_from(sample).unwrap()); 1 + sample % 2];
                 let tokens = SampledTokens::new(vec![7; logps.len()], logps).ok();
                 let completion = Completion { text, reasoning: None, finish, tokens };
                 assert!(done(Drawn { prompt: at, sample, completion }).is_continue());

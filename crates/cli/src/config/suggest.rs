@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn what_resembles_nothing_is_answered_with_what_there_is() {
         check("lora.bonk", "`lora` has: rank, alpha, target_modules");
-        check("eval.z", "`eval` has: k");
+        check("eval.z", "`eval` has: k, num_samples, temperature");
         check(&format!("lora.{}", "r".repeat(100_000)), "`lora` has: rank, alpha, target_modules");
     }
 }

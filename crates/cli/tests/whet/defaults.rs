@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 78] = [
+const DEFAULTS: [(&str, &str); 79] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("prompt.language", "\"en\""),
@@ -81,6 +81,7 @@ const DEFAULTS: [(&str, &str); 78] = [
     ("training.gradient_checkpointing", "false"),
     ("training.save_steps", "50"),
     ("training.save_total_limit", "3"),
+    ("training.watchdog_seconds", "300"),
     ("eval.k", "[1, 5, 10]"),
     ("eval.num_samples", "10"),
     ("eval.temperature", "1.0"),

@@ -1,5 +1,7 @@
 //! `whet quickstart` from one end to the other, small enough to wait for.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail where they stand")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
