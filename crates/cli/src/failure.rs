@@ -128,31 +128,31 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
         return Exit::Done;
     }
     printer.talk(format_args!("{}: {err:#}", printer.toned_talk("error", Tone::Bad)));
-    let Some(failure) = err.downcast_ref::<Failure>() else { return Exit::Broken };
-    failure.details(printer);
+    err.downcast_ref().map_or(Exit::Broken, |failure| explain(failure, printer))
+}
+
+/// Says what there is to say beside the error, and how the command ends.
+fn explain(failure: &Failure, printer: Printer) -> Exit {
+    match failure {
+        Failure::Config(problems) => {
+            for problem in problems {
+                printer.talk(problem);
+            }
+            return Exit::Usage;
+        }
+        Failure::Score(err) => details(err, printer),
+        Failure::Prepare(err) => first_bad(err, printer),
+        Failure::Teach(err) => teach_details(err, printer),
+        _ => {}
+    }
     hint(failure.hint().as_deref(), printer);
     failure.exit()
 }
 
 impl Failure {
-    /// Says what is at fault beside the error itself.
-    fn details(&self, printer: Printer) {
-        match self {
-            Self::Config(problems) => {
-                for problem in problems {
-                    printer.talk(problem);
-                }
-            }
-            Self::Score(err) => details(err, printer),
-            Self::Prepare(err) => first_bad(err, printer),
-            Self::Teach(err) => teach_details(err, printer),
-            _ => {}
-        }
-    }
-
-    /// What to do about it.
+    /// What the user can do about it.
     fn hint(&self) -> Option<Cow<'_, str>> {
-        let fixed = match self {
+        let known = match self {
             Self::Hub { flag, source, .. } => {
                 return Some(format!("{}: `{flag} PATH`", source.hint()).into());
             }
@@ -161,10 +161,10 @@ impl Failure {
                 return Some(what.into());
             }
             Self::Family { .. } => {
-                let all: Vec<&str> = whetstone_data::embedded::families().collect();
-                return Some(format!("there are {}", all.join(", ")).into());
+                let all = whetstone_data::embedded::families().collect::<Vec<_>>().join(", ");
+                return Some(format!("there are {all}").into());
             }
-            Self::RunExists { hint, .. } => return Some(Cow::Borrowed(hint)),
+            Self::RunExists { hint, .. } => Some(hint.as_str()),
             Self::Score(err) => err.hint(),
             Self::Prepare(err) => err.hint(),
             Self::Prove(err) => err.hint(),
@@ -174,30 +174,30 @@ impl Failure {
             Self::Train(err) => err.hint(),
             Self::Eval(err) => err.hint(),
             Self::Cache(err) => err.hint(),
-            Self::Usage { hint, .. } | Self::Judge { hint, .. } => Some(*hint),
             Self::NoTraces { .. } | Self::OtherTraces { .. } => Some(
                 "name a file of these tasks with `--traces`, collect some with `whet teach`, or learn \
                  without them: `--set dual_source.teacher_sft_weight=0`",
             ),
+            Self::Usage { hint, .. } | Self::Judge { hint, .. } => Some(*hint),
             Self::Config(_) | Self::Lines(_) => None,
         };
-        fixed.map(Cow::Borrowed)
+        known.map(Cow::Borrowed)
     }
 
     /// How the command ends.
     fn exit(&self) -> Exit {
-        let usage = match self {
+        let is_usage = match self {
             Self::Train(err) if err.is_no() => return Exit::No,
+            Self::Train(err) => err.is_usage(),
             Self::Score(err) => err.is_usage(),
             Self::Prepare(err) => err.is_usage(),
             Self::Prove(err) => err.is_usage(),
             Self::Teach(err) => err.is_usage(),
             Self::Model(err) => err.is_usage(),
-            Self::Train(err) => err.is_usage(),
             Self::Hub { .. } | Self::HubModel { .. } | Self::Eval(_) | Self::Judge { .. } => false,
             _ => true,
         };
-        if usage { Exit::Usage } else { Exit::Broken }
+        if is_usage { Exit::Usage } else { Exit::Broken }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a training stops before its end.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use whetstone_algo::AlgoError;
@@ -237,7 +238,7 @@ impl TrainError {
             Self::Gone(_) => {
                 Some("begin a new run, and leave its directory alone until it is done")
             }
-            Self::Export(ExportError::Write { source, .. }) if is_full(source) => Some(NO_ROOM),
+            Self::Export(err) if is_full(err) => Some(NO_ROOM),
             Self::Collect(err) => err.hint(),
             Self::Run(err) => err.hint(),
             Self::File(err) => err.hint(),
@@ -278,7 +279,12 @@ impl TrainError {
     }
 }
 
-fn is_full(source: &std::io::Error) -> bool {
+/// Whether an error comes of a disk without room.
+fn is_full(err: &(dyn Error + 'static)) -> bool {
     use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+    let mut causes = std::iter::successors(Some(err), |&err| err.source());
+    causes.any(|err| {
+        let kind = err.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        kind.is_some_and(|kind| matches!(kind, StorageFull | QuotaExceeded | FileTooLarge))
+    })
 }

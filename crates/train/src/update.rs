@@ -98,14 +98,17 @@ mod tests {
         let gradients = gradients(&student, 1.0);
         let length = norm(&student.decoder, &gradients);
         assert!(length > 0.0);
-        let longest = length / 8.0;
-        let training = TrainingConfig { max_grad_norm: longest, ..TrainingConfig::default() };
+        let mut training = settings().training;
+        training.max_grad_norm = length / 8.0;
+        training.weight_decay = 0.5;
+        training.adam_beta2 = 0.9;
         let with = (&mut optimizer, &gradients);
         let updated = apply(&mut student.decoder, with, (0.1, &training)).unwrap();
         assert_eq!(updated.norm.to_bits(), length.to_bits());
         let (_dir, mut other, mut by_hand) = begin();
         let device = other.decoder.device().clone();
-        let rule = Rule { lr: 0.1, betas: (0.9, 0.999), decay: 0.0, scale: longest / length };
+        let scale = training.max_grad_norm / length;
+        let rule = Rule { lr: 0.1, betas: (0.9, 0.9), decay: 0.5, scale };
         by_hand.update(&device, (other.decoder.parameters_mut(), &gradients), rule);
         assert!(state(&student, &optimizer) == state(&other, &by_hand));
     }

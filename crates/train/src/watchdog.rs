@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    const LIMIT: Duration = Duration::from_secs(300);
+    const LIMIT: Duration = Duration::from_mins(5);
 
     fn at(phase: Phase, part: (usize, usize)) -> At {
         At { phase, part, waits_for: None }

@@ -17,4 +17,7 @@ mod score;
 mod teach;
 mod teach_kill;
 mod tiny_model;
+mod tiny_school;
+mod train;
+mod train_kill;
 mod validate;

@@ -54,9 +54,9 @@ impl FileError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self.source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Some("free some space, then resume the run")
-            }
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => Some("free some space, then resume the run"),
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                 Some("check who owns the run directory and whether it is mounted read-only")
             }

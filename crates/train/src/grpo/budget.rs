@@ -54,20 +54,24 @@ mod tests {
         DualSourceConfig { kl_budget, ..DualSourceConfig::default() }
     }
 
+    fn bits(weights: [f64; 2]) -> [u64; 2] {
+        weights.map(f64::to_bits)
+    }
+
     /// The teacher's and the own best's weight.
-    fn held(kl_budget: f64, divergence: Option<f64>) -> [f64; 2] {
+    fn held(kl_budget: f64, divergence: Option<f64>) -> [u64; 2] {
         let held = held_back(weights(kl_budget), divergence);
         assert_eq!(held.grpo_weight.to_bits(), 1.0_f64.to_bits(), "rollouts are not held back");
-        [held.teacher_sft_weight, held.self_sft_weight]
+        bits([held.teacher_sft_weight, held.self_sft_weight])
     }
 
     #[test]
     fn beyond_the_budget_both_weights_shrink_with_the_divergence() {
-        assert_eq!(held(0.5, Some(2.0)), [0.3 * 0.25, 0.2 * 0.25]);
-        assert_eq!(held(0.5, Some(0.5)), [0.3, 0.2], "a budget may be spent");
-        assert_eq!(held(0.5, None), [0.3, 0.2]);
-        assert_eq!(held(0.5, Some(-1.0)), [0.3, 0.2], "as k1 may be");
-        assert_eq!(held(0.0, Some(9.0)), [0.3, 0.2], "no budget");
+        assert_eq!(held(0.5, Some(2.0)), bits([0.3 * 0.25, 0.2 * 0.25]));
+        assert_eq!(held(0.5, Some(0.5)), bits([0.3, 0.2]), "a budget may be spent");
+        assert_eq!(held(0.5, None), bits([0.3, 0.2]));
+        assert_eq!(held(0.5, Some(-1.0)), bits([0.3, 0.2]), "as k1 may be");
+        assert_eq!(held(0.0, Some(9.0)), bits([0.3, 0.2]), "no budget");
     }
 
     #[test]

@@ -272,12 +272,13 @@ mod tests {
         loss.add(3.0);
         let teacher = Some(Source { norm: 2.0, cosine: Some(-0.5), loss });
         let weights = DualSourceConfig::default();
-        let measured = Measured { teacher, weights, ..Measured::default() };
+        let measured = Measured { weights, teacher, ..Measured::default() };
         let found = values(&measured, &drawn());
         let of = |name: &str| found[name];
         assert_eq!(
-            ["loss", "grad_norm", "cosine", "weight"].map(|it| of(&format!("teacher_sft/{it}"))),
-            [3.0, 2.0, -0.5, 0.3]
+            ["loss", "grad_norm", "cosine", "weight"]
+                .map(|it| of(&format!("teacher_sft/{it}")).to_bits()),
+            [3.0_f64, 2.0, -0.5, 0.3].map(f64::to_bits)
         );
         assert_eq!(of("self_sft/weight").to_bits(), 0.2_f64.to_bits());
         assert!(!found.contains_key("self_sft/grad_norm"));

@@ -1,0 +1,130 @@
+//! `whet train grpo` killed with SIGKILL at random moments, again and again.
+//!
+//! A kill falls when the record of the run has so many bytes, in every second round a moment later:
+//! when a checkpoint is being written. In the end there must be what a run has that nobody disturbed:
+//! the adapter, the optimizer and the progress byte for byte, every step's measurements once and in
+//! order, every rollout. Only what clocks say may differ.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use serde_json::Value;
+use whetstone_core::seed::Seed;
+
+use crate::tiny_school::{files, grpo, judged, records, school, steps, trained};
+
+const KILLS: u64 = 10;
+const STEPS: u64 = 60;
+
+/// Bytes of a run's record.
+fn written(run: &Path) -> u64 {
+    let size = |file: &str| fs::metadata(run.join(file)).map_or(0, |meta| meta.len());
+    size("events.jsonl") + size("rollouts/rollouts.jsonl")
+}
+
+/// Whether a checkpoint is being written: a directory that does not have its name yet.
+fn is_saving(run: &Path) -> bool {
+    let Ok(mut entries) = fs::read_dir(run.join("outputs")) else { return false };
+    entries.any(|entry| entry.is_ok_and(|it| it.file_name().to_string_lossy().starts_with('.')))
+}
+
+fn start(dir: &Path, args: &[String]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_whet"))
+        .args(args)
+        .current_dir(dir)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("whet starts")
+}
+
+/// Kills a child when something is so.
+fn kill_when(mut child: Child, mut is_so: impl FnMut() -> bool) {
+    while !is_so() {
+        let ended = child.try_wait().expect("it was started here");
+        assert!(ended.is_none(), "it came to an end: {ended:?}");
+        thread::yield_now();
+    }
+    child.kill().expect("it still runs");
+    child.wait().expect("it was started here");
+}
+
+/// Measurements by step, without what clocks say.
+fn measured(run: &Path) -> Vec<(u64, BTreeMap<String, Value>)> {
+    let clocks = |name: &str| {
+        name.starts_with("time/")
+            || name.starts_with("speed/")
+            || name == "rollout/judged_while_sampling"
+    };
+    let metrics = records(&run.join("events.jsonl")).into_iter();
+    let plain = |event: Value| {
+        let values = event["values"].as_object().expect("measurements").clone();
+        let plain = values.into_iter().filter(|(name, _)| !clocks(name)).collect();
+        (event["step"].as_u64().expect("a step"), plain)
+    };
+    metrics.filter(|event| event["type"] == "metrics").map(plain).collect()
+}
+
+/// Rollouts, without what clocks say.
+fn rollouts(run: &Path) -> Vec<Value> {
+    let mut all = records(&run.join("rollouts/rollouts.jsonl"));
+    for rollout in &mut all {
+        assert!(rollout["validation"]["cpu_ms"].take().is_number());
+    }
+    all
+}
+
+#[test]
+fn killed_at_random_moments_it_learns_the_same_bits_and_records_every_step_once() {
+    if !judged() {
+        return;
+    }
+    let dir = school();
+    let run = |name: &str| -> PathBuf { dir.path().join("runs").join(name) };
+    let (steps_set, save) = (format!("training.max_steps={STEPS}"), "training.save_steps=5");
+    let begin = |name| grpo(name, &["--set", &steps_set, "--set", save]);
+    let ran = trained(dir.path(), &begin("whole"));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+
+    let (whole, cut) = (run("whole"), run("cut"));
+    let total = written(&whole);
+    let mut torn = 0;
+    for kill in 0..KILLS {
+        let args = if kill == 0 { begin("cut") } else { grpo("cut", &["--resume"]) };
+        let chance = Seed::new(7).derive("kill", kill).get() % 1000;
+        // Somewhere in this round's share of the record.
+        let target = total * (1000 * kill + chance) / (1000 * KILLS) * 9 / 10;
+        let mut is_late = false;
+        kill_when(start(dir.path(), &args), || {
+            is_late = is_late || written(&cut) >= target;
+            is_late && (kill % 2 == 0 || is_saving(&cut))
+        });
+        torn += u32::from(is_saving(&cut));
+        assert!(!cut.join("outputs/final_model").exists(), "too late for a kill");
+    }
+    let ran = trained(dir.path(), &grpo("cut", &["--resume"]));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    println!("{KILLS} kills, {torn} of them in the middle of a checkpoint");
+    assert!(torn > 0, "no kill fell into a checkpoint: the test no longer tests what it should");
+
+    let model = |run: &Path| files(&run.join("outputs/final_model"));
+    let names: Vec<PathBuf> = model(&whole).into_iter().map(|(name, _)| name).collect();
+    assert!(names.contains(&"adapter_model.safetensors".into()), "{names:?}");
+    assert!(names.contains(&"optimizer.safetensors".into()), "{names:?}");
+    assert!(model(&whole) == model(&cut), "the final models differ");
+    assert_eq!(steps(dir.path(), "cut"), (1..=STEPS).collect::<Vec<_>>());
+    assert_eq!(measured(&whole), measured(&cut));
+    let (expected, found) = (rollouts(&whole), rollouts(&cut));
+    assert_eq!(expected.len() as u64, 4 * STEPS);
+    assert_eq!(found.len(), expected.len());
+    for (expected, found) in expected.iter().zip(&found) {
+        assert_eq!(found, expected);
+    }
+    let rewards: f64 = expected.iter().filter_map(|it| it["reward"]["total"].as_f64()).sum();
+    assert!(rewards > 0.0, "a student that is never paid proves little");
+}
