@@ -136,13 +136,11 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
         }
         Some(Failure::Score(err)) => {
             details(err, printer);
-            hint(err.hint(), printer);
-            if err.is_usage() { Exit::Usage } else { Exit::Broken }
+            advise((err.hint(), err.is_usage()), printer)
         }
         Some(Failure::Prepare(err)) => {
             first_bad(err, printer);
-            hint(err.hint(), printer);
-            if err.is_usage() { Exit::Usage } else { Exit::Broken }
+            advise((err.hint(), err.is_usage()), printer)
         }
         Some(Failure::Hub { flag, source, .. }) => {
             let what = format!("{}: `{flag} PATH`", source.hint());
@@ -159,23 +157,16 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
             hint(Some(&format!("there are {all}")), printer);
             Exit::Usage
         }
-        Some(Failure::Prove(err)) => {
-            hint(err.hint(), printer);
-            if err.is_usage() { Exit::Usage } else { Exit::Broken }
-        }
+        Some(Failure::Prove(err)) => advise((err.hint(), err.is_usage()), printer),
         Some(Failure::Teach(err)) => {
             teach_details(err, printer);
-            hint(err.hint(), printer);
-            if err.is_usage() { Exit::Usage } else { Exit::Broken }
+            advise((err.hint(), err.is_usage()), printer)
         }
         Some(Failure::Teacher(err)) => {
             hint(err.hint(), printer);
             Exit::Usage
         }
-        Some(Failure::Model(err)) => {
-            hint(err.hint(), printer);
-            if err.is_usage() { Exit::Usage } else { Exit::Broken }
-        }
+        Some(Failure::Model(err)) => advise((err.hint(), err.is_usage()), printer),
         Some(Failure::Train(err)) => {
             hint(err.hint(), printer);
             match err {
@@ -185,10 +176,7 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
             }
         }
         Some(Failure::Lines(_)) => Exit::Usage,
-        Some(Failure::Eval(err)) => {
-            hint(err.hint(), printer);
-            Exit::Broken
-        }
+        Some(Failure::Eval(err)) => advise((err.hint(), err.is_usage()), printer),
         Some(Failure::RunExists { hint: what, .. }) => {
             hint(Some(what), printer);
             Exit::Usage
@@ -265,6 +253,12 @@ fn teach_details(err: &TeachError, printer: Printer) {
         }
         _ => {}
     }
+}
+
+/// Says what to do, and how the command ends.
+fn advise((what, is_usage): (Option<&str>, bool), printer: Printer) -> Exit {
+    hint(what, printer);
+    if is_usage { Exit::Usage } else { Exit::Broken }
 }
 
 fn hint(hint: Option<&str>, printer: Printer) {

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use whetstone_algo::Mean;
-use whetstone_core::completion::Finish;
+use whetstone_core::completion::{Finish, SampledTokens};
 use whetstone_core::{Seed, Task};
 use whetstone_infer::Generator;
 use whetstone_rollout::collect::{Asked, Collected, Collecting, Gathered, Progress, collect};
@@ -92,7 +92,7 @@ pub fn measure(
 fn logps(collected: &Collected) -> impl Iterator<Item = f64> {
     let rolled = collected.groups.iter().flat_map(|group| &group.rollouts);
     let tokens = rolled.flat_map(|it| &it.turns).filter_map(|turn| turn.completion.tokens.as_ref());
-    tokens.flat_map(|tokens| tokens.logps()).copied().map(f64::from)
+    tokens.flat_map(SampledTokens::logps).copied().map(f64::from)
 }
 
 impl Measuring<'_> {

@@ -50,7 +50,7 @@ impl Generator for Coin {
                 let text = format!("{asked} {}", if heads { "pass" } else { "wrong" });
                 let finish = if asked.starts_with("long") { Finish::Length } else { Finish::Stop };
                 // The second sample has two tokens, so a mean over samples is another.
-                let logps = vec![-1.0 / (1.0 + sample as f32); 1 + sample % 2];
+                let logps = vec![[-1.0, -0.5, -1.0 / 3.0, -0.25][sample]; 1 + sample % 2];
                 let tokens = SampledTokens::new(vec![7; logps.len()], logps).ok();
                 let completion = Completion { text, reasoning: None, finish, tokens };
                 assert!(done(Drawn { prompt: at, sample, completion }).is_continue());

@@ -113,7 +113,7 @@ impl Generator {
     }
 
     fn make(&mut self, part: Part, random: &mut Random) -> Result<Task, Discarded> {
-        let family: &Family = *random.pick(&self.families);
+        let &family = random.pick(&self.families);
         let program = family::draw(family, random).ok_or(Discarded::Unfit)?;
         if part_of(&program.shape()) != part {
             return Err(Discarded::OtherPart);
