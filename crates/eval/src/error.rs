@@ -34,4 +34,9 @@ impl EvalError {
             _ => None,
         }
     }
+
+    /// Whether the tasks or the counts are at fault, and not the machine.
+    pub fn is_usage(&self) -> bool {
+        !matches!(self, Self::Collect(_))
+    }
 }

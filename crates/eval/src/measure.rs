@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use whetstone_algo::Mean;
 use whetstone_core::completion::Finish;
+use whetstone_core::completion::SampledTokens;
 use whetstone_core::{Seed, Task};
 use whetstone_infer::Generator;
 use whetstone_rollout::collect::{Asked, Collected, Collecting, Gathered, Progress, collect};
@@ -47,6 +49,8 @@ pub struct Measured {
     pub cut_off: u64,
     /// Tokens that were sampled.
     pub sampled_tokens: u64,
+    /// Their mean surprise in nats: how undecided the model is. 0 if the generator does not tell.
+    pub surprise: f64,
     /// Seconds that it took, judging included.
     pub seconds: f64,
 }
@@ -66,7 +70,7 @@ pub fn measure(
     }
     let began = Instant::now();
     let (samples, all) = (it.samples.max(1), tasks.len() * it.samples.max(1));
-    let mut measured = Measured::default();
+    let (mut measured, mut surprise) = (Measured::default(), Mean::default());
     let mut before = 0;
     for piece in tasks.chunks((it.samples_at_a_time / samples).max(1)) {
         if it.stop.load(Ordering::Relaxed) {
@@ -75,11 +79,21 @@ pub fn measure(
         let on_event = |now: Progress| (it.on_progress)(before + now.over + now.dropped, all);
         let collecting = Collecting { on_event: &on_event, ..it.collecting };
         let asked: Vec<Asked<'_>> = piece.iter().map(|task| it.ask(task)).collect();
-        measured.add(&collect(&collecting, generator, &asked)?);
+        let collected = collect(&collecting, generator, &asked)?;
+        measured.add(&collected);
+        logps(&collected).for_each(|logp| surprise.add(-logp));
         before += piece.len() * samples;
     }
+    measured.surprise = surprise.get().unwrap_or_default();
     measured.seconds = began.elapsed().as_secs_f64();
     Ok(Some(measured))
+}
+
+/// The log-probabilities of all that was sampled, in order.
+fn logps(collected: &Collected) -> impl Iterator<Item = f64> {
+    let rolled = collected.groups.iter().flat_map(|group| &group.rollouts);
+    let tokens = rolled.flat_map(|it| &it.turns).filter_map(|turn| turn.completion.tokens.as_ref());
+    tokens.flat_map(SampledTokens::logps).copied().map(f64::from)
 }
 
 impl Measuring<'_> {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use whetstone_core::completion::{Completion, Finish};
+use whetstone_core::completion::{Completion, Finish, SampledTokens};
 use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
 use whetstone_core::message::Message;
 use whetstone_core::reward::{Reward, Term};
@@ -49,7 +49,11 @@ impl Generator for Coin {
                 let heads = prompt.seed.derive("coin", sample as u64).get().is_multiple_of(2);
                 let text = format!("{asked} {}", if heads { "pass" } else { "wrong" });
                 let finish = if asked.starts_with("long") { Finish::Length } else { Finish::Stop };
-                let completion = Completion { text, reasoning: None, finish, tokens: None };
+                // The second sample has two tokens, so a mean over samples is another.
+                let logps =
+                    vec![-1.0 / f32::from(1 + u16::try_from(sample).unwrap()); 1 + sample % 2];
+                let tokens = SampledTokens::new(vec![7; logps.len()], logps).ok();
+                let completion = Completion { text, reasoning: None, finish, tokens };
                 assert!(done(Drawn { prompt: at, sample, completion }).is_continue());
             }
         }
@@ -149,6 +153,8 @@ fn what_is_counted_is_what_was_judged() {
     assert_eq!(found.verdicts["wrong"], 12 - passed);
     assert!((1..12).contains(&passed), "a coin shows both sides in twelve throws");
     assert_eq!((found.unjudged, found.cut_off, found.sampled_tokens), (4, 4, 48));
+    let expected = (1.0 + 2.0 / 2.0 + 1.0 / 3.0 + 2.0 / 4.0) / 6.0;
+    assert!((found.surprise - expected).abs() < 1e-7, "{} is not {expected}", found.surprise);
 }
 
 #[test]

@@ -79,7 +79,8 @@ mod tests {
     fn pieces_cover_everything_once() {
         let cut = |count, size| pieces(count, size).collect::<Vec<_>>();
         assert_eq!(cut(5, 2), [0..2, 2..4, 4..5]);
-        assert_eq!(cut(4, 8), std::iter::once(0..4).collect::<Vec<_>>());
+        assert_eq!(cut(4, 8).first(), Some(&(0..4)));
+        assert_eq!(cut(4, 8).len(), 1);
         assert!(cut(0, 2).is_empty());
     }
 

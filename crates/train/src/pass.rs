@@ -17,6 +17,9 @@ pub(crate) struct Pass<'a> {
     /// Sequences at a time.
     pub(crate) micro_batch: usize,
     pub(crate) forward: Forward,
+    /// Bytes that the longest batch left the device with. Batches of other sizes leave other buffers
+    /// behind: when there are more, those that wait are given back.
+    pub(crate) most_bytes: usize,
     /// For messages.
     pub(crate) step: u64,
     /// Who is told how far it is, and what this is called.
@@ -86,6 +89,9 @@ impl Pass<'_> {
         let (watch, phase) = self.watch;
         for piece in pieces(order.len(), self.micro_batch) {
             watch.part(phase, (piece.start, order.len()));
+            if self.decoder.device().held_bytes() > self.most_bytes {
+                self.decoder.device().trim();
+            }
             let places = &order[piece];
             let sequences: Vec<Sequence<'_>> =
                 places.iter().map(|&place| examples[place].sequence()).collect();

@@ -9,13 +9,14 @@ use crate::pass::Pass;
 use crate::student::{Student, keep};
 use crate::watch::{Phase, Watch};
 
-/// Sends the longest micro-batch forward and back, with a signal of zeros. Nothing changes.
+/// Sends the longest micro-batch forward and back, with a signal of zeros. Nothing changes; returns the
+/// bytes that the device then holds.
 pub(crate) fn rehearse(
     student: &Student,
     config: &Config,
     (examples, gradients): (&[Example], &mut Gradients),
     watch: Watch<'_>,
-) -> Result<(), TrainError> {
+) -> Result<usize, TrainError> {
     let micro_batch = config.training.per_device_train_batch_size as usize;
     let longest: Vec<&Example> =
         order(examples).into_iter().take(micro_batch).map(|at| &examples[at]).collect();
@@ -23,8 +24,10 @@ pub(crate) fn rehearse(
         decoder: &student.decoder,
         micro_batch,
         forward: Forward { keep: Some(keep(config)), ..Forward::default() },
+        most_bytes: usize::MAX,
         step: 0,
         watch: (watch, Phase::Rehearsing),
     };
-    pass.learn(&longest, gradients, |_, seen| Ok(vec![0.0; seen.logp.len()]))
+    pass.learn(&longest, gradients, |_, seen| Ok(vec![0.0; seen.logp.len()]))?;
+    Ok(student.decoder.device().held_bytes())
 }

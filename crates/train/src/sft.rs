@@ -60,7 +60,7 @@ fn steps(student: &mut Student, session: &mut Session, it: &Sft<'_>) -> Result<E
     let (mut optimizer, mut progress) = restore(student, STAGE, it.checkpoint)?;
     let mut order = Endless::new(Seed::new(it.config.seed).derive("sft rows", 0), it.rows.len());
     let mut gradients = Gradients::new(student.decoder.device(), student.decoder.parameters());
-    rehearse(student, it.config, (it.rows, &mut gradients), it.watch)?;
+    let most = rehearse(student, it.config, (it.rows, &mut gradients), it.watch)?;
     while progress.step < plan.steps {
         if it.watch.stopped() {
             session.checkpoint(student, (&optimizer, &progress))?;
@@ -73,7 +73,7 @@ fn steps(student: &mut Student, session: &mut Session, it: &Sft<'_>) -> Result<E
             positions.clone().map(|at| &it.rows[order.at(at, |_| ())]).collect();
         let lr = plan.schedule.rate(progress.step)?;
         let rule = (lr, &it.config.training);
-        let learnt = learn(student, it, (step, &rows), &mut gradients).and_then(|learnt| {
+        let learnt = learn(student, it, (step, &rows), (&mut gradients, most)).and_then(|learnt| {
             let updated = update::apply(&mut student.decoder, (&mut optimizer, &gradients), rule)?;
             Ok((learnt, updated))
         });
@@ -109,13 +109,14 @@ fn learn(
     student: &Student,
     it: &Sft<'_>,
     (step, rows): (u64, &[&Example]),
-    gradients: &mut Gradients,
+    (gradients, most_bytes): (&mut Gradients, usize),
 ) -> Result<(Mean, usize), TrainError> {
     gradients.clear(student.decoder.device());
     let pass = Pass {
         decoder: &student.decoder,
         micro_batch: it.config.training.per_device_train_batch_size as usize,
         forward: Forward { keep: Some(keep(it.config)), ..Forward::default() },
+        most_bytes,
         step,
         watch: (it.watch, Phase::Learning),
     };

@@ -20,7 +20,7 @@ mod traces;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use whetstone_core::config::Config;
 use whetstone_core::trace::Trace;
@@ -55,6 +55,7 @@ pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exi
     let config = &loaded.config;
     // What does not fit together is said before anything is made.
     Plan::grpo(config, 1).map_err(Failure::Train)?;
+    tasks::generator(config)?;
     // Before anything large is loaded: the judge's processes are children of this one.
     let judge = crate::judge::start(config).map_err(|err| crate::judge::failure(&err))?;
     let begun = begin::look(&run, config, STAGE).map_err(|err| exists(args, err))?;
@@ -142,9 +143,6 @@ impl Quickstart<'_> {
         self.unpack()?;
         let tasks = self.tasks()?;
         let traces = self.traces(tasks.train.len())?;
-        if self.is_stopped() {
-            return Ok(None);
-        }
         if self.phases.after.is_some() {
             self.say("4/6 to 6/6", "were done before");
         } else {
@@ -211,7 +209,7 @@ impl Quickstart<'_> {
         if let Some(found) = self.measured(when).clone() {
             self.told(summary::figures(&self.config.eval.k, &found)?);
         }
-        Ok(!self.is_stopped())
+        Ok(true)
     }
 
     fn measured(&mut self, when: When) -> &mut Option<Measured> {
@@ -253,7 +251,7 @@ impl Quickstart<'_> {
         self.phases.training = Some(trained);
         self.phases.save(self.session.dir()).map_err(Failure::Train)?;
         self.told(summary::learnt(&trained));
-        Ok(!self.is_stopped())
+        Ok(true)
     }
 
     /// Writes and prints the report.
@@ -285,10 +283,6 @@ impl Quickstart<'_> {
         }
         let why = if outcome == Outcome::Interrupted { "told to stop" } else { "" };
         Ok(self.session.finish(outcome, why.to_owned())?)
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
     }
 
     /// Says which phase begins.

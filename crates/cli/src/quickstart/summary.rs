@@ -65,7 +65,7 @@ fn figures_table(text: &mut String, report: &Report, printer: Printer) {
         let word = printer.toned(word, tone);
         let (before, after, change) = (estimate(before), estimate(after), points(difference));
         let name = format!("pass@{k}");
-        let _ = writeln!(text, "  {name:<8} {before:<22} {after:<22} {change:<24} {word}");
+        let _ = writeln!(text, "  {name:<8} {before:<22} {after:<22} {change:<28} {word}");
     }
     let left_out = report.pass_at_k.values().map(|it| it.difference.left_out).max().unwrap_or(0);
     if left_out > 0 {
@@ -107,12 +107,20 @@ fn verdicts(text: &mut String, report: &Report) {
         .collect();
     // What passed first, then what there is most of.
     rows.sort_by_key(|&(name, before, after)| (name != "pass", std::cmp::Reverse(before + after)));
-    rows.extend([("cut off", before.cut_off, after.cut_off)]);
-    rows.extend(
-        [("not judged", before.unjudged, after.unjudged)].iter().filter(|it| it.1 + it.2 > 0),
-    );
     for (name, before, after) in rows {
         let _ = writeln!(text, "  {name:<16} {before:>8} {after:>8}");
+    }
+    let cut = (before.cut_off, after.cut_off);
+    let _ = writeln!(text, "  cut off by the limit on tokens: {} before, {} after", cut.0, cut.1);
+    let surprise = (before.surprise, after.surprise);
+    let _ = writeln!(
+        text,
+        "  surprise of a token, in nats: {:.3} before, {:.3} after",
+        surprise.0, surprise.1
+    );
+    if before.unjudged + after.unjudged > 0 {
+        let (before, after) = (before.unjudged, after.unjudged);
+        let _ = writeln!(text, "  could not be judged, and count nowhere: {before}, {after}");
     }
 }
 
@@ -147,7 +155,64 @@ fn files(text: &mut String, report: &Report) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::report::tests::report;
     use super::*;
+
+    const WHOLE: &str = "\
+2 held-out tasks, 4 samples each at temperature 1; 95 % intervals
+
+           before                 after                  difference
+  pass@1   12.5 % [0.0, 25.0]     62.5 % [25.0, 100.0]   +50.0 points [+0.0, +100.0]  no clear difference
+  pass@4   50.0 % [0.0, 100.0]    100.0 % [100.0, 100.0] +50.0 points [+0.0, +100.0]  no clear difference
+
+  verdict            before    after
+  pass                    1        5
+  wrong                   6        2
+  no_code                 1        1
+  cut off by the limit on tokens: 7 before, 3 after
+  surprise of a token, in nats: 0.250 before, 0.500 after
+
+  phase             seconds
+  tasks                 0.2
+  traces                0.5
+  before                1.0
+  training             20.0
+  after                 2.0
+  all                  23.8
+  in training 200 tokens/s and 2 programs/s while rollouts were sampled and judged
+
+  run          runs/q
+  student      runs/q/student
+  final model  runs/q/outputs/final_model
+  rollouts     runs/q/rollouts/rollouts.jsonl
+  events       runs/q/events.jsonl
+  report       runs/q/quickstart.json
+
+next, the same training by its own command:
+  whet train grpo --config runs/q/config.toml --tasks runs/q/train.jsonl \
+--traces runs/q/teacher_traces.jsonl --run grpo-1 --set training.max_steps=120
+";
+
+    #[test]
+    fn the_summary_says_everything_in_order() {
+        assert_eq!(text(&report(), Printer::new(true)), WHOLE);
+    }
+
+    #[test]
+    fn samples_that_nobody_could_judge_are_said() {
+        let mut report = report();
+        report.after.unjudged = 2;
+        for figures in report.pass_at_k.values_mut() {
+            figures.difference.left_out = 1;
+        }
+        let text = text(&report, Printer::new(true));
+        for line in [
+            "  could not be judged, and count nowhere: 0, 2\n",
+            "  1 tasks left out: too few samples could be judged\n",
+        ] {
+            assert!(text.contains(line), "{line}{text}");
+        }
+    }
 
     #[test]
     fn a_difference_is_told_with_its_sign_and_what_it_means() {

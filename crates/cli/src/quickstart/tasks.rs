@@ -54,7 +54,7 @@ fn taken(config: &Config) -> Result<usize, TrainError> {
 
 /// Tasks of the families that are asked for: others than `whet data prepare` makes of the same seed,
 /// which the student may have seen.
-fn generator(config: &Config) -> Result<Generator, Failure> {
+pub(super) fn generator(config: &Config) -> Result<Generator, Failure> {
     let seed = Seed::new(config.seed).derive("quickstart", 0);
     let names: Vec<&str> = config.quickstart.families.iter().map(String::as_str).collect();
     if names.is_empty() {

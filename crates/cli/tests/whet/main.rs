@@ -10,6 +10,7 @@ mod hub;
 mod model_info;
 mod model_new;
 mod prepare;
+mod quickstart;
 mod recipes;
 mod reference;
 mod score;

@@ -81,7 +81,7 @@ pub struct QuickstartConfig {
     /// Tasks to measure with. None is composed as one to learn from is.
     #[schemars(range(min = 1, max = 5_000))]
     pub held_out_tasks: u32,
-    /// Families of embedded tasks that both are taken from; none means all.
+    /// Families that tasks are composed in; an empty list takes all.
     pub families: Vec<String>,
 }
 

@@ -54,24 +54,24 @@ mod tests {
         DualSourceConfig { kl_budget, ..DualSourceConfig::default() }
     }
 
-    /// Checks the weights of the teacher and the own best.
-    #[track_caller]
-    fn check(kl_budget: f64, divergence: Option<f64>, expected: [f64; 2]) {
+    fn bits(weights: [f64; 2]) -> [u64; 2] {
+        weights.map(f64::to_bits)
+    }
+
+    /// The teacher's and the own best's weight.
+    fn held(kl_budget: f64, divergence: Option<f64>) -> [u64; 2] {
         let held = held_back(weights(kl_budget), divergence);
         assert_eq!(held.grpo_weight.to_bits(), 1.0_f64.to_bits(), "rollouts are not held back");
-        let found = [held.teacher_sft_weight, held.self_sft_weight];
-        assert_eq!(found.map(f64::to_bits), expected.map(f64::to_bits), "{found:?}");
+        bits([held.teacher_sft_weight, held.self_sft_weight])
     }
 
     #[test]
     fn beyond_the_budget_both_weights_shrink_with_the_divergence() {
-        check(0.5, Some(2.0), [0.3 * 0.25, 0.2 * 0.25]);
-        // A budget may be spent, and k1 may be below zero.
-        check(0.5, Some(0.5), [0.3, 0.2]);
-        check(0.5, None, [0.3, 0.2]);
-        check(0.5, Some(-1.0), [0.3, 0.2]);
-        // No budget.
-        check(0.0, Some(9.0), [0.3, 0.2]);
+        assert_eq!(held(0.5, Some(2.0)), bits([0.3 * 0.25, 0.2 * 0.25]));
+        assert_eq!(held(0.5, Some(0.5)), bits([0.3, 0.2]), "a budget may be spent");
+        assert_eq!(held(0.5, None), bits([0.3, 0.2]));
+        assert_eq!(held(0.5, Some(-1.0)), bits([0.3, 0.2]), "as k1 may be");
+        assert_eq!(held(0.0, Some(9.0)), bits([0.3, 0.2]), "no budget");
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::imitate::imitate;
 use crate::optimizer::Optimizer;
 use crate::pass::Pass;
 use crate::plan::Plan;
+use crate::rehearse::rehearse;
 use crate::student::{Student, keep};
 use crate::update;
 use crate::watch::{Phase, Watch};
@@ -36,6 +37,8 @@ pub(super) struct Learner<'a> {
     teacher: Option<Gradients>,
     own: Option<Gradients>,
     optimizer: Optimizer,
+    /// Bytes that the device held after the rehearsal.
+    most_bytes: usize,
 }
 
 /// Log-probabilities of every trained token of every rollout.
@@ -53,17 +56,32 @@ impl<'a> Learner<'a> {
         let own = (weights.self_sft_weight > 0.0).then(new);
         let loss = budget::loss(it.config)?;
         let untrained = if loss.penalty.is_some() { student.untrained()? } else { None };
-        let (config, watch, gradients) = (it.config, it.watch, new());
-        Ok(Self { config, watch, loss, untrained, gradients, teacher, own, optimizer })
+        Ok(Self {
+            config: it.config,
+            watch: it.watch,
+            loss,
+            untrained,
+            gradients: new(),
+            teacher,
+            own,
+            optimizer,
+            most_bytes: usize::MAX,
+        })
     }
 
     pub(super) fn optimizer(&self) -> &Optimizer {
         &self.optimizer
     }
 
-    /// Somewhere to rehearse.
-    pub(super) fn scratch(&mut self) -> &mut Gradients {
-        &mut self.gradients
+    /// Sends the longest batch through once.
+    pub(super) fn rehearse(
+        &mut self,
+        student: &Student,
+        longest: &[Example],
+    ) -> Result<(), TrainError> {
+        let with = (longest, &mut self.gradients);
+        self.most_bytes = rehearse(student, self.config, with, self.watch)?;
+        Ok(())
     }
 
     /// Makes the updates of a step.
@@ -107,6 +125,7 @@ impl<'a> Learner<'a> {
             decoder: &student.decoder,
             micro_batch: self.config.training.per_device_train_batch_size as usize,
             forward: Forward { keep: Some(keep(self.config)), temperature, ..Forward::default() },
+            most_bytes: self.most_bytes,
             step,
             watch: (self.watch, Phase::Learning),
         }

@@ -31,7 +31,6 @@ use self::tasks::Tasks;
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::plan::Plan;
-use crate::rehearse::rehearse;
 use crate::session::{Progress, Session, restore};
 use crate::student::Student;
 use crate::watch::{Ended, Phase, StepReport, Watch};
@@ -80,7 +79,7 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
     let mut tasks = Tasks::new(it.config, it.tasks);
     let mut rollouts = Rollouts::open(session)?;
     let mut learner = Learner::new(student, it, optimizer)?;
-    rehearse(student, it.config, (&longest(student, it), learner.scratch()), it.watch)?;
+    learner.rehearse(student, &longest(student, it))?;
     while progress.step < plan.steps {
         let (began, step) = (Instant::now(), progress.step + 1);
         session.check_there()?;

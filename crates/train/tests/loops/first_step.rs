@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use whetstone_core::config::{NormaliserBy, RatioOf, Trained};
+use whetstone_core::config::{LrScheduler, NormaliserBy, RatioOf, Trained};
 
 use crate::school::School;
 
@@ -114,4 +114,45 @@ fn with_every_weight_trained_the_divergence_is_from_the_model_before() {
     school.grpo("run").unwrap();
     let second = &school.metrics("run")[1].1;
     assert!(second["grpo/kl_divergence"] > 1e-6, "{second:?}");
+}
+
+#[test]
+fn the_learning_rate_follows_updates_and_not_steps() {
+    let mut school = School::new();
+    school.config.training.lr_scheduler_type = LrScheduler::Linear;
+    school.config.training.warmup_ratio = 0.0;
+    school.config.training.max_steps = 2;
+    school.config.grpo.num_iterations = 2;
+    school.grpo("run").unwrap();
+    let rates: Vec<f64> =
+        school.metrics("run").iter().map(|(_, values)| values["train/lr"]).collect();
+    // Four updates, from the peak down to 0: the second and the last.
+    let line = |update: f64| 1e-2 * (1.0 - update / 4.0);
+    for (found, expected) in rates.iter().zip([line(1.0), line(3.0)]) {
+        assert!((found - expected).abs() < 1e-15, "{rates:?}");
+    }
+}
+
+/// The first step of a student that learns from traces alone.
+fn by_heart(temperature: f64) -> BTreeMap<String, f64> {
+    first(|school| {
+        school.worth = Arc::new(|_, _| Ok(0.5));
+        school.config.dual_source.teacher_sft_weight = 0.3;
+        school.config.grpo.temperature = temperature;
+    })
+}
+
+#[test]
+fn where_rollouts_teach_nothing_the_update_is_that_of_the_traces() {
+    let values = by_heart(1.0);
+    assert_eq!(values["grpo/grad_norm"].to_bits(), 0.0_f64.to_bits());
+    assert!(values["teacher_sft/grad_norm"] > 0.0);
+    assert_eq!(values["train/grad_norm"].to_bits(), values["teacher_sft/grad_norm"].to_bits());
+    assert!(!values.contains_key("teacher_sft/cosine"), "to nothing there is no angle");
+}
+
+#[test]
+fn traces_are_learnt_at_a_temperature_of_1_whatever_rollouts_are_sampled_at() {
+    let loss = |temperature| by_heart(temperature)["teacher_sft/loss"].to_bits();
+    assert_eq!(loss(1.0), loss(0.5));
 }
