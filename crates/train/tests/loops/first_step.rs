@@ -156,3 +156,24 @@ fn traces_are_learnt_at_a_temperature_of_1_whatever_rollouts_are_sampled_at() {
     let loss = |temperature| by_heart(temperature)["teacher_sft/loss"].to_bits();
     assert_eq!(loss(1.0), loss(0.5));
 }
+
+#[test]
+fn what_is_paid_for_is_said_more_often() {
+    let mut school = School::new();
+    school.config.training.max_steps = 40;
+    school.config.training.learning_rate = 0.1;
+    school.config.training.lr_scheduler_type = LrScheduler::Constant;
+    school.config.grpo.kl_coef = 0.0;
+    school.config.training.train = Trained::Full;
+    school.config.grpo.max_completion_length = 1;
+    school.config.dual_source.teacher_sft_weight = 0.0;
+    school.config.dual_source.self_sft_weight = 0.0;
+    let is_letter = |reply: &str| reply.chars().all(char::is_alphabetic) && !reply.is_empty();
+    school.worth = Arc::new(move |_, reply| Ok(if is_letter(reply) { 1.0 } else { 0.0 }));
+    school.grpo("run").unwrap();
+    let rewards: Vec<f64> =
+        school.metrics("run").iter().map(|(_, values)| values["grpo/mean_reward"]).collect();
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / 5.0;
+    let (before, after) = (mean(&rewards[..5]), mean(&rewards[35..]));
+    assert!(before < 0.4 && after > 0.8, "{before} {after}: {rewards:?}");
+}
