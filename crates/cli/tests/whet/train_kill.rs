@@ -97,8 +97,10 @@ fn killed_at_random_moments_it_learns_the_same_bits_and_records_every_step_once(
     for kill in 0..KILLS {
         let args = if kill == 0 { begin("cut") } else { grpo("cut", &["--resume"]) };
         let chance = Seed::new(7).derive("kill", kill).get() % 1000;
-        // Somewhere in this round's share of the record.
-        let target = total * (1000 * kill + chance) / (1000 * KILLS) * 9 / 10;
+        // Somewhere in this round's share of what is not recorded yet.
+        let known = written(&cut);
+        let share = (total * 9 / 10).saturating_sub(known) / (KILLS - kill);
+        let target = known + 1 + share * chance / 1000;
         let mut is_late = false;
         kill_when(start(dir.path(), &args), || {
             is_late = is_late || written(&cut) >= target;
