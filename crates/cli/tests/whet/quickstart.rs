@@ -1,5 +1,5 @@
 //! `whet quickstart` from one end to the other, small enough to wait for.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail where they stand")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::collections::BTreeSet;
 use std::fs;
