@@ -27,15 +27,15 @@ tests = "all"
 
 [grpo]
 kl_coef = 0.0
-num_samples_per_prompt = 8
+num_samples_per_prompt = 4
 max_completion_length = 200
 temperature = 1.0
 
 [training]
-max_steps = 110
+max_steps = 100
 per_device_train_batch_size = 16
 gradient_accumulation_steps = 4
-learning_rate = 2e-3
+learning_rate = 3e-3
 max_length = 640
 save_steps = 10
 
@@ -64,8 +64,8 @@ mod tests {
     #[test]
     fn the_preset_is_a_config_whose_steps_are_whole_groups() {
         let config = load(&[layer()]).unwrap().config;
-        let plan = Plan::grpo(&config, 880).unwrap();
-        assert_eq!((plan.steps, plan.items_per_step, plan.samples), (110, 8, 8));
+        let plan = Plan::grpo(&config, 1600).unwrap();
+        assert_eq!((plan.steps, plan.items_per_step, plan.samples), (100, 16, 4));
         assert_eq!(config.student.model_name, EMBEDDED);
     }
 }
