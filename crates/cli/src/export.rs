@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use whetstone_kernels::Device;
 use whetstone_model::decoder::{Decoder, LoadOptions};
 use whetstone_model::{ExportOptions, Pretrained};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::model::{DtypeArg, ModelFailure, open};
+use crate::model::{DtypeArg, ModelFailure, device, open};
 use crate::printer::Printer;
 
 /// `whet export`.
@@ -69,8 +68,7 @@ pub(crate) fn run(args: &ExportArgs, printer: Printer) -> anyhow::Result<Exit> {
 }
 
 fn load(args: &ExportArgs, model: &Pretrained) -> Result<Decoder, ModelFailure> {
-    let failed = |source| ModelFailure::Threads { threads: 1, source };
-    let device = Device::cpu(1).map_err(failed)?;
+    let device = device(Some(1))?;
     let options = LoadOptions { eight_bit: false, positions: 1 };
     let mut decoder = Decoder::load(&device, (&model.config, model.weights.as_ref()), options)?;
     if let Some(dir) = &args.adapter {

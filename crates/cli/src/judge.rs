@@ -1,5 +1,6 @@
 //! The judge as the commands use it: started from the settings, by this same binary.
 
+use std::thread;
 use std::time::Duration;
 
 use whetstone_core::config::{Config, SandboxConfig};
@@ -27,6 +28,14 @@ pub(crate) fn failure(err: &StartError) -> Failure {
 /// The same, with another seed of Python's hashes of text than 0.
 pub(crate) fn start_with_hashes(config: &Config, hash_seed: u32) -> Result<Judge, StartError> {
     Judge::start(&Options { hash_seed, ..options(&config.sandbox) })
+}
+
+/// Programs that run at the same time.
+pub(crate) fn workers(config: &Config) -> usize {
+    match config.sandbox.workers {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        workers => workers as usize,
+    }
 }
 
 /// What a program may use.

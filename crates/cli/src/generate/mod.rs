@@ -8,13 +8,11 @@ mod args;
 mod output;
 mod prompts;
 
-use std::thread;
 use std::time::Instant;
 
 use indicatif::ProgressBar;
 use whetstone_core::{Completion, Seed};
 use whetstone_infer::{GenerateError, Generator, Limits, Local, Prompt, Usage};
-use whetstone_kernels::Device;
 use whetstone_model::decoder::{Decoder, LoadOptions};
 use whetstone_model::{Pretrained, Tokenizer};
 
@@ -23,7 +21,7 @@ use self::output::{Completions, Report, Seconds};
 use self::prompts::Rendered;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::model::{ModelFailure, open};
+use crate::model::{ModelFailure, device, open};
 use crate::printer::Printer;
 
 /// Completes prompts.
@@ -69,10 +67,7 @@ fn load(
     model: &Pretrained,
     positions: usize,
 ) -> Result<Decoder, ModelFailure> {
-    let cores = || thread::available_parallelism().map_or(1, usize::from);
-    let threads = args.threads.map_or_else(cores, usize::from);
-    let device =
-        Device::cpu(threads).map_err(|source| ModelFailure::Threads { threads, source })?;
+    let device = device(args.threads.map(usize::from))?;
     let options = LoadOptions { eight_bit: args.eight_bit, positions };
     let mut decoder = Decoder::load(&device, (&model.config, model.weights.as_ref()), options)?;
     if let Some(dir) = &args.adapter {

@@ -6,11 +6,10 @@ mod summary;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::thread;
 
 use anyhow::Context;
 use indicatif::ProgressBar;
-use whetstone_core::config::{Config, SandboxConfig};
+use whetstone_core::config::Config;
 use whetstone_env::python::Rules;
 use whetstone_record::atomic;
 use whetstone_rollout::cache::{Bounds, Cache};
@@ -73,7 +72,7 @@ fn score_with(
         rules,
         how,
         advantage: args.advantage.into(),
-        workers: workers(&config.sandbox) * CALLERS_PER_WORKER,
+        workers: crate::judge::workers(config) * CALLERS_PER_WORKER,
         bad_lines: if args.strict { BadLines::Refuse } else { BadLines::Reject },
         earlier: if args.fresh { Earlier::Forget } else { Earlier::Resume },
         on_start: &|lines| {
@@ -100,13 +99,6 @@ fn ending(report: &Report) -> Exit {
 /// `rollouts.jsonl` becomes `rollouts.scored.jsonl`.
 fn default_output(rollouts: &Path) -> PathBuf {
     rollouts.with_extension("scored.jsonl")
-}
-
-fn workers(sandbox: &SandboxConfig) -> usize {
-    match sandbox.workers {
-        0 => thread::available_parallelism().map_or(1, usize::from),
-        workers => workers as usize,
-    }
 }
 
 fn write_report(path: &Path, report: &Report) -> anyhow::Result<()> {

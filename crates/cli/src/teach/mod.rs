@@ -6,7 +6,6 @@ mod remote;
 mod summary;
 
 use std::sync::OnceLock;
-use std::thread;
 
 use indicatif::ProgressBar;
 use whetstone_core::config::Config;
@@ -81,7 +80,7 @@ fn collect(
         max_tasks: args.max_tasks,
         rules: &rules(config, asking.judge.as_ref()),
         judge: asking.judge.as_ref().map(|judge| Runtime { judge, limits }),
-        judges: workers(config) * CALLERS_PER_WORKER,
+        judges: crate::judge::workers(config) * CALLERS_PER_WORKER,
         bad_lines: if args.strict { BadLines::Refuse } else { BadLines::Reject },
         earlier: earlier(args),
         on_start: &|samples| {
@@ -158,13 +157,6 @@ fn start_judge(config: &Config) -> Result<Judge, Failure> {
         hint: "`whet doctor` looks at everything the judge needs; `--no-judge` collects traces \
                without running their programs",
     })
-}
-
-fn workers(config: &Config) -> usize {
-    match config.sandbox.workers {
-        0 => thread::available_parallelism().map_or(1, usize::from),
-        workers => workers as usize,
-    }
 }
 
 /// How the command ends: a sample without an answer or a verdict is an answer of no.

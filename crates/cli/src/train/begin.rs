@@ -1,10 +1,8 @@
 //! How every training begins: its settings, its run and its student.
 
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use whetstone_core::config::Config;
-use whetstone_kernels::Device;
 use whetstone_record::error::RunError;
 use whetstone_record::run_dir::RunDir;
 use whetstone_train::session::{Place, Session};
@@ -102,14 +100,7 @@ pub(crate) fn student(
     (config, checkpoint): (&Config, Option<&Path>),
     printer: Printer,
 ) -> Result<Student, Failure> {
-    let device = device(args)?;
+    let device = crate::model::device(args.threads.map(usize::from))?;
     let path = crate::hub::model(&config.student.model_name, printer)?;
     Ok(Student::open(&path, (&device, config), checkpoint)?)
-}
-
-fn device(args: &RunArgs) -> Result<Device, Failure> {
-    let cores = || thread::available_parallelism().map_or(1, usize::from);
-    let threads = args.threads.map_or_else(cores, usize::from);
-    let failed = |source| crate::model::ModelFailure::Threads { threads, source };
-    Ok(Device::cpu(threads).map_err(failed)?)
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread;
 
 use whetstone_core::Task;
 use whetstone_core::config::{Config, DualSourceConfig};
@@ -188,11 +187,7 @@ pub(crate) fn environment(judge: Judge, config: &Config) -> PythonEnvironment {
 
 /// Threads that ask the judge.
 pub(crate) fn judges(config: &Config) -> usize {
-    let workers = match config.sandbox.workers {
-        0 => thread::available_parallelism().map_or(1, usize::from),
-        workers => workers as usize,
-    };
-    workers * CALLERS_PER_WORKER
+    crate::judge::workers(config) * CALLERS_PER_WORKER
 }
 
 pub(crate) fn preflight(

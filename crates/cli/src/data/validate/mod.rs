@@ -4,10 +4,9 @@ mod args;
 mod table;
 
 use std::sync::OnceLock;
-use std::thread;
 
 use indicatif::ProgressBar;
-use whetstone_core::config::{Config, SandboxConfig};
+use whetstone_core::config::Config;
 use whetstone_data::prove::{Earlier, Proving, Report, prove};
 use whetstone_sandbox::job::Judging;
 use whetstone_sandbox::{JUDGE_VERSION, Judge};
@@ -57,7 +56,7 @@ fn validate(
         slow: limits.cpu.mul_f64(args.max_cpu_share),
         runs: args.repeats,
         limit: args.limit,
-        workers: workers(&config.sandbox) * TASKS_PER_WORKER,
+        workers: crate::judge::workers(config) * TASKS_PER_WORKER,
         earlier: if args.fresh { Earlier::Forget } else { Earlier::Resume },
         on_start: &|tasks| {
             bar.get_or_init(|| printer.progress_with_rate(tasks, "tasks"));
@@ -100,13 +99,6 @@ fn ending(report: &Report, strict: bool) -> Exit {
     }
     let nothing = total.tasks > 0 && total.proven == 0;
     if nothing || (strict && total.dropped > 0) { Exit::No } else { Exit::Done }
-}
-
-fn workers(sandbox: &SandboxConfig) -> usize {
-    match sandbox.workers {
-        0 => thread::available_parallelism().map_or(1, usize::from),
-        workers => workers as usize,
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ mod corpus;
 mod output;
 
 use whetstone_core::Seed;
-use whetstone_kernels::Device;
 use whetstone_model::create::{CreateError, create};
 use whetstone_model::tokenizer::Trainer;
 use whetstone_model::{Config, ExportError, Tokenizer};
@@ -14,7 +13,7 @@ pub(crate) use self::args::DtypeArg;
 pub(super) use self::args::NewArgs;
 use self::corpus::Line;
 use self::output::{CorpusInfo, Report};
-use super::ModelFailure;
+use super::{ModelFailure, device};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -57,9 +56,7 @@ fn train(lines: &[Line], size: usize) -> Result<Tokenizer, ModelFailure> {
 }
 
 fn write(args: &NewArgs, tokenizer: &Tokenizer) -> Result<Config, ModelFailure> {
-    let threads = 1;
-    let device =
-        Device::cpu(threads).map_err(|source| ModelFailure::Threads { threads, source })?;
+    let device = device(Some(1))?;
     let recipe = args.recipe(Seed::new(args.seed).derive("model", 0).get());
     Ok(create(&device, (tokenizer, &recipe), &args.dir)?)
 }
