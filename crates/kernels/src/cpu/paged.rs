@@ -15,7 +15,7 @@ use crate::paged::{Cache, PAGE, Tables};
 const PLACES: usize = 64;
 
 thread_local! {
-    /// Scores of one row and head, kept from call to call.
+    /// Scores of one row and its heads, kept from call to call.
     static SCORES: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -61,40 +61,38 @@ pub(crate) fn attend(
     let begin = layer * cache.layer_size();
     let there = |&page: &u32| (page as usize) < cache.pages();
     assert!(tables.pages.host().iter().all(there), "a page of the cache");
-    threads.each(qkv.rows * shape.heads, |part| {
-        let (row, head) = (part / shape.heads, part % shape.heads);
+    // Heads that share keys and values go together: a page is read once for all of them.
+    let (group, kv_heads) = (shape.group(), shape.kv_heads);
+    threads.each(qkv.rows * kv_heads, |part| {
+        let (row, head) = (part / kv_heads, part % kv_heads);
         let length = tables.lengths.host()[row] as usize;
         let pages = &tables.pages.host()[tables.starts.host()[row] as usize..];
         let pages = &pages[..length.div_ceil(PAGE)];
-        let q = &qkv.data.host()[row * qkv.row_stride + head * size..][..size];
-        let place = |page: u32| {
-            begin + page as usize * cache.page_size() + head / shape.group() * size * PAGE
-        };
+        let q = &qkv.data.host()[row * qkv.row_stride + head * group * size..][..group * size];
+        let place = |page: u32| begin + page as usize * cache.page_size() + head * size * PAGE;
         // SAFETY: each head of each row is one part's alone.
-        let out = unsafe { out.part(row * stride + head * size, size) };
+        let out = unsafe { out.part(row * stride + head * group * size, group * size) };
         SCORES.with_borrow_mut(|scores| {
-            scores.resize(pages.len() * PAGE, 0.0);
+            let room = pages.len() * PAGE;
+            scores.resize(group * room, 0.0);
             wide(
                 #[inline(always)]
                 || {
-                    let all = scores.as_chunks_mut::<PAGE>().0.iter_mut().zip(pages);
-                    for (at, (scores, &page)) in all.enumerate() {
+                    for (at, &page) in pages.iter().enumerate() {
                         // A page is where the processor's own foresight ends.
-                        let next = match pages.get(at + 1) {
+                        let mut next: *const f32 = match pages.get(at + 1) {
                             Some(&next) => &keys[place(next)],
                             None => &values[place(pages[0])],
                         };
                         let keys = &keys[place(page)..][..size * PAGE];
-                        *scores = page_scores(q, (keys, next), shape.scale);
+                        for (q, scores) in q.chunks_exact(size).zip(scores.chunks_exact_mut(room)) {
+                            let scores = &mut scores[at * PAGE..][..PAGE];
+                            scores.copy_from_slice(&page_scores(q, (keys, next), shape.scale));
+                            next = keys.as_ptr();
+                        }
                     }
-                    let scores = &mut scores[..length];
-                    let top = largest(scores);
-                    for s in scores.iter_mut() {
-                        *s = exp(*s - top);
-                    }
-                    let inverse = 1.0 / sum_by(scores, |p| p);
-                    for s in scores.iter_mut() {
-                        *s *= inverse;
+                    for scores in scores.chunks_exact_mut(room) {
+                        soft_max(&mut scores[..length]);
                     }
                 },
             );
@@ -102,18 +100,27 @@ pub(crate) fn attend(
                 #[inline(always)]
                 || {
                     for first in (0..size).step_by(PLACES) {
-                        let sums = weighted_values(
-                            (&scores[..length], pages),
-                            |page| &values[place(page) + first..][..size * PAGE - first],
-                            (size, PLACES.min(size - first)),
-                        );
-                        let count = PLACES.min(size - first);
-                        out[first..first + count].copy_from_slice(&sums[..count]);
+                        let place = |page| &values[place(page) + first..][..size * PAGE - first];
+                        let part = (first, PLACES.min(size - first));
+                        add_values(out, (scores, length), (pages, place), (size, part));
                     }
                 },
             );
         });
     });
+}
+
+/// Weights that sum up to 1.
+#[inline(always)]
+fn soft_max(scores: &mut [f32]) {
+    let top = largest(scores);
+    for s in scores.iter_mut() {
+        *s = exp(*s - top);
+    }
+    let inverse = 1.0 / sum_by(scores, |p| p);
+    for s in scores.iter_mut() {
+        *s *= inverse;
+    }
 }
 
 /// The scores of a page's tokens.
@@ -144,33 +151,53 @@ fn page_scores(q: &[f32], (keys, next): (&[f32], *const f32), scale: f32) -> [f3
     scores
 }
 
-/// `Σ p·v` for up to [`PLACES`] places of a head. Places of a page behind the last token are not
-/// looked at: another sequence may have left anything there.
+/// `Σ p·v` for up to [`PLACES`] places of each of some heads. Places of a page behind the last token
+/// are not looked at: another sequence may have left anything there.
 #[inline(always)]
-fn weighted_values<'a>(
-    (scores, pages): (&[f32], &[u32]),
-    values: impl Fn(u32) -> &'a [f32],
-    (size, count): (usize, usize),
-) -> [f32; PLACES] {
-    let mut sums = [0.0f32; PLACES];
-    for (at, (scores, &page)) in scores.chunks(PAGE).zip(pages).enumerate() {
-        let next = pages.get(at + 1).map_or(std::ptr::null(), |&next| values(next).as_ptr());
-        let values = values(page);
-        for (token, p) in scores.iter().enumerate() {
-            for line in (0..count).step_by(PAGE) {
-                call_for(next.wrapping_add(token * size + line));
+fn add_values<'a>(
+    out: &mut [f32],
+    (scores, length): (&[f32], usize),
+    (pages, values): (&[u32], impl Fn(u32) -> &'a [f32]),
+    (size, (first, count)): (usize, (usize, usize)),
+) {
+    let room = pages.len() * PAGE;
+    for (at, &page) in pages.iter().enumerate() {
+        let there = values(page);
+        let mut next = pages.get(at + 1).map_or(there, |&next| values(next)).as_ptr();
+        let tokens = at * PAGE..length.min((at + 1) * PAGE);
+        for (out, scores) in out.chunks_exact_mut(size).zip(scores.chunks_exact(room)) {
+            let out = &mut out[first..first + count];
+            let mut sums = [0.0f32; PLACES];
+            if at > 0 {
+                sums[..count].copy_from_slice(out);
             }
-            if count == PLACES {
-                let values: &[f32; PLACES] = values[token * size..].first_chunk().expect("a head");
-                for at in 0..PLACES {
-                    sums[at] = p.mul_add(values[at], sums[at]);
-                }
-            } else {
-                for (sum, value) in sums.iter_mut().zip(&values[token * size..][..count]) {
-                    *sum = p.mul_add(*value, *sum);
-                }
+            weighted_values(&mut sums, (&scores[tokens.clone()], there, next), (size, count));
+            out.copy_from_slice(&sums[..count]);
+            next = there.as_ptr();
+        }
+    }
+}
+
+/// Adds `Σ p·v` of a page.
+#[inline(always)]
+fn weighted_values(
+    sums: &mut [f32; PLACES],
+    (scores, values, next): (&[f32], &[f32], *const f32),
+    (size, count): (usize, usize),
+) {
+    for (token, p) in scores.iter().enumerate() {
+        for line in (0..count).step_by(PAGE) {
+            call_for(next.wrapping_add(token * size + line));
+        }
+        if count == PLACES {
+            let values: &[f32; PLACES] = values[token * size..].first_chunk().expect("a head");
+            for at in 0..PLACES {
+                sums[at] = p.mul_add(values[at], sums[at]);
+            }
+        } else {
+            for (sum, value) in sums.iter_mut().zip(&values[token * size..][..count]) {
+                *sum = p.mul_add(*value, *sum);
             }
         }
     }
-    sums
 }

@@ -319,26 +319,32 @@ impl Rows {
         // SAFETY: the caller's.
         unsafe {
             while row + ROWS <= self.count {
-                self.one_row_of_tiles::<S, VECTORS, ROWS>(simd, row, panels);
+                for panel in 0..panels.count {
+                    self.one_tile::<S, VECTORS, ROWS>(simd, row, (panels, panel));
+                }
                 row += ROWS;
             }
             while row + 4 <= self.count {
-                self.one_row_of_tiles::<S, VECTORS, 4>(simd, row, panels);
+                for panel in 0..panels.count {
+                    self.one_tile::<S, VECTORS, 4>(simd, row, (panels, panel));
+                }
                 row += 4;
             }
             while row < self.count {
-                self.one_row_of_tiles::<S, VECTORS, 1>(simd, row, panels);
+                for panel in 0..panels.count {
+                    self.one_tile::<S, VECTORS, 1>(simd, row, (panels, panel));
+                }
                 row += 1;
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn one_row_of_tiles<S: Simd, const VECTORS: usize, const ROWS: usize>(
+    unsafe fn one_tile<S: Simd, const VECTORS: usize, const ROWS: usize>(
         self,
         simd: S,
         row: usize,
-        panels: Panels,
+        (panels, panel): (Panels, usize),
     ) {
         let lanes = VECTORS * S::F32_LANES;
         // SAFETY: the caller's: rows, panels and the result have these places.
@@ -352,15 +358,13 @@ impl Rows {
                     Single { data, row: 1, step: STRIP }
                 }
             };
-            for panel in 0..panels.count {
-                for begin in (0..panels.width).step_by(lanes) {
-                    let data = panels.data.add(panel * panels.apart + begin);
-                    let broad = Broad { data, step: panels.step };
-                    let target = self.target.at(row, panels.column + panel * PANEL + begin);
-                    target.call_for::<S, VECTORS, ROWS>();
-                    let sums = tile::<S, VECTORS, ROWS>(simd, self.depth, (broad, single));
-                    target.put(simd, sums, lanes.min(panels.width - begin));
-                }
+            for begin in (0..panels.width).step_by(lanes) {
+                let data = panels.data.add(panel * panels.apart + begin);
+                let broad = Broad { data, step: panels.step };
+                let target = self.target.at(row, panels.column + panel * PANEL + begin);
+                target.call_for::<S, VECTORS, ROWS>();
+                let sums = tile::<S, VECTORS, ROWS>(simd, self.depth, (broad, single));
+                target.put(simd, sums, lanes.min(panels.width - begin));
             }
         }
     }

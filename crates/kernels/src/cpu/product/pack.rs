@@ -60,8 +60,13 @@ pub(super) unsafe fn panels(
                 // SAFETY: the same: a row of the panel.
                 let from =
                     unsafe { std::slice::from_raw_parts(data.add(place * side.inner), width) };
-                to[..width].copy_from_slice(from);
-                to[width..].fill(0.0);
+                if let (Some(to), Some(from)) = (to.first_chunk_mut::<PANEL>(), from.first_chunk())
+                {
+                    *to = *from;
+                } else {
+                    to[..width].copy_from_slice(from);
+                    to[width..].fill(0.0);
+                }
             }
         } else {
             // SAFETY: the same.
