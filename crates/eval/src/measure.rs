@@ -6,6 +6,7 @@
 //! one seed draw with the same luck.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -15,7 +16,9 @@ use whetstone_core::completion::Finish;
 use whetstone_core::completion::SampledTokens;
 use whetstone_core::{Seed, Task};
 use whetstone_infer::Generator;
-use whetstone_rollout::collect::{Asked, Collected, Collecting, Gathered, Progress, collect};
+use whetstone_rollout::collect::{
+    Asked, CollectError, Collected, Collecting, Gathered, Progress, collect,
+};
 use whetstone_rollout::measure::Tally;
 
 use crate::error::EvalError;
@@ -76,10 +79,17 @@ pub fn measure(
         if it.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let on_event = |now: Progress| (it.on_progress)(before + now.over + now.dropped, all);
+        let on_event = |now: Progress| {
+            (it.on_progress)(before + now.over + now.dropped, all);
+            let stop = it.stop.load(Ordering::Relaxed);
+            if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
         let collecting = Collecting { on_event: &on_event, ..it.collecting };
         let asked: Vec<Asked<'_>> = piece.iter().map(|task| it.ask(task)).collect();
-        let collected = collect(&collecting, generator, &asked)?;
+        let collected = match collect(&collecting, generator, &asked) {
+            Err(CollectError::Stopped) => return Ok(None),
+            collected => collected?,
+        };
         measured.add(&collected);
         logps(&collected).for_each(|logp| surprise.add(-logp));
         before += piece.len() * samples;

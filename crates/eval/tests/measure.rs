@@ -123,7 +123,7 @@ fn measured(
         max_prompt_tokens: 100,
         max_turns: 1,
         judges: 2,
-        on_event: &|_| {},
+        on_event: &|_| ControlFlow::Continue(()),
     };
     let it = Measuring {
         collecting,

@@ -53,10 +53,18 @@ pub fn clear_temporaries(dir: &Path) -> Result<usize, FileError> {
     Ok(cleared)
 }
 
-/// Whether a file has the name of one of our temporaries: `.NAME.PID.COUNT.whet-tmp`.
+/// Whether a file has the name of one of our temporaries, `.NAME.PID.COUNT.whet-tmp`, or of what a
+/// model was writing that was to be one, `.TEMPORARY.PID`.
 pub(crate) fn is_temporary(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    let outer = name.strip_prefix('.').and_then(|rest| rest.rsplit_once('.'));
+    let inner = outer.filter(|(_, pid)| pid.parse::<u32>().is_ok()).map(|(inner, _)| inner);
+    is_ours(name) || inner.is_some_and(is_ours)
+}
+
+fn is_ours(name: &str) -> bool {
     let parts = || -> Option<(&str, &str, &str)> {
-        let rest = name.to_str()?.strip_prefix('.')?.strip_suffix(SUFFIX)?.strip_suffix('.')?;
+        let rest = name.strip_prefix('.')?.strip_suffix(SUFFIX)?.strip_suffix('.')?;
         let (rest, count) = rest.rsplit_once('.')?;
         let (name, pid) = rest.rsplit_once('.')?;
         Some((name, pid, count))
@@ -216,11 +224,19 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.json");
         mem::forget(Staged::write(&path, |file| file.write_all(b"torn")).unwrap());
-        let foreign = [".a.json.7.whet-tmp", ".a.json.x.1.whet-tmp", ".hidden", "a.7.1.whet-tmp"];
+        fs::create_dir(dir.path().join("..checkpoint-3.7.0.whet-tmp.7")).unwrap();
+        let foreign = [
+            "..a.7.0.whet-tmp.x",
+            ".a.json.7.whet-tmp",
+            ".a.json.7.whet-tmp.7",
+            ".a.json.x.1.whet-tmp",
+            ".hidden",
+            "a.7.1.whet-tmp",
+        ];
         for name in foreign {
             fs::write(dir.path().join(name), "").unwrap();
         }
-        assert_eq!(clear_temporaries(dir.path()).unwrap(), 1);
+        assert_eq!(clear_temporaries(dir.path()).unwrap(), 2);
         assert_eq!(names(dir.path()), foreign);
     }
 

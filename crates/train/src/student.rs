@@ -15,6 +15,7 @@ use whetstone_model::weights::{Dtype, WeightsError};
 use whetstone_model::{ExportOptions, Pretrained, open};
 
 use crate::error::{CheckpointError, TrainError};
+use crate::grpo::budget;
 
 /// A model with what is trained of it.
 #[derive(Debug)]
@@ -102,22 +103,33 @@ impl Student {
         Ok(())
     }
 
-    /// Bytes that training on so many sources takes, and that sampling so many sequences takes.
-    pub fn memory(&self, config: &Config, (sources, sequences): (u64, usize)) -> (Plan, Plan) {
+    /// Bytes that learning from traces takes.
+    pub fn sft_memory(&self, config: &Config) -> Plan {
+        let purpose = match self.adapter {
+            Some(_) => Purpose::Lora(&config.lora, keep(config)),
+            None => Purpose::Full(keep(config)),
+        };
+        self.memory(config, config.training.per_device_train_batch_size as usize, purpose)
+    }
+
+    /// Bytes that learning from rollouts and the other two sources takes, and that sampling so many
+    /// sequences takes.
+    pub fn grpo_memory(&self, config: &Config, sequences: usize) -> (Plan, Plan) {
+        let weights = config.dual_source;
+        let others = [weights.teacher_sft_weight, weights.self_sft_weight];
+        let sources = 1 + others.into_iter().filter(|&weight| weight > 0.0).count() as u64;
+        let mut training = self.sft_memory(config);
+        training.gradients = training.gradients.saturating_mul(sources);
+        if self.adapter.is_none() && budget::measures(config) {
+            training.weights = training.weights.saturating_mul(2);
+        }
+        (training, self.memory(config, sequences, Purpose::Inference))
+    }
+
+    fn memory(&self, config: &Config, batch: usize, purpose: Purpose<'_>) -> Plan {
         let length = config.training.max_length as usize;
         let eight_bit = config.student.load_in_8bit;
-        let batch = config.training.per_device_train_batch_size as usize;
-        let keep = keep(config);
-        let purpose = match self.adapter {
-            Some(_) => Purpose::Lora(&config.lora, keep),
-            None => Purpose::Full(keep),
-        };
-        let of = |batch, purpose| {
-            memory::plan(&self.model.config, Work { batch, length, eight_bit }, purpose)
-        };
-        let mut training = of(batch, purpose);
-        training.gradients = training.gradients.saturating_mul(sources);
-        (training, of(sequences, Purpose::Inference))
+        memory::plan(&self.model.config, Work { batch, length, eight_bit }, purpose)
     }
 }
 
@@ -154,4 +166,29 @@ fn adapter(
         return Err(TrainError::Rank { path: dir.to_owned(), found: found.rank, asked });
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{settings, student};
+
+    #[test]
+    fn every_source_has_its_gradient_and_full_training_its_reference() {
+        let mut config = settings();
+        let (_dir, adapted) = student(&config);
+        let alone = adapted.sft_memory(&config);
+        let three = adapted.grpo_memory(&config, 1).0;
+        assert_eq!(three.gradients, 3 * alone.gradients);
+        assert_eq!(three.weights, alone.weights);
+
+        config.training.train = Trained::Full;
+        let (_dir, full) = student(&config);
+        let alone = full.sft_memory(&config);
+        assert_eq!(full.grpo_memory(&config, 1).0.weights, 2 * alone.weights);
+        config.grpo.kl_coef = 0.0;
+        assert_eq!(full.grpo_memory(&config, 1).0.weights, alone.weights);
+        config.dual_source.kl_budget = 0.1;
+        assert_eq!(full.grpo_memory(&config, 1).0.weights, 2 * alone.weights);
+    }
 }

@@ -1,6 +1,7 @@
 //! What a training tells while it runs, and how it is told to stop.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -78,6 +79,12 @@ impl Watch<'_> {
     pub(crate) fn tell(&self, at: At) {
         (self.on_phase)(at.phase, at.part);
         self.dog.hear(at);
+    }
+
+    /// The same, to whoever can end what is going on.
+    pub(crate) fn go_on(&self, at: At) -> ControlFlow<()> {
+        self.tell(at);
+        if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     pub(crate) fn stopped(&self) -> bool {

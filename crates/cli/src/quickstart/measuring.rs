@@ -1,5 +1,6 @@
 //! pass@k of the student on the held-out tasks.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use whetstone_core::config::Config;
@@ -70,7 +71,7 @@ impl Suite<'_> {
                 .saturating_sub(completion),
             max_turns: 1,
             judges: grpo::judges(self.config),
-            on_event: &|_| {},
+            on_event: &|_| ControlFlow::Continue(()),
         }
     }
 }

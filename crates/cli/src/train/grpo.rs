@@ -204,10 +204,8 @@ pub(crate) fn preflight(
         "weights: rollouts {}, teacher {} ({with} of {of} tasks have a passing trace), own best {}",
         weights.grpo_weight, weights.teacher_sft_weight, weights.self_sft_weight
     ));
-    let others = [weights.teacher_sft_weight, weights.self_sft_weight];
-    let sources = 1 + others.into_iter().filter(|&weight| weight > 0.0).count() as u64;
     let (all, trained) = student.decoder.parameters().count();
-    let (training, sampling) = student.memory(config, (sources, Limits::default().sequences));
+    let (training, sampling) = student.grpo_memory(config, Limits::default().sequences);
     printer.note(format_args!(
         "{trained} of {all} parameters are trained; about {} MiB to train, {} MiB to sample",
         training.total() >> 20,

@@ -80,7 +80,6 @@ fn counts(counts: &RowCounts, config: &Config, printer: Printer) {
 fn preflight(student: &Student, (config, arithmetic): (&Config, &str), printer: Printer) {
     printer.note(arithmetic);
     let (all, trained) = student.decoder.parameters().count();
-    let (training, _) = student.memory(config, (1, 1));
-    let mib = training.total() >> 20;
+    let mib = student.sft_memory(config).total() >> 20;
     printer.note(format_args!("{trained} of {all} parameters are trained; about {mib} MiB"));
 }

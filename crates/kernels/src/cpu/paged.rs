@@ -80,9 +80,9 @@ pub(crate) fn attend(
                 || {
                     for (at, &page) in pages.iter().enumerate() {
                         // A page is where the processor's own foresight ends.
-                        let mut next: *const f32 = match pages.get(at + 1) {
-                            Some(&next) => &keys[place(next)],
-                            None => &values[place(pages[0])],
+                        let mut next = match pages.get(at + 1) {
+                            Some(&next) => &raw const keys[place(next)],
+                            None => &raw const values[place(pages[0])],
                         };
                         let keys = &keys[place(page)..][..size * PAGE];
                         for (q, scores) in q.chunks_exact(size).zip(scores.chunks_exact_mut(room)) {

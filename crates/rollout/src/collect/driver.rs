@@ -38,6 +38,8 @@ struct Driver<'a> {
     spans: Vec<Span>,
     /// Of this wave: who goes on.
     asks: Vec<(Member, Arc<[u32]>)>,
+    /// Whether somebody wants it to end.
+    stopped: bool,
 }
 
 /// Collects, whether or not anything could be judged.
@@ -80,6 +82,7 @@ impl<'a> Driver<'a> {
             open: BTreeSet::new(),
             spans: Vec::new(),
             asks: Vec::new(),
+            stopped: false,
         }
     }
 
@@ -124,7 +127,7 @@ impl<'a> Driver<'a> {
         let began = self.clock.elapsed();
         let mut hand_on = |drawn| {
             self.sampled(&mut questions, drawn, way);
-            ControlFlow::Continue(())
+            if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let usage = generator.generate(&prompts, &mut hand_on)?;
         let sampling = began..self.clock.elapsed();
@@ -132,9 +135,12 @@ impl<'a> Driver<'a> {
             let reason = Infrastructure("the generator gave no completion".to_owned());
             self.left_out(member.place, member.turns, &reason);
         }
-        while !self.open.is_empty() {
+        while !self.open.is_empty() && !self.stopped {
             let answer = way.answers.recv().expect("judges stay until the way is dropped");
             self.answered(answer);
+        }
+        if self.stopped {
+            return Err(CollectError::Stopped);
         }
         let judged_at = self.clock.elapsed();
         let mut spans = std::mem::take(&mut self.spans);
@@ -202,10 +208,11 @@ impl<'a> Driver<'a> {
         self.tell();
     }
 
-    fn tell(&self) {
+    fn tell(&mut self) {
         let first = self.open.first().or_else(|| self.drawn.first());
         let waits_for = first.map(|place| (&self.asked[place.group].task.id, place.sample));
-        (self.collecting.on_event)(Progress { waits_for, ..self.progress });
+        let told = (self.collecting.on_event)(Progress { waits_for, ..self.progress });
+        self.stopped |= told.is_break();
     }
 
     fn into_groups(self) -> Vec<Gathered> {

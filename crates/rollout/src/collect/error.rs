@@ -29,6 +29,10 @@ pub enum CollectError {
     #[error("cannot start the threads that judge")]
     Threads(#[source] io::Error),
 
+    /// It was told to end.
+    #[error("the collection was stopped")]
+    Stopped,
+
     /// There are rollouts, and not one has a reward.
     #[error("none of {dropped} rollouts could be judged")]
     NothingJudged {
@@ -46,7 +50,7 @@ impl CollectError {
         match self {
             Self::NothingJudged { .. } => Some("`whet doctor` says whether programs can be judged"),
             Self::Threads(_) => Some("raise `ulimit -u`, or lower `sandbox.workers`"),
-            Self::Render { .. } | Self::Generate(_) => None,
+            Self::Render { .. } | Self::Generate(_) | Self::Stopped => None,
         }
     }
 }

@@ -40,6 +40,7 @@ pub mod record;
 mod timeline;
 
 use std::error::Error;
+use std::ops::ControlFlow;
 
 use whetstone_core::message::Message;
 use whetstone_core::seed::Seed;
@@ -87,8 +88,8 @@ pub struct Collecting<'a> {
     /// Threads that judge, at least one.
     pub judges: usize,
     /// Called after every sample and every judgement, on the thread that collects: what was judged
-    /// while no sample ended is told with the next one.
-    pub on_event: &'a dyn Fn(Progress<'_>),
+    /// while no sample ended is told with the next one. `Break` ends the collection.
+    pub on_event: &'a dyn Fn(Progress<'_>) -> ControlFlow<()>,
 }
 
 /// How far a collection is.
@@ -122,7 +123,8 @@ pub struct Collected {
 ///
 /// # Errors
 ///
-/// If a task cannot be rendered, the generator fails, or not one rollout could be judged.
+/// If a task cannot be rendered, the generator fails, not one rollout could be judged, or
+/// [`Collecting::on_event`] ended it.
 pub fn collect(
     collecting: &Collecting<'_>,
     generator: &mut dyn Generator,

@@ -1,12 +1,13 @@
 //! One reply ends every episode: groups, their order, and judging beside sampling.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use whetstone_core::Seed;
-use whetstone_rollout::collect::{Asked, Collecting, End, Progress, collect};
+use whetstone_rollout::collect::{Asked, CollectError, Collecting, End, Progress, collect};
 use whetstone_rollout::measure::Tally;
 
 use crate::stage::{Player, Stage, asked, collecting, dropped, render, task, text, told};
@@ -86,8 +87,10 @@ fn a_sample_is_judged_while_the_next_is_drawn() {
     let after = |said: &str| assert_eq!(heard.recv_timeout(PATIENCE).unwrap(), said);
     let mut player = Player { after: &after, ..Player::new(&says) };
     let told = RefCell::new(Vec::new());
-    let on_event: &dyn Fn(Progress<'_>) =
-        &|now| told.borrow_mut().push(Progress { waits_for: None, ..now });
+    let on_event: &dyn Fn(Progress<'_>) -> ControlFlow<()> = &|now| {
+        told.borrow_mut().push(Progress { waits_for: None, ..now });
+        ControlFlow::Continue(())
+    };
     let settings = Collecting { judges: 1, on_event, ..collecting(&stage) };
     let collected = collect(&settings, &mut player, &asked(&tasks, 6)).unwrap();
     let told = told.into_inner();
@@ -110,8 +113,10 @@ fn progress_counts_up_to_everything_that_was_asked_for() {
     let (stage, tasks) = (Stage::default(), [task("a"), task("closed broken")]);
     let says = |_: &str, sample: usize| ["pass", "broken", "wrong"][sample].to_owned();
     let told = RefCell::new(Vec::new());
-    let on_event: &dyn Fn(Progress<'_>) =
-        &|now| told.borrow_mut().push(Progress { waits_for: None, ..now });
+    let on_event: &dyn Fn(Progress<'_>) -> ControlFlow<()> = &|now| {
+        told.borrow_mut().push(Progress { waits_for: None, ..now });
+        ControlFlow::Continue(())
+    };
     let settings = Collecting { on_event, ..collecting(&stage) };
     collect(&settings, &mut Player::new(&says), &asked(&tasks, 3)).unwrap();
     let told = told.into_inner();
@@ -123,13 +128,29 @@ fn progress_counts_up_to_everything_that_was_asked_for() {
     assert!(sums.is_sorted(), "{told:?}");
 }
 
+#[test]
+fn whoever_wants_it_to_end_waits_for_no_further_sample() {
+    let (stage, tasks) = (Stage::default(), [task("a"), task("b")]);
+    let said = Cell::new(0);
+    let after = |_: &str| said.set(said.get() + 1);
+    let mut player = Player { after: &after, ..Player::new(&says) };
+    let on_event: &dyn Fn(Progress<'_>) -> ControlFlow<()> = &|now| {
+        if now.sampled == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let settings = Collecting { on_event, ..collecting(&stage) };
+    let err = collect(&settings, &mut player, &asked(&tasks, 3)).unwrap_err();
+    assert!(matches!(err, CollectError::Stopped), "{err}");
+    assert_eq!(said.get(), 1, "the second was the last");
+}
+
 /// What is waited for after each event, of three samples of two tasks.
 fn waits(stage: &Stage, player: Player<'_>) -> Vec<String> {
     let tasks = [task("a"), task("b")];
     let told = RefCell::new(Vec::new());
-    let on_event: &dyn Fn(Progress<'_>) = &|now| {
+    let on_event: &dyn Fn(Progress<'_>) -> ControlFlow<()> = &|now| {
         let waits = now.waits_for.map(|(task, sample)| format!("{task} {sample}"));
         told.borrow_mut().push(waits.unwrap_or_default());
+        ControlFlow::Continue(())
     };
     let settings = Collecting { judges: 1, on_event, ..collecting(stage) };
     let mut player = player;

@@ -53,7 +53,7 @@ pub(crate) fn collecting(environment: &dyn Environment) -> Collecting<'_> {
         max_prompt_tokens: usize::MAX,
         max_turns: 1,
         judges: 2,
-        on_event: &|_: Progress| {},
+        on_event: &|_: Progress| ControlFlow::Continue(()),
     }
 }
 
@@ -92,7 +92,9 @@ impl Generator for Player<'_> {
             let said = (self.says)(&text(&prompts[prompt].tokens), sample);
             let completion = completion(&said);
             usage.sampled += said.chars().count();
-            assert!(done(Drawn { prompt, sample, completion }).is_continue());
+            if done(Drawn { prompt, sample, completion }).is_break() {
+                break;
+            }
             (self.after)(&said);
         }
         Ok(usage)

@@ -16,6 +16,11 @@ pub(super) fn is_set(config: &Config) -> bool {
     config.dual_source.kl_budget > 0.0
 }
 
+/// Whether the divergence from the student as it was is measured: it costs something, or has a budget.
+pub(crate) fn measures(config: &Config) -> bool {
+    config.grpo.kl_coef > 0.0 || is_set(config)
+}
+
 /// The loss of the settings. With a budget it measures the divergence, even if that costs nothing.
 pub(super) fn loss(config: &Config) -> Result<Loss, TrainError> {
     let mut loss = Loss::new(&config.grpo)?;

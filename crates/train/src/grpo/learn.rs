@@ -102,10 +102,11 @@ impl<'a> Learner<'a> {
             self.idle(student, (step, batch), measured)?;
             let weights = budget::held_back(self.config.dual_source, measured.reference_kl());
             measured.weights = weights;
+            let grpo_norm = measured.grpo_norm;
             let rows = (step, batch.teacher.as_slice(), weights.teacher_sft_weight);
-            measured.teacher = self.traces(student, rows, Which::Teacher)?;
+            measured.teacher = self.traces(student, rows, (Which::Teacher, grpo_norm))?;
             let rows = (step, batch.own.as_slice(), weights.self_sft_weight);
-            measured.own = self.traces(student, rows, Which::Own)?;
+            measured.own = self.traces(student, rows, (Which::Own, grpo_norm))?;
             let lr = plan.schedule.rate((step - 1) * plan.iterations + iteration)?;
             measured.lr = lr;
             self.update(student, lr, measured)?;
@@ -215,7 +216,7 @@ impl<'a> Learner<'a> {
         &mut self,
         student: &Student,
         (step, rows, weight): (u64, &[Example], f64),
-        which: Which,
+        (which, grpo_norm): (Which, f64),
     ) -> Result<Option<Source>, TrainError> {
         let (decoder, device) = (&student.decoder, student.decoder.device());
         let pass = self.pass(student, step);
@@ -231,9 +232,9 @@ impl<'a> Learner<'a> {
         }
         let rows: Vec<&Example> = rows.iter().collect();
         let loss = imitate(Pass { forward, ..pass }, &rows, (weight, &mut *gradients))?;
-        let (norm, against) = (update::norm(decoder, gradients), update::norm(decoder, grpo));
+        let norm = update::norm(decoder, gradients);
         let dot = gradients.dot(device, grpo);
-        let cosine = (against > 0.0 && norm > 0.0).then(|| dot / against / norm);
+        let cosine = (grpo_norm > 0.0 && norm > 0.0).then(|| dot / grpo_norm / norm);
         Ok(Some(Source { norm, cosine, loss }))
     }
 

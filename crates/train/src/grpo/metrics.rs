@@ -159,9 +159,12 @@ fn of_rollouts(drawn: &Drawn, values: &mut Values) {
         f64::from(counts.passed) / f64::from(counts.total.max(1))
     };
     values.put_some("code/avg_test_pass_rate", mean(&tests));
-    let quality =
-        |rolled: &Rolled| rolled.outcome.reward.terms().get("quality").map_or(0.0, |it| it.value);
-    values.put_some("code/quality_score", mean(&quality));
+    // Where quality multiplies, it is no term of its own.
+    let quality = |rolled: &Rolled| rolled.outcome.reward.terms().get("quality").map(|it| it.value);
+    if all().any(|rolled| quality(rolled).is_some()) {
+        let or_none = |rolled: &Rolled| quality(rolled).unwrap_or(0.0);
+        values.put_some("code/quality_score", mean(&or_none));
+    }
     values.put_some("rollout/mean_tokens", mean(&|rolled| number(rolled.sampled_tokens())));
     let cut = |rolled: &Rolled| {
         let last = rolled.turns.last().map(|turn| turn.completion.finish);
@@ -200,6 +203,8 @@ fn number(count: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use whetstone_core::reward::{Reward, Term};
+
     use super::*;
     use crate::testing::{dropped, group, rolled, rolled_as, settings};
 
@@ -230,7 +235,6 @@ mod tests {
             ("grpo/pass_rate", 0.5),
             ("code/syntax_success_rate", 0.75),
             ("code/avg_test_pass_rate", 0.5),
-            ("code/quality_score", 0.0),
             ("rollout/mean_tokens", 2.0),
             ("rollout/truncated", 0.25),
             ("rollout/dropped", 1.0),
@@ -242,6 +246,17 @@ mod tests {
         for (name, value) in expected {
             assert_eq!(found[name].to_bits(), f64::to_bits(value), "{name}: {}", found[name]);
         }
+    }
+
+    #[test]
+    fn quality_is_told_where_it_is_a_term_and_none_is_no_quality() {
+        let mut drawn = drawn();
+        assert!(!values(&Measured::default(), &drawn).contains_key("code/quality_score"));
+        let terms =
+            ["tests", "quality"].map(|it| (it.to_owned(), Term { value: 0.8, weight: 0.5 }));
+        drawn.groups[0].rollouts[0].outcome.reward = Reward::new(terms.into(), [].into()).unwrap();
+        let found = values(&Measured::default(), &drawn)["code/quality_score"];
+        assert_eq!(found.to_bits(), 0.2_f64.to_bits());
     }
 
     #[test]

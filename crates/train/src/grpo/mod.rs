@@ -9,7 +9,7 @@
 //! update a step, the probability ratio is exactly 1: the policy is the one that sampled.
 
 mod batch;
-mod budget;
+pub(crate) mod budget;
 mod learn;
 mod metrics;
 mod record;

@@ -105,7 +105,7 @@ impl<'a> Tasks<'a> {
             max_prompt_tokens: max_prompt_tokens(config),
             max_turns: 1,
             judges: it.judges,
-            on_event: &|now| it.watch.tell(at(now, all)),
+            on_event: &|now| it.watch.go_on(at(now, all)),
         };
         let mut generator = Local::new(&student.decoder, &student.model.tokenizer, it.limits);
         let mut position = progress.position;
