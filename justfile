@@ -25,6 +25,10 @@ test:
 doctest:
     cargo xtask doctest
 
+# A browser is there for the tests that look at pages
+browser:
+    cargo xtask browser
+
 # Generated pages are current; `just docs --write` rewrites them
 docs *flags:
     cargo xtask docs {{ flags }}

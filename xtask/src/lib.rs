@@ -7,6 +7,7 @@
 //!
 //! Dependencies are kept to a TOML parser, so that the first line of output comes in seconds.
 
+pub mod browser;
 pub mod ci;
 pub mod docs;
 pub mod steps;

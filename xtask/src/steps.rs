@@ -7,7 +7,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::{docs, tidy};
+use crate::{browser, docs, tidy};
 
 /// One step of CI, which is also a subcommand of `cargo xtask`.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +34,8 @@ pub enum Action {
         /// What to do where it is not.
         without: Without,
     },
+    /// Looks for something that tests need and not every machine has. `Err` is how to get it.
+    Look(fn() -> Result<(), String>),
     /// A function of this crate, given the repository's root. `Err` is what to tell the reader.
     Here(fn(&Path) -> Result<(), String>),
 }
@@ -103,6 +105,11 @@ pub const STEPS: &[Step] = &[
         action: Action::Cargo(&["test", "--doc", "--workspace", "--locked"]),
     },
     Step {
+        name: "browser",
+        what: "a browser is there for the tests that look at pages (skipped where none is installed)",
+        action: Action::Look(browser::find),
+    },
+    Step {
         name: "docs",
         what: "generated pages are what `whet` generates (`docs --write` rewrites them)",
         action: Action::Here(docs::check),
@@ -152,7 +159,7 @@ mod tests {
                 vec![args]
             }
             Action::Tool { with, without: Without::Run(without), .. } => vec![with, without],
-            Action::Here(_) => vec![],
+            Action::Here(_) | Action::Look(_) => vec![],
         }
     }
 

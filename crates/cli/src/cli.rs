@@ -9,6 +9,7 @@ pub use crate::export::ExportArgs;
 pub use crate::generate::GenerateArgs;
 pub use crate::model::ModelCommand;
 pub use crate::quickstart::QuickstartArgs;
+pub use crate::report::ReportArgs;
 pub use crate::score::{AdvantageArg, ScoreArgs};
 pub use crate::teach::{TeachArgs, TeacherArg};
 pub use crate::train::TrainCommand;
@@ -51,6 +52,7 @@ The pipeline in order:
      whet generate          What does it say? A prompt or a chat in, text out.
   7. whet train sft         How does it learn from the traces?
      whet train grpo        How does it learn from what its own programs did?
+  8. whet report            What happened in a run? One page: curves, verdicts, every completion.
   Evaluation of other models is not in this version yet.
 
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
@@ -116,6 +118,12 @@ pub enum Command {
     /// template, and prints what the model says. The same seed gives the same text, whatever is
     /// computed beside it.
     Generate(GenerateArgs),
+
+    /// Show a run as one HTML page: curves, verdicts, and every completion with its failing test
+    ///
+    /// Reads the events and rollouts of a run, finished or not, and writes one file that loads
+    /// nothing from anywhere. It works offline, in light and dark, and on a phone.
+    Report(ReportArgs),
 
     /// Work an adapter into its model, as one directory that other tools load
     Export(ExportArgs),

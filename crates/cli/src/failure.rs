@@ -8,6 +8,7 @@ use whetstone_core::jsonl::LineError;
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
 use whetstone_eval::EvalError;
+use whetstone_record::error::{ReportError, RunError};
 use whetstone_remote::chat::ChatError;
 use whetstone_remote::hub::HubError;
 use whetstone_rollout::cache::CacheError;
@@ -74,6 +75,12 @@ pub(crate) enum Failure {
     /// A model could not be measured.
     #[error(transparent)]
     Eval(#[from] EvalError),
+    /// There is no such run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A run's page could not be made.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// A quickstart of this name was begun before.
     #[error("the run `{}` exists already", path.display())]
     RunExists {
@@ -174,6 +181,8 @@ impl Failure {
             Self::Train(err) => err.hint(),
             Self::Eval(err) => err.hint(),
             Self::Cache(err) => err.hint(),
+            Self::Run(err) => err.hint(),
+            Self::Report(err) => err.hint(),
             Self::NoTraces { .. } | Self::OtherTraces { .. } => Some(
                 "name a file of these tasks with `--traces`, collect some with `whet teach`, or learn \
                  without them: `--set dual_source.teacher_sft_weight=0`",
@@ -194,6 +203,7 @@ impl Failure {
             Self::Prove(err) => err.is_usage(),
             Self::Teach(err) => err.is_usage(),
             Self::Model(err) => err.is_usage(),
+            Self::Report(err) => matches!(err, ReportError::Tasks(_)),
             Self::Hub { .. } | Self::HubModel { .. } | Self::Eval(_) | Self::Judge { .. } => false,
             _ => true,
         };

@@ -21,6 +21,7 @@ mod judge;
 mod model;
 pub mod printer;
 mod quickstart;
+mod report;
 mod score;
 mod teach;
 mod train;
@@ -48,6 +49,7 @@ pub fn run() -> Exit {
         Command::Train(command) => train::run(command, printer),
         Command::Model(command) => model::run(command, printer),
         Command::Generate(args) => generate::run(args, printer),
+        Command::Report(args) => report::run(args, printer),
         Command::Export(args) => export::run(args, printer),
         Command::Config(ConfigCommand::Show(args)) => config_command::show(args, printer),
         Command::Config(ConfigCommand::Check(args)) => config_command::check(args, printer),

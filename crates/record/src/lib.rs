@@ -17,11 +17,12 @@
 //! | Two processes never write one run or one journal; a killed one holds no lock. | `tests/lock.rs` |
 //! | Who opens a journal while its writer removes it gets the new one, not one without a name. | `journal/tests.rs` |
 //! | A run half-created by a kill can be created again; a directory with anything in it is left alone. | `run_dir/tests.rs` |
+//! | A page of a run holds hostile text only packed, and has bounds whatever the run has. | `report/tests.rs`, `report/survey.rs` |
 //! | What a newer program wrote is an error that says so, never a guess. | `event/tests.rs`, `cursor.rs` |
 //!
 //! The modules, from the disk upwards: [`atomic`] replaces files, [`journal`] appends to them,
 //! [`event`] and [`cursor`] say what is in them, [`outputs`] are whole directories, [`run_dir`] puts
-//! them together.
+//! them together, and [`report`] shows a run as one page.
 //!
 //! # Not here
 //!
@@ -39,4 +40,5 @@ pub mod error;
 pub mod event;
 pub mod journal;
 pub mod outputs;
+pub mod report;
 pub mod run_dir;

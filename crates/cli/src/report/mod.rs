@@ -1,0 +1,125 @@
+//! `whet report`: a run as one page that any browser opens.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+use whetstone_record::error::FileError;
+use whetstone_record::report::{self, Contents, Request};
+use whetstone_record::run_dir::{RunDir, RunView};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// `whet report`.
+#[derive(Debug, Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct ReportArgs {
+    /// The run: its directory, or its name in `runs`
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+
+    /// Where the page goes [default: RUN/report.html]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+
+    /// The tasks that the run learnt from, to show statements and failing tests [default:
+    /// RUN/train.jsonl, which a quickstart has]
+    #[arg(long, value_name = "FILE")]
+    pub tasks: Option<PathBuf>,
+
+    /// Print one JSON document instead
+    #[arg(long)]
+    pub json: bool,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  whet report runs/quickstart                    writes runs/quickstart/report.html, open it in a browser
+  whet report grpo-1 --tasks data/train.jsonl    shows what was asked and which test failed
+  whet report grpo-1 --out /tmp/page.html --json
+
+The page is one file and loads nothing: it can be sent, archived and opened offline. It has the curves of
+every step, verdicts, rewards by term, pass@k where it was measured, and every completion with its verdict
+and failing test. A run may be reported on while it trains: the page has what is recorded so far.
+
+The page holds hidden tests. Show it to people, not to a model that is to be measured by them.";
+
+const NO_TASKS: &str = "; name the tasks with `--tasks` to see statements and failing tests";
+
+/// The folder in which a name is looked for.
+const RUNS: &str = "runs";
+
+#[derive(Serialize)]
+struct Told {
+    report: String,
+    bytes: u64,
+    events: u64,
+    steps: u64,
+    completions: u64,
+    completions_shown: u64,
+    tasks_shown: u64,
+}
+
+/// Writes the page.
+pub(crate) fn run(args: &ReportArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let view = open(&args.run)?;
+    let out = args.out.clone().unwrap_or_else(|| report::default_path(&view));
+    let bar = printer.progress_with_rate(0, "completions");
+    let request = Request { tasks: args.tasks.as_deref() };
+    let contents = report::write(&view, request, &out, &mut |passed, all| {
+        bar.set_length(all);
+        bar.set_position(passed);
+    })
+    .map_err(Failure::Report)?;
+    bar.finish_and_clear();
+    let bytes = size(&out)?;
+    if args.json {
+        printer.json(&told(&out, bytes, contents))?;
+    } else {
+        printer.data(out.display())?;
+        printer.note(summary(bytes, contents));
+    }
+    Ok(Exit::Done)
+}
+
+/// The run at a path, or the one of that name in `runs`.
+fn open(run: &Path) -> anyhow::Result<RunView> {
+    let is_name = run.components().count() == 1 && !run.is_dir();
+    let path = if is_name { Path::new(RUNS).join(run) } else { run.to_owned() };
+    // `.` and `runs/..` have a name too, which only the file system knows.
+    let path = if path.file_name().is_some() { path } else { fs::canonicalize(&path)? };
+    let root = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok(RunDir::open_read_only(root, &name).map_err(Failure::Run)?)
+}
+
+fn size(path: &Path) -> Result<u64, Failure> {
+    let failed = |source| FileError { step: "look at", path: path.to_owned(), source };
+    let found = fs::metadata(path).map_err(|source| Failure::Report(failed(source).into()))?;
+    Ok(found.len())
+}
+
+fn told(out: &Path, bytes: u64, contents: Contents) -> Told {
+    let Contents { events, steps, completions, shown, tasks } = contents;
+    Told {
+        report: out.display().to_string(),
+        bytes,
+        events,
+        steps,
+        completions,
+        completions_shown: shown,
+        tasks_shown: tasks,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "megabytes with one digit")]
+fn summary(bytes: u64, contents: Contents) -> String {
+    let Contents { steps, completions, shown, tasks, .. } = contents;
+    let size = bytes as f64 / 1e6;
+    let readable = if shown < completions { format!(", {shown} to read") } else { String::new() };
+    let hint = if completions > 0 && tasks == 0 { NO_TASKS } else { "" };
+    format!("{size:.1} MB: {completions} completions of {steps} steps{readable}{hint}")
+}

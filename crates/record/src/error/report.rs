@@ -1,0 +1,64 @@
+//! Failures of making a run's page.
+
+use std::io;
+use std::path::PathBuf;
+
+use whetstone_core::jsonl::LineError;
+use whetstone_core::wire::WireError;
+
+use super::{FileError, ReadError};
+
+/// A page of a run could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// A journal of the run could not be read up to its end.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+
+    /// A record of a journal of rollouts is none.
+    #[error("line {line} of `{}` is not a rollout", path.display())]
+    Rollout {
+        /// The journal.
+        path: PathBuf,
+        /// Counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        source: WireError,
+    },
+
+    /// The file of tasks has a line that is none.
+    #[error(transparent)]
+    Tasks(#[from] LineError),
+
+    /// The figures of a quickstart are not what this version reads.
+    #[error("`{}` does not hold the figures of a quickstart: {problem}", path.display())]
+    Figures {
+        /// The file.
+        path: PathBuf,
+        /// What was expected.
+        problem: String,
+    },
+
+    /// A small file could not be read, or the page not be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+
+    /// The page could not be written on.
+    #[error("cannot write the page")]
+    Write(#[from] io::Error),
+}
+
+impl ReportError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Read(err) => err.hint(),
+            Self::File(err) => err.hint(),
+            Self::Rollout { .. } => Some("only journals of rollouts belong into `rollouts/`"),
+            Self::Tasks(_) => Some("name the file that the run was given with `--tasks`"),
+            Self::Figures { .. } => Some("update whet, or move the file out of the run"),
+            Self::Write(_) => None,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The feed: one JSON record a line, all that a page draws.
+//!
+//! Events stand in it as in their journal. Beside them are records that only pages have: `run` (its
+//! name and its settings), `rollouts` (what those of a step come to) and `figures` (pass@k).
+
+use serde::Serialize;
+
+use super::limits::{self, MAX_STEPS};
+use super::survey::Survey;
+use crate::error::ReportError;
+use crate::event::{Event, TimedEvent};
+use crate::run_dir::RunView;
+
+/// Settings that are shown, in bytes.
+const MAX_CONFIG_BYTES: usize = 64 << 10;
+/// Warnings, checkpoints and starts that are shown.
+const MAX_OTHER_EVENTS: usize = 2_000;
+
+/// A feed that is being written.
+#[derive(Debug)]
+pub(super) struct Feed {
+    text: Vec<u8>,
+}
+
+#[derive(Serialize)]
+struct Run<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: &'a str,
+    config: &'a str,
+}
+
+impl Feed {
+    /// Begins with the run's name and its settings.
+    pub(super) fn new(view: &RunView) -> Result<Self, ReportError> {
+        let config = view.config_text()?;
+        let (config, _) = limits::cut(&config, MAX_CONFIG_BYTES);
+        let name = view.dir().file_name().unwrap_or_default().to_string_lossy();
+        let mut feed = Self { text: Vec::new() };
+        feed.record(&Run { kind: "run", name: &name, config });
+        Ok(feed)
+    }
+
+    /// Adds the events of a run; returns how many it has.
+    pub(super) fn events(&mut self, view: &RunView) -> Result<u64, ReportError> {
+        let mut measured = 0_usize;
+        each(view, |event| measured += usize::from(is_metrics(&event.event)))?;
+        let stride = measured.div_ceil(MAX_STEPS).max(1);
+        let (mut seen, mut steps, mut others) = (0, 0_usize, 0_usize);
+        each(view, |event| {
+            seen += 1;
+            let keep = if is_metrics(&event.event) {
+                steps += 1;
+                (steps - 1).is_multiple_of(stride) || steps == measured
+            } else {
+                others += 1;
+                others <= MAX_OTHER_EVENTS || matches!(event.event, Event::RunFinished { .. })
+            };
+            if keep {
+                self.record(&event);
+            }
+        })?;
+        Ok(seen)
+    }
+
+    /// Adds what the rollouts of every step come to.
+    pub(super) fn steps(&mut self, survey: &Survey) {
+        survey.records().for_each(|step| self.record(&step));
+    }
+
+    /// Adds one record. All of ours can be JSON; one that could not would be missing.
+    pub(super) fn record(&mut self, record: &impl Serialize) {
+        if let Ok(line) = serde_json::to_vec(record) {
+            self.text.extend_from_slice(&line);
+            self.text.push(b'\n');
+        }
+    }
+
+    /// The feed's text.
+    pub(super) fn finish(self) -> Vec<u8> {
+        self.text
+    }
+}
+
+fn is_metrics(event: &Event) -> bool {
+    matches!(event, Event::Metrics { .. })
+}
+
+/// Every event up to one that is being written right now.
+fn each(view: &RunView, mut take: impl FnMut(TimedEvent)) -> Result<(), ReportError> {
+    for event in view.events()? {
+        match event {
+            Ok((_, event)) => take(event),
+            Err(err) if err.is_torn() => break,
+            Err(err) => return Err(err.into()),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! pass@k before and after training, where the run has measured it: `quickstart.json`.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{FileError, ReportError};
+use crate::run_dir::RunView;
+
+const FILE: &str = "quickstart.json";
+const VERSION: u64 = 1;
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What a page shows of the file. Its other fields are passed over.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Figures {
+    #[serde(rename = "type", default = "kind", skip_deserializing)]
+    kind: &'static str,
+    #[serde(skip_serializing)]
+    v: u64,
+    samples: u64,
+    temperature: f64,
+    pass_at_k: BTreeMap<String, Pair>,
+    before: Side,
+    after: Side,
+    times: Times,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Pair {
+    before: Estimate,
+    after: Estimate,
+    difference: Estimate,
+}
+
+/// A figure with its interval of 95 %.
+#[derive(Debug, Serialize, Deserialize)]
+struct Estimate {
+    value: f64,
+    low: f64,
+    high: f64,
+    tasks: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Side {
+    verdicts: BTreeMap<String, u64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Times {
+    seconds: BTreeMap<String, f64>,
+}
+
+fn kind() -> &'static str {
+    "figures"
+}
+
+/// The figures of a run, if it has any.
+pub(super) fn read(view: &RunView) -> Result<Option<Figures>, ReportError> {
+    let path = view.dir().join(FILE);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(err) => return Err(FileError::at("open", &path)(err).into()),
+    };
+    let mut text = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut text).map_err(FileError::at("read", &path))?;
+    let wrong = |problem| ReportError::Figures { path: path.clone(), problem };
+    let figures: Figures = serde_json::from_slice(&text).map_err(|err| wrong(err.to_string()))?;
+    if figures.v != VERSION {
+        return Err(wrong(format!("it has version {}, this whet reads {VERSION}", figures.v)));
+    }
+    Ok(Some(figures))
+}

@@ -1,0 +1,43 @@
+//! How large a page can get.
+
+/// Points of a curve. A screen has fewer; of a longer run every second, third, … step is drawn.
+pub const MAX_STEPS: usize = 4_000;
+
+/// Completions that can be read in a page.
+pub const MAX_COMPLETIONS: u64 = 200_000;
+
+/// Text of them all, before it is packed: about 50 MB in the page.
+pub const MAX_TEXT_BYTES: u64 = 128 << 20;
+
+/// Text of one completion; what is longer is cut, and the page says so.
+pub const MAX_COMPLETION_BYTES: usize = 16 << 10;
+
+/// Tests of one task, as JSON; larger ones are left out.
+pub const MAX_TESTS_BYTES: usize = 64 << 10;
+
+/// Terms of rewards that are told apart.
+pub(super) const MAX_TERMS: usize = 24;
+
+/// Text in a chunk, before it is packed: what is unpacked to see one completion.
+pub(super) const CHUNK_BYTES: usize = 256 << 10;
+
+/// The beginning of a text, and how many bytes behind it were left out.
+pub(super) fn cut(text: &str, limit_bytes: usize) -> (&str, usize) {
+    if text.len() <= limit_bytes {
+        return (text, 0);
+    }
+    let end = text.floor_char_boundary(limit_bytes);
+    (&text[..end], text.len() - end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        assert_eq!(cut("abc", 3), ("abc", 0));
+        assert_eq!(cut("aßc", 2), ("a", 3));
+        assert_eq!(cut("aßc", 3), ("aß", 1));
+    }
+}

@@ -1,0 +1,213 @@
+//! What the rollouts of every step come to: counted line by line, without their texts.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::Serialize;
+use whetstone_core::completion::Finish;
+use whetstone_core::reward::Reward;
+use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::task::TaskId;
+
+use super::limits::{MAX_COMPLETION_BYTES, MAX_COMPLETIONS, MAX_STEPS, MAX_TERMS, MAX_TEXT_BYTES};
+use super::rollouts;
+use crate::error::ReportError;
+use crate::run_dir::RunView;
+
+/// What was seen of all rollouts.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    pub(super) steps: BTreeMap<u64, Step>,
+    pub(super) completions: u64,
+    /// Text of them all, each cut as a page would.
+    text_bytes: u64,
+    /// Every task that somebody answered.
+    pub(super) tasks: HashSet<TaskId>,
+    group: Option<Group>,
+}
+
+/// What was seen of one step.
+#[derive(Debug, Default)]
+pub(super) struct Step {
+    completions: u64,
+    groups: u64,
+    dead_groups: u64,
+    truncated: u64,
+    rewarded: u64,
+    reward: f64,
+    verdicts: BTreeMap<&'static str, u64>,
+    /// Weighted values, added up.
+    terms: BTreeMap<String, f64>,
+    tokens: Vec<u64>,
+}
+
+/// The lines of one task that stand together.
+#[derive(Debug)]
+struct Group {
+    step: u64,
+    task: TaskId,
+    /// The reward of its first line that has one.
+    first: Option<f64>,
+    differ: bool,
+}
+
+/// A step in the feed.
+#[derive(Debug, Serialize)]
+pub(super) struct StepRecord<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    step: u64,
+    completions: u64,
+    groups: u64,
+    dead_groups: u64,
+    truncated: u64,
+    reward: Option<f64>,
+    verdicts: &'a BTreeMap<&'static str, u64>,
+    /// What each term adds to the reward, on average.
+    terms: BTreeMap<&'a str, f64>,
+    /// The shortest, a tenth, the half, nine tenths, the longest.
+    tokens: Option<[u64; 5]>,
+}
+
+/// Reads every rollout of a run.
+pub(super) fn read(view: &RunView) -> Result<Survey, ReportError> {
+    let mut survey = Survey::default();
+    for rollout in rollouts::read(view)? {
+        survey.add(rollout?);
+    }
+    survey.end_group();
+    Ok(survey)
+}
+
+impl Survey {
+    /// Every how many steps the page has texts of.
+    pub(super) fn text_stride(&self) -> usize {
+        let by_count = self.completions.div_ceil(MAX_COMPLETIONS);
+        let by_bytes = self.text_bytes.div_ceil(MAX_TEXT_BYTES);
+        usize::try_from(by_count.max(by_bytes).max(1)).unwrap_or(usize::MAX)
+    }
+
+    /// The steps as the page draws them.
+    pub(super) fn records(&self) -> impl Iterator<Item = StepRecord<'_>> {
+        let stride = self.steps.len().div_ceil(MAX_STEPS).max(1);
+        self.steps.iter().step_by(stride).map(|(&step, seen)| seen.record(step))
+    }
+
+    fn add(&mut self, mut rollout: Rollout) {
+        self.completions += 1;
+        self.text_bytes += rollout.text.len().min(MAX_COMPLETION_BYTES) as u64;
+        self.join_group(&rollout);
+        if !self.tasks.contains(&rollout.prompt_id) {
+            self.tasks.insert(rollout.prompt_id.clone());
+        }
+        let step = self.steps.entry(rollout.step).or_default();
+        step.completions += 1;
+        *step.verdicts.entry(rollouts::verdict(&rollout)).or_default() += 1;
+        if let Some(reward) = reward(&rollout) {
+            step.pay(reward);
+        }
+        // What others wrote there may be of any type; then it is not counted.
+        if let Ok(Some(tokens)) = rollout.meta.take("tokens") {
+            step.tokens.push(tokens);
+        }
+        let finish: Option<Finish> = rollout.meta.take("finish").ok().flatten();
+        step.truncated += u64::from(finish == Some(Finish::Length));
+    }
+
+    fn join_group(&mut self, rollout: &Rollout) {
+        let same = |it: &Group| it.step == rollout.step && it.task == rollout.prompt_id;
+        if !self.group.as_ref().is_some_and(same) {
+            self.end_group();
+            let (step, task) = (rollout.step, rollout.prompt_id.clone());
+            self.group = Some(Group { step, task, first: None, differ: false });
+        }
+        if let (Some(group), Some(reward)) = (&mut self.group, reward(rollout)) {
+            let first = *group.first.get_or_insert(reward.total());
+            group.differ |= (first - reward.total()).abs() > 1e-9;
+        }
+    }
+
+    fn end_group(&mut self) {
+        if let Some(group) = self.group.take() {
+            let step = self.steps.entry(group.step).or_default();
+            step.groups += 1;
+            step.dead_groups += u64::from(!group.differ);
+        }
+    }
+}
+
+impl Step {
+    fn pay(&mut self, reward: &Reward) {
+        self.rewarded += 1;
+        self.reward += reward.total();
+        for (name, term) in reward.terms() {
+            if self.terms.len() < MAX_TERMS || self.terms.contains_key(name) {
+                *self.terms.entry(name.clone()).or_default() += term.weight * term.value;
+            }
+        }
+    }
+
+    fn record(&self, step: u64) -> StepRecord<'_> {
+        let mean = |sum: f64| round(sum / number(self.rewarded.max(1)));
+        StepRecord {
+            kind: "rollouts",
+            step,
+            completions: self.completions,
+            groups: self.groups,
+            dead_groups: self.dead_groups,
+            truncated: self.truncated,
+            reward: (self.rewarded > 0).then(|| mean(self.reward)),
+            verdicts: &self.verdicts,
+            terms: self.terms.iter().map(|(name, &sum)| (name.as_str(), mean(sum))).collect(),
+            tokens: quantiles(&self.tokens),
+        }
+    }
+}
+
+/// What a rollout is worth, if anybody said.
+pub(super) fn reward(rollout: &Rollout) -> Option<&Reward> {
+    match &rollout.score {
+        Some(Score::Judged { reward, .. } | Score::NotRun { reward, .. }) => Some(reward),
+        _ => None,
+    }
+}
+
+/// Six digits: what a page shows, in fewer bytes.
+pub(super) fn round(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a step")]
+fn number(count: u64) -> f64 {
+    count as f64
+}
+
+fn quantiles(values: &[u64]) -> Option<[u64; 5]> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let last = sorted.len().checked_sub(1)?;
+    Some([0, 1, 5, 9, 10].map(|tenths| sorted[last * tenths / 10]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_that_were_seen() {
+        assert_eq!(quantiles(&[]), None);
+        assert_eq!(quantiles(&[7]), Some([7; 5]));
+        let mixed: Vec<u64> = (0..=20).rev().collect();
+        assert_eq!(quantiles(&mixed), Some([0, 2, 10, 18, 20]));
+    }
+
+    #[test]
+    fn a_larger_run_shows_the_texts_of_fewer_steps() {
+        let stride = |completions, text_bytes| {
+            Survey { completions, text_bytes, ..Survey::default() }.text_stride()
+        };
+        assert_eq!(stride(0, 0), 1);
+        assert_eq!(stride(MAX_COMPLETIONS, MAX_TEXT_BYTES), 1);
+        assert_eq!(stride(MAX_COMPLETIONS + 1, 0), 2);
+        assert_eq!(stride(10, 3 * MAX_TEXT_BYTES), 3);
+    }
+}

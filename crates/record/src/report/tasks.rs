@@ -1,0 +1,100 @@
+//! The tasks that were answered: what was asked, and the tests that decide.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use whetstone_core::jsonl::{Numbered, Records};
+use whetstone_core::task::{Task, TaskId};
+use whetstone_core::tests::Tests;
+
+use super::limits::{self, CHUNK_BYTES, MAX_COMPLETION_BYTES, MAX_TESTS_BYTES};
+use super::page::Page;
+use super::survey::Survey;
+use crate::error::ReportError;
+use crate::run_dir::RunView;
+
+/// What a run that prepared its own tasks calls them.
+const OWN: &str = "train.jsonl";
+
+/// Where each task is: its chunk, and its place in it.
+pub(super) type Known = HashMap<TaskId, (usize, usize)>;
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    statement: &'a str,
+    /// None where they are too large to show.
+    tests: Option<&'a Tests>,
+}
+
+/// Writes the tasks that have rollouts, in chunks.
+pub(super) fn write(
+    view: &RunView,
+    given: Option<&Path>,
+    (survey, page): (&Survey, &mut Page<'_>),
+) -> Result<Known, ReportError> {
+    let mut known = Known::new();
+    let Some(path) = given.map(Path::to_owned).or_else(|| own(view)) else { return Ok(known) };
+    let mut chunks = Chunks::new("tasks");
+    for read in Records::<Task, _>::open(&path)? {
+        let Numbered { record: task, .. } = read?;
+        if survey.tasks.contains(&task.id) && !known.contains_key(&task.id) {
+            let place = chunks.add(&shown(&task), page)?;
+            known.insert(task.id, place);
+        }
+    }
+    chunks.finish(page)?;
+    Ok(known)
+}
+
+fn own(view: &RunView) -> Option<PathBuf> {
+    Some(view.dir().join(OWN)).filter(|path| path.is_file())
+}
+
+fn shown(task: &Task) -> Shown<'_> {
+    let (statement, _) = limits::cut(&task.statement, MAX_COMPLETION_BYTES);
+    let small = serde_json::to_vec(&task.tests).is_ok_and(|it| it.len() <= MAX_TESTS_BYTES);
+    Shown { statement, tests: small.then_some(&task.tests) }
+}
+
+/// A list that is written in pieces: `NAME-0`, `NAME-1`, …, each a JSON array.
+pub(super) struct Chunks {
+    name: &'static str,
+    written: usize,
+    items: usize,
+    text: Vec<u8>,
+}
+
+impl Chunks {
+    pub(super) fn new(name: &'static str) -> Self {
+        Self { name, written: 0, items: 0, text: Vec::new() }
+    }
+
+    /// Adds an item; returns its chunk and its place there.
+    pub(super) fn add(
+        &mut self,
+        item: &impl Serialize,
+        page: &mut Page<'_>,
+    ) -> Result<(usize, usize), ReportError> {
+        if self.text.len() >= CHUNK_BYTES {
+            self.flush(page)?;
+        }
+        self.text.push(if self.items == 0 { b'[' } else { b',' });
+        serde_json::to_writer(&mut self.text, item).map_err(std::io::Error::from)?;
+        self.items += 1;
+        Ok((self.written, self.items - 1))
+    }
+
+    /// Writes the last chunk.
+    pub(super) fn finish(mut self, page: &mut Page<'_>) -> Result<(), ReportError> {
+        if self.items > 0 { self.flush(page) } else { Ok(()) }
+    }
+
+    fn flush(&mut self, page: &mut Page<'_>) -> Result<(), ReportError> {
+        self.text.push(b']');
+        page.chunk(&format!("{}-{}", self.name, self.written), &self.text)?;
+        (self.written, self.items) = (self.written + 1, 0);
+        self.text.clear();
+        Ok(())
+    }
+}
