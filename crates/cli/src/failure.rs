@@ -74,6 +74,14 @@ pub(crate) enum Failure {
     /// A model could not be measured.
     #[error(transparent)]
     Eval(#[from] EvalError),
+    /// A server that is measured went away.
+    #[error("the server does not answer: {message}")]
+    Server {
+        /// What was said last.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
     /// A quickstart of this name was begun before.
     #[error("the run `{}` exists already", path.display())]
     RunExists {
@@ -164,7 +172,7 @@ impl Failure {
                 let all = whetstone_data::embedded::families().collect::<Vec<_>>().join(", ");
                 return Some(format!("there are {all}").into());
             }
-            Self::RunExists { hint, .. } => Some(hint.as_str()),
+            Self::RunExists { hint, .. } | Self::Server { hint, .. } => Some(hint.as_str()),
             Self::Score(err) => err.hint(),
             Self::Prepare(err) => err.hint(),
             Self::Prove(err) => err.hint(),
@@ -194,7 +202,10 @@ impl Failure {
             Self::Prove(err) => err.is_usage(),
             Self::Teach(err) => err.is_usage(),
             Self::Model(err) => err.is_usage(),
-            Self::Hub { .. } | Self::HubModel { .. } | Self::Eval(_) | Self::Judge { .. } => false,
+            Self::Eval(err) => err.is_usage(),
+            Self::Hub { .. } | Self::HubModel { .. } | Self::Server { .. } | Self::Judge { .. } => {
+                false
+            }
             _ => true,
         };
         if is_usage { Exit::Usage } else { Exit::Broken }

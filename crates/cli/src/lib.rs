@@ -12,9 +12,11 @@ pub mod config;
 mod config_command;
 mod data;
 mod doctor;
+mod eval;
 pub mod exit;
 mod export;
 mod failure;
+mod figures;
 mod generate;
 mod hub;
 mod judge;
@@ -47,6 +49,7 @@ pub fn run() -> Exit {
         Command::Teach(args) => teach::run(args, printer),
         Command::Train(command) => train::run(command, printer),
         Command::Model(command) => model::run(command, printer),
+        Command::Eval(args) => eval::run(args, printer),
         Command::Generate(args) => generate::run(args, printer),
         Command::Export(args) => export::run(args, printer),
         Command::Config(ConfigCommand::Show(args)) => config_command::show(args, printer),

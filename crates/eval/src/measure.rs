@@ -78,7 +78,7 @@ pub fn measure(
         }
         let on_event = |now: Progress| (it.on_progress)(before + now.over + now.dropped, all);
         let collecting = Collecting { on_event: &on_event, ..it.collecting };
-        let asked: Vec<Asked<'_>> = piece.iter().map(|task| it.ask(task)).collect();
+        let asked: Vec<Asked<'_>> = piece.iter().map(|task| ask(task, samples, it.seed)).collect();
         let collected = collect(&collecting, generator, &asked)?;
         measured.add(&collected);
         logps(&collected).for_each(|logp| surprise.add(-logp));
@@ -96,11 +96,9 @@ fn logps(collected: &Collected) -> impl Iterator<Item = f64> {
     tokens.flat_map(SampledTokens::logps).copied().map(f64::from)
 }
 
-impl Measuring<'_> {
-    fn ask<'t>(&self, task: &'t Task) -> Asked<'t> {
-        let seed = self.seed.derive(&format!("eval/{}", task.id), 0);
-        Asked { task, samples: self.samples.max(1), seed }
-    }
+/// So many samples of a task, which derive from the seed and the task's name.
+pub(crate) fn ask(task: &Task, samples: usize, seed: Seed) -> Asked<'_> {
+    Asked { task, samples, seed: seed.derive(&format!("eval/{}", task.id), 0) }
 }
 
 impl Measured {

@@ -4,6 +4,7 @@ mod binary;
 mod config;
 mod defaults;
 mod doctor;
+mod eval;
 mod export;
 mod generate;
 mod help;
