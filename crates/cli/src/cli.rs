@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 pub use crate::data::DataCommand;
+pub use crate::eval::{CompareArgs, EvalArgs, EvalCommand, MeasureArgs};
 pub use crate::export::ExportArgs;
 pub use crate::generate::GenerateArgs;
 pub use crate::model::ModelCommand;
@@ -52,8 +53,9 @@ The pipeline in order:
      whet generate          What does it say? A prompt or a chat in, text out.
   7. whet train sft         How does it learn from the traces?
      whet train grpo        How does it learn from what its own programs did?
-  8. whet report            What happened in a run? One page: curves, verdicts, every completion.
-  Evaluation of other models is not in this version yet.
+  8. whet eval              How good is it? pass@k with intervals; any model, any tasks.
+     whet eval compare      Is one better than another? The difference, paired by tasks.
+     whet report            What happened in a run? One page: curves, verdicts, every completion.
 
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
 Data goes to standard output, everything else to standard error; `--json` is for scripts.";
@@ -107,6 +109,13 @@ pub enum Command {
     /// Train a student
     #[command(subcommand)]
     Train(TrainCommand),
+
+    /// Measure a model: pass@k on tasks, with intervals
+    ///
+    /// Lets a model on this machine, or one behind a server, solve every task several times, judges
+    /// every program in the jail, and writes pass@k with 95 % intervals, by source and difficulty, and
+    /// every sample. `whet eval compare` puts two such results beside each other.
+    Eval(EvalArgs),
 
     /// Look at models, and make new ones
     #[command(subcommand)]

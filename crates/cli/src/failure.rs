@@ -81,6 +81,14 @@ pub(crate) enum Failure {
     /// A run's page could not be made.
     #[error(transparent)]
     Report(#[from] ReportError),
+    /// A server that is measured went away.
+    #[error("the server does not answer: {message}")]
+    Server {
+        /// What was said last.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
     /// A quickstart of this name was begun before.
     #[error("the run `{}` exists already", path.display())]
     RunExists {
@@ -171,7 +179,7 @@ impl Failure {
                 let all = whetstone_data::embedded::families().collect::<Vec<_>>().join(", ");
                 return Some(format!("there are {all}").into());
             }
-            Self::RunExists { hint, .. } => Some(hint.as_str()),
+            Self::RunExists { hint, .. } | Self::Server { hint, .. } => Some(hint.as_str()),
             Self::Score(err) => err.hint(),
             Self::Prepare(err) => err.hint(),
             Self::Prove(err) => err.hint(),
@@ -204,7 +212,10 @@ impl Failure {
             Self::Teach(err) => err.is_usage(),
             Self::Model(err) => err.is_usage(),
             Self::Report(err) => matches!(err, ReportError::Tasks(_)),
-            Self::Hub { .. } | Self::HubModel { .. } | Self::Eval(_) | Self::Judge { .. } => false,
+            Self::Eval(err) => err.is_usage(),
+            Self::Hub { .. } | Self::HubModel { .. } | Self::Server { .. } | Self::Judge { .. } => {
+                false
+            }
             _ => true,
         };
         if is_usage { Exit::Usage } else { Exit::Broken }

@@ -12,9 +12,11 @@ pub mod config;
 mod config_command;
 mod data;
 mod doctor;
+mod eval;
 pub mod exit;
 mod export;
 mod failure;
+mod figures;
 mod generate;
 mod hub;
 mod judge;
@@ -48,6 +50,7 @@ pub fn run() -> Exit {
         Command::Teach(args) => teach::run(args, printer),
         Command::Train(command) => train::run(command, printer),
         Command::Model(command) => model::run(command, printer),
+        Command::Eval(args) => eval::run(args, printer),
         Command::Generate(args) => generate::run(args, printer),
         Command::Report(args) => report::run(args, printer),
         Command::Export(args) => export::run(args, printer),

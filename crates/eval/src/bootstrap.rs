@@ -5,11 +5,10 @@
 //! Tibshirani, *An Introduction to the Bootstrap*, chapter 13). Tasks are resampled and not samples,
 //! because the question is what another choice of tasks would have shown.
 //!
-//! The interval is a function of the values alone: the seed is a constant, so nobody can try seeds
-//! until the interval pleases. Values that are all the same have an interval without width: a suite of
-//! which nothing was solved cannot tell how rare a solution is.
+//! Values that are all the same have an interval without width: a suite of which nothing was solved
+//! cannot tell by this how rare a solution is, and `wilson` is asked instead.
 
-use whetstone_core::Seed;
+use crate::random::SplitMix;
 
 /// Means that an interval is made of.
 pub const RESAMPLES: u64 = 2000;
@@ -17,12 +16,9 @@ pub const RESAMPLES: u64 = 2000;
 /// The part of the means that lies below the interval, and above it.
 const TAIL: f64 = 0.025;
 
-/// What every resample derives from.
-const SEED: Seed = Seed::new(0);
-
-/// The ends of the interval of a mean; `values` must not be empty.
-pub(crate) fn interval(values: &[f64]) -> (f64, f64) {
-    let mut means: Vec<f64> = (0..RESAMPLES).map(|at| resampled(values, at)).collect();
+/// The ends of the interval that so many resampled means cover; `values` must not be empty.
+pub(crate) fn interval_of(values: &[f64], resamples: u64) -> (f64, f64) {
+    let mut means: Vec<f64> = (0..resamples).map(|at| resampled(values, at)).collect();
     means.sort_unstable_by(f64::total_cmp);
     (quantile(&means, TAIL), quantile(&means, 1.0 - TAIL))
 }
@@ -33,7 +29,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 }
 
 fn resampled(values: &[f64], resample: u64) -> f64 {
-    let mut random = SplitMix(SEED.derive("bootstrap", resample).get());
+    let mut random = SplitMix::of("bootstrap", resample);
     let sum: f64 = (0..values.len()).map(|_| values[random.below(values.len())]).sum();
     sum / number(values.len())
 }
@@ -48,26 +44,8 @@ fn quantile(sorted: &[f64], part: f64) -> f64 {
     sorted[below] + (sorted[above] - sorted[below]) * way
 }
 
-/// `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014).
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `bound`, each as likely but for a part in 2^64 / `bound`.
-    fn below(&mut self, bound: usize) -> usize {
-        let scaled = u128::from(self.next()) * bound as u128;
-        usize::try_from(scaled >> 64).expect("less than the bound")
-    }
-}
-
 #[expect(clippy::cast_precision_loss, reason = "tasks and resamples are counted in thousands")]
-fn number(count: usize) -> f64 {
+pub(crate) fn number(count: usize) -> f64 {
     count as f64
 }
 
@@ -75,14 +53,8 @@ fn number(count: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// The first numbers of the authors' program for the seed 1234567, as Rosetta Code has them.
-    #[test]
-    fn the_generator_is_the_published_one() {
-        let mut random = SplitMix(1_234_567);
-        let drawn = [random.next(), random.next(), random.next()];
-        let expected =
-            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
-        assert_eq!(drawn, expected);
+    fn interval(values: &[f64]) -> (f64, f64) {
+        interval_of(values, RESAMPLES)
     }
 
     #[test]

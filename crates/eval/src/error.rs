@@ -1,7 +1,11 @@
 //! Why there is no figure.
 
+use std::path::PathBuf;
+
 use whetstone_algo::pass_at_k::PassAtKError;
+use whetstone_core::jsonl::LineError;
 use whetstone_core::task::TaskId;
+use whetstone_record::error::{FileError, LedgerError};
 use whetstone_rollout::collect::CollectError;
 
 /// A model could not be measured, or its counts say nothing.
@@ -23,6 +27,32 @@ pub enum EvalError {
     /// Two models were measured on different tasks.
     #[error("task `{0}` was measured on one side only")]
     Unpaired(TaskId),
+    /// Two evaluations have no k in common.
+    #[error("there is no k for which both sides have pass@k")]
+    NoCommonK,
+    /// A finished evaluation is in the way.
+    #[error("`{}` exists already", path.display())]
+    Exists {
+        /// Its results.
+        path: PathBuf,
+    },
+    /// A file that holds no results of an evaluation.
+    #[error("`{}` does not hold the results of an evaluation: {problem}", path.display())]
+    NotResults {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Samples cannot be read back.
+    #[error(transparent)]
+    Lines(#[from] LineError),
+    /// The journal cannot be opened, gone on with, written or removed.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
 }
 
 impl EvalError {
@@ -30,13 +60,31 @@ impl EvalError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Collect(err) => err.hint(),
+            Self::NoTasks => {
+                Some("give a file with one task a line: `whet data prepare` makes some")
+            }
             Self::Unpaired(_) => Some("measure both on the same tasks"),
-            _ => None,
+            Self::NoCommonK => {
+                Some("ask for one with `--k`, at most as large as both have samples")
+            }
+            Self::Exists { .. } => {
+                Some("`--fresh` measures again and replaces it, `--out DIR` keeps both")
+            }
+            Self::NotResults { .. } => {
+                Some("give the directory that `whet eval` wrote, or its `evaluation_results.json`")
+            }
+            Self::Ledger(err) => err.hint(),
+            Self::File(err) => err.hint(),
+            Self::PassAtK(_) | Self::Twice(_) | Self::Lines(_) => None,
         }
     }
 
-    /// Whether the tasks or the counts are at fault, and not the machine.
+    /// Whether the tasks, the counts or the command line are at fault, and not the machine.
     pub fn is_usage(&self) -> bool {
-        !matches!(self, Self::Collect(_))
+        match self {
+            Self::Collect(_) | Self::File(_) => false,
+            Self::Ledger(err) => err.is_usage(),
+            _ => true,
+        }
     }
 }

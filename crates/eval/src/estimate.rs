@@ -2,6 +2,9 @@
 //!
 //! The figure of a suite is the mean over its tasks of the unbiased estimator. A task with fewer
 //! judged samples than `k` has no such figure: it is left out and counted, never guessed.
+//!
+//! The interval of a mean resamples tasks from a hundred on, and is Wilson's below and where no two tasks
+//! differ. That of a difference always resamples: it lies around 0, where Wilson's has no meaning.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +13,16 @@ use whetstone_algo::pass_at_k::{self as one_task, PassAtKError};
 use whetstone_core::task::TaskId;
 use whetstone_rollout::measure::Tally;
 
-use crate::bootstrap::{interval, mean};
+use crate::bootstrap::{RESAMPLES, interval_of, mean};
 use crate::error::EvalError;
+use crate::sign_flip::{FLIPS, p_value};
+use crate::wilson;
+
+/// Tasks from which on they are resampled.
+const MANY: usize = 100;
+
+/// How seldom chance alone may do as much, for a difference to be called clear.
+const SELDOM: f64 = 0.05;
 
 /// A mean over tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -41,12 +52,15 @@ pub struct Difference {
     pub tasks: usize,
     /// Tasks with too few judged samples on either side.
     pub left_out: usize,
+    /// The chance of so large a difference, either way, between models that are alike: the p-value of
+    /// the sign-flip test.
+    pub p: f64,
 }
 
 impl Difference {
-    /// Whether the interval leaves out that there is none.
+    /// Whether the interval leaves out that there is none, and chance alone would seldom do as much.
     pub fn is_clear(&self) -> bool {
-        self.low > 0.0 || self.high < 0.0
+        (self.low > 0.0 || self.high < 0.0) && self.p < SELDOM
     }
 }
 
@@ -59,7 +73,7 @@ pub fn pass_at_k(tallies: &[Tally], k: u64) -> Result<Estimate, EvalError> {
     let figures = figures(tallies, k)?;
     let values: Vec<f64> = figures.values().copied().flatten().collect();
     enough(&values, (tallies, k))?;
-    let ((low, high), value) = (interval(&values), mean(&values));
+    let ((low, high), value) = (around(&values, RESAMPLES), mean(&values));
     let left_out = figures.len() - values.len();
     Ok(Estimate { value, low, high, tasks: values.len(), left_out })
 }
@@ -82,9 +96,24 @@ pub fn compare(before: &[Tally], after: &[Tally], k: u64) -> Result<Difference, 
     let pairs = earlier.values().zip(later.values());
     let values: Vec<f64> = pairs.filter_map(|(one, other)| Some((*other)? - (*one)?)).collect();
     enough(&values, (before, k))?;
-    let ((low, high), value) = (interval(&values), mean(&values));
     let left_out = earlier.len() - values.len();
-    Ok(Difference { value, low, high, tasks: values.len(), left_out })
+    Ok(Difference { left_out, ..difference(&values, (RESAMPLES, FLIPS)) })
+}
+
+/// The 95 % interval of a mean of figures.
+pub(crate) fn around(values: &[f64], resamples: u64) -> (f64, f64) {
+    let all_the_same = values.iter().all(|value| (value - values[0]).abs() < 1e-12);
+    if values.len() < MANY || all_the_same {
+        return wilson::interval(values);
+    }
+    interval_of(values, resamples)
+}
+
+/// The mean of paired differences, of which there is at least one.
+pub(crate) fn difference(values: &[f64], (resamples, flips): (u64, u64)) -> Difference {
+    let ((low, high), value) = (interval_of(values, resamples), mean(values));
+    let p = p_value(values, flips);
+    Difference { value, low, high, tasks: values.len(), left_out: 0, p }
 }
 
 /// Each task's figure, in the order of their names: so the order of counts decides nothing.
@@ -165,10 +194,13 @@ mod tests {
 
     #[test]
     fn a_difference_is_clear_when_its_interval_has_no_zero() {
-        let sides = |low, high| Difference { value: 0.0, low, high, tasks: 1, left_out: 0 };
+        let sides =
+            |low, high| Difference { value: 0.0, low, high, tasks: 1, left_out: 0, p: 0.04 };
         let clear = [(0.1, 0.2), (-0.2, -0.1), (-0.1, 0.1), (0.0, 0.1), (-0.1, 0.0)];
         let found = clear.map(|(low, high)| sides(low, high).is_clear());
         assert_eq!(found, [true, true, false, false, false]);
+        let by_chance = Difference { p: 0.05, ..sides(0.1, 0.2) };
+        assert!(!by_chance.is_clear(), "chance does as much in one of twenty");
     }
 
     #[test]

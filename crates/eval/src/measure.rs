@@ -81,11 +81,10 @@ pub fn measure(
         }
         let on_event = |now: Progress| {
             (it.on_progress)(before + now.over + now.dropped, all);
-            let stop = it.stop.load(Ordering::Relaxed);
-            if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            go_on(it.stop)
         };
         let collecting = Collecting { on_event: &on_event, ..it.collecting };
-        let asked: Vec<Asked<'_>> = piece.iter().map(|task| it.ask(task)).collect();
+        let asked: Vec<Asked<'_>> = piece.iter().map(|task| ask(task, samples, it.seed)).collect();
         let collected = match collect(&collecting, generator, &asked) {
             Err(CollectError::Stopped) => return Ok(None),
             collected => collected?,
@@ -99,6 +98,11 @@ pub fn measure(
     Ok(Some(measured))
 }
 
+/// Whether a collection goes on.
+pub(crate) fn go_on(stop: &AtomicBool) -> ControlFlow<()> {
+    if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
 /// The log-probabilities of all that was sampled, in order.
 fn logps(collected: &Collected) -> impl Iterator<Item = f64> {
     let rolled = collected.groups.iter().flat_map(|group| &group.rollouts);
@@ -106,11 +110,9 @@ fn logps(collected: &Collected) -> impl Iterator<Item = f64> {
     tokens.flat_map(SampledTokens::logps).copied().map(f64::from)
 }
 
-impl Measuring<'_> {
-    fn ask<'t>(&self, task: &'t Task) -> Asked<'t> {
-        let seed = self.seed.derive(&format!("eval/{}", task.id), 0);
-        Asked { task, samples: self.samples.max(1), seed }
-    }
+/// So many samples of a task, which derive from the seed and the task's name.
+pub(crate) fn ask(task: &Task, samples: usize, seed: Seed) -> Asked<'_> {
+    Asked { task, samples, seed: seed.derive(&format!("eval/{}", task.id), 0) }
 }
 
 impl Measured {

@@ -27,10 +27,17 @@ fn width(it: Estimate) -> f64 {
 }
 
 #[test]
-fn all_solved_is_one_without_doubt_and_none_is_zero() {
+fn all_solved_is_one_and_none_is_zero_and_more_tasks_leave_less_doubt() {
     for k in 1..=SAMPLES {
-        assert_eq!(ends(pass_at_k(&tallies(&[4; 30]), k).unwrap()), (1.0, 1.0, 1.0));
-        assert_eq!(ends(pass_at_k(&tallies(&[0; 30]), k).unwrap()), (0.0, 0.0, 0.0));
+        let doubt = [30, 99, 100, 1000].map(|count| {
+            let (value, low, high) = ends(pass_at_k(&tallies(&vec![4; count]), k).unwrap());
+            assert_eq!((value, high), (1.0, 1.0));
+            let none = ends(pass_at_k(&tallies(&vec![0; count]), k).unwrap());
+            assert_eq!((none.0, none.1), (0.0, 0.0));
+            assert!((none.2 - (1.0 - low)).abs() < 1e-12, "{none:?} beside {low}");
+            1.0 - low
+        });
+        assert!(doubt.is_sorted_by(|more, less| more > less) && doubt[3] > 0.003, "{doubt:?}");
     }
 }
 
@@ -113,6 +120,7 @@ proptest! {
 
 /// The difference of a side from itself, as an estimate.
 fn of_none(side: &[Tally]) -> Estimate {
-    let Difference { value, low, high, tasks, left_out } = compare(side, side, 1).unwrap();
+    let Difference { value, low, high, tasks, left_out, p } = compare(side, side, 1).unwrap();
+    assert!(p > 1.0 - 1e-12, "nothing changed, whatever the signs");
     Estimate { value, low, high, tasks, left_out }
 }

@@ -11,9 +11,9 @@
 mod args;
 mod measuring;
 mod phases;
-mod preset;
+pub(crate) mod preset;
 mod report;
-mod student;
+pub(crate) mod student;
 mod summary;
 mod tasks;
 mod traces;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use crate::config::Layer;
 
 /// The value of `student.model_name` that stands for the student that ships with `whet`.
-pub(super) const EMBEDDED: &str = "embedded";
+pub(crate) const EMBEDDED: &str = "embedded";
 
 const PRESET: &str = r#"
 [student]

@@ -3,9 +3,12 @@
 //! Its files are part of the binary, and are unpacked into the run: from there on it is a model
 //! directory like any other, which every command and transformers read.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use whetstone_core::config::Config;
+use whetstone_record::atomic;
+use whetstone_record::error::FileError;
 use whetstone_record::run_dir::RunDir;
 use whetstone_train::TrainError;
 
@@ -23,6 +26,19 @@ const FILES: [(&str, &[u8]); 6] = [
     ("tokenizer.json", include_bytes!("../../../../assets/student/tokenizer.json")),
     ("model.safetensors", include_bytes!("../../../../assets/student/model.safetensors")),
 ];
+
+/// Writes the student into `dir`, unless it is there.
+pub(crate) fn unpack_into(dir: &Path) -> Result<(), FileError> {
+    let there = |(name, bytes): &(&str, &[u8])| {
+        fs::metadata(dir.join(name)).is_ok_and(|file| file.len() == bytes.len() as u64)
+    };
+    let created = fs::create_dir_all(dir);
+    created.map_err(|source| FileError { step: "create", path: dir.to_owned(), source })?;
+    for (name, bytes) in FILES.iter().filter(|file| !there(file)) {
+        atomic::replace(&dir.join(name), bytes)?;
+    }
+    Ok(())
+}
 
 /// Where a run's student comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]

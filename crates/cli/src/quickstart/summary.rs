@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use whetstone_eval::{Difference, Estimate, EvalError, Measured, pass_at_k};
+use whetstone_eval::{EvalError, Measured, pass_at_k};
 
 use super::phases::Trained;
 use super::report::{Figures, Report};
-use crate::printer::{Printer, Tone};
+use crate::figures::{estimate, judged, points};
+use crate::printer::Printer;
 
 /// The whole summary.
 pub(super) fn text(report: &Report, printer: Printer) -> String {
@@ -71,27 +72,6 @@ fn figures_table(text: &mut String, report: &Report, printer: Printer) {
     if left_out > 0 {
         let _ = writeln!(text, "  {left_out} tasks left out: too few samples could be judged");
     }
-}
-
-/// What a difference is, as far as the tasks can tell.
-fn judged(difference: &Difference) -> (&'static str, Tone) {
-    match (difference.is_clear(), difference.value > 0.0) {
-        (true, true) => ("better", Tone::Good),
-        (true, false) => ("worse", Tone::Bad),
-        (false, _) => ("no clear difference", Tone::Doubtful),
-    }
-}
-
-/// `12.3 % [8.0, 16.9]`.
-fn estimate(it: &Estimate) -> String {
-    let [value, low, high] = [it.value, it.low, it.high].map(|part| 100.0 * part);
-    format!("{value:.1} % [{low:.1}, {high:.1}]")
-}
-
-/// `+18.7 points [+13.9, +23.6]`.
-fn points(it: &Difference) -> String {
-    let [value, low, high] = [it.value, it.low, it.high].map(|part| 100.0 * part);
-    format!("{value:+.1} points [{low:+.1}, {high:+.1}]")
 }
 
 fn verdicts(text: &mut String, report: &Report) {
@@ -162,8 +142,8 @@ mod tests {
 2 held-out tasks, 4 samples each at temperature 1; 95 % intervals
 
            before                 after                  difference
-  pass@1   12.5 % [0.0, 25.0]     62.5 % [25.0, 100.0]   +50.0 points [+0.0, +100.0]  no clear difference
-  pass@4   50.0 % [0.0, 100.0]    100.0 % [100.0, 100.0] +50.0 points [+0.0, +100.0]  no clear difference
+  pass@1   12.5 % [0.1, 94.7]     62.5 % [0.7, 99.8]     +50.0 points [+0.0, +100.0]  no clear difference
+  pass@4   50.0 % [0.3, 99.7]     100.0 % [2.1, 100.0]   +50.0 points [+0.0, +100.0]  no clear difference
 
   verdict            before    after
   pass                    1        5
@@ -212,17 +192,5 @@ next, the same training by its own command:
         ] {
             assert!(text.contains(line), "{line}{text}");
         }
-    }
-
-    #[test]
-    fn a_difference_is_told_with_its_sign_and_what_it_means() {
-        let of = |value, low, high| Difference { value, low, high, tasks: 9, left_out: 0 };
-        let better = of(0.187, 0.139, 0.236);
-        assert_eq!(points(&better), "+18.7 points [+13.9, +23.6]");
-        assert_eq!(judged(&better), ("better", Tone::Good));
-        assert_eq!(judged(&of(-0.1, -0.2, -0.05)), ("worse", Tone::Bad));
-        assert_eq!(judged(&of(0.1, -0.01, 0.2)).0, "no clear difference");
-        let it = Estimate { value: 0.123, low: 0.08, high: 0.169, tasks: 9, left_out: 0 };
-        assert_eq!(estimate(&it), "12.3 % [8.0, 16.9]");
     }
 }

@@ -8,13 +8,13 @@ use crate::failure::Failure;
 use crate::judge;
 
 /// A judge at work, and what its verdicts depend on.
-pub(super) struct Started {
-    pub(super) judge: Judge,
-    pub(super) identity: Identity,
+pub(crate) struct Started {
+    pub(crate) judge: Judge,
+    pub(crate) identity: Identity,
 }
 
 /// Starts the judge that the settings ask for.
-pub(super) fn start_judge(config: &Config) -> Result<Started, Failure> {
+pub(crate) fn start_judge(config: &Config) -> Result<Started, Failure> {
     let judge = judge::start(config).map_err(|err| Failure::Judge {
         problem: err.to_string(),
         hint: "`whet doctor` looks at everything the judge needs; `--skip-runtime` scores what can \

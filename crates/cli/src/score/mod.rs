@@ -1,7 +1,7 @@
 //! `whet score`: rollouts in, the same lines with verdict, reward and advantage out.
 
 mod args;
-mod judge;
+pub(crate) mod judge;
 mod summary;
 
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::printer::Printer;
 
 /// Callers of the judge for each program that runs: while one program runs, others are read and
 /// sent.
-const CALLERS_PER_WORKER: usize = 3;
+pub(crate) const CALLERS_PER_WORKER: usize = 3;
 
 /// Scores a file.
 pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {

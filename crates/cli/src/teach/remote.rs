@@ -89,7 +89,7 @@ fn stopped(err: &ChatError) -> Refusal {
 }
 
 /// An error with its causes, in one line.
-pub(super) fn chain(err: &ChatError) -> String {
+pub(crate) fn chain(err: &ChatError) -> String {
     let mut text = err.to_string();
     let mut cause = std::error::Error::source(err);
     while let Some(err) = cause {

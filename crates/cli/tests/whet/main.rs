@@ -5,6 +5,7 @@ mod browser;
 mod config;
 mod defaults;
 mod doctor;
+mod eval;
 mod export;
 mod generate;
 mod help;

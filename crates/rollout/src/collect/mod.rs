@@ -130,7 +130,21 @@ pub fn collect(
     generator: &mut dyn Generator,
     asked: &[Asked<'_>],
 ) -> Result<Collected, CollectError> {
-    let collected = driver::gather(collecting, generator, asked)?;
+    let collected = gather(collecting, generator, asked)?;
     error::something_judged(&collected.groups)?;
     Ok(collected)
+}
+
+/// The same, whether or not anything could be judged: for whoever collects piece by piece, and looks
+/// at all pieces together.
+///
+/// # Errors
+///
+/// If a task cannot be rendered, or the generator fails.
+pub fn gather(
+    collecting: &Collecting<'_>,
+    generator: &mut dyn Generator,
+    asked: &[Asked<'_>],
+) -> Result<Collected, CollectError> {
+    driver::gather(collecting, generator, asked)
 }

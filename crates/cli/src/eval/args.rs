@@ -1,0 +1,159 @@
+//! What can be asked of `whet eval`, and what its help teaches.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::cli::ConfigArgs;
+
+/// `whet eval`, or `whet eval compare`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, after_long_help = AFTER_HELP)]
+pub struct EvalArgs {
+    /// What to do instead of measuring.
+    #[command(subcommand)]
+    pub command: Option<EvalCommand>,
+
+    /// What to measure.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// `whet eval …`.
+#[derive(Debug, Subcommand)]
+pub enum EvalCommand {
+    /// Say whether one evaluation is better than another, task by task
+    ///
+    /// Both must be of the same tasks. The difference of each pass@k comes with its 95 % interval, for
+    /// which tasks are resampled in pairs, and with the p-value of a sign-flip test; *better* and
+    /// *worse* are said only if both agree. Below stand the tasks that flipped.
+    #[command(after_long_help = COMPARE_HELP)]
+    Compare(CompareArgs),
+}
+
+/// What to measure, and how.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
+pub struct MeasureArgs {
+    /// Tasks to solve, one JSON object a line
+    #[arg(long, value_name = "FILE", default_value = "data/val.jsonl")]
+    pub tasks: PathBuf,
+
+    /// The model: a directory, a .gguf file, an adapter that training left, a name of the hub, or
+    /// `embedded`; with `--server`, its name there [default: the setting `student.model_name`]
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+
+    /// Put an adapter into the model: a directory as PEFT writes it
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["server", "samples"])]
+    pub adapter: Option<PathBuf>,
+
+    /// Ask a server of OpenAI's chat completions instead of a model on this machine
+    ///
+    /// Its key, patience and requests at a time are those of `teacher.*`.
+    #[arg(long, value_name = "URL", conflicts_with = "samples")]
+    pub server: Option<String>,
+
+    /// Measure completions that are there: rollouts, one JSON object a line
+    ///
+    /// A line needs `step`, `prompt_id` (a task's `id`) and `text`. Whatever verdicts stand there are
+    /// not believed: every program is judged anew.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["num_samples", "temperature", "max_tokens"])]
+    pub samples: Option<PathBuf>,
+
+    /// The directory that results and samples go to
+    #[arg(long, value_name = "DIR", default_value = "outputs")]
+    pub out: PathBuf,
+
+    /// Samples of each task [default: the setting `eval.num_samples`]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub num_samples: Option<u32>,
+
+    /// Values of k for which pass@k is wanted [default: the setting `eval.k`]
+    #[arg(long, value_name = "K,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    pub k: Vec<u32>,
+
+    /// Sampling temperature [default: the setting `eval.temperature`]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub temperature: Option<f64>,
+
+    /// Tokens of a completion at most [default: the setting `grpo.max_completion_length`]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub max_tokens: Option<u32>,
+
+    /// Measure the first N tasks only
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_tasks: Option<u32>,
+
+    /// Leave out the sample with the likeliest tokens
+    #[arg(long)]
+    pub skip_greedy: bool,
+
+    /// Replace what is in OUT, and forget an evaluation that was ended early
+    #[arg(long)]
+    pub fresh: bool,
+
+    /// Keep projections as bytes with a scale a row: a quarter of the memory, slightly other text
+    #[arg(long = "8bit")]
+    pub eight_bit: bool,
+
+    /// Threads [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+
+    /// Where settings come from.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+
+    /// Print the results as one JSON document instead of the table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `whet eval compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The first evaluation: its directory, or its `evaluation_results.json`
+    #[arg(value_name = "A")]
+    pub before: PathBuf,
+
+    /// The second
+    #[arg(value_name = "B")]
+    pub after: PathBuf,
+
+    /// Values of k [default: those that both have]
+    #[arg(long, value_name = "K,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    pub k: Vec<u32>,
+
+    /// Print one JSON document instead of the table
+    #[arg(long)]
+    pub json: bool,
+}
+
+const AFTER_HELP: &str = "\
+pass@k is the unbiased estimate 1 - C(n-c,k)/C(n,k) from n samples of each task, averaged over tasks;
+k may not be larger than n. Its 95 % interval says how much it hangs on the choice of tasks: tasks are
+resampled, never samples; below 100 tasks it is Wilson's, on the effective n. Greedy is pass@1 with the
+likeliest tokens, and is kept apart. A sample that could not be judged counts nowhere but in `errors`.
+
+OUT/evaluation_results.json has every figure, by source and difficulty and task by task; OUT/rollouts.jsonl
+every sample with its verdict, so `whet score OUT/rollouts.jsonl --prompts TASKS` can judge it again.
+An evaluation that was killed goes on when the same command is started again.
+
+Examples:
+  whet eval --tasks data/val.jsonl --model runs/grpo-1/outputs/final_model --out eval/grpo-1
+  whet eval --model Qwen/Qwen2.5-Coder-1.5B-Instruct --num-samples 20 --k 1,10 --temperature 0.8
+  whet eval --server http://gpu7:8000/v1/chat/completions --model Qwen/Qwen3-32B-FP8 --out eval/teacher
+  whet eval --tasks humaneval.jsonl --samples completions.jsonl --k 1 --out eval/given
+  whet eval compare eval/base eval/grpo-1
+
+Exit codes: 0 every sample was judged, 1 some sample was not, 2 wrong usage, config or input, 3 the
+server went away or something broke.";
+
+const COMPARE_HELP: &str = "\
+Examples:
+  whet eval compare eval/base eval/grpo-1
+  whet eval compare eval/base eval/grpo-1 --k 1 --json
+
+A task flips if more than half of its samples pass on one side and at most half on the other.
+Exit codes: 0 compared, whatever came of it; 2 wrong usage, or evaluations of different tasks.";

@@ -1,0 +1,72 @@
+//! `whet eval compare`: two evaluations beside each other.
+
+use std::fmt::Write;
+
+use whetstone_eval::{Compared, Comparison, Flipped, Results};
+
+use super::args::CompareArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::figures::{estimate, judged, plain, points};
+use crate::printer::{Printer, Tone};
+
+/// Flipped tasks that are shown of each kind; `--json` has all.
+const SHOWN: usize = 10;
+
+/// Compares.
+pub(super) fn run(args: &CompareArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let read = |path| Results::read(path).map_err(Failure::Eval);
+    let (before, after) = (read(&args.before)?, read(&args.after)?);
+    let comparison = Comparison::new(&before, &after, &args.k).map_err(Failure::Eval)?;
+    if args.json {
+        printer.json(&comparison)?;
+    } else {
+        printer.raw(&text(&comparison, printer))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn text(it: &Comparison, printer: Printer) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "A  {}\nB  {}", plain(&it.before, 100), plain(&it.after, 100));
+    let _ = writeln!(text, "{} tasks, paired; 95 % intervals\n", it.tasks);
+    if !it.same_suite {
+        let word = printer.toned("other tests", Tone::Bad);
+        let _ = writeln!(text, "{word}: the tasks have the same names, and are not the same\n");
+    }
+    let _ = writeln!(text, "  {:<8} {:<24} {:<24} {:<30} p", "", "A", "B", "B - A");
+    for (k, compared) in &it.pass_at_k {
+        row(&mut text, &format!("pass@{k}"), compared, printer);
+    }
+    if let Some(greedy) = &it.greedy {
+        row(&mut text, "greedy", greedy, printer);
+    }
+    let left_out = it.pass_at_k.values().map(|it| it.difference.left_out).max().unwrap_or(0);
+    if left_out > 0 {
+        let _ = writeln!(text, "  tasks left out, with too few judged samples: {left_out}");
+    }
+    flipped(&mut text, "gained", &it.gained);
+    flipped(&mut text, "lost", &it.lost);
+    text
+}
+
+fn row(text: &mut String, name: &str, it: &Compared, printer: Printer) {
+    let (word, tone) = judged(&it.difference);
+    let word = printer.toned(word, tone);
+    let (before, after, change) =
+        (estimate(&it.before), estimate(&it.after), points(&it.difference));
+    let p = it.difference.p;
+    let _ = writeln!(text, "  {name:<8} {before:<24} {after:<24} {change:<30} {p:.4}  {word}");
+}
+
+fn flipped(text: &mut String, name: &str, tasks: &[Flipped]) {
+    let _ = writeln!(text, "\n  {name}: {}", tasks.len());
+    for Flipped { id, before, after } in tasks.iter().take(SHOWN) {
+        let counts = format!("{}/{} -> {}/{}", before.0, before.1, after.0, after.1);
+        let _ = writeln!(text, "    {counts:<16} {id}");
+    }
+    let more = tasks.len().saturating_sub(SHOWN);
+    if more > 0 {
+        let _ = writeln!(text, "    and {more} more; `--json` has all");
+    }
+}

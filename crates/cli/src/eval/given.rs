@@ -1,0 +1,75 @@
+//! Completions that somebody else sampled, measured.
+//!
+//! They are scored as `whet score` does it, so that nothing which stands in the file is believed, and a
+//! file that is killed half way goes on; then they are counted.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use indicatif::ProgressBar;
+use whetstone_algo::Advantage;
+use whetstone_env::python::Rules;
+use whetstone_eval::{RESULTS, ROLLOUTS, Results, make_room};
+use whetstone_rollout::score::{BadLines, How, Report, Runtime, Scoring, score};
+
+use super::Measure;
+use crate::failure::{Failure, counted};
+use crate::score::CALLERS_PER_WORKER;
+use crate::score::judge::start_judge;
+
+/// Judges the samples in a file, and counts them.
+pub(super) fn measure(it: &Measure<'_>, samples: &Path) -> Result<Results, Failure> {
+    make_room(&it.args.out, it.earlier())?;
+    let output = it.args.out.join(ROLLOUTS);
+    let report = judge(it, samples, &output)?;
+    let file = samples.display().to_string();
+    let name = it.args.model.clone().unwrap_or_else(|| file.clone());
+    let about = it.about(name, vec![("--samples", file)]);
+    let mut results = Results::count(&about, it.tasks, &output)?;
+    results.rejected = report.rejected;
+    results.write(&it.args.out.join(RESULTS))?;
+    Ok(results)
+}
+
+fn judge(it: &Measure<'_>, samples: &Path, output: &Path) -> Result<Report, Failure> {
+    let started = start_judge(it.config)?;
+    let [_, minor, _] = started.judge.about().python_version;
+    let rules = Rules::new(it.config.reward.clone());
+    let bar: OnceLock<ProgressBar> = OnceLock::new();
+    let report = score(&Scoring {
+        rollouts: samples,
+        tasks: &it.args.tasks,
+        output,
+        rules: &rules.for_python(u8::try_from(minor).unwrap_or(u8::MAX)),
+        how: How::Run(Runtime {
+            judge: &started.judge,
+            identity: &started.identity,
+            limits: crate::judge::limits(it.config),
+            cache: None,
+        }),
+        advantage: Advantage::Mean,
+        workers: crate::judge::workers(it.config) * CALLERS_PER_WORKER,
+        bad_lines: BadLines::Reject,
+        earlier: it.earlier(),
+        on_start: &|lines| {
+            bar.get_or_init(|| it.printer.progress_with_rate(lines, "samples"));
+        },
+        on_line: &|| {
+            if let Some(bar) = bar.get() {
+                bar.inc(1);
+            }
+        },
+    });
+    if let Some(bar) = bar.get() {
+        bar.finish_and_clear();
+    }
+    let report = report?;
+    for bad in report.rejected_lines.iter().take(3) {
+        it.printer.note(format_args!("{}:{}: {}", samples.display(), bad.line, bad.reason));
+    }
+    if report.rejected > 0 {
+        let lines = counted(usize::try_from(report.rejected).unwrap_or(usize::MAX), "line");
+        it.printer.note(format_args!("{lines} set aside: not samples of these tasks"));
+    }
+    Ok(report)
+}

@@ -1,0 +1,188 @@
+//! `whet eval`: a model and tasks in, pass@k with intervals and every sample out.
+//!
+//! ```text
+//! a model here   ─┐
+//! a server       ─┼─► samples, judged ─► OUT/rollouts.jsonl ─► OUT/evaluation_results.json
+//! given samples  ─┘
+//! ```
+
+mod args;
+mod compare;
+mod given;
+mod local;
+mod remote;
+mod summary;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+
+use whetstone_core::config::Config;
+use whetstone_core::jsonl::read_tasks;
+use whetstone_core::{Seed, Task};
+use whetstone_env::python::PythonEnvironment;
+use whetstone_eval::{About, Earlier, EvalError, Evaluating, Results, evaluate, suite};
+use whetstone_infer::{Generator, Rule};
+use whetstone_rollout::collect::{Collecting, Render};
+
+pub use self::args::{CompareArgs, EvalArgs, EvalCommand, MeasureArgs};
+use crate::cli::ConfigArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::train::{grpo, stop};
+
+/// Measures, or compares.
+pub(crate) fn run(args: &EvalArgs, printer: Printer) -> anyhow::Result<Exit> {
+    match &args.command {
+        Some(EvalCommand::Compare(args)) => compare::run(args, printer),
+        None => measure(&args.measure, printer),
+    }
+}
+
+fn measure(args: &MeasureArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let stop = stop::on_signal(printer);
+    let config = crate::config_command::load(&settings(args))?.config;
+    let tasks = tasks(args)?;
+    let it = Measure { args, config: &config, tasks: &tasks, stop: &stop, printer };
+    let results = match (&args.samples, &args.server) {
+        (Some(samples), _) => Some(given::measure(&it, samples)?),
+        (None, Some(url)) => remote::measure(&it, url)?,
+        (None, None) => local::measure(&it)?,
+    };
+    let Some(results) = results else {
+        printer.note("stopped; what was judged is kept: the same command goes on with it");
+        return Ok(Exit::Done);
+    };
+    if args.json {
+        printer.json(&results)?;
+    } else {
+        printer.raw(&summary::text(&results, &args.out, printer))?;
+    }
+    Ok(ending(&results))
+}
+
+/// How the command ends: a sample that was not judged is an answer of no.
+fn ending(results: &Results) -> Exit {
+    if results.errors + results.rejected > 0 { Exit::No } else { Exit::Done }
+}
+
+/// Settings as they were given, with flags over them.
+fn settings(args: &MeasureArgs) -> ConfigArgs {
+    let mut config = args.config.clone();
+    // How many given samples there are is seen when they are read.
+    let most = args.k.iter().copied().max().unwrap_or(0).max(Config::default().eval.num_samples);
+    let samples = if args.samples.is_some() { Some(most) } else { args.num_samples };
+    config.set.extend(samples.map(|samples| format!("eval.num_samples={samples}")));
+    config.set.extend(args.temperature.map(|it| format!("eval.temperature={it:?}")));
+    if !args.k.is_empty() {
+        config.set.push(format!("eval.k={:?}", args.k));
+    }
+    config
+}
+
+fn tasks(args: &MeasureArgs) -> Result<Vec<Task>, Failure> {
+    let mut tasks = read_tasks(&args.tasks)?;
+    if let Some(most) = args.max_tasks {
+        tasks.truncate(most as usize);
+    }
+    if tasks.is_empty() {
+        return Err(EvalError::NoTasks.into());
+    }
+    Ok(tasks)
+}
+
+/// A measurement to make.
+struct Measure<'a> {
+    args: &'a MeasureArgs,
+    config: &'a Config,
+    tasks: &'a [Task],
+    stop: &'a AtomicBool,
+    printer: Printer,
+}
+
+/// Who completes prompts, and how they are made for it.
+struct Source<'a> {
+    generator: &'a mut dyn Generator,
+    render: &'a Render<'a>,
+    max_prompt_tokens: usize,
+    samples_at_a_time: usize,
+}
+
+impl Measure<'_> {
+    fn max_tokens(&self) -> usize {
+        self.args.max_tokens.unwrap_or(self.config.grpo.max_completion_length) as usize
+    }
+
+    fn earlier(&self) -> Earlier {
+        if self.args.fresh { Earlier::Forget } else { Earlier::Resume }
+    }
+
+    /// What the results say of it: the settings that decide a sample or its verdict, and these more.
+    fn about(&self, model: String, more: Vec<(&str, String)>) -> About {
+        let config = self.config;
+        let common = vec![
+            ("the tasks", suite(self.tasks)),
+            ("prompt.language", format!("{:?}", config.prompt.language)),
+            ("sandbox.cpu_seconds", config.sandbox.cpu_seconds.to_string()),
+            ("sandbox.memory_mib", config.sandbox.memory_mib.to_string()),
+        ];
+        let settings = common.into_iter().chain(more);
+        let settings: BTreeMap<String, String> =
+            settings.map(|(name, value)| (name.to_owned(), value)).collect();
+        About { model, k: config.eval.k.clone(), settings }
+    }
+
+    /// The same for what is sampled.
+    fn about_sampling(&self, model: String, mut more: Vec<(&str, String)>) -> About {
+        let eval = &self.config.eval;
+        more.extend([
+            ("seed", self.config.seed.to_string()),
+            ("eval.num_samples", eval.num_samples.to_string()),
+            ("eval.temperature", eval.temperature.to_string()),
+            ("--max-tokens", self.max_tokens().to_string()),
+            ("--skip-greedy", self.args.skip_greedy.to_string()),
+        ]);
+        self.about(model, more)
+    }
+
+    /// Lets a generator solve the tasks; `None` if it was told to stop.
+    fn evaluate(
+        &self,
+        about: &About,
+        environment: &PythonEnvironment,
+        source: &mut Source<'_>,
+    ) -> Result<Option<Results>, Failure> {
+        let bar = self.printer.progress_with_rate(0, "samples");
+        #[expect(clippy::cast_possible_truncation, reason = "a small number, used in f32")]
+        let temperature = self.config.eval.temperature as f32;
+        let collecting = Collecting {
+            environment,
+            render: source.render,
+            rule: Rule { temperature, ..Rule::default() },
+            max_tokens: self.max_tokens(),
+            max_prompt_tokens: source.max_prompt_tokens,
+            max_turns: 1,
+            judges: grpo::judges(self.config),
+            on_event: &|_| ControlFlow::Continue(()),
+        };
+        let it = Evaluating {
+            collecting,
+            about,
+            samples: self.config.eval.num_samples as usize,
+            with_greedy: !self.args.skip_greedy,
+            samples_at_a_time: source.samples_at_a_time,
+            seed: Seed::new(self.config.seed).derive("eval", 0),
+            directory: &self.args.out,
+            earlier: self.earlier(),
+            on_progress: &|done, all| {
+                bar.set_length(all as u64);
+                bar.set_position(done as u64);
+            },
+            stop: self.stop,
+        };
+        let results = evaluate(&it, source.generator, self.tasks);
+        bar.finish_and_clear();
+        Ok(results?)
+    }
+}

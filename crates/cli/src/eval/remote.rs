@@ -1,0 +1,219 @@
+//! A model behind a server, measured.
+//!
+//! A server is told messages and not tokens, and a generator is asked in tokens. So here a conversation
+//! is written as JSON, and its bytes are the tokens: what goes in on one side comes out on the other.
+//!
+//! A request that fails is a sample without a verdict, which the next run asks for again. When the
+//! server goes away for good, the evaluation stops; what was judged is kept.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use whetstone_core::config::TeacherConfig;
+use whetstone_core::{Message, Seed};
+use whetstone_eval::{Results, make_room};
+use whetstone_infer::{Drawn, GenerateError, Generator, Prompt, Usage};
+use whetstone_remote::chat::{ChatError, Client, Request, Settings};
+use whetstone_remote::http::HttpError;
+use whetstone_rollout::collect::RenderError;
+
+use super::{Measure, Source};
+use crate::failure::Failure;
+use crate::teach::chain;
+use crate::train::grpo;
+
+/// Rounds of requests before what was judged is kept.
+const ROUNDS: usize = 8;
+
+/// Measures it; `None` if it was told to stop.
+pub(super) fn measure(it: &Measure<'_>, url: &str) -> Result<Option<Results>, Failure> {
+    let mut teacher = it.config.teacher.clone();
+    url.clone_into(&mut teacher.api_url);
+    teacher.model_name = it.args.model.clone().unwrap_or(teacher.model_name);
+    let judge = crate::judge::start(it.config).map_err(|err| crate::judge::failure(&err))?;
+    let environment = grpo::environment(judge, it.config);
+    make_room(&it.args.out, it.earlier())?;
+    let mut server = Server::new(&teacher, it)?;
+    let thinking = teacher.enable_thinking.to_string();
+    let settings =
+        vec![("--model", teacher.model_name.clone()), ("teacher.enable_thinking", thinking)];
+    let about = it.about_sampling(teacher.model_name.clone(), settings);
+    let mut source = Source {
+        generator: &mut server,
+        render: &tokens,
+        max_prompt_tokens: usize::MAX,
+        samples_at_a_time: ROUNDS * teacher.max_concurrent_requests as usize,
+    };
+    let results = it.evaluate(&about, &environment, &mut source);
+    server.tell(it);
+    match server.into_end() {
+        Some(gone) => Err(gone),
+        None => results,
+    }
+}
+
+/// A server of chat completions as a generator.
+struct Server<'a> {
+    client: Client,
+    settings: &'a TeacherConfig,
+    /// Told to the evaluation once the server is gone.
+    stop: &'a AtomicBool,
+    trouble: Mutex<Trouble>,
+}
+
+/// What went wrong.
+#[derive(Default)]
+struct Trouble {
+    /// Requests that failed, by the kind of failure, with what was said of the first.
+    failed: BTreeMap<&'static str, (u64, String)>,
+    /// Why nobody is asked any more.
+    end: Option<Failure>,
+}
+
+/// A conversation as the bytes of its JSON.
+fn tokens(messages: &[Message]) -> Result<Vec<u32>, RenderError> {
+    Ok(serde_json::to_vec(messages)?.into_iter().map(u32::from).collect())
+}
+
+/// The conversation that these bytes are.
+fn messages(tokens: &[u32]) -> Option<Vec<Message>> {
+    let bytes: Vec<u8> = tokens.iter().map(|&it| u8::try_from(it).ok()).collect::<Option<_>>()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+impl<'a> Server<'a> {
+    /// Looks whether it can be reached: one that never was there is said at once.
+    fn new(settings: &'a TeacherConfig, it: &Measure<'a>) -> Result<Self, Failure> {
+        let seed = Seed::new(it.config.seed).derive("eval/pauses", 0);
+        let client = Client::new(&Settings::of(settings, seed)).map_err(Failure::Teacher)?;
+        if let Err(err @ ChatError::Http(HttpError::Unreachable { .. })) = client.models() {
+            return Err(gone(&err));
+        }
+        Ok(Self { client, settings, stop: it.stop, trouble: Mutex::default() })
+    }
+
+    /// Answers jobs until there are none, or nobody to tell.
+    fn work(&self, prompts: &[Prompt], jobs: &Mutex<Jobs>, done: &Sender<(Drawn, usize)>) {
+        loop {
+            let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((prompt, sample)) = job else { return };
+            let Some(answered) = self.answer(prompts, (prompt, sample)) else { continue };
+            if done.send(answered).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn answer(
+        &self,
+        prompts: &[Prompt],
+        (prompt, sample): (usize, usize),
+    ) -> Option<(Drawn, usize)> {
+        let asked = &prompts[prompt];
+        let seed = asked.seed.derive("sample", sample as u64).get();
+        let request = Request {
+            temperature: f64::from(asked.rule.temperature),
+            top_p: f64::from(asked.rule.top_p),
+            presence_penalty: 0.0,
+            max_tokens: u32::try_from(asked.max_tokens).ok(),
+            seed: u32::try_from(seed >> 33).ok(),
+            ..Request::of(self.settings, messages(&asked.tokens)?)
+        };
+        match self.client.complete(&request) {
+            Ok(response) => {
+                let tokens = usize::try_from(response.usage.completion_tokens).unwrap_or(0);
+                let completion = response.completions.into_iter().next()?;
+                Some((Drawn { prompt, sample, completion }, tokens))
+            }
+            Err(err) => {
+                self.failed(&err);
+                None
+            }
+        }
+    }
+
+    /// Notes a failure; one that ends all ends what waits too.
+    fn failed(&self, err: &ChatError) {
+        if matches!(err, ChatError::Stopped) {
+            return;
+        }
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let (count, _) = trouble.failed.entry(err.reason()).or_insert_with(|| (0, chain(err)));
+        *count += 1;
+        if err.ends_all() && trouble.end.is_none() {
+            trouble.end = Some(gone(err));
+            self.stop.store(true, Ordering::Relaxed);
+            self.client.stop();
+        }
+    }
+
+    /// Says which requests failed.
+    fn tell(&self, it: &Measure<'_>) {
+        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        for (count, example) in trouble.failed.values() {
+            let example = crate::figures::plain(example, 300);
+            it.printer.note(format_args!("{count} requests failed: {example}"));
+        }
+    }
+
+    fn into_end(self) -> Option<Failure> {
+        self.trouble.into_inner().unwrap_or_else(PoisonError::into_inner).end
+    }
+}
+
+/// Samples that are still to be asked for: prompt and number.
+type Jobs = std::vec::IntoIter<(usize, usize)>;
+
+impl Generator for Server<'_> {
+    fn generate(
+        &mut self,
+        prompts: &[Prompt],
+        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+    ) -> Result<Usage, GenerateError> {
+        let samples = prompts.iter().enumerate();
+        let jobs: Vec<(usize, usize)> =
+            samples.flat_map(|(at, it)| (0..it.samples).map(move |sample| (at, sample))).collect();
+        let threads = jobs.len().min(self.settings.max_concurrent_requests as usize);
+        let jobs = Mutex::new(jobs.into_iter());
+        let mut usage = Usage::default();
+        thread::scope(|scope| {
+            let (send, answers) = channel();
+            for _ in 0..threads {
+                let (send, jobs, server) = (send.clone(), &jobs, &*self);
+                scope.spawn(move || server.work(prompts, jobs, &send));
+            }
+            drop(send);
+            for (drawn, tokens) in answers {
+                usage.sampled += tokens;
+                if done(drawn).is_break() {
+                    break;
+                }
+            }
+        });
+        Ok(usage)
+    }
+}
+
+/// The end of an evaluation whose server is gone.
+fn gone(err: &ChatError) -> Failure {
+    let hint = err.hint().unwrap_or("is the server running, and is `--server` its address?");
+    let hint = format!("{hint}; what was judged is kept, and the same command goes on with it");
+    Failure::Server { message: chain(err), hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_goes_through_tokens_unchanged() {
+        let said = vec![Message::system("Be brief.\u{1b}[2J"), Message::user("Größe 値?")];
+        assert_eq!(messages(&tokens(&said).unwrap()), Some(said));
+        assert_eq!(messages(&[256]), None);
+        assert_eq!(messages(&[91]), None);
+    }
+}

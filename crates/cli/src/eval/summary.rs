@@ -1,0 +1,202 @@
+//! The results as a person reads them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::Path;
+
+use whetstone_eval::{Estimate, Part, RESULTS, ROLLOUTS, Results};
+
+use crate::failure::counted;
+use crate::figures::{estimate, plain};
+use crate::printer::{Printer, Tone};
+
+const RULE: &str = "==================================================";
+
+/// Reasons of errors that are shown; the file has more.
+const SHOWN: usize = 5;
+
+/// Rows of a table of parts that are shown.
+const PARTS: usize = 20;
+
+/// The whole summary.
+pub(super) fn text(results: &Results, out: &Path, printer: Printer) -> String {
+    let mut text = String::new();
+    figures(&mut text, results);
+    for (name, parts) in [("source", &results.by_source), ("difficulty", &results.by_difficulty)] {
+        by(&mut text, name, parts);
+    }
+    verdicts(&mut text, results);
+    errors(&mut text, results, printer);
+    let _ = writeln!(text, "\n  results  {}", out.join(RESULTS).display());
+    let _ = writeln!(text, "  samples  {}", out.join(ROLLOUTS).display());
+    text
+}
+
+fn figures(text: &mut String, results: &Results) {
+    let samples = counted(usize::try_from(results.num_samples).unwrap_or(usize::MAX), "sample");
+    let tasks = counted(results.tasks, "task");
+    let _ = writeln!(text, "{RULE}\nPass@k Results:\n{RULE}");
+    for (k, figure) in &results.pass_at_k {
+        let _ = writeln!(text, "pass@{k:>3}: {}", line(figure));
+    }
+    if let Some(greedy) = &results.greedy {
+        let _ = writeln!(text, "greedy  : {}", line(greedy));
+    }
+    let _ = writeln!(text, "{RULE}");
+    let model = plain(&results.model, 100);
+    let _ = writeln!(text, "{model}: {tasks}, {samples} of each; 95 % intervals");
+    let left_out = results.pass_at_k.values().map(|it| it.left_out).max().unwrap_or(0);
+    if left_out > 0 {
+        let _ = writeln!(text, "tasks left out, with too few judged samples: {left_out}");
+    }
+}
+
+/// `0.4523 (45.23%) [0.4110, 0.4935]`.
+fn line(it: &Estimate) -> String {
+    format!("{:.4} ({:.2}%) [{:.4}, {:.4}]", it.value, 100.0 * it.value, it.low, it.high)
+}
+
+/// A table of parts, if there is more than one.
+fn by(text: &mut String, name: &str, parts: &BTreeMap<String, Part>) {
+    if parts.len() < 2 {
+        return;
+    }
+    let k: BTreeSet<u32> = parts.values().flat_map(|part| part.pass_at_k.keys().copied()).collect();
+    let _ = write!(text, "\n  {name:<16} {:>6}", "tasks");
+    for k in &k {
+        let _ = write!(text, "  {:<22}", format!("pass@{k}"));
+    }
+    text.truncate(text.trim_end().len());
+    for (name, part) in parts.iter().take(PARTS) {
+        let _ = write!(text, "\n  {:<16} {:>6}", plain(name, 16), part.tasks);
+        for k in &k {
+            let figure = part.pass_at_k.get(k).map_or_else(|| "-".to_owned(), estimate);
+            let _ = write!(text, "  {figure:<22}");
+        }
+        text.truncate(text.trim_end().len());
+    }
+    text.push('\n');
+    if let Some(more) = parts.len().checked_sub(PARTS).filter(|more| *more > 0) {
+        let _ = writeln!(text, "  and {more} more");
+    }
+}
+
+fn verdicts(text: &mut String, results: &Results) {
+    let with_greedy = !results.greedy_verdicts.is_empty();
+    let column = |text: &str| if with_greedy { format!(" {text:>8}") } else { String::new() };
+    let greedy = column("greedy");
+    let _ = writeln!(text, "\n  {:<16} {:>8} {:>7}{greedy}", "verdict", "samples", "part");
+    let all: u64 = results.verdicts.values().sum();
+    let names = results.verdicts.keys().chain(results.greedy_verdicts.keys());
+    let names: BTreeSet<&String> = names.collect();
+    let count = |verdicts: &BTreeMap<String, u64>, name| verdicts.get(name).copied().unwrap_or(0);
+    let mut rows: Vec<(&str, u64, u64)> = names
+        .into_iter()
+        .map(|name| {
+            let sampled = count(&results.verdicts, name);
+            (name.as_str(), sampled, count(&results.greedy_verdicts, name))
+        })
+        .collect();
+    // What passed first, then what there is most of.
+    rows.sort_by_key(|&(name, sampled, _)| (name != "pass", std::cmp::Reverse(sampled)));
+    for (name, sampled, greedy) in rows {
+        let (part, greedy) = (percent(sampled, all), column(&greedy.to_string()));
+        let _ = writeln!(text, "  {name:<16} {sampled:>8} {part:>6.1}%{greedy}");
+    }
+    if results.cut_off > 0 {
+        let _ = writeln!(text, "  cut off by the limit on tokens: {}", results.cut_off);
+    }
+}
+
+fn errors(text: &mut String, results: &Results, printer: Printer) {
+    if results.errors == 0 {
+        return;
+    }
+    let word = printer.toned("not judged", Tone::Bad);
+    let _ = writeln!(text, "\n  {word}: {} samples, which count nowhere", results.errors);
+    let mut reasons: Vec<_> = results.errors_by_reason.iter().collect();
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    for (reason, count) in reasons.into_iter().take(SHOWN) {
+        let _ = writeln!(text, "    {count} x {}", plain(reason, 200));
+    }
+    let _ = writeln!(text, "    the same command asks for them again");
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of samples")]
+fn percent(part: u64, all: u64) -> f64 {
+    100.0 * part as f64 / (all as f64).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(value: f64, tasks: usize) -> Estimate {
+        Estimate { value, low: value - 0.04, high: value + 0.04, tasks, left_out: 0 }
+    }
+
+    fn results() -> Results {
+        let part = |tasks| Part {
+            tasks,
+            pass_at_k: BTreeMap::from([(1, figure(0.4, tasks))]),
+            greedy: None,
+        };
+        let counts =
+            |pass, wrong| BTreeMap::from([("pass".to_owned(), pass), ("wrong".to_owned(), wrong)]);
+        Results {
+            model: "models/\u{1b}[31mred".to_owned(),
+            tasks: 164,
+            num_samples: 10,
+            pass_at_k: BTreeMap::from([(1, figure(0.4523, 164)), (10, figure(0.7592, 164))]),
+            greedy: Some(figure(0.4634, 164)),
+            by_source: BTreeMap::from([
+                ("mbpp".to_owned(), part(100)),
+                ("apps\n".to_owned(), part(64)),
+            ]),
+            by_difficulty: BTreeMap::from([("none".to_owned(), part(164))]),
+            verdicts: counts(742, 898),
+            greedy_verdicts: counts(76, 88),
+            cut_off: 3,
+            ..Results::default()
+        }
+    }
+
+    const WHOLE: &str = "\
+==================================================
+Pass@k Results:
+==================================================
+pass@  1: 0.4523 (45.23%) [0.4123, 0.4923]
+pass@ 10: 0.7592 (75.92%) [0.7192, 0.7992]
+greedy  : 0.4634 (46.34%) [0.4234, 0.5034]
+==================================================
+models/\u{fffd}[31mred: 164 tasks, 10 samples of each; 95 % intervals
+
+  source            tasks  pass@1
+  apps\u{fffd}                64  40.0 % [36.0, 44.0]
+  mbpp                100  40.0 % [36.0, 44.0]
+
+  verdict           samples    part   greedy
+  pass                  742   45.2%       76
+  wrong                 898   54.8%       88
+  cut off by the limit on tokens: 3
+
+  results  eval/a/evaluation_results.json
+  samples  eval/a/rollouts.jsonl
+";
+
+    #[test]
+    fn the_summary_says_everything_in_order_and_nothing_speaks_to_the_terminal() {
+        assert_eq!(text(&results(), Path::new("eval/a"), Printer::new(true)), WHOLE);
+    }
+
+    #[test]
+    fn what_was_not_judged_is_said_with_its_reasons() {
+        let mut results = results();
+        results.errors = 7;
+        results.errors_by_reason.insert("no\u{7}zygote".to_owned(), 7);
+        let text = text(&results, Path::new("."), Printer::new(true));
+        assert!(
+            text.contains("not judged: 7 samples, which count nowhere\n    7 x no\u{fffd}zygote\n")
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! Figures as people read them.
+
+use whetstone_eval::{Difference, Estimate};
+
+use crate::printer::Tone;
+
+/// `12.3 % [8.0, 16.9]`.
+pub(crate) fn estimate(it: &Estimate) -> String {
+    let [value, low, high] = [it.value, it.low, it.high].map(|part| 100.0 * part);
+    format!("{value:.1} % [{low:.1}, {high:.1}]")
+}
+
+/// `+18.7 points [+13.9, +23.6]`.
+pub(crate) fn points(it: &Difference) -> String {
+    let [value, low, high] = [it.value, it.low, it.high].map(|part| 100.0 * part);
+    format!("{value:+.1} points [{low:+.1}, {high:+.1}]")
+}
+
+/// What a difference is, as far as the tasks can tell.
+pub(crate) fn judged(difference: &Difference) -> (&'static str, Tone) {
+    match (difference.is_clear(), difference.value > 0.0) {
+        (true, true) => ("better", Tone::Good),
+        (true, false) => ("worse", Tone::Bad),
+        (false, _) => ("no clear difference", Tone::Doubtful),
+    }
+}
+
+/// Text of somebody else in one line of a table: at most so many characters, and nothing that a
+/// terminal would obey.
+pub(crate) fn plain(text: &str, most: usize) -> String {
+    let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    let mut shown: String = text.chars().take(most).map(printable).collect();
+    if text.chars().nth(most).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_told_with_its_sign_and_what_it_means() {
+        let of = |value, low, high| Difference { value, low, high, tasks: 9, left_out: 0, p: 0.01 };
+        let better = of(0.187, 0.139, 0.236);
+        assert_eq!(points(&better), "+18.7 points [+13.9, +23.6]");
+        assert_eq!(judged(&better), ("better", Tone::Good));
+        assert_eq!(judged(&of(-0.1, -0.2, -0.05)), ("worse", Tone::Bad));
+        assert_eq!(judged(&of(0.1, -0.01, 0.2)).0, "no clear difference");
+        let it = Estimate { value: 0.123, low: 0.08, high: 0.169, tasks: 9, left_out: 0 };
+        assert_eq!(estimate(&it), "12.3 % [8.0, 16.9]");
+    }
+
+    #[test]
+    fn text_of_others_cannot_speak_to_the_terminal() {
+        assert_eq!(plain("\u{1b}[31mred\n", 40), "\u{fffd}[31mred\u{fffd}");
+        assert_eq!(plain(&"x".repeat(50), 3), "xxx…");
+    }
+}

@@ -1,0 +1,348 @@
+//! `whet eval`: given samples, servers of our own, the student that ships; and comparisons.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+
+use serde_json::{Value, json};
+use whetstone_remote::loopback::chat::{Act, ChatServer, Manners};
+use whetstone_remote::loopback::http::Reply;
+
+use crate::binary::{Ran, whet_in};
+use crate::teach::{said, task};
+
+/// Some tasks that are solved by adding one, half of them from `a` and half from `b`.
+fn write_tasks(dir: &Path, count: usize) {
+    let line = |at: usize| {
+        let source = if at.is_multiple_of(2) { "a" } else { "b" };
+        task(&format!("t/{at}"), &format!(r#","source":"{source}""#))
+    };
+    fs::write(dir.join("tasks.jsonl"), (0..count).map(line).collect::<String>()).unwrap();
+}
+
+const RIGHT: &str = "```python\ndef f(x):\n    return x + 1\n```";
+const WRONG: &str = "```python\ndef f(x):\n    return x\n```";
+
+/// A rollout of a task.
+fn sample(task: usize, text: &str) -> String {
+    format!("{}\n", json!({"step": 0, "prompt_id": format!("t/{task}"), "text": text}))
+}
+
+/// Runs `whet eval` on `tasks.jsonl`.
+fn eval(dir: &Path, flags: &[&str]) -> Ran {
+    whet_in(dir, &[&["eval", "--tasks", "tasks.jsonl"], flags].concat())
+}
+
+/// Measures given samples into `out`.
+fn given(dir: &Path, samples: &str, (out, flags): (&str, &[&str])) -> Ran {
+    fs::write(dir.join("samples.jsonl"), samples).unwrap();
+    eval(dir, &[&["--samples", "samples.jsonl", "--out", out], flags].concat())
+}
+
+fn results(dir: &Path, out: &str) -> Value {
+    let text = fs::read_to_string(dir.join(out).join("evaluation_results.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn given_samples_are_judged_anew_and_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    write_tasks(dir.path(), 4);
+    // The last one claims to have passed.
+    let claim = format!(
+        "{}\n",
+        json!({"step": 3, "prompt_id": "t/3", "text": WRONG, "validation": {"verdict": "pass"},
+               "reward": {"total": 1.0}, "meta": {"finish": 7}})
+    );
+    let samples = [
+        sample(0, RIGHT),
+        sample(0, RIGHT),
+        sample(1, RIGHT),
+        sample(1, WRONG),
+        sample(2, WRONG),
+        sample(2, "I do not know."),
+        sample(3, WRONG),
+        claim,
+    ];
+    let ran = given(dir.path(), &samples.concat(), ("out", &["--k", "1,2"]));
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("pass@  1: 0.3750 (37.50%) ["), "{}", ran.out);
+    assert!(ran.out.contains("pass@  2: 0.5000 (50.00%) ["), "{}", ran.out);
+    assert!(ran.out.contains("\n  a                     2  50.0 % ["), "{}", ran.out);
+    let found = results(dir.path(), "out");
+    assert_eq!(found["verdicts"], json!({"no_code": 1, "pass": 3, "wrong": 4}));
+    assert_eq!((&found["greedy"], &found["num_samples"]), (&Value::Null, &json!(2)));
+    assert_eq!(found["by_source"]["b"]["pass_at_k"]["1"]["value"], 0.25);
+    assert_eq!(
+        found["by_task"][1],
+        json!({"id": "t/1", "samples": 2, "passed": 1, "greedy": null})
+    );
+    // What was measured can be scored, and measured again.
+    let args = ["score", "out/rollouts.jsonl", "--prompts", "tasks.jsonl", "--out", "again.jsonl"];
+    assert_eq!(whet_in(dir.path(), &args).code, 0);
+    let again = ["--samples", "again.jsonl", "--k", "1,2", "--out", "again", "--json"];
+    let again: Value = serde_json::from_str(&eval(dir.path(), &again).out).unwrap();
+    assert_eq!((&again["pass_at_k"], &again["by_task"]), (&found["pass_at_k"], &found["by_task"]));
+}
+
+#[test]
+fn hostile_completions_break_neither_the_table_nor_the_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = r#","source":"\u001b[31mred\u001b[0m","difficulty":"\u0007loud""#;
+    let tasks = task("t/0", source) + &task("t/1", "");
+    fs::write(dir.path().join("tasks.jsonl"), tasks).unwrap();
+    let long = format!("<think>{}</think>{RIGHT}", "\u{1b}x".repeat(1 << 19));
+    let mut samples =
+        [sample(0, &long), sample(1, "\u{1b}[2J\u{0}\u{fffd}```python\n\u{1b}]0;hi\u{7}\n```")]
+            .concat()
+            .into_bytes();
+    samples.extend(b"{\"step\":0,\"prompt_id\":\"t/0\",\"text\":\"\xff\xfe\"}\n");
+    samples.extend(sample(9, RIGHT).as_bytes());
+    fs::write(dir.path().join("samples.jsonl"), samples).unwrap();
+    let ran = eval(dir.path(), &["--samples", "samples.jsonl", "--k", "1"]);
+    assert_eq!(ran.code, 1, "two lines are set aside: {}{}", ran.out, ran.err);
+    assert!(!ran.out.contains(['\u{1b}', '\u{7}']) && !ran.err.contains('\u{1b}'), "{}", ran.out);
+    assert!(ran.err.contains("samples.jsonl:3: not UTF-8"), "{}", ran.err);
+    assert!(ran.err.contains("samples.jsonl:4: prompt_id `t/9` is no task"), "{}", ran.err);
+    let found = results(dir.path(), "outputs");
+    assert_eq!((&found["rejected"], &found["pass_at_k"]["1"]["value"]), (&json!(2), &json!(0.5)));
+    assert_eq!(found["by_source"]["\u{1b}[31mred\u{1b}[0m"]["tasks"], 1);
+}
+
+#[test]
+fn what_cannot_be_measured_is_said_with_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    write_tasks(dir.path(), 2);
+    let refused = |ran: Ran, parts: &[&str]| {
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+        for part in parts {
+            assert!(ran.err.contains(part), "{part}\n{}", ran.err);
+        }
+    };
+    let many = eval(dir.path(), &["--num-samples", "4", "--k", "1,5"]);
+    refused(many, &["pass@5 needs 5 samples, and `eval.num_samples` is 4", "smaller values of k"]);
+    let few = given(dir.path(), &sample(0, RIGHT), ("few", &["--k", "1,5"]));
+    refused(few, &["pass@5 needs 5 samples and there are 1; sample more or ask for a smaller k"]);
+    let none = given(dir.path(), "", ("none", &["--k", "1"]));
+    refused(none, &["pass@1 needs 1 samples and there are 0"]);
+    refused(eval(dir.path(), &["--model", "nowhere/at/all"]), &["there is no model at"]);
+    fs::write(dir.path().join("tasks.jsonl"), "\n").unwrap();
+    refused(eval(dir.path(), &[]), &["there is nothing to measure: no tasks", "whet data prepare"]);
+}
+
+#[test]
+fn a_comparison_finds_what_changed_and_refuses_other_tasks() {
+    let dir = tempfile::tempdir().unwrap();
+    write_tasks(dir.path(), 30);
+    let side = |right: usize| -> String {
+        (0..30).map(|at| sample(at, if at < right { RIGHT } else { WRONG })).collect()
+    };
+    for (out, right) in [("low", 5), ("high", 20), ("same", 6)] {
+        let ran = given(dir.path(), &side(right), (out, &["--k", "1"]));
+        assert_eq!(ran.code, 0, "{}", ran.err);
+    }
+    let compare = |a: &str, b: &str| whet_in(dir.path(), &["eval", "compare", a, b]);
+    let better = compare("low", "high/evaluation_results.json");
+    assert_eq!(better.code, 0, "{}", better.err);
+    assert!(better.out.contains("+50.0 points [+"), "{}", better.out);
+    assert!(better.out.contains("better\n") && better.out.contains("\n  gained: 15\n"));
+    assert!(better.out.contains("    0/1 -> 1/1       t/10\n"), "{}", better.out);
+    let same = compare("low", "same");
+    assert!(same.out.contains("1.0000  no clear difference\n"), "{}", same.out);
+    assert!(compare("high", "low").out.contains("worse\n"));
+    write_tasks(dir.path(), 29);
+    let fewer: String = (0..29).map(|at| sample(at, RIGHT)).collect();
+    assert_eq!(given(dir.path(), &fewer, ("other", &["--k", "1"])).code, 0);
+    let other = compare("low", "other");
+    assert_eq!((other.code, other.out.as_str()), (2, ""));
+    assert!(other.err.contains("task `t/29` was measured on one side only"), "{}", other.err);
+    assert!(other.err.contains("hint: measure both on the same tasks"), "{}", other.err);
+    let nothing = compare("low", "tasks.jsonl");
+    assert!(nothing.err.contains("`tasks.jsonl` does not hold the results"), "{}", nothing.err);
+    assert_eq!(nothing.code, 2);
+}
+
+fn server(act: impl Fn(u64) -> Act + Send + Sync + 'static) -> ChatServer {
+    let act = Box::new(move |number, _: &Value| act(number));
+    ChatServer::start(Manners { act, text: Box::new(said), ..Manners::default() })
+}
+
+/// Flags for a server that is asked for four samples of each task, two at a time.
+fn asking(url: &str) -> Vec<String> {
+    let flags = ["--server", url, "--model", "m", "--num-samples", "4", "--k", "1,4"];
+    let settings = ["--set", "teacher.max_concurrent_requests=2", "--set", "teacher.max_tries=1"];
+    flags.into_iter().chain(settings).map(str::to_owned).collect()
+}
+
+fn ask(dir: &Path, url: &str, more: &[&str]) -> Ran {
+    let flags = asking(url);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    eval(dir, &flags)
+}
+
+#[test]
+fn a_server_is_asked_for_samples_and_for_the_likeliest_tokens() {
+    let dir = tempfile::tempdir().unwrap();
+    write_tasks(dir.path(), 5);
+    let server = server(|_| Act::Answer);
+    let ran = ask(dir.path(), &server.url(), &["--temperature", "0.5", "--max-tokens", "77"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let asked: Vec<Value> =
+        server.requests().iter().filter_map(|it| serde_json::from_slice(&it.body).ok()).collect();
+    assert_eq!(asked.len(), 25);
+    assert!(asked.iter().all(|it| it["model"] == "m" && it["max_tokens"] == 77), "{asked:?}");
+    assert_eq!(asked.iter().filter(|it| it["temperature"] == 0.0).count(), 5);
+    assert_eq!(asked.iter().filter(|it| it["temperature"] == 0.5).count(), 20);
+    assert!(asked[0]["messages"][1]["content"].as_str().unwrap().contains("Add one (t/"));
+    let found = results(dir.path(), "outputs");
+    assert_eq!((&found["model"], &found["errors"]), (&json!("m"), &json!(0)));
+    assert_eq!(found["greedy"]["tasks"], 5);
+    let kept = lines(&dir.path().join("outputs/rollouts.jsonl"));
+    assert_eq!(kept.len(), 25);
+    let passed = |it: &&Value| it["step"] == 0 && it["validation"]["verdict"] == "pass";
+    assert_eq!(found["verdicts"]["pass"], kept.iter().filter(passed).count());
+    let again = ask(dir.path(), &server.url(), &[]);
+    assert_eq!(again.code, 2);
+    assert!(again.err.contains("outputs/evaluation_results.json` exists already"), "{}", again.err);
+    assert!(again.err.contains("hint: `--fresh` measures again"), "{}", again.err);
+}
+
+#[test]
+fn a_server_that_fails_or_goes_away_costs_nothing_that_was_judged() {
+    let dir = tempfile::tempdir().unwrap();
+    write_tasks(dir.path(), 9);
+    let refuse =
+        |status| Act::Send(Reply::json(status, &json!({"error": {"message": "\u{1b}[31mno"}})));
+    // Sixteen samples are a piece: the first is whole, then the key is not good any more.
+    let gone = server(move |number| if number < 20 { Act::Answer } else { refuse(401) });
+    let ran = ask(dir.path(), &gone.url(), &[]);
+    assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{}", ran.err);
+    assert!(ran.err.contains("error: the server does not answer"), "{}", ran.err);
+    assert!(ran.err.contains("the same command goes on with it"), "{}", ran.err);
+    assert!(!ran.err.contains('\u{1b}'), "{}", ran.err);
+    let changed = ask(dir.path(), &gone.url(), &["--temperature", "0.5"]);
+    assert_eq!(changed.code, 2);
+    assert!(changed.err.contains("other inputs: `eval.temperature` changed"), "{}", changed.err);
+    // One request in five fails: these samples are counted apart, and asked for by the next run.
+    let flaky = server(move |number| if number % 5 == 4 { refuse(400) } else { Act::Answer });
+    let ran = ask(dir.path(), &flaky.url(), &["--json"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let found: Value = serde_json::from_str(&ran.out).unwrap();
+    assert!(found["errors"].as_u64() >= Some(2), "{found:#}");
+    assert!(flaky.asked() <= 45 - 16 + 1, "the first piece was kept: {}", flaky.asked());
+    let mended = server(|_| Act::Answer);
+    let ran = ask(dir.path(), &mended.url(), &["--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let found: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((&found["errors"], &found["pass_at_k"]["4"]["tasks"]), (&json!(0), &json!(9)));
+    assert!(!dir.path().join("outputs/rollouts.jsonl.journal").exists());
+    let nobody = ask(dir.path(), "http://127.0.0.1:1/v1/chat/completions", &["--out", "n"]);
+    assert_eq!(nobody.code, 3, "{}", nobody.err);
+}
+
+#[test]
+fn killed_it_goes_on_and_asks_for_nothing_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    write_tasks(dir.path(), 12);
+    let calm = server(|_| Act::Answer);
+    assert_eq!(ask(dir.path(), &calm.url(), &["--out", "calm"]).code, 0);
+    let (send, reached) = channel();
+    let send = std::sync::Mutex::new(send);
+    let watched = server(move |number| {
+        // One piece and a bit: whoever is told then finds sixteen samples kept.
+        if number == 24 {
+            let _ = send.lock().unwrap().send(());
+        }
+        Act::Answer
+    });
+    let flags = asking(&watched.url());
+    let mut whet = Command::new(env!("CARGO_BIN_EXE_whet"))
+        .args(["eval", "--tasks", "tasks.jsonl", "--out", "killed"])
+        .args(&flags)
+        .current_dir(dir.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    reached.recv().unwrap();
+    whet.kill().unwrap();
+    whet.wait().unwrap();
+    let rest = server(|_| Act::Answer);
+    let ran = ask(dir.path(), &rest.url(), &["--out", "killed"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(rest.asked() <= 60 - 16 + 1, "a piece was kept: {}", rest.asked());
+    let timeless = |out: &str| -> Vec<Value> {
+        let mut lines = lines(&dir.path().join(out).join("rollouts.jsonl"));
+        for line in &mut lines {
+            line["validation"].as_object_mut().unwrap().remove("cpu_ms");
+        }
+        lines
+    };
+    assert_eq!(timeless("killed"), timeless("calm"));
+    assert_eq!(results(dir.path(), "killed"), results(dir.path(), "calm"));
+}
+
+#[test]
+fn the_student_that_ships_is_measured_on_tasks_that_whet_composes() {
+    let dir = tempfile::tempdir().unwrap();
+    let prepare = ["data", "prepare", "--embedded", "40", "--skip-apps"];
+    let ran = whet_in(dir.path(), &prepare);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let flags = |out: &'static str| {
+        let limits = ["--num-samples", "2", "--k", "1,2", "--max-tokens", "24", "--max-tasks", "3"];
+        [&["eval", "--model", "embedded", "--json", "--out", out][..], &limits].concat()
+    };
+    let measured = |out| -> Value {
+        let ran = whet_in(dir.path(), &flags(out));
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        serde_json::from_str(&ran.out).unwrap()
+    };
+    let (one, other) = (measured("one"), measured("other"));
+    assert_eq!((&one["tasks"], &one["num_samples"]), (&json!(3), &json!(2)));
+    assert_eq!(one["greedy"]["tasks"], 3);
+    assert_eq!((&one["by_task"], &one["verdicts"]), (&other["by_task"], &other["verdicts"]));
+    let texts = |out: &str| -> Vec<Value> {
+        let lines = lines(&dir.path().join(out).join("rollouts.jsonl"));
+        lines.into_iter().map(|line| line["text"].clone()).collect()
+    };
+    assert_eq!(texts("one"), texts("other"), "the same seed draws the same samples");
+    assert_eq!(texts("one").len(), 9);
+}
+
+/// HumanEval is read from `../shared/data` beside the repository where it is there.
+#[test]
+fn the_solutions_of_humaneval_pass_and_its_prompts_alone_do_not() {
+    let file = "../../../shared/data/humaneval/HumanEval.jsonl.gz";
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    if !file.exists() {
+        eprintln!("skipped: {} is not there", file.display());
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = file.display().to_string();
+    let prepare = ["data", "prepare", "--humaneval", &file, "--val-fraction", "0", "--out", "."];
+    let ran = whet_in(dir.path(), &prepare);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let tasks = lines(&dir.path().join("train.jsonl"));
+    assert_eq!(tasks.len(), 164);
+    for (field, expected) in [("reference", 1.0), ("statement", 0.0)] {
+        let sample = |task: &Value| {
+            let text = format!("```python\n{}\n```", task[field].as_str().unwrap());
+            format!("{}\n", json!({"step": 0, "prompt_id": task["id"], "text": text}))
+        };
+        let samples: String = tasks.iter().map(sample).collect();
+        fs::write(dir.path().join("samples.jsonl"), samples).unwrap();
+        let flags = ["--tasks", "train.jsonl", "--samples", "samples.jsonl", "--out", field];
+        let ran = whet_in(dir.path(), &[&["eval", "--k", "1"], &flags[..]].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let one = &results(dir.path(), field)["pass_at_k"]["1"];
+        assert_eq!((&one["value"], &one["tasks"]), (&json!(expected), &json!(164)));
+    }
+}

@@ -1,0 +1,194 @@
+//! Two evaluations of the same tasks beside each other: `whet eval compare`.
+//!
+//! A task *flips* if more than half of its samples pass on one side and at most half on the other.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Serialize;
+use whetstone_core::task::TaskId;
+use whetstone_rollout::measure::Tally;
+
+use crate::error::EvalError;
+use crate::estimate::{Difference, Estimate, compare, pass_at_k};
+use crate::results::{Results, TaskCount};
+
+/// Two evaluations beside each other.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The version of the format.
+    pub v: u64,
+    /// The model of the first.
+    pub before: String,
+    /// The model of the second.
+    pub after: String,
+    /// Tasks of each.
+    pub tasks: usize,
+    /// Whether the tasks and their tests were the same to the byte.
+    pub same_suite: bool,
+    /// By k.
+    pub pass_at_k: BTreeMap<u32, Compared>,
+    /// pass@1 with the likeliest tokens, if both sides have it.
+    pub greedy: Option<Compared>,
+    /// Tasks that the second solves and the first does not, those that changed most first.
+    pub gained: Vec<Flipped>,
+    /// Tasks that the first solves and the second does not.
+    pub lost: Vec<Flipped>,
+}
+
+/// One figure on both sides.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Compared {
+    /// The first.
+    pub before: Estimate,
+    /// The second.
+    pub after: Estimate,
+    /// How much more the second is.
+    pub difference: Difference,
+}
+
+/// A task that one side solves and the other does not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Flipped {
+    /// The task.
+    pub id: TaskId,
+    /// Samples that pass and samples, of the first.
+    pub before: (u64, u64),
+    /// The same of the second.
+    pub after: (u64, u64),
+}
+
+impl Comparison {
+    /// Compares two evaluations, for the given values of k or those that both have.
+    ///
+    /// # Errors
+    ///
+    /// If they are of different tasks, or lack samples for a k.
+    pub fn new(before: &Results, after: &Results, k: &[u32]) -> Result<Self, EvalError> {
+        let common = before.pass_at_k.keys().filter(|k| after.pass_at_k.contains_key(k));
+        let wanted: Vec<u32> = if k.is_empty() { common.copied().collect() } else { k.to_vec() };
+        if wanted.is_empty() {
+            return Err(EvalError::NoCommonK);
+        }
+        let sides = [before, after].map(|side| tallies(side, TaskCount::tally));
+        let of = |k: u32| Ok((k, Compared::of([&sides[0], &sides[1]], u64::from(k))?));
+        let pass_at_k = wanted.into_iter().map(of).collect::<Result<_, EvalError>>()?;
+        let greedy = [before, after].map(|side| tallies(side, TaskCount::greedy_tally));
+        let both = before.greedy.is_some() && after.greedy.is_some();
+        let greedy = both.then(|| Compared::of([&greedy[0], &greedy[1]], 1)).transpose()?;
+        let (gained, lost) = flipped(before, after);
+        Ok(Self {
+            v: 1,
+            before: before.model.clone(),
+            after: after.model.clone(),
+            tasks: before.by_task.len(),
+            same_suite: before.suite == after.suite,
+            pass_at_k,
+            greedy,
+            gained,
+            lost,
+        })
+    }
+}
+
+impl Compared {
+    fn of([before, after]: [&[Tally]; 2], k: u64) -> Result<Self, EvalError> {
+        let difference = compare(before, after, k)?;
+        Ok(Self { before: pass_at_k(before, k)?, after: pass_at_k(after, k)?, difference })
+    }
+}
+
+impl Flipped {
+    /// How many of a thousand samples more pass.
+    fn change(&self) -> i64 {
+        let rate = |(passed, samples): (u64, u64)| 1000 * passed / samples.max(1);
+        rate(self.after).cast_signed() - rate(self.before).cast_signed()
+    }
+}
+
+fn tallies(side: &Results, tally: impl Fn(&TaskCount) -> Tally) -> Vec<Tally> {
+    side.by_task.iter().map(tally).collect()
+}
+
+/// The tasks that were gained, and those that were lost.
+fn flipped(before: &Results, after: &Results) -> (Vec<Flipped>, Vec<Flipped>) {
+    let earlier: HashMap<&TaskId, &TaskCount> =
+        before.by_task.iter().map(|count| (&count.id, count)).collect();
+    let counts = |count: &TaskCount| (count.passed, count.samples);
+    let solved = |(passed, samples): (u64, u64)| passed.saturating_mul(2) > samples;
+    let (mut gained, mut lost) = (Vec::new(), Vec::new());
+    for count in &after.by_task {
+        let Some(before) = earlier.get(&count.id) else { continue };
+        let it = Flipped { id: count.id.clone(), before: counts(before), after: counts(count) };
+        match (solved(it.before), solved(it.after)) {
+            (false, true) => gained.push(it),
+            (true, false) => lost.push(it),
+            _ => {}
+        }
+    }
+    gained.sort_by_key(|it| (-it.change(), it.id.clone()));
+    lost.sort_by_key(|it| (it.change(), it.id.clone()));
+    (gained, lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Results of tasks with so many of four samples passing.
+    fn results(passed: &[u64], k: &[u32]) -> Results {
+        let by_task: Vec<TaskCount> = (0..)
+            .zip(passed)
+            .map(|(at, &passed): (u32, _)| {
+                let id = TaskId::try_from(format!("t/{at}")).unwrap();
+                TaskCount { id, samples: 4, passed, greedy: Some(passed > 2) }
+            })
+            .collect();
+        let tallies: Vec<Tally> = by_task.iter().map(TaskCount::tally).collect();
+        let greedy: Vec<Tally> = by_task.iter().map(TaskCount::greedy_tally).collect();
+        let figure = |&k: &u32| (k, pass_at_k(&tallies, k.into()).unwrap());
+        Results {
+            pass_at_k: k.iter().map(figure).collect(),
+            greedy: pass_at_k(&greedy, 1).ok(),
+            by_task,
+            ..Results::default()
+        }
+    }
+
+    #[test]
+    fn tasks_that_flip_are_named_with_what_changed_most_first() {
+        let (before, after) =
+            (results(&[0, 2, 4, 3, 1], &[1, 4]), results(&[4, 3, 2, 0, 2], &[1, 2]));
+        let found = Comparison::new(&before, &after, &[]).unwrap();
+        let named = |tasks: &[Flipped]| -> Vec<String> {
+            tasks.iter().map(|it| format!("{} {:?} {:?}", it.id, it.before, it.after)).collect()
+        };
+        assert_eq!(named(&found.gained), ["t/0 (0, 4) (4, 4)", "t/1 (2, 4) (3, 4)"]);
+        assert_eq!(named(&found.lost), ["t/3 (3, 4) (0, 4)", "t/2 (4, 4) (2, 4)"]);
+        assert_eq!(found.pass_at_k.keys().copied().collect::<Vec<_>>(), [1], "both have it");
+        let difference = found.pass_at_k[&1].difference;
+        assert!((difference.value - 1.0 / 20.0).abs() < 1e-12, "{difference:?}");
+        let greedy = found.greedy.unwrap();
+        assert!(greedy.difference.value.abs() < 1e-12 && greedy.difference.tasks == 5);
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_said() {
+        let (few, more) = (results(&[1], &[1]), results(&[1, 2], &[2]));
+        let said = |found: Result<Comparison, EvalError>| {
+            let err = found.unwrap_err();
+            assert!(
+                err.is_usage() && (err.hint().is_some() || err.to_string().contains("smaller k"))
+            );
+            err.to_string()
+        };
+        let other = said(Comparison::new(&few, &more, &[1]));
+        assert_eq!(other, "task `t/1` was measured on one side only");
+        let none = said(Comparison::new(&few, &more, &[]));
+        assert_eq!(none, "there is no k for which both sides have pass@k");
+        let large = said(Comparison::new(&few, &few, &[9]));
+        assert_eq!(
+            large,
+            "pass@9 needs 9 samples and there are 4; sample more or ask for a smaller k"
+        );
+    }
+}

@@ -1,0 +1,189 @@
+//! A model on a suite, with every sample kept: what `whet eval` does.
+//!
+//! ```text
+//! tasks ─► pieces ─► samples, judged ─► journal ─► rollouts.jsonl ─► counts ─► evaluation_results.json
+//! ```
+//!
+//! Two passes go over the tasks: so many samples of each at the temperature, and one with the likeliest
+//! tokens, which is kept apart. An evaluation that was killed asks only for what is missing; since what
+//! is sampled of a task derives from the seed and the task's name, it ends with the same samples.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use whetstone_core::judgement::Infrastructure;
+use whetstone_core::{Seed, Task};
+use whetstone_infer::{Generator, Rule};
+use whetstone_record::error::FileError;
+use whetstone_record::journal::{Earlier, path_beside};
+use whetstone_rollout::collect::record::{Recording, lines};
+use whetstone_rollout::collect::{Asked, CollectError, Collecting, Gathered, Progress, gather};
+
+use crate::error::EvalError;
+use crate::measure::{ask, go_on};
+use crate::results::{About, Results};
+use crate::store::{Store, kept};
+
+/// The samples, in the directory of an evaluation.
+pub const ROLLOUTS: &str = "rollouts.jsonl";
+
+/// The figures, in the directory of an evaluation.
+pub const RESULTS: &str = "evaluation_results.json";
+
+/// How a model is evaluated.
+pub struct Evaluating<'a> {
+    /// How rollouts are collected; whom it tells is replaced by `on_progress`.
+    pub collecting: Collecting<'a>,
+    /// What is measured, and how: what the results say of it.
+    pub about: &'a About,
+    /// Samples of each task.
+    pub samples: usize,
+    /// Whether one with the likeliest tokens is taken beside them.
+    pub with_greedy: bool,
+    /// Samples of a piece; a piece has at least one task.
+    pub samples_at_a_time: usize,
+    /// What sampling derives from.
+    pub seed: Seed,
+    /// The directory that results and samples go to.
+    pub directory: &'a Path,
+    /// What to do with an evaluation that was ended early, or is there.
+    pub earlier: Earlier,
+    /// Told how many samples are judged or given up, and of how many.
+    pub on_progress: &'a dyn Fn(usize, usize),
+    /// Looked at before each piece: whether somebody wants it to stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// One way over the tasks.
+struct Pass {
+    /// The `step` of its lines: what one pass sampled of a task is one group.
+    step: u64,
+    samples: usize,
+    rule: Rule,
+    is_greedy: bool,
+}
+
+/// Evaluates a model; `None` if it was told to stop. What was judged until then is kept.
+///
+/// # Errors
+///
+/// If there are no tasks, an evaluation is in the way, nothing could be judged, or files break.
+pub fn evaluate(
+    it: &Evaluating<'_>,
+    generator: &mut dyn Generator,
+    tasks: &[Task],
+) -> Result<Option<Results>, EvalError> {
+    if tasks.is_empty() {
+        return Err(EvalError::NoTasks);
+    }
+    make_room(it.directory, it.earlier)?;
+    let output = it.directory.join(ROLLOUTS);
+    let store = Store::open(&output, &it.about.settings, it.earlier)?;
+    let passes = it.passes();
+    let all = tasks.len() * passes.iter().map(|pass| pass.samples).sum::<usize>();
+    let mut work = Work { it, store, all, given_up: 0, first: None };
+    for pass in passes {
+        for piece in work.missing(&pass, tasks).chunks((it.samples_at_a_time / pass.samples).max(1))
+        {
+            if it.stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            match work.piece(&pass, generator, piece) {
+                Err(EvalError::Collect(CollectError::Stopped)) => return Ok(None),
+                done => done?,
+            }
+        }
+    }
+    let Work { store, first, .. } = work;
+    if let (0, Some(first)) = (store.len(), first) {
+        return Err(CollectError::NothingJudged { dropped: all, first }.into());
+    }
+    store.write(&output)?;
+    let results = Results::count(it.about, tasks, &output)?;
+    results.write(&it.directory.join(RESULTS))?;
+    if results.errors == 0 {
+        store.remove()?;
+    }
+    Ok(Some(results))
+}
+
+/// Makes the directory of an evaluation. A finished one that is there is not replaced unasked.
+///
+/// # Errors
+///
+/// If there is one, or the directory cannot be made.
+pub fn make_room(directory: &Path, earlier: Earlier) -> Result<(), EvalError> {
+    let results = directory.join(RESULTS);
+    let unfinished = path_beside(&directory.join(ROLLOUTS)).exists();
+    if earlier == Earlier::Resume && results.exists() && !unfinished {
+        return Err(EvalError::Exists { path: results });
+    }
+    fs::create_dir_all(directory).map_err(|source| {
+        FileError { step: "create the directory", path: directory.to_owned(), source }.into()
+    })
+}
+
+impl Evaluating<'_> {
+    fn passes(&self) -> Vec<Pass> {
+        let rule = self.collecting.rule;
+        let sampled = Pass { step: 0, samples: self.samples.max(1), rule, is_greedy: false };
+        let likeliest = Rule { temperature: 0.0, ..rule };
+        let greedy = Pass { step: 1, samples: 1, rule: likeliest, is_greedy: true };
+        [sampled].into_iter().chain(self.with_greedy.then_some(greedy)).collect()
+    }
+}
+
+/// An evaluation under way.
+struct Work<'a> {
+    it: &'a Evaluating<'a>,
+    store: Store,
+    /// Samples of all passes.
+    all: usize,
+    /// Samples that could not be judged.
+    given_up: usize,
+    /// Why the first of them could not.
+    first: Option<Infrastructure>,
+}
+
+impl Work<'_> {
+    /// The tasks that a pass lacks samples of.
+    fn missing<'t>(&self, pass: &Pass, tasks: &'t [Task]) -> Vec<&'t Task> {
+        let lacks = |task: &&Task| self.store.count(pass.step, &task.id) < pass.samples;
+        tasks.iter().filter(lacks).collect()
+    }
+
+    /// Samples some tasks, and keeps what could be judged.
+    fn piece(
+        &mut self,
+        pass: &Pass,
+        generator: &mut dyn Generator,
+        piece: &[&Task],
+    ) -> Result<(), EvalError> {
+        let (before, all) = (self.store.len() + self.given_up, self.all);
+        let on_progress = self.it.on_progress;
+        let told = |now: Progress<'_>| {
+            on_progress((before + now.over + now.dropped).min(all), all);
+            go_on(self.it.stop)
+        };
+        let collecting = Collecting { on_event: &told, rule: pass.rule, ..self.it.collecting };
+        let seed = self.it.seed;
+        let asked: Vec<Asked<'_>> =
+            piece.iter().copied().map(|task| ask(task, pass.samples, seed)).collect();
+        for group in gather(&collecting, generator, &asked)?.groups {
+            self.keep(pass, &group)?;
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, pass: &Pass, group: &Gathered) -> Result<(), EvalError> {
+        self.given_up += group.dropped.len();
+        let failed = group.dropped.first().map(|dropped| dropped.reason.clone());
+        self.first = self.first.take().or(failed);
+        let (step, rule, max_tokens) = (pass.step, pass.rule, self.it.collecting.max_tokens);
+        for line in lines(group, &Recording { step, rule, max_tokens, advantages: &[] }) {
+            self.store.keep(kept(line, pass.is_greedy))?;
+        }
+        Ok(())
+    }
+}

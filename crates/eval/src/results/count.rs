@@ -1,0 +1,133 @@
+//! From judged samples to figures.
+//!
+//! Samples are read one line at a time, and of each only its verdict is kept.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use whetstone_core::Task;
+use whetstone_core::completion::Finish;
+use whetstone_core::jsonl::Records;
+use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::task::TaskId;
+use whetstone_rollout::measure::Tally;
+
+use super::{About, Part, Results, TaskCount, VERSION, suite};
+use crate::error::EvalError;
+use crate::estimate::{Estimate, pass_at_k};
+use crate::store::GREEDY;
+
+/// What tasks without a source or a difficulty are listed under.
+const UNNAMED: &str = "none";
+
+/// Reasons that are told apart; the rest are counted together.
+const REASONS: usize = 30;
+
+/// What further reasons are counted under.
+const OTHERS: &str = "other reasons";
+
+/// Characters of a reason that are kept.
+const REASON_CHARACTERS: usize = 300;
+
+impl Results {
+    /// Counts the judged samples of a file, and estimates.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or no task has as many samples as the largest k.
+    pub fn count(about: &About, tasks: &[Task], samples: &Path) -> Result<Self, EvalError> {
+        let mut results = Self {
+            v: VERSION,
+            model: about.model.clone(),
+            tasks: tasks.len(),
+            suite: suite(tasks),
+            settings: about.settings.clone(),
+            by_task: tasks.iter().map(|task| TaskCount::none(&task.id)).collect(),
+            ..Self::default()
+        };
+        let places: HashMap<&TaskId, usize> =
+            tasks.iter().enumerate().map(|(at, task)| (&task.id, at)).collect();
+        for read in Records::<Rollout, _>::open(samples)? {
+            let rollout = read?.record;
+            if let Some(&at) = places.get(&rollout.prompt_id) {
+                results.add(at, rollout);
+            }
+        }
+        results.estimate(about, tasks)?;
+        Ok(results)
+    }
+
+    /// Counts a sample of the task in this place.
+    fn add(&mut self, at: usize, mut rollout: Rollout) {
+        let is_greedy = rollout.meta.take(GREEDY).ok().flatten().unwrap_or(false);
+        let verdict = match &rollout.score {
+            Some(Score::Judged { judgement, .. }) => judgement.verdict(),
+            Some(Score::Failed(reason)) => return self.failed(&reason.0),
+            Some(Score::NotRun { .. }) | None => return self.failed("it was not judged"),
+        };
+        let passed = verdict.is_pass();
+        let (task, verdicts) = (&mut self.by_task[at], &mut self.verdicts);
+        let verdicts = if is_greedy { &mut self.greedy_verdicts } else { verdicts };
+        *verdicts.entry(verdict.name().to_owned()).or_default() += 1;
+        if is_greedy {
+            task.greedy = Some(passed);
+            return;
+        }
+        task.samples += 1;
+        task.passed += u64::from(passed);
+        // A line from elsewhere may say anything there.
+        let finish: Option<Finish> = rollout.meta.take("finish").ok().flatten();
+        self.cut_off += u64::from(finish == Some(Finish::Length));
+    }
+
+    fn failed(&mut self, reason: &str) {
+        self.errors += 1;
+        let known =
+            self.errors_by_reason.len() < REASONS || self.errors_by_reason.contains_key(reason);
+        let reason = if known { reason } else { OTHERS };
+        let reason: String = reason.chars().take(REASON_CHARACTERS).collect();
+        *self.errors_by_reason.entry(reason).or_default() += 1;
+    }
+
+    fn estimate(&mut self, about: &About, tasks: &[Task]) -> Result<(), EvalError> {
+        let counts: Vec<&TaskCount> = self.by_task.iter().collect();
+        let tallies: Vec<Tally> = counts.iter().map(|count| count.tally()).collect();
+        let of = |&k: &u32| Ok((k, pass_at_k(&tallies, u64::from(k))?));
+        self.pass_at_k = about.k.iter().map(of).collect::<Result<_, EvalError>>()?;
+        self.num_samples = tallies.iter().map(|tally| tally.samples).max().unwrap_or_default();
+        self.greedy = greedy(&counts);
+        let by = |name: &dyn Fn(&Task) -> Option<&String>| {
+            let mut parts: BTreeMap<String, Vec<&TaskCount>> = BTreeMap::new();
+            for (task, count) in tasks.iter().zip(&counts) {
+                let name = name(task).map_or(UNNAMED, String::as_str);
+                parts.entry(name.to_owned()).or_default().push(count);
+            }
+            parts.into_iter().map(|(name, counts)| (name, Part::of(&counts, &about.k))).collect()
+        };
+        let by_source = by(&|task| task.source.as_ref());
+        let by_difficulty = by(&|task| task.difficulty.as_ref());
+        (self.by_source, self.by_difficulty) = (by_source, by_difficulty);
+        Ok(())
+    }
+}
+
+impl Part {
+    fn of(counts: &[&TaskCount], k: &[u32]) -> Self {
+        let tallies: Vec<Tally> = counts.iter().map(|count| count.tally()).collect();
+        let figure = |&k: &u32| Some((k, pass_at_k(&tallies, u64::from(k)).ok()?));
+        let pass_at_k = k.iter().filter_map(figure).collect();
+        Self { tasks: counts.len(), pass_at_k, greedy: greedy(counts) }
+    }
+}
+
+impl TaskCount {
+    fn none(id: &TaskId) -> Self {
+        Self { id: id.clone(), samples: 0, passed: 0, greedy: None }
+    }
+}
+
+/// pass@1 with the likeliest tokens, if they were asked for.
+fn greedy(counts: &[&TaskCount]) -> Option<Estimate> {
+    let tallies: Vec<Tally> = counts.iter().map(|count| count.greedy_tally()).collect();
+    pass_at_k(&tallies, 1).ok()
+}

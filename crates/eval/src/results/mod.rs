@@ -1,0 +1,182 @@
+//! `evaluation_results.json`: what came of an evaluation.
+//!
+//! ```json
+//! {"v":1,"model":"…","tasks":164,"num_samples":10,
+//!  "pass_at_k":{"1":{"value":0.4523,"low":0.41,"high":0.49,"tasks":164,"left_out":0}},
+//!  "greedy":{…},"by_source":{"mbpp":{…}},"by_difficulty":{…},
+//!  "verdicts":{"pass":742,"wrong":898},"greedy_verdicts":{…},"errors":0,"errors_by_reason":{},
+//!  "cut_off":3,"rejected":0,"suite":"9f2c…","settings":{"eval.temperature":"1"},
+//!  "by_task":[{"id":"mbpp/11","samples":10,"passed":4,"greedy":true}]}
+//! ```
+//!
+//! It is a function of the samples: nothing in it depends on when or how fast they were drawn.
+
+mod count;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use whetstone_core::Task;
+use whetstone_core::task::TaskId;
+use whetstone_core::wire::Wire;
+use whetstone_record::atomic;
+use whetstone_record::error::FileError;
+use whetstone_rollout::measure::Tally;
+
+use crate::error::EvalError;
+use crate::estimate::Estimate;
+use crate::evaluate::RESULTS;
+
+/// The version of the file.
+const VERSION: u64 = 1;
+
+/// A file of results is no larger.
+const LIMIT_BYTES: u64 = 256 << 20;
+
+/// What is measured, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct About {
+    /// The model's name.
+    pub model: String,
+    /// Values of k for which pass@k is wanted.
+    pub k: Vec<u32>,
+    /// Every setting that decides a sample or its verdict, with its value: only an evaluation with the
+    /// same goes on with what another left.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// What came of an evaluation.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Results {
+    /// The version of the format.
+    pub v: u64,
+    /// The model's name.
+    pub model: String,
+    /// Tasks of the suite.
+    pub tasks: usize,
+    /// Samples of each; of the task with most, if they differ.
+    pub num_samples: u64,
+    /// By k.
+    pub pass_at_k: BTreeMap<u32, Estimate>,
+    /// pass@1 with the likeliest tokens.
+    pub greedy: Option<Estimate>,
+    /// The same of the tasks from each data set.
+    pub by_source: BTreeMap<String, Part>,
+    /// The same by what the data sets say of difficulty.
+    pub by_difficulty: BTreeMap<String, Part>,
+    /// How often each verdict was given to a sample.
+    pub verdicts: BTreeMap<String, u64>,
+    /// The same with the likeliest tokens.
+    pub greedy_verdicts: BTreeMap<String, u64>,
+    /// Samples that could not be judged, which count nowhere.
+    pub errors: u64,
+    /// Why not.
+    pub errors_by_reason: BTreeMap<String, u64>,
+    /// Samples that the limit on tokens cut off.
+    pub cut_off: u64,
+    /// Lines of given samples that were none of these tasks'.
+    pub rejected: u64,
+    /// A digest of the tasks and their tests.
+    pub suite: String,
+    /// What decides a sample or its verdict.
+    pub settings: BTreeMap<String, String>,
+    /// The counts of each task, in the order of the suite.
+    pub by_task: Vec<TaskCount>,
+}
+
+/// Figures of some of the tasks.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Part {
+    /// How many tasks.
+    pub tasks: usize,
+    /// By k; without those for which no task has enough samples.
+    pub pass_at_k: BTreeMap<u32, Estimate>,
+    /// pass@1 with the likeliest tokens.
+    pub greedy: Option<Estimate>,
+}
+
+/// The counts of one task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskCount {
+    /// The task.
+    pub id: TaskId,
+    /// Samples that were judged.
+    pub samples: u64,
+    /// Samples that passed.
+    pub passed: u64,
+    /// Whether the likeliest tokens passed, if that was judged.
+    pub greedy: Option<bool>,
+}
+
+impl TaskCount {
+    /// The samples, without the likeliest tokens.
+    pub fn tally(&self) -> Tally {
+        Tally { task: self.id.clone(), samples: self.samples, passed: self.passed }
+    }
+
+    /// The likeliest tokens, as one sample or none.
+    pub fn greedy_tally(&self) -> Tally {
+        let (samples, passed) =
+            (u64::from(self.greedy.is_some()), u64::from(self.greedy == Some(true)));
+        Tally { task: self.id.clone(), samples, passed }
+    }
+}
+
+impl Results {
+    /// Reads the results of an evaluation: its directory, or the file itself.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or is something else.
+    pub fn read(path: &Path) -> Result<Self, EvalError> {
+        let path = if path.is_dir() { path.join(RESULTS) } else { path.to_owned() };
+        let refused = |problem: String| EvalError::NotResults { path: path.clone(), problem };
+        let mut text = Vec::new();
+        let read =
+            File::open(&path).and_then(|file| file.take(LIMIT_BYTES + 1).read_to_end(&mut text));
+        read.map_err(|source| refused(source.to_string()))?;
+        if text.len() as u64 > LIMIT_BYTES {
+            return Err(refused(format!("it has more than {} MiB", LIMIT_BYTES >> 20)));
+        }
+        let results: Self =
+            serde_json::from_slice(&text).map_err(|err| refused(err.to_string()))?;
+        match results.v {
+            VERSION if results.by_task.is_empty() => Err(refused("it counts no task".to_owned())),
+            VERSION => Ok(results),
+            0 => Err(refused("field `v` is missing".to_owned())),
+            newer => {
+                Err(refused(format!("version {newer} is newer than this whet reads ({VERSION})")))
+            }
+        }
+    }
+
+    /// Writes them.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be replaced.
+    pub fn write(&self, path: &Path) -> Result<(), EvalError> {
+        let mut text = serde_json::to_vec_pretty(self).map_err(|err| {
+            let (step, path) = ("write", path.to_owned());
+            FileError { step, path, source: err.into() }
+        })?;
+        text.push(b'\n');
+        Ok(atomic::replace(path, &text)?)
+    }
+}
+
+/// A digest of tasks, in whatever order they come: the same tests have the same.
+pub fn suite(tasks: &[Task]) -> String {
+    let mut lines: Vec<String> = tasks.iter().map(Task::to_line).collect();
+    lines.sort_unstable();
+    let mut hasher = blake3::Hasher::new();
+    for line in &lines {
+        hasher.update(&(line.len() as u64).to_le_bytes());
+        hasher.update(line.as_bytes());
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}

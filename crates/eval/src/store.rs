@@ -1,0 +1,152 @@
+//! Samples that were judged, kept as they come.
+//!
+//! A journal beside the file of samples has every judged sample as soon as its piece is done, so a kill
+//! costs one piece. Only an evaluation with the same settings goes on with it. Samples that the machine
+//! broke are not in it: whoever goes on asks for them again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::task::TaskId;
+use whetstone_core::wire::{Object, Wire};
+use whetstone_record::atomic;
+use whetstone_record::error::LedgerError;
+use whetstone_record::journal::{self, Earlier, Journal, Reader};
+
+use crate::error::EvalError;
+
+/// The version of the journal.
+const VERSION: u64 = 1;
+
+/// The first record: what was asked.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    evaluating: u64,
+    settings: BTreeMap<String, String>,
+}
+
+/// Who is asked for a sample: the task, and in which pass over the tasks.
+type Asked = (u64, TaskId);
+
+/// The samples of an evaluation.
+pub(crate) struct Store {
+    journal: Journal,
+    kept: BTreeMap<Asked, BTreeSet<u64>>,
+    /// What could not be judged this time.
+    failed: Vec<Rollout>,
+}
+
+impl Store {
+    /// Opens the journal beside `output` and takes over what is known.
+    pub(crate) fn open(
+        output: &Path,
+        settings: &BTreeMap<String, String>,
+        earlier: Earlier,
+    ) -> Result<Self, EvalError> {
+        let differences = |head: &str| differences(head, settings);
+        let (journal, replay) = journal::open_beside(output, earlier, differences)?;
+        let mut store = Self { journal, kept: BTreeMap::new(), failed: Vec::new() };
+        if let Some(records) = replay {
+            store.replay(records)?;
+        } else {
+            let head = Head { evaluating: VERSION, settings: settings.clone() };
+            store.journal.append(&head).map_err(LedgerError::from)?;
+        }
+        Ok(store)
+    }
+
+    /// How many samples of a task there are from a pass.
+    pub(crate) fn count(&self, step: u64, task: &TaskId) -> usize {
+        self.kept.get(&(step, task.clone())).map_or(0, BTreeSet::len)
+    }
+
+    /// How many samples there are.
+    pub(crate) fn len(&self) -> usize {
+        self.kept.values().map(BTreeSet::len).sum()
+    }
+
+    /// Keeps a sample. One that is there already stays as it is.
+    pub(crate) fn keep(&mut self, rollout: Rollout) -> Result<(), EvalError> {
+        if matches!(rollout.score, Some(Score::Failed(_))) {
+            self.failed.push(rollout);
+        } else if self.is_new(&rollout) {
+            self.journal.append(&rollout.to_object()).map_err(LedgerError::from)?;
+        }
+        Ok(())
+    }
+
+    /// Writes every sample to `output`: those that were judged as they came, then the others.
+    pub(crate) fn write(&self, output: &Path) -> Result<(), EvalError> {
+        self.journal.sync().map_err(LedgerError::from)?;
+        let judged = journal::read(self.journal.path()).map_err(LedgerError::from)?;
+        // A group is asked for as a whole: what was judged before and not now is no failure.
+        let failed = self.failed.iter().filter(|rollout| !self.has(rollout));
+        let lines = judged
+            .skip(1)
+            .map(|record| record.map(|it| it.json).map_err(io::Error::other))
+            .chain(failed.map(|rollout| Ok(rollout.to_line())));
+        Ok(atomic::replace_with(output, |out| {
+            for line in lines {
+                writeln!(out, "{}", line?)?;
+            }
+            Ok(())
+        })?)
+    }
+
+    /// Removes the journal, which is not needed any more.
+    pub(crate) fn remove(self) -> Result<(), EvalError> {
+        Ok(self.journal.remove().map_err(LedgerError::from)?)
+    }
+
+    fn replay(&mut self, records: Reader) -> Result<(), EvalError> {
+        for record in records {
+            let record = record.map_err(LedgerError::from)?;
+            let read = serde_json::from_str::<Object>(&record.json).ok();
+            let Some(rollout) = read.and_then(|object| Rollout::from_object(object).ok()) else {
+                let path = self.journal.path().to_owned();
+                return Err(LedgerError::NotOurs { path }.into());
+            };
+            self.is_new(&rollout);
+        }
+        Ok(())
+    }
+
+    fn has(&self, rollout: &Rollout) -> bool {
+        let kept = self.kept.get(&(rollout.step, rollout.prompt_id.clone()));
+        kept.is_some_and(|kept| kept.contains(&rollout.group_id.unwrap_or_default()))
+    }
+
+    /// Notes a sample; says whether it was not there before.
+    fn is_new(&mut self, rollout: &Rollout) -> bool {
+        let kept = self.kept.entry((rollout.step, rollout.prompt_id.clone())).or_default();
+        kept.insert(rollout.group_id.unwrap_or_default())
+    }
+}
+
+/// What is set differently than in a journal's head; `None` if that is no head of ours.
+fn differences(head: &str, settings: &BTreeMap<String, String>) -> Option<Vec<String>> {
+    let theirs: Head = serde_json::from_str(head).ok()?;
+    if theirs.evaluating != VERSION {
+        return Some(vec!["the version of whet".to_owned()]);
+    }
+    let names: BTreeSet<&String> = settings.keys().chain(theirs.settings.keys()).collect();
+    let differs = |name: &&&String| settings.get(**name) != theirs.settings.get(**name);
+    Some(names.iter().filter(differs).map(|name| format!("`{name}`")).collect())
+}
+
+/// A sample as it is kept: without its tokens, which only training needs.
+pub(crate) fn kept(mut rollout: Rollout, is_greedy: bool) -> Rollout {
+    // What is not there is not missed, and what is there is ours: it was just made.
+    drop(rollout.meta.take::<IgnoredAny>("turns"));
+    if is_greedy {
+        rollout.meta.put(GREEDY, &true);
+    }
+    rollout
+}
+
+/// The field of a sample's `meta` that says that it was not drawn by chance.
+pub(crate) const GREEDY: &str = "greedy";

@@ -1,0 +1,157 @@
+//! A model evaluated into a directory.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use whetstone_core::{Seed, Task};
+use whetstone_eval::{About, Earlier, EvalError, Evaluating, RESULTS, ROLLOUTS, Results, evaluate};
+
+use crate::coin::{Coin, collecting, tasks};
+
+const SAMPLES: usize = 4;
+
+fn about() -> About {
+    let settings = BTreeMap::from([("eval.temperature".to_owned(), "1".to_owned())]);
+    About { model: "coin".to_owned(), k: vec![1, 4], settings }
+}
+
+/// An evaluation of four samples a task and one beside them, which ends once `most` are judged.
+fn until(
+    most: usize,
+    dir: &Path,
+    (about, earlier): (&About, Earlier),
+    (model, tasks): (&mut Coin, &[Task]),
+) -> Result<Option<Results>, EvalError> {
+    let stop = AtomicBool::new(false);
+    let on_progress = |done, _| stop.store(done >= most, Ordering::Relaxed);
+    let it = Evaluating {
+        collecting: collecting(),
+        about,
+        samples: SAMPLES,
+        with_greedy: true,
+        samples_at_a_time: 8,
+        seed: Seed::new(7),
+        directory: dir,
+        earlier,
+        on_progress: &on_progress,
+        stop: &stop,
+    };
+    evaluate(&it, model, tasks)
+}
+
+fn whole(dir: &Path, tasks: &[Task]) -> Results {
+    let how = (&about(), Earlier::Resume);
+    until(usize::MAX, dir, how, (&mut Coin::default(), tasks)).unwrap().unwrap()
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn files(dir: &Path) -> [String; 2] {
+    [ROLLOUTS, RESULTS].map(|name| fs::read_to_string(dir.join(name)).unwrap())
+}
+
+#[test]
+fn every_sample_is_kept_and_counted_and_the_likeliest_apart() {
+    let (dir, tasks) = (folder(), tasks(&["a", "long", "b"]));
+    let results = whole(dir.path(), &tasks);
+    let [rollouts, written] = files(dir.path());
+    let lines: Vec<Value> =
+        rollouts.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 3 * SAMPLES + 3);
+    let greedy = lines.iter().filter(|line| line["meta"]["greedy"] == true);
+    assert!(greedy.clone().all(|line| line["step"] == 1 && line["meta"]["temperature"] == 0.0));
+    assert_eq!(greedy.count(), 3);
+    assert!(lines.iter().all(|line| line["meta"].get("turns").is_none()), "no tokens are kept");
+    let passed = |line: &&Value| line["step"] == 0 && line["validation"]["verdict"] == "pass";
+    let passed = lines.iter().filter(passed).count() as u64;
+    assert_eq!(results.verdicts["pass"], passed);
+    assert_eq!(results.by_task.iter().map(|task| task.passed).sum::<u64>(), passed);
+    assert_eq!((results.tasks, results.num_samples, results.cut_off), (3, 4, 4));
+    assert_eq!(results.greedy.unwrap().tasks, 3);
+    assert_eq!(results.by_source["none"].tasks, 3);
+    assert_eq!(Results::read(dir.path()).unwrap(), results, "a directory stands for its results");
+    assert_eq!(Results::read(&dir.path().join(RESULTS)).unwrap(), results);
+    assert!(written.contains("\"v\": 1"), "{written}");
+}
+
+#[test]
+fn an_evaluation_that_was_stopped_asks_for_what_is_missing_and_ends_the_same() {
+    let tasks = tasks(&["a", "b", "c", "d", "e"]);
+    let calm = folder();
+    let expected = whole(calm.path(), &tasks);
+    let dir = folder();
+    let mut asked = 0;
+    for most in [8, 16, 20] {
+        let mut model = Coin::default();
+        let ended = until(most, dir.path(), (&about(), Earlier::Resume), (&mut model, &tasks));
+        assert_eq!(ended.unwrap(), None, "stopped after {most}");
+        asked += model.calls.iter().sum::<usize>();
+    }
+    let mut model = Coin::default();
+    let how = (&about(), Earlier::Resume);
+    let found = until(usize::MAX, dir.path(), how, (&mut model, &tasks)).unwrap().unwrap();
+    asked += model.calls.iter().sum::<usize>();
+    assert_eq!((found, asked), (expected, 25), "nothing was asked for twice");
+    assert_eq!(files(dir.path()), files(calm.path()));
+}
+
+#[test]
+fn a_journal_of_other_settings_and_finished_results_are_left_alone() {
+    let (dir, tasks) = (folder(), tasks(&["a", "b", "c"]));
+    let how = (&about(), Earlier::Resume);
+    until(8, dir.path(), how, (&mut Coin::default(), &tasks)).unwrap();
+    let mut other = about();
+    other.settings.insert("eval.temperature".to_owned(), "0.5".to_owned());
+    let changed = until(99, dir.path(), (&other, Earlier::Resume), (&mut Coin::default(), &tasks));
+    let said = changed.unwrap_err().to_string();
+    assert!(said.ends_with("other inputs: `eval.temperature` changed"), "{said}");
+    whole(dir.path(), &tasks);
+    let before = files(dir.path());
+    let again = until(99, dir.path(), how, (&mut Coin::default(), &tasks)).unwrap_err();
+    assert!(matches!(again, EvalError::Exists { .. }) && again.is_usage(), "{again}");
+    assert_eq!(files(dir.path()), before);
+    let fresh = (&other, Earlier::Forget);
+    until(99, dir.path(), fresh, (&mut Coin::default(), &tasks)).unwrap().unwrap();
+    assert_ne!(files(dir.path())[1], before[1]);
+}
+
+#[test]
+fn what_the_machine_breaks_counts_nowhere_and_is_asked_for_again() {
+    let (dir, tasks) = (folder(), tasks(&["a", "broken", "b"]));
+    let results = whole(dir.path(), &tasks);
+    assert_eq!(
+        (results.errors, &results.errors_by_reason),
+        (5, &BTreeMap::from([("no zygote".to_owned(), 5)]))
+    );
+    let one = results.pass_at_k[&1];
+    assert_eq!((one.tasks, one.left_out), (2, 1));
+    assert!(files(dir.path())[0].contains(r#""validation":{"error":"no zygote"}"#));
+    let mut model = Coin::default();
+    let how = (&about(), Earlier::Resume);
+    until(usize::MAX, dir.path(), how, (&mut model, &tasks)).unwrap().unwrap();
+    assert_eq!(model.calls, [4, 1], "of the broken task only");
+    let alone = &tasks[1..2];
+    let err = until(99, folder().path(), how, (&mut Coin::default(), alone)).unwrap_err();
+    assert_eq!(err.to_string(), "cannot measure");
+    assert!(!err.is_usage());
+}
+
+#[test]
+fn what_is_no_file_of_results_is_refused_in_words() {
+    let dir = folder();
+    let said = |text: &str| {
+        fs::write(dir.path().join(RESULTS), text).unwrap();
+        Results::read(dir.path()).unwrap_err().to_string()
+    };
+    assert!(said("").contains("EOF"), "{}", said(""));
+    assert!(said("{}").ends_with("field `v` is missing"));
+    assert!(said(r#"{"v":1}"#).ends_with("it counts no task"));
+    assert!(said(r#"{"v":2}"#).ends_with("version 2 is newer than this whet reads (1)"));
+    assert!(said(r#"{"v":1,"by_task":[{"id":"a","samples":-1}]}"#).contains("-1"));
+}
