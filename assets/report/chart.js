@@ -17,93 +17,105 @@ class Chart {
   constructor(spec) {
     this.spec = spec;
     this.format = spec.format ?? figure;
-    this.steps = [...new Set(spec.series.flatMap((it) => it.line.map(([step]) => step)))].sort((a, b) => a - b);
+    const steps = spec.series.flatMap((it) => it.line.map(([step]) => step));
+    this.steps = [...new Set(steps)].sort((one, other) => one - other);
     this.byStep = spec.series.map((it) => new Map(it.line));
+    /** The place of the step that is pointed at. */
     this.at = null;
     this.svg = draw("svg", { role: "img", tabindex: 0, "aria-label": this.summary(), height: HEIGHT });
-    this.tip = el("div", { class: "tip", hidden: true });
+    this.tip = el("div", { class: "tip", role: "status", hidden: true });
     this.figure = el("figure", { class: "chart", "data-chart": spec.title },
-      el("figcaption", {}, spec.title), this.legend(),
+      el("figcaption", {}, spec.title),
+      this.legend(),
       el("div", { class: "plot" }, this.svg, this.tip),
-      (spec.notes ?? []).map((note) => el("p", { class: "note" }, note)), this.table());
+      (spec.notes ?? []).map((note) => el("p", { class: "note" }, note)),
+      this.numbers());
     this.listen();
     charts.add(this);
     new ResizeObserver(() => this.draw()).observe(this.svg.parentNode);
   }
 
   legend() {
-    const entries = this.spec.series.map(({ label, tone, line }) => {
-      const last = line.at(-1)?.[1];
-      return el("li", {}, el("span", { class: `key tone-${tone}` }), visible(label), " ",
-        el("b", {}, last === undefined ? "" : this.format(last)));
-    });
+    const entries = this.spec.series.map(({ label, tone, line }) =>
+      el("li", {}, key(tone), visible(label), " ", el("b", {}, this.format(line.at(-1)[1]))));
     return el("ul", { class: "legend", title: "With the value of the last step" }, entries);
   }
 
   summary() {
-    const parts = this.spec.series.map(({ label, line }) => {
-      const [first, last] = [line.at(0)?.[1], line.at(-1)?.[1]];
-      return first === undefined ? label : `${label} from ${this.format(first)} to ${this.format(last)}`;
-    });
-    const steps = `${counted(this.steps.length, "step")}`;
+    const parts = this.spec.series.map(({ label, line }) =>
+      `${label} from ${this.format(line[0][1])} to ${this.format(line.at(-1)[1])}`);
+    const steps = counted(this.steps.length, "step");
     return `${this.spec.title}, ${steps}: ${parts.join("; ")}. Arrow keys move, Enter opens the step.`;
   }
 
-  /** The same numbers, made when somebody asks for them. */
-  table() {
+  /** The same numbers as a table, made when somebody asks for it. */
+  numbers() {
     const details = el("details", { class: "numbers" }, el("summary", {}, "Numbers"));
     details.addEventListener("toggle", () => {
-      if (!details.open || details.children.length > 1) return;
-      const stride = Math.ceil(this.steps.length / TABLE_ROWS);
-      const rows = this.steps.filter((_, at) => at % stride === 0 || at === this.steps.length - 1);
-      const head = el("tr", {}, ["step", ...this.spec.series.map((it) => visible(it.label))].map((it) => el("th", { scope: "col" }, it)));
-      const body = rows.map((step) => el("tr", {}, el("th", { scope: "row" }, step),
-        this.byStep.map((values) => el("td", {}, values.has(step) ? this.format(values.get(step)) : "\u2013"))));
-      details.append(el("div", { class: "scroll", tabindex: 0 },
-        el("table", {}, el("caption", {}, this.spec.title), el("thead", {}, head), el("tbody", {}, body))));
+      if (details.open && details.children.length === 1) details.append(this.table());
     });
     return details;
   }
 
+  table() {
+    const stride = Math.ceil(this.steps.length / TABLE_ROWS);
+    const steps = this.steps.filter((_, at) => at % stride === 0 || at === this.steps.length - 1);
+    const cell = (values, step) => (values.has(step) ? this.format(values.get(step)) : "\u2013");
+    const rows = steps.map((step) => [step, ...this.byStep.map((values) => cell(values, step))]);
+    const head = ["step", ...this.spec.series.map((it) => visible(it.label))];
+    return el("div", { class: "scroll", tabindex: 0 }, table(this.spec.title, head, rows));
+  }
+
   draw() {
-    const width = this.svg.parentNode.clientWidth;
-    if (width === 0) return;
-    this.width = width;
-    adorn(this.svg, { width, viewBox: `0 0 ${width} ${HEIGHT}` });
+    this.width = this.svg.parentNode.clientWidth;
+    if (this.width === 0) return;
+    adorn(this.svg, { width: this.width, viewBox: `0 0 ${this.width} ${HEIGHT}` });
     const stacks = this.spec.stacked ? this.stack() : null;
-    const values = stacks ? stacks.at(-1).upper : this.spec.series.flatMap((it) => it.line.map(([, value]) => value));
-    const [low, high] = span(values, this.spec);
+    const lines = this.spec.series.flatMap((it) => it.line.map(([, value]) => value));
+    const [low, high] = span(stacks ? stacks.at(-1).upper : lines, this.spec);
     const [first, last] = [this.steps[0], this.steps.at(-1)];
-    const inner = width - MARGIN.left - MARGIN.right;
-    this.x = (step) => MARGIN.left + (last === first ? inner / 2 : (inner * (step - first)) / (last - first));
-    const inside = HEIGHT - MARGIN.top - MARGIN.bottom;
-    this.y = (value) => Math.max(MARGIN.top, HEIGHT - MARGIN.bottom - (inside * (value - low)) / (high - low));
-    this.cursor = draw("line", { class: "cursor", y1: MARGIN.top, y2: HEIGHT - MARGIN.bottom, visibility: "hidden" });
-    replace(this.svg, this.axes([low, high], [first, last]), stacks ? this.areas(stacks) : this.lines(), this.cursor);
+    const across = this.width - MARGIN.left - MARGIN.right;
+    const down = HEIGHT - MARGIN.top - MARGIN.bottom;
+    const part = (step) => (last === first ? 0.5 : (step - first) / (last - first));
+    this.x = (step) => MARGIN.left + across * part(step);
+    this.y = (value) => Math.max(MARGIN.top, MARGIN.top + down * (1 - (value - low) / (high - low)));
+    this.cursor = draw("line", {
+      class: "cursor", y1: MARGIN.top, y2: HEIGHT - MARGIN.bottom, visibility: "hidden",
+    });
+    const shapes = stacks ? this.areas(stacks) : this.lines();
+    replace(this.svg, this.values(low, high), this.stepNames(first, last), shapes, this.cursor);
     if (this.at !== null) this.point(this.at);
   }
 
-  axes([low, high], [first, last]) {
-    const across = ticks(low, high, 5).map((value) => [
-      draw("line", { class: "grid", x1: MARGIN.left, x2: this.width - MARGIN.right, y1: this.y(value), y2: this.y(value) }),
-      draw("text", { class: "tick", x: MARGIN.left - 7, y: this.y(value) + 4, "text-anchor": "end" }, this.format(value, true)),
-    ]);
-    const round = ticks(first, last, Math.max(2, Math.floor(this.width / 80))).filter(Number.isInteger);
-    const far = round.filter((step) => this.x(step) - this.x(first) > 36);
-    const along = [first, ...far]
-      .map((step) => draw("text", { class: "tick", x: this.x(step), y: HEIGHT - 7, "text-anchor": "middle" }, step));
-    return [across, along].flat(2);
-  }
-
-  lines() {
-    return this.spec.series.flatMap(({ tone, line }) => {
-      const calm = this.spec.plain ? null : smooth(line);
-      const raw = draw("path", { class: `line tone-${tone}${calm ? " raw" : ""}`, d: path(line, this.x, this.y) });
-      const dots = alone(line).map(([step, value]) => draw("circle", { class: `dot tone-${tone}`, cx: this.x(step), cy: this.y(value), r: 3 }));
-      return [raw, calm && draw("path", { class: `line tone-${tone}`, d: path(calm, this.x, this.y) }), ...dots];
+  values(low, high) {
+    return ticks(low, high, 5).map((value) => {
+      const y = this.y(value);
+      return [
+        draw("line", { class: "grid", x1: MARGIN.left, x2: this.width - MARGIN.right, y1: y, y2: y }),
+        tick(MARGIN.left - 7, y + 4, this.format(value, true), "end"),
+      ];
     });
   }
 
+  stepNames(first, last) {
+    const round = ticks(first, last, Math.max(2, Math.floor(this.width / 80))).filter(Number.isInteger);
+    const far = round.filter((step) => this.x(step) - this.x(first) > 36);
+    return [first, ...far].map((step) => tick(this.x(step), HEIGHT - 7, step, "middle"));
+  }
+
+  lines() {
+    return this.spec.series.map(({ tone, line }) => {
+      const calm = this.spec.plain ? null : smooth(line);
+      const raw = `line tone-${tone}${calm ? " raw" : ""}`;
+      return [
+        draw("path", { class: raw, d: path(line, this.x, this.y) }),
+        calm && draw("path", { class: `line tone-${tone}`, d: path(calm, this.x, this.y) }),
+        alone(line).map(([step, value]) => dot(this.x(step), this.y(value), 3, tone)),
+      ];
+    });
+  }
+
+  /** For each series the lower and the upper end of its layer. */
   stack() {
     let lower = this.steps.map(() => 0);
     return this.spec.series.map(({ line }, index) => {
@@ -116,32 +128,39 @@ class Chart {
   }
 
   areas(stacks) {
-    return stacks.map(({ lower, upper }, at) =>
-      draw("path", { class: `area tone-${this.spec.series[at].tone}`, d: area(this.steps, lower, upper, this.x, this.y) }));
+    return stacks.map(({ lower, upper }, at) => {
+      const outline = area(this.steps, lower, upper, this.x, this.y);
+      return draw("path", { class: `area tone-${this.spec.series[at].tone}`, d: outline });
+    });
   }
 
   listen() {
     this.svg.addEventListener("pointermove", (event) => {
-      const inner = this.width - MARGIN.left - MARGIN.right;
-      const share = (event.clientX - this.svg.getBoundingClientRect().left - MARGIN.left) / inner;
+      const across = this.width - MARGIN.left - MARGIN.right;
+      const share = (event.clientX - this.svg.getBoundingClientRect().left - MARGIN.left) / across;
       const [first, last] = [this.steps[0], this.steps.at(-1)];
       this.show(nearest(this.steps, first + share * (last - first)));
     });
     this.svg.addEventListener("pointerleave", () => this.hide());
     this.svg.addEventListener("blur", () => this.hide());
     this.svg.addEventListener("click", () => this.open());
-    this.svg.addEventListener("keydown", (event) => {
-      const moves = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity };
-      if (event.key in moves) {
-        const from = this.at ?? (moves[event.key] > 0 ? -1 : this.steps.length);
-        this.show(Math.max(0, Math.min(this.steps.length - 1, from + moves[event.key])));
-      } else if (event.key === "Enter") {
-        this.open();
-      } else {
-        return;
-      }
-      event.preventDefault();
-    });
+    this.svg.addEventListener("keydown", (event) => this.press(event));
+  }
+
+  press(event) {
+    const moves = {
+      ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity,
+    };
+    const last = this.steps.length - 1;
+    if (event.key in moves) {
+      const from = this.at ?? (moves[event.key] > 0 ? -1 : last + 1);
+      this.show(Math.max(0, Math.min(last, from + moves[event.key])));
+    } else if (event.key === "Enter") {
+      this.open();
+    } else {
+      return;
+    }
+    event.preventDefault();
   }
 
   open() {
@@ -150,28 +169,27 @@ class Chart {
 
   show(at) {
     this.at = at;
-    const step = this.steps[at];
-    for (const chart of charts) chart.mark(step);
+    for (const chart of charts) chart.mark(this.steps[at]);
     this.point(at);
   }
 
+  /** Says the values of a step beside its place. */
   point(at) {
     const step = this.steps[at];
     const isShown = (value) => value !== undefined && !(this.spec.stacked && value === 0);
-    const rows = this.spec.series.map(({ label, tone }, index) => isShown(this.byStep[index].get(step)) &&
-      el("div", {}, el("span", { class: `key tone-${tone}` }), visible(label), " ", el("b", {}, this.format(this.byStep[index].get(step)))));
+    const rows = this.spec.series.map(({ label, tone }, index) => {
+      const value = this.byStep[index].get(step);
+      return isShown(value) && el("div", {}, key(tone), visible(label), " ", el("b", {}, this.format(value)));
+    });
     replace(this.tip, el("strong", {}, `Step ${step}`), this.spec.stacked ? rows.reverse() : rows);
     this.tip.hidden = false;
-    const left = this.x(step);
-    this.tip.classList.toggle("left", left > this.width / 2);
-    this.tip.style.left = `${left}px`;
-    this.svg.setAttribute("aria-label", this.tip.innerText.replaceAll("\n", ", "));
+    this.tip.classList.toggle("left", this.x(step) > this.width / 2);
+    this.tip.style.left = `${this.x(step)}px`;
   }
 
   hide() {
     this.at = null;
     this.tip.hidden = true;
-    this.svg.setAttribute("aria-label", this.summary());
     for (const chart of charts) chart.mark(null);
   }
 
@@ -181,39 +199,4 @@ class Chart {
     adorn(this.cursor, { visibility: seen ? "visible" : "hidden" });
     if (seen) adorn(this.cursor, { x1: this.x(step), x2: this.x(step) });
   }
-}
-
-/** Rows of values with intervals, before and after: pass@k. */
-function intervals(title, rows, notes) {
-  const host = el("div", { class: "plot" });
-  const high = Math.min(1, Math.max(...rows.flatMap((row) => row.marks.map((it) => it.high))) * 1.15);
-  const height = 40 + rows.length * 56;
-  const render = () => {
-    const width = host.clientWidth;
-    const x = (value) => 64 + ((width - 76) * value) / high;
-    const svg = draw("svg", { role: "img", "aria-label": title, width, height, viewBox: `0 0 ${width} ${height}` });
-    fill(svg, ticks(0, high, Math.max(2, Math.floor(width / 70))).map((value) => [
-      draw("line", { class: "grid", x1: x(value), x2: x(value), y1: 6, y2: height - 24 }),
-      draw("text", { class: "tick", x: x(value), y: height - 7, "text-anchor": "middle" }, `${Math.round(100 * value)} %`),
-    ]).flat());
-    rows.forEach((row, at) => {
-      const middle = 36 + at * 56;
-      svg.append(draw("text", { class: "row-name", x: 0, y: middle + 4 }, row.name));
-      row.marks.forEach(({ value, low, high: top, tone }, index) => {
-        const y = middle + (index === 0 ? -9 : 9);
-        fill(svg, [draw("line", { class: `interval tone-${tone}`, x1: x(low), x2: x(top), y1: y, y2: y }),
-          draw("circle", { class: `dot tone-${tone}`, cx: x(value), cy: y, r: 5 })]);
-      });
-    });
-    replace(host, svg);
-  };
-  new ResizeObserver(render).observe(host);
-  const points = (value) => (100 * value).toFixed(1);
-  const cell = (it, sign = "") => el("td", {}, el("b", {}, `${sign}${points(it.value)}`), el("br"), el("span", { class: "quiet" }, `${points(it.low)} to ${points(it.high)}`));
-  const table = el("table", { class: "figures", "aria-label": title },
-    el("thead", {}, el("tr", {}, ["%", "before", "after", "difference"].map((it) => el("th", { scope: "col" }, it)))),
-    el("tbody", {}, rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.name), row.marks.map((it) => cell(it)), cell(row.difference, row.difference.value > 0 ? "+" : "")))));
-  const legend = el("ul", { class: "legend" }, [["before training", 7], ["after training", 1]].map(([label, tone]) => el("li", {}, el("span", { class: `key tone-${tone}` }), label)));
-  return el("figure", { class: "chart", "data-chart": title }, el("figcaption", {}, title), legend, host,
-    notes.map((note) => el("p", { class: "note" }, note)), el("div", { class: "scroll" }, table));
 }

@@ -60,9 +60,9 @@ function counted(count, noun) {
 function figure(value) {
   if (!Number.isFinite(value)) return String(value);
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return Number(value.toPrecision(3)).toExponential().replace("e+", "e");
-  if (size >= 1000) return Math.round(value).toLocaleString("en");
-  return String(Number(value.toPrecision(3)));
+  const short = Number(value.toPrecision(3));
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return short.toExponential().replace("e+", "e");
+  return size >= 1000 ? Math.round(value).toLocaleString("en") : String(short);
 }
 
 function percent(value) {

@@ -9,7 +9,8 @@ function ticks(low, high, count) {
   const step = [1, 2, 5, 10].map((it) => it * power).find((it) => it >= rough);
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
-  return Array.from({ length: last - first + 1 }, (_, at) => Number(((first + at) * step).toPrecision(12)));
+  const round = (at) => Number(((first + at) * step).toPrecision(12));
+  return Array.from({ length: last - first + 1 }, (_, at) => round(at));
 }
 
 /** What an axis spans: the values, some air, and 0 where values are near it. */
@@ -33,8 +34,9 @@ function smooth(line) {
   const reach = Math.floor(line.length / 24);
   if (reach < 1) return null;
   return line.map(([step], at) => {
-    const near = line.slice(Math.max(0, at - reach), at + reach + 1).map(([, it]) => it).filter(Number.isFinite);
-    return [step, near.length === 0 ? NaN : near.reduce((sum, it) => sum + it, 0) / near.length];
+    const around = line.slice(Math.max(0, at - reach), at + reach + 1);
+    const near = around.map(([, value]) => value).filter(Number.isFinite);
+    return [step, near.length === 0 ? NaN : sum(near) / near.length];
   });
 }
 
@@ -57,6 +59,10 @@ function path(line, x, y) {
 function alone(line) {
   const is = (at) => Number.isFinite(line[at]?.[1]);
   return line.filter((_, at) => is(at) && !is(at - 1) && !is(at + 1));
+}
+
+function sum(values) {
+  return values.reduce((all, it) => all + it, 0);
 }
 
 /** A number to add up; what is none adds nothing. */

@@ -5,14 +5,13 @@
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
-use whetstone_core::judgement::Judgement;
-use whetstone_core::reward::Reward;
+use serde::Serialize;
 use whetstone_core::rollout::{Rollout, Score};
 use whetstone_core::task::TaskId;
 
-use super::limits::{self, MAX_COMPLETION_BYTES, MAX_TEXT_BYTES};
+use super::limits::MAX_TEXT_BYTES;
 use super::page::Page;
+use super::shown::{Sampled, Shown};
 use super::survey::{Survey, reward, round};
 use super::tasks::{Chunks, Known};
 use super::{Progress, rollouts};
@@ -21,31 +20,6 @@ use crate::run_dir::RunView;
 
 /// How often progress is told, in completions.
 const TOLD_EVERY: u64 = 512;
-
-/// A completion as the page shows it.
-#[derive(Serialize)]
-struct Shown<'a> {
-    text: &'a str,
-    /// Bytes of the text that were left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cut_bytes: Option<usize>,
-    /// What was said in the turns before.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    earlier: Vec<String>,
-    tokens: Option<u64>,
-    finish: Option<String>,
-    validation: Option<&'a Judgement>,
-    /// Why it could not be judged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
-    reward: Option<&'a Reward>,
-}
-
-/// A turn as far as it is shown.
-#[derive(Deserialize)]
-struct Turn {
-    text: Option<String>,
-}
 
 /// One entry for each completion, by columns.
 #[derive(Debug, Default, Serialize)]
@@ -117,25 +91,9 @@ impl<'a> Writing<'a> {
     }
 
     fn add(&mut self, mut rollout: Rollout, page: &mut Page<'_>) -> Result<(), ReportError> {
-        let (earlier, tokens) = (earlier(&mut rollout), rollout.meta.take("tokens").ok().flatten());
-        let finish: Option<String> = rollout.meta.take("finish").ok().flatten();
-        let (text, cut) = limits::cut(&rollout.text, MAX_COMPLETION_BYTES);
-        self.text_bytes += text.len() as u64;
-        let (validation, error) = match &rollout.score {
-            Some(Score::Judged { judgement, .. }) => (Some(judgement), None),
-            Some(Score::Failed(failed)) => (None, Some(limits::cut(&failed.0, 1 << 10).0)),
-            Some(Score::NotRun { .. }) | None => (None, None),
-        };
-        let shown = Shown {
-            text,
-            cut_bytes: (cut > 0).then_some(cut),
-            earlier,
-            tokens,
-            finish: finish.map(|it| limits::cut(&it, 32).0.to_owned()),
-            validation,
-            error,
-            reward: reward(&rollout).filter(|reward| is_small(reward)),
-        };
+        let sampled = Sampled::take(&mut rollout);
+        let shown = Shown::new(&rollout, sampled);
+        self.text_bytes += shown.text_bytes();
         let (chunk, _) = self.chunks.add(&shown, page)?;
         self.index.chunks.resize(chunk + 1, 0);
         self.index.chunks[chunk] += 1;
@@ -145,7 +103,6 @@ impl<'a> Writing<'a> {
 
     fn enter(&mut self, rollout: &Rollout) {
         let task = self.number(&rollout.prompt_id);
-        let name = rollouts::verdict(rollout);
         let index = &mut self.index;
         let advantage = match &rollout.score {
             Some(Score::Judged { advantage, .. } | Score::NotRun { advantage, .. }) => *advantage,
@@ -154,7 +111,7 @@ impl<'a> Writing<'a> {
         index.step.push(rollout.step);
         index.task.push(task);
         index.sample.push(rollout.group_id);
-        index.verdict.push(rollouts::VERDICTS.iter().position(|&it| it == name).unwrap_or(0));
+        index.verdict.push(rollouts::verdict_number(rollout));
         index.reward.push(reward(rollout).map(|it| round(it.total())));
         index.advantage.push(advantage.map(round));
     }
@@ -176,16 +133,4 @@ impl<'a> Writing<'a> {
         page.chunk("index", &text)?;
         Ok(self.index.step.len() as u64)
     }
-}
-
-/// What was said before the last turn.
-fn earlier(rollout: &mut Rollout) -> Vec<String> {
-    let turns: Vec<Turn> = rollout.meta.take("turns").ok().flatten().unwrap_or_default();
-    let texts = turns.into_iter().filter_map(|turn| turn.text).take(8);
-    texts.map(|text| limits::cut(&text, MAX_COMPLETION_BYTES / 8).0.to_owned()).collect()
-}
-
-/// A reward has a few terms; one with thousands would fill the page.
-fn is_small(reward: &Reward) -> bool {
-    reward.terms().len() <= limits::MAX_TERMS && reward.gates().len() <= limits::MAX_TERMS
 }

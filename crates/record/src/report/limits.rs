@@ -12,8 +12,11 @@ pub const MAX_TEXT_BYTES: u64 = 128 << 20;
 /// Text of one completion; what is longer is cut, and the page says so.
 pub const MAX_COMPLETION_BYTES: usize = 16 << 10;
 
-/// Tests of one task, as JSON; larger ones are left out.
+/// Hidden tests of one task, as text; larger ones are left out.
 pub const MAX_TESTS_BYTES: usize = 64 << 10;
+
+/// Names that others give: of terms, of exceptions. A longer one is cut, or left out.
+pub(super) const MAX_NAME_BYTES: usize = 512;
 
 /// Terms of rewards that are told apart.
 pub(super) const MAX_TERMS: usize = 24;

@@ -32,8 +32,10 @@ mod figures;
 pub mod limits;
 mod page;
 mod rollouts;
+mod shown;
 mod survey;
 mod tasks;
+mod test_text;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -13,15 +13,19 @@ const TEMPLATE: &str = include_str!("../../../../assets/report/page.html");
 const STYLE: &str = include_str!("../../../../assets/report/style.css");
 
 /// The scripts in the order in which they stand in the page.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 12] = [
     include_str!("../../../../assets/report/dom.js"),
     include_str!("../../../../assets/report/data.js"),
     include_str!("../../../../assets/report/scale.js"),
+    include_str!("../../../../assets/report/shapes.js"),
     include_str!("../../../../assets/report/chart.js"),
     include_str!("../../../../assets/report/catalogue.js"),
+    include_str!("../../../../assets/report/lines.js"),
     include_str!("../../../../assets/report/overview.js"),
     include_str!("../../../../assets/report/samples.js"),
+    include_str!("../../../../assets/report/find.js"),
     include_str!("../../../../assets/report/browser.js"),
+    include_str!("../../../../assets/report/start.js"),
 ];
 
 /// Where the template is filled in.

@@ -48,6 +48,12 @@ pub(super) fn verdict(rollout: &Rollout) -> &'static str {
     }
 }
 
+/// The place of [`verdict`] in [`VERDICTS`].
+pub(super) fn verdict_number(rollout: &Rollout) -> usize {
+    let name = verdict(rollout);
+    VERDICTS.iter().position(|&it| it == name).unwrap_or(VERDICTS.len() - 1)
+}
+
 fn journals(dir: &Path) -> Result<Vec<PathBuf>, FileError> {
     let mut journals = Vec::new();
     for entry in fs::read_dir(dir).map_err(FileError::at("list", dir))? {
@@ -75,5 +81,31 @@ fn parse(path: &Path, record: &Record) -> Result<Rollout, ReportError> {
             source,
         }),
         Err(source) => Err(ReadError::WrongType { path, line, source }.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whetstone_core::verdict::Verdict;
+
+    use super::*;
+
+    #[test]
+    fn every_verdict_has_a_number() {
+        let kind = String::new();
+        let all = [
+            Verdict::Pass,
+            Verdict::Wrong { test: 0 },
+            Verdict::Raised { test: 0, kind: kind.clone() },
+            Verdict::Timeout,
+            Verdict::Memory,
+            Verdict::Output,
+            Verdict::Crashed { signal: 9 },
+            Verdict::LoadError { kind },
+            Verdict::NoCode,
+            Verdict::SyntaxError,
+            Verdict::Unserialisable { test: 0 },
+        ];
+        assert_eq!(all.map(|it| it.name()), VERDICTS[..11]);
     }
 }

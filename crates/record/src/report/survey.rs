@@ -8,7 +8,9 @@ use whetstone_core::reward::Reward;
 use whetstone_core::rollout::{Rollout, Score};
 use whetstone_core::task::TaskId;
 
-use super::limits::{MAX_COMPLETION_BYTES, MAX_COMPLETIONS, MAX_STEPS, MAX_TERMS, MAX_TEXT_BYTES};
+use super::limits::{
+    MAX_COMPLETION_BYTES, MAX_COMPLETIONS, MAX_NAME_BYTES, MAX_STEPS, MAX_TERMS, MAX_TEXT_BYTES,
+};
 use super::rollouts;
 use crate::error::ReportError;
 use crate::run_dir::RunView;
@@ -140,7 +142,8 @@ impl Step {
         self.rewarded += 1;
         self.reward += reward.total();
         for (name, term) in reward.terms() {
-            if self.terms.len() < MAX_TERMS || self.terms.contains_key(name) {
+            let is_new = !self.terms.contains_key(name);
+            if !is_new || (self.terms.len() < MAX_TERMS && name.len() <= MAX_NAME_BYTES) {
                 *self.terms.entry(name.clone()).or_default() += term.weight * term.value;
             }
         }

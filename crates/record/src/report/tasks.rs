@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use whetstone_core::jsonl::{Numbered, Records};
 use whetstone_core::task::{Task, TaskId};
-use whetstone_core::tests::Tests;
 
-use super::limits::{self, CHUNK_BYTES, MAX_COMPLETION_BYTES, MAX_TESTS_BYTES};
+use super::limits::{self, CHUNK_BYTES, MAX_COMPLETION_BYTES};
 use super::page::Page;
 use super::survey::Survey;
+use super::test_text::{self, TestTexts};
 use crate::error::ReportError;
 use crate::run_dir::RunView;
 
@@ -24,7 +24,7 @@ pub(super) type Known = HashMap<TaskId, (usize, usize)>;
 struct Shown<'a> {
     statement: &'a str,
     /// None where they are too large to show.
-    tests: Option<&'a Tests>,
+    tests: Option<TestTexts>,
 }
 
 /// Writes the tasks that have rollouts, in chunks.
@@ -53,8 +53,7 @@ fn own(view: &RunView) -> Option<PathBuf> {
 
 fn shown(task: &Task) -> Shown<'_> {
     let (statement, _) = limits::cut(&task.statement, MAX_COMPLETION_BYTES);
-    let small = serde_json::to_vec(&task.tests).is_ok_and(|it| it.len() <= MAX_TESTS_BYTES);
-    Shown { statement, tests: small.then_some(&task.tests) }
+    Shown { statement, tests: test_text::read(&task.tests) }
 }
 
 /// A list that is written in pieces: `NAME-0`, `NAME-1`, …, each a JSON array.

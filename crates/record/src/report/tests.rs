@@ -135,7 +135,7 @@ fn tasks_of_the_run_are_shown_with_their_tests_and_others_are_not() {
     let shown: Value = serde_json::from_str(&chunk(&page, "tasks-0")).unwrap();
     assert_eq!(shown.as_array().unwrap().len(), 1);
     assert_eq!(shown[0]["statement"], "s x/1");
-    assert_eq!(shown[0]["tests"]["hidden"][0], "assert f()");
+    assert_eq!(shown[0]["tests"]["hidden"][0], json!([["test", "assert f()"]]));
     let index: Value = serde_json::from_str(&chunk(&page, "index")).unwrap();
     assert_eq!(index["places"], json!([null, [0, 0]]));
 }

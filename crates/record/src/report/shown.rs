@@ -1,0 +1,129 @@
+//! A completion as a page shows it, with a bound on everything that somebody else wrote.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use whetstone_core::judgement::Judgement;
+use whetstone_core::reward::Reward;
+use whetstone_core::rollout::{Rollout, Score};
+
+use super::limits::{self, MAX_COMPLETION_BYTES, MAX_NAME_BYTES, MAX_TERMS};
+use super::survey::reward;
+
+/// Turns before the last that are shown.
+const MAX_EARLIER: usize = 8;
+
+/// One completion.
+#[derive(Serialize)]
+pub(super) struct Shown<'a> {
+    text: &'a str,
+    /// Bytes of the text that were left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut_bytes: Option<usize>,
+    #[serde(flatten)]
+    sampled: Sampled,
+    validation: Option<Value>,
+    /// Why it could not be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    reward: Option<&'a Reward>,
+}
+
+/// How it was sampled. What others wrote under these names may be of any type; then it is not shown.
+#[derive(Serialize)]
+pub(super) struct Sampled {
+    /// What was said in the turns before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    earlier: Vec<String>,
+    tokens: Option<u64>,
+    finish: Option<String>,
+}
+
+/// A turn as far as it is shown.
+#[derive(Deserialize)]
+struct Turn {
+    text: Option<String>,
+}
+
+impl Sampled {
+    /// Takes it out of a rollout.
+    pub(super) fn take(rollout: &mut Rollout) -> Self {
+        let turns: Vec<Turn> = rollout.meta.take("turns").ok().flatten().unwrap_or_default();
+        let texts = turns.into_iter().filter_map(|turn| turn.text).take(MAX_EARLIER);
+        let finish: Option<String> = rollout.meta.take("finish").ok().flatten();
+        Self {
+            earlier: texts.map(|text| cut(&text, MAX_COMPLETION_BYTES / MAX_EARLIER)).collect(),
+            tokens: rollout.meta.take("tokens").ok().flatten(),
+            finish: finish.map(|it| cut(&it, MAX_NAME_BYTES)),
+        }
+    }
+}
+
+impl<'a> Shown<'a> {
+    pub(super) fn new(rollout: &'a Rollout, sampled: Sampled) -> Self {
+        let (text, left) = limits::cut(&rollout.text, MAX_COMPLETION_BYTES);
+        let (validation, error) = match &rollout.score {
+            Some(Score::Judged { judgement, .. }) => (evidence(judgement), None),
+            Some(Score::Failed(failed)) => (None, Some(limits::cut(&failed.0, 1 << 10).0)),
+            Some(Score::NotRun { .. }) | None => (None, None),
+        };
+        let cut_bytes = (left > 0).then_some(left);
+        let reward = reward(rollout).filter(|reward| is_small(reward));
+        Self { text, cut_bytes, sampled, validation, error, reward }
+    }
+
+    /// Text that counts against the page's bound.
+    pub(super) fn text_bytes(&self) -> u64 {
+        self.text.len() as u64
+    }
+}
+
+/// A judgement as it stands in a line. A program chooses the name of its exceptions, and their length.
+fn evidence(judgement: &Judgement) -> Option<Value> {
+    let mut found = serde_json::to_value(judgement).ok()?;
+    if let Some(Value::String(kind)) = found.get_mut("kind") {
+        *kind = cut(kind, MAX_NAME_BYTES);
+    }
+    Some(found)
+}
+
+fn cut(text: &str, limit_bytes: usize) -> String {
+    limits::cut(text, limit_bytes).0.to_owned()
+}
+
+/// A reward has a few terms with short names; one with thousands would fill the page.
+fn is_small(reward: &Reward) -> bool {
+    let mut names = reward.terms().keys().chain(reward.gates().keys());
+    let few = reward.terms().len() <= MAX_TERMS && reward.gates().len() <= MAX_TERMS;
+    few && names.all(|name| name.len() <= MAX_NAME_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use whetstone_core::wire::Wire;
+
+    use super::*;
+
+    fn shown(line: &Value) -> Value {
+        let object = serde_json::from_str(&line.to_string()).unwrap();
+        let mut rollout = Rollout::from_object(object).unwrap();
+        let sampled = Sampled::take(&mut rollout);
+        serde_json::to_value(Shown::new(&rollout, sampled)).unwrap()
+    }
+
+    #[test]
+    fn every_text_of_a_rollout_has_a_bound() {
+        let long = "y".repeat(1 << 20);
+        let line = serde_json::json!({
+            "step": 1, "prompt_id": "x", "text": long,
+            "meta": {"finish": long, "tokens": "many", "turns": vec![serde_json::json!({"text": long}); 99]},
+            "validation": {"verdict": "raised", "test": 0, "kind": long, "tests_passed": 0,
+                "tests_total": 1, "cpu_ms": 1.0, "isolation": "full"},
+            "reward": {"total": 0.0, "terms": {(long.as_str()): 0.0}},
+        });
+        let shown = shown(&line);
+        assert_eq!(shown["validation"]["kind"].as_str().unwrap().len(), MAX_NAME_BYTES);
+        assert_eq!((&shown["reward"], &shown["tokens"]), (&Value::Null, &Value::Null));
+        assert_eq!(shown["earlier"].as_array().unwrap().len(), MAX_EARLIER);
+        assert!(shown.to_string().len() < 3 * MAX_COMPLETION_BYTES);
+    }
+}
