@@ -78,14 +78,13 @@ pub fn evaluate(
         return Err(EvalError::NoTasks);
     }
     make_room(it.directory, it.earlier)?;
-    let output = it.directory.join(ROLLOUTS);
-    let store = Store::open(&output, &it.about.settings, it.earlier)?;
+    let store = Store::open(&it.directory.join(ROLLOUTS), &it.about.settings, it.earlier)?;
     let passes = it.passes();
     let all = tasks.len() * passes.iter().map(|pass| pass.samples).sum::<usize>();
     let mut work = Work { it, store, all, given_up: 0, first: None };
     for pass in passes {
-        for piece in work.missing(&pass, tasks).chunks((it.samples_at_a_time / pass.samples).max(1))
-        {
+        let tasks_at_a_time = (it.samples_at_a_time / pass.samples).max(1);
+        for piece in work.missing(&pass, tasks).chunks(tasks_at_a_time) {
             if it.stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
@@ -95,17 +94,7 @@ pub fn evaluate(
             }
         }
     }
-    let Work { store, first, .. } = work;
-    if let (0, Some(first)) = (store.len(), first) {
-        return Err(CollectError::NothingJudged { dropped: all, first }.into());
-    }
-    store.write(&output)?;
-    let results = Results::count(it.about, tasks, &output)?;
-    results.write(&it.directory.join(RESULTS))?;
-    if results.errors == 0 {
-        store.remove()?;
-    }
-    Ok(Some(results))
+    work.finish(tasks).map(Some)
 }
 
 /// Makes the directory of an evaluation. A finished one that is there is not replaced unasked.
@@ -185,5 +174,21 @@ impl Work<'_> {
             self.store.keep(kept(line, pass.is_greedy))?;
         }
         Ok(())
+    }
+
+    /// Writes samples and results. The journal goes once nothing is to be asked for again.
+    fn finish(self, tasks: &[Task]) -> Result<Results, EvalError> {
+        let Self { it, store, all, first, .. } = self;
+        if let (0, Some(first)) = (store.len(), first) {
+            return Err(CollectError::NothingJudged { dropped: all, first }.into());
+        }
+        let output = it.directory.join(ROLLOUTS);
+        store.write(&output)?;
+        let results = Results::count(it.about, tasks, &output)?;
+        results.write(&it.directory.join(RESULTS))?;
+        if results.errors == 0 {
+            store.remove()?;
+        }
+        Ok(results)
     }
 }

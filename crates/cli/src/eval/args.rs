@@ -77,7 +77,8 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub temperature: Option<f64>,
 
-    /// Tokens of a completion at most [default: the setting `grpo.max_completion_length`]
+    /// Tokens of a completion at most [default: the setting `grpo.max_completion_length`, at
+    /// most half of what the model was made for]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub max_tokens: Option<u32>,
 

@@ -45,16 +45,19 @@ pub(super) fn measure(it: &Measure<'_>) -> Result<Option<Results>, Failure> {
     make_room(&it.args.out, it.earlier())?;
     let place = find(it)?;
     let model = open(&place.model)?;
-    let room = room(it, &model)?;
+    let max_tokens = it.max_tokens(model.config.positions);
+    let room = room(&model, max_tokens)?;
     let longest = longest(it, &model)?.min(room);
-    let decoder = load(it, (&place, &model), longest + it.max_tokens())?;
-    let about = it.about_sampling(place.name.clone(), place.settings(it.args.eight_bit));
+    let decoder = load(it, (&place, &model), longest + max_tokens)?;
+    let about =
+        it.about_sampling((place.name.clone(), max_tokens), place.settings(it.args.eight_bit));
     let mut local = Local::new(&decoder, &model.tokenizer, Limits::default());
     let mut source = Source {
         generator: &mut local,
         render: &|messages| {
             tokens(&model, messages).map_err(|err| RenderError::from(err.to_string()))
         },
+        max_tokens,
         max_prompt_tokens: longest,
         samples_at_a_time: AT_A_TIME,
     };
@@ -119,8 +122,8 @@ fn stamp(path: &Path) -> String {
 }
 
 /// Tokens that a prompt may have.
-fn room(it: &Measure<'_>, model: &Pretrained) -> Result<usize, Failure> {
-    match model.config.positions.saturating_sub(it.max_tokens()) {
+fn room(model: &Pretrained, max_tokens: usize) -> Result<usize, Failure> {
+    match model.config.positions.saturating_sub(max_tokens) {
         0 => Err(Failure::Usage {
             problem: "completions may be as long as all that the model was made for",
             hint: "lower `--max-tokens`, so that prompts have room before them",

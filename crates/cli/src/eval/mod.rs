@@ -15,6 +15,7 @@ mod summary;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use whetstone_core::config::Config;
@@ -41,7 +42,8 @@ pub(crate) fn run(args: &EvalArgs, printer: Printer) -> anyhow::Result<Exit> {
 }
 
 fn measure(args: &MeasureArgs, printer: Printer) -> anyhow::Result<Exit> {
-    let stop = stop::on_signal(printer);
+    // Scoring looks at no flag: it may be ended at any moment.
+    let stop = if args.samples.is_some() { Arc::default() } else { stop::on_signal(printer) };
     let config = crate::config_command::load(&settings(args))?.config;
     let tasks = tasks(args)?;
     let it = Measure { args, config: &config, tasks: &tasks, stop: &stop, printer };
@@ -105,13 +107,16 @@ struct Measure<'a> {
 struct Source<'a> {
     generator: &'a mut dyn Generator,
     render: &'a Render<'a>,
+    max_tokens: usize,
     max_prompt_tokens: usize,
     samples_at_a_time: usize,
 }
 
 impl Measure<'_> {
-    fn max_tokens(&self) -> usize {
-        self.args.max_tokens.unwrap_or(self.config.grpo.max_completion_length) as usize
+    /// Tokens of a completion at most, for a model that was made for so many tokens in all.
+    fn max_tokens(&self, positions: usize) -> usize {
+        let asked = self.args.max_tokens.map(|most| most as usize);
+        asked.unwrap_or((self.config.grpo.max_completion_length as usize).min(positions / 2).max(1))
     }
 
     fn earlier(&self) -> Earlier {
@@ -134,13 +139,17 @@ impl Measure<'_> {
     }
 
     /// The same for what is sampled.
-    fn about_sampling(&self, model: String, mut more: Vec<(&str, String)>) -> About {
+    fn about_sampling(
+        &self,
+        (model, max_tokens): (String, usize),
+        mut more: Vec<(&str, String)>,
+    ) -> About {
         let eval = &self.config.eval;
         more.extend([
             ("seed", self.config.seed.to_string()),
             ("eval.num_samples", eval.num_samples.to_string()),
             ("eval.temperature", eval.temperature.to_string()),
-            ("--max-tokens", self.max_tokens().to_string()),
+            ("--max-tokens", max_tokens.to_string()),
             ("--skip-greedy", self.args.skip_greedy.to_string()),
         ]);
         self.about(model, more)
@@ -160,7 +169,7 @@ impl Measure<'_> {
             environment,
             render: source.render,
             rule: Rule { temperature, ..Rule::default() },
-            max_tokens: self.max_tokens(),
+            max_tokens: source.max_tokens,
             max_prompt_tokens: source.max_prompt_tokens,
             max_turns: 1,
             judges: grpo::judges(self.config),

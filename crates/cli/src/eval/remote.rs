@@ -41,10 +41,12 @@ pub(super) fn measure(it: &Measure<'_>, url: &str) -> Result<Option<Results>, Fa
     let thinking = teacher.enable_thinking.to_string();
     let settings =
         vec![("--model", teacher.model_name.clone()), ("teacher.enable_thinking", thinking)];
-    let about = it.about_sampling(teacher.model_name.clone(), settings);
+    let max_tokens = it.max_tokens(usize::MAX);
+    let about = it.about_sampling((teacher.model_name.clone(), max_tokens), settings);
     let mut source = Source {
         generator: &mut server,
         render: &tokens,
+        max_tokens,
         max_prompt_tokens: usize::MAX,
         samples_at_a_time: ROUNDS * teacher.max_concurrent_requests as usize,
     };

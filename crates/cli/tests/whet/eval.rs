@@ -133,6 +133,8 @@ fn what_cannot_be_measured_is_said_with_what_to_do() {
     let none = given(dir.path(), "", ("none", &["--k", "1"]));
     refused(none, &["pass@1 needs 1 samples and there are 0"]);
     refused(eval(dir.path(), &["--model", "nowhere/at/all"]), &["there is no model at"]);
+    let long = eval(dir.path(), &["--model", "embedded", "--max-tokens", "1024"]);
+    refused(long, &["as long as all that the model was made for", "hint: lower `--max-tokens`"]);
     fs::write(dir.path().join("tasks.jsonl"), "\n").unwrap();
     refused(eval(dir.path(), &[]), &["there is nothing to measure: no tasks", "whet data prepare"]);
 }
