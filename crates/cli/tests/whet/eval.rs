@@ -329,10 +329,12 @@ fn the_solutions_of_humaneval_pass_and_its_prompts_alone_do_not() {
     }
     let dir = tempfile::tempdir().unwrap();
     let file = file.display().to_string();
-    let prepare = ["data", "prepare", "--humaneval", &file, "--val-fraction", "0", "--out", "."];
-    let ran = whet_in(dir.path(), &prepare);
+    let ran = whet_in(dir.path(), &["data", "prepare", "--humaneval", &file, "--out", "."]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let tasks = lines(&dir.path().join("train.jsonl"));
+    let halves = ["train.jsonl", "val.jsonl"].map(|name| dir.path().join(name));
+    let halves = halves.map(|path| fs::read_to_string(path).unwrap());
+    fs::write(dir.path().join("tasks.jsonl"), halves.concat()).unwrap();
+    let tasks = lines(&dir.path().join("tasks.jsonl"));
     assert_eq!(tasks.len(), 164);
     for (field, expected) in [("reference", 1.0), ("statement", 0.0)] {
         let sample = |task: &Value| {
@@ -340,9 +342,7 @@ fn the_solutions_of_humaneval_pass_and_its_prompts_alone_do_not() {
             format!("{}\n", json!({"step": 0, "prompt_id": task["id"], "text": text}))
         };
         let samples: String = tasks.iter().map(sample).collect();
-        fs::write(dir.path().join("samples.jsonl"), samples).unwrap();
-        let flags = ["--tasks", "train.jsonl", "--samples", "samples.jsonl", "--out", field];
-        let ran = whet_in(dir.path(), &[&["eval", "--k", "1"], &flags[..]].concat());
+        let ran = given(dir.path(), &samples, (field, &["--k", "1"]));
         assert_eq!(ran.code, 0, "{}", ran.err);
         let one = &results(dir.path(), field)["pass_at_k"]["1"];
         assert_eq!((&one["value"], &one["tasks"]), (&json!(expected), &json!(164)));
