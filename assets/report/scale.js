@@ -29,14 +29,15 @@ function span(values, { from, to } = {}) {
   return [from ?? (low === 0 ? 0 : low - air), to ?? high + air];
 }
 
-/** Points with each value replaced by the mean of those around it. */
+/** Points with each value replaced by the mean of those around it; what is no number stays none. */
 function smooth(line) {
   const reach = Math.floor(line.length / 24);
   if (reach < 1) return null;
-  return line.map(([step], at) => {
+  return line.map(([step, value], at) => {
+    if (!Number.isFinite(value)) return [step, NaN];
     const around = line.slice(Math.max(0, at - reach), at + reach + 1);
-    const near = around.map(([, value]) => value).filter(Number.isFinite);
-    return [step, near.length === 0 ? NaN : sum(near) / near.length];
+    const near = around.map(([, it]) => it).filter(Number.isFinite);
+    return [step, sum(near) / near.length];
   });
 }
 
