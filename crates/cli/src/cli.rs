@@ -11,6 +11,7 @@ pub use crate::generate::GenerateArgs;
 pub use crate::model::ModelCommand;
 pub use crate::quickstart::QuickstartArgs;
 pub use crate::report::ReportArgs;
+pub use crate::runs::RunsArgs;
 pub use crate::score::{AdvantageArg, ScoreArgs};
 pub use crate::teach::{TeachArgs, TeacherArg};
 pub use crate::train::TrainCommand;
@@ -56,6 +57,7 @@ The pipeline in order:
   8. whet eval              How good is it? pass@k with intervals; any model, any tasks.
      whet eval compare      Is one better than another? The difference, paired by tasks.
      whet report            What happened in a run? One page: curves, verdicts, every completion.
+     whet runs              Which runs are there, and how do they stand? Also as CSV, for TensorBoard.
 
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
 Data goes to standard output, everything else to standard error; `--json` is for scripts.";
@@ -133,6 +135,11 @@ pub enum Command {
     /// Reads the events and rollouts of a run, finished or not, and writes one file that loads
     /// nothing from anywhere. It works offline, in light and dark, and on a phone.
     Report(ReportArgs),
+
+    /// List runs with their state, their last measurements and their size
+    ///
+    /// `whet runs csv` and `whet runs tensorboard` write a run's measurements for other programs.
+    Runs(RunsArgs),
 
     /// Work an adapter into its model, as one directory that other tools load
     Export(ExportArgs),

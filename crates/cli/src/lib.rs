@@ -24,6 +24,7 @@ mod model;
 pub mod printer;
 mod quickstart;
 mod report;
+mod runs;
 mod score;
 mod teach;
 mod train;
@@ -53,6 +54,7 @@ pub fn run() -> Exit {
         Command::Eval(args) => eval::run(args, printer),
         Command::Generate(args) => generate::run(args, printer),
         Command::Report(args) => report::run(args, printer),
+        Command::Runs(args) => runs::run(args, printer),
         Command::Export(args) => export::run(args, printer),
         Command::Config(ConfigCommand::Show(args)) => config_command::show(args, printer),
         Command::Config(ConfigCommand::Check(args)) => config_command::check(args, printer),

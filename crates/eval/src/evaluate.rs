@@ -9,6 +9,7 @@
 //! is sampled of a task derives from the seed and the task's name, it ends with the same samples.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,7 +22,7 @@ use whetstone_rollout::collect::record::{Recording, lines};
 use whetstone_rollout::collect::{Asked, CollectError, Collecting, Gathered, Progress, gather};
 
 use crate::error::EvalError;
-use crate::measure::{ask, go_on};
+use crate::measure::ask;
 use crate::results::{About, Results};
 use crate::store::{Store, kept};
 
@@ -88,10 +89,7 @@ pub fn evaluate(
             if it.stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            match work.piece(&pass, generator, piece) {
-                Err(EvalError::Collect(CollectError::Stopped)) => return Ok(None),
-                done => done?,
-            }
+            work.piece(&pass, generator, piece)?;
         }
     }
     work.finish(tasks).map(Some)
@@ -153,7 +151,8 @@ impl Work<'_> {
         let on_progress = self.it.on_progress;
         let told = |now: Progress<'_>| {
             on_progress((before + now.over + now.dropped).min(all), all);
-            go_on(self.it.stop)
+            // A piece is small, and what was sampled of it is not thrown away.
+            ControlFlow::Continue(())
         };
         let collecting = Collecting { on_event: &told, rule: pass.rule, ..self.it.collecting };
         let seed = self.it.seed;

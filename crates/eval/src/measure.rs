@@ -99,7 +99,7 @@ pub fn measure(
 }
 
 /// Whether a collection goes on.
-pub(crate) fn go_on(stop: &AtomicBool) -> ControlFlow<()> {
+fn go_on(stop: &AtomicBool) -> ControlFlow<()> {
     if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 

@@ -22,7 +22,8 @@
 //!
 //! The modules, from the disk upwards: [`atomic`] replaces files, [`journal`] appends to them,
 //! [`event`] and [`cursor`] say what is in them, [`outputs`] are whole directories, [`run_dir`] puts
-//! them together, and [`report`] shows a run as one page.
+//! them together, [`overview`] says how a run stands, [`report`] shows it as one page, and [`scalars`]
+//! hands its measurements to other programs.
 //!
 //! # Not here
 //!
@@ -40,5 +41,8 @@ pub mod error;
 pub mod event;
 pub mod journal;
 pub mod outputs;
+pub mod overview;
 pub mod report;
 pub mod run_dir;
+pub mod scalars;
+mod tensorboard;

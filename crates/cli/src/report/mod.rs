@@ -86,7 +86,7 @@ pub(crate) fn run(args: &ReportArgs, printer: Printer) -> anyhow::Result<Exit> {
 }
 
 /// The run at a path, or the one of that name in `runs`.
-fn open(run: &Path) -> anyhow::Result<RunView> {
+pub(crate) fn open(run: &Path) -> anyhow::Result<RunView> {
     let is_name = run.components().count() == 1 && !run.is_dir();
     let path = if is_name { Path::new(RUNS).join(run) } else { run.to_owned() };
     // `.` and `runs/..` have a name too, which only the file system knows.

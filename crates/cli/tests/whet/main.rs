@@ -19,6 +19,7 @@ mod recipes;
 mod reference;
 mod report;
 mod report_page;
+mod runs;
 mod score;
 mod teach;
 mod teach_kill;

@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::limits::{self, MAX_STEPS};
 use super::survey::Survey;
 use crate::error::ReportError;
-use crate::event::{Event, TimedEvent};
+use crate::event::Event;
+use crate::overview::each_event;
 use crate::run_dir::RunView;
 
 /// Settings that are shown, in bytes.
@@ -44,10 +45,10 @@ impl Feed {
     /// Adds the events of a run; returns how many it has.
     pub(super) fn events(&mut self, view: &RunView) -> Result<u64, ReportError> {
         let mut measured = 0_usize;
-        each(view, |event| measured += usize::from(is_metrics(&event.event)))?;
+        each_event(view, |event| measured += usize::from(is_metrics(&event.event)))?;
         let stride = measured.div_ceil(MAX_STEPS).max(1);
         let (mut seen, mut steps, mut others) = (0, 0_usize, 0_usize);
-        each(view, |event| {
+        each_event(view, |event| {
             seen += 1;
             let keep = if is_metrics(&event.event) {
                 steps += 1;
@@ -84,16 +85,4 @@ impl Feed {
 
 fn is_metrics(event: &Event) -> bool {
     matches!(event, Event::Metrics { .. })
-}
-
-/// Every event up to one that is being written right now.
-fn each(view: &RunView, mut take: impl FnMut(TimedEvent)) -> Result<(), ReportError> {
-    for event in view.events()? {
-        match event {
-            Ok((_, event)) => take(event),
-            Err(err) if err.is_torn() => break,
-            Err(err) => return Err(err.into()),
-        }
-    }
-    Ok(())
 }

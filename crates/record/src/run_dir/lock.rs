@@ -5,7 +5,7 @@
 //! holds the lock, and means nothing when nobody does.
 
 use std::fs::{self, File, TryLockError};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process;
 
@@ -33,6 +33,23 @@ impl RunLock {
         }
         sign(&file, time_ms).map_err(FileError::at("write", path))?;
         Ok(Self(file))
+    }
+}
+
+/// Whether somebody has the lock at `path`. A writer that leaves takes its name away, so only where one is
+/// there is the lock tried, and that for a moment.
+pub(super) fn is_held(path: &Path) -> Result<bool, FileError> {
+    if holder(path).is_none() {
+        return Ok(false);
+    }
+    let file = match File::open(path) {
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(false),
+        file => file.map_err(FileError::at("open", path))?,
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(source)) => Err(FileError::at("look at the lock", path)(source)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::name;
+use super::{lock, name};
 use crate::cursor::Cursors;
 use crate::error::{CursorError, FileError, ReadError, RunError};
 use crate::event::{self, TimedEvent};
@@ -79,6 +79,11 @@ impl RunView {
     /// How far the run had come when it last said so.
     pub fn cursors(&self) -> Result<Cursors, CursorError> {
         Cursors::load(&self.cursors_path())
+    }
+
+    /// Whether somebody writes the run right now.
+    pub fn is_written(&self) -> Result<bool, FileError> {
+        lock::is_held(&self.lock_path())
     }
 
     pub(super) fn lock_path(&self) -> PathBuf {

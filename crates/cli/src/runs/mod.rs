@@ -1,0 +1,167 @@
+//! `whet runs`: which runs there are, how they stand, and their measurements for other programs.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use whetstone_record::overview::{Overview, State, runs};
+use whetstone_record::scalars::{csv, tensorboard};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::report::open;
+
+/// `whet runs`, or `whet runs csv` and `whet runs tensorboard`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, after_long_help = AFTER_HELP)]
+pub struct RunsArgs {
+    /// What to do instead of listing.
+    #[command(subcommand)]
+    pub command: Option<RunsCommand>,
+
+    /// The folder with one directory for each run
+    #[arg(value_name = "DIR", default_value = "runs")]
+    pub dir: PathBuf,
+
+    /// Print one JSON document instead of the table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `whet runs …`.
+#[derive(Debug, Subcommand)]
+pub enum RunsCommand {
+    /// Write the measurements of a run as a table, a row for each step
+    Csv {
+        /// The run: its directory, or its name in `runs`
+        run: PathBuf,
+        /// Where the table goes [default: RUN/metrics.csv]
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Write the measurements of a run as a file that TensorBoard reads
+    Tensorboard {
+        /// The run: its directory, or its name in `runs`
+        run: PathBuf,
+        /// The folder that it goes to [default: RUN/tensorboard]
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  whet runs                                  which runs are there, and how do they stand?
+  whet runs --json | jq '.runs[] | select(.state == \"killed\") | .name'
+  whet runs csv grpo-1                       writes runs/grpo-1/metrics.csv
+  whet runs tensorboard grpo-1 && tensorboard --logdir runs/grpo-1/tensorboard
+
+`running`: somebody writes it now. `completed`, `failed` and `interrupted` are how it ended. `killed`: its
+process is gone without a word; `--resume` goes on with it. TensorBoard keeps numbers with seven digits;
+`events.jsonl` and the table have all of them.";
+
+/// All runs, and those that cannot be read.
+#[derive(Serialize)]
+struct Told<'a> {
+    runs: Vec<&'a Overview>,
+    unreadable: Vec<Unreadable<'a>>,
+}
+
+#[derive(Serialize)]
+struct Unreadable<'a> {
+    name: &'a str,
+    error: String,
+}
+
+/// Lists, or writes.
+pub(crate) fn run(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
+    match &args.command {
+        None => list(args, printer),
+        Some(RunsCommand::Csv { run, out }) => {
+            let view = open(run)?;
+            let out = out.clone().unwrap_or_else(|| view.dir().join("metrics.csv"));
+            let steps = csv(&view, &out).map_err(Failure::Report)?;
+            wrote((&out, steps), printer)
+        }
+        Some(RunsCommand::Tensorboard { run, out }) => {
+            let view = open(run)?;
+            let folder = out.clone().unwrap_or_else(|| view.dir().join("tensorboard"));
+            let (out, steps) = tensorboard(&view, &folder).map_err(Failure::Report)?;
+            wrote((&out, steps), printer)
+        }
+    }
+}
+
+fn wrote((out, steps): (&Path, u64), printer: Printer) -> anyhow::Result<Exit> {
+    printer.data(out.display())?;
+    printer.note(format_args!("{steps} steps"));
+    Ok(Exit::Done)
+}
+
+fn list(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let found = runs(&args.dir).map_err(|err| Failure::Report(err.into()))?;
+    let unreadable = found.iter().filter_map(|(name, it)| Some((name, it.as_ref().err()?)));
+    let unreadable: Vec<Unreadable<'_>> =
+        unreadable.map(|(name, err)| Unreadable { name, error: err.to_string() }).collect();
+    let runs: Vec<&Overview> = found.iter().filter_map(|(_, it)| it.as_ref().ok()).collect();
+    for Unreadable { name, error } in &unreadable {
+        printer.note(format_args!("{name} cannot be read: {error}"));
+    }
+    if args.json {
+        printer.json(&Told { runs, unreadable })?;
+        return Ok(Exit::Done);
+    }
+    if runs.is_empty() {
+        printer.note(format_args!("no runs in `{}`", args.dir.display()));
+        return Ok(Exit::Done);
+    }
+    let width = runs.iter().map(|it| it.name.len()).max().unwrap_or(0).max("run".len());
+    let head = ["state", "stage", "step", "reward", "pass", "size", "last event"];
+    printer.data(format_args!("{:<width$}  {}", "run", row(head.map(str::to_owned))))?;
+    for it in runs {
+        printer.data(format_args!("{:<width$}  {}", it.name, row(cells(it))))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn row([state, stage, step, reward, pass, size, last]: [String; 7]) -> String {
+    format!("{state:<11}  {stage:<5}  {step:>6}  {reward:>7}  {pass:>7}  {size:>9}  {last}")
+}
+
+#[expect(clippy::cast_precision_loss, reason = "megabytes with one digit")]
+fn cells(it: &Overview) -> [String; 7] {
+    let measured = |name: &str| it.values.get(name).map_or("-".to_owned(), |it| format!("{it:.3}"));
+    [
+        state(it.state).to_owned(),
+        it.stage.clone().unwrap_or_else(|| "-".to_owned()),
+        it.step.map_or("-".to_owned(), |step| step.to_string()),
+        measured("grpo/mean_reward"),
+        measured("grpo/pass_rate"),
+        format!("{:.1} MB", it.bytes as f64 / 1e6),
+        it.last_ms.map_or("-".to_owned(), ago),
+    ]
+}
+
+fn state(state: State) -> &'static str {
+    match state {
+        State::Running => "running",
+        State::Completed => "completed",
+        State::Failed => "failed",
+        State::Interrupted => "interrupted",
+        State::Killed => "killed",
+    }
+}
+
+/// How long ago something was.
+fn ago(time_ms: u64) -> String {
+    let then = UNIX_EPOCH + Duration::from_millis(time_ms);
+    let seconds = SystemTime::now().duration_since(then).map_or(0, |it| it.as_secs());
+    match seconds {
+        0..120 => format!("{seconds} s ago"),
+        120..7200 => format!("{} min ago", seconds / 60),
+        7200..172_800 => format!("{} h ago", seconds / 3600),
+        _ => format!("{} days ago", seconds / 86_400),
+    }
+}
