@@ -143,9 +143,16 @@ function show({ step = "", task = "" }, isMeant) {
 
 /** From a curve to the completions of one of its steps, or of the nearest step that has texts. */
 function openStep(step) {
+  openTask(step, "");
+}
+
+/** The same, of one task. If the nearest step that has texts is without it, all of that step. */
+function openTask(step, task) {
   if (index === null || index.step.length === 0) return;
   const steps = [...new Set(index.step)].sort((one, other) => one - other);
-  show({ step: steps[nearest(steps, step)] });
+  const there = steps[nearest(steps, step)];
+  const isThere = groups.some((it) => it.step === there && index.tasks[it.task] === task);
+  show({ step: there, task: isThere ? task : "" }, (it) => index.tasks[it.task] === task);
   byId("completions-title").scrollIntoView();
   byId("completions-title").focus({ preventScroll: true });
 }

@@ -22,12 +22,16 @@ const LEARNING = [
     title: "Pass rate", format: share, from: 0,
     series: [
       ["grpo/pass_rate", "all tests pass", 3],
+      ["held_out/pass_rate", "all tests pass, held-out tasks", 2],
       ["code/avg_test_pass_rate", "tests passed", 1],
       ["code/syntax_success_rate", "parses", 5],
     ],
     notes: [
-      "Of tasks in training. Whether it carries over to tasks that were never trained on is what pass@k " +
-        "on held-out tasks says.",
+      (has) => has("held_out/pass_rate")
+        ? "Of tasks in training, and now and then of tasks that are not learnt from. If training's rises and " +
+          "theirs falls, what is learnt does not carry over."
+        : "Of tasks in training. Whether it carries over to tasks that were never trained on is what pass@k " +
+          "on held-out tasks says.",
     ],
   },
   {
@@ -147,6 +151,7 @@ const SPEED = [
   {
     title: "Phases of a step", stacked: true, robust: true, format: seconds, from: 0,
     series: [
+      ["time/held_out_s", "held-out tasks", 5],
       ["time/sampling_s", "sampling (and judging meanwhile)", 1],
       ["time/judging_after_sampling_s", "waiting for the judge", 2],
       ["time/reference_s", "reference", 4],
@@ -169,8 +174,9 @@ const SPEED = [
 const CATALOGUE = Object.entries({ learning: LEARNING, health: HEALTH, speed: SPEED })
   .flatMap(([section, entries]) => entries.map((entry) => ({ series: [], notes: [], section, ...entry })));
 
-/** Shown as part of something else. */
-const NOT_DRAWN = new Set(["grpo/dead_groups", "time/step_s"]);
+/** Shown as part of something else: the last are the terms of the reward, which the rollouts have too. */
+const NOT_DRAWN = new Set(["grpo/dead_groups", "time/step_s", "code/timeouts", "held_out/tasks"]);
+const TERM_METRICS = "reward/";
 
 /** The order of verdicts, and which are alike enough to share a colour. */
 const VERDICT_TONES = {

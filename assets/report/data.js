@@ -6,6 +6,7 @@ const known = {
   started: null,
   resumed: [],
   finished: null,
+  alarms: [],
   warnings: [],
   checkpoints: [],
   events: [],
@@ -44,6 +45,7 @@ function take(record) {
     case "run_started": known.started = record; known.finished = null; break;
     case "run_resumed": known.resumed.push(record); known.finished = null; break;
     case "run_finished": known.finished = record; break;
+    case "alarm": known.alarms.push(record); break;
     case "warning": known.warnings.push(record); break;
     case "checkpoint_saved": known.checkpoints.push(record); break;
     default: break; // A newer feed may say more than this page draws.

@@ -56,7 +56,8 @@ function isConstant(name) {
 /** Measurements that the catalogue does not have, by name. */
 function uncharted() {
   const used = new Set(CATALOGUE.flatMap((entry) => entry.series.map(([name]) => name)));
-  return [...known.metrics.keys()].filter((name) => !used.has(name) && !NOT_DRAWN.has(name)).sort();
+  const isDrawn = (name) => used.has(name) || NOT_DRAWN.has(name) || name.startsWith(TERM_METRICS);
+  return [...known.metrics.keys()].filter((name) => !isDrawn(name)).sort();
 }
 
 /** Those of them that never change, as name and value. */

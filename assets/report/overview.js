@@ -12,6 +12,7 @@ function drawOverview() {
   replace(byId("title"), brief(name, 80));
   replace(byId("subtitle"), subtitle());
   replace(byId("tiles"), tiles());
+  replace(byId("alarms"), alarms());
   replace(byId("warnings"), warnings());
   drawEvaluation();
   drawCharts();

@@ -70,6 +70,7 @@ pub(crate) fn steps(tokenizer: &Path, judged: bool) -> Result<Vec<f64>, Box<dyn 
         &Grpo {
             config: &config,
             tasks: &with_traces,
+            held_out: &[],
             environment: &environment,
             judges: 4,
             limits: Limits::default(),
@@ -77,6 +78,7 @@ pub(crate) fn steps(tokenizer: &Path, judged: bool) -> Result<Vec<f64>, Box<dyn 
             watch: Watch {
                 on_phase: &|_, _| (),
                 on_step: &on_step,
+                on_alarm: &|_| (),
                 stop: &stop,
                 dog: &Watchdog::new(0, &|_| ()),
             },

@@ -112,6 +112,14 @@ pub(crate) enum Failure {
         /// Where they are.
         path: PathBuf,
     },
+    /// A task to measure by is one to learn from.
+    #[error("`{task}` of `{}` is one of the tasks to learn from too", path.display())]
+    NotHeldOut {
+        /// The file with the tasks to measure by.
+        path: PathBuf,
+        /// The first of them.
+        task: String,
+    },
     /// A file of records has a line that is none.
     #[error(transparent)]
     Lines(#[from] LineError),
@@ -194,6 +202,10 @@ impl Failure {
             Self::NoTraces { .. } | Self::OtherTraces { .. } => Some(
                 "name a file of these tasks with `--traces`, collect some with `whet teach`, or learn \
                  without them: `--set dual_source.teacher_sft_weight=0`",
+            ),
+            Self::NotHeldOut { .. } => Some(
+                "name tasks with `--held-out` that `--tasks` does not have, e.g. the `data/val.jsonl` of \
+                 `whet data prepare`",
             ),
             Self::Usage { hint, .. } | Self::Judge { hint, .. } => Some(*hint),
             Self::Config(_) | Self::Lines(_) => None,

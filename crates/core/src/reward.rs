@@ -30,6 +30,13 @@ pub struct Term {
     pub weight: f64,
 }
 
+impl Term {
+    /// What it adds to the total, before gates cap that.
+    pub fn paid(self) -> f64 {
+        self.weight * self.value
+    }
+}
+
 /// A condition that caps the total when it does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -92,7 +99,7 @@ impl Reward {
 }
 
 fn total(terms: &BTreeMap<String, Term>, gates: &BTreeMap<String, Gate>) -> f64 {
-    let sum: f64 = terms.values().map(|term| term.weight * term.value).sum();
+    let sum: f64 = terms.values().map(|term| term.paid()).sum();
     gates.values().filter(|gate| !gate.passed).fold(sum, |total, gate| total.min(gate.cap))
 }
 

@@ -12,6 +12,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::{Seed, Task};
@@ -19,7 +20,9 @@ use whetstone_infer::{Generator, Rule};
 use whetstone_record::error::FileError;
 use whetstone_record::journal::{Earlier, path_beside};
 use whetstone_rollout::collect::record::{Recording, lines};
-use whetstone_rollout::collect::{Asked, CollectError, Collecting, Gathered, Progress, gather};
+use whetstone_rollout::collect::{
+    Asked, CollectError, Collected, Collecting, Gathered, Progress, gather,
+};
 
 use crate::error::EvalError;
 use crate::measure::ask;
@@ -56,6 +59,32 @@ pub struct Evaluating<'a> {
     pub stop: &'a AtomicBool,
 }
 
+/// What an evaluation found, and where its time went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluated {
+    /// The figures: they follow from the settings and the samples.
+    pub results: Results,
+    /// What was sampled since the evaluation was started, or started again.
+    pub times: Times,
+}
+
+/// Where the time went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Times {
+    /// Prompts went through the model; nothing where a server does that.
+    pub prompts: Duration,
+    /// Tokens were sampled, and programs judged meanwhile.
+    pub sampling: Duration,
+    /// All was sampled, and the last programs were judged.
+    pub judging: Duration,
+    /// Samples were counted, and figures made of them.
+    pub counting: Duration,
+    /// Samples that were drawn.
+    pub samples: usize,
+    /// Their tokens.
+    pub tokens: usize,
+}
+
 /// One way over the tasks.
 struct Pass {
     /// The `step` of its lines: what one pass sampled of a task is one group.
@@ -74,7 +103,7 @@ pub fn evaluate(
     it: &Evaluating<'_>,
     generator: &mut dyn Generator,
     tasks: &[Task],
-) -> Result<Option<Results>, EvalError> {
+) -> Result<Option<Evaluated>, EvalError> {
     if tasks.is_empty() {
         return Err(EvalError::NoTasks);
     }
@@ -82,7 +111,7 @@ pub fn evaluate(
     let store = Store::open(&it.directory.join(ROLLOUTS), &it.about.settings, it.earlier)?;
     let passes = it.passes();
     let all = tasks.len() * passes.iter().map(|pass| pass.samples).sum::<usize>();
-    let mut work = Work { it, store, all, given_up: 0, first: None };
+    let mut work = Work { it, store, all, given_up: 0, first: None, times: Times::default() };
     for pass in passes {
         let tasks_at_a_time = (it.samples_at_a_time / pass.samples).max(1);
         for piece in work.missing(&pass, tasks).chunks(tasks_at_a_time) {
@@ -131,6 +160,7 @@ struct Work<'a> {
     given_up: usize,
     /// Why the first of them could not.
     first: Option<Infrastructure>,
+    times: Times,
 }
 
 impl Work<'_> {
@@ -158,10 +188,9 @@ impl Work<'_> {
         let seed = self.it.seed;
         let asked: Vec<Asked<'_>> =
             piece.iter().copied().map(|task| ask(task, pass.samples, seed)).collect();
-        for group in gather(&collecting, generator, &asked)?.groups {
-            self.keep(pass, &group)?;
-        }
-        Ok(())
+        let gathered = gather(&collecting, generator, &asked)?;
+        self.times.add(&gathered);
+        gathered.groups.iter().try_for_each(|group| self.keep(pass, group))
     }
 
     fn keep(&mut self, pass: &Pass, group: &Gathered) -> Result<(), EvalError> {
@@ -176,8 +205,9 @@ impl Work<'_> {
     }
 
     /// Writes samples and results. The journal goes once nothing is to be asked for again.
-    fn finish(self, tasks: &[Task]) -> Result<Results, EvalError> {
-        let Self { it, store, all, first, .. } = self;
+    fn finish(self, tasks: &[Task]) -> Result<Evaluated, EvalError> {
+        let Self { it, store, all, first, mut times, .. } = self;
+        let began = Instant::now();
         if let (0, Some(first)) = (store.len(), first) {
             return Err(CollectError::NothingJudged { dropped: all, first }.into());
         }
@@ -188,6 +218,20 @@ impl Work<'_> {
         if results.errors == 0 {
             store.remove()?;
         }
-        Ok(results)
+        times.counting = began.elapsed();
+        Ok(Evaluated { results, times })
+    }
+}
+
+impl Times {
+    fn add(&mut self, piece: &Collected) {
+        let Collected { groups, usage, timeline } = piece;
+        let spans =
+            timeline.waves.iter().map(|wave| wave.sampling.end.saturating_sub(wave.sampling.start));
+        self.prompts += usage.prefill_time;
+        self.sampling += spans.sum::<Duration>().saturating_sub(usage.prefill_time);
+        self.judging += timeline.judging_after_sampling();
+        self.samples += groups.iter().map(|it| it.rollouts.len() + it.dropped.len()).sum::<usize>();
+        self.tokens += usage.sampled;
     }
 }

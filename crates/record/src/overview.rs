@@ -48,6 +48,8 @@ pub struct Overview {
     pub values: BTreeMap<String, f64>,
     /// Warnings so far.
     pub warnings: u64,
+    /// Alarms so far.
+    pub alarms: u64,
     /// Bytes of all its files.
     pub bytes: u64,
 }
@@ -65,6 +67,7 @@ impl Overview {
             step: None,
             values: BTreeMap::new(),
             warnings: 0,
+            alarms: 0,
             bytes: size(view.dir())?,
         };
         // Asked first: a run that ends meanwhile has its last event by then.
@@ -85,6 +88,7 @@ impl Overview {
                 (self.stage, self.step, self.values) = (Some(stage), Some(step), values);
             }
             Event::Warning { .. } => self.warnings += 1,
+            Event::Alarm { .. } => self.alarms += 1,
             Event::RunFinished { outcome, .. } => {
                 self.state = match outcome {
                     Outcome::Completed => State::Completed,

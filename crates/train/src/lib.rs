@@ -3,7 +3,7 @@
 //! A loop reads as the pipeline: [`sft`] takes rows to an update,
 //! [`grpo`] takes tasks to rollouts, advantages and an update. What loops share is beside them:
 //! the [`student`], the [`optimizer`], the [`order`] of tasks, the [`plan`] of steps, and the
-//! [`session`], which is a run's events and checkpoints.
+//! [`session`], which is a run's events and checkpoints. [`alarms`] look at what is measured.
 //!
 //! Same seed, same bits: a step follows from the settings, the seed and the step before it. A run that
 //! was killed goes on from its last checkpoint, computes the steps behind it again, and ends with the
@@ -12,10 +12,11 @@
 //! # Not here
 //!
 //! - Formulas (`algo`), gradients (`model`), verdicts (`sandbox`).
-//! - Printing. A [`watch::Watch`] is told of phases and steps, and speaks up when nothing is told.
+//! - Printing. A [`watch::Watch`] is told of phases, steps and alarms, and speaks up when nothing is told.
 
 #![forbid(unsafe_code)]
 
+pub mod alarms;
 mod error;
 mod example;
 pub mod grpo;

@@ -13,6 +13,7 @@ use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
 use whetstone_model::decoder::{Forward, Gradients};
 
+use crate::alarms::nobody;
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::imitate::imitate;
@@ -92,8 +93,8 @@ fn steps(student: &mut Student, session: &mut Session, it: &Sft<'_>) -> Result<E
             ("sft/trained_tokens".to_owned(), surprise.count() as f64),
             ("time/step_s".to_owned(), took.as_secs_f64()),
         ]);
-        session
-            .step(StepReport { step, steps: plan.steps, took, values, again: false }, it.watch)?;
+        let report = StepReport { step, steps: plan.steps, took, values, again: false };
+        session.step(report, &nobody, it.watch)?;
         if session.is_due(step, plan.steps) {
             it.watch.phase(Phase::Saving);
             session.checkpoint(student, (&optimizer, &progress))?;

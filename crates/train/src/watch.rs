@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::alarms::Alarm;
 use crate::watchdog::{At, Watchdog};
 
 /// What is being done.
@@ -12,6 +13,8 @@ use crate::watchdog::{At, Watchdog};
 pub enum Phase {
     /// The longest batch goes through once, to see whether it fits.
     Rehearsing,
+    /// Tasks that are not learnt from are solved.
+    HeldOut,
     /// Completions are sampled, and programs judged beside it.
     Sampling,
     /// The last programs are judged.
@@ -29,6 +32,7 @@ impl Phase {
     pub fn name(self) -> &'static str {
         match self {
             Self::Rehearsing => "rehearsing",
+            Self::HeldOut => "held-out tasks",
             Self::Sampling => "sampling",
             Self::Judging => "judging",
             Self::Reference => "reference",
@@ -60,6 +64,8 @@ pub struct Watch<'a> {
     pub on_phase: &'a dyn Fn(Phase, (usize, usize)),
     /// A step is done.
     pub on_step: &'a dyn Fn(&StepReport),
+    /// An alarm rings.
+    pub on_alarm: &'a dyn Fn(&Alarm),
     /// Set by whoever wants the training to stop: it saves and leaves.
     pub stop: &'a AtomicBool,
     /// Speaks when nothing was heard for too long.

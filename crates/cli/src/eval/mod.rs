@@ -17,12 +17,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use whetstone_core::config::Config;
 use whetstone_core::jsonl::read_tasks;
 use whetstone_core::{Seed, Task};
 use whetstone_env::python::PythonEnvironment;
-use whetstone_eval::{About, Earlier, EvalError, Evaluating, Results, evaluate, suite};
+use whetstone_eval::{About, Earlier, EvalError, Evaluated, Evaluating, Results, evaluate, suite};
 use whetstone_infer::{Generator, Rule};
 use whetstone_rollout::collect::{Collecting, Render};
 
@@ -42,11 +43,12 @@ pub(crate) fn run(args: &EvalArgs, printer: Printer) -> anyhow::Result<Exit> {
 }
 
 fn measure(args: &MeasureArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let began = Instant::now();
     // Scoring looks at no flag: it may be ended at any moment.
     let stop = if args.samples.is_some() { Arc::default() } else { stop::on_signal(printer) };
     let config = crate::config_command::load(&settings(args))?.config;
     let tasks = tasks(args)?;
-    let it = Measure { args, config: &config, tasks: &tasks, stop: &stop, printer };
+    let it = Measure { args, config: &config, tasks: &tasks, stop: &stop, began, printer };
     let results = match (&args.samples, &args.server) {
         (Some(samples), _) => Some(given::measure(&it, samples)?),
         (None, Some(url)) => remote::measure(&it, url)?,
@@ -100,6 +102,7 @@ struct Measure<'a> {
     config: &'a Config,
     tasks: &'a [Task],
     stop: &'a AtomicBool,
+    began: Instant,
     printer: Printer,
 }
 
@@ -190,8 +193,11 @@ impl Measure<'_> {
             },
             stop: self.stop,
         };
-        let results = evaluate(&it, source.generator, self.tasks);
+        let loading = self.began.elapsed();
+        let evaluated = evaluate(&it, source.generator, self.tasks);
         bar.finish_and_clear();
-        Ok(results?)
+        let Some(Evaluated { results, times }) = evaluated? else { return Ok(None) };
+        self.printer.note(summary::times(loading, &times));
+        Ok(Some(results))
     }
 }

@@ -236,6 +236,7 @@ impl Quickstart<'_> {
             let training = Training {
                 config: self.config,
                 tasks: &tasks.train,
+                held_out: &tasks.held_out,
                 taught: &taught,
                 environment: &self.environment,
                 checkpoint: self.checkpoint.as_deref(),

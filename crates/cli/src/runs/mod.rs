@@ -118,7 +118,7 @@ fn list(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let width = runs.iter().map(|it| it.name.len()).max().unwrap_or(0).max("run".len());
-    let head = ["state", "stage", "step", "reward", "pass", "size", "last event"];
+    let head = ["state", "stage", "step", "reward", "pass", "alarms", "size", "last event"];
     printer.data(format_args!("{:<width$}  {}", "run", row(head.map(str::to_owned))))?;
     for it in runs {
         printer.data(format_args!("{:<width$}  {}", it.name, row(cells(it))))?;
@@ -126,12 +126,14 @@ fn list(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn row([state, stage, step, reward, pass, size, last]: [String; 7]) -> String {
-    format!("{state:<11}  {stage:<5}  {step:>6}  {reward:>7}  {pass:>7}  {size:>9}  {last}")
+fn row([state, stage, step, reward, pass, alarms, size, last]: [String; 8]) -> String {
+    format!(
+        "{state:<11}  {stage:<5}  {step:>6}  {reward:>7}  {pass:>7}  {alarms:>6}  {size:>9}  {last}"
+    )
 }
 
 #[expect(clippy::cast_precision_loss, reason = "megabytes with one digit")]
-fn cells(it: &Overview) -> [String; 7] {
+fn cells(it: &Overview) -> [String; 8] {
     let measured = |name: &str| it.values.get(name).map_or("-".to_owned(), |it| format!("{it:.3}"));
     [
         state(it.state).to_owned(),
@@ -139,6 +141,7 @@ fn cells(it: &Overview) -> [String; 7] {
         it.step.map_or("-".to_owned(), |step| step.to_string()),
         measured("grpo/mean_reward"),
         measured("grpo/pass_rate"),
+        it.alarms.to_string(),
         format!("{:.1} MB", it.bytes as f64 / 1e6),
         it.last_ms.map_or("-".to_owned(), ago),
     ]

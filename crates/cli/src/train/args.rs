@@ -32,13 +32,19 @@ pub enum TrainCommand {
 const GRPO_HELP: &str = "\
 Examples:
   whet train grpo --tasks data/train.jsonl --run grpo-1 --set student.model_name=models/student
+  whet train grpo --run grpo-1 --held-out data/val.jsonl   see whether it carries over
   whet train grpo --run grpo-1 --resume        go on after a stop, a crash or a kill -9
   whet train grpo --run grpo-2 --from runs/grpo-1/outputs/checkpoint-50 --set training.learning_rate=1e-5
   whet train grpo --run plain --set dual_source.teacher_sft_weight=0 --set dual_source.self_sft_weight=0
 
 Before the first step it says how many steps there will be and what memory they take, and sends the
 longest possible batch through once. Every rollout, with its tokens, verdict, reward and advantage, goes
-to `runs/NAME/rollouts/rollouts.jsonl`; the measurements of every step to `runs/NAME/events.jsonl`.";
+to `runs/NAME/rollouts/rollouts.jsonl`; the measurements of every step to `runs/NAME/events.jsonl`.
+
+An alarm says what to look at before the figures are believed: rewards that rise while held-out tasks are
+solved less often, a divergence past its budget, entropy that collapsed, groups that teach nothing, more
+and more timeouts, a term of the reward that rises alone, numbers that differ between sampler and trainer.
+Alarms stop nothing. They stand in the events, in `whet report` and in `whet runs` too.";
 
 const SFT_HELP: &str = "\
 Examples:
@@ -87,6 +93,13 @@ pub struct GrpoArgs {
     /// The teacher's traces of these tasks; not read if `dual_source.teacher_sft_weight` is 0
     #[arg(long, value_name = "FILE", default_value = "data/teacher_traces.jsonl")]
     pub traces: PathBuf,
+
+    /// Tasks that are not learnt from, to measure by while training goes on
+    ///
+    /// Before the first step, and then every `held_out.every_steps`, some of them are solved and judged;
+    /// `held_out/pass_rate` is recorded with the step. An alarm rings if it falls while rewards rise.
+    #[arg(long, value_name = "FILE")]
+    pub held_out: Option<PathBuf>,
 
     /// What every training is told.
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! `whet train grpo`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -47,6 +47,7 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let loaded = begin::settings(&args.run, &[])?;
     let config = &loaded.config;
     let tasks = read_tasks(&args.tasks).map_err(Failure::Lines)?;
+    let held_out = held_out(args, &tasks)?;
     let traces = traces(args, config.dual_source)?;
     Plan::grpo(config, tasks.len()).map_err(Failure::Train)?;
     // Before anything large is loaded: the judge's processes are children of this one.
@@ -57,6 +58,8 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let environment = environment(judge, config);
     let tasks =
         fitting(&student, (config, &environment), tasks, printer).map_err(Failure::Train)?;
+    let held_out =
+        fitting(&student, (config, &environment), held_out, printer).map_err(Failure::Train)?;
     let taught = teach(&student, config, (&tasks, traces)).map_err(Failure::Train)?;
     if config.dual_source.teacher_sft_weight > 0.0 && taught.iter().all(Vec::is_empty) {
         return Err(Failure::OtherTraces { path: args.traces.clone() }.into());
@@ -68,6 +71,7 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let training = Training {
         config,
         tasks: &tasks,
+        held_out: &held_out,
         taught: &taught,
         environment: &environment,
         checkpoint: checkpoint.as_deref(),
@@ -81,6 +85,8 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
 pub(crate) struct Training<'a> {
     pub(crate) config: &'a Config,
     pub(crate) tasks: &'a [Task],
+    /// Tasks to measure by; there may be none.
+    pub(crate) held_out: &'a [Task],
     /// The teacher's rows of each task.
     pub(crate) taught: &'a [Vec<Example>],
     pub(crate) environment: &'a PythonEnvironment,
@@ -104,6 +110,7 @@ pub(crate) fn train(
     let training = Grpo {
         config: it.config,
         tasks: &tasks,
+        held_out: it.held_out,
         environment: it.environment,
         judges: judges(it.config),
         limits: Limits::default(),
@@ -111,6 +118,7 @@ pub(crate) fn train(
         watch: Watch {
             on_phase: &|phase, part| view.phase(phase, part),
             on_step: &|report| view.step(report),
+            on_alarm: &|alarm| view.alarm(alarm),
             stop: it.stop,
             dog: &Watchdog::new(it.config.training.watchdog_seconds, &on_silence),
         },
@@ -128,6 +136,9 @@ fn fitting(
     printer: Printer,
 ) -> Result<Vec<Task>, TrainError> {
     let all = tasks.len();
+    if all == 0 {
+        return Ok(tasks);
+    }
     let fitting = tasks.iter().map(|task| fits(student, (config, environment), task));
     let mut fitting = fitting.collect::<Result<Vec<bool>, _>>()?.into_iter();
     tasks.retain(|_| fitting.next().unwrap_or(true));
@@ -141,6 +152,17 @@ fn fitting(
         }
     }
     Ok(tasks)
+}
+
+/// The tasks to measure by. One that is learnt from would measure learning by heart.
+fn held_out(args: &GrpoArgs, tasks: &[Task]) -> Result<Vec<Task>, Failure> {
+    let Some(path) = &args.held_out else { return Ok(Vec::new()) };
+    let held_out = read_tasks(path)?;
+    let learnt: HashSet<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
+    match held_out.iter().find(|task| learnt.contains(task.id.as_str())) {
+        Some(task) => Err(Failure::NotHeldOut { path: path.clone(), task: task.id.to_string() }),
+        None => Ok(held_out),
+    }
 }
 
 /// The teacher's traces, if they count.

@@ -51,6 +51,7 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
             watch: Watch {
                 on_phase: &|phase, part| view.phase(phase, part),
                 on_step: &|report| view.step(report),
+                on_alarm: &|alarm| view.alarm(alarm),
                 stop: &stop,
                 dog: &Watchdog::new(config.training.watchdog_seconds, &on_silence),
             },

@@ -2,12 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
+use whetstone_record::event::Suspect;
+use whetstone_train::alarms::Alarm;
 use whetstone_train::watch::{Phase, StepReport};
 
+use crate::failure::counted;
+use crate::figures::plain;
 use crate::printer::{Printer, Tone};
 
 /// How often a line is written where no line can change.
@@ -19,6 +24,7 @@ pub(crate) struct View {
     bar: ProgressBar,
     shown: &'static [(&'static str, &'static str)],
     last: Mutex<Option<Instant>>,
+    alarms: AtomicUsize,
 }
 
 impl View {
@@ -33,6 +39,7 @@ impl View {
             bar: printer.progress_with_rate(steps, "steps"),
             shown,
             last: Mutex::default(),
+            alarms: AtomicUsize::default(),
         }
     }
 
@@ -75,9 +82,28 @@ impl View {
         self.bar.suspend(|| self.printer.talk(format_args!("{word}: {sentence}")));
     }
 
-    /// Takes the line away.
+    /// An alarm rings.
+    pub(crate) fn alarm(&self, alarm: &Alarm) {
+        let word = self.printer.toned_talk("alarm", Tone::Bad);
+        let (Alarm { step, message, suspects, .. }, printer) = (alarm, self.printer);
+        self.alarms.fetch_add(1, Ordering::Relaxed);
+        self.bar.suspend(|| {
+            printer.talk(format_args!("{word} at step {step}: {message}"));
+            for Suspect { prompt_id, group_id } in suspects {
+                printer.talk(format_args!("    {}, sample {group_id}", plain(prompt_id, 100)));
+            }
+        });
+    }
+
+    /// Takes the line away, and says whether anything is to be looked at.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+        let alarms = self.alarms.load(Ordering::Relaxed);
+        if alarms > 0 {
+            let rang = counted(alarms, "alarm");
+            self.printer
+                .note(format_args!("{rang}, see above; `whet report` shows the completions"));
+        }
     }
 }
 

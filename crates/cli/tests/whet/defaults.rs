@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 79] = [
+const DEFAULTS: [(&str, &str); 82] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("prompt.language", "\"en\""),
@@ -85,6 +85,9 @@ const DEFAULTS: [(&str, &str); 79] = [
     ("eval.k", "[1, 5, 10]"),
     ("eval.num_samples", "10"),
     ("eval.temperature", "1.0"),
+    ("held_out.every_steps", "20"),
+    ("held_out.max_tasks", "100"),
+    ("held_out.num_samples", "1"),
     ("quickstart.train_tasks", "2000"),
     ("quickstart.held_out_tasks", "100"),
     ("quickstart.families", "[]"),

@@ -26,5 +26,6 @@ mod teach_kill;
 mod tiny_model;
 mod tiny_school;
 mod train;
+mod train_alarms;
 mod train_kill;
 mod validate;

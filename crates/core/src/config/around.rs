@@ -1,4 +1,4 @@
-//! `[run]`, `[prompt]`, `[sandbox]`, `[eval]` and `[quickstart]`: the small sections around the
+//! `[run]`, `[prompt]`, `[sandbox]`, `[eval]`, `[held_out]` and `[quickstart]`: the small sections around the
 //! pipeline.
 
 use schemars::JsonSchema;
@@ -71,6 +71,21 @@ pub struct EvalConfig {
     pub temperature: f64,
 }
 
+/// What a training is measured by while it goes on, where held-out tasks are named.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HeldOutConfig {
+    /// Steps from one measurement to the next, the first before the first step; 0 measures never.
+    #[schemars(extend("x-aliases" = ["eval_steps"]))]
+    pub every_steps: u32,
+    /// Tasks at most; of more, the seed chooses.
+    #[schemars(range(min = 1))]
+    pub max_tasks: u32,
+    /// Completions of each task, sampled as rollouts are.
+    #[schemars(range(min = 1, max = 1000))]
+    pub num_samples: u32,
+}
+
 /// What `whet quickstart` makes tasks of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -112,6 +127,12 @@ impl Default for SandboxConfig {
 impl Default for EvalConfig {
     fn default() -> Self {
         Self { k: vec![1, 5, 10], num_samples: 10, temperature: 1.0 }
+    }
+}
+
+impl Default for HeldOutConfig {
+    fn default() -> Self {
+        Self { every_steps: 20, max_tasks: 100, num_samples: 1 }
     }
 }
 

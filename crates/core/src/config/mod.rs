@@ -21,7 +21,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use around::{
-    EvalConfig, PromptConfig, PromptLanguage, QuickstartConfig, RunConfig, SandboxConfig,
+    EvalConfig, HeldOutConfig, PromptConfig, PromptLanguage, QuickstartConfig, RunConfig,
+    SandboxConfig,
 };
 pub use model::{Dtype, LoraConfig, Module, StudentConfig};
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
@@ -60,6 +61,8 @@ pub struct Config {
     pub training: TrainingConfig,
     /// How a model is measured.
     pub eval: EvalConfig,
+    /// What a training is measured by while it goes on, where held-out tasks are named.
+    pub held_out: HeldOutConfig,
     /// What `whet quickstart` makes tasks of.
     pub quickstart: QuickstartConfig,
 }
@@ -90,6 +93,7 @@ impl Default for Config {
             dual_source: DualSourceConfig::default(),
             training: TrainingConfig::default(),
             eval: EvalConfig::default(),
+            held_out: HeldOutConfig::default(),
             quickstart: QuickstartConfig::default(),
         }
     }

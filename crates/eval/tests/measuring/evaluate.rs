@@ -40,7 +40,7 @@ fn until(
         on_progress: &on_progress,
         stop: &stop,
     };
-    evaluate(&it, model, tasks)
+    Ok(evaluate(&it, model, tasks)?.map(|it| it.results))
 }
 
 fn whole(dir: &Path, tasks: &[Task]) -> Results {

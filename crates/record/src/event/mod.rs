@@ -1,12 +1,12 @@
 //! What happens in a run: a closed, versioned list of events, one record each.
 //!
 //! ```text
-//! {"seq":3,"v":1,"time_ms":1767225600000,"type":"metrics","stage":"grpo","step":3,"values":{…},"crc":"…"}
+//! {"seq":3,"v":2,"time_ms":1767225600000,"type":"metrics","stage":"grpo","step":3,"values":{…},"crc":"…"}
 //! ```
 //!
 //! Events are data, not logs: tables, pages and dashboards are readers of this list. A new event
 //! type or field raises [`EVENT_VERSION`]; what an older reader does not know is an error there,
-//! never skipped.
+//! never skipped. Older events are read: version 2 added `alarm`.
 //!
 //! JSON has no NaN. A loss that is not a number is the event one most wants to find afterwards, so
 //! metrics that are not finite are written as the strings `"nan"`, `"inf"` and `"-inf"` and come
@@ -26,8 +26,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::ReadError;
 use crate::journal::{self, Record};
 
-/// The version of the events written and read.
-pub const EVENT_VERSION: u64 = 1;
+/// The version of the events written; those before it are read too.
+pub const EVENT_VERSION: u64 = 2;
 
 /// Something that happened in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,6 +73,17 @@ pub enum Event {
         /// What happened, in words.
         message: String,
     },
+    /// The training does something that a person should look at before they believe its figures.
+    Alarm {
+        /// The step after which it was seen.
+        step: u64,
+        /// A stable name to search and count by, e.g. `entropy_collapse`.
+        code: String,
+        /// What was seen, and where to look, in words.
+        message: String,
+        /// Completions of the step to look at; there may be none.
+        suspects: Vec<Suspect>,
+    },
     /// The run's last event, unless it is resumed.
     RunFinished {
         /// How it ended.
@@ -80,6 +91,16 @@ pub enum Event {
         /// Why, in words; empty when there is nothing to say.
         message: String,
     },
+}
+
+/// A completion to look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suspect {
+    /// Its task, as the lines of rollouts name it.
+    pub prompt_id: String,
+    /// Which of its group, as the lines of rollouts number it.
+    pub group_id: u64,
 }
 
 /// How a run ended.
@@ -104,8 +125,15 @@ pub struct TimedEvent {
 }
 
 /// Every `type` of [`Event`].
-const TYPES: [&str; 6] =
-    ["run_started", "run_resumed", "metrics", "checkpoint_saved", "warning", "run_finished"];
+const TYPES: [&str; 7] = [
+    "run_started",
+    "run_resumed",
+    "metrics",
+    "checkpoint_saved",
+    "warning",
+    "alarm",
+    "run_finished",
+];
 
 /// Milliseconds since 1970 by the system's clock.
 pub fn now_ms() -> u64 {
@@ -174,7 +202,7 @@ fn newer(json: &str) -> serde_json::Result<Option<String>> {
     if head.v > EVENT_VERSION {
         return Ok(Some(format!("events of version {}", head.v)));
     }
-    if head.v < EVENT_VERSION {
+    if head.v == 0 {
         return Err(serde::de::Error::custom(format!("there is no version {}", head.v)));
     }
     let unknown = head.kind.filter(|kind| !TYPES.contains(&kind.as_str()));

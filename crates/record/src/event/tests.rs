@@ -7,14 +7,16 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn samples() -> [Event; 6] {
+fn samples() -> [Event; 7] {
     let values = BTreeMap::from([("kl".to_owned(), f64::NAN), ("loss".to_owned(), 0.1)]);
+    let suspects = vec![Suspect { prompt_id: "mbpp/11".into(), group_id: 2 }];
     [
         Event::RunStarted { command: "grpo".into(), version: "0.1.0".into(), seed: u64::MAX },
         Event::RunResumed { cut_bytes: 17, last_seq: None },
         Event::Metrics { stage: "grpo".into(), step: 3, values },
         Event::CheckpointSaved { step: 3, path: "checkpoints/3".into() },
         Event::Warning { code: "slow_disk".into(), message: "fdatasync took 2 s".into() },
+        Event::Alarm { step: 3, code: "timeouts".into(), message: "more".into(), suspects },
         Event::RunFinished { outcome: Outcome::Interrupted, message: String::new() },
     ]
 }
@@ -44,10 +46,11 @@ fn the_wire_form_of_every_event_is_fixed() {
         r#""metrics","stage":"grpo","step":3,"values":{"kl":"nan","loss":0.1}}"#,
         r#""checkpoint_saved","step":3,"path":"checkpoints/3"}"#,
         r#""warning","code":"slow_disk","message":"fdatasync took 2 s"}"#,
+        r#""alarm","step":3,"code":"timeouts","message":"more","suspects":[{"prompt_id":"mbpp/11","group_id":2}]}"#,
         r#""run_finished","outcome":"interrupted","message":""}"#,
     ];
     for (event, expected) in samples().into_iter().zip(expected) {
-        assert_eq!(json(event), format!(r#"{{"v":1,"time_ms":5,"type":{expected}"#));
+        assert_eq!(json(event), format!(r#"{{"v":2,"time_ms":5,"type":{expected}"#));
     }
 }
 
@@ -66,7 +69,7 @@ fn every_event_comes_back() {
 #[test]
 fn what_only_a_newer_program_knows_is_said_to_be_newer() {
     let newer = |what: &str| format!("line 9 of `e` was written by a newer whet: {what}");
-    check(&json!({"v": 2, "shape": "any"}), &newer("events of version 2"), "");
+    check(&json!({"v": 3, "shape": "any"}), &newer("events of version 3"), "");
     check(
         &json!({"v": 1, "time_ms": 5, "type": "gpu_lost"}),
         &newer("an event of type `gpu_lost`"),
@@ -91,6 +94,13 @@ fn what_is_not_an_event_is_a_record_of_another_kind() {
     let mut metrics = json!({"v": 1, "time_ms": 5, "type": "metrics", "stage": "s", "step": 1});
     metrics["values"] = json!({"a": "NaN"});
     check(&metrics, other, "invalid value: string \"NaN\", expected a number, `nan`");
+}
+
+#[test]
+fn events_of_the_first_version_are_read() {
+    let text = r#"{"v":1,"time_ms":5,"type":"warning","code":"c","message":"m"}"#;
+    let event = Event::Warning { code: "c".into(), message: "m".into() };
+    assert_eq!(parse_json(text).unwrap(), TimedEvent { time_ms: 5, event });
 }
 
 #[test]

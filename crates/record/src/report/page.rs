@@ -13,7 +13,7 @@ const TEMPLATE: &str = include_str!("../../../../assets/report/page.html");
 const STYLE: &str = include_str!("../../../../assets/report/style.css");
 
 /// The scripts in the order in which they stand in the page.
-const SCRIPTS: [&str; 12] = [
+const SCRIPTS: [&str; 13] = [
     include_str!("../../../../assets/report/dom.js"),
     include_str!("../../../../assets/report/data.js"),
     include_str!("../../../../assets/report/scale.js"),
@@ -21,6 +21,7 @@ const SCRIPTS: [&str; 12] = [
     include_str!("../../../../assets/report/chart.js"),
     include_str!("../../../../assets/report/catalogue.js"),
     include_str!("../../../../assets/report/lines.js"),
+    include_str!("../../../../assets/report/alarms.js"),
     include_str!("../../../../assets/report/overview.js"),
     include_str!("../../../../assets/report/samples.js"),
     include_str!("../../../../assets/report/find.js"),

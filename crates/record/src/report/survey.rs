@@ -144,7 +144,7 @@ impl Step {
         for (name, term) in reward.terms() {
             let is_new = !self.terms.contains_key(name);
             if !is_new || (self.terms.len() < MAX_TERMS && name.len() <= MAX_NAME_BYTES) {
-                *self.terms.entry(name.clone()).or_default() += term.weight * term.value;
+                *self.terms.entry(name.clone()).or_default() += term.paid();
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What was seen of a step, by the names under which it is recorded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use whetstone_algo::Mean;
@@ -25,6 +25,16 @@ pub(super) struct Source {
     pub(super) loss: Mean,
 }
 
+/// How tasks were solved that are not learnt from.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct HeldOut {
+    /// The part of samples that passed, averaged over tasks.
+    pub(super) pass_rate: Option<f64>,
+    /// Tasks of which a sample could be judged.
+    pub(super) tasks: usize,
+    pub(super) took: Duration,
+}
+
 /// What was seen of a step.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Measured {
@@ -42,6 +52,7 @@ pub(super) struct Measured {
     kl_loss: f64,
     statistics: Statistics,
     reference_kl: Mean,
+    pub(super) held_out: Option<HeldOut>,
     /// The largest difference between a log-probability as sampled and as trained.
     gap: f64,
 }
@@ -98,6 +109,11 @@ impl Measured {
         }
         values.put("teacher_sft/weight", self.weights.teacher_sft_weight);
         values.put("self_sft/weight", self.weights.self_sft_weight);
+        if let Some(HeldOut { pass_rate, tasks, took }) = self.held_out {
+            values.put_some("held_out/pass_rate", pass_rate);
+            values.put("held_out/tasks", number(tasks));
+            values.put("time/held_out_s", took.as_secs_f64());
+        }
         self.of_time(drawn, took, &mut values);
         values.0
     }
@@ -159,6 +175,13 @@ fn of_rollouts(drawn: &Drawn, values: &mut Values) {
         f64::from(counts.passed) / f64::from(counts.total.max(1))
     };
     values.put_some("code/avg_test_pass_rate", mean(&tests));
+    let late = |rolled: &Rolled| flag(verdict(rolled) == Verdict::Timeout);
+    values.put_some("code/timeouts", mean(&late));
+    for name in term_names(all()) {
+        let paid =
+            |rolled: &Rolled| rolled.outcome.reward.terms().get(name).map_or(0.0, |it| it.paid());
+        values.put_some(&format!("reward/{name}"), mean(&paid));
+    }
     // Where quality multiplies, it is no term of its own.
     let quality = |rolled: &Rolled| rolled.outcome.reward.terms().get("quality").map(|it| it.value);
     if all().any(|rolled| quality(rolled).is_some()) {
@@ -174,6 +197,11 @@ fn of_rollouts(drawn: &Drawn, values: &mut Values) {
     let dropped: usize = drawn.groups.iter().map(|group| group.dropped.len()).sum();
     values.put("rollout/dropped", number(dropped));
     values.put("rollout/tasks", number(drawn.consumed));
+}
+
+/// The terms of the rewards. They are the environment's, so there are few.
+fn term_names<'a>(all: impl Iterator<Item = &'a Rolled>) -> BTreeSet<&'a str> {
+    all.flat_map(|rolled| rolled.outcome.reward.terms().keys()).map(String::as_str).collect()
 }
 
 /// Metrics that are being gathered.
@@ -235,6 +263,8 @@ mod tests {
             ("grpo/pass_rate", 0.5),
             ("code/syntax_success_rate", 0.75),
             ("code/avg_test_pass_rate", 0.5),
+            ("code/timeouts", 0.0),
+            ("reward/tests", 0.5),
             ("rollout/mean_tokens", 2.0),
             ("rollout/truncated", 0.25),
             ("rollout/dropped", 1.0),
@@ -246,6 +276,30 @@ mod tests {
         for (name, value) in expected {
             assert_eq!(found[name].to_bits(), f64::to_bits(value), "{name}: {}", found[name]);
         }
+    }
+
+    #[test]
+    fn a_term_is_what_it_adds_and_a_program_out_of_time_is_counted() {
+        let mut drawn = drawn();
+        let terms = [("style".to_owned(), Term { value: 0.5, weight: 0.8 })];
+        drawn.groups[0].rollouts[0].outcome.reward = Reward::new(terms.into(), [].into()).unwrap();
+        drawn.groups[1].rollouts[0] = rolled_as(0, (&[9], Finish::Stop), (Verdict::Timeout, 0.0));
+        let found = values(&Measured::default(), &drawn);
+        // One of four has the term, which adds 0.4; one of them passes by its tests.
+        for (name, value) in
+            [("reward/style", 0.1), ("reward/tests", 0.25), ("code/timeouts", 0.25)]
+        {
+            assert_eq!(found[name].to_bits(), f64::to_bits(value), "{name}: {}", found[name]);
+        }
+    }
+
+    #[test]
+    fn held_out_tasks_are_told_of_where_they_were_measured() {
+        assert!(!values(&Measured::default(), &drawn()).contains_key("held_out/tasks"));
+        let held_out = HeldOut { pass_rate: Some(0.75), tasks: 8, took: Duration::from_secs(3) };
+        let found = values(&Measured { held_out: Some(held_out), ..Measured::default() }, &drawn());
+        let told = ["held_out/pass_rate", "held_out/tasks", "time/held_out_s"].map(|it| found[it]);
+        assert_eq!(told.map(f64::to_bits), [0.75, 8.0, 3.0].map(f64::to_bits));
     }
 
     #[test]

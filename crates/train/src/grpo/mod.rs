@@ -10,9 +10,11 @@
 
 mod batch;
 pub(crate) mod budget;
+mod held_out;
 mod learn;
 mod metrics;
 mod record;
+mod suspects;
 mod tasks;
 
 use std::collections::BTreeMap;
@@ -20,6 +22,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use whetstone_core::config::Config;
+use whetstone_core::task::Task;
 use whetstone_env::environment::Environment;
 use whetstone_infer::Limits;
 
@@ -27,6 +30,7 @@ use self::batch::Batch;
 use self::learn::Learner;
 use self::metrics::Measured;
 use self::record::Rollouts;
+use self::suspects::suspects;
 use self::tasks::Tasks;
 use crate::error::TrainError;
 use crate::example::Example;
@@ -46,6 +50,8 @@ pub struct Grpo<'a> {
     pub config: &'a Config,
     /// What is to be solved, with the teacher's traces as rows.
     pub tasks: &'a [TaskWithTraces<'a>],
+    /// Tasks that are not learnt from, to measure by; there may be none.
+    pub held_out: &'a [Task],
     /// Where replies are judged.
     pub environment: &'a dyn Environment,
     /// Threads that judge.
@@ -84,6 +90,7 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
         let (began, step) = (Instant::now(), progress.step + 1);
         session.check_there()?;
         let mut measured = Measured::default();
+        held_out::measure(student, it, step, &mut measured)?;
         let Some(drawn) = tasks.sample(student, it, (&plan, &progress), &mut measured)? else {
             session.checkpoint(student, (learner.optimizer(), &progress))?;
             return Ok(Ended::Stopped(progress.step));
@@ -99,8 +106,8 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
         let took = began.elapsed();
         let values = measured.values(&batch, &drawn, took);
         let hopeless = hopeless(it.config, &progress, &values);
-        session
-            .step(StepReport { step, steps: plan.steps, took, values, again: false }, it.watch)?;
+        let report = StepReport { step, steps: plan.steps, took, values, again: false };
+        session.step(report, &|term| suspects(&drawn, term), it.watch)?;
         if session.is_due(step, plan.steps) || hopeless.is_some() {
             it.watch.phase(Phase::Saving);
             if hopeless.is_some() {

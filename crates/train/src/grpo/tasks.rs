@@ -1,5 +1,6 @@
 //! Which tasks a step takes, and their rollouts.
 
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use whetstone_core::config::{Config, Curriculum};
@@ -8,8 +9,8 @@ use whetstone_core::task::Task;
 use whetstone_env::environment::Environment;
 use whetstone_infer::{Local, Rule, Usage};
 use whetstone_rollout::collect::{
-    Asked, Collecting, Gathered, Progress as Collected, RenderError, Supply, Timeline, collect,
-    collect_alive,
+    Asked, Collecting, Gathered, Progress as Collected, Render, RenderError, Supply, Timeline,
+    collect, collect_alive,
 };
 
 use super::Grpo;
@@ -96,17 +97,8 @@ impl<'a> Tasks<'a> {
         let render = |messages: &[whetstone_core::Message]| {
             student.prompt(messages).map_err(|err| RenderError::from(err.to_string()))
         };
-        let completion = config.grpo.max_completion_length as usize;
-        let collecting = Collecting {
-            environment: it.environment,
-            render: &render,
-            rule: rule(config),
-            max_tokens: completion,
-            max_prompt_tokens: max_prompt_tokens(config),
-            max_turns: 1,
-            judges: it.judges,
-            on_event: &|now| it.watch.go_on(at(now, all)),
-        };
+        let on_event = |now: Collected<'_>| it.watch.go_on(at(now, all));
+        let collecting = collecting(it, &render, &on_event);
         let mut generator = Local::new(&student.decoder, &student.model.tokenizer, it.limits);
         let mut position = progress.position;
         let mut asked = std::iter::from_fn(|| {
@@ -195,6 +187,24 @@ pub fn fits(
 ) -> Result<bool, TrainError> {
     let Ok(episode) = environment.open(task, Seed::new(config.seed)) else { return Ok(true) };
     Ok(student.prompt(episode.messages())?.len() <= max_prompt_tokens(config))
+}
+
+/// How rollouts are collected.
+pub(super) fn collecting<'a>(
+    it: &Grpo<'a>,
+    render: &'a Render<'a>,
+    on_event: &'a dyn Fn(Collected<'_>) -> ControlFlow<()>,
+) -> Collecting<'a> {
+    Collecting {
+        environment: it.environment,
+        render,
+        rule: rule(it.config),
+        max_tokens: it.config.grpo.max_completion_length as usize,
+        max_prompt_tokens: max_prompt_tokens(it.config),
+        max_turns: 1,
+        judges: it.judges,
+        on_event,
+    }
 }
 
 /// How far from being solved half of the time: that first, never or always last, and what is unknown

@@ -2,7 +2,8 @@
 //!
 //! A run that was killed goes on from its last checkpoint and computes the steps behind it again, to
 //! the same bits. Their events are there already and are not written twice: a step has one event,
-//! however often it was computed.
+//! however often it was computed. Alarms of a step stand before its measurements: where those are
+//! recorded, its alarms are.
 
 mod progress;
 
@@ -18,6 +19,7 @@ use whetstone_record::event::{Event, Outcome, TimedEvent, now_ms};
 use whetstone_record::outputs::{checkpoint_name, checkpoints, prune};
 use whetstone_record::run_dir::RunDir;
 
+use crate::alarms::{Alarm, Alarms, Suspects, nobody};
 use crate::error::{CheckpointError, TrainError};
 use crate::optimizer::Optimizer;
 use crate::student::Student;
@@ -40,6 +42,9 @@ pub struct Session {
     stage: &'static str,
     /// Steps whose metrics are recorded.
     recorded: u64,
+    alarms: Alarms,
+    /// Alarms that are recorded, by step and code; a step's own may be there before its metrics.
+    rung: Vec<(u64, String)>,
     /// The step of the newest checkpoint.
     saved: Option<u64>,
     keep: usize,
@@ -139,6 +144,8 @@ impl Session {
             run,
             stage,
             recorded: 0,
+            alarms: Alarms::new(config),
+            rung: Vec::new(),
             saved: None,
             keep,
             every: config.training.save_steps.into(),
@@ -160,12 +167,12 @@ impl Session {
         self.event(saved_event(step))
     }
 
-    /// Learns which steps are recorded; returns the steps of the checkpoints that are.
+    /// Learns which steps are recorded and what was measured there; returns the steps of the checkpoints that are.
     fn read_events(&mut self) -> Result<Vec<u64>, TrainError> {
         let mut saved = Vec::new();
         for event in self.run.view().events()? {
             match event?.1.event {
-                Event::Metrics { stage, step, .. } => {
+                Event::Metrics { stage, step, values } => {
                     if stage != self.stage {
                         return Err(TrainError::OtherTraining {
                             path: self.dir().to_owned(),
@@ -173,7 +180,9 @@ impl Session {
                         });
                     }
                     self.recorded = self.recorded.max(step);
+                    self.alarms.see(step, &values, &nobody);
                 }
+                Event::Alarm { step, code, .. } => self.rung.push((step, code)),
                 Event::CheckpointSaved { step, .. } => saved.push(step),
                 _ => {}
             }
@@ -196,18 +205,37 @@ impl Session {
         step <= self.recorded
     }
 
-    /// Records a step, unless it is recorded, and what the watchdog said of it; then tells of it.
-    pub(crate) fn step(&mut self, report: StepReport, watch: Watch<'_>) -> Result<(), TrainError> {
+    /// Records a step, unless it is recorded, with the alarms that it rings and what the watchdog said
+    /// of it; then tells of it.
+    pub(crate) fn step(
+        &mut self,
+        report: StepReport,
+        suspects: Suspects<'_>,
+        watch: Watch<'_>,
+    ) -> Result<(), TrainError> {
         let (step, again) = (report.step, self.is_recorded(report.step));
         for message in watch.dog.said() {
             self.event(Event::Warning { code: SILENCE.to_owned(), message })?;
         }
         if !again {
+            for alarm in self.alarms.see(step, &report.values, suspects) {
+                self.alarm(&alarm)?;
+                (watch.on_alarm)(&alarm);
+            }
             let (stage, values) = (self.stage.to_owned(), report.values.clone());
             self.event(Event::Metrics { stage, step, values })?;
         }
         (watch.on_step)(&StepReport { again, ..report });
         Ok(())
+    }
+
+    /// Records an alarm, unless that was done before a kill.
+    fn alarm(&mut self, alarm: &Alarm) -> Result<(), TrainError> {
+        let Alarm { step, code, message, suspects } = alarm.clone();
+        if self.rung.iter().any(|(at, known)| (*at, known.as_str()) == (step, code)) {
+            return Ok(());
+        }
+        self.event(Event::Alarm { step, code: code.to_owned(), message, suspects })
     }
 
     /// Records how a training ended, and passes that on.

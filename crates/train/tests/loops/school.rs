@@ -43,6 +43,8 @@ pub(crate) struct School {
     pub(crate) tasks: Vec<Task>,
     /// The rows of each task.
     pub(crate) rows: Vec<Vec<Example>>,
+    /// Tasks to measure by.
+    pub(crate) held_out: Vec<Task>,
     pub(crate) worth: Arc<Worth>,
     pub(crate) threads: usize,
 }
@@ -55,7 +57,8 @@ impl School {
         let tasks: Vec<Task> = (0..8).map(|at| task(&format!("t/{at}"))).collect();
         let rows = (0..8).map(|at| vec![row(at), row(at + 8)]).collect();
         let worth = Arc::new(|_: &str, reply: &str| Ok(parity(reply)));
-        Self { dir, config: settings(), tasks, rows, worth, threads: 1 }
+        let held_out = Vec::new();
+        Self { dir, config: settings(), tasks, rows, held_out, worth, threads: 1 }
     }
 
     pub(crate) fn student(&self, checkpoint: Option<&Path>) -> Result<Student, TrainError> {
@@ -107,6 +110,7 @@ impl School {
         let it = Grpo {
             config: &self.config,
             tasks: &tasks,
+            held_out: &self.held_out,
             environment: &Pays(Arc::clone(&self.worth)),
             judges: 2,
             limits: Limits::default(),
@@ -166,7 +170,7 @@ impl School {
 pub(crate) fn nobody() -> Watch<'static> {
     static NEVER: AtomicBool = AtomicBool::new(false);
     static ASLEEP: LazyLock<Watchdog<'static>> = LazyLock::new(|| Watchdog::new(0, &|_| ()));
-    Watch { on_phase: &|_, _| (), on_step: &|_| (), stop: &NEVER, dog: &ASLEEP }
+    Watch { on_phase: &|_, _| (), on_step: &|_| (), on_alarm: &|_| (), stop: &NEVER, dog: &ASLEEP }
 }
 
 /// Pays for a reply by a rule.

@@ -1,0 +1,158 @@
+//! The measurements that alarms look at, of every step so far.
+
+use std::collections::BTreeMap;
+
+/// Steps whose mean stands for a time: single steps have different tasks, and jump.
+pub(super) const WINDOW: usize = 10;
+
+pub(super) const REWARD: &str = "grpo/mean_reward";
+pub(super) const PASS: &str = "grpo/pass_rate";
+pub(super) const ENTROPY: &str = "grpo/entropy";
+pub(super) const KL: &str = "grpo/kl_divergence";
+pub(super) const GAP: &str = "grpo/sampler_gap";
+pub(super) const TIMEOUTS: &str = "code/timeouts";
+pub(super) const HELD_OUT: &str = "held_out/pass_rate";
+pub(super) const HELD_OUT_TASKS: &str = "held_out/tasks";
+/// The part of groups that are dead; made of the two below.
+pub(super) const DEAD: &str = "dead part";
+const DEAD_GROUPS: &str = "grpo/dead_groups";
+const GROUPS: &str = "rollout/tasks";
+/// What a term adds to the reward.
+pub(super) const TERMS: &str = "reward/";
+
+const WATCHED: [&str; 8] = [REWARD, PASS, ENTROPY, KL, GAP, TIMEOUTS, HELD_OUT, HELD_OUT_TASKS];
+
+/// A mean, and how far it is from the true one by chance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Level {
+    pub(super) mean: f64,
+    pub(super) error: f64,
+}
+
+/// Values by name, each with its step.
+#[derive(Debug, Default)]
+pub(super) struct History(BTreeMap<String, Vec<(u64, f64)>>);
+
+impl History {
+    /// Takes in a step. What is no number is left out: the loop speaks of that.
+    pub(super) fn add(&mut self, step: u64, values: &BTreeMap<String, f64>) {
+        for (name, &value) in values {
+            if WATCHED.contains(&name.as_str()) || name.starts_with(TERMS) {
+                self.put(name, step, value);
+            }
+        }
+        if let (Some(dead), Some(&groups)) = (values.get(DEAD_GROUPS), values.get(GROUPS)) {
+            self.put(DEAD, step, dead / groups);
+        }
+    }
+
+    fn put(&mut self, name: &str, step: u64, value: f64) {
+        if value.is_finite() {
+            self.0.entry(name.to_owned()).or_default().push((step, value));
+        }
+    }
+
+    /// The values of a name.
+    pub(super) fn values(&self, name: &str) -> &[(u64, f64)] {
+        self.0.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The terms of the reward.
+    pub(super) fn terms(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().filter_map(|name| name.strip_prefix(TERMS))
+    }
+
+    /// The value of the step that was taken in last.
+    pub(super) fn newest(&self, name: &str) -> Option<f64> {
+        let last = self.0.values().filter_map(|it| it.last()).map(|it| it.0).max()?;
+        self.values(name).last().filter(|it| it.0 == last).map(|it| it.1)
+    }
+
+    /// The level of the last steps, if there are enough.
+    pub(super) fn last(&self, name: &str) -> Option<Level> {
+        let values = self.values(name);
+        values.len().checked_sub(WINDOW).map(|from| level(&values[from..]))
+    }
+
+    /// The levels of the first and of the last steps, if they do not share any.
+    pub(super) fn ends(&self, name: &str) -> Option<(Level, Level)> {
+        let values = self.values(name);
+        (values.len() >= 2 * WINDOW).then_some(())?;
+        Some((level(&values[..WINDOW]), self.last(name)?))
+    }
+
+    /// The mean around a step, of as many steps as there are.
+    pub(super) fn around(&self, name: &str, step: u64) -> Option<f64> {
+        let values = self.values(name);
+        let at = values.partition_point(|it| it.0 < step);
+        let from = at.saturating_sub(WINDOW / 2);
+        let near = &values[from..(from + WINDOW).min(values.len())];
+        (!near.is_empty()).then(|| level(near).mean)
+    }
+}
+
+/// How far the second is above the first, and how far that is by chance.
+pub(super) fn rise((first, last): (Level, Level)) -> Level {
+    Level { mean: last.mean - first.mean, error: first.error.hypot(last.error) }
+}
+
+fn level(values: &[(u64, f64)]) -> Level {
+    #[expect(clippy::cast_precision_loss, reason = "a few steps")]
+    let count = values.len() as f64;
+    let mean = values.iter().map(|it| it.1).sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|it| (it.1 - mean).powi(2)).sum();
+    Level { mean, error: (squares / (count - 1.0).max(1.0) / count).sqrt() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(values: &[f64]) -> History {
+        let mut history = History::default();
+        for (step, &value) in (1..).zip(values) {
+            history.add(step, &BTreeMap::from([(REWARD.to_owned(), value)]));
+        }
+        history
+    }
+
+    #[test]
+    fn a_level_is_a_mean_with_its_standard_error() {
+        let Level { mean, error } = level(&[(1, 1.0), (2, 2.0), (3, 6.0)]);
+        assert_eq!(mean.to_bits(), 3.0_f64.to_bits());
+        // Squares 4 + 1 + 9, over 2 for the variance, over 3 for that of the mean.
+        assert!((error - (14.0_f64 / 6.0).sqrt()).abs() < 1e-15, "{error}");
+        assert_eq!(level(&[(1, 5.0)]), Level { mean: 5.0, error: 0.0 });
+    }
+
+    #[test]
+    fn the_ends_share_no_step() {
+        let values: Vec<f64> = (1..=20).map(f64::from).collect();
+        assert!(history(&values[..19]).ends(REWARD).is_none());
+        let (first, last) = history(&values).ends(REWARD).unwrap();
+        assert!((first.mean - 5.5).abs() < 1e-12 && (last.mean - 15.5).abs() < 1e-12);
+        assert!(history(&values[..9]).last(REWARD).is_none());
+    }
+
+    #[test]
+    fn around_a_step_are_as_many_as_there_are() {
+        let values: Vec<f64> = (1..=20).map(f64::from).collect();
+        let history = history(&values);
+        // Steps 1 to 10, 6 to 15, and 15 to 20.
+        for (step, expected) in [(1, 5.5), (11, 10.5), (20, 17.5)] {
+            let found = history.around(REWARD, step).unwrap();
+            assert!((found - expected).abs() < 1e-12, "{step}: {found}");
+        }
+        assert_eq!(history.around(PASS, 1), None);
+    }
+
+    #[test]
+    fn what_is_no_number_is_left_out_and_an_old_value_is_not_the_newest() {
+        let mut history = history(&[1.0, f64::NAN]);
+        assert_eq!(history.values(REWARD), [(1, 1.0)]);
+        assert_eq!(history.newest(REWARD), Some(1.0));
+        let dead = [(DEAD_GROUPS, 3.0), (GROUPS, 4.0)];
+        history.add(3, &dead.map(|(name, value)| (name.to_owned(), value)).into());
+        assert_eq!((history.newest(DEAD), history.newest(REWARD)), (Some(0.75), None));
+    }
+}

@@ -1,0 +1,93 @@
+//! What a person should look at before they believe a training's figures.
+//!
+//! A rule looks at the measurements so far, never at the clock: the same steps ring the same alarms,
+//! also where a killed run goes on. An alarm rings once, and again only after it was silent for
+//! [`QUIET_STEPS`] steps. It stops nothing.
+//!
+//! | code | rings when |
+//! |---|---|
+//! | `held_out_falls` | held-out tasks are solved less often than before, while rewards rose |
+//! | `kl_over_budget` | the divergence from the reference is past `dual_source.kl_budget` |
+//! | `entropy_collapse` | entropy is below a fifth of what it was |
+//! | `sampler_gap` | a log-probability differs between sampler and trainer by more than rounding |
+//! | `dead_groups` | more than half of the groups have nothing to learn from |
+//! | `timeouts` | more programs run out of time than in the beginning |
+//! | `term_rises_alone` | one term of the reward rises, and neither another nor the pass rate does |
+//!
+//! Not here: what stops a training. Numbers that are none do, and `grpo.patience_steps`.
+
+mod history;
+mod rules;
+
+use std::collections::BTreeMap;
+
+use whetstone_core::config::Config;
+use whetstone_record::event::Suspect;
+
+use self::history::History;
+use self::rules::Found;
+
+/// Steps for which an alarm must not have been due before it rings again.
+pub const QUIET_STEPS: u64 = 10;
+
+/// An alarm that rings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alarm {
+    /// The step after which it was seen.
+    pub step: u64,
+    /// Its stable name.
+    pub code: &'static str,
+    /// What was seen, and where to look.
+    pub message: String,
+    /// Completions of the step to look at.
+    pub suspects: Vec<Suspect>,
+}
+
+/// Who gains by a term of the reward without passing: completions of a step.
+pub(crate) type Suspects<'a> = &'a dyn Fn(&str) -> Vec<Suspect>;
+
+/// Where there are no rewards.
+pub(crate) fn nobody(_term: &str) -> Vec<Suspect> {
+    Vec::new()
+}
+
+/// The alarms of one training.
+#[derive(Debug, Default)]
+pub(crate) struct Alarms {
+    history: History,
+    kl_budget: f64,
+    /// The step at which each was due last, by what it is about.
+    due: BTreeMap<String, u64>,
+}
+
+impl Alarms {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self { kl_budget: config.dual_source.kl_budget, ..Self::default() }
+    }
+
+    /// Takes in the measurements of a step; returns the alarms that ring.
+    pub(crate) fn see(
+        &mut self,
+        step: u64,
+        values: &BTreeMap<String, f64>,
+        suspects: Suspects<'_>,
+    ) -> Vec<Alarm> {
+        self.history.add(step, values);
+        let found = rules::all(&self.history, self.kl_budget);
+        found.into_iter().filter_map(|found| self.ring(step, found, suspects)).collect()
+    }
+
+    fn ring(&mut self, step: u64, found: Found, suspects: Suspects<'_>) -> Option<Alarm> {
+        let Found { code, message, term } = found;
+        let about = format!("{code} {}", term.as_deref().unwrap_or_default());
+        let before = self.due.insert(about, step);
+        if before.is_some_and(|before| step <= before + QUIET_STEPS) {
+            return None;
+        }
+        let suspects = term.as_deref().map(suspects).unwrap_or_default();
+        Some(Alarm { step, code, message, suspects })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! When each alarm is due. Thresholds are where runs that went well stay far below: see
+//! `docs/guides/look.md`.
+
+use super::history::{
+    DEAD, ENTROPY, GAP, HELD_OUT, HELD_OUT_TASKS, History, KL, Level, PASS, REWARD, TERMS,
+    TIMEOUTS, rise,
+};
+
+/// Entropy that is left, of what there was, when samples are all alike.
+const COLLAPSED: f64 = 0.2;
+/// Sampler and trainer are one code: what is left is rounding, below 1e-4 in every run seen.
+const GAP_LIMIT: f64 = 1e-3;
+/// The part of groups that may have nothing to learn from.
+const DEAD_LIMIT: f64 = 0.5;
+/// How many more programs, of all, run out of time.
+const MORE_TIMEOUTS: f64 = 0.1;
+/// The least fall of the held-out pass rate that is one.
+const HELD_OUT_FALL: f64 = 0.05;
+/// The least rise of a term that is one.
+const TERM_RISE: f64 = 0.02;
+/// Standard errors from which a change is clear.
+const CLEAR: f64 = 3.0;
+
+/// What a rule found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) code: &'static str,
+    pub(super) message: String,
+    /// The term of the reward that it is about.
+    pub(super) term: Option<String>,
+}
+
+/// Everything that is due after the last step.
+pub(super) fn all(history: &History, kl_budget: f64) -> Vec<Found> {
+    let all = [
+        held_out_falls(history),
+        kl_over_budget(history, kl_budget),
+        entropy_collapse(history),
+        sampler_gap(history),
+        dead_groups(history),
+        timeouts(history),
+        term_rises_alone(history),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn found(code: &'static str, message: String) -> Found {
+    Found { code, message, term: None }
+}
+
+/// Rewards rose since the held-out tasks were solved best, and these are solved clearly less often.
+fn held_out_falls(history: &History) -> Option<Found> {
+    let tasks = history.values(HELD_OUT_TASKS).last()?.1.max(1.0);
+    let (&(step, now), before) = history.values(HELD_OUT).split_last()?;
+    let &(then, best) = before.iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let by_chance = 2.0 * (best * (1.0 - best) / tasks).max(0.0).sqrt();
+    let (reward, reward_then) = (history.around(REWARD, step)?, history.around(REWARD, then)?);
+    let falls = best - now > by_chance.max(HELD_OUT_FALL);
+    (falls && reward > reward_then).then_some(())?;
+    let message = format!(
+        "held-out tasks are solved less often, {} at step {then} and {} now, while the reward rose \
+         from {reward_then:.3} to {reward:.3}: the student learns what pays here and nowhere else. \
+         Read completions with a high reward, and take a checkpoint of about step {then}",
+        percent(best),
+        percent(now)
+    );
+    Some(found("held_out_falls", message))
+}
+
+fn kl_over_budget(history: &History, budget: f64) -> Option<Found> {
+    let Level { mean, .. } = history.last(KL)?;
+    (budget > 0.0 && mean > budget).then_some(())?;
+    let message = format!(
+        "the student is {mean:.3} nats a token away from its reference, past the budget of {budget} \
+         (`dual_source.kl_budget`): the weights of traces are held back. Lower \
+         `training.learning_rate`, or raise `grpo.kl_coef`"
+    );
+    Some(found("kl_over_budget", message))
+}
+
+fn entropy_collapse(history: &History) -> Option<Found> {
+    let (first, last) = history.ends(ENTROPY)?;
+    (last.mean < COLLAPSED * first.mean).then_some(())?;
+    let message = format!(
+        "entropy fell from {:.3} to {:.4} nats a token: the samples of a group are nearly all alike, \
+         and there is little left to choose from. Lower `training.learning_rate`, raise \
+         `grpo.temperature`, or stop here",
+        first.mean, last.mean
+    );
+    Some(found("entropy_collapse", message))
+}
+
+fn sampler_gap(history: &History) -> Option<Found> {
+    let gap = history.newest(GAP).filter(|&it| it > GAP_LIMIT)?;
+    let message = format!(
+        "a log-probability differs by {gap:.2e} between sampler and trainer, where rounding is below \
+         1e-4: the update is not that of what was sampled. This is a defect of whet or of the \
+         machine; `whet doctor` looks at the latter"
+    );
+    Some(found("sampler_gap", message))
+}
+
+fn dead_groups(history: &History) -> Option<Found> {
+    let Level { mean, error } = history.last(DEAD)?;
+    (mean - error > DEAD_LIMIT).then_some(())?;
+    let message = format!(
+        "{} of the groups of the last steps have the same reward throughout, and teach nothing: the \
+         tasks are too hard or too easy. Set `grpo.dynamic_sampling_rounds` or `grpo.curriculum`, or \
+         take other tasks",
+        percent(mean)
+    );
+    Some(found("dead_groups", message))
+}
+
+fn timeouts(history: &History) -> Option<Found> {
+    let ends = history.ends(TIMEOUTS)?;
+    let Level { mean, error } = rise(ends);
+    (mean > MORE_TIMEOUTS && mean > CLEAR * error).then_some(())?;
+    let message = format!(
+        "{} of the programs run out of time, {} did in the beginning: read some, and look whether \
+         they loop without end or the limit (`sandbox.cpu_seconds`) is too low",
+        percent(ends.1.mean),
+        percent(ends.0.mean)
+    );
+    Some(found("timeouts", message))
+}
+
+/// The term that clearly rises while nothing else does, not even doubtfully.
+fn term_rises_alone(history: &History) -> Option<Found> {
+    let rises = |name: &str| history.ends(name).map(rise);
+    let of = |term| rises(&format!("{TERMS}{term}")).map(|it| (term, it));
+    let rising: Vec<(&str, Level)> =
+        history.terms().filter_map(of).filter(|(_, it)| it.mean > it.error).collect();
+    let &[(term, Level { mean, error })] = &rising[..] else { return None };
+    let passes = rises(PASS).is_none_or(|it| it.mean > it.error);
+    (mean >= TERM_RISE && mean > CLEAR * error && !passes).then_some(())?;
+    let message = format!(
+        "the term `{term}` of the reward rose by {mean:.3} while no other did, and no more programs \
+         pass: the student may have found out how to be paid without solving. Read the completions \
+         named here, which gain by it and do not pass"
+    );
+    Some(Found { term: Some(term.to_owned()), ..found("term_rises_alone", message) })
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.1} %", 100.0 * part)
+}

@@ -1,0 +1,181 @@
+//! Each alarm in a training that is made to ring it, and none in one that goes well.
+
+use super::*;
+
+/// A step of a training that goes well, with the noise of its tasks: numbers that jump by a tenth.
+fn healthy(step: u64) -> BTreeMap<String, f64> {
+    #[expect(clippy::cast_precision_loss, reason = "a few steps")]
+    let (time, jump) = (step as f64 / 100.0, ((step * 7919) % 13) as f64 / 6.0 - 1.0);
+    let mut values: BTreeMap<String, f64> = [
+        ("grpo/mean_reward", 0.3 + 0.2 * time + 0.1 * jump),
+        ("grpo/pass_rate", 0.3 + 0.2 * time + 0.1 * jump),
+        ("grpo/entropy", 0.12 - 0.04 * time + 0.01 * jump),
+        ("grpo/kl_divergence", 0.1 * time),
+        ("grpo/sampler_gap", 2e-5),
+        ("grpo/dead_groups", (7.0 + 3.0 * jump).round()),
+        ("rollout/tasks", 16.0),
+        ("code/timeouts", 0.02 + 0.02 * jump),
+        ("reward/tests", 0.25 + 0.15 * time + 0.08 * jump),
+        ("reward/quality", 0.05 + 0.05 * time + 0.01 * jump),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    if step % 20 == 1 {
+        values.insert("held_out/pass_rate".to_owned(), 0.3 + 0.2 * time + 0.03 * jump);
+        values.insert("held_out/tasks".to_owned(), 100.0);
+    }
+    values
+}
+
+fn suspects(term: &str) -> Vec<Suspect> {
+    vec![Suspect { prompt_id: format!("about/{term}"), group_id: 3 }]
+}
+
+fn with_budget(kl_budget: f64) -> Alarms {
+    let mut config = Config::default();
+    config.dual_source.kl_budget = kl_budget;
+    Alarms::new(&config)
+}
+
+/// What rings in a hundred steps, each changed by `change`: (step, code).
+fn ringing(change: impl Fn(u64, &mut BTreeMap<String, f64>)) -> Vec<Alarm> {
+    let mut alarms = with_budget(0.5);
+    let step = |step| {
+        let mut values = healthy(step);
+        change(step, &mut values);
+        alarms.see(step, &values, &suspects)
+    };
+    (1..=100).flat_map(step).collect()
+}
+
+fn put(values: &mut BTreeMap<String, f64>, name: &str, value: f64) {
+    values.insert(name.to_owned(), value);
+}
+
+#[track_caller]
+fn check(change: impl Fn(u64, &mut BTreeMap<String, f64>), expected: &[(u64, &str)], says: &str) {
+    let found = ringing(change);
+    let rung: Vec<(u64, &str)> = found.iter().map(|it| (it.step, it.code)).collect();
+    assert_eq!(rung, expected, "{found:#?}");
+    assert!(found[0].message.contains(says), "{}", found[0].message);
+}
+
+#[test]
+fn a_training_that_goes_well_rings_nothing() {
+    assert_eq!(ringing(|_, _| ()), []);
+}
+
+#[test]
+fn an_empty_step_rings_nothing() {
+    assert_eq!(ringing(|_, values| values.clear()), []);
+}
+
+#[test]
+fn rewards_that_rise_while_held_out_tasks_fall() {
+    let falls = |step, values: &mut BTreeMap<String, f64>| {
+        if step == 61 || step == 81 {
+            put(values, "held_out/pass_rate", 0.25);
+        }
+    };
+    let says = "37.2 % at step 41 and 25.0 % now";
+    check(falls, &[(61, "held_out_falls")], says);
+    let reward_falls_too = |step, values: &mut BTreeMap<String, f64>| {
+        falls(step, values);
+        if step > 45 {
+            put(values, "grpo/mean_reward", 0.1);
+        }
+    };
+    assert_eq!(ringing(reward_falls_too), []);
+}
+
+#[test]
+fn a_fall_of_a_few_tasks_is_chance() {
+    // At 0.4 of 100 tasks, two standard errors are ten tasks.
+    let falls = |by: f64| {
+        move |step: u64, values: &mut BTreeMap<String, f64>| {
+            if values.contains_key("held_out/pass_rate") {
+                put(values, "held_out/pass_rate", if step > 60 { 0.4 - by } else { 0.4 });
+            }
+        }
+    };
+    assert_eq!(ringing(falls(0.09)), []);
+    check(falls(0.11), &[(61, "held_out_falls")], "40.0 % at step");
+}
+
+#[test]
+fn a_student_that_is_past_its_budget() {
+    let far = |step, values: &mut BTreeMap<String, f64>| {
+        put(values, "grpo/kl_divergence", if step > 30 { 0.6 } else { 0.1 });
+    };
+    // The mean of ten steps is past 0.5 with the ninth.
+    check(far, &[(39, "kl_over_budget")], "0.550 nats a token");
+    let mut free = with_budget(0.0);
+    for step in 1..50 {
+        let mut values = healthy(step);
+        far(step, &mut values);
+        assert_eq!(free.see(step, &values, &suspects), [], "there is no budget");
+    }
+}
+
+#[test]
+fn samples_that_are_all_alike() {
+    let alike = |step, values: &mut BTreeMap<String, f64>| {
+        put(values, "grpo/entropy", if step > 40 { 0.01 } else { 0.1 });
+    };
+    // Ten steps whose mean is below 0.02: nine of them at 0.01, one at 0.1, is 0.019.
+    check(alike, &[(49, "entropy_collapse")], "from 0.100 to 0.0190");
+}
+
+#[test]
+fn one_step_with_a_gap_is_enough() {
+    let gap = |step, values: &mut BTreeMap<String, f64>| {
+        if step == 5 || step == 9 || step == 20 {
+            put(values, "grpo/sampler_gap", 0.02);
+        }
+    };
+    // Of the ninth was told by the fifth; the twentieth comes after ten quiet steps.
+    check(gap, &[(5, "sampler_gap"), (20, "sampler_gap")], "2.00e-2");
+}
+
+#[test]
+fn groups_that_teach_nothing() {
+    let dead = |step, values: &mut BTreeMap<String, f64>| {
+        put(values, "grpo/dead_groups", if step > 50 { 12.0 } else { 8.0 });
+    };
+    // Half is not more than half. After two of ten steps at 0.75: 0.55, less its error of 0.033.
+    check(dead, &[(52, "dead_groups")], "55.0 % of the groups");
+}
+
+#[test]
+fn programs_that_run_out_of_time() {
+    let slow = |step, values: &mut BTreeMap<String, f64>| {
+        put(values, "code/timeouts", if step > 60 { 0.3 } else { 0.02 });
+    };
+    let found = ringing(slow);
+    assert_eq!((found.len(), found[0].code), (1, "timeouts"));
+    assert!((65..=70).contains(&found[0].step), "{found:?}");
+    assert!(found[0].message.contains("2.0 % did in the beginning"), "{found:?}");
+}
+
+#[test]
+fn a_term_that_rises_alone_names_who_gains_by_it() {
+    let hacked = |step, values: &mut BTreeMap<String, f64>| {
+        put(values, "grpo/pass_rate", 0.3);
+        put(values, "reward/tests", 0.25);
+        put(values, "reward/quality", if step > 50 { 0.18 } else { 0.05 });
+    };
+    let found = ringing(hacked);
+    assert_eq!((found.len(), found[0].code), (1, "term_rises_alone"));
+    assert_eq!(found[0].suspects, suspects("quality"));
+    assert!(found[0].message.contains("the term `quality`"), "{found:?}");
+    let with_passes = |step, values: &mut BTreeMap<String, f64>| {
+        hacked(step, values);
+        put(values, "grpo/pass_rate", if step > 50 { 0.5 } else { 0.3 });
+    };
+    assert_eq!(ringing(with_passes), []);
+    let together = |step, values: &mut BTreeMap<String, f64>| {
+        hacked(step, values);
+        put(values, "reward/tests", if step > 50 { 0.4 } else { 0.25 });
+    };
+    assert_eq!(ringing(together), []);
+}

@@ -1,0 +1,103 @@
+//! How often tasks are solved that are not learnt from, while a training goes on.
+//!
+//! Measured before the step, so that it is the pass rate of the policy whose rollouts the step has: both
+//! are sampled the same way. The same tasks are sampled with the same luck each time, which leaves
+//! less to chance between two measurements; what remains is in `whet eval`, with an interval.
+//!
+//! It follows from the weights and the seed alone. A run that goes on after a kill measures the same.
+
+use std::time::Instant;
+
+use whetstone_core::Message;
+use whetstone_core::seed::Seed;
+use whetstone_core::task::Task;
+use whetstone_infer::Local;
+use whetstone_rollout::collect::{Asked, CollectError, Gathered, Progress, RenderError, collect};
+use whetstone_rollout::measure::Tally;
+
+use super::Grpo;
+use super::metrics::{HeldOut, Measured};
+use super::tasks::collecting;
+use crate::error::TrainError;
+use crate::order::shuffled;
+use crate::student::Student;
+use crate::watch::Phase;
+use crate::watchdog::At;
+
+/// Measures the student before a step, if that is due. If it is told to stop meanwhile, nothing is
+/// measured, and the step is not taken either.
+pub(super) fn measure(
+    student: &Student,
+    it: &Grpo<'_>,
+    step: u64,
+    measured: &mut Measured,
+) -> Result<(), TrainError> {
+    if !is_due(it, step) {
+        return Ok(());
+    }
+    let began = Instant::now();
+    let seed = Seed::new(it.config.seed).derive("held out", 0);
+    let samples = it.config.held_out.num_samples as usize;
+    let asked: Vec<Asked<'_>> = chosen(it, seed)
+        .map(|task| Asked { task, samples, seed: seed.derive(task.id.as_str(), 0) })
+        .collect();
+    let all = asked.len() * samples;
+    it.watch.part(Phase::HeldOut, (0, all));
+    let render = |messages: &[Message]| {
+        student.prompt(messages).map_err(|err| RenderError::from(err.to_string()))
+    };
+    let on_event = |now: Progress<'_>| {
+        let part = (now.over + now.dropped, all);
+        it.watch.go_on(At { phase: Phase::HeldOut, part, waits_for: None })
+    };
+    let mut generator = Local::new(&student.decoder, &student.model.tokenizer, it.limits);
+    match collect(&collecting(it, &render, &on_event), &mut generator, &asked) {
+        Err(CollectError::Stopped) => Ok(()),
+        found => {
+            let (pass_rate, tasks) = rate(&found?.groups);
+            measured.held_out = Some(HeldOut { pass_rate, tasks, took: began.elapsed() });
+            Ok(())
+        }
+    }
+}
+
+fn is_due(it: &Grpo<'_>, step: u64) -> bool {
+    let every = u64::from(it.config.held_out.every_steps);
+    !it.held_out.is_empty() && every > 0 && (step - 1).is_multiple_of(every)
+}
+
+/// The tasks to measure by: all, or as many as the settings let, chosen by the seed.
+fn chosen<'a>(it: &Grpo<'a>, seed: Seed) -> impl Iterator<Item = &'a Task> {
+    let mut order = shuffled(seed.derive("choice", 0), 0, it.held_out.len());
+    order.truncate(it.config.held_out.max_tasks as usize);
+    order.sort_unstable();
+    let tasks = it.held_out;
+    order.into_iter().map(move |at| &tasks[at])
+}
+
+/// The part of samples that pass, averaged over the tasks of which any could be judged, and how many
+/// these are.
+fn rate(groups: &[Gathered]) -> (Option<f64>, usize) {
+    let tallies = groups.iter().map(Tally::of).filter(|it| it.samples > 0);
+    #[expect(clippy::cast_precision_loss, reason = "samples of a task")]
+    let rates: Vec<f64> = tallies.map(|it| it.passed as f64 / it.samples as f64).collect();
+    #[expect(clippy::cast_precision_loss, reason = "tasks")]
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    ((!rates.is_empty()).then_some(mean), rates.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{dropped, group, rolled};
+
+    #[test]
+    fn every_task_counts_once_and_one_that_nobody_judged_does_not() {
+        let half = group("a", vec![rolled(0, &[7], 1.0), rolled(1, &[7], 0.0)]);
+        let whole = group("b", vec![rolled(0, &[7], 1.0)]);
+        let mut broken = group("c", Vec::new());
+        broken.dropped = vec![dropped(0)];
+        assert_eq!(rate(&[half, whole, broken.clone()]), (Some(0.75), 2));
+        assert_eq!(rate(&[broken]), (None, 0));
+    }
+}

@@ -1,0 +1,47 @@
+//! Who gains by a term of the reward without passing: what to read when that term rises alone.
+
+use whetstone_record::event::Suspect;
+use whetstone_rollout::collect::{Gathered, Rolled};
+
+use super::tasks::Drawn;
+
+/// Completions that are named.
+const MOST: usize = 3;
+
+/// The rollouts of a step that do not pass, those to which the term pays most first. Of equal ones, the
+/// first that were sampled.
+pub(super) fn suspects(drawn: &Drawn, term: &str) -> Vec<Suspect> {
+    let pay = |rolled: &Rolled| rolled.outcome.reward.terms().get(term).map_or(0.0, |it| it.paid());
+    let all =
+        drawn.groups.iter().flat_map(|group| group.rollouts.iter().map(move |it| (group, it)));
+    let mut paid: Vec<_> = all
+        .filter(|(_, rolled)| !rolled.outcome.judgement.verdict().is_pass())
+        .map(|(group, rolled)| (pay(rolled), group, rolled))
+        .filter(|(pay, ..)| *pay > 0.0)
+        .collect();
+    paid.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let suspect = |(_, group, rolled): &(f64, &Gathered, &Rolled)| Suspect {
+        prompt_id: group.task.to_string(),
+        group_id: rolled.sample as u64,
+    };
+    paid.iter().take(MOST).map(suspect).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{group, rolled};
+
+    #[test]
+    fn those_who_gain_most_without_passing_come_first() {
+        // A worth of 1 passes.
+        let first = group("a", vec![rolled(0, &[7], 1.0), rolled(1, &[7], 0.2)]);
+        let second = group("b", vec![rolled(0, &[7], 0.0), rolled(2, &[7], 0.9)]);
+        let third = group("c", vec![rolled(4, &[7], 0.2), rolled(5, &[7], 0.1)]);
+        let drawn = Drawn { groups: vec![first, second, third], ..Drawn::default() };
+        let found = suspects(&drawn, "tests").into_iter().map(|it| (it.prompt_id, it.group_id));
+        let expected = [("b", 2), ("a", 1), ("c", 4)].map(|(task, at)| (task.to_owned(), at));
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        assert_eq!(suspects(&drawn, "another"), []);
+    }
+}

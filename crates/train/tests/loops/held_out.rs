@@ -1,0 +1,87 @@
+//! Tasks that are measured and not learnt from.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use whetstone_core::task::Task;
+use whetstone_train::grpo::STAGE;
+use whetstone_train::watch::{Ended, Phase, Watch};
+
+use crate::school::{School, nobody, parity, task};
+
+const RATE: &str = "held_out/pass_rate";
+
+/// Seven steps, measured before the first, the fourth and the seventh, by three tasks of five.
+fn school() -> School {
+    let mut school = School::new();
+    school.held_out = (0..5).map(|at| task(&format!("held/{at}"))).collect::<Vec<Task>>();
+    school.config.training.max_steps = 7;
+    school.config.held_out.every_steps = 3;
+    school.config.held_out.max_tasks = 3;
+    school.config.held_out.num_samples = 2;
+    school
+}
+
+/// What was measured, by step.
+fn measured(school: &School, run: &str) -> Vec<(u64, f64, f64)> {
+    let of = |(step, values): (u64, std::collections::BTreeMap<String, f64>)| {
+        Some((step, *values.get(RATE)?, values["held_out/tasks"]))
+    };
+    school.metrics(run).into_iter().filter_map(of).collect()
+}
+
+#[test]
+fn measuring_changes_nothing_that_is_learnt() {
+    let mut school = school();
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let list = Arc::clone(&asked);
+    school.worth = Arc::new(move |task, reply| {
+        list.lock().unwrap().push(task.to_owned());
+        Ok(parity(reply))
+    });
+    school.grpo("with").unwrap();
+    let found = measured(&school, "with");
+    assert_eq!(found.iter().map(|it| it.0).collect::<Vec<_>>(), [1, 4, 7]);
+    assert!(found.iter().all(|it| it.2.to_bits() == 3.0_f64.to_bits()), "{found:?}");
+    let mut held: Vec<String> =
+        asked.lock().unwrap().iter().filter(|it| it.starts_with("held/")).cloned().collect();
+    assert_eq!(held.len(), 3 * 3 * 2);
+    held.sort();
+    held.dedup();
+    assert_eq!(held.len(), 3, "the same tasks each time: {held:?}");
+
+    school.held_out = Vec::new();
+    school.grpo("without").unwrap();
+    assert_eq!(measured(&school, "without"), []);
+    let model = |run: &str| school.files(run, "outputs/final_model");
+    assert!(model("with") == model("without"));
+    let rollouts = |run: &str| school.files(run, "rollouts");
+    assert!(rollouts("with") == rollouts("without"), "and no rollout is recorded");
+}
+
+#[test]
+fn a_run_that_is_stopped_while_it_is_measured_goes_on_and_measures_the_same() {
+    let school = school();
+    school.grpo("whole").unwrap();
+    let stop = AtomicBool::new(false);
+    let seen = AtomicBool::new(false);
+    let on_phase = |phase, (done, _): (usize, usize)| {
+        if phase == Phase::HeldOut && done > 0 && seen.swap(true, Ordering::Relaxed) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let session = school.create("cut", STAGE);
+    let watch = Watch { on_phase: &on_phase, stop: &stop, ..nobody() };
+    assert_eq!(school.grpo_on(session, None, watch).unwrap(), Ended::Stopped(0));
+    assert_eq!(measured(&school, "cut"), []);
+    assert_eq!(school.grpo_again("cut").unwrap(), Ended::Done);
+    assert_eq!(measured(&school, "cut"), measured(&school, "whole"));
+}
+
+#[test]
+fn with_a_distance_of_nought_it_is_never_measured() {
+    let mut school = school();
+    school.config.held_out.every_steps = 0;
+    school.grpo("run").unwrap();
+    assert_eq!(measured(&school, "run"), []);
+}
