@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use crate::binary::{Ran, whet_in};
-use crate::tiny_school::{files, grpo, judged, records, school, steps, trained};
+use crate::tiny_school::{files, grpo, judged, records, school, steps, trained, unsolvable};
 
 /// Checks how a training ended, and what it said.
 #[track_caller]
@@ -85,15 +85,7 @@ fn tasks_that_nobody_solves_end_the_run_which_can_go_on() {
         return;
     }
     let dir = school();
-    let tasks = fs::read_to_string(dir.path().join("tasks.jsonl")).unwrap();
-    let unsolvable = tasks.lines().map(|line| {
-        let mut task: serde_json::Value = serde_json::from_str(line).unwrap();
-        for test in task["tests"]["hidden"].as_array_mut().unwrap() {
-            test["expected"] = "never".into();
-        }
-        format!("{task}\n")
-    });
-    fs::write(dir.path().join("unsolvable.jsonl"), unsolvable.collect::<String>()).unwrap();
+    fs::write(dir.path().join("unsolvable.jsonl"), unsolvable(dir.path(), "t/")).unwrap();
     let flags = ["--tasks=unsolvable.jsonl", "--set=grpo.patience_steps=3"];
     let ran = run(dir.path(), &[&flags[..], &["--set=training.max_steps=9"]].concat());
     check(
