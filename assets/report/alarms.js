@@ -13,7 +13,7 @@ function alarms() {
 
 function alarmItem({ step, code, message, suspects }) {
   return el("li", {},
-    el("b", {}, `${brief(words(code), 40)}, step ${step}. `), brief(sentence(message), 700),
+    el("b", {}, `${brief(words(code), 40)}, step ${step}. `), prose(brief(sentence(message), 700)),
     el("div", { class: "chips" },
       alarmLink(`completions of step ${step}`, () => openStep(step)),
       suspects.slice(0, MAX_SUSPECTS).map((it) =>
@@ -24,6 +24,11 @@ function alarmLink(text, open) {
   const link = el("button", { type: "button", class: "chip" }, text);
   link.addEventListener("click", open);
   return link;
+}
+
+/** Text in which `names` stand between backticks, as a terminal shows them. */
+function prose(text) {
+  return text.split("`").map((part, at) => (at % 2 === 0 ? part : el("code", {}, part)));
 }
 
 /** A message as events have it, as a sentence. */

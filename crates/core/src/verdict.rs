@@ -50,6 +50,21 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Every name that a verdict has, in the order in which they are listed.
+    pub const NAMES: [&str; 11] = [
+        "pass",
+        "wrong",
+        "raised",
+        "timeout",
+        "memory",
+        "output",
+        "crashed",
+        "load_error",
+        "no_code",
+        "syntax_error",
+        "unserialisable",
+    ];
+
     /// The verdict's name in files and tables.
     pub fn name(&self) -> &'static str {
         match self {
@@ -75,5 +90,29 @@ impl Verdict {
     /// Whether anything was run at all.
     pub fn ran(&self) -> bool {
         !matches!(self, Self::NoCode | Self::SyntaxError)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_names_has_each_once_and_in_order() {
+        let kind = String::new();
+        let all = [
+            Verdict::Pass,
+            Verdict::Wrong { test: 0 },
+            Verdict::Raised { test: 0, kind: kind.clone() },
+            Verdict::Timeout,
+            Verdict::Memory,
+            Verdict::Output,
+            Verdict::Crashed { signal: 9 },
+            Verdict::LoadError { kind },
+            Verdict::NoCode,
+            Verdict::SyntaxError,
+            Verdict::Unserialisable { test: 0 },
+        ];
+        assert_eq!(all.map(|it| it.name()), Verdict::NAMES);
     }
 }

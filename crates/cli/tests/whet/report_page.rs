@@ -82,6 +82,7 @@ fn the_page_draws_finds_and_holds_still() {
     the_keyboard_is_enough(&mut browser);
     it_fits_a_phone_in_both_schemes(&mut browser);
     new_records_are_drawn(&mut browser);
+    an_alarm_leads_to_the_completions(&mut browser);
     assert_eq!(browser.complaints(), Vec::<String>::new());
     assert_eq!(browser.requests(&real), Vec::<String>::new());
     hostile_run(dir.path());
@@ -194,6 +195,31 @@ fn new_records_are_drawn(browser: &mut Browser) {
          return document.querySelector('[data-chart=Reward] svg').getAttribute('aria-label'); })()",
     );
     assert!(steps.as_str().unwrap().starts_with("Reward, 7 steps"), "{steps}");
+}
+
+fn an_alarm_leads_to_the_completions(browser: &mut Browser) {
+    assert_eq!(browser.value("document.querySelectorAll('#alarms li').length"), 0);
+    let script = "(async () => { \
+        const step = document.getElementById('filter-step'); step.value = '6'; \
+        step.dispatchEvent(new Event('input')); \
+        await new Promise((done) => setTimeout(done, 100)); \
+        const [name] = [...document.querySelectorAll('#groups .name')].map((it) => it.textContent).sort().reverse(); \
+        step.value = ''; step.dispatchEvent(new Event('input')); \
+        whet.ingest([{ type: 'alarm', time_ms: Date.now(), step: 6, code: 'term_rises_alone', \
+            message: 'the term <img src=x> \\u001b[31m rose', suspects: [{ prompt_id: name, group_id: 2 }] }]); \
+        const text = document.querySelector('#alarms li').textContent; \
+        const chips = document.querySelectorAll('#alarms button'); chips[1].click(); \
+        await new Promise((done) => setTimeout(done, 300)); \
+        const title = document.querySelector('#group h3').textContent; \
+        return { text, name, title, step: step.value, chips: chips.length }; })()";
+    let found = browser.value(script);
+    let text = found["text"].as_str().unwrap();
+    assert!(
+        text.contains("term rises alone, step 6. The term <img src=x> \u{241b}[31m rose."),
+        "{text}"
+    );
+    assert_eq!((&found["chips"], &found["step"]), (&2.into(), &"6".into()));
+    assert_eq!(found["title"], found["name"], "the completions of that task");
 }
 
 fn hostile_text_is_shown_as_text(browser: &mut Browser) {

@@ -71,7 +71,9 @@ fn args(all: &[&str]) -> Vec<String> {
 
 /// The tasks under names that begin otherwise, with answers that nobody gives.
 pub(crate) fn unsolvable(dir: &Path, name: &str) -> String {
-    let changed = records(&dir.join("tasks.jsonl")).into_iter().map(|mut task| {
+    let tasks = fs::read_to_string(dir.join("tasks.jsonl")).expect("tasks");
+    let changed = tasks.lines().map(|line| {
+        let mut task: Value = serde_json::from_str(line).expect("a task");
         task["id"] = task["id"].as_str().expect("a name").replace("t/", name).into();
         for test in task["tests"]["hidden"].as_array_mut().expect("tests") {
             test["expected"] = "never".into();

@@ -1,5 +1,5 @@
 //! When each alarm is due. Thresholds are where runs that went well stay far below: see
-//! `docs/guides/look.md`.
+//! `docs/guides/alarms.md`.
 
 use super::history::{
     DEAD, ENTROPY, GAP, HELD_OUT, HELD_OUT_TASKS, History, KL, Level, PASS, REWARD, TERMS,

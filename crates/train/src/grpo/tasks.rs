@@ -1,11 +1,12 @@
 //! Which tasks a step takes, and their rollouts.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use whetstone_core::config::{Config, Curriculum};
 use whetstone_core::seed::Seed;
-use whetstone_core::task::Task;
+use whetstone_core::task::{Task, TaskId};
 use whetstone_env::environment::Environment;
 use whetstone_infer::{Local, Rule, Usage};
 use whetstone_rollout::collect::{
@@ -77,6 +78,7 @@ impl<'a> Tasks<'a> {
             return Ok(None);
         }
         let mut drawn = drawn?;
+        number_apart(&mut drawn.groups);
         measured.sampling = began.elapsed();
         let before = progress.position;
         for position in before..before + drawn.consumed as u64 {
@@ -189,6 +191,18 @@ pub fn fits(
     Ok(student.prompt(episode.messages())?.len() <= max_prompt_tokens(config))
 }
 
+/// Gives the rollouts of a task that a step took twice numbers of their own: where few tasks are left of
+/// an epoch, the next one may begin with the same. Lines name a rollout by step, task and number.
+fn number_apart(groups: &mut [Gathered]) {
+    let mut taken: BTreeMap<TaskId, usize> = BTreeMap::new();
+    for group in groups {
+        let first = taken.entry(group.task.clone()).or_default();
+        group.rollouts.iter_mut().for_each(|rolled| rolled.sample += *first);
+        group.dropped.iter_mut().for_each(|dropped| dropped.sample += *first);
+        *first += group.rollouts.len() + group.dropped.len();
+    }
+}
+
 /// How rollouts are collected.
 pub(super) fn collecting<'a>(
     it: &Grpo<'a>,
@@ -238,10 +252,25 @@ fn level(difficulty: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{group, rolled, settings, task};
+    use crate::testing::{dropped, group, rolled, settings, task};
 
     fn with_traces<'a>(tasks: &'a [Task], rows: &'a [Example]) -> Vec<TaskWithTraces<'a>> {
         tasks.iter().map(|task| TaskWithTraces { task, rows }).collect()
+    }
+
+    #[test]
+    fn a_task_that_comes_twice_has_no_number_twice() {
+        let two = || vec![rolled(0, &[7], 1.0), rolled(2, &[7], 0.0)];
+        let mut first = group("a", two());
+        first.dropped = vec![dropped(1)];
+        let mut groups = [first, group("b", two()), group("a", two())];
+        groups[2].dropped = vec![dropped(1)];
+        number_apart(&mut groups);
+        let numbers = groups.each_ref().map(|group| {
+            let judged = group.rollouts.iter().map(|it| it.sample);
+            judged.chain(group.dropped.iter().map(|it| it.sample)).collect::<Vec<_>>()
+        });
+        assert_eq!(numbers, [vec![0, 2, 1], vec![0, 2], vec![3, 5, 4]]);
     }
 
     #[test]
