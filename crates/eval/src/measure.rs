@@ -6,7 +6,6 @@
 //! one seed draw with the same luck.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -17,7 +16,7 @@ use whetstone_core::completion::SampledTokens;
 use whetstone_core::{Seed, Task};
 use whetstone_infer::Generator;
 use whetstone_rollout::collect::{
-    Asked, CollectError, Collected, Collecting, Gathered, Progress, collect,
+    Asked, CollectError, Collected, Collecting, Gathered, Progress, collect, unless,
 };
 use whetstone_rollout::measure::Tally;
 
@@ -81,7 +80,7 @@ pub fn measure(
         }
         let on_event = |now: Progress| {
             (it.on_progress)(before + now.over + now.dropped, all);
-            go_on(it.stop)
+            unless(it.stop)
         };
         let collecting = Collecting { on_event: &on_event, ..it.collecting };
         let asked: Vec<Asked<'_>> = piece.iter().map(|task| ask(task, samples, it.seed)).collect();
@@ -96,11 +95,6 @@ pub fn measure(
     measured.surprise = surprise.get().unwrap_or_default();
     measured.seconds = began.elapsed().as_secs_f64();
     Ok(Some(measured))
-}
-
-/// Whether a collection goes on.
-fn go_on(stop: &AtomicBool) -> ControlFlow<()> {
-    if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 /// The log-probabilities of all that was sampled, in order.

@@ -5,6 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use whetstone_rollout::collect::unless;
+
 use crate::alarms::Alarm;
 use crate::watchdog::{At, Watchdog};
 
@@ -90,7 +92,7 @@ impl Watch<'_> {
     /// The same, to whoever can end what is going on.
     pub(crate) fn go_on(&self, at: At) -> ControlFlow<()> {
         self.tell(at);
-        if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        unless(self.stop)
     }
 
     pub(crate) fn stopped(&self) -> bool {

@@ -41,6 +41,7 @@ mod timeline;
 
 use std::error::Error;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use whetstone_core::message::Message;
 use whetstone_core::seed::Seed;
@@ -90,6 +91,12 @@ pub struct Collecting<'a> {
     /// Called after every sample and every judgement, on the thread that collects: what was judged
     /// while no sample ended is told with the next one. `Break` ends the collection.
     pub on_event: &'a dyn Fn(Progress<'_>) -> ControlFlow<()>,
+}
+
+/// Whether a collection goes on: it does unless somebody set the flag. For
+/// [`Collecting::on_event`].
+pub fn unless(stop: &AtomicBool) -> ControlFlow<()> {
+    if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 /// How far a collection is.

@@ -28,7 +28,7 @@ use self::history::History;
 use self::rules::Found;
 
 /// Steps for which an alarm must not have been due before it rings again.
-pub const QUIET_STEPS: u64 = 10;
+pub const QUIET_STEPS: u64 = 50;
 
 /// An alarm that rings.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,7 +18,8 @@ const MORE_TIMEOUTS: f64 = 0.1;
 const HELD_OUT_FALL: f64 = 0.05;
 /// The least rise of a term that is one.
 const TERM_RISE: f64 = 0.02;
-/// Standard errors from which a change is clear.
+/// Standard errors from which a level is likely, and a change is clear.
+const LIKELY: f64 = 2.0;
 const CLEAR: f64 = 3.0;
 
 /// What a rule found.
@@ -53,7 +54,7 @@ fn held_out_falls(history: &History) -> Option<Found> {
     let tasks = history.values(HELD_OUT_TASKS).last()?.1.max(1.0);
     let (&(step, now), before) = history.values(HELD_OUT).split_last()?;
     let &(then, best) = before.iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
-    let by_chance = 2.0 * (best * (1.0 - best) / tasks).max(0.0).sqrt();
+    let by_chance = LIKELY * (best * (1.0 - best) / tasks).max(0.0).sqrt();
     let (reward, reward_then) = (history.around(REWARD, step)?, history.around(REWARD, then)?);
     let falls = best - now > by_chance.max(HELD_OUT_FALL);
     (falls && reward > reward_then).then_some(())?;
@@ -102,7 +103,7 @@ fn sampler_gap(history: &History) -> Option<Found> {
 
 fn dead_groups(history: &History) -> Option<Found> {
     let Level { mean, error } = history.last(DEAD)?;
-    (mean - error > DEAD_LIMIT).then_some(())?;
+    (mean - LIKELY * error > DEAD_LIMIT).then_some(())?;
     let message = format!(
         "{} of the groups of the last steps have the same reward throughout, and teach nothing: the \
          tasks are too hard or too easy. Set `grpo.dynamic_sampling_rounds` or `grpo.curriculum`, or \
