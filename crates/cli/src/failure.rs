@@ -8,7 +8,7 @@ use whetstone_core::jsonl::LineError;
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
 use whetstone_eval::EvalError;
-use whetstone_record::error::{ReportError, RunError};
+use whetstone_record::error::{RunError, ViewError};
 use whetstone_remote::chat::ChatError;
 use whetstone_remote::hub::HubError;
 use whetstone_rollout::cache::CacheError;
@@ -78,9 +78,9 @@ pub(crate) enum Failure {
     /// There is no such run.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A run's page could not be made.
+    /// A run could not be shown.
     #[error(transparent)]
-    Report(#[from] ReportError),
+    View(#[from] ViewError),
     /// A server that is measured went away.
     #[error("the server does not answer: {message}")]
     Server {
@@ -190,7 +190,7 @@ impl Failure {
             Self::Eval(err) => err.hint(),
             Self::Cache(err) => err.hint(),
             Self::Run(err) => err.hint(),
-            Self::Report(err) => err.hint(),
+            Self::View(err) => err.hint(),
             Self::NoTraces { .. } | Self::OtherTraces { .. } => Some(
                 "name a file of these tasks with `--traces`, collect some with `whet teach`, or learn \
                  without them: `--set dual_source.teacher_sft_weight=0`",
@@ -211,7 +211,7 @@ impl Failure {
             Self::Prove(err) => err.is_usage(),
             Self::Teach(err) => err.is_usage(),
             Self::Model(err) => err.is_usage(),
-            Self::Report(err) => matches!(err, ReportError::Tasks(_)),
+            Self::View(err) => matches!(err, ViewError::Tasks(_)),
             Self::Eval(err) => err.is_usage(),
             Self::Hub { .. } | Self::HubModel { .. } | Self::Server { .. } | Self::Judge { .. } => {
                 false

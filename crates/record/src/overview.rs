@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::error::{FileError, ReadError, ReportError};
+use crate::error::{FileError, ReadError, ViewError};
 use crate::event::{Event, Outcome, TimedEvent};
 use crate::run_dir::{RunDir, RunView};
 
@@ -54,7 +54,7 @@ pub struct Overview {
 
 impl Overview {
     /// Looks at a run.
-    pub fn read(view: &RunView) -> Result<Self, ReportError> {
+    pub fn read(view: &RunView) -> Result<Self, ViewError> {
         let name = view.dir().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut found = Self {
             name,
@@ -99,7 +99,7 @@ impl Overview {
 }
 
 /// A run's name, and what there is to say of it.
-pub type Named = (String, Result<Overview, ReportError>);
+pub type Named = (String, Result<Overview, ViewError>);
 
 /// The runs in a folder, by name, each with what there is to say of it or why nothing can be said. What
 /// is no run is passed over.

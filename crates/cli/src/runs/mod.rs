@@ -82,13 +82,13 @@ pub(crate) fn run(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
         Some(RunsCommand::Csv { run, out }) => {
             let view = open(run)?;
             let out = out.clone().unwrap_or_else(|| view.dir().join("metrics.csv"));
-            let steps = csv(&view, &out).map_err(Failure::Report)?;
+            let steps = csv(&view, &out).map_err(Failure::View)?;
             wrote((&out, steps), printer)
         }
         Some(RunsCommand::Tensorboard { run, out }) => {
             let view = open(run)?;
             let folder = out.clone().unwrap_or_else(|| view.dir().join("tensorboard"));
-            let (out, steps) = tensorboard(&view, &folder).map_err(Failure::Report)?;
+            let (out, steps) = tensorboard(&view, &folder).map_err(Failure::View)?;
             wrote((&out, steps), printer)
         }
     }
@@ -101,7 +101,7 @@ fn wrote((out, steps): (&Path, u64), printer: Printer) -> anyhow::Result<Exit> {
 }
 
 fn list(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
-    let found = runs(&args.dir).map_err(|err| Failure::Report(err.into()))?;
+    let found = runs(&args.dir).map_err(|err| Failure::View(err.into()))?;
     let unreadable = found.iter().filter_map(|(name, it)| Some((name, it.as_ref().err()?)));
     let unreadable: Vec<Unreadable<'_>> =
         unreadable.map(|(name, err)| Unreadable { name, error: err.to_string() }).collect();

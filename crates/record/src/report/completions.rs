@@ -15,7 +15,7 @@ use super::shown::{Sampled, Shown};
 use super::survey::{Survey, reward, round};
 use super::tasks::{Chunks, Known};
 use super::{Progress, rollouts};
-use crate::error::ReportError;
+use crate::error::ViewError;
 use crate::run_dir::RunView;
 
 /// How often progress is told, in completions.
@@ -57,7 +57,7 @@ pub(super) fn write(
     (survey, known): (&Survey, &Known),
     page: &mut Page<'_>,
     progress: Progress<'_>,
-) -> Result<u64, ReportError> {
+) -> Result<u64, ViewError> {
     let stride = survey.text_stride();
     let steps: HashMap<u64, usize> =
         survey.steps.keys().enumerate().map(|(at, &step)| (step, at)).collect();
@@ -90,7 +90,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    fn add(&mut self, mut rollout: Rollout, page: &mut Page<'_>) -> Result<(), ReportError> {
+    fn add(&mut self, mut rollout: Rollout, page: &mut Page<'_>) -> Result<(), ViewError> {
         let sampled = Sampled::take(&mut rollout);
         let shown = Shown::new(&rollout, sampled);
         self.text_bytes += shown.text_bytes();
@@ -127,7 +127,7 @@ impl<'a> Writing<'a> {
         number
     }
 
-    fn finish(self, page: &mut Page<'_>) -> Result<u64, ReportError> {
+    fn finish(self, page: &mut Page<'_>) -> Result<u64, ViewError> {
         self.chunks.finish(page)?;
         let text = serde_json::to_vec(&self.index).map_err(std::io::Error::from)?;
         page.chunk("index", &text)?;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::limits::{self, MAX_STEPS};
 use super::survey::Survey;
-use crate::error::ReportError;
+use crate::error::ViewError;
 use crate::event::Event;
 use crate::overview::each_event;
 use crate::run_dir::RunView;
@@ -33,7 +33,7 @@ struct Run<'a> {
 
 impl Feed {
     /// Begins with the run's name and its settings.
-    pub(super) fn new(view: &RunView) -> Result<Self, ReportError> {
+    pub(super) fn new(view: &RunView) -> Result<Self, ViewError> {
         let config = view.config_text()?;
         let (config, _) = limits::cut(&config, MAX_CONFIG_BYTES);
         let name = view.dir().file_name().unwrap_or_default().to_string_lossy();
@@ -43,7 +43,7 @@ impl Feed {
     }
 
     /// Adds the events of a run; returns how many it has.
-    pub(super) fn events(&mut self, view: &RunView) -> Result<u64, ReportError> {
+    pub(super) fn events(&mut self, view: &RunView) -> Result<u64, ViewError> {
         let mut measured = 0_usize;
         each_event(view, |event| measured += usize::from(is_metrics(&event.event)))?;
         let stride = measured.div_ceil(MAX_STEPS).max(1);

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{FileError, ReportError};
+use crate::error::{FileError, ViewError};
 use crate::run_dir::RunView;
 
 const FILE: &str = "quickstart.json";
@@ -59,7 +59,7 @@ fn kind() -> &'static str {
 }
 
 /// The figures of a run, if it has any.
-pub(super) fn read(view: &RunView) -> Result<Option<Figures>, ReportError> {
+pub(super) fn read(view: &RunView) -> Result<Option<Figures>, ViewError> {
     let path = view.dir().join(FILE);
     let file = match File::open(&path) {
         Ok(file) => file,
@@ -68,7 +68,7 @@ pub(super) fn read(view: &RunView) -> Result<Option<Figures>, ReportError> {
     };
     let mut text = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut text).map_err(FileError::at("read", &path))?;
-    let wrong = |problem| ReportError::Figures { path: path.clone(), problem };
+    let wrong = |problem| ViewError::Figures { path: path.clone(), problem };
     let figures: Figures = serde_json::from_slice(&text).map_err(|err| wrong(err.to_string()))?;
     if figures.v != VERSION {
         return Err(wrong(format!("it has version {}, this whet reads {VERSION}", figures.v)));

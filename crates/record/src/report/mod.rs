@@ -42,7 +42,7 @@ use std::path::{Path, PathBuf};
 
 use self::page::Page;
 use crate::atomic::replace_with;
-use crate::error::ReportError;
+use crate::error::ViewError;
 use crate::run_dir::RunView;
 
 /// What a page is made of beside the run's own files.
@@ -81,7 +81,7 @@ pub fn write(
     request: Request<'_>,
     out: &Path,
     progress: Progress<'_>,
-) -> Result<Contents, ReportError> {
+) -> Result<Contents, ViewError> {
     let mut made = Ok(Contents::default());
     let written = replace_with(out, |file| {
         made = write_to(view, request, file, progress);
@@ -101,7 +101,7 @@ pub fn write_to(
     request: Request<'_>,
     out: &mut dyn Write,
     progress: Progress<'_>,
-) -> Result<Contents, ReportError> {
+) -> Result<Contents, ViewError> {
     let mut page = Page::begin(out)?;
     let survey = survey::read(view)?;
     let events = feed(view, &survey, &mut page)?;
@@ -119,7 +119,7 @@ pub fn write_to(
 }
 
 /// Writes all that is drawn; returns how many events there are.
-fn feed(view: &RunView, survey: &survey::Survey, page: &mut Page<'_>) -> Result<u64, ReportError> {
+fn feed(view: &RunView, survey: &survey::Survey, page: &mut Page<'_>) -> Result<u64, ViewError> {
     let mut feed = events::Feed::new(view)?;
     let events = feed.events(view)?;
     feed.steps(survey);

@@ -6,7 +6,7 @@ use std::{fs, iter};
 use whetstone_core::rollout::{Rollout, Score};
 use whetstone_core::wire::{Object, Wire};
 
-use crate::error::{FileError, ReadError, ReportError};
+use crate::error::{FileError, ReadError, ViewError};
 use crate::journal::{self, Record};
 use crate::run_dir::RunView;
 
@@ -29,10 +29,10 @@ pub(super) const VERDICTS: [&str; 14] = [
 ];
 
 /// Rollouts, one by one.
-type Rollouts = Box<dyn Iterator<Item = Result<Rollout, ReportError>>>;
+type Rollouts = Box<dyn Iterator<Item = Result<Rollout, ViewError>>>;
 
 /// The rollouts so far. One that is being written right now ends its journal.
-pub(super) fn read(view: &RunView) -> Result<Rollouts, ReportError> {
+pub(super) fn read(view: &RunView) -> Result<Rollouts, ViewError> {
     let journals = journals(&view.rollouts_dir())?;
     let each = |path| one(path).unwrap_or_else(|err| Box::new(iter::once(Err(err))));
     Ok(Box::new(journals.into_iter().flat_map(each)))
@@ -66,20 +66,18 @@ fn journals(dir: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(journals)
 }
 
-fn one(path: PathBuf) -> Result<Rollouts, ReportError> {
+fn one(path: PathBuf) -> Result<Rollouts, ViewError> {
     let records = journal::read(&path)?;
     let whole = records.take_while(|it| !matches!(it, Err(err) if err.is_torn()));
     Ok(Box::new(whole.map(move |record| parse(&path, &record?))))
 }
 
-fn parse(path: &Path, record: &Record) -> Result<Rollout, ReportError> {
+fn parse(path: &Path, record: &Record) -> Result<Rollout, ViewError> {
     let (path, line) = (path.to_owned(), record.line);
     match serde_json::from_str::<Object>(&record.json) {
-        Ok(object) => Rollout::from_object(object).map_err(|source| ReportError::Rollout {
-            path,
-            line,
-            source,
-        }),
+        Ok(object) => {
+            Rollout::from_object(object).map_err(|source| ViewError::Rollout { path, line, source })
+        }
         Err(source) => Err(ReadError::WrongType { path, line, source }.into()),
     }
 }

@@ -12,7 +12,7 @@ use super::limits::{
     MAX_COMPLETION_BYTES, MAX_COMPLETIONS, MAX_NAME_BYTES, MAX_STEPS, MAX_TERMS, MAX_TEXT_BYTES,
 };
 use super::rollouts;
-use crate::error::ReportError;
+use crate::error::ViewError;
 use crate::run_dir::RunView;
 
 /// What was seen of all rollouts.
@@ -71,7 +71,7 @@ pub(super) struct StepRecord<'a> {
 }
 
 /// Reads every rollout of a run.
-pub(super) fn read(view: &RunView) -> Result<Survey, ReportError> {
+pub(super) fn read(view: &RunView) -> Result<Survey, ViewError> {
     let mut survey = Survey::default();
     for rollout in rollouts::read(view)? {
         survey.add(rollout?);

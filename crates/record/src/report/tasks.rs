@@ -11,7 +11,7 @@ use super::limits::{self, CHUNK_BYTES, MAX_COMPLETION_BYTES};
 use super::page::Page;
 use super::survey::Survey;
 use super::test_text::{self, TestTexts};
-use crate::error::ReportError;
+use crate::error::ViewError;
 use crate::run_dir::RunView;
 
 /// What a run that prepared its own tasks calls them.
@@ -32,7 +32,7 @@ pub(super) fn write(
     view: &RunView,
     given: Option<&Path>,
     (survey, page): (&Survey, &mut Page<'_>),
-) -> Result<Known, ReportError> {
+) -> Result<Known, ViewError> {
     let mut known = Known::new();
     let Some(path) = given.map(Path::to_owned).or_else(|| own(view)) else { return Ok(known) };
     let mut chunks = Chunks::new("tasks");
@@ -74,7 +74,7 @@ impl Chunks {
         &mut self,
         item: &impl Serialize,
         page: &mut Page<'_>,
-    ) -> Result<(usize, usize), ReportError> {
+    ) -> Result<(usize, usize), ViewError> {
         if self.text.len() >= CHUNK_BYTES {
             self.flush(page)?;
         }
@@ -85,11 +85,11 @@ impl Chunks {
     }
 
     /// Writes the last chunk.
-    pub(super) fn finish(mut self, page: &mut Page<'_>) -> Result<(), ReportError> {
+    pub(super) fn finish(mut self, page: &mut Page<'_>) -> Result<(), ViewError> {
         if self.items > 0 { self.flush(page) } else { Ok(()) }
     }
 
-    fn flush(&mut self, page: &mut Page<'_>) -> Result<(), ReportError> {
+    fn flush(&mut self, page: &mut Page<'_>) -> Result<(), ViewError> {
         self.text.push(b']');
         page.chunk(&format!("{}-{}", self.name, self.written), &self.text)?;
         (self.written, self.items) = (self.written + 1, 0);

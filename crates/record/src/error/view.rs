@@ -1,4 +1,4 @@
-//! Failures of making a run's page.
+//! Failures of showing a run: as a page, a line of a list, a table for other programs.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use whetstone_core::wire::WireError;
 
 use super::{FileError, ReadError};
 
-/// A page of a run could not be made.
+/// A run could not be shown.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ReportError {
+pub enum ViewError {
     /// A journal of the run could not be read up to its end.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -49,7 +49,7 @@ pub enum ReportError {
     Write(#[from] io::Error),
 }
 
-impl ReportError {
+impl ViewError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
