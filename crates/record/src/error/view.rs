@@ -6,12 +6,16 @@ use std::path::PathBuf;
 use whetstone_core::jsonl::LineError;
 use whetstone_core::wire::WireError;
 
-use super::{FileError, ReadError};
+use super::{FileError, ReadError, RunError};
 
 /// A run could not be shown.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ViewError {
+    /// There is no such run, or it is not whole.
+    #[error(transparent)]
+    Run(#[from] RunError),
+
     /// A journal of the run could not be read up to its end.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -53,6 +57,7 @@ impl ViewError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
+            Self::Run(err) => err.hint(),
             Self::Read(err) => err.hint(),
             Self::File(err) => err.hint(),
             Self::Rollout { .. } => Some("only journals of rollouts belong into `rollouts/`"),
