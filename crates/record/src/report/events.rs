@@ -9,7 +9,8 @@ use super::limits::{self, MAX_STEPS};
 use super::survey::Survey;
 use crate::error::ViewError;
 use crate::event::Event;
-use crate::overview::each_event;
+use crate::journal::Position;
+use crate::overview::{each_event, each_event_from};
 use crate::run_dir::RunView;
 
 /// Settings that are shown, in bytes.
@@ -42,14 +43,13 @@ impl Feed {
         Ok(feed)
     }
 
-    /// Adds the events of a run; returns how many it has.
-    pub(super) fn events(&mut self, view: &RunView) -> Result<u64, ViewError> {
+    /// Adds the events of a run; returns the place behind them.
+    pub(super) fn events(&mut self, view: &RunView) -> Result<Position, ViewError> {
         let mut measured = 0_usize;
         each_event(view, |event| measured += usize::from(is_metrics(&event.event)))?;
         let stride = measured.div_ceil(MAX_STEPS).max(1);
-        let (mut seen, mut steps, mut others) = (0, 0_usize, 0_usize);
-        each_event(view, |event| {
-            seen += 1;
+        let (mut steps, mut others) = (0_usize, 0_usize);
+        let end = each_event_from(view, Position::default(), |event| {
             let keep = if is_metrics(&event.event) {
                 steps += 1;
                 (steps - 1).is_multiple_of(stride) || steps == measured
@@ -61,7 +61,7 @@ impl Feed {
                 self.record(&event);
             }
         })?;
-        Ok(seen)
+        Ok(end)
     }
 
     /// Adds what the rollouts of every step come to.

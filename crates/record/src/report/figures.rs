@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -58,9 +59,9 @@ fn kind() -> &'static str {
     "figures"
 }
 
-/// The figures of a run, if it has any.
-pub(super) fn read(view: &RunView) -> Result<Option<Figures>, ViewError> {
-    let path = view.dir().join(FILE);
+/// The figures of a run, if it has any, with a crc by which a change is seen.
+pub(super) fn read(view: &RunView) -> Result<Option<(Figures, u32)>, ViewError> {
+    let path = path(view);
     let file = match File::open(&path) {
         Ok(file) => file,
         Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -73,5 +74,10 @@ pub(super) fn read(view: &RunView) -> Result<Option<Figures>, ViewError> {
     if figures.v != VERSION {
         return Err(wrong(format!("it has version {}, this whet reads {VERSION}", figures.v)));
     }
-    Ok(Some(figures))
+    Ok(Some((figures, crc32fast::hash(&text))))
+}
+
+/// Where a run's figures would be.
+pub(super) fn path(view: &RunView) -> PathBuf {
+    view.dir().join(FILE)
 }
