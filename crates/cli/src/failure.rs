@@ -14,6 +14,7 @@ use whetstone_remote::hub::HubError;
 use whetstone_rollout::cache::CacheError;
 use whetstone_rollout::score::{BadLine, ScoreError};
 use whetstone_rollout::teach::TeachError;
+use whetstone_serve::http::ListenError;
 use whetstone_train::TrainError;
 
 use crate::config::Problem;
@@ -81,6 +82,15 @@ pub(crate) enum Failure {
     /// A run could not be shown.
     #[error(transparent)]
     View(#[from] ViewError),
+    /// There is no folder of runs.
+    #[error("there is no folder `{}`", path.display())]
+    NoFolder {
+        /// Where it would be.
+        path: PathBuf,
+    },
+    /// The board's address cannot be had.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
     /// A server that is measured went away.
     #[error("the server does not answer: {message}")]
     Server {
@@ -191,6 +201,10 @@ impl Failure {
             Self::Cache(err) => err.hint(),
             Self::Run(err) => err.hint(),
             Self::View(err) => err.hint(),
+            Self::Listen(err) => Some(err.hint()),
+            Self::NoFolder { .. } => Some(
+                "name the folder that has a directory for each run; the first training makes `runs`",
+            ),
             Self::NoTraces { .. } | Self::OtherTraces { .. } => Some(
                 "name a file of these tasks with `--traces`, collect some with `whet teach`, or learn \
                  without them: `--set dual_source.teacher_sft_weight=0`",
