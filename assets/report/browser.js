@@ -7,18 +7,38 @@ const MAX_SQUARES = 24;
 const MAX_OCCURRENCES = 40;
 
 /** What was found, how much of it is listed, and the place of the chosen group. */
-let found = { groups: [], matches: () => true };
+let found = { groups: [], matches: () => true, seen: 0 };
 let listed = 0;
 let chosen = 0;
 
+/** Opens the browser at the last step. */
+async function openBrowser() {
+  fill(byId("filter-step"), [el("option", { value: "" }, "all")]);
+  drawFilters();
+  listenToFilters();
+  await show({ step: index.step.at(-1) });
+}
+
+/** Draws the filters, or adds what they lack. */
 function drawFilters() {
-  const steps = [...new Set(index.step)].map((step) => el("option", { value: step }, step));
-  replace(byId("filter-step"), el("option", { value: "" }, "all"), steps);
+  const steps = byId("filter-step");
+  const offered = new Set([...steps.options].map((it) => it.value));
+  const lacking = [...new Set(index.step)].filter((step) => !offered.has(String(step)));
+  fill(steps, lacking.map((step) => el("option", { value: step }, step)));
+  drawChips(byId("filter-verdicts"));
+  if (index.step.length < index.all) refresh(byId("completions-lead"), lessThanAll());
+}
+
+function drawChips(host) {
   const counts = index.verdicts.map(() => 0);
   for (const verdict of index.verdict) counts[verdict] += 1;
   const present = index.verdicts.filter((_, at) => counts[at] > 0);
-  replace(byId("filter-verdicts"), present.map((name) => chip(name, counts[index.verdicts.indexOf(name)])));
-  if (index.step.length < index.all) replace(byId("completions-lead"), lessThanAll());
+  present.forEach((name, at) => {
+    const isThere = host.children[at]?.dataset.verdict === name;
+    if (!isThere) host.insertBefore(chip(name), host.children[at] ?? null);
+    const count = counts[index.verdicts.indexOf(name)].toLocaleString("en");
+    refresh(host.children[at].querySelector("b"), count);
+  });
 }
 
 function lessThanAll() {
@@ -27,10 +47,10 @@ function lessThanAll() {
   return `The run has ${all}; ${shown} of them can be read here${which}. The curves count them all.`;
 }
 
-function chip(verdict, count) {
+function chip(verdict) {
   const button = el("button",
     { type: "button", class: "chip", "aria-pressed": "false", "data-verdict": verdict },
-    key(verdictTone(verdict)), words(verdict), " ", el("b", {}, count.toLocaleString("en")));
+    key(verdictTone(verdict)), words(verdict), " ", el("b"));
   button.addEventListener("click", () => {
     if (!wanted.verdicts.delete(verdict)) wanted.verdicts.add(verdict);
     button.setAttribute("aria-pressed", String(wanted.verdicts.has(verdict)));
@@ -47,12 +67,16 @@ async function find(isMeant = () => true) {
   found = answered;
   listed = 0;
   byId("groups").replaceChildren();
-  const samples = sum(found.groups.map((group) => members(group).filter(found.matches).length));
-  const count = `${counted(samples, "completion")} in ${counted(found.groups.length, "group")}`;
-  replace(said, found.groups.length === 0 ? "Nothing matches." : count);
+  sayFound();
   listMore();
   if (found.groups.length === 0) byId("group").replaceChildren();
   else await choose(Math.max(0, found.groups.findIndex(isMeant)));
+}
+
+function sayFound() {
+  const samples = sum(found.groups.map((group) => members(group).filter(found.matches).length));
+  const count = `${counted(samples, "completion")} in ${counted(found.groups.length, "group")}`;
+  replace(byId("found"), found.groups.length === 0 ? "Nothing matches." : count);
 }
 
 function listMore() {

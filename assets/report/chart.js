@@ -5,40 +5,70 @@ const HEIGHT = 190;
 const MARGIN = { top: 10, right: 12, bottom: 24, left: 46 };
 const TABLE_ROWS = 120;
 
-/** Charts that show where in time the pointer is, wherever it is. */
-const charts = new Set();
+/** Charts by section and name; they show where in time the pointer is, wherever it is. */
+const charts = new Map();
+
+/** The chart of a spec, as it is now. */
+function chartOf(spec) {
+  const name = `${spec.section} ${spec.name ?? spec.title}`;
+  if (charts.has(name)) charts.get(name).update(spec);
+  else charts.set(name, new Chart(spec));
+  return charts.get(name);
+}
 
 /**
- * One chart. `spec` has `title`, `series` (`label`, `tone`, `line` of [step, value]), and may have
+ * One chart. `spec` has `section`, `title`, `series` (`label`, `tone`, `line` of [step, value]), and may have
  * `stacked`, `calm` (a stack of moving averages), `plain` (no moving average), `notes` (sentences beside
  * it), `format`, and the ends `from` and `to` of the axis.
  */
 class Chart {
   constructor(spec) {
+    /** The place of the step that is pointed at. */
+    this.at = null;
+    this.take(spec);
+    this.svg = draw("svg", { role: "img", tabindex: 0, "aria-label": this.summary(), height: HEIGHT });
+    this.tip = el("div", { class: "tip", role: "status", hidden: true });
+    this.legend = el("ul", { class: "legend", title: "With the value of the last step" }, this.entries());
+    this.numbers = this.numbersWhenAsked();
+    this.figure = el("figure", { class: "chart", "data-chart": spec.title },
+      el("figcaption", {}, spec.title),
+      this.legend,
+      el("div", { class: "plot" }, this.svg, this.tip),
+      this.notes(),
+      this.numbers);
+    this.listen();
+    new ResizeObserver(() => this.draw()).observe(this.svg.parentNode);
+  }
+
+  take(spec) {
     this.spec = spec;
     this.format = spec.format ?? figure;
     const steps = spec.series.flatMap((it) => it.line.map(([step]) => step));
     this.steps = [...new Set(steps)].sort((one, other) => one - other);
     this.byStep = spec.series.map((it) => new Map(it.line));
-    /** The place of the step that is pointed at. */
-    this.at = null;
-    this.svg = draw("svg", { role: "img", tabindex: 0, "aria-label": this.summary(), height: HEIGHT });
-    this.tip = el("div", { class: "tip", role: "status", hidden: true });
-    this.figure = el("figure", { class: "chart", "data-chart": spec.title },
-      el("figcaption", {}, spec.title),
-      this.legend(),
-      el("div", { class: "plot" }, this.svg, this.tip),
-      (spec.notes ?? []).map((note) => el("p", { class: "note" }, note)),
-      this.numbers());
-    this.listen();
-    charts.add(this);
-    new ResizeObserver(() => this.draw()).observe(this.svg.parentNode);
   }
 
-  legend() {
-    const entries = this.spec.series.map(({ label, tone, line }) =>
+  /** Shows other values of the same measurements, and stays what somebody points at or has opened. */
+  update(spec) {
+    const pointed = this.at === null ? null : this.steps[this.at];
+    this.take(spec);
+    this.at = pointed === null ? null : nearest(this.steps, pointed);
+    adorn(this.svg, { "aria-label": this.summary() });
+    refresh(this.legend, this.entries());
+    for (const note of this.figure.querySelectorAll(":scope > .note")) note.remove();
+    this.numbers.before(...this.notes());
+    const shown = this.numbers.querySelector(".scroll");
+    if (shown) refresh(shown, this.table());
+    this.draw();
+  }
+
+  entries() {
+    return this.spec.series.map(({ label, tone, line }) =>
       el("li", {}, key(tone), visible(label), " ", el("b", {}, this.format(line.at(-1)[1]))));
-    return el("ul", { class: "legend", title: "With the value of the last step" }, entries);
+  }
+
+  notes() {
+    return (this.spec.notes ?? []).map((note) => el("p", { class: "note" }, note));
   }
 
   summary() {
@@ -49,10 +79,11 @@ class Chart {
   }
 
   /** The same numbers as a table, made when somebody asks for it. */
-  numbers() {
+  numbersWhenAsked() {
     const details = el("details", { class: "numbers" }, el("summary", {}, "Numbers"));
     details.addEventListener("toggle", () => {
-      if (details.open && details.children.length === 1) details.append(this.table());
+      if (!details.open || details.children.length > 1) return;
+      details.append(el("div", { class: "scroll", tabindex: 0 }, this.table()));
     });
     return details;
   }
@@ -63,7 +94,7 @@ class Chart {
     const cell = (values, step) => (values.has(step) ? this.format(values.get(step)) : "\u2013");
     const rows = steps.map((step) => [step, ...this.byStep.map((values) => cell(values, step))]);
     const head = ["step", ...this.spec.series.map((it) => visible(it.label))];
-    return el("div", { class: "scroll", tabindex: 0 }, table(this.spec.title, head, rows));
+    return table(this.spec.title, head, rows);
   }
 
   draw() {
@@ -169,7 +200,7 @@ class Chart {
 
   show(at) {
     this.at = at;
-    for (const chart of charts) chart.mark(this.steps[at]);
+    for (const chart of charts.values()) chart.mark(this.steps[at]);
     this.point(at);
   }
 
@@ -190,7 +221,7 @@ class Chart {
   hide() {
     this.at = null;
     this.tip.hidden = true;
-    for (const chart of charts) chart.mark(null);
+    for (const chart of charts.values()) chart.mark(null);
   }
 
   mark(step) {

@@ -37,6 +37,16 @@ function replace(host, ...children) {
   return fill(host, children);
 }
 
+/** Fills an element anew; leaves alone what has not changed, and leaves open what somebody opened. */
+function refresh(host, ...children) {
+  const next = fill(host.cloneNode(false), children);
+  const [before, after] = [host, next].map((it) => it.querySelectorAll("details"));
+  after.forEach((details, at) => {
+    if (before[at]) details.open = before[at].open;
+  });
+  if (!host.isEqualNode(next)) host.replaceChildren(...next.childNodes);
+}
+
 /** Hostile text made visible: controls as pictures, marks that reorder or hide text by number. */
 function visible(text) {
   return text

@@ -19,12 +19,20 @@ function readIndex(read) {
     start += count;
   }
   groups = [];
-  index.step.forEach((step, at) => {
-    const last = groups.at(-1);
-    if (last && last.step === step && last.task === index.task[at]) last.end = at + 1;
-    else groups.push({ start: at, end: at + 1, step, task: index.task[at] });
-  });
-  for (const group of groups) group.dead = isDead(group);
+  groupFrom(0);
+}
+
+/** Puts completions from a number on into groups; returns those that are new or have more than before. */
+function groupFrom(first) {
+  const changed = new Set();
+  for (let at = first; at < index.step.length; at += 1) {
+    const [step, task, last] = [index.step[at], index.task[at], groups.at(-1)];
+    if (last && last.step === step && last.task === task) last.end = at + 1;
+    else groups.push({ start: at, end: at + 1, step, task });
+    changed.add(groups.at(-1));
+  }
+  for (const group of changed) group.dead = isDead(group);
+  return [...changed];
 }
 
 /** The completions of a group, by number. */
@@ -66,36 +74,43 @@ async function taskOf(number) {
   return place ? (await list(`tasks-${place[0]}`))[place[1]] : null;
 }
 
-/** Groups by step, task and kind: what needs no text. */
-function groupsWanted() {
+/** Those of some groups that are asked for by step, task and kind: what needs no text. */
+function groupsWanted(among) {
   const part = wanted.task.toLowerCase();
   const tasks = index.tasks.map((name) => name.toLowerCase().includes(part));
-  return groups.filter((it) =>
+  return among.filter((it) =>
     (wanted.step === "" || it.step === Number(wanted.step)) && tasks[it.task] &&
     (wanted.groups === "" || it.dead === (wanted.groups === "dead")));
 }
 
 /**
- * What is asked for: { groups, matches } with `matches` of a completion's number. By the index at once, by
- * text chunk after chunk, telling `progress`; nothing if another search has begun meanwhile.
+ * What is asked for: { groups, matches, hits, seen } with `matches` of a completion's number, `hits` the
+ * completions with the text, and how many completions were `seen`. By the index at once, by text chunk after
+ * chunk, telling `progress`; nothing if another search has begun meanwhile.
  */
 async function answer(progress) {
   search += 1;
   const mine = search;
-  const fits = groupsWanted();
+  const seen = index.step.length;
+  const fits = groupsWanted(groups);
   const { verdicts } = wanted;
   const byVerdict = (at) => verdicts.size === 0 || verdicts.has(verdictOf(at));
-  if (wanted.text === "") return answered(fits, byVerdict);
+  if (wanted.text === "") return { ...answered(fits, byVerdict), seen };
   const hits = new Set();
   const chunks = chunksOf(fits);
   for (const [done, chunk] of chunks.entries()) {
     progress(done / chunks.length);
-    // Unpacked and let go again: all texts at once may be more than a phone can hold.
-    const texts = JSON.parse(await unpack(`completions-${chunk}`));
+    await look(chunk, hits);
     if (mine !== search) return null;
-    for (const at of matchesIn(texts)) hits.add(chunkStarts[chunk] + at);
   }
-  return answered(fits, (at) => byVerdict(at) && hits.has(at));
+  return { ...answered(fits, (at) => byVerdict(at) && hits.has(at)), hits, seen };
+}
+
+/** Adds the completions of a chunk that have the text. */
+async function look(chunk, hits) {
+  // Unpacked and let go again: all texts at once may be more than a phone can hold.
+  const texts = JSON.parse(await unpack(`completions-${chunk}`));
+  for (const at of matchesIn(texts)) hits.add(chunkStarts[chunk] + at);
 }
 
 function answered(fits, matches) {

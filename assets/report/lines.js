@@ -84,6 +84,7 @@ function specOf(entry) {
 function chartSpecs() {
   const others = uncharted().filter((name) => !isConstant(name)).map((name) => ({
     section: "other",
+    name,
     title: brief(name, 60),
     series: [{ label: "value", tone: 1, line: points(name) }],
   }));

@@ -9,15 +9,15 @@ const drawn = { figures: null, charts: null };
 function drawOverview() {
   const name = known.run?.name ?? "run";
   document.title = `${brief(name, 60)} \u00b7 run report`;
-  replace(byId("title"), brief(name, 80));
-  replace(byId("subtitle"), subtitle());
-  replace(byId("tiles"), tiles());
-  replace(byId("alarms"), alarms());
-  replace(byId("warnings"), warnings());
+  refresh(byId("title"), brief(name, 80));
+  refresh(byId("subtitle"), subtitle());
+  refresh(byId("tiles"), tiles());
+  refresh(byId("alarms"), alarms());
+  refresh(byId("warnings"), warnings());
   drawEvaluation();
   drawCharts();
-  replace(byId("config"), visible(known.run?.config ?? ""));
-  replace(byId("events"), table(null, ["time (UTC)", "event", ""], events()));
+  refresh(byId("config"), visible(known.run?.config ?? ""));
+  refresh(byId("events"), table(null, ["time (UTC)", "event", ""], events()));
 }
 
 /** A moment as people in one room would write it. */
@@ -125,13 +125,23 @@ function drawCharts() {
   const text = JSON.stringify(specs.map((it) => [it.title, it.series]));
   if (drawn.charts === text) return;
   drawn.charts = text;
-  charts.clear();
   for (const section of ["learning", "health", "speed", "other"]) {
-    const figures = specs.filter((it) => it.section === section).map((spec) => new Chart(spec).figure);
+    const figures = specs.filter((it) => it.section === section).map((spec) => chartOf(spec).figure);
     if (section === "other") figures.push(...unchanged());
-    replace(byId(`${section}-charts`), figures);
+    arrange(byId(`${section}-charts`), figures);
     hide(section, figures.length === 0);
   }
+}
+
+/** Puts figures into their place; one that is there already does not move, and keeps the focus. */
+function arrange(host, figures) {
+  const there = new Set(figures);
+  for (const child of [...host.children]) {
+    if (!there.has(child)) child.remove();
+  }
+  figures.forEach((figure, at) => {
+    if (host.children[at] !== figure) host.insertBefore(figure, host.children[at] ?? null);
+  });
 }
 
 function unchanged() {

@@ -8,17 +8,14 @@ async function start() {
   }
   readIndex(JSON.parse(await unpack("index")));
   hide("completions", index.step.length === 0);
-  if (index.step.length > 0) {
-    drawFilters();
-    listenToFilters();
-    await show({ step: index.step.at(-1) });
-  }
+  if (index.step.length > 0) await openBrowser();
   document.documentElement.dataset.ready = "true";
 }
 
 // What a page that is served while a run goes on calls with what is new.
 window.whet = { ingest };
-start().catch((err) => {
+const started = start();
+started.catch((err) => {
   const said = `This page could not be drawn: ${brief(err.message, 300)}`;
   document.querySelector("main").prepend(el("p", { class: "notice" }, said));
   document.documentElement.dataset.ready = "failed";

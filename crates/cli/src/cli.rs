@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
+pub use crate::board::BoardArgs;
 pub use crate::data::DataCommand;
 pub use crate::eval::{CompareArgs, EvalArgs, EvalCommand, MeasureArgs};
 pub use crate::export::ExportArgs;
@@ -57,6 +58,7 @@ The pipeline in order:
   8. whet eval              How good is it? pass@k with intervals; any model, any tasks.
      whet eval compare      Is one better than another? The difference, paired by tasks.
      whet report            What happened in a run? One page: curves, verdicts, every completion.
+     whet board             How does it go right now? The same pages, live, in a browser.
      whet runs              Which runs are there, and how do they stand? Also as CSV, for TensorBoard.
 
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
@@ -135,6 +137,12 @@ pub enum Command {
     /// Reads the events and rollouts of a run, finished or not, and writes one file that loads
     /// nothing from anywhere. It works offline, in light and dark, and on a phone.
     Report(ReportArgs),
+
+    /// Serve the pages of runs, live, to a browser on this machine
+    ///
+    /// The list of the runs in a folder and the page of each, as `whet report` makes it, while they go
+    /// on: a new step appears without reloading, and what is being looked at stays.
+    Board(BoardArgs),
 
     /// List runs with their state, their last measurements and their size
     ///

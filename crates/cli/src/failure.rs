@@ -8,12 +8,13 @@ use whetstone_core::jsonl::LineError;
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
 use whetstone_eval::EvalError;
-use whetstone_record::error::{ReportError, RunError};
+use whetstone_record::error::{RunError, ViewError};
 use whetstone_remote::chat::ChatError;
 use whetstone_remote::hub::HubError;
 use whetstone_rollout::cache::CacheError;
 use whetstone_rollout::score::{BadLine, ScoreError};
 use whetstone_rollout::teach::TeachError;
+use whetstone_serve::http::ListenError;
 use whetstone_train::TrainError;
 
 use crate::config::Problem;
@@ -78,9 +79,18 @@ pub(crate) enum Failure {
     /// There is no such run.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A run's page could not be made.
+    /// A run could not be shown.
     #[error(transparent)]
-    Report(#[from] ReportError),
+    View(#[from] ViewError),
+    /// There is no folder of runs.
+    #[error("there is no folder `{}`", path.display())]
+    NoFolder {
+        /// Where it would be.
+        path: PathBuf,
+    },
+    /// The board's address cannot be had.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
     /// A server that is measured went away.
     #[error("the server does not answer: {message}")]
     Server {
@@ -198,7 +208,11 @@ impl Failure {
             Self::Eval(err) => err.hint(),
             Self::Cache(err) => err.hint(),
             Self::Run(err) => err.hint(),
-            Self::Report(err) => err.hint(),
+            Self::View(err) => err.hint(),
+            Self::Listen(err) => Some(err.hint()),
+            Self::NoFolder { .. } => Some(
+                "name the folder that has a directory for each run; the first training makes `runs`",
+            ),
             Self::NoTraces { .. } | Self::OtherTraces { .. } => Some(
                 "name a file of these tasks with `--traces`, collect some with `whet teach`, or learn \
                  without them: `--set dual_source.teacher_sft_weight=0`",
@@ -223,7 +237,7 @@ impl Failure {
             Self::Prove(err) => err.is_usage(),
             Self::Teach(err) => err.is_usage(),
             Self::Model(err) => err.is_usage(),
-            Self::Report(err) => matches!(err, ReportError::Tasks(_)),
+            Self::View(err) => matches!(err, ViewError::Tasks(_)),
             Self::Eval(err) => err.is_usage(),
             Self::Hub { .. } | Self::HubModel { .. } | Self::Server { .. } | Self::Judge { .. } => {
                 false

@@ -7,6 +7,7 @@
 //! A library, so that the fuzz targets and the tests reach what the binary does; `main` is one
 //! call.
 
+mod board;
 pub mod cli;
 pub mod config;
 mod config_command;
@@ -54,6 +55,7 @@ pub fn run() -> Exit {
         Command::Eval(args) => eval::run(args, printer),
         Command::Generate(args) => generate::run(args, printer),
         Command::Report(args) => report::run(args, printer),
+        Command::Board(args) => board::run(args, printer),
         Command::Runs(args) => runs::run(args, printer),
         Command::Export(args) => export::run(args, printer),
         Command::Config(ConfigCommand::Show(args)) => config_command::show(args, printer),

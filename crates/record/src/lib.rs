@@ -14,6 +14,7 @@
 //! | Every number comes back bit by bit, NaN and infinities in metrics included. | `journal/tests.rs`, `event/tests.rs` |
 //! | A file replaced by [`atomic::replace`] holds the old text or the new one, wherever a kill falls. | `atomic.rs` |
 //! | A checkpoint is there as a whole or not at all, and one is removed only when a newer one is there. | `outputs.rs` |
+//! | Who reads on from a place sees what a reader from the beginning sees, or is told that the file is another. | `tests/follow.rs` |
 //! | Two processes never write one run or one journal; a killed one holds no lock. | `tests/lock.rs` |
 //! | Who opens a journal while its writer removes it gets the new one, not one without a name. | `journal/tests.rs` |
 //! | A run half-created by a kill can be created again; a directory with anything in it is left alone. | `run_dir/tests.rs` |

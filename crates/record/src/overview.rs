@@ -1,7 +1,8 @@
 //! What there is to say of a run in a line: its state, how far it is, its last measurements, its size.
 //!
 //! Read from the outside, while somebody may be writing it. A run without a last event that nobody
-//! writes was killed: it can be resumed.
+//! writes was killed: it can be resumed. Who looks again and again keeps a [`Followed`], which reads
+//! only what is new.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,8 +10,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::error::{FileError, ReadError, ReportError};
-use crate::event::{Event, Outcome, TimedEvent};
+use crate::error::{FileError, ReadError, RunError, ViewError};
+use crate::event::{self, Event, Outcome, TimedEvent};
+use crate::journal::{self, Position};
 use crate::run_dir::{RunDir, RunView};
 
 /// How a run stands.
@@ -54,11 +56,70 @@ pub struct Overview {
     pub bytes: u64,
 }
 
+/// A run at a glance, kept up to date.
+#[derive(Debug, Clone)]
+pub struct Followed {
+    overview: Overview,
+    /// How the run stands by its events alone.
+    told: State,
+    position: Position,
+    /// Whether somebody wrote it at the last look.
+    written: bool,
+}
+
+impl Followed {
+    /// Looks at a run for the first time.
+    pub fn new(view: &RunView) -> Result<Self, ViewError> {
+        let name = view.dir().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let overview = Overview::new(name);
+        let (told, position) = (State::Killed, Position::default());
+        let mut new = Self { overview, told, position, written: false };
+        new.look_again(view)?;
+        Ok(new)
+    }
+
+    /// Looks at what is new. A run that was written anew in the meantime is read from its beginning.
+    pub fn update(&mut self, view: &RunView) -> Result<(), ViewError> {
+        match self.look_again(view) {
+            Err(ViewError::Read(err)) if err.is_moved() => {
+                *self = Self::new(view)?;
+                Ok(())
+            }
+            looked => looked,
+        }
+    }
+
+    /// What was found.
+    pub fn overview(&self) -> &Overview {
+        &self.overview
+    }
+
+    fn look_again(&mut self, view: &RunView) -> Result<(), ViewError> {
+        // Asked first: a run that ends meanwhile has its last event by then.
+        let written = view.is_written()?;
+        self.overview.state = self.told;
+        let position = each_event_from(view, self.position, |event| self.overview.take(event))?;
+        // Files come with events, and go with writers: otherwise the size is the old one.
+        let is_same = (position, written) == (self.position, self.written);
+        if !is_same || self.overview.bytes == 0 {
+            self.overview.bytes = size(view.dir())?;
+        }
+        (self.position, self.told, self.written) = (position, self.overview.state, written);
+        if written {
+            self.overview.state = State::Running;
+        }
+        Ok(())
+    }
+}
+
 impl Overview {
     /// Looks at a run.
-    pub fn read(view: &RunView) -> Result<Self, ReportError> {
-        let name = view.dir().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut found = Self {
+    pub fn read(view: &RunView) -> Result<Self, ViewError> {
+        Ok(Followed::new(view)?.overview)
+    }
+
+    fn new(name: String) -> Self {
+        Self {
             name,
             state: State::Killed,
             began_ms: None,
@@ -68,15 +129,8 @@ impl Overview {
             values: BTreeMap::new(),
             warnings: 0,
             alarms: 0,
-            bytes: size(view.dir())?,
-        };
-        // Asked first: a run that ends meanwhile has its last event by then.
-        let written = view.is_written()?;
-        each_event(view, |event| found.take(event))?;
-        if written {
-            found.state = State::Running;
+            bytes: 0,
         }
-        Ok(found)
     }
 
     fn take(&mut self, TimedEvent { time_ms, event }: TimedEvent) {
@@ -103,11 +157,20 @@ impl Overview {
 }
 
 /// A run's name, and what there is to say of it.
-pub type Named = (String, Result<Overview, ReportError>);
+pub type Named = (String, Result<Overview, ViewError>);
 
 /// The runs in a folder, by name, each with what there is to say of it or why nothing can be said. What
 /// is no run is passed over.
 pub fn runs(root: &Path) -> Result<Vec<Named>, FileError> {
+    let look = |name: String| {
+        let view = open(root, &name)?;
+        Some((name, view.and_then(|view| Overview::read(&view))))
+    };
+    Ok(names(root)?.into_iter().filter_map(look).collect())
+}
+
+/// The folders in a folder, by name: runs, and what else is there.
+pub fn names(root: &Path) -> Result<Vec<String>, FileError> {
     let failed = |source| FileError { step: "look into", path: root.to_owned(), source };
     let mut names = Vec::new();
     for entry in fs::read_dir(root).map_err(failed)? {
@@ -117,23 +180,43 @@ pub fn runs(root: &Path) -> Result<Vec<Named>, FileError> {
         }
     }
     names.sort();
-    let open = |name: String| match RunDir::open_read_only(root, &name) {
-        Ok(view) => Some((name, Overview::read(&view))),
+    Ok(names)
+}
+
+/// The run of a folder that has this name, or why it cannot be opened; nothing if that is no run, or one
+/// that is being created right now.
+pub fn open(root: &Path, name: &str) -> Option<Result<RunView, ViewError>> {
+    match RunDir::open_read_only(root, name) {
+        Ok(view) => Some(Ok(view)),
+        // Whoever begins a run takes its lock first, so a folder without one never was a run.
+        Err(err @ RunError::Incomplete { .. }) if RunDir::was_abandoned(root, name) => {
+            Some(Err(err.into()))
+        }
         Err(_) => None,
-    };
-    Ok(names.into_iter().filter_map(open).collect())
+    }
 }
 
 /// Every event up to one that is being written right now.
-pub fn each_event(view: &RunView, mut take: impl FnMut(TimedEvent)) -> Result<(), ReadError> {
-    for event in view.events()? {
-        match event {
-            Ok((_, event)) => take(event),
+pub fn each_event(view: &RunView, take: impl FnMut(TimedEvent)) -> Result<(), ReadError> {
+    each_event_from(view, Position::default(), take).map(drop)
+}
+
+/// Every event behind a place, up to one that is being written right now. Returns the place behind them.
+pub fn each_event_from(
+    view: &RunView,
+    position: Position,
+    mut take: impl FnMut(TimedEvent),
+) -> Result<Position, ReadError> {
+    let path = view.events_path();
+    let mut records = journal::read_from(&path, position)?;
+    for record in records.by_ref() {
+        match record {
+            Ok(record) => take(event::parse(&path, &record)?),
             Err(err) if err.is_torn() => break,
             Err(err) => return Err(err),
         }
     }
-    Ok(())
+    Ok(records.place())
 }
 
 /// Bytes of all files below a directory. One that goes away meanwhile counts nothing.
@@ -196,6 +279,45 @@ mod tests {
         fs::write(root.path().join("file"), "").unwrap();
         let names: Vec<String> = runs(root.path()).unwrap().into_iter().map(|it| it.0).collect();
         assert_eq!(names, ["broken", "done", "stopped"]);
+    }
+
+    #[test]
+    fn a_run_that_was_never_fully_created_is_named_with_what_is_missing() {
+        let root = tempfile::tempdir().unwrap();
+        let run = RunDir::create(root.path(), "cut", "", 1).unwrap();
+        fs::remove_file(run.view().config_path()).unwrap();
+        assert!(runs(root.path()).unwrap().is_empty(), "somebody is at it");
+        drop(run);
+        let found = runs(root.path()).unwrap();
+        let [(name, Err(err))] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(name, "cut");
+        assert!(err.to_string().ends_with("cut` has no `config.toml`"), "{err}");
+        assert!(err.hint().unwrap().contains("create it again"));
+    }
+
+    #[test]
+    fn a_run_that_is_followed_is_what_it_would_be_at_a_first_look() {
+        let root = tempfile::tempdir().unwrap();
+        let mut run = RunDir::create(root.path(), "a", "", 1).unwrap();
+        let view = run.view().clone();
+        let mut followed = Followed::new(&view).unwrap();
+        let mut check = |state| {
+            followed.update(&view).unwrap();
+            assert_eq!(followed.overview(), &Overview::read(&view).unwrap());
+            assert_eq!(followed.overview().state, state);
+        };
+        for event in [metrics(1, 0.25), metrics(2, 0.5), finished(Outcome::Failed)] {
+            run.append_event(&TimedEvent { time_ms: 3, event }).unwrap();
+            check(State::Running);
+        }
+        drop(run);
+        check(State::Failed);
+        drop(RunDir::resume(root.path(), "a", 9).unwrap());
+        check(State::Killed);
+        fs::remove_dir_all(view.dir()).unwrap();
+        drop(RunDir::create(root.path(), "a", "", 1).unwrap());
+        check(State::Killed);
+        assert_eq!(followed.overview().began_ms, None, "it is another run of the same name");
     }
 
     #[test]

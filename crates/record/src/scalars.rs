@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::atomic::replace_with;
-use crate::error::{FileError, ReportError};
+use crate::error::{FileError, ViewError};
 use crate::event::{Event, TimedEvent};
 use crate::overview::each_event;
 use crate::run_dir::RunView;
@@ -16,7 +16,7 @@ use crate::tensorboard::Scalars;
 
 /// Writes a table with a row for each step: its number, its time, and a column for every name that was
 /// ever measured. What was not measured in a step is empty. Returns how many steps there are.
-pub fn csv(view: &RunView, out: &Path) -> Result<u64, ReportError> {
+pub fn csv(view: &RunView, out: &Path) -> Result<u64, ViewError> {
     let mut names = BTreeSet::new();
     each_event(view, |timed| {
         if let Event::Metrics { values, .. } = timed.event {
@@ -36,7 +36,7 @@ pub fn csv(view: &RunView, out: &Path) -> Result<u64, ReportError> {
 }
 
 /// Writes a file for TensorBoard into `folder`, and returns where it is and how many steps it has.
-pub fn tensorboard(view: &RunView, folder: &Path) -> Result<(PathBuf, u64), ReportError> {
+pub fn tensorboard(view: &RunView, folder: &Path) -> Result<(PathBuf, u64), ViewError> {
     let failed = FileError::at("create the directory", folder);
     std::fs::create_dir_all(folder).map_err(failed)?;
     let mut began = None;
@@ -60,7 +60,7 @@ fn written(
     view: &RunView,
     out: &Path,
     mut put: impl FnMut(&mut dyn Write, Option<&TimedEvent>) -> io::Result<()>,
-) -> Result<u64, ReportError> {
+) -> Result<u64, ViewError> {
     let (mut steps, mut read) = (0, Ok(()));
     replace_with(out, |file| {
         let mut put_all = put(file, None);

@@ -1,7 +1,7 @@
 //! `whet quickstart`: the whole pipeline, small, on what ships with `whet`.
 //!
 //! ```text
-//! student ─► tasks ─► traces ─► pass@k ─► training ─► pass@k ─► summary
+//! student ─► tasks ─► traces ─► pass@k ─► training ─► pass@k ─► summary, page
 //! ```
 //!
 //! Every phase leaves its output in the run's directory. A run that goes on passes over what is whole,
@@ -28,6 +28,7 @@ use whetstone_env::python::PythonEnvironment;
 use whetstone_eval::Measured;
 use whetstone_record::error::RunError;
 use whetstone_record::event::Outcome;
+use whetstone_record::report as page;
 use whetstone_train::grpo::STAGE;
 use whetstone_train::plan::Plan;
 use whetstone_train::session::{FINAL_MODEL, Session};
@@ -259,6 +260,9 @@ impl Quickstart<'_> {
     fn finish(&mut self, report: &Report) -> anyhow::Result<Exit> {
         self.end(Outcome::Completed)?;
         report.write(self.session.dir()).map_err(Failure::Train)?;
+        let view = self.session.run().view();
+        page::write(view, page::Request::default(), &page::default_path(view), &mut |_, _| ())
+            .map_err(Failure::View)?;
         if self.run.json {
             self.printer.json(report)?;
         } else {

@@ -10,6 +10,7 @@ use whetstone_core::config::Config;
 use whetstone_data::prepare::TRAIN;
 use whetstone_eval::{Difference, Estimate, EvalError, Measured, compare, pass_at_k};
 use whetstone_record::atomic;
+use whetstone_record::report::default_path;
 use whetstone_record::run_dir::RunView;
 use whetstone_train::TrainError;
 use whetstone_train::session::FINAL_MODEL;
@@ -118,6 +119,7 @@ pub(super) struct Files {
     pub(super) rollouts: String,
     pub(super) events: String,
     pub(super) report: String,
+    pub(super) page: String,
 }
 
 /// A quickstart that was stopped.
@@ -241,6 +243,7 @@ impl Files {
             rollouts: text(&view.rollouts_dir().join("rollouts.jsonl")),
             events: text(&view.events_path()),
             report: text(&view.dir().join(FILE)),
+            page: text(&default_path(view)),
         }
     }
 }
@@ -314,6 +317,7 @@ pub(super) mod tests {
             &mut files.rollouts,
             &mut files.events,
             &mut files.report,
+            &mut files.page,
         ] {
             *path = path.replace(&root, "runs/");
         }

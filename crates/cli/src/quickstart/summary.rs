@@ -128,6 +128,7 @@ fn files(text: &mut String, report: &Report) {
         ("rollouts", &files.rollouts),
         ("events", &files.events),
         ("report", &files.report),
+        ("page", &files.page),
     ] {
         let _ = writeln!(text, "  {name:<12} {path}");
     }
@@ -167,6 +168,7 @@ mod tests {
   rollouts     runs/q/rollouts/rollouts.jsonl
   events       runs/q/events.jsonl
   report       runs/q/quickstart.json
+  page         runs/q/report.html
 
 next, the same training by its own command:
   whet train grpo --config runs/q/config.toml --tasks runs/q/train.jsonl \

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &ReportArgs, printer: Printer) -> anyhow::Result<Exit> {
         bar.set_length(all);
         bar.set_position(passed);
     })
-    .map_err(Failure::Report)?;
+    .map_err(Failure::View)?;
     bar.finish_and_clear();
     let bytes = size(&out)?;
     if args.json {
@@ -98,7 +98,7 @@ pub(crate) fn open(run: &Path) -> anyhow::Result<RunView> {
 
 fn size(path: &Path) -> Result<u64, Failure> {
     let failed = |source| FileError { step: "look at", path: path.to_owned(), source };
-    let found = fs::metadata(path).map_err(|source| Failure::Report(failed(source).into()))?;
+    let found = fs::metadata(path).map_err(|source| Failure::View(failed(source).into()))?;
     Ok(found.len())
 }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use whetstone_record::error::ViewError;
 use whetstone_record::overview::{Overview, State, runs};
 use whetstone_record::scalars::{csv, tensorboard};
 
@@ -73,6 +74,14 @@ struct Told<'a> {
 struct Unreadable<'a> {
     name: &'a str,
     error: String,
+    #[serde(skip)]
+    hint: Option<&'static str>,
+}
+
+impl<'a> Unreadable<'a> {
+    fn new(name: &'a str, err: &ViewError) -> Self {
+        Self { name, error: err.to_string(), hint: err.hint() }
+    }
 }
 
 /// Lists, or writes.
@@ -82,13 +91,13 @@ pub(crate) fn run(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
         Some(RunsCommand::Csv { run, out }) => {
             let view = open(run)?;
             let out = out.clone().unwrap_or_else(|| view.dir().join("metrics.csv"));
-            let steps = csv(&view, &out).map_err(Failure::Report)?;
+            let steps = csv(&view, &out).map_err(Failure::View)?;
             wrote((&out, steps), printer)
         }
         Some(RunsCommand::Tensorboard { run, out }) => {
             let view = open(run)?;
             let folder = out.clone().unwrap_or_else(|| view.dir().join("tensorboard"));
-            let (out, steps) = tensorboard(&view, &folder).map_err(Failure::Report)?;
+            let (out, steps) = tensorboard(&view, &folder).map_err(Failure::View)?;
             wrote((&out, steps), printer)
         }
     }
@@ -101,13 +110,14 @@ fn wrote((out, steps): (&Path, u64), printer: Printer) -> anyhow::Result<Exit> {
 }
 
 fn list(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
-    let found = runs(&args.dir).map_err(|err| Failure::Report(err.into()))?;
+    let found = runs(&args.dir).map_err(|err| Failure::View(err.into()))?;
     let unreadable = found.iter().filter_map(|(name, it)| Some((name, it.as_ref().err()?)));
     let unreadable: Vec<Unreadable<'_>> =
-        unreadable.map(|(name, err)| Unreadable { name, error: err.to_string() }).collect();
+        unreadable.map(|(name, err)| Unreadable::new(name, err)).collect();
     let runs: Vec<&Overview> = found.iter().filter_map(|(_, it)| it.as_ref().ok()).collect();
-    for Unreadable { name, error } in &unreadable {
-        printer.note(format_args!("{name} cannot be read: {error}"));
+    for Unreadable { name, error, hint } in &unreadable {
+        let hint = hint.map_or(String::new(), |hint| format!("; {hint}"));
+        printer.note(format_args!("{name} cannot be shown: {error}{hint}"));
     }
     if args.json {
         printer.json(&Told { runs, unreadable })?;

@@ -104,11 +104,22 @@ impl Browser {
 
     /// Opens a file and waits until it is drawn.
     pub(crate) fn open(&mut self, page: &Path) {
-        self.events.clear();
         let page = page.canonicalize().expect("a page");
-        let moved =
-            self.ask("Page.navigate", &json!({"url": format!("file://{}", page.display())}));
+        self.visit(&format!("file://{}", page.display()));
+    }
+
+    /// Opens an address and waits until its page is drawn.
+    pub(crate) fn visit(&mut self, url: &str) {
+        self.events.clear();
+        let moved = self.ask("Page.navigate", &json!({"url": url}));
         assert!(moved.get("errorText").is_none(), "{moved}");
+        self.wait_for("Page.loadEventFired");
+        assert_eq!(self.value(DRAWN), "true", "{:?}", self.events);
+    }
+
+    /// Waits until the page has loaded itself again, and is drawn.
+    pub(crate) fn wait_for_reload(&mut self) {
+        self.events.clear();
         self.wait_for("Page.loadEventFired");
         assert_eq!(self.value(DRAWN), "true", "{:?}", self.events);
     }
@@ -126,6 +137,16 @@ impl Browser {
         let found = self.ask("Runtime.evaluate", &how);
         assert!(found.get("exceptionDetails").is_none(), "{expression}: {found}");
         found["result"].get("value").cloned().unwrap_or(Value::Null)
+    }
+
+    /// Waits until a condition holds in the page, which changes by itself.
+    pub(crate) fn wait_until(&mut self, condition: &str) {
+        self.value(&format!(
+            "new Promise((done) => {{ const seen = new MutationObserver(() => look()); \
+             const look = () => {{ if ({condition}) {{ seen.disconnect(); done(true); }} }}; \
+             seen.observe(document, {{ subtree: true, childList: true, attributes: true, \
+             characterData: true }}); look(); }})"
+        ));
     }
 
     /// A screen of another width and colour scheme.
@@ -157,9 +178,13 @@ impl Browser {
     /// Everything that the page asked for beside itself.
     pub(crate) fn requests(&self, page: &Path) -> Vec<String> {
         let own = page.canonicalize().expect("a page").display().to_string();
+        self.asked_for().filter(|url| *url != format!("file://{own}")).collect()
+    }
+
+    /// Every address that the page asked for.
+    pub(crate) fn asked_for(&self) -> impl Iterator<Item = String> {
         let sent = self.events.iter().filter(|it| it["method"] == "Network.requestWillBeSent");
-        let urls = sent.map(|it| it["params"]["request"]["url"].to_string().replace('"', ""));
-        urls.filter(|url| *url != format!("file://{own}")).collect()
+        sent.map(|it| it["params"]["request"]["url"].to_string().replace('"', ""))
     }
 }
 

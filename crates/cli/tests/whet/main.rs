@@ -1,6 +1,8 @@
 //! The real binary, run as a user runs it.
 
 mod binary;
+mod board;
+mod board_page;
 mod browser;
 mod config;
 mod defaults;
@@ -8,6 +10,7 @@ mod doctor;
 mod eval;
 mod export;
 mod generate;
+mod growing_run;
 mod help;
 mod hostile_run;
 mod hub;

@@ -28,6 +28,17 @@ fn every_run_has_its_line_and_what_is_no_run_has_none() {
 }
 
 #[test]
+fn a_run_whose_creation_was_cut_off_has_a_note_and_no_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = hostile_run(&dir.path().join("runs"));
+    fs::remove_file(run.join("config.toml")).unwrap();
+    let ran = whet_in(dir.path(), &["runs"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}", ran.err);
+    let note = "hostile cannot be shown: the run `runs/hostile` has no `config.toml`; its creation";
+    assert!(ran.err.starts_with(note), "{}", ran.err);
+}
+
+#[test]
 fn measurements_become_a_table_and_a_file_of_tensorboard() {
     let dir = tempfile::tempdir().unwrap();
     let run = hostile_run(&dir.path().join("runs"));

@@ -10,12 +10,12 @@ mod file;
 mod journal;
 mod ledger;
 mod read;
-mod report;
 mod run;
+mod view;
 
 pub use file::{CursorError, FileError};
 pub use journal::{JournalError, PayloadError};
 pub use ledger::LedgerError;
 pub use read::{LineFault, ReadError};
-pub use report::ReportError;
 pub use run::RunError;
+pub use view::ViewError;

@@ -84,6 +84,13 @@ pub enum ReadError {
         what: String,
     },
 
+    /// The file is not the one that was read up to some place, or was cut in front of it.
+    #[error("`{}` is not the file that was read before", path.display())]
+    Moved {
+        /// The journal.
+        path: PathBuf,
+    },
+
     /// The file ends inside a record: its writer was killed, or is writing it right now.
     #[error("`{}` ends with a torn record of {bytes} bytes in line {line}", path.display())]
     Torn {
@@ -133,6 +140,11 @@ impl ReadError {
         matches!(self, Self::Torn { .. })
     }
 
+    /// Whether what was read before is of no use, because another file is there now.
+    pub fn is_moved(&self) -> bool {
+        matches!(self, Self::Moved { .. })
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -144,6 +156,7 @@ impl ReadError {
             Self::WrongType { .. } | Self::TooLong { .. } => {
                 Some("check that this is the journal you meant")
             }
+            Self::Moved { .. } => Some("read it again from its beginning"),
             Self::Open { .. } | Self::Read { .. } => None,
         }
     }

@@ -184,7 +184,8 @@ impl Serialize for TimedEvent {
     }
 }
 
-fn parse(path: &Path, record: &Record) -> Result<TimedEvent, ReadError> {
+/// A record of a journal of events as one.
+pub(crate) fn parse(path: &Path, record: &Record) -> Result<TimedEvent, ReadError> {
     let (path, line) = (path.to_owned(), record.line);
     match newer(&record.json) {
         Ok(Some(what)) => return Err(ReadError::Newer { path, line, what }),

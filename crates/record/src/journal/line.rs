@@ -25,8 +25,8 @@ use crate::error::{LineFault, PayloadError};
 pub const MAX_LINE_BYTES: usize = 64 << 20;
 
 const SEQ_OPEN: &str = "{\"seq\":";
-const CRC_OPEN: &str = ",\"crc\":\"";
-const CRC_CLOSE: &str = "\"}";
+pub(super) const CRC_OPEN: &str = ",\"crc\":\"";
+pub(super) const CRC_CLOSE: &str = "\"}";
 const CRC_DIGITS: usize = 8;
 const RESERVED: [&str; 2] = ["seq", "crc"];
 

@@ -15,6 +15,7 @@
 
 mod ledger;
 mod line;
+mod position;
 mod read;
 mod recover;
 mod syncer;
@@ -28,7 +29,8 @@ use serde::Serialize;
 
 pub use self::ledger::{Earlier, open_beside, path_beside};
 pub use self::line::MAX_LINE_BYTES;
-pub use self::read::{Reader, Record, read};
+pub use self::position::{NotAPosition, Position};
+pub use self::read::{Reader, Record, read, read_from};
 pub use self::recover::Recovery;
 use self::syncer::{PACE, Syncer};
 use crate::atomic::sync_parent;

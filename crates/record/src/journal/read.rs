@@ -6,9 +6,14 @@
 //!
 //! A line is held in memory only up to [`MAX_LINE_BYTES`]; what is longer is an error before it is
 //! read. Nothing is locked: a journal may be read while it is written.
+//!
+//! Who follows a journal keeps the [`Position`] behind the last record and reads on from there. What
+//! was read is not read again, but for the crc in front of the place: it says that this is still the
+//! file that was read.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{self, BufReader, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -16,7 +21,8 @@ use serde::de::DeserializeOwned;
 
 use whetstone_core::lines::{LineEnd, next_line};
 
-use super::line::{self, MAX_LINE_BYTES};
+use super::line::{self, CRC_CLOSE, CRC_OPEN, MAX_LINE_BYTES};
+use super::position::Position;
 use crate::error::ReadError;
 
 const BUFFER_BYTES: usize = 64 << 10;
@@ -38,23 +44,45 @@ pub struct Reader {
     path: PathBuf,
     input: BufReader<File>,
     line: Vec<u8>,
-    line_number: u64,
-    next_seq: u64,
+    position: Position,
     ended: bool,
 }
 
 /// Opens the journal at `path` for reading.
 pub fn read(path: &Path) -> Result<Reader, ReadError> {
-    let file =
-        File::open(path).map_err(|source| ReadError::Open { path: path.to_owned(), source })?;
+    read_from(path, Position::default())
+}
+
+/// Opens the journal at `path` for reading on from a place that an earlier reader came to.
+///
+/// [`ReadError::Moved`] if the file that is there now is another, or was cut in front of the place.
+pub fn read_from(path: &Path, position: Position) -> Result<Reader, ReadError> {
+    let failed = |source| ReadError::Open { path: path.to_owned(), source };
+    let mut file = File::open(path).map_err(failed)?;
+    if !is_behind_its_record(&file, position).map_err(failed)? {
+        return Err(ReadError::Moved { path: path.to_owned() });
+    }
+    file.seek(SeekFrom::Start(position.offset)).map_err(failed)?;
     Ok(Reader {
         path: path.to_owned(),
         input: BufReader::with_capacity(BUFFER_BYTES, file),
         line: Vec::new(),
-        line_number: 0,
-        next_seq: 0,
+        position,
         ended: false,
     })
+}
+
+/// Whether the bytes in front of the place are the end of the record that was there.
+fn is_behind_its_record(file: &File, position: Position) -> io::Result<bool> {
+    let Some(crc) = position.crc else { return Ok(position == Position::default()) };
+    let expected = [CRC_OPEN.as_bytes(), &crc, CRC_CLOSE.as_bytes(), b"\n"].concat();
+    let Some(start) = position.offset.checked_sub(expected.len() as u64) else { return Ok(false) };
+    let mut found = vec![0; expected.len()];
+    match file.read_exact_at(&mut found, start) {
+        Ok(()) => Ok(found == expected),
+        Err(err) if err.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(err) => Err(err),
+    }
 }
 
 impl Reader {
@@ -79,9 +107,18 @@ impl Reader {
         &self.path
     }
 
+    /// The place behind the last record that was read.
+    pub fn place(&self) -> Position {
+        self.position
+    }
+
+    /// The line behind the place: every line before it was a record.
+    fn line_number(&self) -> u64 {
+        self.position.next_seq + 1
+    }
+
     fn next_record(&mut self) -> Result<Option<Record>, ReadError> {
-        self.line_number += 1;
-        let (path, line) = (self.path.clone(), self.line_number);
+        let (path, line) = (self.path.clone(), self.line_number());
         match next_line(&mut self.input, &mut self.line, MAX_LINE_BYTES) {
             Ok(LineEnd::Newline) => self.check_line().map(Some),
             Ok(LineEnd::EndOfFile) if self.line.is_empty() => Ok(None),
@@ -94,18 +131,19 @@ impl Reader {
     }
 
     fn check_line(&mut self) -> Result<Record, ReadError> {
-        let (path, line) = (&self.path, self.line_number);
+        let (path, line) = (&self.path, self.line_number());
         let (found, fields) = line::decode(&self.line).map_err(|source| ReadError::Damaged {
             path: path.clone(),
             line,
             source,
         })?;
-        let expected = self.next_seq;
+        let expected = self.position.next_seq;
         if found != expected {
             return Err(ReadError::Sequence { path: path.clone(), line, expected, found });
         }
-        self.next_seq += 1;
-        Ok(Record { seq: found, line, json: format!("{{{fields}}}") })
+        let json = format!("{{{fields}}}");
+        self.position.pass(&self.line);
+        Ok(Record { seq: found, line, json })
     }
 }
 

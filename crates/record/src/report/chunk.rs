@@ -19,7 +19,7 @@ pub(super) fn pack(bytes: &[u8]) -> io::Result<String> {
 }
 
 /// The name of an inline text in a content security policy.
-pub(super) fn policy_hash(text: &str) -> String {
+pub fn policy_hash(text: &str) -> String {
     format!("'sha256-{}'", base64(&Sha256::digest(text.as_bytes())))
 }
 

@@ -15,7 +15,7 @@ use super::shown::{Sampled, Shown};
 use super::survey::{Survey, reward, round};
 use super::tasks::{Chunks, Known};
 use super::{Progress, rollouts};
-use crate::error::ReportError;
+use crate::error::ViewError;
 use crate::run_dir::RunView;
 
 /// How often progress is told, in completions.
@@ -23,8 +23,8 @@ const TOLD_EVERY: u64 = 512;
 
 /// One entry for each completion, by columns.
 #[derive(Debug, Default, Serialize)]
-struct Index<'a> {
-    verdicts: &'a [&'static str],
+pub(super) struct Index {
+    verdicts: &'static [&'static str],
     /// Names, which `task` counts.
     tasks: Vec<String>,
     /// For each task its chunk and its place there, where the task itself is known.
@@ -36,16 +36,25 @@ struct Index<'a> {
     reward: Vec<Option<f64>>,
     advantage: Vec<Option<f64>>,
     /// How many completions each chunk has.
-    chunks: Vec<usize>,
+    pub(super) chunks: Vec<usize>,
     /// Every how many steps texts are there.
     stride: usize,
     /// Completions of the run.
     all: u64,
+    #[serde(skip)]
+    numbers: HashMap<TaskId, usize>,
+}
+
+/// The completions that a page has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Written {
+    pub(super) completions: u64,
+    /// Text of them.
+    pub(super) text_bytes: u64,
 }
 
 struct Writing<'a> {
-    index: Index<'a>,
-    numbers: HashMap<TaskId, usize>,
+    index: Index,
     known: &'a Known,
     chunks: Chunks,
     text_bytes: u64,
@@ -57,12 +66,14 @@ pub(super) fn write(
     (survey, known): (&Survey, &Known),
     page: &mut Page<'_>,
     progress: Progress<'_>,
-) -> Result<u64, ReportError> {
+) -> Result<Written, ViewError> {
     let stride = survey.text_stride();
     let steps: HashMap<u64, usize> =
         survey.steps.keys().enumerate().map(|(at, &step)| (step, at)).collect();
     let all = survey.completions;
-    let mut writing = Writing::new(known, Index { stride, all, ..Index::default() });
+    let index = Index { stride, all, ..Index::new() };
+    let chunks = Chunks::new("completions");
+    let mut writing = Writing { index, known, chunks, text_bytes: 0 };
     // What was written since the survey is not in its figures, and waits for the next page.
     let rollouts = rollouts::read(view)?.take(usize::try_from(all).unwrap_or(usize::MAX));
     for (passed, rollout) in (1..).zip(rollouts) {
@@ -79,58 +90,55 @@ pub(super) fn write(
     writing.finish(page)
 }
 
-impl<'a> Writing<'a> {
-    fn new(known: &'a Known, index: Index<'a>) -> Self {
-        Self {
-            index: Index { verdicts: &rollouts::VERDICTS, ..index },
-            numbers: HashMap::new(),
-            known,
-            chunks: Chunks::new("completions"),
-            text_bytes: 0,
-        }
-    }
-
-    fn add(&mut self, mut rollout: Rollout, page: &mut Page<'_>) -> Result<(), ReportError> {
+impl Writing<'_> {
+    fn add(&mut self, mut rollout: Rollout, page: &mut Page<'_>) -> Result<(), ViewError> {
         let sampled = Sampled::take(&mut rollout);
         let shown = Shown::new(&rollout, sampled);
         self.text_bytes += shown.text_bytes();
         let (chunk, _) = self.chunks.add(&shown, page)?;
         self.index.chunks.resize(chunk + 1, 0);
         self.index.chunks[chunk] += 1;
-        self.enter(&rollout);
+        self.index.enter(&rollout, self.known);
         Ok(())
     }
 
-    fn enter(&mut self, rollout: &Rollout) {
-        let task = self.number(&rollout.prompt_id);
-        let index = &mut self.index;
+    fn finish(self, page: &mut Page<'_>) -> Result<Written, ViewError> {
+        self.chunks.finish(page)?;
+        let text = serde_json::to_vec(&self.index).map_err(std::io::Error::from)?;
+        page.chunk("index", &text)?;
+        Ok(Written { completions: self.index.step.len() as u64, text_bytes: self.text_bytes })
+    }
+}
+
+impl Index {
+    /// An index of nothing.
+    pub(super) fn new() -> Self {
+        Self { verdicts: &rollouts::VERDICTS, ..Self::default() }
+    }
+
+    /// Adds a completion.
+    pub(super) fn enter(&mut self, rollout: &Rollout, known: &Known) {
+        let task = self.number(&rollout.prompt_id, known);
         let advantage = match &rollout.score {
             Some(Score::Judged { advantage, .. } | Score::NotRun { advantage, .. }) => *advantage,
             _ => None,
         };
-        index.step.push(rollout.step);
-        index.task.push(task);
-        index.sample.push(rollout.group_id);
-        index.verdict.push(rollouts::verdict_number(rollout));
-        index.reward.push(reward(rollout).map(|it| round(it.total())));
-        index.advantage.push(advantage.map(round));
+        self.step.push(rollout.step);
+        self.task.push(task);
+        self.sample.push(rollout.group_id);
+        self.verdict.push(rollouts::verdict_number(rollout));
+        self.reward.push(reward(rollout).map(|it| round(it.total())));
+        self.advantage.push(advantage.map(round));
     }
 
-    fn number(&mut self, task: &TaskId) -> usize {
+    fn number(&mut self, task: &TaskId, known: &Known) -> usize {
         if let Some(&number) = self.numbers.get(task) {
             return number;
         }
-        let number = self.index.tasks.len();
-        self.index.tasks.push(task.to_string());
-        self.index.places.push(self.known.get(task).copied());
+        let number = self.tasks.len();
+        self.tasks.push(task.to_string());
+        self.places.push(known.get(task).copied());
         self.numbers.insert(task.clone(), number);
         number
-    }
-
-    fn finish(self, page: &mut Page<'_>) -> Result<u64, ReportError> {
-        self.chunks.finish(page)?;
-        let text = serde_json::to_vec(&self.index).map_err(std::io::Error::from)?;
-        page.chunk("index", &text)?;
-        Ok(self.index.step.len() as u64)
     }
 }

@@ -7,9 +7,10 @@ use serde::Serialize;
 
 use super::limits::{self, MAX_STEPS};
 use super::survey::Survey;
-use crate::error::ReportError;
+use crate::error::ViewError;
 use crate::event::Event;
-use crate::overview::each_event;
+use crate::journal::Position;
+use crate::overview::{each_event, each_event_from};
 use crate::run_dir::RunView;
 
 /// Settings that are shown, in bytes.
@@ -33,7 +34,7 @@ struct Run<'a> {
 
 impl Feed {
     /// Begins with the run's name and its settings.
-    pub(super) fn new(view: &RunView) -> Result<Self, ReportError> {
+    pub(super) fn new(view: &RunView) -> Result<Self, ViewError> {
         let config = view.config_text()?;
         let (config, _) = limits::cut(&config, MAX_CONFIG_BYTES);
         let name = view.dir().file_name().unwrap_or_default().to_string_lossy();
@@ -42,14 +43,13 @@ impl Feed {
         Ok(feed)
     }
 
-    /// Adds the events of a run; returns how many it has.
-    pub(super) fn events(&mut self, view: &RunView) -> Result<u64, ReportError> {
+    /// Adds the events of a run; returns the place behind them.
+    pub(super) fn events(&mut self, view: &RunView) -> Result<Position, ViewError> {
         let mut measured = 0_usize;
         each_event(view, |event| measured += usize::from(is_metrics(&event.event)))?;
         let stride = measured.div_ceil(MAX_STEPS).max(1);
-        let (mut seen, mut steps, mut others) = (0, 0_usize, 0_usize);
-        each_event(view, |event| {
-            seen += 1;
+        let (mut steps, mut others) = (0_usize, 0_usize);
+        let end = each_event_from(view, Position::default(), |event| {
             let keep = if is_metrics(&event.event) {
                 steps += 1;
                 (steps - 1).is_multiple_of(stride) || steps == measured
@@ -61,7 +61,7 @@ impl Feed {
                 self.record(&event);
             }
         })?;
-        Ok(seen)
+        Ok(end)
     }
 
     /// Adds what the rollouts of every step come to.

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{FileError, ReportError};
+use crate::error::{FileError, ViewError};
 use crate::run_dir::RunView;
 
 const FILE: &str = "quickstart.json";
@@ -58,9 +59,9 @@ fn kind() -> &'static str {
     "figures"
 }
 
-/// The figures of a run, if it has any.
-pub(super) fn read(view: &RunView) -> Result<Option<Figures>, ReportError> {
-    let path = view.dir().join(FILE);
+/// The figures of a run, if it has any, with a crc by which a change is seen.
+pub(super) fn read(view: &RunView) -> Result<Option<(Figures, u32)>, ViewError> {
+    let path = path(view);
     let file = match File::open(&path) {
         Ok(file) => file,
         Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -68,10 +69,15 @@ pub(super) fn read(view: &RunView) -> Result<Option<Figures>, ReportError> {
     };
     let mut text = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut text).map_err(FileError::at("read", &path))?;
-    let wrong = |problem| ReportError::Figures { path: path.clone(), problem };
+    let wrong = |problem| ViewError::Figures { path: path.clone(), problem };
     let figures: Figures = serde_json::from_slice(&text).map_err(|err| wrong(err.to_string()))?;
     if figures.v != VERSION {
         return Err(wrong(format!("it has version {}, this whet reads {VERSION}", figures.v)));
     }
-    Ok(Some(figures))
+    Ok(Some((figures, crc32fast::hash(&text))))
+}
+
+/// Where a run's figures would be.
+pub(super) fn path(view: &RunView) -> PathBuf {
+    view.dir().join(FILE)
 }

@@ -23,6 +23,9 @@
 //! A page holds the hidden tests of tasks, so that a person sees which one failed. It is for people:
 //! a model that reads it has seen the tests that it is measured by.
 //!
+//! A page that is served while its run goes on is the same, with a cursor at its end; what is behind
+//! the cursor is [`news`](live::news), which the page asks for.
+//!
 //! Not here: serving it. And no clock: the same run gives the same bytes.
 
 mod chunk;
@@ -30,6 +33,7 @@ mod completions;
 mod events;
 mod figures;
 pub mod limits;
+pub mod live;
 mod page;
 mod rollouts;
 mod shown;
@@ -40,9 +44,14 @@ mod test_text;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use self::page::Page;
+pub use self::chunk::policy_hash;
+use self::completions::Written;
+use self::live::Cursor;
+use self::page::{Form, Page};
+use self::survey::Survey;
+use self::tasks::{Known, Wanted};
 use crate::atomic::replace_with;
-use crate::error::ReportError;
+use crate::error::ViewError;
 use crate::run_dir::RunView;
 
 /// What a page is made of beside the run's own files.
@@ -81,7 +90,7 @@ pub fn write(
     request: Request<'_>,
     out: &Path,
     progress: Progress<'_>,
-) -> Result<Contents, ReportError> {
+) -> Result<Contents, ViewError> {
     let mut made = Ok(Contents::default());
     let written = replace_with(out, |file| {
         made = write_to(view, request, file, progress);
@@ -101,31 +110,66 @@ pub fn write_to(
     request: Request<'_>,
     out: &mut dyn Write,
     progress: Progress<'_>,
-) -> Result<Contents, ReportError> {
-    let mut page = Page::begin(out)?;
-    let survey = survey::read(view)?;
-    let events = feed(view, &survey, &mut page)?;
-    page.scripts()?;
-    let known = tasks::write(view, request.tasks, (&survey, &mut page))?;
-    let shown = completions::write(view, (&survey, &known), &mut page, progress)?;
+) -> Result<Contents, ViewError> {
+    let drawn = Drawn::read(view)?;
+    let mut page = Page::begin(out, Form::File)?;
+    let wanted = Wanted { given: request.tasks, unanswered_bytes: 0 };
+    let (written, known) = drawn.write(view, wanted, &mut page, progress)?;
     page.end()?;
     Ok(Contents {
-        events,
-        steps: survey.steps.len() as u64,
-        completions: survey.completions,
-        shown,
+        events: drawn.cursor.events.records(),
+        steps: drawn.survey.steps.len() as u64,
+        completions: drawn.survey.completions,
+        shown: written.completions,
         tasks: known.len() as u64,
     })
 }
 
-/// Writes all that is drawn; returns how many events there are.
-fn feed(view: &RunView, survey: &survey::Survey, page: &mut Page<'_>) -> Result<u64, ReportError> {
-    let mut feed = events::Feed::new(view)?;
-    let events = feed.events(view)?;
-    feed.steps(survey);
-    figures::read(view)?.into_iter().for_each(|figures| feed.record(&figures));
-    page.chunk("feed", &feed.finish())?;
-    Ok(events)
+/// Every file of a run that a page is made from, whether it is there or not.
+pub fn inputs(view: &RunView) -> Vec<PathBuf> {
+    let mut inputs = rollouts::paths(view).unwrap_or_default();
+    inputs.extend([view.config_path(), view.events_path(), view.rollouts_dir()]);
+    inputs.extend([tasks::own_path(view), figures::path(view)]);
+    inputs
+}
+
+/// What is drawn of a run: read as a whole before anything is written.
+#[derive(Debug)]
+struct Drawn {
+    survey: Survey,
+    feed: Vec<u8>,
+    cursor: Cursor,
+}
+
+impl Drawn {
+    fn read(view: &RunView) -> Result<Self, ViewError> {
+        let survey = survey::read(view)?;
+        let mut feed = events::Feed::new(view)?;
+        let events = feed.events(view)?;
+        feed.steps(&survey);
+        let figures = figures::read(view)?;
+        if let Some((figures, _)) = &figures {
+            feed.record(figures);
+        }
+        let figures_crc = figures.map_or(0, |(_, crc)| crc);
+        let cursor = Cursor { events, rollouts: survey.reach, figures_crc };
+        Ok(Self { survey, feed: feed.finish(), cursor })
+    }
+
+    /// Writes everything but the ends of the page.
+    fn write(
+        &self,
+        view: &RunView,
+        wanted: Wanted<'_>,
+        page: &mut Page<'_>,
+        progress: Progress<'_>,
+    ) -> Result<(Written, Known), ViewError> {
+        page.chunk("feed", &self.feed)?;
+        page.scripts()?;
+        let known = tasks::write(view, wanted, (&self.survey, page))?;
+        let written = completions::write(view, (&self.survey, &known), page, progress)?;
+        Ok((written, known))
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,9 @@
 //! style and script only those with these hashes count. With `'unsafe-inline'` a text that slipped
 //! into the markup could run; with a hash it cannot, and no handler in an attribute can either.
 //! Elements of data are no scripts (their type is no script's), so the policy does not ask for them.
+//!
+//! A page that is served has one script more, which asks for what is new, and a policy that lets it ask
+//! whoever served it (`connect-src 'self'`) and nobody else.
 
 use std::io::{self, Write};
 
@@ -29,6 +32,22 @@ const SCRIPTS: [&str; 13] = [
     include_str!("../../../../assets/report/start.js"),
 ];
 
+/// What a page that is served has beside them.
+const LIVE_SCRIPTS: [&str; 2] = [
+    include_str!("../../../../assets/report/extend.js"),
+    include_str!("../../../../assets/report/live.js"),
+];
+const LIVE_STYLE: &str = include_str!("../../../../assets/report/live.css");
+
+/// What becomes of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A file that loads nothing.
+    File,
+    /// It is served while its run goes on, and asks for what is new.
+    Live,
+}
+
 /// Where the template is filled in.
 const POLICY_MARK: &str = "@policy@";
 const STYLE_MARK: &str = "@style@";
@@ -37,20 +56,21 @@ const DATA_MARK: &str = "@data@";
 /// A page that is being written.
 pub(super) struct Page<'a> {
     out: &'a mut dyn Write,
+    form: Form,
 }
 
 impl<'a> Page<'a> {
     /// Writes everything up to the data.
-    pub(super) fn begin(out: &'a mut dyn Write) -> io::Result<Self> {
+    pub(super) fn begin(out: &'a mut dyn Write, form: Form) -> io::Result<Self> {
         let (head, _) = halves();
-        let head = head.replace(POLICY_MARK, &policy()).replace(STYLE_MARK, STYLE);
+        let head = head.replace(POLICY_MARK, &form.policy()).replace(STYLE_MARK, &form.style());
         out.write_all(head.as_bytes())?;
-        Ok(Self { out })
+        Ok(Self { out, form })
     }
 
     /// Writes the page's scripts: what stands before them is drawn at once.
     pub(super) fn scripts(&mut self) -> io::Result<()> {
-        writeln!(self.out, "<script>{}</script>", script())
+        writeln!(self.out, "<script>{}</script>", self.form.script())
     }
 
     /// Writes a chunk of data under a name.
@@ -72,25 +92,44 @@ fn halves() -> (&'static str, &'static str) {
     TEMPLATE.split_once(DATA_MARK).unwrap_or((TEMPLATE, ""))
 }
 
-fn script() -> String {
-    format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.join("\n"))
-}
+impl Form {
+    /// Who may do what in the page.
+    pub(super) fn policy(self) -> String {
+        let connect = match self {
+            Self::File => "",
+            Self::Live => " connect-src 'self';",
+        };
+        format!(
+            "default-src 'none'; script-src {}; style-src {};{connect} base-uri 'none'; form-action 'none'",
+            policy_hash(&self.script()),
+            policy_hash(&self.style())
+        )
+    }
 
-fn policy() -> String {
-    format!(
-        "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'",
-        policy_hash(&script()),
-        policy_hash(STYLE)
-    )
+    fn script(self) -> String {
+        let live: &[&str] = match self {
+            Self::File => &[],
+            Self::Live => &LIVE_SCRIPTS,
+        };
+        let all = [&SCRIPTS, live].concat().join("\n");
+        format!("(() => {{\n\"use strict\";\n{all}}})();\n")
+    }
+
+    fn style(self) -> String {
+        match self {
+            Self::File => STYLE.to_owned(),
+            Self::Live => format!("{STYLE}{LIVE_STYLE}"),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn written() -> String {
+    fn written(form: Form) -> String {
         let mut out = Vec::new();
-        let mut page = Page::begin(&mut out).unwrap();
+        let mut page = Page::begin(&mut out, form).unwrap();
         page.chunk("feed", b"{}").unwrap();
         page.scripts().unwrap();
         page.end().unwrap();
@@ -103,19 +142,32 @@ mod tests {
 
     #[test]
     fn the_policy_names_the_style_and_the_script_that_are_in_the_page() {
-        let page = written();
-        let policy = between(&page, "http-equiv=\"Content-Security-Policy\" content=\"", "\"");
+        for form in [Form::File, Form::Live] {
+            check_policy(&written(form));
+        }
+    }
+
+    #[track_caller]
+    fn check_policy(page: &str) {
+        let policy = between(page, "http-equiv=\"Content-Security-Policy\" content=\"", "\"");
         assert!(policy.starts_with("default-src 'none';"), "{policy}");
-        let script = between(&page, "<script>", "</script>");
+        let script = between(page, "<script>", "</script>");
         assert!(policy.contains(&format!("script-src {};", policy_hash(script))), "{policy}");
-        let style = between(&page, "<style>", "</style>");
+        let style = between(page, "<style>", "</style>");
         assert!(policy.contains(&format!("style-src {};", policy_hash(style))), "{policy}");
         assert!(!policy.contains("unsafe"), "{policy}");
     }
 
     #[test]
+    fn only_a_page_that_is_served_may_ask_and_only_whoever_served_it() {
+        let [file, live] = [Form::File, Form::Live].map(|form| (form.policy(), written(form)));
+        assert!(live.0.contains(" connect-src 'self';") && live.1.contains("fetch("));
+        assert!(!file.0.contains("connect-src") && !file.1.contains("fetch("));
+    }
+
+    #[test]
     fn every_mark_is_filled_in_and_nothing_is_fetched() {
-        let page = written();
+        let page = written(Form::File);
         for mark in [POLICY_MARK, STYLE_MARK, DATA_MARK] {
             assert!(TEMPLATE.contains(mark) && !page.contains(mark), "{mark}");
         }

@@ -1,13 +1,13 @@
 //! The rollouts of a run, one by one, in the order in which they were written.
 
 use std::path::{Path, PathBuf};
-use std::{fs, iter};
+use std::{fs, vec};
 
 use whetstone_core::rollout::{Rollout, Score};
 use whetstone_core::wire::{Object, Wire};
 
-use crate::error::{FileError, ReadError, ReportError};
-use crate::journal::{self, Record};
+use crate::error::{FileError, ReadError, ViewError};
+use crate::journal::{self, Position, Reader, Record};
 use crate::run_dir::RunView;
 
 /// What can be said of a completion, in the order in which a page counts it.
@@ -28,14 +28,87 @@ pub(super) const VERDICTS: [&str; 14] = [
     "unscored",
 ];
 
-/// Rollouts, one by one.
-type Rollouts = Box<dyn Iterator<Item = Result<Rollout, ReportError>>>;
+/// Rollouts, one by one, and how far they were read.
+#[derive(Debug)]
+pub(super) struct Rollouts {
+    journals: Journals,
+    /// The journal that is read now.
+    reading: Option<Reader>,
+    /// Those behind it.
+    waiting: vec::IntoIter<PathBuf>,
+}
+
+/// The journals of a run, in the order of their names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Journals {
+    /// How many there are.
+    pub(super) count: usize,
+    /// A crc of their names.
+    pub(super) names_crc: u32,
+}
 
 /// The rollouts so far. One that is being written right now ends its journal.
-pub(super) fn read(view: &RunView) -> Result<Rollouts, ReportError> {
-    let journals = journals(&view.rollouts_dir())?;
-    let each = |path| one(path).unwrap_or_else(|err| Box::new(iter::once(Err(err))));
-    Ok(Box::new(journals.into_iter().flat_map(each)))
+pub(super) fn read(view: &RunView) -> Result<Rollouts, ViewError> {
+    let (journals, paths) = list(view)?;
+    Ok(Rollouts { journals, reading: None, waiting: paths.into_iter() })
+}
+
+/// The rollouts of the last journal behind a place in it.
+pub(super) fn read_from(view: &RunView, position: Position) -> Result<Rollouts, ViewError> {
+    let (journals, mut paths) = list(view)?;
+    let reading = paths.pop().map(|path| journal::read_from(&path, position)).transpose()?;
+    Ok(Rollouts { journals, reading, waiting: Vec::new().into_iter() })
+}
+
+/// Which journals of rollouts a run has.
+pub(super) fn journals(view: &RunView) -> Result<Journals, ViewError> {
+    Ok(list(view)?.0)
+}
+
+/// Where the journals of rollouts are.
+pub(super) fn paths(view: &RunView) -> Result<Vec<PathBuf>, FileError> {
+    Ok(list(view)?.1)
+}
+
+impl Rollouts {
+    /// Which journals there were at the beginning.
+    pub(super) fn journals(&self) -> Journals {
+        self.journals
+    }
+
+    /// The place behind the last rollout, in the journal that it came from.
+    pub(super) fn place(&self) -> Position {
+        self.reading.as_ref().map_or_else(Position::default, Reader::place)
+    }
+
+    /// The next rollout of the journal that is read now.
+    fn next_here(&mut self) -> Option<Result<Rollout, ViewError>> {
+        let reading = self.reading.as_mut()?;
+        match reading.next()? {
+            Ok(record) => Some(parse(reading.path(), &record)),
+            Err(err) if err.is_torn() => None,
+            Err(err) => Some(Err(err.into())),
+        }
+    }
+}
+
+impl Iterator for Rollouts {
+    type Item = Result<Rollout, ViewError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let found = self.next_here();
+            if found.is_some() {
+                return found;
+            }
+            // The last journal stays: its end is where reading goes on some day.
+            let path = self.waiting.next()?;
+            match journal::read(&path) {
+                Ok(reader) => self.reading = Some(reader),
+                Err(err) => return Some(Err(err.into())),
+            }
+        }
+    }
 }
 
 /// What became of a completion: one of [`VERDICTS`].
@@ -54,32 +127,30 @@ pub(super) fn verdict_number(rollout: &Rollout) -> usize {
     VERDICTS.iter().position(|&it| it == name).unwrap_or(VERDICTS.len() - 1)
 }
 
-fn journals(dir: &Path) -> Result<Vec<PathBuf>, FileError> {
-    let mut journals = Vec::new();
-    for entry in fs::read_dir(dir).map_err(FileError::at("list", dir))? {
-        let path = entry.map_err(FileError::at("list", dir))?.path();
+fn list(view: &RunView) -> Result<(Journals, Vec<PathBuf>), FileError> {
+    let dir = view.rollouts_dir();
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(&dir).map_err(FileError::at("list", &dir))? {
+        let path = entry.map_err(FileError::at("list", &dir))?.path();
         if path.extension().is_some_and(|it| it == "jsonl") {
-            journals.push(path);
+            paths.push(path);
         }
     }
-    journals.sort();
-    Ok(journals)
+    paths.sort();
+    let mut names = crc32fast::Hasher::new();
+    for path in &paths {
+        names.update(path.as_os_str().as_encoded_bytes());
+        names.update(b"\0");
+    }
+    Ok((Journals { count: paths.len(), names_crc: names.finalize() }, paths))
 }
 
-fn one(path: PathBuf) -> Result<Rollouts, ReportError> {
-    let records = journal::read(&path)?;
-    let whole = records.take_while(|it| !matches!(it, Err(err) if err.is_torn()));
-    Ok(Box::new(whole.map(move |record| parse(&path, &record?))))
-}
-
-fn parse(path: &Path, record: &Record) -> Result<Rollout, ReportError> {
+fn parse(path: &Path, record: &Record) -> Result<Rollout, ViewError> {
     let (path, line) = (path.to_owned(), record.line);
     match serde_json::from_str::<Object>(&record.json) {
-        Ok(object) => Rollout::from_object(object).map_err(|source| ReportError::Rollout {
-            path,
-            line,
-            source,
-        }),
+        Ok(object) => {
+            Rollout::from_object(object).map_err(|source| ViewError::Rollout { path, line, source })
+        }
         Err(source) => Err(ReadError::WrongType { path, line, source }.into()),
     }
 }

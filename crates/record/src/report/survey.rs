@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use whetstone_core::completion::Finish;
 use whetstone_core::reward::Reward;
 use whetstone_core::rollout::{Rollout, Score};
@@ -11,8 +12,9 @@ use whetstone_core::task::TaskId;
 use super::limits::{
     MAX_COMPLETION_BYTES, MAX_COMPLETIONS, MAX_NAME_BYTES, MAX_STEPS, MAX_TERMS, MAX_TEXT_BYTES,
 };
-use super::rollouts;
-use crate::error::ReportError;
+use super::rollouts::{self, Journals, Rollouts};
+use crate::error::ViewError;
+use crate::journal::Position;
 use crate::run_dir::RunView;
 
 /// What was seen of all rollouts.
@@ -25,6 +27,22 @@ pub(super) struct Survey {
     /// Every task that somebody answered.
     pub(super) tasks: HashSet<TaskId>,
     group: Option<Group>,
+    /// How far it got.
+    pub(super) reach: Reach,
+}
+
+/// How far rollouts were read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Reach {
+    /// Of which journals.
+    pub(super) journals: Journals,
+    /// In front of the last step, in the last of them: whoever reads on counts that step again, since
+    /// more of it may have come.
+    pub(super) last_step: Position,
+    /// Behind everything.
+    pub(super) end: Position,
+    /// The number of that step.
+    pub(super) step: Option<u64>,
 }
 
 /// What was seen of one step.
@@ -71,12 +89,11 @@ pub(super) struct StepRecord<'a> {
 }
 
 /// Reads every rollout of a run.
-pub(super) fn read(view: &RunView) -> Result<Survey, ReportError> {
+pub(super) fn read(view: &RunView) -> Result<Survey, ViewError> {
+    let mut rollouts = rollouts::read(view)?;
     let mut survey = Survey::default();
-    for rollout in rollouts::read(view)? {
-        survey.add(rollout?);
-    }
-    survey.end_group();
+    while survey.next(&mut rollouts)?.is_some() {}
+    survey.end(&rollouts);
     Ok(survey)
 }
 
@@ -94,25 +111,44 @@ impl Survey {
         self.steps.iter().step_by(stride).map(|(&step, seen)| seen.record(step))
     }
 
-    fn add(&mut self, mut rollout: Rollout) {
+    /// Counts the next rollout, and hands it on.
+    pub(super) fn next(&mut self, rollouts: &mut Rollouts) -> Result<Option<Rollout>, ViewError> {
+        let before = rollouts.place();
+        let Some(rollout) = rollouts.next().transpose()? else { return Ok(None) };
+        // What stood in an earlier journal is not read again, so a new one begins anew.
+        let is_same_journal = rollouts.place().records() == before.records() + 1;
+        if !is_same_journal {
+            self.reach.last_step = Position::default();
+        } else if self.reach.step != Some(rollout.step) {
+            self.reach.last_step = before;
+        }
+        self.reach.step = Some(rollout.step);
+        self.add(&rollout);
+        Ok(Some(rollout))
+    }
+
+    /// Says that this was all, for now.
+    pub(super) fn end(&mut self, rollouts: &Rollouts) {
+        self.end_group();
+        self.reach.journals = rollouts.journals();
+        self.reach.end = rollouts.place();
+    }
+
+    fn add(&mut self, rollout: &Rollout) {
         self.completions += 1;
         self.text_bytes += rollout.text.len().min(MAX_COMPLETION_BYTES) as u64;
-        self.join_group(&rollout);
+        self.join_group(rollout);
         if !self.tasks.contains(&rollout.prompt_id) {
             self.tasks.insert(rollout.prompt_id.clone());
         }
         let step = self.steps.entry(rollout.step).or_default();
         step.completions += 1;
-        *step.verdicts.entry(rollouts::verdict(&rollout)).or_default() += 1;
-        if let Some(reward) = reward(&rollout) {
+        *step.verdicts.entry(rollouts::verdict(rollout)).or_default() += 1;
+        if let Some(reward) = reward(rollout) {
             step.pay(reward);
         }
-        // What others wrote there may be of any type; then it is not counted.
-        if let Ok(Some(tokens)) = rollout.meta.take("tokens") {
-            step.tokens.push(tokens);
-        }
-        let finish: Option<Finish> = rollout.meta.take("finish").ok().flatten();
-        step.truncated += u64::from(finish == Some(Finish::Length));
+        step.tokens.extend(noted::<u64>(rollout, "tokens"));
+        step.truncated += u64::from(noted(rollout, "finish") == Some(Finish::Length));
     }
 
     fn join_group(&mut self, rollout: &Rollout) {
@@ -172,6 +208,11 @@ pub(super) fn reward(rollout: &Rollout) -> Option<&Reward> {
         Some(Score::Judged { reward, .. } | Score::NotRun { reward, .. }) => Some(reward),
         _ => None,
     }
+}
+
+/// What was noted when it was sampled. Others may have written anything there; then it is not counted.
+fn noted<T: DeserializeOwned>(rollout: &Rollout, field: &str) -> Option<T> {
+    serde_json::from_str(rollout.meta.get(field)?).ok()
 }
 
 /// Six digits: what a page shows, in fewer bytes.

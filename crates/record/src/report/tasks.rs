@@ -11,7 +11,7 @@ use super::limits::{self, CHUNK_BYTES, MAX_COMPLETION_BYTES};
 use super::page::Page;
 use super::survey::Survey;
 use super::test_text::{self, TestTexts};
-use crate::error::ReportError;
+use crate::error::ViewError;
 use crate::run_dir::RunView;
 
 /// What a run that prepared its own tasks calls them.
@@ -27,28 +27,50 @@ struct Shown<'a> {
     tests: Option<TestTexts>,
 }
 
-/// Writes the tasks that have rollouts, in chunks.
+/// Which tasks a page has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// Where they are; `None` for the run's own.
+    pub(super) given: Option<&'a Path>,
+    /// Text of tasks that nobody has answered yet. A page that goes on with its run will need them.
+    pub(super) unanswered_bytes: usize,
+}
+
+/// Writes the tasks that have rollouts, and some that have none, in chunks.
 pub(super) fn write(
     view: &RunView,
-    given: Option<&Path>,
+    wanted: Wanted<'_>,
     (survey, page): (&Survey, &mut Page<'_>),
-) -> Result<Known, ReportError> {
+) -> Result<Known, ViewError> {
     let mut known = Known::new();
-    let Some(path) = given.map(Path::to_owned).or_else(|| own(view)) else { return Ok(known) };
+    let Some(path) = wanted.given.map(Path::to_owned).or_else(|| own(view)) else {
+        return Ok(known);
+    };
     let mut chunks = Chunks::new("tasks");
+    let mut room_bytes = wanted.unanswered_bytes;
     for read in Records::<Task, _>::open(&path)? {
         let Numbered { record: task, .. } = read?;
-        if survey.tasks.contains(&task.id) && !known.contains_key(&task.id) {
-            let place = chunks.add(&shown(&task), page)?;
-            known.insert(task.id, place);
+        if known.contains_key(&task.id) || (room_bytes == 0 && !survey.tasks.contains(&task.id)) {
+            continue;
         }
+        let before = chunks.all_bytes;
+        let place = chunks.add(&shown(&task), page)?;
+        if !survey.tasks.contains(&task.id) {
+            room_bytes = room_bytes.saturating_sub(chunks.all_bytes - before);
+        }
+        known.insert(task.id, place);
     }
     chunks.finish(page)?;
     Ok(known)
 }
 
 fn own(view: &RunView) -> Option<PathBuf> {
-    Some(view.dir().join(OWN)).filter(|path| path.is_file())
+    Some(own_path(view)).filter(|path| path.is_file())
+}
+
+/// Where a run's own tasks would be.
+pub(super) fn own_path(view: &RunView) -> PathBuf {
+    view.dir().join(OWN)
 }
 
 fn shown(task: &Task) -> Shown<'_> {
@@ -62,11 +84,13 @@ pub(super) struct Chunks {
     written: usize,
     items: usize,
     text: Vec<u8>,
+    /// Text of all items so far.
+    all_bytes: usize,
 }
 
 impl Chunks {
     pub(super) fn new(name: &'static str) -> Self {
-        Self { name, written: 0, items: 0, text: Vec::new() }
+        Self { name, written: 0, items: 0, text: Vec::new(), all_bytes: 0 }
     }
 
     /// Adds an item; returns its chunk and its place there.
@@ -74,22 +98,24 @@ impl Chunks {
         &mut self,
         item: &impl Serialize,
         page: &mut Page<'_>,
-    ) -> Result<(usize, usize), ReportError> {
+    ) -> Result<(usize, usize), ViewError> {
         if self.text.len() >= CHUNK_BYTES {
             self.flush(page)?;
         }
         self.text.push(if self.items == 0 { b'[' } else { b',' });
+        let before = self.text.len();
         serde_json::to_writer(&mut self.text, item).map_err(std::io::Error::from)?;
+        self.all_bytes += self.text.len() - before;
         self.items += 1;
         Ok((self.written, self.items - 1))
     }
 
     /// Writes the last chunk.
-    pub(super) fn finish(mut self, page: &mut Page<'_>) -> Result<(), ReportError> {
+    pub(super) fn finish(mut self, page: &mut Page<'_>) -> Result<(), ViewError> {
         if self.items > 0 { self.flush(page) } else { Ok(()) }
     }
 
-    fn flush(&mut self, page: &mut Page<'_>) -> Result<(), ReportError> {
+    fn flush(&mut self, page: &mut Page<'_>) -> Result<(), ViewError> {
         self.text.push(b']');
         page.chunk(&format!("{}-{}", self.name, self.written), &self.text)?;
         (self.written, self.items) = (self.written + 1, 0);

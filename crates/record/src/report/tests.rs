@@ -33,7 +33,7 @@ fn run(dir: &Path, texts: &[&str]) -> RunView {
 
 /// Samples 0 and 1 are of task x/0, 2 and 3 of x/1; the next four of step 2. Even ones pass, but for
 /// that of x/1 in step 1.
-fn line(at: u64, text: &str) -> Value {
+pub(super) fn line(at: u64, text: &str) -> Value {
     let (step, task, sample) = (1 + at / 4, at / 2 % 2, at % 2);
     let pass = sample == 0 && (task == 0 || step == 2);
     let validation = if pass {
@@ -56,9 +56,14 @@ fn page(view: &RunView) -> (String, Contents) {
     (String::from_utf8(out).unwrap(), contents)
 }
 
-fn chunk(page: &str, name: &str) -> String {
+/// The text of a chunk of a page.
+pub(super) fn chunk(page: &str, name: &str) -> String {
     let open = format!("<script type=\"application/octet-stream\" id=\"{name}\">");
-    let packed = page.split_once(&open).unwrap().1.split_once("</script>").unwrap().0;
+    unpacked(page.split_once(&open).unwrap().1.split_once("</script>").unwrap().0)
+}
+
+/// What was packed.
+pub(super) fn unpacked(packed: &str) -> String {
     let bytes = chunk::unbase64(packed);
     let mut text = String::new();
     flate2::read::ZlibDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();

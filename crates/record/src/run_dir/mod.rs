@@ -83,6 +83,12 @@ impl RunDir {
         RunView::existing(root, name)
     }
 
+    /// Whether somebody began a run of this name in `root` and is gone: its lock is there, and free.
+    pub(crate) fn was_abandoned(root: &Path, name: &str) -> bool {
+        let view = RunView::locate(root, name);
+        view.is_ok_and(|view| view.lock_path().is_file() && matches!(view.is_written(), Ok(false)))
+    }
+
     /// The run's paths and how to read them.
     pub fn view(&self) -> &RunView {
         &self.view

@@ -79,6 +79,29 @@ fn a_run_that_is_stopped_while_it_is_measured_goes_on_and_measures_the_same() {
 }
 
 #[test]
+fn a_student_that_does_not_change_says_the_same_each_time() {
+    let mut school = school();
+    school.config.training.learning_rate = 1e-30;
+    let replies = Arc::new(Mutex::new(Vec::new()));
+    let list = Arc::clone(&replies);
+    school.worth = Arc::new(move |task, reply| {
+        if task.starts_with("held/") {
+            list.lock().unwrap().push((task.to_owned(), reply.to_owned()));
+        }
+        Ok(parity(reply))
+    });
+    school.grpo("run").unwrap();
+    let replies = replies.lock().unwrap();
+    let mut each: Vec<Vec<_>> = replies.chunks(6).map(<[_]>::to_vec).collect();
+    for measured in &mut each {
+        measured.sort();
+    }
+    assert_eq!(each.len(), 3);
+    assert!(each.iter().all(|it| *it == each[0]), "{each:?}");
+    assert_ne!(each[0][0].1, each[0][1].1, "two samples of a task");
+}
+
+#[test]
 fn with_a_distance_of_nought_it_is_never_measured() {
     let mut school = school();
     school.config.held_out.every_steps = 0;

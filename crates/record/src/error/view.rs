@@ -1,4 +1,4 @@
-//! Failures of making a run's page.
+//! Failures of showing a run: as a page, a line of a list, a table for other programs.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,12 +6,16 @@ use std::path::PathBuf;
 use whetstone_core::jsonl::LineError;
 use whetstone_core::wire::WireError;
 
-use super::{FileError, ReadError};
+use super::{FileError, ReadError, RunError};
 
-/// A page of a run could not be made.
+/// A run could not be shown.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ReportError {
+pub enum ViewError {
+    /// There is no such run, or it is not whole.
+    #[error(transparent)]
+    Run(#[from] RunError),
+
     /// A journal of the run could not be read up to its end.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -49,10 +53,11 @@ pub enum ReportError {
     Write(#[from] io::Error),
 }
 
-impl ReportError {
+impl ViewError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
+            Self::Run(err) => err.hint(),
             Self::Read(err) => err.hint(),
             Self::File(err) => err.hint(),
             Self::Rollout { .. } => Some("only journals of rollouts belong into `rollouts/`"),

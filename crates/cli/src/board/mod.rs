@@ -1,0 +1,100 @@
+//! `whet board`: the pages of runs, live, for a browser on this machine.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use anyhow::Context;
+use clap::Args;
+use nix::sys::signal::{SigSet, Signal};
+use serde::Serialize;
+use whetstone_serve::board::Board;
+use whetstone_serve::http::Server;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::{Printer, Tone};
+
+/// `whet board`.
+#[derive(Debug, Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct BoardArgs {
+    /// The folder with one directory for each run
+    #[arg(value_name = "DIR", default_value = "runs")]
+    pub dir: PathBuf,
+
+    /// The port to listen on; 0 takes any that is free
+    #[arg(long, default_value_t = 8130)]
+    pub port: u16,
+
+    /// The address to listen on; any but this machine's own lets others read
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    pub host: IpAddr,
+
+    /// Print one JSON document instead of the address
+    #[arg(long)]
+    pub json: bool,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  whet board                     serves the runs in `runs` at http://127.0.0.1:8130/
+  whet board experiments --port 0 --json | jq -r .url
+  ssh -L 8130:127.0.0.1:8130 trainer    then open http://127.0.0.1:8130/ here, with `whet board` there
+
+The first page lists the runs with their state and last measurements; each leads to the page that `whet
+report` writes, which goes on with its run: curves grow and completions arrive as they are recorded. A run
+that begins later appears by itself. The board changes nothing, and Ctrl-C ends it at once.
+
+The pages hold completions and hidden tests. The board is for whoever sits at this machine: it has no
+password, and answers under its own address alone. With `--host` everybody who reaches that address reads
+them; a tunnel as above lets in those who may log in.";
+
+const EVERYBODY: &str = "everybody who can reach this address reads completions and hidden tests: the board has no password";
+
+#[derive(Serialize)]
+struct Told<'a> {
+    url: &'a str,
+    dir: String,
+}
+
+/// Serves until somebody ends it.
+pub(crate) fn run(args: &BoardArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let board = open(&args.dir)?;
+    let server = Server::listen(args.host, args.port).map_err(Failure::Listen)?;
+    if !args.host.is_loopback() {
+        printer
+            .talk(format_args!("{}: {EVERYBODY}", printer.toned_talk("warning", Tone::Doubtful)));
+    }
+    // Before any thread begins: all of them leave these signals to this one.
+    let signals = held_back()?;
+    let url = server.url();
+    if args.json {
+        printer.json(&Told { url: &url, dir: args.dir.display().to_string() })?;
+    } else {
+        printer.data(&url)?;
+    }
+    printer.note(format_args!("the runs in `{}`; Ctrl-C ends it", args.dir.display()));
+    thread::spawn(move || server.run(move |request| board.answer(request)));
+    signals.wait().context("cannot wait for Ctrl-C")?;
+    Ok(Exit::Done)
+}
+
+fn open(dir: &Path) -> Result<Board, Failure> {
+    Board::open(dir).map_err(|err| match err.source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            Failure::NoFolder { path: dir.to_owned() }
+        }
+        _ => Failure::View(err.into()),
+    })
+}
+
+/// The signals that end it, held back from every thread that begins later.
+fn held_back() -> anyhow::Result<SigSet> {
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGINT);
+    signals.add(Signal::SIGTERM);
+    signals.thread_block().context("cannot hold back Ctrl-C")?;
+    Ok(signals)
+}

@@ -1,0 +1,84 @@
+//! A page that goes on with its run: the page with a cursor at its end, and what is new behind one.
+//!
+//! Whoever looks holds the cursor, so nothing is held here: a server that is started again answers the
+//! pages of the one before. A journal is read on from the cursor's place; only the rollouts of the last
+//! step are read once more, because more of that step may have come and its figures are those of all of
+//! it. Steps stand together in a journal: one that comes back much later would count what came back.
+//!
+//! An answer has bounds: what is more waits for the next, and is said to.
+
+mod cursor;
+mod news;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use serde::Serialize;
+
+pub use self::cursor::{Cursor, NotACursor};
+pub use self::news::{News, Texts, news};
+use super::limits::{MAX_COMPLETIONS, MAX_STEPS, MAX_TEXT_BYTES};
+use super::page::{Form, Page};
+use super::tasks::Wanted;
+use super::{Drawn, completions::Written, tasks::Known};
+use crate::error::ViewError;
+use crate::run_dir::RunView;
+
+/// Text of tasks that a page brings along for steps to come.
+const UNANSWERED_BYTES: usize = 16 << 20;
+
+/// A page that is ready to be written: what can fail has been read.
+#[derive(Debug)]
+pub struct LivePage {
+    view: RunView,
+    drawn: Drawn,
+}
+
+/// What the page's script begins with.
+#[derive(Serialize)]
+struct Start {
+    cursor: String,
+    /// Where tasks are that may be answered later.
+    places: BTreeMap<String, (usize, usize)>,
+    text_bytes: u64,
+    max_text_bytes: u64,
+    max_completions: u64,
+    max_steps: usize,
+}
+
+impl LivePage {
+    /// Reads what a run's page draws.
+    pub fn read(view: &RunView) -> Result<Self, ViewError> {
+        Ok(Self { view: view.clone(), drawn: Drawn::read(view)? })
+    }
+
+    /// Writes the text of the page.
+    pub fn write(&self, out: &mut dyn Write) -> Result<(), ViewError> {
+        let mut page = Page::begin(out, Form::Live)?;
+        let wanted = Wanted { given: None, unanswered_bytes: UNANSWERED_BYTES };
+        let (written, known) = self.drawn.write(&self.view, wanted, &mut page, &mut |_, _| {})?;
+        page.chunk("start", &self.start(written, &known)?)?;
+        Ok(page.end()?)
+    }
+
+    fn start(&self, written: Written, known: &Known) -> Result<Vec<u8>, ViewError> {
+        let places = known.iter().map(|(task, &place)| (task.to_string(), place));
+        let start = Start {
+            cursor: self.drawn.cursor.to_string(),
+            places: places.collect(),
+            text_bytes: written.text_bytes,
+            max_text_bytes: 2 * MAX_TEXT_BYTES,
+            max_completions: MAX_COMPLETIONS,
+            max_steps: MAX_STEPS,
+        };
+        Ok(serde_json::to_vec(&start).map_err(std::io::Error::from)?)
+    }
+}
+
+/// Who may do what in such a page: the text of its content security policy.
+pub fn policy() -> String {
+    Form::Live.policy()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! What happened in a run behind a cursor, as the page takes it in.
+
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use whetstone_core::rollout::Rollout;
+
+use super::Cursor;
+use crate::error::ViewError;
+use crate::event;
+use crate::journal::{self, Position};
+use crate::report::chunk::pack;
+use crate::report::completions::Index;
+use crate::report::figures;
+use crate::report::limits::CHUNK_BYTES;
+use crate::report::rollouts::{self, Journals};
+use crate::report::shown::{Sampled, Shown};
+use crate::report::survey::{Reach, Survey};
+use crate::report::tasks::Known;
+use crate::run_dir::RunView;
+
+/// Events in an answer.
+const MAX_EVENTS: usize = 2_000;
+/// Completions in an answer.
+const MAX_COMPLETIONS: usize = 4_096;
+
+/// Whether completions come with their texts. A page that is full asks for figures alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Texts {
+    /// They do.
+    Sent,
+    /// Only what they come to.
+    LeftOut,
+}
+
+/// What is new.
+#[derive(Debug, Serialize)]
+pub struct News {
+    /// Where to ask on from.
+    cursor: String,
+    /// Whether there is more already.
+    more: bool,
+    /// Whether somebody writes the run right now.
+    is_written: bool,
+    /// Records of the page's feed.
+    records: Vec<Box<RawValue>>,
+    completions: Option<Completions>,
+}
+
+/// Completions that came: a chunk of the page, and their part of its index.
+#[derive(Debug, Serialize)]
+struct Completions {
+    index: Index,
+    chunk: String,
+    text_bytes: u64,
+}
+
+/// What is new in a run; `None` if it is not the run that the cursor is of any more.
+pub fn news(view: &RunView, cursor: &Cursor, texts: Texts) -> Result<Option<News>, ViewError> {
+    match read(view, cursor, texts) {
+        Err(ViewError::Read(err)) if err.is_moved() => Ok(None),
+        read => read,
+    }
+}
+
+fn read(view: &RunView, cursor: &Cursor, texts: Texts) -> Result<Option<News>, ViewError> {
+    let journals = rollouts::journals(view)?;
+    if !goes_on(cursor.rollouts.journals, journals) {
+        return Ok(None);
+    }
+    // Asked first: a run that ends meanwhile has its last event by then.
+    let is_written = view.is_written()?;
+    let mut records = Vec::new();
+    let (events, more_events) = new_events(view, cursor.events, &mut records)?;
+    let mut fresh = Fresh::new(texts);
+    let (reach, more_rollouts) = fresh.read(view, cursor.rollouts, &mut records)?;
+    let figures_crc = new_figures(view, cursor.figures_crc, &mut records)?;
+    let rollouts = Reach { journals, ..reach };
+    Ok(Some(News {
+        cursor: Cursor { events, rollouts, figures_crc }.to_string(),
+        more: more_events || more_rollouts,
+        is_written,
+        records,
+        completions: fresh.finish()?,
+    }))
+}
+
+/// Whether journals are those that were followed: the same names, or the first of all.
+fn goes_on(before: Journals, now: Journals) -> bool {
+    before == now || (before.count == 0 && now.count == 1)
+}
+
+/// Adds the events behind a place; returns the place behind them, and whether there are more.
+fn new_events(
+    view: &RunView,
+    position: Position,
+    records: &mut Vec<Box<RawValue>>,
+) -> Result<(Position, bool), ViewError> {
+    let path = view.events_path();
+    let mut reader = journal::read_from(&path, position)?;
+    while let Some(record) = reader.next() {
+        let record = match record {
+            Err(err) if err.is_torn() => break,
+            record => record?,
+        };
+        event::parse(&path, &record)?;
+        records.push(RawValue::from_string(record.json).map_err(std::io::Error::from)?);
+        if records.len() == MAX_EVENTS {
+            return Ok((reader.place(), true));
+        }
+    }
+    Ok((reader.place(), false))
+}
+
+/// Adds the figures if they are others than before; returns their crc.
+fn new_figures(
+    view: &RunView,
+    before_crc: u32,
+    records: &mut Vec<Box<RawValue>>,
+) -> Result<u32, ViewError> {
+    let Some((figures, crc)) = figures::read(view)? else { return Ok(0) };
+    if crc != before_crc {
+        records.push(raw(&figures)?);
+    }
+    Ok(crc)
+}
+
+/// Completions that are being gathered.
+struct Fresh {
+    texts: Texts,
+    index: Index,
+    /// The chunk so far, a JSON array without its end.
+    chunk: Vec<u8>,
+    text_bytes: u64,
+    completions: usize,
+}
+
+impl Fresh {
+    fn new(texts: Texts) -> Self {
+        Self { texts, index: Index::new(), chunk: Vec::new(), text_bytes: 0, completions: 0 }
+    }
+
+    /// Reads what is new, and adds what the steps come to; returns how far, and whether there is more.
+    fn read(
+        &mut self,
+        view: &RunView,
+        from: Reach,
+        records: &mut Vec<Box<RawValue>>,
+    ) -> Result<(Reach, bool), ViewError> {
+        if rollouts::read_from(view, from.end)?.next().transpose()?.is_none() {
+            return Ok((from, false));
+        }
+        let mut rollouts = rollouts::read_from(view, from.last_step)?;
+        let mut survey = Survey::default();
+        loop {
+            let is_new = rollouts.place().records() >= from.end.records();
+            if is_new && self.is_full() {
+                break;
+            }
+            let Some(rollout) = survey.next(&mut rollouts)? else { break };
+            if is_new {
+                self.add(rollout)?;
+            }
+        }
+        survey.end(&rollouts);
+        for step in survey.records() {
+            records.push(raw(&step)?);
+        }
+        Ok((survey.reach, self.is_full()))
+    }
+
+    fn is_full(&self) -> bool {
+        self.chunk.len() >= CHUNK_BYTES || self.completions >= MAX_COMPLETIONS
+    }
+
+    fn add(&mut self, mut rollout: Rollout) -> Result<(), ViewError> {
+        self.completions += 1;
+        if self.texts == Texts::LeftOut {
+            return Ok(());
+        }
+        let sampled = Sampled::take(&mut rollout);
+        let shown = Shown::new(&rollout, sampled);
+        self.text_bytes += shown.text_bytes();
+        self.chunk.push(if self.chunk.is_empty() { b'[' } else { b',' });
+        serde_json::to_writer(&mut self.chunk, &shown).map_err(std::io::Error::from)?;
+        self.index.enter(&rollout, &Known::new());
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Option<Completions>, ViewError> {
+        if self.chunk.is_empty() {
+            return Ok(None);
+        }
+        self.chunk.push(b']');
+        self.index.chunks.push(self.completions);
+        let (index, text_bytes) = (self.index, self.text_bytes);
+        Ok(Some(Completions { index, chunk: pack(&self.chunk)?, text_bytes }))
+    }
+}
+
+fn raw(record: &impl Serialize) -> Result<Box<RawValue>, ViewError> {
+    Ok(to_raw_value(record).map_err(std::io::Error::from)?)
+}
