@@ -45,8 +45,9 @@ function show({ runs, unreadable }) {
 function newRow(name) {
   // Names of runs have no character that means something in an address.
   const link = el("a", { href: `/runs/${name}` }, brief(name, 100));
-  const cells = ["", "wide-only", "", "", "", "wide-only", "wide-only", ""];
-  return el("tr", { "data-run": name }, el("th", { scope: "row" }, link), cells.map((it) => el("td", { class: it })));
+  const heads = [...document.querySelectorAll("thead th")].slice(1);
+  const cells = heads.map((head) => el("td", { class: head.className, "data-name": head.textContent }));
+  return el("tr", { "data-run": name }, el("th", { scope: "row" }, link), cells);
 }
 
 function values(run) {

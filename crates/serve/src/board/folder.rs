@@ -82,6 +82,7 @@ impl Folder {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
 
     use super::*;
 
@@ -105,6 +106,16 @@ mod tests {
         for name in ["out", "out2", "secret", "..", "../secret", "", "."] {
             assert!(matches!(folder.run(name), Err(ViewError::Run(_))), "{name}");
         }
+    }
+
+    #[test]
+    fn what_is_neither_a_file_nor_a_folder_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = RunDir::create(dir.path(), "a", "", 1).unwrap();
+        let folder = Folder::open(dir.path()).unwrap();
+        assert!(folder.run("a").is_ok());
+        let _socket = UnixListener::bind(run.view().rollouts_dir().join("a.jsonl")).unwrap();
+        assert!(matches!(folder.run("a"), Err(ViewError::Run(RunError::NotFound { .. }))));
     }
 
     #[test]
