@@ -59,6 +59,7 @@ function values(run) {
     run.step ?? "\u2013",
     measured("grpo/mean_reward", figure),
     measured("grpo/pass_rate", percent),
+    run.alarms,
     run.warnings,
     `${(run.bytes / 1e6).toFixed(1)} MB`,
     run.last_ms === null ? "\u2013" : ago(run.last_ms),

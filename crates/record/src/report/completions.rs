@@ -24,7 +24,7 @@ const TOLD_EVERY: u64 = 512;
 /// One entry for each completion, by columns.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Index {
-    verdicts: &'static [&'static str],
+    verdicts: Vec<&'static str>,
     /// Names, which `task` counts.
     tasks: Vec<String>,
     /// For each task its chunk and its place there, where the task itself is known.
@@ -113,7 +113,7 @@ impl Writing<'_> {
 impl Index {
     /// An index of nothing.
     pub(super) fn new() -> Self {
-        Self { verdicts: &rollouts::VERDICTS, ..Self::default() }
+        Self { verdicts: rollouts::verdicts().collect(), ..Self::default() }
     }
 
     /// Adds a completion.

@@ -4,29 +4,15 @@ use std::path::{Path, PathBuf};
 use std::{fs, vec};
 
 use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::verdict::Verdict;
 use whetstone_core::wire::{Object, Wire};
 
 use crate::error::{FileError, ReadError, ViewError};
 use crate::journal::{self, Position, Reader, Record};
 use crate::run_dir::RunView;
 
-/// What can be said of a completion, in the order in which a page counts it.
-pub(super) const VERDICTS: [&str; 14] = [
-    "pass",
-    "wrong",
-    "raised",
-    "timeout",
-    "memory",
-    "output",
-    "crashed",
-    "load_error",
-    "no_code",
-    "syntax_error",
-    "unserialisable",
-    "unjudged",
-    "not_run",
-    "unscored",
-];
+/// What can be said of a completion that has no verdict.
+const OTHERS: [&str; 3] = ["unjudged", "not_run", "unscored"];
 
 /// Rollouts, one by one, and how far they were read.
 #[derive(Debug)]
@@ -111,7 +97,12 @@ impl Iterator for Rollouts {
     }
 }
 
-/// What became of a completion: one of [`VERDICTS`].
+/// What can be said of a completion, in the order in which a page counts it.
+pub(super) fn verdicts() -> impl Iterator<Item = &'static str> {
+    Verdict::NAMES.into_iter().chain(OTHERS)
+}
+
+/// What became of a completion: one of [`verdicts`].
 pub(super) fn verdict(rollout: &Rollout) -> &'static str {
     match &rollout.score {
         Some(Score::Judged { judgement, .. }) => judgement.verdict().name(),
@@ -121,10 +112,10 @@ pub(super) fn verdict(rollout: &Rollout) -> &'static str {
     }
 }
 
-/// The place of [`verdict`] in [`VERDICTS`].
+/// The place of [`verdict`] in [`verdicts`].
 pub(super) fn verdict_number(rollout: &Rollout) -> usize {
     let name = verdict(rollout);
-    VERDICTS.iter().position(|&it| it == name).unwrap_or(VERDICTS.len() - 1)
+    verdicts().position(|it| it == name).unwrap_or(Verdict::NAMES.len())
 }
 
 fn list(view: &RunView) -> Result<(Journals, Vec<PathBuf>), FileError> {
@@ -152,31 +143,5 @@ fn parse(path: &Path, record: &Record) -> Result<Rollout, ViewError> {
             Rollout::from_object(object).map_err(|source| ViewError::Rollout { path, line, source })
         }
         Err(source) => Err(ReadError::WrongType { path, line, source }.into()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use whetstone_core::verdict::Verdict;
-
-    use super::*;
-
-    #[test]
-    fn every_verdict_has_a_number() {
-        let kind = String::new();
-        let all = [
-            Verdict::Pass,
-            Verdict::Wrong { test: 0 },
-            Verdict::Raised { test: 0, kind: kind.clone() },
-            Verdict::Timeout,
-            Verdict::Memory,
-            Verdict::Output,
-            Verdict::Crashed { signal: 9 },
-            Verdict::LoadError { kind },
-            Verdict::NoCode,
-            Verdict::SyntaxError,
-            Verdict::Unserialisable { test: 0 },
-        ];
-        assert_eq!(all.map(|it| it.name()), VERDICTS[..11]);
     }
 }
