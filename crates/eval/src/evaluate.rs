@@ -5,23 +5,25 @@
 //! ```
 //!
 //! Two passes go over the tasks: so many samples of each at the temperature, and one with the likeliest
-//! tokens, which is kept apart. An evaluation that was killed asks only for what is missing; since what
-//! is sampled of a task derives from the seed and the task's name, it ends with the same samples.
+//! tokens, which is kept apart. What was sampled of a task is kept as soon as all of it is judged. An
+//! evaluation that was killed asks only for what is missing; since what is sampled of a task derives from
+//! the seed and the task's name, it ends with the same samples.
 
+use std::cell::Cell;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::{Seed, Task};
-use whetstone_infer::{Generator, Rule};
+use whetstone_infer::{Generator, Rule, Usage};
 use whetstone_record::error::FileError;
 use whetstone_record::journal::{Earlier, path_beside};
 use whetstone_rollout::collect::record::{Recording, lines};
 use whetstone_rollout::collect::{
-    Asked, CollectError, Collected, Collecting, Gathered, Progress, gather,
+    Asked, CollectError, Collecting, Gathered, Progress, Timeline, gather_each, unless,
 };
 
 use crate::error::EvalError;
@@ -45,7 +47,8 @@ pub struct Evaluating<'a> {
     pub samples: usize,
     /// Whether one with the likeliest tokens is taken beside them.
     pub with_greedy: bool,
-    /// Samples of a piece; a piece has at least one task.
+    /// Samples that are asked for together; at least those of one task. Between two such pieces nothing
+    /// is sampled while the last is judged.
     pub samples_at_a_time: usize,
     /// What sampling derives from.
     pub seed: Seed,
@@ -55,7 +58,7 @@ pub struct Evaluating<'a> {
     pub earlier: Earlier,
     /// Told how many samples are judged or given up, and of how many.
     pub on_progress: &'a dyn Fn(usize, usize),
-    /// Looked at before each piece: whether somebody wants it to stop.
+    /// Whether somebody wants it to stop.
     pub stop: &'a AtomicBool,
 }
 
@@ -115,10 +118,9 @@ pub fn evaluate(
     for pass in passes {
         let tasks_at_a_time = (it.samples_at_a_time / pass.samples).max(1);
         for piece in work.missing(&pass, tasks).chunks(tasks_at_a_time) {
-            if it.stop.load(Ordering::Relaxed) {
+            if work.piece(&pass, generator, piece)?.is_break() {
                 return Ok(None);
             }
-            work.piece(&pass, generator, piece)?;
         }
     }
     work.finish(tasks).map(Some)
@@ -170,31 +172,45 @@ impl Work<'_> {
         tasks.iter().filter(lacks).collect()
     }
 
-    /// Samples some tasks, and keeps what could be judged.
+    /// Samples some tasks, and keeps what could be judged; says whether to go on.
     fn piece(
         &mut self,
         pass: &Pass,
         generator: &mut dyn Generator,
         piece: &[&Task],
-    ) -> Result<(), EvalError> {
+    ) -> Result<ControlFlow<()>, EvalError> {
         let (before, all) = (self.store.len() + self.given_up, self.all);
-        let on_progress = self.it.on_progress;
+        let Evaluating { on_progress, stop, .. } = *self.it;
+        let broken = Cell::new(false);
         let told = |now: Progress<'_>| {
             on_progress((before + now.over + now.dropped).min(all), all);
-            // A piece is small, and what was sampled of it is not thrown away.
-            ControlFlow::Continue(())
+            if broken.get() { ControlFlow::Break(()) } else { unless(stop) }
         };
         let collecting = Collecting { on_event: &told, rule: pass.rule, ..self.it.collecting };
         let seed = self.it.seed;
         let asked: Vec<Asked<'_>> =
             piece.iter().copied().map(|task| ask(task, pass.samples, seed)).collect();
-        let gathered = gather(&collecting, generator, &asked)?;
-        self.times.add(&gathered);
-        gathered.groups.iter().try_for_each(|group| self.keep(pass, group))
+        let mut kept = Ok(());
+        let mut keep = |_, group: Gathered| {
+            if kept.is_ok() {
+                kept = self.keep(pass, &group);
+                broken.set(kept.is_err());
+            }
+        };
+        let gathered = gather_each(&collecting, generator, &asked, &mut keep);
+        kept?;
+        match gathered {
+            Err(CollectError::Stopped) => Ok(ControlFlow::Break(())),
+            gathered => {
+                self.times.add(&gathered?);
+                Ok(ControlFlow::Continue(()))
+            }
+        }
     }
 
     fn keep(&mut self, pass: &Pass, group: &Gathered) -> Result<(), EvalError> {
         self.given_up += group.dropped.len();
+        self.times.samples += group.rollouts.len() + group.dropped.len();
         let failed = group.dropped.first().map(|dropped| dropped.reason.clone());
         self.first = self.first.take().or(failed);
         let (step, rule, max_tokens) = (pass.step, pass.rule, self.it.collecting.max_tokens);
@@ -212,7 +228,7 @@ impl Work<'_> {
             return Err(CollectError::NothingJudged { dropped: all, first }.into());
         }
         let output = it.directory.join(ROLLOUTS);
-        store.write(&output)?;
+        store.write(&output, tasks)?;
         let results = Results::count(it.about, tasks, &output)?;
         results.write(&it.directory.join(RESULTS))?;
         if results.errors == 0 {
@@ -224,14 +240,12 @@ impl Work<'_> {
 }
 
 impl Times {
-    fn add(&mut self, piece: &Collected) {
-        let Collected { groups, usage, timeline } = piece;
+    fn add(&mut self, (usage, timeline): &(Usage, Timeline)) {
         let spans =
             timeline.waves.iter().map(|wave| wave.sampling.end.saturating_sub(wave.sampling.start));
         self.prompts += usage.prefill_time;
         self.sampling += spans.sum::<Duration>().saturating_sub(usage.prefill_time);
         self.judging += timeline.judging_after_sampling();
-        self.samples += groups.iter().map(|it| it.rollouts.len() + it.dropped.len()).sum::<usize>();
         self.tokens += usage.sampled;
     }
 }

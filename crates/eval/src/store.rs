@@ -1,21 +1,22 @@
 //! Samples that were judged, kept as they come.
 //!
-//! A journal beside the file of samples has every judged sample as soon as its piece is done, so a kill
-//! costs one piece. Only an evaluation with the same settings goes on with it. Samples that the machine
+//! A journal beside the file of samples has what was sampled of a task as soon as all of it is judged, so a
+//! kill costs what was under way. Only an evaluation with the same settings goes on with it. Samples that the machine
 //! broke are not in it: whoever goes on asks for them again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::vec;
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use whetstone_core::rollout::{Rollout, Score};
-use whetstone_core::task::TaskId;
+use whetstone_core::task::{Task, TaskId};
 use whetstone_core::wire::{Object, Wire};
 use whetstone_record::atomic;
-use whetstone_record::error::LedgerError;
-use whetstone_record::journal::{self, Earlier, Journal, Reader};
+use whetstone_record::error::{LedgerError, ReadError};
+use whetstone_record::journal::{self, Earlier, Journal, Position, Reader};
 
 use crate::error::EvalError;
 
@@ -79,16 +80,20 @@ impl Store {
         Ok(())
     }
 
-    /// Writes every sample to `output`: those that were judged as they came, then the others.
-    pub(crate) fn write(&self, output: &Path) -> Result<(), EvalError> {
+    /// Writes every sample to `output`: those that were judged, pass by pass in the order of the tasks,
+    /// and then the others.
+    pub(crate) fn write(&self, output: &Path, tasks: &[Task]) -> Result<(), EvalError> {
         self.journal.sync().map_err(LedgerError::from)?;
-        let judged = journal::read(self.journal.path()).map_err(LedgerError::from)?;
+        let order: HashMap<&str, usize> =
+            tasks.iter().enumerate().map(|(at, task)| (task.id.as_str(), at)).collect();
+        let place = |id: &str| order.get(id).copied().unwrap_or(usize::MAX);
+        let judged = Ordered::new(self.journal.path(), place).map_err(LedgerError::from)?;
         // A group is asked for as a whole: what was judged before and not now is no failure.
-        let failed = self.failed.iter().filter(|rollout| !self.has(rollout));
+        let mut failed: Vec<&Rollout> = self.failed.iter().filter(|it| !self.has(it)).collect();
+        failed.sort_by_key(|it| (it.step, place(it.prompt_id.as_str()), it.group_id));
         let lines = judged
-            .skip(1)
-            .map(|record| record.map(|it| it.json).map_err(io::Error::other))
-            .chain(failed.map(|rollout| Ok(rollout.to_line())));
+            .map(|line| line.map_err(io::Error::other))
+            .chain(failed.into_iter().map(|rollout| Ok(rollout.to_line())));
         Ok(atomic::replace_with(output, |out| {
             for line in lines {
                 writeln!(out, "{}", line?)?;
@@ -124,6 +129,60 @@ impl Store {
     fn is_new(&mut self, rollout: &Rollout) -> bool {
         let kept = self.kept.entry((rollout.step, rollout.prompt_id.clone())).or_default();
         kept.insert(rollout.group_id.unwrap_or_default())
+    }
+}
+
+/// The samples of a journal by pass, task and number. They came as they were judged; where each stands is
+/// held, and its text is not.
+struct Ordered {
+    path: PathBuf,
+    places: vec::IntoIter<(Key, Position)>,
+    reader: Reader,
+}
+
+/// By what samples are ordered: the pass, the task's place, the number.
+type Key = (u64, usize, u64);
+
+/// What is looked at of a sample.
+#[derive(Deserialize)]
+struct Named {
+    step: u64,
+    prompt_id: String,
+    #[serde(default)]
+    group_id: u64,
+}
+
+impl Ordered {
+    fn new(path: &Path, place: impl Fn(&str) -> usize) -> Result<Self, ReadError> {
+        let mut reader = journal::read(path)?;
+        // The first record is the head.
+        reader.next().transpose()?;
+        let mut places = Vec::new();
+        loop {
+            let position = reader.place();
+            let Some(record) = reader.next().transpose()? else { break };
+            let Named { step, prompt_id, group_id } = reader.parse(&record)?;
+            places.push(((step, place(&prompt_id), group_id), position));
+        }
+        places.sort_unstable_by_key(|(key, _)| *key);
+        Ok(Self { path: path.to_owned(), places: places.into_iter(), reader })
+    }
+
+    fn read(&mut self, position: Position) -> Result<Option<String>, ReadError> {
+        // Those of one task stand together.
+        if self.reader.place() != position {
+            self.reader = journal::read_from(&self.path, position)?;
+        }
+        Ok(self.reader.next().transpose()?.map(|record| record.json))
+    }
+}
+
+impl Iterator for Ordered {
+    type Item = Result<String, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (_, position) = self.places.next()?;
+        self.read(position).transpose()
     }
 }
 

@@ -23,9 +23,6 @@ use crate::quickstart::preset::EMBEDDED;
 use crate::quickstart::student::unpack_into;
 use crate::train::grpo;
 
-/// Samples that are drawn before what was judged is kept.
-const AT_A_TIME: usize = 128;
-
 /// The settings of an adapter are no longer.
 const SETTINGS_LIMIT_BYTES: u64 = 1 << 20;
 
@@ -59,7 +56,6 @@ pub(super) fn measure(it: &Measure<'_>) -> Result<Option<Results>, Failure> {
         },
         max_tokens,
         max_prompt_tokens: longest,
-        samples_at_a_time: AT_A_TIME,
     };
     it.evaluate(&about, &environment, &mut source)
 }

@@ -96,6 +96,9 @@ fn tasks(args: &MeasureArgs) -> Result<Vec<Task>, Failure> {
     Ok(tasks)
 }
 
+/// Samples whose prompts are held at a time.
+const AT_A_TIME: usize = 4096;
+
 /// A measurement to make.
 struct Measure<'a> {
     args: &'a MeasureArgs,
@@ -112,7 +115,6 @@ struct Source<'a> {
     render: &'a Render<'a>,
     max_tokens: usize,
     max_prompt_tokens: usize,
-    samples_at_a_time: usize,
 }
 
 impl Measure<'_> {
@@ -183,7 +185,7 @@ impl Measure<'_> {
             about,
             samples: self.config.eval.num_samples as usize,
             with_greedy: !self.args.skip_greedy,
-            samples_at_a_time: source.samples_at_a_time,
+            samples_at_a_time: AT_A_TIME,
             seed: Seed::new(self.config.seed).derive("eval", 0),
             directory: &self.args.out,
             earlier: self.earlier(),

@@ -26,9 +26,6 @@ use crate::failure::Failure;
 use crate::teach::chain;
 use crate::train::grpo;
 
-/// Rounds of requests before what was judged is kept.
-const ROUNDS: usize = 8;
-
 /// Measures it; `None` if it was told to stop.
 pub(super) fn measure(it: &Measure<'_>, url: &str) -> Result<Option<Results>, Failure> {
     let mut teacher = it.config.teacher.clone();
@@ -48,7 +45,6 @@ pub(super) fn measure(it: &Measure<'_>, url: &str) -> Result<Option<Results>, Fa
         render: &tokens,
         max_tokens,
         max_prompt_tokens: usize::MAX,
-        samples_at_a_time: ROUNDS * teacher.max_concurrent_requests as usize,
     };
     let results = it.evaluate(&about, &environment, &mut source);
     server.tell(it);
@@ -192,6 +188,8 @@ impl Generator for Server<'_> {
             for (drawn, tokens) in answers {
                 usage.sampled += tokens;
                 if done(drawn).is_break() {
+                    // Whoever pauses before another try need not try.
+                    self.client.stop();
                     break;
                 }
             }

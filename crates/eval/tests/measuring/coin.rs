@@ -50,7 +50,9 @@ impl Generator for Coin {
                     vec![-1.0 / f32::from(1 + u16::try_from(sample).unwrap()); 1 + sample % 2];
                 let tokens = SampledTokens::new(vec![7; logps.len()], logps).ok();
                 let completion = Completion { text, reasoning: None, finish, tokens };
-                assert!(done(Drawn { prompt: at, sample, completion }).is_continue());
+                if done(Drawn { prompt: at, sample, completion }).is_break() {
+                    return Ok(Usage::default());
+                }
             }
         }
         Ok(Usage { sampled: 3 * self.calls.last().unwrap(), ..Usage::default() })

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::seed::Seed;
@@ -23,12 +23,24 @@ struct Question {
     waiting: Vec<Option<Member>>,
 }
 
+/// How long what was sampled is judged when a collection ends early.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Who takes a group that is over, with its place among those that were asked for.
+pub(super) struct Taker<'a> {
+    pub(super) each: &'a mut dyn FnMut(usize, Gathered),
+    /// How long what was sampled is waited for when the collection ends early.
+    pub(super) patience: Duration,
+}
+
 /// A collection under way.
-struct Driver<'a> {
+struct Driver<'a, 't> {
     collecting: &'a Collecting<'a>,
     asked: &'a [Asked<'a>],
     clock: Instant,
+    /// Those that are not over.
     groups: Vec<Gathered>,
+    taker: Taker<'t>,
     progress: Progress<'a>,
     /// Of this wave: what is being sampled.
     drawn: BTreeSet<Place>,
@@ -48,8 +60,22 @@ pub(super) fn gather(
     generator: &mut dyn Generator,
     asked: &[Asked<'_>],
 ) -> Result<Collected, CollectError> {
+    let mut groups: Vec<Gathered> = asked.iter().map(none).collect();
+    let each = &mut |place, group| groups[place] = group;
+    let taker = Taker { each, patience: Duration::ZERO };
+    let (usage, timeline) = gather_each(collecting, generator, asked, taker)?;
+    Ok(Collected { groups, usage, timeline })
+}
+
+/// The same, group by group as they are over.
+pub(super) fn gather_each(
+    collecting: &Collecting<'_>,
+    generator: &mut dyn Generator,
+    asked: &[Asked<'_>],
+    taker: Taker<'_>,
+) -> Result<(Usage, Timeline), CollectError> {
     let bench = Bench::new(collecting, asked);
-    let mut driver = Driver::new(collecting, asked, bench.clock);
+    let mut driver = Driver::new(collecting, asked, (bench.clock, taker));
     let mut questions = driver.first_questions(&bench)?;
     let (mut usage, mut timeline) = (Usage::default(), Timeline::default());
     thread::scope(|scope| {
@@ -62,21 +88,26 @@ pub(super) fn gather(
         }
         Ok::<_, CollectError>(())
     })?;
-    Ok(Collected { groups: driver.into_groups(), usage, timeline })
+    Ok((usage, timeline))
 }
 
-impl<'a> Driver<'a> {
-    fn new(collecting: &'a Collecting<'a>, asked: &'a [Asked<'a>], clock: Instant) -> Self {
-        let group = |it: &Asked<'_>| Gathered {
-            task: it.task.id.clone(),
-            rollouts: Vec::new(),
-            dropped: Vec::new(),
-        };
+/// A group without rollouts.
+fn none(it: &Asked<'_>) -> Gathered {
+    Gathered { task: it.task.id.clone(), rollouts: Vec::new(), dropped: Vec::new() }
+}
+
+impl<'a, 't> Driver<'a, 't> {
+    fn new(
+        collecting: &'a Collecting<'a>,
+        asked: &'a [Asked<'a>],
+        (clock, taker): (Instant, Taker<'t>),
+    ) -> Self {
         Self {
             collecting,
             asked,
             clock,
-            groups: asked.iter().map(group).collect(),
+            groups: asked.iter().map(none).collect(),
+            taker,
             progress: Progress::default(),
             drawn: BTreeSet::new(),
             open: BTreeSet::new(),
@@ -131,6 +162,9 @@ impl<'a> Driver<'a> {
         };
         let usage = generator.generate(&prompts, &mut hand_on)?;
         let sampling = began..self.clock.elapsed();
+        if self.stopped {
+            return Err(self.stop(way));
+        }
         for member in questions.into_iter().flat_map(|it| it.waiting).flatten() {
             let reason = Infrastructure("the generator gave no completion".to_owned());
             self.left_out(member.place, member.turns, &reason);
@@ -140,7 +174,7 @@ impl<'a> Driver<'a> {
             self.answered(answer);
         }
         if self.stopped {
-            return Err(CollectError::Stopped);
+            return Err(self.stop(way));
         }
         let judged_at = self.clock.elapsed();
         let mut spans = std::mem::take(&mut self.spans);
@@ -196,6 +230,7 @@ impl<'a> Driver<'a> {
                 self.groups[group].dropped.push(dropped);
             }
         }
+        self.hand_over(group);
         self.tell();
     }
 
@@ -205,7 +240,45 @@ impl<'a> Driver<'a> {
         self.groups[group].dropped.push(Dropped { sample, turns, reason: reason.clone() });
         self.drawn.remove(&place);
         self.progress.dropped += 1;
+        self.hand_over(group);
         self.tell();
+    }
+
+    /// Hands a group over if it is whole.
+    fn hand_over(&mut self, place: usize) {
+        if self.over(place) == self.asked[place].samples {
+            self.give(place);
+        }
+    }
+
+    /// Rollouts of a group that are over.
+    fn over(&self, place: usize) -> usize {
+        self.groups[place].rollouts.len() + self.groups[place].dropped.len()
+    }
+
+    /// Gives what there is of a group, by the numbers of its rollouts.
+    fn give(&mut self, place: usize) {
+        let mut group = std::mem::replace(&mut self.groups[place], none(&self.asked[place]));
+        group.rollouts.sort_by_key(|rolled| rolled.sample);
+        group.dropped.sort_by_key(|dropped| dropped.sample);
+        (self.taker.each)(place, group);
+    }
+
+    /// Ends the collection early: what the judges have is waited for, but not for long, and the groups
+    /// that have begun are given as they are.
+    fn stop(&mut self, way: &Way) -> CollectError {
+        let end = Instant::now() + self.taker.patience;
+        while !self.open.is_empty() {
+            let left = end.saturating_duration_since(Instant::now());
+            let Ok(answer) = way.answers.recv_timeout(left) else { break };
+            self.answered(answer);
+        }
+        for place in 0..self.groups.len() {
+            if self.over(place) > 0 {
+                self.give(place);
+            }
+        }
+        CollectError::Stopped
     }
 
     fn tell(&mut self) {
@@ -213,15 +286,6 @@ impl<'a> Driver<'a> {
         let waits_for = first.map(|place| (&self.asked[place.group].task.id, place.sample));
         let told = (self.collecting.on_event)(Progress { waits_for, ..self.progress });
         self.stopped |= told.is_break();
-    }
-
-    fn into_groups(self) -> Vec<Gathered> {
-        let mut groups = self.groups;
-        for group in &mut groups {
-            group.rollouts.sort_by_key(|rolled| rolled.sample);
-            group.dropped.sort_by_key(|dropped| dropped.sample);
-        }
-        groups
     }
 }
 

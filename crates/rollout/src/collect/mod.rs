@@ -49,6 +49,8 @@ use whetstone_core::task::{Task, TaskId};
 use whetstone_env::environment::Environment;
 use whetstone_infer::{Generator, Rule, Usage};
 
+use self::driver::{PATIENCE, Taker};
+
 pub use self::alive::{Alive, Supply, collect_alive};
 pub use self::error::CollectError;
 pub use self::gathered::{Dropped, End, Gathered, Rolled, Turn};
@@ -137,21 +139,25 @@ pub fn collect(
     generator: &mut dyn Generator,
     asked: &[Asked<'_>],
 ) -> Result<Collected, CollectError> {
-    let collected = gather(collecting, generator, asked)?;
+    let collected = driver::gather(collecting, generator, asked)?;
     error::something_judged(&collected.groups)?;
     Ok(collected)
 }
 
-/// The same, whether or not anything could be judged: for whoever collects piece by piece, and looks
-/// at all pieces together.
+/// The same, whether or not anything could be judged, for whoever keeps groups as they come: `each` is
+/// given every group that is over, with its place among those that were asked for. A collection that
+/// [`Collecting::on_event`] ends goes on judging what was sampled for a few seconds, and then gives the
+/// groups that have begun as they are.
 ///
 /// # Errors
 ///
-/// If a task cannot be rendered, or the generator fails.
-pub fn gather(
+/// If a task cannot be rendered, the generator fails, or [`Collecting::on_event`] ended it.
+pub fn gather_each(
     collecting: &Collecting<'_>,
     generator: &mut dyn Generator,
     asked: &[Asked<'_>],
-) -> Result<Collected, CollectError> {
-    driver::gather(collecting, generator, asked)
+    each: &mut dyn FnMut(usize, Gathered),
+) -> Result<(Usage, Timeline), CollectError> {
+    let taker = Taker { each, patience: PATIENCE };
+    driver::gather_each(collecting, generator, asked, taker)
 }
