@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -92,8 +92,9 @@ impl Browser {
         }
         let bytes = [message.to_string().as_bytes(), b"\0"].concat();
         self.requests.write_all(&bytes).expect("the browser listens");
+        let end = Instant::now() + PATIENCE;
         loop {
-            let answer = self.answers.recv_timeout(PATIENCE).expect("the browser answers");
+            let answer = self.next(end);
             if answer["id"] == self.asked {
                 assert!(answer.get("error").is_none(), "{method}: {answer}");
                 return answer["result"].clone();
@@ -125,10 +126,17 @@ impl Browser {
     }
 
     fn wait_for(&mut self, event: &str) {
+        let end = Instant::now() + PATIENCE;
         while !self.events.iter().any(|it| it["method"] == event) {
-            let next = self.answers.recv_timeout(PATIENCE).expect("the browser goes on");
+            let next = self.next(end);
             self.events.push_back(next);
         }
+    }
+
+    /// What the browser says next. A page that is never quiet does not put off the end.
+    fn next(&mut self, end: Instant) -> Value {
+        let left = end.saturating_duration_since(Instant::now());
+        self.answers.recv_timeout(left).expect("the browser answers in time")
     }
 
     /// The value of an expression in the page; promises are waited for.
