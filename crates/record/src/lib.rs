@@ -19,6 +19,7 @@
 //! | Who opens a journal while its writer removes it gets the new one, not one without a name. | `journal/tests.rs` |
 //! | A run half-created by a kill can be created again; a directory with anything in it is left alone. | `run_dir/tests.rs` |
 //! | A page of a run holds hostile text only packed, and has bounds whatever the run has. | `report/tests.rs`, `report/survey.rs` |
+//! | A page with what came later is what a new page would be, however it was cut. | `report/live/tests.rs` |
 //! | What a newer program wrote is an error that says so, never a guess. | `event/tests.rs`, `cursor.rs` |
 //!
 //! The modules, from the disk upwards: [`atomic`] replaces files, [`journal`] appends to them,

@@ -8,8 +8,14 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process;
+use std::thread;
+use std::time::Duration;
 
 use crate::error::{FileError, RunError};
+
+/// How often, and how long, a look at the lock is waited for.
+const LOOKS: u32 = 5;
+const LOOK_TIME: Duration = Duration::from_millis(5);
 
 /// The right to write a run, until dropped.
 #[derive(Debug)]
@@ -24,7 +30,7 @@ impl RunLock {
             .truncate(false)
             .open(path)
             .map_err(FileError::at("open", path))?;
-        match file.try_lock() {
+        match lock(&file, || thread::sleep(LOOK_TIME)) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(RunError::Locked { path: dir.to_owned(), pid: holder(path) });
@@ -34,6 +40,17 @@ impl RunLock {
         sign(&file, time_ms).map_err(FileError::at("write", path))?;
         Ok(Self(file))
     }
+}
+
+/// Takes the lock. Whoever looks whether a run is written has it for a moment, and is waited for.
+fn lock(file: &File, mut wait: impl FnMut()) -> Result<(), TryLockError> {
+    for _ in 0..LOOKS {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => wait(),
+            taken => return taken,
+        }
+    }
+    file.try_lock()
 }
 
 /// Whether somebody has the lock at `path`. A writer that leaves takes its name away, so only where one is
@@ -88,6 +105,25 @@ mod tests {
         assert!(matches!(err, RunError::Locked { pid, .. } if pid == Some(process::id())), "{err}");
         drop(first);
         take(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn who_only_looks_at_the_lock_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.lock");
+        let [writer, looker] = [(); 2].map(|()| File::create(&path).unwrap());
+        looker.lock_shared().unwrap();
+        let mut waits = 0;
+        let taken = lock(&writer, || {
+            waits += 1;
+            if waits == 3 {
+                looker.unlock().unwrap();
+            }
+        });
+        assert!(taken.is_ok() && waits == 3);
+        let held = lock(&looker, || waits += 1);
+        assert!(matches!(held, Err(TryLockError::WouldBlock)), "a writer does not go away");
+        assert_eq!(waits, 3 + LOOKS);
     }
 
     #[test]

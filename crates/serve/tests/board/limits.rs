@@ -1,13 +1,60 @@
 //! Connections that take too much.
 
-use std::io::Write;
-use std::time::Duration;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use whetstone_serve::http::Limits;
+use whetstone_serve::http::{Limits, Request, Response, Server};
 
 use crate::served::{answer, connect, get, request, rest, serve, status};
 
-fn board(limits: Limits) -> (tempfile::TempDir, std::net::SocketAddr) {
+/// A server whose `/endless` never ends.
+fn endless(limits: Limits) -> SocketAddr {
+    let server = Server::listen(Ipv4Addr::LOCALHOST.into(), 0).unwrap().within(limits);
+    let address = server.address();
+    let write = |out: &mut dyn Write| -> std::io::Result<()> {
+        loop {
+            out.write_all(&[b'x'; 8 << 10])?;
+        }
+    };
+    let answer = move |request: &Request| match request.path.as_str() {
+        "/endless" => Response::page(String::new(), Box::new(write)),
+        _ => Response::sentence(200, "Here."),
+    };
+    thread::spawn(move || server.run(answer));
+    address
+}
+
+#[test]
+fn who_does_not_read_gives_their_place_back() {
+    let write_time = Duration::from_millis(50);
+    let address = endless(Limits { write_time, connections: 1, ..Limits::default() });
+    let mut stuck = connect(address);
+    stuck.write_all(request(address, "/endless").as_bytes()).unwrap();
+    let end = Instant::now() + Duration::from_secs(30);
+    while status(&get(address, "/")) != 200 {
+        assert!(Instant::now() < end, "the place is still taken");
+    }
+}
+
+#[test]
+fn an_answer_that_takes_too_long_breaks_off_and_is_seen_to() {
+    let answer_time = Duration::from_millis(50);
+    let address = endless(Limits { answer_time, ..Limits::default() });
+    let mut stream = connect(address);
+    stream.write_all(request(address, "/endless").as_bytes()).unwrap();
+    let end = Instant::now() + Duration::from_secs(30);
+    let (mut piece, mut last) = (vec![0; 64 << 10], Vec::new());
+    // Nothing is kept but the end: there may be very much.
+    while let Ok(count @ 1..) = stream.read(&mut piece) {
+        last = piece[..count].to_vec();
+        assert!(Instant::now() < end, "it goes on and on");
+    }
+    assert!(!last.is_empty() && !last.ends_with(b"\r\n0\r\n\r\n"), "it has no last chunk");
+}
+
+fn board(limits: Limits) -> (tempfile::TempDir, SocketAddr) {
     let dir = tempfile::tempdir().unwrap();
     let address = serve(dir.path(), limits);
     (dir, address)
