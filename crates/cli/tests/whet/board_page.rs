@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use serde_json::Value;
+use whetstone_record::event::{Event, Suspect};
 
 use crate::board::RunningBoard;
 use crate::browser::{self, Browser};
@@ -31,9 +32,10 @@ fn a_new_step_appears_without_reloading_and_what_is_looked_at_stays() {
     hostile_text_that_arrives_is_text(&mut browser, &mut run);
     a_search_goes_on(&mut browser, &mut run);
     half_a_group_becomes_whole(&mut browser, &mut run);
+    an_alarm_appears_and_leads_to_its_completions(&mut browser, &mut run);
     run.ends();
     browser.wait_until(
-        "document.getElementById('live').textContent.includes('The run ended: completed')",
+        "document.getElementById('live')?.textContent.includes('The run ended: completed')",
     );
     assert_eq!(browser.value("window.first"), true, "it was never loaded again");
     assert_eq!(browser.value("typeof window.owned"), "undefined");
@@ -41,7 +43,7 @@ fn a_new_step_appears_without_reloading_and_what_is_looked_at_stays() {
     is_quiet(&browser, &url);
     let _going = another_run_of_the_name_is_loaded(&mut browser, &runs);
     drop(board);
-    browser.wait_until("document.getElementById('live').textContent.includes('does not answer')");
+    browser.wait_until("document.getElementById('live')?.textContent.includes('does not answer')");
 }
 
 /// No complaint, and no question to anybody else.
@@ -188,6 +190,18 @@ fn half_a_group_becomes_whole(browser: &mut Browser, run: &mut GrowingRun) {
         dead.as_str().unwrap().contains("5 steps: of the step's groups from 0.0 % to 0.0 %"),
         "{dead}"
     );
+}
+
+fn an_alarm_appears_and_leads_to_its_completions(browser: &mut Browser, run: &mut GrowingRun) {
+    let suspects = vec![Suspect { prompt_id: "x/1".to_owned(), group_id: 1 }];
+    let (code, message) = ("term_rises_alone".to_owned(), "look at `x/1`".to_owned());
+    run.happens(Event::Alarm { step: 2, code, message, suspects });
+    browser.wait_until("document.querySelector('#alarms li')");
+    let said = browser.value("document.querySelector('#alarms li').textContent");
+    assert!(said.as_str().unwrap().starts_with("term rises alone, step 2. Look at x/1."), "{said}");
+    browser.value("document.querySelectorAll('#alarms button')[1].click()");
+    browser.wait_until("document.querySelector('#group p').textContent.startsWith('Step 2,')");
+    assert_eq!(browser.value("document.querySelector('#group h3').textContent"), "x/1");
 }
 
 fn it_fits_a_phone(browser: &mut Browser) {
