@@ -62,7 +62,7 @@ fn measure() -> Result<Value, Box<dyn Error>> {
     let ask = |path: &str| get(address, path);
     let first_list = ask("/list")?;
     let page = ask("/runs/large")?;
-    let (cursor, answers) = caught_up(&ask)?;
+    let (cursor, answers) = caught_up(address)?;
     let path = format!("/runs/large/feed?from={cursor}");
     let nothing_new = median(|| ask(&path))?;
     run.step(STEPS + 1)?;
@@ -148,12 +148,10 @@ fn get(address: SocketAddr, path: &str) -> Result<Answer, Box<dyn Error>> {
 }
 
 /// Asks until there is nothing more; returns the cursor of then, and how many answers that took.
-fn caught_up(
-    ask: &dyn Fn(&str) -> Result<Answer, Box<dyn Error>>,
-) -> Result<(String, u32), Box<dyn Error>> {
+fn caught_up(address: SocketAddr) -> Result<(String, u32), Box<dyn Error>> {
     let (mut cursor, mut answers) = (BEGINNING.to_owned(), 0);
     loop {
-        let answer = ask(&format!("/runs/large/feed?from={cursor}"))?;
+        let answer = get(address, &format!("/runs/large/feed?from={cursor}"))?;
         let news: Value = serde_json::from_slice(&answer.body)?;
         answers += 1;
         news["cursor"].as_str().ok_or("news without a cursor")?.clone_into(&mut cursor);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use whetstone_core::config::Config;
-use whetstone_data::prepare::TRAIN;
+use whetstone_data::prepare::{TRAIN, VAL};
 use whetstone_eval::{Difference, Estimate, EvalError, Measured, compare, pass_at_k};
 use whetstone_record::atomic;
 use whetstone_record::report::default_path;
@@ -252,8 +252,8 @@ impl Files {
 fn next(view: &RunView) -> String {
     let dir = view.dir().display();
     format!(
-        "whet train grpo --config {} --tasks {dir}/{TRAIN} --traces {dir}/{} --run grpo-1 \
-         --set training.max_steps=120",
+        "whet train grpo --config {} --tasks {dir}/{TRAIN} --traces {dir}/{} --held-out {dir}/{VAL} \
+         --run grpo-1 --set training.max_steps=120",
         view.config_path().display(),
         traces::FILE,
     )

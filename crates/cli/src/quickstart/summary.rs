@@ -172,7 +172,7 @@ mod tests {
 
 next, the same training by its own command:
   whet train grpo --config runs/q/config.toml --tasks runs/q/train.jsonl \
---traces runs/q/teacher_traces.jsonl --run grpo-1 --set training.max_steps=120
+--traces runs/q/teacher_traces.jsonl --held-out runs/q/val.jsonl --run grpo-1 --set training.max_steps=120
 ";
 
     #[test]
