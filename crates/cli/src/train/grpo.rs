@@ -32,9 +32,10 @@ use crate::printer::Printer;
 const CALLERS_PER_WORKER: usize = 2;
 
 /// What is seen of a step.
-const SHOWN: [(&str, &str); 6] = [
+const SHOWN: [(&str, &str); 7] = [
     ("grpo/mean_reward", "reward"),
     ("grpo/pass_rate", "pass"),
+    ("held_out/pass_rate", "held-out"),
     ("grpo/kl_divergence", "kl"),
     ("train/grad_norm", "norm"),
     ("speed/sampled_tokens_per_s", "tokens/s"),
