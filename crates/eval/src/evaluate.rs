@@ -58,7 +58,7 @@ pub struct Evaluating<'a> {
     pub earlier: Earlier,
     /// Told how many samples are judged or given up, and of how many.
     pub on_progress: &'a dyn Fn(usize, usize),
-    /// Whether somebody wants it to stop.
+    /// Whether somebody wants it to stop: looked at after every sample.
     pub stop: &'a AtomicBool,
 }
 
@@ -118,7 +118,7 @@ pub fn evaluate(
     for pass in passes {
         let tasks_at_a_time = (it.samples_at_a_time / pass.samples).max(1);
         for piece in work.missing(&pass, tasks).chunks(tasks_at_a_time) {
-            if work.piece(&pass, generator, piece)?.is_break() {
+            if unless(it.stop).is_break() || work.piece(&pass, generator, piece)?.is_break() {
                 return Ok(None);
             }
         }

@@ -1,8 +1,8 @@
 //! Samples that were judged, kept as they come.
 //!
 //! A journal beside the file of samples has what was sampled of a task as soon as all of it is judged, so a
-//! kill costs what was under way. Only an evaluation with the same settings goes on with it. Samples that the machine
-//! broke are not in it: whoever goes on asks for them again.
+//! kill costs what was under way. Only an evaluation with the same settings goes on with it. Samples that
+//! the machine broke are not in it: whoever goes on asks for them again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write};
