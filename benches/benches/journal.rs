@@ -11,6 +11,8 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
+mod told;
+
 use std::error::Error;
 use std::time::Instant;
 
@@ -20,14 +22,7 @@ use whetstone_record::journal::{Journal, read};
 const RECORDS: u32 = 300_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let measured = measure()?;
-    if std::env::args().any(|arg| arg == "--json") {
-        println!("{measured:#}");
-    } else {
-        for (name, value) in measured.as_object().into_iter().flatten() {
-            println!("{name:<36} {value:>12}");
-        }
-    }
+    told::tell(&measure()?);
     Ok(())
 }
 

@@ -10,6 +10,8 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
+mod told;
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{Read, Write, sink};
@@ -34,14 +36,7 @@ const BEGINNING: &str = "0-0-.0-00000000.0-0-.0-0-.00000000";
 const ASKED: usize = 101;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let measured = measure()?;
-    if std::env::args().any(|arg| arg == "--json") {
-        println!("{measured:#}");
-    } else {
-        for (name, value) in measured.as_object().into_iter().flatten() {
-            println!("{name:<36} {value:>12}");
-        }
-    }
+    told::tell(&measure()?);
     Ok(())
 }
 
