@@ -25,6 +25,12 @@ pub(crate) fn judged(difference: &Difference) -> (&'static str, Tone) {
     }
 }
 
+/// A part in percent; nothing of nothing is none.
+#[expect(clippy::cast_precision_loss, reason = "a share of counts far below 2^53")]
+pub(crate) fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
+}
+
 /// Text of somebody else in one line of a table: at most so many characters, and nothing that a
 /// terminal would obey.
 pub(crate) fn plain(text: &str, most: usize) -> String {

@@ -14,6 +14,7 @@
 //! What is not here: no clock, no threads, no network, no writing of files (`record` does that),
 //! nothing that runs a program (`sandbox`).
 
+pub mod causes;
 pub mod completion;
 pub mod config;
 pub mod extract;
@@ -33,6 +34,7 @@ pub mod trace;
 pub mod verdict;
 pub mod wire;
 
+pub use causes::with_causes;
 pub use completion::Completion;
 pub use group::Group;
 pub use judgement::{Infrastructure, Judgement};

@@ -32,6 +32,15 @@ pub struct Rule {
     pub repetition_penalty: f32,
 }
 
+impl Rule {
+    /// By the model itself at a temperature, as settings have it.
+    pub fn at(temperature: f64) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "a small number, used in f32")]
+        let temperature = temperature as f32;
+        Self { temperature, ..Self::default() }
+    }
+}
+
 impl Default for Rule {
     fn default() -> Self {
         Self {

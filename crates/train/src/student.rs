@@ -13,6 +13,7 @@ use whetstone_model::safetensors::Safetensors;
 use whetstone_model::template::Options;
 use whetstone_model::weights::{Dtype, WeightsError};
 use whetstone_model::{ExportOptions, Pretrained, open};
+use whetstone_rollout::collect::RenderError;
 
 use crate::error::{CheckpointError, TrainError};
 use crate::grpo::budget;
@@ -89,6 +90,15 @@ impl Student {
         let template = self.model.template.as_ref().ok_or(TrainError::NoTemplate)?;
         let text = template.render(messages, &Options::prompt())?;
         Ok(self.model.tokenizer.encode(&text)?)
+    }
+
+    /// The same for whoever collects rollouts.
+    ///
+    /// # Errors
+    ///
+    /// If there is no template, or it refuses the conversation.
+    pub fn render(&self, messages: &[Message]) -> Result<Vec<u32>, RenderError> {
+        self.prompt(messages).map_err(|err| err.to_string().into())
     }
 
     /// Writes what is trained into a new directory, without losing a bit: an adapter as PEFT has it,

@@ -7,7 +7,6 @@ use std::thread;
 
 use anyhow::Context;
 use clap::Args;
-use nix::sys::signal::{SigSet, Signal};
 use serde::Serialize;
 use whetstone_serve::board::Board;
 use whetstone_serve::http::Server;
@@ -15,6 +14,7 @@ use whetstone_serve::http::Server;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::{Printer, Tone};
+use crate::train::stop::held_back;
 
 /// `whet board`.
 #[derive(Debug, Args)]
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &BoardArgs, printer: Printer) -> anyhow::Result<Exit> {
             .talk(format_args!("{}: {EVERYBODY}", printer.toned_talk("warning", Tone::Doubtful)));
     }
     // Before any thread begins: all of them leave these signals to this one.
-    let signals = held_back()?;
+    let signals = held_back().context("cannot hold back Ctrl-C")?;
     let url = server.url();
     if args.json {
         printer.json(&Told { url: &url, dir: args.dir.display().to_string() })?;
@@ -88,13 +88,4 @@ fn open(dir: &Path) -> Result<Board, Failure> {
         }
         _ => Failure::View(err.into()),
     })
-}
-
-/// The signals that end it, held back from every thread that begins later.
-fn held_back() -> anyhow::Result<SigSet> {
-    let mut signals = SigSet::empty();
-    signals.add(Signal::SIGINT);
-    signals.add(Signal::SIGTERM);
-    signals.thread_block().context("cannot hold back Ctrl-C")?;
-    Ok(signals)
 }

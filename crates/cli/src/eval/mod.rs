@@ -168,12 +168,10 @@ impl Measure<'_> {
         source: &mut Source<'_>,
     ) -> Result<Option<Results>, Failure> {
         let bar = self.printer.progress_with_rate(0, "samples");
-        #[expect(clippy::cast_possible_truncation, reason = "a small number, used in f32")]
-        let temperature = self.config.eval.temperature as f32;
         let collecting = Collecting {
             environment,
             render: source.render,
-            rule: Rule { temperature, ..Rule::default() },
+            rule: Rule::at(self.config.eval.temperature),
             max_tokens: source.max_tokens,
             max_prompt_tokens: source.max_prompt_tokens,
             max_turns: 1,

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use whetstone_core::config::TeacherConfig;
-use whetstone_core::{Message, Seed};
+use whetstone_core::{Message, Seed, with_causes};
 use whetstone_eval::{Results, make_room};
 use whetstone_infer::{Drawn, GenerateError, Generator, Prompt, Usage};
 use whetstone_remote::chat::{ChatError, Client, Request, Settings};
@@ -23,7 +23,6 @@ use whetstone_rollout::collect::RenderError;
 
 use super::{Measure, Source};
 use crate::failure::Failure;
-use crate::teach::chain;
 use crate::train::grpo;
 
 /// Measures it; `None` if it was told to stop.
@@ -140,7 +139,8 @@ impl<'a> Server<'a> {
             return;
         }
         let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        let (count, _) = trouble.failed.entry(err.reason()).or_insert_with(|| (0, chain(err)));
+        let (count, _) =
+            trouble.failed.entry(err.reason()).or_insert_with(|| (0, with_causes(err)));
         *count += 1;
         if err.ends_all() && trouble.end.is_none() {
             trouble.end = Some(gone(err));
@@ -202,7 +202,7 @@ impl Generator for Server<'_> {
 fn gone(err: &ChatError) -> Failure {
     let hint = err.hint().unwrap_or("is the server running, and is `--server` its address?");
     let hint = format!("{hint}; what was judged is kept, and the same command goes on with it");
-    Failure::Server { message: chain(err), hint }
+    Failure::Server { message: with_causes(err), hint }
 }
 
 #[cfg(test)]

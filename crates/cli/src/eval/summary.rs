@@ -8,7 +8,7 @@ use std::time::Duration;
 use whetstone_eval::{Estimate, Part, RESULTS, ROLLOUTS, Results, Times};
 
 use crate::failure::counted;
-use crate::figures::{estimate, plain};
+use crate::figures::{estimate, percent, plain};
 use crate::printer::{Printer, Tone};
 
 const RULE: &str = "==================================================";
@@ -140,11 +140,6 @@ fn errors(text: &mut String, results: &Results, printer: Printer) {
         let _ = writeln!(text, "    {count} x {}", plain(reason, 200));
     }
     let _ = writeln!(text, "    the same command asks for them again");
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of samples")]
-fn percent(part: u64, all: u64) -> f64 {
-    100.0 * part as f64 / (all as f64).max(1.0)
 }
 
 #[cfg(test)]

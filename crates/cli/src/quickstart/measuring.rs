@@ -8,8 +8,9 @@ use whetstone_core::{Message, Seed, Task};
 use whetstone_env::python::PythonEnvironment;
 use whetstone_eval::{Measured, Measuring, measure};
 use whetstone_infer::{Limits, Local, Rule};
-use whetstone_rollout::collect::{Collecting, RenderError};
+use whetstone_rollout::collect::Collecting;
 use whetstone_train::Student;
+use whetstone_train::grpo::max_prompt_tokens;
 
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -37,9 +38,7 @@ impl Suite<'_> {
     ) -> Result<Option<Measured>, Failure> {
         let samples = self.config.eval.num_samples as usize;
         let bar = printer.progress_with_rate((self.tasks.len() * samples) as u64, "samples");
-        let render = |messages: &[Message]| {
-            student.prompt(messages).map_err(|err| RenderError::from(err.to_string()))
-        };
+        let render = |messages: &[Message]| student.render(messages);
         let measuring = Measuring {
             collecting: self.collecting(&render),
             samples,
@@ -59,16 +58,12 @@ impl Suite<'_> {
         &'a self,
         render: &'a whetstone_rollout::collect::Render<'a>,
     ) -> Collecting<'a> {
-        let completion = self.config.grpo.max_completion_length as usize;
-        #[expect(clippy::cast_possible_truncation, reason = "a small number, used in f32")]
-        let temperature = self.config.eval.temperature as f32;
         Collecting {
             environment: self.environment,
             render,
-            rule: Rule { temperature, ..Rule::default() },
-            max_tokens: completion,
-            max_prompt_tokens: (self.config.training.max_length as usize)
-                .saturating_sub(completion),
+            rule: Rule::at(self.config.eval.temperature),
+            max_tokens: self.config.grpo.max_completion_length as usize,
+            max_prompt_tokens: max_prompt_tokens(self.config),
             max_turns: 1,
             judges: grpo::judges(self.config),
             on_event: &|_| ControlFlow::Continue(()),

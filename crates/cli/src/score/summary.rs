@@ -5,6 +5,7 @@ use std::path::Path;
 use whetstone_rollout::score::{BadLine, Report, rejected_path};
 
 use crate::failure::counted;
+use crate::figures::percent;
 use crate::printer::{Printer, Tone};
 
 /// Bad lines and error messages that are shown; the report has more.
@@ -149,11 +150,6 @@ fn cache(text: &mut Vec<String>, report: &Report, printer: Printer) {
             "  {word}: {trouble}; {lost} verdicts were not stored, no score was lost"
         ));
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a share of counts far below 2^53")]
-fn percent(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }
 
 fn counted_lines(count: u64) -> String {

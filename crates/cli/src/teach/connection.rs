@@ -3,9 +3,10 @@
 use serde::Serialize;
 use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
+use whetstone_core::with_causes;
 use whetstone_remote::chat::{ChatError, Probe, ReasoningPlace, Request};
 
-use super::remote::{Remote, chain};
+use super::remote::Remote;
 use crate::exit::Exit;
 use crate::printer::{Printer, Tone};
 
@@ -87,7 +88,7 @@ impl Seen {
         self.error = Some(match err {
             // One try is made here, and there is no need to count it.
             ChatError::GaveUp { last, .. } => last.to_string(),
-            err => chain(err),
+            err => with_causes(err),
         });
         let unlisted = self.models.as_ref().filter(|models| !models.contains(&self.model));
         self.hint = match unlisted {

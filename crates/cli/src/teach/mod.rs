@@ -17,7 +17,6 @@ use whetstone_sandbox::Judge;
 
 pub use self::args::{TeachArgs, TeacherArg};
 use self::remote::Remote;
-pub(crate) use self::remote::chain;
 use crate::config_command::load;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -6,6 +6,7 @@ use whetstone_core::config::TeacherConfig;
 use whetstone_core::seed::Seed;
 use whetstone_core::trace::Usage;
 use whetstone_core::wire::Object;
+use whetstone_core::with_causes;
 use whetstone_remote::chat::{ChatError, Client, Request, Response, Settings};
 use whetstone_remote::http::HttpError;
 use whetstone_rollout::teach::{Answer, Failure, Question, Refusal, Teacher};
@@ -58,7 +59,7 @@ impl Teacher for Remote<'_> {
             Err(err) if err.ends_all() => Err(stopped(&err)),
             Err(err) => Err(Refusal::Failed(Failure {
                 reason: err.reason().to_owned(),
-                detail: chain(&err),
+                detail: with_causes(&err),
             })),
         }
     }
@@ -85,16 +86,5 @@ impl Remote<'_> {
 fn stopped(err: &ChatError) -> Refusal {
     let gone = "start the server, check it with `whet teach --test-connection`, and run the same \
                 command again";
-    Refusal::Stopped { message: chain(err), hint: err.hint().unwrap_or(gone).to_owned() }
-}
-
-/// An error with its causes, in one line.
-pub(crate) fn chain(err: &ChatError) -> String {
-    let mut text = err.to_string();
-    let mut cause = std::error::Error::source(err);
-    while let Some(err) = cause {
-        text = format!("{text}: {err}");
-        cause = err.source();
-    }
-    text
+    Refusal::Stopped { message: with_causes(err), hint: err.hint().unwrap_or(gone).to_owned() }
 }

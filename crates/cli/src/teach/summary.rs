@@ -6,6 +6,7 @@ use whetstone_record::journal::path_beside;
 use whetstone_rollout::teach::Report;
 
 use crate::failure::counted;
+use crate::figures::percent;
 use crate::printer::{Printer, Tone};
 
 /// Bad lines and reasons that are shown; the report has more.
@@ -136,11 +137,6 @@ fn missing(text: &mut Vec<String>, report: &Report, output: &Path, printer: Prin
         let journal = path_beside(output);
         text.push(format!("  the same command tries them again, with {}", journal.display()));
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a share of counts far below 2^53")]
-fn percent(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }
 
 fn of(count: u64, noun: &str) -> String {

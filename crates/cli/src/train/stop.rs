@@ -14,12 +14,7 @@ use crate::printer::Printer;
 /// for them.
 pub(crate) fn on_signal(printer: Printer) -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
-    let mut signals = SigSet::empty();
-    signals.add(Signal::SIGINT);
-    signals.add(Signal::SIGTERM);
-    if signals.thread_block().is_err() {
-        return flag;
-    }
+    let Ok(signals) = held_back() else { return flag };
     let shared = Arc::clone(&flag);
     thread::spawn(move || {
         while let Ok(signal) = signals.wait() {
@@ -32,4 +27,13 @@ pub(crate) fn on_signal(printer: Printer) -> Arc<AtomicBool> {
         }
     });
     flag
+}
+
+/// The signals that end a program, held back from this thread and from every one that begins later.
+pub(crate) fn held_back() -> nix::Result<SigSet> {
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGINT);
+    signals.add(Signal::SIGTERM);
+    signals.thread_block()?;
+    Ok(signals)
 }

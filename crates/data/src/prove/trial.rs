@@ -6,6 +6,7 @@
 use whetstone_core::program::{Language, Program};
 use whetstone_core::task::Task;
 use whetstone_core::tests::Tests;
+use whetstone_core::with_causes;
 use whetstone_sandbox::plan::{Plan, PlanError, plan};
 
 use super::finding::{Dropped, Reason};
@@ -69,11 +70,5 @@ fn trivials(task: &Task, reference: &str, plan: &Plan) -> Vec<Trivial> {
 }
 
 fn broken(error: &PlanError) -> Dropped {
-    let mut detail = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        detail = format!("{detail}: {error}");
-        cause = error.source();
-    }
-    Dropped::new(Reason::BrokenTests, detail)
+    Dropped::new(Reason::BrokenTests, with_causes(error))
 }

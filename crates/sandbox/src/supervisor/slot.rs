@@ -8,6 +8,7 @@ use std::time::Duration;
 use whetstone_core::judgement::{Held, Judgement};
 use whetstone_core::program::Language;
 use whetstone_core::verdict::Verdict;
+use whetstone_core::with_causes;
 
 use super::broken::Broken;
 use super::groups::Group;
@@ -92,7 +93,7 @@ impl Slot {
     /// Judges one program; what breaks is tried a second time, with a fresh zygote.
     pub(crate) fn judge(&mut self, request: &Request) -> Response {
         let outcome = match plan(&request.tests, &request.setup, request.program.language) {
-            Err(error) => Outcome::BrokenTests(with_sources(&error)),
+            Err(error) => Outcome::BrokenTests(with_causes(&error)),
             Ok(plan) => match self.attempt(request, &plan).or_else(|_| {
                 self.zygote = None;
                 self.second_try = true;
@@ -340,18 +341,6 @@ impl Slot {
         }
         forked
     }
-}
-
-/// An error with what lies behind it, on one line.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    text
 }
 
 /// What the request lets its program use.

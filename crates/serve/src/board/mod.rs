@@ -20,6 +20,7 @@ use std::io;
 use std::path::Path;
 
 use serde::Serialize;
+use whetstone_core::with_causes;
 use whetstone_record::error::{FileError, ViewError};
 use whetstone_record::report::live::{self, Cursor, LivePage, news};
 
@@ -86,12 +87,7 @@ fn told(answer: Result<Response, ViewError>) -> Response {
 
 /// What there is to say of an error, with its causes, without characters that do something.
 fn sentence(err: &ViewError) -> String {
-    let mut text = err.to_string();
-    let mut cause = std::error::Error::source(err);
-    while let Some(err) = cause {
-        text = format!("{text}: {err}");
-        cause = err.source();
-    }
+    let text = with_causes(err);
     let hint = err.hint().map_or(String::new(), |hint| format!(" ({hint})"));
     format!("{text}{hint}").replace(char::is_control, "\u{fffd}")
 }

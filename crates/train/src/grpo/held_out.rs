@@ -12,7 +12,7 @@ use whetstone_core::Message;
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
 use whetstone_infer::Local;
-use whetstone_rollout::collect::{Asked, CollectError, Gathered, Progress, RenderError, collect};
+use whetstone_rollout::collect::{Asked, CollectError, Gathered, Progress, collect};
 use whetstone_rollout::measure::Tally;
 
 use super::Grpo;
@@ -43,9 +43,7 @@ pub(super) fn measure(
         .collect();
     let all = asked.len() * samples;
     it.watch.part(Phase::HeldOut, (0, all));
-    let render = |messages: &[Message]| {
-        student.prompt(messages).map_err(|err| RenderError::from(err.to_string()))
-    };
+    let render = |messages: &[Message]| student.render(messages);
     let on_event = |now: Progress<'_>| {
         let part = (now.over + now.dropped, all);
         it.watch.go_on(At { phase: Phase::HeldOut, part, waits_for: None })

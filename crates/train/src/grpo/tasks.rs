@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use whetstone_core::Message;
 use whetstone_core::config::{Config, Curriculum};
 use whetstone_core::seed::Seed;
 use whetstone_core::task::{Task, TaskId};
 use whetstone_env::environment::Environment;
 use whetstone_infer::{Local, Rule, Usage};
 use whetstone_rollout::collect::{
-    Asked, Collecting, Gathered, Progress as Collected, Render, RenderError, Supply, Timeline,
-    collect, collect_alive,
+    Asked, Collecting, Gathered, Progress as Collected, Render, Supply, Timeline, collect,
+    collect_alive,
 };
 
 use super::Grpo;
@@ -96,9 +97,7 @@ impl<'a> Tasks<'a> {
         let config = it.config;
         let wanted = usize::try_from(plan.items_per_step).unwrap_or(usize::MAX);
         let all = wanted * config.grpo.num_samples_per_prompt as usize;
-        let render = |messages: &[whetstone_core::Message]| {
-            student.prompt(messages).map_err(|err| RenderError::from(err.to_string()))
-        };
+        let render = |messages: &[Message]| student.render(messages);
         let on_event = |now: Collected<'_>| it.watch.go_on(at(now, all));
         let collecting = collecting(it, &render, &on_event);
         let mut generator = Local::new(&student.decoder, &student.model.tokenizer, it.limits);
@@ -237,9 +236,7 @@ fn at(now: Collected<'_>, all: usize) -> At {
 
 /// How tokens are chosen: by the policy itself, since that is what is trained.
 pub(super) fn rule(config: &Config) -> Rule {
-    #[expect(clippy::cast_possible_truncation, reason = "a small number, used in f32")]
-    let temperature = config.grpo.temperature as f32;
-    Rule { temperature, ..Rule::default() }
+    Rule::at(config.grpo.temperature)
 }
 
 /// The number in a difficulty, or the place of its name.

@@ -7,13 +7,13 @@
 
 mod progress;
 
-use std::error::Error;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use whetstone_core::config::Config;
+use whetstone_core::with_causes;
 use whetstone_record::atomic;
 use whetstone_record::event::{Event, Outcome, TimedEvent, now_ms};
 use whetstone_record::outputs::{checkpoint_name, checkpoints, prune};
@@ -167,7 +167,8 @@ impl Session {
         self.event(saved_event(step))
     }
 
-    /// Learns which steps are recorded and what was measured there; returns the steps of the checkpoints that are.
+    /// Learns which steps are recorded and what was measured there; returns the steps of the checkpoints
+    /// that are.
     fn read_events(&mut self) -> Result<Vec<u64>, TrainError> {
         let mut saved = Vec::new();
         for event in self.run.view().events()? {
@@ -246,7 +247,7 @@ impl Session {
         let (outcome, message) = match &result {
             Ok(Ended::Done) => (Outcome::Completed, String::new()),
             Ok(Ended::Stopped(_)) => (Outcome::Interrupted, "told to stop".to_owned()),
-            Err(err) => (Outcome::Failed, chain(err)),
+            Err(err) => (Outcome::Failed, with_causes(err)),
         };
         let finished = self.finish(outcome, message);
         // What broke the training may have broken the record too, and is what must be told.
@@ -355,17 +356,6 @@ impl Session {
 
 fn saved_event(step: u64) -> Event {
     Event::CheckpointSaved { step, path: format!("outputs/{}", checkpoint_name(step)) }
-}
-
-/// An error with its causes, in one line.
-fn chain(err: &dyn Error) -> String {
-    let mut text = err.to_string();
-    let mut cause = err.source();
-    while let Some(err) = cause {
-        text = format!("{text}: {err}");
-        cause = err.source();
-    }
-    text
 }
 
 #[cfg(test)]
