@@ -22,7 +22,7 @@ function readIndex(read) {
   groupFrom(0);
 }
 
-/** Puts completions from a number on into groups; returns those that are new or have more than before. */
+/** Puts completions from a number on into groups. */
 function groupFrom(first) {
   const changed = new Set();
   for (let at = first; at < index.step.length; at += 1) {
@@ -32,7 +32,6 @@ function groupFrom(first) {
     changed.add(groups.at(-1));
   }
   for (const group of changed) group.dead = isDead(group);
-  return [...changed];
 }
 
 /** The completions of a group, by number. */
