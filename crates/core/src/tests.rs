@@ -21,14 +21,14 @@ pub enum Tests {
     Asserts(Suite<String>),
     /// Calls of one function with the values they must return (APPS, LeetCode).
     Calls {
-        /// The function, or `Class.method`.
+        /// The function, or `Class.method`; in files also `Class().method`.
         entry_point: String,
         /// The calls.
         suite: Suite<Call>,
     },
     /// Test code with a `check(candidate)` function (HumanEval).
     Script {
-        /// The function handed to `check`.
+        /// The function handed to `check`, or `Class.method`; in files also `Class().method`.
         entry_point: String,
         /// The test code.
         suite: Suite<String>,
@@ -215,10 +215,12 @@ fn read(raw: &RawTests) -> Result<Tests, String> {
     let entry_point = raw.entry_point.clone();
     let called = |kind| {
         let name = entry_point.clone().ok_or(TestsError::NoEntryPoint(kind));
-        name.and_then(|name| {
-            if is_dotted_name(&name) { Ok(name) } else { Err(TestsError::BadEntryPoint(name)) }
-        })
-        .map_err(|err| err.to_string())
+        // `Solution().add` is `Solution.add`: of a class an object is made.
+        name.map(|name| name.replace("().", "."))
+            .and_then(|name| {
+                if is_dotted_name(&name) { Ok(name) } else { Err(TestsError::BadEntryPoint(name)) }
+            })
+            .map_err(|err| err.to_string())
     };
     let uncalled = |kind| match entry_point {
         Some(_) => Err(TestsError::UnusedEntryPoint(kind).to_string()),

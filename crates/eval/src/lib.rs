@@ -20,7 +20,7 @@
 //! | Intervals are as wide as theory has them. | `src/bootstrap.rs`, `src/wilson.rs` |
 //! | A 95 % interval holds the truth in 95 of 100 suites; models that are alike are told apart in fewer than 5. | `src/simulation.rs` |
 //! | An evaluation that is ended goes on, and ends with the same samples and figures. | `tests/measuring/evaluate.rs` |
-//! | What the machine broke counts nowhere, and is asked for again. | `tests/measuring/evaluate.rs` |
+//! | A sample that was not judged did not pass, a task without a judged sample is left out, and both are asked for again. | `tests/measuring/evaluate.rs` |
 //!
 //! # Not here
 //!

@@ -135,7 +135,8 @@ const AFTER_HELP: &str = "\
 pass@k is the unbiased estimate 1 - C(n-c,k)/C(n,k) from n samples of each task, averaged over tasks;
 k may not be larger than n. Its 95 % interval says how much it hangs on the choice of tasks: tasks are
 resampled, never samples; below 100 tasks it is Wilson's, on the effective n. Greedy is pass@1 with the
-likeliest tokens, and is kept apart. A sample that could not be judged counts nowhere but in `errors`.
+likeliest tokens, and is kept apart. A sample that could not be judged counts as not passed and is listed
+in `errors`; a task of which no sample could be judged is left out.
 
 OUT/evaluation_results.json has every figure, by source and difficulty and task by task; OUT/rollouts.jsonl
 every sample with its verdict, so `whet score OUT/rollouts.jsonl --prompts TASKS` can judge it again.

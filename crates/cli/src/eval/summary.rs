@@ -133,7 +133,7 @@ fn errors(text: &mut String, results: &Results, printer: Printer) {
         return;
     }
     let word = printer.toned("not judged", Tone::Bad);
-    let _ = writeln!(text, "\n  {word}: {} samples, which count nowhere", results.errors);
+    let _ = writeln!(text, "\n  {word}: {} samples, which count as not passed", results.errors);
     let mut reasons: Vec<_> = results.errors_by_reason.iter().collect();
     reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     for (reason, count) in reasons.into_iter().take(SHOWN) {
@@ -231,7 +231,7 @@ models/\u{fffd}[31mred: 164 tasks, 10 samples of each; 95 % intervals
         results.errors_by_reason.insert("no\u{7}zygote".to_owned(), 7);
         let text = text(&results, Path::new("."), Printer::new(true));
         assert!(
-            text.contains("not judged: 7 samples, which count nowhere\n    7 x no\u{fffd}zygote\n")
+            text.contains("not judged: 7 samples, which count as not passed\n    7 x no\u{fffd}zygote\n")
         );
     }
 }

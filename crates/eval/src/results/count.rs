@@ -1,6 +1,10 @@
 //! From judged samples to figures.
 //!
 //! Samples are read one line at a time, and of each only its verdict is kept.
+//!
+//! A sample that could not be judged counts as one that did not pass, so that no program gains by it.
+//! Only where not a single sample of a task could be judged, the task or the machine is at fault, and
+//! the task is left out.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -47,23 +51,30 @@ impl Results {
         };
         let places: HashMap<&TaskId, usize> =
             tasks.iter().enumerate().map(|(at, task)| (&task.id, at)).collect();
+        let mut unjudged = vec![Unjudged::default(); tasks.len()];
         for read in Records::<Rollout, _>::open(samples)? {
             let rollout = read?.record;
             if let Some(&at) = places.get(&rollout.prompt_id) {
-                results.add(at, rollout);
+                results.add(at, rollout, &mut unjudged[at]);
             }
         }
+        results.by_task.iter_mut().zip(&unjudged).for_each(|(task, others)| task.include(others));
         results.estimate(about, tasks)?;
         Ok(results)
     }
 
     /// Counts a sample of the task in this place.
-    fn add(&mut self, at: usize, mut rollout: Rollout) {
+    fn add(&mut self, at: usize, mut rollout: Rollout, unjudged: &mut Unjudged) {
         let is_greedy = rollout.meta.take(GREEDY).ok().flatten().unwrap_or(false);
+        let mut failed = |reason: &str| {
+            unjudged.samples += u64::from(!is_greedy);
+            unjudged.greedy |= is_greedy;
+            self.failed(reason);
+        };
         let verdict = match &rollout.score {
             Some(Score::Judged { judgement, .. }) => judgement.verdict(),
-            Some(Score::Failed(reason)) => return self.failed(&reason.0),
-            Some(Score::NotRun { .. }) | None => return self.failed("it was not judged"),
+            Some(Score::Failed(reason)) => return failed(&reason.0),
+            Some(Score::NotRun { .. }) | None => return failed("it was not judged"),
         };
         let passed = verdict.is_pass();
         let (task, verdicts) = (&mut self.by_task[at], &mut self.verdicts);
@@ -120,7 +131,23 @@ impl Part {
     }
 }
 
+/// Samples of a task that could not be judged.
+#[derive(Debug, Clone, Default)]
+struct Unjudged {
+    samples: u64,
+    /// The one with the likeliest tokens is among them.
+    greedy: bool,
+}
+
 impl TaskCount {
+    /// Counts what could not be judged as not passed, if anything of the task could be.
+    fn include(&mut self, unjudged: &Unjudged) {
+        if self.samples > 0 || self.greedy.is_some() {
+            self.samples += unjudged.samples;
+            self.greedy = self.greedy.or(unjudged.greedy.then_some(false));
+        }
+    }
+
     fn none(id: &TaskId) -> Self {
         Self { id: id.clone(), samples: 0, passed: 0, greedy: None }
     }
@@ -130,4 +157,27 @@ impl TaskCount {
 fn greedy(counts: &[&TaskCount]) -> Option<Estimate> {
     let tallies: Vec<Tally> = counts.iter().map(|count| count.greedy_tally()).collect();
     pass_at_k(&tallies, 1).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(samples: u64, greedy: Option<bool>, unjudged: &Unjudged) -> (u64, Option<bool>) {
+        let id = TaskId::try_from("a".to_owned()).unwrap();
+        let mut task = TaskCount { id, samples, passed: 0, greedy };
+        task.include(unjudged);
+        (task.samples, task.greedy)
+    }
+
+    #[test]
+    fn what_could_not_be_judged_did_not_pass_unless_nothing_could_be() {
+        let unjudged = Unjudged { samples: 3, greedy: true };
+        assert_eq!(counted(2, None, &unjudged), (5, Some(false)));
+        assert_eq!(
+            counted(2, Some(true), &Unjudged { samples: 3, greedy: false }),
+            (5, Some(true))
+        );
+        assert_eq!(counted(0, None, &unjudged), (0, None));
+    }
 }

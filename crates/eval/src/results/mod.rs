@@ -72,7 +72,8 @@ pub struct Results {
     pub verdicts: BTreeMap<String, u64>,
     /// The same with the likeliest tokens.
     pub greedy_verdicts: BTreeMap<String, u64>,
-    /// Samples that could not be judged, which count nowhere.
+    /// Samples that could not be judged. They count as not passed, unless nothing of their task
+    /// could be judged: then the task is left out.
     pub errors: u64,
     /// Why not.
     pub errors_by_reason: BTreeMap<String, u64>,
@@ -104,7 +105,7 @@ pub struct Part {
 pub struct TaskCount {
     /// The task.
     pub id: TaskId,
-    /// Samples that were judged.
+    /// Samples; none if not one of them could be judged.
     pub samples: u64,
     /// Samples that passed.
     pub passed: u64,

@@ -35,7 +35,8 @@ fn program(engine: &Engine) -> Option<()> {
     loop {
         let Frame { kind, payload } = receive()?;
         let answer = match kind {
-            b'L' => load(engine, &payload)?,
+            b'S' => load::<1>(engine, &payload)?,
+            b'L' => load::<2>(engine, &payload)?,
             b'C' => call(engine, &payload)?,
             _ => return None,
         };
@@ -44,9 +45,10 @@ fn program(engine: &Engine) -> Option<()> {
     }
 }
 
-fn load(engine: &Engine, payload: &[u8]) -> Option<Answer> {
+/// Runs texts in their order, up to one that fails.
+fn load<const N: usize>(engine: &Engine, payload: &[u8]) -> Option<Answer> {
     let mut answer = Answer::Data(Data::None);
-    for source in texts::<3>(payload)?.iter().filter(|source| !source.is_empty()) {
+    for source in texts::<N>(payload)?.iter().filter(|source| !source.is_empty()) {
         answer = engine.run(source);
         if matches!(answer, Answer::Raised(_)) {
             break;
@@ -79,7 +81,7 @@ fn respond(answer: Answer) -> Option<()> {
 
 /// Runs a program to its end; what it writes is its answer.
 fn script(engine: &Engine) -> Option<()> {
-    let [_, source, _] = texts(&receive()?.payload)?;
+    let [source, _] = texts(&receive()?.payload)?;
     engine.as_main();
     let answer = engine.run(&source);
     engine.flush();

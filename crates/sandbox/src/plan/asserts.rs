@@ -2,22 +2,24 @@
 //!
 //! `f(x) == literal`: the call goes to the program and its value is compared here. So do names of
 //! the program and what is taken out of them, `f(x).y[0] == literal`: the program works that out,
-//! but it does not know what is expected. (Methods of what it returns are not its to work out:
-//! their arguments may be what is expected, `f(x).startswith("a")`.) `f(x)` and `not f(x)`: only
-//! the truth of its value counts. Everything else is left as it is and runs in a checker, in which
-//! the names of the program are proxies.
+//! but it does not know what is expected. `f(x)` and `not f(x)`: only the truth of its value counts.
+//! That holds for plain questions ([`question`](super::question)); everything else is left as it is
+//! and runs in a checker, in which the names of the program are proxies.
 //!
 //! What makes a name the program's: neither Python nor the setup has it. One built-in name can be
 //! the program's too: that of the call itself, where nothing else in the test could be its
 //! (`sum(10, 15) == 6` of a program that defines `sum`).
 
-use ruff_python_ast::{CmpOp, Expr, ExprCall, Stmt, StmtAssert, UnaryOp};
+use ruff_python_ast::{CmpOp, Expr, Stmt, StmtAssert, UnaryOp};
 use ruff_text_size::Ranged;
 
+use super::judged::self_judged;
 use super::names::Names;
 use super::python::{is_builtin, is_module};
+use super::question::{Against, is_called, is_plain};
 use super::setup::Setup;
 use super::source::{Source, SourceError};
+use super::unused::mark_unused;
 use super::{Expected, Step};
 use crate::value::{Rule, Value, literal};
 
@@ -34,27 +36,35 @@ pub(super) fn step(test: &str, setup: &Setup) -> Result<Step, SourceError> {
     {
         return Ok(step);
     }
-    Ok(checked(source, &names, setup, None))
+    checked(&source, &names, setup, None)
 }
 
 /// Test code for a checker.
+///
+/// An error if a function that nobody but the program can define would judge the program's answer.
 pub(super) fn checked(
-    source: Source,
+    source: &Source,
     names: &Names,
     setup: &Setup,
     entry_point: Option<&str>,
-) -> Step {
+) -> Result<Step, SourceError> {
+    if let Some((line, name)) = self_judged(source, names, setup) {
+        return Err(SourceError::SelfJudged { line, name });
+    }
     let foreign = names.free().filter(|name| !is_builtin(name) && !setup.binds(name));
-    let (modules, proxies) =
+    let (modules, mut proxies): (Vec<String>, Vec<String>) =
         foreign.map(str::to_owned).partition(|name| is_module(name) && !names.calls(name));
-    Step::Check { code: source.text, proxies, modules, entry_point: entry_point.map(str::to_owned) }
+    proxies.extend(setup.proxies.iter().cloned());
+    proxies.sort();
+    proxies.dedup();
+    let entry_point = entry_point.map(str::to_owned);
+    Ok(Step::Check { code: mark_unused(source), proxies, modules, entry_point })
 }
 
 /// The step of an assert that needs no checker.
 fn direct(assert: &StmtAssert, source: &Source, setup: &Setup) -> Option<Step> {
     let truth = |expression: &Expr, expected| {
-        let Expr::Call(call) = expression else { return None };
-        if !is_of_program(call, setup) {
+        if !expression.is_call_expr() || !is_plain(expression, Against::Truth, setup) {
             return None;
         }
         Some(Step::Truth { expression: text(expression, source)?, expected })
@@ -68,9 +78,17 @@ fn direct(assert: &StmtAssert, source: &Source, setup: &Setup) -> Option<Step> {
                 Some(value) => (left, value),
                 None => (right, constant(left, setup)?),
             };
-            let expression = asked(call, source, setup)?;
+            let against = match value {
+                Value::Bool(_) | Value::None => Against::Truth,
+                _ => Against::Value,
+            };
+            // A name by itself, and what is taken out of one, has no arguments.
+            let against = if is_called(call) { against } else { Against::Value };
+            if !is_plain(call, against, setup) {
+                return None;
+            }
             let expected = Expected { any_of: vec![value], rule: Rule::default() };
-            Some(Step::Value { expression, expected })
+            Some(Step::Value { expression: text(call, source)?, expected })
         }
         _ => None,
     }
@@ -84,66 +102,11 @@ fn constant(expression: &Expr, setup: &Setup) -> Option<Value> {
     plain.then_some(value)
 }
 
-/// The text of an expression that is the program's to work out.
-fn asked(expression: &Expr, source: &Source, setup: &Setup) -> Option<String> {
-    if !is_asked(expression, setup) {
-        return None;
-    }
-    text(expression, source)
-}
-
-/// Whether an expression is a call or a name of the program, or something taken out of one.
-fn is_asked(expression: &Expr, setup: &Setup) -> bool {
-    match expression {
-        Expr::Call(call) if is_of_program(call, setup) => true,
-        Expr::Call(call) => call.func.is_call_expr() && is_asked(&call.func, setup),
-        Expr::Attribute(attribute) => is_asked(&attribute.value, setup),
-        Expr::Subscript(subscript) => is_asked(&subscript.value, setup),
-        Expr::Name(name) => {
-            let is_ours = is_builtin(&name.id) || is_module(&name.id) || setup.binds(&name.id);
-            !setup.star && !is_ours
-        }
-        _ => false,
-    }
-}
-
 fn text(expression: &Expr, source: &Source) -> Option<String> {
     let range = expression.range();
     let text = source.text.get(range.start().to_usize()..range.end().to_usize())?;
     // In brackets an expression may go over several lines.
     Some(if text.contains('\n') { format!("({text})") } else { text.to_owned() })
-}
-
-fn is_of_program(call: &ExprCall, setup: &Setup) -> bool {
-    if setup.star {
-        return false;
-    }
-    match call.func.as_ref() {
-        Expr::Name(name) if is_builtin(&name.id) => {
-            let names = Names::of_expression(&Expr::Call(call.clone()));
-            !setup.binds(&name.id) && names.free().all(|name| is_builtin(name) || setup.binds(name))
-        }
-        Expr::Name(name) => !setup.binds(&name.id),
-        Expr::Attribute(attribute) => match root(&attribute.value) {
-            Some(name) => !is_builtin(name) && !is_module(name) && !setup.binds(name),
-            None => false,
-        },
-        _ => false,
-    }
-}
-
-/// The name whose method is called: `tree` of `tree.root.height()`, and `Solution` of
-/// `Solution().height()`, for a name in capitals is that of a class.
-fn root(expression: &Expr) -> Option<&str> {
-    match expression {
-        Expr::Name(name) => Some(&name.id),
-        Expr::Attribute(attribute) => root(&attribute.value),
-        Expr::Call(call) => match call.func.as_ref() {
-            Expr::Name(name) if name.id.starts_with(|c: char| c.is_uppercase()) => Some(&name.id),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -237,15 +200,79 @@ mod tests {
         check("assert f(1).strip() == ''", "", "f", "");
         check("assert math.f(1).strip() == ''", "import math\nf = 1", "", "");
         check("assert len(f(1)).real == 2", "", "f", "");
-        check("assert f(1)[0] == 2", "from math import *", "f", "");
+        check("assert f(1)[0] == 2", "from numpy import *", "f", "");
         check("assert f(1).isdigit()", "", "f", "");
         check("x = f(1)\nassert x == 2", "", "f", "");
         check("for x in g:\n    assert f(x) == x", "", "f g", "");
         check("assert helper(f(1)) == 2", "def helper(x): return x", "f", "");
         check("assert f(1) == {1: 2, **g}", "", "f g", "");
         check("assert f(1) == set()", "set = list", "f", "");
-        check("assert isclose(f(1), 2)", "from math import *", "f isclose", "");
+        check("assert isclose(f(1), 2)", "from math import *", "f", "");
         check("assert g(root) + 1 == 2", "root = Node(1)", "g root", "");
+    }
+
+    /// In none of these the program's process may see what is expected, or decide.
+    #[test]
+    fn what_is_not_proven_to_be_a_plain_question_goes_to_a_checker() {
+        let setup = "def close(x, y, want): return abs(add(x, y) - want) < 1e-6";
+        check("assert close(2, 3, 5)", setup, "add", "");
+        check("assert not close(2, 3, 5)", setup, "add", "");
+        check("assert close(2, 3, 5) == True", setup, "add", "");
+        check("assert add(close, 3) == 4", setup, "add", "");
+        let residual =
+            "def inner(x): return add(x, 1)\ndef residual(x, want): return inner(x) - want";
+        check("assert residual(2, 3) < 1e-6", residual, "add", "");
+        check("assert residual(2, 3) == 0", residual, "add", "");
+        check("assert FizzBuzz(5).startswith('1 2 Fizz')", "", "FizzBuzz", "");
+        check("assert FizzBuzz(5).startswith('1 2 Fizz') == True", "", "FizzBuzz", "");
+        check("assert FizzBuzz(5).starts_with('1 2 Fizz')", "", "FizzBuzz", "");
+        check("assert FizzBuzz().startswith('1 2 Fizz')", "", "FizzBuzz", "");
+        check("assert words.issuperset({1})", "", "words", "");
+        check("assert is_right(add(2, 3))", "", "add is_right", "");
+        check("assert is_right(add(2, 3)) == True", "", "add is_right", "");
+        check("assert f(g(1)) == 2", "", "f g", "");
+        check("assert f(Solution().g(1)) == 2", "", "Solution f", "");
+        check("assert f(1)[g(2)] == 2", "", "f g", "");
+        check("assert f(1)(2)", "", "f", "");
+        for name in ["eval", "exec", "compile", "globals", "vars", "getattr", "isinstance"] {
+            check(&format!("assert {name}('add(2, 3) == 5')"), "", "", "");
+            check(&format!("assert {name}('add(2, 3)') == 5"), "", "", "");
+        }
+        check("assert all(add(x, 1) == y for x, y in [(1, 2)])", "", "add", "");
+        check("assert callable(add)", "", "add", "");
+        check("assert add", "", "add", "");
+    }
+
+    #[test]
+    fn objects_that_the_program_makes_are_arguments_like_others() {
+        value(
+            "assert f([Pair(1, 2), Pair(3, 4)], 2) == 3",
+            "f([Pair(1, 2), Pair(3, 4)], 2)",
+            &Value::int(3),
+        );
+        truth("assert Solution().valid('()')", "Solution().valid('()')", true);
+        value(
+            "assert Solution().valid('()') == True",
+            "Solution().valid('()')",
+            &Value::Bool(true),
+        );
+        value("assert Point(1).x == None", "Point(1).x", &Value::None);
+        check("assert f(Pair(1, 2), 2)", "", "Pair f", "");
+        match made("assert root.contains(2)", "root = Node(1)") {
+            Step::Truth { expression, .. } => assert_eq!(expression, "root.contains(2)"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_test_in_which_the_program_would_judge_itself_is_refused() {
+        let problem = |test: &str| step(test, &Setup::default()).unwrap_err().to_string();
+        assert_eq!(
+            problem("assert np.allclose(add(2, 3), 5)"),
+            "line 1: neither Python nor the setup has `np`, so it would be the program that says \
+             whether its own answer is right; define or import it in the setup"
+        );
+        assert!(problem("x = 5\nassert is_close(add(2, 3), x)").starts_with("line 2: "));
     }
 
     #[test]

@@ -7,10 +7,14 @@
 //! Parsing recurses with its input; bounds keep it within two megabytes of stack.
 
 mod asserts;
+mod judged;
 mod names;
 mod python;
+mod question;
 mod setup;
 mod source;
+mod stars;
+mod unused;
 
 #[cfg(test)]
 mod tests;
@@ -28,10 +32,12 @@ use source::Source;
 /// What is to be done with a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Runs in the program's namespace before it, and in a checker's before its test.
+    /// Runs in the program's namespace before it: setup that needs nothing of the program.
     pub before: String,
-    /// Runs in the program's namespace after it: setup that needs the program.
+    /// Runs in the program's namespace after it: setup that gives values to the program.
     pub after: String,
+    /// Runs in a checker's namespace before each test: all of the setup but `after`.
+    pub checker: String,
     /// The hidden tests in their order, one step each.
     pub steps: Vec<Step>,
 }
@@ -173,7 +179,7 @@ pub fn plan(tests: &Tests, setup: &str, language: Language) -> Result<Plan, Plan
         }
         Tests::Stdio(suite) => suite.hidden.for_the_judge().iter().map(run).collect(),
     };
-    Ok(Plan { before: setup.before, after: setup.after, steps })
+    Ok(Plan { before: setup.before, after: setup.after, checker: setup.checker, steps })
 }
 
 fn numbered<T>(
@@ -193,7 +199,7 @@ fn script(test: usize, text: &str, setup: &Setup, entry_point: &str) -> Result<S
     if !names.bound.contains("check") {
         return Err(PlanError::NoCheck { test });
     }
-    Ok(asserts::checked(source, &names, setup, Some(entry_point)))
+    asserts::checked(&source, &names, setup, Some(entry_point)).map_err(failed)
 }
 
 fn call(test: usize, call: &Call, entry_point: &str) -> Result<Step, PlanError> {

@@ -10,8 +10,10 @@ use ruff_python_ast::visitor::{
     walk_type_param,
 };
 use ruff_python_ast::{
-    Alias, ExceptHandler, Expr, ExprContext, Parameters, Pattern, Stmt, TypeParam,
+    Alias, ExceptHandler, Expr, ExprContext, Identifier, Parameters, Pattern, Stmt, TypeParam,
 };
+
+use super::stars;
 
 /// The names of one scope.
 #[derive(Debug, Default)]
@@ -24,7 +26,7 @@ pub(super) struct Names {
     pub(super) bound: BTreeSet<String>,
     /// Declared `global` in here.
     global: BTreeSet<String>,
-    /// A star import makes names that nobody can list.
+    /// A star import of a module that is not known makes names that nobody can list.
     pub(super) star: bool,
     /// `return`, `yield` or `await` where no function is.
     pub(super) outside: bool,
@@ -81,10 +83,11 @@ impl Names {
         self.outside |= inner.outside;
     }
 
-    fn import(&mut self, alias: &Alias) {
+    fn import(&mut self, alias: &Alias, module: Option<&str>) {
         let name = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
-        match name {
-            "*" => self.star = true,
+        match (name, module.and_then(stars::names)) {
+            ("*", Some(names)) => names.iter().for_each(|name| self.bind(name)),
+            ("*", None) => self.star = true,
             _ => self.bind(name.split('.').next().unwrap_or(name)),
         }
     }
@@ -109,8 +112,13 @@ impl<'a> Visitor<'a> for Names {
                 inner.visit_body(&def.body);
                 self.enclose(&inner);
             }
-            Stmt::Import(import) => import.names.iter().for_each(|alias| self.import(alias)),
-            Stmt::ImportFrom(import) => import.names.iter().for_each(|alias| self.import(alias)),
+            Stmt::Import(import) => {
+                import.names.iter().for_each(|alias| self.import(alias, None));
+            }
+            Stmt::ImportFrom(import) => {
+                let module = import.module.as_ref().map(Identifier::as_str);
+                import.names.iter().for_each(|alias| self.import(alias, module));
+            }
             Stmt::Global(global) => {
                 self.global.extend(global.names.iter().map(ToString::to_string));
             }
@@ -218,7 +226,10 @@ mod tests {
 
     #[test]
     fn a_star_import_is_noticed() {
-        assert!(Names::of(parse_module("from math import *").unwrap().suite()).star);
+        assert!(Names::of(parse_module("from numpy import *").unwrap().suite()).star);
+        let known = parse_module("from math import *").unwrap();
+        let known = Names::of(known.suite());
+        assert!(!known.star && known.bound.contains("sqrt"));
         assert!(!Names::of(parse_module("from math import pi").unwrap().suite()).star);
     }
 

@@ -13,6 +13,36 @@ pub(super) fn is_builtin(name: &str) -> bool {
     NAMES.contains(name)
 }
 
+/// Whether a program may define this built-in name for a test to call: not those that look at other
+/// names or run text.
+pub(super) fn is_redefinable(name: &str) -> bool {
+    const NEVER: [&str; 22] = [
+        "__import__",
+        "all",
+        "any",
+        "bool",
+        "breakpoint",
+        "callable",
+        "compile",
+        "delattr",
+        "dir",
+        "eval",
+        "exec",
+        "getattr",
+        "globals",
+        "hasattr",
+        "id",
+        "isinstance",
+        "issubclass",
+        "locals",
+        "setattr",
+        "super",
+        "type",
+        "vars",
+    ];
+    !NEVER.contains(&name)
+}
+
 /// Whether a name is that of a module which every Python has.
 pub(super) fn is_module(name: &str) -> bool {
     static NAMES: LazyLock<HashSet<&str>> =

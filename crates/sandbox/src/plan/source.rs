@@ -38,6 +38,17 @@ pub enum SourceError {
     /// Python, but not at the top of a module.
     #[error("it is not valid Python: `return`, `yield` or `await` outside of a function")]
     Outside,
+    /// The program would be asked whether its own answer is right.
+    #[error(
+        "line {line}: neither Python nor the setup has `{name}`, so it would be the program that \
+         says whether its own answer is right; define or import it in the setup"
+    )]
+    SelfJudged {
+        /// From 1.
+        line: usize,
+        /// The function, or the module.
+        name: String,
+    },
 }
 
 /// Source with the tree that it is.

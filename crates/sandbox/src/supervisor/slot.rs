@@ -1,4 +1,5 @@
 //! One slot: a zygote, and the program that is being judged.
+// size: the ways to judge a program share the slot's zygote, limits and blame for what stops a child.
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
@@ -83,7 +84,7 @@ impl Slot {
         let limits = Limits { cpu: Duration::from_secs(5), memory: 256 << 20 };
         let mut kid = self.fork(Kind::Program, limits, None)?;
         let mut ask = Ask::new(&mut kid);
-        match ask.load("", "", "") {
+        match ask.load("", "") {
             Ok(()) => Ok(()),
             Err(Failure::Stopped(Stop::Broken(problem))) => Err(problem),
             Err(other) => Err(format!("an empty program fails: {other:?}")),
@@ -154,8 +155,8 @@ impl Slot {
         let mut kid = self.fork(Kind::Program, limits, None)?;
         let mut checker: Option<Kid> = None;
         let mut stop = None;
-        let loaded = Ask::new(&mut kid).load(&plan.before, &request.program.source, &plan.after);
-        match loaded {
+        self.set_up(&mut kid, plan, limits)?;
+        match Ask::new(&mut kid).load(&request.program.source, &plan.after) {
             Err(Failure::Stopped(problem)) => {
                 stop = Some(problem);
             }
@@ -163,15 +164,11 @@ impl Slot {
             Ok(()) => {
                 for (number, step) in plan.steps.iter().enumerate() {
                     let test = u32::try_from(number).unwrap_or(u32::MAX);
-                    let mut ask = Ask::new(&mut kid);
                     let result = if let Step::Check { .. } = step {
-                        if checker.is_none() {
-                            checker = Some(self.fork(Kind::Checker, limits, None)?);
-                        }
-                        let Some(checker) = &mut checker else { break };
-                        ask.check(checker, &plan.before, step)
+                        let sides = Sides { kid: &mut kid, checker: &mut checker, limits };
+                        self.check(sides, &plan.checker, step)?
                     } else {
-                        ask.step(step)
+                        Ask::new(&mut kid).step(step)
                     };
                     match result {
                         Ok(true) => tally.pass(),
@@ -201,6 +198,44 @@ impl Slot {
         };
         self.leaving = Some(kid);
         Ok(tally.judgement(self.held(cpu))?)
+    }
+
+    /// Runs what a setup does before the program: if it fails, the task is at fault.
+    fn set_up(&mut self, kid: &mut Kid, plan: &Plan, limits: Limits) -> Result<(), Broken> {
+        if plan.before.is_empty() {
+            return Ok(());
+        }
+        let problem = match Ask::new(kid).set_up(&plan.before) {
+            Ok(()) => return Ok(()),
+            Err(Failure::Raised(raised)) => format!("it raises {}", raised.kind),
+            Err(Failure::Stopped(stop)) => match self.how(kid, Some(&stop), limits)? {
+                How::Timeout => "it does not come to an end".to_owned(),
+                how => format!("its process ends: {how:?}"),
+            },
+            Err(Failure::Opaque | Failure::Test(_)) => "it gives no answer".to_owned(),
+        };
+        Err(Broken::Tests(format!("the setup cannot be used: {problem}")))
+    }
+
+    /// Runs test code in the checker, which is made for the first of a program's tests.
+    ///
+    /// What earlier tests did with a program's answers may have used up the checker: before it counts
+    /// as the test's own fault that it cannot go on, it is tried in a fresh one.
+    fn check(
+        &mut self,
+        sides: Sides<'_>,
+        setup: &str,
+        step: &Step,
+    ) -> Result<Result<bool, Failure>, String> {
+        let Sides { kid, checker, limits } = sides;
+        if let Some(used) = checker {
+            let result = Ask::new(kid).check(used, setup, step);
+            if !matches!(result, Err(Failure::Test(_))) {
+                return Ok(result);
+            }
+        }
+        let fresh = checker.insert(self.fork(Kind::Checker, limits, None)?);
+        Ok(Ask::new(kid).check(fresh, setup, step))
     }
 
     /// Runs the program anew for each test.
@@ -341,6 +376,13 @@ impl Slot {
         }
         forked
     }
+}
+
+/// Who takes part in a test: the program, and the checker once there is one.
+struct Sides<'a> {
+    kid: &'a mut Kid,
+    checker: &'a mut Option<Kid>,
+    limits: Limits,
 }
 
 /// What the request lets its program use.

@@ -9,11 +9,20 @@ use crate::channel::Frame;
 use crate::plan::Step;
 use crate::value::{Limits, Value, decode, encode};
 
+/// An exception of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Raised {
+    /// The name of its class.
+    pub(crate) kind: String,
+    /// The built-in class that it is, or is derived from.
+    base: String,
+}
+
 /// Why a question has no right answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// It raised this exception.
-    Raised(String),
+    Raised(Raised),
     /// It answered with something that is no plain data.
     Opaque,
     /// There will be no further answer.
@@ -26,8 +35,8 @@ impl Failure {
     /// The verdict, if this happened in a test.
     pub(crate) fn in_test(self, test: u32) -> Verdict {
         match self {
-            Self::Raised(kind) if kind == "MemoryError" => Verdict::Memory,
-            Self::Raised(kind) => Verdict::Raised { test, kind },
+            Self::Raised(raised) if raised.kind == "MemoryError" => Verdict::Memory,
+            Self::Raised(raised) => Verdict::Raised { test, kind: raised.kind },
             Self::Opaque | Self::Stopped(_) | Self::Test(_) => Verdict::Unserialisable { test },
         }
     }
@@ -35,8 +44,8 @@ impl Failure {
     /// The verdict, if this happened while the program was loaded.
     pub(crate) fn while_loading(self) -> Verdict {
         match self {
-            Self::Raised(kind) if kind == "MemoryError" => Verdict::Memory,
-            Self::Raised(kind) => Verdict::LoadError { kind },
+            Self::Raised(raised) if raised.kind == "MemoryError" => Verdict::Memory,
+            Self::Raised(raised) => Verdict::LoadError { kind: raised.kind },
             _ => Verdict::LoadError { kind: "no answer".to_owned() },
         }
     }
@@ -59,18 +68,25 @@ impl<'a> Ask<'a> {
         Self { kid }
     }
 
-    /// Loads a program.
-    pub(crate) fn load(&mut self, before: &str, source: &str, after: &str) -> Result<(), Failure> {
-        self.kid.send(b'L', &[&texts(&[before, source, after])])?;
+    /// Runs the part of a setup that comes before the program, while there is no program yet: what
+    /// goes wrong here is not its doing.
+    pub(crate) fn set_up(&mut self, before: &str) -> Result<(), Failure> {
+        self.kid.send(b'S', &[&texts(&[before])])?;
+        self.answer().map(drop)
+    }
+
+    /// Loads a program, and what is to run after it.
+    pub(crate) fn load(&mut self, source: &str, after: &str) -> Result<(), Failure> {
+        self.kid.send(b'L', &[&texts(&[source, after])])?;
         self.answer().map(drop)
     }
 
     /// Runs a whole program to its end.
     pub(crate) fn run(&mut self, source: &str) -> Result<(), Failure> {
-        self.kid.send(b'L', &[&texts(&["", source, ""])])?;
+        self.kid.send(b'L', &[&texts(&[source, ""])])?;
         match self.kid.receive()? {
             Frame { kind: b'l', .. } => Ok(()),
-            Frame { kind: b'e', payload } => Err(Failure::Raised(name(&payload))),
+            Frame { kind: b'e', payload } => Err(Failure::Raised(raised(&payload))),
             _ => Err(Failure::Stopped(Stop::Garbled)),
         }
     }
@@ -108,54 +124,56 @@ impl<'a> Ask<'a> {
         }
     }
 
-    /// Runs test code in `checker`, and passes its calls on to the program.
+    /// Runs test code in `checker`, and passes its questions on to the program.
+    ///
+    /// `setup` runs there first. Until the program has answered, what goes wrong is the test's doing,
+    /// and from then on the program's: otherwise it could choose not to be judged.
     pub(crate) fn check(
         &mut self,
         checker: &mut Kid,
-        before: &str,
+        setup: &str,
         step: &Step,
     ) -> Result<bool, Failure> {
         let Step::Check { code, proxies, modules, entry_point } = step else {
             return Err(Failure::Test("no test code".to_owned()));
         };
         let entry_point = entry_point.as_deref().unwrap_or_default();
-        let message = texts(&[before, code, &proxies.join(" "), &modules.join(" "), entry_point]);
-        // What the program did last, in case the test code fails because of it.
-        let mut last: Option<Failure> = None;
-        checker.send(b'K', &[&message]).map_err(checker_stopped)?;
+        let message = texts(&[setup, code, &proxies.join(" "), &modules.join(" "), entry_point]);
+        let mut seen = Seen::default();
+        checker.send(b'K', &[&message]).map_err(|stop| seen.checker_stopped(stop))?;
         loop {
-            let frame = checker.receive().map_err(checker_stopped)?;
-            match frame.kind {
+            let frame = checker.receive().map_err(|stop| seen.checker_stopped(stop))?;
+            let question = match frame.kind {
+                b'p' if seen.opaque => return Err(Failure::Opaque),
                 b'p' => return Ok(true),
-                b'f' => return last.map_or(Ok(false), Err),
+                b'f' => return seen.failed(&frame.payload),
+                b'o' => return Err(seen.last.unwrap_or(Failure::Opaque)),
                 b'b' => {
-                    let problem = String::from_utf8_lossy(&frame.payload).into_owned();
-                    return Err(Failure::Test(problem));
+                    return Err(seen.broken(String::from_utf8_lossy(&frame.payload).into_owned()));
                 }
                 b'q' => {
                     // From our own test code, but with a program's values in it.
                     let Ok(call) = decode(&frame.payload, Limits::default()) else {
-                        return Err(Failure::Test("calls the program with too much".to_owned()));
+                        return Err(seen.broken("it calls the program with too much".to_owned()));
                     };
                     self.kid.send(b'P', &[&encode(&call)])?;
-                    match self.answer().and_then(outlined) {
-                        Ok(value) => {
-                            last = None;
-                            checker.send(b'v', &[&encode(&value)]).map_err(checker_stopped)?;
-                        }
-                        Err(Failure::Raised(kind)) => {
-                            checker.send(b'e', &[kind.as_bytes()]).map_err(checker_stopped)?;
-                            last = Some(Failure::Raised(kind));
-                        }
-                        Err(Failure::Opaque) => {
-                            checker.send(b'o', &[]).map_err(checker_stopped)?;
-                            last = Some(Failure::Opaque);
-                        }
-                        Err(other) => return Err(other),
-                    }
+                    Question::Call
                 }
-                _ => return Err(Failure::Test("the checker is out of step".to_owned())),
-            }
+                b'n' => {
+                    self.kid.send(b'N', &[&frame.payload])?;
+                    Question::Name
+                }
+                _ => return Err(seen.broken("the checker is out of step".to_owned())),
+            };
+            let answer = self.answer().and_then(outlined);
+            seen.note(question, &answer);
+            let told = match answer {
+                Ok(value) => checker.send(b'v', &[&encode(&value)]),
+                Err(Failure::Raised(raised)) => checker.send(b'e', &[raised.base.as_bytes()]),
+                Err(Failure::Opaque) => checker.send(b'o', &[]),
+                Err(other) => return Err(other),
+            };
+            told.map_err(|stop| seen.checker_stopped(stop))?;
         }
     }
 
@@ -163,7 +181,7 @@ impl<'a> Ask<'a> {
         let Frame { kind, payload } = self.kid.receive()?;
         match kind {
             b'v' => decode(&payload, Limits::default()).map_err(|_| Failure::Opaque),
-            b'e' => Err(Failure::Raised(name(&payload))),
+            b'e' => Err(Failure::Raised(raised(&payload))),
             b'o' => Err(Failure::Opaque),
             _ => Err(Failure::Stopped(Stop::Garbled)),
         }
@@ -178,15 +196,86 @@ fn outlined(value: Value) -> Result<Value, Failure> {
     }
 }
 
-/// What it means that a checker stopped: with a program's values its test can take for ever, which
-/// is the program's doing; anything else is not.
-fn checker_stopped(stop: Stop) -> Failure {
-    match stop {
-        Stop::Timeout | Stop::Broken(_) => Failure::Stopped(stop),
-        Stop::Output => Failure::Test("it writes too much".to_owned()),
-        Stop::Closed => Failure::Test("its process ended".to_owned()),
-        Stop::Garbled => Failure::Test("it writes to the judge's channel".to_owned()),
+/// What test code asks of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Question {
+    /// To call it.
+    Call,
+    /// What a name of it stands for.
+    Name,
+}
+
+/// What a program has done in one test.
+#[derive(Debug, Default)]
+struct Seen {
+    /// What it did last, in case the test code fails because of it.
+    last: Option<Failure>,
+    /// It was asked.
+    asked: bool,
+    /// It has answered with more than that a name is a function's.
+    answered: bool,
+    /// It has answered with what is no plain data: such a test does not pass, whatever the test code
+    /// makes of it.
+    opaque: bool,
+}
+
+impl Seen {
+    fn note(&mut self, question: Question, answer: &Result<Value, Failure>) {
+        self.asked = true;
+        self.answered |= question == Question::Call || !is_function(answer);
+        self.opaque |= matches!(answer, Err(Failure::Opaque));
+        self.last = answer.as_ref().err().cloned();
     }
+
+    /// The test code failed.
+    fn failed(self, kind: &[u8]) -> Result<bool, Failure> {
+        match self.last {
+            _ if self.opaque => Err(Failure::Opaque),
+            Some(last) => Err(last),
+            None if self.asked => Ok(false),
+            None => {
+                let kind = name(kind);
+                Err(Failure::Test(format!("it raises {kind} before it asks for anything")))
+            }
+        }
+    }
+
+    /// The test code cannot go on.
+    fn broken(&mut self, problem: String) -> Failure {
+        match self.last.take() {
+            Some(last) => last,
+            None if self.answered => Failure::Opaque,
+            None => Failure::Test(problem),
+        }
+    }
+
+    /// The checker stopped.
+    fn checker_stopped(&mut self, stop: Stop) -> Failure {
+        let problem = match stop {
+            Stop::Broken(_) => return Failure::Stopped(stop),
+            // With a program's values a test can take for ever.
+            Stop::Timeout if self.answered => return Failure::Stopped(stop),
+            Stop::Timeout => "it does not come to an end by itself",
+            Stop::Output => "it writes too much",
+            Stop::Closed => "its process ended",
+            Stop::Garbled => "it writes to the judge's channel",
+        };
+        self.broken(problem.to_owned())
+    }
+}
+
+/// Whether an answer says that a name is a function's, and no more.
+fn is_function(answer: &Result<Value, Failure>) -> bool {
+    let function = Value::str("function");
+    matches!(answer, Ok(Value::Tuple(parts)) if parts.first() == Some(&function))
+}
+
+/// An exception as a child tells of it: its class, and the built-in class below that.
+fn raised(payload: &[u8]) -> Raised {
+    let mut parts = payload.splitn(2, |byte| *byte == 0);
+    let kind = name(parts.next().unwrap_or_default());
+    let base = parts.next().map_or_else(|| kind.clone(), name);
+    Raised { kind, base }
 }
 
 /// The name of an exception, as far as it looks like one: it goes into files and tables.

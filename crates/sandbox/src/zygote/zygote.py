@@ -113,8 +113,13 @@ def gather(words: List[str], limit=3, *rest, **named) -> Dict[str, int]:
     return {"words": counts, "set": set(squares), "t": (math.sqrt(4), max(squares), sum(squares)),
             "c": collections.Counter(found), "s": words[::-1], "p": pairs, "b": b"x", "n": None}
 """
+    import marshal
+    import sys
+
+    table = [(-2, [(1,), (2,)]), (-2, [(3,)]), (-5, []), (0, [None])]
     questions = [
-        (b"L", ("", program, "")),
+        (b"S", ("class Node:\n    def __init__(self, next=None):\n        self.next = next\n",)),
+        (b"L", (program, "")),
         (b"V", "gather(['a', 'bc', 'def', 'a'], 2)"),
         (b"V", "(Solution(1).add(2, 3), 1.5, [1, 2], 'text', True)"),
         (b"V", "gather(None)"),
@@ -122,12 +127,13 @@ def gather(words: List[str], limit=3, *rest, **named) -> Dict[str, int]:
         (b"V", "object()"),
         (b"T", "gather(['a'])"),
         (b"C", ("Solution.add", [1, 2], [])),
+        (b"N", "gather"),
+        (b"P", ("Solution.add", [1, 2], [], None, False)),
+        (b"P", ("Node", None, None, ([["Node", "next"]], table, (0,)), False)),
     ]
-    import marshal
-    import sys
 
     def frame(kind, content):
-        if kind == b"L":
+        if kind in (b"S", b"L"):
             parts = [text.encode() for text in content]
             content = b"".join(len(part).to_bytes(4, "little") + part for part in parts)
         else:
@@ -166,6 +172,7 @@ def children(read, write):
     import types
     from collections import deque
     from decimal import Decimal
+    from enum import Enum
     from fractions import Fraction
     from itertools import islice
 
@@ -176,6 +183,13 @@ def children(read, write):
     views = (type({}.keys()), type({}.items()))
     dict_values = type({}.values())
     items_limit = 10_000
+    nodes_limit = 30_000
+    atoms = frozenset([int, float, bool, str, bytes, complex, type(None), type(...)])
+    slot = types.MemberDescriptorType
+    predicates = frozenset(
+        name for kind in (str, bytes, set) for name in dir(kind)
+        if name.startswith(("is", "starts", "ends"))
+    )
     makers = {
         "iter": iter,
         "values": lambda items: dict(enumerate(items)).values(),
@@ -231,6 +245,8 @@ def children(read, write):
             return frozenset([plain(item, depth) for item in frozenset.__iter__(value)])
         if issubclass(kind, bytes):
             return bytes.__getitem__(value, slice(None))
+        if kind is bytearray or kind is memoryview and value.format == "B" and value.ndim == 1:
+            return bytes(value)
         if issubclass(kind, complex):
             return complex.__add__(value, 0)
         if kind in views:
@@ -247,13 +263,19 @@ def children(read, write):
 
     def encode(value):
         try:
-            return dumps(value, 2)
+            data = dumps(value, 2)
         except ValueError:
             return dumps(plain(value), 2)
+        # `marshal` writes every buffer as bytes, which an `array` or a `mmap` does not equal: where
+        # there may be one, each value is looked at.
+        return dumps(plain(value), 2) if b"s" in data and len(data) <= size_limit else data
 
     def answer(value):
+        respond(lambda: encode(value))
+
+    def respond(result):
         try:
-            data = encode(value)
+            data = result()
         except MemoryError:
             return send(b"e", b"MemoryError")
         except BaseException:
@@ -278,20 +300,243 @@ def children(read, write):
             return "iter", [items if len(items) <= items_limit else value]
         return "", value
 
-    def called(namespace, payload):
-        """Calls the program for a checker; its value, and the arguments if it has changed them."""
-        entry_point, args, kwargs = loads(payload)
-        before = dumps((args, kwargs), 2)
-        maker, value = outlined(look_up(namespace, entry_point)(*args, **dict(kwargs)))
-        try:
-            same = dumps((args, kwargs), 2) == before
-        except ValueError:
-            same = False
-        return maker, value, None if same or value is not None else (args, kwargs)
+    def named(kind, classes):
+        """The name of the setup's class that a class is, or is derived from."""
+        for base in kind.__mro__:
+            if base.__name__ in classes:
+                return base.__name__
+        raise TypeError
+
+    def attributes(value, own):
+        """An object's attributes; of a class that is not the setup's own, properties too."""
+        names = dict.fromkeys(getattr(value, "__dict__", ()))
+        for base in type(value).__mro__:
+            for name, item in base.__dict__.items():
+                if type(item) is slot or type(item) is property and not own:
+                    names[name] = None
+        found = {}
+        for name in names:
+            if type(name) is str and not name.startswith("__"):
+                try:
+                    found[name] = getattr(value, name)
+                except AttributeError:
+                    pass
+        return found
+
+    def pack(root, classes, known=(), kept={}):
+        """A value with objects of the setup's classes in it, as a flat table of plain data.
+
+        One row for each object: a number for what it is, and its parts, which are plain or, in a
+        tuple of one, the number of another row. So lists of any length are no deeper than others,
+        and what is shared, or leads back to itself, stays so. `known` has the objects whose rows
+        come first, `kept` rows that stay as they are. Returns the table and its rows' objects.
+        """
+        items = list(known)
+        places = {id(item): at for at, item in enumerate(items)}
+        shapes, shapes_at, rows = [], {}, []
+
+        def part(value):
+            if type(value) in atoms:
+                return value
+            at = places.setdefault(id(value), len(items))
+            if at == len(items):
+                if at >= nodes_limit:
+                    raise ValueError
+                items.append(value)
+            return (at,)
+
+        def row(value):
+            kind = type(value)
+            if kind in references:
+                return -8, [references[kind](value)]
+            if issubclass(kind, Enum):
+                shape, parts = (named(kind, classes),), [value.name]
+            elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
+                shape, parts = (named(kind, classes), ""), [part(one) for one in value]
+            elif issubclass(kind, tuple):
+                return -2, [part(one) for one in tuple.__iter__(value)]
+            elif issubclass(kind, list):
+                return -1, [part(one) for one in list.__iter__(value)]
+            elif issubclass(kind, dict):
+                return -5, [part(one) for pair in dict.items(value) for one in pair]
+            elif issubclass(kind, set):
+                return -3, [part(one) for one in set.__iter__(value)]
+            elif issubclass(kind, frozenset):
+                return -4, [part(one) for one in frozenset.__iter__(value)]
+            elif kind is deque:
+                return -6, [part(one) for one in value]
+            else:
+                try:
+                    name = named(kind, classes)
+                except TypeError:
+                    return -7, [plain(value)]
+                found = attributes(value, classes[name] is kind)
+                shape, parts = (name, *found), [part(one) for one in found.values()]
+            at = shapes_at.setdefault(shape, len(shapes))
+            if at == len(shapes):
+                shapes.append(list(shape))
+            return at, parts
+
+        top = part(root)
+        while len(rows) < len(items):
+            at = len(rows)
+            rows.append(kept[at] if at in kept else row(items[at]))
+        return (shapes, rows, top), items
+
+    def unpack(graph, classes, known=(), refer=None):
+        """The value that a table stands for, and the objects of its rows.
+
+        The objects in `known` are the first rows' and get the content that those have now. No
+        method of a class is called but those by which sets and dicts find their elements.
+        """
+        shapes, rows, top = graph
+        items = list(known) + [None] * (len(rows) - len(known))
+        empty = {-1: list, -3: set, -5: dict, -6: deque}
+        for at in range(len(known), len(rows)):
+            what, parts = rows[at]
+            if what in empty:
+                items[at] = empty[what]()
+            elif what == -7:
+                items[at] = parts[0]
+            elif what == -8:
+                items[at] = refer(parts[0])
+            elif what >= 0:
+                kind = classes[shapes[what][0]]
+                if issubclass(kind, Enum):
+                    items[at] = kind[parts[0]]
+                elif not issubclass(kind, tuple):
+                    items[at] = object.__new__(kind)
+
+        def part(cell, depth=0):
+            """What a part stands for; tuples are made when they are needed."""
+            if type(cell) is not tuple:
+                return cell
+            at = cell[0]
+            what, parts = rows[at]
+            if items[at] is None and (what in (-2, -4) or what >= 0):
+                if depth > 70:
+                    raise ValueError
+                made = [part(one, depth + 1) for one in parts]
+                if what >= 0:
+                    items[at] = tuple.__new__(classes[shapes[what][0]], made)
+                else:
+                    items[at] = tuple(made) if what == -2 else frozenset(made)
+            return items[at]
+
+        for at, (what, parts) in enumerate(rows):
+            item, made = items[at], None
+            if what in (-1, -6):
+                item.clear()
+                item.extend([part(one) for one in parts])
+            elif what >= 0 and item is not None and not isinstance(item, (Enum, tuple)):
+                names = shapes[what][1:]
+                old = getattr(item, "__dict__", {})
+                for name in [name for name in old if name not in names]:
+                    del old[name]
+                for name, one in zip(names, parts):
+                    if name.startswith("__"):
+                        raise ValueError
+                    try:
+                        object.__setattr__(item, name, part(one))
+                    except AttributeError:
+                        pass
+        for at, (what, parts) in enumerate(rows):
+            if what == -3:
+                items[at].clear()
+                items[at].update([part(one) for one in parts])
+            elif what == -5:
+                made = [part(one) for one in parts]
+                items[at].clear()
+                items[at].update(zip(made[::2], made[1::2]))
+        return part(top), items
+
+    def setup_classes(namespace):
+        """The classes that a setup has defined."""
+        name = namespace["__name__"]
+        found = [item for item in namespace.values() if isinstance(item, type)]
+        return {item.__name__: item for item in found if item.__module__ == name}
+
+    def hold(held, value):
+        """The text by which a checker finds an object that stays with the program."""
+        if len(held) >= items_limit:
+            raise ValueError
+        held[id(value)] = value
+        return f"#{id(value)}"
+
+    # What stands for an object on the other side, by its class, as the text to find it with.
+    references = {}
+
+    def called(namespace, setup, held, payload):
+        """Calls the program for a checker.
+
+        Returns a function that says what came of it: the value, and the arguments if the program
+        has changed them and the checker needs them.
+        """
+        entry_point, args, kwargs, graph, is_dropped = loads(payload)
+        refer = lambda path: look_up(namespace, path, held)
+        if graph is None:
+            before, items = dumps((args, kwargs), 2), ()
+            named_args = dict(kwargs)
+        else:
+            # A class that the program has defined anew is what its own code expects.
+            ours = dict(setup)
+            for name in setup:
+                if isinstance(namespace.get(name), type):
+                    ours[name] = namespace[name]
+            root, items = unpack(graph, ours, (), refer)
+            args, named_args = root
+        if entry_point.endswith("="):
+            target, _, name = entry_point[:-1].rpartition(".")
+            target = refer(target)
+            found = lambda value: setattr(target, name, value)
+        else:
+            found = refer(entry_point)
+        value = found(*args, **named_args)
+        # What a method of the program's own object returns is nobody's business if it is not used:
+        # often it is the object. Of a function it must be plain data even so.
+        is_dropped_method = is_dropped and entry_point[:1] == "#"
+        maker, made = ("", None) if is_dropped_method else outlined(value)
+
+        def changes():
+            if graph is not None:
+                kept = {at: row for at, row in enumerate(graph[1]) if row[0] == -8}
+                now, _ = pack(root, setup, items, kept)
+                return None if now[:2] == graph[:2] else (None, None, now)
+            try:
+                now = encode((args, kwargs))
+                return None if now == before else (args, kwargs, None)
+            except (TypeError, ValueError):
+                return None, None, pack((args, named_args), setup)[0]
+
+        def result():
+            changed = changes() if is_dropped or value is None else None
+            data = answered(changed)
+            if is_dropped and len(data) <= size_limit:
+                return encode(("", None, changed))
+            return data
+
+        def answered(changed):
+            try:
+                return encode((maker, made, changed))
+            except (TypeError, ValueError):
+                pass
+            try:
+                return encode(("graph", pack(value, setup)[0], changed))
+            except (TypeError, ValueError):
+                # An object of a class of the program's own stays here, if the test can know that
+                # it is one: by its name, as it calls it.
+                is_class = isinstance(found, type) and entry_point.rpartition(".")[2][:1].isupper()
+                if not is_class:
+                    raise
+            return encode(("held", hold(held, value), changed))
+
+        return result
 
     def raised(error):
-        name = type(error).__name__
-        send(b"e", str.encode(name[:80], "ascii", "backslashreplace")[:80])
+        kind = type(error)
+        base = [base.__name__ for base in kind.__mro__ if base.__module__ == "builtins"][0]
+        name = str.encode(kind.__name__[:80], "ascii", "backslashreplace")[:80]
+        send(b"e", name + b"\0" + str.encode(base, "ascii"))
 
     def texts(payload):
         """Texts that stand one after another, each with its length before it."""
@@ -313,9 +558,11 @@ def children(read, write):
     def run(source, namespace, name="/tmp/solution.py"):
         exec_(compile_(source, name, "exec", 0, True), namespace)
 
-    def look_up(namespace, entry_point):
+    def look_up(namespace, entry_point, held={}):
         head, *rest = entry_point.split(".")
-        if head in namespace:
+        if head[:1] == "#":
+            found = held[int(head[1:])]
+        elif head in namespace:
             found = namespace[head]
         elif not rest and "Solution" in namespace:
             found, rest = namespace["Solution"], [head]
@@ -330,22 +577,27 @@ def children(read, write):
     def program():
         """A program whose functions are called; it is imported, so its main guard stays shut."""
         namespace = module("solution")
+        setup, held = {}, {}
         while True:
             kind, payload = receive()
             try:
-                if kind == b"L":
-                    before, source, after = texts(payload)
-                    if before:
-                        run(before, namespace)
+                value = None
+                if kind == b"S":
+                    run(*texts(payload), namespace)
+                    setup = setup_classes(namespace)
+                elif kind == b"L":
+                    source, after = texts(payload)
                     run(source[1:] if source[:1] == "\ufeff" else source, namespace)
                     if after:
                         run(after, namespace)
-                    value = None
                 elif kind == b"C":
                     entry_point, args, kwargs = loads(payload)
                     value = look_up(namespace, entry_point)(*args, **dict(kwargs))
                 elif kind == b"P":
-                    value = called(namespace, payload)
+                    result = called(namespace, setup, held, payload)
+                elif kind == b"N":
+                    found = look_up(namespace, payload.decode("utf-8"), held)
+                    result = lambda: described(found, setup, held)
                 else:
                     code = compile_(payload.decode("utf-8"), "<test>", "eval", 0, True)
                     value = eval_(code, namespace)
@@ -354,7 +606,24 @@ def children(read, write):
             except BaseException as error:
                 raised(error)
                 continue
-            answer(value)
+            if kind in b"PN":
+                respond(result)
+            else:
+                answer(value)
+
+    def described(found, setup, held):
+        """What a name stands for, for a checker: a function, plain data, or something else."""
+        if callable(found):
+            return encode(("function", None, None))
+        maker, made = outlined(found) if not hasattr(type(found), "__next__") else ("", found)
+        try:
+            return encode((maker, made, None))
+        except (TypeError, ValueError):
+            pass
+        try:
+            return encode(("graph", pack(found, setup)[0], None))
+        except (TypeError, ValueError):
+            return encode(("held", hold(held, found), None))
 
     def flush(stream):
         """A program may close its output, or take it away: what it wrote has then been written."""
@@ -365,7 +634,7 @@ def children(read, write):
         """A whole program with real standard streams; what it writes is its answer."""
         namespace = module("__main__")
         _, payload = receive()
-        _, source, _ = texts(payload)
+        source, _ = texts(payload)
         try:
             run(source[1:] if source[:1] == "\ufeff" else source, namespace)
         except SystemExit:
@@ -387,7 +656,7 @@ def children(read, write):
             return raised(error)
         send(b"l")
 
-    class Refused(Exception):
+    class Refused(BaseException):
         """The program's answer was no plain data."""
 
     class Unsendable(BaseException):
@@ -409,59 +678,170 @@ def children(read, write):
         old.update(new)
         return old
 
+    def exception(name):
+        """An exception like the one that the program has raised."""
+        error = getattr(builtins, name, None)
+        if not isinstance(error, type) or not issubclass(error, BaseException):
+            return Refused()
+        # `all(map(candidate, ...))` would take these for the end of the list.
+        if issubclass(error, (StopIteration, StopAsyncIteration, GeneratorExit)):
+            return RuntimeError()
+        if issubclass(error, getattr(builtins, "BaseExceptionGroup", ())):
+            return error("", [Exception()])
+        try:
+            return error()
+        except TypeError:
+            return error.__new__(error)
+
     def checker():
         """Test code that asks the program through the supervisor, and never loads it."""
 
-        # Whether the program has answered with what cannot be sent back to it.
-        odd = False
+        # Of this test: an answer could not be used, or a call could not be sent. Whatever the test
+        # makes of the exception, it does not pass.
+        is_opaque = is_unsendable = False
+        classes, stand_ins = {}, {}
+
+        def refuse(*_):
+            nonlocal is_opaque
+            is_opaque = True
+            raise Refused
 
         class Proxy:
-            def __init__(self, name):
-                self.__name__ = name
+            """A function or a class of the program."""
+
+            def __init__(self, path, is_answer=False):
+                name = path.rpartition(".")[2]
+                self.__dict__.update(path=path, __name__=name, is_answer=is_answer)
 
             def __call__(self, *args, **kwargs):
-                nonlocal odd
+                return call(self.path, args, kwargs, False)
+
+            def __getattr__(self, name):
+                if name.startswith("__"):
+                    raise AttributeError(name)
+                # `Capital(x).startswith("a")` is about a text: of an object nobody would ask it.
+                if self.is_answer and name in predicates:
+                    refuse()
+                return fetch(f"{self.path}.{name}")
+
+            def __setattr__(self, name, value):
+                unsendable()
+
+        class Object(Proxy):
+            """An object of the program: it has attributes and methods, no more is known of it."""
+
+            __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __len__ = refuse
+            __iter__ = __contains__ = __getitem__ = __call__ = __str__ = __repr__ = refuse
+            __int__ = __float__ = __index__ = __add__ = __sub__ = __mul__ = __format__ = refuse
+            __hash__ = object.__hash__
+
+            def __setattr__(self, name, value):
+                call(f"{self.path}.{name}=", (value,), {}, True)
+
+        references[Proxy] = references[Object] = lambda proxy: proxy.path
+
+        def unsendable():
+            nonlocal is_unsendable
+            is_unsendable = True
+            raise Unsendable
+
+        def answered():
+            """The answer to the last question."""
+            kind, payload = receive()
+            if kind == b"e":
+                raise exception(payload.decode("ascii"))
+            if kind != b"v":
+                refuse()
+            try:
+                return loads(payload)
+            except Exception:
+                refuse()
+
+        def fetch(path):
+            """What a name of the program stands for."""
+            if path in stand_ins:
+                return stand_ins[path]
+            send(b"n", path.encode())
+            maker, value, _ = answered()
+            if maker == "function":
+                return stand_ins.setdefault(path, Proxy(path))
+            return made(maker, value, False)
+
+        def made(maker, value, has_arguments):
+            try:
+                if maker == "graph":
+                    return unpack(value, classes)[0]
+                if maker == "held":
+                    return stand_ins.setdefault(value, Object(value, has_arguments))
+                return makers[maker](*value) if maker else value
+            except Exception:
+                refuse()
+
+        def call(path, args, kwargs, is_dropped):
+            items = graph = None
+            try:
+                question = encode((path, args, list(kwargs.items()), None, is_dropped))
+            except (TypeError, ValueError):
                 try:
-                    call = encode((self.__name__, args, list(kwargs.items())))
+                    graph, items = pack((args, kwargs), classes)
+                    question = encode((path, None, None, graph, is_dropped))
                 except (TypeError, ValueError):
-                    raise TypeError if odd else Unsendable
-                send(b"q", call)
-                kind, payload = receive()
-                if kind == b"v":
-                    maker, value, changed = loads(payload)
-                    # A function that returns nothing works on its arguments. Another may not
-                    # touch what the test still needs, to compare its answer with.
-                    if changed and value is None and not maker:
-                        update(args, changed[0])
-                        update(kwargs, dict(changed[1]))
-                    if maker:
-                        odd = True
-                        return makers[maker](*value)
-                    return value
-                if kind == b"e":
-                    error = getattr(builtins, payload.decode("ascii"), None)
-                    if isinstance(error, type) and issubclass(error, Exception):
-                        # `all(map(candidate, ...))` would take this one for the end of the list.
-                        if issubclass(error, (StopIteration, StopAsyncIteration)):
-                            raise RuntimeError
-                        raise error()
-                raise Refused
+                    unsendable()
+            send(b"q", question)
+            maker, value, changed = answered()
+            # A function that returns nothing, or whose value the test does not use, works on its
+            # arguments. Another may not touch what the test still compares its answer with.
+            if changed and (is_dropped or value is None and not maker):
+                try:
+                    new_args, new_kwargs, table = changed
+                    if graph is not None:
+                        unpack(table, classes, items, lambda path: Object(path))
+                    else:
+                        if table is not None:
+                            (new_args, new_kwargs), _ = unpack(table, classes)
+                        update(args, new_args)
+                        update(kwargs, dict(new_kwargs))
+                except Exception:
+                    refuse()
+            return made(maker, value, bool(args or kwargs))
+
+        def drop(function):
+            """The same function, for a call whose value the test does not use."""
+            if type(function) is not Proxy:
+                return function
+            return lambda *args, **kwargs: call(function.path, args, kwargs, True)
+
+        class Builtins(dict):
+            """Where Python looks for a name last: the program's are fetched, each time anew."""
+
+            def __missing__(self, name):
+                if name not in proxies:
+                    raise KeyError(name)
+                try:
+                    return fetch(name)
+                except NameError:
+                    raise KeyError(name) from None
 
         while True:
             _, payload = receive()
-            before, code, proxies, modules, entry_point = texts(payload)
-            namespace = {"__name__": "check", "__builtins__": builtins}
+            setup, code, proxies, modules, entry_point = texts(payload)
+            proxies = frozenset(proxies.split())
+            is_opaque = is_unsendable = False
+            classes, stand_ins = {}, {}
+            namespace = {"__name__": "check", "__builtins__": Builtins(vars(builtins))}
+            namespace["whet_drop"] = drop
+            sys.modules["check"] = types.ModuleType("check")
+            sys.modules["check"].__dict__.update(namespace)
             try:
                 for name in modules.split():
                     namespace[name] = __import__(name)
-                if before:
-                    run(before, namespace, "<setup>")
+                if setup:
+                    run(setup, namespace, "<setup>")
+                    classes = setup_classes(namespace)
                 compiled = compile_(code, "<test>", "exec", 0, True)
             except BaseException as error:
-                send(b"b", ascii(error)[:500].encode())
+                send(b"o") if is_opaque else send(b"b", ascii(error)[:500].encode())
                 continue
-            for name in proxies.split():
-                namespace.setdefault(name, Proxy(name))
             try:
                 exec_(compiled, namespace)
                 if entry_point:
@@ -469,14 +849,16 @@ def children(read, write):
                     if check is None:
                         send(b"b", b"the test defines no function `check`")
                         continue
-                    check(Proxy(entry_point))
-            except Unsendable:
-                send(b"b", b"it calls the program with what is no plain data")
-                continue
+                    check(fetch(entry_point))
+                end = b"p"
             except BaseException as error:
-                send(b"f", type(error).__name__.encode("ascii", "backslashreplace")[:80])
-                continue
-            send(b"p")
+                end = b"f" + type(error).__name__.encode("ascii", "backslashreplace")[:80]
+            if is_unsendable:
+                send(b"b", b"it calls the program with what is no plain data")
+            elif is_opaque:
+                send(b"o")
+            else:
+                send(end[:1], end[1:])
 
     kinds = {1: program, 2: script, 3: checker}
 

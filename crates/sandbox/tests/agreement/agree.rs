@@ -5,14 +5,17 @@
 //! excuses them:
 //!
 //! - objects of the program's own classes (also named tuples, enums and dates) in test code that is
-//!   more than `expression == literal`: equality, methods and identity (`is`) stay behind;
+//!   more than `expression == literal`: only what a class of the program makes when the test calls it
+//!   can be used there, by its attributes and methods; equality, truth and length stay behind;
+//! - objects of the setup's classes are copied: their attributes arrive, identity (`is`) between calls
+//!   does not, and a function whose value the test uses does not change its arguments there;
 //! - an answer whose `__eq__` is its own: it is compared as the plain data that it is based on, or
 //!   fails;
-//! - exceptions reach test code by their built-in type, without their arguments;
+//! - exceptions reach test code by their first built-in type, without their arguments;
 //! - names that a program redefines (`len`) keep their meaning in test code that a checker runs;
 //! - two arguments that are one list are two lists for the program, and a NaN is never itself;
-//! - answers of more than 1 MiB, deeper than 64, or iterators of more than 10,000 items fail;
-//! - an `array.array` of bytes equals the bytes.
+//! - answers of more than 1 MiB, deeper than 64, of more than 30,000 objects, or iterators of more than
+//!   10,000 items fail.
 
 use std::fmt;
 use std::time::Duration;

@@ -4,6 +4,7 @@
 //! details, and how many tests passed.
 
 mod asserts;
+mod exact;
 mod hashes;
 mod others;
 mod program;

@@ -1,0 +1,188 @@
+//! Which expressions are plain questions: a program's process may work them out, because nothing in
+//! them can be what is expected.
+//!
+//! A plain question is a call of the program, a name of it, or something taken out of one of these:
+//! `f(x).y[0]`. Its arguments are values and names that the program may know, and objects that the
+//! program's classes make of such values (`Node(1)`): a call of the program within the arguments of
+//! another (`is_close(add(2, 3), 5)`) is no plain question, for the outer one may be there to judge
+//! the inner one's answer.
+//!
+//! Where the answer is yes or no, a method of what the program returns is not its to work out either,
+//! for its arguments may be what is expected: `FizzBuzz(5).startswith("1 2 Fizz")`.
+
+use ruff_python_ast::visitor::{Visitor, walk_expr};
+use ruff_python_ast::{Arguments, Expr, ExprAttribute, ExprCall};
+
+use super::names::Names;
+use super::python::{is_builtin, is_module, is_redefinable};
+use super::setup::Setup;
+
+/// What an answer is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Against {
+    /// A value.
+    Value,
+    /// Yes or no: also `True`, `False` and `None`.
+    Truth,
+}
+
+/// Whether an expression is a plain question.
+pub(super) fn is_plain(expression: &Expr, against: Against, setup: &Setup) -> bool {
+    let names = Names::of_expression(expression);
+    let known = names.free().all(|name| !setup.is_checked(name));
+    !setup.star && known && is_asked(expression, against, setup)
+}
+
+/// Whether a name is the program's: neither Python nor the setup has it.
+pub(super) fn is_of_program(name: &str, setup: &Setup) -> bool {
+    !is_builtin(name) && !is_module(name) && !setup.binds(name)
+}
+
+/// Whether an expression is a call or a name of the program, or something taken out of one.
+fn is_asked(expression: &Expr, against: Against, setup: &Setup) -> bool {
+    match expression {
+        Expr::Call(call) if is_call(call, against, setup) => true,
+        Expr::Call(call) => {
+            let Expr::Call(inner) = call.func.as_ref() else { return false };
+            against == Against::Value
+                && is_handed(&call.arguments, against, setup)
+                && is_asked(&Expr::Call(inner.clone()), against, setup)
+        }
+        Expr::Attribute(attribute) => is_asked(&attribute.value, against, setup),
+        Expr::Subscript(subscript) => {
+            !Calls::of(&subscript.slice, setup).any && is_asked(&subscript.value, against, setup)
+        }
+        Expr::Name(name) => is_of_program(&name.id, setup),
+        _ => false,
+    }
+}
+
+/// Whether this is a call of the program with arguments that it may know.
+fn is_call(call: &ExprCall, against: Against, setup: &Setup) -> bool {
+    let is_called = match call.func.as_ref() {
+        Expr::Name(name) if is_builtin(&name.id) => {
+            let names = Names::of_expression(&Expr::Call(call.clone()));
+            let alone = names.free().all(|name| is_builtin(name) || setup.binds(name));
+            is_redefinable(&name.id) && !setup.binds(&name.id) && alone
+        }
+        // A module may be called by nobody, so such a name is a function's: `bisect([1], 2)`.
+        Expr::Name(name) => !setup.binds(&name.id),
+        Expr::Attribute(method) => is_method(method, against, setup),
+        _ => false,
+    };
+    is_called && is_handed(&call.arguments, against, setup)
+}
+
+/// Whether this is a method of an object that the program has made: `tree.root.height`, and
+/// `Solution().height`, for a name in capitals is that of a class.
+fn is_method(method: &ExprAttribute, against: Against, setup: &Setup) -> bool {
+    let Some((name, made_with)) = object(&method.value) else { return false };
+    let is_object = match (against, made_with) {
+        (Against::Value, None) => true,
+        (Against::Value, Some(arguments)) => is_handed(arguments, against, setup),
+        (Against::Truth, None) => setup.makes(name),
+        (Against::Truth, Some(arguments)) => arguments.is_empty() && !is_predicate(&method.attr),
+    };
+    is_object && is_of_program(name, setup)
+}
+
+/// Whether text or a set has a method of this name that answers yes or no.
+fn is_predicate(name: &str) -> bool {
+    const NAMES: [&str; 17] = [
+        "endswith",
+        "isalnum",
+        "isalpha",
+        "isascii",
+        "isdecimal",
+        "isdigit",
+        "isdisjoint",
+        "isidentifier",
+        "islower",
+        "isnumeric",
+        "isprintable",
+        "isspace",
+        "issubset",
+        "issuperset",
+        "istitle",
+        "isupper",
+        "startswith",
+    ];
+    NAMES.contains(&name)
+}
+
+/// Whether there is a call among what an expression takes out of what.
+pub(super) fn is_called(expression: &Expr) -> bool {
+    match expression {
+        Expr::Call(_) => true,
+        Expr::Attribute(attribute) => is_called(&attribute.value),
+        Expr::Subscript(subscript) => is_called(&subscript.value),
+        _ => false,
+    }
+}
+
+/// The name of an object, and what it is made with where it is made on the spot.
+fn object(expression: &Expr) -> Option<(&str, Option<&Arguments>)> {
+    match expression {
+        Expr::Name(name) => Some((&name.id, None)),
+        Expr::Attribute(attribute) => object(&attribute.value),
+        Expr::Call(call) => match call.func.as_ref() {
+            Expr::Name(name) if name.id.starts_with(char::is_uppercase) => {
+                Some((&name.id, Some(&call.arguments)))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether arguments are free of answers of the program, but for objects that it is given back.
+fn is_handed(arguments: &Arguments, against: Against, setup: &Setup) -> bool {
+    let mut calls = Calls { setup, any: false, other: false };
+    calls.visit_arguments(arguments);
+    match against {
+        Against::Value => !calls.other,
+        Against::Truth => !calls.any,
+    }
+}
+
+/// Calls of the program within an expression.
+pub(super) struct Calls<'a> {
+    setup: &'a Setup,
+    /// There is one.
+    pub(super) any: bool,
+    /// There is one of something that is not named like a class.
+    other: bool,
+}
+
+impl<'a> Calls<'a> {
+    pub(super) fn of(expression: &Expr, setup: &'a Setup) -> Self {
+        let mut calls = Self { setup, any: false, other: false };
+        calls.visit_expr(expression);
+        calls
+    }
+}
+
+impl<'a> Visitor<'a> for Calls<'_> {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Call(call) = expression
+            && let Some(name) = first(&call.func)
+            && is_of_program(name, self.setup)
+        {
+            self.any = true;
+            let is_class = name.starts_with(char::is_uppercase) && call.func.is_name_expr();
+            self.other |= !is_class;
+        }
+        walk_expr(self, expression);
+    }
+}
+
+/// The name with which a callee begins.
+pub(super) fn first(expression: &Expr) -> Option<&str> {
+    match expression {
+        Expr::Name(name) => Some(&name.id),
+        Expr::Attribute(attribute) => first(&attribute.value),
+        Expr::Subscript(subscript) => first(&subscript.value),
+        Expr::Call(call) => first(&call.func),
+        _ => None,
+    }
+}
