@@ -16,19 +16,24 @@
 
 mod beyond;
 mod calls;
+mod costs;
 mod deception;
 mod elsewhere;
 mod escape;
 mod helpers;
 mod honest;
+mod landlock;
 mod leaving;
 mod leftovers;
 mod memory;
+mod sequences;
 mod shared;
 mod signals;
 mod stdio;
 mod support;
+mod table;
 mod tampering;
 mod time;
 mod tracer;
+mod users;
 mod world;
