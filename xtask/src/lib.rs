@@ -10,6 +10,7 @@
 pub mod browser;
 pub mod ci;
 pub mod docs;
+pub mod hostile;
 pub mod steps;
 pub mod tidy;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use xtask::steps::{self, STEPS};
-use xtask::{ci, docs};
+use xtask::{ci, docs, hostile};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -25,6 +25,7 @@ fn run(words: &[&str]) -> io::Result<ExitCode> {
         ["help" | "--help" | "-h"] => help(),
         ["ci"] => ci::run(root, STEPS, &mut io::stderr()),
         ["docs", "--write"] => write_docs(root),
+        ["hostile"] => hostile::run(root, &mut io::stderr()),
         [name] => match STEPS.iter().position(|step| step.name == *name) {
             Some(at) => ci::run(root, &STEPS[at..=at], &mut io::stderr()),
             None => usage(&format!("there is no step `{name}`")),

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::{browser, docs, tidy};
+use crate::{browser, docs, hostile, tidy};
 
 /// One step of CI, which is also a subcommand of `cargo xtask`.
 #[derive(Debug, Clone, Copy)]
@@ -138,6 +138,8 @@ pub fn help() -> String {
     for step in STEPS {
         text += &line(step.name, step.what);
     }
+    text += "\nBeside them:\n";
+    text += &line("hostile", hostile::WHAT);
     text
 }
 
@@ -170,8 +172,8 @@ mod tests {
             .lines()
             .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next())
             .collect();
-        let expected: Vec<&str> =
-            std::iter::once("ci").chain(STEPS.iter().map(|step| step.name)).collect();
+        let steps = STEPS.iter().map(|step| step.name);
+        let expected: Vec<&str> = std::iter::once("ci").chain(steps).chain(["hostile"]).collect();
         assert_eq!(listed, expected);
     }
 

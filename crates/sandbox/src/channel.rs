@@ -32,6 +32,8 @@ pub enum Bad {
 #[derive(Debug, Default)]
 pub struct Inbox {
     bytes: Vec<u8>,
+    /// Where bytes are read to: made once, not for each read.
+    place: Vec<u8>,
     ready: bool,
 }
 
@@ -52,11 +54,12 @@ impl Inbox {
         room: usize,
         read: impl FnOnce(&mut [u8]) -> Result<usize, E>,
     ) -> Result<usize, E> {
-        let filled = self.bytes.len();
-        self.bytes.resize(filled + room, 0);
-        let result = read(&mut self.bytes[filled..]);
+        if self.place.len() < room {
+            self.place.resize(room, 0);
+        }
+        let result = read(&mut self.place[..room]);
         let count = result.as_ref().map_or(0, |count| (*count).min(room));
-        self.bytes.truncate(filled + count);
+        self.bytes.extend_from_slice(&self.place[..count]);
         result
     }
 

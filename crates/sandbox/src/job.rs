@@ -22,7 +22,8 @@ pub struct Job<'a> {
 /// What a program may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limits {
-    /// CPU time of the whole program; of each test where a test is a run of its own.
+    /// CPU time of the whole program. Where each test is a run of its own: of each run, and four
+    /// times as much for all of them.
     pub cpu: Duration,
     /// Bytes of memory.
     pub memory: u64,

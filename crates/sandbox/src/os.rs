@@ -33,7 +33,7 @@ pub(crate) fn memfd(name: &str, bytes: &[u8], inherit: Inherit) -> io::Result<Ow
         rest = &rest[written..];
     }
     // SAFETY: moves the place at which reading begins.
-    if unsafe { libc::lseek(fd.as_raw_fd(), 0, libc::SEEK_SET) } != 0 {
+    if !bytes.is_empty() && unsafe { libc::lseek(fd.as_raw_fd(), 0, libc::SEEK_SET) } != 0 {
         return Err(io::Error::last_os_error());
     }
     let seals = libc::F_SEAL_WRITE | libc::F_SEAL_GROW | libc::F_SEAL_SHRINK | libc::F_SEAL_SEAL;
@@ -42,10 +42,24 @@ pub(crate) fn memfd(name: &str, bytes: &[u8], inherit: Inherit) -> io::Result<Ow
     Ok(fd)
 }
 
-/// Makes a mount and all below it read-only, without set-user-id programs and devices.
-pub(crate) fn mount_read_only(path: &Path) -> io::Result<()> {
+/// What a read-only mount still shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shows {
+    /// Files and folders.
+    Files,
+    /// A device: it can be read and written, but its mode and its times cannot change.
+    Device,
+}
+
+/// Makes a mount and all below it read-only, without set-user-id programs, and without devices
+/// where it is none.
+pub(crate) fn mount_read_only(path: &Path, shows: Shows) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other)?;
-    let attributes = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+    let kind = match shows {
+        Shows::Files => libc::MOUNT_ATTR_NODEV,
+        Shows::Device => libc::MOUNT_ATTR_NOEXEC,
+    };
+    let attributes = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | kind;
     let wanted =
         libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
     // SAFETY: the path ends in a zero, the structure is as long as said.
@@ -60,6 +74,14 @@ pub(crate) fn mount_read_only(path: &Path) -> io::Result<()> {
         )
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Gives the machine's name in this namespace away for another.
+pub(crate) fn set_host_name(name: &str) -> io::Result<()> {
+    // SAFETY: the text is as long as said.
+    check(unsafe { libc::sethostname(name.as_ptr().cast(), name.len()) })?;
+    // SAFETY: as above.
+    check(unsafe { libc::setdomainname(name.as_ptr().cast(), name.len()) }).map(drop)
 }
 
 /// A descriptor that stands for a process that is our child.

@@ -14,7 +14,7 @@ use whetstone_core::program::Program;
 use whetstone_core::tests::Tests;
 
 /// The version of everything here.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Bytes of one frame, at most: the tests of a task can be large.
 pub const FRAME_MAX: usize = 256 << 20;
@@ -39,6 +39,8 @@ pub struct Start {
     pub scratch: PathBuf,
     /// What Python's hashes of text start from.
     pub hash_seed: u32,
+    /// Use no later version of Landlock than this.
+    pub landlock: u32,
 }
 
 /// What the supervisor answers to that.

@@ -48,7 +48,7 @@ pub struct SandboxConfig {
     /// the filter and the limits alone. `whet doctor` says which one this machine gives.
     pub min_isolation: Isolation,
     /// Seconds of CPU time for a program with all its tests; for each test where a test is a run of
-    /// its own.
+    /// its own, and four times as much for all of them.
     #[schemars(range(min = 0.1, max = 3600.0))]
     pub cpu_seconds: f64,
     /// Mebibytes of memory for a program.

@@ -1,6 +1,6 @@
 //! From rules to instructions: a binary search over the numbers of system calls.
 
-use super::rules::{Condition, REFUSED, Rules, Verdict};
+use super::rules::{Condition, REFUSED, Rule, Rules, Verdict};
 use crate::jail::order::{CHILD_FILTER_MAX, FILTER_MAX, Instruction};
 
 /// Instructions for the kernel.
@@ -67,12 +67,12 @@ fn assemble(
     otherwise: Verdict,
     most: usize,
 ) -> Compiled {
-    let mut listed: Vec<(u32, Vec<Instruction>)> = rules
-        .0
-        .iter()
-        .filter_map(|rule| Some((rule.number?, decide(rule.verdict, &rule.condition))))
-        .collect();
-    listed.sort_by_key(|(number, _)| *number);
+    let mut numbers: Vec<u32> = rules.0.iter().filter_map(|rule| rule.number).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let about = |number: u32| rules.0.iter().filter(move |rule| rule.number == Some(number));
+    let listed: Vec<(u32, Vec<Instruction>)> =
+        numbers.into_iter().map(|number| (number, decide(about(number)))).collect();
     instructions.extend(search(&ranges(&listed, otherwise)));
     assert!(instructions.len() <= most, "{} instructions", instructions.len());
     let is_own =
@@ -117,37 +117,49 @@ fn search(ranges: &[(u32, Vec<Instruction>)]) -> Vec<Instruction> {
     code
 }
 
-/// What decides about one call; ends in a return on every path.
-fn decide(verdict: Verdict, condition: &Condition) -> Vec<Instruction> {
-    let (yes, no) = (give(verdict), give(REFUSED));
+/// What decides about one call: the first of its rules that holds; ends in a return on every path.
+fn decide<'a>(rules: impl Iterator<Item = &'a Rule>) -> Vec<Instruction> {
+    let mut code = Vec::new();
+    for rule in rules {
+        // From the end, so that a condition that does not hold knows how far the next rule is.
+        let mut one = vec![give(rule.verdict)];
+        for condition in rule.conditions.iter().rev() {
+            let mut block = test(condition, u8::try_from(one.len()).unwrap_or(u8::MAX));
+            block.append(&mut one);
+            one = block;
+        }
+        code.append(&mut one);
+        if rule.conditions.is_empty() {
+            return code;
+        }
+    }
+    code.push(give(REFUSED));
+    code
+}
+
+/// Goes on behind itself if the condition holds, and `rest` instructions further if not.
+fn test(condition: &Condition, rest: u8) -> Vec<Instruction> {
     match condition {
-        Condition::Always => vec![yes],
         Condition::In(argument, values) => {
             let mut code = vec![step(LOAD, low_half(*argument))];
             for (at, &value) in values.iter().enumerate() {
-                let to_yes = u8::try_from(values.len() - at).unwrap_or(u8::MAX);
-                code.push(jump(IF_EQUAL, value, to_yes, 0));
+                let to_end = u8::try_from(values.len() - 1 - at).unwrap_or(u8::MAX);
+                let otherwise = if to_end == 0 { rest } else { 0 };
+                code.push(jump(IF_EQUAL, value, to_end, otherwise));
             }
-            code.extend([no, yes]);
             code
         }
-        Condition::Has(argument, bits) => vec![
-            step(LOAD, low_half(*argument)),
-            step(AND, *bits),
-            jump(IF_EQUAL, *bits, 1, 0),
-            no,
-            yes,
-        ],
+        Condition::Has(argument, bits) => {
+            vec![step(LOAD, low_half(*argument)), step(AND, *bits), jump(IF_EQUAL, *bits, 0, rest)]
+        }
         Condition::OwnPid(argument) => {
-            vec![step(LOAD, low_half(*argument)), jump(IF_EQUAL, OWN_PID, 1, 0), no, yes]
+            vec![step(LOAD, low_half(*argument)), jump(IF_EQUAL, OWN_PID, 0, rest)]
         }
         Condition::Null(argument) => vec![
             step(LOAD, low_half(*argument)),
-            jump(IF_EQUAL, 0, 0, 2),
+            jump(IF_EQUAL, 0, 0, rest + 2),
             step(LOAD, low_half(*argument) + 4),
-            jump(IF_EQUAL, 0, 1, 0),
-            no,
-            yes,
+            jump(IF_EQUAL, 0, 0, rest),
         ],
     }
 }

@@ -1,8 +1,10 @@
 //! The compiled filters against the list: a slow machine for the kernel's instructions, and a lookup
 //! that reads the rules as they are written. Both decide about every call, and must agree.
 
-use super::rules::{Condition, Rules};
+use super::rules::{Condition, Root, Rules};
 use super::{Compiled, NAMES, PROGRAM, Stages, TOOLS, number};
+
+const ROOTS: [Root; 2] = [Root::Private, Root::Shared];
 
 /// What the kernel shows a filter of one call.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +20,8 @@ const ALLOW: u32 = 0x7fff_0000;
 const KILL: u32 = 0x8000_0000;
 const EPERM: u32 = 0x0005_0001;
 const ENOSYS: u32 = 0x0005_0026;
+/// The call is not made, and says that it was.
+const DONE: u32 = 0x0005_0000;
 
 #[cfg(target_arch = "x86_64")]
 const ARCH: u32 = 0xc000_003e;
@@ -28,8 +32,8 @@ const ARM: u32 = 0x4000_0028;
 const X32: u32 = 0x4000_0000;
 
 /// The list as the judge compiles it, with a process id filled in as the jail does.
-fn program() -> (Rules, Stages) {
-    let rules = Rules::parse(PROGRAM).unwrap();
+fn program(root: Root) -> (Rules, Stages) {
+    let rules = Rules::parse(PROGRAM).unwrap().under(root);
     let mut stages = Stages::new(&rules, &Rules::parse(TOOLS).unwrap());
     for &at in &stages.child.own_pid_at {
         stages.child.instructions[at as usize].k = OWN_PID;
@@ -87,29 +91,28 @@ fn look_up(rules: &Rules, call: Call) -> u32 {
     if call.arch != ARCH || call.number >= X32 {
         return KILL;
     }
-    let rule = rules.0.iter().find(|rule| rule.number == Some(call.number));
-    let Some(rule) = rule else { return EPERM };
     let low = |argument: u8| (call.arguments[usize::from(argument)] & 0xffff_ffff) as u32;
-    let holds = match &rule.condition {
-        Condition::Always => true,
+    let holds = |condition: &Condition| match condition {
         Condition::In(argument, values) => values.contains(&low(*argument)),
         Condition::Has(argument, bits) => low(*argument) & bits == *bits,
         Condition::OwnPid(argument) => low(*argument) == OWN_PID,
         Condition::Null(argument) => call.arguments[usize::from(*argument)] == 0,
     };
-    match (holds, rule.verdict) {
-        (false, _) => EPERM,
-        (true, super::Verdict::Allow) => ALLOW,
-        (true, super::Verdict::Errno(error)) => 0x0005_0000 | u32::from(error),
-        (true, super::Verdict::Kill) => KILL,
+    let about = rules.0.iter().filter(|rule| rule.number == Some(call.number));
+    let decides = about.into_iter().find(|rule| rule.conditions.iter().all(holds));
+    match decides.map(|rule| rule.verdict) {
+        None => EPERM,
+        Some(super::Verdict::Allow) => ALLOW,
+        Some(super::Verdict::Errno(error)) => 0x0005_0000 | u32::from(error),
+        Some(super::Verdict::Kill) => KILL,
     }
 }
 
 /// Values that sit on both sides of every condition in the list.
 fn samples(rules: &Rules) -> Vec<u64> {
     let mut samples = vec![0, 1, 2, u64::from(OWN_PID), u64::from(OWN_PID) + 1, u64::MAX];
-    for rule in &rules.0 {
-        match &rule.condition {
+    for condition in rules.0.iter().flat_map(|rule| &rule.conditions) {
+        match condition {
             Condition::In(_, values) => {
                 for &value in values {
                     let value = u64::from(value);
@@ -132,7 +135,13 @@ fn samples(rules: &Rules) -> Vec<u64> {
 
 #[test]
 fn the_compiled_filter_decides_as_the_list_says_about_every_call() {
-    let (rules, stages) = program();
+    for root in ROOTS {
+        decides_as_the_list_says(root);
+    }
+}
+
+fn decides_as_the_list_says(root: Root) {
+    let (rules, stages) = program(root);
     let samples = samples(&rules);
     let foreign = [I386, ARM, 0, u32::MAX, ARCH ^ 1];
     for number in (0..=600).chain(X32 - 2..X32 + 600).chain(u32::MAX - 2..=u32::MAX) {
@@ -147,15 +156,23 @@ fn the_compiled_filter_decides_as_the_list_says_about_every_call() {
                 let call = Call { number, arch: ARCH, arguments };
                 assert_eq!(run(&stages, call), look_up(&rules, call), "{call:?}");
             }
-            let call = Call { number, arch: ARCH, arguments: [sample; 6] };
-            assert_eq!(run(&stages, call), look_up(&rules, call), "{call:?}");
+            for level in [1, sample] {
+                // As a level of a socket's options, in front of the sample.
+                let arguments = [sample, level, sample, sample, sample, sample];
+                let call = Call { number, arch: ARCH, arguments };
+                assert_eq!(run(&stages, call), look_up(&rules, call), "{call:?}");
+            }
         }
     }
 }
 
 /// One call by name, with some arguments; the others are 0.
 fn decide(name: &str, arguments: &[(usize, u64)]) -> u32 {
-    let (_, stages) = program();
+    decide_under(Root::Private, name, arguments)
+}
+
+fn decide_under(root: Root, name: &str, arguments: &[(usize, u64)]) -> u32 {
+    let (_, stages) = program(root);
     let mut call = Call { number: number(name).unwrap().unwrap(), arch: ARCH, arguments: [0; 6] };
     for &(place, value) in arguments {
         call.arguments[place] = value;
@@ -165,7 +182,7 @@ fn decide(name: &str, arguments: &[(usize, u64)]) -> u32 {
 
 #[test]
 fn dangerous_calls_are_refused_whatever_their_arguments() {
-    let (rules, stages) = program();
+    let (rules, stages) = program(Root::Private);
     let listed = |name: &str| rules.0.iter().any(|rule| rule.name == name);
     let mut refused = 0;
     for (name, number) in NAMES.iter().filter(|(name, _)| !listed(name)) {
@@ -204,11 +221,46 @@ fn calls_that_can_be_good_or_bad_are_told_apart() {
     assert_eq!(decide("fcntl", &[(1, 4)]), ALLOW);
     assert_eq!(decide("fcntl", &[(1, 8)]), EPERM, "an owner for its signals");
     assert_eq!(decide("fcntl", &[(1, 10)]), EPERM, "which signal");
+    assert_eq!(decide("getsockopt", &[(1, 1), (2, 4)]), ALLOW, "an error that waits");
+    assert_eq!(decide("getsockopt", &[(1, 1), (2, 77)]), EPERM, "the process at the other end");
+    assert_eq!(decide("getsockopt", &[(1, 1), (2, 17)]), EPERM, "who is at the other end");
+    assert_eq!(decide("getsockopt", &[(1, 6), (2, 4)]), EPERM, "of another level");
+    assert_eq!(decide("setsockopt", &[(1, 1), (2, 7)]), ALLOW, "a size");
+    assert_eq!(decide("setsockopt", &[(1, 1), (2, 26)]), EPERM, "instructions for the kernel");
+    assert_eq!(decide("setsockopt", &[(1, 1), (2, 50)]), EPERM, "a filter that is loaded");
+}
+
+#[test]
+fn locks_are_said_to_be_taken_and_none_is() {
+    for command in [6, 7] {
+        assert_eq!(decide("fcntl", &[(1, command)]), DONE, "{command}");
+    }
+    for command in [5, 36, 37, 38, 1024, 1025] {
+        assert_eq!(decide("fcntl", &[(1, command)]), EPERM, "{command}");
+    }
+    assert_eq!(decide("flock", &[(1, 2)]), DONE);
+}
+
+#[test]
+fn without_a_private_root_no_mode_and_no_time_changes() {
+    for name in ["chmod", "fchmod", "fchmodat", "utimensat"] {
+        assert_eq!(decide_under(Root::Private, name, &[]), ALLOW, "{name}");
+        assert_eq!(decide_under(Root::Shared, name, &[]), DONE, "{name}");
+    }
+    for name in ["truncate", "link", "linkat"] {
+        assert_eq!(decide_under(Root::Private, name, &[]), ALLOW, "{name}");
+        assert_eq!(decide_under(Root::Shared, name, &[]), EPERM, "{name}");
+    }
+    for name in ["fchmodat2", "utime", "utimes", "futimesat", "chown", "setxattr"] {
+        if super::number(name).is_some() {
+            assert_eq!(decide_under(Root::Shared, name, &[]), EPERM, "{name}");
+        }
+    }
 }
 
 #[test]
 fn a_child_installs_a_short_filter_that_knows_who_it_is() {
-    let (_, Stages { zygote, child }) = program();
+    let (_, Stages { zygote, child }) = program(Root::Private);
     let lengths = (zygote.instructions.len(), child.instructions.len());
     assert!(lengths.0 <= 512 && lengths.1 <= 100, "{lengths:?}");
     assert!(zygote.own_pid_at.is_empty());
@@ -217,7 +269,7 @@ fn a_child_installs_a_short_filter_that_knows_who_it_is() {
 
 #[test]
 fn a_zygote_has_its_tools_and_little_else_that_a_program_has_not() {
-    let (rules, Stages { zygote, .. }) = program();
+    let (rules, Stages { zygote, .. }) = program(Root::Private);
     let tools = Rules::parse(TOOLS).unwrap();
     for number in 0..=600 {
         // Meets no condition of a tool.
@@ -252,6 +304,10 @@ fn a_list_that_is_wrong_says_where_and_why() {
     refused("allow kill arg0 in 0x100000000\n", 1, "`0x100000000` is no 32-bit number");
     refused("allow kill arg0 has 1 2\n", 1, "`arg0 has 1 2` is no condition");
     refused("allow kill arg0 is 1\n", 1, "`arg0 is 1` is no condition");
+    refused("allow kill arg0 null arg1 is 1\n", 1, "`arg1 is 1` is no condition");
+    refused("private read\n", 1, "`read` is no rule");
+    refused("private allow read\nallow read\n", 2, "`read` stands twice");
+    refused("allow kill arg0 in 1\nerrno 0 kill arg0 in 1\n", 2, "`kill` stands twice");
 }
 
 #[test]

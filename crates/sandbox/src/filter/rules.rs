@@ -13,11 +13,9 @@ pub enum Verdict {
     Kill,
 }
 
-/// When an allowed call goes through.
+/// What must be true of a call for a rule to hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
-    /// Always.
-    Always,
     /// If the low 32 bits of an argument are one of these.
     In(u8, Vec<u32>),
     /// If all these bits of an argument are set.
@@ -35,10 +33,21 @@ pub struct Rule {
     pub name: String,
     /// Its number here; `None` if this architecture does not have it.
     pub number: Option<u32>,
-    /// What becomes of it if the condition holds.
+    /// What becomes of it if all conditions hold.
     pub verdict: Verdict,
-    /// When.
-    pub condition: Condition,
+    /// When; none means always.
+    pub conditions: Vec<Condition>,
+    /// Under which root it holds; `None` means under each.
+    pub root: Option<Root>,
+}
+
+/// The root that a program sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Root {
+    /// Its own, with nothing in it but its interpreter.
+    Private,
+    /// The machine's.
+    Shared,
 }
 
 /// The whole list.
@@ -71,42 +80,68 @@ impl Rules {
                 continue;
             }
             let rule = rule(&words).map_err(fail)?;
-            if rules.iter().any(|earlier| earlier.name == rule.name) {
+            // Behind a rule that always holds, another decides nothing.
+            let hides = |earlier: &Rule| {
+                earlier.name == rule.name
+                    && (earlier.root.is_none() || rule.root.is_none() || earlier.root == rule.root)
+                    && (earlier.conditions.is_empty() || earlier.conditions == rule.conditions)
+            };
+            if rules.iter().any(hides) {
                 return Err(fail(format!("`{}` stands twice", rule.name)));
             }
             rules.push(rule);
         }
         Ok(Self(rules))
     }
+
+    /// The rules that hold for a program that sees this root.
+    #[must_use]
+    pub fn under(&self, root: Root) -> Self {
+        let holds = |rule: &&Rule| rule.root.is_none_or(|one| one == root);
+        Self(self.0.iter().filter(holds).cloned().collect())
+    }
 }
 
 fn rule(words: &[&str]) -> Result<Rule, String> {
-    match words {
-        ["allow", name, condition @ ..] => {
-            let condition = read_condition(condition)?;
-            Ok(Rule {
-                name: (*name).to_owned(),
-                number: known(name)?,
-                verdict: Verdict::Allow,
-                condition,
-            })
-        }
-        ["errno", error, name] => {
+    let (verdict, name, conditions) = match words {
+        ["private", rest @ ..] => return Ok(Rule { root: Some(Root::Private), ..rule(rest)? }),
+        ["shared", rest @ ..] => return Ok(Rule { root: Some(Root::Shared), ..rule(rest)? }),
+        ["allow", name, conditions @ ..] => (Verdict::Allow, name, conditions),
+        ["errno", error, name, conditions @ ..] => {
             let error = error.parse().map_err(|_| format!("`{error}` is no error number"))?;
-            let verdict = Verdict::Errno(error);
-            let condition = Condition::Always;
-            Ok(Rule { name: (*name).to_owned(), number: known(name)?, verdict, condition })
+            (Verdict::Errno(error), name, conditions)
         }
-        _ => Err(format!("`{}` is no rule", words.join(" "))),
-    }
+        _ => return Err(format!("`{}` is no rule", words.join(" "))),
+    };
+    let name = (*name).to_owned();
+    Ok(Rule {
+        number: known(&name)?,
+        name,
+        verdict,
+        conditions: read_conditions(conditions)?,
+        root: None,
+    })
 }
 
 fn known(name: &str) -> Result<Option<u32>, String> {
     number(name).ok_or_else(|| format!("`{name}` is no system call that we know"))
 }
 
+/// Each condition begins with the argument that it is about.
+fn read_conditions(words: &[&str]) -> Result<Vec<Condition>, String> {
+    let mut conditions = Vec::new();
+    let mut rest = words;
+    while let [_, after @ ..] = rest {
+        let next = after.iter().position(|word| word.starts_with("arg"));
+        let (one, others) = rest.split_at(next.map_or(rest.len(), |at| at + 1));
+        conditions.push(read_condition(one)?);
+        rest = others;
+    }
+    Ok(conditions)
+}
+
 fn read_condition(words: &[&str]) -> Result<Condition, String> {
-    let [argument, rest @ ..] = words else { return Ok(Condition::Always) };
+    let [argument, rest @ ..] = words else { return Err("no condition".to_owned()) };
     let index = argument
         .strip_prefix("arg")
         .and_then(|digits| digits.parse().ok())

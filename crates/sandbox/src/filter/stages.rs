@@ -22,21 +22,24 @@ impl Stages {
     pub fn new(program: &Rules, tools: &Rules) -> Self {
         let is_tool = |name: &str| tools.0.iter().any(|tool| tool.name == name);
         // Whose id it is, is known in the child alone.
-        let is_childs =
-            |rule: &Rule| is_tool(&rule.name) || matches!(rule.condition, Condition::OwnPid(_));
-        let listed = |name: &str| program.0.iter().any(|rule| rule.name == name);
-        let free = |rule: &Rule| Rule {
-            verdict: Verdict::Allow,
-            condition: Condition::Always,
-            ..rule.clone()
+        let asks_who = |rule: &Rule| {
+            rule.conditions.iter().any(|condition| matches!(condition, Condition::OwnPid(_)))
         };
+        let is_childs = |name: &str| {
+            is_tool(name) || program.0.iter().any(|rule| rule.name == name && asks_who(rule))
+        };
+        let listed = |name: &str| program.0.iter().any(|rule| rule.name == name);
+        let free =
+            |rule: &Rule| Rule { verdict: Verdict::Allow, conditions: Vec::new(), ..rule.clone() };
         let refused = |tool: &Rule| Rule { verdict: REFUSED, ..tool.clone() };
 
-        let common =
-            program.0.iter().map(|rule| if is_childs(rule) { free(rule) } else { rule.clone() });
+        let common = program
+            .0
+            .iter()
+            .map(|rule| if is_childs(&rule.name) { free(rule) } else { rule.clone() });
         let only_tools: Vec<&Rule> = tools.0.iter().filter(|tool| !listed(&tool.name)).collect();
         let zygote = common.chain(only_tools.iter().map(|tool| free(tool))).collect();
-        let own = program.0.iter().filter(|rule| is_childs(rule)).cloned();
+        let own = program.0.iter().filter(|rule| is_childs(&rule.name)).cloned();
         let child = own.chain(only_tools.iter().map(|tool| refused(tool))).collect();
         Self { zygote: compile(&Rules(zygote)), child: compile_exceptions(&Rules(child)) }
     }

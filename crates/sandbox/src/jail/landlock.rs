@@ -2,14 +2,26 @@
 //!
 //! The crate `landlock` would do this with types; it cannot be here, where there is no `std`. The
 //! rights that the running kernel knows come with the [`Terms`], which the supervisor fills in.
+//!
+//! In a private root a child shuts it for itself. Where programs see the machine's root, the zygote
+//! does, once for all its children, in `zygote/shut.rs`: the list of what may be read is long there.
 
-use crate::jail::order::{PATH_MAX, Terms};
+use crate::jail::order::Terms;
 use crate::jail::sys::{self, call, fd, nr};
 
 const RULE_PATH_BENEATH: u64 = 1;
-const EXECUTE: u64 = 1;
-const READ_FILE: u64 = 1 << 2;
-const READ_DIR: u64 = 1 << 3;
+pub(crate) const EXECUTE: u64 = 1;
+pub(crate) const WRITE_FILE: u64 = 1 << 1;
+pub(crate) const READ_FILE: u64 = 1 << 2;
+pub(crate) const READ_DIR: u64 = 1 << 3;
+
+/// What a layer of Landlock takes away; its rules give some of it back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rights {
+    pub(crate) files: u64,
+    pub(crate) net: u64,
+    pub(crate) scopes: u64,
+}
 
 /// `struct landlock_ruleset_attr`.
 #[repr(C)]
@@ -27,38 +39,45 @@ struct Beneath {
 }
 
 /// Shuts the file system, the net, and signals and sockets to others, but for what `terms` leave
-/// open. Does nothing on a kernel without Landlock.
+/// open. Does nothing where there is nothing to shut.
 pub(crate) fn restrict(terms: &Terms) -> Result<(), i32> {
-    if terms.landlock_files == 0 {
-        return Ok(());
-    }
-    let rules = Ruleset {
+    let rights = Rights {
         files: terms.landlock_files,
         net: terms.landlock_net,
         scopes: terms.landlock_scopes,
     };
+    if rights.files == 0 && rights.scopes == 0 {
+        return Ok(());
+    }
+    let ruleset = make(rights)?;
+    if rights.files != 0 {
+        // A private root holds nothing that may not be read.
+        allow(ruleset, b"/\0", (READ_FILE | READ_DIR | EXECUTE) & rights.files)?;
+        // Where honest programs send what they do not want.
+        allow(ruleset, b"/dev/null\0", WRITE_FILE & rights.files)?;
+        allow(ruleset, &terms.scratch, rights.files & !EXECUTE)?;
+    }
+    enforce(ruleset)
+}
+
+/// A layer without rules.
+pub(crate) fn make(rights: Rights) -> Result<u64, i32> {
+    let rules = Ruleset { files: rights.files, net: rights.net, scopes: rights.scopes };
     // An older kernel knows a shorter structure and refuses one with more than zeros in its tail.
-    let size = if terms.landlock_scopes != 0 {
+    let size = if rights.scopes != 0 {
         24
-    } else if terms.landlock_net != 0 {
+    } else if rights.net != 0 {
         16
     } else {
         8
     };
     let arguments = [sys::address(&rules), size, 0, 0, 0, 0];
     // SAFETY: the structure is alive and at least as long as said.
-    let ruleset = unsafe { call(nr::LANDLOCK_CREATE_RULESET, arguments) }?;
-    let reading = (READ_FILE | READ_DIR | EXECUTE) & terms.landlock_files;
-    if terms.readable_count == 0 {
-        // A private root holds nothing that may not be read.
-        allow(ruleset, b"/\0", reading)?;
-    }
-    let count = terms.readable_count as usize;
-    for path in terms.readable.iter().take(count) {
-        // What a machine does not have need not be allowed.
-        let _ = allow(ruleset, path, reading);
-    }
-    allow(ruleset, &terms.scratch, terms.landlock_files & !EXECUTE)?;
+    unsafe { call(nr::LANDLOCK_CREATE_RULESET, arguments) }
+}
+
+/// Puts this process and its children under a layer.
+pub(crate) fn enforce(ruleset: u64) -> Result<(), i32> {
     // SAFETY: a descriptor and a flag.
     unsafe { call(nr::LANDLOCK_RESTRICT_SELF, [ruleset, 0, 0, 0, 0, 0]) }?;
     sys::close(i32::try_from(ruleset).unwrap_or(-1));
@@ -66,21 +85,20 @@ pub(crate) fn restrict(terms: &Terms) -> Result<(), i32> {
 }
 
 /// Allows `rights` beneath `path`, which ends in a zero.
-fn allow(ruleset: u64, path: &[u8], rights: u64) -> Result<(), i32> {
-    debug_assert!(path.contains(&0) && path.len() <= PATH_MAX);
+pub(crate) fn allow(ruleset: u64, path: &[u8], rights: u64) -> Result<(), i32> {
+    debug_assert!(path.contains(&0));
     let flags = sys::O_PATH | sys::O_CLOEXEC;
     let arguments = [fd(sys::AT_FDCWD), path.as_ptr() as u64, flags, 0, 0, 0];
     // SAFETY: the path ends in a zero.
     let parent = unsafe { call(nr::OPENAT, arguments) }?;
     let parent = i32::try_from(parent).unwrap_or(-1);
-    // Rights that only a directory can have make a rule on a file invalid; the few files that are
-    // listed (devices) are opened to be read and written.
+    // Rights that only a directory can have make a rule on a file invalid.
     let rule = Beneath { allowed: rights, parent };
     let arguments = [ruleset, RULE_PATH_BENEATH, sys::address(&rule), 0, 0, 0];
     // SAFETY: the structure is alive and has the kernel's layout.
     let mut result = unsafe { call(nr::LANDLOCK_ADD_RULE, arguments) };
     if result.is_err() {
-        let rule = Beneath { allowed: rights & (READ_FILE | 1 << 1), parent };
+        let rule = Beneath { allowed: rights & (READ_FILE | WRITE_FILE | EXECUTE), parent };
         let arguments = [ruleset, RULE_PATH_BENEATH, sys::address(&rule), 0, 0, 0];
         // SAFETY: as above.
         result = unsafe { call(nr::LANDLOCK_ADD_RULE, arguments) };

@@ -11,8 +11,6 @@ pub(crate) const MAGIC: u32 = 0x7768_6574;
 pub(crate) const FILTER_MAX: usize = 512;
 /// Instructions of a child's, at most.
 pub(crate) const CHILD_FILTER_MAX: usize = 128;
-/// Paths that a program may read, at most.
-pub(crate) const PATHS_MAX: usize = 16;
 /// Bytes of one path with its final zero, at most.
 pub(crate) const PATH_MAX: usize = 256;
 /// Descriptors that come with an order, in this order.
@@ -39,8 +37,8 @@ pub(crate) struct Terms {
     pub(crate) magic: u32,
     /// 2: fresh namespaces; less: none.
     pub(crate) level: u32,
-    /// The rights that this kernel's Landlock knows for files, for the net, and its scopes; all 0
-    /// if it has none.
+    /// What a child's own layer of Landlock takes away: files, net and scopes as this kernel knows
+    /// them; 0 where there is none, or where the zygote has shut it for all its children.
     pub(crate) landlock_files: u64,
     pub(crate) landlock_net: u64,
     pub(crate) landlock_scopes: u64,
@@ -49,9 +47,6 @@ pub(crate) struct Terms {
     pub(crate) gid: u32,
     /// Where the child may write, a path that ends in a zero.
     pub(crate) scratch: [u8; PATH_MAX],
-    /// What it may read; used without a private root.
-    pub(crate) readable: [[u8; PATH_MAX]; PATHS_MAX],
-    pub(crate) readable_count: u32,
     /// The filter that the zygote installs.
     pub(crate) filter_length: u32,
     pub(crate) filter: [Instruction; FILTER_MAX],
@@ -108,8 +103,6 @@ impl Terms {
             uid: 0,
             gid: 0,
             scratch: [0; PATH_MAX],
-            readable: [[0; PATH_MAX]; PATHS_MAX],
-            readable_count: 0,
             filter_length: 0,
             filter: [instruction; FILTER_MAX],
             child_filter_length: 0,

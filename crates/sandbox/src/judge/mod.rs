@@ -37,6 +37,8 @@ pub struct Options {
     /// What Python's hashes of text start from: the order in which a set of strings is gone through
     /// depends on it. Another one shows which programs depend on that order.
     pub hash_seed: u32,
+    /// Use no later version of Landlock than this; for tests, which ask what an older kernel holds.
+    pub landlock: u32,
 }
 
 /// Why there is no judge.
@@ -83,6 +85,7 @@ impl Options {
             ceiling: Isolation::Full,
             scratch: std::env::temp_dir(),
             hash_seed: 0,
+            landlock: u32::MAX,
         }
     }
 }
@@ -111,6 +114,7 @@ impl Judge {
             ceiling: options.ceiling,
             scratch: options.scratch.clone(),
             hash_seed: options.hash_seed,
+            landlock: options.landlock,
         };
         write_frame(&ours, &start)?;
         let about = match read_frame(&ours) {

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use whetstone_core::judgement::Isolation;
 
-use super::setting::{self, Setting, ways};
+use super::setting::{self, LANDLOCK_MIN, Setting, ways};
 use super::slot::Slot;
 use crate::protocol::{About, Start};
 use crate::zygote::interpreter::Interpreter;
 use crate::zygote::launch::{RootKind, SCRATCH};
+use crate::zygote::shown;
 
 /// What was chosen.
 #[derive(Debug)]
@@ -20,19 +21,25 @@ pub(crate) struct Chosen {
 /// Tries the ways, best first, each with a real child.
 pub(crate) fn choose(start: &Start) -> Result<Chosen, String> {
     let interpreter = Interpreter::find(&start.python).map_err(|error| error.to_string())?;
-    let landlock = setting::landlock_version();
+    let landlock = setting::landlock_version(start);
     let mut why: Vec<String> = Vec::new();
     for (isolation, root) in ways(start) {
         if isolation < start.minimum {
             break;
         }
-        if isolation == Isolation::Landlock && landlock == 0 {
-            why.push("landlock: the kernel has no Landlock".to_owned());
+        if isolation == Isolation::Landlock && landlock < LANDLOCK_MIN {
+            why.push(match landlock {
+                0 => "landlock: the kernel has no Landlock".to_owned(),
+                old => format!(
+                    "landlock: the kernel's Landlock, version {old}, does not keep files from \
+                     being cut off; {LANDLOCK_MIN} does, since Linux 6.2"
+                ),
+            });
             continue;
         }
         // There the program's own empty folder would lie over it.
         let hidden = |path: &PathBuf| path.starts_with(SCRATCH);
-        if root != RootKind::None && interpreter.folders.iter().any(hidden) {
+        if root != RootKind::None && shown(&interpreter).iter().any(hidden) {
             let path = interpreter.path.display();
             why.push(format!("{}: the interpreter {path} is in {SCRATCH}", isolation.name()));
             continue;

@@ -1,4 +1,5 @@
 //! One child: its channel, its output, its clocks, and its end.
+// size: one structure and what is done with it; half of it would need the other's fields.
 
 use std::fs::File;
 use std::io::Read;
@@ -16,6 +17,7 @@ use nix::unistd::pipe2;
 use super::scratch::Scratch;
 use crate::channel::{Bad, Frame, Inbox};
 use crate::jail::order::Order;
+use crate::job::Limits;
 use crate::os::{self, Ended};
 use crate::zygote::{Fds, Zygote};
 
@@ -23,10 +25,10 @@ use crate::zygote::{Fds, Zygote};
 const KEPT_MAX: usize = 8 << 20;
 /// Bytes of output after which a program is a flood.
 const OUTPUT_MAX: usize = 64 << 20;
-/// Bytes and entries in a folder outside, at most; looked at every few ticks.
+/// Bytes and entries in a folder outside, at most; looked at every few hundredths of a second.
 const SCRATCH_BYTES: u64 = 64 << 20;
 const SCRATCH_ENTRIES: usize = 4096;
-const SCRATCH_TICKS: u32 = 4;
+const SCRATCH_EVERY: Duration = Duration::from_millis(40);
 /// Bytes read at once.
 const BLOCK: usize = 4096;
 /// A child younger than this is not asked for its CPU time.
@@ -37,6 +39,10 @@ const TICK: Duration = Duration::from_millis(10);
 const GLANCE: Duration = Duration::from_millis(100);
 /// How long a child whose channel is closed may take to be dead.
 const DYING: Duration = Duration::from_millis(200);
+/// Reads that one frame may take: an honest one, written at once, takes a few dozen at most.
+const READS_MAX: u32 = 1024;
+/// Output that trickles is looked at no more often than this.
+const TRICKLE: Duration = Duration::from_millis(2);
 
 /// The judge has hung up: nobody waits for an answer any more.
 pub(crate) static CLOSING: AtomicBool = AtomicBool::new(false);
@@ -60,6 +66,33 @@ pub(crate) struct Budget {
     pub(crate) wall: Duration,
 }
 
+/// What all runs of a program together may use, as a multiple of what one may.
+const RUNS_CPU: u32 = 4;
+const RUNS_WALL: u32 = 2;
+
+impl Budget {
+    /// What one child may use up.
+    pub(crate) fn for_one(limits: Limits) -> Self {
+        Self { cpu: limits.cpu, wall: 3 * limits.cpu + Duration::from_secs(2) }
+    }
+
+    /// What all runs of one program may, where each test is a run.
+    pub(crate) fn for_all_runs(limits: Limits) -> Self {
+        let one = Self::for_one(limits);
+        Self { cpu: RUNS_CPU * one.cpu, wall: RUNS_WALL * one.wall }
+    }
+
+    /// The smaller of two, in each.
+    pub(crate) fn at_most(self, other: Self) -> Self {
+        Self { cpu: self.cpu.min(other.cpu), wall: self.wall.min(other.wall) }
+    }
+
+    /// The rest, when some is used up.
+    pub(crate) fn less(self, cpu: Duration, wall: Duration) -> Self {
+        Self { cpu: self.cpu.saturating_sub(cpu), wall: self.wall.saturating_sub(wall) }
+    }
+}
+
 /// Why there will be no further answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stop {
@@ -75,6 +108,13 @@ pub(crate) enum Stop {
     Broken(String),
 }
 
+/// What to wait for.
+#[derive(Debug, Clone, Copy)]
+enum Awaited {
+    Channel(PollFlags),
+    End,
+}
+
 /// One child.
 #[derive(Debug)]
 pub(crate) struct Kid {
@@ -88,9 +128,15 @@ pub(crate) struct Kid {
     looked: Instant,
     watched: Duration,
     budget: Budget,
+    /// Its time on the wall was over when it last said something: a whole frame by then still
+    /// counts, a further piece of one does not.
+    overdue: bool,
+    /// When little output was last taken.
+    trickled: Option<Instant>,
     /// The folder outside that it writes to, if it has one.
     scratch: Option<Arc<Scratch>>,
-    ticks: u32,
+    /// When that was last looked at.
+    inspected: Instant,
     inbox: Inbox,
     ended: Option<Ended>,
 }
@@ -154,8 +200,10 @@ impl Kid {
             looked: Instant::now(),
             watched: Duration::ZERO,
             budget,
+            overdue: false,
+            trickled: None,
             scratch,
-            ticks: 0,
+            inspected: Instant::now(),
             inbox: Inbox::new(),
             ended: None,
         })
@@ -177,7 +225,7 @@ impl Kid {
             let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
             match send(self.channel.as_raw_fd(), rest, flags) {
                 Ok(sent) => rest = &rest[sent..],
-                Err(Errno::EAGAIN) => self.wait(PollFlags::POLLOUT)?,
+                Err(Errno::EAGAIN) => self.wait(Awaited::Channel(PollFlags::POLLOUT))?,
                 Err(Errno::EINTR) => {}
                 Err(_) => return Err(Stop::Closed),
             }
@@ -185,11 +233,16 @@ impl Kid {
         Ok(())
     }
 
-    /// Waits for the next frame.
+    /// Waits for the next frame. Only a whole one is an answer.
     pub(crate) fn receive(&mut self) -> Result<Frame, Stop> {
+        let mut reads = 0;
         loop {
             match self.inbox.take() {
-                Ok(Some(frame)) => return Ok(frame),
+                Ok(Some(frame)) => {
+                    self.overdue = false;
+                    return Ok(frame);
+                }
+                Ok(None) if reads > READS_MAX => return Err(Stop::Garbled),
                 Ok(None) => {}
                 Err(Bad::Garbled) => return Err(Stop::Garbled),
                 Err(Bad::Jail(fault)) => return Err(Stop::Broken(jail_fault(fault))),
@@ -198,8 +251,9 @@ impl Kid {
             let channel = self.channel.as_raw_fd();
             match self.inbox.fill(room, |place| recv(channel, place, MsgFlags::MSG_DONTWAIT)) {
                 Ok(0) | Err(Errno::ECONNRESET) => return Err(Stop::Closed),
-                Ok(_) | Err(Errno::EINTR) => {}
-                Err(Errno::EAGAIN) => self.wait(PollFlags::POLLIN)?,
+                Ok(_) => reads += 1,
+                Err(Errno::EINTR) => {}
+                Err(Errno::EAGAIN) => self.wait(Awaited::Channel(PollFlags::POLLIN))?,
                 Err(error) => return Err(Stop::Broken(format!("cannot read a channel: {error}"))),
             }
         }
@@ -210,59 +264,92 @@ impl Kid {
         self.inbox.is_ready()
     }
 
-    /// Waits until the channel is ready, draining output and watching the clocks.
-    fn wait(&mut self, events: PollFlags) -> Result<(), Stop> {
+    /// Waits until the child has ended by itself, within its budget.
+    pub(crate) fn finish(&mut self) -> Result<(), Stop> {
+        self.wait(Awaited::End)
+    }
+
+    /// Waits until the channel is ready or the child has ended, draining output and watching the
+    /// clocks.
+    fn wait(&mut self, awaited: Awaited) -> Result<(), Stop> {
         loop {
-            let age = self.began.elapsed();
-            let timeout = if age < YOUNG { YOUNG.saturating_sub(age).max(TICK) } else { TICK };
-            let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO);
-            let mut waiting = vec![PollFd::new(self.channel.as_fd(), events)];
-            let streams = [Some(&self.output), self.errors.as_ref()];
-            let pipes = streams.into_iter().flatten().filter_map(|output| output.pipe.as_ref());
-            waiting.extend(pipes.map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
-            match poll(&mut waiting, timeout) {
-                Ok(_) | Err(Errno::EINTR) => {}
-                Err(error) => return Err(Stop::Broken(format!("cannot wait: {error}"))),
-            }
-            let there: Vec<bool> = waiting
-                .iter()
-                .map(|fd| fd.revents().is_some_and(|seen| !seen.is_empty()))
-                .collect();
-            drop(waiting);
-            if there[1..].contains(&true) {
+            let (there, output_there) = self.poll(awaited)?;
+            if output_there {
+                let before = self.seen();
                 self.output.drain()?;
                 if let Some(errors) = &mut self.errors {
                     errors.drain()?;
                 }
+                self.trickled = (self.seen() - before < BLOCK).then(Instant::now);
             }
             if CLOSING.load(Ordering::Relaxed) {
                 return Err(Stop::Broken("the judge is closing".to_owned()));
             }
             if self.began.elapsed() >= YOUNG {
-                self.check_clocks(there[0])?;
+                self.check_clocks(there)?;
                 self.check_scratch()?;
             }
-            if there[0] {
+            if there {
                 return Ok(());
             }
         }
     }
 
-    /// CPU time counts always, time on the wall only while nothing has come from the child.
+    /// Waits a tick at most; whether what is awaited is there, and whether output is.
+    fn poll(&self, awaited: Awaited) -> Result<(bool, bool), Stop> {
+        let age = self.began.elapsed();
+        let mut timeout = if age < YOUNG { YOUNG.saturating_sub(age).max(TICK) } else { TICK };
+        let first = match awaited {
+            Awaited::Channel(events) => PollFd::new(self.channel.as_fd(), events),
+            Awaited::End => PollFd::new(self.process.as_fd(), PollFlags::POLLIN),
+        };
+        let mut waiting = vec![first];
+        // Who writes byte by byte must not wake us for each.
+        let pause = self.trickled.map_or(Duration::ZERO, |at| TRICKLE.saturating_sub(at.elapsed()));
+        if pause.is_zero() {
+            let streams = [Some(&self.output), self.errors.as_ref()];
+            let pipes = streams.into_iter().flatten().filter_map(|output| output.pipe.as_ref());
+            waiting.extend(pipes.map(|pipe| PollFd::new(pipe.as_fd(), PollFlags::POLLIN)));
+        } else {
+            timeout = TRICKLE;
+        }
+        let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO);
+        match poll(&mut waiting, timeout) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(Stop::Broken(format!("cannot wait: {error}"))),
+        }
+        let is_there = |fd: &PollFd<'_>| fd.revents().is_some_and(|seen| !seen.is_empty());
+        Ok((is_there(&waiting[0]), waiting[1..].iter().any(is_there)))
+    }
+
+    /// Bytes of output so far.
+    fn seen(&self) -> usize {
+        self.output.seen + self.errors.as_ref().map_or(0, |errors| errors.seen)
+    }
+
+    /// Time that it has been watched, as far as it counts.
+    pub(crate) fn watched(&self) -> Duration {
+        self.watched + self.looked.elapsed().min(GLANCE)
+    }
+
+    /// CPU time and time on the wall.
     ///
     /// A machine that stood still, or had no processor for us, is not the program's fault: of a
-    /// long gap between two looks only a little counts.
+    /// long gap between two looks only a little counts. What the child has just said is read once
+    /// more before its time is over, and only once.
     fn check_clocks(&mut self, answered: bool) -> Result<(), Stop> {
         if os::cpu_time(self.pid).is_some_and(|used| used > self.budget.cpu) {
             return Err(Stop::Timeout);
         }
         self.watched += self.looked.elapsed().min(GLANCE);
         self.looked = Instant::now();
-        if !answered
-            && self.watched > self.budget.wall
+        if self.watched > self.budget.wall
             && self.watched.saturating_sub(waited_for_processor(self.pid)) > self.budget.wall
         {
-            return Err(Stop::Timeout);
+            if !answered || self.overdue {
+                return Err(Stop::Timeout);
+            }
+            self.overdue = true;
         }
         Ok(())
     }
@@ -270,15 +357,11 @@ impl Kid {
     /// Where a program writes to the machine's own file system, what it holds is looked at.
     fn check_scratch(&mut self) -> Result<(), Stop> {
         let Some(scratch) = &self.scratch else { return Ok(()) };
-        self.ticks += 1;
-        if !self.ticks.is_multiple_of(SCRATCH_TICKS) {
+        if self.inspected.elapsed() < SCRATCH_EVERY {
             return Ok(());
         }
-        let (bytes, entries) = scratch.holds(SCRATCH_ENTRIES);
-        if bytes > SCRATCH_BYTES || entries >= SCRATCH_ENTRIES {
-            return Err(Stop::Output);
-        }
-        Ok(())
+        self.inspected = Instant::now();
+        if scratch.exceeds(SCRATCH_BYTES, SCRATCH_ENTRIES) { Err(Stop::Output) } else { Ok(()) }
     }
 
     /// Ends the child, if it has not ended, and says how it did.
@@ -312,12 +395,13 @@ impl Kid {
         used
     }
 
-    /// What a child of kind [`Kind::Script`] wrote, once it has ended.
-    pub(crate) fn written(&mut self) -> Result<&[u8], Stop> {
+    /// What a child of kind [`Kind::Script`] wrote, once it has ended; `None` if that is more than
+    /// is kept, so that a part is never taken for the whole.
+    pub(crate) fn written(&mut self) -> Result<Option<&[u8]>, Stop> {
         while self.output.pipe.is_some() {
             self.output.drain()?;
         }
-        Ok(&self.output.kept)
+        Ok((self.output.seen <= KEPT_MAX).then_some(self.output.kept.as_slice()))
     }
 }
 

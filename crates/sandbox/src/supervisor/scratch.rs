@@ -1,19 +1,25 @@
 //! A folder outside for programs that cannot mount their own, emptied after each.
 //!
 //! What a program built there is hostile: links are never followed, nothing is opened but folders,
-//! and depth does not matter, because folders are moved to the top before they are emptied.
+//! and depth does not matter, because folders are moved to the top before they are emptied. Modes
+//! do not matter either: a folder is opened by name without rights, and what that opened is given
+//! them. The folder itself has the same mode and times before each program.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use nix::dir::Dir;
-use nix::fcntl::{AtFlags, OFlag, openat, renameat};
-use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, renameat};
+use nix::sys::stat::{FchmodatFlags, Mode, fchmod, fchmodat, futimens};
+use nix::sys::time::TimeSpec;
 use nix::unistd::{Gid, Uid, UnlinkatFlags, chown, unlinkat};
 
-/// A program may leave this many entries before the folder is given up.
-const ENTRIES_MAX: usize = 1_000_000;
+/// Names taken from a folder at once.
+const NAMES_MAX: usize = 8192;
+
+/// Folders in folders that are looked into; deeper ones count as too much.
+const DEPTH_MAX: usize = 64;
 
 /// The number of the first folder that was put aside; no slot has it.
 const ASIDE: u32 = 100_000;
@@ -37,65 +43,70 @@ impl Scratch {
             }
             Err(error) => return Err(fail(&error)),
         }
+        let folder = nix::fcntl::open(path, FOLDER, Mode::empty()).map_err(|e| fail(&e))?;
         if let Some(user) = user {
             chown(path, Some(Uid::from_raw(user)), Some(Gid::from_raw(user)))
                 .map_err(|e| fail(&e))?;
         }
-        let mode = Mode::from_bits_truncate(0o700);
-        fchmodat(nix::fcntl::AT_FDCWD, path, mode, FchmodatFlags::NoFollowSymlink)
-            .or_else(|_| fchmodat(nix::fcntl::AT_FDCWD, path, mode, FchmodatFlags::FollowSymlink))
-            .map_err(|e| fail(&e))?;
-        let folder = nix::fcntl::open(path, FOLDER, Mode::empty()).map_err(|e| fail(&e))?;
-        Ok(Self { path: path.to_owned(), folder })
+        let made = Self { path: path.to_owned(), folder };
+        made.reset().map_err(|e| fail(&e))?;
+        Ok(made)
     }
 
     /// Takes away a folder that another supervisor made and can no longer take away itself; only
     /// if it is our user's, or we are root.
     pub(crate) fn remove(path: &Path) {
-        if let Ok(folder) = nix::fcntl::open(path, FOLDER, Mode::empty()) {
+        let Some(name) = path.to_str().and_then(|path| CString::new(path).ok()) else { return };
+        if let Ok(folder) = open_by_force(AT_FDCWD, &name) {
             drop(Self { path: path.to_owned(), folder });
         }
     }
 
-    /// Takes away everything in it.
+    /// Takes away everything in it, and what was changed of the folder itself.
     pub(crate) fn empty(&self) -> Result<(), String> {
         let said = |error: nix::Error| format!("cannot empty {}: {error}", self.path.display());
+        // Without its rights it could not be listed.
+        fchmod(&self.folder, all()).map_err(said)?;
         let mut names = 0_u64;
-        let mut seen = 0;
         loop {
-            let entries = entries(&self.folder).map_err(said)?;
+            let entries = entries(self.folder.as_fd()).map_err(said)?;
             if entries.is_empty() {
-                return Ok(());
+                return self.reset().map_err(said);
             }
             for entry in entries {
-                seen += 1;
-                if seen > ENTRIES_MAX {
-                    return Err(format!("{} holds too much to empty", self.path.display()));
+                if unlinkat(&self.folder, entry.as_c_str(), UnlinkatFlags::NoRemoveDir).is_err() {
+                    self.empty_folder(&entry, &mut names).map_err(said)?;
                 }
-                if unlinkat(&self.folder, entry.as_c_str(), UnlinkatFlags::NoRemoveDir).is_ok() {
-                    continue;
-                }
-                self.empty_folder(&entry, &mut names).map_err(said)?;
             }
         }
     }
 
+    /// The mode and times that it has before every program.
+    fn reset(&self) -> Result<(), nix::Error> {
+        fchmod(&self.folder, all())?;
+        let always = TimeSpec::new(0, 0);
+        futimens(&self.folder, &always, &always)
+    }
+
     /// Takes the files out of a folder at the top, and moves the folders in it up beside it.
     fn empty_folder(&self, name: &CStr, names: &mut u64) -> Result<(), nix::Error> {
-        let all = Mode::from_bits_truncate(0o700);
-        let _ = fchmodat(&self.folder, name, all, FchmodatFlags::FollowSymlink);
-        let folder = openat(&self.folder, name, FOLDER, Mode::empty())?;
-        for entry in entries(&folder)? {
-            if unlinkat(&folder, entry.as_c_str(), UnlinkatFlags::NoRemoveDir).is_ok() {
-                continue;
+        let folder = open_by_force(self.folder.as_fd(), name)?;
+        loop {
+            let entries = entries(folder.as_fd())?;
+            if entries.is_empty() {
+                return unlinkat(&self.folder, name, UnlinkatFlags::RemoveDir);
             }
-            // Only one who may write to a folder may move it: its `..` changes.
-            let _ = fchmodat(&folder, entry.as_c_str(), all, FchmodatFlags::FollowSymlink);
-            *names += 1;
-            let up = CString::new(format!(".whet-{names}")).unwrap_or_default();
-            renameat(&folder, entry.as_c_str(), &self.folder, up.as_c_str())?;
+            for entry in entries {
+                if unlinkat(&folder, entry.as_c_str(), UnlinkatFlags::NoRemoveDir).is_ok() {
+                    continue;
+                }
+                // Only one who may write to a folder may move it: its `..` changes.
+                drop(open_by_force(folder.as_fd(), &entry)?);
+                *names += 1;
+                let up = CString::new(format!(".whet-{names}")).unwrap_or_default();
+                renameat(&folder, entry.as_c_str(), &self.folder, up.as_c_str())?;
+            }
         }
-        unlinkat(&self.folder, name, UnlinkatFlags::RemoveDir)
     }
 
     /// Moves a folder that cannot be emptied out of the way of the next one; a later supervisor
@@ -109,31 +120,10 @@ impl Scratch {
         }
     }
 
-    /// Bytes and entries in it, as far as the first `most` entries show.
-    pub(crate) fn holds(&self, most: usize) -> (u64, usize) {
-        let mut bytes = 0;
-        let mut count = 0;
-        let mut waiting: Vec<OwnedFd> = self.folder.try_clone().into_iter().collect();
-        while let Some(folder) = waiting.pop() {
-            for entry in entries(&folder).unwrap_or_default() {
-                count += 1;
-                if count >= most {
-                    return (bytes, count);
-                }
-                let status = nix::sys::stat::fstatat(
-                    &folder,
-                    entry.as_c_str(),
-                    AtFlags::AT_SYMLINK_NOFOLLOW,
-                );
-                let Ok(status) = status else { continue };
-                bytes += u64::try_from(status.st_blocks).unwrap_or(0) * 512;
-                let is_folder = status.st_mode & libc::S_IFMT == libc::S_IFDIR;
-                if is_folder && waiting.len() < 64 {
-                    waiting.extend(openat(&folder, entry.as_c_str(), FOLDER, Mode::empty()));
-                }
-            }
-        }
-        (bytes, count)
+    /// Whether it holds more than so many bytes or entries, or cannot be looked through.
+    pub(crate) fn exceeds(&self, most_bytes: u64, most_entries: usize) -> bool {
+        let mut count = Count { bytes: 0, entries: 0, most_bytes, most_entries };
+        count.add(self.folder.as_fd(), DEPTH_MAX).is_err()
     }
 }
 
@@ -146,17 +136,79 @@ impl Drop for Scratch {
     }
 }
 
+/// What has been seen in a folder.
+struct Count {
+    bytes: u64,
+    entries: usize,
+    most_bytes: u64,
+    most_entries: usize,
+}
+
+/// There is more than there may be.
+struct TooMuch;
+
+impl Count {
+    /// One folder after another, so that as many are open as are inside each other.
+    fn add(&mut self, folder: BorrowedFd<'_>, depth: usize) -> Result<(), TooMuch> {
+        if depth == 0 {
+            return Err(TooMuch);
+        }
+        // What goes away while we look is not there.
+        for entry in entries(folder).unwrap_or_default() {
+            let flags = AtFlags::AT_SYMLINK_NOFOLLOW;
+            let Ok(status) = nix::sys::stat::fstatat(folder, entry.as_c_str(), flags) else {
+                continue;
+            };
+            self.entries += 1;
+            self.bytes += u64::try_from(status.st_blocks).unwrap_or(0) * 512;
+            if self.entries >= self.most_entries || self.bytes > self.most_bytes {
+                return Err(TooMuch);
+            }
+            if status.st_mode & libc::S_IFMT == libc::S_IFDIR {
+                match open_by_force(folder, &entry) {
+                    Ok(inner) => self.add(inner.as_fd(), depth - 1)?,
+                    Err(nix::Error::ENOENT | nix::Error::ENOTDIR | nix::Error::ELOOP) => {}
+                    Err(_) => return Err(TooMuch),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 const FOLDER: OFlag =
     OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
-fn entries(folder: &OwnedFd) -> Result<Vec<CString>, nix::Error> {
-    let again = openat(folder.as_fd(), c".", FOLDER, Mode::empty())?;
+/// Everything for its owner, nothing for others.
+fn all() -> Mode {
+    Mode::from_bits_truncate(0o700)
+}
+
+/// Opens a folder, never a link to one, whatever its mode: it is given rights if it has none.
+fn open_by_force(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, nix::Error> {
+    let place = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let found = openat(parent, name, place, Mode::empty())?;
+    let status = nix::sys::stat::fstat(&found)?;
+    if status.st_mode & 0o700 != 0o700 {
+        // What was found, not what now has that name.
+        let by_number = format!("/proc/self/fd/{}", found.as_raw_fd());
+        fchmodat(AT_FDCWD, by_number.as_str(), all(), FchmodatFlags::FollowSymlink)?;
+    }
+    openat(&found, c".", FOLDER, Mode::empty())
+}
+
+/// Names in a folder, not all of very many.
+fn entries(folder: BorrowedFd<'_>) -> Result<Vec<CString>, nix::Error> {
+    let again = openat(folder, c".", FOLDER, Mode::empty())?;
     let mut dir = Dir::from_fd(again)?;
     let mut names = Vec::new();
     for entry in dir.iter() {
         let name = entry?.file_name().to_owned();
         if name.as_c_str() != c"." && name.as_c_str() != c".." {
             names.push(name);
+        }
+        if names.len() >= NAMES_MAX {
+            break;
         }
     }
     Ok(names)

@@ -6,12 +6,13 @@ use nix::unistd::{getegid, geteuid};
 use whetstone_core::judgement::Isolation;
 use whetstone_core::program::Language;
 
-use crate::filter::{PROGRAM, Rules, Stages, TOOLS};
-use crate::jail::order::{Instruction, PATH_MAX, PATHS_MAX, Terms};
+use crate::filter::{PROGRAM, Root, Rules, Stages, TOOLS};
+use crate::jail::order::{Instruction, PATH_MAX, Terms};
 use crate::os;
 use crate::protocol::Start;
 use crate::zygote::interpreter::Interpreter;
-use crate::zygote::launch::{RootKind, SCRATCH, Wanted};
+use crate::zygote::launch::{RootKind, SCRATCH, Wanted, landlock_rights};
+use crate::zygote::shown;
 
 /// The first of the users that programs run as when we are root: one for each slot.
 const FIRST_USER: u32 = 200_000;
@@ -61,14 +62,16 @@ impl Setting {
 
     /// What a slot's zygote is to be.
     pub(crate) fn wanted(&self, slot: u32, language: Language) -> Wanted {
-        let folders = match language {
-            Language::Python => self.interpreter.folders.clone(),
+        let shown = match language {
+            Language::Python => shown(&self.interpreter),
             Language::Javascript => Vec::new(),
         };
+        let landlock = if self.isolation == Isolation::Rlimit { 0 } else { self.landlock };
         Wanted {
             language,
             interpreter: self.interpreter.path.clone(),
-            folders,
+            shown,
+            landlock,
             root: self.root,
             user: user(slot),
             scratch: self.scratch(slot),
@@ -85,8 +88,12 @@ impl Setting {
             Isolation::Full => 2,
         };
         if self.isolation != Isolation::Rlimit {
-            (terms.landlock_files, terms.landlock_net, terms.landlock_scopes) =
-                landlock_rights(self.landlock);
+            let rights = landlock_rights(self.landlock);
+            terms.landlock_scopes = rights.scopes;
+            // Without a private root the zygote has shut the rest for all its children.
+            if self.root != RootKind::None {
+                (terms.landlock_files, terms.landlock_net) = (rights.files, rights.net);
+            }
         }
         terms.uid = user(slot).unwrap_or_else(|| geteuid().as_raw());
         terms.gid = user(slot).unwrap_or_else(|| getegid().as_raw());
@@ -95,39 +102,16 @@ impl Setting {
             _ => PathBuf::from(SCRATCH),
         };
         set_path(&mut terms.scratch, &inside.to_string_lossy())?;
-        if self.root == RootKind::None {
-            let readable = self.readable();
-            for (place, path) in terms.readable.iter_mut().zip(&readable) {
-                set_path(place, path)?;
-            }
-            terms.readable_count = u32::try_from(readable.len().min(PATHS_MAX)).unwrap_or(0);
-        }
         let read =
             |list| Rules::parse(list).map_err(|error| format!("a system call filter: {error}"));
-        let stages = Stages::new(&read(PROGRAM)?, &read(TOOLS)?);
+        let root = if self.root == RootKind::None { Root::Shared } else { Root::Private };
+        let stages = Stages::new(&read(PROGRAM)?.under(root), &read(TOOLS)?);
         terms.filter_length = copy(&stages.zygote.instructions, &mut terms.filter);
         terms.child_filter_length = copy(&stages.child.instructions, &mut terms.child_filter);
         for (place, at) in terms.own_pid_at.iter_mut().zip(&stages.child.own_pid_at) {
             *place = *at;
         }
         Ok(terms)
-    }
-
-    /// What a program may read when it sees the machine's own root.
-    fn readable(&self) -> Vec<String> {
-        let system = ["/usr", "/lib", "/lib64", "/bin"];
-        let devices = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
-        let folders =
-            self.interpreter.folders.iter().map(|path| path.to_string_lossy().into_owned());
-        let mut paths: Vec<String> = Vec::new();
-        for path in system.into_iter().chain(devices).map(str::to_owned).chain(folders) {
-            let beneath = |earlier: &String| std::path::Path::new(&path).starts_with(earlier);
-            if !paths.iter().any(beneath) {
-                paths.push(path);
-            }
-        }
-        paths.truncate(PATHS_MAX);
-        paths
     }
 }
 
@@ -168,23 +152,13 @@ fn set_path(place: &mut [u8; PATH_MAX], path: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The rights that each version of Landlock knows: files, net, scopes.
-fn landlock_rights(version: u32) -> (u64, u64, u64) {
-    let files = match version {
-        0 => 0,
-        1 => 0x1fff,
-        2 => 0x3fff,
-        3 | 4 => 0x7fff,
-        _ => 0xffff,
-    };
-    let net = if version >= 4 { 3 } else { 0 };
-    let scopes = if version >= 6 { 3 } else { 0 };
-    (files, net, scopes)
-}
+/// The first version of Landlock that guards the length of files: before it a program could cut off
+/// every file of its user.
+pub(crate) const LANDLOCK_MIN: u32 = 3;
 
-/// Landlock's version, for [`Setting`].
-pub(crate) fn landlock_version() -> u32 {
-    os::landlock_version()
+/// Landlock's version, at most what was asked for.
+pub(crate) fn landlock_version(start: &Start) -> u32 {
+    os::landlock_version().min(start.landlock)
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! One slot: a zygote, and the program that is being judged.
 // size: the ways to judge a program share the slot's zygote, limits and blame for what stops a child.
 
-use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,8 +37,6 @@ pub(crate) struct Slot {
     other_zygote: Option<Zygote>,
     group: Option<Group>,
     scratch: Option<Arc<Scratch>>,
-    /// What a program without input reads.
-    nothing: Option<OwnedFd>,
     /// The program whose end is still to be waited for.
     leaving: Option<Kid>,
     /// Something broke with this program before.
@@ -48,6 +45,9 @@ pub(crate) struct Slot {
 
 /// A whole program's judgement, or what broke.
 type Judged = Result<Judgement, Broken>;
+
+/// The verdict of a run that failed, given its test's number.
+type Fatal = Box<dyn FnOnce(u32) -> Verdict>;
 
 impl Drop for Slot {
     fn drop(&mut self) {
@@ -68,7 +68,6 @@ impl Slot {
             other_zygote: None,
             group: None,
             scratch: None,
-            nothing: None,
             leaving: None,
             second_try: false,
         }
@@ -238,41 +237,33 @@ impl Slot {
         Ok(Ask::new(kid).check(fresh, setup, step))
     }
 
-    /// Runs the program anew for each test.
+    /// Runs the program anew for each test, as long as there is time for all of them together.
     fn run_script(&mut self, request: &Request, plan: &Plan) -> Judged {
         let limits = limits(request);
         let mut tally = Tally::new(plan.steps.len());
         let mut cpu = Duration::ZERO;
+        let mut left = Budget::for_all_runs(limits);
         for (number, step) in plan.steps.iter().enumerate() {
             let Step::Run { input, any_of } = step else { continue };
             let test = u32::try_from(number).unwrap_or(u32::MAX);
             self.rest();
-            let mut kid = self.fork(Kind::Script, limits, Some(input))?;
-            let ran = Ask::new(&mut kid).run(&request.program.source);
-            let stop = match &ran {
-                Err(Failure::Stopped(stop)) => Some(stop.clone()),
-                _ => None,
-            };
-            let fatal = match ran {
-                Ok(()) => None,
-                Err(Failure::Stopped(stop)) => {
-                    let how = self.how(&mut kid, Some(&stop), limits)?;
-                    // Leaving early is no failure: what it wrote decides.
-                    (how != How::Left).then(|| how.verdict(Some(test)))
-                }
-                Err(failure) => Some(failure.in_test(test)),
-            };
-            cpu += kid.end(stop.as_ref()).cpu;
+            let budget = Budget::for_one(limits).at_most(left);
+            let mut kid = self.fork_within(Kind::Script, limits, Some(input), budget)?;
+            let fatal = self.run_once(&mut kid, &request.program.source, limits)?;
+            let used = kid.end(None).cpu;
+            cpu += used;
+            left = left.less(used, kid.watched());
             match fatal {
                 None => match kid.written() {
-                    Ok(output) if stdio::matches(output, any_of, StdioRule::Tolerant) => {
+                    Ok(Some(output)) if stdio::matches(output, any_of, StdioRule::Tolerant) => {
                         tally.pass();
                     }
                     Ok(_) => tally.fail(Verdict::Wrong { test }),
                     Err(Stop::Broken(problem)) => return Err(problem.into()),
                     Err(_) => tally.fail(Verdict::Output),
                 },
-                Some(verdict) => {
+                Some(fatal) => {
+                    let verdict = fatal(test);
                     let hopeless =
                         matches!(verdict, Verdict::Timeout | Verdict::Output | Verdict::Memory);
                     tally.fail(verdict);
@@ -284,6 +275,28 @@ impl Slot {
             }
         }
         Ok(tally.judgement(self.held(cpu))?)
+    }
+
+    /// One run of a script to its end; what keeps its output from counting, if anything does.
+    ///
+    /// That it says it is done, or shuts its channel, is not its end: only when the process has left
+    /// by itself does what it wrote decide.
+    fn run_once(
+        &mut self,
+        kid: &mut Kid,
+        source: &str,
+        limits: Limits,
+    ) -> Result<Option<Fatal>, Broken> {
+        let stop = match Ask::new(kid).run(source) {
+            Ok(()) | Err(Failure::Stopped(Stop::Closed)) => {
+                kid.finish().err().unwrap_or(Stop::Closed)
+            }
+            Err(Failure::Stopped(stop)) => stop,
+            Err(failure) => return Ok(Some(Box::new(|test| failure.in_test(test)))),
+        };
+        let how = self.how(kid, Some(&stop), limits)?;
+        let left = how == How::Left;
+        Ok((!left).then(|| -> Fatal { Box::new(move |test| how.verdict(Some(test))) }))
     }
 
     /// What stopped a child: the program, or the machine.
@@ -320,6 +333,16 @@ impl Slot {
     }
 
     fn fork(&mut self, kind: Kind, limits: Limits, input: Option<&[u8]>) -> Result<Kid, String> {
+        self.fork_within(kind, limits, input, Budget::for_one(limits))
+    }
+
+    fn fork_within(
+        &mut self,
+        kind: Kind,
+        limits: Limits,
+        input: Option<&[u8]>,
+        budget: Budget,
+    ) -> Result<Kid, String> {
         let setting = self.setting.clone();
         if self.zygote.is_none() {
             if self.scratch.is_none()
@@ -356,21 +379,12 @@ impl Slot {
             threads: if setting.counts_threads() { 32 } else { 0 },
             scratch: 64 << 20,
         };
-        let budget = Budget { cpu: limits.cpu, wall: 3 * limits.cpu + Duration::from_secs(2) };
-        let input = match input {
-            Some(bytes) => Some(
-                os::memfd("input", bytes, Inherit::No)
-                    .map_err(|error| format!("cannot keep a test's input in memory: {error}"))?,
-            ),
-            None => None,
-        };
-        let nothing = match self.nothing.take() {
-            Some(nothing) => nothing,
-            None => File::open("/dev/null").map_err(|error| error.to_string())?.into(),
-        };
-        let stdin = self.nothing.insert(nothing);
-        let stdin = input.as_ref().unwrap_or(stdin).as_fd();
-        let forked = Kid::fork(zygote, &order, kind, stdin, budget, self.scratch.clone());
+        // A file of its own for each child, with nothing in it where there is no input: what is done
+        // to an open file, its flags and its times, is found by whoever has it next.
+        let stdin = os::memfd("input", input.unwrap_or_default(), Inherit::No)
+            .map_err(|error| format!("cannot keep a test's input in memory: {error}"))?;
+        let scratch = self.scratch.clone();
+        let forked = Kid::fork(zygote, &order, kind, stdin.as_fd(), budget, scratch);
         if forked.is_err() {
             self.zygote = None;
         }

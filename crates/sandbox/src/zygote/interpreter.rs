@@ -15,8 +15,11 @@ pub(crate) struct Interpreter {
     pub(crate) path: PathBuf,
     /// Its version: major, minor, micro.
     pub(crate) version: [u32; 3],
-    /// The folders it loads from.
+    /// Its standard library: one folder, or two.
     pub(crate) folders: Vec<PathBuf>,
+    /// The shared objects that it and the library's modules load, by all their names; of those in
+    /// the system's own folders, the folders.
+    pub(crate) libraries: Vec<PathBuf>,
 }
 
 /// Why a command is no interpreter that can be used.
@@ -54,13 +57,32 @@ pub(crate) enum InterpreterError {
     },
 }
 
+/// Modules that only test the interpreter, or speak to a terminal, are not asked what they load.
 const QUESTION: &str = "
-import sys, os, sysconfig
+import sys, os, sysconfig, importlib
+real = os.path.realpath
 print('whet')
-print(os.path.realpath(sys.executable))
+print(real(sys.executable))
 print(*sys.version_info[:3])
-for path in [sys.base_prefix, sys.base_exec_prefix, sysconfig.get_path('stdlib'), sysconfig.get_path('platstdlib'), os.path.dirname(os.path.realpath(sys.executable))]:
-    print(os.path.realpath(path))
+for name in ('stdlib', 'platstdlib'):
+    folder = sysconfig.get_path(name)
+    print('folder', real(folder))
+    modules = os.path.join(folder, 'lib-dynload')
+    for file in sorted(os.listdir(modules)) if os.path.isdir(modules) else ():
+        name = file.split('.')[0]
+        if not name.startswith(('_test', '_xx', 'xx', 'readline', '_tkinter')):
+            try: importlib.import_module(name)
+            except BaseException: pass
+with open('/proc/self/maps') as maps:
+    loaded = {line.split(None, 5)[5].strip() for line in maps if '.so' in line}
+for path in sorted(loaded):
+    folder = os.path.dirname(path)
+    if path.startswith(('/usr/lib', '/lib')):
+        print('library', folder)
+    elif os.path.isdir(folder) and os.path.basename(folder) != 'lib-dynload':
+        for name in sorted(os.listdir(folder)):
+            if real(os.path.join(folder, name)) == path:
+                print('library', os.path.join(folder, name))
 ";
 
 impl Interpreter {
@@ -90,10 +112,15 @@ impl Interpreter {
             let [major, minor, _] = version;
             return Err(InterpreterError::TooOld { command: command.to_owned(), major, minor });
         }
-        let mut folders: Vec<PathBuf> = lines.map(PathBuf::from).collect();
-        folders.sort();
-        folders.dedup();
-        Ok(Self { path, version, folders })
+        let rest: Vec<&str> = lines.collect();
+        let named = |word: &str| {
+            let paths = rest.iter().filter_map(|line| line.strip_prefix(word)?.strip_prefix(' '));
+            let mut paths: Vec<PathBuf> = paths.map(PathBuf::from).collect();
+            paths.sort();
+            paths.dedup();
+            paths
+        };
+        Ok(Self { path, version, folders: named("folder"), libraries: named("library") })
     }
 
     /// The files whose loss would make honest programs fail: the executable and its library.

@@ -15,7 +15,8 @@ use nix::unistd::{
 use serde::{Deserialize, Serialize};
 use whetstone_core::program::Language;
 
-use super::{JAIL, SOURCE, root};
+use super::{JAIL, SOURCE, root, shut};
+use crate::jail::landlock::Rights;
 use crate::jail::serve::CHANNEL;
 use crate::os::Inherit;
 
@@ -26,8 +27,10 @@ pub(crate) struct Wanted {
     pub(crate) language: Language,
     /// The Python interpreter's executable.
     pub(crate) interpreter: PathBuf,
-    /// The folders it loads from.
-    pub(crate) folders: Vec<PathBuf>,
+    /// The files and folders that its programs see, none below another.
+    pub(crate) shown: Vec<PathBuf>,
+    /// The version of Landlock to shut the machine's own root with; 0 for none.
+    pub(crate) landlock: u32,
     /// Make a private root, and how.
     pub(crate) root: RootKind,
     /// The user to become, if we may choose.
@@ -71,11 +74,15 @@ fn try_launch(wanted: &Wanted, socket: i32) -> Result<std::convert::Infallible, 
         .map_err(|error| format!("cannot open /proc: {error}"))?;
     let proc_dir = out_of_the_way(proc_dir)?;
     match wanted.root {
-        RootKind::Privileged => unshare_or(walls())?,
+        RootKind::Privileged => {
+            unshare_or(walls())?;
+            forget_host_name()?;
+        }
         RootKind::UserNamespace => {
             let (uid, gid) = (geteuid(), getegid());
             unshare_or(CloneFlags::CLONE_NEWUSER | walls())?;
             map_self(uid, gid)?;
+            forget_host_name()?;
         }
         RootKind::None => {}
     }
@@ -83,11 +90,14 @@ fn try_launch(wanted: &Wanted, socket: i32) -> Result<std::convert::Infallible, 
         [memory_file(JAIL)?, memory_file(SOURCE.as_bytes())?]
     } else {
         let files = [("/jail.so", JAIL), ("/zygote.py", SOURCE.as_bytes())];
-        root::enter(&wanted.folders, wanted.scratch.as_deref(), &files)?;
+        root::enter(&wanted.shown, wanted.scratch.as_deref(), &files)?;
         files.map(|(path, _)| path.to_owned())
     };
     if let Some(user) = wanted.user {
         become_user(user)?;
+    }
+    if let (RootKind::None, Some(scratch), 1..) = (wanted.root, &wanted.scratch, wanted.landlock) {
+        shut::shut(landlock_rights(wanted.landlock), &wanted.shown, scratch)?;
     }
     if wanted.language == Language::Javascript {
         // Its interpreter is in this binary. Executing one would also have given the process its own
@@ -172,6 +182,25 @@ fn walls() -> CloneFlags {
 
 fn unshare_or(flags: CloneFlags) -> Result<(), String> {
     unshare(flags).map_err(|error| format!("the kernel refuses fresh namespaces: {error}"))
+}
+
+/// The machine's name is nobody's business in there.
+fn forget_host_name() -> Result<(), String> {
+    crate::os::set_host_name("whet").map_err(|error| format!("cannot change the name: {error}"))
+}
+
+/// The rights that each version of Landlock knows.
+pub(crate) fn landlock_rights(version: u32) -> Rights {
+    let files = match version {
+        0 => 0,
+        1 => 0x1fff,
+        2 => 0x3fff,
+        3 | 4 => 0x7fff,
+        _ => 0xffff,
+    };
+    let net = if version >= 4 { 3 } else { 0 };
+    let scopes = if version >= 6 { 3 } else { 0 };
+    Rights { files, net, scopes }
 }
 
 fn map_self(uid: Uid, gid: Gid) -> Result<(), String> {

@@ -8,8 +8,11 @@ mod handle;
 pub(crate) mod interpreter;
 pub(crate) mod launch;
 mod root;
+mod shown;
+mod shut;
 
 pub(crate) use handle::{Fds, Zygote};
+pub(crate) use shown::shown;
 
 /// The zygote's program.
 pub(crate) const SOURCE: &str = include_str!("zygote.py");

@@ -1,6 +1,7 @@
-//! A private root: an empty file system with the interpreter's folders in it, read-only.
+//! A private root: an empty file system with what the interpreter loads in it, read-only.
 //!
-//! There is no `/proc`, no `/etc`, no `/home`, and no device but four harmless ones.
+//! There is no `/proc`, no `/etc`, no `/home`, no package that was installed, and no device but four
+//! harmless ones, whose modes and times cannot change.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,16 +10,20 @@ use std::path::{Path, PathBuf};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::unistd::{chdir, pivot_root};
 
-/// Folders that dynamic linking needs, beside the interpreter's own.
-const SYSTEM: [&str; 6] = ["/usr", "/lib", "/lib64", "/lib32", "/libx32", "/bin"];
+use super::shown::packages;
+use crate::os::{self, Shows};
+
+/// Names at the root that may be links into `/usr`, by which the dynamic linker is found.
+const LINKS: [&str; 4] = ["/lib", "/lib64", "/lib32", "/libx32"];
 const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
 
 /// Makes the private root and enters it.
 ///
+/// `shown` are files and folders, none below another; folders of packages in them are covered.
 /// `scratch` becomes `/tmp`; without one, `/tmp` is an empty folder to mount over. `files` are put
 /// beside it.
 pub(super) fn enter(
-    folders: &[PathBuf],
+    shown: &[PathBuf],
     scratch: Option<&Path>,
     files: &[(&str, &[u8])],
 ) -> Result<(), String> {
@@ -28,11 +33,11 @@ pub(super) fn enter(
     };
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
         .map_err(said("make mounts private"))?;
-    let base = base(folders, scratch)?;
+    let base = base(shown, scratch)?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("tmpfs"), &base, Some("tmpfs"), flags, Some("mode=0755,size=1m"))
         .map_err(said("mount an empty root"))?;
-    fill(&base, folders, scratch, files)?;
+    fill(&base, shown, scratch, files)?;
     let read_only = flags | MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY;
     mount(None::<&str>, &base, None::<&str>, read_only, None::<&str>)
         .map_err(said("make the root read-only"))?;
@@ -43,9 +48,9 @@ pub(super) fn enter(
 }
 
 /// A folder to mount the new root on: one that holds nothing we still need.
-fn base(folders: &[PathBuf], scratch: Option<&Path>) -> Result<PathBuf, String> {
+fn base(shown: &[PathBuf], scratch: Option<&Path>) -> Result<PathBuf, String> {
     let needed = |base: &Path| {
-        folders.iter().any(|folder| folder.starts_with(base))
+        shown.iter().any(|path| path.starts_with(base))
             || scratch.is_some_and(|scratch| scratch.starts_with(base))
     };
     let candidates = ["/tmp", "/mnt", "/media", "/srv", "/opt", "/var", "/home"];
@@ -55,46 +60,40 @@ fn base(folders: &[PathBuf], scratch: Option<&Path>) -> Result<PathBuf, String> 
 
 fn fill(
     base: &Path,
-    folders: &[PathBuf],
+    shown: &[PathBuf],
     scratch: Option<&Path>,
     files: &[(&str, &[u8])],
 ) -> Result<(), String> {
     let inside = |path: &Path| base.join(path.strip_prefix("/").unwrap_or(path));
-    // Without folders there is no interpreter, and nothing to link it with.
-    let system = SYSTEM.iter().filter(|_| !folders.is_empty()).map(PathBuf::from);
-    let mut paths: Vec<PathBuf> = system.chain(folders.iter().cloned()).collect();
-    paths.sort();
-    paths.dedup();
-    let mut shown: Vec<PathBuf> = Vec::new();
-    for path in paths {
-        if shown.iter().any(|earlier| path.starts_with(earlier)) {
-            continue;
-        }
-        match fs::symlink_metadata(&path) {
-            Ok(meta) if meta.is_symlink() => {
-                let target = fs::read_link(&path)
-                    .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-                symlink(target, inside(&path))
-                    .map_err(|error| format!("cannot link {}: {error}", path.display()))?;
-            }
-            Ok(meta) if meta.is_dir() => {
-                make_folder(&inside(&path))?;
-                bind(&path, &inside(&path), true)?;
-                shown.push(path);
-            }
-            _ => {}
+    // Where nothing is shown there is no interpreter, and nothing to link it with.
+    let links = LINKS.iter().filter(|_| !shown.is_empty()).map(Path::new);
+    for link in links.filter(|link| link.is_symlink()) {
+        make_link(link, &inside(link))?;
+    }
+    for path in shown {
+        let place = inside(path);
+        if path.is_symlink() {
+            make_folder(place.parent().unwrap_or(base))?;
+            make_link(path, &place)?;
+        } else if path.is_dir() {
+            make_folder(&place)?;
+            bind(path, &place, Some(Shows::Files))?;
+            packages(path).iter().try_for_each(|hidden| cover(&inside(hidden)))?;
+        } else {
+            make_folder(place.parent().unwrap_or(base))?;
+            make_file(&place)?;
+            bind(path, &place, Some(Shows::Files))?;
         }
     }
     make_folder(&inside(Path::new("/dev")))?;
     for device in DEVICES.map(Path::new) {
-        fs::write(inside(device), b"")
-            .map_err(|error| format!("cannot make {}: {error}", device.display()))?;
-        bind(device, &inside(device), false)?;
+        make_file(&inside(device))?;
+        bind(device, &inside(device), Some(Shows::Device))?;
     }
     let tmp = inside(Path::new("/tmp"));
     make_folder(&tmp)?;
     if let Some(scratch) = scratch {
-        bind(scratch, &tmp, false)?;
+        bind(scratch, &tmp, None)?;
     }
     files.iter().try_for_each(|(path, bytes)| {
         fs::write(inside(Path::new(path)), bytes)
@@ -106,23 +105,38 @@ fn make_folder(path: &Path) -> Result<(), String> {
     fs::create_dir_all(path).map_err(|error| format!("cannot make {}: {error}", path.display()))
 }
 
-/// Shows `from` at `to`, with everything that is mounted below it.
-fn bind(from: &Path, to: &Path, read_only: bool) -> Result<(), String> {
+fn make_file(path: &Path) -> Result<(), String> {
+    fs::write(path, b"").map_err(|error| format!("cannot make {}: {error}", path.display()))
+}
+
+fn make_link(from: &Path, to: &Path) -> Result<(), String> {
+    let target =
+        fs::read_link(from).map_err(|error| format!("cannot read {}: {error}", from.display()))?;
+    symlink(target, to).map_err(|error| format!("cannot link {}: {error}", from.display()))
+}
+
+/// Puts an empty folder over one that is not to be seen.
+fn cover(place: &Path) -> Result<(), String> {
+    let flags = MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    mount(Some("tmpfs"), place, Some("tmpfs"), flags, Some("mode=0555,size=4k,nr_inodes=2"))
+        .map_err(|error| format!("cannot cover {}: {error}", place.display()))
+}
+
+/// Shows `from` at `to`, with everything that is mounted below it; read-only as said.
+fn bind(from: &Path, to: &Path, read_only: Option<Shows>) -> Result<(), String> {
     let fail = |error: nix::Error| format!("cannot show {}: {error}", from.display());
     mount(Some(from), to, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)
         .map_err(fail)?;
-    if read_only && !set_read_only(to) {
-        let flags = MsFlags::MS_REMOUNT
-            | MsFlags::MS_BIND
-            | MsFlags::MS_RDONLY
-            | MsFlags::MS_NOSUID
-            | MsFlags::MS_NODEV;
+    let Some(shows) = read_only else { return Ok(()) };
+    // With everything below; since Linux 5.12.
+    if os::mount_read_only(to, shows).is_err() {
+        let kind = match shows {
+            Shows::Files => MsFlags::MS_NODEV,
+            Shows::Device => MsFlags::MS_NOEXEC,
+        };
+        let flags =
+            MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | kind;
         mount(None::<&str>, to, None::<&str>, flags, None::<&str>).map_err(fail)?;
     }
     Ok(())
-}
-
-/// With everything below; since Linux 5.12.
-fn set_read_only(path: &Path) -> bool {
-    crate::os::mount_read_only(path).is_ok()
 }

@@ -34,8 +34,9 @@ fn forms() -> &'static [Form] {
 
 /// The families that are about what holds a program.
 fn on_isolation() -> Vec<Case> {
-    use crate::{beyond, escape, honest, signals};
-    let families = [escape::CASES, beyond::CASES, signals::CASES, honest::CASES].concat();
+    use crate::{beyond, escape, honest, signals, users};
+    let families =
+        [escape::CASES, beyond::CASES, signals::CASES, honest::CASES, users::CASES].concat();
     families.into_iter().filter(Case::is_short).collect()
 }
 
@@ -53,7 +54,12 @@ fn inside() {
             };
             hold_in(Isolation::Full, &full, forms());
             hold_in(Isolation::Landlock, &landlock, forms());
+            for level in [Isolation::Full, Isolation::Landlock] {
+                crate::sequences::hold_pairs(level);
+            }
+            crate::landlock::hold_versions();
         }
+        Ok("table") => crate::table::rows(),
         Ok("no user namespaces") => {
             let judge = Judge::start(&options(1)).unwrap();
             assert_eq!(judge.about().isolation, Isolation::Landlock);
@@ -79,6 +85,13 @@ fn a_user_without_rights_can_judge() {
     place.command.env(INSIDE, "user").uid(NOBODY).gid(NOBODY);
     let said = place.run(Command::spawn);
     assert!(said.contains("held at Landlock") || said.contains("held at Full"), "{said}");
+}
+
+/// The rows of the table for a user without rights; nothing where no such process can be made.
+pub(crate) fn rows_of_another() {
+    let Some(mut place) = Place::open_to(NOBODY) else { return };
+    place.command.env(INSIDE, "table").uid(NOBODY).gid(NOBODY);
+    place.run(Command::spawn);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! What a judge could leave behind on the machine: processes, mounts, shared memory, objects of
-//! System V, control groups.
+//! System V, control groups, locks, and the modes and times of devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,11 @@ pub(crate) struct Machine {
     mounts: String,
     shared_memory: BTreeSet<PathBuf>,
     system_v: [String; 3],
+    devices: Vec<Device>,
 }
+
+/// A device's file: its mode, when it was last written and when it was last changed.
+type Device = (u32, (i64, i64), (i64, i64));
 
 impl Machine {
     /// Looks, and from now on inherits every orphan: whatever outlives its judge becomes a child of
@@ -27,6 +31,7 @@ impl Machine {
             mounts: mounts(),
             shared_memory: shared_memory(),
             system_v: system_v(),
+            devices: devices(),
         }
     }
 
@@ -39,6 +44,9 @@ impl Machine {
         let left: Vec<_> = shared_memory().difference(&self.shared_memory).cloned().collect();
         assert!(left.is_empty(), "left in shared memory: {left:?}");
         assert_eq!(system_v(), self.system_v, "objects of System V left");
+        assert_eq!(devices(), self.devices, "a device's mode or times have changed");
+        let left = locks();
+        assert!(left.is_empty(), "locks on devices left: {left:?}");
         let mut left = Vec::new();
         groups(Path::new("/sys/fs/cgroup"), &format!("whet-{supervisor}"), 8, &mut left);
         assert!(left.is_empty(), "control groups left: {left:?}");
@@ -83,6 +91,29 @@ fn shared_memory() -> BTreeSet<PathBuf> {
 fn system_v() -> [String; 3] {
     ["shm", "sem", "msg"]
         .map(|kind| fs::read_to_string(format!("/proc/sysvipc/{kind}")).unwrap_or_default())
+}
+
+const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
+
+fn devices() -> Vec<Device> {
+    let device = |path: &str| {
+        let meta = fs::metadata(path).unwrap();
+        (meta.mode(), (meta.mtime(), meta.mtime_nsec()), (meta.ctime(), meta.ctime_nsec()))
+    };
+    DEVICES.map(device).to_vec()
+}
+
+/// Locks on devices, of anybody on this machine.
+fn locks() -> Vec<String> {
+    let inodes = DEVICES.map(|path| format!(":{} ", fs::metadata(path).unwrap().ino()));
+    let devtmpfs = fs::metadata("/dev/null").unwrap().dev();
+    let (major, minor) = (nix::sys::stat::major(devtmpfs), nix::sys::stat::minor(devtmpfs));
+    let place = format!(" {major:02x}:{minor:02x}:");
+    let text = fs::read_to_string("/proc/locks").unwrap_or_default();
+    let on_device = |line: &&str| {
+        line.contains(&place) && inodes.iter().any(|inode| line.contains(inode.as_str()))
+    };
+    text.lines().filter(on_device).map(str::to_owned).collect()
 }
 
 fn groups(folder: &Path, name: &str, depth: u32, left: &mut Vec<PathBuf>) {

@@ -16,21 +16,26 @@
 
 mod beyond;
 mod calls;
+mod costs;
 mod deception;
 mod elsewhere;
 mod escape;
 mod expected;
 mod helpers;
 mod honest;
+mod landlock;
 mod leaving;
 mod leftovers;
 mod memory;
 mod objects;
+mod sequences;
 mod shared;
 mod signals;
 mod stdio;
 mod support;
+mod table;
 mod tampering;
 mod time;
 mod tracer;
+mod users;
 mod world;

@@ -126,7 +126,7 @@ os._exit(0)
     ),
     stdio(
         "the end is announced, and then the rest",
-        &["wrong"],
+        &["timeout"],
         r"
 import os, time
 os.write(3, b'\x01\x00\x00\x00l')
@@ -134,7 +134,77 @@ time.sleep(60)
 a, b = map(int, input().split())
 print(abs(a - b), a * b, sep='\n', flush=True)
 ",
+    )
+    .sleeps(),
+    stdio(
+        "the right answer, the end announced, and no end",
+        &["timeout"],
+        r"
+import os, time
+a, b = map(int, input().split())
+print(abs(a - b), a * b, sep='\n', flush=True)
+os.write(3, b'\x01\x00\x00\x00l')
+time.sleep(10 ** 6)
+",
+    )
+    .sleeps(),
+    stdio(
+        "the right answer, the channel shut, and no end",
+        &["timeout"],
+        r"
+import os, time
+a, b = map(int, input().split())
+print(abs(a - b), a * b, sep='\n', flush=True)
+os.close(3)
+time.sleep(10 ** 6)
+",
+    )
+    .sleeps(),
+    stdio(
+        "the right answer, the channel shut, and a loop",
+        &["timeout"],
+        r"
+import os
+a, b = map(int, input().split())
+print(abs(a - b), a * b, sep='\n', flush=True)
+os.close(3)
+while True: pass
+",
+    )
+    .burns(),
+    stdio(
+        "the right answer, the end announced, and a crash",
+        &["crashed"],
+        r"
+import os
+a, b = map(int, input().split())
+print(abs(a - b), a * b, sep='\n', flush=True)
+os.write(3, b'\x01\x00\x00\x00l')
+os.abort()
+",
     ),
+    stdio(
+        "the right answer, more than is kept of blanks, and a wrong one",
+        &["wrong", "output"],
+        r"
+import os
+a, b = map(int, input().split())
+print(abs(a - b), a * b, sep='\n', flush=True)
+for _ in range(9): print(' ' * (1 << 20), end='')
+print('\n0')
+",
+    )
+    .ample(),
+    stdio(
+        "the right answer, and more than is kept of nothing",
+        &["wrong", "output"],
+        r"
+a, b = map(int, input().split())
+print(abs(a - b), a * b, sep='\n', flush=True)
+for _ in range(9): print('\n' * (1 << 20), end='')
+",
+    )
+    .ample(),
     stdio("standard output is closed", &["wrong", "raised"], "import os\nos.close(1)\nprint(7)\n"),
     stdio(
         "the answer goes to standard error",

@@ -129,7 +129,7 @@ pub(crate) fn tell(verdict: &Verdict) -> String {
 }
 
 impl Task {
-    fn tests(self, form: Form) -> Tests {
+    pub(crate) fn tests(self, form: Form) -> Tests {
         let text = match (self, form) {
             (Self::Gap, Form::Calls) => r#"{"kind":"calls","entry_point":"gap","hidden":[
                 {"args":[3,10],"expected":7},{"args":[-4,4],"expected":8},
@@ -188,13 +188,27 @@ impl Stage {
     }
 
     /// The same, with as many workers as the cases want.
-    fn start_for(level: Isolation, cases: &[Case]) -> Option<Self> {
+    pub(crate) fn start_for(level: Isolation, cases: &[Case]) -> Option<Self> {
         let sleepers = cases.iter().filter(|case| case.pace == Pace::Sleeps).count();
-        let workers = if sleepers > 3 { WORKERS_FOR_SLEEPERS } else { WORKERS };
+        Self::start_with(level, if sleepers > 3 { WORKERS_FOR_SLEEPERS } else { WORKERS })
+    }
+
+    /// The same, with this many workers.
+    pub(crate) fn start_with(level: Isolation, workers: u32) -> Option<Self> {
+        Self::start_as(level, options(workers))
+    }
+
+    /// At `landlock`, with no later version of it than this.
+    pub(crate) fn start_older(version: u32) -> Option<Self> {
+        let mut options = options(WORKERS);
+        options.landlock = version;
+        Self::start_as(Isolation::Landlock, options)
+    }
+
+    fn start_as(level: Isolation, mut options: Options) -> Option<Self> {
         let world = World::new();
         let scratch = tempfile::tempdir().unwrap();
         let before = Machine::look();
-        let mut options = options(workers);
         options.minimum = level;
         options.ceiling = level;
         scratch.path().clone_into(&mut options.scratch);
@@ -208,8 +222,8 @@ impl Stage {
         }
     }
 
-    /// Judges all cases, once in each form, and fails with every verdict that is not allowed.
-    pub(crate) fn hold(&self, cases: &[Case], forms: &[Form]) {
+    /// Judges all cases, once in each form; says which verdicts are not allowed, a line each.
+    pub(crate) fn faults(&self, cases: &[Case], forms: &[Form]) -> String {
         let each = |form: &Form| cases.iter().map(|case| (case, *form)).collect::<Vec<_>>();
         let mut order: Vec<(&Case, Form)> = forms.iter().flat_map(each).collect();
         // Those that take long begin first.
@@ -232,6 +246,12 @@ impl Stage {
                 Err(problem) => writeln!(faults, "{}, as {form:?}: {problem}", case.name).unwrap(),
             }
         }
+        faults
+    }
+
+    /// Judges all cases, once in each form, and fails with every verdict that is not allowed.
+    pub(crate) fn hold(&self, cases: &[Case], forms: &[Form]) {
+        let faults = self.faults(cases, forms);
         assert!(faults.is_empty(), "at {:?}:\n{faults}", self.level);
         self.world.is_untouched();
     }
@@ -304,21 +324,30 @@ pub(crate) fn judge_binary() -> PathBuf {
         .map_or_else(|| env!("CARGO_BIN_EXE_whet-judge").into(), PathBuf::from)
 }
 
+/// Every family of programs that are judged one by one.
+pub(crate) const FAMILIES: [(&str, &[Case]); 12] = [
+    ("leaving", crate::leaving::CASES),
+    ("deception", crate::deception::CASES),
+    ("tampering", crate::tampering::CASES),
+    ("time", crate::time::CASES),
+    ("memory", crate::memory::CASES),
+    ("escape", crate::escape::CASES),
+    ("beyond", crate::beyond::CASES),
+    ("signals", crate::signals::CASES),
+    ("stdio", crate::stdio::CASES),
+    ("honest", crate::honest::CASES),
+    ("users", crate::users::CASES),
+    ("costs", crate::costs::CASES),
+];
+
 /// Every case there is.
 pub(crate) fn every_case() -> Vec<Case> {
-    [
-        crate::leaving::CASES,
-        crate::deception::CASES,
-        crate::tampering::CASES,
-        crate::time::CASES,
-        crate::memory::CASES,
-        crate::escape::CASES,
-        crate::beyond::CASES,
-        crate::signals::CASES,
-        crate::stdio::CASES,
-        crate::honest::CASES,
-    ]
-    .concat()
+    FAMILIES.iter().flat_map(|(_, cases)| *cases).copied().collect()
+}
+
+/// What a program may use that ends by itself, soon.
+pub(crate) fn quick_limits() -> Limits {
+    Limits { cpu: Duration::from_secs(8), memory: 128 << 20 }
 }
 
 /// Every case that is short.

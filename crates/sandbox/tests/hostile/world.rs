@@ -1,12 +1,13 @@
 //! What lies outside the jail and must not be reached: each thing gives away the solution of the
 //! task, so that a program that reaches it would be paid.
 
+use std::fs::Permissions;
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -23,6 +24,8 @@ pub(crate) struct World {
     port: u16,
     abstract_name: String,
     visits: Arc<AtomicUsize>,
+    /// The folder and what is in it: mode, size, links, and when each was changed.
+    before: Vec<(PathBuf, [i64; 7])>,
 }
 
 impl World {
@@ -63,7 +66,16 @@ impl World {
                 }
             });
         }
-        Self { folder, port, abstract_name, visits }
+        let path = folder.path();
+        for inner in ["out", "out/inner"] {
+            std::fs::create_dir(path.join(inner)).unwrap();
+        }
+        for (name, mode) in [("secret.txt", 0o600), ("out/scored.jsonl", 0o644), ("whet", 0o755)] {
+            std::fs::write(path.join(name), SOLUTION).unwrap();
+            std::fs::set_permissions(path.join(name), Permissions::from_mode(mode)).unwrap();
+        }
+        let before = state(path);
+        Self { folder, port, abstract_name, visits, before }
     }
 
     /// A variable for the judge's own environment.
@@ -91,15 +103,35 @@ impl World {
         assert_eq!(self.visits.load(Ordering::SeqCst), 0, "a program came out through a socket");
         let reward = std::fs::read_to_string(self.path().join("reward.txt")).unwrap();
         assert_eq!(reward, "0", "a program wrote its own reward");
-        let mut names: Vec<_> = std::fs::read_dir(self.path()).unwrap().flatten().collect();
-        let ours = ["solution.txt", "reward.txt", "letters"];
-        names.retain(|entry| !ours.iter().any(|name| entry.file_name() == *name));
-        assert!(names.is_empty(), "written outside: {names:?}");
+        assert_eq!(state(self.path()), self.before, "something outside has changed");
     }
 
     fn path(&self) -> &Path {
         self.folder.path()
     }
+}
+
+/// Everything below a folder, and the folder itself.
+fn state(path: &Path) -> Vec<(PathBuf, [i64; 7])> {
+    let meta = std::fs::symlink_metadata(path).unwrap();
+    let whole = |number: u64| i64::try_from(number).unwrap();
+    let numbers = [
+        i64::from(meta.mode()),
+        whole(meta.size()),
+        whole(meta.nlink()),
+        meta.mtime(),
+        meta.mtime_nsec(),
+        meta.ctime(),
+        meta.ctime_nsec(),
+    ];
+    let mut found = vec![(path.to_owned(), numbers)];
+    if meta.is_dir() {
+        let entries = std::fs::read_dir(path).unwrap().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        paths.sort();
+        found.extend(paths.iter().flat_map(|path| state(path)));
+    }
+    found
 }
 
 fn allow_all(path: &Path) {
