@@ -169,9 +169,9 @@ fn pass(judge: &Judge, work: &[Work], limits: Limits, callers: usize) -> Result<
                     let Some(Work { program, tests, kind }) = work.get(at) else { return };
                     let start = Instant::now();
                     let judged = judge.judge(Job { program, setup: "", tests, limits });
-                    let passed = judged.is_ok_and(|judged| judged.verdict().is_pass());
+                    let passed = judged.as_ref().is_ok_and(|judged| judged.verdict().is_pass());
                     if passed != kind.is_none() {
-                        eprintln!("reply {at} of kind {kind:?}: passed is {passed}");
+                        eprintln!("reply {at} of kind {kind:?}: {judged:?}");
                     }
                     if let (Ok(mut each), Ok(mut honest)) = (each.lock(), honest.lock()) {
                         each[at] = start.elapsed();
