@@ -7,6 +7,7 @@
 //! Parsing recurses with its input; bounds keep it within two megabytes of stack.
 
 mod asserts;
+mod checker;
 mod names;
 mod python;
 mod setup;
@@ -18,8 +19,10 @@ mod tests;
 use whetstone_core::program::Language;
 use whetstone_core::tests::{Call, Io, Tests};
 
+pub use checker::Asked;
 pub use source::{MAX_SOURCE_BYTES, SourceError};
 
+use crate::stdio::StdioRule;
 use crate::value::{JsonError, MAX_BYTES, Rule, Value, encode, equal, from_json};
 use names::Names;
 use setup::Setup;
@@ -34,6 +37,10 @@ pub struct Plan {
     pub after: String,
     /// The hidden tests in their order, one step each.
     pub steps: Vec<Step>,
+    /// Decides in place of a comparison: code of the task's author, for a process of its own.
+    pub checker: Option<String>,
+    /// How outputs are compared.
+    pub compare: StdioRule,
 }
 
 /// One test.
@@ -142,6 +149,24 @@ pub enum PlanError {
         /// Its number, from 0.
         test: usize,
     },
+    /// The checker cannot be read.
+    #[error("the checker cannot be used")]
+    Checker(#[source] SourceError),
+    /// It does not define what is called.
+    #[error("the checker cannot be used: it defines no function `check`")]
+    NoCheckFunction,
+    /// A test that has no answer to check.
+    #[error("hidden test {test} cannot be used: with a checker, write `assert call == value`")]
+    Unchecked {
+        /// Its number, from 0.
+        test: usize,
+    },
+    /// Two ways to say what is right.
+    #[error("hidden test {test} cannot be used: it has `alternatives` beside the checker")]
+    Alternatives {
+        /// Its number, from 0.
+        test: usize,
+    },
     /// Tests in Python of a program in another language.
     #[error("tests of kind `{kind}` are Python; for JavaScript there are `calls` and `stdio`")]
     Language {
@@ -173,7 +198,9 @@ pub fn plan(tests: &Tests, setup: &str, language: Language) -> Result<Plan, Plan
         }
         Tests::Stdio(suite) => suite.hidden.for_the_judge().iter().map(run).collect(),
     };
-    Ok(Plan { before: setup.before, after: setup.after, steps })
+    let checker = tests.checker().map(|checker| checker::read(checker, &steps)).transpose()?;
+    let compare = tests.compare().into();
+    Ok(Plan { before: setup.before, after: setup.after, steps, checker, compare })
 }
 
 fn numbered<T>(
