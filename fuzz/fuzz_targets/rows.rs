@@ -21,8 +21,14 @@ static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&first, contents)) = bytes.split_first() else { return };
-    let kinds =
-        [Some(Kind::Mbpp), Some(Kind::Apps), Some(Kind::HumanEval), Some(Kind::Tasks), None];
+    let kinds = [
+        Some(Kind::Mbpp),
+        Some(Kind::Apps),
+        Some(Kind::HumanEval),
+        Some(Kind::LeetCode),
+        Some(Kind::Tasks),
+        None,
+    ];
     let kind = kinds[usize::from(first) % kinds.len()];
     let name = if first & 128 == 0 { "rows.jsonl" } else { "rows.json" };
     let path = FOLDER.join(name);

@@ -37,11 +37,13 @@ pub enum LineProblem {
     /// The file could not be opened or read on.
     #[error("cannot read: {0}")]
     Io(io::Error),
-    /// The line passes [`MAX_LINE_BYTES`].
-    #[error("longer than {} MiB, expected one {noun} a line", MAX_LINE_BYTES >> 20)]
+    /// The line passes its limit, usually [`MAX_LINE_BYTES`].
+    #[error("longer than {} MiB, expected one {noun} a line", limit_bytes >> 20)]
     TooLong {
         /// What a line should hold.
         noun: &'static str,
+        /// Bytes a line may have.
+        limit_bytes: usize,
     },
     /// The line is not text.
     #[error("not UTF-8 at byte {at} of the line, expected one {noun} as a JSON object")]
@@ -92,6 +94,7 @@ pub struct Records<T, R> {
     reader: R,
     line: u64,
     buffer: Vec<u8>,
+    limit_bytes: usize,
     ended: bool,
     record: PhantomData<T>,
 }
@@ -112,12 +115,19 @@ impl<T: Wire, R: BufRead> Records<T, R> {
     /// Reads records from `reader`; `name` stands in messages.
     pub fn new(name: impl Into<PathBuf>, reader: R) -> Self {
         let file = name.into();
-        Self { file, reader, line: 0, buffer: Vec::new(), ended: false, record: PhantomData }
+        let (buffer, limit_bytes) = (Vec::new(), MAX_LINE_BYTES);
+        Self { file, reader, line: 0, buffer, limit_bytes, ended: false, record: PhantomData }
+    }
+
+    /// The same records with shorter lines: one of more than `limit_bytes` is an error.
+    #[must_use]
+    pub fn with_limit(self, limit_bytes: usize) -> Self {
+        Self { limit_bytes, ..self }
     }
 
     /// Reads the next line into the buffer.
     fn fill(&mut self) -> io::Result<LineEnd> {
-        let end = next_line(&mut self.reader, &mut self.buffer, MAX_LINE_BYTES)?;
+        let end = next_line(&mut self.reader, &mut self.buffer, self.limit_bytes)?;
         if end == LineEnd::TooLong {
             self.buffer = Vec::new();
             skip_line(&mut self.reader)?;
@@ -170,7 +180,10 @@ impl<T: Wire, R: BufRead> Iterator for Records<T, R> {
         while !self.ended {
             self.line += 1;
             let parsed = match self.fill() {
-                Ok(LineEnd::TooLong) => Err(LineProblem::TooLong { noun: T::NOUN }),
+                Ok(LineEnd::TooLong) => {
+                    let limit_bytes = self.limit_bytes;
+                    Err(LineProblem::TooLong { noun: T::NOUN, limit_bytes })
+                }
                 Ok(end) => {
                     self.ended = end == LineEnd::EndOfFile;
                     self.parse(end)

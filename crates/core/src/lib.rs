@@ -28,6 +28,7 @@ pub mod prompt;
 pub mod reward;
 pub mod rollout;
 pub mod seed;
+pub mod surrogates;
 pub mod task;
 pub mod tests;
 pub mod trace;

@@ -67,7 +67,7 @@ impl Wire for Rollout {
             step: object.require("step")?,
             prompt_id: object.require("prompt_id")?,
             group_id: object.take("group_id")?,
-            text: object.require("text")?,
+            text: object.require_reply("text")?,
             meta: object.take("meta")?.unwrap_or_default(),
             score: take_score(&mut object)?,
             rest: Object::new(),

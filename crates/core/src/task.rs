@@ -13,11 +13,13 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::program::Language;
-use crate::tests::{Call, Io, Tests};
+use crate::tests::{Call, Compare, Io, Tests};
 use crate::wire::{Object, Wire, WireError};
 
 /// The version of the line format.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
+/// The version of tasks that need nothing of [`VERSION`], so that an older whet reads them.
+const FIRST_VERSION: u64 = 1;
 
 /// One thing to solve.
 #[derive(Debug, Clone)]
@@ -115,7 +117,8 @@ impl Wire for Task {
 
     fn to_object(&self) -> Object {
         let mut object = Object::new();
-        object.put("v", &VERSION);
+        let is_first = self.tests.checker().is_none() && self.tests.compare() == Compare::default();
+        object.put("v", if is_first { &FIRST_VERSION } else { &VERSION });
         object.put("id", &self.id);
         object.put_some("source", self.source.as_ref());
         object.put("difficulty", &self.difficulty);
@@ -196,6 +199,52 @@ mod tests {
     }
 
     #[test]
+    fn a_checker_and_a_comparison_come_back_and_raise_the_version() {
+        let kinds = [
+            r#"{"kind":"asserts","checker":"def check(input, expected, answer): return True","visible":[],"hidden":["assert f(2) == 3"]}"#,
+            r#"{"kind":"calls","entry_point":"f","checker":"c","visible":[],"hidden":[{"args":[],"kwargs":{},"expected":[1]}]}"#,
+            r#"{"kind":"stdio","checker":"c","visible":[],"hidden":[{"input":"","output":""}]}"#,
+            r#"{"kind":"stdio","compare":"tokens","visible":[],"hidden":[{"input":"","output":""}]}"#,
+        ];
+        for tests in kinds {
+            let once = parse(&task(tests)).unwrap().to_line();
+            assert!(once.contains(tests) && once.starts_with(r#"{"v":2,"#), "{once}");
+            let again = Task::from_object(serde_json::from_str(&once).unwrap()).unwrap();
+            assert_eq!(again.to_line(), once);
+        }
+        let default = r#"{"kind":"stdio","compare":"lines","hidden":[{"input":"","output":""}]}"#;
+        let line = parse(&task(default)).unwrap().to_line();
+        assert!(line.starts_with(r#"{"v":1,"#) && !line.contains("compare"), "{line}");
+    }
+
+    #[test]
+    fn a_checker_or_a_comparison_that_would_decide_nothing_is_refused() {
+        let script = r#"{"kind":"script","entry_point":"f","checker":"c","hidden":["x"]}"#;
+        refused(
+            &task(script),
+            "field `tests`: kind `script` has no `checker`: its own `check` decides",
+        );
+        let blank = r#"{"kind":"asserts","checker":" \n","hidden":["x"]}"#;
+        refused(
+            &task(blank),
+            "field `tests`: `checker` is blank, expected Python code that defines `check(input, expected, answer)`",
+        );
+        let calls =
+            r#"{"kind":"calls","entry_point":"f","compare":"tokens","hidden":[{"expected":1}]}"#;
+        refused(&task(calls), "field `tests`: kind `calls` has no `compare`: only `stdio` has");
+        let other = r#"{"kind":"stdio","compare":"sets","hidden":[{"input":"","output":""}]}"#;
+        refused(
+            &task(other),
+            "field `tests`: unknown variant `sets`, expected `lines` or `tokens`",
+        );
+        let both = r#"{"kind":"stdio","compare":"lines","checker":"c","hidden":[{"input":"","output":""}]}"#;
+        refused(
+            &task(both),
+            "field `tests`: `compare` and `checker` cannot both be set: the checker alone decides",
+        );
+    }
+
+    #[test]
     fn fields_of_others_pass_through() {
         let tests = r#"{"kind":"stdio","hidden":[{"input":"","output":""}]},"url":"x","n":1.0"#;
         assert!(parse(&task(tests)).unwrap().to_line().ends_with(r#","url":"x","n":1.0}"#));
@@ -249,7 +298,7 @@ mod tests {
 
     #[test]
     fn debugging_output_does_not_show_hidden_tests() {
-        let tests = r#"{"kind":"asserts","visible":["open"],"hidden":["secret","more"]}"#;
+        let tests = r#"{"kind":"asserts","checker":"secret","visible":["open"],"hidden":["secret","more"]}"#;
         let shown = format!("{:?}", parse(&task(tests)).unwrap());
         assert!(shown.contains("open") && shown.contains("Hidden(2 tests)"), "{shown}");
         assert!(!shown.contains("secret"), "{shown}");

@@ -44,6 +44,27 @@ pub struct Suite<T> {
     pub visible: Visible<T>,
     /// What the reward is paid for; never empty.
     pub hidden: Hidden<T>,
+    /// Decides in place of a comparison with the expected value, where several answers are right.
+    pub checker: Option<Checker>,
+    /// How outputs are compared. Only whole programs have outputs.
+    pub compare: Compare,
+}
+
+/// A program of the task's author that decides whether an answer is right: Python source which defines
+/// `check(input, expected, answer)` and returns `True` or `False`. Hidden like the tests it decides.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Checker(String);
+
+/// How an output is compared with an expected one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Compare {
+    /// Line by line, token by token.
+    #[default]
+    Lines,
+    /// Token by token: line breaks are blanks like others.
+    Tokens,
 }
 
 /// Tests that a prompt may show.
@@ -101,6 +122,20 @@ pub enum TestsError {
     /// The entry point is no dotted name.
     #[error("`entry_point` {0:?} is not a name such as `add` or `Solution.add`")]
     BadEntryPoint(String),
+    /// A script decides by itself.
+    #[error("kind `script` has no `checker`: its own `check` decides")]
+    UnusedChecker,
+    /// A checker without code.
+    #[error(
+        "`checker` is blank, expected Python code that defines `check(input, expected, answer)`"
+    )]
+    BlankChecker,
+    /// Only whole programs have outputs.
+    #[error("kind `{0}` has no `compare`: only `stdio` has")]
+    UnusedCompare(&'static str),
+    /// With a checker, nothing is compared.
+    #[error("`compare` and `checker` cannot both be set: the checker alone decides")]
+    CheckerAndCompare,
 }
 
 impl Tests {
@@ -122,6 +157,23 @@ impl Tests {
         }
     }
 
+    /// The program that decides in place of a comparison, where the task has one.
+    pub fn checker(&self) -> Option<&Checker> {
+        match self {
+            Self::Asserts(suite) | Self::Script { suite, .. } => suite.checker.as_ref(),
+            Self::Calls { suite, .. } => suite.checker.as_ref(),
+            Self::Stdio(suite) => suite.checker.as_ref(),
+        }
+    }
+
+    /// How outputs are compared.
+    pub fn compare(&self) -> Compare {
+        match self {
+            Self::Stdio(suite) => suite.compare,
+            Self::Asserts(_) | Self::Calls { .. } | Self::Script { .. } => Compare::default(),
+        }
+    }
+
     /// How many hidden tests there are.
     pub fn hidden_count(&self) -> usize {
         match self {
@@ -138,7 +190,8 @@ impl<T> Suite<T> {
         if hidden.is_empty() {
             return Err(TestsError::NoHidden);
         }
-        Ok(Self { visible: Visible(visible), hidden: Hidden(hidden) })
+        let (visible, hidden) = (Visible(visible), Hidden(hidden));
+        Ok(Self { visible, hidden, checker: None, compare: Compare::default() })
     }
 }
 
@@ -162,6 +215,24 @@ impl<T> Hidden<T> {
     }
 }
 
+impl Checker {
+    /// A checker with this code.
+    pub fn new(code: String) -> Result<Self, TestsError> {
+        if code.trim().is_empty() { Err(TestsError::BlankChecker) } else { Ok(Self(code)) }
+    }
+
+    /// The code, to judge a program with. Nothing else may look at it (invariant 4).
+    pub fn for_the_judge(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Checker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Checker({} bytes)", self.0.len())
+    }
+}
+
 impl<T> fmt::Debug for Hidden<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Hidden({} tests)", self.0.len())
@@ -175,6 +246,10 @@ struct RawTests {
     kind: Kind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     entry_point: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    checker: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    compare: Option<Compare>,
     #[serde(default)]
     visible: Vec<Box<RawValue>>,
     hidden: Vec<Box<RawValue>>,
@@ -206,8 +281,10 @@ impl Serialize for Tests {
             Self::Stdio(suite) => (Kind::Stdio, raw(&suite.visible), raw(&suite.hidden)),
         };
         let raw = |list: Result<_, _>| list.map_err(serde::ser::Error::custom);
-        RawTests { kind, entry_point, visible: raw(visible)?, hidden: raw(hidden)? }
-            .serialize(serializer)
+        let checker = self.checker().map(|checker| checker.0.clone());
+        let compare = Some(self.compare()).filter(|compare| *compare != Compare::default());
+        let (visible, hidden) = (raw(visible)?, raw(hidden)?);
+        RawTests { kind, entry_point, checker, compare, visible, hidden }.serialize(serializer)
     }
 }
 
@@ -226,6 +303,19 @@ fn read(raw: &RawTests) -> Result<Tests, String> {
         Some(_) => Err(TestsError::UnusedEntryPoint(kind).to_string()),
         None => Ok(()),
     };
+    let compared = |kind| match raw.compare {
+        Some(_) => Err(TestsError::UnusedCompare(kind).to_string()),
+        None => Ok(()),
+    };
+    match raw.kind {
+        Kind::Asserts => compared("asserts")?,
+        Kind::Calls => compared("calls")?,
+        Kind::Script => compared("script")?,
+        Kind::Stdio if raw.compare.is_some() && raw.checker.is_some() => {
+            return Err(TestsError::CheckerAndCompare.to_string());
+        }
+        Kind::Stdio => {}
+    }
     Ok(match raw.kind {
         Kind::Asserts => {
             uncalled("asserts")?;
@@ -236,6 +326,9 @@ fn read(raw: &RawTests) -> Result<Tests, String> {
             Tests::Stdio(suite(raw)?)
         }
         Kind::Calls => Tests::Calls { entry_point: called("calls")?, suite: suite(raw)? },
+        Kind::Script if raw.checker.is_some() => {
+            return Err(TestsError::UnusedChecker.to_string());
+        }
         Kind::Script => Tests::Script { entry_point: called("script")?, suite: suite(raw)? },
     })
 }
@@ -249,8 +342,11 @@ fn suite<T: serde::de::DeserializeOwned>(raw: &RawTests) -> Result<Suite<T>, Str
         }
         Ok(items)
     };
-    Suite::new(list("visible", &raw.visible)?, list("hidden", &raw.hidden)?)
-        .map_err(|err| err.to_string())
+    let checker =
+        raw.checker.clone().map(Checker::new).transpose().map_err(|err| err.to_string())?;
+    let suite = Suite::new(list("visible", &raw.visible)?, list("hidden", &raw.hidden)?);
+    let suite = suite.map_err(|err| err.to_string())?;
+    Ok(Suite { checker, compare: raw.compare.unwrap_or_default(), ..suite })
 }
 
 fn raw(list: &impl Serialize) -> Result<Vec<Box<RawValue>>, serde_json::Error> {

@@ -133,7 +133,7 @@ impl Wire for Trace {
             prompt: object.require("prompt")?,
             thinking: object.take("thinking")?,
             code: object.take("code")?,
-            text: object.require("text")?,
+            text: object.require_reply("text")?,
             verdict: object.take("verdict")?,
             usage: object.take("usage")?,
             model: object.require("model")?,

@@ -8,6 +8,7 @@
 //! A key that stands twice is refused: readers disagree on which one counts, and a reward must
 //! not depend on the reader.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -15,6 +16,8 @@ use serde::de::{self, DeserializeOwned, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+
+use crate::surrogates::mend;
 
 /// A record that has a line format.
 pub trait Wire: Sized {
@@ -93,6 +96,18 @@ impl Object {
     /// Takes out a field that must be there.
     pub fn require<T: DeserializeOwned>(&mut self, field: &'static str) -> Result<T, WireError> {
         self.take(field)?.ok_or(WireError::Missing(field))
+    }
+
+    /// Takes out a text that must be there and that a model wrote: half of a surrogate pair in it is
+    /// read as U+FFFD ([`surrogates`](crate::surrogates)).
+    pub fn require_reply(&mut self, field: &'static str) -> Result<String, WireError> {
+        if let Some((_, raw)) = self.fields.iter_mut().find(|(key, _)| key == field)
+            && let Cow::Owned(mended) = mend(raw.get())
+            && let Ok(mended) = RawValue::from_string(mended)
+        {
+            *raw = mended;
+        }
+        self.require(field)
     }
 
     /// Takes out the version `v`; a record without one is of version 1.
@@ -235,6 +250,20 @@ mod tests {
         let err = object.require::<u32>("s").unwrap_err().to_string();
         assert_eq!(err, r#"field `s`: invalid type: string "x", expected u32"#);
         assert!(object.is_empty());
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_in_a_reply_is_read_and_elsewhere_refused() {
+        let text = r#"{"text":"a\ud800b \\ud800 \ud83d\ude00","id":"\ud800","rest":"\udfff"}"#;
+        let mut object = object(text);
+        let reply = object.require_reply("text");
+        assert_eq!(reply.as_deref(), Ok("a\u{fffd}b \\ud800 \u{1f600}"));
+        assert!(object.take::<String>("id").is_err(), "two ids must not become one");
+        let kept: Vec<_> = object.fields().collect();
+        assert_eq!(kept, [("rest", r#""\udfff""#)], "what passes through keeps its bytes");
+        assert!(matches!(object.require_reply("text"), Err(WireError::Missing("text"))));
+        let mut number = self::object(r#"{"text":7}"#);
+        assert!(matches!(number.require_reply("text"), Err(WireError::Field { .. })));
     }
 
     #[test]

@@ -12,8 +12,6 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use serde::de::{Error, MapAccess, Visitor};
@@ -21,6 +19,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::atomic;
 use crate::error::{CursorError, FileError};
+use crate::plain_file::read_plain;
 
 /// The version written and read.
 const VERSION: u64 = 1;
@@ -99,11 +98,7 @@ impl Cursors {
 }
 
 fn read_bounded(path: &Path) -> Result<Vec<u8>, FileError> {
-    let mut text = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_BYTES).read_to_end(&mut text))
-        .map_err(FileError::at("read", path))?;
-    Ok(text)
+    read_plain(path, MAX_BYTES).map_err(FileError::at("read", path))
 }
 
 fn without_duplicates<'de, D: Deserializer<'de>>(

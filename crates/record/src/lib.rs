@@ -20,9 +20,11 @@
 //! | A run half-created by a kill can be created again; a directory with anything in it is left alone. | `run_dir/tests.rs` |
 //! | A page of a run holds hostile text only packed, and has bounds whatever the run has. | `report/tests.rs`, `report/survey.rs` |
 //! | A page with what came later is what a new page would be, however it was cut. | `report/live/tests.rs` |
+//! | What stands in a run in place of a file is neither waited for, nor followed, nor read without end. | `plain_file.rs`, `run_dir/tests.rs` |
 //! | What a newer program wrote is an error that says so, never a guess. | `event/tests.rs`, `cursor.rs` |
 //!
-//! The modules, from the disk upwards: [`atomic`] replaces files, [`journal`] appends to them,
+//! The modules, from the disk upwards: [`atomic`] replaces files, [`plain_file`]
+//! opens them without waiting, [`journal`] appends to them,
 //! [`event`] and [`cursor`] say what is in them, [`outputs`] are whole directories, [`run_dir`] puts
 //! them together, [`overview`] says how a run stands, [`report`] shows it as one page, and [`scalars`]
 //! hands its measurements to other programs.
@@ -44,6 +46,7 @@ pub mod event;
 pub mod journal;
 pub mod outputs;
 pub mod overview;
+pub mod plain_file;
 pub mod report;
 pub mod run_dir;
 pub mod scalars;

@@ -192,6 +192,8 @@ pub fn open(root: &Path, name: &str) -> Option<Result<RunView, ViewError>> {
         Err(err @ RunError::Incomplete { .. }) if RunDir::was_abandoned(root, name) => {
             Some(Err(err.into()))
         }
+        // Something else stands where a file of the run should be.
+        Err(err @ RunError::File(_)) => Some(Err(err.into())),
         Err(_) => None,
     }
 }
@@ -208,7 +210,7 @@ pub fn each_event_from(
     mut take: impl FnMut(TimedEvent),
 ) -> Result<Position, ReadError> {
     let path = view.events_path();
-    let mut records = journal::read_from(&path, position)?;
+    let mut records = journal::read_from(&path, position)?.with_limit(event::MAX_EVENT_BYTES);
     for record in records.by_ref() {
         match record {
             Ok(record) => take(event::parse(&path, &record)?),

@@ -6,6 +6,8 @@
 //! differ only where the expected one is written with a fraction or an exponent, by a millionth of
 //! it: |a - b| <= 1e-6 · max(1, |b|). An integer must stand there as it is.
 //!
+//! A task may ask for the rule `tokens`: the same tokens in the same order, in whatever lines.
+//!
 //! The strict rule is that of `LiveCodeBench`, for figures that are to be compared with its: lines
 //! equal without the blanks around them, or made of decimal numbers of exactly equal values.
 //!
@@ -13,14 +15,27 @@
 //!
 //! Not here: looser rules. Sorting lines or comparing them as sets pays for wrong answers.
 
+use whetstone_core::tests::Compare;
+
 /// How outputs are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StdioRule {
     /// Token by token; fractions within a millionth.
     #[default]
     Tolerant,
+    /// As [`Tolerant`](Self::Tolerant), but line breaks are blanks like others.
+    Tokens,
     /// Line by line; numbers only as exact decimals.
     Strict,
+}
+
+impl From<Compare> for StdioRule {
+    fn from(compare: Compare) -> Self {
+        match compare {
+            Compare::Lines => Self::Tolerant,
+            Compare::Tokens => Self::Tokens,
+        }
+    }
 }
 
 /// A longer token is never a number.
@@ -30,6 +45,7 @@ pub const MAX_NUMBER_BYTES: usize = 1024;
 pub fn matches<E: AsRef<[u8]>>(actual: &[u8], any_of: &[E], rule: StdioRule) -> bool {
     any_of.iter().any(|expected| match rule {
         StdioRule::Tolerant => tolerant(actual, expected.as_ref()),
+        StdioRule::Tokens => all_pairs(tokens(actual), tokens(expected.as_ref()), same_token),
         StdioRule::Strict => strict(actual, expected.as_ref()),
     })
 }
@@ -211,6 +227,17 @@ mod tests {
         check("", "\n", true, true);
         check("a", "", false, false);
         check("", "a", false, false);
+    }
+
+    #[test]
+    fn by_tokens_line_breaks_are_blanks_and_nothing_else_is_forgiven() {
+        let same = |actual: &str, expected: &str| {
+            matches(actual.as_bytes(), &[expected], StdioRule::Tokens)
+        };
+        assert!(same("1\n2 3\n\n", "1 2\n3") && same(" a\r\nb", "a b") && same("", "\n"));
+        assert!(same("0.3333333", "0.33333334") && same("1 2.0", "1\n2.0000001"));
+        assert!(!same("1 2", "1 2 3") && !same("1 2 3", "1 2") && !same("12", "1 2"));
+        assert!(!same("2 1", "1 2") && !same("1.0", "1") && !same("A", "a"));
     }
 
     #[test]

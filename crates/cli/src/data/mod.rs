@@ -15,7 +15,7 @@ use crate::printer::Printer;
 pub enum DataCommand {
     /// Make `train.jsonl` and `val.jsonl` out of data sets
     ///
-    /// Reads MBPP, APPS, HumanEval and files of tasks, drops bad rows and duplicates, splits each
+    /// Reads MBPP, APPS, HumanEval, LeetCode and files of tasks, drops bad rows and duplicates, splits each
     /// source by the seed, and says what became of every row.
     Prepare(PrepareArgs),
     /// Prove every task: its reference passes its tests, and no trivial answer does

@@ -230,8 +230,8 @@ models/\u{fffd}[31mred: 164 tasks, 10 samples of each; 95 % intervals
         results.errors = 7;
         results.errors_by_reason.insert("no\u{7}zygote".to_owned(), 7);
         let text = text(&results, Path::new("."), Printer::new(true));
-        assert!(
-            text.contains("not judged: 7 samples, which count as not passed\n    7 x no\u{fffd}zygote\n")
-        );
+        assert!(text.contains(
+            "not judged: 7 samples, which count as not passed\n    7 x no\u{fffd}zygote\n"
+        ));
     }
 }

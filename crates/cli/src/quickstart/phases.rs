@@ -4,7 +4,6 @@
 //! a run that was stopped adds up like one that was not.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -12,12 +11,14 @@ use serde::{Deserialize, Serialize};
 use whetstone_eval::Measured;
 use whetstone_record::atomic;
 use whetstone_record::event::Event;
+use whetstone_record::plain_file::read_plain;
 use whetstone_record::run_dir::RunView;
 use whetstone_train::TrainError;
 use whetstone_train::grpo::STAGE;
 
 const FILE: &str = "phases.json";
 const VERSION: u64 = 1;
+const LIMIT_BYTES: u64 = 1 << 20;
 
 /// What is done.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -68,7 +69,7 @@ impl Phases {
     pub(super) fn load(dir: &Path) -> Result<Option<Self>, TrainError> {
         let path = dir.join(FILE);
         let refuse = |problem: String| TrainError::OtherRun { path: path.clone(), problem };
-        let text = match fs::read(&path) {
+        let text = match read_plain(&path, LIMIT_BYTES) {
             Ok(text) => text,
             Err(err) if err.kind() == ErrorKind::NotFound => return Ok(None),
             Err(err) => return Err(refuse(err.to_string())),
@@ -134,6 +135,8 @@ fn count(value: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn step(pass_rate: f64, seconds: f64) -> BTreeMap<String, f64> {

@@ -34,6 +34,11 @@ impl RunningBoard {
         Self { child, output }
     }
 
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The next line that it prints.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();

@@ -70,9 +70,9 @@ impl PrepareError {
             Self::Source(err) => err.hint(),
             Self::NoSource => Some("give at least one of the sources"),
             Self::NoTasks { .. } => Some("look at the first bad row: is this the right file?"),
-            Self::NoBenchmark { .. } => {
-                Some("a benchmark is a file of MBPP, APPS, HumanEval or tasks, told by its columns")
-            }
+            Self::NoBenchmark { .. } => Some(
+                "a benchmark is a file of MBPP, APPS, HumanEval, LeetCode or tasks, told by its columns",
+            ),
             Self::OutputIsInput { .. } => Some("give `--out` another folder"),
             Self::Write(err) => err.hint(),
             Self::Folder { .. } | Self::Report(_) => None,

@@ -44,6 +44,9 @@ pub fn next(trials: &[Trial], answers: &[Answer], slow: Duration) -> Next {
         return Next::Settled(Finding::Dropped(dropped));
     }
     for (trial, answer) in trials.iter().zip(answers).skip(references) {
+        if let Some(dropped) = unchecked(&trial.role, answer) {
+            return Next::Settled(Finding::Dropped(dropped));
+        }
         if let (Role::Trivial(what), Answer::Judged(judgement)) = (&trial.role, answer)
             && judgement.verdict().is_pass()
         {
@@ -56,6 +59,18 @@ pub fn next(trials: &[Trial], answers: &[Answer], slow: Duration) -> Next {
     } else {
         Next::Settled(Finding::Proven)
     }
+}
+
+/// What is wrong with a checker, if this is what it says of the expected answers.
+fn unchecked(role: &Role, answer: &Answer) -> Option<Dropped> {
+    let detail = match (role, answer) {
+        (Role::Expected, Answer::Broken(problem)) => problem.clone(),
+        (Role::Expected, Answer::Judged(judgement)) if !judgement.verdict().is_pass() => {
+            format!("the checker rejects the expected answers: {}", words(judgement))
+        }
+        _ => return None,
+    };
+    Some(Dropped::new(Reason::BrokenTests, detail))
 }
 
 /// A reason for which the reference need not be run again.

@@ -1,7 +1,8 @@
 //! What is found out about a task: it is proven, or it is dropped for a reason.
 //!
 //! Words for people stand in `detail`. They hold no measured time, so that the same task gives the
-//! same bytes, and nothing of a hidden test but its number.
+//! same bytes. Of a hidden test they hold its number, and where the reference fails, what it expects and
+//! got: findings are for the author of a task, not for a model.
 
 use serde::{Deserialize, Serialize};
 

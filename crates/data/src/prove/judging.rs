@@ -17,7 +17,8 @@ use whetstone_sandbox::job::{Job, Unjudged};
 use super::Proving;
 use super::decide::{Answer, Next, next};
 use super::error::ProveError;
-use super::finding::{Dropped, Finding};
+use super::explain::{Question, explain};
+use super::finding::{Dropped, Finding, Reason};
 use super::ledger::Ledger;
 use super::lines::{Held, Ids, Lines};
 use super::trial::{Role, Trial, trials};
@@ -56,6 +57,14 @@ struct Room<'a> {
     programs: AtomicU64,
     trouble: Mutex<Option<LedgerError>>,
     stopped: AtomicBool,
+}
+
+/// A task that is being proven.
+struct Proof<'a> {
+    /// Its line.
+    at: usize,
+    task: &'a Task,
+    trials: &'a [Trial],
 }
 
 /// Why a task has no finding.
@@ -155,6 +164,7 @@ impl Room<'_> {
             Ok(trials) => trials,
             Err(dropped) => return Ok(Finding::Dropped(dropped)),
         };
+        let proof = Proof { at, task, trials: &trials };
         let mut answers = Vec::new();
         // Where a test is a run of its own, the limit is for each.
         let runs = match task.tests {
@@ -164,35 +174,78 @@ impl Room<'_> {
         let slow = self.proving.slow.saturating_mul(runs);
         loop {
             match next(&trials, &answers, slow) {
-                Next::Settled(finding) => return Ok(finding),
+                Next::Settled(finding) => {
+                    return self.explained(&proof, finding, &answers);
+                }
                 Next::Judge(number) => {
-                    answers.push(self.answer((at, number), task, &trials[number])?);
+                    answers.push(self.answer(&proof, number)?);
                 }
             }
         }
     }
 
-    /// What an earlier run was told of a trial, or what the judge says now.
-    fn answer(
+    /// A finding with what a failing reference answered. What is asked for that is kept like a trial,
+    /// with a number behind the last.
+    fn explained(
         &self,
-        (at, number): (usize, usize),
-        task: &Task,
-        trial: &Trial,
-    ) -> Result<Answer, Unfinished> {
-        if let Some(answer) = lock(&self.ledger).earlier(at, number) {
-            return Ok(answer.clone());
+        proof: &Proof<'_>,
+        finding: Finding,
+        answers: &[Answer],
+    ) -> Result<Finding, Unfinished> {
+        let Proof { at, task, trials } = *proof;
+        let (Finding::Dropped(dropped), Some(answer)) = (&finding, answers.first()) else {
+            return Ok(finding);
+        };
+        if dropped.reason != Reason::ReferenceFails {
+            return Ok(finding);
         }
+        let ask = |question: Question| {
+            let job = Job {
+                program: &trials[0].program,
+                setup: &task.setup,
+                tests: &question.tests,
+                limits: self.proving.limits,
+            };
+            self.judged(at, trials.len() + question.number, 0, job)
+        };
+        Ok(match explain(task, answer, ask)? {
+            None => finding,
+            Some(words) => {
+                let detail = format!("{}; {words}", dropped.detail);
+                Finding::Dropped(Dropped::new(dropped.reason, detail))
+            }
+        })
+    }
+
+    /// What an earlier run was told of a trial, or what the judge says now.
+    fn answer(&self, proof: &Proof<'_>, number: usize) -> Result<Answer, Unfinished> {
+        let Proof { at, task, trials } = *proof;
+        let trial = &trials[number];
         let run = match trial.role {
             Role::Reference { run } => run as usize,
-            Role::Trivial(_) => 0,
+            Role::Expected | Role::Trivial(_) => 0,
         };
-        let judges = self.proving.judges;
         let job = Job {
             program: &trial.program,
             setup: &task.setup,
             tests: &task.tests,
             limits: self.proving.limits,
         };
+        self.judged(at, number, run, job)
+    }
+
+    /// What an earlier run was told of this program of a task, or what the judge says now.
+    fn judged(
+        &self,
+        at: usize,
+        number: usize,
+        run: usize,
+        job: Job<'_>,
+    ) -> Result<Answer, Unfinished> {
+        if let Some(answer) = lock(&self.ledger).earlier(at, number) {
+            return Ok(answer.clone());
+        }
+        let judges = self.proving.judges;
         self.programs.fetch_add(1, Ordering::Relaxed);
         let answer = match judges[run % judges.len()].judge(job) {
             Ok(judgement) => Answer::Judged(judgement),

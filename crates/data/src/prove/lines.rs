@@ -115,7 +115,9 @@ impl Line {
             Held::Bad(Dropped::new(Reason::NotATask, detail))
         };
         if self.end == LineEnd::TooLong {
-            return bad(LineProblem::TooLong { noun: Task::NOUN }.to_string());
+            return bad(
+                LineProblem::TooLong { noun: Task::NOUN, limit_bytes: MAX_LINE_BYTES }.to_string()
+            );
         }
         let end: &[u8] = if self.end == LineEnd::Newline { b"\n" } else { b"" };
         let bytes = io::Read::chain(self.bytes.as_slice(), end);

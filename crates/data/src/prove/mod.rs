@@ -18,6 +18,7 @@
 
 mod decide;
 mod error;
+mod explain;
 mod finding;
 mod javascript;
 mod judging;

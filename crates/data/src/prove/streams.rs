@@ -1,9 +1,10 @@
 //! Whole programs that solve nothing: what they write is known without running them, so only those
-//! are run whose output the judge's own comparison accepts in every test.
+//! are run whose output the judge's own comparison accepts in every test. What a checker accepts is not
+//! known, so with one all are run.
 
 use whetstone_core::program::Language;
-use whetstone_sandbox::plan::Step;
-use whetstone_sandbox::stdio::{StdioRule, matches};
+use whetstone_sandbox::plan::{Plan, Step};
+use whetstone_sandbox::stdio::matches;
 
 use super::trial::{MAX_KNOWN_BYTES, Trivial};
 
@@ -13,7 +14,8 @@ type Writes = for<'a> fn(&'a [u8], (&'a [u8], &'a [u8])) -> &'a [u8];
 /// Answers to tests that run whole programs.
 ///
 /// Where all tests are the same one, no answer that knows it is tried: it would pass by definition.
-pub(super) fn of_streams(language: Language, steps: &[Step]) -> Vec<Trivial> {
+pub(super) fn of_streams(language: Language, plan: &Plan) -> Vec<Trivial> {
+    let steps = &plan.steps;
     let mut tests = steps.iter().filter_map(|step| match step {
         Step::Run { input, any_of } => Some((input.as_slice(), any_of.first()?.as_slice())),
         _ => None,
@@ -34,14 +36,29 @@ pub(super) fn of_streams(language: Language, steps: &[Step]) -> Vec<Trivial> {
     ];
     let passes = |writes: Writes| {
         steps.iter().all(|step| match step {
-            Step::Run { input, any_of } => {
-                matches(writes(input, first), any_of, StdioRule::Tolerant)
+            Step::Run { input, any_of } if plan.checker.is_none() => {
+                matches(writes(input, first), any_of, plan.compare)
             }
             _ => true,
         })
     };
     let tried = all.into_iter().filter(|(_, _, writes, fits)| *fits && passes(*writes));
     tried.map(|(what, source, _, _)| (what.to_owned(), source)).collect()
+}
+
+/// A Python program that writes the expected output of every test; `None` if that is too long.
+pub(super) fn expected_program(steps: &[Step]) -> Option<String> {
+    let mut pairs = Vec::new();
+    for step in steps {
+        let Step::Run { input, any_of } = step else { return None };
+        let output = any_of.first()?;
+        if input.len().max(output.len()) > MAX_KNOWN_BYTES {
+            return None;
+        }
+        pairs.push(format!("{}: {}", super::python::bytes(input), super::python::bytes(output)));
+    }
+    let known = pairs.join(", ");
+    Some(format!("import sys\nsys.stdout.buffer.write({{{known}}}[sys.stdin.buffer.read()])\n"))
 }
 
 /// The sources of the answers.

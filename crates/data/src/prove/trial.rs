@@ -10,7 +10,7 @@ use whetstone_core::with_causes;
 use whetstone_sandbox::plan::{Plan, PlanError, plan};
 
 use super::finding::{Dropped, Reason};
-use super::streams::of_streams;
+use super::streams::{self, of_streams};
 use super::{javascript, python};
 
 /// One program to judge, and what it is.
@@ -30,6 +30,8 @@ pub enum Role {
         /// Which run of it, from 0: each has a hash seed of its own.
         run: u32,
     },
+    /// A program that gives the expected answers: the task's checker must accept them.
+    Expected,
     /// An answer that must fail, in words: `the constant 0`.
     Trivial(String),
 }
@@ -50,23 +52,34 @@ pub fn trials(task: &Task, runs: u32) -> Result<Vec<Trial>, Dropped> {
     let plan = plan(&task.tests, &task.setup, task.language).map_err(|error| broken(&error))?;
     let trivials = trivials(task, reference, &plan);
     let references = (0..runs.max(1)).map(|run| (Role::Reference { run }, reference.clone()));
+    let expected = expected_program(task, reference, &plan).map(|source| (Role::Expected, source));
     let trivials = trivials.into_iter().map(|(what, source)| (Role::Trivial(what), source));
     let language = task.language;
     let program = |source| Program { language, source, truncated: false };
-    let all = references.chain(trivials);
+    let all = references.chain(expected).chain(trivials);
     Ok(all.map(|(role, source)| Trial { role, program: program(source) }).collect())
 }
 
 fn trivials(task: &Task, reference: &str, plan: &Plan) -> Vec<Trivial> {
     let empty = ("the empty program".to_owned(), String::new());
     let functions = match (&task.tests, task.language) {
-        (Tests::Stdio(_), language) => return of_streams(language, &plan.steps),
+        (Tests::Stdio(_), language) => return of_streams(language, plan),
         (Tests::Calls { entry_point, suite }, Language::Javascript) => {
             javascript::of_calls(entry_point, suite.hidden.for_the_judge())
         }
         (tests, _) => python::of_functions(tests, &task.setup, reference, plan),
     };
     std::iter::once(empty).chain(functions).collect()
+}
+
+/// The program with which a checker is tried on the expected answers, where the task has one.
+fn expected_program(task: &Task, reference: &str, plan: &Plan) -> Option<String> {
+    plan.checker.as_ref()?;
+    match (&task.tests, task.language) {
+        (_, Language::Javascript) => None,
+        (Tests::Stdio(_), Language::Python) => streams::expected_program(&plan.steps),
+        (tests, Language::Python) => python::expected_program(tests, reference, plan),
+    }
 }
 
 fn broken(error: &PlanError) -> Dropped {

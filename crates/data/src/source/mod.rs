@@ -7,7 +7,8 @@
 //!
 //! Which tests a model may see: where a data set makes no difference, all its tests are hidden, and
 //! those that its prompt shows are repeated as visible. MBPP shows its first test (the statement
-//! alone does not name the function); the statements of APPS and HumanEval hold their own examples.
+//! alone does not name the function); the statements of APPS, HumanEval and
+//! LeetCode hold their own examples.
 //!
 //! Not here: downloads (a path is local), and whether a reference passes its own tests.
 
@@ -17,6 +18,7 @@ mod apps_tests;
 mod error;
 mod files;
 mod humaneval;
+mod leetcode;
 mod mbpp;
 mod plain;
 mod read;
@@ -45,14 +47,16 @@ pub enum Kind {
     Apps,
     /// HumanEval, and sets with its columns.
     HumanEval,
+    /// `LeetCodeDataset`: methods of a class, with helpers for lists and trees.
+    LeetCode,
     /// Tasks in our own line format.
     Tasks,
 }
 
 impl Kind {
     /// Every kind, in the order in which a file's columns are tried. HumanEval comes before MBPP:
-    /// both may have a `prompt`.
-    const ALL: [Self; 4] = [Self::Tasks, Self::HumanEval, Self::Apps, Self::Mbpp];
+    /// both may have a `prompt`. LeetCode has all columns of HumanEval, and more.
+    const ALL: [Self; 5] = [Self::Tasks, Self::LeetCode, Self::HumanEval, Self::Apps, Self::Mbpp];
 
     /// The name in ids, reports and counts.
     pub fn name(self) -> &'static str {
@@ -60,6 +64,7 @@ impl Kind {
             Self::Mbpp => "mbpp",
             Self::Apps => "apps",
             Self::HumanEval => "humaneval",
+            Self::LeetCode => "leetcode",
             Self::Tasks => "tasks",
         }
     }
@@ -70,6 +75,7 @@ impl Kind {
             Self::Mbpp => mbpp::COLUMNS,
             Self::Apps => apps::COLUMNS,
             Self::HumanEval => humaneval::COLUMNS,
+            Self::LeetCode => leetcode::COLUMNS,
             Self::Tasks => plain::COLUMNS,
         }
     }

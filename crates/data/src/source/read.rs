@@ -14,7 +14,7 @@ use super::apps::{Difficulty, Place};
 use super::error::SourceError;
 use super::row::{Mapped, brief};
 use super::table::{self, Format, TableError};
-use super::{Kind, apps, apps_folder, files, humaneval, mbpp, plain};
+use super::{Kind, apps, apps_folder, files, humaneval, leetcode, mbpp, plain};
 
 /// Where tasks come from, and which of them are wanted.
 #[derive(Debug, Clone)]
@@ -140,6 +140,7 @@ fn map(object: Object, kind: Kind, place: Place<'_>) -> What {
         Kind::Mbpp => mbpp::task(object),
         Kind::Apps => apps::task(object, place),
         Kind::HumanEval => humaneval::task(object),
+        Kind::LeetCode => leetcode::task(object),
         Kind::Tasks => plain::task(object),
     };
     match mapped {

@@ -111,7 +111,7 @@ fn columns_that_nobody_knows_end_a_file_at_its_first_row() {
     let bench = bench.source(None, &path).source(None, &good);
     let report = bench.prepare().unwrap();
     let [bad] = &bad(&report)[..] else { panic!("{report:?}") };
-    assert!(bad.starts_with("odd.jsonl:1: its columns are question, answer; known are tasks (id, statement, tests), humaneval ("), "{bad}");
+    assert!(bad.starts_with("odd.jsonl:1: its columns are question, answer; known are tasks (id, statement, tests), leetcode ("), "{bad}");
     assert_eq!(report.sources["mbpp"].train, 1, "the other file was recognised by its columns");
 }
 

@@ -14,8 +14,7 @@
 mod count;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
+use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +23,7 @@ use whetstone_core::task::TaskId;
 use whetstone_core::wire::Wire;
 use whetstone_record::atomic;
 use whetstone_record::error::FileError;
+use whetstone_record::plain_file::read_plain;
 use whetstone_rollout::measure::Tally;
 
 use crate::error::EvalError;
@@ -134,15 +134,11 @@ impl Results {
     ///
     /// If it cannot be read, or is something else.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
-        let path = if path.is_dir() { path.join(RESULTS) } else { path.to_owned() };
+        // A file that the user names may be a link; in a directory, it may not.
+        let named = || fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let path = if path.is_dir() { path.join(RESULTS) } else { named() };
         let refused = |problem: String| EvalError::NotResults { path: path.clone(), problem };
-        let mut text = Vec::new();
-        let read =
-            File::open(&path).and_then(|file| file.take(LIMIT_BYTES + 1).read_to_end(&mut text));
-        read.map_err(|source| refused(source.to_string()))?;
-        if text.len() as u64 > LIMIT_BYTES {
-            return Err(refused(format!("it has more than {} MiB", LIMIT_BYTES >> 20)));
-        }
+        let text = read_plain(&path, LIMIT_BYTES).map_err(|err| refused(err.to_string()))?;
         let results: Self =
             serde_json::from_slice(&text).map_err(|err| refused(err.to_string()))?;
         match results.v {

@@ -44,6 +44,15 @@ pub enum ViewError {
         problem: String,
     },
 
+    /// The run has more of something than a page can hold.
+    #[error("`{}` has too much to be shown: more than {limit}", path.display())]
+    TooLarge {
+        /// The run, or the file of it.
+        path: PathBuf,
+        /// The bound that it passes, e.g. `50000 steps`.
+        limit: String,
+    },
+
     /// A small file could not be read, or the page not be written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -62,6 +71,7 @@ impl ViewError {
             Self::File(err) => err.hint(),
             Self::Rollout { .. } => Some("only journals of rollouts belong into `rollouts/`"),
             Self::Tasks(_) => Some("name the file that the run was given with `--tasks`"),
+            Self::TooLarge { .. } => Some("`whet runs csv` writes the measurements of every step"),
             Self::Figures { .. } => Some("update whet, or move the file out of the run"),
             Self::Write(_) => None,
         }

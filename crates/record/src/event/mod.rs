@@ -29,6 +29,9 @@ use crate::journal::{self, Record};
 /// The version of the events written; those before it are read too.
 pub const EVENT_VERSION: u64 = 2;
 
+/// Bytes of an event's line that are read. Measurements of a step have a few thousand.
+pub(crate) const MAX_EVENT_BYTES: usize = 4 << 20;
+
 /// Something that happened in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
@@ -146,7 +149,7 @@ pub fn read_events(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<(u64, TimedEvent), ReadError>> + use<>, ReadError> {
     let path = path.to_owned();
-    Ok(journal::read(&path)?.map(move |record| {
+    Ok(journal::read(&path)?.with_limit(MAX_EVENT_BYTES).map(move |record| {
         let record = record?;
         parse(&path, &record).map(|event| (record.seq, event))
     }))

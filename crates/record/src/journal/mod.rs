@@ -35,6 +35,7 @@ pub use self::recover::Recovery;
 use self::syncer::{PACE, Syncer};
 use crate::atomic::sync_parent;
 use crate::error::{FileError, JournalError};
+use crate::plain_file::open_with;
 
 /// The one writer of a journal. Dropping it brings everything to the disk.
 #[derive(Debug)]
@@ -189,11 +190,7 @@ impl Drop for Journal {
 /// process may do anything.
 fn open_locked(path: &Path, mut opened: impl FnMut()) -> Result<File, JournalError> {
     loop {
-        let file = File::options()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(path)
+        let file = open_with(path, File::options().read(true).append(true).create(true))
             .map_err(FileError::at("open", path))?;
         opened();
         lock(&file, path)?;

@@ -24,6 +24,7 @@ use whetstone_core::lines::{LineEnd, next_line};
 use super::line::{self, CRC_CLOSE, CRC_OPEN, MAX_LINE_BYTES};
 use super::position::Position;
 use crate::error::ReadError;
+use crate::plain_file::open_plain;
 
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -45,6 +46,7 @@ pub struct Reader {
     input: BufReader<File>,
     line: Vec<u8>,
     position: Position,
+    limit_bytes: usize,
     ended: bool,
 }
 
@@ -58,7 +60,7 @@ pub fn read(path: &Path) -> Result<Reader, ReadError> {
 /// [`ReadError::Moved`] if the file that is there now is another, or was cut in front of the place.
 pub fn read_from(path: &Path, position: Position) -> Result<Reader, ReadError> {
     let failed = |source| ReadError::Open { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = open_plain(path).map_err(failed)?;
     if !is_behind_its_record(&file, position).map_err(failed)? {
         return Err(ReadError::Moved { path: path.to_owned() });
     }
@@ -68,6 +70,7 @@ pub fn read_from(path: &Path, position: Position) -> Result<Reader, ReadError> {
         input: BufReader::with_capacity(BUFFER_BYTES, file),
         line: Vec::new(),
         position,
+        limit_bytes: MAX_LINE_BYTES,
         ended: false,
     })
 }
@@ -86,6 +89,12 @@ fn is_behind_its_record(file: &File, position: Position) -> io::Result<bool> {
 }
 
 impl Reader {
+    /// The same reader with shorter lines: one of more than `limit_bytes` is an error.
+    #[must_use]
+    pub fn with_limit(self, limit_bytes: usize) -> Self {
+        Self { limit_bytes, ..self }
+    }
+
     /// The records as values of one type, each with its number.
     ///
     /// A record of another type is an error; the records behind it can still be asked for.
@@ -119,13 +128,12 @@ impl Reader {
 
     fn next_record(&mut self) -> Result<Option<Record>, ReadError> {
         let (path, line) = (self.path.clone(), self.line_number());
-        match next_line(&mut self.input, &mut self.line, MAX_LINE_BYTES) {
+        let limit_bytes = self.limit_bytes;
+        match next_line(&mut self.input, &mut self.line, limit_bytes) {
             Ok(LineEnd::Newline) => self.check_line().map(Some),
             Ok(LineEnd::EndOfFile) if self.line.is_empty() => Ok(None),
             Ok(LineEnd::EndOfFile) => Err(ReadError::Torn { path, line, bytes: self.line.len() }),
-            Ok(LineEnd::TooLong) => {
-                Err(ReadError::TooLong { path, line, limit_bytes: MAX_LINE_BYTES })
-            }
+            Ok(LineEnd::TooLong) => Err(ReadError::TooLong { path, line, limit_bytes }),
             Err(source) => Err(ReadError::Read { path, line, source }),
         }
     }

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::limits::{self, MAX_STEPS};
+use super::limits::{self, MAX_FEED_BYTES, MAX_STEPS};
 use super::survey::Survey;
 use crate::error::ViewError;
 use crate::event::Event;
@@ -57,11 +57,21 @@ impl Feed {
                 others += 1;
                 others <= MAX_OTHER_EVENTS || matches!(event.event, Event::RunFinished { .. })
             };
-            if keep {
+            // One more than fits is enough to know that there is too much.
+            if keep && self.text.len() <= MAX_FEED_BYTES {
                 self.record(&event);
             }
         })?;
+        self.check_size(view)?;
         Ok(end)
+    }
+
+    fn check_size(&self, view: &RunView) -> Result<(), ViewError> {
+        if self.text.len() <= MAX_FEED_BYTES {
+            return Ok(());
+        }
+        let limit = format!("{} MiB of events", MAX_FEED_BYTES >> 20);
+        Err(ViewError::TooLarge { path: view.events_path(), limit })
     }
 
     /// Adds what the rollouts of every step come to.

@@ -1,13 +1,13 @@
 //! pass@k before and after training, where the run has measured it: `quickstart.json`.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{FileError, ViewError};
+use crate::plain_file::read_plain;
 use crate::run_dir::RunView;
 
 const FILE: &str = "quickstart.json";
@@ -62,13 +62,11 @@ fn kind() -> &'static str {
 /// The figures of a run, if it has any, with a crc by which a change is seen.
 pub(super) fn read(view: &RunView) -> Result<Option<(Figures, u32)>, ViewError> {
     let path = path(view);
-    let file = match File::open(&path) {
-        Ok(file) => file,
-        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(err) => return Err(FileError::at("open", &path)(err).into()),
+    let text = match read_plain(&path, MAX_BYTES) {
+        Ok(text) => text,
+        Err(err) if err.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(err) => return Err(FileError::at("read", &path)(err).into()),
     };
-    let mut text = Vec::new();
-    file.take(MAX_BYTES).read_to_end(&mut text).map_err(FileError::at("read", &path))?;
     let wrong = |problem| ViewError::Figures { path: path.clone(), problem };
     let figures: Figures = serde_json::from_slice(&text).map_err(|err| wrong(err.to_string()))?;
     if figures.v != VERSION {

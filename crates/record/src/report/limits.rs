@@ -15,6 +15,18 @@ pub const MAX_COMPLETION_BYTES: usize = 16 << 10;
 /// Hidden tests of one task, as text; larger ones are left out.
 pub const MAX_TESTS_BYTES: usize = 64 << 10;
 
+/// One line of rollouts or tasks; a run with a longer one is not shown.
+pub const MAX_ROLLOUT_BYTES: usize = 16 << 20;
+
+/// Text of the feed: every figure that is drawn.
+pub const MAX_FEED_BYTES: usize = 48 << 20;
+
+/// Steps that are told apart. A run with more is not shown.
+pub const MAX_SURVEYED_STEPS: usize = 50_000;
+
+/// Names of tasks that were answered, in bytes of them all.
+pub const MAX_TASK_NAME_BYTES: usize = 16 << 20;
+
 /// Names that others give: of terms, of exceptions. A longer one is cut, or left out.
 pub(super) const MAX_NAME_BYTES: usize = 512;
 

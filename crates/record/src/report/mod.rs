@@ -125,11 +125,11 @@ pub fn write_to(
     })
 }
 
-/// Every file of a run that a page is made from, whether it is there or not.
+/// Every file of a run that a page is made from, or that says who writes it, whether it is there or not.
 pub fn inputs(view: &RunView) -> Vec<PathBuf> {
     let mut inputs = rollouts::paths(view).unwrap_or_default();
-    inputs.extend([view.config_path(), view.events_path(), view.rollouts_dir()]);
-    inputs.extend([tasks::own_path(view), figures::path(view)]);
+    inputs.extend([view.config_path(), view.events_path()]);
+    inputs.extend([view.lock_path(), tasks::own_path(view), figures::path(view)]);
     inputs
 }
 

@@ -7,6 +7,7 @@ use whetstone_core::rollout::{Rollout, Score};
 use whetstone_core::verdict::Verdict;
 use whetstone_core::wire::{Object, Wire};
 
+use super::limits::MAX_ROLLOUT_BYTES;
 use crate::error::{FileError, ReadError, ViewError};
 use crate::journal::{self, Position, Reader, Record};
 use crate::run_dir::RunView;
@@ -17,6 +18,7 @@ const OTHERS: [&str; 3] = ["unjudged", "not_run", "unscored"];
 /// Rollouts, one by one, and how far they were read.
 #[derive(Debug)]
 pub(super) struct Rollouts {
+    folder: PathBuf,
     journals: Journals,
     /// The journal that is read now.
     reading: Option<Reader>,
@@ -36,14 +38,17 @@ pub(super) struct Journals {
 /// The rollouts so far. One that is being written right now ends its journal.
 pub(super) fn read(view: &RunView) -> Result<Rollouts, ViewError> {
     let (journals, paths) = list(view)?;
-    Ok(Rollouts { journals, reading: None, waiting: paths.into_iter() })
+    let folder = view.rollouts_dir();
+    Ok(Rollouts { folder, journals, reading: None, waiting: paths.into_iter() })
 }
 
 /// The rollouts of the last journal behind a place in it.
 pub(super) fn read_from(view: &RunView, position: Position) -> Result<Rollouts, ViewError> {
     let (journals, mut paths) = list(view)?;
     let reading = paths.pop().map(|path| journal::read_from(&path, position)).transpose()?;
-    Ok(Rollouts { journals, reading, waiting: Vec::new().into_iter() })
+    let reading = reading.map(|reader| reader.with_limit(MAX_ROLLOUT_BYTES));
+    let folder = view.rollouts_dir();
+    Ok(Rollouts { folder, journals, reading, waiting: Vec::new().into_iter() })
 }
 
 /// Which journals of rollouts a run has.
@@ -57,6 +62,11 @@ pub(super) fn paths(view: &RunView) -> Result<Vec<PathBuf>, FileError> {
 }
 
 impl Rollouts {
+    /// The folder they are in.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Which journals there were at the beginning.
     pub(super) fn journals(&self) -> Journals {
         self.journals
@@ -90,7 +100,7 @@ impl Iterator for Rollouts {
             // The last journal stays: its end is where reading goes on some day.
             let path = self.waiting.next()?;
             match journal::read(&path) {
-                Ok(reader) => self.reading = Some(reader),
+                Ok(reader) => self.reading = Some(reader.with_limit(MAX_ROLLOUT_BYTES)),
                 Err(err) => return Some(Err(err.into())),
             }
         }

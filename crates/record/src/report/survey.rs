@@ -10,12 +10,16 @@ use whetstone_core::rollout::{Rollout, Score};
 use whetstone_core::task::TaskId;
 
 use super::limits::{
-    MAX_COMPLETION_BYTES, MAX_COMPLETIONS, MAX_NAME_BYTES, MAX_STEPS, MAX_TERMS, MAX_TEXT_BYTES,
+    MAX_COMPLETION_BYTES, MAX_COMPLETIONS, MAX_NAME_BYTES, MAX_STEPS, MAX_SURVEYED_STEPS,
+    MAX_TASK_NAME_BYTES, MAX_TERMS, MAX_TEXT_BYTES,
 };
 use super::rollouts::{self, Journals, Rollouts};
 use crate::error::ViewError;
 use crate::journal::Position;
 use crate::run_dir::RunView;
+
+/// What holding a name costs beside its text.
+const TASK_NAME_OVERHEAD_BYTES: usize = 64;
 
 /// What was seen of all rollouts.
 #[derive(Debug, Default)]
@@ -26,6 +30,7 @@ pub(super) struct Survey {
     text_bytes: u64,
     /// Every task that somebody answered.
     pub(super) tasks: HashSet<TaskId>,
+    task_name_bytes: usize,
     group: Option<Group>,
     /// How far it got.
     pub(super) reach: Reach,
@@ -124,7 +129,20 @@ impl Survey {
         }
         self.reach.step = Some(rollout.step);
         self.add(&rollout);
+        self.check_size(rollouts)?;
         Ok(Some(rollout))
+    }
+
+    /// What is held of a run is a few hundred bytes a step and the names of its tasks.
+    fn check_size(&self, rollouts: &Rollouts) -> Result<(), ViewError> {
+        let limit = if self.steps.len() > MAX_SURVEYED_STEPS {
+            format!("{MAX_SURVEYED_STEPS} steps")
+        } else if self.task_name_bytes > MAX_TASK_NAME_BYTES {
+            format!("{} MiB of names of tasks", MAX_TASK_NAME_BYTES >> 20)
+        } else {
+            return Ok(());
+        };
+        Err(ViewError::TooLarge { path: rollouts.folder().to_owned(), limit })
     }
 
     /// Says that this was all, for now.
@@ -139,6 +157,7 @@ impl Survey {
         self.text_bytes += rollout.text.len().min(MAX_COMPLETION_BYTES) as u64;
         self.join_group(rollout);
         if !self.tasks.contains(&rollout.prompt_id) {
+            self.task_name_bytes += rollout.prompt_id.as_str().len() + TASK_NAME_OVERHEAD_BYTES;
             self.tasks.insert(rollout.prompt_id.clone());
         }
         let step = self.steps.entry(rollout.step).or_default();

@@ -1,17 +1,20 @@
 //! The tasks that were answered: what was asked, and the tests that decide.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use whetstone_core::jsonl::{Numbered, Records};
 use whetstone_core::task::{Task, TaskId};
 
-use super::limits::{self, CHUNK_BYTES, MAX_COMPLETION_BYTES};
+use super::limits::{self, CHUNK_BYTES, MAX_COMPLETION_BYTES, MAX_ROLLOUT_BYTES};
 use super::page::Page;
 use super::survey::Survey;
 use super::test_text::{self, TestTexts};
-use crate::error::ViewError;
+use crate::error::{FileError, ViewError};
+use crate::plain_file::open_plain;
 use crate::run_dir::RunView;
 
 /// What a run that prepared its own tasks calls them.
@@ -19,6 +22,9 @@ const OWN: &str = "train.jsonl";
 
 /// Where each task is: its chunk, and its place in it.
 pub(super) type Known = HashMap<TaskId, (usize, usize)>;
+
+/// Tasks that are being read.
+type Tasks = Records<Task, BufReader<File>>;
 
 #[derive(Serialize)]
 struct Shown<'a> {
@@ -43,12 +49,10 @@ pub(super) fn write(
     (survey, page): (&Survey, &mut Page<'_>),
 ) -> Result<Known, ViewError> {
     let mut known = Known::new();
-    let Some(path) = wanted.given.map(Path::to_owned).or_else(|| own(view)) else {
-        return Ok(known);
-    };
+    let Some(tasks) = open(view, wanted.given)? else { return Ok(known) };
     let mut chunks = Chunks::new("tasks");
     let mut room_bytes = wanted.unanswered_bytes;
-    for read in Records::<Task, _>::open(&path)? {
+    for read in tasks {
         let Numbered { record: task, .. } = read?;
         if known.contains_key(&task.id) || (room_bytes == 0 && !survey.tasks.contains(&task.id)) {
             continue;
@@ -64,8 +68,19 @@ pub(super) fn write(
     Ok(known)
 }
 
-fn own(view: &RunView) -> Option<PathBuf> {
-    Some(own_path(view)).filter(|path| path.is_file())
+/// The tasks that the user named, or else those that are part of the run, if it has any.
+fn open(view: &RunView, given: Option<&Path>) -> Result<Option<Tasks>, ViewError> {
+    let tasks = if let Some(path) = given {
+        Records::open(path)?
+    } else {
+        let path = own_path(view);
+        match open_plain(&path) {
+            Ok(file) => Records::new(&path, BufReader::with_capacity(1 << 16, file)),
+            Err(err) if err.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(err) => return Err(FileError::at("open", &path)(err).into()),
+        }
+    };
+    Ok(Some(tasks.with_limit(MAX_ROLLOUT_BYTES)))
 }
 
 /// Where a run's own tasks would be.

@@ -4,18 +4,21 @@
 //! stale. The text in the file (`pid 4711`, `started_ms 1767225600000`) is for people: it says who
 //! holds the lock, and means nothing when nobody does.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process;
 use std::thread;
 use std::time::Duration;
 
 use crate::error::{FileError, RunError};
+use crate::plain_file::{open_plain, open_with, read_plain};
 
 /// How often, and how long, a look at the lock is waited for.
 const LOOKS: u32 = 5;
 const LOOK_TIME: Duration = Duration::from_millis(5);
+/// Bytes of the file, at most: a name and two numbers.
+const MAX_BYTES: u64 = 4 << 10;
 
 /// The right to write a run, until dropped.
 #[derive(Debug)]
@@ -24,11 +27,7 @@ pub(super) struct RunLock(File);
 impl RunLock {
     /// Takes the lock at `path` of the run in `dir`.
     pub(super) fn take(path: &Path, dir: &Path, time_ms: u64) -> Result<Self, RunError> {
-        let file = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
+        let file = open_with(path, File::options().write(true).create(true).truncate(false))
             .map_err(FileError::at("open", path))?;
         match lock(&file, || thread::sleep(LOOK_TIME)) {
             Ok(()) => {}
@@ -56,11 +55,17 @@ fn lock(file: &File, mut wait: impl FnMut()) -> Result<(), TryLockError> {
 /// Whether somebody has the lock at `path`. A writer that leaves takes its name away, so only where one is
 /// there is the lock tried, and that for a moment.
 pub(super) fn is_held(path: &Path) -> Result<bool, FileError> {
-    if holder(path).is_none() {
+    let is_unknown =
+        |err: &io::Error| matches!(err.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);
+    let text = match read_plain(path, MAX_BYTES) {
+        Err(err) if is_unknown(&err) => return Ok(false),
+        text => text.map_err(FileError::at("read", path))?,
+    };
+    if signed_by(&text).is_none() {
         return Ok(false);
     }
-    let file = match File::open(path) {
-        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(false),
+    let file = match open_plain(path) {
+        Err(err) if is_unknown(&err) => return Ok(false),
         file => file.map_err(FileError::at("open", path))?,
     };
     match file.try_lock_shared() {
@@ -83,12 +88,19 @@ fn sign(mut file: &File, time_ms: u64) -> std::io::Result<()> {
 }
 
 fn holder(path: &Path) -> Option<u32> {
-    let text = fs::read_to_string(path).ok()?;
+    signed_by(&read_plain(path, MAX_BYTES).ok()?)
+}
+
+/// The process that signed the text of a lock.
+fn signed_by(text: &[u8]) -> Option<u32> {
+    let text = str::from_utf8(text).ok()?;
     text.lines().find_map(|line| line.strip_prefix("pid "))?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn take(dir: &Path) -> Result<RunLock, RunError> {

@@ -1,12 +1,13 @@
 //! A run as its readers see it: paths, config, events, cursors. Takes no lock, changes nothing.
 
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{lock, name};
 use crate::cursor::Cursors;
 use crate::error::{CursorError, FileError, ReadError, RunError};
 use crate::event::{self, TimedEvent};
+use crate::plain_file::{check_plain, read_plain};
 
 pub(super) const CONFIG: &str = "config.toml";
 pub(super) const EVENTS: &str = "events.jsonl";
@@ -15,6 +16,9 @@ pub(super) const LOCK: &str = "run.lock";
 pub(super) const ROLLOUTS: &str = "rollouts";
 pub(super) const OUTPUTS: &str = "outputs";
 pub(super) const LOGS: &str = "logs";
+
+/// Bytes of a config, at most.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// The folders of every run.
 pub(super) const FOLDERS: [&str; 3] = [ROLLOUTS, OUTPUTS, LOGS];
@@ -64,7 +68,9 @@ impl RunView {
     /// The text of the resolved config.
     pub fn config_text(&self) -> Result<String, FileError> {
         let path = self.config_path();
-        fs::read_to_string(&path).map_err(FileError::at("read", &path))
+        let text = read_plain(&path, MAX_CONFIG_BYTES);
+        text.and_then(|text| String::from_utf8(text).map_err(io::Error::other))
+            .map_err(FileError::at("read", &path))
     }
 
     /// The events so far, each with its number.
@@ -86,7 +92,7 @@ impl RunView {
         lock::is_held(&self.lock_path())
     }
 
-    pub(super) fn lock_path(&self) -> PathBuf {
+    pub(crate) fn lock_path(&self) -> PathBuf {
         self.dir.join(LOCK)
     }
 
@@ -104,7 +110,9 @@ impl RunView {
         }
         // The config is written last, so a run without it never began.
         for missing in [CONFIG, EVENTS, CURSORS] {
-            if !view.dir.join(missing).is_file() {
+            let path = view.dir.join(missing);
+            check_plain(&path).map_err(FileError::at("open", &path))?;
+            if !path.is_file() {
                 return Err(RunError::Incomplete { path: view.dir, missing });
             }
         }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use whetstone_core::Completion;
 use whetstone_core::completion::Finish;
+use whetstone_core::surrogates::mend;
 
 use crate::secret::Secret;
 use crate::shown;
@@ -98,8 +99,11 @@ struct RawUsage {
 
 /// The first `wanted` completions of an answer.
 pub(crate) fn parse(body: &[u8], wanted: usize) -> Result<Response, BadAnswer> {
-    let raw: RawResponse =
-        serde_json::from_slice(body).map_err(|err| BadAnswer::Malformed(err.to_string()))?;
+    let raw: RawResponse = match std::str::from_utf8(body) {
+        Ok(text) => serde_json::from_str(&mend(text)),
+        Err(_) => serde_json::from_slice(body),
+    }
+    .map_err(|err| BadAnswer::Malformed(err.to_string()))?;
     if raw.error.is_some_and(|error| !error.is_null()) {
         return Err(BadAnswer::Error);
     }
@@ -205,6 +209,12 @@ mod tests {
         let usage =
             Usage { prompt_tokens: 3, completion_tokens: 7, total_tokens: 10, is_reported: true };
         assert_eq!(response.usage, usage);
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_read_as_a_replacement_character() {
+        let read = one(r#"{"message":{"content":"a\ud800b \\ud800 \ud83d\ude00"}}"#);
+        assert_eq!(read.text, "a\u{fffd}b \\ud800 \u{1f600}");
     }
 
     #[test]

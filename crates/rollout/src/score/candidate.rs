@@ -42,7 +42,11 @@ pub(super) enum Line {
 /// Reads one line; `at` counts from 0.
 pub(super) fn read(took: Took, bytes: &[u8], at: u64, tasks: &Tasks) -> Result<Line, Bad> {
     if took == Took::TooLong {
-        return Err(Bad(LineProblem::TooLong { noun: Candidate::NOUN }.to_string()));
+        return Err(Bad(LineProblem::TooLong {
+            noun: Candidate::NOUN,
+            limit_bytes: MAX_LINE_BYTES,
+        }
+        .to_string()));
     }
     debug_assert!(bytes.len() <= MAX_LINE_BYTES, "lines are bounded where they are read");
     // Only the first line may begin with a byte order mark; the reader here sees one line.
@@ -81,7 +85,7 @@ impl Wire for Candidate {
         let candidate = Self {
             step: object.require("step")?,
             prompt_id: object.require("prompt_id")?,
-            text: object.require("text")?,
+            text: object.require_reply("text")?,
             rescored,
         };
         // Not needed here, but whoever reads the scored line relies on their types.
@@ -119,6 +123,17 @@ mod tests {
     #[track_caller]
     fn bad(text: &str, reason: &str) {
         assert_eq!(read_line(text).unwrap_err().0, reason);
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_judged_as_a_replacement_character_and_passed_on_as_it_was() {
+        let text = r#"{"step":0,"prompt_id":"a","text":"x = '\ud800' # \ud83d\ude00","meta":{"k":"\udfff"}}"#;
+        let Ok(Line::Rollout(candidate, _)) = read_line(text) else { panic!("a rollout") };
+        assert_eq!(candidate.text, "x = '\u{fffd}' # \u{1f600}");
+        assert_eq!(own_text(text.as_bytes()), text.strip_suffix('}'));
+        let scored = text.replace(r#""meta""#, r#""reward":1,"meta""#);
+        let Ok(Line::Rollout(candidate, _)) = read_line(&scored) else { panic!("a rollout") };
+        assert_eq!(candidate.to_line(), text, "scored again, its own fields keep their bytes");
     }
 
     #[test]

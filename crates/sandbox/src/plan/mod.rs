@@ -7,6 +7,7 @@
 //! Parsing recurses with its input; bounds keep it within two megabytes of stack.
 
 mod asserts;
+mod checker;
 mod judged;
 mod names;
 mod python;
@@ -22,8 +23,10 @@ mod tests;
 use whetstone_core::program::Language;
 use whetstone_core::tests::{Call, Io, Tests};
 
+pub use checker::Asked;
 pub use source::{MAX_SOURCE_BYTES, SourceError};
 
+use crate::stdio::StdioRule;
 use crate::value::{JsonError, MAX_BYTES, Rule, Value, encode, equal, from_json};
 use names::Names;
 use setup::Setup;
@@ -37,9 +40,13 @@ pub struct Plan {
     /// Runs in the program's namespace after it: setup that gives values to the program.
     pub after: String,
     /// Runs in a checker's namespace before each test: all of the setup but `after`.
-    pub checker: String,
+    pub checker_setup: String,
     /// The hidden tests in their order, one step each.
     pub steps: Vec<Step>,
+    /// Decides in place of a comparison: code of the task's author, for a process of its own.
+    pub checker: Option<String>,
+    /// How outputs are compared.
+    pub compare: StdioRule,
 }
 
 /// One test.
@@ -148,6 +155,24 @@ pub enum PlanError {
         /// Its number, from 0.
         test: usize,
     },
+    /// The checker cannot be read.
+    #[error("the checker cannot be used")]
+    Checker(#[source] SourceError),
+    /// It does not define what is called.
+    #[error("the checker cannot be used: it defines no function `check`")]
+    NoCheckFunction,
+    /// A test that has no answer to check.
+    #[error("hidden test {test} cannot be used: with a checker, write `assert call == value`")]
+    Unchecked {
+        /// Its number, from 0.
+        test: usize,
+    },
+    /// Two ways to say what is right.
+    #[error("hidden test {test} cannot be used: it has `alternatives` beside the checker")]
+    Alternatives {
+        /// Its number, from 0.
+        test: usize,
+    },
     /// Tests in Python of a program in another language.
     #[error("tests of kind `{kind}` are Python; for JavaScript there are `calls` and `stdio`")]
     Language {
@@ -179,7 +204,16 @@ pub fn plan(tests: &Tests, setup: &str, language: Language) -> Result<Plan, Plan
         }
         Tests::Stdio(suite) => suite.hidden.for_the_judge().iter().map(run).collect(),
     };
-    Ok(Plan { before: setup.before, after: setup.after, checker: setup.checker, steps })
+    let checker = tests.checker().map(|checker| checker::read(checker, &steps)).transpose()?;
+    let compare = tests.compare().into();
+    Ok(Plan {
+        before: setup.before,
+        after: setup.after,
+        checker_setup: setup.checker,
+        steps,
+        checker,
+        compare,
+    })
 }
 
 fn numbered<T>(

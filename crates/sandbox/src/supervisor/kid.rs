@@ -56,6 +56,8 @@ pub(crate) enum Kind {
     Script = 2,
     /// Test code.
     Checker = 3,
+    /// A checker of the task's author, for one answer.
+    AnswerChecker = 4,
 }
 
 /// What a child may use up.

@@ -4,6 +4,7 @@
 //! reads requests; one thread a slot judges them, each with a zygote of its own.
 
 mod broken;
+mod checked;
 mod choose;
 mod groups;
 mod kid;

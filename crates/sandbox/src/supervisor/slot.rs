@@ -11,6 +11,7 @@ use whetstone_core::verdict::Verdict;
 use whetstone_core::with_causes;
 
 use super::broken::Broken;
+use super::checked::Checking;
 use super::groups::Group;
 use super::kid::{Budget, Kid, Kind, Stop};
 use super::scratch::Scratch;
@@ -22,7 +23,7 @@ use crate::job::Limits;
 use crate::os::{self, Inherit};
 use crate::plan::{Plan, Step, plan};
 use crate::protocol::{Outcome, Request, Response};
-use crate::stdio::{self, StdioRule};
+use crate::stdio;
 use crate::zygote::Zygote;
 
 /// A slot.
@@ -38,13 +39,13 @@ pub(crate) struct Slot {
     group: Option<Group>,
     scratch: Option<Arc<Scratch>>,
     /// The program whose end is still to be waited for.
-    leaving: Option<Kid>,
+    pub(super) leaving: Option<Kid>,
     /// Something broke with this program before.
     second_try: bool,
 }
 
 /// A whole program's judgement, or what broke.
-type Judged = Result<Judgement, Broken>;
+pub(super) type Judged = Result<Judgement, Broken>;
 
 /// The verdict of a run that failed, given its test's number.
 type Fatal = Box<dyn FnOnce(u32) -> Verdict>;
@@ -122,7 +123,7 @@ impl Slot {
     }
 
     /// Makes `zygote` the one for programs in this language.
-    fn speak(&mut self, language: Language) {
+    pub(super) fn speak(&mut self, language: Language) {
         if self.language != language {
             self.language = language;
             std::mem::swap(&mut self.zygote, &mut self.other_zygote);
@@ -134,6 +135,8 @@ impl Slot {
         self.speak(request.program.language);
         let judged = if matches!(plan.steps.first(), Some(Step::Run { .. })) {
             self.run_script(request, plan)
+        } else if let Some(checker) = &plan.checker {
+            self.call_for_checker(request, plan, checker)
         } else {
             self.call_program(request, plan)
         };
@@ -165,7 +168,7 @@ impl Slot {
                     let test = u32::try_from(number).unwrap_or(u32::MAX);
                     let result = if let Step::Check { .. } = step {
                         let sides = Sides { kid: &mut kid, checker: &mut checker, limits };
-                        self.check(sides, &plan.checker, step)?
+                        self.check(sides, &plan.checker_setup, step)?
                     } else {
                         Ask::new(&mut kid).step(step)
                     };
@@ -200,7 +203,12 @@ impl Slot {
     }
 
     /// Runs what a setup does before the program: if it fails, the task is at fault.
-    fn set_up(&mut self, kid: &mut Kid, plan: &Plan, limits: Limits) -> Result<(), Broken> {
+    pub(super) fn set_up(
+        &mut self,
+        kid: &mut Kid,
+        plan: &Plan,
+        limits: Limits,
+    ) -> Result<(), Broken> {
         if plan.before.is_empty() {
             return Ok(());
         }
@@ -243,6 +251,7 @@ impl Slot {
         let mut tally = Tally::new(plan.steps.len());
         let mut cpu = Duration::ZERO;
         let mut left = Budget::for_all_runs(limits);
+        let mut checking = plan.checker.as_deref().map(|checker| Checking::new(checker, request));
         for (number, step) in plan.steps.iter().enumerate() {
             let Step::Run { input, any_of } = step else { continue };
             let test = u32::try_from(number).unwrap_or(u32::MAX);
@@ -255,10 +264,17 @@ impl Slot {
             left = left.less(used, kid.watched());
             match fatal {
                 None => match kid.written() {
-                    Ok(Some(output)) if stdio::matches(output, any_of, StdioRule::Tolerant) => {
-                        tally.pass();
-                    }
-                    Ok(_) => tally.fail(Verdict::Wrong { test }),
+                    Ok(None) => tally.fail(Verdict::Wrong { test }),
+                    Ok(Some(output)) => match &mut checking {
+                        None if stdio::matches(output, any_of, plan.compare) => tally.pass(),
+                        None => tally.fail(Verdict::Wrong { test }),
+                        Some(checking) => {
+                            let found = self.check_output(checking, step, output, test)?;
+                            if !found.enter(&mut tally, test) {
+                                break;
+                            }
+                        }
+                    },
                     Err(Stop::Broken(problem)) => return Err(problem.into()),
                     Err(_) => tally.fail(Verdict::Output),
                 },
@@ -300,7 +316,12 @@ impl Slot {
     }
 
     /// What stopped a child: the program, or the machine.
-    fn how(&mut self, kid: &mut Kid, stop: Option<&Stop>, limits: Limits) -> Result<How, String> {
+    pub(super) fn how(
+        &mut self,
+        kid: &mut Kid,
+        stop: Option<&Stop>,
+        limits: Limits,
+    ) -> Result<How, String> {
         match stop {
             Some(Stop::Broken(problem)) => return Err(problem.clone()),
             Some(Stop::Timeout) => return Ok(How::Timeout),
@@ -328,11 +349,16 @@ impl Slot {
         })
     }
 
-    fn held(&self, cpu: Duration) -> Held {
+    pub(super) fn held(&self, cpu: Duration) -> Held {
         Held { cpu_ms: cpu.as_secs_f64() * 1e3, isolation: self.setting.isolation }
     }
 
-    fn fork(&mut self, kind: Kind, limits: Limits, input: Option<&[u8]>) -> Result<Kid, String> {
+    pub(super) fn fork(
+        &mut self,
+        kind: Kind,
+        limits: Limits,
+        input: Option<&[u8]>,
+    ) -> Result<Kid, String> {
         self.fork_within(kind, limits, input, Budget::for_one(limits))
     }
 
@@ -400,13 +426,13 @@ struct Sides<'a> {
 }
 
 /// What the request lets its program use.
-fn limits(request: &Request) -> Limits {
+pub(super) fn limits(request: &Request) -> Limits {
     Limits { cpu: Duration::from_millis(request.cpu_ms), memory: request.memory }
 }
 
 /// How a child came to its end before its last answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum How {
+pub(super) enum How {
     Timeout,
     Memory,
     Output,
@@ -419,7 +445,7 @@ enum How {
 
 impl How {
     /// `None` is while loading.
-    fn verdict(self, test: Option<u32>) -> Verdict {
+    pub(super) fn verdict(self, test: Option<u32>) -> Verdict {
         let left = |kind: &str| match test {
             None => Verdict::LoadError { kind: kind.to_owned() },
             Some(test) => Verdict::Raised { test, kind: kind.to_owned() },

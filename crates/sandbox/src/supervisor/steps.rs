@@ -106,16 +106,7 @@ impl<'a> Ask<'a> {
                 }
             }
             Step::Call { entry_point, args, kwargs, expected } => {
-                let kwargs = kwargs.iter();
-                let kwargs = kwargs
-                    .map(|(name, value)| Value::Tuple(vec![Value::str(name), value.clone()]))
-                    .collect();
-                let call = Value::Tuple(vec![
-                    Value::str(entry_point),
-                    Value::List(args.clone()),
-                    Value::List(kwargs),
-                ]);
-                self.kid.send(b'C', &[&encode(&call)])?;
+                self.kid.send(b'C', &[&encode(&call(entry_point, args, kwargs))])?;
                 Ok(expected.accepts(&self.answer()?))
             }
             Step::Check { .. } | Step::Run { .. } => {
@@ -177,6 +168,20 @@ impl<'a> Ask<'a> {
         }
     }
 
+    /// Asks for a value, and leaves it to the caller whether it is right.
+    pub(crate) fn value(&mut self, step: &Step) -> Result<Value, Failure> {
+        match step {
+            Step::Value { expression, .. } => self.kid.send(b'V', &[expression.as_bytes()])?,
+            Step::Call { entry_point, args, kwargs, .. } => {
+                self.kid.send(b'C', &[&encode(&call(entry_point, args, kwargs))])?;
+            }
+            Step::Truth { .. } | Step::Check { .. } | Step::Run { .. } => {
+                return Err(Failure::Test("it has no answer to check".to_owned()));
+            }
+        }
+        self.answer()
+    }
+
     fn answer(&mut self) -> Result<Value, Failure> {
         let Frame { kind, payload } = self.kid.receive()?;
         match kind {
@@ -186,6 +191,17 @@ impl<'a> Ask<'a> {
             _ => Err(Failure::Stopped(Stop::Garbled)),
         }
     }
+}
+
+/// A call as the program's process reads it.
+fn call(entry_point: &str, args: &[Value], kwargs: &[(String, Value)]) -> Value {
+    let named =
+        |(name, value): &(String, Value)| Value::Tuple(vec![Value::str(name), value.clone()]);
+    Value::Tuple(vec![
+        Value::str(entry_point),
+        Value::List(args.to_vec()),
+        Value::List(kwargs.iter().map(named).collect()),
+    ])
 }
 
 /// What a checker is told of a call: how its value is made, from what, and changed arguments.

@@ -16,6 +16,7 @@
 
 mod beyond;
 mod calls;
+mod checkers;
 mod costs;
 mod deception;
 mod elsewhere;

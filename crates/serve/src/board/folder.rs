@@ -1,19 +1,20 @@
 //! The folder of the runs, and that nothing outside of it is read.
 //!
 //! A name of a run is one plain component (`record` refuses all others). What lies under it may still be
-//! a symbolic link: the run itself, or any file that a page is made from. Each is followed to its end,
-//! which must be in the folder, and must be what it should be: a pipe would be waited for. A link that
-//! stays in the folder is fine.
+//! a symbolic link. The folder of a run, and folders in it, are followed to their end, which must be in
+//! this folder: a run that lies outside is not there, and one that has a part outside is named and not
+//! shown. Files of a run are never followed, and must be regular files (`record`'s `plain_file`).
 //!
 //! Not here: somebody who may write into the folder and changes a link between this look and the reading.
 //! Such a person can write the runs themselves.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use whetstone_record::error::{FileError, RunError, ViewError};
 use whetstone_record::overview;
+use whetstone_record::plain_file::check_plain;
 use whetstone_record::report;
 use whetstone_record::run_dir::{RunDir, RunView};
 
@@ -54,35 +55,44 @@ impl Folder {
         Ok(overview::names(&self.root)?.into_iter().filter_map(open).collect())
     }
 
-    /// Refuses a run of which anything lies outside. To whoever asks, it is not there.
+    /// Refuses a run of which anything lies outside. To whoever asks, one that is outside as a whole is
+    /// not there.
     fn check(&self, view: &RunView) -> Result<(), ViewError> {
-        let inside = [view.dir().to_owned()].into_iter().chain(report::inputs(view));
-        for path in inside {
-            if !self.holds(&path)? {
-                return Err(RunError::NotFound { path: view.dir().to_owned() }.into());
-            }
+        if !self.holds(view.dir())? {
+            return Err(RunError::NotFound { path: view.dir().to_owned() }.into());
+        }
+        let folder = view.rollouts_dir();
+        if !self.holds(&folder)? {
+            let source = io::Error::other("it leads out of the folder of the runs");
+            return Err(refused("look into", &folder, source));
+        }
+        for path in report::inputs(view) {
+            check_plain(&path).map_err(|source| refused("open", &path, source))?;
         }
         Ok(())
     }
 
-    /// Whether a path ends in the folder, at a file or a folder, or at nothing.
+    /// Whether a path ends in the folder, or at nothing.
     fn holds(&self, path: &Path) -> Result<bool, FileError> {
-        let end = match fs::canonicalize(path) {
-            Ok(end) => end,
-            Err(err) if err.kind() == ErrorKind::NotFound => return Ok(true),
-            Err(source) => {
-                return Err(FileError { step: "look at", path: path.to_owned(), source });
-            }
-        };
-        let is_plain = end.is_file() || end.is_dir();
-        Ok(is_plain && end.starts_with(&self.root))
+        match fs::canonicalize(path) {
+            Ok(end) => Ok(end.starts_with(&self.root)),
+            Err(err) if err.kind() == ErrorKind::NotFound => Ok(true),
+            Err(source) => Err(FileError { step: "look at", path: path.to_owned(), source }),
+        }
     }
+}
+
+/// The error of a run that has something else where a file should be.
+fn refused(step: &'static str, path: &Path, source: io::Error) -> ViewError {
+    RunError::File(FileError { step, path: path.to_owned(), source }).into()
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
     use std::os::unix::net::UnixListener;
+
+    use whetstone_core::with_causes;
 
     use super::*;
 
@@ -115,13 +125,15 @@ mod tests {
         let folder = Folder::open(dir.path()).unwrap();
         assert!(folder.run("a").is_ok());
         let _socket = UnixListener::bind(run.view().rollouts_dir().join("a.jsonl")).unwrap();
-        assert!(matches!(folder.run("a"), Err(ViewError::Run(RunError::NotFound { .. }))));
+        assert!(matches!(folder.run("a"), Err(ViewError::Run(RunError::File(_)))));
+        assert_eq!(names(&folder), ["a"], "it is named, with the reason");
     }
 
     #[test]
-    fn every_file_that_a_page_is_made_from_must_be_in_the_folder() {
+    fn a_run_with_a_file_or_a_folder_that_leads_outside_is_named_and_not_shown() {
         let files = [
             "config.toml",
+            "run.lock",
             "events.jsonl",
             "rollouts",
             "rollouts/a.jsonl",
@@ -141,9 +153,15 @@ mod tests {
             symlink(dir.path().join("secret").join(file), &path).unwrap();
             fs::write(dir.path().join("secret/train.jsonl"), "").unwrap();
             fs::write(dir.path().join("secret/quickstart.json"), "").unwrap();
-            let found = folder.run("a");
-            assert!(matches!(found, Err(ViewError::Run(RunError::NotFound { .. }))), "{file}");
-            assert_eq!(names(&folder), [""; 0], "{file}");
+            let problem = with_causes(&folder.run("a").unwrap_err());
+            let end = problem.rsplit(": ").next().unwrap();
+            let expected = match file {
+                "rollouts" => "it leads out of the folder of the runs",
+                _ => "it is a symbolic link, expected a regular file",
+            };
+            assert_eq!(end, expected, "{file}");
+            assert!(problem.contains(file), "{problem}");
+            assert!(matches!(&folder.runs().unwrap()[..], [(name, Err(_))] if name == "a"));
         }
     }
 }

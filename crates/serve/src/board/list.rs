@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use whetstone_record::error::ViewError;
@@ -62,9 +62,9 @@ pub(super) fn page() -> Response {
 impl List {
     /// How the runs stand now.
     pub(super) fn look(&self, folder: &Folder) -> Result<Response, ViewError> {
-        // A look that panicked left nothing half: what it had is replaced below.
-        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut before = std::mem::take(&mut *followed);
+        // Nobody waits for somebody else's reading: two who look at once both read what is new.
+        let mut before = self.followed().clone();
+        let mut followed = BTreeMap::new();
         let mut told = Told { runs: Vec::new(), unreadable: Vec::new() };
         for (name, view) in folder.runs()? {
             let known = before.remove(&name);
@@ -80,7 +80,13 @@ impl List {
                 Err(err) => told.unreadable.push(Unreadable { name, error: sentence(&err) }),
             }
         }
+        *self.followed() = followed;
         json(&told)
+    }
+
+    /// Held for a moment, never while something is read. A look that panicked left it whole.
+    fn followed(&self) -> MutexGuard<'_, BTreeMap<String, Followed>> {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

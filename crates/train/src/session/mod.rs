@@ -17,6 +17,7 @@ use whetstone_core::with_causes;
 use whetstone_record::atomic;
 use whetstone_record::event::{Event, Outcome, TimedEvent, now_ms};
 use whetstone_record::outputs::{checkpoint_name, checkpoints, prune};
+use whetstone_record::plain_file::open_plain;
 use whetstone_record::run_dir::RunDir;
 
 use crate::alarms::{Alarm, Alarms, Suspects, nobody};
@@ -158,7 +159,7 @@ impl Session {
         let unread = |err: io::Error| TrainError::damaged(checkpoint, CheckpointError::Read(err));
         for entry in fs::read_dir(checkpoint).map_err(unread)? {
             let entry = entry.map_err(unread)?;
-            let (name, mut from) = (entry.file_name(), File::open(entry.path()).map_err(unread)?);
+            let (name, mut from) = (entry.file_name(), open_plain(&entry.path()).map_err(unread)?);
             let copy = |out: &mut io::BufWriter<File>| io::copy(&mut from, out).map(drop);
             staged.stream(&name.to_string_lossy(), copy)?;
         }

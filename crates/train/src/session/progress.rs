@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use whetstone_record::plain_file::read_plain;
 use whetstone_rollout::collect::{Gathered, Rolled};
 use whetstone_rollout::measure::Tally;
 
@@ -13,6 +14,8 @@ use crate::optimizer::Optimizer;
 use crate::student::Student;
 
 const STATE_VERSION: u64 = 1;
+/// Bytes of the file, at most: a line for each task.
+const STATE_LIMIT_BYTES: u64 = 64 << 20;
 
 /// How far a training has come: what a checkpoint knows beside weights and means.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -48,8 +51,8 @@ impl Progress {
     /// If it cannot be read, or is one of another training.
     pub(super) fn read(dir: &Path, stage: &str) -> Result<Self, TrainError> {
         let damaged = |err| TrainError::damaged(dir, err);
-        let text =
-            std::fs::read(dir.join(STATE)).map_err(|err| damaged(CheckpointError::Read(err)))?;
+        let text = read_plain(&dir.join(STATE), STATE_LIMIT_BYTES)
+            .map_err(|err| damaged(CheckpointError::Read(err)))?;
         let progress: Self = serde_json::from_slice(&text)
             .map_err(|err| damaged(CheckpointError::State { file: STATE, source: err }))?;
         if progress.stage != stage {

@@ -41,6 +41,10 @@ pub struct PrepareArgs {
     #[arg(long, value_name = "PATH")]
     pub humaneval: Option<PathBuf>,
 
+    /// `LeetCodeDataset` (newfacade/LeetCodeDataset): its jsonl, also with .gz, or the hub's parquet
+    #[arg(long, value_name = "PATH")]
+    pub leetcode: Option<PathBuf>,
+
     /// Tasks, one JSON object a line; a file of a data set is told by its columns
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub tasks: Vec<PathBuf>,
@@ -145,7 +149,7 @@ What is dropped, and counted in the summary and in DIR/prepare.json:
   duplicates    the same statement or solution as another task's once case, layout and comments are
                 left out, or nearly: 80 % of the runs of 3 words of a statement, 85 % of the runs of
                 5 tokens of a solution. Of two, the one that comes first is kept: MBPP, APPS,
-                HumanEval, tasks, embedded, and in each by id
+                HumanEval, LeetCode, tasks, embedded, and in each by id
   over limit    past --limit
 Duplicates go before the split and over all sources at once, so none is left between the halves.
 The same inputs and seed give the same bytes.
@@ -153,6 +157,7 @@ The same inputs and seed give the same bytes.
 Examples:
   whet data prepare --mbpp mbpp.jsonl --apps apps/ --apps-difficulty introductory,interview
   whet data prepare --mbpp mbpp.jsonl --decontaminate HumanEval.jsonl.gz --strict
+  whet data prepare --leetcode LeetCodeDataset-v0.3.1-train.jsonl.gz --out data/leetcode
   whet data prepare --tasks mine.jsonl theirs.parquet --val-fraction 0.1 --out data/mixed
 
 Exit codes: 0 prepared, 1 prepared but something was bad under --strict, 2 wrong usage, config or

@@ -63,7 +63,8 @@ fn prepare_with(args: &PrepareArgs, seed: Seed, printer: Printer) -> Result<Repo
 
 /// The sources that were named; with none named, MBPP and APPS.
 fn origins(args: &PrepareArgs, printer: Printer) -> Result<Vec<Origin>, Failure> {
-    let named = [&args.mbpp, &args.apps, &args.humaneval].iter().any(|path| path.is_some());
+    let named =
+        [&args.mbpp, &args.apps, &args.humaneval, &args.leetcode].iter().any(|path| path.is_some());
     let by_name = !named && args.tasks.is_empty() && args.embedded.is_none();
     let mut origins = Vec::new();
     let mut add = |kind: Option<Kind>, path: &Path| {
@@ -82,6 +83,9 @@ fn origins(args: &PrepareArgs, printer: Printer) -> Result<Vec<Origin>, Failure>
     }
     if let Some(path) = &args.humaneval {
         add(Some(Kind::HumanEval), path);
+    }
+    if let Some(path) = &args.leetcode {
+        add(Some(Kind::LeetCode), path);
     }
     for path in &args.tasks {
         add(None, path);

@@ -16,7 +16,7 @@ fn trivials(trials: &[Trial]) -> Vec<&str> {
     let trivial = |trial: &'_ Trial| matches!(trial.role, Role::Trivial(_));
     let words = trials.iter().filter(|trial| trivial(trial)).map(|trial| match &trial.role {
         Role::Trivial(what) => what.as_str(),
-        Role::Reference { .. } => "",
+        Role::Reference { .. } | Role::Expected => "",
     });
     words.collect()
 }
@@ -42,7 +42,7 @@ fn the_reference_is_tried_first_and_as_often_as_asked() {
         let trials = trials(&task, runs).unwrap();
         let found = trials.iter().map_while(|trial| match trial.role {
             Role::Reference { run } => Some((run, trial.program.source.as_str())),
-            Role::Trivial(_) => None,
+            Role::Trivial(_) | Role::Expected => None,
         });
         let expected: Vec<_> = (0..runs).map(|run| (run, "def f(): pass")).collect();
         assert_eq!(found.collect::<Vec<_>>(), expected);

@@ -20,6 +20,8 @@ use crate::run_dir::RunView;
 
 /// Events in an answer.
 const MAX_EVENTS: usize = 2_000;
+/// Text of these events.
+const MAX_EVENT_TEXT_BYTES: usize = 8 << 20;
 /// Completions in an answer.
 const MAX_COMPLETIONS: usize = 4_096;
 
@@ -96,15 +98,17 @@ fn new_events(
     records: &mut Vec<Box<RawValue>>,
 ) -> Result<(Position, bool), ViewError> {
     let path = view.events_path();
-    let mut reader = journal::read_from(&path, position)?;
+    let mut reader = journal::read_from(&path, position)?.with_limit(event::MAX_EVENT_BYTES);
+    let mut bytes = 0;
     while let Some(record) = reader.next() {
         let record = match record {
             Err(err) if err.is_torn() => break,
             record => record?,
         };
         event::parse(&path, &record)?;
+        bytes += record.json.len();
         records.push(RawValue::from_string(record.json).map_err(std::io::Error::from)?);
-        if records.len() == MAX_EVENTS {
+        if records.len() == MAX_EVENTS || bytes >= MAX_EVENT_TEXT_BYTES {
             return Ok((reader.place(), true));
         }
     }

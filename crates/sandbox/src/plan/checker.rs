@@ -1,0 +1,63 @@
+//! A checker of the task's author: whether it can be used, and what it is told of a test.
+
+use whetstone_core::tests::Checker;
+
+use super::names::Names;
+use super::source::Source;
+use super::{PlanError, Step};
+use crate::value::Value;
+
+/// What a checker is told of a test beside the answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// For a call a dictionary with `args` and `kwargs`, for an assert the text of the call, for a whole
+    /// program what it read.
+    pub input: Value,
+    /// The answer that the test names as a right one.
+    pub expected: Value,
+}
+
+impl Asked {
+    /// What is told of a step; `None` if it has no answer that could be checked.
+    pub fn of(step: &Step) -> Option<Self> {
+        let first = |expected: &super::Expected| expected.any_of.first().cloned();
+        match step {
+            Step::Value { expression, expected } => {
+                Some(Self { input: Value::str(expression), expected: first(expected)? })
+            }
+            Step::Call { args, kwargs, expected, .. } => {
+                let named = kwargs.iter().map(|(name, value)| (Value::str(name), value.clone()));
+                let input = Value::Dict(vec![
+                    (Value::str("args"), Value::List(args.clone())),
+                    (Value::str("kwargs"), Value::Dict(named.collect())),
+                ]);
+                Some(Self { input, expected: first(expected)? })
+            }
+            Step::Run { input, any_of } => {
+                let text = |bytes: &[u8]| Some(Value::str(std::str::from_utf8(bytes).ok()?));
+                Some(Self { input: text(input)?, expected: text(any_of.first()?)? })
+            }
+            Step::Truth { .. } | Step::Check { .. } => None,
+        }
+    }
+}
+
+/// The code of a checker, if it and the tests fit together.
+pub(super) fn read(checker: &Checker, steps: &[Step]) -> Result<String, PlanError> {
+    let code = checker.for_the_judge();
+    let source = Source::parse(code).map_err(PlanError::Checker)?;
+    if !Names::of(source.tree.suite()).bound.contains("check") {
+        return Err(PlanError::NoCheckFunction);
+    }
+    for (test, step) in steps.iter().enumerate() {
+        let answers = match step {
+            Step::Value { expected, .. } | Step::Call { expected, .. } => expected.any_of.len(),
+            Step::Run { any_of, .. } => any_of.len(),
+            Step::Truth { .. } | Step::Check { .. } => return Err(PlanError::Unchecked { test }),
+        };
+        if answers != 1 {
+            return Err(PlanError::Alternatives { test });
+        }
+    }
+    Ok(code.to_owned())
+}

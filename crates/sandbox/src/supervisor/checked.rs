@@ -1,0 +1,261 @@
+//! Answers that a checker of the task's author decides, because several are right.
+//!
+//! ```text
+//! program's process ── values ──► supervisor ── input, expected, answer ──► checker's process ── bool
+//! ```
+//!
+//! All answers are gathered first. Then the program is ended and its scratch space cleared, and each
+//! answer gets a checker of its own: a fresh process that never loaded the program, in the same jail,
+//! to which the answer is plain data. So a program reaches a checker by its answer alone.
+//!
+//! That answer can still be one that an honest checker does not expect: of another type, huge, deep.
+//! The checker raises, or never ends. A program must not be able to look like a broken machine in this
+//! way, and a broken checker must not look like a wrong program. The two are told apart by a control:
+//! a checker that fails on an answer is asked, in another fresh process, about the expected answer.
+//! If it accepts that, it works, and the answer is wrong. If it does not, the task is broken, which is
+//! never a reward.
+//!
+//! The same holds for time: what a checker spends on all answers of a program is bounded.
+
+use std::time::Duration;
+
+use whetstone_core::program::Language;
+use whetstone_core::verdict::Verdict;
+
+use super::broken::Broken;
+use super::kid::{Kid, Kind, Stop};
+use super::slot::{How, Judged, Slot, limits};
+use super::steps::{Ask, Failure};
+use super::tally::Tally;
+use crate::channel::Frame;
+use crate::job::Limits;
+use crate::plan::{Asked, Plan, Step};
+use crate::protocol::Request;
+use crate::value::{Value, encode};
+
+/// Bytes of all answers of a program that are kept until it has ended.
+const ANSWERS_MAX: usize = 64 << 20;
+/// Checkers of one program may spend so many times the limit of one of them.
+const BUDGET: u32 = 4;
+
+/// The checking of one program's answers.
+#[derive(Debug)]
+pub(super) struct Checking<'a> {
+    code: &'a str,
+    /// The program's language; checkers are Python.
+    language: Language,
+    limits: Limits,
+    spent: Duration,
+}
+
+/// What was found out about an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    Right,
+    Wrong,
+    /// Wrong, and the checker does not end on it: others may cost as much.
+    Endless,
+    /// There is no time left to check it.
+    OutOfTime,
+}
+
+/// What a checker's process said.
+enum Said {
+    Accepts,
+    Rejects,
+    Fails { problem: String, endless: bool },
+}
+
+/// What a program answered to a test, as `marshal` writes it, or its verdict there.
+type Gathered = Result<Vec<u8>, Verdict>;
+
+impl<'a> Checking<'a> {
+    pub(super) fn new(code: &'a str, request: &Request) -> Self {
+        let (language, limits) = (request.program.language, limits(request));
+        Self { code, language, limits, spent: Duration::ZERO }
+    }
+}
+
+impl Found {
+    /// Counts a test; says whether to go on with the next.
+    pub(super) fn enter(self, tally: &mut Tally, test: u32) -> bool {
+        match self {
+            Self::Right => tally.pass(),
+            Self::Wrong | Self::Endless => tally.fail(Verdict::Wrong { test }),
+            Self::OutOfTime => tally.fail(Verdict::Timeout),
+        }
+        matches!(self, Self::Right | Self::Wrong)
+    }
+}
+
+impl Slot {
+    /// Loads the program once, asks it for each test, and has its answers checked when it has ended.
+    pub(super) fn call_for_checker(
+        &mut self,
+        request: &Request,
+        plan: &Plan,
+        checker: &str,
+    ) -> Judged {
+        let limits = limits(request);
+        let mut tally = Tally::new(plan.steps.len());
+        let mut kid = self.fork(Kind::Program, limits, None)?;
+        self.set_up(&mut kid, plan, limits)?;
+        let loaded = Ask::new(&mut kid).load(&request.program.source, &plan.after);
+        let mut answers = Vec::new();
+        let mut stop = None;
+        match loaded {
+            Ok(()) => {
+                stop = gather(&mut kid, &plan.steps, &mut answers)?;
+                if stop.is_some() {
+                    let test = u32::try_from(answers.len()).unwrap_or(u32::MAX);
+                    let how = self.how(&mut kid, stop.as_ref(), limits)?;
+                    answers.push(Err(how.verdict(Some(test))));
+                }
+            }
+            Err(Failure::Stopped(problem)) => {
+                tally.fail(self.how(&mut kid, Some(&problem), limits)?.verdict(None));
+                stop = Some(problem);
+            }
+            Err(failure) => tally.fail(failure.while_loading()),
+        }
+        let cpu = match stop {
+            Some(_) => kid.end(stop.as_ref()).cpu,
+            None => kid.leave(),
+        };
+        self.leaving = Some(kid);
+        let mut checking = Checking::new(checker, request);
+        for (test, (step, answer)) in (0..).zip(plan.steps.iter().zip(answers)) {
+            match answer {
+                Err(verdict) => tally.fail(verdict),
+                Ok(answer) => {
+                    let found = self.check_answer(&mut checking, step, &answer, test)?;
+                    if !found.enter(&mut tally, test) {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(tally.judgement(self.held(cpu))?)
+    }
+
+    /// Has the output of a whole program checked. One that is no UTF-8 is wrong.
+    pub(super) fn check_output(
+        &mut self,
+        checking: &mut Checking<'_>,
+        step: &Step,
+        output: &[u8],
+        test: u32,
+    ) -> Result<Found, Broken> {
+        match std::str::from_utf8(output) {
+            Ok(text) => self.check_answer(checking, step, &encode(&Value::str(text)), test),
+            Err(_) => Ok(Found::Wrong),
+        }
+    }
+
+    fn check_answer(
+        &mut self,
+        checking: &mut Checking<'_>,
+        step: &Step,
+        answer: &[u8],
+        test: u32,
+    ) -> Result<Found, Broken> {
+        if checking.spent > BUDGET * checking.limits.cpu {
+            return Ok(Found::OutOfTime);
+        }
+        let broken =
+            |problem: String| Broken::Tests(format!("hidden test {test} is broken: {problem}"));
+        let Some(asked) = Asked::of(step) else {
+            return Err(broken("it has no answer to check".to_owned()));
+        };
+        let [input, expected] = [&asked.input, &asked.expected].map(encode);
+        let (problem, endless) = match self.ask_checker(checking, &[&input, &expected, answer])? {
+            Said::Accepts => return Ok(Found::Right),
+            Said::Rejects => return Ok(Found::Wrong),
+            Said::Fails { problem, endless } => (problem, endless),
+        };
+        let control = match self.ask_checker(checking, &[&input, &expected, &expected])? {
+            Said::Accepts if endless => return Ok(Found::Endless),
+            Said::Accepts => return Ok(Found::Wrong),
+            Said::Rejects => "it rejects it".to_owned(),
+            Said::Fails { problem, .. } => problem,
+        };
+        Err(broken(format!(
+            "its checker fails, on an answer: {problem}; on the expected answer: {control}"
+        )))
+    }
+
+    /// Asks a fresh checker about an input, an expected value and an answer, when nothing of the program
+    /// is left.
+    fn ask_checker(&mut self, checking: &mut Checking<'_>, told: &[&[u8]]) -> Result<Said, Broken> {
+        self.rest();
+        self.speak(Language::Python);
+        let forked = self.fork(Kind::AnswerChecker, checking.limits, None);
+        self.speak(checking.language);
+        let mut kid = forked?;
+        let code = [checking.code.as_bytes()];
+        let message = parts(&[&code, told].concat());
+        let said = match kid.send(b'A', &[&message]).and_then(|()| kid.receive()) {
+            Ok(Frame { kind: b'p', .. }) => Said::Accepts,
+            Ok(Frame { kind: b'n', .. }) => Said::Rejects,
+            Ok(Frame { kind: b'f', payload }) => {
+                let problem = String::from_utf8_lossy(&payload).into_owned();
+                Said::Fails { problem, endless: false }
+            }
+            Ok(_) => {
+                let problem = "it writes to the judge's channel".to_owned();
+                Said::Fails { problem, endless: false }
+            }
+            Err(stop) => {
+                let how = self.how(&mut kid, Some(&stop), checking.limits)?;
+                Said::Fails { problem: problem(how), endless: how == How::Timeout }
+            }
+        };
+        checking.spent += kid.end(None).cpu;
+        Ok(said)
+    }
+}
+
+/// Asks a program for all its answers, up to one after which there will be no other.
+fn gather(
+    kid: &mut Kid,
+    steps: &[Step],
+    answers: &mut Vec<Gathered>,
+) -> Result<Option<Stop>, Broken> {
+    let mut bytes = 0;
+    for (test, step) in (0..).zip(steps) {
+        answers.push(match Ask::new(kid).value(step) {
+            Ok(value) => {
+                let answer = encode(&value);
+                bytes += answer.len();
+                if bytes <= ANSWERS_MAX { Ok(answer) } else { Err(Verdict::Output) }
+            }
+            Err(Failure::Stopped(stop)) => return Ok(Some(stop)),
+            Err(Failure::Test(problem)) => {
+                return Err(Broken::Tests(format!("hidden test {test} is broken: {problem}")));
+            }
+            Err(failure) => Err(failure.in_test(test)),
+        });
+    }
+    Ok(None)
+}
+
+fn problem(how: How) -> String {
+    match how {
+        How::Timeout => "it does not end in time".to_owned(),
+        How::Memory => "it needs too much memory".to_owned(),
+        How::Output => "it writes too much".to_owned(),
+        How::Crashed(signal) => format!("it was ended by signal {signal}"),
+        How::Left => "its process ended without an answer".to_owned(),
+        How::Garbled => "it writes to the judge's channel".to_owned(),
+    }
+}
+
+/// Parts one after another, each with its length before it.
+fn parts(parts: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(parts.iter().map(|part| part.len() + 4).sum());
+    for part in parts {
+        bytes.extend(u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes());
+        bytes.extend_from_slice(part);
+    }
+    bytes
+}
