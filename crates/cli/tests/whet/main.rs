@@ -22,6 +22,7 @@ mod recipes;
 mod reference;
 mod report;
 mod report_page;
+mod rewards;
 mod runs;
 mod score;
 mod teach;
