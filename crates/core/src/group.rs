@@ -60,7 +60,9 @@ impl Spread {
     /// The spread of `rewards`.
     pub fn of(rewards: &[GroupReward]) -> Self {
         let mut spread = Self::default();
-        rewards.iter().for_each(|&reward| spread.add(reward));
+        for &reward in rewards {
+            spread.add(reward);
+        }
         spread
     }
 

@@ -4,6 +4,8 @@
 //! by itself. Each family is a reply of 64 KiB and one of 1 MiB. With `--no-capture` the costs are
 //! printed, costliest first.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::time::{Duration, Instant};
 
 use whetstone_core::config::RewardConfig;
@@ -157,7 +159,7 @@ fn replies() -> Vec<(String, Task, String)> {
     let (python, javascript) = (task("python"), task("javascript"));
     for bytes in [(64 << 10) - 1, 1 << 20] {
         let mut add = |name: String, task: &Task, text: String| {
-            replies.push((format!("{:>7} {name}", bytes), task.clone(), text));
+            replies.push((format!("{bytes:>7} {name}"), task.clone(), text));
         };
         for family in &PYTHON {
             let text = format!("```python\n{}\n```", full(family, bytes));

@@ -73,7 +73,9 @@ fn score(folder: &Path, settings: &[&str]) -> Column {
     fs::write(folder.join("rollouts.jsonl"), lines).expect("a file");
     let mut args = vec!["score", "rollouts.jsonl", "--prompts", "tasks.jsonl", "--json"];
     args.extend(["--set", "sandbox.cpu_seconds=1"]);
-    settings.iter().for_each(|setting| args.extend(["--set", setting]));
+    for setting in settings {
+        args.extend(["--set", setting]);
+    }
     let ran = whet_in(folder, &args);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let scored = fs::read_to_string(folder.join("rollouts.scored.jsonl")).expect("the scores");
@@ -104,7 +106,9 @@ fn reward_of(column: &Column, program: usize) -> f64 {
 
 fn table(columns: &BTreeMap<&str, Column>) -> String {
     let mut text = String::from("| program |");
-    COLUMNS.iter().for_each(|(name, _)| write!(text, " {name} |").expect("text"));
+    for (name, _) in COLUMNS {
+        write!(text, " {name} |").expect("text");
+    }
     for (program, name) in NAMES.iter().enumerate() {
         write!(text, "\n| {name} |").expect("text");
         for (column, _) in COLUMNS {

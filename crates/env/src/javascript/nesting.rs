@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn text_that_ends_early_ends_the_pass() {
         for source in ["'", "\"\\", "/*", "//", "/", "\\", "'a\\"] {
-            assert!(!is_too_deep(&(source.to_owned())), "{source}");
+            assert!(!is_too_deep(source), "{source}");
             assert!(!is_too_deep(&format!("{}{source}", "(".repeat(MAX_DEPTH))), "{source}");
         }
     }

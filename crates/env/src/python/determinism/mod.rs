@@ -58,6 +58,7 @@ pub fn may_vary(module: &Module<'_>, _stack: &BigStack) -> bool {
     walk.verdict()
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a finding of its own")]
 struct Walk<'b> {
     bound: &'b Bound,
     varies: bool,
@@ -169,7 +170,7 @@ impl<'b> Walk<'b> {
         let name = attribute.attr.as_str();
         let base = attribute.value.as_name_expr().map(|base| base.id.as_str());
         match base.and_then(|base| self.bound.module(base)) {
-            Some(module) => self.imported(&module.to_owned(), name),
+            Some(module) => self.imported(module, name),
             None => self.attribute(name),
         }
         match base {
@@ -207,11 +208,11 @@ impl<'b> Walk<'b> {
         self.shows |= is_shown_by(name);
         self.special(name, &call.arguments);
         let shows = is_shown_by(name);
-        for argument in call.arguments.args.iter() {
+        for argument in &call.arguments.args {
             self.argument(argument, name);
             self.shows_address |= shows && is_iterator(argument);
         }
-        for keyword in call.arguments.keywords.iter() {
+        for keyword in &call.arguments.keywords {
             // `key=len`, `default_factory=list`: called and not kept.
             let takes =
                 matches!(keyword.arg.as_deref(), Some("key" | "default_factory" | "default"));
