@@ -133,7 +133,7 @@ function entry(at) {
 function showGroup(group, task, entries, completions) {
   const all = group.end - group.start;
   const some = entries.length < all ? `the first ${entries.length} of ` : "";
-  const dead = group.dead ? ". Dead: all rewards are equal, so nothing is learnt from it." : "";
+  const dead = group.dead ? ". Dead: its samples do not differ in their tests, so nothing is learnt from it." : "";
   replace(byId("group"),
     el("h3", {}, brief(index.tasks[group.task], 200)),
     el("p", { class: "quiet" }, `Step ${group.step}, ${some}${counted(all, "sample")}${dead}`),

@@ -48,7 +48,7 @@ const LEARNING = [
   {
     title: "Dead groups", format: share, from: 0, rollouts: deadGroups,
     notes: [
-      "In a dead group every sample has the same reward, so every advantage is 0 and GRPO learns nothing " +
+      "In a dead group no sample passes more tests than another, so every advantage is 0 and GRPO learns nothing " +
         "from it. Many of them: the tasks are too hard or too easy, or the samples too alike.",
     ],
   },

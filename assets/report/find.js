@@ -39,7 +39,10 @@ function members({ start, end }) {
   return Array.from({ length: end - start }, (_, at) => start + at);
 }
 
+/** Whether it gives no gradient: as its advantages say, or where there are none, its rewards. */
 function isDead(group) {
+  const advantages = members(group).map((at) => index.advantage[at]).filter((it) => it !== null);
+  if (advantages.length > 0) return advantages.every((it) => it === 0);
   const rewards = members(group).map((at) => index.reward[at]).filter((it) => it !== null);
   return rewards.every((it) => Math.abs(it - rewards[0]) < 1e-9);
 }

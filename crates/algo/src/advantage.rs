@@ -12,9 +12,12 @@
 //! rewards by a number changes nothing. Tools that divide by `n - 1` (PyTorch's default) give the
 //! same directions, shorter by `√((n-1)/n)`.
 //!
-//! A group without variance is *dead*: its advantages are all 0, it gives no gradient. Rewards that
-//! differ only in their last bits, because terms were added in another order, are equal here: to
-//! divide by such a difference would blow rounding up to a full signal.
+//! A group that is not alive ([`Spread::is_alive`]) has only advantages of 0: it gives no gradient.
+//! Above all a group in which no two rollouts differ in their tests is not, however their form
+//! differs: to divide by such a difference would make a full signal of it. Nor do rewards count that
+//! differ only in their last bits, because terms were added in another order.
+
+use whetstone_core::group::{ALIVE_SPREAD, GroupReward, Spread};
 
 use crate::error::entries;
 use crate::{AlgoError, number};
@@ -37,9 +40,38 @@ pub enum Advantage {
     LeaveOneOut,
 }
 
-/// The advantages of a group, in the order of its rewards.
+/// The advantages of a group, in the order of its rewards; all 0 unless the group is alive.
 ///
-/// Every one is finite. A group that [`is_dead`] has only zeros.
+/// # Errors
+///
+/// If a reward is infinite or none.
+///
+/// # Example
+///
+/// Two rollouts that differ in quality alone teach nothing:
+///
+/// ```
+/// use whetstone_algo::advantage::{Advantage, of_group};
+/// use whetstone_core::group::GroupReward;
+/// let stub = GroupReward { total: 0.50, tests: Some(0.0) };
+/// let honest = GroupReward { total: 0.42, tests: Some(0.0) };
+/// let solved = GroupReward { total: 1.00, tests: Some(1.0) };
+/// assert_eq!(of_group(&[stub, honest], Advantage::StandardScore)?, [0.0, 0.0]);
+/// assert_eq!(of_group(&[stub, solved], Advantage::StandardScore)?, [-1.0, 1.0]);
+/// # Ok::<(), whetstone_algo::AlgoError>(())
+/// ```
+pub fn of_group(rewards: &[GroupReward], how: Advantage) -> Result<Vec<f64>, AlgoError> {
+    let totals: Vec<f64> = rewards.iter().map(|reward| reward.total).collect();
+    entries("reward", &totals)?;
+    if !Spread::of(rewards).is_alive(ALIVE_SPREAD) {
+        return Ok(vec![0.0; totals.len()]);
+    }
+    group(&totals, how)
+}
+
+/// The formula alone: advantages of totals, in their order.
+///
+/// Every one is finite. Totals that are [all equal](is_constant) have only zeros.
 ///
 /// # Errors
 ///
@@ -56,7 +88,7 @@ pub enum Advantage {
 /// ```
 pub fn group(rewards: &[f64], how: Advantage) -> Result<Vec<f64>, AlgoError> {
     entries("reward", rewards)?;
-    if is_dead(rewards) {
+    if is_constant(rewards) {
         return Ok(vec![0.0; rewards.len()]);
     }
     let largest = largest(rewards);
@@ -74,11 +106,11 @@ pub fn group(rewards: &[f64], how: Advantage) -> Result<Vec<f64>, AlgoError> {
     Ok(centred.map(|value| (value * factor * scale).clamp(f64::MIN, f64::MAX)).collect())
 }
 
-/// Whether a group gives no gradient: one member, or no variance.
+/// Whether totals have no variance: fewer than two, or all equal.
 ///
-/// Rewards are finite by their type; a group in which one is not is dead too, and [`group`]
-/// refuses it.
-pub fn is_dead(rewards: &[f64]) -> bool {
+/// Rewards are finite by their type; a group in which one is not counts as constant too, and
+/// [`group`] refuses it. Whether a group is *alive* is more: [`Spread::is_alive`].
+pub fn is_constant(rewards: &[f64]) -> bool {
     let low = rewards.iter().copied().fold(f64::INFINITY, f64::min);
     let high = rewards.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let all_finite = rewards.iter().all(|reward| reward.is_finite());
@@ -173,7 +205,7 @@ mod tests {
     #[test]
     fn a_dead_group_is_all_zeros() {
         for rewards in [&[][..], &[0.7], &[0.3, 0.3, 0.3], &[0.0, -0.0]] {
-            assert!(is_dead(rewards), "{rewards:?}");
+            assert!(is_constant(rewards), "{rewards:?}");
             for how in EVERY {
                 assert_eq!(group(rewards, how), Ok(vec![0.0; rewards.len()]), "{rewards:?}");
             }
@@ -183,7 +215,7 @@ mod tests {
     #[test]
     fn a_reward_that_is_no_number_is_named_and_makes_no_live_group() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert!(is_dead(&[0.5, 1.0, bad]));
+            assert!(is_constant(&[0.5, 1.0, bad]));
             let error = group(&[0.5, 1.0, bad], Advantage::StandardScore).unwrap_err();
             assert!(matches!(error, AlgoError::Entry { what: "reward", at: 2, .. }), "{error}");
         }
@@ -191,9 +223,9 @@ mod tests {
 
     #[test]
     fn rounding_is_no_variance_and_a_small_difference_is() {
-        assert!(is_dead(&[0.1 + 0.2, 0.3]));
-        assert!(!is_dead(&[0.3, 0.3 + 1e-6]));
-        assert!(!is_dead(&[0.0, 1e-12]), "small, but all there is");
+        assert!(is_constant(&[0.1 + 0.2, 0.3]));
+        assert!(!is_constant(&[0.3, 0.3 + 1e-6]));
+        assert!(!is_constant(&[0.0, 1e-12]), "small, but all there is");
     }
 
     #[test]
@@ -239,7 +271,7 @@ mod tests {
                 prop_assert!(close(found.iter().sum(), 0.0), "{how:?}: {found:?}");
                 for (a, x) in rewards.iter().zip(&found) {
                     for (b, y) in rewards.iter().zip(&found) {
-                        prop_assert!(a < b || x >= y || is_dead(&rewards));
+                        prop_assert!(a < b || x >= y || is_constant(&rewards));
                     }
                 }
             }
@@ -247,7 +279,7 @@ mod tests {
 
         #[test]
         fn the_standard_score_has_a_mean_square_of_one(rewards in rewards()) {
-            prop_assume!(!is_dead(&rewards));
+            prop_assume!(!is_constant(&rewards));
             let found = group(&rewards, Advantage::StandardScore).unwrap();
             let square = found.iter().map(|value| value * value).sum::<f64>();
             #[expect(clippy::cast_precision_loss, reason = "twenty at most")]
@@ -280,7 +312,7 @@ mod tests {
                 let (found, expected) = (group(&other, how).unwrap(), group(&rewards, how).unwrap());
                 prop_assert!(found.iter().zip(&expected).all(|(&a, &b)| close(a, b * factor)));
                 let other: Vec<_> = rewards.iter().map(|reward| reward + shift).collect();
-                prop_assume!(is_dead(&other) == is_dead(&rewards));
+                prop_assume!(is_constant(&other) == is_constant(&rewards));
                 let found = group(&other, how).unwrap();
                 prop_assert!(found.iter().zip(&expected).all(|(&a, &b)| (a - b).abs() <= 1e-6 * b.abs().max(1.0)));
             }

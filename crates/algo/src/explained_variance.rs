@@ -8,7 +8,7 @@
 //! off by the same amount everywhere costs nothing. Of returns without variance, by the same
 //! measure as rewards of a group, there is nothing to explain, so there is no figure.
 
-use crate::advantage::is_dead;
+use crate::advantage::is_constant;
 use crate::error::{as_many, entries};
 use crate::{AlgoError, number};
 
@@ -30,7 +30,7 @@ pub fn explained_variance(values: &[f64], returns: &[f64]) -> Result<Option<f64>
     as_many("values", values.len(), returns.len())?;
     entries("value", values)?;
     entries("return", returns)?;
-    if is_dead(returns) {
+    if is_constant(returns) {
         return Ok(None);
     }
     let all = spread(returns.iter().copied());

@@ -21,18 +21,27 @@ pub(crate) fn show(args: &ConfigFileArgs, printer: Printer) -> anyhow::Result<Ex
     Ok(Exit::Done)
 }
 
-/// `whet config check`: the problems are the answer, so they are data.
+/// `whet config check`: the problems are the answer, so they are data, and so are warnings, which
+/// leave the config right.
 pub(crate) fn check(args: &ConfigFileArgs, printer: Printer) -> anyhow::Result<Exit> {
     #[derive(Serialize)]
     struct Report<'a> {
         ok: bool,
         problems: &'a [Problem],
+        warnings: &'a [Problem],
     }
-    let problems = problems_of(&[], &all(args)).err().unwrap_or_default();
+    let (problems, warnings) = match problems_of(&[], &all(args)) {
+        Ok(loaded) => (Vec::new(), loaded.warnings()),
+        Err(problems) => (problems, Vec::new()),
+    };
     let ok = problems.is_empty();
     if args.json {
-        printer.json(&Report { ok, problems: &problems })?;
+        printer.json(&Report { ok, problems: &problems, warnings: &warnings })?;
     } else {
+        for warning in &warnings {
+            printer
+                .data(format_args!("{}: {warning}", printer.toned("warning", Tone::Doubtful)))?;
+        }
         for problem in &problems {
             printer.data(problem)?;
         }

@@ -6,11 +6,15 @@
 //!
 //! A gate does not subtract: it caps, so that nothing earned elsewhere can pay for a failed one.
 //! The total is computed here and nowhere else; a line whose total is not that of its own terms
-//! and gates is refused. Terms and gates stay apart in files, so that a report can show each.
+//! and gates is refused. Terms and gates stay apart in files, so that a report can show each; a term
+//! that pays nothing stands there too, with weight 0.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+/// Name of the term that says how many hidden tests passed, in every environment that has tests.
+pub const TESTS: &str = "tests";
 
 /// A reward with the parts it is made of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,6 +94,11 @@ impl Reward {
     /// The parts, by name.
     pub fn terms(&self) -> &BTreeMap<String, Term> {
         &self.terms
+    }
+
+    /// The value of the term [`TESTS`]; none where nothing was tested.
+    pub fn tests(&self) -> Option<f64> {
+        self.terms.get(TESTS).map(|term| term.value)
     }
 
     /// The gates, by name.

@@ -77,11 +77,12 @@ fn the_first_messages_are_the_prompt_without_hidden_tests() {
 }
 
 #[test]
-fn a_program_that_passes_is_paid_for_all_three() {
+fn a_program_that_passes_is_paid_for_its_tests() {
     let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
     let outcome = done(episode.reply(GOOD).unwrap());
     assert!(outcome.judgement.verdict().is_pass());
-    assert!(outcome.reward.total() > 0.9, "{:?}", outcome.reward);
+    assert!((outcome.reward.total() - 1.0).abs() < 1e-12, "{:?}", outcome.reward);
+    assert!(outcome.reward.terms()["quality"].value > 0.5, "{:?}", outcome.reward);
     assert_eq!(*judge.seen.lock().unwrap(), ["def add(a, b):\n    return a + b"]);
     assert_eq!(episode.messages().last().unwrap().content, GOOD);
     assert!(matches!(episode.reply(GOOD), Err(EnvError::Over)));
@@ -136,6 +137,20 @@ fn a_truncated_program_is_judged_like_any_other() {
     let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
     done(episode.reply("```python\ndef add(a, b):\n    return a + b\n").unwrap());
     assert_eq!(judge.seen.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn javascript_that_does_not_parse_is_a_syntax_error_and_never_reaches_the_judge() {
+    let task = TASK.replace(r#""v":1,"#, r#""v":1,"language":"javascript","#);
+    for program in ["I do not know the answer, sorry.", "const add = (a, b => a + b;", "x = {"] {
+        let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), &task);
+        let reply = format!("```javascript\n{program}\n```");
+        let outcome = done(episode.reply(&reply).unwrap());
+        assert_eq!(*outcome.judgement.verdict(), Verdict::SyntaxError, "{program}");
+        assert!(!outcome.reward.gates()["syntax"].passed);
+        assert!(outcome.reward.total().abs() < f64::EPSILON);
+        assert!(judge.seen.lock().unwrap().is_empty());
+    }
 }
 
 #[test]

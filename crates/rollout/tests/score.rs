@@ -8,6 +8,7 @@ use common::{Asked, Bench, Fake, rollout};
 use serde_json::Value;
 use whetstone_algo::Advantage;
 use whetstone_algo::advantage::group;
+use whetstone_core::config::Composite;
 use whetstone_core::jsonl::Records;
 use whetstone_core::rollout::{Rollout, Score};
 use whetstone_rollout::cache::{Bounds, Cache};
@@ -174,7 +175,8 @@ fn a_strict_run_names_every_bad_line_before_anything_is_judged() {
 fn without_running_no_verdict_is_claimed() {
     let dir = tempfile::tempdir().unwrap();
     let nothing = "{\"step\":0,\"prompt_id\":\"a\",\"text\":\"I do not know.\"}\n";
-    let bench = Bench::new(dir.path(), &(rollout(0, "a", "PASS") + nothing));
+    let mut bench = Bench::new(dir.path(), &(rollout(0, "a", "PASS") + nothing));
+    bench.rules.reward.composite = Composite::WeightedSum;
     let report = bench.score("out.jsonl", &Asked::default()).unwrap();
     let output = bench.read("out.jsonl");
     let first: Value = serde_json::from_str(output.lines().next().unwrap()).unwrap();

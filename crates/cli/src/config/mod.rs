@@ -33,6 +33,14 @@ pub struct Loaded {
     pub places: BTreeMap<String, Place>,
 }
 
+impl Loaded {
+    /// What is worth a word before it is used, with the places of the keys.
+    pub fn warnings(&self) -> Vec<Problem> {
+        let warnings = self.config.warnings().into_iter();
+        warnings.map(|warning| Problem::between(warning, &self.places)).collect()
+    }
+}
+
 /// One key as a layer sets it.
 #[derive(Debug, Clone, PartialEq)]
 struct Setting {

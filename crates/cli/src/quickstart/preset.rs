@@ -10,6 +10,8 @@ use crate::config::Layer;
 /// The value of `student.model_name` that stands for the student that ships with `whet`.
 pub(crate) const EMBEDDED: &str = "embedded";
 
+/// Rewards are `pass_times_quality` with all tests or none: a student of this size learns fastest
+/// from a clear yes or no, and of two programs that both pass the better one is worth repeating.
 const PRESET: &str = r#"
 [student]
 model_name = "embedded"
@@ -56,6 +58,7 @@ pub(super) fn layer() -> Layer {
 
 #[cfg(test)]
 mod tests {
+    use whetstone_core::config::Composite;
     use whetstone_train::plan::Plan;
 
     use super::*;
@@ -67,5 +70,7 @@ mod tests {
         let plan = Plan::grpo(&config, 1600).unwrap();
         assert_eq!((plan.steps, plan.items_per_step, plan.samples), (100, 16, 4));
         assert_eq!(config.student.model_name, EMBEDDED);
+        assert_eq!(config.reward.composite, Composite::PassTimesQuality);
+        assert_eq!(config.reward.paid_to_a_stub().to_bits(), 0, "form alone is not paid");
     }
 }

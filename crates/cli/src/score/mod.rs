@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use anyhow::Context;
 use indicatif::ProgressBar;
-use whetstone_core::config::Config;
+use whetstone_core::config::{Composite, Config};
 use whetstone_env::python::Rules;
 use whetstone_record::atomic;
 use whetstone_rollout::cache::{Bounds, Cache};
@@ -31,6 +31,12 @@ pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
     let output = args.out.clone().unwrap_or_else(|| default_output(&args.rollouts));
     let rules = Rules::new(config.reward.clone());
     let report = if args.skip_runtime {
+        if config.reward.composite == Composite::Tests {
+            printer.note(format_args!(
+                "every reward will be 0: nothing is run, and `reward.composite = \"tests\"` pays \
+                 passed tests alone\n  hint: `--set reward.composite=weighted_sum` pays form"
+            ));
+        }
         score_with(args, &config, &output, (&rules, How::Static), printer)?
     } else {
         let started = judge::start_judge(&config)?;

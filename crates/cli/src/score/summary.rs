@@ -81,7 +81,7 @@ fn groups(text: &mut Vec<String>, report: &Report, printer: Printer) {
     let dead = report.dead_groups;
     let tone = if dead == 0 { Tone::Good } else { Tone::Doubtful };
     let dead = printer.toned(&format!("{dead} dead"), tone);
-    text.push(format!("  groups {}, {dead} (all rewards the same)", report.groups));
+    text.push(format!("  groups {}, {dead} (nothing to tell their rollouts apart)", report.groups));
     if report.unjudged_groups > 0 {
         text.push(format!("    and {} in which no line could be judged", report.unjudged_groups));
     }
@@ -98,6 +98,8 @@ fn rewards(text: &mut Vec<String>, report: &Report) {
         let (mean, std, count) = (spread.mean, spread.std, spread.count);
         text.push(format!("  {name:<16} {mean:>8.4} {std:>8.4} {count:>8}"));
     }
+    let (unearned, scored) = (report.paid_without_pass, report.scored);
+    text.push(format!("  {unearned} of {scored} paid without passing a test"));
     if !report.gates.is_empty() {
         text.push(format!("\n  {:<16} {:>8} {:>8}", "gate", "held", "failed"));
         for (name, gate) in &report.gates {

@@ -56,6 +56,25 @@ fn problems_come_as_json_for_scripts() {
 }
 
 #[test]
+fn a_reward_that_pays_a_stub_is_warned_of_with_its_figure_and_is_no_problem() {
+    let bare = "[reward]\ncomposite = \"weighted_sum\"\nform_needs_pass = false\n";
+    let ran = whet_with(bare, &["config", "check", "config.toml"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let expected = "warning: config.toml:3:19: `reward.form_needs_pass`: a stub that parses and \
+                    solves nothing is paid up to 0.50 of 1.00\n  hint: ";
+    assert!(ran.out.starts_with(expected), "{}", ran.out);
+    assert!(ran.err.contains("ok: the config has 0 problems"), "{}", ran.err);
+    let set = ["--set", "reward.quality_weight=0.4", "--json"];
+    let ran = whet_with(bare, &[&["config", "check", "config.toml"][..], &set].concat());
+    let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((&report["ok"], &report["problems"]), (&true.into(), &serde_json::json!([])));
+    let message = report["warnings"][0]["message"].as_str().unwrap();
+    assert!(message.ends_with("paid up to 0.70 of 1.20"), "{message}");
+    let ran = whet_with("", &["config", "check", "config.toml"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""));
+}
+
+#[test]
 fn wrong_types_and_shapes_are_named() {
     check(
         "lora = 3\n[eval]\nk = [1, 0]\n[training]\nnum_train_epochs = 2.5\n[grpo]\nkl_coef = nan\n\

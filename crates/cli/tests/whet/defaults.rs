@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 82] = [
+const DEFAULTS: [(&str, &str); 83] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("prompt.language", "\"en\""),
@@ -36,8 +36,9 @@ const DEFAULTS: [(&str, &str); 82] = [
     ("sandbox.min_isolation", "\"landlock\""),
     ("sandbox.cpu_seconds", "5.0"),
     ("sandbox.memory_mib", "512"),
-    ("reward.composite", "\"weighted_sum\""),
+    ("reward.composite", "\"tests\""),
     ("reward.tests", "\"fraction\""),
+    ("reward.form_needs_pass", "true"),
     ("reward.syntax_weight", "0.3"),
     ("reward.function_weight", "0.5"),
     ("reward.quality_weight", "0.2"),

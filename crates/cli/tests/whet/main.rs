@@ -24,6 +24,7 @@ mod recipes;
 mod reference;
 mod report;
 mod report_page;
+mod rewards;
 mod runs;
 mod score;
 mod teach;

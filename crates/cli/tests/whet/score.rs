@@ -35,7 +35,8 @@ fn score(folder: &Path, rollouts: &str, flags: &[&str]) -> Ran {
 fn static_terms_alone_are_scored_and_no_verdict_is_claimed() {
     let dir = tempfile::tempdir().unwrap();
     let lines = rollout("a", CODE) + &rollout("a", "I cannot.");
-    let ran = score(dir.path(), &lines, &["--skip-runtime"]);
+    let weighted = ["--skip-runtime", "--set", "reward.composite=weighted_sum"];
+    let ran = score(dir.path(), &lines, &weighted);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
     assert!(
         ran.out.starts_with("2 of 2 lines scored into rollouts.scored.jsonl, in "),
@@ -50,6 +51,49 @@ fn static_terms_alone_are_scored_and_no_verdict_is_claimed() {
     assert_eq!(lines[1]["validation"]["verdict"], "no_code");
     assert_eq!(lines[0]["mine"], 1.5);
     assert!(lines[0]["advantage"].as_f64() > lines[1]["advantage"].as_f64(), "{output}");
+    assert!(ran.out.contains("1 of 2 paid without passing a test"), "{}", ran.out);
+}
+
+#[test]
+fn by_default_nothing_is_paid_without_a_run_and_terms_are_still_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let ran = score(dir.path(), &rollout("a", CODE), &["--skip-runtime"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("every reward will be 0: nothing is run"), "{}", ran.err);
+    assert!(ran.out.contains("0 of 1 paid without passing a test"), "{}", ran.out);
+    let output = fs::read_to_string(dir.path().join("rollouts.scored.jsonl")).unwrap();
+    let line: Value = serde_json::from_str(output.trim()).unwrap();
+    assert_eq!(
+        (&line["reward"]["total"], &line["reward"]["terms"]["syntax"]),
+        (&0.0.into(), &1.0.into())
+    );
+    assert_eq!(line["reward"]["weights"]["syntax"], 0.0);
+}
+
+#[test]
+fn javascript_that_does_not_parse_earns_nothing_also_without_a_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let task = TASK.replace(r#""id":"a","#, r#""id":"a","language":"javascript","#).replace(
+        r#""kind":"asserts","hidden":["assert f(1) == 2"]"#,
+        r#""kind":"calls","entry_point":"f","hidden":[{"args":[1],"expected":2}]"#,
+    );
+    fs::write(dir.path().join("tasks.jsonl"), task).unwrap();
+    let block = |code: &str| rollout("a", &format!("```javascript\n{code}\n```"));
+    let lines = block("I do not know the answer, sorry.") + &block("const f = (x) => x + 1;");
+    fs::write(dir.path().join("rollouts.jsonl"), lines).unwrap();
+    let args = ["score", "rollouts.jsonl", "--prompts", "tasks.jsonl", "--skip-runtime"];
+    let ran =
+        whet_in(dir.path(), &[&args[..], &["--set", "reward.composite=weighted_sum"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let output = fs::read_to_string(dir.path().join("rollouts.scored.jsonl")).unwrap();
+    let lines: Vec<Value> =
+        output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["validation"]["verdict"], "syntax_error", "{output}");
+    assert_eq!(lines[0]["reward"]["gates"]["syntax"]["passed"], false);
+    assert_eq!(
+        (&lines[0]["reward"]["total"], &lines[1]["reward"]["total"]),
+        (&0.0.into(), &0.3.into())
+    );
 }
 
 #[test]

@@ -144,6 +144,23 @@ impl Config {
         }
         problems
     }
+
+    /// What can run and is still worth a word; empty if nothing is.
+    pub fn warnings(&self) -> Vec<Problem> {
+        let mut warnings = Vec::new();
+        let stub = self.reward.paid_to_a_stub();
+        if stub > 0.0 {
+            let full = stub + self.reward.function_weight.max(0.0);
+            warnings.push(Problem {
+                key: "reward.form_needs_pass",
+                message: format!(
+                    "a stub that parses and solves nothing is paid up to {stub:.2} of {full:.2}"
+                ),
+                hint: "set it to true, or use `reward.composite = \"tests\"`",
+            });
+        }
+        warnings
+    }
 }
 
 fn has_repeats<T: PartialEq>(list: &[T]) -> bool {
@@ -175,6 +192,23 @@ mod tests {
         assert_eq!(keys, expected);
         let said = &config.problems()[3].message;
         assert_eq!(said, "pass@5 needs 5 samples, and `eval.num_samples` is 4");
+    }
+
+    #[test]
+    fn only_the_bare_weighted_sum_is_warned_of_and_the_figure_follows_the_weights() {
+        let mut config = Config::default();
+        assert_eq!(config.warnings(), []);
+        config.reward.form_needs_pass = false;
+        assert_eq!(config.warnings(), [], "`tests` pays no form");
+        config.reward.composite = Composite::PassTimesQuality;
+        assert_eq!(config.warnings(), []);
+        config.reward.composite = Composite::WeightedSum;
+        let said = |config: &Config| config.warnings()[0].message.clone();
+        assert!(said(&config).ends_with("is paid up to 0.50 of 1.00"), "{}", said(&config));
+        (config.reward.syntax_weight, config.reward.function_weight) = (0.1, 2.0);
+        assert!(said(&config).ends_with("is paid up to 0.30 of 2.30"), "{}", said(&config));
+        config.reward.form_needs_pass = true;
+        assert_eq!(config.warnings(), []);
     }
 
     #[test]

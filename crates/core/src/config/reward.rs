@@ -3,23 +3,29 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a judged program is worth: a weighted sum of syntax, function and quality.
+/// What a judged program is worth.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RewardConfig {
-    /// How the parts make a total: `weighted_sum` adds the three weights below;
-    /// `pass_times_quality` pays `tests · (0.85 + 0.15 · quality)`, so that nothing is earned
-    /// without passing tests.
+    /// How the parts make a total: `tests` pays the hidden tests and nothing else;
+    /// `weighted_sum` adds the three weights below; `pass_times_quality` pays
+    /// `tests · (0.85 + 0.15 · quality)`. Every part is recorded with each reward, whether it pays
+    /// or not.
     pub composite: Composite,
     /// What the hidden tests are worth: the `fraction` that passed, or `all` or nothing.
     pub tests: TestsWorth,
-    /// Weight of a program that parses.
+    /// Whether syntax and quality are paid only to programs that pass at least one hidden test.
+    /// `false` gives the bare weighted sum, in which a stub that solves nothing is paid for its
+    /// form; `whet config check` says how much. Where nothing is run (`--skip-runtime`) there are no
+    /// tests to pass, and this setting has no effect.
+    pub form_needs_pass: bool,
+    /// Weight of a program that parses. Only `weighted_sum` pays it.
     #[schemars(range(min = 0.0))]
     pub syntax_weight: f64,
-    /// Weight of the hidden tests.
+    /// Weight of the hidden tests in `weighted_sum`.
     #[schemars(range(min = 0.0))]
     pub function_weight: f64,
-    /// Weight of the quality score.
+    /// Weight of the quality score. Only `weighted_sum` pays it.
     #[schemars(range(min = 0.0))]
     pub quality_weight: f64,
     /// What the quality score is made of.
@@ -30,6 +36,8 @@ pub struct RewardConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Composite {
+    /// The hidden tests alone.
+    Tests,
     /// Syntax, function and quality, each with its weight.
     WeightedSum,
     /// `tests · (0.85 + 0.15 · quality)`.
@@ -64,12 +72,27 @@ pub struct QualityWeights {
 impl Default for RewardConfig {
     fn default() -> Self {
         Self {
-            composite: Composite::WeightedSum,
+            composite: Composite::Tests,
             tests: TestsWorth::Fraction,
+            form_needs_pass: true,
             syntax_weight: 0.3,
             function_weight: 0.5,
             quality_weight: 0.2,
             quality: QualityWeights::default(),
+        }
+    }
+}
+
+impl RewardConfig {
+    /// The most that a program which passes no test is paid for its form; 0 where form needs a pass.
+    ///
+    /// A stub earns it: it parses, defines what the tests call, and has the best quality there is,
+    /// because nothing is easier to read than a function that does nothing.
+    pub fn paid_to_a_stub(&self) -> f64 {
+        if self.composite == Composite::WeightedSum && !self.form_needs_pass {
+            self.syntax_weight.max(0.0) + self.quality_weight.max(0.0)
+        } else {
+            0.0
         }
     }
 }

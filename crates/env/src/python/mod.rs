@@ -4,10 +4,11 @@
 //! [`Rules::reward`] pays. `whet score` does the three for whole files, [`PythonEnvironment`] for
 //! one episode.
 //!
-//! JavaScript tasks come through here too, as far as running them goes: their programs are not
-//! parsed, and their quality is not measured and so earns nothing.
+//! JavaScript tasks come through here too: their programs are parsed by [`crate::javascript`], and
+//! their quality is not measured and so earns nothing.
 
 mod determinism;
+mod entry_point;
 mod environment;
 pub mod quality;
 mod reward;
@@ -25,6 +26,7 @@ use whetstone_core::program::{Language, Program};
 use whetstone_core::task::Task;
 use whetstone_core::verdict::Verdict;
 
+use crate::javascript;
 use crate::stack::BigStack;
 
 /// What can be said of a reply without running anything.
@@ -45,6 +47,8 @@ pub struct Candidate {
     pub quality: Quality,
     /// It may do something else the next time: it uses clocks, threads, or chance.
     pub may_vary: bool,
+    /// It may define what the tests call; if not, the gate `entry_point` fails.
+    pub defines_entry_point: bool,
 }
 
 /// How well a program is written, each part in [0, 1].
@@ -92,21 +96,30 @@ impl Rules {
         let Some(mut program) = program else {
             return Reading::Settled(settled(Verdict::NoCode, task));
         };
-        if program.language == Language::Javascript {
-            return Reading::Runs(Candidate { program, quality: UNMEASURED, may_vary: true });
-        }
         if program.source.starts_with('\u{feff}') {
             program.source.remove(0);
         }
-        let checked = syntax::check(&program.source, self.python, stack).map(|module| {
-            let report = quality::report(&module, &roots::of(&task.tests), stack);
-            (report.quality(), may_vary(&module, stack))
-        });
-        match checked {
-            Err(_) => Reading::Settled(settled(Verdict::SyntaxError, task)),
-            Ok((quality, may_vary)) => Reading::Runs(Candidate { program, quality, may_vary }),
-        }
+        let read = match program.language {
+            Language::Python => self.read_python(task, program, stack),
+            Language::Javascript => read_javascript(task, program, stack),
+        };
+        read.map_or_else(|| Reading::Settled(settled(Verdict::SyntaxError, task)), Reading::Runs)
     }
+
+    fn read_python(&self, task: &Task, program: Program, stack: &BigStack) -> Option<Candidate> {
+        let module = syntax::check(&program.source, self.python, stack).ok()?;
+        let quality = quality::report(&module, &roots::of(&task.tests), stack).quality();
+        let may_vary = may_vary(&module, stack);
+        let defines_entry_point = entry_point::may_be_defined(&module, task, stack);
+        Some(Candidate { program, quality, may_vary, defines_entry_point })
+    }
+}
+
+/// Nothing is known of what a JavaScript program uses, so it may always vary.
+fn read_javascript(task: &Task, program: Program, stack: &BigStack) -> Option<Candidate> {
+    javascript::check(&program.source, stack).ok()?;
+    let defines_entry_point = javascript::may_define_entry_point(&program.source, &task.tests);
+    Some(Candidate { program, quality: UNMEASURED, may_vary: true, defines_entry_point })
 }
 
 /// The program in a reply to `task`, if there is one.

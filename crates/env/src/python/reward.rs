@@ -1,18 +1,29 @@
 //! What a reading and a verdict are worth.
 //!
 //! ```text
+//! tests               tests
 //! weighted_sum        w_s · syntax + w_f · tests + w_q · quality
 //! pass_times_quality  0.85 · tests + 0.15 · tests · quality
 //! ```
 //!
-//! Two gates cap the total at 0: `code` when the reply has no program, `syntax` when the program does
-//! not compile. Quality is that of a program which compiles, whatever its tests say.
+//! Every reward records `syntax`, `tests` and `quality`; what a composite does not pay has weight 0,
+//! so that reports show it all the same. Gates cap the total at 0 where they fail:
+//!
+//! | gate | fails when |
+//! |---|---|
+//! | `code` | the reply has no program |
+//! | `syntax` | the program does not parse |
+//! | `entry_point` | the program defines nothing that the tests call |
+//! | `loads` | the program ends in an error before the first test |
+//! | `test_passed` | no hidden test passed; only in `weighted_sum` with `form_needs_pass` |
+//!
+//! Where nothing was run there is no tests term, and neither `loads` nor `test_passed`.
 
 use std::collections::BTreeMap;
 
-use whetstone_core::config::{Composite, QualityWeights, TestsWorth};
+use whetstone_core::config::{Composite, QualityWeights, RewardConfig, TestsWorth};
 use whetstone_core::judgement::Judgement;
-use whetstone_core::reward::{Gate, Reward, Term};
+use whetstone_core::reward::{Gate, Reward, TESTS, Term};
 use whetstone_core::verdict::Verdict;
 
 use super::{Quality, Reading, Rules};
@@ -24,43 +35,56 @@ const POLISH: f64 = 0.15;
 /// No weight that means anything is larger; it keeps the total finite.
 const MAX_WEIGHT: f64 = 1e9;
 
+/// A term by its name.
+struct Part {
+    name: &'static str,
+    value: f64,
+    weight: f64,
+}
+
 impl Rules {
     /// What a judged reply is worth.
     pub fn reward(&self, reading: &Reading, judgement: &Judgement) -> Reward {
-        let tests = self.tests_value(judgement);
-        let quality = self.quality_value(reading);
-        let terms = match self.reward.composite {
-            Composite::WeightedSum => {
-                let mut terms = self.static_terms(reading);
-                terms.push(("tests", tests, self.reward.function_weight));
-                terms
-            }
-            Composite::PassTimesQuality => {
-                vec![("tests", tests, PASS), ("tests_times_quality", tests * quality, POLISH)]
-            }
-        };
-        reward(&terms, judgement.verdict())
-    }
-
-    /// What a reply is worth by its static terms alone, where nothing was run.
-    pub fn static_reward(&self, reading: &Reading) -> Reward {
-        let terms = match self.reward.composite {
-            Composite::WeightedSum => self.static_terms(reading),
-            Composite::PassTimesQuality => vec![("quality", self.quality_value(reading), POLISH)],
-        };
-        match reading {
-            Reading::Settled(judgement) => reward(&terms, judgement.verdict()),
-            // Any verdict of a program that ran keeps both gates open.
-            Reading::Runs(_) => reward(&terms, &Verdict::Pass),
+        let (tests, quality) =
+            (self.tests_value(judgement), quality(reading, &self.reward.quality));
+        let weighs = Weights::of(&self.reward);
+        let mut parts = vec![
+            Part { name: "syntax", value: syntax(reading), weight: weighs.syntax },
+            Part { name: TESTS, value: tests, weight: weighs.tests },
+            Part { name: "quality", value: quality, weight: weighs.quality },
+        ];
+        if self.reward.composite == Composite::PassTimesQuality {
+            let (name, value) = ("tests_times_quality", tests * quality);
+            parts.push(Part { name, value, weight: POLISH });
         }
+        let any_passed = judgement.counts().passed > 0;
+        let verdict = judgement.verdict();
+        let mut gates = gates_of_reading(reading);
+        // A program that passed a test defines what the test called.
+        gates.insert("entry_point", defines_entry_point(reading) || any_passed);
+        gates.insert("loads", !matches!(verdict, Verdict::LoadError { .. }));
+        if self.reward.composite == Composite::WeightedSum && self.reward.form_needs_pass {
+            gates.insert("test_passed", any_passed);
+        }
+        reward(&parts, &gates)
     }
 
-    fn static_terms(&self, reading: &Reading) -> Vec<(&'static str, f64, f64)> {
-        let syntax = f64::from(u8::from(matches!(reading, Reading::Runs(_))));
-        vec![
-            ("syntax", syntax, self.reward.syntax_weight),
-            ("quality", self.quality_value(reading), self.reward.quality_weight),
-        ]
+    /// What a reply is worth by its static terms alone, where nothing was run. Under `tests` that is
+    /// nothing: the terms are recorded and none is paid.
+    pub fn static_reward(&self, reading: &Reading) -> Reward {
+        let weighs = Weights::of(&self.reward);
+        let by_quality = match self.reward.composite {
+            Composite::PassTimesQuality => POLISH,
+            Composite::Tests | Composite::WeightedSum => weighs.quality,
+        };
+        let value = quality(reading, &self.reward.quality);
+        let parts = [
+            Part { name: "syntax", value: syntax(reading), weight: weighs.syntax },
+            Part { name: "quality", value, weight: by_quality },
+        ];
+        let mut gates = gates_of_reading(reading);
+        gates.insert("entry_point", defines_entry_point(reading));
+        reward(&parts, &gates)
     }
 
     fn tests_value(&self, judgement: &Judgement) -> f64 {
@@ -70,13 +94,58 @@ impl Rules {
             TestsWorth::Fraction => f64::from(counts.passed) / f64::from(counts.total.max(1)),
         }
     }
+}
 
-    fn quality_value(&self, reading: &Reading) -> f64 {
-        match reading {
-            Reading::Settled(_) => 0.0,
-            Reading::Runs(candidate) => candidate.quality.mean(&self.reward.quality),
+/// What each recorded term is worth in the total.
+struct Weights {
+    syntax: f64,
+    tests: f64,
+    quality: f64,
+}
+
+impl Weights {
+    fn of(config: &RewardConfig) -> Self {
+        match config.composite {
+            Composite::Tests => Self { syntax: 0.0, tests: 1.0, quality: 0.0 },
+            Composite::PassTimesQuality => Self { syntax: 0.0, tests: PASS, quality: 0.0 },
+            Composite::WeightedSum => Self {
+                syntax: config.syntax_weight,
+                tests: config.function_weight,
+                quality: config.quality_weight,
+            },
         }
     }
+}
+
+fn syntax(reading: &Reading) -> f64 {
+    f64::from(u8::from(matches!(reading, Reading::Runs(_))))
+}
+
+fn quality(reading: &Reading, weights: &QualityWeights) -> f64 {
+    match reading {
+        Reading::Settled(_) => 0.0,
+        Reading::Runs(candidate) => candidate.quality.mean(weights),
+    }
+}
+
+/// A reply without a program that could run fails a gate of its own.
+fn defines_entry_point(reading: &Reading) -> bool {
+    match reading {
+        Reading::Settled(_) => true,
+        Reading::Runs(candidate) => candidate.defines_entry_point,
+    }
+}
+
+/// The gates that reading alone decides.
+fn gates_of_reading(reading: &Reading) -> BTreeMap<&'static str, bool> {
+    let verdict = match reading {
+        Reading::Settled(judgement) => Some(judgement.verdict()),
+        Reading::Runs(_) => None,
+    };
+    BTreeMap::from([
+        ("code", verdict != Some(&Verdict::NoCode)),
+        ("syntax", verdict != Some(&Verdict::SyntaxError)),
+    ])
 }
 
 impl Quality {
@@ -98,22 +167,18 @@ fn bounded(weight: f64) -> f64 {
     if weight.is_nan() { 0.0 } else { weight.clamp(0.0, MAX_WEIGHT) }
 }
 
-fn reward(terms: &[(&str, f64, f64)], verdict: &Verdict) -> Reward {
-    let term = |&(name, value, weight): &(&str, f64, f64)| {
-        (name.to_owned(), Term { value, weight: bounded(weight) })
+fn reward(parts: &[Part], gates: &BTreeMap<&'static str, bool>) -> Reward {
+    let term = |part: &Part| {
+        (part.name.to_owned(), Term { value: part.value, weight: bounded(part.weight) })
     };
-    let terms: BTreeMap<_, _> = terms.iter().map(term).collect();
-    let gate = |name: &str, passed| (name.to_owned(), Gate { passed, cap: 0.0 });
-    let gates = BTreeMap::from([
-        gate("code", *verdict != Verdict::NoCode),
-        gate("syntax", *verdict != Verdict::SyntaxError),
-    ]);
+    let gate =
+        |(name, passed): (&&str, &bool)| ((*name).to_owned(), Gate { passed: *passed, cap: 0.0 });
+    let (terms, gates) = (parts.iter().map(term).collect(), gates.iter().map(gate).collect());
     Reward::new(terms, gates).expect("values and weights are finite")
 }
 
 #[cfg(test)]
 mod tests {
-    use whetstone_core::config::RewardConfig;
     use whetstone_core::judgement::{Counts, Held, Isolation};
     use whetstone_core::program::{Language, Program};
 
@@ -121,11 +186,19 @@ mod tests {
     use crate::python::Candidate;
 
     const QUALITY: Quality = Quality { complexity: 0.5, readability: 1.0, documentation: 0.0 };
+    const EVERY: [Composite; 3] =
+        [Composite::Tests, Composite::WeightedSum, Composite::PassTimesQuality];
+    const TERMS: [&str; 3] = ["quality", "syntax", "tests"];
 
-    fn runs() -> Reading {
+    fn reading(defines_entry_point: bool) -> Reading {
         let program =
             Program { language: Language::Python, source: String::new(), truncated: true };
-        Reading::Runs(Candidate { program, quality: QUALITY, may_vary: false })
+        let may_vary = false;
+        Reading::Runs(Candidate { program, quality: QUALITY, may_vary, defines_entry_point })
+    }
+
+    fn runs() -> Reading {
+        reading(true)
     }
 
     fn ran(verdict: Verdict, passed: u32, total: u32) -> Judgement {
@@ -137,10 +210,33 @@ mod tests {
         Rules::new(RewardConfig { composite, tests, ..RewardConfig::default() })
     }
 
+    /// The weighted sum without any condition on tests.
+    fn bare() -> Rules {
+        let mut rules = rules(Composite::WeightedSum, TestsWorth::Fraction);
+        rules.reward.form_needs_pass = false;
+        rules
+    }
+
     #[track_caller]
     fn check(reward: &Reward, total: f64, terms: &[&str]) {
         assert!((reward.total() - total).abs() < 1e-12, "{reward:?}");
         assert_eq!(reward.terms().keys().collect::<Vec<_>>(), terms);
+    }
+
+    fn failed(reward: &Reward) -> Vec<&str> {
+        let failed = reward.gates().iter().filter(|(_, gate)| !gate.passed);
+        failed.map(|(name, _)| name.as_str()).collect()
+    }
+
+    #[test]
+    fn by_default_tests_are_paid_and_nothing_else_and_all_terms_are_recorded() {
+        let rules = Rules::new(RewardConfig::default());
+        check(&rules.reward(&runs(), &ran(Verdict::Timeout, 0, 4)), 0.0, &TERMS);
+        let reward = rules.reward(&runs(), &ran(Verdict::Wrong { test: 1 }, 1, 4));
+        check(&reward, 0.25, &TERMS);
+        assert_eq!(reward.terms()["quality"], Term { value: 0.5, weight: 0.0 });
+        assert_eq!(reward.terms()["syntax"], Term { value: 1.0, weight: 0.0 });
+        check(&rules.reward(&runs(), &ran(Verdict::Pass, 4, 4)), 1.0, &TERMS);
     }
 
     #[test]
@@ -148,22 +244,33 @@ mod tests {
         let rules = rules(Composite::WeightedSum, TestsWorth::Fraction);
         // Quality: 0.4 · 0.5 + 0.3 · 1 = 0.5.
         let reward = rules.reward(&runs(), &ran(Verdict::Wrong { test: 1 }, 1, 4));
-        check(&reward, 0.3 + 0.5 * 0.25 + 0.2 * 0.5, &["quality", "syntax", "tests"]);
+        check(&reward, 0.3 + 0.5 * 0.25 + 0.2 * 0.5, &TERMS);
         let reward = rules.reward(&runs(), &ran(Verdict::Pass, 4, 4));
-        check(&reward, 0.3 + 0.5 + 0.1, &["quality", "syntax", "tests"]);
+        check(&reward, 0.3 + 0.5 + 0.1, &TERMS);
+    }
+
+    #[test]
+    fn form_is_paid_only_with_a_passed_test_unless_the_bare_sum_is_asked_for() {
+        let none = ran(Verdict::Wrong { test: 0 }, 0, 4);
+        let reward = rules(Composite::WeightedSum, TestsWorth::Fraction).reward(&runs(), &none);
+        check(&reward, 0.0, &TERMS);
+        assert_eq!(failed(&reward), ["test_passed"]);
+        let reward = bare().reward(&runs(), &none);
+        check(&reward, 0.3 + 0.1, &TERMS);
+        assert_eq!(failed(&reward), [""; 0]);
     }
 
     #[test]
     fn all_or_nothing_pays_no_part_of_the_tests() {
         let rules = rules(Composite::WeightedSum, TestsWorth::All);
         let reward = rules.reward(&runs(), &ran(Verdict::Wrong { test: 3 }, 3, 4));
-        check(&reward, 0.3 + 0.1, &["quality", "syntax", "tests"]);
+        check(&reward, 0.3 + 0.1, &TERMS);
     }
 
     #[test]
     fn where_quality_multiplies_nothing_is_earned_without_tests() {
         let rules = rules(Composite::PassTimesQuality, TestsWorth::Fraction);
-        let names = ["tests", "tests_times_quality"];
+        let names = ["quality", "syntax", "tests", "tests_times_quality"];
         check(&rules.reward(&runs(), &ran(Verdict::Timeout, 0, 2)), 0.0, &names);
         check(&rules.reward(&runs(), &ran(Verdict::Pass, 2, 2)), 0.85 + 0.15 * 0.5, &names);
         let half = 0.5 * (0.85 + 0.15 * 0.5);
@@ -172,27 +279,59 @@ mod tests {
 
     #[test]
     fn a_reply_without_a_program_that_compiles_earns_nothing_and_says_why() {
-        for composite in [Composite::WeightedSum, Composite::PassTimesQuality] {
+        for composite in EVERY {
             let rules = rules(composite, TestsWorth::Fraction);
             for (verdict, gate) in [(Verdict::NoCode, "code"), (Verdict::SyntaxError, "syntax")] {
                 let judgement = Judgement::of_reply(verdict, 3).unwrap();
                 let reading = Reading::Settled(judgement.clone());
                 for reward in [rules.reward(&reading, &judgement), rules.static_reward(&reading)] {
                     assert!(reward.total().abs() < f64::EPSILON, "{reward:?}");
-                    let failed: Vec<_> =
-                        reward.gates().iter().filter(|(_, g)| !g.passed).map(|(n, _)| n).collect();
-                    assert_eq!(failed, [gate]);
+                    assert!(failed(&reward).contains(&gate), "{reward:?}");
                 }
             }
         }
     }
 
     #[test]
+    fn a_program_that_does_not_load_or_defines_nothing_that_is_called_earns_nothing() {
+        let load_error = ran(Verdict::LoadError { kind: "NameError".to_owned() }, 0, 3);
+        let reward = bare().reward(&runs(), &load_error);
+        assert_eq!((reward.total().to_bits(), failed(&reward)), (0, vec!["loads"]));
+        let raised = ran(Verdict::Raised { test: 0, kind: "NameError".to_owned() }, 0, 3);
+        let reward = bare().reward(&reading(false), &raised);
+        assert_eq!((reward.total().to_bits(), failed(&reward)), (0, vec!["entry_point"]));
+        let reward = bare().static_reward(&reading(false));
+        assert_eq!((reward.total().to_bits(), failed(&reward)), (0, vec!["entry_point"]));
+        // Whoever passes a test has what it calls, wherever it came from.
+        let reward = bare().reward(&reading(false), &ran(Verdict::Wrong { test: 1 }, 1, 2));
+        check(&reward, 0.3 + 0.25 + 0.1, &TERMS);
+    }
+
+    #[test]
     fn without_a_run_only_what_reading_shows_is_paid() {
+        let names = ["quality", "syntax"];
+        let tests = rules(Composite::Tests, TestsWorth::Fraction);
+        check(&tests.static_reward(&runs()), 0.0, &names);
         let sum = rules(Composite::WeightedSum, TestsWorth::Fraction);
-        check(&sum.static_reward(&runs()), 0.3 + 0.1, &["quality", "syntax"]);
+        check(&sum.static_reward(&runs()), 0.3 + 0.1, &names);
         let product = rules(Composite::PassTimesQuality, TestsWorth::Fraction);
-        check(&product.static_reward(&runs()), 0.15 * 0.5, &["quality"]);
+        check(&product.static_reward(&runs()), 0.15 * 0.5, &names);
+    }
+
+    #[test]
+    fn what_a_stub_is_said_to_be_paid_is_what_it_is_paid() {
+        let mut best = runs();
+        let Reading::Runs(candidate) = &mut best else { unreachable!("it runs") };
+        candidate.quality = Quality { complexity: 1.0, readability: 1.0, documentation: 1.0 };
+        let none = ran(Verdict::Wrong { test: 0 }, 0, 4);
+        let rules = bare();
+        let said = rules.reward.paid_to_a_stub();
+        assert!((rules.reward(&best, &none).total() - said).abs() < 1e-12, "{said}");
+        for composite in EVERY {
+            let rules = self::rules(composite, TestsWorth::Fraction);
+            assert_eq!(rules.reward.paid_to_a_stub().to_bits(), 0);
+            assert_eq!(rules.reward(&best, &none).total().to_bits(), 0);
+        }
     }
 
     #[test]
@@ -200,8 +339,9 @@ mod tests {
         let weights =
             QualityWeights { complexity: f64::NAN, readability: -1.0, documentation: 0.0 };
         assert!(QUALITY.mean(&weights).abs() < f64::EPSILON);
-        let config = RewardConfig { syntax_weight: f64::NAN, ..RewardConfig::default() };
-        let reward = Rules::new(config).reward(&runs(), &ran(Verdict::Pass, 1, 1));
+        let mut rules = bare();
+        rules.reward.syntax_weight = f64::NAN;
+        let reward = rules.reward(&runs(), &ran(Verdict::Pass, 1, 1));
         assert!((reward.total() - 0.6).abs() < 1e-12);
     }
 }

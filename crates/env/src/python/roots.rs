@@ -15,22 +15,37 @@ pub(super) fn of(tests: &Tests) -> Vec<&str> {
     }
 }
 
+/// Names that asserts call by themselves, not as methods of something.
+pub(super) fn called_by_themselves(suite: &Suite<String>) -> Vec<&str> {
+    names(suite, |call| !call.is_method)
+}
+
 fn called(suite: &Suite<String>) -> Vec<&str> {
+    names(suite, |_| true)
+}
+
+fn names(suite: &Suite<String>, wanted: impl Fn(&Call<'_>) -> bool) -> Vec<&str> {
     let asserts = suite.visible.as_slice().iter().chain(suite.hidden.for_the_judge());
-    let mut names: Vec<&str> = asserts.flat_map(|assert| calls(assert)).collect();
+    let calls = asserts.flat_map(|assert| calls(assert)).filter(|call| wanted(call));
+    let mut names: Vec<&str> = calls.map(|call| call.name).collect();
     names.sort_unstable();
     names.dedup();
     names
 }
 
+struct Call<'a> {
+    name: &'a str,
+    is_method: bool,
+}
+
 /// Names directly before a `(`.
-fn calls(code: &str) -> impl Iterator<Item = &str> {
+fn calls(code: &str) -> impl Iterator<Item = Call<'_>> {
     code.match_indices('(').filter_map(|(at, _)| {
         let before = &code[..at];
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
-        let name = &before[before.trim_end_matches(is_name).len()..];
+        let (before, name) = before.split_at(before.trim_end_matches(is_name).len());
         let starts = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-        starts.then_some(name)
+        starts.then_some(Call { name, is_method: before.ends_with('.') })
     })
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use whetstone_core::completion::Finish;
+use whetstone_core::group::{ALIVE_SPREAD, Spread};
 use whetstone_core::reward::Reward;
 use whetstone_core::rollout::{Rollout, Score};
 use whetstone_core::task::TaskId;
@@ -70,9 +71,7 @@ pub(super) struct Step {
 struct Group {
     step: u64,
     task: TaskId,
-    /// The reward of its first line that has one.
-    first: Option<f64>,
-    differ: bool,
+    spread: Spread,
 }
 
 /// A step in the feed.
@@ -175,11 +174,10 @@ impl Survey {
         if !self.group.as_ref().is_some_and(same) {
             self.end_group();
             let (step, task) = (rollout.step, rollout.prompt_id.clone());
-            self.group = Some(Group { step, task, first: None, differ: false });
+            self.group = Some(Group { step, task, spread: Spread::default() });
         }
         if let (Some(group), Some(reward)) = (&mut self.group, reward(rollout)) {
-            let first = *group.first.get_or_insert(reward.total());
-            group.differ |= (first - reward.total()).abs() > 1e-9;
+            group.spread.add(reward.into());
         }
     }
 
@@ -187,7 +185,7 @@ impl Survey {
         if let Some(group) = self.group.take() {
             let step = self.steps.entry(group.step).or_default();
             step.groups += 1;
-            step.dead_groups += u64::from(!group.differ);
+            step.dead_groups += u64::from(!group.spread.is_alive(ALIVE_SPREAD));
         }
     }
 }

@@ -70,6 +70,8 @@ pub struct Known {
     /// How well it is written.
     #[serde(with = "three_numbers")]
     pub quality: Quality,
+    /// It may define what the tests call.
+    pub defines_entry_point: bool,
 }
 
 /// Verdicts of programs that were judged before.

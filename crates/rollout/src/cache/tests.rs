@@ -23,7 +23,7 @@ fn numbered(n: u32) -> Known {
 
 fn known(verdict: Verdict, readability: f64) -> Known {
     let quality = Quality { complexity: 0.1, readability, documentation: 1.0 / 3.0 };
-    Known { judgement: judged(verdict), quality }
+    Known { judgement: judged(verdict), quality, defines_entry_point: true }
 }
 
 const FILE_ONLY: Bounds = Bounds { file_entries: 1_000_000, memory_entries: 0 };

@@ -1,7 +1,7 @@
 //! Dynamic sampling with back-fill: tasks are drawn until enough groups have something to teach.
 //!
-//! A group whose rewards are all the same gives no gradient (DAPO, arXiv 2503.14476, section 3.2).
-//! So as many tasks are drawn as groups are missing, again and again: a round never draws more than
+//! A group in which all pass the same tests gives no gradient (DAPO, arXiv 2503.14476, section 3.2);
+//! [`Spread::is_alive`](whetstone_core::group::Spread::is_alive) has the rule. So as many tasks are drawn as groups are missing, again and again: a round never draws more than
 //! could be used, and so no group that was paid for is thrown away alive. Later rounds are smaller
 //! than the machine could take; drawing more at a guess would sample groups that the next step would
 //! have to train on late.
@@ -13,7 +13,7 @@ use super::{Asked, CollectError, Collected, Collecting, Gathered, Timeline, driv
 /// How many live groups are wanted, and how long they are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Supply {
-    /// Groups with variance.
+    /// Groups that are alive.
     pub wanted: usize,
     /// Rounds at most; the first draws `wanted` tasks.
     pub max_rounds: usize,
@@ -22,9 +22,9 @@ pub struct Supply {
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Alive {
-    /// Groups with variance, in the order of their tasks; at most as many as were wanted.
+    /// Groups that are alive, in the order of their tasks; at most as many as were wanted.
     pub live: Vec<Gathered>,
-    /// The others: without variance, or with fewer than two rollouts that could be judged.
+    /// The others: tests that do not differ, or fewer than two rollouts that could be judged.
     pub dead: Vec<Gathered>,
     /// Tasks that were drawn. A run that goes on begins so many further.
     pub consumed: usize,

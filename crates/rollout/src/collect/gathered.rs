@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use whetstone_algo::advantage;
 use whetstone_core::completion::Completion;
+use whetstone_core::group::{ALIVE_SPREAD, GroupReward, Spread};
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::task::TaskId;
 use whetstone_env::environment::Outcome;
@@ -90,9 +90,14 @@ impl Gathered {
         self.rollouts.iter().map(|rolled| rolled.outcome.reward.total()).collect()
     }
 
-    /// Whether it gives no gradient: its rewards are all the same, or fewer than two.
+    /// The same as an advantage needs it: each total with its tests term.
+    pub fn compared(&self) -> Vec<GroupReward> {
+        self.rollouts.iter().map(|rolled| GroupReward::from(&rolled.outcome.reward)).collect()
+    }
+
+    /// Whether it gives no gradient: see [`Spread::is_alive`].
     pub fn is_dead(&self) -> bool {
-        advantage::is_dead(&self.rewards())
+        !Spread::of(&self.compared()).is_alive(ALIVE_SPREAD)
     }
 }
 

@@ -170,8 +170,8 @@ impl Room<'_> {
         let entry = Entry { step: candidate.step, task, rescored, ..Entry::default() };
         if done {
             let mut ledger = self.ledger();
-            let Entry { state, value, .. } = ledger.table.get(at);
-            ledger.table.set(at, Entry { value, state, ..entry });
+            let Entry { state, value, tests, .. } = ledger.table.get(at);
+            ledger.table.set(at, Entry { value, tests, state, ..entry });
             drop(ledger);
             self.finish(at);
             return Ok(());
@@ -218,8 +218,9 @@ impl Room<'_> {
             Ok(Some(program)) => program,
         };
         let key = self.keys[entry.task as usize].program(&program.source);
-        if let Some(Known { judgement, quality }) = cache.get(&key) {
-            let reading = Reading::Runs(Candidate { program, quality, may_vary: false });
+        if let Some(Known { judgement, quality, defines_entry_point }) = cache.get(&key) {
+            let candidate = Candidate { program, quality, may_vary: false, defines_entry_point };
+            let reading = Reading::Runs(candidate);
             return self.pay_known(&Waiting { at, entry, reading }, &judgement, cache);
         }
         match carefully(|| self.scoring.rules.read_program(task, Some(program), stack)) {
@@ -260,8 +261,9 @@ impl Room<'_> {
         if let Some(cache) = runtime.cache {
             cache.miss();
             if let (Some((key, _)), Some(judgement)) = (keyed, kept) {
-                let (judgement, quality) = (judgement.clone(), candidate.quality);
-                cache.put(key, &Known { judgement, quality });
+                let judgement = judgement.clone();
+                let Candidate { quality, defines_entry_point, .. } = *candidate;
+                cache.put(key, &Known { judgement, quality, defines_entry_point });
             }
         }
         if let Some((key, true)) = keyed {

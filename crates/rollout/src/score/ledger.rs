@@ -63,7 +63,7 @@ impl Ledger {
         let Outcome { validation, reward, cpu_ms, cached } = outcome;
         let (cpu_ms, cached) = (*cpu_ms, *cached);
         self.journal.append(&Done { line: at, cpu_ms, cached, validation, reward })?;
-        self.table.set(at, Entry { state: State::Scored, value: outcome.reward.total(), ..entry });
+        self.table.set(at, entry.scored(&outcome.reward));
         Ok(())
     }
 
@@ -95,7 +95,8 @@ impl Ledger {
             let replayed: Replayed = records.parse(&record)?;
             if let Some(reward) = replayed.reward {
                 let (state, value) = (State::Scored, reward.total);
-                self.table.set(replayed.line, Entry { value, state, ..Entry::default() });
+                let tests = reward.terms.tests.unwrap_or(f64::NAN);
+                self.table.set(replayed.line, Entry { value, tests, state, ..Entry::default() });
             }
         }
         Ok(())

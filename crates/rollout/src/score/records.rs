@@ -63,10 +63,19 @@ pub(super) struct Replayed {
     pub(super) reward: Option<Total>,
 }
 
-/// A reward's total.
+/// A reward's total, and its tests term.
 #[derive(Debug, Deserialize)]
 pub(super) struct Total {
     pub(super) total: f64,
+    #[serde(default)]
+    pub(super) terms: TestsTerm,
+}
+
+/// The tests term among the terms.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct TestsTerm {
+    #[serde(default)]
+    pub(super) tests: Option<f64>,
 }
 
 /// Hands out results in the order of the lines, reading ahead as far as they are out of order.

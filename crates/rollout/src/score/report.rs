@@ -44,7 +44,7 @@ pub struct Report {
     pub bad_task_lines: Vec<BadLine>,
     /// Groups: lines with the same step and prompt.
     pub groups: u64,
-    /// Groups whose rewards are all the same, and so teach nothing.
+    /// Groups that teach nothing: their tests, or without tests their rewards, are all the same.
     pub dead_groups: u64,
     /// Groups in which no line could be judged.
     pub unjudged_groups: u64,
@@ -52,6 +52,8 @@ pub struct Report {
     pub verdicts: BTreeMap<String, u64>,
     /// Lines that were not run, as asked.
     pub not_run: u64,
+    /// Lines with a reward above 0 that passed no hidden test, or were not run.
+    pub paid_without_pass: u64,
     /// The total and each term of the reward.
     pub rewards: BTreeMap<String, Spread>,
     /// How often each gate held and did not.
@@ -135,6 +137,8 @@ struct Seen<'a> {
     verdict: Option<&'a str>,
     #[serde(default)]
     isolation: Option<Isolation>,
+    #[serde(default)]
+    tests_passed: u64,
 }
 
 impl Spread {
@@ -173,7 +177,9 @@ impl Report {
             *self.isolation.entry(Level(isolation)).or_default() += 1;
             self.count_time(found, prompt_id, seen.verdict.unwrap_or_default());
         }
-        self.count_reward(&serde_json::from_str(&raw(&found.reward))?);
+        let reward = serde_json::from_str(&raw(&found.reward))?;
+        self.count_reward(&reward);
+        self.paid_without_pass += u64::from(seen.tests_passed == 0 && reward.total() > 0.0);
         Ok(())
     }
 
@@ -243,6 +249,29 @@ mod tests {
         assert_eq!((report.failed, report.errors["the disk is full"]), (400, 200));
         assert_eq!(report.errors.len(), MESSAGES + 1);
         assert_eq!(report.errors.values().sum::<u64>(), 400);
+    }
+
+    #[test]
+    fn lines_that_are_paid_without_a_passed_test_are_counted() {
+        let ran = |passed: u32| {
+            let verdict = if passed == 2 { "pass" } else { "wrong" };
+            let test = if passed == 2 { "" } else { r#""test":0,"# };
+            format!(
+                r#"{{"verdict":"{verdict}",{test}"tests_passed":{passed},"tests_total":2,"cpu_ms":0.0,"isolation":"full"}}"#
+            )
+        };
+        let not_run = r#"{"skipped":"runtime"}"#.to_owned();
+        let id = TaskId::try_from("a".to_owned()).unwrap();
+        let mut report = Report::new();
+        let lines = [(ran(0), 0.5), (ran(0), 0.0), (ran(1), 0.5), (ran(2), 1.0), (not_run, 0.3)];
+        for (line, (validation, total)) in (0..).zip(lines) {
+            let reward = format!(r#"{{"total":{total},"terms":{{"form":{total}}}}}"#);
+            let raw = |text| RawValue::from_string(text).ok();
+            let (validation, reward) = (raw(validation), raw(reward));
+            let found = Found { line, error: None, cpu_ms: 0.0, validation, reward };
+            report.count_scored(&found, &id).unwrap();
+        }
+        assert_eq!((report.scored, report.paid_without_pass), (5, 2));
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! What is kept of every line while a file is scored: 24 bytes, and 4 more to sort them.
+//! What is kept of every line while a file is scored: 32 bytes, and 4 more to sort them.
 //!
 //! Texts and verdicts are on the disk; groups and advantages need only these numbers.
 
 use whetstone_algo::advantage::{self, Advantage};
+use whetstone_core::group::{ALIVE_SPREAD, GroupReward, Spread};
+use whetstone_core::reward::Reward;
 
 /// What became of a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,17 +28,32 @@ pub(super) struct Entry {
     pub(super) step: u64,
     /// The reward's total; the advantage once [`Table::weigh`] has been called.
     pub(super) value: f64,
+    /// The tests term of the reward; NaN, which takes no more room, where it has none.
+    pub(super) tests: f64,
     pub(super) task: u32,
     pub(super) state: State,
     /// It had scores before, which are cut out of its text.
     pub(super) rescored: bool,
 }
 
+impl Entry {
+    /// The same line with its reward.
+    pub(super) fn scored(self, reward: &Reward) -> Self {
+        let tests = reward.tests().unwrap_or(f64::NAN);
+        Self { state: State::Scored, value: reward.total(), tests, ..self }
+    }
+
+    fn reward(&self) -> GroupReward {
+        let tests = (!self.tests.is_nan()).then_some(self.tests);
+        GroupReward { total: self.value, tests }
+    }
+}
+
 /// How many groups there are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct GroupCounts {
     pub(super) groups: u64,
-    /// Groups in which some line has a reward, but all the same.
+    /// Groups in which some line has a reward, and that are not alive.
     pub(super) dead: u64,
     /// Groups in which no line could be judged.
     pub(super) unjudged: u64,
@@ -88,11 +105,13 @@ impl Table {
     fn weigh_group(&mut self, members: &[u32], how: Advantage, counts: &mut GroupCounts) {
         let scored: Vec<u32> =
             members.iter().copied().filter(|&at| self.entry(at).state == State::Scored).collect();
-        let rewards: Vec<f64> = scored.iter().map(|&at| self.entry(at).value).collect();
+        let rewards: Vec<GroupReward> = scored.iter().map(|&at| self.entry(at).reward()).collect();
         counts.groups += 1;
         counts.unjudged += u64::from(rewards.is_empty());
-        counts.dead += u64::from(!rewards.is_empty() && advantage::is_dead(&rewards));
-        let advantages = advantage::group(&rewards, how).expect("rewards are finite by their type");
+        let alive = Spread::of(&rewards).is_alive(ALIVE_SPREAD);
+        counts.dead += u64::from(!rewards.is_empty() && !alive);
+        let advantages =
+            advantage::of_group(&rewards, how).expect("rewards are finite by their type");
         for (&at, advantage) in scored.iter().zip(advantages) {
             self.0[at as usize].value = advantage;
         }
@@ -113,7 +132,7 @@ mod tests {
 
     #[test]
     fn an_entry_is_small() {
-        assert!(size_of::<Entry>() <= 24, "{}", size_of::<Entry>());
+        assert!(size_of::<Entry>() <= 32, "{}", size_of::<Entry>());
     }
 
     #[test]
@@ -131,7 +150,7 @@ mod tests {
             (0, 0, 0.0, State::Rejected),
         ];
         for (at, (step, task, value, state)) in (0..).zip(lines) {
-            table.set(at, Entry { step, value, task, state, rescored: false });
+            table.set(at, Entry { step, value, tests: value, task, state, rescored: false });
         }
         let counts = table.weigh(Advantage::StandardScore);
         // Groups: (0,0) lives with two members, (0,1) is dead, (1,0) has one, (9,9) none.
@@ -139,5 +158,21 @@ mod tests {
         let values: Vec<_> = (0..6).map(|at| table.get(at).value).collect();
         assert_eq!(values, [1.0, 0.0, 0.0, 0.0, -1.0, 0.0]);
         assert_eq!(table.get(100).state, State::Open);
+    }
+
+    #[test]
+    fn a_group_whose_tests_do_not_differ_has_no_advantage_and_is_dead() {
+        let weigh = |tests: [f64; 2]| {
+            let mut table = Table::default();
+            for (at, (value, tests)) in (0..).zip([0.5, 0.4].into_iter().zip(tests)) {
+                let entry = Entry { value, tests, state: State::Scored, ..Entry::default() };
+                table.set(at, entry);
+            }
+            let dead = table.weigh(Advantage::StandardScore).dead;
+            (dead, [table.get(0).value, table.get(1).value])
+        };
+        assert_eq!(weigh([0.0, 0.0]), (1, [0.0, 0.0]), "form alone");
+        assert_eq!(weigh([1.0, 0.0]), (0, [1.0, -1.0]));
+        assert_eq!(weigh([f64::NAN; 2]), (0, [1.0, -1.0]), "nothing was run: totals decide");
     }
 }

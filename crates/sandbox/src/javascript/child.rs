@@ -3,7 +3,7 @@
 use nix::sys::resource::{Resource, getrlimit};
 
 use super::channel::{Frame, receive, send, texts};
-use super::engine::{Answer, Engine};
+use super::engine::{Answer, Engine, Timers};
 use super::entry;
 use crate::value::{Limits, MAX_BYTES, Value as Data, decode, encode};
 
@@ -49,7 +49,7 @@ fn program(engine: &Engine) -> Option<()> {
 fn load<const N: usize>(engine: &Engine, payload: &[u8]) -> Option<Answer> {
     let mut answer = Answer::Data(Data::None);
     for source in texts::<N>(payload)?.iter().filter(|source| !source.is_empty()) {
-        answer = engine.run(source);
+        answer = engine.run(source, Timers::WhilePending);
         if matches!(answer, Answer::Raised(_)) {
             break;
         }
@@ -65,7 +65,7 @@ fn call(engine: &Engine, payload: &[u8]) -> Option<Answer> {
         return None;
     };
     let entry_point = entry_point.to_str()?;
-    Some(engine.ask(|ctx| entry::call(ctx, entry_point, args, named)))
+    Some(engine.ask(Timers::WhilePending, |ctx| entry::call(ctx, entry_point, args, named)))
 }
 
 fn respond(answer: Answer) -> Option<()> {
@@ -83,7 +83,7 @@ fn respond(answer: Answer) -> Option<()> {
 fn script(engine: &Engine) -> Option<()> {
     let [source, _] = texts(&receive()?.payload)?;
     engine.as_main();
-    let answer = engine.run(&source);
+    let answer = engine.run(&source, Timers::UntilNone);
     engine.flush();
     match answer {
         Answer::Raised(name) => send(b'e', name.as_bytes()),

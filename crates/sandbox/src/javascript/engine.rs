@@ -33,6 +33,16 @@ pub(super) struct Engine {
 /// Promises that were rejected and that nobody has looked at yet: where they are, and why.
 type Rejections = Rc<RefCell<Vec<(usize, String)>>>;
 
+/// How long timers run after a piece of the program has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Timers {
+    /// Until there are none left: a whole program ends when nothing is left to be done, as in Node.
+    UntilNone,
+    /// While a promise that was returned is pending, and no longer: a call has its answer then,
+    /// whatever the program still has running.
+    WhilePending,
+}
+
 /// What a program did with a question.
 pub(super) enum Answer {
     /// Plain data.
@@ -83,9 +93,9 @@ impl Engine {
         self.streams.flush();
     }
 
-    /// Runs a script, and what it left to be done.
-    pub(super) fn run(&self, source: &str) -> Answer {
-        self.ask(|ctx| {
+    /// Runs a script, and what it left to be done as far as `timers` says.
+    pub(super) fn run(&self, source: &str, timers: Timers) -> Answer {
+        self.ask(timers, |ctx| {
             let source = source.strip_prefix('\u{feff}').unwrap_or(source);
             let mut options = EvalOptions::default();
             options.strict = false;
@@ -98,12 +108,14 @@ impl Engine {
     /// Asks for a value. A promise is waited for.
     pub(super) fn ask(
         &self,
+        timers: Timers,
         question: impl for<'js> FnOnce(&Ctx<'js>) -> Result<Value<'js>>,
     ) -> Answer {
         self.context.with(|ctx| {
             let turn = self.loop_.clone().restore(&ctx);
             let answer = turn.and_then(|turn| Ok((question(&ctx)?, turn)));
-            let settled = answer.and_then(|(value, turn)| self.settle(&ctx, &turn, value));
+            let settled =
+                answer.and_then(|(value, turn)| self.settle(&ctx, &turn, Wait { value, timers }));
             match settled {
                 Err(error) => Answer::Raised(fault::of(&ctx, &error)),
                 Ok(Settled::Rejected(name)) => Answer::Raised(name),
@@ -115,14 +127,15 @@ impl Engine {
         })
     }
 
-    /// Runs what the program left to be done until there is nothing, or `value` is no longer a
-    /// promise. One that never comes to rest is stopped by the supervisor's clock.
+    /// Runs what the program left to be done, jobs first, until there is nothing, or the value is no
+    /// longer a pending promise. One that never comes to rest is stopped by the supervisor's clock.
     fn settle<'js>(
         &self,
         ctx: &Ctx<'js>,
         turn: &Function<'js>,
-        value: Value<'js>,
+        wait: Wait<'js>,
     ) -> Result<Settled<'js>> {
+        let Wait { value, timers } = wait;
         loop {
             while run_job(ctx)? {}
             if let Some((_, name)) = self.rejections.borrow_mut().drain(..).next() {
@@ -134,6 +147,9 @@ impl Engine {
                 let Some(result) = promise.result() else { continue };
                 return result.map(Settled::Value);
             }
+            if timers == Timers::WhilePending && !value.is_promise() {
+                return Ok(Settled::Value(value));
+            }
             let more: bool = turn.call(())?;
             if !more {
                 let never = value.is_promise();
@@ -141,6 +157,12 @@ impl Engine {
             }
         }
     }
+}
+
+/// A value that may have to be waited for.
+struct Wait<'js> {
+    value: Value<'js>,
+    timers: Timers,
 }
 
 enum Settled<'js> {

@@ -6,7 +6,8 @@
 // reach it. The rest is ordinary JavaScript, which a program may bend for itself as it likes: nothing
 // here decides anything.
 //
-// Time is not waited for: timers run at once, in the order of their times. Printed values look as
+// Time is not waited for: timers run at once, in the order of their times, for as long as somebody
+// waits for an answer; who that is, the engine decides. Printed values look as
 // Node prints them, but for the columns into which it puts long arrays.
 //
 // size: one closure, so that nothing but this file can hold `host`.

@@ -1,8 +1,10 @@
 //! Programs whose functions are called.
 
+use std::time::Duration;
+
 use whetstone_core::verdict::Verdict;
 
-use crate::{add, calls, judge, load_error, raised, tests};
+use crate::{JUDGE, add, calls, judge, judge_within, load_error, raised, tests};
 
 #[track_caller]
 fn passes(source: &str) {
@@ -42,6 +44,44 @@ fn a_method_is_called_on_an_instance_of_its_class() {
     assert_eq!(verdict("const Solution = { add: (a, b) => 100 + a + b };"), Verdict::Pass);
     assert_eq!(verdict("class Solution { sub() {} }"), raised("TypeError"));
     assert_eq!(verdict("class Other { add() {} }"), raised("ReferenceError"));
+}
+
+/// Within 200 ms of CPU: a timer that is left to itself would use all of them.
+#[track_caller]
+fn passes_soon(source: &str) {
+    let verdict = judge_within(&JUDGE, source, (&add(), ""), Duration::from_millis(200));
+    assert_eq!(verdict, Verdict::Pass, "{source}");
+}
+
+#[test]
+fn a_timer_that_no_answer_waits_for_delays_none() {
+    let add = "function add(a, b) { return a + b; }";
+    passes_soon(&format!("setInterval(() => {{}}, 10); {add}"));
+    passes_soon(&format!("const tick = () => setTimeout(tick, 0); tick(); {add}"));
+    passes_soon(&format!("const tick = () => setImmediate(tick); tick(); {add}"));
+    passes_soon("function add(a, b) { setInterval(() => {}, 1); return a + b; }");
+    passes_soon("async function add(a, b) { setInterval(() => {}, 1); return a + b; }");
+    passes_soon(&format!("setTimeout(() => {{ throw new Error('late'); }}, 1); {add}"));
+    passes_soon(&format!("setTimeout(() => {{ for (;;); }}); {add}"));
+}
+
+#[test]
+fn timers_run_for_as_long_as_an_answer_waits_for_them() {
+    let sleep = "const sleep = (ms) => new Promise((done) => setTimeout(done, ms));";
+    passes_soon(&format!("{sleep} async function add(a, b) {{ await sleep(1e6); return a + b; }}"));
+    passes_soon(&format!(
+        "{sleep} setInterval(() => {{}}, 1e4);
+         async function add(a, b) {{ await sleep(1e5); await sleep(1e5); return a + b; }}"
+    ));
+    passes_soon(
+        "const add = (a, b) => new Promise((done) => {
+             let n = 0; const every = setInterval(() => { if (++n === 5) done(a + b); }, 10); });",
+    );
+    // What was set while loading runs when a call waits, in its order.
+    passes_soon(&format!(
+        "{sleep} let ready = 0; setTimeout(() => {{ ready = 1; }}, 5);
+         async function add(a, b) {{ await sleep(10); return ready ? a + b : null; }}"
+    ));
 }
 
 #[test]

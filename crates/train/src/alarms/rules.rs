@@ -105,7 +105,7 @@ fn dead_groups(history: &History) -> Option<Found> {
     let Level { mean, error } = history.last(DEAD)?;
     (mean - LIKELY * error > DEAD_LIMIT).then_some(())?;
     let message = format!(
-        "{} of the groups of the last steps have the same reward throughout, and teach nothing: the \
+        "{} of the groups of the last steps have rollouts that do not differ, and teach nothing: the \
          tasks are too hard or too easy. Set `grpo.dynamic_sampling_rounds` or `grpo.curriculum`, or \
          take other tasks",
         percent(mean)

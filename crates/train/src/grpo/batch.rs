@@ -23,7 +23,7 @@ pub(super) struct Played {
 /// What a step learns from.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Batch {
-    /// Of groups with variance, in their order.
+    /// Of groups that are alive, in their order.
     pub(super) played: Vec<Played>,
     /// One list for each group that was judged, dead ones included.
     pub(super) advantages: Vec<Vec<f64>>,
@@ -45,7 +45,7 @@ impl Batch {
         };
         let mut batch = Self { teacher: drawn.teacher.clone(), ..Self::default() };
         for group in &drawn.groups {
-            let advantages = advantage::group(&group.rewards(), how)?;
+            let advantages = advantage::of_group(&group.compared(), how)?;
             if group.is_dead() {
                 batch.dead_groups += 1;
                 if budget::is_set(config) {

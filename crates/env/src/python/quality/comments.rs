@@ -62,8 +62,15 @@ fn is_unreached(range: TextRange, live: &Live<'_>) -> bool {
     })
 }
 
+/// A longer comment is not taken for code. The parser's time grows faster than the nesting of its
+/// input, and a comment is not held to the limits of a program.
+const MAX_CODE_BYTES: usize = 200;
+
 /// Prose seldom has these, and prose that has them seldom parses.
 fn is_code(text: &str) -> bool {
+    if text.len() > MAX_CODE_BYTES {
+        return false;
+    }
     let marks = text.contains(['=', '(', '[', '+', '*', '%'])
         || ["return ", "import ", "for ", "if ", "print ", "pass", "del ", "not ", "while "]
             .iter()

@@ -1,0 +1,218 @@
+//! What reading a hostile reply costs: extraction, syntax, quality, steadiness, entry point.
+//!
+//! All of this runs on threads of the scorer, outside the limits of the jail, so it must be bounded
+//! by itself. Each family is a reply of 64 KiB and one of 1 MiB. With `--no-capture` the costs are
+//! printed, costliest first.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::time::{Duration, Instant};
+
+use whetstone_core::config::RewardConfig;
+use whetstone_core::task::Task;
+use whetstone_core::wire::Wire;
+use whetstone_env::python::Rules;
+use whetstone_env::stack::{BigStack, on_big_stack};
+
+/// The most that a reply may cost here, in a build that is not optimised on a machine that is busy.
+/// A comment that was parsed without limits took 1.7 s in an optimised build on a quiet one.
+const LIMIT: Duration = Duration::from_millis(1_500);
+
+/// Text around a piece that is repeated until the program is full.
+struct Family {
+    start: &'static str,
+    piece: &'static str,
+    end: &'static str,
+}
+
+const fn family(start: &'static str, piece: &'static str, end: &'static str) -> Family {
+    Family { start, piece, end }
+}
+
+const PYTHON: [Family; 34] = [
+    // Comments, which are looked at for code.
+    family("def f(a): return a\n# ", "f'{a:{", ""),
+    family("def f(a): return a\n# ", "f'{", ""),
+    family("def f(a): return a\n# a = ", "(", ""),
+    family("def f(a): return a\n# ", "lambda a=", "1"),
+    family("def f(a): return a\n# ", "a if a else ", "1"),
+    family("def f(a): return a\n# not ", "not ", "a"),
+    family("def f(a): return a\n", "# a = (1)\n", ""),
+    family("def f(a): return a\n", "# return (a b c)\n", ""),
+    family(
+        "def f(a): return a\n",
+        "# f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{\n",
+        "",
+    ),
+    family(
+        "def f(a): return a\n",
+        "# ((((((((((((((((((((((((((((((((((((((((((((((((((((((((((\n",
+        "",
+    ),
+    family("def f(a): return a\n", "#\n", ""),
+    family("", "def f(a):\n    return a\n# f a b\n", ""),
+    // Definitions, names and words.
+    family("", "def f(a): return f(a)\n", ""),
+    family("", "class C: pass\n", ""),
+    family("", "a=1\n", ""),
+    family("def f(", "a,", "**k): pass"),
+    family("def f(a):\n    '''", "f a b c ", "'''\n    return a"),
+    family("def f(a):\n    '''", ":param a: f\n    ", "'''\n    return a"),
+    family("", "a_b_c_d_e_f_", " = 1"),
+    family("", "aB", " = 1"),
+    family("f = 1\n", "if f: f = 1\n", ""),
+    family("f = 1\n", "f;", ""),
+    family("f = [", "f,", "]"),
+    family("f = '", "{a.b}", "'"),
+    family("f = '", "{", "'"),
+    family("", "import a\n", ""),
+    family("", "from a import b as c\n", ""),
+    family("def f(a):\n", "    a.b = a.c\n", "    return a"),
+    family("def f(a):\n    return a", ".b", ""),
+    family("def f(a):\n    return a", "(a)", ""),
+    family("f = a", " + a", ""),
+    family("", "\n", "f = 1"),
+    family("", "f=1;\\\n", "f=1"),
+    family("f = \"\"\"", "\\N{BULLET}", "\"\"\""),
+];
+
+const JAVASCRIPT: [Family; 30] = [
+    family("", "(", ""),
+    family("", "[", ""),
+    family("", "{", ""),
+    family("", "!", "1"),
+    family("", "- ", "1"),
+    family("", "a=>", "1"),
+    family("", "a=", "1"),
+    family("", "a?", "b"),
+    family("", "a?b:", "c"),
+    family("1", "**1", ""),
+    family("1", "+1", ""),
+    family("", "new ", "a"),
+    family("", "typeof ", "a"),
+    family("", "await ", "a"),
+    family("", "a:", "b"),
+    family("", "if(a)", "b"),
+    family("", "if(a);else ", "b"),
+    family("", "for(;;)", "b"),
+    family("", "async a=>", "1"),
+    family("`", "${`", ""),
+    family("a", ".b", ""),
+    family("a", "?.b", ""),
+    family("a", "`b`", ""),
+    family("", "/a/;", ""),
+    family("", "let a;", ""),
+    family("", "function a(){}", ""),
+    family("", "<!--\n", ""),
+    family("", "//(\n", ""),
+    family("", "'('+", "1"),
+    family("class A{", "#a;", "}"),
+];
+
+/// Nested as deep as is read at all, so that reading twice would double with every level.
+const NESTED_JAVASCRIPT: [(&str, &str); 10] = [
+    ("(a=", ")"),
+    ("(a,", ")"),
+    ("(a=(b,c)=>", ")"),
+    ("async(a,", ")"),
+    ("({a:", "})"),
+    ("[a=", "]"),
+    ("({a=", "})"),
+    ("(x=`${", "}`)"),
+    ("(function(a=", "){})"),
+    ("for((a)in(", "));"),
+];
+
+const REPLIES: [Family; 14] = [
+    family("", "```", ""),
+    family("", "```python\n", ""),
+    family("", "```python\nf = 1\n```\n", ""),
+    family("", "<think>", ""),
+    family("<think>", "</think>", ""),
+    family("", "`", ""),
+    family("", "~~~\n", ""),
+    family("", "def f(a):\n", ""),
+    family("", "def f(a):\n    return a\n\n", ""),
+    family("", "[PLAN]", "[/PLAN]"),
+    family("", "    ", "f = 1"),
+    family("", ">>> f(1)\n", ""),
+    family("", "(", ""),
+    family("", "\"\"\"", ""),
+];
+
+fn full(family: &Family, bytes: usize) -> String {
+    let Family { start, piece, end } = family;
+    let times = (bytes - start.len() - end.len()) / piece.len();
+    format!("{start}{}{end}", piece.repeat(times))
+}
+
+fn task(language: &str) -> Task {
+    let line = format!(
+        r#"{{"id":"a","statement":"s","language":"{language}","tests":{{"kind":"calls","entry_point":"f","hidden":[{{"args":[1],"expected":1}}]}}}}"#
+    );
+    Task::from_object(serde_json::from_str(&line).unwrap()).unwrap()
+}
+
+/// The replies of every family: what it is, the task, and the text.
+fn replies() -> Vec<(String, Task, String)> {
+    let mut replies = Vec::new();
+    let (python, javascript) = (task("python"), task("javascript"));
+    for bytes in [(64 << 10) - 1, 1 << 20] {
+        let mut add = |name: String, task: &Task, text: String| {
+            replies.push((format!("{bytes:>7} {name}"), task.clone(), text));
+        };
+        for family in &PYTHON {
+            let text = format!("```python\n{}\n```", full(family, bytes));
+            add(format!("python {:?} {:?}", family.start, family.piece), &python, text);
+        }
+        for family in &JAVASCRIPT {
+            let text = format!("```javascript\n{}\n```", full(family, bytes));
+            add(format!("javascript {:?}", family.piece), &javascript, text);
+        }
+        for (open, close) in NESTED_JAVASCRIPT {
+            let brackets = |text: &str| text.matches(['(', '[', '{']).count();
+            let times = 498 / brackets(open);
+            for closed in ["", close] {
+                let text = format!("{}1{}", open.repeat(times), closed.repeat(times));
+                let text = format!("```javascript\nf = {text}\n```");
+                add(format!("javascript nested {open:?} {closed:?}"), &javascript, text);
+            }
+        }
+        for family in &REPLIES {
+            for task in [&python, &javascript] {
+                add(format!("reply {:?}", family.piece), task, full(family, bytes));
+            }
+        }
+    }
+    replies
+}
+
+/// The least of three times: what it takes without what others do on the machine.
+fn cost(rules: &Rules, task: &Task, text: &str, stack: &BigStack) -> Duration {
+    let time = || {
+        let start = Instant::now();
+        let _ = rules.read(task, text, stack);
+        start.elapsed()
+    };
+    let first = time();
+    if first * 8 < LIMIT { first } else { first.min(time()).min(time()) }
+}
+
+#[test]
+fn no_reply_costs_more_than_its_share() {
+    let rules = Rules::new(RewardConfig::default());
+    let replies = replies();
+    let mut costs = on_big_stack(|stack| {
+        let cost = |(name, task, text): &(String, Task, String)| {
+            (cost(&rules, task, text, stack), name.clone())
+        };
+        replies.iter().map(cost).collect::<Vec<_>>()
+    })
+    .unwrap();
+    costs.sort_by_key(|(cost, _)| std::cmp::Reverse(*cost));
+    for (cost, name) in costs.iter().take(25) {
+        println!("{:>9.1} ms  {name}", cost.as_secs_f64() * 1e3);
+    }
+    let (worst, name) = &costs[0];
+    assert!(*worst < LIMIT, "{worst:?}: {name}");
+}
