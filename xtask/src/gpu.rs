@@ -11,8 +11,9 @@ use std::process::{Command, Stdio};
 
 use crate::ci::cargo;
 
-/// The tests and the benchmark: the flag that builds one, and its name in the bundle.
-const PARTS: [(&str, &str); 2] = [("--test", "cuda-tests"), ("--bench", "cuda-bench")];
+/// The tests and the benchmark: the package and the flag that build one, and its name in the bundle.
+const PARTS: [(&str, &str, &str); 2] =
+    [("whetstone-kernels", "--test", "cuda-tests"), ("whetstone-benches", "--bench", "cuda-bench")];
 
 /// The most that a bundle may weigh.
 const LIMIT_BYTES: u64 = 64 << 20;
@@ -31,8 +32,8 @@ pub fn run(root: &Path, words: &[&str], out: &mut dyn Write) -> Result<(), Strin
 fn bundle(root: &Path, dir: &Path, out: &mut dyn Write) -> Result<(), String> {
     fs::create_dir_all(dir).map_err(|err| format!("cannot make {}: {err}", dir.display()))?;
     let mut bytes = 0;
-    for (flag, name) in PARTS {
-        let built = build(root, flag)?;
+    for (package, flag, name) in PARTS {
+        let built = build(root, package, flag)?;
         let target = dir.join(name);
         bytes += fs::copy(&built, &target)
             .map_err(|err| format!("cannot copy {}: {err}", built.display()))?;
@@ -45,8 +46,8 @@ fn bundle(root: &Path, dir: &Path, out: &mut dyn Write) -> Result<(), String> {
 }
 
 /// Builds one part and says where it lies.
-fn build(root: &Path, flag: &str) -> Result<PathBuf, String> {
-    let args = ["build", "--locked", "--profile", "gpu", "-p", "whetstone-kernels", flag, "cuda"];
+fn build(root: &Path, package: &str, flag: &str) -> Result<PathBuf, String> {
+    let args = ["build", "--locked", "--profile", "gpu", "-p", package, flag, "cuda"];
     let output = cargo(root, &[&args[..], &["--message-format", "json"]].concat())
         .stderr(Stdio::inherit())
         .output()

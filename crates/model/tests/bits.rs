@@ -60,7 +60,9 @@ impl Hash {
     }
 
     fn numbers(&mut self, numbers: &[f32]) {
-        numbers.iter().for_each(|number| self.bits(number.to_bits()));
+        for number in numbers {
+            self.bits(number.to_bits());
+        }
     }
 }
 
