@@ -139,7 +139,8 @@ fn told(info: &Info, seen: &Seen) -> String {
         seen.copy_rate / 1e12
     );
     if let Some(problem) = &info.cache_problem {
-        text += &format!("; kernels are compiled at every start: {problem}");
+        text.push_str("; kernels are compiled at every start: ");
+        text.push_str(problem);
     }
     text
 }
