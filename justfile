@@ -29,6 +29,10 @@ doctest:
 browser:
     cargo xtask browser
 
+# Every CUDA kernel compiles
+cuda:
+    cargo xtask cuda
+
 # Generated pages are current; `just docs --write` rewrites them
 docs *flags:
     cargo xtask docs {{ flags }}
@@ -44,6 +48,10 @@ deny:
 # Known weaknesses of dependencies; needs cargo-deny and the network
 advisories:
     cargo deny check advisories
+
+# Tests and times of the kernels on a GPU; `just gpu --bundle DIR` packs them
+gpu *flags:
+    cargo xtask gpu {{ flags }}
 
 # Benchmarks; `just bench --bench extract` runs one
 bench *filter:

@@ -87,6 +87,7 @@ fn perform(root: &Path, action: Action, out: &mut dyn Write) -> io::Result<Outco
     match action {
         Action::Cargo(args) => run_cargo(root, args, out),
         Action::Here(check) => Ok(check(root).map_or_else(Outcome::Failed, |()| Outcome::Passed)),
+        Action::Try(attempt) => Ok(attempt(root)),
         Action::Look(find) => Ok(find().map_or_else(Outcome::Skipped, |()| Outcome::Passed)),
         Action::Tool { tool, with, without } => match without {
             _ if is_installed(root, tool) => run_cargo(root, with, out),

@@ -9,7 +9,9 @@
 
 pub mod browser;
 pub mod ci;
+pub mod cuda;
 pub mod docs;
+pub mod gpu;
 pub mod hostile;
 pub mod steps;
 pub mod tidy;

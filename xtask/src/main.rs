@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use xtask::steps::{self, STEPS};
-use xtask::{ci, docs, hostile};
+use xtask::{ci, docs, gpu, hostile};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -26,12 +26,13 @@ fn run(words: &[&str]) -> io::Result<ExitCode> {
         ["ci"] => ci::run(root, STEPS, &mut io::stderr()),
         ["docs", "--write"] => write_docs(root),
         ["hostile"] => hostile::run(root, &mut io::stderr()),
+        ["gpu", rest @ ..] => run_gpu(root, rest),
         [name] => match STEPS.iter().position(|step| step.name == *name) {
             Some(at) => ci::run(root, &STEPS[at..=at], &mut io::stderr()),
             None => usage(&format!("there is no step `{name}`")),
         },
         [] => usage("which step?"),
-        _ => usage("one step at a time, and only `docs` has a flag"),
+        _ => usage("one step at a time, and only `docs` and `gpu` have flags"),
     }
 }
 
@@ -43,6 +44,13 @@ fn help() -> io::Result<ExitCode> {
 fn write_docs(root: &Path) -> io::Result<ExitCode> {
     match docs::write(root) {
         Ok(report) => writeln!(io::stderr(), "{report}").map(|()| ExitCode::SUCCESS),
+        Err(why) => writeln!(io::stderr(), "error: {why}").map(|()| ExitCode::FAILURE),
+    }
+}
+
+fn run_gpu(root: &Path, words: &[&str]) -> io::Result<ExitCode> {
+    match gpu::run(root, words, &mut io::stderr()) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
         Err(why) => writeln!(io::stderr(), "error: {why}").map(|()| ExitCode::FAILURE),
     }
 }

@@ -7,7 +7,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::{browser, docs, hostile, tidy};
+use crate::ci::Outcome;
+use crate::{browser, cuda, docs, hostile, tidy};
 
 /// One step of CI, which is also a subcommand of `cargo xtask`.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +37,8 @@ pub enum Action {
     },
     /// Looks for something that tests need and not every machine has. `Err` is how to get it.
     Look(fn() -> Result<(), String>),
+    /// A function of this crate that finds out for itself whether it can be done.
+    Try(fn(&Path) -> Outcome),
     /// A function of this crate, given the repository's root. `Err` is what to tell the reader.
     Here(fn(&Path) -> Result<(), String>),
 }
@@ -110,6 +113,11 @@ pub const STEPS: &[Step] = &[
         action: Action::Look(browser::find),
     },
     Step {
+        name: "cuda",
+        what: "every CUDA kernel compiles (skipped where NVRTC is not installed)",
+        action: Action::Try(cuda::compile),
+    },
+    Step {
         name: "docs",
         what: "generated pages are what `whet` generates (`docs --write` rewrites them)",
         action: Action::Here(docs::check),
@@ -140,6 +148,7 @@ pub fn help() -> String {
     }
     text += "\nBeside them:\n";
     text += &line("hostile", hostile::WHAT);
+    text += &line("gpu", "tests and times of the kernels on a GPU [--bundle DIR | --run DIR]");
     text
 }
 
@@ -161,7 +170,7 @@ mod tests {
                 vec![args]
             }
             Action::Tool { with, without: Without::Run(without), .. } => vec![with, without],
-            Action::Here(_) | Action::Look(_) => vec![],
+            Action::Here(_) | Action::Look(_) | Action::Try(_) => vec![],
         }
     }
 
@@ -173,7 +182,8 @@ mod tests {
             .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next())
             .collect();
         let steps = STEPS.iter().map(|step| step.name);
-        let expected: Vec<&str> = std::iter::once("ci").chain(steps).chain(["hostile"]).collect();
+        let beside = ["hostile", "gpu"];
+        let expected: Vec<&str> = std::iter::once("ci").chain(steps).chain(beside).collect();
         assert_eq!(listed, expected);
     }
 

@@ -35,7 +35,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::{Map, Value, json};
 use whetstone_core::config::LoraConfig;
 use whetstone_kernels::matmul::matmul;
-use whetstone_kernels::{Before, Device, Matrix, MatrixMut};
+use whetstone_kernels::{Activation, Before, Device, Matrix, MatrixMut};
 
 use shapes::{rounded, shape_a, shape_s};
 
@@ -191,8 +191,9 @@ fn mebibytes(bytes: u64) -> f64 {
 
 fn gemm_peak(device: &Device) -> f64 {
     let side = 1024;
-    let (a, b) = (device.zeros(side * side), device.zeros(side * side));
-    let mut to = device.take(side * side);
+    let zeros = || device.zeros::<Activation>(side * side);
+    let (a, b) = (zeros(), zeros());
+    let mut to = device.take::<Activation>(side * side);
     let mut times: Vec<f64> = (0..20)
         .map(|_| {
             let start = Instant::now();

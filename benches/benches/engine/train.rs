@@ -16,7 +16,7 @@ use crate::{STEPS, WARM};
 pub(crate) struct Training {
     decoder: Decoder,
     trained: Vec<ParameterId>,
-    means: Vec<(Buffer, Buffer)>,
+    means: Vec<(Buffer<f32>, Buffer<f32>)>,
     gradients: Gradients,
     steps: usize,
 }

@@ -10,6 +10,7 @@
 
 use crate::buffer::{View, ViewMut};
 use crate::cpu;
+use crate::cuda;
 use crate::device::Device;
 
 /// What does not change from step to step, and what does.
@@ -31,15 +32,53 @@ pub struct AdamW {
     pub gradient_scale: f64,
 }
 
+/// What a step multiplies by, computed in f64 and used in f32.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Factors {
+    /// `1 - lr · decay`.
+    pub(crate) kept: f32,
+    /// `1 - β1`.
+    pub(crate) toward: f32,
+    /// `β2`.
+    pub(crate) beta2: f32,
+    /// `1 - β2`.
+    pub(crate) fresh: f32,
+    /// `lr / (1 - β1^t)`.
+    pub(crate) rate: f32,
+    /// `√(1 - β2^t)`.
+    pub(crate) root: f32,
+    /// `ε`.
+    pub(crate) epsilon: f32,
+    /// Of the gradient.
+    pub(crate) scale: f32,
+}
+
+impl Factors {
+    #[expect(clippy::cast_possible_truncation, reason = "computed in f64, used in f32")]
+    fn new(rule: &AdamW) -> Self {
+        let steps = i32::try_from(rule.step).unwrap_or(i32::MAX);
+        Self {
+            kept: (1.0 - rule.lr * rule.decay) as f32,
+            toward: (1.0 - rule.beta1) as f32,
+            beta2: rule.beta2 as f32,
+            fresh: (1.0 - rule.beta2) as f32,
+            rate: (rule.lr / (1.0 - rule.beta1.powi(steps))) as f32,
+            root: (1.0 - rule.beta2.powi(steps)).sqrt() as f32,
+            epsilon: rule.epsilon as f32,
+            scale: rule.gradient_scale as f32,
+        }
+    }
+}
+
 /// A weight and its two means.
 #[derive(Debug)]
 pub struct State<'a> {
     /// The weight.
-    pub weight: ViewMut<'a>,
+    pub weight: ViewMut<'a, f32>,
     /// The mean of gradients.
-    pub mean: ViewMut<'a>,
+    pub mean: ViewMut<'a, f32>,
     /// The mean of their squares.
-    pub square: ViewMut<'a>,
+    pub square: ViewMut<'a, f32>,
 }
 
 /// One step of one weight.
@@ -47,13 +86,18 @@ pub struct State<'a> {
 /// # Panics
 ///
 /// If the views are not equally long, or the step is 0.
-pub fn step(device: &Device, mut state: State<'_>, gradient: View<'_>, rule: &AdamW) {
+pub fn step(device: &Device, mut state: State<'_>, gradient: View<'_, f32>, rule: &AdamW) {
     let length = gradient.len();
     assert!(
         state.weight.len() == length && state.mean.len() == length && state.square.len() == length,
         "a weight, its gradient and its means"
     );
     assert!(rule.step > 0, "steps are counted from 1");
-    let Device::Cpu(cpu) = device;
-    cpu::adamw::step(&cpu.threads, &mut state, gradient.host(), rule);
+    let factors = Factors::new(rule);
+    match device {
+        Device::Cpu(cpu) => {
+            cpu::adamw::step(&cpu.threads, &mut state, gradient.host(), &factors);
+        }
+        Device::Cuda(cuda) => cuda::elementwise::adamw(cuda, &mut state, gradient, &factors),
+    }
 }

@@ -1,7 +1,8 @@
 //! Sums: a residual, a multiple, a bias for every row, and a bias's gradient.
 
-use crate::buffer::{View, ViewMut};
+use crate::buffer::{Real, View, ViewMut};
 use crate::cpu;
+use crate::cuda::elementwise;
 use crate::device::Device;
 use crate::matmul::{Matrix, MatrixMut};
 
@@ -12,8 +13,10 @@ use crate::matmul::{Matrix, MatrixMut};
 /// If they are not equally long.
 pub fn add(device: &Device, x: &mut ViewMut<'_>, y: View<'_>) {
     assert_eq!(x.len(), y.len(), "what is added to what");
-    let Device::Cpu(cpu) = device;
-    cpu::add::add(&cpu.threads, x.host(), y.host());
+    match device {
+        Device::Cpu(cpu) => cpu::add::add(&cpu.threads, x.host(), y.host()),
+        Device::Cuda(cuda) => elementwise::add(cuda, x, y),
+    }
 }
 
 /// `x += b` for every row.
@@ -21,10 +24,12 @@ pub fn add(device: &Device, x: &mut ViewMut<'_>, y: View<'_>) {
 /// # Panics
 ///
 /// If a row is not as long as the bias.
-pub fn bias(device: &Device, mut x: MatrixMut<'_>, bias: View<'_>) {
+pub fn bias<T: Real>(device: &Device, mut x: MatrixMut<'_, T>, bias: View<'_, T>) {
     assert_eq!(x.cols, bias.len(), "a bias for each column");
-    let Device::Cpu(cpu) = device;
-    cpu::add::bias(&cpu.threads, &mut x, bias.host());
+    match device {
+        Device::Cpu(cpu) => cpu::add::bias(&cpu.threads, &mut x.on_host(), bias.host()),
+        Device::Cuda(cuda) => elementwise::add_bias(cuda, &mut x, bias),
+    }
 }
 
 /// `x += factor · y`.
@@ -32,10 +37,12 @@ pub fn bias(device: &Device, mut x: MatrixMut<'_>, bias: View<'_>) {
 /// # Panics
 ///
 /// If they are not equally long.
-pub fn scaled(device: &Device, x: &mut ViewMut<'_>, factor: f32, y: View<'_>) {
+pub fn scaled(device: &Device, x: &mut ViewMut<'_, f32>, factor: f32, y: View<'_, f32>) {
     assert_eq!(x.len(), y.len(), "what is added to what");
-    let Device::Cpu(cpu) = device;
-    cpu::add::scaled(&cpu.threads, x.host(), factor, y.host());
+    match device {
+        Device::Cpu(cpu) => cpu::add::scaled(&cpu.threads, x.host(), factor, y.host()),
+        Device::Cuda(cuda) => elementwise::add_scaled(cuda, x, factor, y),
+    }
 }
 
 /// `db += Σ dy` over the rows, row by row: the same in one call and in several.
@@ -43,8 +50,10 @@ pub fn scaled(device: &Device, x: &mut ViewMut<'_>, factor: f32, y: View<'_>) {
 /// # Panics
 ///
 /// If a row is not as long as the bias.
-pub fn bias_backward(device: &Device, dbias: &mut ViewMut<'_>, dy: Matrix<'_>) {
+pub fn bias_backward<T: Real>(device: &Device, dbias: &mut ViewMut<'_, f32>, dy: Matrix<'_, T>) {
     assert!(dy.cols == dbias.len() && dy.col_stride == 1, "a bias for each column");
-    let Device::Cpu(cpu) = device;
-    cpu::add::bias_backward(&cpu.threads, dbias.host(), dy);
+    match device {
+        Device::Cpu(cpu) => cpu::add::bias_backward(&cpu.threads, dbias.host(), dy.on_host()),
+        Device::Cuda(cuda) => elementwise::bias_backward(cuda, dbias, dy),
+    }
 }

@@ -61,7 +61,7 @@ impl Shape {
 /// If the shapes do not fit.
 pub fn forward(
     device: &Device,
-    (mut out, lse): (MatrixMut<'_>, &mut ViewMut<'_>),
+    (mut out, lse): (MatrixMut<'_>, &mut ViewMut<'_, f32>),
     qkv: Matrix<'_>,
     (shape, offsets): (&Shape, Offsets<'_>),
 ) {
@@ -70,8 +70,12 @@ pub fn forward(
     assert!(qkv.cols == shape.packed_width() && qkv.col_stride == 1, "queries, keys and values");
     assert!(out.rows == qkv.rows && out.cols == shape.width(), "a row for each token");
     assert_eq!(lse.len(), qkv.rows * shape.heads, "one for each token and head");
-    let Device::Cpu(cpu) = device;
-    cpu::attention::forward(&cpu.threads, (&mut out, lse.host()), qkv, (shape, offsets));
+    match device {
+        Device::Cpu(cpu) => {
+            cpu::attention::forward(&cpu.threads, (&mut out, lse.host()), qkv, (shape, offsets));
+        }
+        Device::Cuda(cuda) => cuda.unsupported("attention"),
+    }
 }
 
 /// What went forward and what comes back.
@@ -84,7 +88,7 @@ pub struct Saved<'a> {
     /// The gradient of what came out.
     pub dout: Matrix<'a>,
     /// From [`forward`].
-    pub lse: View<'a>,
+    pub lse: View<'a, f32>,
 }
 
 /// The gradients of queries, keys and values.
@@ -106,6 +110,10 @@ pub fn backward(
     assert!([out.rows, dout.rows, dqkv.rows] == [qkv.rows; 3], "a row for each token");
     assert!([qkv, out, dout].iter().all(|m| m.col_stride == 1), "matrices by rows");
     assert_eq!(lse.len(), qkv.rows * shape.heads, "one for each token and head");
-    let Device::Cpu(cpu) = device;
-    cpu::attention::backward(&cpu.threads, &mut dqkv, saved, (shape, offsets));
+    match device {
+        Device::Cpu(cpu) => {
+            cpu::attention::backward(&cpu.threads, &mut dqkv, saved, (shape, offsets));
+        }
+        Device::Cuda(cuda) => cuda.unsupported("attention's gradient"),
+    }
 }

@@ -12,19 +12,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a buffer can hold: plain numbers for which every pattern of bits is a value.
-pub trait Element: sealed::Sealed + Copy + Default + Send + Sync + 'static {}
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for f32 {}
-    impl Sealed for u32 {}
-    impl Sealed for i8 {}
-}
-
-impl Element for f32 {}
-impl Element for u32 {}
-impl Element for i8 {}
+use crate::cuda::{Address, Block};
+pub use crate::element::{Activation, Element, Real};
 
 /// A line of the cache, so that the widest vectors are aligned.
 #[derive(Debug, Clone, Copy)]
@@ -42,14 +31,15 @@ pub(crate) struct Pool {
 
 impl Pool {
     pub(crate) fn take<T: Element>(pool: &Arc<Self>, length: usize) -> Buffer<T> {
-        let bytes = length.checked_mul(size_of::<T>()).expect("a size that can be counted");
+        let bytes = length.checked_mul(size_of::<T::Host>()).expect("a size that can be counted");
         let lines = class(bytes.div_ceil(LINE_BYTES));
         let waiting = pool.shelves().get_mut(&lines).and_then(Vec::pop);
         let lines = waiting.unwrap_or_else(|| {
             pool.held_lines.fetch_add(lines, Ordering::Relaxed);
             vec![Line([0; 16]); lines].into_boxed_slice()
         });
-        Buffer { lines, length, pool: Arc::clone(pool), kind: PhantomData }
+        let memory = Memory::Host { lines, pool: Arc::clone(pool) };
+        Buffer { memory, length, kind: PhantomData }
     }
 
     pub(crate) fn held_bytes(&self) -> usize {
@@ -73,7 +63,7 @@ pub fn taken_bytes(bytes: usize) -> usize {
 }
 
 /// The size that is really taken for so many lines.
-fn class(lines: usize) -> usize {
+pub(crate) fn class(lines: usize) -> usize {
     let lines = lines.max(1);
     let step = (lines.next_power_of_two() / 16).max(1);
     lines.next_multiple_of(step)
@@ -81,14 +71,25 @@ fn class(lines: usize) -> usize {
 
 /// Numbers in the memory of a device.
 #[derive(Debug)]
-pub struct Buffer<T: Element = f32> {
-    lines: Box<[Line]>,
+pub struct Buffer<T: Element = Activation> {
+    memory: Memory,
     length: usize,
-    pool: Arc<Pool>,
     kind: PhantomData<T>,
 }
 
+/// Whose memory it is; it goes back to its pool when it is dropped.
+#[derive(Debug)]
+enum Memory {
+    Host { lines: Box<[Line]>, pool: Arc<Pool> },
+    Cuda(Block),
+}
+
 impl<T: Element> Buffer<T> {
+    /// A block of a CUDA device, which is large enough for so many numbers.
+    pub(crate) fn on_cuda(block: Block, length: usize) -> Self {
+        Self { memory: Memory::Cuda(block), length, kind: PhantomData }
+    }
+
     /// How many numbers.
     pub fn len(&self) -> usize {
         self.length
@@ -101,44 +102,92 @@ impl<T: Element> Buffer<T> {
 
     /// All of it, to read.
     pub fn view(&self) -> View<'_, T> {
-        // SAFETY: the lines hold at least `length` numbers, are aligned for all of them, and every
-        // pattern of bits is a number of each kind of `Element`.
-        View(unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.length) })
+        View(match &self.memory {
+            // SAFETY: the lines hold at least `length` numbers, are aligned for all of them, and every
+            // pattern of bits is a number of each kind of `Element`.
+            Memory::Host { lines, .. } => Place::Host(unsafe {
+                std::slice::from_raw_parts(lines.as_ptr().cast(), self.length)
+            }),
+            Memory::Cuda(block) => Place::Cuda(Part::new(block.address(), self.length)),
+        })
     }
 
     /// All of it, to write.
     pub fn view_mut(&mut self) -> ViewMut<'_, T> {
-        // SAFETY: as in `view`, and this is the only reference.
-        ViewMut(unsafe {
-            std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.length)
+        ViewMut(match &mut self.memory {
+            // SAFETY: as in `view`, and this is the only reference.
+            Memory::Host { lines, .. } => PlaceMut::Host(unsafe {
+                std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), self.length)
+            }),
+            Memory::Cuda(block) => PlaceMut::Cuda(Part::new(block.address(), self.length)),
         })
     }
 }
 
-impl<T: Element> Drop for Buffer<T> {
+impl Drop for Memory {
     fn drop(&mut self) {
-        let lines = std::mem::take(&mut self.lines);
-        self.pool.shelves().entry(lines.len()).or_default().push(lines);
+        if let Self::Host { lines, pool } = self {
+            let lines = std::mem::take(lines);
+            pool.shelves().entry(lines.len()).or_default().push(lines);
+        }
     }
+}
+
+/// Some numbers on a CUDA device, for as long as their buffer is borrowed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part<'a> {
+    pub(crate) address: Address,
+    pub(crate) length: usize,
+    life: PhantomData<&'a ()>,
+}
+
+impl Part<'_> {
+    fn new(address: Address, length: usize) -> Self {
+        Self { address, length, life: PhantomData }
+    }
+
+    fn part(self, range: Range<usize>, bytes: usize) -> Self {
+        let Range { start, end } = range;
+        assert!(start <= end && end <= self.length, "range {range:?} of {}", self.length);
+        Self::new(self.address + (start * bytes) as u64, end - start)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Place<'a, T: Element> {
+    Host(&'a [T::Host]),
+    Cuda(Part<'a>),
+}
+
+#[derive(Debug)]
+enum PlaceMut<'a, T: Element> {
+    Host(&'a mut [T::Host]),
+    Cuda(Part<'a>),
 }
 
 /// A part of a buffer, to read.
 #[derive(Debug, Clone, Copy)]
-pub struct View<'a, T: Element = f32>(&'a [T]);
+pub struct View<'a, T: Element = Activation>(Place<'a, T>);
 
 /// A part of a buffer, to write.
 #[derive(Debug)]
-pub struct ViewMut<'a, T: Element = f32>(&'a mut [T]);
+pub struct ViewMut<'a, T: Element = Activation>(PlaceMut<'a, T>);
+
+/// What numbers of a processor and of a CUDA device have to do with each other: nothing.
+const ELSEWHERE: &str = "numbers of another device";
 
 impl<'a, T: Element> View<'a, T> {
     /// How many numbers.
     pub fn len(&self) -> usize {
-        self.0.len()
+        match self.0 {
+            Place::Host(numbers) => numbers.len(),
+            Place::Cuda(part) => part.length,
+        }
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
     }
 
     /// A smaller part.
@@ -148,23 +197,68 @@ impl<'a, T: Element> View<'a, T> {
     /// If it is not inside.
     #[must_use]
     pub fn part(self, range: Range<usize>) -> Self {
-        Self(&self.0[range])
+        Self(match self.0 {
+            Place::Host(numbers) => Place::Host(&numbers[range]),
+            Place::Cuda(part) => Place::Cuda(part.part(range, T::CUDA_BYTES)),
+        })
     }
 
-    pub(crate) fn host(self) -> &'a [T] {
-        self.0
+    /// The numbers of a processor.
+    ///
+    /// # Panics
+    ///
+    /// If they are on another device.
+    pub(crate) fn host(self) -> &'a [T::Host] {
+        match self.0 {
+            Place::Host(numbers) => numbers,
+            Place::Cuda(_) => panic!("{ELSEWHERE}"),
+        }
+    }
+
+    /// The numbers of a CUDA device.
+    ///
+    /// # Panics
+    ///
+    /// If they are on another device.
+    pub(crate) fn cuda(self) -> Part<'a> {
+        match self.0 {
+            Place::Host(_) => panic!("{ELSEWHERE}"),
+            Place::Cuda(part) => part,
+        }
+    }
+}
+
+impl<'a, T: Real> View<'a, T> {
+    /// On a processor, the same numbers as another kind of number with a fraction: they are the same
+    /// there.
+    ///
+    /// # Panics
+    ///
+    /// If they are on another device.
+    pub(crate) fn on_host<U: Real>(self) -> View<'a, U> {
+        View(Place::Host(self.host()))
+    }
+
+    /// The numbers of a CUDA device that are f32 there.
+    ///
+    /// # Panics
+    ///
+    /// If they are something else, or elsewhere.
+    pub(crate) fn as_f32(self) -> View<'a, f32> {
+        assert_eq!(T::CUDA_BYTES, size_of::<f32>(), "numbers of f32");
+        View(Place::Cuda(self.cuda()))
     }
 }
 
 impl<T: Element> ViewMut<'_, T> {
     /// How many numbers.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.view().len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
     }
 
     /// A smaller part.
@@ -173,21 +267,61 @@ impl<T: Element> ViewMut<'_, T> {
     ///
     /// If it is not inside.
     pub fn part(&mut self, range: Range<usize>) -> ViewMut<'_, T> {
-        ViewMut(&mut self.0[range])
+        ViewMut(match &mut self.0 {
+            PlaceMut::Host(numbers) => PlaceMut::Host(&mut numbers[range]),
+            PlaceMut::Cuda(part) => PlaceMut::Cuda(part.part(range, T::CUDA_BYTES)),
+        })
     }
 
     /// The same, to read.
     pub fn view(&self) -> View<'_, T> {
-        View(self.0)
+        View(match &self.0 {
+            PlaceMut::Host(numbers) => Place::Host(numbers),
+            PlaceMut::Cuda(part) => Place::Cuda(*part),
+        })
     }
 
     /// The same, for a call that takes it by value.
     pub fn again(&mut self) -> ViewMut<'_, T> {
-        ViewMut(self.0)
+        ViewMut(match &mut self.0 {
+            PlaceMut::Host(numbers) => PlaceMut::Host(numbers),
+            PlaceMut::Cuda(part) => PlaceMut::Cuda(*part),
+        })
     }
 
-    pub(crate) fn host(&mut self) -> &mut [T] {
-        self.0
+    /// The numbers of a processor.
+    ///
+    /// # Panics
+    ///
+    /// If they are on another device.
+    pub(crate) fn host(&mut self) -> &mut [T::Host] {
+        match &mut self.0 {
+            PlaceMut::Host(numbers) => numbers,
+            PlaceMut::Cuda(_) => panic!("{ELSEWHERE}"),
+        }
+    }
+
+    /// The numbers of a CUDA device.
+    ///
+    /// # Panics
+    ///
+    /// If they are on another device.
+    pub(crate) fn cuda(&mut self) -> Part<'_> {
+        self.view().cuda()
+    }
+}
+
+impl<'a, T: Real> ViewMut<'a, T> {
+    /// As [`View::on_host`].
+    ///
+    /// # Panics
+    ///
+    /// If the numbers are on another device.
+    pub(crate) fn on_host<U: Real>(self) -> ViewMut<'a, U> {
+        match self.0 {
+            PlaceMut::Host(numbers) => ViewMut(PlaceMut::Host(numbers)),
+            PlaceMut::Cuda(_) => panic!("{ELSEWHERE}"),
+        }
     }
 }
 

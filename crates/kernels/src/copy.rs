@@ -1,5 +1,6 @@
 //! Rows from one matrix to another that lies differently.
 
+use crate::cuda;
 use crate::device::Device;
 use crate::matmul::{Matrix, MatrixMut};
 
@@ -8,8 +9,11 @@ use crate::matmul::{Matrix, MatrixMut};
 /// # Panics
 ///
 /// If the shapes differ.
-pub fn copy_matrix(_device: &Device, mut to: MatrixMut<'_>, from: Matrix<'_>) {
+pub fn copy_matrix(device: &Device, mut to: MatrixMut<'_>, from: Matrix<'_>) {
     assert!((to.rows, to.cols, 1) == (from.rows, from.cols, from.col_stride), "rows to copy");
+    if let Device::Cuda(cuda) = device {
+        return cuda::elementwise::copy_rows(cuda, &mut to, from);
+    }
     let (cols, stride) = (to.cols, to.stride);
     for row in 0..to.rows {
         let from = &from.data.host()[row * from.row_stride..][..cols];

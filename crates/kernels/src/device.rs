@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::buffer::{Buffer, Element, Pool, View, ViewMut};
 use crate::cpu::threads::Threads;
+use crate::cuda::{Cuda, DeviceError};
 
 /// Numbers that a thread fills or copies at a time.
 const PIECE: usize = 1 << 18;
@@ -13,6 +14,8 @@ const PIECE: usize = 1 << 18;
 pub enum Device {
     /// This machine's processors.
     Cpu(Cpu),
+    /// A GPU of NVIDIA's.
+    Cuda(Cuda),
 }
 
 /// Some processors and their memory.
@@ -33,23 +36,50 @@ impl Device {
         Ok(Self::Cpu(Cpu { threads, pool: Arc::default() }))
     }
 
+    /// A GPU of NVIDIA's, by its number among those of this machine.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or something that it needs is missing or too old.
+    pub fn cuda(index: u32) -> Result<Self, DeviceError> {
+        Cuda::open(index).map(Self::Cuda)
+    }
+
+    /// The first failure of the device, if there was one: to be asked wherever results reach the
+    /// host.
+    ///
+    /// # Errors
+    ///
+    /// If an operation failed. Nothing was computed after it.
+    pub fn check(&self) -> Result<(), DeviceError> {
+        match self {
+            Self::Cpu(_) => Ok(()),
+            Self::Cuda(cuda) => cuda.check(),
+        }
+    }
+
     /// A buffer with whatever its last user left in it.
     pub fn take<T: Element>(&self, length: usize) -> Buffer<T> {
-        let Self::Cpu(cpu) = self;
-        Pool::take(&cpu.pool, length)
+        match self {
+            Self::Cpu(cpu) => Pool::take(&cpu.pool, length),
+            Self::Cuda(cuda) => cuda.take(length),
+        }
     }
 
     /// A buffer of zeros.
     pub fn zeros<T: Element>(&self, length: usize) -> Buffer<T> {
         let mut buffer = self.take(length);
-        self.fill(&mut buffer.view_mut(), T::default());
+        self.fill(&mut buffer.view_mut(), T::Host::default());
         buffer
     }
 
     /// A buffer with a copy of what the host has.
-    pub fn upload<T: Element>(&self, from: &[T]) -> Buffer<T> {
+    pub fn upload<T: Element>(&self, from: &[T::Host]) -> Buffer<T> {
         let mut buffer = self.take(from.len());
-        buffer.view_mut().host().copy_from_slice(from);
+        match self {
+            Self::Cpu(_) => buffer.view_mut().host().copy_from_slice(from),
+            Self::Cuda(cuda) => cuda.write(&mut buffer.view_mut(), from),
+        }
         buffer
     }
 
@@ -61,17 +91,24 @@ impl Device {
     pub fn load<T: Element, E>(
         &self,
         length: usize,
-        read: impl FnOnce(&mut [T]) -> Result<(), E>,
+        read: impl FnOnce(&mut [T::Host]) -> Result<(), E>,
     ) -> Result<Buffer<T>, E> {
+        if let Self::Cuda(_) = self {
+            let mut numbers = vec![T::Host::default(); length];
+            read(&mut numbers)?;
+            return Ok(self.upload(&numbers));
+        }
         let mut buffer = self.take(length);
         read(buffer.view_mut().host())?;
         Ok(buffer)
     }
 
     /// The same number everywhere.
-    pub fn fill<T: Element>(&self, to: &mut ViewMut<'_, T>, value: T) {
-        let Self::Cpu(cpu) = self;
-        cpu.threads.pieces(to.host(), PIECE, |_, part| part.fill(value));
+    pub fn fill<T: Element>(&self, to: &mut ViewMut<'_, T>, value: T::Host) {
+        match self {
+            Self::Cpu(cpu) => cpu.threads.pieces(to.host(), PIECE, |_, part| part.fill(value)),
+            Self::Cuda(cuda) => cuda.fill(to, value),
+        }
     }
 
     /// One view into another of the same length.
@@ -80,28 +117,40 @@ impl Device {
     ///
     /// If the lengths differ.
     pub fn copy<T: Element>(&self, to: &mut ViewMut<'_, T>, from: View<'_, T>) {
-        let (to, from) = (to.host(), from.host());
         assert_eq!(to.len(), from.len(), "lengths of a copy");
-        let Self::Cpu(cpu) = self;
-        cpu.threads.pieces(to, PIECE, |piece, to| {
-            to.copy_from_slice(&from[piece * PIECE..][..to.len()]);
-        });
+        match self {
+            Self::Cpu(cpu) => {
+                let from = from.host();
+                cpu.threads.pieces(to.host(), PIECE, |piece, to| {
+                    to.copy_from_slice(&from[piece * PIECE..][..to.len()]);
+                });
+            }
+            Self::Cuda(cuda) => cuda.copy(to, from),
+        }
     }
 
-    /// Waits for everything before and gives the host a copy.
-    pub fn read<T: Element>(&self, from: View<'_, T>) -> Vec<T> {
-        from.host().to_vec()
+    /// Waits for everything before and gives the host a copy. After a failure it is zeros, and
+    /// [`Self::check`] says so.
+    pub fn read<T: Element>(&self, from: View<'_, T>) -> Vec<T::Host> {
+        match self {
+            Self::Cpu(_) => from.host().to_vec(),
+            Self::Cuda(cuda) => cuda.read(from),
+        }
     }
 
     /// What buffers take now, those that wait in the pool included.
     pub fn held_bytes(&self) -> usize {
-        let Self::Cpu(cpu) = self;
-        cpu.pool.held_bytes()
+        match self {
+            Self::Cpu(cpu) => cpu.pool.held_bytes(),
+            Self::Cuda(cuda) => cuda.held_bytes(),
+        }
     }
 
     /// Gives back what waits in the pool: for the end of a phase whose sizes will not come again.
     pub fn trim(&self) {
-        let Self::Cpu(cpu) = self;
-        cpu.pool.trim();
+        match self {
+            Self::Cpu(cpu) => cpu.pool.trim(),
+            Self::Cuda(cuda) => cuda.trim(),
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! A row of a table for each token, and the table's gradient.
 
-use crate::buffer::{View, ViewMut};
+use crate::buffer::{Real, View, ViewMut};
 use crate::cpu;
+use crate::cuda;
 use crate::device::Device;
 
 /// Copies row `ids[t]` of the table to row `t`.
@@ -12,8 +13,12 @@ use crate::device::Device;
 pub fn gather(device: &Device, to: &mut ViewMut<'_>, (table, ids): (View<'_>, View<'_, u32>)) {
     let width = width(to.len(), ids.len());
     assert!(table.len().is_multiple_of(width), "a table of such rows");
-    let Device::Cpu(cpu) = device;
-    cpu::embedding::gather(&cpu.threads, to.host(), (table.host(), ids.host(), width));
+    match device {
+        Device::Cpu(cpu) => {
+            cpu::embedding::gather(&cpu.threads, to.host(), (table.host(), ids.host(), width));
+        }
+        Device::Cuda(cuda) => cuda::elementwise::gather(cuda, to, (table, ids)),
+    }
 }
 
 /// Adds row `t` to row `ids[t]` of the table's gradient, tokens in their order: the same in one call
@@ -22,11 +27,19 @@ pub fn gather(device: &Device, to: &mut ViewMut<'_>, (table, ids): (View<'_>, Vi
 /// # Panics
 ///
 /// If the shapes do not fit or the table has no such row.
-pub fn scatter(device: &Device, dtable: &mut ViewMut<'_>, (dy, ids): (View<'_>, View<'_, u32>)) {
+pub fn scatter<T: Real>(
+    device: &Device,
+    dtable: &mut ViewMut<'_, T>,
+    (dy, ids): (View<'_>, View<'_, u32>),
+) {
     let width = width(dy.len(), ids.len());
     assert!(dtable.len().is_multiple_of(width), "a table of such rows");
-    let Device::Cpu(cpu) = device;
-    cpu::embedding::scatter(&cpu.threads, dtable.host(), (dy.host(), ids.host(), width));
+    match device {
+        Device::Cpu(cpu) => {
+            cpu::embedding::scatter(&cpu.threads, dtable.host(), (dy.host(), ids.host(), width));
+        }
+        Device::Cuda(cuda) => cuda::elementwise::scatter(cuda, dtable, (dy, ids)),
+    }
 }
 
 fn width(numbers: usize, rows: usize) -> usize {

@@ -80,9 +80,9 @@ impl Input<'_> {
     fn logits<'b>(
         &self,
         device: &Device,
-        logits: &'b mut ViewMut<'_>,
+        logits: &'b mut ViewMut<'_, f32>,
         (rows, tokens): (&Range<usize>, &Range<usize>),
-    ) -> ViewMut<'b> {
+    ) -> ViewMut<'b, f32> {
         let mut logits = logits.part(0..rows.len() * tokens.len());
         let to = MatrixMut::new(logits.again(), rows.len(), tokens.len());
         let hidden = self.hidden.band(rows.clone());
@@ -100,11 +100,11 @@ fn ranges(count: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
 #[derive(Debug)]
 pub struct Output<'a> {
     /// The log-probability of the target.
-    pub logp: ViewMut<'a>,
+    pub logp: ViewMut<'a, f32>,
     /// The entropy, in nats.
-    pub entropy: ViewMut<'a>,
+    pub entropy: ViewMut<'a, f32>,
     /// For the way back.
-    pub lse: ViewMut<'a>,
+    pub lse: ViewMut<'a, f32>,
     /// The slope of each log-probability by its hidden state, if it is wanted.
     pub slope: Option<MatrixMut<'a>>,
 }
@@ -118,9 +118,12 @@ pub fn forward(device: &Device, mut output: Output<'_>, input: Input<'_>) {
     input.check();
     let count = input.hidden.rows;
     assert!([output.logp.len(), output.entropy.len(), output.lse.len()] == [count; 3], "rows");
+    let cpu = match device {
+        Device::Cpu(cpu) => cpu,
+        Device::Cuda(cuda) => return cuda.unsupported("the head"),
+    };
     let mut logits = device.take(input.scratch_size());
-    let mut carried = device.take(ROWS.min(count) * cpu::head::CARRIED);
-    let Device::Cpu(cpu) = device;
+    let mut carried = device.take::<f32>(ROWS.min(count) * cpu::head::CARRIED);
     cpu::head::check(input.targets.host(), input.weight.shape().0);
     for rows in input.rows() {
         let targets = input.targets.part(rows.clone()).host();
@@ -162,26 +165,30 @@ pub fn backward_by_slope(
     device: &Device,
     mut dhidden: MatrixMut<'_>,
     slope: Matrix<'_>,
-    dlogp: View<'_>,
+    dlogp: View<'_, f32>,
 ) {
     let rows = dhidden.rows;
     assert!(slope.rows == rows && dlogp.len() == rows && slope.cols == dhidden.cols, "slopes");
     assert!(slope.col_stride == 1, "rows of a transpose");
-    let Device::Cpu(cpu) = device;
-    cpu::head::backward_by_slope(&cpu.threads, &mut dhidden, (slope, dlogp.host()));
+    match device {
+        Device::Cpu(cpu) => {
+            cpu::head::backward_by_slope(&cpu.threads, &mut dhidden, (slope, dlogp.host()));
+        }
+        Device::Cuda(cuda) => cuda.unsupported("the head's gradient"),
+    }
 }
 
 /// What went forward and what comes back.
 #[derive(Debug, Clone, Copy)]
 pub struct Signal<'a> {
     /// From [`forward`].
-    pub lse: View<'a>,
+    pub lse: View<'a, f32>,
     /// From [`forward`].
-    pub entropy: View<'a>,
+    pub entropy: View<'a, f32>,
     /// `dL/dlogp`.
-    pub dlogp: View<'a>,
+    pub dlogp: View<'a, f32>,
     /// `dL/dH`.
-    pub dentropy: View<'a>,
+    pub dentropy: View<'a, f32>,
 }
 
 impl Signal<'_> {
@@ -221,7 +228,7 @@ pub fn backward(device: &Device, mut dhidden: MatrixMut<'_>, input: Input<'_>, s
 /// If the shapes do not fit, or a target is not in the vocabulary.
 pub fn backward_weight(
     device: &Device,
-    mut dweight: MatrixMut<'_>,
+    mut dweight: MatrixMut<'_, f32>,
     input: Input<'_>,
     signal: Signal<'_>,
 ) {
@@ -236,14 +243,17 @@ fn for_each_tile(
     device: &Device,
     input: Input<'_>,
     signal: Signal<'_>,
-    mut work: impl FnMut((Range<usize>, Range<usize>), Matrix<'_>),
+    mut work: impl FnMut((Range<usize>, Range<usize>), Matrix<'_, f32>),
 ) {
     input.check();
     let Signal { lse, entropy, dlogp, dentropy } = signal;
     let each = [lse, entropy, dlogp, dentropy].map(|all| all.len());
     assert!(each == [input.hidden.rows; 4], "a signal for each row");
+    let cpu = match device {
+        Device::Cpu(cpu) => cpu,
+        Device::Cuda(cuda) => return cuda.unsupported("the head's gradient"),
+    };
     let mut logits = device.take(input.scratch_size());
-    let Device::Cpu(cpu) = device;
     cpu::head::check(input.targets.host(), input.weight.shape().0);
     for rows in input.rows() {
         let targets = input.targets.part(rows.clone()).host();

@@ -1,8 +1,9 @@
 //! Weights as bytes: each row has one number, what a byte is worth, chosen so that the largest
 //! weight of the row is 127. For frozen weights only; a gradient has no use for the steps.
 
-use crate::buffer::{View, ViewMut};
+use crate::buffer::{Real, View, ViewMut};
 use crate::cpu::wide::wide;
+use crate::cuda;
 use crate::device::Device;
 
 /// A row of weights as bytes; returns what one is worth. Halves are rounded to even.
@@ -27,9 +28,16 @@ pub fn pack_row(from: &[f32], to: &mut [i8]) -> f32 {
 /// # Panics
 ///
 /// If the shapes do not fit.
-pub fn unpack(device: &Device, to: &mut ViewMut<'_>, (bytes, scales): (View<'_, i8>, View<'_>)) {
+pub fn unpack<T: Real>(
+    device: &Device,
+    to: &mut ViewMut<'_, T>,
+    (bytes, scales): (View<'_, i8>, View<'_, f32>),
+) {
     assert!(to.len() == bytes.len() && bytes.len().is_multiple_of(scales.len()), "rows of bytes");
-    let Device::Cpu(cpu) = device;
+    let cpu = match device {
+        Device::Cpu(cpu) => cpu,
+        Device::Cuda(cuda) => return cuda::elementwise::unpack(cuda, to, (bytes, scales)),
+    };
     let inputs = bytes.len() / scales.len();
     cpu.threads.pieces(to.host(), inputs * 16, |piece, to| {
         let begin = piece * 16;
@@ -59,7 +67,7 @@ mod tests {
         let mut bytes = vec![0; from.len()];
         let pairs = from.chunks(50).zip(bytes.chunks_mut(50));
         let scales: Vec<f32> = pairs.map(|(from, to)| pack_row(from, to)).collect();
-        let mut to = device.take(from.len());
+        let mut to = device.take::<f32>(from.len());
         let (bytes, steps) = (device.upload(&bytes), device.upload(&scales));
         unpack(&device, &mut to.view_mut(), (bytes.view(), steps.view()));
         for (at, (from, to)) in from.iter().zip(device.read(to.view())).enumerate() {

@@ -2,7 +2,8 @@
 //!
 //! Everything above this crate speaks of [`Buffer`]s on a [`Device`] and never sees an address.
 //! An operation is one file: its formula, the shapes, the checks, and a call of the twin for each
-//! kind of device (`cpu/` today). Operations are ordered as they are called and none of them asks
+//! kind of device (`cpu/` and `cuda/`). Operations never fail: a device remembers its first failure,
+//! does nothing after it, and says so when [`Device::check`] asks. Operations are ordered as they are called and none of them asks
 //! the host for a number, so that a device with a queue can run behind its caller; only
 //! [`Device::read`] waits.
 //!
@@ -31,11 +32,14 @@ pub mod attention;
 pub mod buffer;
 pub mod copy;
 mod cpu;
+pub mod cuda;
 pub mod device;
+mod element;
 pub mod embedding;
 pub mod head;
 pub mod int8;
 pub mod linear;
+pub mod master;
 pub mod matmul;
 pub mod norm;
 mod offsets;
@@ -47,6 +51,8 @@ pub mod sample;
 pub mod swiglu;
 
 pub use buffer::{Buffer, View, ViewMut};
+pub use cuda::{Cuda, DeviceError};
 pub use device::Device;
+pub use element::{Activation, Element, Real, nearest_bf16};
 pub use matmul::{Before, Matrix, MatrixMut};
 pub use offsets::Offsets;

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::buffer::View;
+use crate::buffer::{Real, View};
 use crate::device::Device;
 use crate::int8;
 use crate::matmul::{Before, Matrix, MatrixMut, add_pieces, matmul};
@@ -16,13 +16,13 @@ use crate::offsets::Offsets;
 #[derive(Debug, Clone, Copy)]
 pub enum Weight<'a> {
     /// As it is.
-    F32(Matrix<'a>),
+    Full(Matrix<'a>),
     /// Bytes, and for each row what one of them is worth.
     Int8 {
         /// The bytes, row by row.
         bytes: View<'a, i8>,
         /// One number for each row.
-        scales: View<'a>,
+        scales: View<'a, f32>,
         /// How long a row is.
         inputs: usize,
     },
@@ -35,13 +35,13 @@ impl<'a> Weight<'a> {
     ///
     /// If the view is not that long.
     pub fn new(data: View<'a>, outputs: usize, inputs: usize) -> Self {
-        Self::F32(Matrix::new(data, outputs, inputs))
+        Self::Full(Matrix::new(data, outputs, inputs))
     }
 
     /// Rows and columns.
     pub fn shape(&self) -> (usize, usize) {
         match self {
-            Self::F32(matrix) => (matrix.rows, matrix.cols),
+            Self::Full(matrix) => (matrix.rows, matrix.cols),
             Self::Int8 { scales, inputs, .. } => (scales.len(), *inputs),
         }
     }
@@ -54,7 +54,7 @@ impl<'a> Weight<'a> {
     #[must_use]
     pub fn band(self, range: Range<usize>) -> Self {
         match self {
-            Self::F32(matrix) => Self::F32(matrix.band(range)),
+            Self::Full(matrix) => Self::Full(matrix.band(range)),
             Self::Int8 { bytes, scales, inputs } => Self::Int8 {
                 bytes: bytes.part(range.start * inputs..range.end * inputs),
                 scales: scales.part(range),
@@ -72,9 +72,9 @@ pub const UNPACKED_ROWS: usize = 512;
 /// # Panics
 ///
 /// If the shapes do not fit.
-pub fn forward(
+pub fn forward<T: Real>(
     device: &Device,
-    mut y: MatrixMut<'_>,
+    mut y: MatrixMut<'_, T>,
     before: Before,
     (scale, x, weight): (f32, Matrix<'_>, Weight<'_>),
 ) {
@@ -89,11 +89,11 @@ pub fn forward(
 /// # Panics
 ///
 /// If the shapes do not fit.
-pub fn backward(
+pub fn backward<T: Real>(
     device: &Device,
     mut dx: MatrixMut<'_>,
     before: Before,
-    (scale, dy, weight): (f32, Matrix<'_>, Weight<'_>),
+    (scale, dy, weight): (f32, Matrix<'_, T>, Weight<'_>),
 ) {
     for_each_piece(device, weight, |begin, weight| {
         let before = if begin == 0 { before } else { Before::Kept };
@@ -107,10 +107,10 @@ pub fn backward(
 /// # Panics
 ///
 /// If the shapes do not fit.
-pub fn backward_weight(
+pub fn backward_weight<T: Real>(
     device: &Device,
-    dweight: MatrixMut<'_>,
-    (scale, dy, x): (f32, Matrix<'_>, Matrix<'_>),
+    dweight: MatrixMut<'_, f32>,
+    (scale, dy, x): (f32, Matrix<'_, T>, Matrix<'_>),
     sequences: Offsets<'_>,
 ) {
     add_pieces(device, dweight, (scale, dy.turned(), x), sequences);
@@ -119,7 +119,7 @@ pub fn backward_weight(
 /// Hands out the weight as numbers: at once, or so many rows at a time if it is bytes.
 fn for_each_piece(device: &Device, weight: Weight<'_>, mut work: impl FnMut(usize, Matrix<'_>)) {
     match weight {
-        Weight::F32(matrix) => work(0, matrix),
+        Weight::Full(matrix) => work(0, matrix),
         Weight::Int8 { bytes, scales, inputs } => {
             let mut scratch = device.take(UNPACKED_ROWS.min(scales.len()) * inputs);
             for begin in (0..scales.len()).step_by(UNPACKED_ROWS) {

@@ -2,15 +2,16 @@
 
 use std::ops::Range;
 
-use crate::buffer::{View, ViewMut};
+use crate::buffer::{Activation, Element, Real, View, ViewMut};
 use crate::cpu;
+use crate::cuda;
 use crate::device::Device;
 use crate::offsets::{self, Offsets};
 
 /// A matrix somewhere in a buffer: rows that lie `stride` apart, or their transpose.
 #[derive(Debug, Clone, Copy)]
-pub struct Matrix<'a> {
-    pub(crate) data: View<'a>,
+pub struct Matrix<'a, T: Element = Activation> {
+    pub(crate) data: View<'a, T>,
     pub(crate) rows: usize,
     pub(crate) cols: usize,
     pub(crate) row_stride: usize,
@@ -19,20 +20,20 @@ pub struct Matrix<'a> {
 
 /// The same, to write to, always by rows.
 #[derive(Debug)]
-pub struct MatrixMut<'a> {
-    pub(crate) data: ViewMut<'a>,
+pub struct MatrixMut<'a, T: Element = Activation> {
+    pub(crate) data: ViewMut<'a, T>,
     pub(crate) rows: usize,
     pub(crate) cols: usize,
     pub(crate) stride: usize,
 }
 
-impl<'a> Matrix<'a> {
+impl<'a, T: Element> Matrix<'a, T> {
     /// Rows of `cols` numbers side by side.
     ///
     /// # Panics
     ///
     /// If the view is too short for them.
-    pub fn new(data: View<'a>, rows: usize, cols: usize) -> Self {
+    pub fn new(data: View<'a, T>, rows: usize, cols: usize) -> Self {
         Self::strided(data, rows, cols, cols)
     }
 
@@ -41,7 +42,7 @@ impl<'a> Matrix<'a> {
     /// # Panics
     ///
     /// If the view is too short for them.
-    pub fn strided(data: View<'a>, rows: usize, cols: usize, stride: usize) -> Self {
+    pub fn strided(data: View<'a, T>, rows: usize, cols: usize, stride: usize) -> Self {
         check(data.len(), rows, cols, stride);
         Self { data, rows, cols, row_stride: stride, col_stride: 1 }
     }
@@ -90,13 +91,13 @@ impl<'a> Matrix<'a> {
     }
 }
 
-impl<'a> MatrixMut<'a> {
+impl<'a, T: Element> MatrixMut<'a, T> {
     /// Rows of `cols` numbers side by side.
     ///
     /// # Panics
     ///
     /// If the view is too short for them.
-    pub fn new(data: ViewMut<'a>, rows: usize, cols: usize) -> Self {
+    pub fn new(data: ViewMut<'a, T>, rows: usize, cols: usize) -> Self {
         Self::strided(data, rows, cols, cols)
     }
 
@@ -105,13 +106,13 @@ impl<'a> MatrixMut<'a> {
     /// # Panics
     ///
     /// If the view is too short for them.
-    pub fn strided(data: ViewMut<'a>, rows: usize, cols: usize, stride: usize) -> Self {
+    pub fn strided(data: ViewMut<'a, T>, rows: usize, cols: usize, stride: usize) -> Self {
         check(data.len(), rows, cols, stride);
         Self { data, rows, cols, stride }
     }
 
     /// The same, for a call that takes it by value.
-    pub fn again(&mut self) -> MatrixMut<'_> {
+    pub fn again(&mut self) -> MatrixMut<'_, T> {
         MatrixMut { data: self.data.again(), ..*self }
     }
 
@@ -120,7 +121,7 @@ impl<'a> MatrixMut<'a> {
     /// # Panics
     ///
     /// If it has not that many.
-    pub fn band(&mut self, range: Range<usize>) -> MatrixMut<'_> {
+    pub fn band(&mut self, range: Range<usize>) -> MatrixMut<'_, T> {
         assert!(range.end <= self.rows, "rows {range:?} of {}", self.rows);
         let end = self.data.len();
         let begin = (range.start * self.stride).min(end);
@@ -132,11 +133,27 @@ impl<'a> MatrixMut<'a> {
     /// # Panics
     ///
     /// If it has not that many.
-    pub fn columns(&mut self, range: Range<usize>) -> MatrixMut<'_> {
+    pub fn columns(&mut self, range: Range<usize>) -> MatrixMut<'_, T> {
         assert!(range.end <= self.cols, "columns {range:?} of {}", self.cols);
         let begin = range.start.min(self.data.len());
         let end = self.data.len();
         MatrixMut { data: self.data.part(begin..end), cols: range.len(), ..*self }
+    }
+}
+
+impl<'a, T: Real> Matrix<'a, T> {
+    /// On a processor every kind of number with a fraction is the same.
+    pub(crate) fn on_host<U: Real>(self) -> Matrix<'a, U> {
+        let Self { data, rows, cols, row_stride, col_stride } = self;
+        Matrix { data: data.on_host(), rows, cols, row_stride, col_stride }
+    }
+}
+
+impl<'a, T: Real> MatrixMut<'a, T> {
+    /// The same, to write.
+    pub(crate) fn on_host<U: Real>(self) -> MatrixMut<'a, U> {
+        let Self { data, rows, cols, stride } = self;
+        MatrixMut { data: data.on_host(), rows, cols, stride }
     }
 }
 
@@ -163,15 +180,20 @@ pub enum Before {
 /// # Panics
 ///
 /// If the shapes do not fit.
-pub fn matmul(
+pub fn matmul<T: Real, A: Real, B: Real>(
     device: &Device,
-    mut to: MatrixMut<'_>,
+    to: MatrixMut<'_, T>,
     before: Before,
-    (scale, a, b): (f32, Matrix<'_>, Matrix<'_>),
+    (scale, a, b): (f32, Matrix<'_, A>, Matrix<'_, B>),
 ) {
     check_product(&to, a, b);
-    let Device::Cpu(cpu) = device;
-    cpu::product::multiply(&cpu.threads, (&mut to, before), (scale, a, b), &[0, a.cols]);
+    match device {
+        Device::Cpu(cpu) => {
+            let (mut to, a, b) = (to.on_host(), a.on_host(), b.on_host());
+            cpu::product::multiply(&cpu.threads, (&mut to, before), (scale, a, b), &[0, a.cols]);
+        }
+        Device::Cuda(cuda) => cuda::product::multiply(cuda, (to, before), (scale, a, b)),
+    }
 }
 
 /// `to += scale · a · b`, piece by piece of the inner side: what a piece adds depends on that piece
@@ -180,19 +202,34 @@ pub fn matmul(
 /// # Panics
 ///
 /// If the shapes do not fit.
-pub(crate) fn add_pieces(
+pub(crate) fn add_pieces<T: Real, A: Real, B: Real>(
     device: &Device,
-    mut to: MatrixMut<'_>,
-    (scale, a, b): (f32, Matrix<'_>, Matrix<'_>),
+    mut to: MatrixMut<'_, T>,
+    (scale, a, b): (f32, Matrix<'_, A>, Matrix<'_, B>),
     pieces: Offsets<'_>,
 ) {
     check_product(&to, a, b);
     offsets::check(pieces, a.cols);
-    let Device::Cpu(cpu) = device;
-    cpu::product::multiply(&cpu.threads, (&mut to, Before::Kept), (scale, a, b), pieces);
+    match device {
+        Device::Cpu(cpu) => {
+            let (mut to, a, b) = (to.on_host(), a.on_host(), b.on_host());
+            cpu::product::multiply(&cpu.threads, (&mut to, Before::Kept), (scale, a, b), pieces);
+        }
+        Device::Cuda(cuda) => {
+            for ends in pieces.windows(2).filter(|ends| ends[0] < ends[1]) {
+                let (a, b) = (a.columns(ends[0]..ends[1]), b.band(ends[0]..ends[1]));
+                let to = (to.again(), Before::Kept);
+                cuda::product::multiply(cuda, to, (scale, a, b));
+            }
+        }
+    }
 }
 
-fn check_product(to: &MatrixMut<'_>, a: Matrix<'_>, b: Matrix<'_>) {
+fn check_product<T: Element, A: Element, B: Element>(
+    to: &MatrixMut<'_, T>,
+    a: Matrix<'_, A>,
+    b: Matrix<'_, B>,
+) {
     assert!(
         a.rows == to.rows && b.cols == to.cols && a.cols == b.rows,
         "a product of {}x{} and {}x{} is not {}x{}",

@@ -2,16 +2,17 @@
 
 use crate::buffer::{View, ViewMut};
 use crate::cpu::wide::{self, wide};
+use crate::cuda;
 use crate::device::Device;
 
 /// Numbers of one partial sum. Part of the definition of the result.
-const BLOCK: usize = 1 << 12;
+pub(crate) const BLOCK: usize = 1 << 12;
 
 /// Numbers that a thread takes at a time.
 const PIECE: usize = 1 << 15;
 
 /// `Σ x²`: in f32 within blocks, in f64 over them.
-pub fn sum_of_squares(device: &Device, x: View<'_>) -> f64 {
+pub fn sum_of_squares(device: &Device, x: View<'_, f32>) -> f64 {
     dot(device, x, x)
 }
 
@@ -20,11 +21,16 @@ pub fn sum_of_squares(device: &Device, x: View<'_>) -> f64 {
 /// # Panics
 ///
 /// If they are not equally long.
-pub fn dot(device: &Device, x: View<'_>, y: View<'_>) -> f64 {
+pub fn dot(device: &Device, x: View<'_, f32>, y: View<'_, f32>) -> f64 {
     assert_eq!(x.len(), y.len(), "what is multiplied by what");
+    let cpu = match device {
+        Device::Cpu(cpu) => cpu,
+        Device::Cuda(cuda) => {
+            return cuda::elementwise::dot_blocks(cuda, x, y).into_iter().map(f64::from).sum();
+        }
+    };
     let (x, y) = (x.host(), y.host());
     let mut sums = vec![0f32; x.len().div_ceil(BLOCK)];
-    let Device::Cpu(cpu) = device;
     cpu.threads.pieces(&mut sums, 16, |piece, sums| {
         wide(
             #[inline(always)]
@@ -40,9 +46,12 @@ pub fn dot(device: &Device, x: View<'_>, y: View<'_>) -> f64 {
 }
 
 /// Whether every number is one: neither infinite nor none at all.
-pub fn is_finite(device: &Device, x: View<'_>) -> bool {
+pub fn is_finite(device: &Device, x: View<'_, f32>) -> bool {
+    let cpu = match device {
+        Device::Cpu(cpu) => cpu,
+        Device::Cuda(cuda) => return cuda::elementwise::is_finite(cuda, x),
+    };
     let x = x.host();
-    let Device::Cpu(cpu) = device;
     let mut found = vec![false; x.len().div_ceil(PIECE)];
     cpu.threads.pieces(&mut found, 1, |piece, found| {
         let x = &x[piece * PIECE..][..PIECE.min(x.len() - piece * PIECE)];
@@ -61,8 +70,11 @@ pub fn is_finite(device: &Device, x: View<'_>) -> bool {
 }
 
 /// `x ·= factor`.
-pub fn scale(device: &Device, x: &mut ViewMut<'_>, factor: f32) {
-    let Device::Cpu(cpu) = device;
+pub fn scale(device: &Device, x: &mut ViewMut<'_, f32>, factor: f32) {
+    let cpu = match device {
+        Device::Cpu(cpu) => cpu,
+        Device::Cuda(cuda) => return cuda::elementwise::scale(cuda, x, factor),
+    };
     cpu.threads.pieces(x.host(), PIECE, |_, x| {
         wide(
             #[inline(always)]

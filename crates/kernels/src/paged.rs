@@ -64,10 +64,14 @@ pub fn store(device: &Device, cache: &mut Cache, layer: usize, rows: (Matrix<'_>
     let (qkv, slots) = rows;
     assert!(qkv.cols == cache.shape.packed_width() && qkv.col_stride == 1, "queries, keys, values");
     assert!(qkv.rows == slots.len() && layer < cache.layers(), "a slot for each token");
-    let Device::Cpu(cpu) = device;
     let shape = cache.shape;
     let begin = layer * cache.layer_size();
-    cpu::paged::store(&cpu.threads, cache, (begin, shape), (qkv, slots.host()));
+    match device {
+        Device::Cpu(cpu) => {
+            cpu::paged::store(&cpu.threads, cache, (begin, shape), (qkv, slots.host()));
+        }
+        Device::Cuda(cuda) => cuda.unsupported("writing keys and values into pages"),
+    }
 }
 
 /// Copies a page in every layer: for a sequence that goes its own way in the middle of one.
@@ -115,6 +119,10 @@ pub fn attend(
     assert!(out.rows == qkv.rows && out.cols == shape.width(), "a row for each row");
     assert!(tables.starts.len() == qkv.rows && tables.lengths.len() == qkv.rows, "tables");
     assert!(layer < cache.layers(), "layer {layer}");
-    let Device::Cpu(cpu) = device;
-    cpu::paged::attend(&cpu.threads, &mut out, (cache, layer, shape), (qkv, tables));
+    match device {
+        Device::Cpu(cpu) => {
+            cpu::paged::attend(&cpu.threads, &mut out, (cache, layer, shape), (qkv, tables));
+        }
+        Device::Cuda(cuda) => cuda.unsupported("attention to pages"),
+    }
 }

@@ -5,6 +5,7 @@
 
 use crate::buffer::{View, ViewMut};
 use crate::cpu;
+use crate::cuda;
 use crate::device::Device;
 use crate::matmul::Before;
 use crate::offsets::{self, Offsets};
@@ -63,8 +64,12 @@ pub fn forward(
     from.check(x.len());
     to.check(y.len());
     assert!(from.fits(&to) && norm.gain.len() == from.size, "{from:?} to {to:?}");
-    let Device::Cpu(cpu) = device;
-    cpu::rms_norm::forward(&cpu.threads, (y.host(), to), (x.host(), from), norm);
+    match device {
+        Device::Cpu(cpu) => {
+            cpu::rms_norm::forward(&cpu.threads, (y.host(), to), (x.host(), from), norm);
+        }
+        Device::Cuda(cuda) => cuda::rms_norm::forward(cuda, (y, to), (x, from), norm),
+    }
 }
 
 /// What comes back: `dx = [dx +] …`, which lies as `x` does, and `dg += …` if it is asked for.
@@ -82,7 +87,7 @@ pub struct Gradient<'a> {
 #[derive(Debug)]
 pub struct Gain<'a> {
     /// Is added to.
-    pub to: ViewMut<'a>,
+    pub to: ViewMut<'a, f32>,
     /// Where they begin among the rows.
     pub sequences: Offsets<'a>,
 }
@@ -105,9 +110,14 @@ pub fn backward(
     let all = [0, from.rows];
     let sequences = gradient.dgain.as_ref().map_or(&all[..], |dgain| dgain.sequences);
     offsets::check(sequences, from.rows);
+    let cpu = match device {
+        Device::Cpu(cpu) => cpu,
+        Device::Cuda(cuda) => {
+            return cuda::rms_norm::backward(cuda, gradient, ((x, from), (dy, to)), norm);
+        }
+    };
     let blocks = offsets::blocks(sequences, cpu::rms_norm::BLOCK);
     let sums = gradient.dgain.as_ref().map(|_| device.take(blocks.len() * from.size));
-    let Device::Cpu(cpu) = device;
     let known = ((x.host(), from), (dy.host(), to), norm);
     cpu::rms_norm::backward(&cpu.threads, gradient, (&blocks, sums), known);
 }

@@ -6,14 +6,15 @@
 
 use crate::buffer::{Buffer, View, ViewMut};
 use crate::cpu;
+use crate::cuda;
 use crate::device::Device;
 use crate::rms_norm::Heads;
 
 /// Cosines and sines for every position, `d/2` of each.
 #[derive(Debug)]
 pub struct Turns {
-    cos: Buffer,
-    sin: Buffer,
+    cos: Buffer<f32>,
+    sin: Buffer<f32>,
     half: usize,
 }
 
@@ -60,7 +61,14 @@ pub fn turn(
 ) {
     shape.check(x.len());
     assert!(shape.size == 2 * turns.half && positions.len() == shape.rows, "heads to turn");
-    let Device::Cpu(cpu) = device;
-    let tables = (turns.cos.view().host(), turns.sin.view().host());
-    cpu::rope::turn(&cpu.threads, (x.host(), shape), tables, (positions.host(), direction));
+    let tables = (turns.cos.view(), turns.sin.view());
+    match device {
+        Device::Cpu(cpu) => {
+            let tables = (tables.0.host(), tables.1.host());
+            cpu::rope::turn(&cpu.threads, (x.host(), shape), tables, (positions.host(), direction));
+        }
+        Device::Cuda(cuda) => {
+            cuda::elementwise::turn(cuda, (x, shape), tables, (positions, direction));
+        }
+    }
 }

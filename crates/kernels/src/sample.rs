@@ -78,13 +78,18 @@ pub struct Request<'a> {
 /// If the shapes do not fit.
 pub fn sample(
     device: &Device,
-    (tokens, logps): (&mut ViewMut<'_, u32>, &mut ViewMut<'_>),
-    mut logits: MatrixMut<'_>,
+    (tokens, logps): (&mut ViewMut<'_, u32>, &mut ViewMut<'_, f32>),
+    mut logits: MatrixMut<'_, f32>,
     requests: &[Request<'_>],
 ) {
     let rows = logits.rows;
     assert!([tokens.len(), logps.len(), requests.len()] == [rows; 3], "a request for each row");
     assert!(logits.cols > 0, "a vocabulary");
-    let Device::Cpu(cpu) = device;
-    cpu::sample::sample(&cpu.threads, (tokens.host(), logps.host()), &mut logits, requests);
+    match device {
+        Device::Cpu(cpu) => {
+            let to = (tokens.host(), logps.host());
+            cpu::sample::sample(&cpu.threads, to, &mut logits, requests);
+        }
+        Device::Cuda(cuda) => cuda.unsupported("sampling"),
+    }
 }

@@ -5,6 +5,7 @@
 
 use crate::buffer::{View, ViewMut};
 use crate::cpu;
+use crate::cuda;
 use crate::device::Device;
 
 /// `y` of a gate and what goes through it.
@@ -14,8 +15,12 @@ use crate::device::Device;
 /// If they are not equally long.
 pub fn forward(device: &Device, y: &mut ViewMut<'_>, (gate, up): (View<'_>, View<'_>)) {
     assert!(y.len() == gate.len() && y.len() == up.len(), "as many gates as numbers");
-    let Device::Cpu(cpu) = device;
-    cpu::swiglu::forward(&cpu.threads, y.host(), (gate.host(), up.host()));
+    match device {
+        Device::Cpu(cpu) => {
+            cpu::swiglu::forward(&cpu.threads, y.host(), (gate.host(), up.host()));
+        }
+        Device::Cuda(cuda) => cuda::elementwise::swiglu_forward(cuda, y, (gate, up)),
+    }
 }
 
 /// Turns a gate and what goes through it into their gradients, and `dy` into `y`, which the
@@ -30,6 +35,10 @@ pub fn backward(
     (gate, up): (&mut ViewMut<'_>, &mut ViewMut<'_>),
 ) {
     assert!(dy.len() == gate.len() && dy.len() == up.len(), "as many gates as numbers");
-    let Device::Cpu(cpu) = device;
-    cpu::swiglu::backward(&cpu.threads, dy.host(), (gate.host(), up.host()));
+    match device {
+        Device::Cpu(cpu) => {
+            cpu::swiglu::backward(&cpu.threads, dy.host(), (gate.host(), up.host()));
+        }
+        Device::Cuda(cuda) => cuda::elementwise::swiglu_backward(cuda, dy, (gate, up)),
+    }
 }

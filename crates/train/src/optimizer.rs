@@ -23,8 +23,8 @@ pub struct Optimizer {
 
 #[derive(Debug)]
 struct Means {
-    mean: Buffer,
-    square: Buffer,
+    mean: Buffer<f32>,
+    square: Buffer<f32>,
 }
 
 /// What one update does.
@@ -78,6 +78,7 @@ impl Optimizer {
                 square: means.square.view_mut(),
             };
             adamw::step(device, state, gradient, &rule);
+            parameters.refresh(device, id);
         }
     }
 

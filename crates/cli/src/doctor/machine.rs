@@ -6,6 +6,8 @@ use std::{io, process, thread};
 
 use nix::sys::statvfs::statvfs;
 use whetstone_core::config::Config;
+use whetstone_kernels::cuda::{AccumulationOrder, Info};
+use whetstone_kernels::{Cuda, DeviceError};
 
 use super::Finding;
 
@@ -95,36 +97,62 @@ pub(super) fn cores(_: &Config) -> Finding {
     }
 }
 
-/// A CUDA driver, or its absence.
+/// A GPU that works, what is missing for one, or its absence.
 pub(super) fn cuda(_: &Config) -> Finding {
     const CHECK: &str = "CUDA";
-    let driver = fs::read_to_string("/proc/driver/nvidia/version").ok();
-    let device = Path::new("/dev/nvidia0").exists();
-    cuda_found(driver.as_deref(), device, CHECK)
-}
-
-fn cuda_found(driver: Option<&str>, device: bool, check: &'static str) -> Finding {
-    let version = driver.and_then(driver_version);
-    match (version, device) {
-        (Some(version), true) => Finding::pass(check, format!("NVIDIA driver {version}")),
-        (Some(version), false) => Finding::warn(
-            check,
-            format!("NVIDIA driver {version}, but no device"),
-            "in a container, pass the GPU through (`--gpus all`)",
-        ),
-        (None, _) => Finding::warn(
-            check,
-            "no NVIDIA driver",
-            "models run on the CPU: right for 0.1B and less",
-        ),
+    match Cuda::open(0).and_then(|cuda| Ok((cuda.info().clone(), seen(&cuda)?))) {
+        Ok((info, seen)) => Finding::pass(CHECK, told(&info, &seen)),
+        Err(error) => cuda_missing(&error, CHECK),
     }
 }
 
-/// The version in the driver's first line: the first word that is numbers with dots.
-fn driver_version(text: &str) -> Option<&str> {
-    let numeric =
-        |word: &&str| word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.');
-    text.lines().next()?.split_whitespace().find(numeric)
+/// What was measured of a device.
+struct Seen {
+    free_bytes: u64,
+    copy_rate: f64,
+    order: AccumulationOrder,
+}
+
+fn seen(cuda: &Cuda) -> Result<Seen, DeviceError> {
+    // The shape of a small model's projection: enough to tell how the library sums.
+    let order = cuda.accumulation_order(64, 1536, 576);
+    let free_bytes = cuda.free_bytes()? as u64;
+    Ok(Seen { free_bytes, copy_rate: cuda.copy_rate()?, order })
+}
+
+fn told(info: &Info, seen: &Seen) -> String {
+    let Info { properties, driver, compiler, cublaslt, cached_programs, .. } = info;
+    let (cached, all) = cached_programs;
+    let products = match seen.order {
+        AccumulationOrder::BitForBit => "bit for bit",
+        AccumulationOrder::OwnKernel => "by our own kernel, slowly",
+    };
+    let mut text = format!(
+        "{}, {} of {} free; the driver supports CUDA {driver}; NVRTC {} ({}); cuBLASLt ({}); \
+         {cached} of {all} kernel files were compiled before; products {products}; copies {:.1} TB/s",
+        properties.name,
+        gib(seen.free_bytes),
+        gib(properties.total_bytes as u64),
+        compiler.0,
+        compiler.1.display(),
+        cublaslt.display(),
+        seen.copy_rate / 1e12
+    );
+    if let Some(problem) = &info.cache_problem {
+        text.push_str("; kernels are compiled at every start: ");
+        text.push_str(problem);
+    }
+    text
+}
+
+fn cuda_missing(error: &DeviceError, check: &'static str) -> Finding {
+    let hint = match error {
+        DeviceError::NoDriver => "models run on the CPU: right for 0.1B and less",
+        DeviceError::NoDevice { .. } => "in a container, pass the GPU through (`--gpus all`)",
+        DeviceError::NoLibrary { .. } => "models run on the CPU until the library is there",
+        _ => "models run on the CPU until this is mended",
+    };
+    Finding::warn(check, error.to_string(), hint)
 }
 
 fn gib(bytes: u64) -> String {
@@ -134,6 +162,8 @@ fn gib(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use whetstone_kernels::cuda::{CudaVersion, Properties};
+
     use super::*;
     use crate::doctor::Status;
 
@@ -158,13 +188,54 @@ mod tests {
         assert_eq!(available_bytes("MemTotal: 9 kB\n"), None);
     }
 
+    fn info() -> Info {
+        let version = CudaVersion { major: 13, minor: 0 };
+        let properties = Properties {
+            name: "NVIDIA H200".to_owned(),
+            capability: (9, 0),
+            multiprocessors: 132,
+            total_bytes: 140 << 30,
+        };
+        Info {
+            properties,
+            driver: version,
+            compiler: (version, PathBuf::from("/cuda/libnvrtc.so.13")),
+            cublaslt: PathBuf::from("/cuda/libcublasLt.so.13"),
+            cached_programs: (7, 8),
+            cache_problem: None,
+            took: Default::default(),
+        }
+    }
+
     #[test]
-    fn the_driver_says_its_version() {
-        let text = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar 5\nGCC\n";
-        assert_eq!(driver_version(text), Some("550.54.15"));
-        assert_eq!(cuda_found(Some(text), true, "CUDA").status, Status::Pass);
-        assert_eq!(cuda_found(Some(text), false, "CUDA").status, Status::Warn);
-        assert_eq!(cuda_found(None, false, "CUDA").status, Status::Warn);
+    fn a_gpu_is_told_with_its_libraries_and_what_was_measured() {
+        let order = AccumulationOrder::BitForBit;
+        let seen = Seen { free_bytes: 139 << 30, copy_rate: 4.27e12, order };
+        assert_eq!(
+            told(&info(), &seen),
+            "NVIDIA H200, 139.0 GiB of 140.0 GiB free; the driver supports CUDA 13.0; NVRTC 13.0 \
+             (/cuda/libnvrtc.so.13); cuBLASLt (/cuda/libcublasLt.so.13); 7 of 8 kernel files were \
+             compiled before; products bit for bit; copies 4.3 TB/s"
+        );
+        let full = Info { cache_problem: Some("the disk is full".to_owned()), ..info() };
+        assert!(told(&full, &seen).ends_with("at every start: the disk is full"));
+        let own = Seen { order: AccumulationOrder::OwnKernel, ..seen };
+        assert!(told(&info(), &own).contains("products by our own kernel, slowly"));
+    }
+
+    #[test]
+    fn what_is_missing_for_a_gpu_is_a_warning() {
+        let errors = [
+            (DeviceError::NoDriver, "CPU"),
+            (DeviceError::NoDevice { index: 0, count: 0 }, "--gpus all"),
+            (DeviceError::OldDriver(CudaVersion { major: 12, minor: 0 }), "mended"),
+        ];
+        for (error, hint) in errors {
+            let finding = cuda_missing(&error, "CUDA");
+            assert_eq!(finding.status, Status::Warn);
+            assert_eq!(finding.detail, error.to_string());
+            assert!(finding.hint.unwrap().contains(hint));
+        }
     }
 
     #[test]

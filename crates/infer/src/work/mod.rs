@@ -136,7 +136,7 @@ impl<'a> Work<'a> {
     /// A token for every row; rows belong to the sequences from `first` on.
     fn choose(
         &mut self,
-        logits: &mut Buffer,
+        logits: &mut Buffer<f32>,
         first: usize,
         done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, GenerateError> {
@@ -172,7 +172,7 @@ impl<'a> Work<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn draw(&self, logits: &mut Buffer, first: usize) -> (Vec<u32>, Vec<f32>) {
+    fn draw(&self, logits: &mut Buffer<f32>, first: usize) -> (Vec<u32>, Vec<f32>) {
         let device = self.decoder.device();
         let active = &self.active[first..];
         let requests: Vec<Request<'_>> = active

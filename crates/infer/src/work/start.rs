@@ -24,7 +24,7 @@ pub(super) struct Waiting {
     prompt: usize,
     left: usize,
     /// The pages of the prompt and the logits after it, once it was computed.
-    begun: Option<(Vec<u32>, Buffer)>,
+    begun: Option<(Vec<u32>, Buffer<f32>)>,
 }
 
 impl Waiting {
@@ -101,7 +101,7 @@ impl<'a> Work<'a> {
     }
 
     /// A row of logits for each sample, which are active from now on.
-    fn begin(&mut self, mut admitted: Vec<Admitted>) -> Buffer {
+    fn begin(&mut self, mut admitted: Vec<Admitted>) -> Buffer<f32> {
         let (pages, logits) = match admitted[0].waiting.begun.take() {
             Some((pages, logits)) => (vec![pages], logits),
             None => self.prefill(&admitted),
@@ -127,7 +127,7 @@ impl<'a> Work<'a> {
     }
 
     /// The pages of each prompt, and a row of logits for each.
-    fn prefill(&mut self, admitted: &[Admitted]) -> (Vec<Vec<u32>>, Buffer) {
+    fn prefill(&mut self, admitted: &[Admitted]) -> (Vec<Vec<u32>>, Buffer<f32>) {
         let began = Instant::now();
         let pages: Vec<Vec<u32>> =
             admitted.iter().map(|it| (0..it.shared).map(|_| self.pages.take()).collect()).collect();
@@ -168,7 +168,7 @@ impl<'a> Work<'a> {
     }
 
     /// Rows of logits, each so many times.
-    fn rows(&self, logits: &Buffer, each: &[(usize, usize)], of: usize) -> Buffer {
+    fn rows(&self, logits: &Buffer<f32>, each: &[(usize, usize)], of: usize) -> Buffer<f32> {
         let (device, width) = (self.decoder.device(), logits.len() / of);
         let mut rows = device.take(each.iter().map(|(_, count)| count * width).sum());
         let mut view = rows.view_mut();

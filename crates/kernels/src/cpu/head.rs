@@ -96,7 +96,7 @@ pub(crate) fn finish_slope(
         let inverse = 1.0 / carried[row * CARRIED + 1];
         let target = targets[row] as usize;
         match weight {
-            Weight::F32(weight) => {
+            Weight::Full(weight) => {
                 let weight = &weight.data.host()[target * weight.row_stride..][..cols];
                 for (slope, w) in slope.iter_mut().zip(weight) {
                     *slope = scale * (w - *slope * inverse);

@@ -54,7 +54,7 @@ pub(crate) fn forward(
 pub(crate) fn backward(
     threads: &Threads,
     mut gradient: Gradient<'_>,
-    (blocks, mut sums): (&[Range<usize>], Option<Buffer>),
+    (blocks, mut sums): (&[Range<usize>], Option<Buffer<f32>>),
     ((x, from), (dy, to), norm): (Laid<'_>, Laid<'_>, Norm<'_>),
 ) {
     let gain = norm.gain.host();

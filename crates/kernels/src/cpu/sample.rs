@@ -15,7 +15,7 @@ use crate::sample::{Request, Rule};
 pub(crate) fn sample(
     threads: &Threads,
     (tokens, logps): (&mut [u32], &mut [f32]),
-    logits: &mut MatrixMut<'_>,
+    logits: &mut MatrixMut<'_, f32>,
     requests: &[Request<'_>],
 ) {
     let (cols, stride) = (logits.cols, logits.stride);

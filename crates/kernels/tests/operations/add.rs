@@ -1,6 +1,6 @@
 //! Sums of rows, and over rows.
 
-use whetstone_kernels::{Device, Matrix, MatrixMut, add};
+use whetstone_kernels::{Activation, Device, Matrix, MatrixMut, add};
 
 use crate::support::{Layout, close, f64s, inner, numbers, same_bits, slopes};
 
@@ -39,7 +39,8 @@ fn every_row_gets_the_bias_and_no_gap_does() {
         let layout = Layout { rows, cols, stride: cols + gap };
         let (x, bias) = (numbers(1, rows * cols), numbers(2, cols));
         let ours = same_bits(|device| {
-            let (mut x, bias) = (device.upload(&layout.apart(&x)), device.upload(&bias));
+            let mut x = device.upload::<Activation>(&layout.apart(&x));
+            let bias = device.upload(&bias);
             let to = MatrixMut::strided(x.view_mut(), rows, cols, layout.stride);
             add::bias(device, to, bias.view());
             vec![layout.together(&device.read(x.view()))]
@@ -56,7 +57,8 @@ fn the_gradient_of_a_bias_is_the_slope() {
         let layout = Layout { rows, cols, stride: cols + gap };
         let (dy, old) = (numbers(1, rows * cols), numbers(2, cols));
         let ours = same_bits(|device| {
-            let (dy, mut dbias) = (device.upload(&layout.apart(&dy)), device.upload(&old));
+            let dy = device.upload::<Activation>(&layout.apart(&dy));
+            let mut dbias = device.upload(&old);
             let dy = Matrix::strided(dy.view(), rows, cols, layout.stride);
             add::bias_backward(device, &mut dbias.view_mut(), dy);
             vec![device.read(dbias.view())]
@@ -76,7 +78,7 @@ fn rows_in_one_call_and_in_several_give_a_bias_the_same_gradient() {
     let (rows, cols) = (150, 300);
     let dy = numbers(1, rows * cols);
     let run = |device: &Device, splits: &[usize]| {
-        let (dy, mut dbias) = (device.upload(&dy), device.upload(&vec![0.3; cols]));
+        let (dy, mut dbias) = (device.upload::<Activation>(&dy), device.upload(&vec![0.3; cols]));
         for ends in splits.windows(2) {
             let rows = Matrix::new(dy.view(), rows, cols).band(ends[0]..ends[1]);
             add::bias_backward(device, &mut dbias.view_mut(), rows);

@@ -39,7 +39,7 @@ fn the_gradient_of_a_row_is_the_sum_over_its_tokens() {
     let (dy, old) = (numbers(2, ids.len() * width), numbers(3, rows * width));
     let ours = same_bits(|device| {
         let (dy, ids) = (device.upload(&dy), device.upload(&ids));
-        let mut dtable = device.upload(&old);
+        let mut dtable = device.upload::<f32>(&old);
         embedding::scatter(device, &mut dtable.view_mut(), (dy.view(), ids.view()));
         vec![device.read(dtable.view())]
     });
@@ -58,7 +58,7 @@ fn tokens_in_one_call_and_in_several_give_a_table_the_same_gradient() {
     let ids: Vec<u32> = (0..count).map(|t| t * t % 7).collect();
     let dy = numbers(2, ids.len() * width);
     let run = |device: &Device, splits: &[usize]| {
-        let mut dtable = device.upload(&vec![0.3; rows * width]);
+        let mut dtable = device.upload::<f32>(&vec![0.3; rows * width]);
         for ends in splits.windows(2) {
             let dy = device.upload(&dy[ends[0] * width..ends[1] * width]);
             let ids = device.upload(&ids[ends[0]..ends[1]]);
@@ -86,6 +86,6 @@ fn a_token_beyond_the_table_is_refused() {
 fn a_gradient_for_a_token_beyond_the_table_is_refused() {
     let device = Device::cpu(2).unwrap();
     let (dy, ids) = (device.zeros(2), device.upload(&[3u32]));
-    let mut dtable = device.zeros(6);
+    let mut dtable = device.zeros::<f32>(6);
     embedding::scatter(&device, &mut dtable.view_mut(), (dy.view(), ids.view()));
 }

@@ -2,7 +2,7 @@
 
 use whetstone_kernels::int8::pack_row;
 use whetstone_kernels::linear::{self, Weight};
-use whetstone_kernels::{Before, Device, Matrix, MatrixMut, matmul::matmul};
+use whetstone_kernels::{Activation, Before, Device, Matrix, MatrixMut, matmul::matmul};
 
 use crate::oracle;
 use crate::support::{Layout, close, f64s, inner, numbers, same_bits, slopes};
@@ -60,7 +60,7 @@ fn forward_is_the_formula_and_leaves_gaps_alone() {
                 let ours = same_bits(|device| {
                     let x = device.upload(&from.apart(&x));
                     let start = if before == Before::Kept { to.apart(&old) } else { to.nothing() };
-                    let mut y = device.upload(&start);
+                    let mut y = device.upload::<Activation>(&start);
                     weight(device, &mut |weight| {
                         let x = Matrix::strided(x.view(), rows, inputs, from.stride);
                         let y = MatrixMut::strided(y.view_mut(), rows, outputs, to.stride);
@@ -90,7 +90,7 @@ fn the_gradient_of_the_input_is_the_slope() {
             let slopes = slopes(loss, &x);
             for before in [Before::Gone, Before::Kept] {
                 let ours = same_bits(|device| {
-                    let dy = device.upload(&from.apart(&dy));
+                    let dy = device.upload::<Activation>(&from.apart(&dy));
                     let start = if before == Before::Kept { to.apart(&old) } else { to.nothing() };
                     let mut dx = device.upload(&start);
                     weight(device, &mut |weight| {
@@ -120,7 +120,8 @@ fn the_gradient_of_the_weight_is_the_slope_and_leaves_gaps_alone() {
         );
         let to = Layout { rows: outputs, cols: inputs, stride: inputs + 2 };
         let ours = same_bits(|device| {
-            let (x, dy) = (device.upload(&from_x.apart(&x)), device.upload(&from_dy.apart(&dy)));
+            let x = device.upload(&from_x.apart(&x));
+            let dy = device.upload::<Activation>(&from_dy.apart(&dy));
             let x = Matrix::strided(x.view(), rows, inputs, from_x.stride);
             let dy = Matrix::strided(dy.view(), rows, outputs, from_dy.stride);
             let mut dweight = device.upload(&to.apart(&old));
@@ -178,8 +179,9 @@ fn columns_of_matrices_are_multiplied_where_they_lie() {
     let (wide, begin) = (Layout { rows, cols: cols + 20, stride: cols + 24 }, 13);
     let old = numbers(3, wide.rows * wide.cols);
     let ours = same_bits(|device| {
-        let (a, b) = (device.upload(&from_a.apart(&a)), device.upload(&from_b.apart(&b)));
-        let mut to = device.upload(&wide.apart(&old));
+        let a = device.upload::<Activation>(&from_a.apart(&a));
+        let b = device.upload::<Activation>(&from_b.apart(&b));
+        let mut to = device.upload::<f32>(&wide.apart(&old));
         let mut whole = MatrixMut::strided(to.view_mut(), rows, wide.cols, wide.stride);
         let a = Matrix::strided(a.view(), rows, inner, from_a.stride).columns(10..inner);
         let b = Matrix::strided(b.view(), inner, cols, from_b.stride).turned();
@@ -202,9 +204,9 @@ fn columns_of_matrices_are_multiplied_where_they_lie() {
 #[test]
 fn an_empty_sum_is_nothing() {
     let device = Device::cpu(2).unwrap();
-    let none = device.take(0);
+    let none = device.take::<Activation>(0);
     for (before, rest) in [(Before::Gone, 0.0f32), (Before::Kept, 2.0)] {
-        let mut to = device.upload(&[2.0; 6]);
+        let mut to = device.upload::<f32>(&[2.0; 6]);
         let (a, b) = (Matrix::new(none.view(), 2, 0), Matrix::strided(none.view(), 0, 3, 3));
         matmul(&device, MatrixMut::new(to.view_mut(), 2, 3), before, (1.0, a, b));
         let bits: Vec<u32> = device.read(to.view()).into_iter().map(f32::to_bits).collect();

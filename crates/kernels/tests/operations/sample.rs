@@ -112,7 +112,7 @@ fn check_against_head(rule: Rule) {
     let weight = device.upload(&numbers(2, vocabulary * width));
     let hidden = Matrix::new(hidden.view(), rows, width);
     let weight = Weight::new(weight.view(), vocabulary, width);
-    let mut logits = device.take(rows * vocabulary);
+    let mut logits = device.take::<f32>(rows * vocabulary);
     let to = MatrixMut::new(logits.view_mut(), rows, vocabulary);
     forward(&device, to, Before::Gone, (1.0, hidden, weight));
     let (tokens, logps) = draw(&device, &device.read(logits.view()), &requests);

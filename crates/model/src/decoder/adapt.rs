@@ -39,7 +39,7 @@ impl Decoder {
                     let numbers = values(&name, &shape, tensor)?;
                     tensor += 1;
                     let buffer = self.device.upload(&numbers);
-                    let id = self.parameters.add((name, shape.to_vec()), buffer);
+                    let id = self.parameters.add(&self.device, (name, shape.to_vec()), buffer);
                     self.parameters.train(id, true);
                     ids.push(id);
                 }

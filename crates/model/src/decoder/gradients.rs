@@ -9,7 +9,7 @@ use super::parameters::{Parameter, ParameterId, Parameters};
 /// Gradients of what is trained.
 #[derive(Debug)]
 pub struct Gradients {
-    all: Vec<Option<Buffer>>,
+    all: Vec<Option<Buffer<f32>>>,
 }
 
 impl Gradients {
@@ -28,12 +28,12 @@ impl Gradients {
     }
 
     /// The gradient of a tensor, if it is trained.
-    pub fn get(&self, id: ParameterId) -> Option<View<'_>> {
+    pub fn get(&self, id: ParameterId) -> Option<View<'_, f32>> {
         self.all[id.0].as_ref().map(Buffer::view)
     }
 
     /// The same, to add to.
-    pub(crate) fn get_mut(&mut self, id: ParameterId) -> Option<ViewMut<'_>> {
+    pub(crate) fn get_mut(&mut self, id: ParameterId) -> Option<ViewMut<'_, f32>> {
         self.all[id.0].as_mut().map(Buffer::view_mut)
     }
 
@@ -67,8 +67,8 @@ impl Gradients {
 
     /// The first tensor whose gradient has a number that is infinite or none.
     pub fn first_not_finite(&self, device: &Device) -> Option<ParameterId> {
-        let finite = |buffer: &Buffer| norm::is_finite(device, buffer.view());
-        let wrong = |buffer: &Option<Buffer>| buffer.as_ref().is_some_and(|it| !finite(it));
+        let finite = |buffer: &Buffer<f32>| norm::is_finite(device, buffer.view());
+        let wrong = |buffer: &Option<Buffer<f32>>| buffer.as_ref().is_some_and(|it| !finite(it));
         self.all.iter().position(wrong).map(ParameterId)
     }
 
@@ -88,7 +88,8 @@ mod tests {
     fn parameters(device: &Device) -> Parameters {
         let mut parameters = Parameters::default();
         for (at, size) in [3, 5, 2].into_iter().enumerate() {
-            let id = parameters.add((format!("t{at}"), vec![size]), device.zeros(size));
+            let numbers = device.zeros(size);
+            let id = parameters.add(device, (format!("t{at}"), vec![size]), numbers);
             parameters.train(id, at != 1);
         }
         parameters

@@ -19,8 +19,8 @@ use super::{Batch, Decoder, Forward, Gradients, Scored, Signal, ValueHead};
 pub(super) struct Said {
     /// What came out of the last layer.
     last: Buffer,
-    lse: Buffer,
-    entropy: Buffer,
+    lse: Buffer<f32>,
+    entropy: Buffer<f32>,
     /// The slope of each log-probability by what the head was given, if entropies do not count.
     slope: Option<Buffer>,
     inverse_temperature: f32,
@@ -29,9 +29,9 @@ pub(super) struct Said {
 /// A signal on the device.
 #[derive(Debug)]
 pub(super) struct Coming {
-    dlogp: Buffer,
-    dentropy: Buffer,
-    dvalue: Option<Buffer>,
+    dlogp: Buffer<f32>,
+    dentropy: Buffer<f32>,
+    dvalue: Option<Buffer<f32>>,
     /// Whether anything comes back to entropies.
     entropies: bool,
 }
@@ -156,7 +156,7 @@ impl Decoder {
 
     fn values(&self, head: ValueHead, h: &Buffer) -> Vec<f32> {
         let rows = h.len() / self.sizes.width;
-        let mut values = self.device.take(rows);
+        let mut values = self.device.take::<f32>(rows);
         let mut to = MatrixMut::new(values.view_mut(), rows, 1);
         let h = Matrix::new(h.view(), rows, self.sizes.width);
         let weight = Matrix::new(self.parameters.values(head.weight), 1, self.sizes.width);
@@ -169,7 +169,7 @@ impl Decoder {
 
     fn values_backward(
         &self,
-        (h, dvalue): (&Buffer, &Buffer),
+        (h, dvalue): (&Buffer, &Buffer<f32>),
         (dh, sums): (&mut Buffer, &mut Sums<'_>),
     ) {
         let head = self.value.expect("a head, since the signal names values");

@@ -44,7 +44,7 @@ impl Decoder {
             } else {
                 let count = shape.iter().product();
                 let buffer = device.load(count, |to| weights.read(&name, to))?;
-                parameters.add((name, shape), buffer);
+                parameters.add(device, (name, shape), buffer);
             }
         }
         Ok(Self::assemble(device, config, (parameters, options.positions)))
@@ -61,7 +61,7 @@ impl Decoder {
                 _ => spread(count, 0.02 * 3f64.sqrt(), (seed, at)),
             };
             let buffer = device.upload(&values);
-            parameters.add((name, shape), buffer);
+            parameters.add(device, (name, shape), buffer);
         }
         Self::assemble(device, config, (parameters, positions))
     }
@@ -140,7 +140,7 @@ impl Decoder {
 
     fn add_head_part(&mut self, (name, shape): (&str, Vec<usize>), values: &[f32]) -> ParameterId {
         let buffer = self.device.upload(values);
-        let id = self.parameters.add((name.to_owned(), shape), buffer);
+        let id = self.parameters.add(&self.device, (name.to_owned(), shape), buffer);
         self.parameters.train(id, true);
         id
     }
@@ -167,7 +167,7 @@ fn read_bytes(
     device: &Device,
     weights: &dyn Weights,
     (name, shape): (&str, &[usize]),
-) -> Result<(Buffer<i8>, Buffer), WeightsError> {
+) -> Result<(Buffer<i8>, Buffer<f32>), WeightsError> {
     let (rows, inputs) = (shape[0], shape[1..].iter().product::<usize>());
     let mut scales = vec![0.0; rows];
     let bytes = device.load(rows * inputs, |to: &mut [i8]| {

@@ -198,7 +198,7 @@ impl Decoder {
         keep: Option<Keep>,
     ) -> (Buffer, Vec<Kept>) {
         let packed = self.packed(batch);
-        let table = self.parameters.values(self.embedding);
+        let table = self.parameters.activations(self.embedding);
         let mut x = self.device.take(batch.tokens() * self.sizes.width);
         embedding::gather(&self.device, &mut x.view_mut(), (table, batch.ids.view()));
         let mut all = Vec::new();

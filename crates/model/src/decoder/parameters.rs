@@ -5,6 +5,7 @@
 
 use whetstone_kernels::int8::unpack;
 use whetstone_kernels::linear::Weight;
+use whetstone_kernels::master::MasterWeight;
 use whetstone_kernels::{Buffer, Device, View, ViewMut};
 
 /// A place in the list.
@@ -25,8 +26,8 @@ pub struct Parameter {
 
 #[derive(Debug)]
 enum Store {
-    F32(Buffer),
-    Int8 { bytes: Buffer<i8>, scales: Buffer },
+    Master(MasterWeight),
+    Int8 { bytes: Buffer<i8>, scales: Buffer<f32> },
 }
 
 impl Parameter {
@@ -46,17 +47,19 @@ impl Parameters {
     /// Adds a tensor.
     pub(crate) fn add(
         &mut self,
+        device: &Device,
         (name, shape): (String, Vec<usize>),
-        buffer: Buffer,
+        numbers: Buffer<f32>,
     ) -> ParameterId {
-        self.push(Parameter { name, shape, trained: false, store: Store::F32(buffer) })
+        let store = Store::Master(MasterWeight::new(device, numbers));
+        self.push(Parameter { name, shape, trained: false, store })
     }
 
     /// Adds a frozen tensor of bytes, with what a byte is worth for each row.
     pub(crate) fn add_bytes(
         &mut self,
         (name, shape): (String, Vec<usize>),
-        (bytes, scales): (Buffer<i8>, Buffer),
+        (bytes, scales): (Buffer<i8>, Buffer<f32>),
     ) -> ParameterId {
         self.push(Parameter { name, shape, trained: false, store: Store::Int8 { bytes, scales } })
     }
@@ -90,9 +93,16 @@ impl Parameters {
     /// If it is to be trained and made of bytes.
     pub fn train(&mut self, id: ParameterId, trained: bool) {
         let parameter = &mut self.all[id.0];
-        let plain = matches!(parameter.store, Store::F32(_));
+        let plain = matches!(parameter.store, Store::Master(_));
         assert!(plain || !trained, "{} is made of bytes", parameter.name);
         parameter.trained = trained;
+    }
+
+    fn master(&self, id: ParameterId) -> &MasterWeight {
+        match &self.get(id).store {
+            Store::Master(weight) => weight,
+            Store::Int8 { .. } => panic!("{} is made of bytes", self.get(id).name),
+        }
     }
 
     /// Its numbers.
@@ -100,31 +110,44 @@ impl Parameters {
     /// # Panics
     ///
     /// If it is made of bytes.
-    pub fn values(&self, id: ParameterId) -> View<'_> {
-        match &self.get(id).store {
-            Store::F32(buffer) => buffer.view(),
-            Store::Int8 { .. } => panic!("{} is made of bytes", self.get(id).name),
-        }
+    pub fn values(&self, id: ParameterId) -> View<'_, f32> {
+        self.master(id).numbers()
     }
 
-    /// Its numbers, to write.
+    /// Its numbers as operations on activations take them.
     ///
     /// # Panics
     ///
     /// If it is made of bytes.
-    pub fn values_mut(&mut self, id: ParameterId) -> ViewMut<'_> {
+    pub(crate) fn activations(&self, id: ParameterId) -> View<'_> {
+        self.master(id).activations()
+    }
+
+    /// Its numbers, to write; [`Self::refresh`] follows.
+    ///
+    /// # Panics
+    ///
+    /// If it is made of bytes.
+    pub fn values_mut(&mut self, id: ParameterId) -> ViewMut<'_, f32> {
         let Parameter { store, name, .. } = &mut self.all[id.0];
         match store {
-            Store::F32(buffer) => buffer.view_mut(),
+            Store::Master(weight) => weight.numbers_mut(),
             Store::Int8 { .. } => panic!("{name} is made of bytes"),
         }
     }
 
+    /// Brings the copy that products use up to date with numbers that were written.
+    pub fn refresh(&mut self, device: &Device, id: ParameterId) {
+        if let Store::Master(weight) = &mut self.all[id.0].store {
+            weight.refresh(device);
+        }
+    }
+
     /// A copy of its numbers, whatever they are made of.
-    pub(crate) fn numbers(&self, device: &Device, id: ParameterId) -> Buffer {
+    pub(crate) fn numbers(&self, device: &Device, id: ParameterId) -> Buffer<f32> {
         let mut copy = device.take(self.get(id).numbers());
         match &self.get(id).store {
-            Store::F32(buffer) => device.copy(&mut copy.view_mut(), buffer.view()),
+            Store::Master(weight) => device.copy(&mut copy.view_mut(), weight.numbers()),
             Store::Int8 { bytes, scales } => {
                 unpack(device, &mut copy.view_mut(), (bytes.view(), scales.view()));
             }
@@ -137,7 +160,7 @@ impl Parameters {
         let parameter = self.get(id);
         let inputs = parameter.shape[1..].iter().product();
         match &parameter.store {
-            Store::F32(buffer) => Weight::new(buffer.view(), parameter.shape[0], inputs),
+            Store::Master(weight) => Weight::new(weight.activations(), parameter.shape[0], inputs),
             Store::Int8 { bytes, scales } => {
                 Weight::Int8 { bytes: bytes.view(), scales: scales.view(), inputs }
             }

@@ -62,7 +62,7 @@ impl Projection {
         let weight = pass.parameters.weight(self.weight);
         linear::forward(pass.device, y.again(), before, (1.0, x, weight));
         if let Some(id) = self.bias {
-            bias(pass.device, y.again(), pass.parameters.values(id));
+            bias(pass.device, y.again(), pass.parameters.activations(id));
         }
         if let Some(adapter) = self.adapter(pass) {
             let u = adapter.narrow(pass, x);

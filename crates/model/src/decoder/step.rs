@@ -109,7 +109,7 @@ impl Decoder {
     /// If there is none, or one that is empty, has a token that the model does not have, or does not
     /// fit into its pages.
     #[expect(clippy::cast_possible_truncation, reason = "prompts have fewer than 2^32 tokens")]
-    pub fn prefill(&self, cache: &mut Cache, prompts: &[Prefill<'_>]) -> Buffer {
+    pub fn prefill(&self, cache: &mut Cache, prompts: &[Prefill<'_>]) -> Buffer<f32> {
         let (mut step, mut offsets, mut last) = (Step::default(), vec![0], Vec::new());
         for Prefill { tokens, pages } in prompts {
             assert!(!tokens.is_empty() && tokens.len() <= self.positions(), "a prompt");
@@ -132,7 +132,7 @@ impl Decoder {
     }
 
     /// Takes one token of each sequence; gives a row of logits for each.
-    pub fn step(&self, cache: &mut Cache, step: &Step) -> Buffer {
+    pub fn step(&self, cache: &mut Cache, step: &Step) -> Buffer<f32> {
         let device = &self.device;
         let [ids, positions, slots] =
             [&step.ids, &step.positions, &step.slots].map(|list| device.upload(list));
@@ -154,7 +154,7 @@ impl Decoder {
         let (pass, sizes) = (self.pass(Adapters::On), &self.sizes);
         let (count, shape) = (way.ids.len(), &sizes.shape);
         let mut x = self.device.take(count * sizes.width);
-        let table = self.parameters.values(self.embedding);
+        let table = self.parameters.activations(self.embedding);
         embedding::gather(&self.device, &mut x.view_mut(), (table, way.ids));
         for (index, layer) in self.layers.iter().enumerate() {
             let mut qkv = layer.project(&pass, sizes, x.view());
@@ -180,7 +180,7 @@ impl Decoder {
         x
     }
 
-    fn logits(&self, x: View<'_>) -> Buffer {
+    fn logits(&self, x: View<'_>) -> Buffer<f32> {
         let pass = self.pass(Adapters::On);
         let (rows, vocab) = (x.len() / self.sizes.width, self.config.vocab);
         let h = normed(&pass, &self.sizes, (x, self.norm));

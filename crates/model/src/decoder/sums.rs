@@ -8,7 +8,7 @@
 use whetstone_kernels::add::bias_backward;
 use whetstone_kernels::linear::backward_weight;
 use whetstone_kernels::rms_norm::Gain;
-use whetstone_kernels::{Device, Matrix, MatrixMut, Offsets};
+use whetstone_kernels::{Device, Matrix, MatrixMut, Offsets, Real};
 
 use super::gradients::Gradients;
 use super::parameters::ParameterId;
@@ -23,10 +23,10 @@ pub(crate) struct Sums<'a> {
 
 impl Sums<'_> {
     /// `dW += scale · dyᵀ·x`, if `W` is trained.
-    pub(crate) fn add_product(
+    pub(crate) fn add_product<T: Real>(
         &mut self,
         id: ParameterId,
-        (scale, dy, x): (f32, Matrix<'_>, Matrix<'_>),
+        (scale, dy, x): (f32, Matrix<'_, T>, Matrix<'_>),
     ) {
         if let Some(to) = self.gradients.get_mut(id) {
             let to = MatrixMut::new(to, dy.cols(), x.cols());
@@ -35,7 +35,7 @@ impl Sums<'_> {
     }
 
     /// `db += Σ dy`, if `b` is there and trained.
-    pub(crate) fn add_rows(&mut self, id: Option<ParameterId>, dy: Matrix<'_>) {
+    pub(crate) fn add_rows<T: Real>(&mut self, id: Option<ParameterId>, dy: Matrix<'_, T>) {
         if let Some(mut to) = id.and_then(|id| self.gradients.get_mut(id)) {
             bias_backward(self.device, &mut to, dy);
         }

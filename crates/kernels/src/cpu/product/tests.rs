@@ -6,6 +6,7 @@
 use pulp::Simd;
 
 use super::{Call, Product};
+use crate::Activation;
 use crate::device::Device;
 use crate::matmul::{Before, Matrix, MatrixMut, matmul};
 
@@ -31,8 +32,8 @@ fn product(
     before: (Before, f32),
 ) -> Vec<f32> {
     let (m, n, k) = shape;
-    let (a, b) = (device.upload(a), device.upload(b));
-    let mut to = device.upload(&vec![before.1; m * n]);
+    let (a, b) = (device.upload::<Activation>(a), device.upload::<Activation>(b));
+    let mut to = device.upload::<Activation>(&vec![before.1; m * n]);
     let left =
         if turned.0 { Matrix::new(a.view(), k, m).turned() } else { Matrix::new(a.view(), m, k) };
     let right =

@@ -83,7 +83,7 @@ struct Rest {
     /// Before norms and turns if there are norms, else after turns.
     qkv: Buffer,
     attended: Buffer,
-    lse: Buffer,
+    lse: Buffer<f32>,
     x1: Buffer,
     gate: Buffer,
     up: Buffer,
@@ -247,7 +247,7 @@ fn both_norms((q, k): (ParameterId, ParameterId), shape: &Shape) -> [(ParameterI
 }
 
 fn norm<'a>(pass: &Pass<'a>, sizes: &Sizes, gain: ParameterId) -> Norm<'a> {
-    Norm { gain: pass.parameters.values(gain), epsilon: sizes.epsilon }
+    Norm { gain: pass.parameters.activations(gain), epsilon: sizes.epsilon }
 }
 
 /// Normed rows.

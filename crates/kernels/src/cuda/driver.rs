@@ -1,0 +1,177 @@
+//! What is asked of NVIDIA's libraries: as little as the engine needs, so that tests can stand in for
+//! all of it.
+//!
+//! [`Libraries`] is a machine before a device is chosen, [`Driver`] one device with one stream of
+//! work. Both exist twice: `nvidia.rs` over the real libraries and `fake.rs` for tests.
+
+use std::path::PathBuf;
+
+use super::error::{CudaVersion, DeviceResult};
+use super::library::Library;
+
+/// An address on the device; 0 is none.
+pub(crate) type Address = u64;
+
+/// A kernel that was loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Function(pub(crate) usize);
+
+/// The shape of a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Launch {
+    pub(crate) blocks: u32,
+    /// Threads of a block, along x and y.
+    pub(crate) threads: (u32, u32),
+}
+
+/// What a kernel is given, in up to 32 bytes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Argument {
+    Address(Address),
+    U64(u64),
+    U32(u32),
+    F32(f32),
+    /// Four numbers by value.
+    Four([u64; 4]),
+}
+
+/// A machine's libraries.
+pub(crate) trait Libraries {
+    /// Opens a library; says where it was found, or which folders were looked in.
+    fn open(&self, library: &Library) -> Result<PathBuf, Vec<PathBuf>>;
+    /// The CUDA that the driver supports.
+    fn driver_version(&self) -> DeviceResult<CudaVersion>;
+    /// How many devices there are.
+    fn count(&self) -> DeviceResult<u32>;
+    /// What a device is.
+    fn properties(&self, index: u32) -> DeviceResult<Properties>;
+    /// Starts to use a device.
+    fn start(&self, index: u32) -> DeviceResult<Box<dyn Driver>>;
+    /// Compiles a source; the error is what the compiler said.
+    fn compile(&self, source: &Source<'_>) -> Result<Vec<u8>, String>;
+    /// The compiler's version.
+    fn compiler_version(&self) -> CudaVersion;
+}
+
+/// A source to compile.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) text: &'a str,
+    /// `sm_90a` and its like.
+    pub(crate) architecture: &'a str,
+}
+
+/// What a device is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Properties {
+    /// The chip's name.
+    pub name: String,
+    /// Its compute capability.
+    pub capability: (u32, u32),
+    /// Its multiprocessors.
+    pub multiprocessors: u32,
+    /// Its memory.
+    pub total_bytes: usize,
+}
+
+/// One device, its memory and one stream of work.
+pub(crate) trait Driver: std::fmt::Debug + Send + Sync {
+    /// Bytes that are free.
+    fn free_bytes(&self) -> DeviceResult<usize>;
+    /// Memory, aligned to 512 bytes.
+    fn allocate(&self, bytes: usize) -> DeviceResult<Address>;
+    /// Gives memory back. Work that uses it must have ended.
+    fn release(&self, address: Address);
+    /// From the host; the slice is free again when it returns.
+    fn write(&self, to: Address, from: &[u8]) -> DeviceResult<()>;
+    /// To the host, after all work before it.
+    fn read(&self, to: &mut [u8], from: Address) -> DeviceResult<()>;
+    /// On the device.
+    fn copy(&self, to: Address, from: Address, bytes: usize) -> DeviceResult<()>;
+    /// The same one, two or four bytes everywhere.
+    fn fill(&self, to: Address, pattern: Pattern, count: usize) -> DeviceResult<()>;
+    /// Loads a compiled program; `kernels` are found in it.
+    fn load(&self, image: &[u8], kernels: &[&str]) -> DeviceResult<Vec<Function>>;
+    /// Queues a kernel.
+    fn launch(
+        &self,
+        function: Function,
+        launch: Launch,
+        arguments: &[Argument],
+    ) -> DeviceResult<()>;
+    /// Waits for all work.
+    fn wait(&self) -> DeviceResult<()>;
+    /// Ways to compute a product, best first by the library's guess, none of which divides the inner
+    /// side.
+    fn product_candidates(&self, product: &Product) -> DeviceResult<Vec<Algorithm>>;
+    /// Queues a product by one of them.
+    fn multiply(&self, product: &Product, operands: &Operands, by: &Algorithm) -> DeviceResult<()>;
+}
+
+/// Some bytes to fill with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pattern {
+    /// One byte.
+    One(u8),
+    /// Two.
+    Two(u16),
+    /// Four.
+    Four(u32),
+}
+
+/// Number formats of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    /// Activations.
+    Bf16,
+    /// Everything that must stay exact to 24 bits.
+    F32,
+}
+
+/// How an operand lies: rows side by side, or their transpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Order {
+    ByRows,
+    ByColumns,
+}
+
+/// `to [rows, cols] = scale · a [rows, inner] · b [inner, cols] [+ to]`; strides in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Product {
+    pub(crate) rows: u32,
+    pub(crate) cols: u32,
+    pub(crate) inner: u32,
+    pub(crate) a: (Order, u64),
+    pub(crate) b: (Order, u64),
+    pub(crate) to_stride: u64,
+    pub(crate) to_format: Format,
+    /// The bits of the scale: an algorithm is known to keep the order for this one alone.
+    pub(crate) scale_bits: u32,
+    /// Whether what the result held is added to.
+    pub(crate) kept: bool,
+}
+
+impl Product {
+    /// What the product is multiplied by.
+    pub(crate) fn scale(&self) -> f32 {
+        f32::from_bits(self.scale_bits)
+    }
+
+    /// What the result is multiplied by before.
+    pub(crate) fn kept_factor(&self) -> f32 {
+        f32::from(u8::from(self.kept))
+    }
+}
+
+/// Addresses of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Operands {
+    pub(crate) a: Address,
+    pub(crate) b: Address,
+    pub(crate) to: Address,
+}
+
+/// The library's description of an algorithm, opaque.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Algorithm(pub(crate) [u64; 8]);

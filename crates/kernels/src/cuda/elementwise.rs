@@ -1,0 +1,252 @@
+//! Launchers of the kernels that go over numbers or rows one by one. Shapes were checked by the
+//! callers.
+
+use super::Cuda;
+use super::driver::{Argument, Format, Launch};
+use crate::adamw::{Factors, State};
+use crate::buffer::{Buffer, Part, Real, View, ViewMut};
+use crate::matmul::{Matrix, MatrixMut};
+use crate::norm;
+use crate::rms_norm::Heads;
+use crate::rope::Direction;
+use Argument::{Address, F32, U32, U64};
+
+/// Numbers that a thread takes at a time; `GROUP` of `common.cuh`.
+pub(super) const GROUP: usize = 8;
+
+const THREADS: (u32, u32) = (256, 1);
+
+impl Cuda {
+    /// A kernel over `count` numbers, eight for each thread.
+    fn over(&self, kernel: &'static str, count: usize, arguments: &[Argument]) {
+        let blocks = self.blocks_for(count.div_ceil(GROUP));
+        self.launch(kernel, Launch { blocks, threads: THREADS }, arguments);
+    }
+
+    /// A kernel with a block for each row, as many as keep the chip busy at a time.
+    fn over_rows(&self, kernel: &'static str, rows: usize, arguments: &[Argument]) {
+        let blocks = self.blocks_for(rows.saturating_mul(256));
+        self.launch(kernel, Launch { blocks, threads: THREADS }, arguments);
+    }
+}
+
+fn place(part: Part<'_>) -> Argument {
+    Address(part.address)
+}
+
+fn size(size: usize) -> Argument {
+    U64(size as u64)
+}
+
+/// A launch of so many blocks.
+pub(super) fn blocks(count: usize) -> u32 {
+    u32::try_from(count).expect("fewer blocks than 2^32")
+}
+
+pub(crate) fn swiglu_forward(cuda: &Cuda, y: &mut ViewMut<'_>, (gate, up): (View<'_>, View<'_>)) {
+    let count = y.len();
+    let arguments = [place(y.cuda()), place(gate.cuda()), place(up.cuda()), size(count)];
+    cuda.over("swiglu_forward", count, &arguments);
+}
+
+pub(crate) fn swiglu_backward(
+    cuda: &Cuda,
+    dy: &mut ViewMut<'_>,
+    (gate, up): (&mut ViewMut<'_>, &mut ViewMut<'_>),
+) {
+    let count = dy.len();
+    let arguments = [place(dy.cuda()), place(gate.cuda()), place(up.cuda()), size(count)];
+    cuda.over("swiglu_backward", count, &arguments);
+}
+
+pub(crate) fn turn(
+    cuda: &Cuda,
+    (x, shape): (&mut ViewMut<'_>, Heads),
+    (cosines, sines): (View<'_, f32>, View<'_, f32>),
+    (positions, direction): (View<'_, u32>, Direction),
+) {
+    let known = cosines.len() / (shape.size / 2).max(1);
+    let sign = if direction == Direction::There { 1.0 } else { -1.0 };
+    let arguments = [
+        place(x.cuda()),
+        size(shape.rows),
+        size(shape.heads),
+        size(shape.size),
+        size(shape.stride),
+        place(cosines.cuda()),
+        place(sines.cuda()),
+        place(positions.cuda()),
+        U32(blocks(known)),
+        F32(sign),
+    ];
+    let groups = (shape.size / 2).div_ceil(GROUP);
+    let launch =
+        Launch { blocks: cuda.blocks_for(shape.rows * shape.heads * groups), threads: THREADS };
+    cuda.launch("rope_turn", launch, &arguments);
+}
+
+pub(crate) fn add(cuda: &Cuda, x: &mut ViewMut<'_>, y: View<'_>) {
+    let count = x.len();
+    cuda.over("add_bf16", count, &[place(x.cuda()), place(y.cuda()), size(count)]);
+}
+
+pub(crate) fn add_scaled(cuda: &Cuda, x: &mut ViewMut<'_, f32>, factor: f32, y: View<'_, f32>) {
+    let count = x.len();
+    let arguments = [place(x.cuda()), place(y.cuda()), F32(factor), size(count)];
+    cuda.over("add_scaled_f32", count, &arguments);
+}
+
+pub(crate) fn scale(cuda: &Cuda, x: &mut ViewMut<'_, f32>, factor: f32) {
+    let count = x.len();
+    cuda.over("scale_f32", count, &[place(x.cuda()), F32(factor), size(count)]);
+}
+
+pub(crate) fn copy_rows(cuda: &Cuda, to: &mut MatrixMut<'_>, from: Matrix<'_>) {
+    let arguments = [
+        place(to.data.cuda()),
+        place(from.data.cuda()),
+        size(to.rows),
+        size(to.cols),
+        size(to.stride),
+        size(from.row_stride),
+    ];
+    cuda.over_rows("copy_rows_16", to.rows, &arguments);
+}
+
+pub(crate) fn add_bias<T: Real>(cuda: &Cuda, x: &mut MatrixMut<'_, T>, bias: View<'_, T>) {
+    let arguments =
+        [place(x.data.cuda()), place(bias.cuda()), size(x.rows), size(x.cols), size(x.stride)];
+    let kernel = match T::FORMAT {
+        Some(Format::F32) => "add_bias_f32",
+        _ => "add_bias",
+    };
+    cuda.over_rows(kernel, x.rows, &arguments);
+}
+
+pub(crate) fn bias_backward<T: Real>(cuda: &Cuda, dbias: &mut ViewMut<'_, f32>, dy: Matrix<'_, T>) {
+    let arguments = [
+        place(dbias.cuda()),
+        place(dy.data.cuda()),
+        size(dy.rows),
+        size(dy.cols),
+        size(dy.row_stride),
+    ];
+    let launch = Launch { blocks: blocks(dy.cols.div_ceil(256)), threads: THREADS };
+    let kernel = match T::FORMAT {
+        Some(Format::F32) => "bias_backward_f32",
+        _ => "bias_backward",
+    };
+    cuda.launch(kernel, launch, &arguments);
+}
+
+pub(crate) fn gather(cuda: &Cuda, to: &mut ViewMut<'_>, (table, ids): (View<'_>, View<'_, u32>)) {
+    let width = to.len() / ids.len();
+    let arguments = [
+        place(to.cuda()),
+        place(table.cuda()),
+        place(ids.cuda()),
+        size(table.len() / width),
+        size(width),
+    ];
+    let launch = Launch { blocks: blocks(ids.len()), threads: THREADS };
+    cuda.launch("gather_rows", launch, &arguments);
+}
+
+pub(crate) fn scatter<T: Real>(
+    cuda: &Cuda,
+    dtable: &mut ViewMut<'_, T>,
+    (dy, ids): (View<'_>, View<'_, u32>),
+) {
+    let (width, rows) = (dy.len() / ids.len(), dtable.len());
+    let arguments = [
+        place(dtable.cuda()),
+        place(dy.cuda()),
+        place(ids.cuda()),
+        U32(blocks(ids.len())),
+        size(rows / width),
+        size(width),
+    ];
+    let kernel = match T::FORMAT {
+        Some(Format::F32) => "scatter_rows_f32",
+        _ => "scatter_rows_bf16",
+    };
+    cuda.launch(kernel, Launch { blocks: blocks(ids.len()), threads: THREADS }, &arguments);
+}
+
+pub(crate) fn adamw(
+    cuda: &Cuda,
+    state: &mut State<'_>,
+    gradient: View<'_, f32>,
+    factors: &Factors,
+) {
+    let Factors { kept, toward, beta2, fresh, rate, root, epsilon, scale } = *factors;
+    let count = gradient.len();
+    let arguments = [
+        place(state.weight.cuda()),
+        place(state.mean.cuda()),
+        place(state.square.cuda()),
+        place(gradient.cuda()),
+        size(count),
+        F32(kept),
+        F32(toward),
+        F32(beta2),
+        F32(fresh),
+        F32(rate),
+        F32(root),
+        F32(epsilon),
+        F32(scale),
+    ];
+    cuda.over("adamw_step", count, &arguments);
+}
+
+pub(crate) fn unpack<T: Real>(
+    cuda: &Cuda,
+    to: &mut ViewMut<'_, T>,
+    (bytes, scales): (View<'_, i8>, View<'_, f32>),
+) {
+    let count = to.len();
+    let arguments = [
+        place(to.cuda()),
+        place(bytes.cuda()),
+        place(scales.cuda()),
+        size(count / scales.len().max(1)),
+        size(count),
+    ];
+    let kernel = match T::FORMAT {
+        Some(Format::F32) => "unpack_int8_f32",
+        _ => "unpack_int8",
+    };
+    cuda.over(kernel, count, &arguments);
+}
+
+/// The same numbers as activations.
+pub(super) fn to_bf16(cuda: &Cuda, from: View<'_, f32>) -> Buffer {
+    let mut to: Buffer = cuda.take(from.len());
+    round_into(cuda, &mut to.view_mut(), from);
+    to
+}
+
+/// The nearest activations.
+pub(crate) fn round_into(cuda: &Cuda, to: &mut ViewMut<'_>, from: View<'_, f32>) {
+    let arguments = [place(to.cuda()), place(from.cuda()), size(from.len())];
+    cuda.over("to_bf16", from.len(), &arguments);
+}
+
+/// A sum of products for each block of numbers.
+pub(crate) fn dot_blocks(cuda: &Cuda, x: View<'_, f32>, y: View<'_, f32>) -> Vec<f32> {
+    let count = x.len().div_ceil(norm::BLOCK);
+    let mut sums: Buffer<f32> = cuda.take(count);
+    let arguments =
+        [place(sums.view_mut().cuda()), place(x.cuda()), place(y.cuda()), size(x.len())];
+    cuda.launch("dot_blocks", Launch { blocks: blocks(count), threads: THREADS }, &arguments);
+    cuda.read(sums.view())
+}
+
+/// Whether no number is infinite or none. A device that failed has none that is.
+pub(crate) fn is_finite(cuda: &Cuda, x: View<'_, f32>) -> bool {
+    let mut found: Buffer<u32> = cuda.take(1);
+    cuda.fill(&mut found.view_mut(), 0);
+    let arguments = [place(found.view_mut().cuda()), place(x.cuda()), size(x.len())];
+    cuda.over("count_not_finite", x.len(), &arguments);
+    cuda.read(found.view()) == [0]
+}

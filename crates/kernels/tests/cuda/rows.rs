@@ -1,0 +1,262 @@
+//! Norms, gates, turns, tables: operations on rows.
+
+use whetstone_kernels::rms_norm::{self, Gain, Gradient, Heads, Norm};
+use whetstone_kernels::rope::{Direction, Turns, turn};
+use whetstone_kernels::{Activation, Before, Matrix, MatrixMut, copy, embedding, swiglu};
+
+use crate::oracle;
+use crate::support::{POISON, ROUNDED, close, device, f64s, inner, numbers, slopes, twice};
+
+const EPSILON: f32 = 0.02;
+
+/// Odd sizes, unaligned rows, heads inside rows, and rows as wide as a model's.
+const SHAPES: [(usize, usize, usize, usize); 6] =
+    [(1, 1, 1, 0), (3, 1, 19, 0), (5, 2, 8, 3), (130, 2, 3, 2), (9, 4, 128, 256), (4, 1, 2048, 0)];
+
+/// The heads without the gaps, which must be as they were.
+fn together(data: &[f32], shape: Heads) -> Vec<f32> {
+    let used = shape.heads * shape.size;
+    let rows = data.chunks(shape.stride);
+    rows.flat_map(|row| {
+        assert!(row[used..].iter().all(|x| x.to_bits() == gap().to_bits()), "a gap was written");
+        row[..used].to_vec()
+    })
+    .collect()
+}
+
+fn gap() -> f32 {
+    whetstone_kernels::nearest_bf16(POISON)
+}
+
+fn apart(values: &[f32], shape: Heads) -> Vec<f32> {
+    let used = shape.heads * shape.size;
+    let mut data = vec![gap(); shape.rows * shape.stride];
+    for (row, values) in data.chunks_mut(shape.stride).zip(values.chunks(used)) {
+        row[..used].copy_from_slice(values);
+    }
+    data
+}
+
+#[test]
+fn a_norm_is_the_formula() {
+    let Some(device) = device() else { return };
+    for (rows, heads, size, gap) in SHAPES {
+        let shape = Heads { rows, heads, size, stride: heads * size + gap };
+        let to = Heads { stride: heads * size + 1, ..shape };
+        let (x, gain) = (numbers(1, rows * heads * size), numbers(2, size));
+        let ours = twice(device, || {
+            let upload = |x: &[f32]| device.upload::<Activation>(x);
+            let (x, gain) = (upload(&apart(&x, shape)), upload(&gain));
+            let mut y = upload(&apart(&vec![POISON; rows * heads * size], to));
+            let norm = Norm { gain: gain.view(), epsilon: EPSILON };
+            rms_norm::forward(device, (&mut y.view_mut(), to), (x.view(), shape), norm);
+            vec![together(&device.read(y.view()), to)]
+        });
+        let truth = oracle::rms_norm(&f64s(&x), &f64s(&gain), f64::from(EPSILON));
+        close(&ours[0], &truth, ROUNDED);
+    }
+}
+
+#[test]
+fn a_norms_gradients_are_the_slopes() {
+    let Some(device) = device() else { return };
+    for (rows, heads, size, gap) in &SHAPES[..4] {
+        let (rows, heads, size) = (*rows, *heads, *size);
+        let shape = Heads { rows, heads, size, stride: heads * size + gap };
+        let count = rows * heads * size;
+        let (x, gain, dy) = (numbers(1, count), numbers(2, size), numbers(3, count));
+        let (old, old_gain) = (numbers(5, count), numbers(6, size));
+        let loss = |x: &[f64], gain: &[f64]| {
+            inner(&oracle::rms_norm(x, gain, f64::from(EPSILON)), &f64s(&dy))
+        };
+        let dx = slopes(|x| loss(x, &f64s(&gain)), &f64s(&x));
+        let dgain = slopes(|gain| loss(&f64s(&x), gain), &f64s(&gain));
+        for before in [Before::Gone, Before::Kept] {
+            let kept = if before == Before::Kept { 1.0 } else { 0.0 };
+            let ours = twice(device, || {
+                let upload = |x: &[f32]| device.upload::<Activation>(x);
+                let (x, gain) = (upload(&apart(&x, shape)), upload(&gain));
+                let dy = upload(&apart(&dy, shape));
+                let mut dx = match before {
+                    Before::Gone => upload(&apart(&vec![POISON; count], shape)),
+                    Before::Kept => upload(&apart(&old, shape)),
+                };
+                let mut dgain = device.upload(&old_gain);
+                let sequences = &[0, 1, 1, rows];
+                let to = Some(Gain { to: dgain.view_mut(), sequences });
+                let gradient = Gradient { dx: dx.view_mut(), before, dgain: to };
+                let norm = Norm { gain: gain.view(), epsilon: EPSILON };
+                let both = ((x.view(), shape), (dy.view(), shape));
+                rms_norm::backward(device, gradient, both, norm);
+                vec![together(&device.read(dx.view()), shape), device.read(dgain.view())]
+            });
+            let sum = |kept: f64, new: &[f64], old: &[f32]| {
+                new.iter().zip(old).map(|(n, o)| n + kept * f64::from(*o)).collect::<Vec<_>>()
+            };
+            close(&ours[0], &sum(kept, &dx, &old), ROUNDED);
+            close(&ours[1], &sum(1.0, &dgain, &old_gain), 1e-5);
+        }
+    }
+}
+
+/// Sequences one at a time and together.
+#[test]
+fn what_a_sequence_adds_to_a_gain_does_not_depend_on_its_neighbours() {
+    let Some(device) = device() else { return };
+    let (rows, size) = (231, 40);
+    let (x, gain, dy) = (numbers(1, rows * size), numbers(2, size), numbers(3, rows * size));
+    let sequences = [0, 3, 90, 91, 91, 231];
+    let run = |splits: &[usize]| {
+        twice(device, || {
+            let upload = |x: &[f32]| device.upload::<Activation>(x);
+            let (x, gain, dy) = (upload(&x), upload(&gain), upload(&dy));
+            let mut dgain = device.upload(&vec![0.3; size]);
+            for ends in splits.windows(2) {
+                let (begin, end) = (sequences[ends[0]], sequences[ends[1]]);
+                let of = begin * size..end * size;
+                let part: Vec<usize> =
+                    sequences[ends[0]..=ends[1]].iter().map(|o| o - begin).collect();
+                let shape = Heads::rows(end - begin, size);
+                let mut dx = device.take(of.len());
+                let to = Some(Gain { to: dgain.view_mut(), sequences: &part });
+                let gradient = Gradient { dx: dx.view_mut(), before: Before::Gone, dgain: to };
+                let norm = Norm { gain: gain.view(), epsilon: EPSILON };
+                let both = ((x.view().part(of.clone()), shape), (dy.view().part(of), shape));
+                rms_norm::backward(device, gradient, both, norm);
+            }
+            vec![device.read(dgain.view())]
+        })
+    };
+    let at_once = run(&[0, 5]);
+    for splits in [&[0, 1, 2, 3, 4, 5][..], &[0, 2, 5], &[0, 4, 5]] {
+        assert_eq!(run(splits), at_once, "{splits:?}");
+    }
+}
+
+/// A row has the same bits wherever it lies and whatever lies beside it.
+#[test]
+fn a_row_alone_and_among_300_is_normalised_to_the_same_bits() {
+    let Some(device) = device() else { return };
+    let (rows, size) = (300, 2048);
+    let (x, gain) = (numbers(1, rows * size), numbers(2, size));
+    let run = |x: &[f32]| {
+        let (from, gain) = (device.upload::<Activation>(x), device.upload::<Activation>(&gain));
+        let mut y = device.take(x.len());
+        let shape = Heads::rows(x.len() / size, size);
+        let norm = Norm { gain: gain.view(), epsilon: EPSILON };
+        rms_norm::forward(device, (&mut y.view_mut(), shape), (from.view(), shape), norm);
+        device.read(y.view())
+    };
+    let all = run(&x);
+    for row in [0, 1, 7, 150, 299] {
+        let place = row * size..(row + 1) * size;
+        assert_eq!(run(&x[place.clone()]), all[place], "row {row}");
+    }
+    device.check().unwrap();
+}
+
+#[test]
+fn a_gate_is_the_formula_and_its_gradient_the_slope() {
+    let Some(device) = device() else { return };
+    let count = 40_003;
+    let gate: Vec<f32> = numbers(1, count).iter().map(|g| g * 8.0).collect();
+    let (up, dy) = (numbers(2, count), numbers(3, count));
+    let ours = twice(device, || {
+        let upload = |x: &[f32]| device.upload::<Activation>(x);
+        let (mut gate, mut up, mut dy) = (upload(&gate), upload(&up), upload(&dy));
+        let mut y = upload(&vec![POISON; count]);
+        swiglu::forward(device, &mut y.view_mut(), (gate.view(), up.view()));
+        let both = (&mut gate.view_mut(), &mut up.view_mut());
+        swiglu::backward(device, &mut dy.view_mut(), both);
+        vec![
+            device.read(y.view()),
+            device.read(dy.view()),
+            device.read(gate.view()),
+            device.read(up.view()),
+        ]
+    });
+    let truth = oracle::swiglu(&f64s(&gate), &f64s(&up));
+    close(&ours[0], &truth, ROUNDED);
+    assert_eq!(ours[0], ours[1], "y comes out of both ways");
+    let slope = |at: usize, which: usize| {
+        let of = |x: &[f64]| oracle::swiglu(&x[..1], &x[1..])[0] * f64::from(dy[at]);
+        slopes(of, &[f64::from(gate[at]), f64::from(up[at])])[which]
+    };
+    for which in [0, 1] {
+        let truth: Vec<f64> = (0..count).map(|at| slope(at, which)).collect();
+        close(&ours[2 + which], &truth, ROUNDED);
+    }
+}
+
+#[test]
+fn heads_are_turned_there_and_back() {
+    let Some(device) = device() else { return };
+    let frequencies = [1.0, 0.3125, 0.015_625];
+    let shape = Heads { rows: 70, heads: 2, size: 6, stride: 15 };
+    let positions: Vec<u32> = (0..70).map(|row| row * 13 % 40).collect();
+    let x = numbers(1, 70 * 12);
+    for (direction, sign) in [(Direction::There, 1.0), (Direction::Back, -1.0)] {
+        let ours = twice(device, || {
+            let turns = Turns::new(device, (&frequencies, 1.25), 40);
+            let positions = device.upload(&positions);
+            let mut x = device.upload::<Activation>(&apart(&x, shape));
+            let to = (&mut x.view_mut(), shape);
+            turn(device, to, (&turns, positions.view()), direction);
+            vec![together(&device.read(x.view()), shape)]
+        });
+        let truth: Vec<f64> = f64s(&x)
+            .chunks(6)
+            .enumerate()
+            .flat_map(|(at, head)| {
+                let position = sign * f64::from(positions[at / 2]);
+                oracle::rope(head, position, &frequencies.map(f64::from), 1.25)
+            })
+            .collect();
+        close(&ours[0], &truth, ROUNDED);
+    }
+}
+
+#[test]
+fn rows_of_a_table_are_gathered_and_their_gradients_added_in_order() {
+    let Some(device) = device() else { return };
+    for width in [3, 64, 2048] {
+        let (rows, count) = (31, 700);
+        let ids: Vec<u32> = (0..count).map(|t| t * 7 % 29).collect();
+        let (table, dy) = (numbers(1, rows * width), numbers(2, ids.len() * width));
+        let ours = twice(device, || {
+            let (from, list) = (device.upload(&table), device.upload(&ids));
+            let mut to = device.upload::<Activation>(&vec![POISON; dy.len()]);
+            embedding::gather(device, &mut to.view_mut(), (from.view(), list.view()));
+            let dy = device.upload(&dy);
+            let mut dtable = device.upload::<f32>(&vec![0.25; rows * width]);
+            embedding::scatter(device, &mut dtable.view_mut(), (dy.view(), list.view()));
+            vec![device.read(to.view()), device.read(dtable.view())]
+        });
+        let mut sums = vec![0.25f32; rows * width];
+        for (at, &id) in ids.iter().enumerate() {
+            let row = id as usize * width..(id as usize + 1) * width;
+            assert_eq!(ours[0][at * width..][..width], table[row.clone()], "token {at}");
+            for (sum, dy) in sums[row].iter_mut().zip(&dy[at * width..]) {
+                *sum += dy;
+            }
+        }
+        assert_eq!(ours[1], sums, "f32 sums in the order of the tokens have one value");
+    }
+}
+
+#[test]
+fn rows_that_lie_apart_are_copied_and_gaps_are_not() {
+    let Some(device) = device() else { return };
+    for (cols, stride) in [(3, 7), (64, 96)] {
+        let from = numbers(1, 11 * cols);
+        let shape = Heads { rows: 11, heads: 1, size: cols, stride };
+        let ours = twice(device, || {
+            let source = device.upload::<Activation>(&from);
+            let mut to = device.upload::<Activation>(&apart(&vec![POISON; 11 * cols], shape));
+            let matrix = MatrixMut::strided(to.view_mut(), 11, cols, stride);
+            copy::copy_matrix(device, matrix, Matrix::new(source.view(), 11, cols));
+            vec![together(&device.read(to.view()), shape)]
+        });
+        assert_eq!(ours[0], from);
+    }
+}

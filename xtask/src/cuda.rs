@@ -1,0 +1,51 @@
+//! Do the kernels compile? NVRTC needs no GPU, so a syntax error is found on any machine that has it.
+
+use std::path::Path;
+
+use crate::ci::{Outcome, cargo};
+
+const COMPILE: &[&str] =
+    &["run", "--quiet", "--locked", "-p", "whetstone-kernels", "--example", "kernel_sources", "--"];
+
+/// Where the program leaves what it has to say.
+const REPORT: &str = "target/kernel_sources.txt";
+
+/// How to get the compiler.
+const HOW: &str = "NVRTC is not installed, so kernels were not compiled; `pip install \
+                   nvidia-cuda-nvrtc` into a virtual environment and VIRTUAL_ENV get it, or CUDA_HOME";
+
+/// Compiles every source of a kernel for two chips.
+pub fn compile(root: &Path) -> Outcome {
+    let path = root.join(REPORT);
+    // An old report would speak for a program that did not start.
+    let _ = std::fs::remove_file(&path);
+    let status = cargo(root, COMPILE).arg(&path).status();
+    let report = std::fs::read_to_string(&path).unwrap_or_default();
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), report.as_bytes());
+    match status {
+        Ok(status) => outcome(status.code()),
+        Err(err) => Outcome::Failed(format!("cannot start cargo: {err}")),
+    }
+}
+
+fn outcome(code: Option<i32>) -> Outcome {
+    match code {
+        Some(0) => Outcome::Passed,
+        Some(2) => Outcome::Skipped(HOW.to_owned()),
+        _ => Outcome::Failed("a kernel does not compile".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_compiler_is_skipped_and_a_wrong_kernel_is_not() {
+        assert_eq!(outcome(Some(0)), Outcome::Passed);
+        assert!(matches!(outcome(Some(2)), Outcome::Skipped(why) if why.contains("pip install")));
+        for code in [Some(1), Some(3), Some(101), None] {
+            assert!(matches!(outcome(code), Outcome::Failed(_)), "{code:?}");
+        }
+    }
+}
