@@ -134,7 +134,7 @@ pub enum TrainError {
     Collect(#[from] CollectError),
     /// Every reward was equal for too long.
     #[error(
-        "in no group did rollouts differ for {steps} steps: nothing can be learnt from such groups \
+        "no group had rollouts that differ for {steps} steps: nothing can be learnt from such groups \
          (mean reward {mean:.3})"
     )]
     AllEqual {

@@ -49,7 +49,7 @@ fn rewards_that_are_all_equal_end_a_run_that_can_go_on() {
     let err = school.grpo("run").unwrap_err();
     assert_eq!(
         err.to_string(),
-        "in no group did rollouts differ for 3 steps: nothing can be learnt from such groups (mean \
+        "no group had rollouts that differ for 3 steps: nothing can be learnt from such groups (mean \
          reward 0.500)"
     );
     assert!(err.is_no() && !err.is_usage());
