@@ -30,18 +30,18 @@ const fn family(start: &'static str, piece: &'static str, end: &'static str) -> 
 }
 
 const PYTHON: [Family; 34] = [
-    // Comments, which are looked at for code.
-    family("def f(a): return a\n# ", "f'{a:{", ""),
-    family("def f(a): return a\n# ", "f'{", ""),
-    family("def f(a): return a\n# a = ", "(", ""),
-    family("def f(a): return a\n# ", "lambda a=", "1"),
-    family("def f(a): return a\n# ", "a if a else ", "1"),
-    family("def f(a): return a\n# not ", "not ", "a"),
+    // Comments, which are looked at for code if they speak of the program and have marks of code.
+    family("def longest(words): return words\n# longest words found = ", "f'{a:{", ""),
+    family("def longest(words): return words\n# longest words found = ", "f'{", ""),
+    family("def longest(words): return words\n# f'{longest + words + found:{", "f'{a:{", ""),
+    family("def longest(words): return words\n# longest = words, found = ", "(", ""),
+    family("def longest(words): return words\n# longest = words = found = ", "lambda a=", "1"),
+    family("def longest(words): return words\n# longest = words = found = ", "-", "1"),
     family("def f(a): return a\n", "# a = (1)\n", ""),
-    family("def f(a): return a\n", "# return (a b c)\n", ""),
+    family("def f(a): return a\n", "# longest = words(found)\n", ""),
     family(
         "def f(a): return a\n",
-        "# f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{\n",
+        "# longest = words + found + f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{f'{a:{\n",
         "",
     ),
     family(

@@ -14,6 +14,7 @@
 //! Not seen: an iterator or a bound method that reaches `str` through a container or a parameter.
 
 mod names;
+mod shapes;
 mod steady;
 
 use std::collections::BTreeSet;
@@ -22,12 +23,10 @@ use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{self as ast, ExceptHandler, Expr, Stmt};
 
 use self::names::Bound;
+use self::shapes::{is_iterator, is_out_of_sight, is_plain_data, is_shown_by, reads_inside};
 use self::steady::Names;
 use super::syntax::Module;
 use crate::stack::BigStack;
-
-/// Calls that make an iterator, which shows its address as text.
-const ITERATORS: [&str; 6] = ["map", "filter", "zip", "enumerate", "iter", "reversed"];
 
 /// Calls that are handed functions every day, and neither show nor keep them.
 const TAKES_FUNCTIONS: [&str; 16] = [
@@ -276,56 +275,6 @@ impl<'b> Walk<'b> {
     }
 }
 
-/// Whether `name` can be called with anything once it is handed on.
-fn is_out_of_sight(name: &str) -> bool {
-    matches!(name, "object" | "getattr" | "setattr" | "hasattr")
-}
-
-/// Whether calling `name` makes text of its arguments.
-fn is_shown_by(name: &str) -> bool {
-    matches!(name, "repr" | "ascii" | "str" | "format" | "print")
-}
-
-fn is_iterator(expr: &Expr) -> bool {
-    match expr {
-        Expr::Generator(_) => true,
-        Expr::Call(call) => {
-            call.func.as_name_expr().is_some_and(|name| ITERATORS.contains(&name.id.as_str()))
-        }
-        _ => false,
-    }
-}
-
-/// Whether instances show their fields, and are hashed by them or not at all.
-fn is_plain_data(class: &ast::StmtClassDef) -> bool {
-    let plain_base = |base: &Expr| {
-        let name = base.as_name_expr().map_or("", |name| name.id.as_str());
-        matches!(name, "Enum" | "IntEnum" | "NamedTuple" | "TypedDict")
-            || name.ends_with("Error")
-            || name.ends_with("Exception")
-    };
-    let dataclass =
-        |expr: &Expr| expr.as_name_expr().is_some_and(|name| name.id.as_str() == "dataclass");
-    class.bases().iter().any(plain_base)
-        || class.decorator_list.iter().any(|decorator| match &decorator.expression {
-            Expr::Call(call) => {
-                let changes = |word: &ast::Keyword| {
-                    !matches!(word.arg.as_deref(), Some("frozen" | "order" | "slots"))
-                };
-                dataclass(&call.func) && !call.arguments.keywords.iter().any(changes)
-            }
-            other => dataclass(other),
-        })
-}
-
-/// Whether a format such as `{0.real}` reads attributes or items: it names them out of sight.
-fn reads_inside(text: &str) -> bool {
-    text.split('{').skip(1).any(|field| {
-        let name = field.split(['}', ':', '!']).next().unwrap_or_default();
-        name.contains(['.', '['])
-    })
-}
-
 impl<'a> Visitor<'a> for Walk<'_> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
@@ -413,138 +362,4 @@ impl<'a> Visitor<'a> for Walk<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::python::PythonVersion;
-    use crate::python::syntax::check;
-    use crate::stack::on_big_stack;
-
-    fn varies(source: &str) -> bool {
-        on_big_stack(|stack| {
-            may_vary(&check(source, PythonVersion::PY313, stack).expect(source), stack)
-        })
-        .unwrap()
-    }
-
-    #[test]
-    fn what_differs_between_runs_is_flagged() {
-        for source in [
-            "import time",
-            "from time import perf_counter as p",
-            "import os.path",
-            "from datetime import datetime\ndatetime.now()",
-            "import datetime as d\nd.date.today()",
-            "import threading",
-            "async def f(): pass",
-            "import random\nrandom.seed()",
-            "import random\nrandom.seed(None)",
-            "from random import SystemRandom",
-            "import random\nrandom.Random().random()",
-            "import secrets",
-            "import uuid",
-            "import numpy as np\nnp.random.rand()",
-            "from numpy import random",
-            "id(1)",
-            "f = hash",
-            "object()",
-            "str(lambda: 1)",
-            "class A: pass\nprint(A())",
-            "class A: pass\nlist(map(str, [A()]))",
-            "open('x')",
-            "import gc",
-            "import sys\nsys._getframe()",
-            "import sys\nsys.modules",
-            "__import__('time')",
-            "exec('1')",
-            "eval('1')",
-            "globals()",
-            "getattr(a, b)",
-            "getattr(a, '__class__')",
-            "().__class__.__subclasses__()",
-            "'{0.__class__}'.format(1)",
-            "import ctypes",
-            "from sys import *",
-            "class A:\n    def __del__(self): pass",
-            // Chance by ways that no list of forbidden things had.
-            "import io\nio.open('/dev/urandom', 'rb').read(1)",
-            "from io import FileIO\nFileIO('/dev/urandom')",
-            "import fileinput\nfileinput.input('/dev/urandom')",
-            "import sqlite3\nsqlite3.connect(':memory:').execute('select random()')",
-            "from email.utils import make_msgid\nmake_msgid()",
-            "import cProfile",
-            "def f(): pass\nstr(f)",
-            "def f(): pass\nx = [f]\nprint(x)",
-            "random = lambda: 0\nprint(random)",
-            // Modules through modules that are steady.
-            "import random\nrandom._urandom(4)",
-            "import random\nrandom._os.urandom(4)",
-            "from random import _urandom",
-            "import dataclasses\ndataclasses.sys",
-            "from dataclasses import inspect",
-            "import re as r\nm = r\nm.enum.sys",
-            "import collections\nf(collections)",
-            "import typing\ntyping.get_type_hints(f)",
-            "import json.tool",
-            // Addresses without `id`: order of sets, texts of iterators and methods.
-            "class A: pass\nlist({A(), A()})",
-            "def f(): pass\ndef g(): pass\nlist({f, g})",
-            "[*{type(1), type('')}][0]",
-            "set([lambda: 1, lambda: 2]).pop()",
-            "str(x for x in [])",
-            "repr(map(abs, []))",
-            "f'{zip()}'",
-            "i = iter([])\nprint(i)",
-            "def g():\n    yield 1\nstr(g())",
-            "x = []\nstr(x.append)",
-            "import random\ndef f(): pass\nrandom.seed(f)",
-            // How much there is left.
-            "try:\n    x = [0] * 10 ** 9\nexcept MemoryError:\n    pass",
-            "try:\n    f()\nexcept:\n    pass",
-            "try:\n    f()\nexcept (ValueError, Exception):\n    pass",
-            // Attributes and names out of sight.
-            "from operator import attrgetter\nattrgetter('x')",
-            "from functools import reduce\nreduce(getattr, ['x'], 1)",
-            "'{0.gi_frame}'.format(1)",
-            "'{0[x]}'.format({})",
-            "type('A', (), {})",
-            "unknown_name",
-            "def f():\n    id = 1\nid(f)",
-            "from . import x",
-        ] {
-            assert!(varies(source), "{source}");
-        }
-    }
-
-    #[test]
-    fn what_is_the_same_in_each_run_is_not() {
-        for source in [
-            "import random\nrandom.random()",
-            "import random\nrandom.seed(7)\nrandom.shuffle([1])",
-            "import math, re, collections, itertools, heapq\nmath.sqrt(2)",
-            "from datetime import date\ndate(2020, 1, 1)",
-            "def f(x):\n    return sorted(set(x))",
-            "class A:\n    def __init__(self): self.x = 1\n    def __repr__(self): return f'{self.x}'",
-            "class A:\n    def __init__(self): self.x = 1\na = A().x + 1",
-            "a = 1\ngetattr(a, 'x')",
-            "import sys\nsys.maxsize",
-            "print('a %s' % 1)",
-            "from typing import List\ndef f(x: List[int]) -> str:\n    return str(sum(x))",
-            "from collections import defaultdict, Counter\nd = defaultdict(list)\nprint(Counter('ab'))",
-            "import collections.abc\nfrom collections import abc\ncollections.deque([1])",
-            "def f(words):\n    return sorted(set(words), key=lambda w: (len(w), w))",
-            "def key(x): return -x\ndef f(x): return [str(y) for y in sorted(set(x), key=key)]",
-            "import math\ndef f(x): return f'{math.pi * x:.2f} {{}}'",
-            "def f(x):\n    try:\n        return int(x)\n    except (ValueError, TypeError) as e:\n        return str(e)",
-            "from functools import lru_cache\n@lru_cache(maxsize=None)\ndef f(n):\n    return f(n - 1) if n else 0\nprint(f(3))",
-            "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\nprint(P(1).x, {1, 2})",
-            "class Node:\n    def __init__(self, value): self.value, self.next = value, None\n    def __repr__(self): return str(self.value)\nprint(Node(1).next)",
-            "class Stack(object):\n    def push(self, x): self._items = [x]\nStack().push(1)",
-            "a, b = map(int, '1 2'.split())\nprint(a + b, ' '.join(map(str, [a, b])))",
-            "match [1]:\n    case [x, *rest]: print(x, rest)",
-            "def f(x):\n    raise Exception('no')",
-            "print(*(x for x in [1]))",
-        ] {
-            assert!(!varies(source), "{source}");
-        }
-    }
-}
+mod tests;

@@ -4,6 +4,8 @@
 //! names of it that are steady; either way not with the modules that it imports itself, nor with a
 //! name that begins with an underscore.
 
+// size: lists of names, one a line.
+
 /// What of a module is steady.
 pub(super) enum Names {
     /// Everything public.
