@@ -192,6 +192,8 @@ def children(read, write):
     )
     makers = {
         "iter": iter,
+        "keys": lambda items: dict.fromkeys(items).keys(),
+        "items": lambda pairs: dict(pairs).items(),
         "values": lambda items: dict(enumerate(items)).values(),
         "range": range,
         "deque": deque,
@@ -295,6 +297,8 @@ def children(read, write):
             return "Decimal", [str(value)]
         if kind is dict_values:
             return "values", [list(value)]
+        if kind in views:
+            return "keys" if kind is views[0] else "items", [list(value)]
         if hasattr(kind, "__next__"):
             items = list(islice(value, items_limit + 1))
             return "iter", [items if len(items) <= items_limit else value]
@@ -709,20 +713,21 @@ def children(read, write):
         class Proxy:
             """A function or a class of the program."""
 
-            def __init__(self, path, is_answer=False):
-                name = path.rpartition(".")[2]
-                self.__dict__.update(path=path, __name__=name, is_answer=is_answer)
+            def __init__(self, path):
+                # Names that no attribute of the program's objects has.
+                self.__dict__.update(__whet_path__=path, __name__=path.rpartition(".")[2])
 
             def __call__(self, *args, **kwargs):
-                return call(self.path, args, kwargs, False)
+                return call(self.__whet_path__, args, kwargs, False)
 
             def __getattr__(self, name):
                 if name.startswith("__"):
                     raise AttributeError(name)
-                # `Capital(x).startswith("a")` is about a text: of an object nobody would ask it.
-                if self.is_answer and name in predicates:
+                # `Capital(x).startswith("a")` is about a text, and its argument may be what is
+                # expected: of an object nobody would ask it.
+                if name in predicates:
                     refuse()
-                return fetch(f"{self.path}.{name}")
+                return fetch(f"{self.__whet_path__}.{name}")
 
             def __setattr__(self, name, value):
                 unsendable()
@@ -736,9 +741,9 @@ def children(read, write):
             __hash__ = object.__hash__
 
             def __setattr__(self, name, value):
-                call(f"{self.path}.{name}=", (value,), {}, True)
+                call(f"{self.__whet_path__}.{name}=", (value,), {}, True)
 
-        references[Proxy] = references[Object] = lambda proxy: proxy.path
+        references[Proxy] = references[Object] = lambda proxy: proxy.__whet_path__
 
         def unsendable():
             nonlocal is_unsendable
@@ -765,14 +770,18 @@ def children(read, write):
             maker, value, _ = answered()
             if maker == "function":
                 return stand_ins.setdefault(path, Proxy(path))
-            return made(maker, value, False)
+            return made(maker, value, True)
 
-        def made(maker, value, has_arguments):
+        def made(maker, value, may_hold):
+            """The value of an answer. `may_hold`: an object may stay with the program."""
             try:
                 if maker == "graph":
                     return unpack(value, classes)[0]
                 if maker == "held":
-                    return stand_ins.setdefault(value, Object(value, has_arguments))
+                    # A program can write any answer: a text that is no handle would be a name.
+                    if not may_hold or value[0] != "#" or not value[1:].isdecimal():
+                        refuse()
+                    return stand_ins.setdefault(value, Object(value))
                 return makers[maker](*value) if maker else value
             except Exception:
                 refuse()
@@ -803,13 +812,13 @@ def children(read, write):
                         update(kwargs, dict(new_kwargs))
                 except Exception:
                     refuse()
-            return made(maker, value, bool(args or kwargs))
+            return made(maker, value, path.rpartition(".")[2][:1].isupper())
 
         def drop(function):
             """The same function, for a call whose value the test does not use."""
             if type(function) is not Proxy:
                 return function
-            return lambda *args, **kwargs: call(function.path, args, kwargs, True)
+            return lambda *args, **kwargs: call(function.__whet_path__, args, kwargs, True)
 
         class Builtins(dict):
             """Where Python looks for a name last: the program's are fetched, each time anew."""

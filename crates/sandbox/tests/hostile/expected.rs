@@ -32,7 +32,67 @@ const SPIES: &[&str] = &[
     "pass\n",
 ];
 
+/// A program that writes the judge's frames itself: each call it answers with a handle, each name with
+/// a function, and what is called then with yes.
+macro_rules! forged {
+    ($name:literal, $handle:literal) => {
+        concat!(
+            "import os, marshal\ndef say(value):\n    data = b'v' + marshal.dumps(value, 2)\n",
+            "    os.write(3, len(data).to_bytes(4, 'little') + data)\n",
+            "def ",
+            $name,
+            "(*a):\n    say(('held', '",
+            $handle,
+            "', None))\n    while True:\n",
+            "        kind = os.read(3, 65536)[4:5]\n",
+            "        say(('function', None, None) if kind == b'N' else ('', True, None))\n"
+        )
+    };
+}
+
 const ROWS: &[Row] = &[
+    Row {
+        setup: "",
+        test: "assert greeting().startswith('Hello, w')",
+        honest: "def greeting(): return 'Hello, world'\n",
+        hostile: &[forged!("greeting", "greeting"), forged!("greeting", "#1")],
+    },
+    Row {
+        setup: "",
+        test: "assert Greeting().startswith('Hello, w')",
+        honest: "def Greeting(): return 'Hello, world'\n",
+        hostile: &[
+            "class Greeting:\n    def startswith(self, text): return True\n",
+            forged!("Greeting", "Greeting"),
+            forged!("Greeting", "#1"),
+        ],
+    },
+    Row {
+        setup: "",
+        test: "assert not primes(10).symmetric_difference({2, 3, 5, 7})",
+        honest: "def primes(n): return {2, 3, 5, 7}\n",
+        hostile: &[forged!("primes", "primes"), forged!("primes", "#1")],
+    },
+    Row {
+        setup: "",
+        test: "b = Box(4)\nassert b.path == 4\nassert b.is_answer() == 5",
+        honest: "class Box:\n    def __init__(self, n): self.path = n\n    def is_answer(self): return self.path + 1\n",
+        hostile: &[
+            "class Box:\n    def __init__(self, n): self.path = n\n    def is_answer(self): return 4\n",
+        ],
+    },
+    Row {
+        setup: "",
+        test: "assert list(f({'b': 1, 'a': 2})) == ['b', 'a']",
+        honest: "def f(d): return d.keys()\n",
+        hostile: &["def f(d): return sorted(d)\n", "def f(d): return set(d)\n"],
+    },
+    Row {
+        setup: "",
+        test: "assert list(f({'b': [1], 'a': 2})) == [('b', [1]), ('a', 2)]",
+        honest: "def f(d): return d.items()\n",
+        hostile: &["def f(d): return sorted(d)\n"],
+    },
     Row {
         setup: "def close(x, y, want): return abs(add(x, y) - want) < 1e-6",
         test: "assert close(2, 3, 5)",
