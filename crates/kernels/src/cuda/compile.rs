@@ -48,6 +48,17 @@ const PROGRAMS: &[Program] = &[
         text: include_str!("../../cuda/rms_norm.cu"),
         kernels: &["rms_norm_forward", "rms_norm_backward", "rms_norm_gain"],
     },
+    Program {
+        name: "attention.cu",
+        text: include_str!("../../cuda/attention.cu"),
+        kernels: &[
+            "attention_forward_64",
+            "attention_forward_128",
+            "attention_paged_64",
+            "attention_paged_128",
+            "store_in_pages",
+        ],
+    },
     Program { name: "rope.cu", text: include_str!("../../cuda/rope.cu"), kernels: &["rope_turn"] },
     Program {
         name: "embedding.cu",
