@@ -10,6 +10,9 @@ typedef unsigned long long u64;
 typedef long long i64;
 
 #define KERNEL extern "C" __global__ void
+// One that is launched with so many threads a block: registers are shared among these, and among
+// as many blocks as are to have room at a time.
+#define KERNEL_OF(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 
 // Numbers that a thread takes at a time: 16 bytes of bf16. Part of the definition of every sum.
 #define GROUP 8

@@ -56,6 +56,21 @@ KERNEL product_in_order(void *to, u32 is_bf16, Layout shape, const bf16 *a, Oper
     }
 }
 
+// What is in `to`, and a product in f32: added, then rounded once. One block a row.
+KERNEL add_product(bf16 *to, u64 to_stride, const float *product, u64 product_stride, u64 rows, u64 cols) {
+    for (u64 row = blockIdx.x; row < rows; row += gridDim.x)
+        for (u64 col = threadIdx.x * GROUP; col < cols; col += blockDim.x * GROUP) {
+            int count = min((u64)GROUP, cols - col);
+            float old[GROUP], x[GROUP];
+            bf16 *place = to + row * to_stride + col;
+            load_group(old, place, count);
+            load_group(x, product + row * product_stride + col, count);
+#pragma unroll
+            for (int i = 0; i < GROUP; i++) x[i] += old[i];
+            store_group(place, x, count);
+        }
+}
+
 // How many numbers of y have other bits than the reference, as f32 or rounded to bf16.
 KERNEL count_differences_f32(u32 *found, const float *reference, const float *y, u64 count) {
     u32 own = 0;

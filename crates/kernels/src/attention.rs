@@ -13,6 +13,7 @@
 
 use crate::buffer::{View, ViewMut};
 use crate::cpu;
+use crate::cuda;
 use crate::device::Device;
 use crate::matmul::{Matrix, MatrixMut};
 use crate::offsets::{self, Offsets};
@@ -74,7 +75,9 @@ pub fn forward(
         Device::Cpu(cpu) => {
             cpu::attention::forward(&cpu.threads, (&mut out, lse.host()), qkv, (shape, offsets));
         }
-        Device::Cuda(cuda) => cuda.unsupported("attention"),
+        Device::Cuda(cuda) => {
+            cuda::attention::forward(cuda, (&mut out, lse), qkv, (shape, offsets));
+        }
     }
 }
 

@@ -1,13 +1,15 @@
 //! Keys and values of sequences that are being sampled, in pages.
 //!
 //! A page holds [`PAGE`] tokens of one layer. A sequence is a list of pages, so it grows without
-//! moving, and sequences with a common beginning share its pages. Within a page keys lie by place
-//! and then by token, values by token and then by place: both sums of attention then run along
-//! neighbours.
+//! moving, and sequences with a common beginning share its pages. On a processor keys lie within a
+//! page by place and then by token, values by token and then by place: both sums of attention then
+//! run along neighbours. On CUDA both lie by head, by token and then by place, as the tensor core
+//! loads them; a row that looks at pages has every bit of the same row in [`crate::attention`].
 
 use crate::attention::Shape;
 use crate::buffer::{Buffer, View};
 use crate::cpu;
+use crate::cuda;
 use crate::device::Device;
 use crate::matmul::{Matrix, MatrixMut};
 
@@ -21,6 +23,7 @@ pub struct Cache {
     pub(crate) values: Buffer,
     pages: usize,
     shape: Shape,
+    device: Device,
 }
 
 impl Cache {
@@ -28,7 +31,13 @@ impl Cache {
     pub fn new(device: &Device, (layers, pages): (usize, usize), shape: Shape) -> Self {
         shape.check();
         let size = layers * pages * PAGE * shape.kv_heads * shape.size;
-        Self { keys: device.zeros(size), values: device.zeros(size), pages, shape }
+        Self {
+            keys: device.zeros(size),
+            values: device.zeros(size),
+            pages,
+            shape,
+            device: device.clone(),
+        }
     }
 
     /// How many pages each layer has.
@@ -59,7 +68,7 @@ impl Cache {
 ///
 /// # Panics
 ///
-/// If the shapes do not fit or a slot is not there.
+/// If the shapes do not fit, or on a processor a slot is not there; on CUDA such a token is left out.
 pub fn store(device: &Device, cache: &mut Cache, layer: usize, rows: (Matrix<'_>, View<'_, u32>)) {
     let (qkv, slots) = rows;
     assert!(qkv.cols == cache.shape.packed_width() && qkv.col_stride == 1, "queries, keys, values");
@@ -70,7 +79,9 @@ pub fn store(device: &Device, cache: &mut Cache, layer: usize, rows: (Matrix<'_>
         Device::Cpu(cpu) => {
             cpu::paged::store(&cpu.threads, cache, (begin, shape), (qkv, slots.host()));
         }
-        Device::Cuda(cuda) => cuda.unsupported("writing keys and values into pages"),
+        Device::Cuda(cuda) => {
+            cuda::attention::store(cuda, (cache, begin), &shape, (qkv, slots));
+        }
     }
 }
 
@@ -85,9 +96,16 @@ pub fn copy_page(cache: &mut Cache, from: usize, to: usize) {
     for layer in 0..cache.layers() {
         let begin = layer * stride;
         for buffer in [&mut cache.keys, &mut cache.values] {
-            let mut view = buffer.view_mut();
-            let source = begin + from * size;
-            view.host().copy_within(source..source + size, begin + to * size);
+            let (source, target) = (begin + from * size, begin + to * size);
+            match &cache.device {
+                Device::Cpu(_) => {
+                    let mut view = buffer.view_mut();
+                    view.host().copy_within(source..source + size, target);
+                }
+                Device::Cuda(cuda) => {
+                    cuda::attention::copy_within(cuda, buffer, (source, target), size);
+                }
+            }
         }
     }
 }
@@ -123,6 +141,8 @@ pub fn attend(
         Device::Cpu(cpu) => {
             cpu::paged::attend(&cpu.threads, &mut out, (cache, layer, shape), (qkv, tables));
         }
-        Device::Cuda(cuda) => cuda.unsupported("attention to pages"),
+        Device::Cuda(cuda) => {
+            cuda::attention::attend(cuda, &mut out, (cache, layer, shape), (qkv, tables));
+        }
     }
 }

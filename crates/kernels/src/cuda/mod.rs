@@ -4,6 +4,7 @@
 //! no toolkit is needed, neither here nor to build. Work goes into one stream in the order of the
 //! calls; only reading waits.
 
+pub(crate) mod attention;
 mod cache;
 mod compile;
 mod driver;

@@ -4,6 +4,9 @@
 //! core does it, then multiplied by the scale, then added to what is there, then rounded once
 //! (`docs/adr/0016-accumulation-order.md`). An algorithm is used only after it gave every bit of that
 //! on random numbers of the very shape and scale; of those that did, the fastest.
+//!
+//! The library's own addition to a bf16 result was seen to have other bits. Such a product is computed
+//! to f32 and added by a kernel of ours, so that it is `bf16(product + what is there)`.
 
 use std::sync::PoisonError;
 use std::time::Instant;
@@ -71,10 +74,48 @@ pub(crate) fn multiply<T: Real, A: Real, B: Real>(
         scale_bits: scale.to_bits(),
         kept: before == Before::Kept,
     };
-    match algorithm(cuda, &product).filter(|_| operands_fit(&product, &operands)) {
-        Some(by) => drop(cuda.attempt(|driver| driver.multiply(&product, &operands, &by))),
-        None => in_order(cuda, &product, &operands),
+    if product.kept && product.to_format == Format::Bf16 {
+        add_to_bf16(cuda, &product, &operands);
+    } else if !by_library(cuda, &product, &operands) {
+        in_order(cuda, &product, &operands);
     }
+}
+
+/// Computes by an algorithm of the library that keeps the order, if there is one for it.
+fn by_library(cuda: &Cuda, product: &Product, operands: &Operands) -> bool {
+    let found = algorithm(cuda, product).filter(|_| operands_fit(product, operands));
+    if let Some(by) = found {
+        cuda.attempt(|driver| driver.multiply(product, operands, &by));
+    }
+    found.is_some()
+}
+
+/// The product alone in f32, side by side with rows that the library can write.
+fn without_addition(product: &Product) -> Product {
+    let to_stride = u64::from(product.cols).next_multiple_of(4);
+    Product { to_stride, to_format: Format::F32, kept: false, ..*product }
+}
+
+/// A product to f32, which is then added to what is there and rounded once. Our own kernel, which
+/// computes where the library does not, does both at a time; the bits are the same.
+fn add_to_bf16(cuda: &Cuda, product: &Product, operands: &Operands) {
+    let alone = without_addition(product);
+    let numbers = u64::from(alone.rows).saturating_mul(alone.to_stride);
+    let exact: Buffer<f32> = cuda.take(usize::try_from(numbers).unwrap_or(usize::MAX));
+    let to = exact.view().cuda().address;
+    if !by_library(cuda, &alone, &Operands { to, ..*operands }) {
+        return in_order(cuda, product, operands);
+    }
+    let arguments = [
+        Address(operands.to),
+        U64(product.to_stride),
+        Address(to),
+        U64(alone.to_stride),
+        U64(u64::from(product.rows)),
+        U64(u64::from(product.cols)),
+    ];
+    let blocks = cuda.blocks_for((product.rows as usize).saturating_mul(256));
+    cuda.launch("add_product", Launch { blocks, threads: (256, 1) }, &arguments);
 }
 
 /// The library keeps the order for this shape, or our own kernel is asked.

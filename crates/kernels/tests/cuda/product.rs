@@ -3,7 +3,7 @@
 use whetstone_kernels::cuda::AccumulationOrder;
 use whetstone_kernels::linear::{self, Weight};
 use whetstone_kernels::matmul::matmul;
-use whetstone_kernels::{Activation, Before, Device, Matrix, MatrixMut};
+use whetstone_kernels::{Activation, Before, Device, Matrix, MatrixMut, nearest_bf16};
 
 use crate::oracle;
 use crate::support::{POISON, ROUNDED, close, device, f64s, numbers, twice};
@@ -128,4 +128,40 @@ fn products_of_a_models_shapes_keep_the_order() {
         }
     }
     cuda.check().unwrap();
+}
+
+/// An addition to a bf16 result is one rounding of the f32 product and what was there, for shapes that
+/// the library computes and shapes that it does not, and into rows that lie apart.
+#[test]
+fn an_added_product_is_rounded_once() {
+    let Some(device) = device() else { return };
+    let shapes =
+        [(8, 2048, 4096), (300, 2048, 2048), (64, 6144, 2048), (65, 128, 1030), (5, 19, 7)];
+    for (rows, inner, cols) in shapes {
+        let stride = cols + 8;
+        let (a, b) = (numbers(1, rows * inner), numbers(2, inner * cols));
+        let old = numbers(3, rows * stride);
+        let (first, second) = (device.upload::<Activation>(&a), device.upload::<Activation>(&b));
+        for scale in [1.0, 0.7] {
+            let ours = twice(device, || {
+                let a = Matrix::new(first.view(), rows, inner);
+                let b = Matrix::new(second.view(), cols, inner).turned();
+                let mut exact = device.upload::<f32>(&vec![POISON; rows * cols]);
+                let mut added = device.upload::<Activation>(&old);
+                let to = MatrixMut::new(exact.view_mut(), rows, cols);
+                matmul(device, to, Before::Gone, (scale, a, b));
+                let to = MatrixMut::strided(added.view_mut(), rows, cols, stride);
+                matmul(device, to, Before::Kept, (scale, a, b));
+                vec![device.read(exact.view()), device.read(added.view())]
+            });
+            let truth: Vec<f32> = (0..rows * stride)
+                .map(|at| match at % stride {
+                    col if col < cols => nearest_bf16(ours[0][at / stride * cols + col] + old[at]),
+                    _ => old[at],
+                })
+                .collect();
+            let wrong = ours[1].iter().zip(&truth).filter(|(a, b)| a.to_bits() != b.to_bits());
+            assert_eq!(wrong.count(), 0, "{rows} x {inner} x {cols}, scaled by {scale}");
+        }
+    }
 }
