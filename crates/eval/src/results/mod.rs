@@ -134,11 +134,13 @@ impl Results {
     ///
     /// If it cannot be read, or is something else.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
+        let is_dir = path.is_dir();
+        let path = if is_dir { path.join(RESULTS) } else { path.to_owned() };
         // A file that the user names may be a link; in a directory, it may not.
-        let named = || fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let path = if path.is_dir() { path.join(RESULTS) } else { named() };
+        let file = if is_dir { None } else { fs::canonicalize(&path).ok() };
         let refused = |problem: String| EvalError::NotResults { path: path.clone(), problem };
-        let text = read_plain(&path, LIMIT_BYTES).map_err(|err| refused(err.to_string()))?;
+        let text = read_plain(file.as_ref().unwrap_or(&path), LIMIT_BYTES)
+            .map_err(|err| refused(err.to_string()))?;
         let results: Self =
             serde_json::from_slice(&text).map_err(|err| refused(err.to_string()))?;
         match results.v {

@@ -22,6 +22,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
 use crate::os;
 use crate::protocol::{Hello, Outcome, Request, Response, Start, VERSION, read_frame, write_frame};
 use slot::Slot;
@@ -37,6 +39,10 @@ pub(crate) fn supervise() -> io::Result<()> {
     if start.v != VERSION {
         let problem = format!("version {} of the judge's protocol, not {VERSION}", start.v);
         return write_frame(&connection, &Hello::Refused(problem));
+    }
+    // A soft limit on the size of files is for what the user writes; zygotes need files of their own.
+    if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_FSIZE) {
+        let _ = setrlimit(Resource::RLIMIT_FSIZE, hard, hard);
     }
     leftovers::clear(&start.scratch);
     let chosen = match choose::choose(&start) {
