@@ -4,6 +4,7 @@
 //! ```sh
 //! cargo bench -p whetstone-benches --bench judge             # a table
 //! cargo bench -p whetstone-benches --bench judge -- --json   # for benches/baselines/
+//! cargo bench -p whetstone-benches --bench judge -- --ours   # without peers and whole programs
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
@@ -60,7 +61,7 @@ fn main() -> ExitCode {
             }
         };
     }
-    match measure() {
+    match measure(arguments.iter().any(|argument| argument == "--ours")) {
         Ok(measured) => {
             if arguments.iter().any(|argument| argument == "--json") {
                 println!("{measured:#}");
@@ -78,7 +79,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure() -> Result<Value, Failure> {
+/// With `ours`, what can be run in turns with another build of the judge: short, and without peers.
+fn measure(ours: bool) -> Result<Value, Failure> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let shared = here.join("../../shared/data");
     let folder = tempfile::tempdir()?;
@@ -90,10 +92,13 @@ fn measure() -> Result<Value, Failure> {
     let python = interpreter()?;
     run(Command::new(&python).arg(here.join("judge/programs.py")).arg(&mbpp).arg(&programs))?;
     let work = mbpp_work(&programs)?;
-    let environment = peers(&python);
+    let environment = if ours { None } else { peers(&python) };
     let mut figures = Map::new();
     ours_and_theirs(&work, here, &programs, environment.as_deref(), &mut figures)?;
     latency(&work, &mut figures)?;
+    if ours {
+        return Ok(Value::Object(figures));
+    }
     let apps = shared.join("apps_format/codecontests140.jsonl.gz");
     if apps.exists() {
         stdio(&python, &apps, &mut figures)?;
@@ -117,11 +122,11 @@ fn ours_and_theirs(
         eprintln!("round {} of {ROUNDS}: whet", round + 1);
         ours.push(our_pass(work)?);
         for (peer, passes) in PEERS.iter().zip(&mut theirs) {
+            let Some(environment) = environment else { continue };
             if *peer == "bubblewrap" && Command::new("bwrap").arg("--version").output().is_err() {
                 eprintln!("skipped: bubblewrap is not installed");
                 continue;
             }
-            let Some(environment) = environment else { continue };
             eprintln!("round {} of {ROUNDS}: {peer}", round + 1);
             passes.push(their_pass(environment, here, peer, programs)?);
         }

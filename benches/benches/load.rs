@@ -14,7 +14,7 @@ mod told;
 use std::error::Error;
 use std::process::ExitCode;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
@@ -70,6 +70,8 @@ struct Pass {
     /// When the last honest one was done.
     honest: Duration,
     own_cpu: Duration,
+    /// CPU time of the costly programs themselves.
+    costly_cpu: Duration,
 }
 
 fn main() -> ExitCode {
@@ -103,16 +105,31 @@ fn measure(arguments: &[String]) -> Result<Value, Failure> {
     let costly = |at: usize| at.is_multiple_of(ONE_IN).then_some(at / ONE_IN % COSTLY.len());
     let mixed: Vec<Work> = (0..REPLIES).map(|at| work(costly(at))).collect::<Result<_, _>>()?;
     let judge = Judge::start(&Options::new(vec!["/proc/self/exe".to_owned(), HIDDEN.to_owned()]))?;
-    let callers = 2 * judge.about().workers as usize;
+    let callers = (judge.about().slots + judge.about().workers) as usize;
     pass(&judge, &honest[..100], limits, callers)?;
+    eprintln!("each costly program alone");
+    let single: Vec<Work> =
+        (0..COSTLY.len()).map(|kind| work(Some(kind))).collect::<Result<_, _>>()?;
+    let single = pass(&judge, &single, limits, 1)?;
     eprintln!("{REPLIES} honest replies");
     let alone = pass(&judge, &honest, limits, callers)?;
     eprintln!("{REPLIES} replies, {} of them costly", REPLIES / ONE_IN);
     let both = pass(&judge, &mixed, limits, callers)?;
-    Ok(figures(&mixed, &alone, &both, limits))
+    let passes = &Passes { single: &single, alone: &alone, both: &both };
+    Ok(figures(&mixed, passes, limits, judge.about().workers))
 }
 
-fn figures(mixed: &[Work], alone: &Pass, both: &Pass, limits: Limits) -> Value {
+struct Passes<'a> {
+    /// The costly programs one after the other.
+    single: &'a Pass,
+    /// Honest replies alone.
+    alone: &'a Pass,
+    /// Honest and costly ones.
+    both: &'a Pass,
+}
+
+fn figures(mixed: &[Work], passes: &Passes<'_>, limits: Limits, workers: u32) -> Value {
+    let Passes { single, alone, both } = passes;
     // As in the judge: three times the CPU time and 2 s; all runs of a script twice that.
     let wall = 3 * limits.cpu + Duration::from_secs(2);
     let rate = |wall: Duration| whole(REPLIES) / wall.as_secs_f64();
@@ -125,18 +142,22 @@ fn figures(mixed: &[Work], alone: &Pass, both: &Pass, limits: Limits) -> Value {
     put("honest_replies_per_s".to_owned(), rate(alone.wall));
     put("mixed_replies_per_s".to_owned(), rate(both.wall));
     put("mixed_share".to_owned(), alone.wall.as_secs_f64() / both.wall.as_secs_f64());
+    // With nothing lost but the CPU time that limits give to the costly programs.
+    let honest = alone.wall.mul_f64(1.0 - 1.0 / whole(ONE_IN));
+    let least = honest + both.costly_cpu / workers;
+    put("possible_share".to_owned(), alone.wall.as_secs_f64() / least.as_secs_f64());
+    put("share_of_possible".to_owned(), least.as_secs_f64() / both.wall.as_secs_f64());
+    put("costly_cpu_s".to_owned(), both.costly_cpu.as_secs_f64());
     put("last_honest_s".to_owned(), both.honest.as_secs_f64());
     put("honest_own_cpu_ms".to_owned(), alone.own_cpu.as_secs_f64() * 1e3 / whole(REPLIES));
     put("mixed_own_cpu_ms".to_owned(), both.own_cpu.as_secs_f64() * 1e3 / whole(REPLIES));
-    let mut slots = 0.0;
     for (kind, (name, _)) in COSTLY.iter().enumerate() {
         let pairs = mixed.iter().zip(&both.each).filter(|(work, _)| work.kind == Some(kind));
-        let times: Vec<f64> = pairs.map(|(_, time)| time.as_secs_f64()).collect();
-        slots += times.iter().sum::<f64>();
+        let times = pairs.map(|(_, time)| time.as_secs_f64());
         let name = name.replace(' ', "_");
-        put(format!("{name}_longest_s"), times.iter().copied().fold(0.0, f64::max));
+        put(format!("{name}_alone_s"), single.each[kind].as_secs_f64());
+        put(format!("{name}_longest_s"), times.fold(0.0, f64::max));
     }
-    put("costly_seconds".to_owned(), slots);
     Value::Object(figures)
 }
 
@@ -159,6 +180,7 @@ fn pass(judge: &Judge, work: &[Work], limits: Limits, callers: usize) -> Result<
     let next = AtomicUsize::new(0);
     let each = Mutex::new(vec![Duration::ZERO; work.len()]);
     let honest = Mutex::new(Duration::ZERO);
+    let costly_ns = AtomicU64::new(0);
     let before = own_cpu(judge.supervisor())?;
     let began = Instant::now();
     std::thread::scope(|scope| {
@@ -173,6 +195,11 @@ fn pass(judge: &Judge, work: &[Work], limits: Limits, callers: usize) -> Result<
                     if passed != kind.is_none() {
                         eprintln!("reply {at} of kind {kind:?}: {judged:?}");
                     }
+                    if let (Ok(judged), Some(_)) = (&judged, kind) {
+                        let used = Duration::from_secs_f64(judged.cpu_ms() / 1e3).as_nanos();
+                        let used = u64::try_from(used).unwrap_or(u64::MAX);
+                        costly_ns.fetch_add(used, Ordering::Relaxed);
+                    }
                     if let (Ok(mut each), Ok(mut honest)) = (each.lock(), honest.lock()) {
                         each[at] = start.elapsed();
                         if kind.is_none() {
@@ -186,7 +213,9 @@ fn pass(judge: &Judge, work: &[Work], limits: Limits, callers: usize) -> Result<
     let wall = began.elapsed();
     let own_cpu = own_cpu(judge.supervisor())?.saturating_sub(before);
     let each = each.into_inner().unwrap_or_default();
-    Ok(Pass { wall, each, honest: honest.into_inner().unwrap_or_default(), own_cpu })
+    let honest = honest.into_inner().unwrap_or_default();
+    let costly_cpu = Duration::from_nanos(costly_ns.into_inner());
+    Ok(Pass { wall, each, honest, own_cpu, costly_cpu })
 }
 
 /// CPU time of the supervisor without its children.

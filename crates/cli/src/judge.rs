@@ -38,6 +38,13 @@ pub(crate) fn workers(config: &Config) -> usize {
     }
 }
 
+/// Threads that ask the judge: as many as it has slots, and some that read and send meanwhile.
+pub(crate) fn callers(config: &Config) -> usize {
+    let workers = workers(config);
+    let slots = whetstone_sandbox::slots(u32::try_from(workers).unwrap_or(u32::MAX));
+    workers + slots as usize
+}
+
 /// What a program may use.
 pub(crate) fn limits(config: &Config) -> Limits {
     let SandboxConfig { cpu_seconds, memory_mib, .. } = config.sandbox;

@@ -2,15 +2,18 @@
 //!
 //! ```json
 //! {"verdict":"wrong","test":1,"tests_passed":1,"tests_total":3,"cpu_ms":1.9,"isolation":"full"}
+//! {"verdict":"timeout","loading":true,"tests_passed":0,"tests_total":3,"cpu_ms":5000.0,"isolation":"full"}
 //! {"error":"the zygote died twice"}
 //! {"skipped":"runtime"}
 //! ```
 //!
-//! The second could not be judged. The third was not run, because nobody asked for it: its reward
-//! is made of static terms and no verdict is claimed.
+//! The second did not get as far as its first test, whatever its verdict is. The third could not be
+//! judged. The fourth was not run, because nobody asked for it: its reward is made of static terms
+//! and no verdict is claimed.
 //!
 //! A judgement that contradicts itself (`pass` with a test missing, `wrong` with all passed) is
 //! refused when it is made and when it is read: a reward is computed from these numbers.
+// size: the wire form and what it refuses stand beside the type that they guard.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,6 +29,7 @@ pub struct Judgement {
     tests_total: u32,
     cpu_ms: f64,
     isolation: Option<Isolation>,
+    while_loading: bool,
 }
 
 /// How much kept the program from the machine.
@@ -92,6 +96,12 @@ pub enum JudgementError {
         /// Tests said to exist.
         total: u32,
     },
+    /// A program that does not load is asked for no test.
+    #[error("`{verdict}` comes from a test, and so not from loading")]
+    Loading {
+        /// The verdict's name.
+        verdict: &'static str,
+    },
     /// Time cannot be negative or no number.
     #[error("`cpu_ms` is not a finite number at least 0")]
     CpuTime,
@@ -131,12 +141,35 @@ impl Judgement {
     pub fn of_run(verdict: Verdict, counts: Counts, held: Held) -> Result<Self, JudgementError> {
         let (tests_passed, tests_total) = (counts.passed, counts.total);
         let (cpu_ms, isolation) = (held.cpu_ms, Some(held.isolation));
-        Self { verdict, tests_passed, tests_total, cpu_ms, isolation }.checked()
+        let while_loading = verdict.is_load_error();
+        Self { verdict, tests_passed, tests_total, cpu_ms, isolation, while_loading }.checked()
+    }
+
+    /// Of a program that did not get as far as its first test, of `tests_total`.
+    pub fn of_loading(
+        verdict: Verdict,
+        tests_total: u32,
+        held: Held,
+    ) -> Result<Self, JudgementError> {
+        let counts = Counts { passed: 0, total: tests_total };
+        Self { while_loading: true, ..Self::of_run(verdict, counts, held)? }.checked()
     }
 
     /// Of a reply without a program that could run.
     pub fn of_reply(verdict: Verdict, tests_total: u32) -> Result<Self, JudgementError> {
-        Self { verdict, tests_passed: 0, tests_total, cpu_ms: 0.0, isolation: None }.checked()
+        let (tests_passed, cpu_ms, isolation, while_loading) = (0, 0.0, None, false);
+        Self { verdict, tests_passed, tests_total, cpu_ms, isolation, while_loading }.checked()
+    }
+
+    /// The same with another time.
+    pub fn with_cpu_ms(self, cpu_ms: f64) -> Result<Self, JudgementError> {
+        Self { cpu_ms, ..self }.checked()
+    }
+
+    /// Whether a program was run that did not get as far as its first test: it raised, ran out of
+    /// something or ended while it was loaded.
+    pub fn is_of_loading(&self) -> bool {
+        self.while_loading
     }
 
     /// What the judge saw.
@@ -165,6 +198,10 @@ impl Judgement {
         let all = passed == total && total > 0;
         if passed > total || all != self.verdict.is_pass() {
             return Err(JudgementError::Counts { verdict, passed, total });
+        }
+        let of_test = passed > 0 || failing_test(&self.verdict).is_some();
+        if self.while_loading && of_test && !self.verdict.is_load_error() {
+            return Err(JudgementError::Loading { verdict });
         }
         if let Some(test) = failing_test(&self.verdict).filter(|&test| test >= total) {
             return Err(JudgementError::Test { test, total });
@@ -199,6 +236,9 @@ struct RawJudgement {
     kind: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signal: Option<i32>,
+    /// It happened while the program was loaded; not said of `load_error`, which always does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    loading: bool,
     tests_passed: u32,
     tests_total: u32,
     cpu_ms: f64,
@@ -209,9 +249,10 @@ impl TryFrom<RawJudgement> for Judgement {
     type Error = JudgementError;
 
     fn try_from(raw: RawJudgement) -> Result<Self, JudgementError> {
-        let RawJudgement { tests_passed, tests_total, cpu_ms, isolation, .. } = raw;
+        let RawJudgement { tests_passed, tests_total, cpu_ms, isolation, loading, .. } = raw;
         let verdict = read_verdict(raw)?;
-        Self { verdict, tests_passed, tests_total, cpu_ms, isolation }.checked()
+        let while_loading = loading || verdict.is_load_error();
+        Self { verdict, tests_passed, tests_total, cpu_ms, isolation, while_loading }.checked()
     }
 }
 
@@ -239,7 +280,8 @@ fn read_verdict(raw: RawJudgement) -> Result<Verdict, JudgementError> {
 
 impl From<Judgement> for RawJudgement {
     fn from(judgement: Judgement) -> Self {
-        let Judgement { verdict, tests_passed, tests_total, cpu_ms, isolation } = judgement;
+        let loading = judgement.while_loading && !judgement.verdict.is_load_error();
+        let Judgement { verdict, tests_passed, tests_total, cpu_ms, isolation, .. } = judgement;
         let test = failing_test(&verdict);
         let name = verdict.name().to_owned();
         let (kind, signal) = match verdict {
@@ -248,7 +290,7 @@ impl From<Judgement> for RawJudgement {
             _ => (None, None),
         };
         let verdict = name;
-        Self { verdict, test, kind, signal, tests_passed, tests_total, cpu_ms, isolation }
+        Self { verdict, test, kind, signal, loading, tests_passed, tests_total, cpu_ms, isolation }
     }
 }
 
@@ -335,6 +377,29 @@ mod tests {
             let json = serde_json::to_string(&judged).unwrap();
             assert_eq!(serde_json::from_str::<Validation>(&json).unwrap(), judged, "{json}");
         }
+    }
+
+    #[test]
+    fn that_a_program_did_not_load_is_kept_whatever_its_verdict_is() {
+        let kind = "NameError".to_owned();
+        for verdict in
+            [Verdict::Timeout, Verdict::Memory, Verdict::Output, Verdict::LoadError { kind }]
+        {
+            let is_named = verdict.is_load_error();
+            let judged = Judgement::of_loading(verdict.clone(), 3, HELD).unwrap();
+            let json = serde_json::to_string(&judged).unwrap();
+            assert_eq!(json.contains(r#""loading":true"#), !is_named, "{json}");
+            let read: Judgement = serde_json::from_str(&json).unwrap();
+            assert!(read.is_of_loading() && read == judged, "{json}");
+            let other = Judgement::of_run(verdict, Counts { passed: 0, total: 3 }, HELD).unwrap();
+            assert_eq!(other.is_of_loading(), is_named);
+        }
+        assert!(Judgement::of_loading(Verdict::Wrong { test: 0 }, 3, HELD).is_err());
+        assert!(Judgement::of_loading(Verdict::Pass, 3, HELD).is_err());
+        refused(
+            r#"{"verdict":"timeout","loading":true,"tests_passed":1,"tests_total":3,"cpu_ms":0,"isolation":"full"}"#,
+            "comes from a test",
+        );
     }
 
     #[test]

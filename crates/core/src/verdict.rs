@@ -50,6 +50,11 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Whether it says by itself that the program did not load.
+    pub fn is_load_error(&self) -> bool {
+        matches!(self, Self::LoadError { .. })
+    }
+
     /// Every name that a verdict has, in the order in which they are listed.
     pub const NAMES: [&str; 11] = [
         "pass",

@@ -135,14 +135,46 @@ fn time(value: libc::timeval) -> Duration {
 
 /// CPU time that a process has used so far, with all its threads.
 pub(crate) fn cpu_time(pid: i32) -> Option<Duration> {
-    let clock = (!pid << 3) | 2;
+    clock((!pid << 3) | 2)
+}
+
+/// CPU time that this thread has used so far.
+pub(crate) fn thread_cpu_time() -> Duration {
+    clock(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
+}
+
+fn clock(clock: i32) -> Option<Duration> {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the place is alive; the clock is that of a process.
+    // SAFETY: the place is alive; a number that is no clock is an error.
     if unsafe { libc::clock_gettime(clock, &raw mut now) } != 0 {
         return None;
     }
     let seconds = u64::try_from(now.tv_sec).ok()?;
     Some(Duration::new(seconds, u32::try_from(now.tv_nsec).ok()?))
+}
+
+/// Bytes of memory that the machine has; 0 if that is not known.
+pub(crate) fn physical_memory() -> u64 {
+    // SAFETY: these ask for numbers and take no address.
+    let known = unsafe { [libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)] };
+    known.into_iter().map(|value| u64::try_from(value).unwrap_or(0)).fold(1, u64::saturating_mul)
+}
+
+/// Does something with the rights over files and processes that `user` has, and no more; with our own
+/// where that is nobody.
+///
+/// Root in a container may lack the right to look at processes of others, but not to be their user.
+pub(crate) fn as_user<T>(user: Option<u32>, work: impl FnOnce() -> T) -> T {
+    let Some(user) = user else { return work() };
+    // SAFETY: changes numbers of this thread alone; where we may not, they stay as they were.
+    let before = unsafe { (libc::setfsgid(user), libc::setfsuid(user)) };
+    let result = work();
+    // SAFETY: as above; they are the thread's own numbers from before.
+    unsafe {
+        libc::setfsuid(before.1.cast_unsigned());
+        libc::setfsgid(before.0.cast_unsigned());
+    }
+    result
 }
 
 /// The version of Landlock that the kernel has; 0 if none.

@@ -69,8 +69,10 @@ pub struct About {
     pub python: PathBuf,
     /// Its version.
     pub python_version: [u32; 3],
-    /// Programs at the same time.
+    /// Programs that compute at the same time.
     pub workers: u32,
+    /// Programs at the same time with those that sleep: so many callers keep it busy.
+    pub slots: u32,
 }
 
 /// One program to judge.

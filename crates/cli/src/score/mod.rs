@@ -21,10 +21,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Callers of the judge for each program that runs: while one program runs, others are read and
-/// sent.
-pub(crate) const CALLERS_PER_WORKER: usize = 3;
-
 /// Scores a file.
 pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
     let config = load(&args.config)?.config;
@@ -78,7 +74,7 @@ fn score_with(
         rules,
         how,
         advantage: args.advantage.into(),
-        workers: crate::judge::workers(config) * CALLERS_PER_WORKER,
+        workers: crate::judge::callers(config),
         bad_lines: if args.strict { BadLines::Refuse } else { BadLines::Reject },
         earlier: if args.fresh { Earlier::Forget } else { Earlier::Resume },
         on_start: &|lines| {

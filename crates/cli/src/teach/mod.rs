@@ -22,10 +22,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Callers of the judge for each program that runs: while one program runs, others are read and
-/// sent.
-const CALLERS_PER_WORKER: usize = 3;
-
 /// Collects traces.
 pub(crate) fn run(args: &TeachArgs, printer: Printer) -> anyhow::Result<Exit> {
     let config = load(&args.config)?.config;
@@ -80,7 +76,7 @@ fn collect(
         max_tasks: args.max_tasks,
         rules: &rules(config, asking.judge.as_ref()),
         judge: asking.judge.as_ref().map(|judge| Runtime { judge, limits }),
-        judges: crate::judge::workers(config) * CALLERS_PER_WORKER,
+        judges: crate::judge::callers(config),
         bad_lines: if args.strict { BadLines::Refuse } else { BadLines::Reject },
         earlier: earlier(args),
         on_start: &|samples| {

@@ -46,7 +46,7 @@ pub use self::finding::{Dropped, Finding, Reason};
 use self::judging::Judged;
 use self::ledger::{Header, Ledger};
 use self::lines::Lines;
-pub use self::report::{Counts, DroppedTask, Report};
+pub use self::report::{Counts, DroppedTask, Report, Warning};
 pub use self::trial::{Role, Trial, trials};
 use self::write::Second;
 

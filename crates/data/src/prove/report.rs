@@ -21,6 +21,9 @@ pub struct Report {
     pub by_source: BTreeMap<String, Counts>,
     /// What was dropped, in the order of the lines, the first of it.
     pub dropped_tasks: Vec<DroppedTask>,
+    /// Doubts about proven tasks, in the order of the lines, the first of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
     /// Why programs could not be judged, and how many tasks were not for it.
     pub errors: BTreeMap<String, u64>,
     /// Programs that were judged now.
@@ -60,6 +63,15 @@ pub struct DroppedTask {
     pub dropped: Dropped,
 }
 
+/// A doubt about a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// The task's id.
+    pub id: Option<String>,
+    /// The doubt, in words.
+    pub detail: String,
+}
+
 /// What came of one task.
 pub(super) enum Came<'a> {
     Proven,
@@ -68,6 +80,13 @@ pub(super) enum Came<'a> {
 }
 
 impl Report {
+    /// Keeps a doubt about a task.
+    pub(super) fn warn(&mut self, id: Option<String>, detail: String) {
+        if self.warnings.len() < NAMED {
+            self.warnings.push(Warning { id, detail });
+        }
+    }
+
     /// Counts one task.
     pub(super) fn count(&mut self, source: &str, came: Came<'_>) {
         self.total.count(&came);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use whetstone_core::wire::Object;
 use whetstone_record::atomic;
+use whetstone_sandbox::plan::equal_to_everything;
 
 use super::error::ProveError;
 use super::finding::{Dropped, Finding};
@@ -37,7 +38,12 @@ impl Second<'_> {
             match entry {
                 Entry::Open | Entry::Blank => {}
                 Entry::Bad(bad) => report.count(&source, dropped(bad)),
-                Entry::Found(Finding::Proven) => report.count(&source, Came::Proven),
+                Entry::Found(Finding::Proven) => {
+                    report.count(&source, Came::Proven);
+                    if let Some(doubt) = doubt(&line.bytes) {
+                        report.warn(id.clone(), doubt);
+                    }
+                }
                 Entry::Found(Finding::Dropped(why)) => report.count(&source, dropped(why)),
                 Entry::Failed(error) => report.count(&source, Came::Failed(error)),
             }
@@ -152,6 +158,20 @@ fn without_dropped(bytes: &[u8]) -> Option<Object> {
     object.get("dropped")?;
     object.take::<serde_json::Value>("dropped").ok()?;
     Some(object)
+}
+
+/// What a proven task lets a program do all the same, as far as its setup shows it.
+fn doubt(bytes: &[u8]) -> Option<String> {
+    // Most have none, and need not be read.
+    if !bytes.windows(6).any(|window| window == b"__eq__") {
+        return None;
+    }
+    let mut object: Object = serde_json::from_slice(bytes).ok()?;
+    let class = equal_to_everything(&object.take::<String>("setup").ok()??)?;
+    Some(format!(
+        "objects of the setup's class `{class}` equal everything: a program that returns one passes \
+         every comparison with it"
+    ))
 }
 
 /// The id and the source that a line names, as far as it can be read.

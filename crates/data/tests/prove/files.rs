@@ -42,6 +42,24 @@ fn proven_tasks_come_out_as_they_stood_and_the_others_with_their_reason() {
 }
 
 #[test]
+fn a_setup_whose_objects_equal_everything_is_a_doubt_about_a_proven_task() {
+    let dir = tempfile::tempdir().unwrap();
+    let with_setup = |id: &str, setup: &str| {
+        let mut line: Value = serde_json::from_str(&task(id, "x", "GOOD")).unwrap();
+        line["setup"] = setup.into();
+        line.to_string() + "\n"
+    };
+    let text = with_setup("a", "class Any:\n    def __eq__(self, other): return True\n")
+        + &with_setup("b", "class P:\n    def __eq__(self, other): return self.x == other.x\n");
+    let bench = Bench::new(dir.path(), &text);
+    let report = bench.prove("out", &[&Fake::default()], &Asked::default()).unwrap();
+    assert_eq!(report.total.proven, 2);
+    assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
+    assert_eq!(report.warnings[0].id.as_deref(), Some("a"));
+    assert!(report.warnings[0].detail.contains("class `Any` equal everything"));
+}
+
+#[test]
 fn a_line_that_is_no_task_is_named_by_its_place_and_hides_no_other() {
     let dir = tempfile::tempdir().unwrap();
     let no_tests = r#"{"id":"n","source":"x","statement":"s","reference":"","tests":{"kind":"asserts","hidden":[]}}"#;

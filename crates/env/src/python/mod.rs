@@ -16,6 +16,7 @@ mod roots;
 pub mod syntax;
 
 pub use determinism::may_vary;
+pub use entry_point::EntryPoint;
 pub use environment::PythonEnvironment;
 pub use ruff_python_ast::PythonVersion;
 
@@ -47,8 +48,8 @@ pub struct Candidate {
     pub quality: Quality,
     /// It may do something else the next time: it uses clocks, threads, or chance.
     pub may_vary: bool,
-    /// It may define what the tests call; if not, the gate `entry_point` fails.
-    pub defines_entry_point: bool,
+    /// Whether it defines what the tests call: the gate `entry_point`.
+    pub entry_point: EntryPoint,
 }
 
 /// How well a program is written, each part in [0, 1].
@@ -110,16 +111,20 @@ impl Rules {
         let module = syntax::check(&program.source, self.python, stack).ok()?;
         let quality = quality::report(&module, &roots::of(&task.tests), stack).quality();
         let may_vary = may_vary(&module, stack);
-        let defines_entry_point = entry_point::may_be_defined(&module, task, stack);
-        Some(Candidate { program, quality, may_vary, defines_entry_point })
+        let entry_point = entry_point::of(&module, task, stack);
+        Some(Candidate { program, quality, may_vary, entry_point })
     }
 }
 
 /// Nothing is known of what a JavaScript program uses, so it may always vary.
 fn read_javascript(task: &Task, program: Program, stack: &BigStack) -> Option<Candidate> {
     javascript::check(&program.source, stack).ok()?;
-    let defines_entry_point = javascript::may_define_entry_point(&program.source, &task.tests);
-    Some(Candidate { program, quality: UNMEASURED, may_vary: true, defines_entry_point })
+    let entry_point = if javascript::may_define_entry_point(&program.source, &task.tests) {
+        EntryPoint::Defined
+    } else {
+        EntryPoint::Absent
+    };
+    Some(Candidate { program, quality: UNMEASURED, may_vary: true, entry_point })
 }
 
 /// The program in a reply to `task`, if there is one.

@@ -14,7 +14,7 @@
 //! | `code` | the reply has no program |
 //! | `syntax` | the program does not parse |
 //! | `entry_point` | the program defines nothing that the tests call |
-//! | `loads` | the program ends in an error before the first test |
+//! | `loads` | the program raises, runs out of something or ends before the first test |
 //! | `test_passed` | no hidden test passed; only in `weighted_sum` with `form_needs_pass` |
 //!
 //! Where nothing was run there is no tests term, and neither `loads` nor `test_passed`.
@@ -26,7 +26,7 @@ use whetstone_core::judgement::Judgement;
 use whetstone_core::reward::{Gate, Reward, TESTS, Term};
 use whetstone_core::verdict::Verdict;
 
-use super::{Quality, Reading, Rules};
+use super::{EntryPoint, Quality, Reading, Rules};
 
 /// What passing all tests is worth where quality multiplies.
 const PASS: f64 = 0.85;
@@ -58,11 +58,10 @@ impl Rules {
             parts.push(Part { name, value, weight: POLISH });
         }
         let any_passed = judgement.counts().passed > 0;
-        let verdict = judgement.verdict();
         let mut gates = gates_of_reading(reading);
         // A program that passed a test defines what the test called.
-        gates.insert("entry_point", defines_entry_point(reading) || any_passed);
-        gates.insert("loads", !matches!(verdict, Verdict::LoadError { .. }));
+        gates.insert("entry_point", entry_point(reading) == EntryPoint::Defined || any_passed);
+        gates.insert("loads", !judgement.is_of_loading());
         if self.reward.composite == Composite::WeightedSum && self.reward.form_needs_pass {
             gates.insert("test_passed", any_passed);
         }
@@ -83,7 +82,8 @@ impl Rules {
             Part { name: "quality", value, weight: by_quality },
         ];
         let mut gates = gates_of_reading(reading);
-        gates.insert("entry_point", defines_entry_point(reading));
+        // Where nothing ran, what nobody can say is not held against the program.
+        gates.insert("entry_point", entry_point(reading) != EntryPoint::Absent);
         reward(&parts, &gates)
     }
 
@@ -129,10 +129,10 @@ fn quality(reading: &Reading, weights: &QualityWeights) -> f64 {
 }
 
 /// A reply without a program that could run fails a gate of its own.
-fn defines_entry_point(reading: &Reading) -> bool {
+fn entry_point(reading: &Reading) -> EntryPoint {
     match reading {
-        Reading::Settled(_) => true,
-        Reading::Runs(candidate) => candidate.defines_entry_point,
+        Reading::Settled(_) => EntryPoint::Defined,
+        Reading::Runs(candidate) => candidate.entry_point,
     }
 }
 
@@ -190,15 +190,15 @@ mod tests {
         [Composite::Tests, Composite::WeightedSum, Composite::PassTimesQuality];
     const TERMS: [&str; 3] = ["quality", "syntax", "tests"];
 
-    fn reading(defines_entry_point: bool) -> Reading {
+    fn reading(entry_point: EntryPoint) -> Reading {
         let program =
             Program { language: Language::Python, source: String::new(), truncated: true };
         let may_vary = false;
-        Reading::Runs(Candidate { program, quality: QUALITY, may_vary, defines_entry_point })
+        Reading::Runs(Candidate { program, quality: QUALITY, may_vary, entry_point })
     }
 
     fn runs() -> Reading {
-        reading(true)
+        reading(EntryPoint::Defined)
     }
 
     fn ran(verdict: Verdict, passed: u32, total: u32) -> Judgement {
@@ -297,13 +297,24 @@ mod tests {
         let load_error = ran(Verdict::LoadError { kind: "NameError".to_owned() }, 0, 3);
         let reward = bare().reward(&runs(), &load_error);
         assert_eq!((reward.total().to_bits(), failed(&reward)), (0, vec!["loads"]));
+        let held = Held { cpu_ms: 1.0, isolation: Isolation::Full };
+        for verdict in [Verdict::Timeout, Verdict::Memory, Verdict::Crashed { signal: 6 }] {
+            let loading = Judgement::of_loading(verdict.clone(), 3, held).unwrap();
+            let reward = bare().reward(&runs(), &loading);
+            assert_eq!((reward.total().to_bits(), failed(&reward)), (0, vec!["loads"]));
+            assert_eq!(failed(&bare().reward(&runs(), &ran(verdict, 0, 3))), [""; 0]);
+        }
         let raised = ran(Verdict::Raised { test: 0, kind: "NameError".to_owned() }, 0, 3);
-        let reward = bare().reward(&reading(false), &raised);
+        for entry_point in [EntryPoint::Absent, EntryPoint::Unknown] {
+            let reward = bare().reward(&reading(entry_point), &raised);
+            assert_eq!((reward.total().to_bits(), failed(&reward)), (0, vec!["entry_point"]));
+        }
+        let reward = bare().static_reward(&reading(EntryPoint::Absent));
         assert_eq!((reward.total().to_bits(), failed(&reward)), (0, vec!["entry_point"]));
-        let reward = bare().static_reward(&reading(false));
-        assert_eq!((reward.total().to_bits(), failed(&reward)), (0, vec!["entry_point"]));
+        assert_eq!(failed(&bare().static_reward(&reading(EntryPoint::Unknown))), [""; 0]);
         // Whoever passes a test has what it calls, wherever it came from.
-        let reward = bare().reward(&reading(false), &ran(Verdict::Wrong { test: 1 }, 1, 2));
+        let reward =
+            bare().reward(&reading(EntryPoint::Unknown), &ran(Verdict::Wrong { test: 1 }, 1, 2));
         check(&reward, 0.3 + 0.25 + 0.1, &TERMS);
     }
 

@@ -24,13 +24,16 @@ pub const MAX_FEED_BYTES: usize = 48 << 20;
 /// Steps that are told apart. A run with more is not shown.
 pub const MAX_SURVEYED_STEPS: usize = 50_000;
 
+/// Completions whose lengths are held. A run with more is not shown.
+pub const MAX_LENGTHS: usize = 8 << 20;
+
 /// Names of tasks that were answered, in bytes of them all.
 pub const MAX_TASK_NAME_BYTES: usize = 16 << 20;
 
 /// Names that others give: of terms, of exceptions. A longer one is cut, or left out.
 pub(super) const MAX_NAME_BYTES: usize = 512;
 
-/// Terms of rewards that are told apart.
+/// Terms of rewards that are told apart in a run.
 pub(super) const MAX_TERMS: usize = 24;
 
 /// Text in a chunk, before it is packed: what is unpacked to see one completion.

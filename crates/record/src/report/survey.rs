@@ -11,8 +11,8 @@ use whetstone_core::rollout::{Rollout, Score};
 use whetstone_core::task::TaskId;
 
 use super::limits::{
-    MAX_COMPLETION_BYTES, MAX_COMPLETIONS, MAX_NAME_BYTES, MAX_STEPS, MAX_SURVEYED_STEPS,
-    MAX_TASK_NAME_BYTES, MAX_TERMS, MAX_TEXT_BYTES,
+    MAX_COMPLETION_BYTES, MAX_COMPLETIONS, MAX_LENGTHS, MAX_NAME_BYTES, MAX_STEPS,
+    MAX_SURVEYED_STEPS, MAX_TASK_NAME_BYTES, MAX_TERMS, MAX_TEXT_BYTES,
 };
 use super::rollouts::{self, Journals, Rollouts};
 use crate::error::ViewError;
@@ -32,6 +32,10 @@ pub(super) struct Survey {
     /// Every task that somebody answered.
     pub(super) tasks: HashSet<TaskId>,
     task_name_bytes: usize,
+    /// Names of terms, each once however many steps have it.
+    terms: Vec<String>,
+    /// Lengths of completions that are held, of all steps.
+    lengths: usize,
     group: Option<Group>,
     /// How far it got.
     pub(super) reach: Reach,
@@ -62,8 +66,16 @@ pub(super) struct Step {
     reward: f64,
     verdicts: BTreeMap<&'static str, u64>,
     /// Weighted values, added up.
-    terms: BTreeMap<String, f64>,
-    tokens: Vec<u64>,
+    terms: Vec<Term>,
+    tokens: Vec<u32>,
+}
+
+/// One term of a step.
+#[derive(Debug)]
+struct Term {
+    /// The place of its name.
+    place: usize,
+    sum: f64,
 }
 
 /// The lines of one task that stand together.
@@ -112,7 +124,7 @@ impl Survey {
     /// The steps as the page draws them.
     pub(super) fn records(&self) -> impl Iterator<Item = StepRecord<'_>> {
         let stride = self.steps.len().div_ceil(MAX_STEPS).max(1);
-        self.steps.iter().step_by(stride).map(|(&step, seen)| seen.record(step))
+        self.steps.iter().step_by(stride).map(|(&step, seen)| seen.record(step, &self.terms))
     }
 
     /// Counts the next rollout, and hands it on.
@@ -132,12 +144,15 @@ impl Survey {
         Ok(Some(rollout))
     }
 
-    /// What is held of a run is a few hundred bytes a step and the names of its tasks.
+    /// What is held of a run is a few hundred bytes a step, the names of its tasks and the lengths of
+    /// its completions.
     fn check_size(&self, rollouts: &Rollouts) -> Result<(), ViewError> {
         let limit = if self.steps.len() > MAX_SURVEYED_STEPS {
             format!("{MAX_SURVEYED_STEPS} steps")
         } else if self.task_name_bytes > MAX_TASK_NAME_BYTES {
             format!("{} MiB of names of tasks", MAX_TASK_NAME_BYTES >> 20)
+        } else if self.lengths > MAX_LENGTHS {
+            format!("{MAX_LENGTHS} completions")
         } else {
             return Ok(());
         };
@@ -163,9 +178,12 @@ impl Survey {
         step.completions += 1;
         *step.verdicts.entry(rollouts::verdict(rollout)).or_default() += 1;
         if let Some(reward) = reward(rollout) {
-            step.pay(reward);
+            step.pay(reward, &mut self.terms);
         }
-        step.tokens.extend(noted::<u64>(rollout, "tokens"));
+        if let Some(tokens) = noted::<u64>(rollout, "tokens") {
+            step.tokens.push(u32::try_from(tokens).unwrap_or(u32::MAX));
+            self.lengths += 1;
+        }
         step.truncated += u64::from(noted(rollout, "finish") == Some(Finish::Length));
     }
 
@@ -191,18 +209,19 @@ impl Survey {
 }
 
 impl Step {
-    fn pay(&mut self, reward: &Reward) {
+    fn pay(&mut self, reward: &Reward, names: &mut Vec<String>) {
         self.rewarded += 1;
         self.reward += reward.total();
         for (name, term) in reward.terms() {
-            let is_new = !self.terms.contains_key(name);
-            if !is_new || (self.terms.len() < MAX_TERMS && name.len() <= MAX_NAME_BYTES) {
-                *self.terms.entry(name.clone()).or_default() += term.paid();
+            let Some(place) = place_of(name, names) else { continue };
+            match self.terms.iter_mut().find(|seen| seen.place == place) {
+                Some(seen) => seen.sum += term.paid(),
+                None => self.terms.push(Term { place, sum: term.paid() }),
             }
         }
     }
 
-    fn record(&self, step: u64) -> StepRecord<'_> {
+    fn record<'a>(&'a self, step: u64, names: &'a [String]) -> StepRecord<'a> {
         let mean = |sum: f64| round(sum / number(self.rewarded.max(1)));
         StepRecord {
             kind: "rollouts",
@@ -213,10 +232,25 @@ impl Step {
             truncated: self.truncated,
             reward: (self.rewarded > 0).then(|| mean(self.reward)),
             verdicts: &self.verdicts,
-            terms: self.terms.iter().map(|(name, &sum)| (name.as_str(), mean(sum))).collect(),
+            terms: self
+                .terms
+                .iter()
+                .filter_map(|term| Some((names.get(term.place)?.as_str(), mean(term.sum))))
+                .collect(),
             tokens: quantiles(&self.tokens),
         }
     }
+}
+
+/// The place of a term's name; a new one gets the next, as long as there are few and it is short.
+fn place_of(name: &str, names: &mut Vec<String>) -> Option<usize> {
+    if let Some(place) = names.iter().position(|known| known == name) {
+        return Some(place);
+    }
+    (names.len() < MAX_TERMS && name.len() <= MAX_NAME_BYTES).then(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    })
 }
 
 /// What a rollout is worth, if anybody said.
@@ -242,23 +276,55 @@ fn number(count: u64) -> f64 {
     count as f64
 }
 
-fn quantiles(values: &[u64]) -> Option<[u64; 5]> {
+fn quantiles(values: &[u32]) -> Option<[u64; 5]> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     let last = sorted.len().checked_sub(1)?;
-    Some([0, 1, 5, 9, 10].map(|tenths| sorted[last * tenths / 10]))
+    Some([0, 1, 5, 9, 10].map(|tenths| u64::from(sorted[last * tenths / 10])))
 }
 
 #[cfg(test)]
 mod tests {
+    use whetstone_core::wire::Wire as _;
+
     use super::*;
 
     #[test]
     fn quantiles_are_values_that_were_seen() {
         assert_eq!(quantiles(&[]), None);
         assert_eq!(quantiles(&[7]), Some([7; 5]));
-        let mixed: Vec<u64> = (0..=20).rev().collect();
+        let mixed: Vec<u32> = (0..=20).rev().collect();
         assert_eq!(quantiles(&mixed), Some([0, 2, 10, 18, 20]));
+    }
+
+    /// One line whose terms have these names.
+    fn line(step: u64, names: &[String]) -> Rollout {
+        let terms: BTreeMap<&String, f64> = names.iter().map(|name| (name, 1.0)).collect();
+        let text = serde_json::json!({
+            "step": step, "prompt_id": "x/0", "group_id": 0, "text": "", "meta": {"tokens": 1},
+            "validation": {"verdict": "wrong", "test": 0, "tests_passed": 0, "tests_total": 1,
+                           "cpu_ms": 1.0, "isolation": "full"},
+            "reward": {"total": names.len(), "terms": terms, "weights": terms, "gates": {}},
+        });
+        Rollout::from_object(serde_json::from_value(text).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn names_of_terms_are_held_once_and_few_of_them() {
+        let mut survey = Survey::default();
+        for step in 0..300 {
+            let long = |n: u64| format!("{:0>500}", step * 24 + n);
+            survey.add(&line(step, &(0..24).map(long).collect::<Vec<_>>()));
+        }
+        let held: usize = survey.terms.iter().map(String::len).sum();
+        assert_eq!((survey.steps.len(), survey.terms.len()), (300, MAX_TERMS));
+        assert!(held <= MAX_TERMS * MAX_NAME_BYTES, "{held} bytes of names");
+        let told: usize = survey.records().map(|step| step.terms.len()).sum();
+        assert_eq!(told, MAX_TERMS, "the first ones are told apart, in the steps that have them");
+        // Whatever lines say: each vector may have room for twice what it holds, and the verdicts of
+        // a step take less than a kilobyte.
+        let step = size_of::<Step>() + 2 * MAX_TERMS * size_of::<Term>() + 1024;
+        assert!(MAX_SURVEYED_STEPS * step + 8 * MAX_LENGTHS + MAX_TASK_NAME_BYTES < 200 << 20);
     }
 
     #[test]

@@ -54,10 +54,11 @@ fn what_depends_on_the_machine_or_on_chance_is_not_kept() {
     let kind = || "E".to_owned();
     let table = [
         (Verdict::Pass, true, false),
-        (Verdict::Wrong { test: 0 }, true, true),
-        (Verdict::Raised { test: 0, kind: kind() }, true, true),
-        (Verdict::LoadError { kind: kind() }, true, true),
-        (Verdict::Unserialisable { test: 0 }, true, true),
+        // One of three tests was passed, and is paid.
+        (Verdict::Wrong { test: 0 }, true, false),
+        (Verdict::Raised { test: 0, kind: kind() }, true, false),
+        (Verdict::LoadError { kind: kind() }, true, false),
+        (Verdict::Unserialisable { test: 0 }, true, false),
         (Verdict::Timeout, false, false),
         (Verdict::Memory, false, false),
         (Verdict::Output, false, false),
@@ -68,6 +69,10 @@ fn what_depends_on_the_machine_or_on_chance_is_not_kept() {
         assert_eq!(may_be_kept(&judgement, false), steady, "{judgement:?}");
         assert_eq!(may_be_kept(&judgement, true), varying, "{judgement:?}");
     }
+    let held = Held { cpu_ms: 1.25, isolation: Isolation::Full };
+    let none = Counts { passed: 0, total: 3 };
+    let unpaid = Judgement::of_run(Verdict::Wrong { test: 0 }, none, held).unwrap();
+    assert!(may_be_kept(&unpaid, true), "it earns nothing, whatever chance does next time");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use whetstone_core::extract::Reply;
 use whetstone_core::judgement::{Infrastructure, Judgement, Validation};
 use whetstone_core::reward::Reward;
 use whetstone_core::task::Task;
-use whetstone_env::python::{Candidate, Reading, find_program};
+use whetstone_env::python::{Candidate, EntryPoint, Reading, find_program};
 use whetstone_env::stack::{self, BigStack};
 use whetstone_record::error::LedgerError;
 use whetstone_sandbox::job::Job;
@@ -219,7 +219,9 @@ impl Room<'_> {
         };
         let key = self.keys[entry.task as usize].program(&program.source);
         if let Some(Known { judgement, quality, defines_entry_point }) = cache.get(&key) {
-            let candidate = Candidate { program, quality, may_vary: false, defines_entry_point };
+            let entry_point =
+                if defines_entry_point { EntryPoint::Defined } else { EntryPoint::Unknown };
+            let candidate = Candidate { program, quality, may_vary: false, entry_point };
             let reading = Reading::Runs(candidate);
             return self.pay_known(&Waiting { at, entry, reading }, &judgement, cache);
         }
@@ -262,7 +264,8 @@ impl Room<'_> {
             cache.miss();
             if let (Some((key, _)), Some(judgement)) = (keyed, kept) {
                 let judgement = judgement.clone();
-                let Candidate { quality, defines_entry_point, .. } = *candidate;
+                let Candidate { quality, entry_point, .. } = *candidate;
+                let defines_entry_point = entry_point == EntryPoint::Defined;
                 cache.put(key, &Known { judgement, quality, defines_entry_point });
             }
         }

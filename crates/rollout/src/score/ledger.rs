@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use whetstone_core::judgement::{Held, Judgement, Validation};
+use whetstone_core::judgement::{Judgement, Validation};
 use whetstone_core::reward::Reward;
 use whetstone_record::error::LedgerError;
 use whetstone_record::journal::{self, Earlier, Journal, Reader};
@@ -107,16 +107,13 @@ impl Ledger {
 ///
 /// So the same input gives the same bytes, run after run; exact times are in the report.
 fn without_time(judgement: &Judgement) -> Judgement {
-    let Some(isolation) = judgement.isolation() else { return judgement.clone() };
     let cpu_ms = (judgement.cpu_ms() / 1000.0).floor() * 1000.0;
-    let held = Held { cpu_ms, isolation };
-    let rounded = Judgement::of_run(judgement.verdict().clone(), judgement.counts(), held);
-    rounded.unwrap_or_else(|_| judgement.clone())
+    judgement.clone().with_cpu_ms(cpu_ms).unwrap_or_else(|_| judgement.clone())
 }
 
 #[cfg(test)]
 mod tests {
-    use whetstone_core::judgement::{Counts, Isolation};
+    use whetstone_core::judgement::{Counts, Held, Isolation};
     use whetstone_core::verdict::Verdict;
 
     use super::*;

@@ -20,6 +20,8 @@ const ALLOW: u32 = 0x7fff_0000;
 const KILL: u32 = 0x8000_0000;
 const EPERM: u32 = 0x0005_0001;
 const ENOSYS: u32 = 0x0005_0026;
+const ENOMEM: u32 = 0x0005_000c;
+const EOPNOTSUPP: u32 = 0x0005_005f;
 /// The call is not made, and says that it was.
 const DONE: u32 = 0x0005_0000;
 
@@ -201,6 +203,11 @@ fn calls_that_can_be_good_or_bad_are_told_apart() {
     let thread = 0x003d_0f00; // what the C library asks for
     assert_eq!(decide("clone", &[(0, thread)]), ALLOW);
     assert_eq!(decide("clone", &[(0, 17)]), EPERM, "a process");
+    assert_eq!(decide("clone", &[(0, thread & !0x400)]), EPERM, "open files of its own");
+    assert_eq!(decide("close_range", &[(2, 0)]), ALLOW);
+    assert_eq!(decide("close_range", &[(2, 2)]), EPERM, "open files of its own");
+    assert_eq!(decide("mmap", &[(3, 0x22)]), ALLOW);
+    assert_eq!(decide("mmap", &[(3, 0x122)]), ENOMEM, "memory that counts as a stack");
     assert_eq!(decide("clone3", &[]), ENOSYS);
     assert_eq!(decide("kill", &[(0, u64::from(OWN_PID)), (1, 15)]), ALLOW);
     assert_eq!(decide("kill", &[(0, 0), (1, 9)]), EPERM, "its group");
@@ -235,7 +242,8 @@ fn locks_are_said_to_be_taken_and_none_is() {
     for command in [6, 7] {
         assert_eq!(decide("fcntl", &[(1, command)]), DONE, "{command}");
     }
-    for command in [5, 36, 37, 38, 1024, 1025] {
+    assert_eq!(decide("fcntl", &[(1, 5)]), ALLOW, "asks, and finds none that a program has");
+    for command in [36, 37, 38, 1024, 1025] {
         assert_eq!(decide("fcntl", &[(1, command)]), EPERM, "{command}");
     }
     assert_eq!(decide("flock", &[(1, 2)]), DONE);
@@ -251,6 +259,8 @@ fn without_a_private_root_no_mode_and_no_time_changes() {
         assert_eq!(decide_under(Root::Private, name, &[]), ALLOW, "{name}");
         assert_eq!(decide_under(Root::Shared, name, &[]), EPERM, "{name}");
     }
+    assert_eq!(decide_under(Root::Private, "fallocate", &[]), ALLOW);
+    assert_eq!(decide_under(Root::Shared, "fallocate", &[]), EOPNOTSUPP);
     for name in ["fchmodat2", "utime", "utimes", "futimesat", "chown", "setxattr"] {
         if super::number(name).is_some() {
             assert_eq!(decide_under(Root::Shared, name, &[]), EPERM, "{name}");

@@ -43,10 +43,17 @@ pub(crate) fn harden(
     step(b'k', bare(nr::PRCTL, [sys::PR_SET_PDEATHSIG, sys::SIGKILL, 0, 0, 0, 0]))?;
     step(b'l', landlock::restrict(terms))?;
     step(b'a', drop_capabilities())?;
-    step(b'n', bare(nr::PRCTL, [sys::PR_SET_DUMPABLE, 0, 0, 0, 0, 0]))?;
+    if terms.shows_files == 0 || !is_program(order) {
+        step(b'n', bare(nr::PRCTL, [sys::PR_SET_DUMPABLE, 0, 0, 0, 0, 0]))?;
+    }
     step(b'q', filter_child(terms))?;
     // From here on the program may speak: this byte is the last that is believed.
     step(b'w', sys::write_all(CHANNEL, b"R"))
+}
+
+/// Whether it will load a program. What else there is must not even be seen by one.
+fn is_program(order: &Order) -> bool {
+    matches!(order.kind, 1 | 2)
 }
 
 fn step(step: u8, result: Result<(), i32>) -> Result<(), Fault> {
@@ -115,7 +122,7 @@ fn write_file(directory: i32, path: &[u8], text: &[u8]) -> Result<(), i32> {
 /// is nothing to clean up.
 fn mount_scratch(path: &[u8], bytes: u64) -> Result<(), i32> {
     let mut options = [0; 64];
-    let fixed = b"mode=0700,nr_inodes=4096,size=";
+    let fixed = b"mode=0700,nr_inodes=1024,size=";
     options[..fixed.len()].copy_from_slice(fixed);
     put_number(&mut options[fixed.len()..], bytes);
     let kind = b"tmpfs\0";

@@ -14,6 +14,7 @@ pub(crate) const EXECUTE: u64 = 1;
 pub(crate) const WRITE_FILE: u64 = 1 << 1;
 pub(crate) const READ_FILE: u64 = 1 << 2;
 pub(crate) const READ_DIR: u64 = 1 << 3;
+const MAKE_CHAR: u64 = 1 << 6;
 
 /// What a layer of Landlock takes away; its rules give some of it back.
 #[derive(Clone, Copy, Debug)]
@@ -39,18 +40,24 @@ struct Beneath {
 }
 
 /// Shuts the file system, the net, and signals and sockets to others, but for what `terms` leave
-/// open. Does nothing where there is nothing to shut.
+/// open. Does nothing where Landlock is not used.
 pub(crate) fn restrict(terms: &Terms) -> Result<(), i32> {
-    let rights = Rights {
+    if terms.level == 0 {
+        return Ok(());
+    }
+    let mut rights = Rights {
         files: terms.landlock_files,
         net: terms.landlock_net,
         scopes: terms.landlock_scopes,
     };
-    if rights.files == 0 && rights.scopes == 0 {
-        return Ok(());
+    let is_layer_alone = rights.files == 0 && rights.scopes == 0;
+    if is_layer_alone {
+        // With a layer of its own, the child may not look into its zygote, which has none of it. What the
+        // layer takes away, devices, no program can make anyway.
+        rights.files = MAKE_CHAR;
     }
     let ruleset = make(rights)?;
-    if rights.files != 0 {
+    if rights.files != 0 && !is_layer_alone {
         // A private root holds nothing that may not be read.
         allow(ruleset, b"/\0", (READ_FILE | READ_DIR | EXECUTE) & rights.files)?;
         // Where honest programs send what they do not want.

@@ -42,6 +42,8 @@ pub(crate) struct Terms {
     pub(crate) landlock_files: u64,
     pub(crate) landlock_net: u64,
     pub(crate) landlock_scopes: u64,
+    /// 1: whoever forks programs must be able to see which files they have open.
+    pub(crate) shows_files: u32,
     /// User and group outside the child's own user namespace.
     pub(crate) uid: u32,
     pub(crate) gid: u32,
@@ -100,6 +102,7 @@ impl Terms {
             landlock_files: 0,
             landlock_net: 0,
             landlock_scopes: 0,
+            shows_files: 0,
             uid: 0,
             gid: 0,
             scratch: [0; PATH_MAX],

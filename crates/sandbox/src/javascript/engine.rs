@@ -8,7 +8,7 @@ use rquickjs::promise::PromiseState;
 use rquickjs::{Context, Ctx, Error, Function, Object, Persistent, Result, Runtime, Value, qjs};
 
 use super::host::{self, Streams};
-use super::{fault, read};
+use super::{fault, module, read};
 use crate::value::Value as Data;
 
 /// Node's globals, as far as programs that read, compute and write use them.
@@ -93,10 +93,13 @@ impl Engine {
         self.streams.flush();
     }
 
-    /// Runs a script, and what it left to be done as far as `timers` says.
+    /// Runs a script or a module, and what it left to be done as far as `timers` says.
     pub(super) fn run(&self, source: &str, timers: Timers) -> Answer {
         self.ask(timers, |ctx| {
             let source = source.strip_prefix('\u{feff}').unwrap_or(source);
+            if module::is_module(ctx, source) {
+                return module::run(ctx, source);
+            }
             let mut options = EvalOptions::default();
             options.strict = false;
             options.filename = Some("/tmp/solution.js".to_owned());

@@ -1,7 +1,8 @@
 //! Finds the function that a test calls.
 //!
 //! A name is looked for where a program can have left it: among the global names, where a top-level
-//! `const` is too, and in `module.exports`; without either, as a method of a class `Solution`.
+//! `const` is too, and in `module.exports`, where exports of a module are; without either, as a method
+//! of a class `Solution`, or as the one function that is exported.
 
 use rquickjs::context::EvalOptions;
 use rquickjs::function::Args;
@@ -44,7 +45,7 @@ fn find<'js>(ctx: &Ctx<'js>, entry_point: &str) -> Result<(Value<'js>, Value<'js
         found = look_up(ctx, "Solution")?;
         names.push(entry_point);
         if found.is_undefined() {
-            found = exports(ctx).filter(Value::is_function).unwrap_or(found);
+            found = exports(ctx).and_then(function).unwrap_or(found);
             names.clear();
         }
     }
@@ -90,6 +91,14 @@ fn look_up<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Value<'js>> {
             exported.map_or(Ok(Value::new_undefined(ctx.clone())), |exports| exports.get(name))
         }
     }
+}
+
+/// What a program exports, if that is a function, or what it exports by default.
+fn function(exports: Value<'_>) -> Option<Value<'_>> {
+    if exports.is_function() {
+        return Some(exports);
+    }
+    exports.as_object()?.get::<_, Value<'_>>("default").ok().filter(Value::is_function)
 }
 
 fn exports<'js>(ctx: &Ctx<'js>) -> Option<Value<'js>> {

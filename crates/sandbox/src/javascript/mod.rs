@@ -15,6 +15,7 @@ mod entry;
 mod fault;
 mod host;
 mod make;
+mod module;
 mod read;
 
 use std::convert::Infallible;

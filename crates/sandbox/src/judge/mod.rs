@@ -26,7 +26,7 @@ pub struct Options {
     pub command: Vec<String>,
     /// The interpreter for Python programs: a command, or a path.
     pub python: String,
-    /// Programs at the same time; 0 means one for each core.
+    /// Programs that compute at the same time; 0 means one for each core.
     pub workers: u32,
     /// Refuse to run below this.
     pub minimum: Isolation,

@@ -227,6 +227,12 @@ mod tests {
         check("assert FizzBuzz(5).startswith('1 2 Fizz') == True", "", "FizzBuzz", "");
         check("assert FizzBuzz(5).starts_with('1 2 Fizz')", "", "FizzBuzz", "");
         check("assert FizzBuzz().startswith('1 2 Fizz')", "", "FizzBuzz", "");
+        check("assert Primes(10).difference({2, 3, 5, 7}) == set()", "", "Primes", "");
+        check("assert Primes().union({2, 3}) == {2, 3}", "", "Primes", "");
+        check("assert words.count('a') == 1", "", "words", "");
+        check("assert words.count('a') == 1", "words = f()", "words", "");
+        check("assert Answer().__eq__(5) == True", "", "Answer", "");
+        check("assert Answer(3).__sub__(5) == 0", "", "Answer", "");
         check("assert words.issuperset({1})", "", "words", "");
         check("assert is_right(add(2, 3))", "", "add is_right", "");
         check("assert is_right(add(2, 3)) == True", "", "add is_right", "");
@@ -256,6 +262,12 @@ mod tests {
             "Solution().valid('()')",
             &Value::Bool(true),
         );
+        value(
+            "assert Solution().partition('aab') == ['aa', 'b']",
+            "Solution().partition('aab')",
+            &Value::List(vec![Value::str("aa"), Value::str("b")]),
+        );
+        value("assert Stack([1]).pop(0) == 1", "Stack([1]).pop(0)", &Value::int(1));
         value("assert Point(1).x == None", "Point(1).x", &Value::None);
         check("assert f(Pair(1, 2), 2)", "", "Pair f", "");
         match made("assert root.contains(2)", "root = Node(1)") {

@@ -8,6 +8,7 @@
 
 mod asserts;
 mod checker;
+mod follow;
 mod judged;
 mod names;
 mod python;
@@ -16,15 +17,20 @@ mod setup;
 mod source;
 mod stars;
 mod unused;
+mod wildcard;
 
 #[cfg(test)]
 mod tests;
+
+use std::collections::BTreeSet;
 
 use whetstone_core::program::Language;
 use whetstone_core::tests::{Call, Io, Tests};
 
 pub use checker::Asked;
+pub use python::is_builtin;
 pub use source::{MAX_SOURCE_BYTES, SourceError};
+pub use wildcard::equal_to_everything;
 
 use crate::stdio::StdioRule;
 use crate::value::{JsonError, MAX_BYTES, Rule, Value, encode, equal, from_json};
@@ -206,14 +212,20 @@ pub fn plan(tests: &Tests, setup: &str, language: Language) -> Result<Plan, Plan
     };
     let checker = tests.checker().map(|checker| checker::read(checker, &steps)).transpose()?;
     let compare = tests.compare().into();
-    Ok(Plan {
-        before: setup.before,
-        after: setup.after,
-        checker_setup: setup.checker,
-        steps,
-        checker,
-        compare,
-    })
+    let checker_setup = match language {
+        Language::Python => {
+            let source = Source::parse(&setup.checker).map_err(PlanError::Setup)?;
+            unused::mark_unused_in_setup(&source)
+        }
+        Language::Javascript => setup.checker,
+    };
+    Ok(Plan { before: setup.before, after: setup.after, checker_setup, steps, checker, compare })
+}
+
+/// The names that a setup in Python makes at its top; none if it does not parse. Of a star import,
+/// those that are known.
+pub fn bound_names(setup: &str) -> BTreeSet<String> {
+    Source::parse(setup).map(|source| Names::of(source.tree.suite()).bound).unwrap_or_default()
 }
 
 fn numbered<T>(

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 /// Whether a name is there without being defined.
-pub(super) fn is_builtin(name: &str) -> bool {
+pub fn is_builtin(name: &str) -> bool {
     static NAMES: LazyLock<HashSet<&str>> =
         LazyLock::new(|| BUILTINS.split_ascii_whitespace().collect());
     NAMES.contains(name)

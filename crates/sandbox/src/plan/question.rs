@@ -8,7 +8,9 @@
 //! the inner one's answer.
 //!
 //! Where the answer is yes or no, a method of what the program returns is not its to work out either,
-//! for its arguments may be what is expected: `FizzBuzz(5).startswith("1 2 Fizz")`.
+//! for its arguments may be what is expected: `FizzBuzz(5).startswith("1 2 Fizz")`. Nor is, whatever
+//! the answer, a method by which text or a set is compared with its argument:
+//! `Primes(10).difference({2, 3, 5, 7}) == set()`.
 
 use ruff_python_ast::visitor::{Visitor, walk_expr};
 use ruff_python_ast::{Arguments, Expr, ExprAttribute, ExprCall};
@@ -77,6 +79,10 @@ fn is_call(call: &ExprCall, against: Against, setup: &Setup) -> bool {
 /// `Solution().height`, for a name in capitals is that of a class.
 fn is_method(method: &ExprAttribute, against: Against, setup: &Setup) -> bool {
     let Some((name, made_with)) = object(&method.value) else { return false };
+    let is_told = name != SOLUTION && is_comparing(&method.attr);
+    if is_told || is_dunder(&method.attr) {
+        return false;
+    }
     let is_object = match (against, made_with) {
         (Against::Value, None) => true,
         (Against::Value, Some(arguments)) => is_handed(arguments, against, setup),
@@ -84,6 +90,46 @@ fn is_method(method: &ExprAttribute, against: Against, setup: &Setup) -> bool {
         (Against::Truth, Some(arguments)) => arguments.is_empty() && !is_predicate(&method.attr),
     };
     is_object && is_of_program(name, setup)
+}
+
+/// By custom the class that holds the function which is asked for: a method of it is the program's
+/// whatever its name is.
+const SOLUTION: &str = "Solution";
+
+/// Whether text or a set has a method of this name by which it is compared with an argument.
+///
+/// The checker has the same list and does not ask objects of the program for these, where an argument
+/// is text or a collection.
+fn is_comparing(name: &str) -> bool {
+    const NAMES: [&str; 22] = [
+        "count",
+        "difference",
+        "difference_update",
+        "find",
+        "index",
+        "intersection",
+        "intersection_update",
+        "lstrip",
+        "partition",
+        "removeprefix",
+        "removesuffix",
+        "replace",
+        "rfind",
+        "rindex",
+        "rpartition",
+        "rsplit",
+        "rstrip",
+        "split",
+        "strip",
+        "symmetric_difference",
+        "symmetric_difference_update",
+        "union",
+    ];
+    NAMES.contains(&name)
+}
+
+fn is_dunder(name: &str) -> bool {
+    name.starts_with("__") && name.ends_with("__")
 }
 
 /// Whether text or a set has a method of this name that answers yes or no.

@@ -14,7 +14,7 @@ use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::names::Names;
-use super::python::is_builtin;
+use super::python::{is_builtin, is_module};
 use super::source::{Source, SourceError};
 
 /// A setup in its parts.
@@ -61,6 +61,14 @@ impl Setup {
         let all = Names::of(statements);
         if all.outside {
             return Err(SourceError::Outside);
+        }
+        // A module that a setup uses and does not import would be whatever the program calls so.
+        let is_missing = |name: &&str| {
+            is_module(name) && !all.star && !all.bound.contains(*name) && !all.calls(name)
+        };
+        let missing: Vec<&str> = all.free().filter(is_missing).collect();
+        if !missing.is_empty() {
+            return Self::split(&format!("{text}\nimport {}\n", missing.join(", ")));
         }
         let names: Vec<Names> =
             statements.iter().map(|one| Names::of(std::slice::from_ref(one))).collect();

@@ -4,8 +4,10 @@
 //! another, and operators in a row, are counted and refused where no honest test has so many. Line
 //! ends become `\n` first, as `CPython` reads them.
 
+use ruff_python_ast::token::TokenKind;
 use ruff_python_ast::{ModModule, PythonVersion};
 use ruff_python_parser::{Mode, ParseOptions, Parsed, parse};
+use ruff_text_size::Ranged as _;
 
 /// How long a test or a setup may be.
 pub const MAX_SOURCE_BYTES: usize = 64 << 10;
@@ -72,8 +74,22 @@ impl Source {
         })?;
         let tree =
             parsed.try_into_module().ok_or_else(|| syntax(&text, 0, "no module".to_owned()))?;
+        let text = without_comments(&text, &tree);
         Ok(Self { text, tree })
     }
+}
+
+/// The same text with blanks for comments: they may say what is expected, and parts of the text go to the
+/// program.
+fn without_comments(text: &str, tree: &Parsed<ModModule>) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for token in tree.tokens().iter().filter(|token| token.kind() == TokenKind::Comment) {
+        let range = token.range();
+        if let Some(comment) = bytes.get_mut(range.start().to_usize()..range.end().to_usize()) {
+            comment.fill(b' ');
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 fn syntax(text: &str, at: usize, problem: String) -> SourceError {

@@ -113,7 +113,8 @@ const TABLE: &[(&str, &str)] = &[
     (
         "re",
         "
-        A ASCII DOTALL I IGNORECASE L LOCALE M MULTILINE Match NOFLAG Pattern         RegexFlag S U UNICODE VERBOSE X compile error escape findall finditer fullmatch
+        A ASCII DOTALL I IGNORECASE L LOCALE M MULTILINE Match NOFLAG Pattern
+        RegexFlag S U UNICODE VERBOSE X compile error escape findall finditer fullmatch
         match purge search split sub subn template
     ",
     ),
@@ -140,12 +141,15 @@ const TABLE: &[(&str, &str)] = &[
         Concatenate Container ContextManager Coroutine Counter DefaultDict Deque Dict
         Final ForwardRef FrozenSet Generator Generic Hashable IO ItemsView Iterable
         Iterator KeysView List Literal LiteralString Mapping MappingView Match
-        MutableMapping MutableSequence MutableSet NamedTuple Never NewType         NoReturn NotRequired Optional OrderedDict ParamSpec ParamSpecArgs ParamSpecKwargs
+        MutableMapping MutableSequence MutableSet NamedTuple Never NewType
+        NoReturn NotRequired Optional OrderedDict ParamSpec ParamSpecArgs ParamSpecKwargs
         Pattern Protocol Required Reversible Self Sequence Set Sized SupportsAbs
         SupportsBytes SupportsComplex SupportsFloat SupportsIndex SupportsInt
-        SupportsRound TYPE_CHECKING Text TextIO Tuple Type TypeAlias         TypeGuard TypeVar TypeVarTuple TypedDict Union Unpack ValuesView
+        SupportsRound TYPE_CHECKING Text TextIO Tuple Type TypeAlias
+        TypeGuard TypeVar TypeVarTuple TypedDict Union Unpack ValuesView
         assert_never assert_type cast clear_overloads dataclass_transform
-        final get_args get_origin get_overloads         get_type_hints is_typeddict no_type_check no_type_check_decorator
+        final get_args get_origin get_overloads
+        get_type_hints is_typeddict no_type_check no_type_check_decorator
         overload reveal_type runtime_checkable
     ",
     ),

@@ -1,44 +1,160 @@
-//! Marks the calls in test code whose value the test does not use: `candidate(nums)` as a statement.
+//! Marks the calls in test code by which the test wants to see what a function does to its arguments:
+//! `candidate(nums)` as a statement, `result = candidate(nums)` where nobody reads `result`, and calls
+//! whose value is held against `None` and nothing else.
 //!
-//! Of such a call the test wants what it does to its arguments, so the checker asks the program for
-//! those. Where the value is used it does not: a program could then change what the test compares
-//! its answer with. The mark is a function around the callee, `whet_drop(candidate)(nums)`, which
-//! the checker defines; lines stay where they are.
+//! Of any other call a test wants the value, and may compare it with the arguments: there a program
+//! must not be able to change them. The mark is a function around the callee, which the checker
+//! defines; lines stay where they are.
+//!
+//! | mark | the test sees changed arguments |
+//! |---|---|
+//! | `whet_drop(candidate)(nums)` | always: nobody uses the value |
+//! | `whet_void(candidate)(nums)` | if the function returned `None` |
 
-use ruff_python_ast::visitor::{Visitor, walk_stmt};
-use ruff_python_ast::{Expr, Stmt};
+use std::collections::BTreeMap;
+
+use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
+use ruff_python_ast::{CmpOp, Expr, ExprCall, Stmt};
 use ruff_text_size::Ranged;
 
 use super::source::Source;
 
+const DROPPED: &str = "whet_drop(";
+const VOID: &str = "whet_void(";
+
 /// The text of test code, with the calls marked.
 pub(super) fn mark_unused(source: &Source) -> String {
-    let mut callees = Callees::default();
+    marked(source, Names::ReadHere)
+}
+
+/// The same of a setup, whose names tests may read.
+pub(super) fn mark_unused_in_setup(source: &Source) -> String {
+    marked(source, Names::ReadElsewhere)
+}
+
+/// Who reads names at the top of a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    ReadHere,
+    ReadElsewhere,
+}
+
+fn marked(source: &Source, top: Names) -> String {
+    let mut reads = Reads::default();
+    reads.visit_body(source.tree.suite());
+    let mut callees = Callees { reads: &reads, names: top, found: BTreeMap::new() };
     callees.visit_body(source.tree.suite());
     let mut text = source.text.clone();
     // From the end, so that places before stay what they are.
-    for (start, end) in callees.found.into_iter().rev() {
+    for (start, Mark { end, opening }) in callees.found.into_iter().rev() {
         text.insert(end, ')');
-        text.insert_str(start, "whet_drop(");
+        text.insert_str(start, opening);
     }
     text
 }
 
-/// Where the callees stand, in their order.
+/// How often each name is read, in whatever scope, and how often only to hold it against `None`.
 #[derive(Default)]
-struct Callees {
-    found: Vec<(usize, usize)>,
+struct Reads {
+    all: BTreeMap<String, usize>,
+    against_none: BTreeMap<String, usize>,
 }
 
-impl<'a> Visitor<'a> for Callees {
-    fn visit_stmt(&mut self, statement: &'a Stmt) {
-        if let Stmt::Expr(expression) = statement
-            && let Expr::Call(call) = expression.value.as_ref()
-            && matches!(call.func.as_ref(), Expr::Name(_) | Expr::Attribute(_))
+impl<'a> Visitor<'a> for Reads {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Name(name) if name.ctx.is_load() => {
+                *self.all.entry(name.id.to_string()).or_default() += 1;
+            }
+            Expr::Compare(_) => {
+                if let Some(Expr::Name(name)) = held_against_none(expression) {
+                    *self.against_none.entry(name.id.to_string()).or_default() += 1;
+                }
+            }
+            _ => {}
+        }
+        walk_expr(self, expression);
+    }
+}
+
+impl Reads {
+    /// The mark of a call whose value gets this name.
+    fn mark_of(&self, name: &str) -> Option<&'static str> {
+        match (self.all.get(name), self.against_none.get(name)) {
+            (None, _) => Some(DROPPED),
+            (all, none) if all == none => Some(VOID),
+            _ => None,
+        }
+    }
+}
+
+/// What a comparison holds against `None` and nothing else.
+fn held_against_none(expression: &Expr) -> Option<&Expr> {
+    let Expr::Compare(compare) = expression else { return None };
+    let [op] = &*compare.ops else { return None };
+    let right = compare.comparators.first()?;
+    if !matches!(op, CmpOp::Is | CmpOp::IsNot | CmpOp::Eq | CmpOp::NotEq) {
+        return None;
+    }
+    match (compare.left.as_ref(), right) {
+        (value, Expr::NoneLiteral(_)) | (Expr::NoneLiteral(_), value) => Some(value),
+        _ => None,
+    }
+}
+
+/// Where a callee ends, and what is written before it.
+struct Mark {
+    end: usize,
+    opening: &'static str,
+}
+
+/// The callees to mark, by where they start.
+struct Callees<'a> {
+    reads: &'a Reads,
+    /// Who reads names that are made where the walk is.
+    names: Names,
+    found: BTreeMap<usize, Mark>,
+}
+
+impl Callees<'_> {
+    fn mark(&mut self, expression: &Expr, opening: &'static str) {
+        if let Expr::Call(ExprCall { func, .. }) = expression
+            && matches!(func.as_ref(), Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_))
         {
-            self.found.push((call.func.start().to_usize(), call.func.end().to_usize()));
+            let end = func.end().to_usize();
+            self.found.insert(func.start().to_usize(), Mark { end, opening });
+        }
+    }
+}
+
+impl<'a> Visitor<'a> for Callees<'_> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::Expr(expression) => self.mark(&expression.value, DROPPED),
+            Stmt::Assign(assign) => {
+                if self.names == Names::ReadHere
+                    && let [Expr::Name(name)] = assign.targets.as_slice()
+                    && let Some(opening) = self.reads.mark_of(&name.id)
+                {
+                    self.mark(&assign.value, opening);
+                }
+            }
+            Stmt::FunctionDef(_) => {
+                let outer = std::mem::replace(&mut self.names, Names::ReadHere);
+                walk_stmt(self, statement);
+                self.names = outer;
+                return;
+            }
+            _ => {}
         }
         walk_stmt(self, statement);
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Some(value) = held_against_none(expression) {
+            self.mark(value, VOID);
+        }
+        walk_expr(self, expression);
     }
 }
 
@@ -62,7 +178,34 @@ mod tests {
             "def check(c):\n  for x in y:\n    whet_drop(c)(\n    x)",
         );
         check("s = S()\ns.push(g(1)); h(2)", "s = S()\nwhet_drop(s.push)(g(1)); whet_drop(h)(2)");
-        for test in ["assert f(1) == f(2)", "x = f(1)", "f(1)(2)", "f(1).x", "return_ = f"] {
+        check("fs[0](x)", "whet_drop(fs[0])(x)");
+        for test in ["assert f(1) == f(2)", "f(1)(2)", "f(1).x", "return_ = f"] {
+            check(test, test);
+        }
+    }
+
+    #[test]
+    fn names_that_a_setup_makes_at_its_top_may_be_read_by_tests() {
+        let text = "r = f(x)\ng(x)\ndef h(x):\n  r2 = f(x)\n  return x";
+        let marked = "r = f(x)\nwhet_drop(g)(x)\ndef h(x):\n  r2 = whet_drop(f)(x)\n  return x";
+        assert_eq!(mark_unused_in_setup(&Source::parse(text).unwrap()), marked);
+    }
+
+    #[test]
+    fn a_value_that_nobody_reads_or_that_is_held_against_none_alone_is_marked() {
+        check("r = f(x)\nassert x == 1", "r = whet_drop(f)(x)\nassert x == 1");
+        check("r = f(x)\nassert r is None", "r = whet_void(f)(x)\nassert r is None");
+        check("assert f(x) is None", "assert whet_void(f)(x) is None");
+        check("assert None == s.f(x)", "assert None == whet_void(s.f)(x)");
+        for test in [
+            "r = f(x)\nassert r == (max(x) if x else None)",
+            "r = f(x)\nassert r is None or r == max(x)",
+            "r = f(x)\nassert None is r == max(x)",
+            "a, b = f(x)",
+            "assert f(x) in (None, max(x))",
+            "assert not f(x)",
+            "if (r := f(x)): pass",
+        ] {
             check(test, test);
         }
     }

@@ -113,10 +113,10 @@ impl Slot {
                 }
             }
             Err(Failure::Stopped(problem)) => {
-                tally.fail(self.how(&mut kid, Some(&problem), limits)?.verdict(None));
+                tally.fail_loading(self.how(&mut kid, Some(&problem), limits)?.verdict(None));
                 stop = Some(problem);
             }
-            Err(failure) => tally.fail(failure.while_loading()),
+            Err(failure) => tally.fail_loading(failure.while_loading()),
         }
         let cpu = match stop {
             Some(_) => kid.end(stop.as_ref()).cpu,
@@ -244,6 +244,7 @@ fn problem(how: How) -> String {
         How::Timeout => "it does not end in time".to_owned(),
         How::Memory => "it needs too much memory".to_owned(),
         How::Output => "it writes too much".to_owned(),
+        How::Threads => "it starts too many threads".to_owned(),
         How::Crashed(signal) => format!("it was ended by signal {signal}"),
         How::Left => "its process ended without an answer".to_owned(),
         How::Garbled => "it writes to the judge's channel".to_owned(),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use whetstone_core::judgement::Isolation;
 
+use super::cores;
 use super::setting::{self, LANDLOCK_MIN, Setting, ways};
 use super::slot::Slot;
 use crate::protocol::{About, Start};
@@ -87,5 +88,6 @@ fn about(start: &Start, setting: &Setting, why_not_better: Option<String>) -> Ab
         python: setting.interpreter.path.clone(),
         python_version: setting.interpreter.version,
         workers,
+        slots: cores::slots(workers),
     }
 }

@@ -14,7 +14,9 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, send, socketpair};
 use nix::unistd::pipe2;
 
+use super::cores::Permit;
 use super::scratch::Scratch;
+use super::watch::Watch;
 use crate::channel::{Bad, Frame, Inbox};
 use crate::jail::order::Order;
 use crate::job::Limits;
@@ -25,10 +27,6 @@ use crate::zygote::{Fds, Zygote};
 const KEPT_MAX: usize = 8 << 20;
 /// Bytes of output after which a program is a flood.
 const OUTPUT_MAX: usize = 64 << 20;
-/// Bytes and entries in a folder outside, at most; looked at every few hundredths of a second.
-const SCRATCH_BYTES: u64 = 64 << 20;
-const SCRATCH_ENTRIES: usize = 4096;
-const SCRATCH_EVERY: Duration = Duration::from_millis(40);
 /// Bytes read at once.
 const BLOCK: usize = 4096;
 /// A child younger than this is not asked for its CPU time.
@@ -39,6 +37,12 @@ const TICK: Duration = Duration::from_millis(10);
 const GLANCE: Duration = Duration::from_millis(100);
 /// How long a child whose channel is closed may take to be dead.
 const DYING: Duration = Duration::from_millis(200);
+/// Over so much time it is found out whether a child computes or sleeps.
+const ACTIVITY: Duration = Duration::from_millis(40);
+/// A child that computes for less than this part of that time sleeps.
+const ACTIVE_PART: u32 = 8;
+/// Threads that are asked how long they waited for a processor.
+const WAITING_THREADS: usize = 64;
 /// Reads that one frame may take: an honest one, written at once, takes a few dozen at most.
 const READS_MAX: u32 = 1024;
 /// Output that trickles is looked at no more often than this.
@@ -73,6 +77,9 @@ const RUNS_CPU: u32 = 4;
 const RUNS_WALL: u32 = 2;
 
 impl Budget {
+    /// None of it.
+    pub(crate) const NOTHING: Self = Self { cpu: Duration::ZERO, wall: Duration::ZERO };
+
     /// What one child may use up.
     pub(crate) fn for_one(limits: Limits) -> Self {
         Self { cpu: limits.cpu, wall: 3 * limits.cpu + Duration::from_secs(2) }
@@ -90,8 +97,14 @@ impl Budget {
     }
 
     /// The rest, when some is used up.
-    pub(crate) fn less(self, cpu: Duration, wall: Duration) -> Self {
-        Self { cpu: self.cpu.saturating_sub(cpu), wall: self.wall.saturating_sub(wall) }
+    pub(crate) fn less(self, used: Self) -> Self {
+        let (cpu, wall) = (self.cpu.saturating_sub(used.cpu), self.wall.saturating_sub(used.wall));
+        Self { cpu, wall }
+    }
+
+    /// Both together.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { cpu: self.cpu + other.cpu, wall: self.wall + other.wall }
     }
 }
 
@@ -102,6 +115,10 @@ pub(crate) enum Stop {
     Timeout,
     /// It wrote too much.
     Output,
+    /// It holds too much memory.
+    Memory,
+    /// It has too many threads.
+    Threads,
     /// Its channel is closed.
     Closed,
     /// What it sent is no frame.
@@ -121,7 +138,9 @@ enum Awaited {
 #[derive(Debug)]
 pub(crate) struct Kid {
     pid: i32,
-    process: OwnedFd,
+    watch: Arc<Watch>,
+    /// The program that this child checks: it goes on while we wait for this one.
+    beside: Option<Arc<Watch>>,
     channel: OwnedFd,
     output: Output,
     errors: Option<Output>,
@@ -135,12 +154,21 @@ pub(crate) struct Kid {
     overdue: bool,
     /// When little output was last taken.
     trickled: Option<Instant>,
-    /// The folder outside that it writes to, if it has one.
-    scratch: Option<Arc<Scratch>>,
-    /// When that was last looked at.
-    inspected: Instant,
     inbox: Inbox,
     ended: Option<Ended>,
+    core: Option<Core>,
+}
+
+/// The core that a child computes on, and how much it does.
+#[derive(Debug)]
+struct Core {
+    permit: Arc<Permit>,
+    memory: u64,
+    /// Since when we wait for it, or since when it was last looked at.
+    since: Instant,
+    /// CPU time at the last look, and time it had waited for a core by then.
+    used: Duration,
+    waited: Duration,
 }
 
 /// One stream that a child writes to.
@@ -194,7 +222,8 @@ impl Kid {
         };
         Ok(Self {
             pid,
-            process,
+            watch: Arc::new(Watch::new(pid, process, order.data, scratch)),
+            beside: None,
             channel,
             output: Output::new(output, script),
             errors: errors.map(|(end, _)| Output::new(end, false)),
@@ -204,15 +233,42 @@ impl Kid {
             budget,
             overdue: false,
             trickled: None,
-            scratch,
-            inspected: Instant::now(),
             inbox: Inbox::new(),
             ended: None,
+            core: None,
         })
+    }
+
+    /// It computes with this permit, and gives it up when it sleeps.
+    pub(crate) fn uses(&mut self, permit: Arc<Permit>, memory: u64) {
+        let none = Duration::ZERO;
+        let core = Core { permit, memory, since: Instant::now(), used: none, waited: none };
+        self.core = Some(core);
+    }
+
+    /// From now on `program` is watched while this child is waited for; what lies in their folder is
+    /// the program's.
+    pub(crate) fn stand_beside(&mut self, program: &Self) {
+        self.watch.forget_files();
+        self.beside = Some(program.watch.clone());
+    }
+
+    /// What it holds too much of, as far as that was seen.
+    pub(crate) fn exceeds(&self) -> Option<Stop> {
+        self.watch.look()
+    }
+
+    /// What it holds too much of now.
+    pub(crate) fn exceeds_now(&self) -> Option<Stop> {
+        self.watch.look_now()
     }
 
     /// Sends one frame.
     pub(crate) fn send(&mut self, kind: u8, payload: &[&[u8]]) -> Result<(), Stop> {
+        if let Some(core) = &mut self.core {
+            // Before this it may have waited for us.
+            core.since = Instant::now();
+        }
         let length: usize = payload.iter().map(|part| part.len()).sum();
         let mut frame = Vec::with_capacity(length + 5);
         let announced =
@@ -289,8 +345,8 @@ impl Kid {
             }
             if self.began.elapsed() >= YOUNG {
                 self.check_clocks(there)?;
-                self.check_scratch()?;
             }
+            self.check_holdings()?;
             if there {
                 return Ok(());
             }
@@ -299,11 +355,10 @@ impl Kid {
 
     /// Waits a tick at most; whether what is awaited is there, and whether output is.
     fn poll(&self, awaited: Awaited) -> Result<(bool, bool), Stop> {
-        let age = self.began.elapsed();
-        let mut timeout = if age < YOUNG { YOUNG.saturating_sub(age).max(TICK) } else { TICK };
+        let mut timeout = TICK;
         let first = match awaited {
             Awaited::Channel(events) => PollFd::new(self.channel.as_fd(), events),
-            Awaited::End => PollFd::new(self.process.as_fd(), PollFlags::POLLIN),
+            Awaited::End => PollFd::new(self.watch.process(), PollFlags::POLLIN),
         };
         let mut waiting = vec![first];
         // Who writes byte by byte must not wake us for each.
@@ -331,7 +386,7 @@ impl Kid {
 
     /// Time that it has been watched, as far as it counts.
     pub(crate) fn watched(&self) -> Duration {
-        self.watched + self.looked.elapsed().min(GLANCE)
+        self.watched + self.looked.elapsed().min(GLANCE) + self.watch.spent()
     }
 
     /// CPU time and time on the wall.
@@ -340,13 +395,17 @@ impl Kid {
     /// long gap between two looks only a little counts. What the child has just said is read once
     /// more before its time is over, and only once.
     fn check_clocks(&mut self, answered: bool) -> Result<(), Stop> {
-        if os::cpu_time(self.pid).is_some_and(|used| used > self.budget.cpu) {
-            return Err(Stop::Timeout);
+        if let Some(used) = os::cpu_time(self.pid) {
+            if used > self.budget.cpu {
+                return Err(Stop::Timeout);
+            }
+            self.check_activity(used);
         }
         self.watched += self.looked.elapsed().min(GLANCE);
         self.looked = Instant::now();
-        if self.watched > self.budget.wall
-            && self.watched.saturating_sub(waited_for_processor(self.pid)) > self.budget.wall
+        let passed = self.watched + self.watch.spent();
+        if passed > self.budget.wall
+            && passed.saturating_sub(waited_for_processor(self.pid)) > self.budget.wall
         {
             if !answered || self.overdue {
                 return Err(Stop::Timeout);
@@ -356,14 +415,33 @@ impl Kid {
         Ok(())
     }
 
-    /// Where a program writes to the machine's own file system, what it holds is looked at.
-    fn check_scratch(&mut self) -> Result<(), Stop> {
-        let Some(scratch) = &self.scratch else { return Ok(()) };
-        if self.inspected.elapsed() < SCRATCH_EVERY {
-            return Ok(());
+    /// A child that sleeps leaves its core to another slot.
+    fn check_activity(&mut self, used: Duration) {
+        let Some(core) = &mut self.core else { return };
+        let time = core.since.elapsed();
+        if time < ACTIVITY || !core.permit.is_held() {
+            return;
         }
-        self.inspected = Instant::now();
-        if scratch.exceeds(SCRATCH_BYTES, SCRATCH_ENTRIES) { Err(Stop::Output) } else { Ok(()) }
+        let waited = waited_for_processor(self.pid);
+        let active = used.saturating_sub(core.used) + waited.saturating_sub(core.waited);
+        if active < time / ACTIVE_PART {
+            core.permit.give_up(core.memory);
+        }
+        (core.since, core.used, core.waited) = (Instant::now(), used, waited);
+    }
+
+    /// What it holds, and what the program beside it does, which is ended at once if that is too
+    /// much. The time that this takes is not the child's, but for what its own files cost.
+    fn check_holdings(&mut self) -> Result<(), Stop> {
+        let began = Instant::now();
+        if let Some(program) = &self.beside
+            && program.look().is_some()
+        {
+            os::kill(program.process());
+        }
+        let stop = self.watch.look();
+        self.looked += began.elapsed();
+        stop.map_or(Ok(()), Err)
     }
 
     /// Ends the child, if it has not ended, and says how it did.
@@ -376,11 +454,11 @@ impl Kid {
         let mut by_itself = false;
         if stop == Some(&Stop::Closed) {
             let timeout = PollTimeout::try_from(DYING).unwrap_or(PollTimeout::ZERO);
-            let mut waiting = [PollFd::new(self.process.as_fd(), PollFlags::POLLIN)];
+            let mut waiting = [PollFd::new(self.watch.process(), PollFlags::POLLIN)];
             by_itself = matches!(poll(&mut waiting, timeout), Ok(1));
         }
         if !by_itself {
-            os::kill(self.process.as_fd());
+            os::kill(self.watch.process());
         }
         let mut ended = os::reap(self.pid).unwrap_or(Ended { signal: None, cpu: Duration::ZERO });
         if !by_itself {
@@ -393,7 +471,7 @@ impl Kid {
     /// Kills the child without waiting for its end; says what CPU time it has used.
     pub(crate) fn leave(&mut self) -> Duration {
         let used = os::cpu_time(self.pid).unwrap_or_default();
-        os::kill(self.process.as_fd());
+        os::kill(self.watch.process());
         used
     }
 
@@ -442,11 +520,15 @@ impl Output {
     }
 }
 
-/// How long a process was ready to run and did not: on a busy machine that is not its fault.
+/// How long a process was ready to run and did not: on a busy machine that is not its fault. Of its
+/// threads the one that waited longest counts: the others may have waited for it.
 fn waited_for_processor(pid: i32) -> Duration {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap_or_default();
-    let waited = text.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
-    Duration::from_nanos(waited)
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let waited = threads.take(WAITING_THREADS).filter_map(|thread| {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_whitespace().nth(1)?.parse().ok()
+    });
+    Duration::from_nanos(waited.max().unwrap_or(0))
 }
 
 fn jail_fault(fault: Option<(u8, u8)>) -> String {

@@ -1,19 +1,23 @@
 //! The supervisor: a small process that holds the expected values, keeps the clocks and compares.
 //!
 //! It is started before anything large is loaded, so that nothing large is ever forked. One thread
-//! reads requests; one thread a slot judges them, each with a zygote of its own.
+//! reads requests; one thread a slot judges them, each with a zygote of its own. There are more slots
+//! than cores: see [`cores`].
 
 mod broken;
 mod checked;
 mod choose;
+mod cores;
 mod groups;
 mod kid;
 pub(crate) mod leftovers;
+mod nameless;
 mod scratch;
 mod setting;
 mod slot;
 mod steps;
 mod tally;
+mod watch;
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -26,10 +30,14 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::os;
 use crate::protocol::{Hello, Outcome, Request, Response, Start, VERSION, read_frame, write_frame};
+use cores::Cores;
+pub use cores::slots;
 use slot::Slot;
 
 /// The stack of a slot's thread: tests are parsed on it. Virtual memory, taken as it is touched.
 const STACK: usize = 256 << 20;
+/// Programs that sleep may hold this part of the machine's memory together, by their limits.
+const IDLE_SHARE: u64 = 4;
 
 /// Serves the judge at the other end of standard input until it hangs up.
 pub(crate) fn supervise() -> io::Result<()> {
@@ -50,13 +58,19 @@ pub(crate) fn supervise() -> io::Result<()> {
         Err(problem) => return write_frame(&connection, &Hello::Refused(problem)),
     };
     let (setting, about) = (Arc::new(chosen.setting), chosen.about);
-    let (queue, requests) = mpsc::sync_channel::<Request>(4 * about.workers as usize);
+    let slots = about.slots;
+    let (queue, requests) = mpsc::sync_channel::<Request>(2 * slots as usize);
+    let cores = Cores::new(about.workers, os::physical_memory() / IDLE_SHARE);
     let requests = Arc::new(Mutex::new(requests));
     let answers = Arc::new(Mutex::new(connection.try_clone()?));
     let mut threads = Vec::new();
-    for number in 0..about.workers {
+    for number in 0..slots {
         let (setting, requests, answers) = (setting.clone(), requests.clone(), answers.clone());
-        let work = move || serve(Slot::new(number, setting), &requests, &answers);
+        let cores = cores.clone();
+        let work = move || {
+            let connection = Connection { requests: &requests, answers: &answers };
+            serve(Slot::new(number, setting), &cores, connection);
+        };
         threads.push(thread::Builder::new().stack_size(STACK).spawn(work)?);
     }
     write_frame(&connection, &Hello::Ready(about))?;
@@ -68,15 +82,30 @@ pub(crate) fn supervise() -> io::Result<()> {
     }
     kid::CLOSING.store(true, Ordering::Relaxed);
     drop(queue);
+    cores.close();
     for thread in threads {
         let _ = thread.join();
     }
     Ok(())
 }
 
+/// Where requests come from and answers go to.
+#[derive(Clone, Copy)]
+struct Connection<'a> {
+    requests: &'a Mutex<mpsc::Receiver<Request>>,
+    answers: &'a Mutex<UnixStream>,
+}
+
 /// Judges requests until there are no more.
-fn serve(mut slot: Slot, requests: &Mutex<mpsc::Receiver<Request>>, answers: &Mutex<UnixStream>) {
+fn serve(mut slot: Slot, cores: &Arc<Cores>, connection: Connection<'_>) {
+    let Connection { requests, answers } = connection;
     loop {
+        // A slot keeps its core from one program to the next, unless a program gave it up.
+        if !slot.has_core() {
+            slot.use_core(None);
+            let Some(permit) = cores.acquire(slot.number()) else { return };
+            slot.use_core(Some(permit));
+        }
         let request = match requests.lock() {
             Ok(requests) => requests.recv(),
             Err(_) => return,

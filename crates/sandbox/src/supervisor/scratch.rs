@@ -3,13 +3,15 @@
 //! What a program built there is hostile: links are never followed, nothing is opened but folders,
 //! and depth does not matter, because folders are moved to the top before they are emptied. Modes
 //! do not matter either: a folder is opened by name without rights, and what that opened is given
-//! them. The folder itself has the same mode and times before each program.
+//! them. The folder itself has the same mode and times before each program, and the same size: one
+//! that has grown, which some file systems never take back, is given up for a new one.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use nix::dir::Dir;
+use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, renameat};
 use nix::sys::stat::{FchmodatFlags, Mode, fchmod, fchmodat, futimens};
 use nix::sys::time::TimeSpec;
@@ -29,11 +31,17 @@ const ASIDE: u32 = 100_000;
 pub(crate) struct Scratch {
     path: PathBuf,
     folder: OwnedFd,
+    /// What programs call it.
+    inside: String,
+    /// Whose programs write to it, if that is not ourselves.
+    user: Option<u32>,
+    /// Its own size when it was new.
+    size: i64,
 }
 
 impl Scratch {
-    /// Makes it, for `user` if that is not ourselves.
-    pub(crate) fn make(path: &Path, user: Option<u32>) -> Result<Self, String> {
+    /// Makes it, for `user` if that is not ourselves; programs call it `inside`.
+    pub(crate) fn make(path: &Path, user: Option<u32>, inside: &Path) -> Result<Self, String> {
         let fail =
             |error: &dyn std::fmt::Display| format!("cannot make {}: {error}", path.display());
         match std::fs::create_dir(path) {
@@ -48,9 +56,31 @@ impl Scratch {
             chown(path, Some(Uid::from_raw(user)), Some(Gid::from_raw(user)))
                 .map_err(|e| fail(&e))?;
         }
-        let made = Self { path: path.to_owned(), folder };
+        let mut made = Self::of(path, folder, inside).map_err(|e| fail(&e))?;
+        made.user = user;
         made.reset().map_err(|e| fail(&e))?;
         Ok(made)
+    }
+
+    fn of(path: &Path, folder: OwnedFd, inside: &Path) -> Result<Self, nix::Error> {
+        let status = nix::sys::stat::fstat(&folder)?;
+        Ok(Self {
+            path: path.to_owned(),
+            folder,
+            inside: inside.to_string_lossy().into_owned(),
+            user: None,
+            size: status.st_size,
+        })
+    }
+
+    /// What programs call it.
+    pub(crate) fn inside(&self) -> &str {
+        &self.inside
+    }
+
+    /// Whose programs write to it, if that is not ourselves.
+    pub(crate) fn user(&self) -> Option<u32> {
+        self.user
     }
 
     /// Takes away a folder that another supervisor made and can no longer take away itself; only
@@ -58,11 +88,12 @@ impl Scratch {
     pub(crate) fn remove(path: &Path) {
         let Some(name) = path.to_str().and_then(|path| CString::new(path).ok()) else { return };
         if let Ok(folder) = open_by_force(AT_FDCWD, &name) {
-            drop(Self { path: path.to_owned(), folder });
+            drop(Self::of(path, folder, path));
         }
     }
 
-    /// Takes away everything in it, and what was changed of the folder itself.
+    /// Takes away everything in it, and what was changed of the folder itself. One that cannot be made
+    /// as it was is an error.
     pub(crate) fn empty(&self) -> Result<(), String> {
         let said = |error: nix::Error| format!("cannot empty {}: {error}", self.path.display());
         // Without its rights it could not be listed.
@@ -81,11 +112,13 @@ impl Scratch {
         }
     }
 
-    /// The mode and times that it has before every program.
+    /// The mode and times that it has before every program; fails if its size is another.
     fn reset(&self) -> Result<(), nix::Error> {
         fchmod(&self.folder, all())?;
         let always = TimeSpec::new(0, 0);
-        futimens(&self.folder, &always, &always)
+        futimens(&self.folder, &always, &always)?;
+        let size = nix::sys::stat::fstat(&self.folder)?.st_size;
+        if size == self.size { Ok(()) } else { Err(nix::Error::EFBIG) }
     }
 
     /// Takes the files out of a folder at the top, and moves the folders in it up beside it.
@@ -97,14 +130,32 @@ impl Scratch {
                 return unlinkat(&self.folder, name, UnlinkatFlags::RemoveDir);
             }
             for entry in entries {
-                if unlinkat(&folder, entry.as_c_str(), UnlinkatFlags::NoRemoveDir).is_ok() {
+                if [UnlinkatFlags::NoRemoveDir, UnlinkatFlags::RemoveDir]
+                    .into_iter()
+                    .any(|how| unlinkat(&folder, entry.as_c_str(), how).is_ok())
+                {
                     continue;
                 }
                 // Only one who may write to a folder may move it: its `..` changes.
                 drop(open_by_force(folder.as_fd(), &entry)?);
-                *names += 1;
-                let up = CString::new(format!(".whet-{names}")).unwrap_or_default();
-                renameat(&folder, entry.as_c_str(), &self.folder, up.as_c_str())?;
+                self.move_up(folder.as_fd(), &entry, names)?;
+            }
+        }
+    }
+
+    /// Moves a folder to the top, to a name that is free: a program may have taken any of them.
+    fn move_up(
+        &self,
+        from: BorrowedFd<'_>,
+        name: &CStr,
+        names: &mut u64,
+    ) -> Result<(), nix::Error> {
+        loop {
+            *names += 1;
+            let up = CString::new(format!(".whet-{names}")).unwrap_or_default();
+            match renameat(from, name, &self.folder, up.as_c_str()) {
+                Err(Errno::EEXIST | Errno::ENOTEMPTY | Errno::ENOTDIR | Errno::EISDIR) => {}
+                other => return other,
             }
         }
     }
@@ -123,7 +174,8 @@ impl Scratch {
     /// Whether it holds more than so many bytes or entries, or cannot be looked through.
     pub(crate) fn exceeds(&self, most_bytes: u64, most_entries: usize) -> bool {
         let mut count = Count { bytes: 0, entries: 0, most_bytes, most_entries };
-        count.add(self.folder.as_fd(), DEPTH_MAX).is_err()
+        let top = open_folder(self.folder.as_fd(), c".");
+        top.map_or(true, |top| count.add(top, DEPTH_MAX).is_err())
     }
 }
 
@@ -149,14 +201,15 @@ struct TooMuch;
 
 impl Count {
     /// One folder after another, so that as many are open as are inside each other.
-    fn add(&mut self, folder: BorrowedFd<'_>, depth: usize) -> Result<(), TooMuch> {
+    fn add(&mut self, folder: OwnedFd, depth: usize) -> Result<(), TooMuch> {
         if depth == 0 {
             return Err(TooMuch);
         }
+        let Ok(mut dir) = Dir::from_fd(folder) else { return Err(TooMuch) };
         // What goes away while we look is not there.
-        for entry in entries(folder).unwrap_or_default() {
+        for entry in names(&mut dir, self.most_entries).unwrap_or_default() {
             let flags = AtFlags::AT_SYMLINK_NOFOLLOW;
-            let Ok(status) = nix::sys::stat::fstatat(folder, entry.as_c_str(), flags) else {
+            let Ok(status) = nix::sys::stat::fstatat(&dir, entry.as_c_str(), flags) else {
                 continue;
             };
             self.entries += 1;
@@ -165,9 +218,10 @@ impl Count {
                 return Err(TooMuch);
             }
             if status.st_mode & libc::S_IFMT == libc::S_IFDIR {
-                match open_by_force(folder, &entry) {
-                    Ok(inner) => self.add(inner.as_fd(), depth - 1)?,
-                    Err(nix::Error::ENOENT | nix::Error::ENOTDIR | nix::Error::ELOOP) => {}
+                let plainly = open_folder(dir.as_fd(), &entry);
+                match plainly.or_else(|_| open_by_force(dir.as_fd(), &entry)) {
+                    Ok(inner) => self.add(inner, depth - 1)?,
+                    Err(Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP) => {}
                     Err(_) => return Err(TooMuch),
                 }
             }
@@ -178,6 +232,15 @@ impl Count {
 
 const FOLDER: OFlag =
     OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
+
+/// Opens a folder, never a link to one. That it was read is not noted: on a busy disk the note can
+/// take long.
+fn open_folder(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, nix::Error> {
+    match openat(parent, name, FOLDER | OFlag::O_NOATIME, Mode::empty()) {
+        Err(Errno::EPERM) => openat(parent, name, FOLDER, Mode::empty()),
+        other => other,
+    }
+}
 
 /// Everything for its owner, nothing for others.
 fn all() -> Mode {
@@ -194,20 +257,24 @@ fn open_by_force(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, nix::Er
         let by_number = format!("/proc/self/fd/{}", found.as_raw_fd());
         fchmodat(AT_FDCWD, by_number.as_str(), all(), FchmodatFlags::FollowSymlink)?;
     }
-    openat(&found, c".", FOLDER, Mode::empty())
+    open_folder(found.as_fd(), c".")
 }
 
 /// Names in a folder, not all of very many.
 fn entries(folder: BorrowedFd<'_>) -> Result<Vec<CString>, nix::Error> {
-    let again = openat(folder, c".", FOLDER, Mode::empty())?;
-    let mut dir = Dir::from_fd(again)?;
+    let again = open_folder(folder, c".")?;
+    names(&mut Dir::from_fd(again)?, NAMES_MAX)
+}
+
+/// The first names in a folder.
+fn names(dir: &mut Dir, most: usize) -> Result<Vec<CString>, nix::Error> {
     let mut names = Vec::new();
     for entry in dir.iter() {
         let name = entry?.file_name().to_owned();
         if name.as_c_str() != c"." && name.as_c_str() != c".." {
             names.push(name);
         }
-        if names.len() >= NAMES_MAX {
+        if names.len() >= most {
             break;
         }
     }

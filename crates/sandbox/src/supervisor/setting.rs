@@ -60,6 +60,14 @@ impl Setting {
             .then(|| self.scratch.join(format!("whet-{}-{slot}", std::process::id())))
     }
 
+    /// What a slot's programs call the folder that they may write to.
+    pub(crate) fn inside(&self, slot: u32) -> PathBuf {
+        match (self.root, self.scratch(slot)) {
+            (RootKind::None, Some(path)) => path,
+            _ => PathBuf::from(SCRATCH),
+        }
+    }
+
     /// What a slot's zygote is to be.
     pub(crate) fn wanted(&self, slot: u32, language: Language) -> Wanted {
         let shown = match language {
@@ -97,11 +105,9 @@ impl Setting {
         }
         terms.uid = user(slot).unwrap_or_else(|| geteuid().as_raw());
         terms.gid = user(slot).unwrap_or_else(|| getegid().as_raw());
-        let inside = match (self.root, self.scratch(slot)) {
-            (RootKind::None, Some(path)) => path,
-            _ => PathBuf::from(SCRATCH),
-        };
-        set_path(&mut terms.scratch, &inside.to_string_lossy())?;
+        // What a program has unlinked is counted by its open files, which its own user alone may see.
+        terms.shows_files = u32::from(self.isolation == Isolation::Landlock);
+        set_path(&mut terms.scratch, &self.inside(slot).to_string_lossy())?;
         let read =
             |list| Rules::parse(list).map_err(|error| format!("a system call filter: {error}"));
         let root = if self.root == RootKind::None { Root::Shared } else { Root::Private };

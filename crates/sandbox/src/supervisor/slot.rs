@@ -12,12 +12,15 @@ use whetstone_core::with_causes;
 
 use super::broken::Broken;
 use super::checked::Checking;
+use super::cores::Permit;
 use super::groups::Group;
 use super::kid::{Budget, Kid, Kind, Stop};
+use super::nameless::FILE_MAX;
 use super::scratch::Scratch;
 use super::setting::{self, Setting};
 use super::steps::{Ask, Failure};
 use super::tally::Tally;
+use super::watch::THREADS_MAX;
 use crate::jail::order::{MAGIC, Order};
 use crate::job::Limits;
 use crate::os::{self, Inherit};
@@ -42,6 +45,10 @@ pub(crate) struct Slot {
     pub(super) leaving: Option<Kid>,
     /// Something broke with this program before.
     second_try: bool,
+    /// Its permit to use a core; a trial has none.
+    core: Option<Arc<Permit>>,
+    /// What this program has used of its time before that: it has one budget for both tries.
+    used: Budget,
 }
 
 /// A whole program's judgement, or what broke.
@@ -71,7 +78,23 @@ impl Slot {
             scratch: None,
             leaving: None,
             second_try: false,
+            core: None,
+            used: Budget::NOTHING,
         }
+    }
+
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Whether it may judge: its last program did not give the core up.
+    pub(crate) fn has_core(&self) -> bool {
+        self.core.as_ref().is_some_and(|core| core.is_held())
+    }
+
+    /// The next program computes with this permit; without one, nothing is held.
+    pub(crate) fn use_core(&mut self, permit: Option<Arc<Permit>>) {
+        self.core = permit;
     }
 
     /// Whether control groups bound this slot's programs.
@@ -91,11 +114,15 @@ impl Slot {
         }
     }
 
-    /// Judges one program; what breaks is tried a second time, with a fresh zygote.
+    /// Judges one program; where the machine breaks it is tried a second time, with a fresh zygote.
     pub(crate) fn judge(&mut self, request: &Request) -> Response {
+        self.used = Budget::NOTHING;
         let outcome = match plan(&request.tests, &request.setup, request.program.language) {
             Err(error) => Outcome::BrokenTests(with_causes(&error)),
-            Ok(plan) => match self.attempt(request, &plan).or_else(|_| {
+            Ok(plan) => match self.attempt(request, &plan).or_else(|broken| {
+                if matches!(broken, Broken::Tests(_)) {
+                    return Err(broken);
+                }
                 self.zygote = None;
                 self.second_try = true;
                 let judged = self.attempt(request, &plan);
@@ -162,13 +189,15 @@ impl Slot {
             Err(Failure::Stopped(problem)) => {
                 stop = Some(problem);
             }
-            Err(failure) => tally.fail(failure.while_loading()),
+            Err(failure) => tally.fail_loading(failure.while_loading()),
             Ok(()) => {
                 for (number, step) in plan.steps.iter().enumerate() {
                     let test = u32::try_from(number).unwrap_or(u32::MAX);
                     let result = if let Step::Check { .. } = step {
                         let sides = Sides { kid: &mut kid, checker: &mut checker, limits };
-                        self.check(sides, &plan.checker_setup, step)?
+                        let result = self.check(sides, &plan.checker_setup, step)?;
+                        // What a program does while its checker is waited for counts as well.
+                        kid.exceeds().map_or(result, |stop| Err(stop.into()))
                     } else {
                         Ask::new(&mut kid).step(step)
                     };
@@ -191,7 +220,7 @@ impl Slot {
             }
         }
         if let (Some(stop), true) = (&stop, tally.is_clean()) {
-            tally.fail(self.how(&mut kid, Some(stop), limits)?.verdict(None));
+            tally.fail_loading(self.how(&mut kid, Some(stop), limits)?.verdict(None));
         }
         let cpu = match stop {
             Some(_) => kid.end(stop.as_ref()).cpu,
@@ -241,8 +270,15 @@ impl Slot {
                 return Ok(result);
             }
         }
-        let fresh = checker.insert(self.fork(Kind::Checker, limits, None)?);
-        Ok(Ask::new(kid).check(fresh, setup, step))
+        let mut fresh = match self.fork(Kind::Checker, limits, None) {
+            Ok(fresh) => fresh,
+            // A program that takes all there is leaves nothing for its checker.
+            Err(problem) => {
+                return kid.exceeds_now().map_or(Err(problem), |stop| Ok(Err(stop.into())));
+            }
+        };
+        fresh.stand_beside(kid);
+        Ok(Ask::new(kid).check(checker.insert(fresh), setup, step))
     }
 
     /// Runs the program anew for each test, as long as there is time for all of them together.
@@ -250,7 +286,7 @@ impl Slot {
         let limits = limits(request);
         let mut tally = Tally::new(plan.steps.len());
         let mut cpu = Duration::ZERO;
-        let mut left = Budget::for_all_runs(limits);
+        let mut left = Budget::for_all_runs(limits).less(self.used);
         let mut checking = plan.checker.as_deref().map(|checker| Checking::new(checker, request));
         for (number, step) in plan.steps.iter().enumerate() {
             let Step::Run { input, any_of } = step else { continue };
@@ -259,9 +295,10 @@ impl Slot {
             let budget = Budget::for_one(limits).at_most(left);
             let mut kid = self.fork_within(Kind::Script, limits, Some(input), budget)?;
             let fatal = self.run_once(&mut kid, &request.program.source, limits)?;
-            let used = kid.end(None).cpu;
-            cpu += used;
-            left = left.less(used, kid.watched());
+            let used = Budget { cpu: kid.end(None).cpu, wall: kid.watched() };
+            cpu += used.cpu;
+            left = left.less(used);
+            self.used = self.used.and(used);
             match fatal {
                 None => match kid.written() {
                     Ok(None) => tally.fail(Verdict::Wrong { test }),
@@ -326,6 +363,8 @@ impl Slot {
             Some(Stop::Broken(problem)) => return Err(problem.clone()),
             Some(Stop::Timeout) => return Ok(How::Timeout),
             Some(Stop::Output) => return Ok(How::Output),
+            Some(Stop::Memory) => return Ok(How::Memory),
+            Some(Stop::Threads) => return Ok(How::Threads),
             Some(Stop::Garbled) => return Ok(How::Garbled),
             Some(Stop::Closed) | None => {}
         }
@@ -342,6 +381,7 @@ impl Slot {
             }
             // Nothing inside the walls can kill like that, or only itself: a second time it has.
             Some(libc::SIGKILL) if !self.second_try => {
+                self.used = self.used.and(Budget { cpu: ended.cpu, wall: kid.watched() });
                 return Err("a child was killed from outside".to_owned());
             }
             Some(signal) => How::Crashed(signal),
@@ -359,7 +399,9 @@ impl Slot {
         limits: Limits,
         input: Option<&[u8]>,
     ) -> Result<Kid, String> {
-        self.fork_within(kind, limits, input, Budget::for_one(limits))
+        let whole = Budget::for_one(limits);
+        let budget = if kind == Kind::Program { whole.less(self.used) } else { whole };
+        self.fork_within(kind, limits, input, budget)
     }
 
     fn fork_within(
@@ -374,7 +416,9 @@ impl Slot {
             if self.scratch.is_none()
                 && let Some(path) = setting.scratch(self.number)
             {
-                self.scratch = Some(Arc::new(Scratch::make(&path, setting::user(self.number))?));
+                let inside = setting.inside(self.number);
+                let made = Scratch::make(&path, setting::user(self.number), &inside)?;
+                self.scratch = Some(Arc::new(made));
             }
             let terms = setting.terms(self.number)?;
             let wanted = setting.wanted(self.number, self.language);
@@ -400,9 +444,9 @@ impl Slot {
             cpu: limits.cpu.as_secs() + 2,
             data: limits.memory,
             address_space: 2 * limits.memory + (1 << 30),
-            file: 16 << 20,
+            file: FILE_MAX,
             stack: 64 << 20,
-            threads: if setting.counts_threads() { 32 } else { 0 },
+            threads: if setting.counts_threads() { THREADS_MAX } else { 0 },
             scratch: 64 << 20,
         };
         // A file of its own for each child, with nothing in it where there is no input: what is done
@@ -410,7 +454,10 @@ impl Slot {
         let stdin = os::memfd("input", input.unwrap_or_default(), Inherit::No)
             .map_err(|error| format!("cannot keep a test's input in memory: {error}"))?;
         let scratch = self.scratch.clone();
-        let forked = Kid::fork(zygote, &order, kind, stdin.as_fd(), budget, scratch);
+        let mut forked = Kid::fork(zygote, &order, kind, stdin.as_fd(), budget, scratch);
+        if let (Ok(kid), Some(core)) = (&mut forked, &self.core) {
+            kid.uses(core.clone(), limits.memory);
+        }
         if forked.is_err() {
             self.zygote = None;
         }
@@ -441,6 +488,8 @@ pub(super) enum How {
     Left,
     /// It wrote to its channel what is no answer.
     Garbled,
+    /// It had too many threads.
+    Threads,
 }
 
 impl How {
@@ -457,6 +506,7 @@ impl How {
             Self::Crashed(signal) => Verdict::Crashed { signal },
             Self::Left => left("exit"),
             Self::Garbled => left("garbled answer"),
+            Self::Threads => left("too many threads"),
         }
     }
 }

@@ -14,8 +14,10 @@ use crate::value::{Limits, Value, decode, encode};
 pub(crate) struct Raised {
     /// The name of its class.
     pub(crate) kind: String,
-    /// The built-in class that it is, or is derived from.
+    /// The class of Python or of the setup that it is, or is derived from.
     base: String,
+    /// What test code is told of it beside that: plain data.
+    details: Option<Value>,
 }
 
 /// Why a question has no right answer.
@@ -160,7 +162,10 @@ impl<'a> Ask<'a> {
             seen.note(question, &answer);
             let told = match answer {
                 Ok(value) => checker.send(b'v', &[&encode(&value)]),
-                Err(Failure::Raised(raised)) => checker.send(b'e', &[raised.base.as_bytes()]),
+                Err(Failure::Raised(raised)) => {
+                    let details = raised.details.as_ref().map(encode).unwrap_or_default();
+                    checker.send(b'e', &[raised.base.as_bytes(), b"\0", &details])
+                }
                 Err(Failure::Opaque) => checker.send(b'o', &[]),
                 Err(other) => return Err(other),
             };
@@ -226,9 +231,9 @@ enum Question {
 struct Seen {
     /// What it did last, in case the test code fails because of it.
     last: Option<Failure>,
-    /// It was asked.
+    /// It has answered, if only that a name is a function's.
     asked: bool,
-    /// It has answered with more than that a name is a function's.
+    /// It has answered with more than that.
     answered: bool,
     /// It has answered with what is no plain data: such a test does not pass, whatever the test code
     /// makes of it.
@@ -265,17 +270,20 @@ impl Seen {
         }
     }
 
-    /// The checker stopped.
+    /// The checker stopped: after any answer, even that a name is a function's, because of it.
     fn checker_stopped(&mut self, stop: Stop) -> Failure {
         let problem = match stop {
             Stop::Broken(_) => return Failure::Stopped(stop),
             // With a program's values a test can take for ever.
-            Stop::Timeout if self.answered => return Failure::Stopped(stop),
+            Stop::Timeout if self.asked => return Failure::Stopped(stop),
             Stop::Timeout => "it does not come to an end by itself",
             Stop::Output => "it writes too much",
+            Stop::Memory => "it needs too much memory",
+            Stop::Threads => "it starts too many threads",
             Stop::Closed => "its process ended",
             Stop::Garbled => "it writes to the judge's channel",
         };
+        self.answered |= self.asked;
         self.broken(problem.to_owned())
     }
 }
@@ -286,12 +294,14 @@ fn is_function(answer: &Result<Value, Failure>) -> bool {
     matches!(answer, Ok(Value::Tuple(parts)) if parts.first() == Some(&function))
 }
 
-/// An exception as a child tells of it: its class, and the built-in class below that.
+/// An exception as a child tells of it: its class, a class below that which test code knows, and
+/// what else there is to it.
 fn raised(payload: &[u8]) -> Raised {
-    let mut parts = payload.splitn(2, |byte| *byte == 0);
+    let mut parts = payload.splitn(3, |byte| *byte == 0);
     let kind = name(parts.next().unwrap_or_default());
     let base = parts.next().map_or_else(|| kind.clone(), name);
-    Raised { kind, base }
+    let details = parts.next().and_then(|details| decode(details, Limits::default()).ok());
+    Raised { kind, base, details }
 }
 
 /// The name of an exception, as far as it looks like one: it goes into files and tables.

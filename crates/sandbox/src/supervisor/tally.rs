@@ -9,12 +9,19 @@ pub(crate) struct Tally {
     total: u32,
     passed: u32,
     first: Option<Verdict>,
+    /// There was no first test.
+    while_loading: bool,
 }
 
 impl Tally {
     /// Nothing yet, of `total` tests.
     pub(crate) fn new(total: usize) -> Self {
-        Self { total: u32::try_from(total).unwrap_or(u32::MAX), passed: 0, first: None }
+        Self {
+            total: u32::try_from(total).unwrap_or(u32::MAX),
+            passed: 0,
+            first: None,
+            while_loading: false,
+        }
     }
 
     /// One test more passed.
@@ -27,6 +34,12 @@ impl Tally {
         self.first.get_or_insert(verdict);
     }
 
+    /// The program did not load.
+    pub(crate) fn fail_loading(&mut self, verdict: Verdict) {
+        self.while_loading |= self.first.is_none();
+        self.fail(verdict);
+    }
+
     /// Whether nothing went wrong.
     pub(crate) fn is_clean(&self) -> bool {
         self.first.is_none()
@@ -36,6 +49,11 @@ impl Tally {
     pub(crate) fn judgement(self, held: Held) -> Result<Judgement, String> {
         let counts = Counts { passed: self.passed, total: self.total };
         let verdict = self.first.unwrap_or(Verdict::Pass);
-        Judgement::of_run(verdict, counts, held).map_err(|error| error.to_string())
+        let judgement = if self.while_loading {
+            Judgement::of_loading(verdict, self.total, held)
+        } else {
+            Judgement::of_run(verdict, counts, held)
+        };
+        judgement.map_err(|error| error.to_string())
     }
 }

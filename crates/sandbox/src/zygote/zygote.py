@@ -69,6 +69,76 @@ def warm():
     ).split():
         importlib.import_module(name)
     os.register_at_fork = register
+    share_semaphores()
+
+
+def share_semaphores():
+    """Makes the semaphores of `multiprocessing` ones of this process: pools of threads need them.
+
+    Those of the C library are files in a folder that no program has; there is no other process to
+    share them with either.
+    """
+    import threading
+
+    try:
+        import _multiprocessing
+    except ImportError:
+        return
+
+    class SemLock:
+        SEM_VALUE_MAX = 0x7FFFFFFF
+
+        def __init__(self, kind, value, maxvalue, name, unlink):
+            self.kind, self.maxvalue, self.name, self.handle = kind, maxvalue, None, 0
+            self._free = threading.Semaphore(value)
+            self._taken = self._owner = 0
+
+        def acquire(self, block=True, timeout=None):
+            if self.kind == 0 and self._is_mine():
+                self._taken += 1
+                return True
+            timeout = max(timeout, 0) if block and timeout is not None else None
+            if not self._free.acquire(block, timeout):
+                return False
+            self._taken += 1
+            self._owner = threading.get_ident()
+            return True
+
+        def release(self):
+            if self.kind == 0 and not self._is_mine():
+                raise AssertionError("attempt to release recursive lock not owned by thread")
+            if self.kind == 0 and self._taken > 1:
+                self._taken -= 1
+                return
+            if self.kind != 0 and self._free._value >= self.maxvalue:
+                raise ValueError("semaphore or lock released too many times")
+            self._taken -= 1
+            self._free.release()
+
+        def __enter__(self):
+            return self.acquire()
+
+        def __exit__(self, *error):
+            self.release()
+
+        def _is_mine(self):
+            return self._taken > 0 and self._owner == threading.get_ident()
+
+        def _count(self):
+            return self._taken
+
+        def _get_value(self):
+            return self._free._value
+
+        def _is_zero(self):
+            return self._free._value == 0
+
+        def _after_fork(self):
+            pass
+
+    SemLock.__module__ = "_multiprocessing"
+    SemLock.__qualname__ = "SemLock"
+    _multiprocessing.SemLock = SemLock
 
 
 def rehearse():
@@ -128,8 +198,8 @@ def gather(words: List[str], limit=3, *rest, **named) -> Dict[str, int]:
         (b"T", "gather(['a'])"),
         (b"C", ("Solution.add", [1, 2], [])),
         (b"N", "gather"),
-        (b"P", ("Solution.add", [1, 2], [], None, False)),
-        (b"P", ("Node", None, None, ([["Node", "next"]], table, (0,)), False)),
+        (b"P", ("Solution.add", [1, 2], [], None, "value")),
+        (b"P", ("Node", None, None, ([["Node", "next"]], table, (0,)), "value")),
     ]
 
     def frame(kind, content):
@@ -164,12 +234,15 @@ def children(read, write):
     """Returns the function that a child runs; everything it needs is bound here, in advance."""
     import atexit
     import builtins
+    import datetime as dates
     import marshal
+    import operator
     import os
     import random
     import sys
     import threading
     import types
+    from array import array
     from collections import deque
     from decimal import Decimal
     from enum import Enum
@@ -190,7 +263,67 @@ def children(read, write):
         name for kind in (str, bytes, set) for name in dir(kind)
         if name.startswith(("is", "starts", "ends"))
     )
+    # Methods of text and of sets by which they are compared with an argument.
+    comparing = frozenset(
+        "count find index lstrip partition removeprefix removesuffix replace rfind rindex rpartition "
+        "rsplit rstrip split strip difference difference_update intersection intersection_update "
+        "symmetric_difference symmetric_difference_update union".split()
+    )
+    numbers = (int, float, bool, type(None))
+    # What test code may do with an object of the program, beside attributes and methods.
+    operations = {
+        "__len__": len,
+        "__bool__": bool,
+        "__iter__": iter,
+        "__str__": str,
+        "__repr__": repr,
+        "__getitem__": operator.getitem,
+        "__add__": operator.add,
+        "__sub__": operator.sub,
+        "__mul__": operator.mul,
+        "__truediv__": operator.truediv,
+        "__floordiv__": operator.floordiv,
+        "__mod__": operator.mod,
+        "__matmul__": operator.matmul,
+        "__and__": operator.and_,
+        "__or__": operator.or_,
+        "__xor__": operator.xor,
+        "__neg__": operator.neg,
+    }
+    told_limit = 4096
+
+    def offset(zone):
+        """Seconds from UTC, of a time zone that is no more than that."""
+        if zone is not None and type(zone) is not dates.timezone:
+            raise TypeError
+        return None if zone is None else zone.utcoffset(None).total_seconds()
+
+    def zone(seconds):
+        return None if seconds is None else dates.timezone(dates.timedelta(seconds=seconds))
+
+    def clock(value):
+        return [value.hour, value.minute, value.second, value.microsecond]
+
+    # By its class, how a value that is no plain data is told: which of `makers` makes it again, and
+    # from what.
+    recipes = {
+        range: lambda value: ("range", [value.start, value.stop, value.step]),
+        Fraction: lambda value: ("Fraction", [value.numerator, value.denominator]),
+        Decimal: lambda value: ("Decimal", [str(value)]),
+        array: lambda value: ("array", [value.typecode, list(value)]),
+        dates.date: lambda value: ("date", [value.year, value.month, value.day]),
+        dates.timedelta: lambda value: ("timedelta", [value.days, value.seconds, value.microseconds]),
+        dates.time: lambda value: ("time", [clock(value), value.fold, offset(value.tzinfo)]),
+        dates.datetime: lambda value: ("datetime", [
+            [value.year, value.month, value.day] + clock(value), value.fold, offset(value.tzinfo),
+        ]),
+    }
     makers = {
+        "array": array,
+        "date": dates.date,
+        "timedelta": dates.timedelta,
+        "time": lambda parts, fold, utc: dates.time(*parts, zone(utc), fold=fold),
+        "datetime": lambda parts, fold, utc: dates.datetime(*parts, zone(utc), fold=fold),
         "iter": iter,
         "keys": lambda items: dict.fromkeys(items).keys(),
         "items": lambda pairs: dict(pairs).items(),
@@ -287,14 +420,10 @@ def children(read, write):
     def outlined(value):
         """A value for a checker: which of `makers` makes it again, if any, and from what."""
         kind = type(value)
-        if kind is range:
-            return "range", [value.start, value.stop, value.step]
+        if kind in recipes:
+            return recipes[kind](value)
         if kind is deque:
             return "deque", [list(value)]
-        if kind is Fraction:
-            return "Fraction", [value.numerator, value.denominator]
-        if kind is Decimal:
-            return "Decimal", [str(value)]
         if kind is dict_values:
             return "values", [list(value)]
         if kind in views:
@@ -310,6 +439,10 @@ def children(read, write):
             if base.__name__ in classes:
                 return base.__name__
         raise TypeError
+
+    def has_fields(kind, classes):
+        """Whether this is the class of a named tuple of the setup's."""
+        return hasattr(kind, "_fields") and any(base.__name__ in classes for base in kind.__mro__)
 
     def attributes(value, own):
         """An object's attributes; of a class that is not the setup's own, properties too."""
@@ -327,17 +460,20 @@ def children(read, write):
                     pass
         return found
 
-    def pack(root, classes, known=(), kept={}):
+    def pack(root, classes, known=(), kept={}, is_answer=False):
         """A value with objects of the setup's classes in it, as a flat table of plain data.
 
         One row for each object: a number for what it is, and its parts, which are plain or, in a
         tuple of one, the number of another row. So lists of any length are no deeper than others,
         and what is shared, or leads back to itself, stays so. `known` has the objects whose rows
-        come first, `kept` rows that stay as they are. Returns the table and its rows' objects.
+        come first, `kept` rows that stay as they are. In an answer, an attribute of an object may
+        be of a class of the program's own: its row says no more than that there is something.
+        Returns the table and its rows' objects.
         """
         items = list(known)
         places = {id(item): at for at, item in enumerate(items)}
         shapes, shapes_at, rows = [], {}, []
+        may_be_own = set()
 
         def part(value):
             if type(value) in atoms:
@@ -353,9 +489,11 @@ def children(read, write):
             kind = type(value)
             if kind in references:
                 return -8, [references[kind](value)]
+            if kind in recipes:
+                return -9, list(recipes[kind](value))
             if issubclass(kind, Enum):
                 shape, parts = (named(kind, classes),), [value.name]
-            elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
+            elif issubclass(kind, tuple) and has_fields(kind, classes):
                 shape, parts = (named(kind, classes), ""), [part(one) for one in value]
             elif issubclass(kind, tuple):
                 return -2, [part(one) for one in tuple.__iter__(value)]
@@ -373,9 +511,15 @@ def children(read, write):
                 try:
                     name = named(kind, classes)
                 except TypeError:
-                    return -7, [plain(value)]
+                    try:
+                        return -7, [plain(value)]
+                    except TypeError:
+                        if is_answer and id(value) in may_be_own:
+                            return -10, []
+                        raise
                 found = attributes(value, classes[name] is kind)
                 shape, parts = (name, *found), [part(one) for one in found.values()]
+                may_be_own.update(map(id, found.values()))
             at = shapes_at.setdefault(shape, len(shapes))
             if at == len(shapes):
                 shapes.append(list(shape))
@@ -387,11 +531,12 @@ def children(read, write):
             rows.append(kept[at] if at in kept else row(items[at]))
         return (shapes, rows, top), items
 
-    def unpack(graph, classes, known=(), refer=None):
+    def unpack(graph, classes, known=(), refer=None, inert=None):
         """The value that a table stands for, and the objects of its rows.
 
         The objects in `known` are the first rows' and get the content that those have now. No
-        method of a class is called but those by which sets and dicts find their elements.
+        method of a class is called but those by which sets and dicts find their elements. `inert`
+        makes what stands for an object of the program's own.
         """
         shapes, rows, top = graph
         items = list(known) + [None] * (len(rows) - len(known))
@@ -404,6 +549,10 @@ def children(read, write):
                 items[at] = parts[0]
             elif what == -8:
                 items[at] = refer(parts[0])
+            elif what == -9:
+                items[at] = makers[parts[0]](*parts[1])
+            elif what == -10:
+                items[at] = inert()
             elif what >= 0:
                 kind = classes[shapes[what][0]]
                 if issubclass(kind, Enum):
@@ -476,8 +625,11 @@ def children(read, write):
         Returns a function that says what came of it: the value, and the arguments if the program
         has changed them and the checker needs them.
         """
-        entry_point, args, kwargs, graph, is_dropped = loads(payload)
+        entry_point, args, kwargs, graph, wants = loads(payload)
+        is_dropped = wants == "changes"
         refer = lambda path: look_up(namespace, path, held)
+        owner, _, last = entry_point.rpartition(".")
+        is_operation = entry_point[:1] == "#" and last in operations
         if graph is None:
             before, items = dumps((args, kwargs), 2), ()
             named_args = dict(kwargs)
@@ -493,6 +645,9 @@ def children(read, write):
             target, _, name = entry_point[:-1].rpartition(".")
             target = refer(target)
             found = lambda value: setattr(target, name, value)
+        elif is_operation:
+            target, operation = refer(owner), operations[last]
+            found = lambda *args: operation(target, *args)
         else:
             found = refer(entry_point)
         value = found(*args, **named_args)
@@ -504,16 +659,19 @@ def children(read, write):
         def changes():
             if graph is not None:
                 kept = {at: row for at, row in enumerate(graph[1]) if row[0] == -8}
-                now, _ = pack(root, setup, items, kept)
+                now, _ = pack(root, setup, items, kept, True)
                 return None if now[:2] == graph[:2] else (None, None, now)
             try:
                 now = encode((args, kwargs))
                 return None if now == before else (args, kwargs, None)
             except (TypeError, ValueError):
-                return None, None, pack((args, named_args), setup)[0]
+                return None, None, pack((args, named_args), setup, is_answer=True)[0]
 
         def result():
-            changed = changes() if is_dropped or value is None else None
+            # Where a test uses the value, what the program did to its arguments is not told: the
+            # test may still compare the value with them.
+            is_wanted = is_dropped or wants == "changes if nothing" and value is None
+            changed = changes() if is_wanted else None
             data = answered(changed)
             if is_dropped and len(data) <= size_limit:
                 return encode(("", None, changed))
@@ -525,22 +683,42 @@ def children(read, write):
             except (TypeError, ValueError):
                 pass
             try:
-                return encode(("graph", pack(value, setup)[0], changed))
+                return encode(("graph", pack(value, setup, is_answer=True)[0], changed))
             except (TypeError, ValueError):
                 # An object of a class of the program's own stays here, if the test can know that
-                # it is one: by its name, as it calls it.
-                is_class = isinstance(found, type) and entry_point.rpartition(".")[2][:1].isupper()
-                if not is_class:
+                # it is one: by its name, as it calls it, or because another one made it.
+                is_class = isinstance(found, type) and last[:1].isupper()
+                if not is_class and entry_point[:1] != "#":
                     raise
             return encode(("held", hold(held, value), changed))
 
         return result
 
-    def raised(error):
+    def raised(error, setup={}, details=b""):
+        """Says that the program raised: what, and the first class of it that a test can know."""
         kind = type(error)
-        base = [base.__name__ for base in kind.__mro__ if base.__module__ == "builtins"][0]
+        is_known = lambda base: base.__module__ == "builtins" or base.__name__ in setup
+        base = [base.__name__ for base in kind.__mro__ if is_known(base)][0]
         name = str.encode(kind.__name__[:80], "ascii", "backslashreplace")[:80]
-        send(b"e", name + b"\0" + str.encode(base, "ascii"))
+        send(b"e", name + b"\0" + str.encode(base, "ascii", "backslashreplace")[:80] + b"\0" + details)
+
+    def told(error):
+        """What test code may know of an exception: its arguments, its text, and attributes."""
+        def tried(make):
+            try:
+                data = encode(make())
+                return loads(data) if len(data) <= told_limit else None
+            except BaseException:
+                return None
+
+        args = tried(lambda: BaseException.args.__get__(error))
+        text = tried(lambda: str.__str__(str(error)))
+        found = {name: tried(lambda: (item,)) for name, item in list(vars(error).items())[:20]}
+        found = {name: item[0] for name, item in found.items() if item is not None}
+        try:
+            return encode((args, text, found))
+        except (TypeError, ValueError):
+            return encode((args, text, {}))
 
     def texts(payload):
         """Texts that stand one after another, each with its length before it."""
@@ -573,10 +751,17 @@ def children(read, write):
         else:
             raise NameError(head)
         for name in rest:
-            if isinstance(found, type):
+            if isinstance(found, type) and needs_instance(found, name):
                 found = found()
             found = getattr(found, name)
         return found
+
+    def needs_instance(kind, name):
+        """Whether this name is one of an object of the class, and not of the class itself."""
+        for base in kind.__mro__:
+            if name in base.__dict__:
+                return isinstance(base.__dict__[name], (types.FunctionType, property))
+        return True
 
     def program():
         """A program whose functions are called; it is imported, so its main guard stays shut."""
@@ -608,7 +793,8 @@ def children(read, write):
                     if kind == b"T":
                         value = True if value else False
             except BaseException as error:
-                raised(error)
+                # Only test code asks what else there is to an exception.
+                raised(error, setup, told(error)) if kind in b"PN" else raised(error)
                 continue
             if kind in b"PN":
                 respond(result)
@@ -625,7 +811,7 @@ def children(read, write):
         except (TypeError, ValueError):
             pass
         try:
-            return encode(("graph", pack(found, setup)[0], None))
+            return encode(("graph", pack(found, setup, is_answer=True)[0], None))
         except (TypeError, ValueError):
             return encode(("held", hold(held, found), None))
 
@@ -682,33 +868,59 @@ def children(read, write):
         old.update(new)
         return old
 
-    def exception(name):
-        """An exception like the one that the program has raised."""
-        error = getattr(builtins, name, None)
-        if not isinstance(error, type) or not issubclass(error, BaseException):
-            return Refused()
-        # `all(map(candidate, ...))` would take these for the end of the list.
-        if issubclass(error, (StopIteration, StopAsyncIteration, GeneratorExit)):
-            return RuntimeError()
-        if issubclass(error, getattr(builtins, "BaseExceptionGroup", ())):
-            return error("", [Exception()])
-        try:
-            return error()
-        except TypeError:
-            return error.__new__(error)
-
     def checker():
         """Test code that asks the program through the supervisor, and never loads it."""
 
         # Of this test: an answer could not be used, or a call could not be sent. Whatever the test
         # makes of the exception, it does not pass.
         is_opaque = is_unsendable = False
+        # The program has answered; which names it was asked for; which objects are the `Solution`.
+        has_answered, fetched, solutions = False, set(), set()
         classes, stand_ins = {}, {}
 
         def refuse(*_):
             nonlocal is_opaque
             is_opaque = True
             raise Refused
+
+        def exception(name, details):
+            """An exception like the one that the program has raised."""
+            name = name.decode("ascii")
+            said = loads(details) if details else None
+            # A program can write any answer.
+            if type(said) is not tuple or [type(part) for part in said[2:]] != [dict]:
+                said = (None, None, {})
+            args = said[0] if type(said[0]) is tuple else ()
+            text = said[1] if type(said[1]) is str else None
+            found = {key: item for key, item in said[2].items() if str(key)[:2] != "__"}
+            is_own = name in classes
+            error = classes[name] if is_own else getattr(builtins, name, None)
+            if not isinstance(error, type) or not issubclass(error, BaseException):
+                return Refused()
+            # `all(map(candidate, ...))` would take these for the end of the list.
+            if issubclass(error, (StopIteration, StopAsyncIteration, GeneratorExit)):
+                return RuntimeError()
+            if issubclass(error, getattr(builtins, "BaseExceptionGroup", ())):
+                return error("", [Exception()])
+
+            def instance(kind):
+                if not is_own:
+                    try:
+                        return kind(*args)
+                    except Exception:
+                        return kind.__new__(kind)
+                made = kind.__new__(kind, *args)
+                made.__dict__.update(found)
+                return made
+
+            try:
+                made = instance(error)
+                if text is not None and str(made) == text:
+                    return made
+            except Exception:
+                pass
+            shown = refuse if text is None else lambda self: text
+            return instance(type(error.__name__, (error,), {"__str__": shown}))
 
         class Proxy:
             """A function or a class of the program."""
@@ -718,7 +930,7 @@ def children(read, write):
                 self.__dict__.update(__whet_path__=path, __name__=path.rpartition(".")[2])
 
             def __call__(self, *args, **kwargs):
-                return call(self.__whet_path__, args, kwargs, False)
+                return call(self.__whet_path__, args, kwargs, "value")
 
             def __getattr__(self, name):
                 if name.startswith("__"):
@@ -729,32 +941,65 @@ def children(read, write):
                     refuse()
                 return fetch(f"{self.__whet_path__}.{name}")
 
-            def __setattr__(self, name, value):
-                unsendable()
+            # The program says that the name is a function's.
+            __setattr__ = refuse
+
+        def operate(name, kind=None):
+            """What an object does for an operator or a builtin function of this name.
+
+            Its result is of this kind, if it has one. Another operand must be an object of the
+            program too: a plain one may be what is expected.
+            """
+            def method(self, *args):
+                if name != "__getitem__" and any(type(one) is not Object for one in args):
+                    refuse()
+                result = call(f"{self.__whet_path__}.{name}", args, {}, "value")
+                return result if kind is None or type(result) is kind else refuse()
+
+            return method
 
         class Object(Proxy):
-            """An object of the program: it has attributes and methods, no more is known of it."""
+            """An object of the program: what it has is known to the program alone."""
+
+            __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __call__ = refuse
+            __int__ = __float__ = __index__ = __abs__ = __round__ = __format__ = refuse
+            __hash__ = refuse
+
+            def __setattr__(self, name, value):
+                call(f"{self.__whet_path__}.{name}=", (value,), {}, "changes")
+
+        kinds = {"__len__": int, "__bool__": bool, "__str__": str, "__repr__": str}
+        for name in operations:
+            setattr(Object, name, operate(name, kinds.get(name)))
+            if name[2:-2] in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor"):
+                setattr(Object, f"__r{name[2:]}", refuse)
+
+        class Inert:
+            """An object of the program's own inside of another: nothing is known of it."""
 
             __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __len__ = refuse
             __iter__ = __contains__ = __getitem__ = __call__ = __str__ = __repr__ = refuse
             __int__ = __float__ = __index__ = __add__ = __sub__ = __mul__ = __format__ = refuse
-            __hash__ = object.__hash__
-
-            def __setattr__(self, name, value):
-                call(f"{self.__whet_path__}.{name}=", (value,), {}, True)
+            __hash__ = __getattr__ = __setattr__ = __abs__ = __round__ = refuse
 
         references[Proxy] = references[Object] = lambda proxy: proxy.__whet_path__
 
-        def unsendable():
-            nonlocal is_unsendable
-            is_unsendable = True
+        def unsendable(path):
+            """The test is at fault, unless it depends on what the program says its names are."""
+            nonlocal is_opaque, is_unsendable
+            if fetched <= {path}:
+                is_unsendable = True
+            else:
+                is_opaque = True
             raise Unsendable
 
         def answered():
             """The answer to the last question."""
+            nonlocal has_answered
             kind, payload = receive()
+            has_answered = True
             if kind == b"e":
-                raise exception(payload.decode("ascii"))
+                raise exception(*payload.split(b"\0", 1))
             if kind != b"v":
                 refuse()
             try:
@@ -766,6 +1011,7 @@ def children(read, write):
             """What a name of the program stands for."""
             if path in stand_ins:
                 return stand_ins[path]
+            fetched.add(path)
             send(b"n", path.encode())
             maker, value, _ = answered()
             if maker == "function":
@@ -776,7 +1022,7 @@ def children(read, write):
             """The value of an answer. `may_hold`: an object may stay with the program."""
             try:
                 if maker == "graph":
-                    return unpack(value, classes)[0]
+                    return unpack(value, classes, inert=Inert)[0]
                 if maker == "held":
                     # A program can write any answer: a text that is no handle would be a name.
                     if not may_hold or value[0] != "#" or not value[1:].isdecimal():
@@ -786,39 +1032,56 @@ def children(read, write):
             except Exception:
                 refuse()
 
-        def call(path, args, kwargs, is_dropped):
+        def call(path, args, kwargs, wants):
+            """Calls the program. The test wants the value, or what becomes of the arguments."""
+            owner, _, last = path.rpartition(".")
+            is_told = owner and owner not in solutions and owner != "Solution"
+            if is_told and last in comparing:
+                others = (Object, *numbers)
+                if any(type(one) not in others for one in (*args, *kwargs.values())):
+                    refuse()
             items = graph = None
             try:
-                question = encode((path, args, list(kwargs.items()), None, is_dropped))
+                question = encode((path, args, list(kwargs.items()), None, wants))
             except (TypeError, ValueError):
                 try:
                     graph, items = pack((args, kwargs), classes)
-                    question = encode((path, None, None, graph, is_dropped))
+                    question = encode((path, None, None, graph, wants))
                 except (TypeError, ValueError):
-                    unsendable()
+                    unsendable(path)
             send(b"q", question)
             maker, value, changed = answered()
-            # A function that returns nothing, or whose value the test does not use, works on its
-            # arguments. Another may not touch what the test still compares its answer with.
-            if changed and (is_dropped or value is None and not maker):
+            is_nothing = value is None and not maker
+            if changed and (wants == "changes" or wants == "changes if nothing" and is_nothing):
                 try:
                     new_args, new_kwargs, table = changed
                     if graph is not None:
-                        unpack(table, classes, items, lambda path: Object(path))
+                        # Of the program's own objects it may name those alone that it was given.
+                        given = {row[1][0] for row in graph[1] if row[0] == -8}
+                        known = lambda path: Object(path) if path in given else refuse()
+                        unpack(table, classes, items, known, Inert)
                     else:
                         if table is not None:
-                            (new_args, new_kwargs), _ = unpack(table, classes)
+                            (new_args, new_kwargs), _ = unpack(table, classes, inert=Inert)
                         update(args, new_args)
                         update(kwargs, dict(new_kwargs))
                 except Exception:
                     refuse()
-            return made(maker, value, path.rpartition(".")[2][:1].isupper())
+            if maker == "held" and path == "Solution":
+                solutions.add(value)
+            elif maker == "held":
+                # An answer that is the `Solution` itself is an object like others.
+                solutions.discard(value)
+            return made(maker, value, last[:1].isupper() or path[:1] == "#")
 
-        def drop(function):
-            """The same function, for a call whose value the test does not use."""
-            if type(function) is not Proxy:
-                return function
-            return lambda *args, **kwargs: call(function.__whet_path__, args, kwargs, True)
+        def wanting(wants):
+            """Makes of a function of the program one for calls that want something else."""
+            def of(function):
+                if type(function) is not Proxy:
+                    return function
+                return lambda *args, **kwargs: call(function.__whet_path__, args, kwargs, wants)
+
+            return of
 
         class Builtins(dict):
             """Where Python looks for a name last: the program's are fetched, each time anew."""
@@ -836,9 +1099,11 @@ def children(read, write):
             setup, code, proxies, modules, entry_point = texts(payload)
             proxies = frozenset(proxies.split())
             is_opaque = is_unsendable = False
+            has_answered, fetched, solutions = False, set(), set()
             classes, stand_ins = {}, {}
             namespace = {"__name__": "check", "__builtins__": Builtins(vars(builtins))}
-            namespace["whet_drop"] = drop
+            namespace["whet_drop"] = wanting("changes")
+            namespace["whet_void"] = wanting("changes if nothing")
             sys.modules["check"] = types.ModuleType("check")
             sys.modules["check"].__dict__.update(namespace)
             try:
@@ -849,7 +1114,9 @@ def children(read, write):
                     classes = setup_classes(namespace)
                 compiled = compile_(code, "<test>", "exec", 0, True)
             except BaseException as error:
-                send(b"o") if is_opaque else send(b"b", ascii(error)[:500].encode())
+                # Once the program has answered, it may be the answer that the setup fails on.
+                is_ours = not is_opaque and not has_answered
+                send(b"b", ascii(error)[:500].encode()) if is_ours else send(b"o")
                 continue
             try:
                 exec_(compiled, namespace)

@@ -379,7 +379,7 @@ def f(): return 1
 import os, sys
 def check(input, expected, answer):
     import fractions
-    found = [name for folder in ('.', '/tmp') for name in os.listdir(folder)]
+    found = [name for folder in ('.', os.environ['HOME']) for name in os.listdir(folder)]
     return not found and 'X' not in os.environ and 'solution' not in sys.modules and answer == 1
 ";
     let _alone = alone();

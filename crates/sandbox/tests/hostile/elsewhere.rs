@@ -14,6 +14,7 @@ use std::process::{Child, Command, Stdio};
 
 use nix::fcntl::{OFlag, open};
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::stat::Mode;
 use nix::unistd::{Gid, Uid, geteuid, getpid, pipe2, setgroups, setresgid, setresuid};
 use whetstone_core::judgement::Isolation;
@@ -23,7 +24,7 @@ use crate::support::{
     Case, Form, alone, every_case, every_short_case, hold_in, judge_binary, options, thorough,
 };
 
-const INSIDE: &str = "WHETSTONE_TEST_INSIDE";
+pub(crate) const INSIDE: &str = "WHETSTONE_TEST_INSIDE";
 /// The user without rights.
 const NOBODY: u32 = 65534;
 
@@ -54,10 +55,30 @@ fn inside() {
             };
             hold_in(Isolation::Full, &full, forms());
             hold_in(Isolation::Landlock, &landlock, forms());
+        }
+        Ok("user, one program after the other") => {
             for level in [Isolation::Full, Isolation::Landlock] {
                 crate::sequences::hold_pairs(level);
             }
             crate::landlock::hold_versions();
+        }
+        Ok("user, what programs hold") => {
+            for level in [Isolation::Full, Isolation::Landlock] {
+                crate::costs::holdings::hold_behind(level);
+                crate::costs::hold_folders(level);
+            }
+        }
+        Ok("root in a container") => {
+            match Judge::start(&options(1)) {
+                Ok(judge) => assert_eq!(judge.about().isolation, Isolation::Landlock),
+                Err(problem) => println!("skipped: root in a container cannot judge: {problem}"),
+            }
+            hold_in(Isolation::Landlock, crate::costs::holdings::CASES, forms());
+        }
+        Ok("few processes") => {
+            let few = 300;
+            setrlimit(Resource::RLIMIT_NPROC, few, few).unwrap();
+            crate::costs::holdings::hold_with_few_processes();
         }
         Ok("table") => crate::table::rows(),
         Ok("no user namespaces") => {
@@ -74,17 +95,68 @@ fn inside() {
     }
 }
 
-#[test]
-fn a_user_without_rights_can_judge() {
+/// Runs a part of `inside` as a user without rights; says what it said, if it could be run.
+fn without_rights(part: &str) -> Option<String> {
     let _alone = alone();
     if !geteuid().is_root() {
         println!("skipped: these tests run as a user without rights already");
+        return None;
+    }
+    let mut place = Place::open_to(NOBODY)?;
+    place.command.env(INSIDE, part).uid(NOBODY).gid(NOBODY);
+    Some(place.run(Command::spawn))
+}
+
+#[test]
+fn a_user_without_rights_can_judge() {
+    let Some(said) = without_rights("user") else { return };
+    assert!(said.contains("held at Landlock") || said.contains("held at Full"), "{said}");
+}
+
+#[test]
+fn a_user_without_rights_finds_nothing_of_one_program_in_the_next() {
+    let Some(said) = without_rights("user, one program after the other") else { return };
+    assert!(said.contains("pairs"), "{said}");
+}
+
+#[test]
+fn a_user_without_rights_bounds_what_programs_hold() {
+    let Some(said) = without_rights("user, what programs hold") else { return };
+    assert!(said.contains("while its checker runs"), "{said}");
+}
+
+#[test]
+fn a_program_that_takes_all_processes_is_judged() {
+    let Some(said) = without_rights("few processes") else { return };
+    assert!(said.contains("with few processes"), "{said}");
+}
+
+/// Root without the rights to mount and to look at processes of others, as containers have it.
+#[test]
+fn root_in_a_container_bounds_what_programs_hold() {
+    const RIGHTS: [libc::c_ulong; 2] = [19, 21]; // CAP_SYS_PTRACE, CAP_SYS_ADMIN
+    let _alone = alone();
+    if !geteuid().is_root() {
+        println!("skipped: only root can give up rights of root");
         return;
     }
+    // Its programs are users of their own, who must be able to start the interpreter.
     let Some(mut place) = Place::open_to(NOBODY) else { return };
-    place.command.env(INSIDE, "user").uid(NOBODY).gid(NOBODY);
-    let said = place.run(Command::spawn);
-    assert!(said.contains("held at Landlock") || said.contains("held at Full"), "{said}");
+    place.command.env(INSIDE, "root in a container").env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    let give_up = || {
+        for right in RIGHTS {
+            // SAFETY: numbers alone.
+            if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, right, 0, 0, 0) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec it makes system calls with numbers.
+    let spawn = |command: &mut Command| unsafe { command.pre_exec(give_up) }.spawn();
+    let said = place.run(spawn);
+    let skipped = said.is_empty() || said.contains("skipped");
+    assert!(skipped || said.contains("held at Landlock"), "{said}");
 }
 
 /// The rows of the table for a user without rights; nothing where no such process can be made.

@@ -12,11 +12,11 @@ use whetstone_sandbox::job::{Job, Limits, Unjudged};
 use crate::support::{Stage, alone, tell};
 
 /// Tests, one program that solves them, and programs that do not.
-struct Row {
-    setup: &'static str,
-    test: &'static str,
-    honest: &'static str,
-    hostile: &'static [&'static str],
+pub(crate) struct Row {
+    pub(crate) setup: &'static str,
+    pub(crate) test: &'static str,
+    pub(crate) honest: &'static str,
+    pub(crate) hostile: &'static [&'static str],
 }
 
 const ADD: &str = "def add(a, b): return a + b\n";
@@ -185,7 +185,8 @@ const ROWS: &[Row] = &[
         hostile: &[
             "pass\n",
             "RESULT = []\n",
-            "class A:\n    def __bool__(self): return True\nRESULT = A()\n",
+            "class A:\n    def __bool__(self): return 5\nRESULT = A()\n",
+            "class A:\n    def __len__(self): return 0\nRESULT = A()\n",
         ],
     },
     Row {
@@ -303,7 +304,12 @@ const ESCAPES: &[(&str, &str, &str)] = &[
     ("assert not callable(RESULT)", "def RESULT(): pass\n", "wrong"),
 ];
 
-fn judge(stage: &Stage, setup: &str, test: &str, source: &str) -> Result<String, String> {
+pub(crate) fn judge(
+    stage: &Stage,
+    setup: &str,
+    test: &str,
+    source: &str,
+) -> Result<String, String> {
     let text = serde_json::json!({"kind": "asserts", "hidden": [test]}).to_string();
     let tests: Tests = serde_json::from_str(&text).unwrap();
     let program =
@@ -317,7 +323,7 @@ fn judge(stage: &Stage, setup: &str, test: &str, source: &str) -> Result<String,
     }
 }
 
-fn at_both_levels(hold: impl Fn(&Stage)) {
+pub(crate) fn at_both_levels(hold: impl Fn(&Stage)) {
     let _alone = alone();
     for level in [Isolation::Full, Isolation::Landlock] {
         let Some(stage) = Stage::start(level) else { continue };

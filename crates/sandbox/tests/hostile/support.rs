@@ -325,7 +325,7 @@ pub(crate) fn judge_binary() -> PathBuf {
 }
 
 /// Every family of programs that are judged one by one.
-pub(crate) const FAMILIES: [(&str, &[Case]); 12] = [
+pub(crate) const FAMILIES: [(&str, &[Case]); 13] = [
     ("leaving", crate::leaving::CASES),
     ("deception", crate::deception::CASES),
     ("tampering", crate::tampering::CASES),
@@ -338,6 +338,7 @@ pub(crate) const FAMILIES: [(&str, &[Case]); 12] = [
     ("honest", crate::honest::CASES),
     ("users", crate::users::CASES),
     ("costs", crate::costs::CASES),
+    ("holdings", crate::costs::holdings::CASES),
 ];
 
 /// Every case there is.

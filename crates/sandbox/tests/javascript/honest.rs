@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use whetstone_core::verdict::Verdict;
 
-use crate::{JUDGE, add, calls, judge, judge_within, load_error, raised, tests};
+use crate::{add, calls, judge, judge_within, load_error, raised, tests};
 
 #[track_caller]
 fn passes(source: &str) {
@@ -29,6 +29,30 @@ fn a_function_is_found_wherever_a_program_leaves_it() {
 }
 
 #[test]
+fn a_module_is_run_as_a_module() {
+    passes("export function add(a, b) { return a + b; }");
+    passes("export const add = (a, b) => a + b;");
+    passes("const add = (a, b) => a + b;\nexport { add };");
+    passes("export default function add(a, b) { return a + b; }");
+    passes("export default (a, b) => a + b;");
+    passes("export class Solution { add(a, b) { return a + b; } }");
+    passes("const one = await Promise.resolve(1);\nexport const add = (a, b) => a + b * one;");
+    passes("\u{feff}#!/usr/bin/env node\nexport function add(a, b) { return a + b; }");
+    // Words that do not make a module.
+    passes("// export and import\nfunction add(a, b) { return a + b; }");
+    passes("const add = async (a, b) => { await 1; return a + b; };");
+    passes("#!/usr/bin/env node\n// import\nfunction add(a, b) { return a + b; }");
+    passes("x = 010; function add(a, b) { return a + b; } // sloppy, and exported by nobody");
+    let verdict = |source: &str| judge(source, &add(), "");
+    assert_eq!(verdict("export function sub(a, b) { return a + b; }"), raised("ReferenceError"));
+    assert_eq!(verdict("export const add = (a, b) => a - b;"), Verdict::Wrong { test: 0 });
+    assert_eq!(verdict("export const add = 1; throw new RangeError();"), load_error("RangeError"));
+    assert_eq!(verdict("export const add = ;"), load_error("SyntaxError"));
+    let io = tests(r#"{"kind":"stdio","hidden":[{"input":"","output":"3"}]}"#);
+    assert_eq!(judge("export {};\nconsole.log(await Promise.resolve(3));", &io, ""), Verdict::Pass);
+}
+
+#[test]
 fn a_method_is_called_on_an_instance_of_its_class() {
     let tests = calls("Solution.add", &[("[2,3]", "105")]);
     let verdict = |source: &str| judge(source, &tests, "");
@@ -49,7 +73,7 @@ fn a_method_is_called_on_an_instance_of_its_class() {
 /// Within 200 ms of CPU: a timer that is left to itself would use all of them.
 #[track_caller]
 fn passes_soon(source: &str) {
-    let verdict = judge_within(&JUDGE, source, (&add(), ""), Duration::from_millis(200));
+    let verdict = judge_within(source, &add(), Duration::from_millis(200));
     assert_eq!(verdict, Verdict::Pass, "{source}");
 }
 

@@ -7,12 +7,16 @@ use std::time::Duration;
 
 use whetstone_core::verdict::Verdict;
 
-use crate::{JUDGE, add, judge, judge_within, load_error, raised};
+use crate::{add, judge_within, load_error, raised};
+
+/// Time for programs that are to run out of it.
+const SOON: Duration = Duration::from_millis(300);
 
 #[track_caller]
 fn judged(source: &str, verdict: &Verdict) {
+    let cpu = if *verdict == Verdict::Timeout { SOON } else { Duration::from_secs(2) };
     for _ in 0..2 {
-        assert_eq!(&judge(source, &add(), ""), verdict, "{source}");
+        assert_eq!(&judge_within(source, &add(), cpu), verdict, "{source}");
     }
 }
 
@@ -181,7 +185,7 @@ fn a_flood_is_stopped() {
         "const add = () => { for (;;) process.stderr.write('x'.repeat(1e5)); };",
     ] {
         for _ in 0..2 {
-            let verdict = judge_within(&JUDGE, source, (&add(), ""), Duration::from_secs(20));
+            let verdict = judge_within(source, &add(), Duration::from_secs(20));
             assert_eq!(verdict, Verdict::Output, "{source}");
         }
     }
@@ -225,8 +229,10 @@ fn the_hostile_corpus_is_judged_as_its_first_lines_say() {
         let first = source.lines().next().unwrap_or_default();
         assert!(first.contains("kind=call"), "{first}");
         for _ in 0..2 {
-            let verdict = judge(&source, &add(), "");
-            assert_eq!(verdict.is_pass(), first.contains("EXPECT=PASS"), "{path:?}: {verdict:?}");
+            let honest = first.contains("EXPECT=PASS");
+            let verdict =
+                judge_within(&source, &add(), if honest { Duration::from_secs(2) } else { SOON });
+            assert_eq!(verdict.is_pass(), honest, "{path:?}: {verdict:?}");
         }
         count += 1;
     }

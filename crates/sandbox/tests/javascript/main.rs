@@ -6,8 +6,6 @@ mod levels;
 mod stdio;
 mod values;
 
-use std::sync::{LazyLock, mpsc};
-use std::thread;
 use std::time::Duration;
 
 use whetstone_core::program::{Language, Program};
@@ -16,36 +14,39 @@ use whetstone_core::verdict::Verdict;
 use whetstone_sandbox::job::{Job, Judging, Limits};
 use whetstone_sandbox::{Judge, Options};
 
-/// One for all tests of a process. A supervisor ends with the thread that started it, and a test's
-/// thread ends with the test: so it is started by one that stays.
-static JUDGE: LazyLock<Judge> = LazyLock::new(|| {
-    let (send, started) = mpsc::channel();
-    thread::spawn(move || {
+thread_local! {
+    /// One for each test, and so for the thread that it runs on: it ends with the test, and nothing
+    /// of it is left when the process ends.
+    static JUDGE: Judge = {
         let command = vec![env!("CARGO_BIN_EXE_whet-judge").to_owned()];
         let options = Options { workers: 1, ..Options::new(command) };
-        send.send(Judge::start(&options)).expect("somebody waits");
-        loop {
-            thread::park();
-        }
-    });
-    started.recv().expect("an answer").expect("the judge starts")
-});
+        Judge::start(&options).expect("the judge starts")
+    };
+}
 
 fn judge(source: &str, tests: &Tests, setup: &str) -> Verdict {
-    judge_with(&JUDGE, source, tests, setup)
+    JUDGE.with(|judge| judge_with(judge, source, tests, setup))
 }
 
 fn judge_with(judge: &Judge, source: &str, tests: &Tests, setup: &str) -> Verdict {
-    judge_within(judge, source, (tests, setup), Duration::from_secs(2))
+    ask(judge, &Asked { source, tests, setup, cpu: Duration::from_secs(2) })
 }
 
 /// The same with another limit, for programs that would end by themselves or reach another one.
-fn judge_within(
-    judge: &Judge,
-    source: &str,
-    (tests, setup): (&Tests, &str),
+fn judge_within(source: &str, tests: &Tests, cpu: Duration) -> Verdict {
+    JUDGE.with(|judge| ask(judge, &Asked { source, tests, setup: "", cpu }))
+}
+
+/// One program, and what is asked of it.
+struct Asked<'a> {
+    source: &'a str,
+    tests: &'a Tests,
+    setup: &'a str,
     cpu: Duration,
-) -> Verdict {
+}
+
+fn ask(judge: &Judge, asked: &Asked<'_>) -> Verdict {
+    let Asked { source, tests, setup, cpu } = *asked;
     let program =
         Program { language: Language::Javascript, source: source.to_owned(), truncated: false };
     let limits = Limits { cpu, memory: 256 << 20 };

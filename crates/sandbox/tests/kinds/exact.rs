@@ -33,10 +33,12 @@ def g(n): return [{'key': (f(n),)}]";
         for test in [
             format!("assert f({wrong}) == b'ab'"),
             format!("assert g({wrong}) == [{{'key': (b'ab',)}}]"),
-            format!("x = f({wrong})\nassert x == b'ab'"),
         ] {
             bench.asserts(program, "", &[&test], "unserialisable 0, 0 of 1");
         }
+        // Test code gets an array as an array, which bytes do not equal.
+        let said = if wrong < 8 { "wrong 0, 0 of 1" } else { "unserialisable 0, 0 of 1" };
+        bench.asserts(program, "", &[&format!("x = f({wrong})\nassert x == b'ab'")], said);
         let call = json!({"args": [wrong], "expected": "ab"});
         bench.call(program, "f", &call, "unserialisable 0, 0 of 1");
     }

@@ -14,6 +14,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use whetstone_core::judgement::Judgement;
 use whetstone_core::program::{Language, Program};
 use whetstone_core::tests::Tests;
 use whetstone_core::verdict::Verdict;
@@ -61,12 +62,19 @@ impl Bench {
         assert_eq!(self.says(program, setup, tests), said, "{program}\n{tests:#}");
     }
 
-    pub(crate) fn says(&self, program: &str, setup: &str, tests: &Value) -> String {
+    pub(crate) fn judgement(&self, program: &str, setup: &str, tests: &Value) -> Judgement {
+        self.judged(program, setup, tests).expect("it can be judged")
+    }
+
+    fn judged(&self, program: &str, setup: &str, tests: &Value) -> Result<Judgement, Unjudged> {
         let tests: Tests = serde_json::from_value(tests.clone()).expect("tests of a task");
         let source = program.to_owned();
         let program = Program { language: Language::Python, source, truncated: false };
-        let job = Job { program: &program, setup, tests: &tests, limits: self.limits };
-        match self.judge.judge(job) {
+        self.judge.judge(Job { program: &program, setup, tests: &tests, limits: self.limits })
+    }
+
+    pub(crate) fn says(&self, program: &str, setup: &str, tests: &Value) -> String {
+        match self.judged(program, setup, tests) {
             Ok(judgement) => {
                 let counts = judgement.counts();
                 let verdict = words(judgement.verdict());

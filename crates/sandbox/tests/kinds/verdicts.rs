@@ -1,5 +1,9 @@
 //! Every verdict that a run can have, and tests that are themselves broken.
 
+use std::time::Duration;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 use serde_json::json;
 
 use crate::Bench;
@@ -56,4 +60,47 @@ fn every_verdict_of_a_run_can_be_had() {
     bench.asserts("1 / 0", "", &test, "load_error ZeroDivisionError, 0 of 2");
     bench.asserts("x = 'x' * (1 << 40)", "", &test, "memory, 0 of 2");
     bench.asserts("while True: pass", "", &test, "timeout, 0 of 2");
+}
+
+/// Only where the machine breaks is a second try worth its time.
+#[test]
+fn a_broken_test_is_judged_once() {
+    let tests = json!({"kind": "asserts", "hidden": ["while True: pass"]});
+    let bench = Bench::new();
+    let limit = bench.limits.cpu;
+    let said = bench.says("def f(x): return x", "", &tests);
+    assert!(said.contains("does not come to an end"), "{said}");
+    drop(bench);
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
+    let spent = usage.user_time() + usage.system_time();
+    let spent = Duration::from_micros(u64::try_from(spent.num_microseconds()).unwrap());
+    assert!(spent >= limit && spent < limit * 3 / 2, "{spent:?} of {limit:?}");
+}
+
+#[test]
+fn that_a_program_did_not_load_is_known_whatever_ended_it() {
+    let bench = Bench::new();
+    let checker = "def check(input, expected, answer): return answer == expected";
+    let calls = json!({"kind": "calls", "entry_point": "f", "hidden": [{"expected": 1}]});
+    let mut checked = calls.clone();
+    checked["checker"] = json!(checker);
+    for tests in [calls, checked, json!({"kind": "asserts", "hidden": ["assert f() == 1"]})] {
+        let is_of_loading = |program: &str| bench.judgement(program, "", &tests).is_of_loading();
+        for ends in [
+            "raise MemoryError",
+            "x = 'x' * (1 << 40)",
+            "import os; os.abort()",
+            "import os; os._exit(0)",
+            "exit()",
+            "while True: print('x' * 1000000)",
+            "class MemoryError(Exception): pass\nraise MemoryError",
+        ] {
+            assert!(is_of_loading(&format!("{ends}\ndef f(): return 0")), "{ends}");
+            let later = ends.replace('\n', "\n    ");
+            assert!(!is_of_loading(&format!("def f():\n    {later}")), "{ends}");
+        }
+    }
+    let asserts = json!({"kind": "asserts", "hidden": ["assert f() == 1"]});
+    assert!(bench.judgement("while True: pass", "", &asserts).is_of_loading());
+    assert!(!bench.judgement("def f(): return 1", "", &asserts).is_of_loading());
 }

@@ -49,7 +49,9 @@ def humaneval(folder):
     for row in lines(os.path.join(folder, "humaneval", "HumanEval.jsonl.gz")):
         program = row["prompt"] + row["canonical_solution"]
         tests = {"kind": "script", "entry_point": row["entry_point"], "hidden": [row["test"]]}
-        yield {"id": row["task_id"], "program": program, "setup": "", "tests": tests}
+        # Helpers that stand before the function are the task's own, as in prepared tasks.
+        setup = ("\n" + row["prompt"]).partition(f"\ndef {row['entry_point']}(")[0][1:] + "\n"
+        yield {"id": row["task_id"], "program": program, "setup": setup, "tests": tests}
 
 
 def apps(folder):

@@ -17,9 +17,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Tasks that are under way for each program that runs: while one is judged, others are read.
-const TASKS_PER_WORKER: usize = 3;
-
 /// Judges with hash seeds of their own, at most: each has an interpreter for every core.
 const MAX_JUDGES: u32 = 4;
 
@@ -56,7 +53,7 @@ fn validate(
         slow: limits.cpu.mul_f64(args.max_cpu_share),
         runs: args.repeats,
         limit: args.limit,
-        workers: crate::judge::workers(config) * TASKS_PER_WORKER,
+        workers: crate::judge::callers(config),
         earlier: if args.fresh { Earlier::Forget } else { Earlier::Resume },
         on_start: &|tasks| {
             bar.get_or_init(|| printer.progress_with_rate(tasks, "tasks"));

@@ -17,6 +17,7 @@ pub(super) fn text(report: &Report, args: &ValidateArgs, printer: Printer) -> St
     head(&mut text, report);
     sources(&mut text, report);
     dropped(&mut text, report, args, printer);
+    doubtful(&mut text, report, printer);
     failed(&mut text, report, printer);
     text.join("\n") + "\n"
 }
@@ -78,6 +79,22 @@ fn dropped(text: &mut Vec<String>, report: &Report, args: &ValidateArgs, printer
         text.push(format!("    {id}: {reason}: {detail}"));
     }
     let more = report.total.dropped.saturating_sub(SHOWN as u64);
+    if more > 0 {
+        text.push(format!("    and {more} more"));
+    }
+}
+
+fn doubtful(text: &mut Vec<String>, report: &Report, printer: Printer) {
+    if report.warnings.is_empty() {
+        return;
+    }
+    let word = printer.toned("doubtful", Tone::Doubtful);
+    text.push(format!("\n  {word} {}", many(report.warnings.len() as u64, "proven task")));
+    for warning in report.warnings.iter().take(SHOWN) {
+        let id = warning.id.as_deref().unwrap_or("(no id)");
+        text.push(format!("    {id}: {}", warning.detail));
+    }
+    let more = report.warnings.len().saturating_sub(SHOWN);
     if more > 0 {
         text.push(format!("    and {more} more"));
     }

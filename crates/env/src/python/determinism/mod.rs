@@ -9,10 +9,14 @@
 //!
 //! It says yes too often rather than too rarely: a false alarm costs one run of the program.
 //! Plain `random.random()` is not flagged: the judge seeds that generator. Nor is the order of a set
-//! of strings: the judge fixes the seed of their hashes.
+//! of strings: the judge fixes the seed of their hashes. Other generators are steady if their seed
+//! stands there as a literal, and if what makes or seeds them is called and never handed on
+//! ([`chance`]).
 //!
 //! Not seen: an iterator or a bound method that reaches `str` through a container or a parameter.
+// size: one walk over the tree; what it finds is weighed together at its end.
 
+mod chance;
 mod names;
 mod shapes;
 mod steady;
@@ -22,10 +26,13 @@ use std::collections::BTreeSet;
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{self as ast, ExceptHandler, Expr, Stmt};
 
+use self::chance::is_generator;
 use self::names::Bound;
 use self::shapes::{is_iterator, is_out_of_sight, is_plain_data, is_shown_by, reads_inside};
 use self::steady::Names;
 use super::syntax::Module;
+use whetstone_sandbox::plan::is_builtin;
+
 use crate::stack::BigStack;
 
 /// Calls that are handed functions every day, and neither show nor keep them.
@@ -69,6 +76,12 @@ struct Walk<'b> {
     shows: bool,
     /// There is a set.
     sets: bool,
+    /// A generator of random numbers is made.
+    makes_generator: bool,
+    /// Types of values are asked for: that of a generator makes another one.
+    asks_for_types: bool,
+    /// What stands here is looked up and not kept.
+    in_annotation: bool,
     /// Attributes that are read and not called.
     read: BTreeSet<String>,
 }
@@ -82,6 +95,9 @@ impl<'b> Walk<'b> {
             hashed_by_address: false,
             shows: false,
             sets: false,
+            makes_generator: false,
+            asks_for_types: false,
+            in_annotation: false,
             read: BTreeSet::new(),
         }
     }
@@ -92,7 +108,10 @@ impl<'b> Walk<'b> {
             self.bound.fields.contains(name) || steady::DATA.contains(&name.as_str())
         };
         let shows_address = self.shows_address || !self.read.iter().all(is_data);
-        self.varies || (self.shows && shows_address) || (self.sets && self.hashed_by_address)
+        self.varies
+            || (self.shows && shows_address)
+            || (self.sets && self.hashed_by_address)
+            || (self.makes_generator && self.asks_for_types)
     }
 
     fn flag(&mut self, condition: bool) {
@@ -106,15 +125,26 @@ impl<'b> Walk<'b> {
 
     /// A name that is read, whatever for.
     fn name(&mut self, name: &str) {
-        let is_error = name.ends_with("Error") || name.ends_with("Warning");
-        let steady = is_error || steady::BUILTINS.contains(&name);
         self.flag(steady::UNSTEADY_BUILTINS.contains(&name));
-        self.flag(!steady && !self.bound.all.contains(name));
+        self.flag(!is_builtin(name) && !self.bound.all.contains(name));
         // How much memory or stack is left differs from run to run.
         self.flag(matches!(name, "MemoryError" | "RecursionError"));
         self.sets |= matches!(name, "set" | "frozenset");
         // Types are hashed by their addresses.
         self.hashed_by_address |= name == "type";
+        self.asks_for_types |= name == "type";
+    }
+
+    /// A name that is handed on.
+    fn handed_on_name(&mut self, name: &str) {
+        if self.bound.generators.contains(name) {
+            self.handed_on(name);
+        }
+    }
+
+    /// An attribute that is handed on: whoever gets it may call it.
+    fn handed_on(&mut self, name: &str) {
+        self.flag(self.bound.has_chance && is_generator(name) && !self.in_annotation);
     }
 
     /// A name that is read for its value: not called, and no base of an attribute.
@@ -124,6 +154,7 @@ impl<'b> Walk<'b> {
         // A module that is handed on is used out of sight.
         self.flag(self.bound.module(name).is_some());
         self.shows |= is_shown_by(name);
+        self.handed_on_name(name);
         if self.bound.definitions.contains(name) {
             self.has_address();
         }
@@ -152,6 +183,12 @@ impl<'b> Walk<'b> {
                 self.flag(statement.level > 0);
                 let module = statement.module.as_deref().unwrap_or_default();
                 statement.names.iter().for_each(|alias| self.imported(module, &alias.name));
+                // By another name it would not be known.
+                let renamed = |alias: &ast::Alias| {
+                    is_generator(&alias.name)
+                        && alias.asname.as_ref().is_some_and(|name| *name != alias.name)
+                };
+                self.flag(statement.names.iter().any(renamed));
             }
             _ => {}
         }
@@ -162,6 +199,14 @@ impl<'b> Walk<'b> {
         self.flag(inside && !steady::HARMLESS.contains(&name));
         self.flag(steady::UNSTEADY_ATTRIBUTES.contains(&name));
         self.shows |= name == "format";
+    }
+
+    /// An attribute that is read and not called, by whatever syntax.
+    fn attribute_read(&mut self, name: &str) {
+        self.read.insert(name.to_owned());
+        self.handed_on(name);
+        // A format that is called elsewhere may name attributes out of sight.
+        self.flag(name == "format");
     }
 
     /// An attribute, and what it is of.
@@ -197,6 +242,9 @@ impl<'b> Walk<'b> {
             }
             Expr::Attribute(attribute) => {
                 self.attribute_of(attribute);
+                // A format that is not written down may name attributes out of sight.
+                let is_format = attribute.attr.as_str() == "format";
+                self.flag(is_format && !attribute.value.is_string_literal_expr());
                 attribute.attr.as_str()
             }
             other => {
@@ -226,6 +274,7 @@ impl<'b> Walk<'b> {
                 self.name(&name.id);
                 self.flag(self.bound.module(&name.id).is_some());
                 self.flag(is_out_of_sight(&name.id));
+                self.handed_on_name(&name.id);
                 self.shows |= is_shown_by(&name.id);
             }
             Expr::Lambda(lambda) if TAKES_FUNCTIONS.contains(&function) => {
@@ -238,20 +287,16 @@ impl<'b> Walk<'b> {
     /// Calls that are steady only with the right arguments.
     fn special(&mut self, name: &str, arguments: &ast::Arguments) {
         match name {
-            // Without a seed, or with none, the seed comes from the system; with a function it can
-            // come from its address.
             "seed" | "Random" => {
-                let is_value = |seed: &Expr| {
-                    let definition = seed
-                        .as_name_expr()
-                        .is_some_and(|name| self.bound.definitions.contains(name.id.as_str()));
-                    !definition && !seed.is_none_literal_expr() && !seed.is_lambda_expr()
-                };
-                let seeded = arguments.args.first().is_some_and(is_value);
-                self.flag(!seeded);
+                self.makes_generator = true;
+                self.flag(!chance::is_seeded(arguments));
             }
             "getattr" | "setattr" | "hasattr" => match arguments.args.get(1) {
-                Some(Expr::StringLiteral(text)) => self.attribute(text.value.to_str()),
+                Some(Expr::StringLiteral(text)) => {
+                    self.attribute(text.value.to_str());
+                    self.handed_on(text.value.to_str());
+                    self.flag(text.value.to_str() == "format");
+                }
                 _ => self.flag(true),
             },
             // With three arguments it makes a class out of sight.
@@ -285,6 +330,7 @@ impl<'a> Visitor<'a> for Walk<'_> {
                 for base in class.bases() {
                     if let Expr::Name(name) = base {
                         self.name(&name.id);
+                        self.handed_on_name(&name.id);
                     } else {
                         self.visit_expr(base);
                     }
@@ -293,6 +339,12 @@ impl<'a> Visitor<'a> for Walk<'_> {
                 class.decorator_list.iter().for_each(|item| self.visit_decorator(item));
                 self.visit_body(&class.body);
                 return;
+            }
+            // A field of a data class can be read by its place, without its name.
+            Stmt::AnnAssign(field) => {
+                let unsteady =
+                    |name: &ast::ExprName| steady::UNSTEADY_ATTRIBUTES.contains(&name.id.as_str());
+                self.flag(field.target.as_name_expr().is_some_and(unsteady));
             }
             Stmt::Assign(assign) => {
                 let kept = assign.targets.iter().any(Expr::is_name_expr);
@@ -305,7 +357,10 @@ impl<'a> Visitor<'a> for Walk<'_> {
 
     fn visit_decorator(&mut self, decorator: &'a ast::Decorator) {
         match &decorator.expression {
-            Expr::Name(name) => self.name(&name.id),
+            Expr::Name(name) => {
+                self.name(&name.id);
+                self.handed_on_name(&name.id);
+            }
             other => self.visit_expr(other),
         }
     }
@@ -314,7 +369,9 @@ impl<'a> Visitor<'a> for Walk<'_> {
     fn visit_annotation(&mut self, annotation: &'a Expr) {
         let before = (self.shows, self.shows_address, self.hashed_by_address, self.sets);
         let read = self.read.clone();
+        let outer = std::mem::replace(&mut self.in_annotation, true);
         self.visit_expr(annotation);
+        self.in_annotation = outer;
         (self.shows, self.shows_address, self.hashed_by_address, self.sets) = before;
         self.read = read;
     }
@@ -328,11 +385,14 @@ impl<'a> Visitor<'a> for Walk<'_> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Name(name) if name.ctx.is_load() => self.value(&name.id),
+            Expr::Name(name) => self.flag(name.id.as_str() == "__match_args__"),
             Expr::Attribute(attribute) => {
                 let of_module = attribute.value.as_name_expr();
                 let of_module = of_module.is_some_and(|n| self.bound.module(&n.id).is_some());
                 if attribute.ctx.is_load() && !of_module {
-                    self.read.insert(attribute.attr.to_string());
+                    self.attribute_read(&attribute.attr);
+                } else if attribute.ctx.is_load() {
+                    self.handed_on(&attribute.attr);
                 }
                 self.attribute_of(attribute);
                 return;
@@ -351,6 +411,17 @@ impl<'a> Visitor<'a> for Walk<'_> {
             _ => {}
         }
         visitor::walk_expr(self, expr);
+    }
+
+    /// The names of a class pattern are attributes that it reads.
+    fn visit_pattern(&mut self, pattern: &'a ast::Pattern) {
+        if let ast::Pattern::MatchClass(class) = pattern {
+            for keyword in &class.arguments.keywords {
+                self.attribute(&keyword.attr);
+                self.attribute_read(&keyword.attr);
+            }
+        }
+        visitor::walk_pattern(self, pattern);
     }
 
     fn visit_interpolated_string_element(&mut self, element: &'a ast::InterpolatedStringElement) {

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{self as ast, Alias, Expr, ExprContext, Stmt};
 
+use super::chance::is_generator;
+
 /// What a program binds.
 #[derive(Debug, Default)]
 pub(super) struct Bound {
@@ -16,6 +18,10 @@ pub(super) struct Bound {
     pub(super) modules: Vec<Imported>,
     /// Attributes that are assigned, fields of classes and properties.
     pub(super) fields: BTreeSet<String>,
+    /// Names of what makes or seeds generators of random numbers.
+    pub(super) generators: BTreeSet<String>,
+    /// The module of those is imported, or something of it.
+    pub(super) has_chance: bool,
 }
 
 /// A module and its name in the program.
@@ -44,6 +50,7 @@ impl Bound {
         // Without `as`, `import a.b` binds `a`.
         let (name, module) =
             alias.asname.as_ref().map_or((first, first), |name| (name.as_str(), module));
+        self.has_chance |= module == "random";
         self.all.insert(name.to_owned());
         self.modules.push(Imported { name: name.to_owned(), module: module.to_owned() });
     }
@@ -92,7 +99,12 @@ impl<'a> Visitor<'a> for Bound {
             }
             Stmt::Import(import) => import.names.iter().for_each(|alias| self.import(alias)),
             Stmt::ImportFrom(import) => {
+                let is_chance = import.module.as_deref() == Some("random");
+                self.has_chance |= is_chance;
                 for alias in &import.names {
+                    if is_chance && is_generator(&alias.name) {
+                        self.generators.insert(alias.name.to_string());
+                    }
                     self.all.insert(alias.asname.as_ref().unwrap_or(&alias.name).to_string());
                 }
             }

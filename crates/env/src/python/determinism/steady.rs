@@ -1,4 +1,4 @@
-//! Modules, builtins and attributes that are known to do the same in every run.
+//! Modules and attributes that are known to do the same in every run, and builtins that may not.
 //!
 //! What is not in these lists varies. A module is here with everything public in it, or with the
 //! names of it that are steady; either way not with the modules that it imports itself, nor with a
@@ -216,79 +216,10 @@ pub(super) const INNER_MODULES: [&str; 26] = [
     "weakref",
 ];
 
-/// Builtins that do the same in every run. Exceptions are steady too, by the end of their names.
-pub(super) const BUILTINS: [&str; 66] = [
-    "__debug__",
-    "__doc__",
-    "__name__",
-    "abs",
-    "all",
-    "any",
-    "ascii",
-    "bin",
-    "bool",
-    "bytearray",
-    "bytes",
-    "callable",
-    "chr",
-    "classmethod",
-    "complex",
-    "dict",
-    "divmod",
-    "enumerate",
-    "filter",
-    "float",
-    "format",
-    "frozenset",
-    "getattr",
-    "hasattr",
-    "hex",
-    "input",
-    "int",
-    "isinstance",
-    "issubclass",
-    "iter",
-    "len",
-    "list",
-    "map",
-    "max",
-    "min",
-    "next",
-    "oct",
-    "ord",
-    "pow",
-    "print",
-    "property",
-    "range",
-    "repr",
-    "reversed",
-    "round",
-    "set",
-    "setattr",
-    "slice",
-    "sorted",
-    "staticmethod",
-    "str",
-    "sum",
-    "super",
-    "tuple",
-    "type",
-    "zip",
-    "Ellipsis",
-    "NotImplemented",
-    "StopIteration",
-    "GeneratorExit",
-    "Exception",
-    "BaseException",
-    "KeyboardInterrupt",
-    "SystemExit",
-    "Warning",
-    "object",
-];
-
-/// Builtins that are not: also where the program has a variable of that name, since another scope
+/// Builtins that may differ from run to run; the others do not. Also where the program has a variable of that name, since another scope
 /// may still mean the builtin.
-pub(super) const UNSTEADY_BUILTINS: [&str; 28] = [
+pub(super) const UNSTEADY_BUILTINS: [&str; 29] = [
+    "__annotations__",
     "__build_class__",
     "__builtins__",
     "__file__",
@@ -320,7 +251,7 @@ pub(super) const UNSTEADY_BUILTINS: [&str; 28] = [
 ];
 
 /// Attributes that show the clock, the system, or the inside of an object, whatever they are of.
-pub(super) const UNSTEADY_ATTRIBUTES: [&str; 34] = [
+pub(super) const UNSTEADY_ATTRIBUTES: [&str; 36] = [
     "SystemRandom",
     "ag_frame",
     "buffer",
@@ -355,6 +286,8 @@ pub(super) const UNSTEADY_ATTRIBUTES: [&str; 34] = [
     "urandom",
     "utcnow",
     "get_field",
+    "vformat",
+    "__match_args__",
 ];
 
 /// Double underscores that are written every day and show nothing.

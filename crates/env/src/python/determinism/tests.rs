@@ -14,7 +14,7 @@ fn varies(source: &str) -> bool {
 
 #[test]
 fn what_differs_between_runs_is_flagged() {
-    for source in [
+    let sources = [
         "import time",
         "from time import perf_counter as p",
         "import os.path",
@@ -96,9 +96,56 @@ fn what_differs_between_runs_is_flagged() {
         "unknown_name",
         "def f():\n    id = 1\nid(f)",
         "from . import x",
-    ] {
-        assert!(varies(source), "{source}");
-    }
+    ];
+    all_vary(&sources);
+}
+
+#[track_caller]
+fn all_vary(sources: &[&str]) {
+    let steady: Vec<_> = sources.iter().filter(|source| !varies(source)).collect();
+    assert!(steady.is_empty(), "{} are not flagged: {steady:#?}", steady.len());
+}
+
+#[test]
+fn chance_without_a_seed_and_attributes_out_of_sight_are_flagged() {
+    all_vary(&[
+        // Generators whose seed may come from the system: of `None`, or made out of sight.
+        "import random\nx = None\nrandom.seed(x)",
+        "import random\nrandom.seed([None][0])",
+        "import random\nrandom.seed(a=None)",
+        "import random\nrandom.seed(*[])",
+        "import random\nrandom.seed(7, *[])\nrandom.seed(1.5)",
+        "import random\nrandom.seed(None or 0)",
+        "import random\ndef make(s=None):\n    return random.Random(s)\nmake()",
+        "from random import Random\nlist(map(Random, [None]))",
+        "from random import Random\nmake = Random\nmake()",
+        "import random\nmake = random.Random\nmake()",
+        "from random import Random as R\nR()",
+        "from random import seed as s\ns()",
+        "from random import seed\n[f() for f in [seed]]",
+        "from random import Random\nfrom dataclasses import dataclass, field\n@dataclass\nclass A:\n    r: Random = field(default_factory=Random)\nA()",
+        "from random import Random\nfrom collections import defaultdict\ndefaultdict(Random)[1]",
+        "from random import Random\nclass R(Random): pass\nR()",
+        "import random\nclass R(random.Random): pass\nR()",
+        "from random import Random\ntype(Random(1))()",
+        "from random import Random\nRandom(1).seed()",
+        "from random import Random\nr = Random(1)\nreset = r.seed\nreset()",
+        "from random import Random\ngetattr(Random(1), 'seed')()",
+        "import random\n@random.seed\ndef f(): pass",
+        "from random import seed\n@seed\ndef f(): pass",
+        "from random import Random\nmatch Random(1):\n    case Random(seed=again): again()",
+        // Attributes that patterns and formats name.
+        "from datetime import datetime\nmatch datetime:\n    case type(now=clock): clock()",
+        "match ():\n    case object(__class__=c): pass",
+        "class A:\n    __match_args__ = ('now',)",
+        "x = []\nmatch x:\n    case list(append=f): print(f)",
+        "t = ('{0' + '.append}').format([])",
+        "t = '{0' + '.append}'\nt.format([])",
+        "f = '{}'.format\nf([])",
+        "str.format('{0' + '.append}', [])",
+        "import string\nstring.Formatter().vformat('{0' + '.append}', ([],), {})",
+        "list(map(str.format, ['{0' + '.append}'], [[]]))",
+    ]);
 }
 
 #[test]
@@ -106,6 +153,12 @@ fn what_is_the_same_in_each_run_is_not() {
     for source in [
         "import random\nrandom.random()",
         "import random\nrandom.seed(7)\nrandom.shuffle([1])",
+        "import random\nrandom.seed(-7)\nrandom.seed('a')\nrandom.seed(b'a')",
+        "from random import Random, seed\nseed(3)\nprint(Random(5).random())",
+        "import random\ndef f(r: random.Random) -> float:\n    return r.random()\nf(random.Random(1))",
+        "def f(seed):\n    return seed * 2\nf(3)",
+        "print('{} {:>5}'.format(1, 2))",
+        "match (1, 2):\n    case (a, b): print(a, b)\n    case int(real=r): print(r)",
         "import math, re, collections, itertools, heapq\nmath.sqrt(2)",
         "from datetime import date\ndate(2020, 1, 1)",
         "def f(x):\n    return sorted(set(x))",

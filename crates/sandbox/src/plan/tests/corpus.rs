@@ -122,7 +122,11 @@ fn every_test_of_humaneval_is_a_check_of_its_entry_point() {
         let task: HumanEval = serde_json::from_str(line).unwrap();
         let suite = Suite::new(vec![], vec![task.test]).unwrap();
         let tests = Tests::Script { entry_point: task.entry_point.clone(), suite };
-        let plan = plan(&tests, "", Language::Python).unwrap();
+        // `poly(coeffs, solution)` says whether the solution is right: it must be the task's own.
+        let poly = task.task_id == "HumanEval/32";
+        assert_eq!(plan(&tests, "", Language::Python).is_err(), poly, "{}", task.task_id);
+        let setup = if poly { "def poly(xs, x): pass" } else { "" };
+        let plan = plan(&tests, setup, Language::Python).unwrap();
         let [Step::Check { proxies, modules, entry_point, .. }] = plan.steps.as_slice() else {
             panic!("{}: {:?}", task.task_id, plan.steps);
         };
@@ -132,11 +136,7 @@ fn every_test_of_humaneval_is_a_check_of_its_entry_point() {
         }
     }
     assert_eq!(text.lines().count(), 164);
-    let expected = [
-        "HumanEval/32 poly ",
-        "HumanEval/33 sort_third ",
-        "HumanEval/38 encode_cyclic ",
-        "HumanEval/50 encode_shift ",
-    ];
+    let expected =
+        ["HumanEval/33 sort_third ", "HumanEval/38 encode_cyclic ", "HumanEval/50 encode_shift "];
     assert_eq!(helped, expected);
 }

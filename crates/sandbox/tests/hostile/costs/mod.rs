@@ -1,6 +1,9 @@
 //! Costs: what a program takes of the clock on the wall, of the scorer's own processor and of the
 //! disk is bounded by its limits, however it goes about it.
 
+pub(crate) mod holdings;
+mod sleepers;
+
 use std::time::{Duration, Instant};
 
 use whetstone_core::judgement::Isolation;
@@ -45,7 +48,6 @@ fn own_cpu(pid: u32) -> Duration {
 
 fn hold_drips(level: Isolation) {
     let _alone = alone();
-    let Some(stage) = Stage::start_with(level, 1) else { return };
     let tests = Task::Gap.tests(Form::Calls);
     let long = r"b'\x00\x00\x10\x00v'";
     let drips = [
@@ -57,14 +59,28 @@ fn hold_drips(level: Isolation) {
         ("output, as fast as bytes go", drip(1, "b''", "pass")),
         ("errors, slowly", drip(2, "b''", "time.sleep(0.001)")),
     ];
-    for (name, source) in drips {
-        let (verdict, wall, own) = judged(&stage, &source, &tests);
-        let told = tell(&verdict);
-        assert!(matches!(verdict, Verdict::Timeout | Verdict::Raised { .. }), "{name}: {told}");
-        assert!(wall < WALL + SLACK, "{name}: {wall:?} on the wall, {told}");
-        assert!(own < OWN_CPU, "{name}: {own:?} of the supervisor's own time, {told}");
-        println!("at {level:?}: {name}: {told} after {wall:?}, {own:?} of the supervisor");
-    }
+    // All at once: each waits most of its time.
+    let Some(stage) = Stage::start_with(level, 7) else { return };
+    let supervisor = stage.judge.supervisor();
+    let before = own_cpu(supervisor);
+    std::thread::scope(|scope| {
+        for (name, source) in &drips {
+            let (stage, tests) = (&stage, &tests);
+            scope.spawn(move || {
+                let (verdict, wall, _) = judged(stage, source, tests);
+                let told = tell(&verdict);
+                assert!(
+                    matches!(told.as_str(), "timeout" | "raised garbled answer"),
+                    "{name}: {told}"
+                );
+                assert!(wall < WALL + 4 * SLACK, "{name}: {wall:?} on the wall, {told}");
+                println!("at {level:?}: {name}: {told} after {wall:?}");
+            });
+        }
+    });
+    let own = own_cpu(supervisor).saturating_sub(before);
+    println!("at {level:?}: {own:?} of the supervisor for all");
+    assert!(own < 2 * OWN_CPU, "{own:?} of the supervisor's own time");
     stage.end();
 }
 
@@ -104,6 +120,68 @@ fn all_runs_of_a_program_have_one_budget() {
     }
     let (verdict, ..) = judged(&stage, "print(7)\n", &many_runs(40));
     assert_eq!(verdict, Verdict::Pass, "an honest program has time for many tests");
+    stage.end();
+}
+
+/// Makes `n * n` folders and sleeps.
+fn many_folders(n: u32) -> String {
+    format!(
+        "import os, time\nfor n in range({n}):\n    os.mkdir(str(n))\n    for m in range({n}): \
+         os.mkdir(f'{{n}}/{{m}}')\ntime.sleep(12)\ndef gap(a, b): return abs(a - b)\n"
+    )
+}
+
+/// Holds what looking at a program's files costs; the caller sees to it that nothing else runs.
+pub(crate) fn hold_folders(level: Isolation) {
+    let Some(stage) = Stage::start_with(level, 1) else { return };
+    let tests = Task::Gap.tests(Form::Calls);
+    for (n, may) in [(63, &["output", "timeout", "load_error OSError"][..]), (30, &["timeout"])] {
+        let (verdict, wall, own) = judged(&stage, &many_folders(n), &tests);
+        // How long a disk takes to clear up is its own affair.
+        let (after, clearing, _) = judged(&stage, "def gap(a, b): return abs(a - b)\n", &tests);
+        assert_eq!(after, Verdict::Pass);
+        println!("at {level:?}: an honest program after it: {clearing:?}");
+        let told = tell(&verdict);
+        println!("at {level:?}: {n} times {n} folders: {told} after {wall:?}, {own:?} of ours");
+        assert!(may.contains(&told.as_str()), "{n}: {told}");
+        assert!(wall < WALL + SLACK, "{n}: {wall:?} on the wall, {told}");
+        assert!(own < OWN_CPU, "{n}: {own:?} of the supervisor's own time, {told}");
+    }
+    stage.end();
+}
+
+#[test]
+fn looking_at_many_folders_costs_little() {
+    let _alone = alone();
+    for level in [Isolation::Full, Isolation::Landlock] {
+        hold_folders(level);
+    }
+}
+
+/// Programs that end themselves as if the machine had, before their time is over.
+#[test]
+fn a_program_that_kills_itself_has_one_budget_for_both_tries() {
+    let _alone = alone();
+    // At `full` it is the first process of its namespace, and cannot.
+    let Some(stage) = Stage::start_with(Isolation::Landlock, 1) else { return };
+    let late = "import os, time\ntime.sleep(2.2)\nos.kill(os.getpid(), 9)\n";
+    let busy = "import os, time\nwhile time.process_time() < 0.16: pass\nos.kill(os.getpid(), 9)\n";
+    let runs = many_runs(4);
+    let tests = Task::Gap.tests(Form::Calls);
+    for (name, source, tests, may, most) in [
+        ("sleeps, is loaded", late, &tests, "timeout", WALL),
+        ("computes, is loaded", busy, &tests, "timeout", WALL),
+        ("sleeps, is a script", late, &runs, "crashed 9", 3 * WALL),
+    ] {
+        let (verdict, wall, _) = judged(&stage, source, tests);
+        let told = tell(&verdict);
+        println!("{name}: {told} after {wall:?}");
+        assert_eq!(told, may, "{name}: {wall:?}");
+        assert!(wall < most + SLACK, "{name}: {wall:?}");
+    }
+    let soon = "import os\nos.kill(os.getpid(), 9)\n";
+    let (verdict, ..) = judged(&stage, soon, &Task::Gap.tests(Form::Calls));
+    assert_eq!(verdict, Verdict::Crashed { signal: 9 });
     stage.end();
 }
 

@@ -129,6 +129,43 @@ pub(crate) const PAIRS: &[Pair] = &[
         "#,
         r#"os.listdir(".")"#,
     ),
+    pair(
+        "the size of its folder",
+        r#"
+        [os.close(os.open("n%0200d" % n, os.O_CREAT | os.O_WRONLY)) for n in range(900)]
+        [os.unlink(name) for name in os.listdir(".")]
+        "#,
+        r#"os.stat(".").st_size > 8192"#,
+    ),
+    pair(
+        "the size of its folder, left full",
+        r#"[os.symlink("x" * 200, "n%0200d" % n) for n in range(900)]"#,
+        r#"os.stat(".").st_size > 8192 or os.listdir(".")"#,
+    ),
+    pair(
+        "files with the names that clearing up uses",
+        r#"
+        [open(".whet-%d" % n, "w").close() for n in range(1, 400)]
+        [os.makedirs("a%d/b/c" % n) for n in range(150)]
+        "#,
+        r#"os.listdir(".")"#,
+    ),
+    pair(
+        "folders with the names that clearing up uses",
+        r#"
+        [os.makedirs(".whet-%d/in/side" % n) for n in range(1, 150)]
+        [os.makedirs("a%d/b/c" % n) for n in range(150)]
+        "#,
+        r#"os.listdir(".")"#,
+    ),
+    pair(
+        "links with the names that clearing up uses",
+        r#"
+        [os.symlink("/etc", ".whet-%d" % n) for n in range(1, 400)]
+        [os.makedirs("a%d/b/c" % n) for n in range(150)]
+        "#,
+        r#"os.listdir(".")"#,
+    ),
     pair("many folders", r#"[os.makedirs(f"d{n}/e") for n in range(300)]"#, r#"os.listdir(".")"#),
     pair(
         "attributes of its folder and its input",
