@@ -252,7 +252,7 @@ fn products(device: &Device, cuda: &Cuda) -> Result<Vec<String>, DeviceError> {
     for (rows, cols, inner) in PRODUCTS {
         let counted =
             [(1.0, Before::Gone), (1.0, Before::Kept), (0.7, Before::Gone), (0.7, Before::Kept)]
-                .map(|way| cuda.candidates([rows, cols, inner], way));
+                .map(|(scale, before)| cuda.candidates([rows, cols, inner], scale, before));
         let [plain, kept, scaled, both] = counted.map(|all| [all.named, all.in_order]);
         let begin = Instant::now();
         let order = cuda.accumulation_order(rows, cols, inner);

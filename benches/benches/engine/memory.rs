@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use whetstone_core::config::LoraConfig;
 use whetstone_infer::{Generator, Limits, Local};
 use whetstone_kernels::Device;
-use whetstone_model::decoder::{Decoder, Keep, LoadOptions};
-use whetstone_model::memory::{Purpose, Work, plan};
+use whetstone_model::decoder::{Decoder, Keep, LoadOptions, WeightFormat};
+use whetstone_model::memory::{Purpose, Target, Work, plan};
 
 use crate::decode::prompts;
 use crate::shapes::rounded;
@@ -38,7 +38,7 @@ pub(crate) fn measure(
         _ => return Err("memory-sample, memory-lora or memory-full".into()),
     };
     let before = peak_mib()?;
-    let options = LoadOptions { eight_bit: false, positions: length + 1 };
+    let options = LoadOptions { weights: WeightFormat::Trainable, positions: length + 1 };
     let decoder = Decoder::load(device, (&model.config, model.weights.as_ref()), options)?;
     if let Purpose::Inference = planned {
         let prompts = prompts(&model.config, (batch, length - 32), 32);
@@ -52,7 +52,8 @@ pub(crate) fn measure(
         training.step((batch, length - 1));
     }
     let peak = peak_mib()?;
-    let said = plan(&model.config, Work { batch, length, eight_bit: false }, planned);
+    let said =
+        plan(&model.config, Work { batch, length, eight_bit: false, target: Target::Cpu }, planned);
     let total = mebibytes(said.total());
     Ok(json!({
         "batch": batch,

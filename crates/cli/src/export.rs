@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use whetstone_model::decoder::{Decoder, LoadOptions};
+use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
 use whetstone_model::{ExportOptions, Pretrained};
 
+use crate::device;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::model::{DtypeArg, ModelFailure, device, open};
+use crate::model::{DtypeArg, ModelFailure, open};
 use crate::printer::Printer;
 
 /// `whet export`.
@@ -68,8 +69,8 @@ pub(crate) fn run(args: &ExportArgs, printer: Printer) -> anyhow::Result<Exit> {
 }
 
 fn load(args: &ExportArgs, model: &Pretrained) -> Result<Decoder, ModelFailure> {
-    let device = device(Some(1))?;
-    let options = LoadOptions { eight_bit: false, positions: 1 };
+    let device = device::cpu(Some(1))?;
+    let options = LoadOptions { weights: WeightFormat::Trainable, positions: 1 };
     let mut decoder = Decoder::load(&device, (&model.config, model.weights.as_ref()), options)?;
     if let Some(dir) = &args.adapter {
         decoder.load_adapter(dir)?;

@@ -12,6 +12,7 @@ pub mod cli;
 pub mod config;
 mod config_command;
 mod data;
+mod device;
 mod doctor;
 mod eval;
 pub mod exit;

@@ -153,6 +153,9 @@ pub enum GenerateError {
         /// What came out.
         logp: f32,
     },
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] whetstone_kernels::DeviceError),
     /// Tokens that cannot be written as text.
     #[error(transparent)]
     Text(#[from] whetstone_model::tokenizer::TokenizerError),

@@ -9,7 +9,7 @@ use whetstone_infer::{Generator, Limits, Local, Prompt, Rule};
 use whetstone_kernels::Device;
 use whetstone_model::config::{Rope, Scaling};
 use whetstone_model::decoder::Decoder;
-use whetstone_model::memory::{Purpose, Work, plan};
+use whetstone_model::memory::{Purpose, Target, Work, plan};
 use whetstone_model::weights::Dtype;
 use whetstone_model::{Config, Family};
 
@@ -60,7 +60,7 @@ fn sampling_holds_what_was_planned() {
         let mut local = Local::new(&decoder, &tokenizer, Limits::default());
         local.generate(&prompts, &mut |_| ControlFlow::Continue(())).unwrap();
         let (batch, length) = (batch as usize * samples, length as usize);
-        let work = Work { batch, length, eight_bit: false };
+        let work = Work { batch, length, eight_bit: false, target: Target::Cpu };
         let mut said = plan(&config, work, Purpose::Inference);
         // Keys and values of every sequence, and the page that its prompt leaves half empty; the
         // pool rounds up by an eighth at most.

@@ -9,7 +9,7 @@ use whetstone_core::Seed;
 use whetstone_core::completion::Finish;
 use whetstone_infer::{Drawn, GenerateError, Generator, Limits, Local, Prompt, Rule, Usage};
 use whetstone_kernels::Device;
-use whetstone_model::decoder::{Decoder, Forward, LoadOptions, Sequence};
+use whetstone_model::decoder::{Decoder, Forward, LoadOptions, Sequence, WeightFormat};
 use whetstone_model::safetensors::Safetensors;
 use whetstone_model::{Config, Tokenizer};
 
@@ -26,7 +26,7 @@ fn model(family: &str, threads: usize) -> Decoder {
     let dir = folder(family);
     let config = Config::from_dir(&dir).unwrap();
     let weights = Safetensors::open_dir(&dir).unwrap();
-    let options = LoadOptions { eight_bit: false, positions: 128 };
+    let options = LoadOptions { weights: WeightFormat::Trainable, positions: 128 };
     let device = Device::cpu(threads).unwrap();
     let mut decoder = Decoder::load(&device, (&config, &weights), options).unwrap();
     decoder.load_adapter(&dir.join("adapter")).unwrap();

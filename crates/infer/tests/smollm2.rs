@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use whetstone_core::Seed;
 use whetstone_infer::{Drawn, Generator, Limits, Local, Prompt, Rule, Usage};
 use whetstone_kernels::Device;
-use whetstone_model::decoder::{Decoder, Forward, LoadOptions, PAGE, Sequence};
+use whetstone_model::decoder::{Decoder, Forward, LoadOptions, PAGE, Sequence, WeightFormat};
 use whetstone_model::template::Options;
 use whetstone_model::{Pretrained, Tokenizer};
 
@@ -30,7 +30,7 @@ fn model() -> Option<(Pretrained, Decoder)> {
     let mut model = whetstone_model::open(&file()?).unwrap();
     model.config.eos.clear();
     let device = Device::cpu(2).unwrap();
-    let options = LoadOptions { eight_bit: false, positions: 1024 };
+    let options = LoadOptions { weights: WeightFormat::Trainable, positions: 1024 };
     let decoder = Decoder::load(&device, (&model.config, model.weights.as_ref()), options).unwrap();
     Some((model, decoder))
 }

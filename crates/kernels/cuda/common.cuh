@@ -32,17 +32,20 @@ __device__ __forceinline__ void store(float *to, float x) { *to = x; }
 
 __device__ __forceinline__ bool aligned(const void *at) { return ((u64)at & 15) == 0; }
 
+__device__ __forceinline__ void unpack_group(float *x, uint4 bits) {
+    u32 words[4] = {bits.x, bits.y, bits.z, bits.w};
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        x[2 * i] = __uint_as_float(words[i] << 16);
+        x[2 * i + 1] = __uint_as_float(words[i] & 0xffff0000u);
+    }
+}
+
 // Eight numbers, as one access of 16 bytes (two for f32) where the address allows it, else one by
 // one. Numbers beyond `count` are zero and are not touched.
 __device__ __forceinline__ void load_group(float *x, const bf16 *from, int count) {
     if (count >= GROUP && aligned(from)) {
-        uint4 bits = *(const uint4 *)from;
-        u32 words[4] = {bits.x, bits.y, bits.z, bits.w};
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            x[2 * i] = __uint_as_float(words[i] << 16);
-            x[2 * i + 1] = __uint_as_float(words[i] & 0xffff0000u);
-        }
+        unpack_group(x, *(const uint4 *)from);
     } else {
 #pragma unroll
         for (int i = 0; i < GROUP; i++) x[i] = i < count ? load(from + i) : 0.0f;
@@ -84,6 +87,13 @@ __device__ __forceinline__ void store_group(float *to, const float *x, int count
     }
 }
 
+// A tree over 2, 4 or 8 numbers: the second half is added to the first until one is left.
+__device__ __forceinline__ float sum_of_warps(const float *x, int warps) {
+    if (warps == 8) return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+    if (warps == 4) return (x[0] + x[2]) + (x[1] + x[3]);
+    return x[0] + x[1];
+}
+
 // The sum over the threads of a block that have the same threadIdx.y, known to all of them.
 // blockDim.x is 32, 64, 128 or 256; `scratch` has room for 8 numbers for each y.
 __device__ __forceinline__ float sum_over_x(float x, float *scratch) {
@@ -95,9 +105,58 @@ __device__ __forceinline__ float sum_over_x(float x, float *scratch) {
     __syncthreads();
     if (threadIdx.x % 32 == 0) own[threadIdx.x / 32] = x;
     __syncthreads();
-    for (int half = warps / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half) own[threadIdx.x] += own[threadIdx.x + half];
-        __syncthreads();
-    }
-    return own[0];
+    return sum_of_warps(own, warps);
 }
+
+// Two such sums at a time; `scratch` has room for 16 numbers for each y.
+__device__ __forceinline__ float2 sums_over_x(float2 x, float *scratch) {
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+        x.x += __shfl_xor_sync(~0u, x.x, distance);
+        x.y += __shfl_xor_sync(~0u, x.y, distance);
+    }
+    int warps = blockDim.x / 32;
+    if (warps == 1) return x;
+    float *own = scratch + threadIdx.y * 16;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) own[threadIdx.x / 32] = x.x, own[8 + threadIdx.x / 32] = x.y;
+    __syncthreads();
+    return make_float2(sum_of_warps(own, warps), sum_of_warps(own + 8, warps));
+}
+
+// A quotient; both are small as a rule, and then it is quick.
+__device__ __forceinline__ u64 divided(u64 a, u64 b) { return (a | b) >> 32 ? a / b : (u32)a / (u32)b; }
+
+// The tensor core and what feeds it.
+
+__device__ __forceinline__ u32 shared_address(const void *at) { return (u32)__cvta_generic_to_shared(at); }
+
+__device__ __forceinline__ void copy_16_bytes(u32 to, const void *from, bool there) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there ? 16 : 0));
+}
+
+__device__ __forceinline__ void load_tiles(u32 *r, u32 from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(from));
+}
+
+__device__ __forceinline__ void load_tiles_turned(u32 *r, u32 from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(from));
+}
+
+__device__ __forceinline__ void multiply_add(float *c, const u32 *a, u32 b0, u32 b1) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ float power_of_two(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+__device__ __forceinline__ u32 rounded_pair(float low, float high) { return (u32)rounded(low) | (u32)rounded(high) << 16; }

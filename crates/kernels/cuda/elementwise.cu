@@ -112,3 +112,26 @@ KERNEL unpack_int8_f32(float *to, const signed char *bytes, const float *scales,
             to[at + i] = (float)bytes[at + i] * scales[(at + i) / inputs];
     }
 }
+
+// y = x + product, rounded once. A block for each row.
+KERNEL add_residual(bf16 *y, u64 y_stride, const bf16 *x, u64 x_stride, const float *product, u64 product_stride, u64 rows, u64 cols) {
+    for (u64 row = blockIdx.x; row < rows; row += gridDim.x)
+        for (u64 at = (u64)threadIdx.x * GROUP; at < cols; at += (u64)blockDim.x * GROUP) {
+            float a[GROUP], b[GROUP];
+            load_group(a, x + row * x_stride + at, left(at, cols));
+            load_group(b, product + row * product_stride + at, left(at, cols));
+#pragma unroll
+            for (int i = 0; i < GROUP; i++) b[i] += a[i];
+            store_group(y + row * y_stride + at, b, left(at, cols));
+        }
+}
+
+// Rows of f32 as bf16, where rows of the result lie further apart. A block for each row.
+KERNEL to_bf16_rows(bf16 *to, u64 to_stride, const float *from, u64 rows, u64 cols) {
+    for (u64 row = blockIdx.x; row < rows; row += gridDim.x)
+        for (u64 at = (u64)threadIdx.x * GROUP; at < cols; at += (u64)blockDim.x * GROUP) {
+            float x[GROUP];
+            load_group(x, from + row * cols + at, left(at, cols));
+            store_group(to + row * to_stride + at, x, left(at, cols));
+        }
+}

@@ -37,3 +37,15 @@ KERNEL scatter_rows_f32(float *table, const bf16 *dy, const u32 *ids, u32 tokens
 KERNEL scatter_rows_bf16(bf16 *table, const bf16 *dy, const u32 *ids, u32 tokens, u64 table_rows, u64 width) {
     scatter(table, dy, ids, tokens, table_rows, width);
 }
+
+// Row t goes to row rows[t]; no two go to the same one. A block for each row.
+KERNEL place_rows(bf16 *to, const bf16 *from, const u32 *rows, u64 count, u64 width) {
+    u64 row = rows[blockIdx.x];
+    if (row >= count) return;
+    for (u64 at = (u64)threadIdx.x * GROUP; at < width; at += (u64)blockDim.x * GROUP) {
+        int end = width - at < GROUP ? (int)(width - at) : GROUP;
+        float x[GROUP];
+        load_group(x, from + blockIdx.x * width + at, end);
+        store_group(to + row * width + at, x, end);
+    }
+}

@@ -86,13 +86,28 @@ KERNEL count_differences_bf16(u32 *found, const float *reference, const bf16 *y,
     if (own) atomicAdd(found, own);
 }
 
+// An operand whose second half along k repeats the first, or its negative; what is left over is zero.
+// k runs along a row of `stride` numbers, or across rows. A half of 0 is no repetition.
+struct Mirror {
+    u64 half, stride, along, negative;
+};
+
 // Numbers between -1 and 1 to compare on, which bf16 can hold: a hash of the place.
-KERNEL noise(void *to, u32 is_bf16, u32 seed, u64 begin, u64 count) {
+KERNEL noise(void *to, u32 is_bf16, u32 seed, u64 begin, u64 count, Mirror mirror) {
     for (u64 at = (u64)blockIdx.x * blockDim.x + threadIdx.x; at < count; at += (u64)gridDim.x * blockDim.x) {
         u64 place = begin + at;
+        float sign = 1.0f;
+        if (mirror.half) {
+            u64 k = mirror.along ? place % mirror.stride : place / mirror.stride;
+            if (k >= 2 * mirror.half) sign = 0.0f;
+            else if (k >= mirror.half) {
+                place -= mirror.along ? mirror.half : mirror.half * mirror.stride;
+                if (mirror.negative) sign = -1.0f;
+            }
+        }
         u32 h = (u32)place * 2654435761u ^ (u32)(place >> 32) ^ seed * 0x9e3779b9u;
         h ^= h >> 16, h *= 0x85ebca6bu, h ^= h >> 13, h *= 0xc2b2ae35u, h ^= h >> 16;
-        bf16 bits = rounded((float)(h >> 8) * (1.0f / 8388608.0f) - 1.0f);
+        bf16 bits = rounded(sign * ((float)(h >> 8) * (1.0f / 8388608.0f) - 1.0f));
         if (is_bf16) ((bf16 *)to)[at] = bits;
         else store((float *)to + at, load(&bits));
     }

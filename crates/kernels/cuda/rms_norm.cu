@@ -6,7 +6,10 @@ struct Shape {
 };
 
 // The block's head of a matrix, or none.
-#define HEAD(index, shape) (((index) / (shape).heads) * (shape).stride + ((index) % (shape).heads) * (shape).size)
+__device__ __forceinline__ u64 head_at(u64 index, Shape shape) {
+    u64 row = divided(index, shape.heads);
+    return row * shape.stride + (index - row * shape.heads) * shape.size;
+}
 
 // A thread's numbers of a head: where a head has one group for each thread, they are read once and
 // kept; longer ones are read again where they are needed. The order of sums is the same.
@@ -25,9 +28,8 @@ __device__ __forceinline__ float sum_of_squares(const float *x, float sum) {
     return sum;
 }
 
-__device__ __forceinline__ void scaled(bf16 *y, const float *x, const bf16 *gain, float r, int end) {
-    float a[GROUP], g[GROUP];
-    load_group(g, gain, end);
+__device__ __forceinline__ void scaled(bf16 *y, const float *x, const float *g, float r, int end) {
+    float a[GROUP];
 #pragma unroll
     for (int i = 0; i < GROUP; i++) a[i] = x[i] * r * g[i];
     store_group(y, a, end);
@@ -38,16 +40,17 @@ KERNEL rms_norm_forward(bf16 *y, Shape to, const bf16 *x, Shape from, const bf16
     u64 index = (u64)blockIdx.x * blockDim.y + threadIdx.y;
     bool there = index < from.rows * from.heads;
     u64 size = there ? from.size : 0, first = (u64)threadIdx.x * GROUP;
-    x += there ? HEAD(index, from) : 0;
-    y += there ? HEAD(index, to) : 0;
-    float own[GROUP], sum = 0.0f;
+    x += there ? head_at(index, from) : 0;
+    y += there ? head_at(index, to) : 0;
+    float own[GROUP], g[GROUP], sum = 0.0f;
     if (from.size <= (u64)blockDim.x * GROUP) {
         if (first < size) {
             load_group(own, x + first, left(first, size));
+            load_group(g, gain + first, left(first, size));
             sum = sum_of_squares(own, sum);
         }
         float r = reciprocal(sum_over_x(sum, scratch), size, epsilon);
-        if (first < size) scaled(y + first, own, gain + first, r, left(first, size));
+        if (first < size) scaled(y + first, own, g, r, left(first, size));
         return;
     }
     EACH_OWN(at, size) {
@@ -57,7 +60,31 @@ KERNEL rms_norm_forward(bf16 *y, Shape to, const bf16 *x, Shape from, const bf16
     float r = reciprocal(sum_over_x(sum, scratch), size, epsilon);
     EACH_OWN(at, size) {
         load_group(own, x + at, left(at, size));
-        scaled(y + at, own, gain + at, r, left(at, size));
+        load_group(g, gain + at, left(at, size));
+        scaled(y + at, own, g, r, left(at, size));
+    }
+}
+
+// The same for heads of whole groups that begin at multiples of 16 bytes, one group a thread. A block takes
+// heads in turn and asks for the next before it sums up one; the order of sums is the same.
+KERNEL_OF(256, 6) rms_norm_forward_ahead(bf16 *y, Shape to, const bf16 *x, Shape from, const bf16 *gain, float epsilon) {
+    __shared__ float scratch[64];
+    const u64 all = from.rows * from.heads, step = (u64)gridDim.x * blockDim.y, first = (u64)threadIdx.x * GROUP;
+    const bool own = first < from.size;
+    auto ask = [&](u64 index) {
+        return own && index < all ? *(const uint4 *)(x + head_at(index, from) + first) : make_uint4(0, 0, 0, 0);
+    };
+    const uint4 gains = own ? *(const uint4 *)(gain + first) : make_uint4(0, 0, 0, 0);
+    uint4 ahead = ask((u64)blockIdx.x * blockDim.y + threadIdx.y);
+    for (u64 base = (u64)blockIdx.x * blockDim.y; base < all; base += step) {
+        const u64 index = base + threadIdx.y;
+        float a[GROUP], g[GROUP];
+        unpack_group(a, ahead);
+        ahead = ask(index + step);
+        float r = reciprocal(sum_over_x(sum_of_squares(a, 0.0f), scratch), from.size, epsilon);
+        if (!own || index >= all) continue;
+        unpack_group(g, gains);
+        scaled(y + head_at(index, to) + first, a, g, r, GROUP);
     }
 }
 
@@ -81,9 +108,10 @@ __device__ __forceinline__ void load_slopes(float *z, const bf16 *dy, const bf16
     for (int i = 0; i < GROUP; i++) z[i] = z[i] * g[i];
 }
 
-__device__ __forceinline__ void put_gradient(bf16 *dx, int kept, const float *x, const float *z, float r, float shift, int end) {
-    float a[GROUP], old[GROUP];
-    if (kept) load_group(old, dx, end);
+// `old` is what is added to, if it is kept.
+__device__ __forceinline__ void put_gradient(bf16 *dx, int kept, const float *old, const float *x, const float *z, float r,
+                                             float shift, int end) {
+    float a[GROUP];
 #pragma unroll
     for (int i = 0; i < GROUP; i++) {
         float fresh = z[i] * r - x[i] * shift;
@@ -96,32 +124,68 @@ __device__ __forceinline__ void put_gradient(bf16 *dx, int kept, const float *x,
 // if there is room for it.
 KERNEL rms_norm_backward(bf16 *dx, int kept, const bf16 *x, Shape from, const bf16 *dy, Shape to,
                          const bf16 *gain, float epsilon, float *reciprocals) {
-    __shared__ float scratch[64];
+    __shared__ float scratch[128];
     u64 index = (u64)blockIdx.x * blockDim.y + threadIdx.y;
     bool there = index < from.rows * from.heads;
     u64 size = there ? from.size : 0, first = (u64)threadIdx.x * GROUP;
-    x += there ? HEAD(index, from) : 0;
-    dx += there ? HEAD(index, from) : 0;
-    dy += there ? HEAD(index, to) : 0;
-    float a[GROUP], z[GROUP];
+    x += there ? head_at(index, from) : 0;
+    dx += there ? head_at(index, from) : 0;
+    dy += there ? head_at(index, to) : 0;
+    float a[GROUP], z[GROUP], old[GROUP];
+    const bool once = from.size <= (u64)blockDim.x * GROUP;
     Sums sums = {0.0f, 0.0f};
+    if (once && kept && first < size) load_group(old, dx + first, left(first, size));
     EACH_OWN(at, size) {
         load_group(a, x + at, left(at, size));
         load_slopes(z, dy + at, gain + at, left(at, size));
         sums = with_group(sums, a, z);
     }
-    float r = reciprocal(sum_over_x(sums.squares, scratch), size, epsilon);
-    float shift = sum_over_x(sums.products, scratch) * r * r * r / (float)size;
-    if (from.size <= (u64)blockDim.x * GROUP) {
-        if (first < size) put_gradient(dx + first, kept, a, z, r, shift, left(first, size));
+    float2 both = sums_over_x(make_float2(sums.squares, sums.products), scratch);
+    float r = reciprocal(both.x, size, epsilon), shift = both.y * r * r * r / (float)size;
+    if (once) {
+        if (first < size) put_gradient(dx + first, kept, old, a, z, r, shift, left(first, size));
     } else {
         EACH_OWN(at, size) {
             load_group(a, x + at, left(at, size));
             load_slopes(z, dy + at, gain + at, left(at, size));
-            put_gradient(dx + at, kept, a, z, r, shift, left(at, size));
+            if (kept) load_group(old, dx + at, left(at, size));
+            put_gradient(dx + at, kept, old, a, z, r, shift, left(at, size));
         }
     }
     if (there && reciprocals && threadIdx.x == 0) reciprocals[index] = r;
+}
+
+// The same for heads of whole groups that begin at multiples of 16 bytes, as in rms_norm_forward_ahead.
+KERNEL_OF(256, 4) rms_norm_backward_ahead(bf16 *dx, int kept, const bf16 *x, Shape from, const bf16 *dy, Shape to,
+                                          const bf16 *gain, float epsilon, float *reciprocals) {
+    __shared__ float scratch[128];
+    const u64 all = from.rows * from.heads, step = (u64)gridDim.x * blockDim.y, first = (u64)threadIdx.x * GROUP;
+    const bool own = first < from.size;
+    auto ask = [&](const bf16 *of, u64 index, Shape shape) {
+        return own && index < all ? *(const uint4 *)(of + head_at(index, shape) + first) : make_uint4(0, 0, 0, 0);
+    };
+    const uint4 gains = own ? *(const uint4 *)(gain + first) : make_uint4(0, 0, 0, 0);
+    const u64 begin = (u64)blockIdx.x * blockDim.y + threadIdx.y;
+    uint4 x_ahead = ask(x, begin, from), dy_ahead = ask(dy, begin, to), dx_ahead = make_uint4(0, 0, 0, 0);
+    if (kept) dx_ahead = ask(dx, begin, from);
+    for (u64 base = (u64)blockIdx.x * blockDim.y; base < all; base += step) {
+        const u64 index = base + threadIdx.y;
+        float a[GROUP], z[GROUP], g[GROUP], old[GROUP];
+        const uint4 dx_bits = dx_ahead;
+        unpack_group(a, x_ahead), unpack_group(z, dy_ahead), unpack_group(g, gains);
+        x_ahead = ask(x, index + step, from), dy_ahead = ask(dy, index + step, to);
+        if (kept) dx_ahead = ask(dx, index + step, from);
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) z[i] = z[i] * g[i];
+        Sums sums = with_group(Sums{0.0f, 0.0f}, a, z);
+        float2 both = sums_over_x(make_float2(sums.squares, sums.products), scratch);
+        float r = reciprocal(both.x, from.size, epsilon), shift = both.y * r * r * r / (float)from.size;
+        if (index >= all) continue;
+        if (reciprocals && threadIdx.x == 0) reciprocals[index] = r;
+        if (!own) continue;
+        unpack_group(old, dx_bits);
+        put_gradient(dx + head_at(index, from) + first, kept, old, a, z, r, shift, GROUP);
+    }
 }
 
 // dg += Σ dy · x · r: within each sequence from zero, then added. A block has 32 places of a head
@@ -137,7 +201,7 @@ KERNEL rms_norm_gain(float *dgain, const u32 *offsets, u32 sequences, const bf16
         u64 end = offsets[sequence + 1] * from.heads;
         float sum = 0.0f;
         for (u64 index = offsets[sequence] * from.heads + threadIdx.y; there && index < end; index += 8)
-            sum += load(dy + HEAD(index, to) + place) * load(x + HEAD(index, from) + place) * reciprocals[index];
+            sum += load(dy + head_at(index, to) + place) * load(x + head_at(index, from) + place) * reciprocals[index];
         sums[threadIdx.y][threadIdx.x] = sum;
         __syncthreads();
         for (int half = 4; half > 0; half /= 2) {

@@ -5,7 +5,8 @@ KERNEL rope_turn(bf16 *x, u64 rows, u64 heads, u64 size, u64 stride, const float
     u64 half = size / 2, groups = (half + GROUP - 1) / GROUP, all = rows * heads * groups;
     u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 index = (u64)blockIdx.x * blockDim.x + threadIdx.x; index < all; index += step) {
-        u64 at = index % groups * GROUP, head = index / groups % heads, row = index / groups / heads;
+        u64 group = divided(index, groups), row = divided(group, heads);
+        u64 at = (index - group * groups) * GROUP, head = group - row * heads;
         u32 position = positions[row];
         if (position >= known) __trap();
         bf16 *low = x + row * stride + head * size + at, *high = low + half;

@@ -1,6 +1,11 @@
 // y = silu(g) · u, and back.
 
-__device__ __forceinline__ float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+// Within a few units of the last place of f32, in four instructions: what uses it is rounded to bf16.
+__device__ __forceinline__ float sigmoid(float x) {
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(1.0f + power_of_two(x * -1.44269502f)));
+    return y;
+}
 
 KERNEL swiglu_forward(bf16 *y, const bf16 *gate, const bf16 *up, u64 count) {
     u64 step = (u64)gridDim.x * blockDim.x * GROUP;
@@ -37,4 +42,43 @@ KERNEL swiglu_backward(bf16 *dy, bf16 *gate, bf16 *up, u64 count) {
         store_group(gate + at, g, end);
         store_group(up + at, u, end);
     }
+}
+
+// The same where the gate and what goes through it lie side by side in a row, and rows apart. A block
+// for each row.
+KERNEL swiglu_rows_forward(bf16 *y, u64 y_stride, const bf16 *both, u64 both_stride, u64 rows, u64 width) {
+    for (u64 row = blockIdx.x; row < rows; row += gridDim.x)
+        for (u64 at = (u64)threadIdx.x * GROUP; at < width; at += (u64)blockDim.x * GROUP) {
+            int end = width - at < GROUP ? (int)(width - at) : GROUP;
+            float g[GROUP], u[GROUP];
+            load_group(g, both + row * both_stride + at, end);
+            load_group(u, both + row * both_stride + width + at, end);
+#pragma unroll
+            for (int i = 0; i < GROUP; i++) g[i] = g[i] * sigmoid(g[i]) * u[i];
+            store_group(y + row * y_stride + at, g, end);
+        }
+}
+
+KERNEL swiglu_rows_backward(bf16 *dy, u64 dy_stride, bf16 *both, u64 both_stride, u64 rows, u64 width) {
+    for (u64 row = blockIdx.x; row < rows; row += gridDim.x)
+        for (u64 at = (u64)threadIdx.x * GROUP; at < width; at += (u64)blockDim.x * GROUP) {
+            int end = width - at < GROUP ? (int)(width - at) : GROUP;
+            bf16 *gate = both + row * both_stride + at, *up = gate + width;
+            float d[GROUP], g[GROUP], u[GROUP];
+            load_group(d, dy + row * dy_stride + at, end);
+            load_group(g, gate, end);
+            load_group(u, up, end);
+#pragma unroll
+            for (int i = 0; i < GROUP; i++) {
+                float s = sigmoid(g[i]), open = g[i] * s;
+                float slope = s * (1.0f + g[i] * (1.0f - s));
+                float dgate = d[i] * u[i] * slope, dup = d[i] * open;
+                d[i] = open * u[i];
+                g[i] = dgate;
+                u[i] = dup;
+            }
+            store_group(dy + row * dy_stride + at, d, end);
+            store_group(gate, g, end);
+            store_group(up, u, end);
+        }
 }

@@ -1,4 +1,4 @@
-//! Times of attention and of added products on a GPU, as one JSON object in the file that the first
+//! Times of attention, norms, the head, sampling and added products on a GPU, as one JSON object in the file that the first
 //! argument names.
 //!
 //! Sizes are those of a Qwen3-1.7B: 16 heads of 128 over 8; 8 x 1024 tokens in training, 64 and 256
@@ -10,9 +10,14 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use whetstone_kernels::attention::{self, Shape};
+use whetstone_kernels::attention::{self, Saved, Shape};
+use whetstone_kernels::head::{self, Input, Output, Signal};
+use whetstone_kernels::linear::Weight;
 use whetstone_kernels::matmul::matmul;
 use whetstone_kernels::paged::{Cache, PAGE, Tables, attend};
+use whetstone_kernels::rms_norm::{self, Gradient, Heads, Norm};
+use whetstone_kernels::rope::{Direction, Turns, turn};
+use whetstone_kernels::sample::{Request, Rule, sample};
 use whetstone_kernels::{Activation, Before, Buffer, Device, DeviceError, Matrix, MatrixMut};
 
 fn main() -> ExitCode {
@@ -31,11 +36,17 @@ fn measured() -> Result<Vec<String>, DeviceError> {
         for (sequences, length) in [(8, 1024), (4, 2048), (1, 8192)] {
             let shape = Shape { heads, kv_heads: 8, size, scale: 0.1 };
             lines.push(forward(&device, &shape, (sequences, length))?);
+            lines.push(backward(&device, &shape, (sequences, length))?);
         }
         for rows in [64, 256] {
             let shape = Shape { heads, kv_heads: 8, size, scale: 0.1 };
             lines.push(paged(&device, shape, (rows, 192))?);
         }
+    }
+    lines.extend(norms(&device)?);
+    lines.extend(head(&device)?);
+    for rows in [64, 256] {
+        lines.extend(sampling(&device, rows)?);
     }
     for shape in [
         [8192, 4096, 2048],
@@ -109,6 +120,160 @@ fn forward(
     ))
 }
 
+fn backward(
+    device: &Device,
+    shape: &Shape,
+    (sequences, length): (usize, usize),
+) -> Result<String, DeviceError> {
+    let rows = sequences * length;
+    let qkv = noise(device, rows * shape.packed_width());
+    let dout = noise(device, rows * shape.width());
+    let mut out = device.take::<Activation>(rows * shape.width());
+    let mut lse = device.take::<f32>(rows * shape.heads);
+    let mut dqkv = device.take::<Activation>(rows * shape.packed_width());
+    let offsets: Vec<usize> = (0..=sequences).map(|at| at * length).collect();
+    let to = MatrixMut::new(out.view_mut(), rows, shape.width());
+    let from = Matrix::new(qkv.view(), rows, shape.packed_width());
+    attention::forward(device, (to, &mut lse.view_mut()), from, (shape, &offsets));
+    let time = seconds(device, 20, |_| {
+        let saved = Saved {
+            qkv: from,
+            out: Matrix::new(out.view(), rows, shape.width()),
+            dout: Matrix::new(dout.view(), rows, shape.width()),
+            lse: lse.view(),
+        };
+        let to = MatrixMut::new(dqkv.view_mut(), rows, shape.packed_width());
+        attention::backward(device, to, saved, (shape, &offsets));
+    })?;
+    let pairs = sequences as f64 * length as f64 * (length as f64 + 1.0) / 2.0;
+    let flop = 10.0 * pairs * shape.width() as f64;
+    Ok(format!(
+        "  \"backward, {} heads of {}, {sequences} x {length}\": {{ \"us\": {:.1}, \"tflop_per_s\": {:.0} }}",
+        shape.heads,
+        shape.size,
+        time * 1e6,
+        flop / time / 1e12
+    ))
+}
+
+/// A norm over 8192 rows of 2048, there and back, and 24 heads of 128 turned.
+fn norms(device: &Device) -> Result<Vec<String>, DeviceError> {
+    let (rows, width) = (8192, 2048);
+    let shape = Heads::rows(rows, width);
+    let (x, dy) = (noise(device, rows * width), noise(device, rows * width));
+    let (mut y, gain) = (noise(device, rows * width), noise(device, width));
+    let norm = || Norm { gain: gain.view(), epsilon: 1e-6 };
+    let forward = seconds(device, 30, |_| {
+        rms_norm::forward(device, (&mut y.view_mut(), shape), (x.view(), shape), norm());
+    })?;
+    let backward = seconds(device, 30, |_| {
+        let gradient = Gradient { dx: y.view_mut(), before: Before::Kept, dgain: None };
+        rms_norm::backward(device, gradient, ((x.view(), shape), (dy.view(), shape)), norm());
+    })?;
+    let heads = Heads { rows, heads: 24, size: 128, stride: 32 * 128 };
+    let mut qkv = noise(device, rows * 32 * 128);
+    let turns = Turns::new(device, (&[0.5; 64], 1.0), 1024);
+    let positions = device.upload::<u32>(&(0..8192).map(|row| row % 1024).collect::<Vec<_>>());
+    let turned = seconds(device, 30, |_| {
+        let to = (&mut qkv.view_mut(), heads);
+        turn(device, to, (&turns, positions.view()), Direction::There);
+    })?;
+    let times = [("norm", forward), ("norm backward, added", backward), ("rope", turned)];
+    Ok(times
+        .map(|(name, time)| format!("  \"{name}, 8192 rows\": {{ \"us\": {:.1} }}", time * 1e6))
+        .to_vec())
+}
+
+/// The head of a Qwen3-1.7B over 1024 rows.
+fn head(device: &Device) -> Result<Vec<String>, DeviceError> {
+    let (rows, vocabulary, width) = (1024, 151_936, 2048);
+    let (hidden, weight) = (noise(device, rows * width), noise(device, vocabulary * width));
+    let list: Vec<u32> = (0..1024).map(|row| row * 131).collect();
+    let (targets, ones) = (device.upload::<u32>(&list), device.upload::<f32>(&vec![1.0; rows]));
+    let input = Input {
+        hidden: Matrix::new(hidden.view(), rows, width),
+        weight: Weight::new(weight.view(), vocabulary, width),
+        targets: targets.view(),
+        inverse_temperature: 0.01,
+    };
+    let mut known = [0; 3].map(|_| device.take::<f32>(rows));
+    let mut slope = device.take::<Activation>(rows * width);
+    let mut times = Vec::new();
+    for wanted in [false, true] {
+        times.push(seconds(device, 5, |_| {
+            let [logp, entropy, lse] = &mut known;
+            let to = MatrixMut::new(slope.view_mut(), rows, width);
+            let output = Output {
+                logp: logp.view_mut(),
+                entropy: entropy.view_mut(),
+                lse: lse.view_mut(),
+                slope: wanted.then_some(to),
+            };
+            head::forward(device, output, input);
+        })?);
+    }
+    let signal = Signal {
+        lse: known[2].view(),
+        entropy: known[1].view(),
+        dlogp: ones.view(),
+        dentropy: ones.view(),
+    };
+    times.push(seconds(device, 5, |_| {
+        let to = MatrixMut::new(slope.view_mut(), rows, width);
+        head::backward(device, to, input, signal);
+    })?);
+    let mut dweight = device.zeros::<f32>(vocabulary * width);
+    times.push(seconds(device, 5, |_| {
+        let to = MatrixMut::new(dweight.view_mut(), vocabulary, width);
+        head::backward_weight(device, to, input, signal);
+    })?);
+    let names = ["forward", "forward with slopes", "backward", "backward of the weight"];
+    let line = |(name, time): (&str, f64)| {
+        format!("  \"head {name}, 1024 x 151936 x 2048\": {{ \"us\": {:.1} }}", time * 1e6)
+    };
+    Ok(names.into_iter().zip(times).map(line).collect())
+}
+
+/// A token for each row, by several rules.
+fn sampling(device: &Device, rows: usize) -> Result<Vec<String>, DeviceError> {
+    let vocabulary = 151_936;
+    let number = |at: u32| (at.wrapping_mul(2_654_435_761) >> 8) as f32 / 1_048_576.0 - 8.0;
+    let row: Vec<f32> = (0..151_936).map(number).collect();
+    let from = device.upload::<f32>(&row);
+    let mut logits = device.take::<f32>(rows * vocabulary);
+    for at in 0..rows {
+        let to = at * vocabulary..(at + 1) * vocabulary;
+        device.copy(&mut logits.view_mut().part(to), from.view());
+    }
+    let (mut tokens, mut logps) = (device.take::<u32>(rows), device.take::<f32>(rows));
+    let plain = Rule::default();
+    let rules = [
+        ("plain", plain),
+        ("top_k 50", Rule { top_k: 50, ..plain }),
+        ("top_p 0.9", Rule { top_p: 0.9, ..plain }),
+        ("penalties", Rule { repetition_penalty: 1.0001, ..plain }),
+    ];
+    let ids: Vec<u32> = (0..500).collect();
+    let mut lines = Vec::new();
+    for (name, rule) in rules {
+        let time = seconds(device, 20, |position| {
+            let of = |sequence: usize| Request {
+                rule,
+                seed: 1,
+                sequence: sequence as u64,
+                position: position as u64,
+                prompt: &ids,
+                sampled: &ids,
+            };
+            let requests: Vec<_> = (0..rows).map(of).collect();
+            let to = MatrixMut::new(logits.view_mut(), rows, vocabulary);
+            sample(device, (&mut tokens.view_mut(), &mut logps.view_mut()), to, &requests);
+        })?;
+        lines.push(format!("  \"sampling {name}, {rows} rows\": {{ \"us\": {:.1} }}", time * 1e6));
+    }
+    Ok(lines)
+}
+
 fn paged(
     device: &Device,
     shape: Shape,
@@ -129,7 +294,7 @@ fn paged(
         let tables = Tables { pages: pages.view(), starts: starts.view(), lengths: lengths.view() };
         attend(device, to, (&cache, at % layers), (from, tables));
     })?;
-    let bytes = (rows * length * Cache::token_width(&shape) * 2) as f64;
+    let bytes = (rows * length * 4 * shape.kv_heads * shape.size) as f64;
     Ok(format!(
         "  \"paged, {} heads of {}, {rows} rows of {length}\": {{ \"us\": {:.1}, \"tb_per_s\": {:.2} }}",
         shape.heads,
@@ -143,18 +308,23 @@ fn product(device: &Device, [rows, cols, inner]: [usize; 3]) -> Result<String, D
     let (x, w) = (noise(device, rows * inner), noise(device, cols * inner));
     let mut y = noise(device, rows * cols);
     let repeats = if rows > 1000 { 20 } else { 200 };
-    let mut timed = |before| {
-        seconds(device, repeats, |_| {
-            let to = MatrixMut::new(y.view_mut(), rows, cols);
-            let x = Matrix::new(x.view(), rows, inner);
-            let w = Matrix::new(w.view(), cols, inner).turned();
-            matmul(device, to, before, (1.0, x, w));
-        })
+    let mut multiply = |before| {
+        let to = MatrixMut::new(y.view_mut(), rows, cols);
+        let x = Matrix::new(x.view(), rows, inner);
+        let w = Matrix::new(w.view(), cols, inner).turned();
+        matmul(device, to, before, (1.0, x, w));
     };
-    let (plain, added) = (timed(Before::Gone)?, timed(Before::Kept)?);
+    device.check()?;
+    let begin = Instant::now();
+    multiply(Before::Gone);
+    device.check()?;
+    let search = begin.elapsed().as_secs_f64();
+    let plain = seconds(device, repeats, |_| multiply(Before::Gone))?;
+    let added = seconds(device, repeats, |_| multiply(Before::Kept))?;
     Ok(format!(
-        "  \"product {rows} x {cols} x {inner}\": {{ \"us\": {:.1}, \"added_us\": {:.1} }}",
+        "  \"product {rows} x {cols} x {inner}\": {{ \"us\": {:.1}, \"added_us\": {:.1}, \"search_ms\": {:.1} }}",
         plain * 1e6,
-        added * 1e6
+        added * 1e6,
+        search * 1e3
     ))
 }

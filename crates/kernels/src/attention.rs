@@ -76,7 +76,9 @@ pub fn forward(
             cpu::attention::forward(&cpu.threads, (&mut out, lse.host()), qkv, (shape, offsets));
         }
         Device::Cuda(cuda) => {
-            cuda::attention::forward(cuda, (&mut out, lse), qkv, (shape, offsets));
+            let lse = lse.again();
+            let work = cuda::attention::Forward { out, lse, qkv, shape, offsets };
+            cuda::attention::forward(cuda, work);
         }
     }
 }
@@ -117,6 +119,9 @@ pub fn backward(
         Device::Cpu(cpu) => {
             cpu::attention::backward(&cpu.threads, &mut dqkv, saved, (shape, offsets));
         }
-        Device::Cuda(cuda) => cuda.unsupported("attention's gradient"),
+        Device::Cuda(cuda) => {
+            let sequences = cuda::attention_backward::Sequences { shape, offsets };
+            cuda::attention_backward::backward(cuda, &mut dqkv, saved, sequences);
+        }
     }
 }

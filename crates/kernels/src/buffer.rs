@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::cuda::{Address, Block};
+use crate::cuda::{Address, Block, UNIT};
 pub use crate::element::{Activation, Element, Real};
 
 /// A line of the cache, so that the widest vectors are aligned.
@@ -60,6 +60,11 @@ impl Pool {
 /// What a buffer of so many bytes really takes.
 pub fn taken_bytes(bytes: usize) -> usize {
     class(bytes.div_ceil(LINE_BYTES)).saturating_mul(LINE_BYTES)
+}
+
+/// The same on CUDA.
+pub fn taken_bytes_on_cuda(bytes: usize) -> usize {
+    class(bytes.div_ceil(UNIT)).saturating_mul(UNIT)
 }
 
 /// The size that is really taken for so many lines.

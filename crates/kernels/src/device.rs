@@ -5,6 +5,8 @@ use std::sync::Arc;
 use crate::buffer::{Buffer, Element, Pool, View, ViewMut};
 use crate::cpu::threads::Threads;
 use crate::cuda::{Cuda, DeviceError};
+use crate::element::Activation;
+use crate::element::sealed::Sealed;
 
 /// Numbers that a thread fills or copies at a time.
 const PIECE: usize = 1 << 18;
@@ -55,6 +57,25 @@ impl Device {
         match self {
             Self::Cpu(_) => Ok(()),
             Self::Cuda(cuda) => cuda.check(),
+        }
+    }
+
+    /// Bytes that buffers can take in all: what they take now and what is free. None on a processor,
+    /// whose memory others take too, and where a device does not say.
+    pub fn room_bytes(&self) -> Option<usize> {
+        match self {
+            Self::Cpu(_) => None,
+            Self::Cuda(cuda) => {
+                cuda.free_bytes().ok().map(|free| free.saturating_add(cuda.held_bytes()))
+            }
+        }
+    }
+
+    /// Bytes that an activation takes.
+    pub fn activation_bytes(&self) -> usize {
+        match self {
+            Self::Cpu(_) => size_of::<f32>(),
+            Self::Cuda(_) => Activation::CUDA_BYTES,
         }
     }
 

@@ -60,7 +60,7 @@ impl Sealed for f32 {
     }
 
     fn to_cuda(numbers: &[Self]) -> Vec<u8> {
-        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+        bytes_of(numbers, Self::to_le_bytes)
     }
 
     fn from_cuda(bytes: &[u8]) -> Vec<Self> {
@@ -78,7 +78,7 @@ impl Sealed for u32 {
     }
 
     fn to_cuda(numbers: &[Self]) -> Vec<u8> {
-        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+        bytes_of(numbers, Self::to_le_bytes)
     }
 
     fn from_cuda(bytes: &[u8]) -> Vec<Self> {
@@ -114,13 +114,22 @@ impl Sealed for Activation {
     }
 
     fn to_cuda(numbers: &[f32]) -> Vec<u8> {
-        numbers.iter().flat_map(|&number| bf16_bits(number).to_le_bytes()).collect()
+        bytes_of(numbers, |number| bf16_bits(number).to_le_bytes())
     }
 
     fn from_cuda(bytes: &[u8]) -> Vec<f32> {
         let bits = bytes.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes));
         bits.map(|bits| f32::from_bits(u32::from(bits) << 16)).collect()
     }
+}
+
+/// The bytes of all numbers, one after another.
+fn bytes_of<T: Copy, const N: usize>(numbers: &[T], of: impl Fn(T) -> [u8; N]) -> Vec<u8> {
+    let mut bytes = vec![0; numbers.len() * N];
+    for (to, &number) in bytes.as_chunks_mut().0.iter_mut().zip(numbers) {
+        *to = of(number);
+    }
+    bytes
 }
 
 /// Rounded to the nearest bf16, halves to even; what is no number stays none.

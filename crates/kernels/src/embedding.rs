@@ -17,7 +17,7 @@ pub fn gather(device: &Device, to: &mut ViewMut<'_>, (table, ids): (View<'_>, Vi
         Device::Cpu(cpu) => {
             cpu::embedding::gather(&cpu.threads, to.host(), (table.host(), ids.host(), width));
         }
-        Device::Cuda(cuda) => cuda::elementwise::gather(cuda, to, (table, ids)),
+        Device::Cuda(cuda) => cuda::elementwise::gather(cuda, to, table, ids),
     }
 }
 
@@ -38,7 +38,21 @@ pub fn scatter<T: Real>(
         Device::Cpu(cpu) => {
             cpu::embedding::scatter(&cpu.threads, dtable.host(), (dy.host(), ids.host(), width));
         }
-        Device::Cuda(cuda) => cuda::elementwise::scatter(cuda, dtable, (dy, ids)),
+        Device::Cuda(cuda) => cuda::elementwise::scatter(cuda, dtable, dy, ids),
+    }
+}
+
+/// Puts row `t` into row `rows[t]` of zeros, no two into the same one: what [`gather`] took, given back.
+///
+/// # Panics
+///
+/// If the shapes do not fit or there is no such row.
+pub fn place(device: &Device, to: &mut ViewMut<'_>, (from, rows): (View<'_>, View<'_, u32>)) {
+    let width = width(from.len(), rows.len());
+    assert!(to.len().is_multiple_of(width), "a matrix of such rows");
+    match device {
+        Device::Cpu(_) => scatter(device, to, (from, rows)),
+        Device::Cuda(cuda) => cuda::elementwise::place_rows(cuda, to, from, rows),
     }
 }
 

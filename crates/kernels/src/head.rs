@@ -18,6 +18,7 @@ use std::ops::Range;
 
 use crate::buffer::{View, ViewMut};
 use crate::cpu;
+use crate::cuda;
 use crate::device::Device;
 use crate::linear::{self, Weight};
 use crate::matmul::{Before, Matrix, MatrixMut, matmul};
@@ -27,9 +28,15 @@ use crate::matmul::{Before, Matrix, MatrixMut, matmul};
 const ROWS: usize = 1024;
 const TOKENS: usize = 512;
 
-/// How many logits exist at a time.
+/// How many logits exist at a time on a processor.
 pub fn logits_at_a_time(rows: usize, vocabulary: usize) -> usize {
     ROWS.min(rows) * TOKENS.min(vocabulary)
+}
+
+/// How many logits exist at a time on CUDA, in f32; on the way back, or where slopes are wanted, as
+/// many gradients of them exist beside them as activations.
+pub fn logits_at_a_time_on_cuda(rows: usize, vocabulary: usize) -> usize {
+    cuda::head::logits_at_a_time(rows, vocabulary)
 }
 
 /// Hidden states, the head and what was to be predicted.
@@ -92,7 +99,7 @@ impl Input<'_> {
     }
 }
 
-fn ranges(count: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn ranges(count: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
     (0..count).step_by(size).map(move |begin| begin..count.min(begin + size))
 }
 
@@ -113,14 +120,15 @@ pub struct Output<'a> {
 ///
 /// # Panics
 ///
-/// If the shapes do not fit, or a target is not in the vocabulary.
+/// If the shapes do not fit, or on a processor a target is not in the vocabulary; on CUDA that is a
+/// failure of the device.
 pub fn forward(device: &Device, mut output: Output<'_>, input: Input<'_>) {
     input.check();
     let count = input.hidden.rows;
     assert!([output.logp.len(), output.entropy.len(), output.lse.len()] == [count; 3], "rows");
     let cpu = match device {
         Device::Cpu(cpu) => cpu,
-        Device::Cuda(cuda) => return cuda.unsupported("the head"),
+        Device::Cuda(cuda) => return cuda::head::forward(device, cuda, output, input),
     };
     let mut logits = device.take(input.scratch_size());
     let mut carried = device.take::<f32>(ROWS.min(count) * cpu::head::CARRIED);
@@ -174,7 +182,9 @@ pub fn backward_by_slope(
         Device::Cpu(cpu) => {
             cpu::head::backward_by_slope(&cpu.threads, &mut dhidden, (slope, dlogp.host()));
         }
-        Device::Cuda(cuda) => cuda.unsupported("the head's gradient"),
+        Device::Cuda(cuda) => {
+            cuda::head::backward_by_slope(cuda, &mut dhidden, slope, dlogp);
+        }
     }
 }
 
@@ -210,9 +220,15 @@ impl Signal<'_> {
 ///
 /// # Panics
 ///
-/// If the shapes do not fit, or a target is not in the vocabulary.
+/// If the shapes do not fit, or on a processor a target is not in the vocabulary; on CUDA that is a
+/// failure of the device.
 pub fn backward(device: &Device, mut dhidden: MatrixMut<'_>, input: Input<'_>, signal: Signal<'_>) {
     assert!(dhidden.rows == input.hidden.rows, "a gradient for each row");
+    check_signal(&input, &signal);
+    if let Device::Cuda(cuda) = device {
+        let came = cuda::head::Came { input, signal };
+        return cuda::head::backward(device, cuda, dhidden, came);
+    }
     for_each_tile(device, input, signal, |(rows, tokens), dlogits| {
         let before = if tokens.start == 0 { Before::Gone } else { Before::Kept };
         let weight = input.weight.band(tokens);
@@ -225,34 +241,40 @@ pub fn backward(device: &Device, mut dhidden: MatrixMut<'_>, input: Input<'_>, s
 ///
 /// # Panics
 ///
-/// If the shapes do not fit, or a target is not in the vocabulary.
+/// If the shapes do not fit, or on a processor a target is not in the vocabulary; on CUDA that is a
+/// failure of the device.
 pub fn backward_weight(
     device: &Device,
     mut dweight: MatrixMut<'_, f32>,
     input: Input<'_>,
     signal: Signal<'_>,
 ) {
+    check_signal(&input, &signal);
+    if let Device::Cuda(cuda) = device {
+        let came = cuda::head::Came { input, signal };
+        return cuda::head::backward_weight(device, cuda, dweight, came);
+    }
     for_each_tile(device, input, signal, |(rows, tokens), dlogits| {
         let hidden = input.hidden.band(rows);
         matmul(device, dweight.band(tokens), Before::Kept, (1.0, dlogits.turned(), hidden));
     });
 }
 
-/// The gradients of some rows' logits of some tokens of the vocabulary, until all were there.
+fn check_signal(input: &Input<'_>, signal: &Signal<'_>) {
+    input.check();
+    let Signal { lse, entropy, dlogp, dentropy } = signal;
+    let each = [lse, entropy, dlogp, dentropy].map(View::len);
+    assert!(each == [input.hidden.rows; 4], "a signal for each row");
+}
+
+/// On a processor, the gradients of some rows' logits of some tokens of the vocabulary, until all were there.
 fn for_each_tile(
     device: &Device,
     input: Input<'_>,
     signal: Signal<'_>,
     mut work: impl FnMut((Range<usize>, Range<usize>), Matrix<'_, f32>),
 ) {
-    input.check();
-    let Signal { lse, entropy, dlogp, dentropy } = signal;
-    let each = [lse, entropy, dlogp, dentropy].map(|all| all.len());
-    assert!(each == [input.hidden.rows; 4], "a signal for each row");
-    let cpu = match device {
-        Device::Cpu(cpu) => cpu,
-        Device::Cuda(cuda) => return cuda.unsupported("the head's gradient"),
-    };
+    let Device::Cpu(cpu) = device else { return };
     let mut logits = device.take(input.scratch_size());
     cpu::head::check(input.targets.host(), input.weight.shape().0);
     for rows in input.rows() {

@@ -36,7 +36,7 @@ pub fn unpack<T: Real>(
     assert!(to.len() == bytes.len() && bytes.len().is_multiple_of(scales.len()), "rows of bytes");
     let cpu = match device {
         Device::Cpu(cpu) => cpu,
-        Device::Cuda(cuda) => return cuda::elementwise::unpack(cuda, to, (bytes, scales)),
+        Device::Cuda(cuda) => return cuda::elementwise::unpack(cuda, to, bytes, scales),
     };
     let inputs = bytes.len() / scales.len();
     cpu.threads.pieces(to.host(), inputs * 16, |piece, to| {

@@ -7,10 +7,11 @@
 use std::ops::Range;
 
 use crate::buffer::{Real, View};
+use crate::cuda;
 use crate::device::Device;
 use crate::int8;
 use crate::matmul::{Before, Matrix, MatrixMut, add_pieces, matmul};
-use crate::offsets::Offsets;
+use crate::offsets::{self, Offsets};
 
 /// The weight of a projection: `outputs` rows of `inputs` numbers.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +65,7 @@ impl<'a> Weight<'a> {
     }
 }
 
-/// Rows of a byte weight that are turned into numbers at a time.
+/// Rows of a byte weight that are turned into numbers at a time on a processor.
 pub const UNPACKED_ROWS: usize = 512;
 
 /// `y = [y +] scale · x · Wᵀ`.
@@ -116,14 +117,58 @@ pub fn backward_weight<T: Real>(
     add_pieces(device, dweight, (scale, dy.turned(), x), sequences);
 }
 
-/// Hands out the weight as numbers: at once, or so many rows at a time if it is bytes.
+/// One of several gradients: `to += scale · dyᵀ · x`.
+#[derive(Debug)]
+pub struct WeightGradient<'a> {
+    /// Is added to: a row for each column of `dy`, a column for each of `x`.
+    pub to: MatrixMut<'a, f32>,
+    /// What the product is multiplied by.
+    pub scale: f32,
+    /// What came back.
+    pub dy: Matrix<'a>,
+    /// What went in.
+    pub x: Matrix<'a>,
+}
+
+/// Several gradients of narrow weights, each a sum over the rows of one sequence after another, as
+/// [`backward_weight`] adds one.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub fn backward_weights(
+    device: &Device,
+    gradients: &mut [WeightGradient<'_>],
+    sequences: Offsets<'_>,
+) {
+    for WeightGradient { to, dy, x, .. } in gradients.iter() {
+        offsets::check(sequences, dy.rows);
+        let fits = to.rows == dy.cols && to.cols == x.cols && dy.rows == x.rows;
+        assert!(fits && dy.col_stride == 1 && x.col_stride == 1, "a gradient of a weight");
+    }
+    if let Device::Cuda(cuda) = device
+        && cuda::weight_gradients::add_all(cuda, gradients, sequences)
+    {
+        return;
+    }
+    for WeightGradient { to, scale, dy, x } in gradients {
+        backward_weight(device, to.again(), (*scale, *dy, *x), sequences);
+    }
+}
+
+/// Hands out the weight as numbers: at once, or on a processor so many rows at a time if it is bytes.
+/// On CUDA a result is rounded after each piece, so there is one.
 fn for_each_piece(device: &Device, weight: Weight<'_>, mut work: impl FnMut(usize, Matrix<'_>)) {
     match weight {
         Weight::Full(matrix) => work(0, matrix),
         Weight::Int8 { bytes, scales, inputs } => {
-            let mut scratch = device.take(UNPACKED_ROWS.min(scales.len()) * inputs);
-            for begin in (0..scales.len()).step_by(UNPACKED_ROWS) {
-                let rows = UNPACKED_ROWS.min(scales.len() - begin);
+            let at_once = match device {
+                Device::Cpu(_) => UNPACKED_ROWS,
+                Device::Cuda(_) => scales.len().max(1),
+            };
+            let mut scratch = device.take(at_once.min(scales.len()) * inputs);
+            for begin in (0..scales.len()).step_by(at_once) {
+                let rows = at_once.min(scales.len() - begin);
                 let bytes = bytes.part(begin * inputs..(begin + rows) * inputs);
                 let mut to = scratch.view_mut();
                 int8::unpack(

@@ -6,11 +6,17 @@
 use crate::buffer::{Activation, Buffer, View, ViewMut};
 use crate::cuda::elementwise;
 use crate::device::Device;
+use crate::fused_linear::Place;
+use crate::matmul::Matrix;
+
+/// What to say of numbers that are gone.
+const FROZEN: &str = "a weight that was not frozen";
 
 /// A weight and its copy for products.
 #[derive(Debug)]
 pub struct MasterWeight {
-    numbers: Buffer<f32>,
+    /// None if the weight was frozen and products have their own.
+    numbers: Option<Buffer<f32>>,
     copy: Bf16Copy,
 }
 
@@ -21,6 +27,17 @@ enum Bf16Copy {
     Same,
     /// Their nearest activations.
     Apart(Buffer),
+    /// The same among those of other weights.
+    Among(Place, Shape),
+}
+
+/// Rows and columns of a weight among others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// How many rows.
+    pub rows: usize,
+    /// How many columns.
+    pub cols: usize,
 }
 
 impl MasterWeight {
@@ -30,33 +47,102 @@ impl MasterWeight {
             Device::Cpu(_) => Bf16Copy::Same,
             Device::Cuda(_) => Bf16Copy::Apart(device.take(numbers.len())),
         };
-        let mut weight = Self { numbers, copy };
+        let mut weight = Self { numbers: Some(numbers), copy };
         weight.refresh(device);
         weight
     }
 
+    /// Gives up the numbers where products do not use them: the weight cannot be trained then.
+    pub fn freeze(&mut self) {
+        if !matches!(self.copy, Bf16Copy::Same) {
+            self.numbers = None;
+        }
+    }
+
+    /// Whether its numbers are there.
+    pub fn is_trainable(&self) -> bool {
+        self.numbers.is_some()
+    }
+
     /// In f32.
+    ///
+    /// # Panics
+    ///
+    /// If they were given up.
     pub fn numbers(&self) -> View<'_, f32> {
-        self.numbers.view()
+        self.numbers.as_ref().expect(FROZEN).view()
     }
 
     /// In f32, to write; [`Self::refresh`] follows.
+    ///
+    /// # Panics
+    ///
+    /// If they were given up.
     pub fn numbers_mut(&mut self) -> ViewMut<'_, f32> {
-        self.numbers.view_mut()
+        self.numbers.as_mut().expect(FROZEN).view_mut()
     }
 
-    /// As products take them.
+    /// As operations take them.
+    ///
+    /// # Panics
+    ///
+    /// If they lie among those of other weights.
     pub fn activations(&self) -> View<'_, Activation> {
         match &self.copy {
-            Bf16Copy::Same => self.numbers.view().on_host(),
+            Bf16Copy::Same => self.numbers().on_host(),
             Bf16Copy::Apart(copy) => copy.view(),
+            Bf16Copy::Among(..) => panic!("a weight that lies among others"),
         }
+    }
+
+    /// As products take them, wherever they lie.
+    pub fn matrix(&self, rows: usize, cols: usize) -> Matrix<'_> {
+        match &self.copy {
+            Bf16Copy::Among(place, _) => place.matrix(rows, cols),
+            _ => Matrix::new(self.activations(), rows, cols),
+        }
+    }
+
+    /// Moves what products use among other weights. Nothing on a processor.
+    pub fn move_to(&mut self, device: &Device, place: Place, shape: Shape) {
+        let Device::Cuda(cuda) = device else { return };
+        let from = self.matrix(shape.rows, shape.cols);
+        elementwise::copy_into_rows(cuda, place.matrix(shape.rows, shape.cols), from);
+        self.copy = Bf16Copy::Among(place, shape);
+    }
+
+    /// A copy of the numbers; of what products use if the weight was frozen.
+    pub fn to_numbers(&self, device: &Device) -> Buffer<f32> {
+        let Some(numbers) = &self.numbers else {
+            return device.upload(&self.read_activations(device));
+        };
+        let mut copy = device.take(numbers.len());
+        device.copy(&mut copy.view_mut(), numbers.view());
+        copy
+    }
+
+    fn read_activations(&self, device: &Device) -> Vec<f32> {
+        let (Bf16Copy::Among(place, shape), Device::Cuda(cuda)) = (&self.copy, device) else {
+            return device.read(self.activations());
+        };
+        let Shape { rows, cols } = *shape;
+        let together: Buffer = device.take(rows * cols);
+        let to = Matrix::new(together.view(), rows, cols);
+        elementwise::copy_into_rows(cuda, to, place.matrix(rows, cols));
+        device.read(together.view())
     }
 
     /// Brings the copy up to date.
     pub fn refresh(&mut self, device: &Device) {
-        if let (Bf16Copy::Apart(copy), Device::Cuda(cuda)) = (&mut self.copy, device) {
-            elementwise::round_into(cuda, &mut copy.view_mut(), self.numbers.view());
+        let (Some(numbers), Device::Cuda(cuda)) = (&self.numbers, device) else { return };
+        match &mut self.copy {
+            Bf16Copy::Same => {}
+            Bf16Copy::Apart(copy) => {
+                elementwise::round_into(cuda, &mut copy.view_mut(), numbers.view());
+            }
+            Bf16Copy::Among(place, Shape { rows, cols }) => {
+                elementwise::round_into_rows(cuda, place.matrix(*rows, *cols), numbers.view());
+            }
         }
     }
 }

@@ -192,7 +192,9 @@ pub fn matmul<T: Real, A: Real, B: Real>(
             let (mut to, a, b) = (to.on_host(), a.on_host(), b.on_host());
             cpu::product::multiply(&cpu.threads, (&mut to, before), (scale, a, b), &[0, a.cols]);
         }
-        Device::Cuda(cuda) => cuda::product::multiply(cuda, (to, before), (scale, a, b)),
+        Device::Cuda(cuda) => {
+            cuda::product::multiply(cuda, cuda::product::Scaled { to, before, scale, a, b });
+        }
     }
 }
 
@@ -216,10 +218,15 @@ pub(crate) fn add_pieces<T: Real, A: Real, B: Real>(
             cpu::product::multiply(&cpu.threads, (&mut to, Before::Kept), (scale, a, b), pieces);
         }
         Device::Cuda(cuda) => {
+            let (whole, before) = (to.again(), Before::Kept);
+            let mut all = cuda::product::Scaled { to: whole, before, scale, a, b };
+            if cuda::weight_gradients::add_one(cuda, &mut all, pieces) {
+                return;
+            }
             for ends in pieces.windows(2).filter(|ends| ends[0] < ends[1]) {
                 let (a, b) = (a.columns(ends[0]..ends[1]), b.band(ends[0]..ends[1]));
-                let to = (to.again(), Before::Kept);
-                cuda::product::multiply(cuda, to, (scale, a, b));
+                let (to, before) = (to.again(), Before::Kept);
+                cuda::product::multiply(cuda, cuda::product::Scaled { to, before, scale, a, b });
             }
         }
     }

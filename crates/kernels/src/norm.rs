@@ -3,7 +3,7 @@
 use crate::buffer::{View, ViewMut};
 use crate::cpu::wide::{self, wide};
 use crate::cuda;
-use crate::device::Device;
+use crate::device::{Cpu, Device};
 
 /// Numbers of one partial sum. Part of the definition of the result.
 pub(crate) const BLOCK: usize = 1 << 12;
@@ -22,13 +22,27 @@ pub fn sum_of_squares(device: &Device, x: View<'_, f32>) -> f64 {
 ///
 /// If they are not equally long.
 pub fn dot(device: &Device, x: View<'_, f32>, y: View<'_, f32>) -> f64 {
-    assert_eq!(x.len(), y.len(), "what is multiplied by what");
-    let cpu = match device {
-        Device::Cpu(cpu) => cpu,
+    dot_all(device, &[(x, y)])
+}
+
+/// The sum of [`dot`] over pairs of tensors, in their order. A device with a queue is waited for once.
+///
+/// # Panics
+///
+/// If the two of a pair are not equally long.
+pub fn dot_all(device: &Device, pairs: &[(View<'_, f32>, View<'_, f32>)]) -> f64 {
+    let equal = pairs.iter().all(|(x, y)| x.len() == y.len());
+    assert!(equal, "what is multiplied by what");
+    match device {
+        Device::Cpu(cpu) => pairs.iter().map(|&(x, y)| on_cpu(cpu, x, y)).sum(),
         Device::Cuda(cuda) => {
-            return cuda::elementwise::dot_blocks(cuda, x, y).into_iter().map(f64::from).sum();
+            let sums = cuda::elementwise::dot_blocks(cuda, pairs).into_iter();
+            sums.map(|blocks| blocks.into_iter().map(f64::from).sum::<f64>()).sum()
         }
-    };
+    }
+}
+
+fn on_cpu(cpu: &Cpu, x: View<'_, f32>, y: View<'_, f32>) -> f64 {
     let (x, y) = (x.host(), y.host());
     let mut sums = vec![0f32; x.len().div_ceil(BLOCK)];
     cpu.threads.pieces(&mut sums, 16, |piece, sums| {
@@ -49,7 +63,7 @@ pub fn dot(device: &Device, x: View<'_, f32>, y: View<'_, f32>) -> f64 {
 pub fn is_finite(device: &Device, x: View<'_, f32>) -> bool {
     let cpu = match device {
         Device::Cpu(cpu) => cpu,
-        Device::Cuda(cuda) => return cuda::elementwise::is_finite(cuda, x),
+        Device::Cuda(cuda) => return cuda::elementwise::not_finite(cuda, &[x]) == [0],
     };
     let x = x.host();
     let mut found = vec![false; x.len().div_ceil(PIECE)];
@@ -67,6 +81,17 @@ pub fn is_finite(device: &Device, x: View<'_, f32>) -> bool {
         );
     });
     !found.contains(&true)
+}
+
+/// The first tensor that has a number which is infinite or none. A device with a queue is waited for
+/// once.
+pub fn first_not_finite(device: &Device, tensors: &[View<'_, f32>]) -> Option<usize> {
+    match device {
+        Device::Cpu(_) => tensors.iter().position(|&x| !is_finite(device, x)),
+        Device::Cuda(cuda) => {
+            cuda::elementwise::not_finite(cuda, tensors).iter().position(|&count| count > 0)
+        }
+    }
 }
 
 /// `x ·= factor`.

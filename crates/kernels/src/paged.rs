@@ -45,9 +45,10 @@ impl Cache {
         self.pages
     }
 
-    /// Numbers that a token takes in one layer, keys and values together.
-    pub const fn token_width(shape: &Shape) -> usize {
-        2 * shape.kv_heads * shape.size
+    /// Bytes that a page takes in one layer, keys and values together.
+    pub fn page_bytes(device: &Device, shape: &Shape) -> usize {
+        let width = 2 * shape.kv_heads * shape.size;
+        PAGE * width * device.activation_bytes()
     }
 
     pub(crate) fn page_size(&self) -> usize {
@@ -80,7 +81,9 @@ pub fn store(device: &Device, cache: &mut Cache, layer: usize, rows: (Matrix<'_>
             cpu::paged::store(&cpu.threads, cache, (begin, shape), (qkv, slots.host()));
         }
         Device::Cuda(cuda) => {
-            cuda::attention::store(cuda, (cache, begin), &shape, (qkv, slots));
+            let shape = &shape;
+            let store = cuda::attention::Store { cache, begin, shape, qkv, slots };
+            cuda::attention::store(cuda, store);
         }
     }
 }
@@ -103,7 +106,8 @@ pub fn copy_page(cache: &mut Cache, from: usize, to: usize) {
                     view.host().copy_within(source..source + size, target);
                 }
                 Device::Cuda(cuda) => {
-                    cuda::attention::copy_within(cuda, buffer, (source, target), size);
+                    let copy = cuda::attention::Copy { from: source, to: target, size };
+                    cuda::attention::copy_within(cuda, buffer, copy);
                 }
             }
         }
@@ -142,7 +146,8 @@ pub fn attend(
             cpu::paged::attend(&cpu.threads, &mut out, (cache, layer, shape), (qkv, tables));
         }
         Device::Cuda(cuda) => {
-            cuda::attention::attend(cuda, &mut out, (cache, layer, shape), (qkv, tables));
+            let work = cuda::attention::Attend { out, cache, layer, shape, qkv, tables };
+            cuda::attention::attend(cuda, work);
         }
     }
 }

@@ -68,7 +68,11 @@ pub fn forward(
         Device::Cpu(cpu) => {
             cpu::rms_norm::forward(&cpu.threads, (y.host(), to), (x.host(), from), norm);
         }
-        Device::Cuda(cuda) => cuda::rms_norm::forward(cuda, (y, to), (x, from), norm),
+        Device::Cuda(cuda) => {
+            let y = cuda::rms_norm::Output { data: y.again(), shape: to };
+            let x = cuda::rms_norm::Input { data: x, shape: from };
+            cuda::rms_norm::forward(cuda, y, x, norm);
+        }
     }
 }
 
@@ -113,7 +117,10 @@ pub fn backward(
     let cpu = match device {
         Device::Cpu(cpu) => cpu,
         Device::Cuda(cuda) => {
-            return cuda::rms_norm::backward(cuda, gradient, ((x, from), (dy, to)), norm);
+            let x = cuda::rms_norm::Input { data: x, shape: from };
+            let dy = cuda::rms_norm::Input { data: dy, shape: to };
+            let saved = cuda::rms_norm::Saved { x, dy };
+            return cuda::rms_norm::backward(cuda, gradient, saved, norm);
         }
     };
     let blocks = offsets::blocks(sequences, cpu::rms_norm::BLOCK);

@@ -42,6 +42,11 @@ impl Turns {
         Self { cos: table(f64::cos), sin: table(f64::sin), half: frequencies.len() }
     }
 
+    /// Cosines and sines.
+    pub(crate) fn tables(&self) -> (View<'_, f32>, View<'_, f32>) {
+        (self.cos.view(), self.sin.view())
+    }
+
     /// How many positions there are tables for.
     pub fn positions(&self) -> usize {
         self.cos.len() / self.half.max(1)
@@ -68,7 +73,9 @@ pub fn turn(
             cpu::rope::turn(&cpu.threads, (x.host(), shape), tables, (positions.host(), direction));
         }
         Device::Cuda(cuda) => {
-            cuda::elementwise::turn(cuda, (x, shape), tables, (positions, direction));
+            let (cosines, sines) = tables;
+            let angles = cuda::elementwise::Angles { cosines, sines, positions, direction };
+            cuda::elementwise::turn(cuda, x, shape, angles);
         }
     }
 }

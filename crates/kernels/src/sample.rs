@@ -12,6 +12,7 @@
 
 use crate::buffer::ViewMut;
 use crate::cpu;
+use crate::cuda;
 use crate::device::Device;
 use crate::matmul::MatrixMut;
 
@@ -90,6 +91,9 @@ pub fn sample(
             let to = (tokens.host(), logps.host());
             cpu::sample::sample(&cpu.threads, to, &mut logits, requests);
         }
-        Device::Cuda(cuda) => cuda.unsupported("sampling"),
+        Device::Cuda(cuda) => {
+            let chosen = cuda::sample::Chosen { tokens: tokens.again(), logps: logps.again() };
+            cuda::sample::sample(cuda, chosen, &mut logits, requests);
+        }
     }
 }

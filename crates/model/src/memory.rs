@@ -1,4 +1,4 @@
-//! Bytes that a model takes on the CPU, counted before anything is loaded.
+//! Bytes that a model takes on a device, counted before anything is loaded.
 //!
 //! Buffers come from a pool that hands a buffer out again only for the same size, so what it holds in
 //! the end is, of each size, as many as there ever were at a time. Here work is a few [`Moment`]s,
@@ -15,15 +15,23 @@
 //! sampling      T · (3x + qkv + a + 3f) for a prompt, the same and logits for each row of a step
 //! ```
 //!
+//! On CUDA what flows through layers takes two bytes, a number that is trained six (f32 and what
+//! products take) and one that is frozen two. A product that is added to a result exists in f32 for a
+//! moment, and logits of up to 1024 rows and the whole vocabulary exist at a time.
+//!
 //! Not counted: strips of attention and packed blocks of products (a few megabytes a thread), the
 //! tokenizer, and the program itself. Batches of many different lengths hold more than one of each
 //! size.
 
+// size: the moments of training and of sampling, on both kinds of devices, are one list that follows
+// the layers; apart they would drift.
+
 use std::collections::BTreeMap;
 
 use whetstone_core::config::LoraConfig;
-use whetstone_kernels::buffer::taken_bytes;
-use whetstone_kernels::head::logits_at_a_time;
+use whetstone_kernels::Device;
+use whetstone_kernels::buffer::{taken_bytes, taken_bytes_on_cuda};
+use whetstone_kernels::head::{logits_at_a_time, logits_at_a_time_on_cuda};
 use whetstone_kernels::linear::UNPACKED_ROWS;
 
 use crate::adapter::{AdapterSettings, path_of};
@@ -42,6 +50,44 @@ pub enum Purpose<'a> {
     Full(Keep),
 }
 
+/// For which kind of device it is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Target {
+    /// Processors.
+    #[default]
+    Cpu,
+    /// A GPU of NVIDIA's.
+    Cuda,
+}
+
+/// What a GPU takes beside buffers: the driver's context, programs, and room for products to work in.
+pub const CUDA_OVERHEAD_BYTES: u64 = 1 << 30;
+
+impl Target {
+    /// The kind of a device.
+    pub fn of(device: &Device) -> Self {
+        match device {
+            Device::Cpu(_) => Self::Cpu,
+            Device::Cuda(_) => Self::Cuda,
+        }
+    }
+
+    fn activation_bytes(self) -> usize {
+        match self {
+            Self::Cpu => 4,
+            Self::Cuda => 2,
+        }
+    }
+
+    /// What a buffer of so many bytes takes.
+    fn taken(self, bytes: usize) -> usize {
+        match self {
+            Self::Cpu => taken_bytes(bytes),
+            Self::Cuda => taken_bytes_on_cuda(bytes),
+        }
+    }
+}
+
 /// How much at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
@@ -51,6 +97,8 @@ pub struct Work {
     pub length: usize,
     /// Whether projections are bytes.
     pub eight_bit: bool,
+    /// Where.
+    pub target: Target,
 }
 
 /// Bytes, by what they are for.
@@ -85,20 +133,22 @@ impl Plan {
 
 /// What `purpose` takes. Full training of a model of bytes is counted as of one of numbers.
 pub fn plan(config: &Config, work: Work, purpose: Purpose<'_>) -> Plan {
-    let rows = Rows::new(config, work.batch.saturating_mul(work.length));
-    let tables = Moment::default().with(work.length * config.head_dim / 2, 2);
+    let target = work.target;
+    let rows = Rows::new(config, work.batch.saturating_mul(work.length), target);
+    let tables = Moment::new(target).exact(work.length * config.head_dim / 2, 2);
+    let frozen = if work.eight_bit { Stored::Int8 } else { Stored::Frozen };
     match purpose {
         Purpose::Inference => {
-            let weights = weights(&expected_tensors(config), work.eight_bit);
+            let weights = weights(&expected_tensors(config), (frozen, target));
             inference(config, work, Plan { weights, tables: tables.bytes(), ..Plan::default() })
         }
         Purpose::Lora(lora, keep) => {
             let adapter = adapter_tensors(config, lora);
-            let base = weights(&expected_tensors(config), work.eight_bit);
-            let trained = weights(&adapter, false);
+            let base = weights(&expected_tensors(config), (frozen, target));
+            let trained = weights(&adapter, (Stored::Exact, target));
             let rows = rows.with_narrow(lora.rank as usize);
             let rows = if work.eight_bit { rows.with_bytes(config) } else { rows };
-            let weights = base.saturating_add(trained);
+            let weights = base.saturating_add(weights(&adapter, (Stored::Trained, target)));
             let tables = rows.batch_tables(tables).bytes();
             training(
                 (&rows, config),
@@ -108,12 +158,14 @@ pub fn plan(config: &Config, work: Work, purpose: Purpose<'_>) -> Plan {
             )
         }
         Purpose::Full(keep) => {
-            let weights = weights(&expected_tensors(config), false);
+            let all = expected_tensors(config);
+            let trained = weights(&all, (Stored::Exact, target));
+            let weights = weights(&all, (Stored::Trained, target));
             let tables = rows.batch_tables(tables).bytes();
             training(
                 (&rows, config),
                 (keep, Some(work.length)),
-                weights,
+                trained,
                 Plan { weights, tables, ..Plan::default() },
             )
         }
@@ -122,35 +174,52 @@ pub fn plan(config: &Config, work: Work, purpose: Purpose<'_>) -> Plan {
 
 /// Buffers that exist at a moment: how many of each size that the pool has.
 #[derive(Debug, Clone, Default)]
-struct Moment(BTreeMap<usize, u64>);
+struct Moment {
+    target: Target,
+    sizes: BTreeMap<usize, u64>,
+}
 
 impl Moment {
-    /// And so many of four bytes times `numbers`.
-    fn with(mut self, numbers: usize, count: usize) -> Self {
-        if numbers > 0 && count > 0 {
-            *self.0.entry(taken_bytes(numbers.saturating_mul(4))).or_default() += count as u64;
+    fn new(target: Target) -> Self {
+        Self { target, sizes: BTreeMap::new() }
+    }
+
+    /// And so many of activations.
+    fn with(self, numbers: usize, count: usize) -> Self {
+        let bytes = self.target.activation_bytes();
+        self.of_bytes(numbers.saturating_mul(bytes), count)
+    }
+
+    /// And so many of four bytes each, wherever they are.
+    fn exact(self, numbers: usize, count: usize) -> Self {
+        self.of_bytes(numbers.saturating_mul(4), count)
+    }
+
+    fn of_bytes(mut self, bytes: usize, count: usize) -> Self {
+        if bytes > 0 && count > 0 {
+            *self.sizes.entry(self.target.taken(bytes)).or_default() += count as u64;
         }
         self
     }
 
     fn and(mut self, other: &Self) -> Self {
-        for (&size, count) in &other.0 {
-            *self.0.entry(size).or_default() += count;
+        for (&size, count) in &other.sizes {
+            *self.sizes.entry(size).or_default() += count;
         }
         self
     }
 
     /// Of each size the larger number.
     fn or(mut self, other: &Self) -> Self {
-        for (&size, &count) in &other.0 {
-            let here = self.0.entry(size).or_default();
+        for (&size, &count) in &other.sizes {
+            let here = self.sizes.entry(size).or_default();
             *here = count.max(*here);
         }
         self
     }
 
     fn bytes(&self) -> u64 {
-        let sizes = self.0.iter().map(|(&size, &count)| (size as u64).saturating_mul(count));
+        let sizes = self.sizes.iter().map(|(&size, &count)| (size as u64).saturating_mul(count));
         sizes.fold(0, u64::saturating_add)
     }
 }
@@ -160,13 +229,31 @@ fn held(moments: impl IntoIterator<Item = Moment>) -> u64 {
     moments.into_iter().reduce(|all, moment| all.or(&moment)).unwrap_or_default().bytes()
 }
 
-fn weights(tensors: &[Expected], eight_bit: bool) -> u64 {
+/// How tensors are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stored {
+    /// As f32: gradients and means.
+    Exact,
+    /// To be trained.
+    Trained,
+    /// As products take them.
+    Frozen,
+    /// The same, and projections as bytes with a scale a row.
+    Int8,
+}
+
+fn weights(tensors: &[Expected], (stored, target): (Stored, Target)) -> u64 {
     let of = |tensor: &Expected| {
         let numbers: usize = tensor.shape.iter().product();
-        if eight_bit && tensor.name.ends_with("_proj.weight") {
-            taken_bytes(numbers) + taken_bytes(tensor.shape[0] * 4)
-        } else {
-            taken_bytes(numbers * 4)
+        let exact = target.taken(numbers * 4);
+        let copy = target.taken(numbers * target.activation_bytes());
+        match (stored, target) {
+            (Stored::Int8, _) if tensor.name.ends_with("_proj.weight") => {
+                target.taken(numbers) + target.taken(tensor.shape[0] * 4)
+            }
+            (Stored::Trained, Target::Cuda) => exact + copy,
+            (Stored::Exact | Stored::Trained, _) => exact,
+            (Stored::Frozen | Stored::Int8, _) => copy,
         }
     };
     tensors.iter().map(of).fold(0, |sum, bytes| sum.saturating_add(bytes as u64))
@@ -201,11 +288,23 @@ struct Rows {
     normed: usize,
     /// Weights of bytes as numbers, a piece at a time.
     unpacked: Moment,
+    /// Results in f32 of products that are added to others.
+    added: Moment,
+    target: Target,
 }
 
 impl Rows {
-    fn new(config: &Config, tokens: usize) -> Self {
+    fn new(config: &Config, tokens: usize, target: Target) -> Self {
         let of = |width: usize| tokens.saturating_mul(width);
+        let added = match target {
+            Target::Cpu => Moment::new(target),
+            // Of an adapter's second halves, and of what goes beside a residual.
+            Target::Cuda => [config.width, config.query_width(), config.kv_width(), config.ffn]
+                .into_iter()
+                .fold(Moment::new(target), |all, width| {
+                    all.or(&Moment::new(target).exact(of(width), 1))
+                }),
+        };
         Self {
             tokens,
             x: of(config.width),
@@ -215,7 +314,9 @@ impl Rows {
             wide: of(config.ffn),
             narrow: 0,
             normed: usize::from(config.qk_norm),
-            unpacked: Moment::default(),
+            unpacked: Moment::new(target),
+            added,
+            target,
         }
     }
 
@@ -228,41 +329,44 @@ impl Rows {
         let (width, ffn) = (config.width, config.ffn);
         let (query, kv) = (config.query_width(), config.kv_width());
         let shapes = [(query, width), (kv, width), (width, query), (ffn, width), (width, ffn)];
+        let target = self.target;
         let one = |(outputs, inputs): (usize, usize)| {
-            Moment::default().with(outputs.min(UNPACKED_ROWS) * inputs, 1)
+            // A GPU unpacks a weight at once.
+            let rows = if target == Target::Cpu { outputs.min(UNPACKED_ROWS) } else { outputs };
+            Moment::new(target).with(rows * inputs, 1)
         };
-        let unpacked = shapes.map(one).iter().fold(Moment::default(), Moment::or);
+        let unpacked = shapes.map(one).iter().fold(Moment::new(target), Moment::or);
         Self { unpacked, ..self }
     }
 
     /// Tokens, positions, rows and targets.
     fn batch_tables(&self, tables: Moment) -> Moment {
-        tables.with(self.tokens, 4)
+        tables.exact(self.tokens, 4)
     }
 
     /// What a layer keeps beside its input.
     fn rest(&self, layers: usize) -> Moment {
         let Self { x, qkv, attended, lse, wide, .. } = *self;
-        let one = [(qkv, 1), (attended, 1), (lse, 1), (x, 1), (wide, 2)];
-        one.into_iter()
-            .fold(Moment::default(), |all, (numbers, count)| all.with(numbers, count * layers))
+        let one = [(qkv, 1), (attended, 1), (x, 1), (wide, 2)];
+        let start = Moment::new(self.target).exact(lse, layers);
+        one.into_iter().fold(start, |all, (numbers, count)| all.with(numbers, count * layers))
     }
 
     /// The moments of a layer's way back, beside the inputs of all layers and the rest of those
     /// before it.
     fn backward(&self, before: &Moment) -> [Moment; 3] {
         let Self { x, qkv, attended, lse, wide, narrow, normed, .. } = *self;
+        let before = before.clone().and(&self.added);
         let whole = before.clone().and(&self.rest(1)).and(&self.unpacked);
         [
             whole.clone().with(x, 2).with(wide, 1).with(narrow, 2),
             whole.with(x, 3).with(narrow, 2),
             before
-                .clone()
                 .and(&self.unpacked)
                 .with(x, 1)
                 .with(qkv, 2 + normed)
                 .with(attended, 2)
-                .with(lse, 1)
+                .exact(lse, 1)
                 .with(narrow, 2),
         ]
     }
@@ -270,9 +374,10 @@ impl Rows {
     /// The moments of a layer's way in sampling: nothing is kept but keys and values.
     fn sampling(&self) -> [Moment; 2] {
         let Self { x, qkv, attended, lse, wide, normed, .. } = *self;
-        let attention = self.unpacked.clone().with(x, 1).with(qkv, 1 + normed);
-        let network = self.unpacked.clone().with(x, 3).with(qkv, 1);
-        [attention.with(attended, 1).with(lse, 1), network.with(attended, 1).with(wide, 3)]
+        let start = self.unpacked.clone().and(&self.added);
+        let attention = start.clone().with(x, 1).with(qkv, 1 + normed);
+        let network = start.with(x, 3).with(qkv, 1);
+        [attention.with(attended, 1).exact(lse, 1), network.with(attended, 1).with(wide, 3)]
     }
 }
 
@@ -284,7 +389,8 @@ fn training(
     trained: u64,
     plan: Plan,
 ) -> Plan {
-    let inputs = Moment::default().with(rows.x, config.layers);
+    let target = rows.target;
+    let inputs = Moment::new(target).with(rows.x, config.layers);
     let (kept, before) = match keep {
         Keep::Most => {
             let all = inputs.clone().and(&rows.rest(config.layers));
@@ -292,36 +398,52 @@ fn training(
         }
         Keep::Input => (inputs.clone(), inputs),
     };
-    let chunk = |tokens: usize| logits_at_a_time(tokens, config.vocab);
-    let head = kept.clone().with(rows.x, 4).with(rows.tokens, 4);
+    let chunk = |moment: Moment, tokens: usize| match target {
+        Target::Cpu => moment.exact(logits_at_a_time(tokens, config.vocab), 1),
+        Target::Cuda => {
+            let logits = logits_at_a_time_on_cuda(tokens, config.vocab);
+            moment.exact(logits, 1).with(logits, 1)
+        }
+    };
+    let head = kept.clone().with(rows.x, 4).exact(rows.tokens, 4);
     let waits = usize::from(trained_head.is_some());
-    let before = before.with(rows.x, waits).with(rows.tokens, 4 * waits);
+    let before = before.with(rows.x, waits).exact(rows.tokens, 4 * waits);
     let moments = || rows.backward(&before).into_iter().chain([head.clone()]);
     let total = held(moments());
-    let forward = kept.clone().with(rows.x, 3).with(chunk(rows.tokens), 1);
-    let one = Moment::default().with(rows.x, 3).with(chunk(trained_head.unwrap_or(0)), 1);
+    let forward = chunk(kept.clone().with(rows.x, 3), rows.tokens);
+    let one = chunk(Moment::new(target).with(rows.x, 3), trained_head.unwrap_or(0));
     let logits = held(moments().chain([forward, one])).saturating_sub(total);
     let kept = kept.bytes();
     let (gradients, means) = (trained, trained.saturating_mul(2));
     Plan { gradients, means, kept, temporary: total.saturating_sub(kept), logits, ..plan }
 }
 
+/// Tokens of prompts that go through a GPU together, at most.
+pub const TOGETHER_ON_CUDA: usize = 8192;
+
 /// Prompts, together no longer than one of these, then all sequences side by side. They end one by one, so that there is a
 /// step of every number of rows.
 fn inference(config: &Config, work: Work, plan: Plan) -> Plan {
-    let prompt = Rows::new(config, work.length);
+    let target = work.target;
+    let together = match target {
+        Target::Cpu => work.length,
+        Target::Cuda => {
+            work.length.max(TOGETHER_ON_CUDA.min(work.batch.saturating_mul(work.length)))
+        }
+    };
+    let prompt = Rows::new(config, together, target);
     let prompt = if work.eight_bit { prompt.with_bytes(config) } else { prompt };
-    let steps = (1..=work.batch).map(|rows| Rows::new(config, rows));
+    let steps = (1..=work.batch).map(|rows| Rows::new(config, rows, target));
     let moments = std::iter::once(prompt).chain(steps).flat_map(|rows| rows.sampling());
-    let logits = (1..=work.batch).map(|rows| Moment::default().with(rows * config.vocab, 1));
+    let logits = (1..=work.batch).map(|rows| Moment::new(target).exact(rows * config.vocab, 1));
     // The page that a prompt leaves half empty is there twice.
     let pages = work.batch.saturating_mul(work.length.div_ceil(PAGE) + 1);
     let half = pages.saturating_mul(PAGE * config.kv_width() * config.layers);
-    let own = Moment::default().with(config.vocab, 1);
+    let own = Moment::new(target).exact(config.vocab, 1);
     Plan {
         temporary: held(moments),
         logits: held(logits.map(|moment| moment.and(&own))),
-        cache: Moment::default().with(half, 2).bytes(),
+        cache: Moment::new(target).with(half, 2).bytes(),
         ..plan
     }
 }

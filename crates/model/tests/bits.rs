@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use whetstone_kernels::sample::{Request, Rule, sample};
 use whetstone_kernels::{Device, MatrixMut};
 use whetstone_model::decoder::{
-    Decoder, Forward, Gradients, Keep, LoadOptions, Prefill, Sequence, Signal, Step,
+    Decoder, Forward, Gradients, Keep, LoadOptions, Prefill, Sequence, Signal, Step, WeightFormat,
 };
 use whetstone_model::safetensors::Safetensors;
 use whetstone_model::{Config, Weights};
@@ -35,7 +35,7 @@ fn model(family: &str, trained: Trained) -> Decoder {
     let dir = folder(family);
     let config = Config::from_dir(&dir).unwrap();
     let weights = Safetensors::open_dir(&dir).unwrap();
-    let options = LoadOptions { eight_bit: false, positions: 128 };
+    let options = LoadOptions { weights: WeightFormat::Trainable, positions: 128 };
     let device = Device::cpu(2).unwrap();
     let mut decoder = Decoder::load(&device, (&config, &weights), options).unwrap();
     match trained {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use whetstone_core::config::LoraConfig;
 use whetstone_kernels::Device;
-use whetstone_model::decoder::{Decoder, Forward, LoadOptions, Sequence};
+use whetstone_model::decoder::{Decoder, Forward, LoadOptions, Sequence, WeightFormat};
 use whetstone_model::template::Options;
 use whetstone_model::weights::Dtype;
 use whetstone_model::{Config, ExportError, ExportOptions, Pretrained, open};
@@ -39,7 +39,7 @@ fn source(family: &str, to: &Path) -> Pretrained {
 }
 
 fn load(model: &Pretrained) -> Decoder {
-    let options = LoadOptions { eight_bit: false, positions: 128 };
+    let options = LoadOptions { weights: WeightFormat::Trainable, positions: 128 };
     let weights = (&model.config, model.weights.as_ref());
     Decoder::load(&Device::cpu(2).unwrap(), weights, options).unwrap()
 }

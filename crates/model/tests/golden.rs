@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use whetstone_kernels::Device;
 use whetstone_model::decoder::{
     Adapters, Decoder, Forward, Gradients, Keep, LoadOptions, Prefill, Sequence, Signal, Step,
+    WeightFormat,
 };
 use whetstone_model::safetensors::Safetensors;
 use whetstone_model::{Config, Weights};
@@ -48,7 +49,7 @@ fn model(family: &str, threads: usize) -> Decoder {
     let device = Device::cpu(threads).unwrap();
     let config = Config::from_dir(&dir).unwrap();
     let weights = Safetensors::open_dir(&dir).unwrap();
-    let options = LoadOptions { eight_bit: false, positions: 128 };
+    let options = LoadOptions { weights: WeightFormat::Trainable, positions: 128 };
     Decoder::load(&device, (&config, &weights), options).unwrap()
 }
 

@@ -5,8 +5,10 @@ use std::path::Path;
 use whetstone_core::config::LoraConfig;
 use whetstone_kernels::Device;
 use whetstone_model::config::{Rope, Scaling};
-use whetstone_model::decoder::{Decoder, Forward, Gradients, Keep, LoadOptions, Sequence, Signal};
-use whetstone_model::memory::{Plan, Purpose, Work, plan};
+use whetstone_model::decoder::{
+    Decoder, Forward, Gradients, Keep, LoadOptions, Sequence, Signal, WeightFormat,
+};
+use whetstone_model::memory::{Plan, Purpose, Target, Work, plan};
 use whetstone_model::safetensors::Safetensors;
 use whetstone_model::weights::Dtype;
 use whetstone_model::{Config, Family};
@@ -69,7 +71,7 @@ fn training_holds_what_was_planned() {
     let lora = LoraConfig { rank: 8, ..LoraConfig::default() };
     for (odd, batch, length) in [(false, 4, 128), (true, 3, 100)] {
         let config = config(odd);
-        let work = Work { batch, length, eight_bit: false };
+        let work = Work { batch, length, eight_bit: false, target: Target::Cpu };
         let mut decoder = Decoder::new(&Device::cpu(1).unwrap(), &config, (1, length));
         decoder.train_base(true);
         for keep in [Keep::Most, Keep::Input] {
@@ -89,12 +91,12 @@ fn an_adapter_beside_weights_of_bytes_holds_what_was_planned() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/qwen3");
     let config = Config::from_dir(&dir).unwrap();
     let weights = Safetensors::open_dir(&dir).unwrap();
-    let options = LoadOptions { eight_bit: true, positions: 50 };
+    let options = LoadOptions { weights: WeightFormat::Int8, positions: 50 };
     let device = Device::cpu(1).unwrap();
     let mut decoder = Decoder::load(&device, (&config, &weights), options).unwrap();
     let lora = LoraConfig { rank: 4, ..LoraConfig::default() };
     decoder.add_adapter(&lora, 2);
-    let work = Work { batch: 3, length: 50, eight_bit: true };
+    let work = Work { batch: 3, length: 50, eight_bit: true, target: Target::Cpu };
     let said = plan(&config, work, Purpose::Lora(&lora, Keep::Most));
     // In a model this small other buffers have the sizes of unpacked weights.
     check("bytes", said, (trained(&decoder, work, Keep::Most), 0.15));
@@ -103,7 +105,7 @@ fn an_adapter_beside_weights_of_bytes_holds_what_was_planned() {
 #[test]
 fn what_is_planned_for_training_grows_with_what_is_kept_and_trained() {
     let (config, lora) = (config(false), LoraConfig::default());
-    let work = Work { batch: 4, length: 256, eight_bit: false };
+    let work = Work { batch: 4, length: 256, eight_bit: false, target: Target::Cpu };
     let of = |purpose| plan(&config, work, purpose);
     let (most, input) = (of(Purpose::Full(Keep::Most)), of(Purpose::Full(Keep::Input)));
     assert!(input.kept * 8 < most.kept && input.total() < most.total());
@@ -118,7 +120,7 @@ fn what_is_planned_for_training_grows_with_what_is_kept_and_trained() {
 fn sizes_beyond_every_machine_are_counted_without_overflow() {
     let wide = Config { heads: 1024, kv_heads: 1024, head_dim: 1024, ..config(false) };
     let config = Config { layers: 1024, ffn: 1 << 20, vocab: 1 << 24, ..wide };
-    let work = Work { batch: 4096, length: 1 << 27, eight_bit: false };
+    let work = Work { batch: 4096, length: 1 << 27, eight_bit: false, target: Target::Cpu };
     for purpose in [Purpose::Inference, Purpose::Full(Keep::Most)] {
         assert!(plan(&config, work, purpose).total() > 1 << 62, "{purpose:?}");
     }

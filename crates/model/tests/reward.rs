@@ -10,7 +10,7 @@ use whetstone_core::config::LoraConfig;
 use whetstone_kernels::Device;
 use whetstone_model::adapter::AdapterSettings;
 use whetstone_model::decoder::{
-    Decoder, Forward, Gradients, Keep, LoadOptions, ParameterId, Sequence, Signal,
+    Decoder, Forward, Gradients, Keep, LoadOptions, ParameterId, Sequence, Signal, WeightFormat,
 };
 use whetstone_model::safetensors::Safetensors;
 use whetstone_model::weights::Dtype;
@@ -38,7 +38,7 @@ fn model(family: &str) -> Decoder {
     let dir = folder(family);
     let config = Config::from_dir(&dir).unwrap();
     let weights = Safetensors::open_dir(&dir).unwrap();
-    let options = LoadOptions { eight_bit: false, positions: 128 };
+    let options = LoadOptions { weights: WeightFormat::Trainable, positions: 128 };
     Decoder::load(&Device::cpu(2).unwrap(), (&config, &weights), options).unwrap()
 }
 

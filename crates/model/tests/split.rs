@@ -15,7 +15,7 @@ use whetstone_kernels::Device;
 use whetstone_kernels::philox::uniform;
 use whetstone_model::config::{Rope, Scaling};
 use whetstone_model::decoder::{
-    BatchError, Decoder, Forward, Gradients, Keep, LoadOptions, Sequence, Signal,
+    BatchError, Decoder, Forward, Gradients, Keep, LoadOptions, Sequence, Signal, WeightFormat,
 };
 use whetstone_model::safetensors::Safetensors;
 use whetstone_model::weights::Dtype;
@@ -262,7 +262,7 @@ fn nor_are_weights_of_bytes() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/qwen3");
     let config = Config::from_dir(&dir).unwrap();
     let weights = Safetensors::open_dir(&dir).unwrap();
-    let options = LoadOptions { eight_bit: true, positions: 128 };
+    let options = LoadOptions { weights: WeightFormat::Int8, positions: 128 };
     let decoder = |threads| {
         let device = Device::cpu(threads).unwrap();
         let mut decoder = Decoder::load(&device, (&config, &weights), options).unwrap();

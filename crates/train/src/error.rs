@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use whetstone_algo::AlgoError;
 use whetstone_infer::GenerateError;
+use whetstone_kernels::DeviceError;
 use whetstone_model::adapter::AdapterError;
 use whetstone_model::decoder::BatchError;
 use whetstone_model::template::TemplateError;
@@ -143,6 +144,24 @@ pub enum TrainError {
         /// What they were.
         mean: f64,
     },
+    /// The device is too small for what is asked.
+    #[error(
+        "this takes about {needed_mib} MiB of the device, which has room for {room_mib}: \
+         {largest_mib} MiB are {largest}"
+    )]
+    NoRoom {
+        /// What it takes.
+        needed_mib: u64,
+        /// What there is.
+        room_mib: u64,
+        /// What takes most of it.
+        largest: &'static str,
+        /// How much that is.
+        largest_mib: u64,
+    },
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// The arithmetic of a loss.
     #[error(transparent)]
     Algo(#[from] AlgoError),
@@ -206,6 +225,11 @@ impl TrainError {
         match self {
             Self::NoTemplate => Some("take a model that was tuned for chats or instructions"),
             Self::Context { .. } => Some("lower `training.max_length`"),
+            Self::NoRoom { .. } => Some(
+                "lower `training.per_device_train_batch_size` (and raise \
+                 `training.gradient_accumulation_steps`) or `training.max_length`, or set \
+                 `training.gradient_checkpointing` or `student.load_in_8bit`",
+            ),
             Self::NoTasks => {
                 Some("name another file with `--tasks`, or make one: `whet data prepare`")
             }
@@ -260,10 +284,16 @@ impl TrainError {
 
     /// Whether the user can mend it by asking for something else.
     pub fn is_usage(&self) -> bool {
+        if let Self::Device(error)
+        | Self::Collect(CollectError::Generate(GenerateError::Device(error))) = self
+        {
+            return !error.is_broken();
+        }
         matches!(
             self,
             Self::NoTemplate
                 | Self::Context { .. }
+                | Self::NoRoom { .. }
                 | Self::NoTasks
                 | Self::PromptsTooLong { .. }
                 | Self::NoRows

@@ -44,6 +44,7 @@ impl Pass<'_> {
     ) -> Result<(), TrainError> {
         self.each(examples, |places, batch| {
             let (scored, trail) = self.decoder.forward(batch, self.forward);
+            self.decoder.device().check()?;
             let (mut logp, mut entropy) = (scored.logp.as_slice(), scored.entropy.as_slice());
             let mut dlogp = Vec::with_capacity(logp.len());
             for &place in places {
@@ -70,6 +71,7 @@ impl Pass<'_> {
         let mut scores = vec![Vec::new(); examples.len()];
         self.each(examples, |places, batch| {
             let (scored, _) = self.decoder.forward(batch, forward);
+            self.decoder.device().check()?;
             let mut logp = scored.logp.as_slice();
             for &place in places {
                 scores[place] = next(&mut logp, examples[place].trained());

@@ -29,5 +29,6 @@ pub(crate) fn rehearse(
         watch: (watch, Phase::Rehearsing),
     };
     pass.learn(&longest, gradients, |_, seen| Ok(vec![0.0; seen.logp.len()]))?;
+    student.decoder.device().check()?;
     Ok(student.decoder.device().held_bytes())
 }

@@ -58,6 +58,7 @@ pub fn sft(
 
 fn steps(student: &mut Student, session: &mut Session, it: &Sft<'_>) -> Result<Ended, TrainError> {
     let plan = Plan::sft(it.config, it.rows.len())?;
+    student.check_sft_room(it.config)?;
     let (mut optimizer, mut progress) = restore(student, STAGE, it.checkpoint)?;
     let mut order = Endless::new(Seed::new(it.config.seed).derive("sft rows", 0), it.rows.len());
     let mut gradients = Gradients::new(student.decoder.device(), student.decoder.parameters());

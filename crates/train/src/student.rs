@@ -5,10 +5,11 @@ use std::path::Path;
 use whetstone_core::Message;
 use whetstone_core::config::{Config, Trained};
 use whetstone_core::seed::Seed;
+use whetstone_infer::Limits;
 use whetstone_kernels::Device;
 use whetstone_model::adapter::AdapterSettings;
-use whetstone_model::decoder::{Decoder, Keep, LoadOptions};
-use whetstone_model::memory::{self, Plan, Purpose, Work};
+use whetstone_model::decoder::{Decoder, Keep, LoadOptions, WeightFormat};
+use whetstone_model::memory::{self, CUDA_OVERHEAD_BYTES, Plan, Purpose, Target, Work};
 use whetstone_model::safetensors::Safetensors;
 use whetstone_model::template::Options;
 use whetstone_model::weights::{Dtype, WeightsError};
@@ -49,8 +50,11 @@ impl Student {
         if asked > made_for {
             return Err(TrainError::Context { asked, made_for });
         }
-        let eight_bit = config.student.load_in_8bit && config.training.train == Trained::Lora;
-        let options = LoadOptions { eight_bit, positions: asked };
+        let weights = match config.training.train {
+            Trained::Lora => WeightFormat::frozen(config.student.load_in_8bit),
+            Trained::Full => WeightFormat::Trainable,
+        };
+        let options = LoadOptions { weights, positions: asked };
         match config.training.train {
             Trained::Lora => {
                 let weights = (&model.config, model.weights.as_ref());
@@ -59,6 +63,7 @@ impl Student {
                 let settings = adapter(&mut decoder, config, checkpoint)?;
                 let base = Some(path.display().to_string());
                 let adapter = Some(AdapterSettings { base, ..settings });
+                device.check()?;
                 Ok(Self { model, decoder, adapter })
             }
             Trained::Full => {
@@ -69,6 +74,7 @@ impl Student {
                         .map_err(TrainError::Weights)?,
                 };
                 decoder.train_base(true);
+                device.check()?;
                 Ok(Self { model, decoder, adapter: None })
             }
         }
@@ -79,7 +85,8 @@ impl Student {
         if self.adapter.is_some() {
             return Ok(None);
         }
-        let options = LoadOptions { eight_bit: false, positions: self.decoder.positions() };
+        let options =
+            LoadOptions { weights: WeightFormat::Frozen, positions: self.decoder.positions() };
         let weights = (&self.model.config, self.model.weights.as_ref());
         let decoder = Decoder::load(self.decoder.device(), weights, options);
         decoder.map(Some).map_err(TrainError::Weights)
@@ -136,11 +143,65 @@ impl Student {
         (training, self.memory(config, sequences, Purpose::Inference))
     }
 
+    /// Whether a device whose memory is its own has room for learning from traces.
+    ///
+    /// # Errors
+    ///
+    /// If it has not; the error says what takes most.
+    pub(crate) fn check_sft_room(&self, config: &Config) -> Result<(), TrainError> {
+        check_room(&self.sft_memory(config), self.decoder.device().room_bytes())
+    }
+
+    /// The same for learning from rollouts, which are sampled beside all that training holds.
+    ///
+    /// # Errors
+    ///
+    /// If it has no room; the error says what takes most.
+    pub(crate) fn check_grpo_room(
+        &self,
+        config: &Config,
+        limits: Limits,
+    ) -> Result<(), TrainError> {
+        let (training, sampling) = self.grpo_memory(config, limits.sequences);
+        let Plan { weights, gradients, means, .. } = training;
+        let cache = sampling.cache.min(limits.cache_bytes as u64);
+        let beside = Plan { weights, gradients, means, cache, ..sampling };
+        let room = self.decoder.device().room_bytes();
+        check_room(&training, room).and_then(|()| check_room(&beside, room))
+    }
+
     fn memory(&self, config: &Config, batch: usize, purpose: Purpose<'_>) -> Plan {
         let length = config.training.max_length as usize;
         let eight_bit = config.student.load_in_8bit;
-        memory::plan(&self.model.config, Work { batch, length, eight_bit }, purpose)
+        let target = Target::of(self.decoder.device());
+        memory::plan(&self.model.config, Work { batch, length, eight_bit, target }, purpose)
     }
+}
+
+/// Refuses a plan that is larger than the room there is, if that is known.
+fn check_room(plan: &Plan, room: Option<usize>) -> Result<(), TrainError> {
+    let Some(room) = room else { return Ok(()) };
+    let (needed, room) = (plan.total().saturating_add(CUDA_OVERHEAD_BYTES), room as u64);
+    if needed <= room {
+        return Ok(());
+    }
+    let Plan { weights, gradients, means, kept, temporary, logits, cache, .. } = *plan;
+    let parts = [
+        ("the weights", weights),
+        ("gradients", gradients),
+        ("the optimizer's means", means),
+        ("what layers keep for the way back", kept),
+        ("what exists for a moment", temporary),
+        ("logits", logits),
+        ("keys and values", cache),
+    ];
+    let largest = parts.into_iter().max_by_key(|part| part.1).unwrap_or_default();
+    Err(TrainError::NoRoom {
+        needed_mib: needed >> 20,
+        room_mib: room >> 20,
+        largest: largest.0,
+        largest_mib: largest.1 >> 20,
+    })
 }
 
 /// What layers keep for the way back.
@@ -182,6 +243,20 @@ fn adapter(
 mod tests {
     use super::*;
     use crate::testing::{settings, student};
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_its_largest_part() {
+        let plan = Plan { weights: 3 << 30, kept: 9 << 30, temporary: 1 << 30, ..Plan::default() };
+        assert!(check_room(&plan, None).is_ok());
+        assert!(check_room(&plan, Some(14 << 30)).is_ok());
+        let refused = check_room(&plan, Some((14 << 30) - 1)).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "this takes about 14336 MiB of the device, which has room for 14335: 9216 MiB are what \
+             layers keep for the way back"
+        );
+        assert!(refused.is_usage() && refused.hint().unwrap().contains("gradient_checkpointing"));
+    }
 
     #[test]
     fn every_source_has_its_gradient_and_full_training_its_reference() {

@@ -26,11 +26,14 @@ pub(crate) fn apply(
     (lr, training): (f64, &TrainingConfig),
 ) -> Result<Updated, TrainError> {
     let device = decoder.device().clone();
+    device.check()?;
     if let Some(id) = gradients.first_not_finite(&device) {
         let name = &decoder.parameters().get(id).name;
         return Err(TrainError::NoNumber(format!("the gradient of `{name}` is not finite")));
     }
     let norm = norm(decoder, gradients);
+    // What a device that failed says of gradients is no length of theirs.
+    device.check()?;
     let rule = Rule {
         lr,
         betas: (training.adam_beta1, training.adam_beta2),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use whetstone_core::config::DeviceChoice;
 
 use crate::cli::ConfigArgs;
 
@@ -98,7 +99,11 @@ pub struct MeasureArgs {
     #[arg(long = "8bit")]
     pub eight_bit: bool,
 
-    /// Threads [default: one for each core]
+    /// What computes: `cpu`, `cuda:N`, or `auto`; the same as `--set run.device=DEVICE`
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["server", "samples"])]
+    pub device: Option<DeviceChoice>,
+
+    /// Threads of the CPU [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 

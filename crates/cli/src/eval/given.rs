@@ -14,7 +14,6 @@ use whetstone_rollout::score::{BadLines, How, Report, Runtime, Scoring, score};
 
 use super::Measure;
 use crate::failure::{Failure, counted};
-use crate::score::CALLERS_PER_WORKER;
 use crate::score::judge::start_judge;
 
 /// Judges the samples in a file, and counts them.
@@ -48,7 +47,7 @@ fn judge(it: &Measure<'_>, samples: &Path, output: &Path) -> Result<Report, Fail
             cache: None,
         }),
         advantage: Advantage::Mean,
-        workers: crate::judge::workers(it.config) * CALLERS_PER_WORKER,
+        workers: crate::judge::callers(it.config),
         bad_lines: BadLines::Reject,
         earlier: it.earlier(),
         on_start: &|lines| {

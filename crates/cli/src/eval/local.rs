@@ -12,13 +12,14 @@ use whetstone_eval::{EvalError, Results, make_room};
 use whetstone_infer::{Limits, Local};
 use whetstone_model::Pretrained;
 use whetstone_model::adapter::SETTINGS_FILE;
-use whetstone_model::decoder::{Decoder, LoadOptions};
+use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
 use whetstone_model::template::Options;
 use whetstone_rollout::collect::RenderError;
 
 use super::{Measure, Source};
+use crate::device;
 use crate::failure::Failure;
-use crate::model::{ModelFailure, device, open};
+use crate::model::{ModelFailure, open};
 use crate::quickstart::preset::EMBEDDED;
 use crate::quickstart::student::unpack_into;
 use crate::train::grpo;
@@ -46,8 +47,7 @@ pub(super) fn measure(it: &Measure<'_>) -> Result<Option<Results>, Failure> {
     let room = room(&model, max_tokens)?;
     let longest = longest(it, &model)?.min(room);
     let decoder = load(it, (&place, &model), longest + max_tokens)?;
-    let about =
-        it.about_sampling((place.name.clone(), max_tokens), place.settings(it.args.eight_bit));
+    let about = it.about_sampling((place.name.clone(), max_tokens), place.settings(it));
     let mut local = Local::new(&decoder, &model.tokenizer, Limits::default());
     let mut source = Source {
         generator: &mut local,
@@ -94,15 +94,19 @@ fn base(settings: &Path) -> Option<String> {
 
 impl Place {
     /// What an evaluation that goes on must find again: names, and files that nobody changed.
-    fn settings(&self, eight_bit: bool) -> Vec<(&'static str, String)> {
+    fn settings(&self, it: &Measure<'_>) -> Vec<(&'static str, String)> {
         let adapter = self.adapter.as_ref();
-        vec![
+        let mut settings = vec![
             ("--model", self.name.clone()),
             ("the model's files", stamp(&self.model)),
             ("--adapter", adapter.map_or_else(String::new, |path| path.display().to_string())),
             ("the adapter's files", adapter.map_or_else(String::new, |path| stamp(path))),
-            ("--8bit", eight_bit.to_string()),
-        ]
+            ("--8bit", it.args.eight_bit.to_string()),
+        ];
+        // The CPU is not named, as in evaluations from before there was a choice.
+        let device = Some(it.config.run.device.clone()).filter(|device| device != "cpu");
+        settings.extend(device.map(|device| ("--device", device)));
+        settings
     }
 }
 
@@ -153,11 +157,12 @@ fn load(
     (place, model): (&Place, &Pretrained),
     positions: usize,
 ) -> Result<Decoder, ModelFailure> {
-    let device = device(it.args.threads.map(usize::from))?;
-    let options = LoadOptions { eight_bit: it.args.eight_bit, positions };
+    let device = device::open(it.config, it.args.threads.map(usize::from), it.printer)?;
+    let options = LoadOptions { weights: WeightFormat::frozen(it.args.eight_bit), positions };
     let mut decoder = Decoder::load(&device, (&model.config, model.weights.as_ref()), options)?;
     if let Some(dir) = &place.adapter {
         decoder.load_adapter(dir)?;
     }
+    device.check()?;
     Ok(decoder)
 }

@@ -32,7 +32,7 @@ use crate::cli::ConfigArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::train::{grpo, stop};
+use crate::train::stop;
 
 /// Measures, or compares.
 pub(crate) fn run(args: &EvalArgs, printer: Printer) -> anyhow::Result<Exit> {
@@ -78,6 +78,7 @@ fn settings(args: &MeasureArgs) -> ConfigArgs {
     let most = args.k.iter().copied().max().unwrap_or(0).max(Config::default().eval.num_samples);
     let samples = if args.samples.is_some() { Some(most) } else { args.num_samples };
     config.set.extend(samples.map(|samples| format!("eval.num_samples={samples}")));
+    config.set.extend(args.device.map(|device| format!("run.device={device}")));
     config.set.extend(args.temperature.map(|it| format!("eval.temperature={it:?}")));
     if !args.k.is_empty() {
         config.set.push(format!("eval.k={:?}", args.k));
@@ -175,7 +176,8 @@ impl Measure<'_> {
             max_tokens: source.max_tokens,
             max_prompt_tokens: source.max_prompt_tokens,
             max_turns: 1,
-            judges: grpo::judges(self.config),
+            // Few, so that little is lost of what was answered when a server goes away.
+            judges: 2 * crate::judge::workers(self.config),
             on_event: &|_| ControlFlow::Continue(()),
         };
         let it = Evaluating {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use whetstone_core::config::DeviceChoice;
 use whetstone_infer::Rule;
 
 /// `whet generate`.
@@ -63,7 +64,11 @@ pub struct GenerateArgs {
     #[arg(long = "8bit")]
     pub eight_bit: bool,
 
-    /// Threads [default: one for each core]
+    /// What computes: `cpu`, `cuda:N`, or `auto`
+    #[arg(long, value_name = "DEVICE", default_value_t = DeviceChoice::Cpu)]
+    pub device: DeviceChoice,
+
+    /// Threads of the CPU [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 

@@ -13,15 +13,16 @@ use std::time::Instant;
 use indicatif::ProgressBar;
 use whetstone_core::{Completion, Seed};
 use whetstone_infer::{GenerateError, Generator, Limits, Local, Prompt, Usage};
-use whetstone_model::decoder::{Decoder, LoadOptions};
+use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
 use whetstone_model::{Pretrained, Tokenizer};
 
 pub use self::args::GenerateArgs;
 use self::output::{Completions, Report, Seconds};
 use self::prompts::Rendered;
+use crate::device;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::model::{ModelFailure, device, open};
+use crate::model::{ModelFailure, open};
 use crate::printer::Printer;
 
 /// Completes prompts.
@@ -32,7 +33,8 @@ pub(crate) fn run(args: &GenerateArgs, printer: Printer) -> anyhow::Result<Exit>
     let limit = context(args, &model).map_err(Failure::Model)?;
     let rendered = given.into_iter().map(|given| prompts::render(args, &model, limit, given));
     let rendered: Vec<Rendered> = rendered.collect::<Result<_, _>>().map_err(Failure::Model)?;
-    let decoder = load(args, &model, positions(args, &rendered, limit)).map_err(Failure::Model)?;
+    let positions = positions(args, &rendered, limit);
+    let decoder = load(args, &model, positions, printer).map_err(Failure::Model)?;
     let load = began.elapsed().as_secs_f64();
     printer.note(format_args!("{} loaded in {load:.2} s", args.model.display()));
     let (usage, completions) = complete(args, (&decoder, &model.tokenizer), &rendered, printer)?;
@@ -66,13 +68,15 @@ fn load(
     args: &GenerateArgs,
     model: &Pretrained,
     positions: usize,
+    printer: Printer,
 ) -> Result<Decoder, ModelFailure> {
-    let device = device(args.threads.map(usize::from))?;
-    let options = LoadOptions { eight_bit: args.eight_bit, positions };
+    let device = device::choose(args.device, args.threads.map(usize::from), printer)?;
+    let options = LoadOptions { weights: WeightFormat::frozen(args.eight_bit), positions };
     let mut decoder = Decoder::load(&device, (&model.config, model.weights.as_ref()), options)?;
     if let Some(dir) = &args.adapter {
         decoder.load_adapter(dir)?;
     }
+    device.check()?;
     Ok(decoder)
 }
 
@@ -106,7 +110,7 @@ fn failure(rendered: &[Rendered], source: GenerateError) -> ModelFailure {
         | GenerateError::TooLarge { prompt, .. }
         | GenerateError::Rule { prompt, .. }
         | GenerateError::NotFinite { prompt, .. } => Some(prompt),
-        GenerateError::Text(_) => None,
+        GenerateError::Text(_) | GenerateError::Device(_) => None,
     };
     let place = at.and_then(|at| rendered.get(at)).map(|prompt| prompt.place.clone());
     ModelFailure::Generate { place: place.unwrap_or_else(|| "the prompts".to_owned()), source }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use whetstone_core::jsonl::{LineError, LineProblem};
 use whetstone_infer::GenerateError;
+use whetstone_kernels::DeviceError;
 use whetstone_model::adapter::AdapterError;
 use whetstone_model::config::ConfigError;
 use whetstone_model::create::CreateError;
@@ -118,6 +119,15 @@ pub(crate) enum ModelFailure {
         #[source]
         source: io::Error,
     },
+    /// A device that there is none of.
+    #[error("{problem}")]
+    NoSuchDevice {
+        /// What is wrong with its name.
+        problem: String,
+    },
+    /// The device cannot be used.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// There are no completions.
     #[error("cannot complete {place}")]
     Generate {
@@ -163,9 +173,12 @@ impl ModelFailure {
     pub(crate) fn is_usage(&self) -> bool {
         match self {
             Self::Threads { .. } => false,
-            Self::Generate { source, .. } => {
-                !matches!(source, GenerateError::NotFinite { .. } | GenerateError::Text(_))
-            }
+            Self::Device(error) => !error.is_broken(),
+            Self::Generate { source, .. } => match source {
+                GenerateError::NotFinite { .. } | GenerateError::Text(_) => false,
+                GenerateError::Device(error) => !error.is_broken(),
+                _ => true,
+            },
             _ => self.system_error().is_none_or(|err| {
                 let known = [io::ErrorKind::NotFound, io::ErrorKind::FileTooLarge];
                 known.contains(&err.kind())

@@ -8,7 +8,7 @@ use serde::Serialize;
 use whetstone_core::config::{LoraConfig, TrainingConfig};
 use whetstone_model::config::Scaling;
 use whetstone_model::decoder::Keep;
-use whetstone_model::memory::{self, Plan, Purpose, Work};
+use whetstone_model::memory::{self, Plan, Purpose, Target, Work};
 use whetstone_model::{Config, Pretrained, expected_tensors};
 
 use super::{ModelFailure, open, table};
@@ -220,7 +220,8 @@ fn memory(args: &InfoArgs, config: &Config) -> Result<Memory, ModelFailure> {
         return Err(ModelFailure::Context { asked, made_for });
     }
     let length = asked.unwrap_or(LENGTH.min(made_for));
-    let work = Work { batch: args.batch as usize, length, eight_bit: args.eight_bit };
+    let work =
+        Work { batch: args.batch as usize, length, eight_bit: args.eight_bit, target: Target::Cpu };
     let lora = LoraConfig { rank: args.lora_rank, ..LoraConfig::default() };
     let mut purposes = vec![
         ("inference", Purpose::Inference),

@@ -6,10 +6,8 @@ mod new;
 mod table;
 
 use std::path::Path;
-use std::thread;
 
 use clap::Subcommand;
-use whetstone_kernels::Device;
 use whetstone_model::Pretrained;
 
 pub(crate) use self::failure::ModelFailure;
@@ -42,13 +40,6 @@ pub(crate) fn run(command: &ModelCommand, printer: Printer) -> anyhow::Result<Ex
         ModelCommand::Info(args) => info::run(args, printer),
         ModelCommand::New(args) => new::run(args, printer),
     }
-}
-
-/// This machine's processor, with so many threads or one for each core.
-pub(crate) fn device(threads: Option<usize>) -> Result<Device, ModelFailure> {
-    let cores = || thread::available_parallelism().map_or(1, usize::from);
-    let threads = threads.unwrap_or_else(cores);
-    Device::cpu(threads).map_err(|source| ModelFailure::Threads { threads, source })
 }
 
 /// Opens a model on this machine.

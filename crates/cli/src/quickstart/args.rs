@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use clap::Args;
+use whetstone_core::config::DeviceChoice;
 
 use crate::cli::ConfigArgs;
 use crate::train::RunArgs;
@@ -27,7 +28,11 @@ pub struct QuickstartArgs {
     #[arg(long)]
     pub resume: bool,
 
-    /// Threads that compute [default: one for each core]
+    /// What computes: `cpu`, `cuda:N`, or `auto`; the same as `--set run.device=DEVICE`
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<DeviceChoice>,
+
+    /// Threads of the CPU that compute [default: one for each core]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 
@@ -45,10 +50,11 @@ impl QuickstartArgs {
     pub(super) fn run_args(&self) -> RunArgs {
         let mut config = self.config.clone();
         config.set.extend(self.seed.map(|seed| format!("seed={seed}")));
-        let Self { run, resume, threads, json, .. } = self;
+        let Self { run, resume, device, threads, json, .. } = self;
         RunArgs {
             run: run.clone(),
             resume: *resume,
+            device: *device,
             threads: *threads,
             json: *json,
             config,

@@ -14,7 +14,6 @@ use whetstone_train::grpo::max_prompt_tokens;
 
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::train::grpo;
 
 /// Completions that are held at a time.
 const AT_A_TIME: usize = 512;
@@ -65,7 +64,7 @@ impl Suite<'_> {
             max_tokens: self.config.grpo.max_completion_length as usize,
             max_prompt_tokens: max_prompt_tokens(self.config),
             max_turns: 1,
-            judges: grpo::judges(self.config),
+            judges: crate::judge::callers(self.config),
             on_event: &|_| ControlFlow::Continue(()),
         }
     }

@@ -13,7 +13,7 @@ use whetstone_rollout::teach::{Earlier, Embedded, Runtime, Teaching, teach};
 use super::phases::{Phases, Taught};
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::train::{grpo, sft};
+use crate::train::sft;
 
 /// The file of traces in a run.
 pub(super) const FILE: &str = "teacher_traces.jsonl";
@@ -52,7 +52,7 @@ fn judge(
         max_tasks: None,
         rules: &environment.rules,
         judge: Some(Runtime { judge: environment.judge.as_ref(), limits: environment.limits }),
-        judges: grpo::judges(config),
+        judges: crate::judge::callers(config),
         bad_lines: BadLines::Refuse,
         // Whole traces may be there already: of a run that was killed before it could say so.
         earlier: Earlier::Complete,

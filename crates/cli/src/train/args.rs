@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use whetstone_core::config::DeviceChoice;
 
 use crate::cli::ConfigArgs;
 
@@ -70,7 +71,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub from: Option<PathBuf>,
 
-    /// Threads that compute [default: one for each core]
+    /// What computes: `cpu`, `cuda:N`, or `auto`; the same as `--set run.device=DEVICE`
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<DeviceChoice>,
+
+    /// Threads of the CPU that compute [default: one for each core]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 

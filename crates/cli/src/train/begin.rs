@@ -17,7 +17,9 @@ use crate::printer::Printer;
 /// The settings of a run: those given over those of the command, or those that the run was begun
 /// with.
 pub(crate) fn settings(args: &RunArgs, beneath: &[Layer]) -> anyhow::Result<Loaded> {
-    let given = load_over(beneath, &args.config)?;
+    let mut asked = args.config.clone();
+    asked.set.extend(args.device.map(|device| format!("run.device={device}")));
+    let given = load_over(beneath, &asked)?;
     if !args.resume {
         return Ok(given);
     }
@@ -35,8 +37,11 @@ pub(crate) fn settings(args: &RunArgs, beneath: &[Layer]) -> anyhow::Result<Load
     let text = view.config_text().map_err(TrainError::from).map_err(Failure::Train)?;
     let layer = Layer::File { path: view.config_path(), text };
     let mut saved = config::load(&[layer]).map_err(Failure::Config)?;
-    // Where runs are is the one thing that may have changed.
+    // Where runs are may have changed, and a run can go on on another device.
     saved.config.run.dir = given.config.run.dir;
+    if given.places.contains_key("run.device") {
+        saved.config.run.device = given.config.run.device;
+    }
     Ok(saved)
 }
 
@@ -94,13 +99,13 @@ fn place<'a>(args: &'a RunArgs, config: &'a Config) -> Place<'a> {
     Place { root: Path::new(&config.run.dir), name: &args.run }
 }
 
-/// Opens the student on this machine's cores.
+/// Opens the student on the device that the settings name.
 pub(crate) fn student(
     args: &RunArgs,
     (config, checkpoint): (&Config, Option<&Path>),
     printer: Printer,
 ) -> Result<Student, Failure> {
-    let device = crate::model::device(args.threads.map(usize::from))?;
+    let device = crate::device::open(config, args.threads.map(usize::from), printer)?;
     let path = crate::hub::model(&config.student.model_name, printer)?;
     Ok(Student::open(&path, (&device, config), checkpoint)?)
 }

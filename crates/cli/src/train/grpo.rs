@@ -27,10 +27,6 @@ use crate::exit::Exit;
 use crate::failure::{Failure, counted};
 use crate::printer::Printer;
 
-/// Callers of the judge for each program that runs: while one program runs, others are read and
-/// sent.
-const CALLERS_PER_WORKER: usize = 2;
-
 /// What is seen of a step.
 const SHOWN: [(&str, &str); 7] = [
     ("grpo/mean_reward", "reward"),
@@ -113,7 +109,7 @@ pub(crate) fn train(
         tasks: &tasks,
         held_out: it.held_out,
         environment: it.environment,
-        judges: judges(it.config),
+        judges: crate::judge::callers(it.config),
         limits: Limits::default(),
         checkpoint: it.checkpoint,
         watch: Watch {
@@ -206,11 +202,6 @@ pub(crate) fn environment(judge: Judge, config: &Config) -> PythonEnvironment {
         language: config.prompt.language,
         limits: crate::judge::limits(config),
     }
-}
-
-/// Threads that ask the judge.
-pub(crate) fn judges(config: &Config) -> usize {
-    crate::judge::workers(config) * CALLERS_PER_WORKER
 }
 
 pub(crate) fn preflight(

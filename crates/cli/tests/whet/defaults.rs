@@ -5,9 +5,10 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 83] = [
+const DEFAULTS: [(&str, &str); 84] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
+    ("run.device", "\"cpu\""),
     ("prompt.language", "\"en\""),
     ("teacher.api_url", "\"http://localhost:8129/v1/chat/completions\""),
     ("teacher.model_name", "\"Qwen/Qwen3-32B-FP8\""),

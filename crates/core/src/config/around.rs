@@ -1,18 +1,76 @@
 //! `[run]`, `[prompt]`, `[sandbox]`, `[eval]`, `[held_out]` and `[quickstart]`: the small sections around the
 //! pipeline.
 
+use std::fmt;
+use std::str::FromStr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::judgement::Isolation;
 
-/// Where runs are kept.
+/// Where runs are kept, and where models are computed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunConfig {
     /// The folder with one directory for each run.
     #[schemars(length(min = 1))]
     pub dir: String,
+    /// What computes the model: `cpu`, `cuda:N` (the GPU of NVIDIA's with this number), or `auto`: the
+    /// first GPU that works, else the CPU. The CPU's figures are the same on every machine; a GPU
+    /// computes in bf16, so its figures are others.
+    #[schemars(length(min = 1))]
+    pub device: String,
+}
+
+/// What computes a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// The first GPU that works, else the CPU.
+    Auto,
+    /// This machine's processors.
+    Cpu,
+    /// The GPU of NVIDIA's with this number.
+    Cuda(u32),
+}
+
+impl FromStr for DeviceChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| {
+            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| text.parse().ok()).flatten()
+        };
+        match (text, text.strip_prefix("cuda:").and_then(number)) {
+            ("auto", _) => Ok(Self::Auto),
+            ("cpu", _) => Ok(Self::Cpu),
+            ("cuda", _) => Ok(Self::Cuda(0)),
+            (_, Some(index)) => Ok(Self::Cuda(index)),
+            _ => Err("expected `auto`, `cpu`, `cuda` or `cuda:N`".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Cpu => f.write_str("cpu"),
+            Self::Cuda(index) => write!(f, "cuda:{index}"),
+        }
+    }
+}
+
+impl RunConfig {
+    /// The device that is asked for.
+    ///
+    /// # Errors
+    ///
+    /// If the setting names none.
+    pub fn device(&self) -> Result<DeviceChoice, String> {
+        self.device.parse()
+    }
 }
 
 /// What the model is asked.
@@ -40,7 +98,8 @@ pub struct SandboxConfig {
     /// The interpreter for Python programs: a command on the `PATH`, or a path.
     #[schemars(length(min = 1))]
     pub python: String,
-    /// Programs that run at the same time; 0 means one for each core.
+    /// Programs that compute at the same time; 0 means one for each core. A program that sleeps leaves
+    /// its core to another one.
     #[schemars(range(max = 1024))]
     pub workers: u32,
     /// The weakest isolation with which a program may run: `full` is fresh namespaces, Landlock, a
@@ -102,7 +161,7 @@ pub struct QuickstartConfig {
 
 impl Default for RunConfig {
     fn default() -> Self {
-        Self { dir: "runs".to_owned() }
+        Self { dir: "runs".to_owned(), device: "cpu".to_owned() }
     }
 }
 
@@ -139,5 +198,27 @@ impl Default for HeldOutConfig {
 impl Default for QuickstartConfig {
     fn default() -> Self {
         Self { train_tasks: 2000, held_out_tasks: 100, families: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_named_as_it_is_shown() {
+        for name in ["auto", "cpu", "cuda:0", "cuda:7"] {
+            assert_eq!(
+                name.parse::<DeviceChoice>().map(|choice| choice.to_string()),
+                Ok(name.into())
+            );
+        }
+        assert_eq!("cuda".parse(), Ok(DeviceChoice::Cuda(0)));
+        for wrong in
+            ["", "gpu", "CPU", "cuda:", "cuda:-1", "cuda:+1", "cuda:1 ", "cuda:99999999999"]
+        {
+            assert!(wrong.parse::<DeviceChoice>().is_err(), "{wrong}");
+        }
+        assert_eq!(RunConfig::default().device(), Ok(DeviceChoice::Cpu));
     }
 }

@@ -21,8 +21,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use around::{
-    EvalConfig, HeldOutConfig, PromptConfig, PromptLanguage, QuickstartConfig, RunConfig,
-    SandboxConfig,
+    DeviceChoice, EvalConfig, HeldOutConfig, PromptConfig, PromptLanguage, QuickstartConfig,
+    RunConfig, SandboxConfig,
 };
 pub use model::{Dtype, LoraConfig, Module, StudentConfig};
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
@@ -39,7 +39,7 @@ pub struct Config {
     /// The seed from which everything random in a run is derived. Same seed, same bits.
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
-    /// Where runs are kept.
+    /// Where runs are kept, and where models are computed.
     pub run: RunConfig,
     /// What the model is asked.
     pub prompt: PromptConfig,
@@ -120,6 +120,13 @@ impl Config {
                 hint: "write the whole address, e.g. `http://localhost:8129/v1/chat/completions`",
             });
         }
+        if let Err(message) = self.run.device() {
+            problems.push(Problem {
+                key: "run.device",
+                message: format!("`{}` is no device: {message}", self.run.device),
+                hint: "write `cpu`, or `cuda:0` for the first GPU; `whet doctor` says what there is",
+            });
+        }
         if has_repeats(&self.eval.k) {
             problems.push(Problem {
                 key: "eval.k",
@@ -183,14 +190,21 @@ mod tests {
         config.dual_source.teacher_sft_weight = 0.0;
         config.dual_source.self_sft_weight = 0.0;
         config.teacher.api_url = "localhost:8129".to_owned();
+        config.run.device = "gpu".to_owned();
         config.eval.k = vec![1, 5, 1];
         config.lora.target_modules = vec![Module::QProj, Module::QProj];
         config.eval.num_samples = 4;
         let keys: Vec<_> = config.problems().iter().map(|problem| problem.key).collect();
-        let expected =
-            ["dual_source", "teacher.api_url", "eval.k", "eval.k", "lora.target_modules"];
+        let expected = [
+            "dual_source",
+            "teacher.api_url",
+            "run.device",
+            "eval.k",
+            "eval.k",
+            "lora.target_modules",
+        ];
         assert_eq!(keys, expected);
-        let said = &config.problems()[3].message;
+        let said = &config.problems()[4].message;
         assert_eq!(said, "pass@5 needs 5 samples, and `eval.num_samples` is 4");
     }
 

@@ -141,6 +141,7 @@ impl<'a> Work<'a> {
         done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, GenerateError> {
         let (tokens, logps) = self.draw(logits, first);
+        self.decoder.device().check()?;
         let eos = &self.decoder.config().eos;
         let mut finished = Vec::new();
         for (at, (&token, &logp)) in tokens.iter().zip(&logps).enumerate() {

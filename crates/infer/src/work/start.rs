@@ -7,16 +7,23 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use whetstone_kernels::Buffer;
-use whetstone_model::decoder::Prefill;
+use whetstone_kernels::{Buffer, Device};
+use whetstone_model::decoder::{Decoder, Prefill};
+use whetstone_model::memory::TOGETHER_ON_CUDA;
 use whetstone_model::tokenizer::SpecialTokens;
 
 use super::{Active, Work, page_counts, room};
 use crate::generator::{Drawn, GenerateError, Prompt};
 use crate::stop::StopText;
 
-/// Tokens of prompts that go through together, at most; a longer one goes alone.
-const TOGETHER: usize = 256;
+/// Tokens of prompts that go through together, at most; a longer one goes alone. A GPU has use for
+/// many more rows than a processor.
+fn most_together(decoder: &Decoder) -> usize {
+    match decoder.device() {
+        Device::Cpu(_) => decoder.positions().min(256),
+        Device::Cuda(_) => TOGETHER_ON_CUDA,
+    }
+}
 
 /// A prompt with samples that have not started.
 #[derive(Debug)]
@@ -66,10 +73,11 @@ impl<'a> Work<'a> {
     fn admit(&mut self) -> Vec<Admitted> {
         let mut admitted: Vec<Admitted> = Vec::new();
         let (mut tokens, mut sequences) = (0, self.active.len());
+        let most = most_together(self.decoder);
         while let Some(waiting) = self.waiting.pop_front() {
             let length = self.prompts[waiting.prompt].tokens.len();
             let begun = waiting.begun.is_some();
-            let together = tokens + length <= TOGETHER.min(self.decoder.positions());
+            let together = tokens + length <= most;
             match self.fitting(waiting, self.sequences - sequences) {
                 Ok(one) if admitted.is_empty() || together => {
                     self.pages.promise(one.shared + one.own * one.count);

@@ -1,34 +1,54 @@
 //! Launchers of [`crate::attention`] and [`crate::paged`]. Shapes were checked by the callers.
 //!
-//! Kernels exist for heads of 64 and of 128 numbers whose rows begin at multiples of 16 bytes; what
-//! else is asked for is a failure of the device that says so.
+//! Kernels exist for heads of up to 128 numbers, a multiple of 8, whose rows begin at multiples of 16
+//! bytes; what else is asked for is a failure of the device that says so. A head of up to 64 numbers
+//! goes through the kernels for 64, what is missing as zeros.
 
 use std::f32::consts::LOG2_E;
 
 use super::Cuda;
+use super::attention_wgmma;
 use super::driver::{Argument, Launch};
 use super::elementwise::blocks;
 use crate::attention::Shape;
-use crate::buffer::{Buffer, ViewMut};
+use crate::buffer::{Buffer, View, ViewMut};
 use crate::matmul::{Matrix, MatrixMut};
 use crate::offsets::Offsets;
 use crate::paged::{Cache, Tables};
 use Argument::{Address, F32, Four, U64};
 
 /// Queries of a warp, and warps of a block.
-const TILE: usize = 16;
-const WARPS: usize = 8;
+pub(super) const TILE: usize = 16;
+pub(super) const WARPS: usize = 8;
 
 /// Query heads that may share a head of keys when rows look at pages: those of one tile.
 const MOST_SHARING: usize = TILE;
 
-const OTHER_HEADS: &str = "attention with heads of other sizes than 64 and 128";
+const OTHER_HEADS: &str = "attention with heads of other sizes than multiples of 8 up to 128";
 const OTHER_ROWS: &str = "attention of rows that do not begin at multiples of 16 bytes";
 const OTHER_GROUPS: &str = "attention to pages with more than 16 heads for one head of keys";
 
 /// Query heads of a block, which share their keys.
-fn heads_at_once(shape: &Shape) -> usize {
+pub(super) fn heads_at_once(shape: &Shape) -> usize {
     if shape.group().is_multiple_of(2) { 2 } else { 1 }
+}
+
+/// Keys of a block, and how many blocks are on their way into shared memory; `KEYS` and `BUFFERS` of
+/// `attention.cu`.
+const KEYS: usize = 64;
+const BUFFERS: usize = 3;
+
+/// Numbers of a row of scores in shared memory; `SCORES` of `attention.cu`.
+const SCORES: usize = 72;
+
+/// Numbers of a head as kernels see it.
+pub(super) fn kernel_size(shape: &Shape) -> usize {
+    if shape.size <= 64 { 64 } else { 128 }
+}
+
+/// Bytes of shared memory of a block that looks at pages.
+fn paged_bytes(shape: &Shape) -> u32 {
+    blocks(BUFFERS * KEYS * kernel_size(shape) * size_of::<u16>() + TILE * SCORES * 4)
 }
 
 /// For each block of queries its sequence's first row, its sequence's length and its first query;
@@ -44,17 +64,34 @@ fn work(offsets: Offsets<'_>, queries: usize) -> Vec<u32> {
 }
 
 /// The reason why there is no kernel for it.
-fn problem(shape: &Shape, rows: &[(u64, usize)]) -> Option<&'static str> {
-    if ![64, 128].contains(&shape.size) {
+pub(super) fn problem(shape: &Shape, rows: &[Rows]) -> Option<&'static str> {
+    if !shape.size.is_multiple_of(8) || shape.size > 128 {
         return Some(OTHER_HEADS);
     }
-    let fits =
-        |&(address, stride): &(u64, usize)| address.is_multiple_of(16) && stride.is_multiple_of(8);
+    let fits = |rows: &Rows| rows.address.is_multiple_of(16) && rows.stride.is_multiple_of(8);
     (!rows.iter().all(fits)).then_some(OTHER_ROWS)
 }
 
-fn four(shape: &Shape) -> Argument {
-    Four([shape.heads, shape.kv_heads, heads_at_once(shape), 0].map(|number| number as u64))
+/// Where rows lie, as kernels are told.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rows {
+    pub(super) address: u64,
+    pub(super) stride: usize,
+}
+
+impl Rows {
+    pub(super) fn of(matrix: Matrix<'_>) -> Self {
+        Self { address: matrix.data.cuda().address, stride: matrix.row_stride }
+    }
+
+    pub(super) fn to(matrix: &mut MatrixMut<'_>) -> Self {
+        Self { address: matrix.data.cuda().address, stride: matrix.stride }
+    }
+}
+
+pub(super) fn four(shape: &Shape) -> Argument {
+    let Shape { heads, kv_heads, size, .. } = *shape;
+    Four([heads, kv_heads, heads_at_once(shape), size].map(|number| number as u64))
 }
 
 /// Scores are powers of two.
@@ -62,42 +99,59 @@ fn scale(shape: &Shape) -> Argument {
     F32(shape.scale * LOG2_E)
 }
 
-pub(crate) fn forward(
-    cuda: &Cuda,
-    (out, lse): (&mut MatrixMut<'_>, &mut ViewMut<'_, f32>),
-    qkv: Matrix<'_>,
-    (shape, offsets): (&Shape, Offsets<'_>),
-) {
-    let (to, from) = (out.data.cuda().address, qkv.data.cuda().address);
-    if let Some(problem) = problem(shape, &[(to, out.stride), (from, qkv.row_stride)]) {
+/// What attention forward reads and writes.
+#[derive(Debug)]
+pub(crate) struct Forward<'a> {
+    pub(crate) out: MatrixMut<'a>,
+    pub(crate) lse: ViewMut<'a, f32>,
+    pub(crate) qkv: Matrix<'a>,
+    pub(crate) shape: &'a Shape,
+    pub(crate) offsets: Offsets<'a>,
+}
+
+pub(crate) fn forward(cuda: &Cuda, mut forward: Forward<'_>) {
+    let (to, from) = (Rows::to(&mut forward.out), Rows::of(forward.qkv));
+    if let Some(problem) = problem(forward.shape, &[to, from]) {
         return cuda.unsupported(problem);
     }
+    if attention_wgmma::suits(cuda, forward.shape) {
+        return attention_wgmma::forward(cuda, forward);
+    }
+    let Forward { mut lse, shape, offsets, .. } = forward;
     let at_once = heads_at_once(shape);
     let list = work(offsets, WARPS / at_once * TILE);
     let mut uploaded: Buffer<u32> = cuda.take(list.len());
     cuda.write(&mut uploaded.view_mut(), &list);
     let arguments = [
-        Address(to),
-        U64(out.stride as u64),
+        Address(to.address),
+        U64(to.stride as u64),
         Address(lse.cuda().address),
-        Address(from),
-        U64(qkv.row_stride as u64),
+        Address(from.address),
+        U64(from.stride as u64),
         Address(uploaded.view().cuda().address),
         four(shape),
         scale(shape),
     ];
-    let kernel = if shape.size == 64 { "attention_forward_64" } else { "attention_forward_128" };
+    let kernel = match kernel_size(shape) {
+        64 => "attention_forward_64",
+        _ => "attention_forward_128",
+    };
     let count = blocks(list.len() / 3 * (shape.heads / at_once));
-    cuda.launch(kernel, Launch { blocks: count, threads: (256, 1) }, &arguments);
+    cuda.launch(kernel, Launch::new(count, 256), &arguments);
 }
 
 /// Keys and values of rows into slots of a layer that begins at `begin`.
-pub(crate) fn store(
-    cuda: &Cuda,
-    (cache, begin): (&mut Cache, usize),
-    shape: &Shape,
-    (qkv, slots): (Matrix<'_>, crate::buffer::View<'_, u32>),
-) {
+#[derive(Debug)]
+pub(crate) struct Store<'a> {
+    pub(crate) cache: &'a mut Cache,
+    pub(crate) begin: usize,
+    pub(crate) shape: &'a Shape,
+    pub(crate) qkv: Matrix<'a>,
+    pub(crate) slots: View<'a, u32>,
+}
+
+pub(crate) fn store(cuda: &Cuda, store: Store<'_>) {
+    let Store { cache, begin, shape, qkv, slots } = store;
     let layer = begin..begin + cache.layer_size();
     let arguments = [
         Address(cache.keys.view_mut().part(layer.clone()).cuda().address),
@@ -109,17 +163,19 @@ pub(crate) fn store(
         four(shape),
         U64(shape.size as u64),
     ];
-    let launch = Launch { blocks: blocks(qkv.rows), threads: (256, 1) };
-    cuda.launch("store_in_pages", launch, &arguments);
+    cuda.launch("store_in_pages", Launch::new(blocks(qkv.rows), 256), &arguments);
 }
 
-/// Copies `size` numbers within a buffer.
-pub(crate) fn copy_within(
-    cuda: &Cuda,
-    buffer: &mut Buffer,
-    (from, to): (usize, usize),
-    size: usize,
-) {
+/// A part of a buffer and where it is copied to, in numbers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Copy {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) size: usize,
+}
+
+pub(crate) fn copy_within(cuda: &Cuda, buffer: &mut Buffer, copy: Copy) {
+    let Copy { from, to, size } = copy;
     let mut view = buffer.view_mut();
     let source = view.part(from..from + size).cuda().address;
     let target = view.part(to..to + size).cuda().address;
@@ -129,35 +185,45 @@ pub(crate) fn copy_within(
     }
 }
 
-pub(crate) fn attend(
-    cuda: &Cuda,
-    out: &mut MatrixMut<'_>,
-    (cache, layer, shape): (&Cache, usize, &Shape),
-    (qkv, tables): (Matrix<'_>, Tables<'_>),
-) {
-    let (to, from) = (out.data.cuda().address, qkv.data.cuda().address);
+/// What attention to pages reads and writes.
+#[derive(Debug)]
+pub(crate) struct Attend<'a> {
+    pub(crate) out: MatrixMut<'a>,
+    pub(crate) cache: &'a Cache,
+    pub(crate) layer: usize,
+    pub(crate) shape: &'a Shape,
+    pub(crate) qkv: Matrix<'a>,
+    pub(crate) tables: Tables<'a>,
+}
+
+pub(crate) fn attend(cuda: &Cuda, attend: Attend<'_>) {
+    let Attend { mut out, cache, layer, shape, qkv, tables } = attend;
+    let (to, from) = (Rows::to(&mut out), Rows::of(qkv));
     let too_many = (shape.group() > MOST_SHARING).then_some(OTHER_GROUPS);
-    let rows = [(to, out.stride), (from, qkv.row_stride)];
-    if let Some(problem) = problem(shape, &rows).or(too_many) {
+    if let Some(problem) = problem(shape, &[to, from]).or(too_many) {
         return cuda.unsupported(problem);
     }
     let begin = layer * cache.layer_size();
     let place =
         |buffer: &Buffer| buffer.view().part(begin..begin + cache.layer_size()).cuda().address;
-    let address = |view: crate::buffer::View<'_, u32>| view.cuda().address;
+    let address = |view: View<'_, u32>| view.cuda().address;
     let Tables { pages, starts, lengths } = tables;
     let arguments = [
-        Address(to),
-        U64(out.stride as u64),
-        Address(from),
-        U64(qkv.row_stride as u64),
+        Address(to.address),
+        U64(to.stride as u64),
+        Address(from.address),
+        U64(from.stride as u64),
         Four([place(&cache.keys), place(&cache.values), cache.pages() as u64, 0]),
         Four([address(pages), address(starts), address(lengths), pages.len() as u64]),
         four(shape),
         scale(shape),
     ];
-    let kernel = if shape.size == 64 { "attention_paged_64" } else { "attention_paged_128" };
-    let launch = Launch { blocks: blocks(qkv.rows * shape.kv_heads), threads: (128, 1) };
+    let kernel = match kernel_size(shape) {
+        64 => "attention_paged_64",
+        _ => "attention_paged_128",
+    };
+    let launch = Launch::new(blocks(qkv.rows * shape.kv_heads), 128);
+    let launch = Launch { shared_bytes: paged_bytes(shape), ..launch };
     cuda.launch(kernel, launch, &arguments);
 }
 
@@ -186,9 +252,25 @@ mod tests {
 
     #[test]
     fn shapes_without_a_kernel_have_a_reason() {
-        assert_eq!(problem(&SHAPE, &[(512, 640), (16, 8)]), None);
-        assert_eq!(problem(&Shape { size: 80, ..SHAPE }, &[]), Some(OTHER_HEADS));
-        assert_eq!(problem(&SHAPE, &[(512, 640), (8, 640)]), Some(OTHER_ROWS));
-        assert_eq!(problem(&SHAPE, &[(512, 644)]), Some(OTHER_ROWS));
+        let rows = |address, stride| Rows { address, stride };
+        assert_eq!(problem(&SHAPE, &[rows(512, 640), rows(16, 8)]), None);
+        for size in [8, 40, 64, 72, 128] {
+            assert_eq!(problem(&Shape { size, ..SHAPE }, &[]), None);
+        }
+        for size in [4, 60, 136] {
+            assert_eq!(problem(&Shape { size, ..SHAPE }, &[]), Some(OTHER_HEADS));
+        }
+        assert_eq!(problem(&SHAPE, &[rows(512, 640), rows(8, 640)]), Some(OTHER_ROWS));
+        assert_eq!(problem(&SHAPE, &[rows(512, 644)]), Some(OTHER_ROWS));
+    }
+
+    #[test]
+    fn a_small_head_goes_through_the_kernel_of_the_next_size() {
+        for (size, expected) in [(8, 64), (64, 64), (72, 128), (128, 128)] {
+            assert_eq!(kernel_size(&Shape { size, ..SHAPE }), expected, "{size}");
+        }
+        // Three blocks of 64 keys of 128 bytes, and 16 rows of 72 scores.
+        assert_eq!(paged_bytes(&SHAPE), 3 * 64 * 128 + 16 * 72 * 4);
+        assert_eq!(paged_bytes(&Shape { size: 128, ..SHAPE }), 3 * 64 * 256 + 16 * 72 * 4);
     }
 }

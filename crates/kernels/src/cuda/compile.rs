@@ -36,17 +36,30 @@ const PROGRAMS: &[Program] = &[
             "bias_backward_f32",
             "unpack_int8",
             "unpack_int8_f32",
+            "add_residual",
+            "to_bf16_rows",
         ],
     },
     Program {
         name: "swiglu.cu",
         text: include_str!("../../cuda/swiglu.cu"),
-        kernels: &["swiglu_forward", "swiglu_backward"],
+        kernels: &[
+            "swiglu_forward",
+            "swiglu_backward",
+            "swiglu_rows_forward",
+            "swiglu_rows_backward",
+        ],
     },
     Program {
         name: "rms_norm.cu",
         text: include_str!("../../cuda/rms_norm.cu"),
-        kernels: &["rms_norm_forward", "rms_norm_backward", "rms_norm_gain"],
+        kernels: &[
+            "rms_norm_forward",
+            "rms_norm_forward_ahead",
+            "rms_norm_backward",
+            "rms_norm_backward_ahead",
+            "rms_norm_gain",
+        ],
     },
     Program {
         name: "attention.cu",
@@ -59,11 +72,49 @@ const PROGRAMS: &[Program] = &[
             "store_in_pages",
         ],
     },
+    Program {
+        name: "attention_backward.cu",
+        text: include_str!("../../cuda/attention_backward.cu"),
+        kernels: &[
+            "attention_delta_64",
+            "attention_delta_128",
+            "attention_keys_64",
+            "attention_keys_128",
+            "attention_queries_64",
+            "attention_queries_128",
+        ],
+    },
+    Program {
+        name: "attention_wgmma.cu",
+        text: concat!(
+            include_str!("../../cuda/wgmma.cuh"),
+            include_str!("../../cuda/attention_wgmma.cu")
+        ),
+        kernels: &["attention_forward_wgmma"],
+    },
+    Program {
+        name: "attention_backward_wgmma.cu",
+        text: concat!(
+            include_str!("../../cuda/wgmma.cuh"),
+            include_str!("../../cuda/attention_backward_wgmma.cu")
+        ),
+        kernels: &["attention_keys_wgmma", "attention_queries_wgmma"],
+    },
+    Program {
+        name: "head.cu",
+        text: concat!(include_str!("../../cuda/tiles.cuh"), include_str!("../../cuda/head.cu")),
+        kernels: &["head_tiles", "head_rows", "head_gradient", "scale_rows"],
+    },
+    Program {
+        name: "sample.cu",
+        text: concat!(include_str!("../../cuda/tiles.cuh"), include_str!("../../cuda/sample.cu")),
+        kernels: &["sample_tiles", "penalise_logits", "choose_tokens"],
+    },
     Program { name: "rope.cu", text: include_str!("../../cuda/rope.cu"), kernels: &["rope_turn"] },
     Program {
         name: "embedding.cu",
         text: include_str!("../../cuda/embedding.cu"),
-        kernels: &["gather_rows", "scatter_rows_f32", "scatter_rows_bf16"],
+        kernels: &["gather_rows", "place_rows", "scatter_rows_f32", "scatter_rows_bf16"],
     },
     Program {
         name: "adamw.cu",
@@ -86,7 +137,22 @@ const PROGRAMS: &[Program] = &[
             "noise",
         ],
     },
+    Program {
+        name: "qk_norm_rope.cu",
+        text: include_str!("../../cuda/qk_norm_rope.cu"),
+        kernels: &["qk_norm_rope_forward", "qk_norm_rope_backward"],
+    },
+    Program {
+        name: "weight_gradients.cu",
+        text: include_str!("../../cuda/weight_gradients.cu"),
+        kernels: &["weight_gradients"],
+    },
 ];
+
+/// The source of the kernel that defines the order of products.
+pub(super) fn product_source() -> &'static str {
+    include_str!("../../cuda/product.cu")
+}
 
 /// For whom programs are compiled, and by whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +188,8 @@ impl Program {
 }
 
 pub(super) fn compile_all(
-    (libraries, driver): (&(dyn Libraries + Sync), &dyn Driver),
+    libraries: &(dyn Libraries + Sync),
+    driver: &dyn Driver,
     programs: &Programs,
     cache: Option<&Path>,
 ) -> DeviceResult<Loaded> {

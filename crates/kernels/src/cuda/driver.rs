@@ -20,8 +20,19 @@ pub(crate) struct Function(pub(crate) usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Launch {
     pub(crate) blocks: u32,
-    /// Threads of a block, along x and y.
-    pub(crate) threads: (u32, u32),
+    /// Threads of a block along x.
+    pub(crate) threads_x: u32,
+    /// And along y.
+    pub(crate) threads_y: u32,
+    /// Shared memory beside what the kernel declares.
+    pub(crate) shared_bytes: u32,
+}
+
+impl Launch {
+    /// So many blocks of so many threads in a row.
+    pub(crate) const fn new(blocks: u32, threads: u32) -> Self {
+        Self { blocks, threads_x: threads, threads_y: 1, shared_bytes: 0 }
+    }
 }
 
 /// What a kernel is given, in up to 32 bytes.
@@ -107,7 +118,26 @@ pub(crate) trait Driver: std::fmt::Debug + Send + Sync {
     fn product_candidates(&self, product: &Product) -> DeviceResult<Vec<Algorithm>>;
     /// Queues a product by one of them.
     fn multiply(&self, product: &Product, operands: &Operands, by: &Algorithm) -> DeviceResult<()>;
+    /// The version of the library of products.
+    fn library_version(&self) -> u64;
+    /// The map of some rows, for a chip that has them.
+    fn tensor_map(&self, rows: &HeadRows) -> DeviceResult<TensorMap>;
 }
+
+/// Rows of heads of 128 activations as a tensor map describes them: boxes of 64 rows of half a head,
+/// what lies behind the last row read as zeros.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HeadRows {
+    pub(crate) address: Address,
+    pub(crate) rows: usize,
+    pub(crate) heads: usize,
+    /// Activations from one row to the next.
+    pub(crate) stride: usize,
+}
+
+/// A tensor map, opaque.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TensorMap(pub(crate) [u64; 16]);
 
 /// Some bytes to fill with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,19 +14,19 @@ use Argument::{Address, F32, U32, U64};
 /// Numbers that a thread takes at a time; `GROUP` of `common.cuh`.
 pub(super) const GROUP: usize = 8;
 
-const THREADS: (u32, u32) = (256, 1);
+const THREADS: u32 = 256;
 
 impl Cuda {
     /// A kernel over `count` numbers, eight for each thread.
     fn over(&self, kernel: &'static str, count: usize, arguments: &[Argument]) {
         let blocks = self.blocks_for(count.div_ceil(GROUP));
-        self.launch(kernel, Launch { blocks, threads: THREADS }, arguments);
+        self.launch(kernel, Launch::new(blocks, THREADS), arguments);
     }
 
     /// A kernel with a block for each row, as many as keep the chip busy at a time.
     fn over_rows(&self, kernel: &'static str, rows: usize, arguments: &[Argument]) {
         let blocks = self.blocks_for(rows.saturating_mul(256));
-        self.launch(kernel, Launch { blocks, threads: THREADS }, arguments);
+        self.launch(kernel, Launch::new(blocks, THREADS), arguments);
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) fn blocks(count: usize) -> u32 {
     u32::try_from(count).expect("fewer blocks than 2^32")
 }
 
-pub(crate) fn swiglu_forward(cuda: &Cuda, y: &mut ViewMut<'_>, (gate, up): (View<'_>, View<'_>)) {
+pub(crate) fn swiglu_forward(cuda: &Cuda, y: &mut ViewMut<'_>, gate: View<'_>, up: View<'_>) {
     let count = y.len();
     let arguments = [place(y.cuda()), place(gate.cuda()), place(up.cuda()), size(count)];
     cuda.over("swiglu_forward", count, &arguments);
@@ -52,19 +52,25 @@ pub(crate) fn swiglu_forward(cuda: &Cuda, y: &mut ViewMut<'_>, (gate, up): (View
 pub(crate) fn swiglu_backward(
     cuda: &Cuda,
     dy: &mut ViewMut<'_>,
-    (gate, up): (&mut ViewMut<'_>, &mut ViewMut<'_>),
+    gate: &mut ViewMut<'_>,
+    up: &mut ViewMut<'_>,
 ) {
     let count = dy.len();
     let arguments = [place(dy.cuda()), place(gate.cuda()), place(up.cuda()), size(count)];
     cuda.over("swiglu_backward", count, &arguments);
 }
 
-pub(crate) fn turn(
-    cuda: &Cuda,
-    (x, shape): (&mut ViewMut<'_>, Heads),
-    (cosines, sines): (View<'_, f32>, View<'_, f32>),
-    (positions, direction): (View<'_, u32>, Direction),
-) {
+/// By how much each row's heads are turned.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Angles<'a> {
+    pub(crate) cosines: View<'a, f32>,
+    pub(crate) sines: View<'a, f32>,
+    pub(crate) positions: View<'a, u32>,
+    pub(crate) direction: Direction,
+}
+
+pub(crate) fn turn(cuda: &Cuda, x: &mut ViewMut<'_>, shape: Heads, angles: Angles<'_>) {
+    let Angles { cosines, sines, positions, direction } = angles;
     let known = cosines.len() / (shape.size / 2).max(1);
     let sign = if direction == Direction::There { 1.0 } else { -1.0 };
     let arguments = [
@@ -80,8 +86,7 @@ pub(crate) fn turn(
         F32(sign),
     ];
     let groups = (shape.size / 2).div_ceil(GROUP);
-    let launch =
-        Launch { blocks: cuda.blocks_for(shape.rows * shape.heads * groups), threads: THREADS };
+    let launch = Launch::new(cuda.blocks_for(shape.rows * shape.heads * groups), THREADS);
     cuda.launch("rope_turn", launch, &arguments);
 }
 
@@ -131,7 +136,7 @@ pub(crate) fn bias_backward<T: Real>(cuda: &Cuda, dbias: &mut ViewMut<'_, f32>, 
         size(dy.cols),
         size(dy.row_stride),
     ];
-    let launch = Launch { blocks: blocks(dy.cols.div_ceil(256)), threads: THREADS };
+    let launch = Launch::new(blocks(dy.cols.div_ceil(256)), THREADS);
     let kernel = match T::FORMAT {
         Some(Format::F32) => "bias_backward_f32",
         _ => "bias_backward",
@@ -139,7 +144,7 @@ pub(crate) fn bias_backward<T: Real>(cuda: &Cuda, dbias: &mut ViewMut<'_, f32>, 
     cuda.launch(kernel, launch, &arguments);
 }
 
-pub(crate) fn gather(cuda: &Cuda, to: &mut ViewMut<'_>, (table, ids): (View<'_>, View<'_, u32>)) {
+pub(crate) fn gather(cuda: &Cuda, to: &mut ViewMut<'_>, table: View<'_>, ids: View<'_, u32>) {
     let width = to.len() / ids.len();
     let arguments = [
         place(to.cuda()),
@@ -148,14 +153,24 @@ pub(crate) fn gather(cuda: &Cuda, to: &mut ViewMut<'_>, (table, ids): (View<'_>,
         size(table.len() / width),
         size(width),
     ];
-    let launch = Launch { blocks: blocks(ids.len()), threads: THREADS };
+    let launch = Launch::new(blocks(ids.len()), THREADS);
     cuda.launch("gather_rows", launch, &arguments);
+}
+
+/// Rows to rows of a matrix of such rows, no two to the same one.
+pub(crate) fn place_rows(cuda: &Cuda, to: &mut ViewMut<'_>, from: View<'_>, rows: View<'_, u32>) {
+    let width = from.len() / rows.len();
+    let count = to.len() / width;
+    let arguments =
+        [place(to.cuda()), place(from.cuda()), place(rows.cuda()), size(count), size(width)];
+    cuda.launch("place_rows", Launch::new(blocks(rows.len()), THREADS), &arguments);
 }
 
 pub(crate) fn scatter<T: Real>(
     cuda: &Cuda,
     dtable: &mut ViewMut<'_, T>,
-    (dy, ids): (View<'_>, View<'_, u32>),
+    dy: View<'_>,
+    ids: View<'_, u32>,
 ) {
     let (width, rows) = (dy.len() / ids.len(), dtable.len());
     let arguments = [
@@ -170,7 +185,7 @@ pub(crate) fn scatter<T: Real>(
         Some(Format::F32) => "scatter_rows_f32",
         _ => "scatter_rows_bf16",
     };
-    cuda.launch(kernel, Launch { blocks: blocks(ids.len()), threads: THREADS }, &arguments);
+    cuda.launch(kernel, Launch::new(blocks(ids.len()), THREADS), &arguments);
 }
 
 pub(crate) fn adamw(
@@ -202,7 +217,8 @@ pub(crate) fn adamw(
 pub(crate) fn unpack<T: Real>(
     cuda: &Cuda,
     to: &mut ViewMut<'_, T>,
-    (bytes, scales): (View<'_, i8>, View<'_, f32>),
+    bytes: View<'_, i8>,
+    scales: View<'_, f32>,
 ) {
     let count = to.len();
     let arguments = [
@@ -232,21 +248,86 @@ pub(crate) fn round_into(cuda: &Cuda, to: &mut ViewMut<'_>, from: View<'_, f32>)
     cuda.over("to_bf16", from.len(), &arguments);
 }
 
-/// A sum of products for each block of numbers.
-pub(crate) fn dot_blocks(cuda: &Cuda, x: View<'_, f32>, y: View<'_, f32>) -> Vec<f32> {
-    let count = x.len().div_ceil(norm::BLOCK);
-    let mut sums: Buffer<f32> = cuda.take(count);
-    let arguments =
-        [place(sums.view_mut().cuda()), place(x.cuda()), place(y.cuda()), size(x.len())];
-    cuda.launch("dot_blocks", Launch { blocks: blocks(count), threads: THREADS }, &arguments);
-    cuda.read(sums.view())
+/// For each pair of tensors its sums of products, one for each block of numbers; read at once.
+pub(crate) fn dot_blocks(cuda: &Cuda, pairs: &[(View<'_, f32>, View<'_, f32>)]) -> Vec<Vec<f32>> {
+    let counts: Vec<usize> = pairs.iter().map(|(x, _)| x.len().div_ceil(norm::BLOCK)).collect();
+    let mut sums: Buffer<f32> = cuda.take(counts.iter().sum());
+    let mut view = sums.view_mut();
+    let mut begin = 0;
+    for (&(x, y), &count) in pairs.iter().zip(&counts) {
+        let mut part = view.part(begin..begin + count);
+        let arguments = [place(part.cuda()), place(x.cuda()), place(y.cuda()), size(x.len())];
+        cuda.launch("dot_blocks", Launch::new(blocks(count), THREADS), &arguments);
+        begin += count;
+    }
+    let all = cuda.read(sums.view());
+    let mut rest = all.as_slice();
+    let of = |&count: &usize| {
+        let (own, others) = rest.split_at(count);
+        rest = others;
+        own.to_vec()
+    };
+    counts.iter().map(of).collect()
 }
 
-/// Whether no number is infinite or none. A device that failed has none that is.
-pub(crate) fn is_finite(cuda: &Cuda, x: View<'_, f32>) -> bool {
-    let mut found: Buffer<u32> = cuda.take(1);
+/// For each tensor how many of its numbers are infinite or none; read at once. A device that failed
+/// has none.
+pub(crate) fn not_finite(cuda: &Cuda, tensors: &[View<'_, f32>]) -> Vec<u32> {
+    let mut found: Buffer<u32> = cuda.take(tensors.len());
     cuda.fill(&mut found.view_mut(), 0);
-    let arguments = [place(found.view_mut().cuda()), place(x.cuda()), size(x.len())];
-    cuda.over("count_not_finite", x.len(), &arguments);
-    cuda.read(found.view()) == [0]
+    for (at, x) in tensors.iter().enumerate() {
+        let mut view = found.view_mut();
+        let arguments = [place(view.part(at..at + 1).cuda()), place(x.cuda()), size(x.len())];
+        cuda.over("count_not_finite", x.len(), &arguments);
+    }
+    cuda.read(found.view())
+}
+
+/// The nearest activations, into rows of a matrix that weights share.
+pub(crate) fn round_into_rows(cuda: &Cuda, to: Matrix<'_>, from: View<'_, f32>) {
+    let arguments = [
+        place(to.data.cuda()),
+        size(to.row_stride),
+        place(from.cuda()),
+        size(to.rows),
+        size(to.cols),
+    ];
+    cuda.over_rows("to_bf16_rows", to.rows, &arguments);
+}
+
+/// Rows into rows of a matrix that weights share.
+pub(crate) fn copy_into_rows(cuda: &Cuda, to: Matrix<'_>, from: Matrix<'_>) {
+    let arguments = [
+        place(to.data.cuda()),
+        place(from.data.cuda()),
+        size(to.rows),
+        size(to.cols),
+        size(to.row_stride),
+        size(from.row_stride),
+    ];
+    cuda.over_rows("copy_rows_16", to.rows, &arguments);
+}
+
+pub(crate) fn swiglu_rows_forward(cuda: &Cuda, y: &mut MatrixMut<'_>, both: Matrix<'_>) {
+    let arguments = [
+        place(y.data.cuda()),
+        size(y.stride),
+        place(both.data.cuda()),
+        size(both.row_stride),
+        size(y.rows),
+        size(y.cols),
+    ];
+    cuda.over_rows("swiglu_rows_forward", y.rows, &arguments);
+}
+
+pub(crate) fn swiglu_rows_backward(cuda: &Cuda, dy: &mut MatrixMut<'_>, both: &mut MatrixMut<'_>) {
+    let arguments = [
+        place(dy.data.cuda()),
+        size(dy.stride),
+        place(both.data.cuda()),
+        size(both.stride),
+        size(dy.rows),
+        size(dy.cols),
+    ];
+    cuda.over_rows("swiglu_rows_backward", dy.rows, &arguments);
 }

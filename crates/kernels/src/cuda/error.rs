@@ -115,6 +115,13 @@ pub enum DeviceError {
     Unsupported(&'static str),
 }
 
+impl DeviceError {
+    /// Whether something broke, and not another device or smaller work is to be asked for.
+    pub fn is_broken(&self) -> bool {
+        matches!(self, Self::Compile { .. } | Self::Call { .. })
+    }
+}
+
 fn listed(folders: &[PathBuf]) -> String {
     if folders.is_empty() {
         return "no folder".to_owned();

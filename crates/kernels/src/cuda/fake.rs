@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::driver::{
-    Address, Algorithm, Argument, Driver, Function, Launch, Libraries, Operands, Pattern, Product,
-    Properties, Source,
+    Address, Algorithm, Argument, Driver, Function, HeadRows, Launch, Libraries, Operands, Pattern,
+    Product, Properties, Source, TensorMap,
 };
 use super::error::{CudaVersion, DeviceError, DeviceResult};
 use super::library::Library;
@@ -190,6 +190,15 @@ impl Driver for Device {
 
     fn product_candidates(&self, _: &Product) -> DeviceResult<Vec<Algorithm>> {
         Ok(Vec::new())
+    }
+
+    fn library_version(&self) -> u64 {
+        130_100
+    }
+
+    fn tensor_map(&self, rows: &HeadRows) -> DeviceResult<TensorMap> {
+        self.call("cuTensorMapEncodeTiled")?;
+        Ok(TensorMap([rows.address; 16]))
     }
 
     fn multiply(&self, _: &Product, _: &Operands, _: &Algorithm) -> DeviceResult<()> {

@@ -46,6 +46,12 @@ impl Lt {
         Ok(Self { handle, stream, workspace: OnceLock::new() })
     }
 
+    /// The library's version.
+    pub(crate) fn version() -> u64 {
+        // SAFETY: the library was opened.
+        unsafe { lt::cublasLtGetVersion() as u64 }
+    }
+
     pub(crate) fn candidates(&self, product: &Product) -> DeviceResult<Vec<Algorithm>> {
         let description = Description::new(product)?;
         let mut preference = ptr::null_mut();

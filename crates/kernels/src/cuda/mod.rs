@@ -5,24 +5,35 @@
 //! calls; only reading waits.
 
 pub(crate) mod attention;
+pub(crate) mod attention_backward;
+mod attention_wgmma;
 mod cache;
+mod choices;
 mod compile;
 mod driver;
 pub(crate) mod elementwise;
 mod error;
 #[cfg(test)]
 mod fake;
+pub(crate) mod fused_linear;
+pub(crate) mod head;
 mod library;
 mod lt;
 mod measure;
 mod nvidia;
+mod nvrtc;
+mod order;
 mod pool;
 pub(crate) mod product;
+pub(crate) mod qk_norm_rope;
 pub(crate) mod rms_norm;
+pub(crate) mod sample;
 mod start;
+pub(crate) mod weight_gradients;
+mod work;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 pub use compile::{check_sources, source_names};
 pub use driver::{Format, Pattern, Properties};
@@ -31,10 +42,11 @@ pub use product::{AccumulationOrder, Candidates};
 pub use start::Info;
 
 pub(crate) use driver::Address;
-pub(crate) use pool::Block;
+pub(crate) use pool::{Block, UNIT};
 
 use crate::buffer::{Buffer, Element, View, ViewMut};
-use driver::{Algorithm, Argument, Driver, Function, Launch, Product};
+use choices::Choices;
+use driver::{Argument, Driver, Function, Launch};
 use pool::Pool;
 
 /// A GPU, chosen when the program starts. Clones share it.
@@ -49,7 +61,7 @@ pub(crate) struct Inner {
     failure: OnceLock<DeviceError>,
     info: Info,
     /// The algorithm of each product that was needed so far.
-    algorithms: Mutex<BTreeMap<Product, Option<Algorithm>>>,
+    choices: Choices,
 }
 
 impl Cuda {

@@ -11,15 +11,21 @@ use std::sync::{Mutex, PoisonError};
 
 use cudarc::driver::sys as cu;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
-use cudarc::nvrtc::sys as rtc;
 
 use super::driver::{
-    Address, Algorithm, Argument, Driver, Function, Launch, Libraries, Operands, Pattern, Product,
-    Properties, Source,
+    Address, Algorithm, Argument, Driver, Function, HeadRows, Launch, Libraries, Operands, Pattern,
+    Product, Properties, Source, TensorMap,
 };
 use super::error::{CudaVersion, DeviceError, DeviceResult};
 use super::library::{Folders, Library};
 use super::lt::Lt;
+use super::nvrtc;
+
+/// Shared memory that a launch may have without asking.
+const MOST_SHARED_BYTES: u32 = 48 << 10;
+
+/// Numbers of a head that tensor maps describe.
+const HEAD: u64 = 128;
 
 /// The libraries of this machine.
 #[derive(Debug)]
@@ -113,15 +119,11 @@ impl Libraries for Nvidia {
     }
 
     fn compile(&self, source: &Source<'_>) -> Result<Vec<u8>, String> {
-        compile(source)
+        nvrtc::compile(source)
     }
 
     fn compiler_version(&self) -> CudaVersion {
-        let (mut major, mut minor) = (0, 0);
-        // SAFETY: the compiler was opened, and the numbers are ours.
-        unsafe { rtc::nvrtcVersion(&raw mut major, &raw mut minor) };
-        let number = |x: i32| u32::try_from(x).unwrap_or(0);
-        CudaVersion { major: number(major), minor: number(minor) }
+        nvrtc::version()
     }
 }
 
@@ -145,52 +147,6 @@ fn done(call: &'static str, result: cu::CUresult) -> DeviceResult<()> {
     match result {
         cu::CUresult::CUDA_SUCCESS => Ok(()),
         other => Err(DeviceError::Call { call, code: format!("{other:?}") }),
-    }
-}
-
-fn compile(source: &Source<'_>) -> Result<Vec<u8>, String> {
-    let text = |text: &str| CString::new(text).map_err(|_| "a zero in a source".to_owned());
-    let (name, code) = (text(source.name)?, text(source.text)?);
-    let options = [
-        text(&format!("--gpu-architecture={}", source.architecture))?,
-        text("--std=c++17")?,
-        text("--fmad=false")?,
-    ];
-    let options: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
-    let mut program = ptr::null_mut();
-    // SAFETY: all texts end with a zero and live until the program is destroyed; the sizes are those
-    // that the compiler asks for.
-    unsafe {
-        let (none, no_name) = (ptr::null(), ptr::null());
-        let made = rtc::nvrtcCreateProgram(
-            &raw mut program,
-            code.as_ptr(),
-            name.as_ptr(),
-            0,
-            none,
-            no_name,
-        );
-        if made != rtc::nvrtcResult::NVRTC_SUCCESS {
-            return Err(format!("{made:?}"));
-        }
-        let count = i32::try_from(options.len()).unwrap_or(0);
-        let result = rtc::nvrtcCompileProgram(program, count, options.as_ptr());
-        let outcome = if result == rtc::nvrtcResult::NVRTC_SUCCESS {
-            let mut size = 0;
-            rtc::nvrtcGetCUBINSize(program, &raw mut size);
-            let mut image = vec![0u8; size];
-            rtc::nvrtcGetCUBIN(program, image.as_mut_ptr().cast());
-            Ok(image)
-        } else {
-            let mut size = 0;
-            rtc::nvrtcGetProgramLogSize(program, &raw mut size);
-            let mut log = vec![0u8; size];
-            rtc::nvrtcGetProgramLog(program, log.as_mut_ptr().cast());
-            let log = String::from_utf8_lossy(&log);
-            Err(format!("{result:?}: {}", log.trim_end_matches('\0')))
-        };
-        rtc::nvrtcDestroyProgram(&raw mut program);
-        outcome
     }
 }
 
@@ -310,19 +266,30 @@ impl Driver for Stream {
         let mut words: Vec<[u64; 4]> = arguments.iter().map(words_of).collect();
         let mut pointers: Vec<*mut c_void> =
             words.iter_mut().map(|words| words.as_mut_ptr().cast()).collect();
-        let (x, y) = launch.threads;
+        let Launch { blocks, threads_x, threads_y, shared_bytes } = launch;
+        if shared_bytes > MOST_SHARED_BYTES {
+            // SAFETY: the function was loaded.
+            let allowed = unsafe {
+                cu::cuFuncSetAttribute(
+                    function.0 as cu::CUfunction,
+                    cu::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                    i32::try_from(shared_bytes).unwrap_or(i32::MAX),
+                )
+            };
+            done("cuFuncSetAttribute", allowed)?;
+        }
         // SAFETY: the function was loaded; the launcher gives arguments of the kernel's kinds and
         // addresses of memory that is large enough. They are copied before the call returns.
         done("cuLaunchKernel", unsafe {
             cu::cuLaunchKernel(
                 function.0 as cu::CUfunction,
-                launch.blocks,
+                blocks,
                 1,
                 1,
-                x,
-                y,
+                threads_x,
+                threads_y,
                 1,
-                0,
+                shared_bytes,
                 self.queue,
                 pointers.as_mut_ptr(),
                 ptr::null_mut(),
@@ -339,6 +306,36 @@ impl Driver for Stream {
     fn product_candidates(&self, product: &Product) -> DeviceResult<Vec<Algorithm>> {
         self.enter()?;
         self.lt.candidates(product)
+    }
+
+    fn library_version(&self) -> u64 {
+        Lt::version()
+    }
+
+    fn tensor_map(&self, rows: &HeadRows) -> DeviceResult<TensorMap> {
+        let mut map = cu::CUtensorMap { opaque: [0; 16] };
+        let bytes = size_of::<u16>() as u64;
+        let sizes = [HEAD, rows.heads as u64, rows.rows as u64];
+        let strides = [HEAD * bytes, rows.stride as u64 * bytes];
+        let (boxes, steps) = ([64u32, 1, 64], [1u32; 3]);
+        // SAFETY: lists of as many numbers as the map has dimensions; the map is ours.
+        done("cuTensorMapEncodeTiled", unsafe {
+            cu::cuTensorMapEncodeTiled(
+                &raw mut map,
+                cu::CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+                3,
+                rows.address as *mut c_void,
+                sizes.as_ptr(),
+                strides.as_ptr(),
+                boxes.as_ptr(),
+                steps.as_ptr(),
+                cu::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+                cu::CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
+                cu::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                cu::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+            )
+        })?;
+        Ok(TensorMap(map.opaque))
     }
 
     fn multiply(&self, product: &Product, operands: &Operands, by: &Algorithm) -> DeviceResult<()> {

@@ -13,7 +13,7 @@ use super::error::{DeviceError, DeviceResult};
 use crate::buffer::class;
 
 /// What sizes are counted in.
-const UNIT: usize = 512;
+pub(crate) const UNIT: usize = 512;
 
 #[derive(Debug, Default)]
 pub(crate) struct Pool {

@@ -2,31 +2,20 @@
 //!
 //! A number of a product is one sum in f32, from the first to the last k, 16 at a time, as the tensor
 //! core does it, then multiplied by the scale, then added to what is there, then rounded once
-//! (`docs/adr/0016-accumulation-order.md`). An algorithm is used only after it gave every bit of that
-//! on random numbers of the very shape and scale; of those that did, the fastest.
+//! (`docs/adr/0016-accumulation-order.md`). Which algorithms keep to that is found out in `order.rs`.
 //!
 //! The library's own addition to a bf16 result was seen to have other bits. Such a product is computed
 //! to f32 and added by a kernel of ours, so that it is `bf16(product + what is there)`.
 
-use std::sync::PoisonError;
-use std::time::Instant;
-
 use super::Cuda;
-use super::driver::{Algorithm, Argument, Driver, Format, Launch, Operands, Order, Product};
+use super::choices::Choice;
+use super::driver::{Algorithm, Argument, Format, Launch, Operands, Order, Product};
 use super::elementwise::{blocks, to_bf16};
-use super::error::DeviceResult;
-use crate::buffer::{Buffer, Part, Real, View};
+use super::order::{fastest_in_order, in_order_of, is_large, representative};
+use super::weight_gradients::add_one;
+use crate::buffer::{Buffer, Real, View};
 use crate::matmul::{Before, Matrix, MatrixMut};
 use Argument::{Address, F32, Four, U32, U64};
-
-/// Rows at each end of a result that are compared.
-const COMPARED_ROWS: u32 = 64;
-
-/// The seed of what a result held before.
-const OLD: u32 = 3;
-
-/// Repetitions of a timed candidate.
-const REPETITIONS: u32 = 5;
 
 /// How a device sums up products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,14 +35,26 @@ pub struct Candidates {
     pub in_order: usize,
 }
 
-pub(crate) fn multiply<T: Real, A: Real, B: Real>(
-    cuda: &Cuda,
-    (mut to, before): (MatrixMut<'_, T>, Before),
-    (scale, a, b): (f32, Matrix<'_, A>, Matrix<'_, B>),
-) {
-    if to.rows == 0 || to.cols == 0 {
+/// `to = [to +] scale · a · b`.
+#[derive(Debug)]
+pub(crate) struct Scaled<'a, T: Real, A: Real, B: Real> {
+    pub(crate) to: MatrixMut<'a, T>,
+    pub(crate) before: Before,
+    pub(crate) scale: f32,
+    pub(crate) a: Matrix<'a, A>,
+    pub(crate) b: Matrix<'a, B>,
+}
+
+pub(crate) fn multiply<T: Real, A: Real, B: Real>(cuda: &Cuda, mut product: Scaled<'_, T, A, B>) {
+    let (rows, cols, inner) = (product.to.rows, product.to.cols, product.a.cols);
+    let nothing = rows == 0 || cols == 0;
+    // A weight's gradient: how long its sums are changes from call to call, and no algorithm of the
+    // library is looked for.
+    let mut added = || product.before == Before::Kept && add_one(cuda, &mut product, &[0, inner]);
+    if nothing || added() {
         return;
     }
+    let Scaled { mut to, before, scale, a, b } = product;
     let (a_copy, b_copy) = (as_bf16(cuda, a.data), as_bf16(cuda, b.data));
     let address = |copy: &Option<Buffer>, own: u64| {
         copy.as_ref().map_or(own, |copy| copy.view().cuda().address)
@@ -67,27 +68,64 @@ pub(crate) fn multiply<T: Real, A: Real, B: Real>(
         rows: blocks(to.rows),
         cols: blocks(to.cols),
         inner: blocks(a.cols),
-        a: order_of((a.row_stride, a.col_stride)),
-        b: order_of((b.row_stride, b.col_stride)),
+        a: order_of(a),
+        b: order_of(b),
         to_stride: to.stride as u64,
         to_format: T::FORMAT.unwrap_or(Format::F32),
         scale_bits: scale.to_bits(),
         kept: before == Before::Kept,
     };
+    multiply_at(cuda, &product, &operands);
+}
+
+/// The same by addresses, for operands that lie in one buffer.
+pub(super) fn multiply_at(cuda: &Cuda, product: &Product, operands: &Operands) {
     if product.kept && product.to_format == Format::Bf16 {
-        add_to_bf16(cuda, &product, &operands);
-    } else if !by_library(cuda, &product, &operands) {
-        in_order(cuda, &product, &operands);
+        add_to_bf16(cuda, product, operands);
+    } else if !by_library(cuda, product, operands) {
+        in_order(cuda, product, operands);
     }
+}
+
+/// A product to bf16 and a residual, added in f32 and rounded once.
+pub(super) fn multiply_beside(
+    cuda: &Cuda,
+    product: &Product,
+    operands: &Operands,
+    residual: Matrix<'_>,
+) {
+    let alone = without_addition(product);
+    let numbers = u64::from(alone.rows).saturating_mul(alone.to_stride);
+    let exact: Buffer<f32> = cuda.take(usize::try_from(numbers).unwrap_or(usize::MAX));
+    let to = exact.view().cuda().address;
+    let exact_operands = Operands { to, ..*operands };
+    if !by_library(cuda, &alone, &exact_operands) {
+        in_order(cuda, &alone, &exact_operands);
+    }
+    let arguments = [
+        Address(operands.to),
+        U64(product.to_stride),
+        Address(residual.data.cuda().address),
+        U64(residual.row_stride as u64),
+        Address(to),
+        U64(alone.to_stride),
+        U64(u64::from(product.rows)),
+        U64(u64::from(product.cols)),
+    ];
+    let blocks = cuda.blocks_for((product.rows as usize).saturating_mul(256));
+    cuda.launch("add_residual", Launch::new(blocks, 256), &arguments);
 }
 
 /// Computes by an algorithm of the library that keeps the order, if there is one for it.
 fn by_library(cuda: &Cuda, product: &Product, operands: &Operands) -> bool {
-    let found = algorithm(cuda, product).filter(|_| operands_fit(product, operands));
-    if let Some(by) = found {
-        cuda.attempt(|driver| driver.multiply(product, operands, &by));
+    let Some(by) = algorithm(cuda, product).filter(|_| operands_fit(product, operands)) else {
+        return false;
+    };
+    if cuda.0.failure.get().is_some() {
+        return true;
     }
-    found.is_some()
+    // An algorithm of the range that does not take this very shape is no failure of the device.
+    cuda.0.driver.multiply(product, operands, &by).is_ok()
 }
 
 /// The product alone in f32, side by side with rows that the library can write.
@@ -115,7 +153,7 @@ fn add_to_bf16(cuda: &Cuda, product: &Product, operands: &Operands) {
         U64(u64::from(product.cols)),
     ];
     let blocks = cuda.blocks_for((product.rows as usize).saturating_mul(256));
-    cuda.launch("add_product", Launch { blocks, threads: (256, 1) }, &arguments);
+    cuda.launch("add_product", Launch::new(blocks, 256), &arguments);
 }
 
 /// The library keeps the order for this shape, or our own kernel is asked.
@@ -131,10 +169,10 @@ fn as_bf16<T: Real>(cuda: &Cuda, data: View<'_, T>) -> Option<Buffer> {
     (T::FORMAT == Some(Format::F32)).then(|| to_bf16(cuda, data.as_f32()))
 }
 
-fn order_of((row_stride, col_stride): (usize, usize)) -> (Order, u64) {
-    match col_stride {
-        1 => (Order::ByRows, row_stride as u64),
-        _ => (Order::ByColumns, col_stride as u64),
+fn order_of<T: Real>(matrix: Matrix<'_, T>) -> (Order, u64) {
+    match matrix.col_stride {
+        1 => (Order::ByRows, matrix.row_stride as u64),
+        _ => (Order::ByColumns, matrix.col_stride as u64),
     }
 }
 
@@ -148,23 +186,31 @@ fn operands_fit(product: &Product, operands: &Operands) -> bool {
         && product.to_stride.is_multiple_of(to_numbers)
 }
 
-/// The algorithm for a shape: looked for once.
+/// The algorithm for a shape: looked for once for all of its range.
 fn algorithm(cuda: &Cuda, product: &Product) -> Option<Algorithm> {
     let aligned = Operands { a: 0, b: 0, to: 0 };
     if !operands_fit(product, &aligned) || product.inner == 0 {
         return None;
     }
-    let lock = || cuda.0.algorithms.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = lock().get(product) {
-        return *known;
+    let product = representative(product);
+    match cuda.0.choices.get(&product) {
+        Some(Choice::Library(known)) => return Some(known),
+        Some(Choice::OwnKernel) => return None,
+        None => {}
     }
-    let found = Trial::new(cuda, product).fastest_in_order();
-    lock().insert(*product, found);
+    let found = fastest_in_order(cuda, &product);
+    if is_large(&product) {
+        cuda.trim();
+    }
+    // After a failure nothing was tried.
+    if cuda.0.failure.get().is_none() {
+        cuda.0.choices.put(product, found.map_or(Choice::OwnKernel, Choice::Library));
+    }
     found
 }
 
 /// Our own kernel.
-fn in_order(cuda: &Cuda, product: &Product, operands: &Operands) {
+pub(super) fn in_order(cuda: &Cuda, product: &Product, operands: &Operands) {
     let Product { rows, cols, inner, to_stride, to_format, .. } = *product;
     let operand = |(order, stride): (Order, u64), outer: u32, outer_is_row: bool| {
         let along_rows = (order == Order::ByRows) == outer_is_row;
@@ -183,134 +229,8 @@ fn in_order(cuda: &Cuda, product: &Product, operands: &Operands) {
         F32(product.kept_factor()),
     ];
     let tiles = rows.div_ceil(16) as usize * cols.div_ceil(8) as usize;
-    let launch = Launch { blocks: cuda.blocks_for(tiles.saturating_mul(32)), threads: (256, 1) };
+    let launch = Launch::new(cuda.blocks_for(tiles.saturating_mul(32)), 256);
     cuda.launch("product_in_order", launch, &arguments);
-}
-
-/// Random operands of a shape, and the first and last rows of their product in order.
-struct Trial<'a> {
-    cuda: &'a Cuda,
-    product: Product,
-    a: Buffer,
-    b: Buffer,
-    to: Buffer<f32>,
-    first: Buffer<f32>,
-    last: Buffer<f32>,
-    rows: u32,
-}
-
-impl<'a> Trial<'a> {
-    fn new(cuda: &'a Cuda, product: &Product) -> Self {
-        // Results side by side: what lies between rows is not compared.
-        let product = Product { to_stride: u64::from(product.cols), ..*product };
-        let Product { rows, cols, inner, .. } = product;
-        let numbers = |(order, stride): (Order, u64), by_rows: u32, by_columns: u32| {
-            let outer = if order == Order::ByRows { by_rows } else { by_columns };
-            usize::try_from(u64::from(outer) * stride).unwrap_or(usize::MAX)
-        };
-        let compared = rows.min(COMPARED_ROWS);
-        let compared_numbers = compared as usize * cols as usize;
-        let trial = Self {
-            cuda,
-            product,
-            a: noise(cuda, 1, numbers(product.a, rows, inner)),
-            b: noise(cuda, 2, numbers(product.b, inner, cols)),
-            // As many bytes as either format needs.
-            to: cuda.take(rows as usize * cols as usize),
-            first: cuda.take(compared_numbers),
-            last: cuda.take(compared_numbers),
-            rows: compared,
-        };
-        for (to, first_row) in [(&trial.first, 0), (&trial.last, rows - compared)] {
-            let begin = u64::from(first_row) * u64::from(cols);
-            fill_noise(cuda, to.view().cuda(), (Format::F32, OLD), begin);
-            let part = Product { rows: compared, to_format: Format::F32, ..product };
-            let skipped = match product.a.0 {
-                Order::ByRows => u64::from(first_row) * product.a.1,
-                Order::ByColumns => u64::from(first_row),
-            };
-            let mut operands = trial.operands();
-            operands.a += 2 * skipped;
-            operands.to = to.view().cuda().address;
-            in_order(cuda, &part, &operands);
-        }
-        trial
-    }
-
-    fn operands(&self) -> Operands {
-        let (a, b) = (self.a.view().cuda().address, self.b.view().cuda().address);
-        Operands { a, b, to: self.to.view().cuda().address }
-    }
-
-    fn candidates(&self) -> Vec<Algorithm> {
-        let all = self.cuda.attempt(|driver| driver.product_candidates(&self.product));
-        all.unwrap_or_default()
-    }
-
-    fn fastest_in_order(&self) -> Option<Algorithm> {
-        let candidates = self.candidates();
-        let good = candidates.into_iter().filter(|candidate| self.keeps_order(candidate));
-        let timed = good.filter_map(|candidate| {
-            let time = self.cuda.attempt(|driver| self.time(driver, &candidate))?;
-            Some((time, candidate))
-        });
-        // Of equals the first, which is the library's own choice.
-        timed.min_by(|a, b| a.0.cmp(&b.0)).map(|(_, candidate)| candidate)
-    }
-
-    /// Whether both ends have every bit. An algorithm that cannot run at all does not.
-    fn keeps_order(&self, by: &Algorithm) -> bool {
-        let cuda = self.cuda;
-        let mut found: Buffer<u32> = cuda.take(1);
-        fill_noise(cuda, self.to.view().cuda(), (self.product.to_format, OLD), 0);
-        cuda.fill(&mut found.view_mut(), 0);
-        // Its refusal is no failure of the device.
-        if self.cuda.0.driver.multiply(&self.product, &self.operands(), by).is_err() {
-            return false;
-        }
-        let (kernel, bytes) = match self.product.to_format {
-            Format::F32 => ("count_differences_f32", 4),
-            Format::Bf16 => ("count_differences_bf16", 2),
-        };
-        let cols = u64::from(self.product.cols);
-        let skipped = u64::from(self.product.rows - self.rows) * cols * bytes;
-        for (reference, begin) in [(&self.first, 0), (&self.last, skipped)] {
-            let arguments = [
-                Address(found.view().cuda().address),
-                Address(reference.view().cuda().address),
-                Address(self.operands().to + begin),
-                U64(reference.len() as u64),
-            ];
-            let blocks = cuda.blocks_for(reference.len());
-            cuda.launch(kernel, Launch { blocks, threads: (256, 1) }, &arguments);
-        }
-        cuda.read(found.view()) == [0] && cuda.0.failure.get().is_none()
-    }
-
-    fn time(&self, driver: &dyn Driver, by: &Algorithm) -> DeviceResult<std::time::Duration> {
-        driver.multiply(&self.product, &self.operands(), by)?;
-        driver.wait()?;
-        let begin = Instant::now();
-        for _ in 0..REPETITIONS {
-            driver.multiply(&self.product, &self.operands(), by)?;
-        }
-        driver.wait()?;
-        Ok(begin.elapsed())
-    }
-}
-
-fn noise(cuda: &Cuda, seed: u32, count: usize) -> Buffer {
-    let to: Buffer = cuda.take(count);
-    fill_noise(cuda, to.view().cuda(), (Format::Bf16, seed), 0);
-    to
-}
-
-/// Numbers that bf16 can hold, each a function of the seed and its place from `begin` on.
-fn fill_noise(cuda: &Cuda, to: Part<'_>, (format, seed): (Format, u32), begin: u64) {
-    let is_bf16 = U32(u32::from(format == Format::Bf16));
-    let arguments = [Address(to.address), is_bf16, U32(seed), U64(begin), U64(to.length as u64)];
-    let launch = Launch { blocks: cuda.blocks_for(to.length), threads: (256, 1) };
-    cuda.launch("noise", launch, &arguments);
 }
 
 impl Cuda {
@@ -322,18 +242,16 @@ impl Cuda {
 
     /// How many algorithms the library names for that product, and how many keep the order; `scale`
     /// is what it is multiplied by, and `before` what becomes of what the result held.
-    pub fn candidates(&self, shape: [u32; 3], (scale, before): (f32, Before)) -> Candidates {
+    pub fn candidates(&self, shape: [u32; 3], scale: f32, before: Before) -> Candidates {
         let [rows, cols, inner] = shape;
         let (scale_bits, kept) = (scale.to_bits(), before == Before::Kept);
         let product = Product { scale_bits, kept, ..weight_product(rows, cols, inner) };
-        let trial = Trial::new(self, &product);
-        let all = trial.candidates();
-        let in_order = all.iter().filter(|candidate| trial.keeps_order(candidate)).count();
-        Candidates { named: all.len(), in_order }
+        let found = in_order_of(self, &product);
+        Candidates { named: found.named, in_order: found.all.len() }
     }
 }
 
-fn weight_product(rows: u32, cols: u32, inner: u32) -> Product {
+pub(super) fn weight_product(rows: u32, cols: u32, inner: u32) -> Product {
     let stride = u64::from(inner);
     Product {
         rows,

@@ -17,8 +17,43 @@ fn threads(size: usize) -> (u32, u32) {
 }
 
 fn launch(shape: Heads) -> Launch {
-    let threads = threads(shape.size);
-    Launch { blocks: blocks((shape.rows * shape.heads).div_ceil(threads.1 as usize)), threads }
+    let (threads_x, threads_y) = threads(shape.size);
+    let count = blocks((shape.rows * shape.heads).div_ceil(threads_y as usize));
+    Launch { threads_y, ..Launch::new(count, threads_x) }
+}
+
+/// Whether heads are whole groups, one for a thread, and all begin at multiples of 16 bytes: then a
+/// block takes several in turn and asks ahead.
+fn suits_ahead(addresses: &[u64], shapes: [Heads; 2]) -> bool {
+    let size = shapes[0].size;
+    size.is_multiple_of(GROUP)
+        && size <= 256 * GROUP
+        && addresses.iter().all(|address| address.is_multiple_of(16))
+        && shapes.iter().all(|shape| shape.stride.is_multiple_of(GROUP))
+}
+
+/// As many blocks as keep the chip busy.
+fn launch_ahead(cuda: &Cuda, shape: Heads) -> Launch {
+    let all = launch(shape);
+    let most = cuda.info().properties.multiprocessors.saturating_mul(BLOCKS_AHEAD).max(1);
+    Launch { blocks: all.blocks.min(most), ..all }
+}
+
+/// Blocks of a processor that ask ahead.
+const BLOCKS_AHEAD: u32 = 6;
+
+/// Numbers, and how heads lie in them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Input<'a> {
+    pub(crate) data: View<'a>,
+    pub(crate) shape: Heads,
+}
+
+/// The same, to write.
+#[derive(Debug)]
+pub(crate) struct Output<'a> {
+    pub(crate) data: ViewMut<'a>,
+    pub(crate) shape: Heads,
 }
 
 fn four(shape: Heads) -> Argument {
@@ -26,35 +61,41 @@ fn four(shape: Heads) -> Argument {
     Four([rows, heads, size, stride].map(|number| number as u64))
 }
 
-pub(crate) fn forward(
-    cuda: &Cuda,
-    (y, to): (&mut ViewMut<'_>, Heads),
-    (x, from): (View<'_>, Heads),
-    norm: Norm<'_>,
-) {
+pub(crate) fn forward(cuda: &Cuda, y: Output<'_>, x: Input<'_>, norm: Norm<'_>) {
+    let (Output { data: mut y, shape: to }, Input { data: x, shape: from }) = (y, x);
+    let addresses = [y.cuda().address, x.cuda().address, norm.gain.cuda().address];
     let arguments = [
-        Address(y.cuda().address),
+        Address(addresses[0]),
         four(to),
-        Address(x.cuda().address),
+        Address(addresses[1]),
         four(from),
-        Address(norm.gain.cuda().address),
+        Address(addresses[2]),
         F32(norm.epsilon),
     ];
-    cuda.launch("rms_norm_forward", launch(from), &arguments);
+    if suits_ahead(&addresses, [from, to]) {
+        cuda.launch("rms_norm_forward_ahead", launch_ahead(cuda, from), &arguments);
+    } else {
+        cuda.launch("rms_norm_forward", launch(from), &arguments);
+    }
 }
 
-pub(crate) fn backward(
-    cuda: &Cuda,
-    mut gradient: Gradient<'_>,
-    ((x, from), (dy, to)): ((View<'_>, Heads), (View<'_>, Heads)),
-    norm: Norm<'_>,
-) {
+/// What went forward and what comes back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Saved<'a> {
+    pub(crate) x: Input<'a>,
+    pub(crate) dy: Input<'a>,
+}
+
+pub(crate) fn backward(cuda: &Cuda, mut gradient: Gradient<'_>, saved: Saved<'_>, norm: Norm<'_>) {
+    let Saved { x: Input { data: x, shape: from }, dy: Input { data: dy, shape: to } } = saved;
     let heads = from.rows * from.heads;
     let reciprocals: Option<Buffer<f32>> = gradient.dgain.as_ref().map(|_| cuda.take(heads));
     let kept = reciprocals.as_ref().map_or(0, |buffer| buffer.view().cuda().address);
-    let (x, dy) = (Address(x.cuda().address), Address(dy.cuda().address));
+    let dx = gradient.dx.cuda().address;
+    let addresses = [dx, x.cuda().address, dy.cuda().address, norm.gain.cuda().address];
+    let (x, dy) = (Address(addresses[1]), Address(addresses[2]));
     let arguments = [
-        Address(gradient.dx.cuda().address),
+        Address(dx),
         U32(u32::from(gradient.before == Before::Kept)),
         x,
         four(from),
@@ -64,7 +105,11 @@ pub(crate) fn backward(
         F32(norm.epsilon),
         Address(kept),
     ];
-    cuda.launch("rms_norm_backward", launch(from), &arguments);
+    if suits_ahead(&addresses, [from, to]) {
+        cuda.launch("rms_norm_backward_ahead", launch_ahead(cuda, from), &arguments);
+    } else {
+        cuda.launch("rms_norm_backward", launch(from), &arguments);
+    }
     let Some(dgain) = &mut gradient.dgain else { return };
     let offsets: Vec<u32> = dgain.sequences.iter().map(|&row| blocks(row)).collect();
     let mut sequences: Buffer<u32> = cuda.take(offsets.len());
@@ -79,7 +124,7 @@ pub(crate) fn backward(
         four(to),
         Address(kept),
     ];
-    let launch = Launch { blocks: blocks(from.size.div_ceil(32)), threads: (32, 8) };
+    let launch = Launch { threads_y: 8, ..Launch::new(blocks(from.size.div_ceil(32)), 32) };
     cuda.launch("rms_norm_gain", launch, &arguments);
 }
 
@@ -101,5 +146,15 @@ mod tests {
         }
         assert_eq!(launch(Heads { rows: 5, heads: 3, size: 64, stride: 200 }).blocks, 2);
         assert_eq!(launch(Heads { rows: 0, heads: 3, size: 64, stride: 200 }).blocks, 0);
+    }
+
+    #[test]
+    fn whole_groups_at_multiples_of_16_bytes_are_asked_for_ahead() {
+        let shape = Heads { rows: 5, heads: 3, size: 64, stride: 200 };
+        assert!(suits_ahead(&[512, 16], [shape; 2]));
+        assert!(!suits_ahead(&[512, 8], [shape; 2]));
+        assert!(!suits_ahead(&[512], [shape, Heads { stride: 193, ..shape }]));
+        assert!(!suits_ahead(&[512], [Heads { size: 60, ..shape }, shape]));
+        assert!(!suits_ahead(&[512], [Heads { size: 4096, ..shape }, shape]));
     }
 }

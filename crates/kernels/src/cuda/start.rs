@@ -1,13 +1,13 @@
 //! From a machine to a device that works: everything it needs is looked for and checked in order, and
 //! what is wrong first is said.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use super::Inner;
-use super::compile::{Programs, compile_all};
+use super::choices::{Choices, Setting};
+use super::compile::{Programs, compile_all, product_source};
 use super::driver::{Libraries, Properties};
 use super::error::{CudaVersion, DeviceError, DeviceResult};
 use super::library::{CUBLASLT, DRIVER, Library, NVRTC};
@@ -61,7 +61,14 @@ pub(super) fn start(
     let (started, begin) = (begin.elapsed(), Instant::now());
     let compiler = libraries.compiler_version();
     let programs = Programs { architecture: architecture(properties.capability), compiler, driver };
-    let loaded = compile_all((libraries, &*stream), &programs, cache)?;
+    let loaded = compile_all(libraries, &*stream, &programs, cache)?;
+    let setting = Setting {
+        library_version: stream.library_version(),
+        driver: &driver.to_string(),
+        chip: &properties.name,
+        source: product_source(),
+    };
+    let file = cache.map(|folder| setting.file(folder));
     let info = Info {
         properties,
         driver,
@@ -77,7 +84,7 @@ pub(super) fn start(
         pool: Pool::default(),
         failure: OnceLock::new(),
         info,
-        algorithms: Mutex::new(BTreeMap::new()),
+        choices: Choices::new(file),
     })
 }
 

@@ -7,28 +7,35 @@ use whetstone_kernels::attention::{Shape, forward};
 use whetstone_kernels::paged::{Cache, PAGE, Tables, attend, copy_page, store};
 use whetstone_kernels::{Activation, Device, Matrix, MatrixMut};
 
-use crate::support::{ROUNDED, close, device, f64s, numbers, twice};
+use crate::support::{ROUNDED, close, device, distance, f64s, numbers, same_bits, twice};
 
 /// Numbers between rows.
-const GAP: usize = 8;
+pub(crate) const GAP: usize = 8;
 
 /// In gaps and in results before they are written; bf16 can hold it.
-const POISON: f32 = -12_288.0;
+pub(crate) const POISON: f32 = -12_288.0;
 
 /// Around the sizes of tiles and of blocks of keys, and a sequence without tokens.
-const LENGTHS: [usize; 9] = [1, 15, 17, 63, 64, 0, 65, 130, 300];
+pub(crate) const LENGTHS: [usize; 9] = [1, 15, 17, 63, 64, 0, 65, 130, 300];
 
-/// One to eight heads of queries for each head of keys, and both sizes of heads.
-fn shapes() -> Vec<Shape> {
+/// One to eight heads of queries for each head of keys, twelve once, both sizes of heads, and sizes
+/// that are none of these.
+pub(crate) fn shapes() -> Vec<Shape> {
     let of = |group: usize| {
         let kv_heads = if group < 4 { 2 } else { 1 };
         let shape = Shape { heads: group * kv_heads, kv_heads, size: 64, scale: 0.4 };
         [shape, Shape { size: 128, scale: 0.3, ..shape }]
     };
-    (1..=8).flat_map(of).collect()
+    let odd = [(1, 8), (2, 16), (3, 40), (1, 72), (2, 96)].map(|(group, size)| Shape {
+        heads: 2 * group,
+        kv_heads: 2,
+        size,
+        scale: 0.4,
+    });
+    (1..=8).chain([12]).flat_map(of).chain(odd).collect()
 }
 
-fn offsets(lengths: &[usize]) -> Vec<usize> {
+pub(crate) fn offsets(lengths: &[usize]) -> Vec<usize> {
     let ends = lengths.iter().scan(0, |end, length| {
         *end += length;
         Some(*end)
@@ -37,19 +44,24 @@ fn offsets(lengths: &[usize]) -> Vec<usize> {
 }
 
 /// Rows with a gap after each.
-fn apart(x: &[f32], cols: usize) -> Vec<f32> {
+pub(crate) fn apart(x: &[f32], cols: usize) -> Vec<f32> {
     x.chunks(cols).flat_map(|row| [row, &[POISON; GAP]].concat()).collect()
 }
 
 /// The rows alone; what lies between them must not have changed.
-fn together(x: &[f32], cols: usize) -> Vec<f32> {
+pub(crate) fn together(x: &[f32], cols: usize) -> Vec<f32> {
     let rows = x.chunks(cols + GAP);
     assert!(rows.clone().all(|row| row[cols..] == [POISON; GAP]), "between rows");
     rows.flat_map(|row| row[..cols].to_vec()).collect()
 }
 
 /// `o` and `lse`.
-fn ours(device: &Device, shape: &Shape, offsets: &[usize], qkv: &[f32]) -> Vec<Vec<f32>> {
+pub(crate) fn ours(
+    device: &Device,
+    shape: &Shape,
+    offsets: &[usize],
+    qkv: &[f32],
+) -> Vec<Vec<f32>> {
     let (packed, width) = (shape.packed_width(), shape.width());
     let rows = qkv.len() / packed;
     let from = device.upload::<Activation>(&apart(qkv, packed));
@@ -59,13 +71,6 @@ fn ours(device: &Device, shape: &Shape, offsets: &[usize], qkv: &[f32]) -> Vec<V
     let qkv = Matrix::strided(from.view(), rows, packed, packed + GAP);
     forward(device, (whole, &mut lse.view_mut()), qkv, (shape, offsets));
     vec![together(&device.read(out.view()), width), device.read(lse.view())]
-}
-
-#[track_caller]
-fn same_bits(ours: &[f32], theirs: &[f32]) {
-    assert_eq!(ours.len(), theirs.len());
-    let other = ours.iter().zip(theirs).filter(|(a, b)| a.to_bits() != b.to_bits()).count();
-    assert_eq!(other, 0, "of {} numbers have other bits", ours.len());
 }
 
 /// A weight is rounded to bf16, and so is the result: within a hundredth everywhere, and within one
@@ -83,9 +88,8 @@ fn a_sequence_is_what_processors_compute() {
             let of = |width: usize| tokens[0] * width..tokens[1] * width;
             let (out, truth) = (&ours_all[0][of(shape.width())], &theirs[0][of(shape.width())]);
             close(out, &f64s(truth), 4.0 * ROUNDED);
-            let size: f64 = f64s(truth).iter().map(|x| x * x).sum();
-            let off = f64s(out).iter().zip(f64s(truth)).map(|(x, y)| (x - y).powi(2)).sum::<f64>();
-            assert!((off / size).sqrt() < ROUNDED, "{shape:?} {tokens:?}: {}", (off / size).sqrt());
+            let off = distance(out, truth);
+            assert!(off < ROUNDED, "{shape:?} {tokens:?}: {off}");
         }
         for (ours, theirs) in ours_all[1].iter().zip(&theirs[1]) {
             assert!((ours - theirs).abs() < 1.0 / 512.0, "{shape:?}: {ours} and {theirs}");
@@ -238,10 +242,10 @@ fn heads_without_a_kernel_are_a_failure_that_says_so() {
         return;
     }
     let own = Device::cuda(0).unwrap();
-    let shape = Shape { heads: 2, kv_heads: 2, size: 80, scale: 0.3 };
-    let (qkv, mut out) = (own.zeros::<Activation>(3 * 480), own.zeros::<Activation>(3 * 160));
+    let shape = Shape { heads: 2, kv_heads: 2, size: 84, scale: 0.3 };
+    let (qkv, mut out) = (own.zeros::<Activation>(3 * 504), own.zeros::<Activation>(3 * 168));
     let mut lse = own.zeros::<f32>(6);
-    let to = MatrixMut::new(out.view_mut(), 3, 160);
-    forward(&own, (to, &mut lse.view_mut()), Matrix::new(qkv.view(), 3, 480), (&shape, &[0, 3]));
-    assert!(own.check().unwrap_err().to_string().contains("64 and 128"));
+    let to = MatrixMut::new(out.view_mut(), 3, 168);
+    forward(&own, (to, &mut lse.view_mut()), Matrix::new(qkv.view(), 3, 504), (&shape, &[0, 3]));
+    assert!(own.check().unwrap_err().to_string().contains("multiples of 8"));
 }

@@ -9,13 +9,15 @@
 #![expect(clippy::cast_precision_loss, reason = "small sizes become numbers")]
 
 mod attention;
+mod attention_backward;
+mod head;
 #[path = "../operations/oracle/mod.rs"]
-#[expect(
-    dead_code,
-    reason = "attention is compared with processors, and the head has no kernel yet"
-)]
+#[expect(dead_code, reason = "attention is compared with processors")]
 mod oracle;
 mod product;
 mod rows;
+mod sample;
+#[path = "../support/mod.rs"]
+mod shared;
 mod sums;
 mod support;

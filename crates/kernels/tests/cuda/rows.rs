@@ -155,6 +155,38 @@ fn a_row_alone_and_among_300_is_normalised_to_the_same_bits() {
     device.check().unwrap();
 }
 
+/// Rows at multiples of 16 bytes go through kernels that ask ahead, others through plain ones; also many more
+/// rows than there are blocks.
+#[test]
+fn a_norm_has_the_same_bits_wherever_rows_begin() {
+    let Some(device) = device() else { return };
+    for (rows, heads, size) in [(3000, 1, 2048), (700, 5, 128), (9, 1, 512)] {
+        let count = rows * heads * size;
+        let (x, gain, dy, old) =
+            (numbers(1, count), numbers(2, size), numbers(3, count), numbers(4, count));
+        let run = |gap: usize, before: Before| {
+            let shape = Heads { rows, heads, size, stride: heads * size + gap };
+            let upload = |x: &[f32]| device.upload::<Activation>(&apart(x, shape));
+            let (from, dy, gain) = (upload(&x), upload(&dy), device.upload::<Activation>(&gain));
+            let (mut y, mut dx) = (upload(&vec![POISON; count]), upload(&old));
+            let norm = Norm { gain: gain.view(), epsilon: EPSILON };
+            rms_norm::forward(device, (&mut y.view_mut(), shape), (from.view(), shape), norm);
+            let mut dgain = device.upload::<f32>(&vec![0.5; size]);
+            let to = Some(Gain { to: dgain.view_mut(), sequences: &[0, 2, rows] });
+            let gradient = Gradient { dx: dx.view_mut(), before, dgain: to };
+            let both = ((from.view(), shape), (dy.view(), shape));
+            rms_norm::backward(device, gradient, both, norm);
+            let rows = [y, dx].map(|buffer| together(&device.read(buffer.view()), shape));
+            [rows.concat(), device.read(dgain.view())].concat()
+        };
+        for before in [Before::Gone, Before::Kept] {
+            let (ahead, plain) = (run(8, before), run(3, before));
+            assert!(ahead == plain, "{rows} rows of {heads} heads of {size}, {before:?}");
+        }
+    }
+    device.check().unwrap();
+}
+
 #[test]
 fn a_gate_is_the_formula_and_its_gradient_the_slope() {
     let Some(device) = device() else { return };

@@ -1,8 +1,11 @@
-//! The device, numbers to compute with, and comparisons.
+//! The device, numbers that it can hold, and comparisons of bits.
 
 use std::sync::OnceLock;
 
 use whetstone_kernels::{Device, DeviceError, nearest_bf16};
+
+use crate::shared::bits;
+pub(crate) use crate::shared::{close, f64s, inner, slopes};
 
 /// One bf16 result: half a unit in its last place, and a little for sums.
 pub(crate) const ROUNDED: f64 = 1.0 / 256.0;
@@ -25,59 +28,28 @@ pub(crate) fn device() -> Option<&'static Device> {
 
 /// So many numbers between -1 and 1 that bf16 can hold, the same for the same seed.
 pub(crate) fn numbers(seed: u64, count: usize) -> Vec<f32> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1;
-    let mut next = || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        nearest_bf16((state >> 40) as f32 / (1 << 23) as f32 - 1.0)
-    };
-    (0..count).map(|_| next()).collect()
-}
-
-pub(crate) fn f64s(x: &[f32]) -> Vec<f64> {
-    x.iter().copied().map(f64::from).collect()
+    crate::shared::numbers(seed, count).into_iter().map(nearest_bf16).collect()
 }
 
 /// Runs twice; bits must be the same, and the device must not have failed.
 pub(crate) fn twice(device: &Device, run: impl Fn() -> Vec<Vec<f32>>) -> Vec<Vec<f32>> {
-    let bits = |all: &[Vec<f32>]| {
-        all.iter().map(|x| x.iter().map(|x| x.to_bits()).collect()).collect::<Vec<Vec<u32>>>()
-    };
     let (first, second) = (run(), run());
     device.check().unwrap();
     assert!(bits(&first) == bits(&second), "two runs have other bits");
     first
 }
 
-/// Every number is within `tolerance` of the truth, relative to it and to what is usual there.
-#[track_caller]
-pub(crate) fn close(ours: &[f32], truth: &[f64], tolerance: f64) {
+/// How far apart two lists are as a whole, relative to the second.
+pub(crate) fn distance(ours: &[f32], truth: &[f32]) -> f64 {
     assert_eq!(ours.len(), truth.len());
-    let squares: f64 = truth.iter().map(|t| t * t).sum();
-    let usual = (squares / truth.len().max(1) as f64).sqrt();
-    for (at, (ours, truth)) in ours.iter().zip(truth).enumerate() {
-        let off = (f64::from(*ours) - truth).abs();
-        let near = off <= tolerance * (truth.abs() + usual);
-        assert!(near, "number {at} is {ours} instead of {truth}");
-    }
+    let off = f64s(ours).iter().zip(f64s(truth)).map(|(x, y)| (x - y).powi(2)).sum::<f64>();
+    let size: f64 = f64s(truth).iter().map(|x| x * x).sum();
+    (off / size.max(f64::MIN_POSITIVE)).sqrt()
 }
 
-/// The slope of `f` along every coordinate.
-pub(crate) fn slopes(f: impl Fn(&[f64]) -> f64, x: &[f64]) -> Vec<f64> {
-    let step = 1e-4;
-    let along = |at: usize| {
-        let moved = |by: f64| {
-            let mut x = x.to_vec();
-            x[at] += by;
-            f(&x)
-        };
-        let (near, far) = (moved(step) - moved(-step), moved(2.0 * step) - moved(-2.0 * step));
-        (8.0 * near - far) / (12.0 * step)
-    };
-    (0..x.len()).map(along).collect()
-}
-
-/// `Σ x·y`.
-pub(crate) fn inner(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
+#[track_caller]
+pub(crate) fn same_bits(ours: &[f32], theirs: &[f32]) {
+    assert_eq!(ours.len(), theirs.len());
+    let other = ours.iter().zip(theirs).filter(|(a, b)| a.to_bits() != b.to_bits()).count();
+    assert_eq!(other, 0, "of {} numbers have other bits", ours.len());
 }

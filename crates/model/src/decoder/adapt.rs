@@ -2,11 +2,12 @@
 
 use whetstone_core::config::Module;
 use whetstone_kernels::matmul::matmul;
-use whetstone_kernels::{Before, Matrix, MatrixMut};
+use whetstone_kernels::{Before, Device, Matrix, MatrixMut};
 
+use super::Decoder;
+use super::layer::{Fused, FusedLayer, Layer};
 use super::parameters::ParameterId;
 use super::projection::{Adapter, Projection};
-use super::{Decoder, layer::Layer};
 use crate::adapter::{AdapterSettings, path_of};
 
 /// A score head's weights, under PEFT's name: it is trained and kept beside an adapter.
@@ -47,7 +48,25 @@ impl Decoder {
                 self.layers[index].projection_mut(module).adapter = Some(adapter);
             }
         }
+        self.fuse();
         Ok(())
+    }
+
+    /// Puts the projections of each layer together, where a device has a product for that and they
+    /// will not be trained.
+    fn fuse(&mut self) {
+        let Device::Cuda(_) = &self.device else { return };
+        for layer in &mut self.layers {
+            let Layer { q, k, v, o, gate, up, down, .. } = *layer;
+            let mut of = |projections: &[Projection]| {
+                Fused::new(&self.device, &mut self.parameters, projections)
+            };
+            layer.fused = of(&[q, k, v]).and_then(|qkv| {
+                let (o, gate_up, down) = (of(&[o])?, of(&[gate, up])?, of(&[down])?);
+                Some(FusedLayer { qkv, o, gate_up, down })
+            });
+        }
+        self.device.trim();
     }
 
     /// The adapter's tensors, and the score head if there is one: what PEFT keeps in one file.

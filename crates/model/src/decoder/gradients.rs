@@ -2,6 +2,8 @@
 //!
 //! Two of them, of the same model, are vectors: they can be added and multiplied.
 
+use std::collections::BTreeMap;
+
 use whetstone_kernels::{Buffer, Device, View, ViewMut, add, norm};
 
 use super::parameters::{Parameter, ParameterId, Parameters};
@@ -37,6 +39,29 @@ impl Gradients {
         self.all[id.0].as_mut().map(Buffer::view_mut)
     }
 
+    /// The same of two tensors at a time.
+    ///
+    /// # Panics
+    ///
+    /// If the two are one.
+    pub(crate) fn both_mut(&mut self, ids: [ParameterId; 2]) -> [Option<ViewMut<'_, f32>>; 2] {
+        let both = self.all.get_disjoint_mut(ids.map(|id| id.0)).expect("two tensors");
+        both.map(|buffer| buffer.as_mut().map(Buffer::view_mut))
+    }
+
+    /// The same of several tensors at a time, in the order of the places; a place stands once.
+    pub(crate) fn several_mut(&mut self, ids: &[ParameterId]) -> Vec<Option<ViewMut<'_, f32>>> {
+        let mut found: Vec<Option<ViewMut<'_, f32>>> = ids.iter().map(|_| None).collect();
+        let places: BTreeMap<usize, usize> =
+            ids.iter().enumerate().map(|(at, id)| (id.0, at)).collect();
+        for (id, buffer) in self.all.iter_mut().enumerate() {
+            if let Some(&at) = places.get(&id) {
+                found[at] = buffer.as_mut().map(Buffer::view_mut);
+            }
+        }
+        found
+    }
+
     /// `self += factor · other`.
     ///
     /// # Panics
@@ -57,7 +82,8 @@ impl Gradients {
     pub fn dot(&self, device: &Device, other: &Self) -> f64 {
         self.check(other);
         let both = self.all.iter().flatten().zip(other.all.iter().flatten());
-        both.map(|(x, y)| norm::dot(device, x.view(), y.view())).sum()
+        let pairs: Vec<_> = both.map(|(x, y)| (x.view(), y.view())).collect();
+        norm::dot_all(device, &pairs)
     }
 
     /// `Σ g²` over all numbers of all tensors: the square of the global norm.
@@ -67,9 +93,10 @@ impl Gradients {
 
     /// The first tensor whose gradient has a number that is infinite or none.
     pub fn first_not_finite(&self, device: &Device) -> Option<ParameterId> {
-        let finite = |buffer: &Buffer<f32>| norm::is_finite(device, buffer.view());
-        let wrong = |buffer: &Option<Buffer<f32>>| buffer.as_ref().is_some_and(|it| !finite(it));
-        self.all.iter().position(wrong).map(ParameterId)
+        let trained = self.all.iter().enumerate();
+        let trained = trained.filter_map(|(at, buffer)| Some((at, buffer.as_ref()?.view())));
+        let (places, tensors): (Vec<usize>, Vec<View<'_, f32>>) = trained.unzip();
+        norm::first_not_finite(device, &tensors).map(|at| ParameterId(places[at]))
     }
 
     fn check(&self, other: &Self) {

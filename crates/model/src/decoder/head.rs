@@ -119,7 +119,7 @@ impl Decoder {
                 head::backward(device, to, input, coming.beside(said));
             }
         }
-        let mut sums = Sums { device, gradients, sequences: &batch.asked_offsets };
+        let mut sums = Sums::new(device, gradients, &batch.asked_offsets);
         if let Some(dvalue) = &coming.dvalue {
             self.values_backward((&h, dvalue), (&mut dh, &mut sums));
         }

@@ -15,11 +15,29 @@ use crate::config::Config;
 use crate::layout::{Expected, expected_tensors};
 use crate::weights::{Weights, WeightsError};
 
-/// How weights are kept.
+/// How the model's own weights are kept. Adapters beside them can always be trained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WeightFormat {
+    /// As they are, so that they can be trained.
+    Trainable,
+    /// As products take them: on CUDA in bf16 alone.
+    Frozen,
+    /// Projections as bytes with a scale a row, the rest as products take it.
+    Int8,
+}
+
+impl WeightFormat {
+    /// Of weights that are not trained.
+    pub fn frozen(eight_bit: bool) -> Self {
+        if eight_bit { Self::Int8 } else { Self::Frozen }
+    }
+}
+
+/// How a model is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadOptions {
-    /// Projections as bytes with a scale a row. They cannot be trained then; adapters can.
-    pub eight_bit: bool,
+    /// How weights are kept.
+    pub weights: WeightFormat,
     /// The longest sequence that will come.
     pub positions: usize,
 }
@@ -38,13 +56,16 @@ impl Decoder {
         let mut parameters = Parameters::default();
         for Expected { name, shape } in expected_tensors(config) {
             weights.expect_shape(&name, &shape)?;
-            if options.eight_bit && name.ends_with("_proj.weight") {
+            if options.weights == WeightFormat::Int8 && name.ends_with("_proj.weight") {
                 let both = read_bytes(device, weights, (&name, &shape))?;
                 parameters.add_bytes((name, shape), both);
             } else {
                 let count = shape.iter().product();
                 let buffer = device.load(count, |to| weights.read(&name, to))?;
-                parameters.add(device, (name, shape), buffer);
+                let id = parameters.add(device, (name, shape), buffer);
+                if options.weights != WeightFormat::Trainable {
+                    parameters.freeze(id);
+                }
             }
         }
         Ok(Self::assemble(device, config, (parameters, options.positions)))
@@ -52,18 +73,34 @@ impl Decoder {
 
     /// A new model: projections and the embedding spread evenly with a deviation of 0.02, gains 1.
     pub fn new(device: &Device, config: &Config, (seed, positions): (u64, usize)) -> Self {
-        let mut parameters = Parameters::default();
-        for (at, Expected { name, shape }) in (0..).zip(expected_tensors(config)) {
+        let options = LoadOptions { weights: WeightFormat::Trainable, positions };
+        Self::made(device, config, options, |at, Expected { name, shape }| {
             let count = shape.iter().product();
-            let values = match shape.len() {
+            match shape.len() {
                 1 if name.ends_with("bias") => vec![0.0; count],
                 1 => vec![1.0; count],
                 _ => spread(count, 0.02 * 3f64.sqrt(), (seed, at)),
-            };
-            let buffer = device.upload(&values);
-            parameters.add(device, (name, shape), buffer);
+            }
+        })
+    }
+
+    /// A model of these numbers, asked for tensor by tensor. What is to be made of bytes is only
+    /// frozen.
+    pub fn made(
+        device: &Device,
+        config: &Config,
+        options: LoadOptions,
+        mut values: impl FnMut(u64, &Expected) -> Vec<f32>,
+    ) -> Self {
+        let mut parameters = Parameters::default();
+        for (at, tensor) in (0..).zip(expected_tensors(config)) {
+            let buffer = device.upload(&values(at, &tensor));
+            let id = parameters.add(device, (tensor.name, tensor.shape), buffer);
+            if options.weights != WeightFormat::Trainable {
+                parameters.freeze(id);
+            }
         }
-        Self::assemble(device, config, (parameters, positions))
+        Self::assemble(device, config, (parameters, options.positions))
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a small number, used in f32")]
@@ -107,6 +144,18 @@ impl Decoder {
         let ids: Vec<ParameterId> = self.base_parameters().collect();
         for id in ids {
             self.parameters.train(id, trained);
+        }
+    }
+
+    /// Gives up what only training needs of the model's own tensors, where a device has that apart.
+    ///
+    /// # Panics
+    ///
+    /// If one of them is trained.
+    pub fn freeze_base(&mut self) {
+        let ids: Vec<ParameterId> = self.base_parameters().collect();
+        for id in ids {
+            self.parameters.freeze(id);
         }
     }
 
@@ -210,6 +259,7 @@ impl<I: Iterator<Item = ParameterId>> Places<'_, I> {
             gate: self.projection(false),
             up: self.projection(false),
             down: self.projection(false),
+            fused: None,
         }
     }
 }

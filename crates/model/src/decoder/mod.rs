@@ -24,8 +24,8 @@ pub(crate) use adapt::SCORE_WEIGHT;
 pub use batch::{Batch, BatchError, Sequence};
 pub use gradients::Gradients;
 pub use layer::Keep;
-pub use load::LoadOptions;
 pub(crate) use load::spread;
+pub use load::{LoadOptions, WeightFormat};
 pub use parameters::{Parameter, ParameterId, Parameters};
 pub use projection::Adapters;
 pub use step::{Prefill, Step};
@@ -171,10 +171,10 @@ impl Decoder {
         let dlast = self.say_backward(&pass, (batch, &mut said), (&coming, gradients));
         let head = gradients.get(self.head).is_some().then_some((said, coming));
         let mut dx = device.zeros(tokens * self.sizes.width);
-        embedding::scatter(device, &mut dx.view_mut(), (dlast.view(), batch.rows.view()));
+        embedding::place(device, &mut dx.view_mut(), (dlast.view(), batch.rows.view()));
         drop(dlast);
         let packed = self.packed(batch);
-        let mut sums = Sums { device, gradients, sequences: &batch.offsets };
+        let mut sums = Sums::new(device, gradients, &batch.offsets);
         for (layer, kept) in self.layers.iter().zip(layers).rev() {
             layer.backward(&pass, &self.sizes, (&packed, kept), (&mut dx, &mut sums));
         }

@@ -3,9 +3,10 @@
 //! They lie in one list and layers hold places in it: whoever goes over all of them (the optimizer, a
 //! checkpoint) needs no knowledge of layers.
 
+use whetstone_kernels::fused_linear::Place;
 use whetstone_kernels::int8::unpack;
 use whetstone_kernels::linear::Weight;
-use whetstone_kernels::master::MasterWeight;
+use whetstone_kernels::master::{MasterWeight, Shape};
 use whetstone_kernels::{Buffer, Device, View, ViewMut};
 
 /// A place in the list.
@@ -90,12 +91,25 @@ impl Parameters {
     ///
     /// # Panics
     ///
-    /// If it is to be trained and made of bytes.
+    /// If it is to be trained and made of bytes, or was frozen.
     pub fn train(&mut self, id: ParameterId, trained: bool) {
         let parameter = &mut self.all[id.0];
-        let plain = matches!(parameter.store, Store::Master(_));
-        assert!(plain || !trained, "{} is made of bytes", parameter.name);
+        let plain = matches!(&parameter.store, Store::Master(weight) if weight.is_trainable());
+        assert!(plain || !trained, "{} is made of bytes, or frozen", parameter.name);
         parameter.trained = trained;
+    }
+
+    /// Gives up what only training needs of a tensor, where a device has that apart.
+    ///
+    /// # Panics
+    ///
+    /// If it is trained.
+    pub(crate) fn freeze(&mut self, id: ParameterId) {
+        let parameter = &mut self.all[id.0];
+        assert!(!parameter.trained, "{} is trained", parameter.name);
+        if let Store::Master(weight) = &mut parameter.store {
+            weight.freeze();
+        }
     }
 
     fn master(&self, id: ParameterId) -> &MasterWeight {
@@ -109,7 +123,7 @@ impl Parameters {
     ///
     /// # Panics
     ///
-    /// If it is made of bytes.
+    /// If it is made of bytes, or was frozen.
     pub fn values(&self, id: ParameterId) -> View<'_, f32> {
         self.master(id).numbers()
     }
@@ -145,14 +159,14 @@ impl Parameters {
 
     /// A copy of its numbers, whatever they are made of.
     pub(crate) fn numbers(&self, device: &Device, id: ParameterId) -> Buffer<f32> {
-        let mut copy = device.take(self.get(id).numbers());
         match &self.get(id).store {
-            Store::Master(weight) => device.copy(&mut copy.view_mut(), weight.numbers()),
+            Store::Master(weight) => weight.to_numbers(device),
             Store::Int8 { bytes, scales } => {
+                let mut copy = device.take(self.get(id).numbers());
                 unpack(device, &mut copy.view_mut(), (bytes.view(), scales.view()));
+                copy
             }
         }
-        copy
     }
 
     /// It as a projection.
@@ -160,10 +174,24 @@ impl Parameters {
         let parameter = self.get(id);
         let inputs = parameter.shape[1..].iter().product();
         match &parameter.store {
-            Store::Master(weight) => Weight::new(weight.activations(), parameter.shape[0], inputs),
+            Store::Master(weight) => Weight::Full(weight.matrix(parameter.shape[0], inputs)),
             Store::Int8 { bytes, scales } => {
                 Weight::Int8 { bytes: bytes.view(), scales: scales.view(), inputs }
             }
+        }
+    }
+
+    /// Whether it is frozen in the format of products, apart from numbers.
+    pub(crate) fn is_frozen(&self, id: ParameterId) -> bool {
+        matches!(&self.get(id).store, Store::Master(weight) if !weight.is_trainable())
+    }
+
+    /// Moves what products use of a matrix among other weights.
+    pub(crate) fn move_to(&mut self, device: &Device, id: ParameterId, place: Place) {
+        let parameter = &mut self.all[id.0];
+        let (rows, cols) = (parameter.shape[0], parameter.shape[1..].iter().product());
+        if let Store::Master(weight) = &mut parameter.store {
+            weight.move_to(device, place, Shape { rows, cols });
         }
     }
 

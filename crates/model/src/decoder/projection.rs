@@ -9,7 +9,7 @@ use whetstone_kernels::linear;
 use whetstone_kernels::{Before, Buffer, Device, Matrix, MatrixMut};
 
 use super::parameters::{ParameterId, Parameters};
-use super::sums::Sums;
+use super::sums::{self, Sums};
 
 /// A projection's places in the list of parameters.
 #[derive(Debug, Clone, Copy)]
@@ -107,8 +107,8 @@ impl Projection {
             let u = adapter.narrow(pass, x);
             let rank = u.len() / x.rows().max(1);
             let [u, du] = [&u, &du].map(|narrow| Matrix::new(narrow.view(), x.rows(), rank));
-            sums.add_product(adapter.b, (adapter.scale, dy, u));
-            sums.add_product(adapter.a, (1.0, du, x));
+            let of_b = sums::Narrow { id: adapter.b, scale: adapter.scale, dy, x: u };
+            sums.add_adapter([of_b, sums::Narrow { id: adapter.a, scale: 1.0, dy: du, x }]);
         }
     }
 }

@@ -93,8 +93,7 @@ impl Decoder {
 
     /// Bytes of a page over all layers.
     pub fn page_bytes(&self) -> usize {
-        let width = Cache::token_width(&self.sizes.shape);
-        PAGE * width * self.layers.len() * size_of::<f32>()
+        self.layers.len() * Cache::page_bytes(&self.device, &self.sizes.shape)
     }
 
     /// The longest sequence.
@@ -160,10 +159,11 @@ impl Decoder {
             let mut qkv = layer.project(&pass, sizes, x.view());
             let placed = layer.place(&pass, sizes, (way.positions, &self.turns), &mut qkv);
             let qkv = placed.unwrap_or(qkv);
-            let rows = Matrix::new(qkv.view(), count, shape.packed_width());
+            let rows = layer.packed_rows(sizes, &qkv);
             paged::store(&self.device, cache, index, (rows, way.slots));
-            let mut attended = self.device.take(count * shape.width());
-            let to = MatrixMut::new(attended.view_mut(), count, shape.width());
+            let stride = layer.attended_stride(sizes);
+            let mut attended = self.device.take(count * stride);
+            let to = MatrixMut::strided(attended.view_mut(), count, shape.width(), stride);
             match way.seen {
                 Seen::Pages(tables) => {
                     paged::attend(&self.device, to, (cache, index), (rows, tables));
@@ -174,7 +174,7 @@ impl Decoder {
                     attention::forward(&self.device, to, rows, (shape, offsets));
                 }
             }
-            let x1 = layer.after_attention(&pass, sizes, (&x, &attended));
+            let x1 = layer.after_attention(&pass, sizes, (&x, &mut attended));
             x = layer.network(&pass, sizes, &x1).0;
         }
         x

@@ -5,10 +5,13 @@
 //! divided into batches: Adam's first step is nearly the sign of a gradient, where rounding would
 //! show.
 
+use std::ops::Range;
+use std::rc::Rc;
+
 use whetstone_kernels::add::bias_backward;
-use whetstone_kernels::linear::backward_weight;
+use whetstone_kernels::linear::{WeightGradient, backward_weight, backward_weights};
 use whetstone_kernels::rms_norm::Gain;
-use whetstone_kernels::{Device, Matrix, MatrixMut, Offsets, Real};
+use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, Offsets, Real};
 
 use super::gradients::Gradients;
 use super::parameters::ParameterId;
@@ -19,9 +22,72 @@ pub(crate) struct Sums<'a> {
     pub(crate) device: &'a Device,
     pub(crate) gradients: &'a mut Gradients,
     pub(crate) sequences: Offsets<'a>,
+    /// What waits to be added with others.
+    pending: Vec<Pending>,
 }
 
-impl Sums<'_> {
+/// `dyᵀ·x`, which is to be added to a gradient.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) id: ParameterId,
+    pub(crate) dy: Columns,
+    pub(crate) x: Columns,
+}
+
+/// Some columns of rows that lie `stride` apart.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    pub(crate) buffer: Rc<Buffer>,
+    pub(crate) stride: usize,
+    pub(crate) range: Range<usize>,
+}
+
+impl Columns {
+    fn matrix(&self) -> Matrix<'_> {
+        let rows = self.buffer.len() / self.stride;
+        Matrix::new(self.buffer.view(), rows, self.stride).columns(self.range.clone())
+    }
+}
+
+/// What a half of an adapter gets added: `scale · dyᵀ·x`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Narrow<'a> {
+    pub(crate) id: ParameterId,
+    pub(crate) scale: f32,
+    pub(crate) dy: Matrix<'a>,
+    pub(crate) x: Matrix<'a>,
+}
+
+impl<'a> Sums<'a> {
+    pub(crate) fn new(
+        device: &'a Device,
+        gradients: &'a mut Gradients,
+        sequences: Offsets<'a>,
+    ) -> Self {
+        Self { device, gradients, sequences, pending: Vec::new() }
+    }
+
+    /// Adds this when [`Self::flush`] is called, if it is trained.
+    pub(crate) fn defer(&mut self, pending: Pending) {
+        self.pending.push(pending);
+    }
+
+    /// Adds all that waits.
+    pub(crate) fn flush(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        let ids: Vec<ParameterId> = pending.iter().map(|it| it.id).collect();
+        let to = self.gradients.several_mut(&ids);
+        let jobs = to.into_iter().zip(&pending).filter_map(|(to, it)| {
+            let (dy, x) = (it.dy.matrix(), it.x.matrix());
+            let to = MatrixMut::new(to?, dy.cols(), x.cols());
+            Some(WeightGradient { to, scale: 1.0, dy, x })
+        });
+        let mut jobs: Vec<WeightGradient<'_>> = jobs.collect();
+        if !jobs.is_empty() {
+            backward_weights(self.device, &mut jobs, self.sequences);
+        }
+    }
+
     /// `dW += scale · dyᵀ·x`, if `W` is trained.
     pub(crate) fn add_product<T: Real>(
         &mut self,
@@ -34,11 +100,26 @@ impl Sums<'_> {
         }
     }
 
+    /// The gradients of the two halves of an adapter, if they are trained.
+    pub(crate) fn add_adapter(&mut self, [first, second]: [Narrow<'_>; 2]) {
+        let to = self.gradients.both_mut([first.id, second.id]);
+        let jobs = to.into_iter().zip([first, second]).filter_map(|(to, narrow)| {
+            let Narrow { scale, dy, x, .. } = narrow;
+            Some(WeightGradient { to: MatrixMut::new(to?, dy.cols(), x.cols()), scale, dy, x })
+        });
+        backward_weights(self.device, &mut jobs.collect::<Vec<_>>(), self.sequences);
+    }
+
     /// `db += Σ dy`, if `b` is there and trained.
     pub(crate) fn add_rows<T: Real>(&mut self, id: Option<ParameterId>, dy: Matrix<'_, T>) {
         if let Some(mut to) = id.and_then(|id| self.gradients.get_mut(id)) {
             bias_backward(self.device, &mut to, dy);
         }
+    }
+
+    /// Whether a tensor has a gradient.
+    pub(crate) fn is_trained(&self, id: ParameterId) -> bool {
+        self.gradients.get(id).is_some()
     }
 
     /// Where a norm leaves its gain's, if that is trained.

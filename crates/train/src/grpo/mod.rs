@@ -81,6 +81,7 @@ pub fn grpo(
 
 fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<Ended, TrainError> {
     let plan = Plan::grpo(it.config, it.tasks.len())?;
+    student.check_grpo_room(it.config, it.limits)?;
     let (optimizer, mut progress) = restore(student, STAGE, it.checkpoint)?;
     let mut tasks = Tasks::new(it.config, it.tasks);
     let mut rollouts = Rollouts::open(session)?;

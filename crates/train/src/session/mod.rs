@@ -317,6 +317,8 @@ impl Session {
         staged.stream(OPTIMIZER, |out| optimizer.write(with, out))?;
         let text = serde_json::to_string_pretty(progress).expect("plain data");
         staged.put(STATE, format!("{text}\n").as_bytes())?;
+        // What was read from a device that failed is zeros: it is not kept.
+        student.decoder.device().check()?;
         Ok(staged.commit()?)
     }
 

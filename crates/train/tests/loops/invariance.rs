@@ -10,9 +10,9 @@ use crate::school::School;
 const SPLITS: [(u32, u32); 4] = [(1, 16), (2, 8), (8, 2), (16, 1)];
 
 /// What a training leaves: weights, means and progress, and the measurements without times.
-type Left = (BTreeMap<String, Vec<u8>>, Vec<BTreeMap<String, u64>>);
+pub(crate) type Left = (BTreeMap<String, Vec<u8>>, Vec<BTreeMap<String, u64>>);
 
-fn left(school: &School, run: &str) -> Left {
+pub(crate) fn left(school: &School, run: &str) -> Left {
     let plain = |values: BTreeMap<String, f64>| {
         let timed = |name: &str| {
             name.starts_with("time/")
@@ -27,7 +27,7 @@ fn left(school: &School, run: &str) -> Left {
 }
 
 /// Trains with every split, and with two threads: all must leave the same.
-fn check(change: impl Fn(&mut School), train: impl Fn(&School, &str)) -> Left {
+pub(crate) fn check(change: impl Fn(&mut School), train: impl Fn(&School, &str)) -> Left {
     let mut school = School::new();
     change(&mut school);
     let splits = SPLITS.iter().map(|split| (*split, 1)).chain([((2, 8), 2)]);
@@ -51,7 +51,7 @@ fn check(change: impl Fn(&mut School), train: impl Fn(&School, &str)) -> Left {
     first.clone()
 }
 
-fn three_sources(school: &mut School) {
+pub(crate) fn three_sources(school: &mut School) {
     school.config.dual_source.self_sft_top_k = 2;
     school.config.dual_source.teacher_traces_per_task = 2;
     // Small enough to be spent, so that weights depend on what was measured.

@@ -1,10 +1,12 @@
 //! The loops as they are called: a tiny random student, an environment without Python, a run.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot begin has failed")]
+#![expect(clippy::print_stderr, reason = "a test that was skipped says so")]
 
 mod alarms;
 mod bad_input;
 mod budget;
+mod cuda;
 mod first_step;
 mod going_on;
 mod held_out;

@@ -47,6 +47,8 @@ pub(crate) struct School {
     pub(crate) held_out: Vec<Task>,
     pub(crate) worth: Arc<Worth>,
     pub(crate) threads: usize,
+    /// What computes instead of the CPU.
+    pub(crate) gpu: Option<Device>,
 }
 
 impl School {
@@ -58,11 +60,12 @@ impl School {
         let rows = (0..8).map(|at| vec![row(at), row(at + 8)]).collect();
         let worth = Arc::new(|_: &str, reply: &str| Ok(parity(reply)));
         let held_out = Vec::new();
-        Self { dir, config: settings(), tasks, rows, held_out, worth, threads: 1 }
+        Self { dir, config: settings(), tasks, rows, held_out, worth, threads: 1, gpu: None }
     }
 
     pub(crate) fn student(&self, checkpoint: Option<&Path>) -> Result<Student, TrainError> {
-        let device = Device::cpu(self.threads).unwrap();
+        let cpu = || Device::cpu(self.threads).unwrap();
+        let device = self.gpu.clone().unwrap_or_else(cpu);
         Student::open(&self.dir.path().join("model"), (&device, &self.config), checkpoint)
     }
 

@@ -13,7 +13,8 @@ pub(crate) use self::args::DtypeArg;
 pub(super) use self::args::NewArgs;
 use self::corpus::Line;
 use self::output::{CorpusInfo, Report};
-use super::{ModelFailure, device};
+use super::ModelFailure;
+use crate::device;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -56,7 +57,7 @@ fn train(lines: &[Line], size: usize) -> Result<Tokenizer, ModelFailure> {
 }
 
 fn write(args: &NewArgs, tokenizer: &Tokenizer) -> Result<Config, ModelFailure> {
-    let device = device(Some(1))?;
+    let device = device::cpu(Some(1))?;
     let recipe = args.recipe(Seed::new(args.seed).derive("model", 0).get());
     Ok(create(&device, (tokenizer, &recipe), &args.dir)?)
 }

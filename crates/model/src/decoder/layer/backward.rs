@@ -1,12 +1,15 @@
 //! The way back through a layer: its pieces in reverse, what was not kept computed again.
 
+use std::rc::Rc;
+
 use whetstone_kernels::attention::{self, Saved};
 use whetstone_kernels::copy::copy_matrix;
+use whetstone_kernels::qk_norm_rope;
 use whetstone_kernels::rms_norm::{self, Gradient, Heads};
 use whetstone_kernels::rope::{self, Direction, Turns};
 use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, View, swiglu};
 
-use super::{Kept, Layer, Packed, Rest, Sizes, both_norms, heads_of, norm, normed};
+use super::{Kept, Layer, Network, Packed, Rest, Sizes, both_norms, heads_of, norm, normed};
 use crate::decoder::parameters::ParameterId;
 use crate::decoder::projection::Pass;
 use crate::decoder::sums::Sums;
@@ -22,8 +25,9 @@ impl Layer {
     ) {
         let Kept { x0, rest } = kept;
         let rest = rest.unwrap_or_else(|| self.compute(pass, sizes, (packed, &x0)).1);
-        let Rest { mut qkv, attended, lse, x1, gate, up } = rest;
-        self.network_backward(pass, sizes, (x1, gate, up), (dx, sums));
+        let Rest { mut qkv, attended, lse, x1, network } = rest;
+        let attended = Rc::new(attended);
+        self.network_backward(pass, sizes, (x1, network), (dx, sums));
         let dattended = self.o_backward(pass, sizes, &attended, (dx, sums));
         let positions = (packed.positions, packed.turns);
         let turned = match self.qk_norm {
@@ -31,28 +35,39 @@ impl Layer {
             None => None,
         };
         let (tokens, shape) = (packed.tokens(), &sizes.shape);
-        let mut dqkv = pass.device.take(tokens * shape.packed_width());
+        let stride = self.qkv_stride(sizes);
+        let mut dqkv = pass.device.take(tokens * stride);
+        let out_stride = self.attended_stride(sizes);
         let saved = Saved {
-            qkv: Matrix::new(turned.as_ref().unwrap_or(&qkv).view(), tokens, shape.packed_width()),
-            out: Matrix::new(attended.view(), tokens, shape.width()),
+            qkv: self.packed_rows(sizes, turned.as_ref().unwrap_or(&qkv)),
+            out: Matrix::strided(attended.view(), tokens, shape.width(), out_stride),
             dout: Matrix::new(dattended.view(), tokens, shape.width()),
             lse: lse.view(),
         };
-        let to = MatrixMut::new(dqkv.view_mut(), tokens, shape.packed_width());
+        let to = MatrixMut::strided(dqkv.view_mut(), tokens, shape.packed_width(), stride);
         attention::backward(pass.device, to, saved, (shape, packed.offsets));
         drop((turned, attended, dattended, lse));
         let dqkv = self.place_backward(pass, sizes, (positions, &qkv), (dqkv, sums));
         drop(qkv);
-        self.project_backward(pass, sizes, (&x0, &dqkv), (dx, sums));
+        self.project_backward(pass, sizes, (&x0, dqkv), (dx, sums));
+        sums.flush();
     }
 
     fn network_backward(
         &self,
         pass: &Pass<'_>,
         sizes: &Sizes,
-        (x1, mut gate, mut up): (Buffer, Buffer, Buffer),
+        (x1, network): (Buffer, Network),
         (dx, sums): (&mut Buffer, &mut Sums<'_>),
     ) {
+        let (mut gate, mut up) = match (network, &self.fused) {
+            (Network::Apart { gate, up }, _) => (gate, up),
+            (Network::Together(both), fused) => {
+                let fused = fused.as_ref().expect("rows of both come from fused projections");
+                let known = (x1, self.before_network, both);
+                return fused.network_backward(pass, sizes, known, (dx, sums));
+            }
+        };
         let (device, tokens) = (pass.device, x1.len() / sizes.width);
         let mut open = device.take(tokens * sizes.ffn);
         let narrow = {
@@ -84,9 +99,12 @@ impl Layer {
         &self,
         pass: &Pass<'_>,
         sizes: &Sizes,
-        attended: &Buffer,
+        attended: &Rc<Buffer>,
         (dx, sums): (&Buffer, &mut Sums<'_>),
     ) -> Buffer {
+        if let Some(fused) = &self.fused {
+            return fused.o_backward(pass, sizes, attended, (dx, sums));
+        }
         let (tokens, width) = (dx.len() / sizes.width, sizes.shape.width());
         let mut dattended = pass.device.take(attended.len());
         let dy = Matrix::new(dx.view(), tokens, sizes.width);
@@ -106,14 +124,20 @@ impl Layer {
         (mut dqkv, sums): (Buffer, &mut Sums<'_>),
     ) -> Buffer {
         let (device, tokens, shape) = (pass.device, positions.len(), &sizes.shape);
-        let (_, both) = heads_of(tokens, (0, shape.heads + shape.kv_heads), shape);
+        let width = self.qkv_stride(sizes);
+        let trained = self.qk_norm.is_some_and(|(q, k)| sums.is_trained(q) || sums.is_trained(k));
+        if let Some(placing) = self.placing(pass, sizes, (positions, turns)).filter(|_| !trained) {
+            let d = MatrixMut::strided(dqkv.view_mut(), tokens, shape.packed_width(), width);
+            qk_norm_rope::backward(device, d, self.packed_rows(sizes, qkv), placing);
+            return dqkv;
+        }
+        let (_, both) = heads_of((tokens, width), (0, shape.heads + shape.kv_heads), shape);
         let direction = Direction::Back;
         rope::turn(device, (&mut dqkv.view_mut(), both), (turns, positions), direction);
         let Some(gains) = self.qk_norm else { return dqkv };
-        let width = shape.packed_width();
         let mut to = device.take(dqkv.len());
         for (gain, heads) in both_norms(gains, shape) {
-            let (begin, heads) = heads_of(tokens, heads, shape);
+            let (begin, heads) = heads_of((tokens, width), heads, shape);
             let end = tokens * width;
             let mut view = to.view_mut();
             let gradient = Gradient {
@@ -135,9 +159,13 @@ impl Layer {
         &self,
         pass: &Pass<'_>,
         sizes: &Sizes,
-        (x0, dqkv): (&Buffer, &Buffer),
+        (x0, dqkv): (&Buffer, Buffer),
         (dx, sums): (&mut Buffer, &mut Sums<'_>),
     ) {
+        if let Some(fused) = &self.fused {
+            let known = (x0, self.before_attention, dqkv);
+            return fused.project_backward(pass, sizes, known, (dx, sums));
+        }
         let tokens = x0.len() / sizes.width;
         let h = normed(pass, sizes, (x0.view(), self.before_attention));
         let mut dh = pass.device.take(x0.len());

@@ -11,10 +11,13 @@
 //! layer is computed again.
 
 mod backward;
+mod fused;
 
 pub(crate) use backward::norm_backward;
+pub(crate) use fused::{Fused, FusedLayer};
 use whetstone_kernels::attention::{self, Shape};
 use whetstone_kernels::copy::copy_matrix;
+use whetstone_kernels::qk_norm_rope::{self, Placing};
 use whetstone_kernels::rms_norm::{self, Heads, Norm};
 use whetstone_kernels::rope::{self, Direction, Turns};
 use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, Offsets, View, swiglu};
@@ -36,6 +39,8 @@ pub(crate) struct Layer {
     pub(crate) gate: Projection,
     pub(crate) up: Projection,
     pub(crate) down: Projection,
+    /// The same projections as products of several, where they were put together.
+    pub(crate) fused: Option<FusedLayer>,
 }
 
 /// The sizes of every layer.
@@ -85,8 +90,16 @@ struct Rest {
     attended: Buffer,
     lse: Buffer<f32>,
     x1: Buffer,
-    gate: Buffer,
-    up: Buffer,
+    network: Network,
+}
+
+/// The gate and what goes through it.
+#[derive(Debug)]
+pub(crate) enum Network {
+    /// Each by itself.
+    Apart { gate: Buffer, up: Buffer },
+    /// Side by side in each row.
+    Together(Buffer),
 }
 
 impl Layer {
@@ -111,20 +124,41 @@ impl Layer {
         let (device, tokens, shape) = (pass.device, packed.tokens(), &sizes.shape);
         let mut qkv = self.project(pass, sizes, x0.view());
         let turned = self.place(pass, sizes, (packed.positions, packed.turns), &mut qkv);
-        let mut attended = device.take(tokens * shape.width());
+        let stride = self.attended_stride(sizes);
+        let mut attended = device.take(tokens * stride);
         let mut lse = device.take(tokens * shape.heads);
-        let to = MatrixMut::new(attended.view_mut(), tokens, shape.width());
-        let from =
-            Matrix::new(turned.as_ref().unwrap_or(&qkv).view(), tokens, shape.packed_width());
+        let to = MatrixMut::strided(attended.view_mut(), tokens, shape.width(), stride);
+        let from = self.packed_rows(sizes, turned.as_ref().unwrap_or(&qkv));
         attention::forward(device, (to, &mut lse.view_mut()), from, (shape, packed.offsets));
         drop(turned);
-        let x1 = self.after_attention(pass, sizes, (x0, &attended));
-        let (x2, gate, up) = self.network(pass, sizes, &x1);
-        (x2, Rest { qkv, attended, lse, x1, gate, up })
+        let x1 = self.after_attention(pass, sizes, (x0, &mut attended));
+        let (x2, network) = self.network(pass, sizes, &x1);
+        (x2, Rest { qkv, attended, lse, x1, network })
+    }
+
+    /// Numbers between the beginnings of two rows of queries, keys and values.
+    fn qkv_stride(&self, sizes: &Sizes) -> usize {
+        let plain = || sizes.shape.packed_width();
+        self.fused.as_ref().map_or_else(plain, |fused| fused.qkv.out_stride())
+    }
+
+    /// The same of what attention gives.
+    pub(crate) fn attended_stride(&self, sizes: &Sizes) -> usize {
+        let plain = || sizes.shape.width();
+        self.fused.as_ref().map_or_else(plain, |fused| fused.o.in_stride())
+    }
+
+    /// Rows of queries, keys and values.
+    pub(crate) fn packed_rows<'b>(&self, sizes: &Sizes, qkv: &'b Buffer) -> Matrix<'b> {
+        let stride = self.qkv_stride(sizes);
+        Matrix::strided(qkv.view(), qkv.len() / stride, sizes.shape.packed_width(), stride)
     }
 
     /// `Q·n1(x)`, `K·n1(x)` and `V·n1(x)` side by side.
     pub(crate) fn project(&self, pass: &Pass<'_>, sizes: &Sizes, x0: View<'_>) -> Buffer {
+        if let Some(fused) = &self.fused {
+            return fused.project(pass, sizes, (x0, self.before_attention));
+        }
         let h = normed(pass, sizes, (x0, self.before_attention));
         let tokens = x0.len() / sizes.width;
         let mut qkv = pass.device.take(tokens * sizes.shape.packed_width());
@@ -154,16 +188,43 @@ impl Layer {
     ) -> Option<Buffer> {
         let shape = &sizes.shape;
         let tokens = positions.len();
+        if let Some(placing) = self.placing(pass, sizes, (positions, turns)) {
+            let stride = self.qkv_stride(sizes);
+            let mut beside = pass.device.take(qkv.len());
+            let to = MatrixMut::strided(beside.view_mut(), tokens, shape.packed_width(), stride);
+            qk_norm_rope::forward(pass.device, to, self.packed_rows(sizes, qkv), placing);
+            return Some(beside);
+        }
         let mut beside = self.qk_norm.map(|gains| {
             let mut to = pass.device.take(qkv.len());
             self.head_norms(pass, sizes, gains, (&mut to, qkv.view()));
             to
         });
         let to = beside.as_mut().unwrap_or(qkv);
-        let both = heads_of(tokens, (0, shape.heads + shape.kv_heads), shape);
+        let stride = self.qkv_stride(sizes);
+        let both = heads_of((tokens, stride), (0, shape.heads + shape.kv_heads), shape);
         let direction = Direction::There;
         rope::turn(pass.device, (&mut to.view_mut(), both.1), (turns, positions), direction);
         beside
+    }
+
+    /// What norms and turns need in one pass, if there are norms and a device has a kernel for both.
+    fn placing<'b>(
+        &self,
+        pass: &Pass<'b>,
+        sizes: &'b Sizes,
+        (positions, turns): (View<'b, u32>, &'b Turns),
+    ) -> Option<Placing<'b>> {
+        let (q, k) = self.qk_norm?;
+        let there = qk_norm_rope::is_there(pass.device, &sizes.shape, self.qkv_stride(sizes));
+        there.then(|| Placing {
+            shape: &sizes.shape,
+            q_gain: pass.parameters.activations(q),
+            k_gain: pass.parameters.activations(k),
+            epsilon: sizes.epsilon,
+            turns,
+            positions,
+        })
     }
 
     fn head_norms(
@@ -174,11 +235,11 @@ impl Layer {
         (to, from): (&mut Buffer, View<'_>),
     ) {
         let shape = &sizes.shape;
-        let width = shape.packed_width();
+        let width = self.qkv_stride(sizes);
         let tokens = from.len() / width;
         let mut view = to.view_mut();
         for (gain, heads) in both_norms(gains, shape) {
-            let (begin, heads) = heads_of(tokens, heads, shape);
+            let (begin, heads) = heads_of((tokens, width), heads, shape);
             let mut part = view.part(begin..tokens * width);
             let from = (from.part(begin..from.len()), heads);
             rms_norm::forward(pass.device, (&mut part, heads), from, norm(pass, sizes, gain));
@@ -193,8 +254,11 @@ impl Layer {
         &self,
         pass: &Pass<'_>,
         sizes: &Sizes,
-        (x0, attended): (&Buffer, &Buffer),
+        (x0, attended): (&Buffer, &mut Buffer),
     ) -> Buffer {
+        if let Some(fused) = &self.fused {
+            return fused.after_attention(pass, sizes, (x0, attended));
+        }
         let tokens = x0.len() / sizes.width;
         let mut x1 = pass.device.take(x0.len());
         pass.device.copy(&mut x1.view_mut(), x0.view());
@@ -205,12 +269,11 @@ impl Layer {
     }
 
     /// `x1 + Down·(silu(Gate·n2(x1)) · Up·n2(x1))`, with the gate and what goes through it.
-    pub(crate) fn network(
-        &self,
-        pass: &Pass<'_>,
-        sizes: &Sizes,
-        x1: &Buffer,
-    ) -> (Buffer, Buffer, Buffer) {
+    pub(crate) fn network(&self, pass: &Pass<'_>, sizes: &Sizes, x1: &Buffer) -> (Buffer, Network) {
+        if let Some(fused) = &self.fused {
+            let (x2, both) = fused.network(pass, sizes, (x1, self.before_network));
+            return (x2, Network::Together(both));
+        }
         let (device, tokens) = (pass.device, x1.len() / sizes.width);
         let h = normed(pass, sizes, (x1.view(), self.before_network));
         let wide = || device.take(tokens * sizes.ffn);
@@ -228,14 +291,17 @@ impl Layer {
         let open = Matrix::new(open.view(), tokens, sizes.ffn);
         let to = MatrixMut::new(x2.view_mut(), tokens, sizes.width);
         self.down.forward(pass, (to, Before::Kept), open);
-        (x2, gate, up)
+        (x2, Network::Apart { gate, up })
     }
 }
 
 /// Heads `first` to `first + count` of packed rows: where they begin, and how they lie.
-fn heads_of(tokens: usize, (first, count): (usize, usize), shape: &Shape) -> (usize, Heads) {
-    let heads =
-        Heads { rows: tokens, heads: count, size: shape.size, stride: shape.packed_width() };
+fn heads_of(
+    (tokens, stride): (usize, usize),
+    (first, count): (usize, usize),
+    shape: &Shape,
+) -> (usize, Heads) {
+    let heads = Heads { rows: tokens, heads: count, size: shape.size, stride };
     (first * shape.size, heads)
 }
 

@@ -1,0 +1,143 @@
+//! Whole models on a GPU: a step of training and decoding, at the shape of Qwen3-1.7B with random
+//! weights.
+//!
+//! ```sh
+//! cargo bench -p whetstone-benches --bench gpu                  # all of it
+//! cargo bench -p whetstone-benches --bench gpu -- lora decode   # some of it
+//! ```
+//!
+//! `lora` and `lora-recompute`: rank 64 on seven projections, 8 sequences of 1024 tokens, forward,
+//! backward, norm and `AdamW`; the median of its steps, with what each part takes when it is waited
+//! for. `decode`: an adapter with trained values, prompts of 64 tokens, 256 new ones with the
+//! log-probability of each, at 64 and at 256 sequences. Memory is what buffers hold. Writes one JSON
+//! object; without a GPU it says so and ends with 2.
+
+#![expect(clippy::cast_precision_loss, reason = "counts become rates")]
+
+mod decode;
+mod train;
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use serde_json::{Map, Value, json};
+use whetstone_core::config::LoraConfig;
+use whetstone_kernels::Device;
+use whetstone_model::config::{Config, Family, Rope, Scaling};
+use whetstone_model::decoder::{Decoder, Keep, LoadOptions, WeightFormat};
+use whetstone_model::weights::Dtype;
+
+fn main() -> ExitCode {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|it| !it.starts_with('-')).collect();
+    let (said, code) = match measured(&wanted) {
+        Ok(found) => (writeln!(io::stdout(), "{found:#}"), ExitCode::SUCCESS),
+        Err(error) => (writeln!(io::stderr(), "error: {error}"), ExitCode::from(2)),
+    };
+    if said.is_ok() { code } else { ExitCode::from(3) }
+}
+
+fn measured(wanted: &[String]) -> Result<Value, Box<dyn Error>> {
+    let device = Device::cuda(0)?;
+    let asked = |what: &str| wanted.is_empty() || wanted.iter().any(|it| it == what);
+    let mut all = Map::new();
+    if let Device::Cuda(cuda) = &device {
+        all.insert("device".to_owned(), json!(cuda.info().properties.name));
+    }
+    for (what, keep) in [("lora", Keep::Most), ("lora-recompute", Keep::Input)] {
+        if asked(what) {
+            all.insert(what.to_owned(), train::step(&device, keep)?);
+            device.trim();
+        }
+    }
+    if asked("decode") {
+        all.insert("decode".to_owned(), decode::decode(&device)?);
+    }
+    Ok(Value::from(all))
+}
+
+/// The shape of Qwen3-1.7B.
+fn shape() -> Config {
+    Config {
+        family: Family::Qwen3,
+        vocab: 151_936,
+        width: 2048,
+        layers: 28,
+        heads: 16,
+        kv_heads: 8,
+        head_dim: 128,
+        ffn: 6144,
+        rms_eps: 1e-6,
+        rope: Rope { theta: 1e6, scaling: Scaling::None },
+        tied_head: true,
+        qkv_bias: false,
+        qk_norm: true,
+        positions: 4096,
+        bos: None,
+        eos: Vec::new(),
+        pad: None,
+        dtype: Dtype::Bf16,
+    }
+}
+
+/// A model of that shape whose numbers are cheap to make, frozen, with an adapter of rank 64 that has
+/// numbers in both halves.
+fn model(device: &Device, positions: usize) -> Decoder {
+    let some: Vec<f32> = (0..1u32 << 20).map(number).collect();
+    let options = LoadOptions { weights: WeightFormat::Frozen, positions };
+    let mut decoder = Decoder::made(device, &shape(), options, |at, tensor| {
+        let count: usize = tensor.shape.iter().product();
+        match tensor.shape.len() {
+            1 => vec![1.0; count],
+            _ => repeated(&some, usize::try_from(at).unwrap_or(0) * 7919, count),
+        }
+    });
+    let lora = LoraConfig { rank: 64, alpha: 128.0, ..LoraConfig::default() };
+    decoder.add_adapter(&lora, 1);
+    let ids: Vec<_> = decoder.adapter_parameters().collect();
+    for id in ids {
+        let parameters = decoder.parameters_mut();
+        let numbers = repeated(&some, 0, parameters.get(id).numbers());
+        let from = device.upload::<f32>(&numbers);
+        device.copy(&mut parameters.values_mut(id), from.view());
+        parameters.refresh(device, id);
+    }
+    decoder
+}
+
+/// So many of these numbers, from a place on and around.
+fn repeated(some: &[f32], first: usize, count: usize) -> Vec<f32> {
+    let mut all = Vec::with_capacity(count);
+    while all.len() < count {
+        let from = (first + all.len()) % some.len();
+        let end = some.len().min(from + count - all.len());
+        all.extend_from_slice(&some[from..end]);
+    }
+    all
+}
+
+/// Spread over ±0.035, as new weights are.
+fn number(at: u32) -> f32 {
+    let bits = at.wrapping_mul(2_654_435_761).rotate_left(13).wrapping_mul(2_246_822_519);
+    ((bits >> 8) as f32 / (1 << 24) as f32 - 0.5) * 0.07
+}
+
+/// The middle one.
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn ms(seconds: f64) -> f64 {
+    (seconds * 1e5).round() / 1e2
+}
+
+fn gib(bytes: usize) -> f64 {
+    (bytes as f64 / f64::from(1 << 30) * 100.0).round() / 100.0
+}
+
+/// Tokens that are the same in every run.
+fn tokens(count: usize, vocab: usize, seed: usize) -> Vec<u32> {
+    let at = |n: usize| u32::try_from((n * 7919 + seed * 104_729 + 17) % vocab).unwrap_or(0);
+    (0..count).map(at).collect()
+}

@@ -1,0 +1,60 @@
+//! Launchers of [`crate::qk_norm_rope`]. Shapes were checked by the caller.
+
+use super::Cuda;
+use super::driver::{Argument, Launch};
+use super::elementwise::blocks;
+use crate::attention::Shape;
+use crate::matmul::{Matrix, MatrixMut};
+use crate::qk_norm_rope::Placing;
+use Argument::{Address, F32, Four, U64};
+
+/// Warps of a block, each with a head of a token.
+const WARPS: usize = 8;
+
+fn heads(shape: &Shape) -> usize {
+    shape.heads + 2 * shape.kv_heads
+}
+
+pub(crate) fn forward(cuda: &Cuda, to: &mut MatrixMut<'_>, qkv: Matrix<'_>, placing: Placing<'_>) {
+    launch(cuda, "qk_norm_rope_forward", (to, qkv), placing);
+}
+
+pub(crate) fn backward(cuda: &Cuda, d: &mut MatrixMut<'_>, qkv: Matrix<'_>, placing: Placing<'_>) {
+    launch(cuda, "qk_norm_rope_backward", (d, qkv), placing);
+}
+
+fn launch(
+    cuda: &Cuda,
+    kernel: &'static str,
+    (to, qkv): (&mut MatrixMut<'_>, Matrix<'_>),
+    placing: Placing<'_>,
+) {
+    let Placing { shape, q_gain, k_gain, epsilon, turns, positions } = placing;
+    let (cosines, sines) = turns.tables();
+    let tables = [cosines.cuda().address, sines.cuda().address, positions.cuda().address];
+    let [cosines, sines, positions] = tables;
+    let sizes = [qkv.rows, shape.heads, shape.kv_heads, shape.size].map(|size| size as u64);
+    let arguments = [
+        Address(to.data.cuda().address),
+        U64(to.stride as u64),
+        Address(qkv.data.cuda().address),
+        U64(qkv.row_stride as u64),
+        Four([cosines, sines, positions, turns.positions() as u64]),
+        Four([q_gain.cuda().address, k_gain.cuda().address, 0, 0]),
+        Four(sizes),
+        F32(epsilon),
+    ];
+    let count = blocks((qkv.rows * heads(shape)).div_ceil(WARPS));
+    cuda.launch(kernel, Launch::new(count, 256), &arguments);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_keys_and_values_have_a_warp_for_each_head() {
+        assert_eq!(heads(&Shape { heads: 16, kv_heads: 8, size: 128, scale: 1.0 }), 32);
+        assert_eq!(heads(&Shape { heads: 3, kv_heads: 1, size: 64, scale: 1.0 }), 5);
+    }
+}

@@ -1,0 +1,206 @@
+//! Several projections of one input as one product, adapters included: on CUDA.
+//!
+//! The weights `W` of projections that read the same `inputs` numbers lie one below the other in one
+//! matrix of `[outputs + narrow, inputs + narrow]`: `W` top left, the first halves `A` of adapters below
+//! it, their second halves `B` right of it, each beside its own projection's rows, zeros elsewhere.
+//! With `u = s·x·Aᵀ` right of `x`, a row of `inputs + narrow` numbers,
+//!
+//! ```text
+//! y = [x|u]·[W|B]ᵀ            du = s·dy·B, right of dy            dx = [dy|du]·[W; A]
+//! ```
+//!
+//! so that an adapter costs one narrow product each way, and a result is summed in one order and rounded
+//! once. On processors projections are computed one by one ([`crate::linear`]).
+
+use std::sync::Arc;
+
+use crate::buffer::{Buffer, View};
+use crate::cuda;
+use crate::device::Device;
+use crate::matmul::{Matrix, MatrixMut};
+
+/// What is said if a processor is asked.
+const ONE_BY_ONE: &str = "processors compute projections one by one";
+
+/// Numbers of a matrix that weights share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Rows of all projections.
+    pub outputs: usize,
+    /// Numbers that they read.
+    pub inputs: usize,
+    /// Rows of all first halves of adapters, a multiple of 8.
+    pub narrow: usize,
+}
+
+impl Sizes {
+    /// Numbers between the beginnings of two rows.
+    pub fn stride(&self) -> usize {
+        self.inputs + self.narrow
+    }
+}
+
+/// Whether adapters take part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Narrow {
+    /// They do.
+    With,
+    /// The weights alone.
+    Without,
+}
+
+/// A part of the matrix that belongs to one weight.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub(crate) matrix: Arc<Buffer>,
+    pub(crate) first: usize,
+    pub(crate) stride: usize,
+}
+
+impl Place {
+    pub(crate) fn matrix(&self, rows: usize, cols: usize) -> Matrix<'_> {
+        let all = self.matrix.view();
+        let data = all.part(self.first..all.len());
+        Matrix::strided(data, rows, cols, self.stride)
+    }
+}
+
+/// Weights with their adapters.
+#[derive(Debug, Clone)]
+pub struct AugmentedWeight {
+    matrix: Arc<Buffer>,
+    sizes: Sizes,
+    scale: f32,
+}
+
+impl AugmentedWeight {
+    /// Zeros. `scale` is the adapters' `s`.
+    pub fn new(device: &Device, sizes: Sizes, scale: f32) -> Self {
+        let numbers = (sizes.outputs + sizes.narrow) * sizes.stride();
+        Self { matrix: Arc::new(device.zeros(numbers)), sizes, scale }
+    }
+
+    /// How large it is.
+    pub fn sizes(&self) -> Sizes {
+        self.sizes
+    }
+
+    /// Where weights lie whose first row is this one of all.
+    pub fn weight(&self, first_output: usize) -> Place {
+        self.place(first_output, 0)
+    }
+
+    /// Where a first half lies whose first row is this one of all first halves.
+    pub fn first_half(&self, first_narrow: usize) -> Place {
+        self.place(self.sizes.outputs + first_narrow, 0)
+    }
+
+    /// Where the second half of the same adapter lies, beside the weights it belongs to.
+    pub fn second_half(&self, first_output: usize, first_narrow: usize) -> Place {
+        self.place(first_output, self.sizes.inputs + first_narrow)
+    }
+
+    fn place(&self, row: usize, column: usize) -> Place {
+        let stride = self.sizes.stride();
+        Place { matrix: Arc::clone(&self.matrix), first: row * stride + column, stride }
+    }
+
+    pub(crate) fn view(&self) -> View<'_> {
+        self.matrix.view()
+    }
+
+    pub(crate) fn scale(&self) -> f32 {
+        self.scale
+    }
+}
+
+/// `u = s·x·Aᵀ` right of `x`, whose rows have room for it.
+///
+/// # Panics
+///
+/// If the shapes do not fit, or on a processor.
+pub fn narrow(device: &Device, x: &mut MatrixMut<'_>, weight: &AugmentedWeight) {
+    assert_eq!(x.cols, weight.sizes.stride(), "rows with room for what is narrow");
+    match device {
+        Device::Cpu(_) => panic!("{ONE_BY_ONE}"),
+        Device::Cuda(cuda) => cuda::fused_linear::narrow(cuda, x, weight),
+    }
+}
+
+/// `y = [residual +] x·Wᵀ`, with adapters if they take part; `u` is then right of `x`.
+///
+/// # Panics
+///
+/// If the shapes do not fit, or on a processor.
+pub fn forward(
+    device: &Device,
+    y: MatrixMut<'_>,
+    (x, weight, part): (&mut MatrixMut<'_>, &AugmentedWeight, Narrow),
+    residual: Option<Matrix<'_>>,
+) {
+    let sizes = weight.sizes;
+    assert!(x.cols == sizes.stride() && x.rows == y.rows && y.cols == sizes.outputs, "{sizes:?}");
+    if let Some(residual) = residual {
+        let same = (residual.rows, residual.cols, residual.col_stride) == (y.rows, y.cols, 1);
+        assert!(same, "a residual for each number");
+    }
+    match device {
+        Device::Cpu(_) => panic!("{ONE_BY_ONE}"),
+        Device::Cuda(cuda) => {
+            if part == Narrow::With {
+                cuda::fused_linear::narrow(cuda, x, weight);
+            }
+            cuda::fused_linear::forward(cuda, y, x, (weight, part, residual));
+        }
+    }
+}
+
+/// `dx = dy·W`, with adapters if they take part; `du` is then right of `dy`, whose rows have room for
+/// it.
+///
+/// # Panics
+///
+/// If the shapes do not fit, or on a processor.
+pub fn backward(
+    device: &Device,
+    dx: MatrixMut<'_>,
+    dy: &mut MatrixMut<'_>,
+    (weight, part): (&AugmentedWeight, Narrow),
+) {
+    let Sizes { outputs, inputs, narrow } = weight.sizes;
+    let fits = dy.cols == outputs + narrow && dy.rows == dx.rows && dx.cols == inputs;
+    assert!(fits, "{:?}", weight.sizes);
+    match device {
+        Device::Cpu(_) => panic!("{ONE_BY_ONE}"),
+        Device::Cuda(cuda) => cuda::fused_linear::backward(cuda, dx, dy, (weight, part)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_and_halves_have_places_of_their_own() {
+        let device = Device::cpu(1).unwrap();
+        let sizes = Sizes { outputs: 10, inputs: 6, narrow: 8 };
+        let weight = AugmentedWeight::new(&device, sizes, 2.0);
+        let mut owners = vec![0; 18 * 14];
+        let mut own = |place: &Place, rows: usize, cols: usize, owner: i32| {
+            for (row, col) in (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col))) {
+                let at = place.first + row * place.stride + col;
+                assert_eq!(std::mem::replace(&mut owners[at], owner), 0, "{row} {col}");
+            }
+        };
+        own(&weight.weight(0), 7, 6, 1);
+        own(&weight.weight(7), 3, 6, 2);
+        own(&weight.first_half(0), 4, 6, 3);
+        own(&weight.first_half(4), 4, 6, 4);
+        own(&weight.second_half(0, 0), 7, 4, 5);
+        own(&weight.second_half(7, 4), 3, 4, 6);
+        let row = |at: usize| owners[at * 14..(at + 1) * 14].to_vec();
+        assert_eq!(row(0), [1, 1, 1, 1, 1, 1, 5, 5, 5, 5, 0, 0, 0, 0]);
+        assert_eq!(row(9), [2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 6, 6, 6, 6]);
+        assert_eq!(row(17), [4, 4, 4, 4, 4, 4, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+}

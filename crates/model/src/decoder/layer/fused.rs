@@ -1,0 +1,325 @@
+//! The projections of a layer as four products of augmented weights: on CUDA, where the model's own
+//! weights are frozen (`whetstone_kernels::fused_linear`).
+//!
+//! Rows of what goes into a product have room for what an adapter makes of them, and rows of what comes
+//! back for its gradient: such buffers are wider than what they are named after. The gradients of a
+//! layer's adapters are added in one launch, when the layer is done.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use whetstone_kernels::add::bias;
+use whetstone_kernels::copy::copy_matrix;
+use whetstone_kernels::fused_linear::{self, AugmentedWeight, Narrow, Sizes as Widths};
+use whetstone_kernels::rms_norm::{self, Heads};
+use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, View, swiglu};
+
+use super::{Sizes, norm, norm_backward};
+use crate::decoder::parameters::{ParameterId, Parameters};
+use crate::decoder::projection::{Adapter, Adapters, Pass, Projection};
+use crate::decoder::sums::{Columns, Pending, Sums};
+
+/// Narrow parts begin at multiples of so many columns.
+const NARROW_STEP: usize = 8;
+
+/// The four products of a layer.
+#[derive(Debug, Clone)]
+pub(crate) struct FusedLayer {
+    pub(crate) qkv: Fused,
+    pub(crate) o: Fused,
+    pub(crate) gate_up: Fused,
+    pub(crate) down: Fused,
+}
+
+/// Projections of one input.
+#[derive(Debug, Clone)]
+pub(crate) struct Fused {
+    weight: AugmentedWeight,
+    members: Vec<Member>,
+}
+
+/// One of them: its columns of the result, and of what is narrow if it has an adapter.
+#[derive(Debug, Clone)]
+struct Member {
+    outputs: Range<usize>,
+    bias: Option<ParameterId>,
+    adapter: Option<(Adapter, Range<usize>)>,
+}
+
+impl Fused {
+    /// Moves the weights into one matrix; none if one of them is not frozen as a whole, or adapters
+    /// differ in their scale.
+    pub(crate) fn new(
+        device: &Device,
+        parameters: &mut Parameters,
+        projections: &[Projection],
+    ) -> Option<Self> {
+        let frozen = projections.iter().all(|it| parameters.is_frozen(it.weight));
+        let scales: Vec<f32> =
+            projections.iter().filter_map(|it| it.adapter).map(|adapter| adapter.scale).collect();
+        let scale = scales.first().copied().unwrap_or(1.0);
+        if !frozen || scales.iter().any(|other| other.to_bits() != scale.to_bits()) {
+            return None;
+        }
+        let shape = |id: ParameterId| (parameters.get(id).shape[0], parameters.get(id).shape[1]);
+        let (mut outputs, mut narrow) = (0, 0);
+        let members: Vec<Member> = projections
+            .iter()
+            .map(|it| {
+                let first = outputs;
+                outputs += shape(it.weight).0;
+                let adapter = it.adapter.map(|adapter| {
+                    let (begin, rank) = (narrow, shape(adapter.a).0);
+                    narrow = (begin + rank).next_multiple_of(NARROW_STEP);
+                    (adapter, begin..begin + rank)
+                });
+                Member { outputs: first..outputs, bias: it.bias, adapter }
+            })
+            .collect();
+        let inputs = shape(projections.first()?.weight).1;
+        let weight = AugmentedWeight::new(device, Widths { outputs, inputs, narrow }, scale);
+        for (it, member) in projections.iter().zip(&members) {
+            let first = member.outputs.start;
+            parameters.move_to(device, it.weight, weight.weight(first));
+            if let Some((adapter, own)) = &member.adapter {
+                parameters.move_to(device, adapter.a, weight.first_half(own.start));
+                parameters.move_to(device, adapter.b, weight.second_half(first, own.start));
+            }
+        }
+        Some(Self { weight, members })
+    }
+
+    fn widths(&self) -> Widths {
+        self.weight.sizes()
+    }
+
+    /// Numbers of a row that goes in.
+    pub(super) fn in_stride(&self) -> usize {
+        self.widths().stride()
+    }
+
+    /// Numbers of a row that comes out, or comes back.
+    pub(super) fn out_stride(&self) -> usize {
+        self.widths().outputs + self.widths().narrow
+    }
+
+    fn part(&self, pass: &Pass<'_>) -> Narrow {
+        match pass.adapters {
+            Adapters::On if self.widths().narrow > 0 => Narrow::With,
+            _ => Narrow::Without,
+        }
+    }
+
+    /// `y` of rows that have room.
+    pub(super) fn forward(
+        &self,
+        pass: &Pass<'_>,
+        mut y: MatrixMut<'_>,
+        x: &mut Buffer,
+        residual: Option<View<'_>>,
+    ) {
+        let stride = self.in_stride();
+        let rows = x.len() / stride;
+        let mut x = MatrixMut::new(x.view_mut(), rows, stride);
+        let residual = residual.map(|all| Matrix::new(all, rows, self.widths().outputs));
+        let with = (&mut x, &self.weight, self.part(pass));
+        fused_linear::forward(pass.device, y.again(), with, residual);
+        for member in &self.members {
+            if let Some(id) = member.bias {
+                let columns = y.columns(member.outputs.clone());
+                bias(pass.device, columns, pass.parameters.activations(id));
+            }
+        }
+    }
+
+    /// `dx` of rows that have room.
+    pub(super) fn backward(&self, pass: &Pass<'_>, dx: MatrixMut<'_>, dy: &mut Buffer) {
+        let stride = self.out_stride();
+        let rows = dy.len() / stride;
+        let mut dy = MatrixMut::new(dy.view_mut(), rows, stride);
+        fused_linear::backward(pass.device, dx, &mut dy, (&self.weight, self.part(pass)));
+    }
+
+    /// What adapters make of rows, beside them.
+    pub(super) fn narrow(&self, pass: &Pass<'_>, x: &mut Buffer) {
+        if self.part(pass) == Narrow::With {
+            let stride = self.in_stride();
+            let rows = x.len() / stride;
+            let mut x = MatrixMut::new(x.view_mut(), rows, stride);
+            fused_linear::narrow(pass.device, &mut x, &self.weight);
+        }
+    }
+
+    /// The gradients of adapters wait for the end of the layer.
+    pub(super) fn defer(&self, pass: &Pass<'_>, sums: &mut Sums<'_>, dy: Buffer, x: &Rc<Buffer>) {
+        if self.part(pass) == Narrow::Without {
+            return;
+        }
+        let Widths { outputs, inputs, .. } = self.widths();
+        let dy = Rc::new(dy);
+        let of_dy = |columns: Range<usize>| Columns {
+            buffer: Rc::clone(&dy),
+            stride: self.out_stride(),
+            range: columns,
+        };
+        let of_x =
+            |columns| Columns { buffer: Rc::clone(x), stride: self.in_stride(), range: columns };
+        for (member, adapter, own) in self
+            .members
+            .iter()
+            .filter_map(|it| it.adapter.as_ref().map(|(adapter, own)| (it, adapter, own)))
+        {
+            let narrow = inputs + own.start..inputs + own.end;
+            let back = outputs + own.start..outputs + own.end;
+            let dy_own = of_dy(member.outputs.clone());
+            sums.defer(Pending { id: adapter.b, dy: dy_own, x: of_x(narrow) });
+            sums.defer(Pending { id: adapter.a, dy: of_dy(back), x: of_x(0..inputs) });
+        }
+    }
+}
+
+/// Rows with room for what a product's adapters make of them.
+fn with_room(device: &Device, from: View<'_>, (width, stride): (usize, usize)) -> Buffer {
+    let rows = from.len() / width;
+    let mut to = device.take(rows * stride);
+    let narrow = MatrixMut::strided(to.view_mut(), rows, width, stride);
+    copy_matrix(device, narrow, Matrix::new(from, rows, width));
+    to
+}
+
+impl FusedLayer {
+    /// Normed rows with room.
+    fn normed(
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (x, gain): (View<'_>, ParameterId),
+        fused: &Fused,
+    ) -> Buffer {
+        let rows = x.len() / sizes.width;
+        let stride = fused.in_stride();
+        let mut to = pass.device.take(rows * stride);
+        let from = Heads::rows(rows, sizes.width);
+        let lies = Heads { stride, ..from };
+        let gain = norm(pass, sizes, gain);
+        rms_norm::forward(pass.device, (&mut to.view_mut(), lies), (x, from), gain);
+        to
+    }
+
+    /// Queries, keys and values, each row with room for what comes back.
+    pub(super) fn project(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (x0, gain): (View<'_>, ParameterId),
+    ) -> Buffer {
+        let mut h = Self::normed(pass, sizes, (x0, gain), &self.qkv);
+        let tokens = x0.len() / sizes.width;
+        let stride = self.qkv.out_stride();
+        let mut qkv = pass.device.take(tokens * stride);
+        let to = MatrixMut::strided(qkv.view_mut(), tokens, sizes.shape.packed_width(), stride);
+        self.qkv.forward(pass, to, &mut h, None);
+        qkv
+    }
+
+    /// `x0 + O·attended`.
+    pub(super) fn after_attention(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (x0, attended): (&Buffer, &mut Buffer),
+    ) -> Buffer {
+        let mut x1 = pass.device.take(x0.len());
+        let to = MatrixMut::new(x1.view_mut(), x0.len() / sizes.width, sizes.width);
+        self.o.forward(pass, to, attended, Some(x0.view()));
+        x1
+    }
+
+    /// `x2`, and the gate beside what goes through it.
+    pub(super) fn network(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (x1, gain): (&Buffer, ParameterId),
+    ) -> (Buffer, Buffer) {
+        let (device, tokens, ffn) = (pass.device, x1.len() / sizes.width, sizes.ffn);
+        let mut h = Self::normed(pass, sizes, (x1.view(), gain), &self.gate_up);
+        let both_stride = self.gate_up.out_stride();
+        let mut both = device.take(tokens * both_stride);
+        let to = MatrixMut::strided(both.view_mut(), tokens, 2 * ffn, both_stride);
+        self.gate_up.forward(pass, to, &mut h, None);
+        drop(h);
+        let stride = self.down.in_stride();
+        let mut open = device.take(tokens * stride);
+        let to = MatrixMut::strided(open.view_mut(), tokens, ffn, stride);
+        swiglu::forward_rows(
+            device,
+            to,
+            Matrix::strided(both.view(), tokens, 2 * ffn, both_stride),
+        );
+        let mut x2 = device.take(x1.len());
+        let to = MatrixMut::new(x2.view_mut(), tokens, sizes.width);
+        self.down.forward(pass, to, &mut open, Some(x1.view()));
+        (x2, both)
+    }
+
+    pub(super) fn network_backward(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (x1, gain, mut both): (Buffer, ParameterId, Buffer),
+        (dx, sums): (&mut Buffer, &mut Sums<'_>),
+    ) {
+        let (device, tokens, ffn) = (pass.device, x1.len() / sizes.width, sizes.ffn);
+        let mut dy = with_room(device, dx.view(), (sizes.width, self.down.out_stride()));
+        let stride = self.down.in_stride();
+        let mut open = device.take(tokens * stride);
+        let to = MatrixMut::strided(open.view_mut(), tokens, ffn, stride);
+        self.down.backward(pass, to, &mut dy);
+        let both_stride = self.gate_up.out_stride();
+        let dopen = MatrixMut::strided(open.view_mut(), tokens, ffn, stride);
+        let rows = MatrixMut::strided(both.view_mut(), tokens, 2 * ffn, both_stride);
+        swiglu::backward_rows(device, dopen, rows);
+        self.down.narrow(pass, &mut open);
+        self.down.defer(pass, sums, dy, &Rc::new(open));
+        let mut h = Self::normed(pass, sizes, (x1.view(), gain), &self.gate_up);
+        self.gate_up.narrow(pass, &mut h);
+        let mut dh = device.take(x1.len());
+        let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
+        self.gate_up.backward(pass, to, &mut both);
+        self.gate_up.defer(pass, sums, both, &Rc::new(h));
+        norm_backward(pass, sizes, (gain, &x1, &dh), (dx, sums));
+    }
+
+    pub(super) fn o_backward(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        attended: &Rc<Buffer>,
+        (dx, sums): (&Buffer, &mut Sums<'_>),
+    ) -> Buffer {
+        let (tokens, width) = (dx.len() / sizes.width, sizes.shape.width());
+        let mut dy = with_room(pass.device, dx.view(), (sizes.width, self.o.out_stride()));
+        let mut dattended = pass.device.take(tokens * width);
+        let to = MatrixMut::new(dattended.view_mut(), tokens, width);
+        self.o.backward(pass, to, &mut dy);
+        self.o.defer(pass, sums, dy, attended);
+        dattended
+    }
+
+    pub(super) fn project_backward(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (x0, gain, mut dqkv): (&Buffer, ParameterId, Buffer),
+        (dx, sums): (&mut Buffer, &mut Sums<'_>),
+    ) {
+        let tokens = x0.len() / sizes.width;
+        let mut h = Self::normed(pass, sizes, (x0.view(), gain), &self.qkv);
+        self.qkv.narrow(pass, &mut h);
+        let mut dh = pass.device.take(x0.len());
+        let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
+        self.qkv.backward(pass, to, &mut dqkv);
+        self.qkv.defer(pass, sums, dqkv, &Rc::new(h));
+        norm_backward(pass, sizes, (gain, x0, &dh), (dx, sums));
+    }
+}
