@@ -1,26 +1,67 @@
 //! `cargo xtask gpu`: what only a GPU can show, in one command.
 //!
-//! `--bundle DIR` builds the tests and the benchmark of the kernels into a folder that runs on a
-//! machine with a GPU and no Rust; `--run DIR` runs such a folder and leaves `tests.log`,
-//! `cold.json` and `warm.json` in it. Without either, it does both in `target/gpu`.
+//! `--bundle DIR` builds the tests and benchmarks that use a GPU into a folder that runs on a machine with
+//! a GPU and no Rust; `--run DIR` runs such a folder and leaves a log of each in it. Without either, it
+//! does both in `target/gpu-bundle`.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use crate::ci::cargo;
 
-/// The tests and the benchmark: the package and the flag that build one, and its name in the bundle.
-const PARTS: [(&str, &str, &str); 2] =
-    [("whetstone-kernels", "--test", "cuda-tests"), ("whetstone-benches", "--bench", "cuda-bench")];
+/// A program of the bundle.
+struct Part {
+    package: &'static str,
+    /// The flag that builds it, and its target.
+    kind: &'static str,
+    target: &'static str,
+    /// Its name in the bundle.
+    name: &'static str,
+}
+
+const fn part(
+    package: &'static str,
+    kind: &'static str,
+    target: &'static str,
+    name: &'static str,
+) -> Part {
+    Part { package, kind, target, name }
+}
+
+const PARTS: [Part; 6] = [
+    part("whetstone-kernels", "--test", "cuda", "cuda-tests"),
+    part("whetstone-model", "--test", "cuda", "model-tests"),
+    part("whetstone-infer", "--test", "cuda", "infer-tests"),
+    part("whetstone-train", "--test", "loops", "loops-tests"),
+    part("whetstone-benches", "--bench", "cuda", "cuda-bench"),
+    part("whetstone-benches", "--bench", "gpu", "gpu-bench"),
+];
+
+/// What is run, in this order: a program, its words, and the file of its output. The benchmark of the
+/// kernels comes twice, with an empty cache and with a full one.
+const RUNS: [(&str, &[&str], &str); 7] = [
+    ("cuda-bench", &[], "cold.json"),
+    ("cuda-tests", &[], "tests.log"),
+    ("model-tests", &[], "model.log"),
+    ("infer-tests", &[], "infer.log"),
+    ("loops-tests", &["cuda::"], "loops.log"),
+    ("cuda-bench", &[], "warm.json"),
+    ("gpu-bench", &[], "models.json"),
+];
+
+/// Models that tests load, and where a bundle has them.
+const GOLDEN: &str = "crates/model/tests/golden";
+const TESTDATA: &str = "testdata";
 
 /// The most that a bundle may weigh.
 const LIMIT_BYTES: u64 = 64 << 20;
 
 /// Runs the command with its arguments; `Err` is what to tell the reader.
 pub fn run(root: &Path, words: &[&str], out: &mut dyn Write) -> Result<(), String> {
-    let own = root.join("target/gpu");
+    let own = root.join("target/gpu-bundle");
     match words {
         [] => bundle(root, &own, out).and_then(|()| execute(&own, out)),
         ["--bundle", dir] => bundle(root, Path::new(dir), out),
@@ -32,22 +73,41 @@ pub fn run(root: &Path, words: &[&str], out: &mut dyn Write) -> Result<(), Strin
 fn bundle(root: &Path, dir: &Path, out: &mut dyn Write) -> Result<(), String> {
     fs::create_dir_all(dir).map_err(|err| format!("cannot make {}: {err}", dir.display()))?;
     let mut bytes = 0;
-    for (package, flag, name) in PARTS {
-        let built = build(root, package, flag)?;
-        let target = dir.join(name);
+    for part in &PARTS {
+        let built = build(root, part)?;
+        let target = dir.join(part.name);
         bytes += fs::copy(&built, &target)
             .map_err(|err| format!("cannot copy {}: {err}", built.display()))?;
         say(out, &format!("{} -> {}", built.display(), target.display()))?;
     }
+    bytes += copy_folder(&root.join(GOLDEN), &dir.join(TESTDATA))
+        .map_err(|err| format!("cannot copy {GOLDEN}: {err}"))?;
     if bytes > LIMIT_BYTES {
         return Err(format!("the bundle has {bytes} bytes; {LIMIT_BYTES} are allowed"));
     }
     say(out, &format!("{bytes} bytes; there: `cargo xtask gpu --run DIR`, or each file by itself"))
 }
 
+/// A folder with all that is in it; says how many bytes.
+fn copy_folder(from: &Path, to: &Path) -> io::Result<u64> {
+    fs::create_dir_all(to)?;
+    let mut bytes = 0;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        bytes += if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &target)?
+        } else {
+            fs::copy(entry.path(), target)?
+        };
+    }
+    Ok(bytes)
+}
+
 /// Builds one part and says where it lies.
-fn build(root: &Path, package: &str, flag: &str) -> Result<PathBuf, String> {
-    let args = ["build", "--locked", "--profile", "gpu", "-p", package, flag, "cuda"];
+fn build(root: &Path, part: &Part) -> Result<PathBuf, String> {
+    let Part { package, kind, target, .. } = part;
+    let args = ["build", "--locked", "--profile", "gpu", "-p", package, kind, target];
     let output = cargo(root, &[&args[..], &["--message-format", "json"]].concat())
         .stderr(Stdio::inherit())
         .output()
@@ -65,22 +125,27 @@ fn executable(messages: &str) -> Option<PathBuf> {
     named.filter_map(|(_, rest)| Some(PathBuf::from(rest.split_once('"')?.0))).next_back()
 }
 
-/// Runs the benchmark with an empty cache, the tests, and the benchmark again.
+/// Runs everything to its end, whatever fails, and says how each ended and how long it took.
 fn execute(dir: &Path, out: &mut dyn Write) -> Result<(), String> {
     let dir = dir.canonicalize().map_err(|err| format!("{}: {err}", dir.display()))?;
     let cache = dir.join("cache");
     let _ = fs::remove_dir_all(&cache);
     let mut failed = Vec::new();
-    for (program, log) in
-        [("cuda-bench", "cold.json"), ("cuda-tests", "tests.log"), ("cuda-bench", "warm.json")]
-    {
+    for (program, words, log) in RUNS {
         let path = dir.join(log);
         let file = fs::File::create(&path).map_err(|err| format!("{}: {err}", path.display()))?;
-        let run =
-            Command::new(dir.join(program)).env("XDG_CACHE_HOME", &cache).stdout(file).status();
+        let begin = Instant::now();
+        let run = Command::new(dir.join(program))
+            .args(words)
+            .env("XDG_CACHE_HOME", &cache)
+            .env("WHET_TESTDATA", dir.join(TESTDATA))
+            .stdout(file)
+            .status();
         let good = run.as_ref().is_ok_and(std::process::ExitStatus::success);
         let how = run.map_or_else(|err| err.to_string(), |status| status.to_string());
-        say(out, &format!("{program:<12} {:<8} {how}", if good { "passed" } else { "FAILED" }))?;
+        let (passed, took) =
+            (if good { "passed" } else { "FAILED" }, begin.elapsed().as_secs_f64());
+        say(out, &format!("{program:<12} {passed:<8} {took:6.1} s  {log:<12} {how}"))?;
         if !good {
             failed.push(log);
         }
@@ -119,6 +184,10 @@ mod tests {
     #[test]
     fn a_bundle_is_run_to_its_end_and_what_failed_is_named() {
         let dir = tempfile::tempdir().unwrap();
+        for name in ["model-tests", "infer-tests", "gpu-bench"] {
+            program(dir.path(), name, "echo \"$WHET_TESTDATA\"");
+        }
+        program(dir.path(), "loops-tests", "echo \"$@\"");
         program(dir.path(), "cuda-bench", "echo \"$XDG_CACHE_HOME\"");
         program(dir.path(), "cuda-tests", "echo one failed; exit 1");
         let mut said = Vec::new();
@@ -127,8 +196,31 @@ mod tests {
         let read = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
         assert!(read("warm.json").trim().ends_with("/cache"), "{}", read("warm.json"));
         assert_eq!(read("tests.log"), "one failed\n");
+        assert_eq!(read("loops.log"), "cuda::\n");
+        assert!(read("models.json").trim().ends_with("/testdata"), "{}", read("models.json"));
         program(dir.path(), "cuda-tests", "exit 0");
         execute(dir.path(), &mut said).unwrap();
+    }
+
+    #[test]
+    fn what_is_run_is_in_the_bundle_and_what_is_in_it_is_run() {
+        for (program, _, _) in RUNS {
+            assert!(PARTS.iter().any(|part| part.name == program), "{program}");
+        }
+        for part in &PARTS {
+            assert!(RUNS.iter().any(|(program, _, _)| *program == part.name), "{}", part.name);
+        }
+    }
+
+    #[test]
+    fn a_folder_is_copied_with_all_that_is_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("a/b")).unwrap();
+        fs::write(dir.path().join("a/one"), "1").unwrap();
+        fs::write(dir.path().join("a/b/two"), "22").unwrap();
+        let to = dir.path().join("c");
+        assert_eq!(copy_folder(&dir.path().join("a"), &to).unwrap(), 3);
+        assert_eq!(fs::read_to_string(to.join("b/two")).unwrap(), "22");
     }
 
     #[test]

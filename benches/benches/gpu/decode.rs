@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use whetstone_core::Seed;
@@ -29,6 +30,11 @@ fn words(count: usize) -> Result<Tokenizer, Box<dyn Error>> {
 
 /// Tokens a second at 64 and 256 sequences, and whether they are those of training.
 pub(crate) fn decode(device: &Device) -> Result<Value, Box<dyn Error>> {
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&notes);
+    device.on_note(move |note| {
+        kept.lock().unwrap_or_else(PoisonError::into_inner).push(note.to_owned());
+    });
     let decoder = model(device, PROMPT + NEW);
     let vocab = shape().vocab;
     let tokenizer = words(vocab)?;
@@ -74,6 +80,7 @@ pub(crate) fn decode(device: &Device) -> Result<Value, Box<dyn Error>> {
         let decoded = usage.sampled - count;
         rows.push(json!({
             "sequences": count,
+            "steps": usage.steps,
             "tokens_per_s": (decoded as f64 / seconds).round(),
             "step_ms": ms(seconds / usage.steps as f64),
             "prefill_ms": ms(usage.prefill_time.as_secs_f64()),
@@ -81,5 +88,6 @@ pub(crate) fn decode(device: &Device) -> Result<Value, Box<dyn Error>> {
             "held_gib": gib(device.held_bytes()),
         }));
     }
-    Ok(Value::from(rows))
+    let notes = notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Ok(json!({ "rows": rows, "notes": notes }))
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value};
 use whetstone_core::config::{Config, LrScheduler, Trained};
+use whetstone_core::extract::Reply;
 use whetstone_core::judgement::{Infrastructure, Judgement};
 use whetstone_core::message::Message;
 use whetstone_core::program::{Language, Program};
@@ -160,7 +161,8 @@ impl Episode for Reading {
         &self.messages
     }
 
-    fn reply(&mut self, text: &str) -> Result<Next, EnvError> {
+    fn reply(&mut self, reply: Reply<'_>) -> Result<Next, EnvError> {
+        let text = reply.text;
         let judgement = self.judged()?;
         let letters = text.chars().collect::<BTreeSet<char>>().len() % 7;
         let value = f64::from(u8::try_from(letters).unwrap_or(0)) / 6.0;

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use whetstone_kernels::sample::Rule;
 use whetstone_model::Tokenizer;
-use whetstone_model::decoder::{Cache, Decoder};
+use whetstone_model::decoder::{Decoder, Most};
 
 use crate::generator::{Drawn, GenerateError, Generator, Limits, Prompt, Usage};
-use crate::work::{Work, page_counts, room};
+use crate::work::{Memory, Work, page_counts, room};
 
 /// A model on this machine that completes prompts.
 #[derive(Debug)]
@@ -16,17 +16,36 @@ pub struct Local<'a> {
     tokenizer: &'a Tokenizer,
     limits: Limits,
     /// Kept from call to call.
-    cache: Option<Cache>,
+    memory: Option<Memory>,
 }
 
 impl<'a> Local<'a> {
     /// Completes with `decoder`, whose tokens are `tokenizer`'s.
     pub fn new(decoder: &'a Decoder, tokenizer: &'a Tokenizer, limits: Limits) -> Self {
-        Self { decoder, tokenizer, limits, cache: None }
+        Self { decoder, tokenizer, limits, memory: None }
     }
 
     fn allowed_pages(&self) -> usize {
         self.limits.cache_bytes / self.decoder.page_bytes()
+    }
+
+    /// So many pages, and a stepper for these prompts: those of the last call, if they suffice.
+    fn memory(&mut self, pages: usize, prompts: &[Prompt]) -> Memory {
+        let samples: usize = prompts.iter().map(|prompt| prompt.samples).sum();
+        let tokens =
+            prompts.iter().map(|prompt| prompt.tokens.len() + room(self.decoder, prompt)).max();
+        let most = Most {
+            rows: samples.min(self.limits.sequences.max(1)),
+            tokens: tokens.unwrap_or_default(),
+        };
+        let Some(memory) = self.memory.take().filter(|memory| memory.cache.pages() >= pages) else {
+            let cache = self.decoder.cache(pages);
+            return Memory { cache, stepper: self.decoder.stepper(most) };
+        };
+        if memory.stepper.has_room(most) {
+            return memory;
+        }
+        Memory { stepper: self.decoder.stepper(most), ..memory }
     }
 
     fn check(&self, prompts: &[Prompt]) -> Result<usize, GenerateError> {
@@ -91,14 +110,11 @@ impl Generator for Local<'_> {
         done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
     ) -> Result<Usage, GenerateError> {
         let wanted = self.check(prompts)?.min(self.allowed_pages());
-        let cache = match self.cache.take() {
-            Some(cache) if cache.pages() >= wanted => cache,
-            _ => self.decoder.cache(wanted),
-        };
-        let mut work = Work::new((self.decoder, self.tokenizer), prompts, (cache, self.limits));
+        let memory = self.memory(wanted, prompts);
+        let mut work = Work::new((self.decoder, self.tokenizer), prompts, (memory, self.limits));
         let outcome = work.run(done);
-        let (cache, usage) = work.end();
-        self.cache = Some(cache);
+        let (memory, usage) = work.end();
+        self.memory = Some(memory);
         outcome.map(|_| usage)
     }
 }

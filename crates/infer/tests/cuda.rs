@@ -10,15 +10,19 @@ mod support;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use support::words;
 use whetstone_core::Seed;
 use whetstone_core::config::LoraConfig;
 use whetstone_infer::{Drawn, Generator, Limits, Local, Prompt, Rule};
+use whetstone_kernels::sample::Request;
 use whetstone_kernels::{Device, DeviceError};
 use whetstone_model::Config;
 use whetstone_model::config::{Rope, Scaling};
-use whetstone_model::decoder::{Decoder, Forward, LoadOptions, Sequence, WeightFormat};
+use whetstone_model::decoder::{
+    Decoder, Forward, LoadOptions, PAGE, Prefill, Sequence, Step, WeightFormat,
+};
 use whetstone_model::safetensors::Safetensors;
 
 fn device() -> Option<Device> {
@@ -188,4 +192,81 @@ fn a_request_alone_and_among_others_gives_the_same_tokens_and_bits() {
             assert!(alone.completion == among.completion, "prompt {at} alone");
         }
     }
+}
+
+/// One sample of each prompt, step by step and without anything that is captured or runs ahead.
+fn plainly(decoder: &Decoder, prompts: &[Prompt]) -> Vec<(Vec<u32>, Vec<u32>)> {
+    let device = decoder.device();
+    let pages = decoder.positions().div_ceil(PAGE);
+    let mut cache = decoder.cache(pages * prompts.len());
+    let own = |at: usize| -> Vec<u32> {
+        (at * pages..(at + 1) * pages).map(|page| u32::try_from(page).unwrap()).collect()
+    };
+    let lists: Vec<Vec<u32>> = (0..prompts.len()).map(own).collect();
+    let request = |prompt: &'_ Prompt, position: usize| Request {
+        rule: prompt.rule,
+        seed: prompt.seed.get(),
+        sequence: 0,
+        position: position as u64,
+        prompt: &[],
+        sampled: &[],
+    };
+    let mut all: Vec<(Vec<u32>, Vec<u32>)> = vec![Default::default(); prompts.len()];
+    let filled = |at: usize| &lists[at][..prompts[at].tokens.len().div_ceil(PAGE)];
+    let begun: Vec<Prefill<'_>> = prompts
+        .iter()
+        .enumerate()
+        .map(|(at, prompt)| Prefill { tokens: &prompt.tokens, pages: filled(at) })
+        .collect();
+    let mut logits = decoder.prefill(&mut cache, &begun);
+    let mut active: Vec<usize> = (0..prompts.len()).collect();
+    loop {
+        let requests: Vec<Request<'_>> =
+            active.iter().map(|&at| request(&prompts[at], all[at].0.len())).collect();
+        let (tokens, logps) = decoder.choose(&mut logits, &requests).wait();
+        device.check().unwrap();
+        for ((&at, token), logp) in active.iter().zip(tokens).zip(logps) {
+            all[at].0.push(token);
+            all[at].1.push(logp.min(0.0).to_bits());
+        }
+        active.retain(|&at| {
+            let (prompt, ids) = (&prompts[at], &all[at].0);
+            let ended = decoder.config().eos.contains(ids.last().unwrap());
+            !ended && ids.len() < prompt.max_tokens.min(decoder.positions() - prompt.tokens.len())
+        });
+        if active.is_empty() {
+            return all;
+        }
+        let mut step = Step::default();
+        for &at in &active {
+            let position = prompts[at].tokens.len() + all[at].0.len() - 1;
+            step.add(*all[at].0.last().unwrap(), position, &lists[at]);
+        }
+        logits = decoder.step(&mut cache, &step);
+    }
+}
+
+#[test]
+fn captured_steps_that_run_ahead_sample_the_bits_of_plain_ones() {
+    let Some(device) = device() else { return };
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&notes);
+    device.on_note(move |note| kept.lock().unwrap().push(note.to_owned()));
+    let rules = [Rule::default(), Rule { temperature: 0.8, top_p: 0.9, ..Rule::default() }];
+    let shapes = [golden(&device, "qwen3"), random(&device, 64), random(&device, 128)];
+    for (decoder, rule) in shapes.iter().flat_map(|decoder| rules.map(|rule| (decoder, rule))) {
+        let prompts = prompts(decoder, rule, 1);
+        let ahead = all(decoder, &prompts, Limits::default());
+        let plain = plainly(decoder, &prompts);
+        let mut compared = 0;
+        for (one, (ids, logps)) in ahead.iter().zip(&plain) {
+            let sampled = one.completion.tokens.as_ref().unwrap();
+            assert_eq!(sampled.ids(), ids, "prompt {}", one.prompt);
+            let bits: Vec<u32> = sampled.logps().iter().map(|logp| logp.to_bits()).collect();
+            assert_eq!(&bits, logps, "prompt {}", one.prompt);
+            compared += ids.len();
+        }
+        println!("{compared} tokens are the same with and without graphs");
+    }
+    assert!(notes.lock().unwrap().is_empty(), "{:?}", notes.lock().unwrap());
 }

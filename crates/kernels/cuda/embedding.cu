@@ -13,6 +13,14 @@ KERNEL gather_rows(bf16 *to, const bf16 *table, const u32 *ids, u64 table_rows, 
     }
 }
 
+// Ids, or where the highest bit is set the token that was sampled in a row.
+KERNEL resolve_ids(u32 *to, const u32 *ids, const u32 *sampled, u32 count, u32 rows) {
+    u32 at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= count) return;
+    u32 id = ids[at], row = id & 0x7fffffffu;
+    to[at] = id == row ? id : row < rows ? sampled[row] : 0u;
+}
+
 // The block of a token's first occurrence adds all of them, in their order.
 template <typename T>
 __device__ __forceinline__ void scatter(T *table, const bf16 *dy, const u32 *ids, u32 tokens, u64 table_rows, u64 width) {

@@ -57,7 +57,18 @@ __device__ __forceinline__ float scale_of(const float *x, bool own, const Placed
     return 1.0f / sqrtf(sum_of_warp(sum) / (float)placed.size + placed.epsilon);
 }
 
-KERNEL qk_norm_rope_forward(bf16 *to, u64 to_stride, const bf16 *from, u64 from_stride, Words tables, Words gains, Words sizes, float epsilon) {
+// Two numbers of a key or value head into the slot of its token, if there is such a slot. Pages are those of
+// keys, of values, how many there are, and slots; none where nothing is kept.
+__device__ __forceinline__ void keep_pair(const Words &pages, const Placed &placed, const Head &head, u32 place, const float *x) {
+    u64 slot = ((const u32 *)pages.at[3])[head.token];
+    if (slot >= pages.at[2] * 16) return;
+    u64 own = head.head - placed.heads - (head.is_value ? placed.kv_heads : 0);
+    bf16 *to = (bf16 *)pages.at[head.is_value ? 1 : 0];
+    store_pair(to + ((slot / 16 * placed.kv_heads + own) * 16 + slot % 16) * placed.size + place, x);
+}
+
+KERNEL qk_norm_rope_forward(bf16 *to, u64 to_stride, const bf16 *from, u64 from_stride, Words tables, Words gains, Words sizes, float epsilon,
+                            Words pages) {
     Placed placed(tables, gains, sizes, epsilon);
     Head head(placed);
     if (!head.there) return;
@@ -83,11 +94,14 @@ KERNEL qk_norm_rope_forward(bf16 *to, u64 to_stride, const bf16 *from, u64 from_
             }
         }
     }
-    if (own) store_pair(y_head + head.at, x), store_pair(y_head + head.half + head.at, x + 2);
+    if (!own) return;
+    store_pair(y_head + head.at, x), store_pair(y_head + head.half + head.at, x + 2);
+    if (head.is_key && pages.at[3])
+        keep_pair(pages, placed, head, head.at, x), keep_pair(pages, placed, head, head.half + head.at, x + 2);
 }
 
 // dx = r·z - x·r³·Σ(z·x)/d with z = the turned-back gradient times the gain. Values stay.
-KERNEL qk_norm_rope_backward(bf16 *d, u64 d_stride, const bf16 *from, u64 from_stride, Words tables, Words gains, Words sizes, float epsilon) {
+KERNEL qk_norm_rope_backward(bf16 *d, u64 d_stride, const bf16 *from, u64 from_stride, Words tables, Words gains, Words sizes, float epsilon, Words) {
     Placed placed(tables, gains, sizes, epsilon);
     Head head(placed);
     if (!head.there || head.is_value) return;

@@ -1,12 +1,5 @@
 // y = silu(g) · u, and back.
 
-// Within a few units of the last place of f32, in four instructions: what uses it is rounded to bf16.
-__device__ __forceinline__ float sigmoid(float x) {
-    float y;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(1.0f + power_of_two(x * -1.44269502f)));
-    return y;
-}
-
 KERNEL swiglu_forward(bf16 *y, const bf16 *gate, const bf16 *up, u64 count) {
     u64 step = (u64)gridDim.x * blockDim.x * GROUP;
     for (u64 at = ((u64)blockIdx.x * blockDim.x + threadIdx.x) * GROUP; at < count; at += step) {

@@ -12,6 +12,7 @@ use crate::buffer::{View, ViewMut};
 use crate::cpu;
 use crate::cuda;
 use crate::device::Device;
+use crate::matmul::Matrix;
 
 /// What does not change from step to step, and what does.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,23 +82,55 @@ pub struct State<'a> {
     pub square: ViewMut<'a, f32>,
 }
 
+/// What products use of a weight, where that is a copy: it is written with the weight.
+#[derive(Debug)]
+pub struct Copied<'a>(pub(crate) Matrix<'a>);
+
+/// A weight that makes a step.
+#[derive(Debug)]
+pub struct Tensor<'a> {
+    /// It and its means.
+    pub state: State<'a>,
+    /// Its gradient.
+    pub gradient: View<'a, f32>,
+    /// Its copy, if it has one.
+    pub copy: Option<Copied<'a>>,
+    /// Whether some of it goes away.
+    pub is_decayed: bool,
+}
+
 /// One step of one weight.
 ///
 /// # Panics
 ///
 /// If the views are not equally long, or the step is 0.
-pub fn step(device: &Device, mut state: State<'_>, gradient: View<'_, f32>, rule: &AdamW) {
-    let length = gradient.len();
-    assert!(
-        state.weight.len() == length && state.mean.len() == length && state.square.len() == length,
-        "a weight, its gradient and its means"
-    );
+pub fn step(device: &Device, state: State<'_>, gradient: View<'_, f32>, rule: &AdamW) {
+    step_all(device, &mut [Tensor { state, gradient, copy: None, is_decayed: true }], rule);
+}
+
+/// One step of all of them; on CUDA in one launch.
+///
+/// # Panics
+///
+/// If a tensor's views are not equally long, or the step is 0.
+pub fn step_all(device: &Device, tensors: &mut [Tensor<'_>], rule: &AdamW) {
+    for Tensor { state, gradient, copy, .. } in &*tensors {
+        let length = gradient.len();
+        let equal = [&state.weight, &state.mean, &state.square].iter().all(|x| x.len() == length);
+        assert!(equal, "a weight, its gradient and its means");
+        let fits = copy.as_ref().is_none_or(|copy| copy.0.rows * copy.0.cols == length);
+        assert!(fits, "a copy of each number");
+    }
     assert!(rule.step > 0, "steps are counted from 1");
     let factors = Factors::new(rule);
     match device {
         Device::Cpu(cpu) => {
-            cpu::adamw::step(&cpu.threads, &mut state, gradient.host(), &factors);
+            for Tensor { state, gradient, is_decayed, .. } in tensors {
+                let kept = if *is_decayed { factors.kept } else { 1.0 };
+                let factors = Factors { kept, ..factors };
+                cpu::adamw::step(&cpu.threads, state, gradient.host(), &factors);
+            }
         }
-        Device::Cuda(cuda) => cuda::elementwise::adamw(cuda, &mut state, gradient, &factors),
+        Device::Cuda(cuda) => cuda::tensors::adamw(cuda, tensors, &factors),
     }
 }

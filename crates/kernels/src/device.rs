@@ -60,6 +60,25 @@ impl Device {
         }
     }
 
+    /// The first failure that is known by now, without waiting for work that is queued.
+    ///
+    /// # Errors
+    ///
+    /// If an operation failed.
+    pub fn failure(&self) -> Result<(), DeviceError> {
+        match self {
+            Self::Cpu(_) => Ok(()),
+            Self::Cuda(cuda) => cuda.failure(),
+        }
+    }
+
+    /// Tells `tell`, once, if work has to be done in a slower way than it could be.
+    pub fn on_note(&self, tell: impl Fn(&str) + Send + Sync + 'static) {
+        if let Self::Cuda(cuda) = self {
+            cuda.on_note(tell);
+        }
+    }
+
     /// Bytes that buffers can take in all: what they take now and what is free. None on a processor,
     /// whose memory others take too, and where a device does not say.
     pub fn room_bytes(&self) -> Option<usize> {

@@ -21,6 +21,31 @@ pub fn gather(device: &Device, to: &mut ViewMut<'_>, (table, ids): (View<'_>, Vi
     }
 }
 
+/// Marks the row of a token that was sampled in place of its id; see [`resolve`].
+pub const SAMPLED: u32 = 1 << 31;
+
+/// Ids of tokens: `ids[t]`, or `sampled[row]` where it is [`SAMPLED`]` | row`.
+///
+/// # Panics
+///
+/// If the lengths differ, or on a processor there is no such row; on CUDA it is token 0.
+pub fn resolve(
+    device: &Device,
+    to: &mut ViewMut<'_, u32>,
+    ids: View<'_, u32>,
+    sampled: View<'_, u32>,
+) {
+    assert_eq!(to.len(), ids.len(), "an id for each");
+    match device {
+        Device::Cpu(_) => {
+            let sampled = sampled.host();
+            let of = |id: u32| if id < SAMPLED { id } else { sampled[(id - SAMPLED) as usize] };
+            to.host().iter_mut().zip(ids.host()).for_each(|(to, &id)| *to = of(id));
+        }
+        Device::Cuda(cuda) => cuda::elementwise::resolve_ids(cuda, to, ids, sampled),
+    }
+}
+
 /// Adds row `t` to row `ids[t]` of the table's gradient, tokens in their order: the same in one call
 /// and in several.
 ///

@@ -1,4 +1,4 @@
-//! Several projections of one input as one product, adapters included: on CUDA.
+//! Several projections of one input as one product, adapters included.
 //!
 //! The weights `W` of projections that read the same `inputs` numbers lie one below the other in one
 //! matrix of `[outputs + narrow, inputs + narrow]`: `W` top left, the first halves `A` of adapters below
@@ -10,17 +10,17 @@
 //! ```
 //!
 //! so that an adapter costs one narrow product each way, and a result is summed in one order and rounded
-//! once. On processors projections are computed one by one ([`crate::linear`]).
+//! once. On processors these are plain products; models there compute projections one by one
+//! ([`crate::linear`]).
 
 use std::sync::Arc;
 
 use crate::buffer::{Buffer, View};
+use crate::copy::copy_matrix;
 use crate::cuda;
 use crate::device::Device;
-use crate::matmul::{Matrix, MatrixMut};
-
-/// What is said if a processor is asked.
-const ONE_BY_ONE: &str = "processors compute projections one by one";
+use crate::matmul::{Before, Matrix, MatrixMut, matmul};
+use crate::swiglu;
 
 /// Numbers of a matrix that weights share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +80,17 @@ impl AugmentedWeight {
         Self { matrix: Arc::new(device.zeros(numbers)), sizes, scale }
     }
 
+    /// With these numbers, row by row.
+    ///
+    /// # Panics
+    ///
+    /// If they are not as many as the sizes say.
+    pub fn with_numbers(device: &Device, sizes: Sizes, scale: f32, numbers: &[f32]) -> Self {
+        let count = (sizes.outputs + sizes.narrow) * sizes.stride();
+        assert_eq!(numbers.len(), count, "numbers of {sizes:?}");
+        Self { matrix: Arc::new(device.upload(numbers)), sizes, scale }
+    }
+
     /// How large it is.
     pub fn sizes(&self) -> Sizes {
         self.sizes
@@ -109,6 +120,12 @@ impl AugmentedWeight {
         self.matrix.view()
     }
 
+    /// All of it as a matrix.
+    fn all(&self) -> Matrix<'_> {
+        let Sizes { outputs, narrow, .. } = self.sizes;
+        Matrix::new(self.view(), outputs + narrow, self.sizes.stride())
+    }
+
     pub(crate) fn scale(&self) -> f32 {
         self.scale
     }
@@ -118,11 +135,15 @@ impl AugmentedWeight {
 ///
 /// # Panics
 ///
-/// If the shapes do not fit, or on a processor.
+/// If the shapes do not fit.
 pub fn narrow(device: &Device, x: &mut MatrixMut<'_>, weight: &AugmentedWeight) {
     assert_eq!(x.cols, weight.sizes.stride(), "rows with room for what is narrow");
     match device {
-        Device::Cpu(_) => panic!("{ONE_BY_ONE}"),
+        Device::Cpu(_) => {
+            let Sizes { outputs, inputs, narrow } = weight.sizes;
+            let halves = weight.all().band(outputs..outputs + narrow).columns(0..inputs);
+            multiply_beside(device, x, inputs, (weight.scale, halves.turned()));
+        }
         Device::Cuda(cuda) => cuda::fused_linear::narrow(cuda, x, weight),
     }
 }
@@ -131,10 +152,10 @@ pub fn narrow(device: &Device, x: &mut MatrixMut<'_>, weight: &AugmentedWeight) 
 ///
 /// # Panics
 ///
-/// If the shapes do not fit, or on a processor.
+/// If the shapes do not fit.
 pub fn forward(
     device: &Device,
-    y: MatrixMut<'_>,
+    mut y: MatrixMut<'_>,
     (x, weight, part): (&mut MatrixMut<'_>, &AugmentedWeight, Narrow),
     residual: Option<Matrix<'_>>,
 ) {
@@ -145,14 +166,45 @@ pub fn forward(
         assert!(same, "a residual for each number");
     }
     match device {
-        Device::Cpu(_) => panic!("{ONE_BY_ONE}"),
-        Device::Cuda(cuda) => {
+        Device::Cpu(_) => {
             if part == Narrow::With {
-                cuda::fused_linear::narrow(cuda, x, weight);
+                narrow(device, x, weight);
             }
-            cuda::fused_linear::forward(cuda, y, x, (weight, part, residual));
+            let before = if residual.is_some() { Before::Kept } else { Before::Gone };
+            if let Some(residual) = residual {
+                copy_matrix(device, y.again(), residual);
+            }
+            let inner = 0..if part == Narrow::With { sizes.stride() } else { sizes.inputs };
+            let weights = weight.all().band(0..sizes.outputs).columns(inner.clone());
+            let x = x.view().columns(inner);
+            matmul(device, y, before, (1.0, x, weights.turned()));
         }
+        Device::Cuda(cuda) => cuda::fused_linear::forward(cuda, y, x, (weight, part, residual)),
     }
+}
+
+/// `y = silu(gate) · up`, where the first half of the outputs is the gate and the second goes through it;
+/// both are rounded as results are. With adapters if they take part.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub fn forward_gated(
+    device: &Device,
+    mut y: MatrixMut<'_>,
+    (x, weight, part): (&mut MatrixMut<'_>, &AugmentedWeight, Narrow),
+) {
+    let (sizes, rows) = (weight.sizes, y.rows);
+    assert!(x.cols == sizes.stride() && x.rows == rows && 2 * y.cols == sizes.outputs, "{sizes:?}");
+    if let Device::Cuda(cuda) = device
+        && cuda::fused_linear::forward_gated(cuda, y.again(), x, (weight, part))
+    {
+        return;
+    }
+    let mut both: Buffer = device.take(rows * sizes.outputs);
+    let to = MatrixMut::new(both.view_mut(), rows, sizes.outputs);
+    forward(device, to, (x, weight, part), None);
+    swiglu::forward_rows(device, y, Matrix::new(both.view(), rows, sizes.outputs));
 }
 
 /// `dx = dy·W`, with adapters if they take part; `du` is then right of `dy`, whose rows have room for
@@ -160,7 +212,7 @@ pub fn forward(
 ///
 /// # Panics
 ///
-/// If the shapes do not fit, or on a processor.
+/// If the shapes do not fit.
 pub fn backward(
     device: &Device,
     dx: MatrixMut<'_>,
@@ -171,9 +223,33 @@ pub fn backward(
     let fits = dy.cols == outputs + narrow && dy.rows == dx.rows && dx.cols == inputs;
     assert!(fits, "{:?}", weight.sizes);
     match device {
-        Device::Cpu(_) => panic!("{ONE_BY_ONE}"),
+        Device::Cpu(_) => {
+            let mut inner = 0..outputs;
+            if part == Narrow::With {
+                let halves = weight.all().band(0..outputs).columns(inputs..inputs + narrow);
+                multiply_beside(device, dy, outputs, (weight.scale, halves));
+                inner.end += narrow;
+            }
+            let weights = weight.all().band(inner.clone()).columns(0..inputs);
+            matmul(device, dx, Before::Gone, (1.0, dy.view().columns(inner), weights));
+        }
         Device::Cuda(cuda) => cuda::fused_linear::backward(cuda, dx, dy, (weight, part)),
     }
+}
+
+/// On a processor: the first `inputs` columns times a scaled matrix, into the columns behind them.
+fn multiply_beside(
+    device: &Device,
+    rows: &mut MatrixMut<'_>,
+    inputs: usize,
+    (scale, by): (f32, Matrix<'_>),
+) {
+    let (count, cols) = (rows.rows, rows.cols);
+    let mut from: Buffer = device.take(count * inputs);
+    let to = MatrixMut::new(from.view_mut(), count, inputs);
+    copy_matrix(device, to, rows.view().columns(0..inputs));
+    let from = Matrix::new(from.view(), count, inputs);
+    matmul(device, rows.columns(inputs..cols), Before::Gone, (scale, from, by));
 }
 
 #[cfg(test)]

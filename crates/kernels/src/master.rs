@@ -3,6 +3,7 @@
 //! On processors the two are the same. On CUDA products take bf16, in which an update below 2^-8 of
 //! a weight would be lost, so the master stays in f32 and has a copy beside it.
 
+use crate::adamw::Copied;
 use crate::buffer::{Activation, Buffer, View, ViewMut};
 use crate::cuda::elementwise;
 use crate::device::Device;
@@ -80,6 +81,21 @@ impl MasterWeight {
     /// If they were given up.
     pub fn numbers_mut(&mut self) -> ViewMut<'_, f32> {
         self.numbers.as_mut().expect(FROZEN).view_mut()
+    }
+
+    /// In f32, to write, and the copy that is to be written with them.
+    ///
+    /// # Panics
+    ///
+    /// If they were given up.
+    pub fn both_mut(&mut self) -> (ViewMut<'_, f32>, Option<Copied<'_>>) {
+        let numbers = self.numbers.as_mut().expect(FROZEN).view_mut();
+        let copy = match &self.copy {
+            Bf16Copy::Same => None,
+            Bf16Copy::Apart(copy) => Some(Matrix::new(copy.view(), 1, copy.len())),
+            Bf16Copy::Among(place, Shape { rows, cols }) => Some(place.matrix(*rows, *cols)),
+        };
+        (numbers, copy.map(Copied))
     }
 
     /// As operations take them.

@@ -111,6 +111,11 @@ impl<'a, T: Element> MatrixMut<'a, T> {
         Self { data, rows, cols, stride }
     }
 
+    /// The same, to read.
+    pub fn view(&self) -> Matrix<'_, T> {
+        Matrix::strided(self.data.view(), self.rows, self.cols, self.stride)
+    }
+
     /// The same, for a call that takes it by value.
     pub fn again(&mut self) -> MatrixMut<'_, T> {
         MatrixMut { data: self.data.again(), ..*self }

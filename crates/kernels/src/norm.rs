@@ -36,7 +36,7 @@ pub fn dot_all(device: &Device, pairs: &[(View<'_, f32>, View<'_, f32>)]) -> f64
     match device {
         Device::Cpu(cpu) => pairs.iter().map(|&(x, y)| on_cpu(cpu, x, y)).sum(),
         Device::Cuda(cuda) => {
-            let sums = cuda::elementwise::dot_blocks(cuda, pairs).into_iter();
+            let sums = cuda::tensors::dot_blocks(cuda, pairs).into_iter();
             sums.map(|blocks| blocks.into_iter().map(f64::from).sum::<f64>()).sum()
         }
     }
@@ -63,7 +63,7 @@ fn on_cpu(cpu: &Cpu, x: View<'_, f32>, y: View<'_, f32>) -> f64 {
 pub fn is_finite(device: &Device, x: View<'_, f32>) -> bool {
     let cpu = match device {
         Device::Cpu(cpu) => cpu,
-        Device::Cuda(cuda) => return cuda::elementwise::not_finite(cuda, &[x]) == [0],
+        Device::Cuda(cuda) => return cuda::tensors::not_finite(cuda, &[x]) == [0],
     };
     let x = x.host();
     let mut found = vec![false; x.len().div_ceil(PIECE)];
@@ -89,8 +89,16 @@ pub fn first_not_finite(device: &Device, tensors: &[View<'_, f32>]) -> Option<us
     match device {
         Device::Cpu(_) => tensors.iter().position(|&x| !is_finite(device, x)),
         Device::Cuda(cuda) => {
-            cuda::elementwise::not_finite(cuda, tensors).iter().position(|&count| count > 0)
+            cuda::tensors::not_finite(cuda, tensors).iter().position(|&count| count > 0)
         }
+    }
+}
+
+/// Zeros in all of them.
+pub fn clear(device: &Device, tensors: &mut [ViewMut<'_, f32>]) {
+    match device {
+        Device::Cpu(_) => tensors.iter_mut().for_each(|tensor| device.fill(tensor, 0.0)),
+        Device::Cuda(cuda) => cuda::tensors::clear(cuda, tensors),
     }
 }
 

@@ -72,8 +72,7 @@ impl Cache {
 /// If the shapes do not fit, or on a processor a slot is not there; on CUDA such a token is left out.
 pub fn store(device: &Device, cache: &mut Cache, layer: usize, rows: (Matrix<'_>, View<'_, u32>)) {
     let (qkv, slots) = rows;
-    assert!(qkv.cols == cache.shape.packed_width() && qkv.col_stride == 1, "queries, keys, values");
-    assert!(qkv.rows == slots.len() && layer < cache.layers(), "a slot for each token");
+    check_store(cache, layer, rows);
     let shape = cache.shape;
     let begin = layer * cache.layer_size();
     match device {
@@ -86,6 +85,11 @@ pub fn store(device: &Device, cache: &mut Cache, layer: usize, rows: (Matrix<'_>
             cuda::attention::store(cuda, store);
         }
     }
+}
+
+pub(crate) fn check_store(cache: &Cache, layer: usize, (qkv, slots): (Matrix<'_>, View<'_, u32>)) {
+    assert!(qkv.cols == cache.shape.packed_width() && qkv.col_stride == 1, "queries, keys, values");
+    assert!(qkv.rows == slots.len() && layer < cache.layers(), "a slot for each token");
 }
 
 /// Copies a page in every layer: for a sequence that goes its own way in the middle of one.

@@ -10,7 +10,7 @@
 //! then neither was one of the logits, or all were infinite; the token is then one of the vocabulary
 //! and means nothing.
 
-use crate::buffer::ViewMut;
+use crate::buffer::{View, ViewMut};
 use crate::cpu;
 use crate::cuda;
 use crate::device::Device;
@@ -42,6 +42,18 @@ impl Rule {
     }
 }
 
+impl Rule {
+    /// Whether it looks at tokens before.
+    pub fn has_penalties(&self) -> bool {
+        self.presence_penalty != 0.0 || (self.repetition_penalty - 1.0).abs() > 0.0
+    }
+
+    /// Whether it chooses from some of the tokens alone.
+    pub fn has_cuts(&self) -> bool {
+        self.temperature > 0.0 && (self.top_k > 0 || self.top_p < 1.0 || self.min_p > 0.0)
+    }
+}
+
 impl Default for Rule {
     fn default() -> Self {
         Self {
@@ -70,6 +82,70 @@ pub struct Request<'a> {
     pub prompt: &'a [u32],
     /// What was sampled since; looked at for both penalties.
     pub sampled: &'a [u32],
+}
+
+/// Numbers of a request that [`sample_uploaded`] takes.
+pub const REQUEST_WORDS: usize = cuda::sample::WORDS;
+
+/// Requests as [`sample_uploaded`] takes them.
+///
+/// # Panics
+///
+/// If one has penalties.
+pub fn request_words(requests: &[Request<'_>]) -> Vec<u32> {
+    assert!(requests.iter().all(|request| !request.rule.has_penalties()), "no penalties");
+    cuda::sample::words(requests)
+}
+
+/// Whether some of the requests choose from some of the tokens alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cuts {
+    /// None does.
+    None,
+    /// At least one may.
+    Some,
+}
+
+/// Requests that are on the device.
+#[derive(Debug, Clone, Copy)]
+pub struct Uploaded<'a> {
+    /// [`request_words`] of them.
+    pub requests: View<'a, u32>,
+    /// Whether they have cuts.
+    pub cuts: Cuts,
+}
+
+/// Where tokens and their log-probabilities go.
+#[derive(Debug)]
+pub struct Sampled<'a> {
+    /// One for each row.
+    pub tokens: ViewMut<'a, u32>,
+    /// The same.
+    pub logps: ViewMut<'a, f32>,
+}
+
+/// The same as [`sample`] for requests without penalties that are on the device: on CUDA, where such
+/// work is captured.
+///
+/// # Panics
+///
+/// If the shapes do not fit, or on a processor.
+pub fn sample_uploaded(
+    device: &Device,
+    to: Sampled<'_>,
+    mut logits: MatrixMut<'_, f32>,
+    by: Uploaded<'_>,
+) {
+    let (rows, Sampled { tokens, logps }) = (logits.rows, to);
+    assert!(tokens.len() == rows && logps.len() == rows, "a token for each row");
+    assert!(by.requests.len() == rows * REQUEST_WORDS && logits.cols > 0, "a request for each row");
+    match device {
+        Device::Cpu(_) => panic!("a processor samples by requests of the host"),
+        Device::Cuda(cuda) => {
+            let chosen = cuda::sample::Chosen { tokens, logps };
+            cuda::sample::sample_uploaded(cuda, chosen, &mut logits, by);
+        }
+    }
 }
 
 /// A token for each row, and its log-probability. Logits are used up.

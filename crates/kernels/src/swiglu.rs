@@ -3,14 +3,12 @@
 //! Shazeer, "GLU Variants Improve Transformer", 2020. Backward, with `s = σ(gate)`:
 //! `dup = dy · gate · s` and `dgate = dy · up · s · (1 + gate · (1 - s))`.
 
-use crate::buffer::{View, ViewMut};
+use crate::buffer::{Buffer, View, ViewMut};
+use crate::copy::copy_matrix;
 use crate::cpu;
 use crate::cuda;
 use crate::device::Device;
 use crate::matmul::{Matrix, MatrixMut};
-
-/// What is said if a processor is asked for rows of both.
-const APART: &str = "on processors the gate and what goes through it lie apart";
 
 /// `y` of a gate and what goes through it.
 ///
@@ -47,28 +45,56 @@ pub fn backward(
     }
 }
 
-/// `y` of rows in which the gate and what goes through it lie side by side: on CUDA.
+/// `y` of rows in which the gate and what goes through it lie side by side.
 ///
 /// # Panics
 ///
-/// If the shapes do not fit, or on a processor.
+/// If the shapes do not fit.
 pub fn forward_rows(device: &Device, mut y: MatrixMut<'_>, both: Matrix<'_>) {
     assert!(both.rows == y.rows && both.cols == 2 * y.cols && both.col_stride == 1, "rows of both");
     match device {
-        Device::Cpu(_) => panic!("{APART}"),
+        Device::Cpu(_) => {
+            let [gate, up] = halves(device, both);
+            let mut together: Buffer = device.take(gate.len());
+            forward(device, &mut together.view_mut(), (gate.view(), up.view()));
+            let from = Matrix::new(together.view(), y.rows, y.cols);
+            copy_matrix(device, y, from);
+        }
         Device::Cuda(cuda) => cuda::elementwise::swiglu_rows_forward(cuda, &mut y, both),
     }
 }
 
-/// Turns such rows into their gradients, and `dy` into `y`: on CUDA.
+/// Turns such rows into their gradients, and `dy` into `y`.
 ///
 /// # Panics
 ///
-/// If the shapes do not fit, or on a processor.
+/// If the shapes do not fit.
 pub fn backward_rows(device: &Device, mut dy: MatrixMut<'_>, mut both: MatrixMut<'_>) {
     assert!(both.rows == dy.rows && both.cols == 2 * dy.cols, "rows of both");
     match device {
-        Device::Cpu(_) => panic!("{APART}"),
+        Device::Cpu(_) => {
+            let (rows, cols) = (dy.rows, dy.cols);
+            let [mut gate, mut up] = halves(device, both.view());
+            let mut own = copied(device, dy.view());
+            let through = (&mut gate.view_mut(), &mut up.view_mut());
+            backward(device, &mut own.view_mut(), through);
+            copy_matrix(device, dy, Matrix::new(own.view(), rows, cols));
+            copy_matrix(device, both.columns(0..cols), Matrix::new(gate.view(), rows, cols));
+            copy_matrix(device, both.columns(cols..2 * cols), Matrix::new(up.view(), rows, cols));
+        }
         Device::Cuda(cuda) => cuda::elementwise::swiglu_rows_backward(cuda, &mut dy, &mut both),
     }
+}
+
+/// Rows side by side.
+fn copied(device: &Device, from: Matrix<'_>) -> Buffer {
+    let mut to: Buffer = device.take(from.rows * from.cols);
+    copy_matrix(device, MatrixMut::new(to.view_mut(), from.rows, from.cols), from);
+    to
+}
+
+/// The gate and what goes through it, apart.
+fn halves(device: &Device, both: Matrix<'_>) -> [Buffer; 2] {
+    let cols = both.cols / 2;
+    [0..cols, cols..2 * cols].map(|half| copied(device, both.columns(half)))
 }

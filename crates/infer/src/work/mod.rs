@@ -1,4 +1,10 @@
 //! One call's work: who is sampled when.
+//!
+//! A GPU runs ahead: the host queues a step before it knows the tokens of the one before, and looks at
+//! these while the device computes. A sample that ends is in one step more, whose token is dropped. The
+//! device works in the order in which it is asked, so pages of a sample that has ended can be handed out
+//! at once: what the surplus step writes into them comes before whatever is asked for later. What is
+//! sampled is the same: it depends on seed, sample and position alone.
 
 mod start;
 
@@ -8,10 +14,10 @@ use std::time::Instant;
 
 use whetstone_core::Completion;
 use whetstone_core::completion::{Finish, SampledTokens};
-use whetstone_kernels::sample::{Request, sample};
-use whetstone_kernels::{Buffer, MatrixMut};
+use whetstone_kernels::sample::Request;
+use whetstone_kernels::{Buffer, Device};
 use whetstone_model::Tokenizer;
-use whetstone_model::decoder::{Cache, Decoder, PAGE, Step};
+use whetstone_model::decoder::{Cache, Chosen, Decoder, PAGE, Step, Stepper};
 use whetstone_model::tokenizer::TextStream;
 
 use self::start::Waiting;
@@ -35,13 +41,51 @@ pub(crate) fn page_counts(prompt: usize, room: usize) -> (usize, usize) {
 struct Active<'a> {
     prompt: usize,
     sample: usize,
+    /// Those that start later have higher ones.
+    serial: u64,
     pages: Vec<u32>,
     /// Pages that it may still take.
     promised: usize,
     ids: Vec<u32>,
     logps: Vec<f32>,
+    /// Tokens that are being chosen and not known yet.
+    ahead: usize,
+    /// The row of the newest of them.
+    row: usize,
     stream: TextStream<'a>,
     text: StopText<'a>,
+}
+
+impl Active<'_> {
+    /// Tokens that are known or being chosen.
+    fn queued(&self) -> usize {
+        self.ids.len() + self.ahead
+    }
+
+    /// What is asked for in its next row.
+    fn request<'b>(&'b self, prompt: &'b Prompt) -> Request<'b> {
+        Request {
+            rule: prompt.rule,
+            seed: prompt.seed.get(),
+            sequence: self.sample as u64,
+            position: self.queued() as u64,
+            prompt: &prompt.tokens,
+            sampled: &self.ids,
+        }
+    }
+}
+
+/// A step that was queued: the samples of its rows, and their tokens.
+struct Flight {
+    serials: Vec<u64>,
+    chosen: Chosen,
+}
+
+/// Memory that is kept from call to call: pages, and buffers of steps on them.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    pub(crate) cache: Cache,
+    pub(crate) stepper: Stepper,
 }
 
 /// One call's work.
@@ -49,10 +93,11 @@ pub(crate) struct Work<'a> {
     decoder: &'a Decoder,
     tokenizer: &'a Tokenizer,
     prompts: &'a [Prompt],
-    cache: Cache,
+    memory: Memory,
     pages: Pages,
     waiting: VecDeque<Waiting>,
     active: Vec<Active<'a>>,
+    started: u64,
     sequences: usize,
     usage: Usage,
 }
@@ -62,26 +107,27 @@ impl<'a> Work<'a> {
     pub(crate) fn new(
         (decoder, tokenizer): (&'a Decoder, &'a Tokenizer),
         prompts: &'a [Prompt],
-        (cache, limits): (Cache, Limits),
+        (memory, limits): (Memory, Limits),
     ) -> Self {
         let waiting = prompts.iter().enumerate().map(|(index, it)| Waiting::new(index, it));
         Self {
             decoder,
             tokenizer,
             prompts,
-            pages: Pages::new(cache.pages()),
-            cache,
+            pages: Pages::new(memory.cache.pages()),
+            memory,
             waiting: waiting.collect(),
             active: Vec::new(),
+            started: 0,
             sequences: limits.sequences.max(1),
             usage: Usage::default(),
         }
     }
 
     /// What is left when it is over.
-    pub(crate) fn end(self) -> (Cache, Usage) {
+    pub(crate) fn end(self) -> (Memory, Usage) {
         let most_pages = self.pages.most();
-        (self.cache, Usage { most_pages, ..self.usage })
+        (self.memory, Usage { most_pages, ..self.usage })
     }
 
     /// Steps until nothing waits and nothing is being drawn.
@@ -89,7 +135,7 @@ impl<'a> Work<'a> {
         &mut self,
         done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, GenerateError> {
-        let mut step = Step::default();
+        let mut flying: Option<Flight> = None;
         loop {
             if self.start(done)?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -98,54 +144,146 @@ impl<'a> Work<'a> {
                 return Ok(ControlFlow::Continue(()));
             }
             let began = Instant::now();
-            step.clear();
-            self.extend(&mut step);
-            let mut logits = self.decoder.step(&mut self.cache, &step);
-            self.usage.steps += 1;
-            self.usage.widest = self.usage.widest.max(self.active.len());
-            let first = 0;
-            let chosen = self.choose(&mut logits, first, done)?;
+            let over = self.advance(&mut flying, done)?;
             self.usage.decode_time += began.elapsed();
-            if chosen.is_break() {
+            if over.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
     }
 
-    /// Puts every sequence's newest token into the step, with a page of its own to write to.
-    fn extend(&mut self, step: &mut Step) {
-        for active in &mut self.active {
-            let length = self.prompts[active.prompt].tokens.len();
-            let position = length + active.ids.len() - 1;
-            let page = position / PAGE;
-            if page == active.pages.len() {
-                active.pages.push(self.pages.take());
-                active.promised -= 1;
-            } else if active.ids.len() == 1 && !position.is_multiple_of(PAGE) {
-                let own = self.pages.take();
-                active.promised -= 1;
-                let shared = std::mem::replace(&mut active.pages[page], own);
-                whetstone_kernels::paged::copy_page(&mut self.cache, shared as usize, own as usize);
-                self.pages.give_back(shared);
-            }
-            let newest = *active.ids.last().expect("a started sample has a token");
-            step.add(newest, position, &active.pages);
+    /// Queues a step and looks at the one before, or at the same one where nothing runs ahead.
+    fn advance(
+        &mut self,
+        flying: &mut Option<Flight>,
+        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, GenerateError> {
+        let runs_ahead = self.runs_ahead();
+        if !runs_ahead && let Some(before) = flying.take() {
+            return self.land(before, done);
+        }
+        let next = self.launch();
+        let before = std::mem::replace(flying, next);
+        let over =
+            before.map_or(Ok(ControlFlow::Continue(())), |before| self.land(before, done))?;
+        match flying.take_if(|_| !runs_ahead) {
+            Some(now) if over.is_continue() => self.land(now, done),
+            _ => Ok(over),
         }
     }
 
-    /// A token for every row; rows belong to the sequences from `first` on.
+    /// Whether the next step can be queued before the tokens of the last are known.
+    fn runs_ahead(&self) -> bool {
+        let rule = |active: &Active<'_>| self.prompts[active.prompt].rule;
+        matches!(self.decoder.device(), Device::Cuda(_))
+            && !self.active.iter().any(|active| rule(active).has_penalties())
+    }
+
+    /// Queues a step of every sequence that has room for a token more; none if no one has.
+    fn launch(&mut self) -> Option<Flight> {
+        let mut step = Step::default();
+        let mut serials = Vec::new();
+        for at in 0..self.active.len() {
+            let prompt = &self.prompts[self.active[at].prompt];
+            if self.active[at].queued() == room(self.decoder, prompt) {
+                continue;
+            }
+            let position = prompt.tokens.len() + self.active[at].queued() - 1;
+            self.own_page(at, position);
+            let active = &mut self.active[at];
+            let row = step.rows();
+            match active.ids.last() {
+                Some(&newest) if active.ahead == 0 => step.add(newest, position, &active.pages),
+                _ => step.add_sampled(active.row, position, &active.pages),
+            }
+            serials.push(active.serial);
+            active.row = row;
+        }
+        if serials.is_empty() {
+            return None;
+        }
+        let in_step = |active: &&Active<'_>| serials.binary_search(&active.serial).is_ok();
+        let requests: Vec<Request<'_>> = self
+            .active
+            .iter()
+            .filter(in_step)
+            .map(|active| active.request(&self.prompts[active.prompt]))
+            .collect();
+        let Memory { cache, stepper } = &mut self.memory;
+        let chosen = self.decoder.step_and_sample(cache, stepper, &step, &requests);
+        for active in &mut self.active {
+            active.ahead += usize::from(serials.binary_search(&active.serial).is_ok());
+        }
+        self.usage.steps += 1;
+        self.usage.widest = self.usage.widest.max(serials.len());
+        Some(Flight { serials, chosen })
+    }
+
+    /// A page of its own for the token at a position.
+    fn own_page(&mut self, at: usize, position: usize) {
+        let active = &mut self.active[at];
+        let page = position / PAGE;
+        if page == active.pages.len() {
+            active.pages.push(self.pages.take());
+            active.promised -= 1;
+        } else if active.queued() == 1 && !position.is_multiple_of(PAGE) {
+            let own = self.pages.take();
+            active.promised -= 1;
+            let shared = std::mem::replace(&mut active.pages[page], own);
+            let cache = &mut self.memory.cache;
+            whetstone_kernels::paged::copy_page(cache, shared as usize, own as usize);
+            self.pages.give_back(shared);
+        }
+    }
+
+    /// Takes the tokens of a step; those of samples that have ended are dropped.
+    fn land(
+        &mut self,
+        flight: Flight,
+        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, GenerateError> {
+        let Flight { serials, chosen } = flight;
+        let (tokens, logps) = chosen.wait();
+        self.decoder.device().failure()?;
+        let mut rows = Vec::with_capacity(serials.len());
+        for ((serial, token), logp) in serials.into_iter().zip(tokens).zip(logps) {
+            if let Ok(at) = self.active.binary_search_by_key(&serial, |active| active.serial) {
+                self.active[at].ahead -= 1;
+                rows.push(Row { at, token, logp });
+            }
+        }
+        self.accept(&rows, done)
+    }
+
+    /// A first token for every row of logits; rows belong to the sequences from `first` on.
     fn choose(
         &mut self,
         logits: &mut Buffer<f32>,
         first: usize,
         done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, GenerateError> {
-        let (tokens, logps) = self.draw(logits, first);
-        self.decoder.device().check()?;
+        let requests: Vec<Request<'_>> = self.active[first..]
+            .iter()
+            .map(|active| active.request(&self.prompts[active.prompt]))
+            .collect();
+        let (tokens, logps) = self.decoder.choose(logits, &requests).wait();
+        self.decoder.device().failure()?;
+        let both = tokens.into_iter().zip(logps).enumerate();
+        let rows: Vec<Row> =
+            both.map(|(at, (token, logp))| Row { at: first + at, token, logp }).collect();
+        self.accept(&rows, done)
+    }
+
+    /// Adds a token to each of some sequences, and hands over those that end with it.
+    fn accept(
+        &mut self,
+        rows: &[Row],
+        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, GenerateError> {
         let eos = &self.decoder.config().eos;
         let mut finished = Vec::new();
-        for (at, (&token, &logp)) in tokens.iter().zip(&logps).enumerate() {
-            let active = &mut self.active[first + at];
+        for &Row { at, token, logp } in rows {
+            let active = &mut self.active[at];
             let prompt = &self.prompts[active.prompt];
             if !logp.is_finite() {
                 let (prompt, sample) = (active.prompt, active.sample);
@@ -158,12 +296,12 @@ impl<'a> Work<'a> {
             let stopped = !ended && active.text.push(&active.stream.push(token)?);
             let room = room(self.decoder, prompt);
             if ended || stopped {
-                finished.push((first + at, Finish::Stop, stopped));
+                finished.push((at, Finish::Stop, stopped));
             } else if active.ids.len() == room {
-                finished.push((first + at, Finish::Length, false));
+                finished.push((at, Finish::Length, false));
             }
         }
-        self.usage.sampled += tokens.len();
+        self.usage.sampled += rows.len();
         for (at, finish, cut) in finished.into_iter().rev() {
             let active = self.active.remove(at);
             if done(self.finish(active, finish, cut)?).is_break() {
@@ -173,34 +311,13 @@ impl<'a> Work<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn draw(&self, logits: &mut Buffer<f32>, first: usize) -> (Vec<u32>, Vec<f32>) {
-        let device = self.decoder.device();
-        let active = &self.active[first..];
-        let requests: Vec<Request<'_>> = active
-            .iter()
-            .map(|active| Request {
-                rule: self.prompts[active.prompt].rule,
-                seed: self.prompts[active.prompt].seed.get(),
-                sequence: active.sample as u64,
-                position: active.ids.len() as u64,
-                prompt: &self.prompts[active.prompt].tokens,
-                sampled: &active.ids,
-            })
-            .collect();
-        let vocab = logits.len() / requests.len();
-        let (mut tokens, mut logps) = (device.take(requests.len()), device.take(requests.len()));
-        let rows = MatrixMut::new(logits.view_mut(), requests.len(), vocab);
-        sample(device, (&mut tokens.view_mut(), &mut logps.view_mut()), rows, &requests);
-        (device.read(tokens.view()), device.read(logps.view()))
-    }
-
     fn finish(
         &mut self,
         active: Active<'a>,
         finish: Finish,
         cut: bool,
     ) -> Result<Drawn, GenerateError> {
-        let Active { prompt, sample, pages, promised, ids, logps, stream, mut text } = active;
+        let Active { prompt, sample, pages, promised, ids, logps, stream, mut text, .. } = active;
         self.pages.release(promised);
         for page in pages {
             self.pages.give_back(page);
@@ -214,4 +331,12 @@ impl<'a> Work<'a> {
         let completion = Completion { text, reasoning: None, finish, tokens: Some(tokens) };
         Ok(Drawn { prompt, sample, completion })
     }
+}
+
+/// A token of the sequence at a place among the active ones.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    at: usize,
+    token: u32,
+    logp: f32,
 }

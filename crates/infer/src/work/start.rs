@@ -145,7 +145,7 @@ impl<'a> Work<'a> {
             .zip(&pages)
             .map(|(it, pages)| Prefill { tokens: &prompts[it.waiting.prompt].tokens, pages });
         let all: Vec<Prefill<'_>> = all.collect();
-        let logits = self.decoder.prefill(&mut self.cache, &all);
+        let logits = self.decoder.prefill(&mut self.memory.cache, &all);
         self.usage.prefilled += all.iter().map(|it| it.tokens.len()).sum::<usize>();
         self.usage.prefill_time += began.elapsed();
         (pages, logits)
@@ -161,13 +161,17 @@ impl<'a> Work<'a> {
             for &page in pages {
                 self.pages.share(page);
             }
+            self.started += 1;
             self.active.push(Active {
                 prompt: waiting.prompt,
                 sample: prompt.samples - waiting.left,
+                serial: self.started,
                 pages: pages.to_vec(),
                 promised: *own,
                 ids: Vec::new(),
                 logps: Vec::new(),
+                ahead: 0,
+                row: 0,
                 stream: self.tokenizer.stream(SpecialTokens::Dropped),
                 text: StopText::new(&prompt.stop),
             });
@@ -196,9 +200,10 @@ mod tests {
     use whetstone_core::Seed;
     use whetstone_kernels::Device;
     use whetstone_kernels::sample::Rule;
-    use whetstone_model::decoder::Decoder;
+    use whetstone_model::decoder::{Decoder, Most};
     use whetstone_model::{Config, Tokenizer};
 
+    use super::super::Memory;
     use super::*;
     use crate::generator::Limits;
 
@@ -221,7 +226,9 @@ mod tests {
         };
         let prompts: Vec<Prompt> = lengths.iter().map(prompt).collect();
         let cache = decoder.cache(limits.cache_bytes / decoder.page_bytes());
-        let mut work = Work::new((&decoder, &tokenizer), &prompts, (cache, limits));
+        let stepper = decoder.stepper(Most { rows: limits.sequences, tokens: 512 });
+        let memory = Memory { cache, stepper };
+        let mut work = Work::new((&decoder, &tokenizer), &prompts, (memory, limits));
         let mut all = Vec::new();
         loop {
             let together = work.admit();

@@ -114,17 +114,26 @@ const PROGRAMS: &[Program] = &[
     Program {
         name: "embedding.cu",
         text: include_str!("../../cuda/embedding.cu"),
-        kernels: &["gather_rows", "place_rows", "scatter_rows_f32", "scatter_rows_bf16"],
+        kernels: &[
+            "gather_rows",
+            "resolve_ids",
+            "place_rows",
+            "scatter_rows_f32",
+            "scatter_rows_bf16",
+        ],
     },
     Program {
         name: "adamw.cu",
-        text: include_str!("../../cuda/adamw.cu"),
-        kernels: &["adamw_step"],
+        text: concat!(include_str!("../../cuda/tensors.cuh"), include_str!("../../cuda/adamw.cu")),
+        kernels: &["adamw_all"],
     },
     Program {
         name: "grad_stats.cu",
-        text: include_str!("../../cuda/grad_stats.cu"),
-        kernels: &["dot_blocks", "count_not_finite"],
+        text: concat!(
+            include_str!("../../cuda/tensors.cuh"),
+            include_str!("../../cuda/grad_stats.cu")
+        ),
+        kernels: &["dot_blocks", "count_not_finite", "clear_tensors"],
     },
     Program {
         name: "product.cu",
@@ -136,6 +145,11 @@ const PROGRAMS: &[Program] = &[
             "count_differences_bf16",
             "noise",
         ],
+    },
+    Program {
+        name: "fused_linear.cu",
+        text: include_str!("../../cuda/fused_linear.cu"),
+        kernels: &["continue_product", "continue_gated_product"],
     },
     Program {
         name: "qk_norm_rope.cu",

@@ -122,7 +122,36 @@ pub(crate) trait Driver: std::fmt::Debug + Send + Sync {
     fn library_version(&self) -> u64;
     /// The map of some rows, for a chip that has them.
     fn tensor_map(&self, rows: &HeadRows) -> DeviceResult<TensorMap>;
+    /// From the host through pinned memory, without waiting for the device; the slice is free again
+    /// when it returns.
+    fn write_pinned(&self, to: Address, from: &[u8]) -> DeviceResult<()>;
+    /// Queues a copy into pinned memory of the host.
+    fn begin_read(&self, from: Address, bytes: usize) -> DeviceResult<Ticket>;
+    /// Waits for that copy and what came before it, and for nothing else.
+    fn end_read(&self, ticket: Ticket, to: &mut [u8]) -> DeviceResult<()>;
+    /// From now on launches, products, copies on the device and fills are captured and not executed.
+    /// Nothing else may be called until the capture ends.
+    fn begin_capture(&self) -> DeviceResult<()>;
+    /// Ends a capture, also one that failed; gives what can be replayed.
+    fn end_capture(&self) -> DeviceResult<Graph>;
+    /// Queues all that was captured.
+    fn replay(&self, graph: Graph) -> DeviceResult<()>;
+    /// Gives a graph back. Its work must have ended.
+    fn release_graph(&self, graph: Graph);
+    /// Calls that were made, where they are listed.
+    #[cfg(feature = "fake")]
+    fn calls(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
+
+/// A copy to the host that is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ticket(pub(crate) usize);
+
+/// Work that was captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Graph(pub(crate) usize);
 
 /// Rows of heads of 128 activations as a tensor map describes them: boxes of 64 rows of half a head,
 /// what lies behind the last row read as zeros.

@@ -3,10 +3,8 @@
 
 use super::Cuda;
 use super::driver::{Argument, Format, Launch};
-use crate::adamw::{Factors, State};
 use crate::buffer::{Buffer, Part, Real, View, ViewMut};
 use crate::matmul::{Matrix, MatrixMut};
-use crate::norm;
 use crate::rms_norm::Heads;
 use crate::rope::Direction;
 use Argument::{Address, F32, U32, U64};
@@ -157,6 +155,23 @@ pub(crate) fn gather(cuda: &Cuda, to: &mut ViewMut<'_>, table: View<'_>, ids: Vi
     cuda.launch("gather_rows", launch, &arguments);
 }
 
+pub(crate) fn resolve_ids(
+    cuda: &Cuda,
+    to: &mut ViewMut<'_, u32>,
+    ids: View<'_, u32>,
+    sampled: View<'_, u32>,
+) {
+    let count = ids.len();
+    let arguments = [
+        place(to.cuda()),
+        place(ids.cuda()),
+        place(sampled.cuda()),
+        U32(blocks(count)),
+        U32(blocks(sampled.len())),
+    ];
+    cuda.launch("resolve_ids", Launch::new(blocks(count.div_ceil(256)), THREADS), &arguments);
+}
+
 /// Rows to rows of a matrix of such rows, no two to the same one.
 pub(crate) fn place_rows(cuda: &Cuda, to: &mut ViewMut<'_>, from: View<'_>, rows: View<'_, u32>) {
     let width = from.len() / rows.len();
@@ -186,32 +201,6 @@ pub(crate) fn scatter<T: Real>(
         _ => "scatter_rows_bf16",
     };
     cuda.launch(kernel, Launch::new(blocks(ids.len()), THREADS), &arguments);
-}
-
-pub(crate) fn adamw(
-    cuda: &Cuda,
-    state: &mut State<'_>,
-    gradient: View<'_, f32>,
-    factors: &Factors,
-) {
-    let Factors { kept, toward, beta2, fresh, rate, root, epsilon, scale } = *factors;
-    let count = gradient.len();
-    let arguments = [
-        place(state.weight.cuda()),
-        place(state.mean.cuda()),
-        place(state.square.cuda()),
-        place(gradient.cuda()),
-        size(count),
-        F32(kept),
-        F32(toward),
-        F32(beta2),
-        F32(fresh),
-        F32(rate),
-        F32(root),
-        F32(epsilon),
-        F32(scale),
-    ];
-    cuda.over("adamw_step", count, &arguments);
 }
 
 pub(crate) fn unpack<T: Real>(
@@ -246,41 +235,6 @@ pub(super) fn to_bf16(cuda: &Cuda, from: View<'_, f32>) -> Buffer {
 pub(crate) fn round_into(cuda: &Cuda, to: &mut ViewMut<'_>, from: View<'_, f32>) {
     let arguments = [place(to.cuda()), place(from.cuda()), size(from.len())];
     cuda.over("to_bf16", from.len(), &arguments);
-}
-
-/// For each pair of tensors its sums of products, one for each block of numbers; read at once.
-pub(crate) fn dot_blocks(cuda: &Cuda, pairs: &[(View<'_, f32>, View<'_, f32>)]) -> Vec<Vec<f32>> {
-    let counts: Vec<usize> = pairs.iter().map(|(x, _)| x.len().div_ceil(norm::BLOCK)).collect();
-    let mut sums: Buffer<f32> = cuda.take(counts.iter().sum());
-    let mut view = sums.view_mut();
-    let mut begin = 0;
-    for (&(x, y), &count) in pairs.iter().zip(&counts) {
-        let mut part = view.part(begin..begin + count);
-        let arguments = [place(part.cuda()), place(x.cuda()), place(y.cuda()), size(x.len())];
-        cuda.launch("dot_blocks", Launch::new(blocks(count), THREADS), &arguments);
-        begin += count;
-    }
-    let all = cuda.read(sums.view());
-    let mut rest = all.as_slice();
-    let of = |&count: &usize| {
-        let (own, others) = rest.split_at(count);
-        rest = others;
-        own.to_vec()
-    };
-    counts.iter().map(of).collect()
-}
-
-/// For each tensor how many of its numbers are infinite or none; read at once. A device that failed
-/// has none.
-pub(crate) fn not_finite(cuda: &Cuda, tensors: &[View<'_, f32>]) -> Vec<u32> {
-    let mut found: Buffer<u32> = cuda.take(tensors.len());
-    cuda.fill(&mut found.view_mut(), 0);
-    for (at, x) in tensors.iter().enumerate() {
-        let mut view = found.view_mut();
-        let arguments = [place(view.part(at..at + 1).cuda()), place(x.cuda()), size(x.len())];
-        cuda.over("count_not_finite", x.len(), &arguments);
-    }
-    cuda.read(found.view())
 }
 
 /// The nearest activations, into rows of a matrix that weights share.

@@ -110,6 +110,9 @@ pub enum DeviceError {
         /// Its name for the error.
         code: String,
     },
+    /// Work that is being captured asked for what cannot be captured.
+    #[error("it needs {0}, which cannot be captured")]
+    NotInCapture(&'static str),
     /// The operation has no kernel for this device yet.
     #[error("{0} is not available on CUDA yet: use --device cpu")]
     Unsupported(&'static str),

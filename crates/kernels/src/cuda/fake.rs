@@ -1,5 +1,8 @@
 //! A machine that tests make up: which libraries it has, how old they are, how large its device is,
 //! and at which call that device is lost. Its memory is the host's; its kernels compute nothing.
+//! Other crates have it by the feature `fake`.
+
+#![expect(clippy::unwrap_used, reason = "a stand-in fails as tests do")]
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::driver::{
-    Address, Algorithm, Argument, Driver, Function, HeadRows, Launch, Libraries, Operands, Pattern,
-    Product, Properties, Source, TensorMap,
+    Address, Algorithm, Argument, Driver, Function, Graph, HeadRows, Launch, Libraries, Operands,
+    Pattern, Product, Properties, Source, TensorMap, Ticket,
 };
 use super::error::{CudaVersion, DeviceError, DeviceResult};
 use super::library::Library;
@@ -26,7 +29,16 @@ pub(super) struct Machine {
     pub(super) compiled: Arc<AtomicUsize>,
     /// The device is lost at this call; 0 is never.
     pub(super) lost_at: usize,
+    /// Launches of a capture after which one is refused.
+    pub(super) captured_launches: usize,
+    /// The device's calls in their order.
+    pub(super) calls: Calls,
+    /// What fresh memory holds.
+    pub(super) fresh: u8,
 }
+
+/// Names of calls, shared by a machine and its devices.
+pub(super) type Calls = Arc<Mutex<Vec<&'static str>>>;
 
 pub(super) const H200: fn() -> Properties = || Properties {
     name: "NVIDIA H200".to_owned(),
@@ -45,7 +57,17 @@ impl Machine {
             wrong_source: None,
             compiled: Arc::default(),
             lost_at: 0,
+            captured_launches: usize::MAX,
+            calls: Arc::default(),
+            fresh: 0xee,
         }
+    }
+
+    /// One with memory for a small model, which holds zeros.
+    #[cfg(feature = "fake")]
+    pub(super) fn large(lost_at: usize) -> Self {
+        let device = Properties { total_bytes: 16 << 30, ..H200() };
+        Self { devices: vec![device], lost_at, fresh: 0, ..Self::whole() }
     }
 }
 
@@ -71,8 +93,16 @@ impl Libraries for Machine {
 
     fn start(&self, index: u32) -> DeviceResult<Box<dyn Driver>> {
         let total = self.devices[index as usize].total_bytes;
-        let (lost_at, calls) = (self.lost_at, AtomicUsize::new(0));
-        Ok(Box::new(Device { total, lost_at, calls, memory: Mutex::default() }))
+        Ok(Box::new(Device {
+            total,
+            lost_at: self.lost_at,
+            fresh: self.fresh,
+            captured_launches: self.captured_launches,
+            calls: Arc::clone(&self.calls),
+            memory: Mutex::default(),
+            arriving: Mutex::default(),
+            capture: Mutex::default(),
+        }))
     }
 
     fn compile(&self, source: &Source<'_>) -> Result<Vec<u8>, String> {
@@ -95,17 +125,52 @@ impl Libraries for Machine {
 struct Device {
     total: usize,
     lost_at: usize,
-    calls: AtomicUsize,
+    fresh: u8,
+    captured_launches: usize,
+    calls: Calls,
     memory: Mutex<BTreeMap<Address, Vec<u8>>>,
+    /// What is on its way to the host.
+    arriving: Mutex<Vec<Vec<u8>>>,
+    capture: Mutex<Option<Captured>>,
 }
+
+/// A capture that is open.
+#[derive(Debug, Default)]
+struct Captured {
+    launches: usize,
+    /// A call that cannot be captured, or failed: the whole capture fails, as the driver has it.
+    is_invalid: bool,
+}
+
+/// What may be called while work is captured.
+const CAPTURED: [&str; 5] = [
+    "cuLaunchKernel",
+    "cublasLtMatmul",
+    "cuMemcpyDtoDAsync",
+    "cuMemsetAsync",
+    "cuStreamEndCapture",
+];
 
 impl Device {
     fn call(&self, call: &'static str) -> DeviceResult<()> {
-        let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
-        if self.lost_at > 0 && number >= self.lost_at {
+        let mut calls = self.calls.lock().unwrap();
+        calls.push(call);
+        if self.lost_at > 0 && calls.len() >= self.lost_at {
             return Err(DeviceError::Call { call, code: "CUDA_ERROR_UNKNOWN".to_owned() });
         }
+        if let Some(capture) = &mut *self.capture.lock().unwrap() {
+            capture.launches += usize::from(call == "cuLaunchKernel");
+            if !CAPTURED.contains(&call) || capture.launches > self.captured_launches {
+                capture.is_invalid = true;
+                let code = "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED".to_owned();
+                return Err(DeviceError::Call { call, code });
+            }
+        }
         Ok(())
+    }
+
+    fn is_captured(&self) -> bool {
+        self.capture.lock().unwrap().is_some()
     }
 
     /// Hands out the bytes at an address inside a block.
@@ -132,11 +197,12 @@ impl Driver for Device {
         let mut memory = self.memory.lock().unwrap();
         let end = memory.last_key_value().map_or(512, |(at, block)| at + block.len() as u64);
         let address = end.next_multiple_of(512);
-        memory.insert(address, vec![0xee; bytes]);
+        memory.insert(address, vec![self.fresh; bytes]);
         Ok(address)
     }
 
     fn release(&self, address: Address) {
+        self.calls.lock().unwrap().push("cuMemFree");
         self.memory.lock().unwrap().remove(&address).expect("given back once");
     }
 
@@ -154,6 +220,9 @@ impl Driver for Device {
 
     fn copy(&self, to: Address, from: Address, bytes: usize) -> DeviceResult<()> {
         self.call("cuMemcpyDtoDAsync")?;
+        if self.is_captured() {
+            return Ok(());
+        }
         let from = self.at(from, bytes, |from| from.to_vec());
         self.at(to, bytes, |to| to.copy_from_slice(&from));
         Ok(())
@@ -161,6 +230,9 @@ impl Driver for Device {
 
     fn fill(&self, to: Address, pattern: Pattern, count: usize) -> DeviceResult<()> {
         self.call("cuMemsetAsync")?;
+        if self.is_captured() {
+            return Ok(());
+        }
         let pattern = match pattern {
             Pattern::One(x) => x.to_le_bytes().to_vec(),
             Pattern::Two(x) => x.to_le_bytes().to_vec(),
@@ -203,5 +275,53 @@ impl Driver for Device {
 
     fn multiply(&self, _: &Product, _: &Operands, _: &Algorithm) -> DeviceResult<()> {
         self.call("cublasLtMatmul")
+    }
+
+    fn write_pinned(&self, to: Address, from: &[u8]) -> DeviceResult<()> {
+        self.write(to, from)
+    }
+
+    fn begin_read(&self, from: Address, bytes: usize) -> DeviceResult<Ticket> {
+        self.call("cuMemcpyDtoHAsync")?;
+        let bytes = self.at(from, bytes, |from| from.to_vec());
+        let mut arriving = self.arriving.lock().unwrap();
+        arriving.push(bytes);
+        Ok(Ticket(arriving.len() - 1))
+    }
+
+    fn end_read(&self, ticket: Ticket, to: &mut [u8]) -> DeviceResult<()> {
+        self.call("cuEventSynchronize")?;
+        to.copy_from_slice(&self.arriving.lock().unwrap()[ticket.0][..to.len()]);
+        Ok(())
+    }
+
+    fn begin_capture(&self) -> DeviceResult<()> {
+        self.call("cuStreamBeginCapture")?;
+        *self.capture.lock().unwrap() = Some(Captured::default());
+        Ok(())
+    }
+
+    fn end_capture(&self) -> DeviceResult<Graph> {
+        let called = self.call("cuStreamEndCapture");
+        let ended = self.capture.lock().unwrap().take().expect("a capture that was begun");
+        called?;
+        if ended.is_invalid {
+            let (call, code) = ("cuStreamEndCapture", "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED");
+            return Err(DeviceError::Call { call, code: code.to_owned() });
+        }
+        Ok(Graph(ended.launches))
+    }
+
+    fn replay(&self, _: Graph) -> DeviceResult<()> {
+        self.call("cuGraphLaunch")
+    }
+
+    fn release_graph(&self, _: Graph) {
+        self.calls.lock().unwrap().push("cuGraphExecDestroy");
+    }
+
+    #[cfg(feature = "fake")]
+    fn calls(&self) -> Vec<&'static str> {
+        self.calls.lock().unwrap().clone()
     }
 }

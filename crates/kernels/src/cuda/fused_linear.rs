@@ -1,15 +1,58 @@
 //! Products of [`crate::fused_linear`]: operands and results lie in one buffer. Shapes were checked by
 //! the caller.
+//!
+//! For few rows a narrow product takes as long as a wide one: it waits for each of its sums. There one
+//! product gives `[x·Wᵀ | x·Aᵀ]` in f32, and a kernel of ours continues each sum with `u·Bᵀ`. Bits are
+//! those of many rows.
 
 use super::Cuda;
-use super::driver::{Format, Operands, Order, Product};
+use super::driver::{Argument, Format, Launch, Operands, Order, Product};
 use super::elementwise::blocks;
 use super::product::{multiply_at, multiply_beside};
+use crate::buffer::Buffer;
 use crate::fused_linear::{AugmentedWeight, Narrow, Sizes};
 use crate::matmul::{Matrix, MatrixMut};
+use Argument::{Address, F32, Four};
 
 /// Bytes of an activation.
 const BYTES: u64 = 2;
+
+/// The most rows that are few.
+const FEW_ROWS: usize = 512;
+
+/// Rows and columns of a warp's tile, and warps of a block; `fused_linear.cu` has the same.
+const TILE_ROWS: usize = 16;
+const TILE_COLUMNS: usize = 32;
+const WARPS: usize = 8;
+
+/// Whether sums are continued by a kernel of ours: for few rows, where the sums over inputs end at a
+/// multiple of what the tensor core takes at a time.
+fn continues(rows: usize, sizes: Sizes, strides: &[usize]) -> bool {
+    let Sizes { outputs, inputs, narrow } = sizes;
+    let whole = inputs.is_multiple_of(16) && narrow.is_multiple_of(16);
+    whole
+        && rows <= FEW_ROWS
+        && outputs.is_multiple_of(8)
+        && strides.iter().all(|stride| stride.is_multiple_of(8))
+}
+
+/// Blocks of the kernel that continues sums. With a gate a tile has half of its columns from each side.
+fn continuing_blocks(rows: usize, outputs: usize, end: End<'_>) -> usize {
+    let tiles = match end {
+        End::Plain(_) => outputs.div_ceil(TILE_COLUMNS),
+        End::Gated => (outputs / 2).div_ceil(TILE_COLUMNS / 2),
+    };
+    (rows.div_ceil(TILE_ROWS) * tiles).div_ceil(WARPS)
+}
+
+/// What becomes of a sum.
+#[derive(Debug, Clone, Copy)]
+enum End<'a> {
+    /// It is rounded, with a residual if there is one.
+    Plain(Option<Matrix<'a>>),
+    /// The first half of the outputs is a gate for the second: `silu(gate) · up`.
+    Gated,
+}
 
 /// A product of bf16 into bf16, of rows that lie `strides` apart.
 fn product(rows: usize, cols: usize, inner: usize, strides: [usize; 3]) -> Product {
@@ -48,6 +91,13 @@ pub(crate) fn forward(
 ) {
     let Sizes { outputs, inputs, .. } = weight.sizes();
     let stride = weight.sizes().stride();
+    if part == Narrow::With {
+        let beside = residual.map_or(y.stride, |residual| residual.row_stride);
+        if continues(y.rows, weight.sizes(), &[x.stride, y.stride, beside]) {
+            return continued(cuda, y, x, (weight, End::Plain(residual)));
+        }
+        narrow(cuda, x, weight);
+    }
     let inner = if part == Narrow::With { stride } else { inputs };
     let product = product(y.rows, outputs, inner, [x.stride, stride, y.stride]);
     let operands = Operands {
@@ -59,6 +109,62 @@ pub(crate) fn forward(
         None => multiply_at(cuda, &product, &operands),
         Some(residual) => multiply_beside(cuda, &product, &operands, residual),
     }
+}
+
+/// A gate and what goes through it from one input, as one result; says whether there is a kernel.
+pub(crate) fn forward_gated(
+    cuda: &Cuda,
+    y: MatrixMut<'_>,
+    x: &mut MatrixMut<'_>,
+    (weight, part): (&AugmentedWeight, Narrow),
+) -> bool {
+    let there = part == Narrow::With
+        && weight.sizes().outputs.is_multiple_of(16)
+        && continues(y.rows, weight.sizes(), &[x.stride, y.stride]);
+    if there {
+        continued(cuda, y, x, (weight, End::Gated));
+    }
+    there
+}
+
+/// One product of the inputs alone, and its end.
+fn continued(
+    cuda: &Cuda,
+    mut y: MatrixMut<'_>,
+    x: &mut MatrixMut<'_>,
+    (weight, end): (&AugmentedWeight, End<'_>),
+) {
+    let Sizes { outputs, inputs, narrow } = weight.sizes();
+    let (rows, columns, stride) = (y.rows, outputs + narrow, weight.sizes().stride());
+    let sums: Buffer<f32> = cuda.take(rows * columns);
+    let (a, b) = (x.data.cuda().address, weight.view().cuda().address);
+    let to = sums.view().cuda().address;
+    let product = Product {
+        to_format: Format::F32,
+        ..product(rows, columns, inputs, [x.stride, stride, columns])
+    };
+    multiply_at(cuda, &product, &Operands { a, b, to });
+    let (beside, beside_stride) = match end {
+        End::Plain(Some(residual)) => (residual.data.cuda().address, residual.row_stride),
+        _ => (0, 0),
+    };
+    let kernel = match end {
+        End::Plain(_) => "continue_product",
+        End::Gated => "continue_gated_product",
+    };
+    let sizes = |all: [usize; 4]| Four(all.map(|size| size as u64));
+    let arguments = [
+        Address(y.data.cuda().address),
+        Address(beside),
+        Address(to),
+        Address(b + inputs as u64 * BYTES),
+        Address(a + inputs as u64 * BYTES),
+        sizes([y.stride, beside_stride, columns, stride]),
+        sizes([rows, outputs, narrow, x.stride]),
+        F32(weight.scale()),
+    ];
+    let count = blocks(continuing_blocks(rows, outputs, end));
+    cuda.launch(kernel, Launch::new(count, 256), &arguments);
 }
 
 pub(crate) fn backward(
@@ -84,4 +190,32 @@ pub(crate) fn backward(
     };
     let product = by_rows(product(dy.rows, inputs, inner, [dy.stride, stride, dx.stride]));
     multiply_at(cuda, &product, &Operands { a: at, b: all, to: dx.data.cuda().address });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_continued_for_few_rows_at_whole_steps_of_the_tensor_core() {
+        let sizes = Sizes { outputs: 4096, inputs: 2048, narrow: 192 };
+        assert!(continues(64, sizes, &[2240, 4288]));
+        assert!(continues(512, sizes, &[2240]) && !continues(513, sizes, &[2240]));
+        assert!(!continues(64, Sizes { inputs: 2056, ..sizes }, &[2240]));
+        assert!(!continues(64, Sizes { narrow: 8, ..sizes }, &[2240]));
+        assert!(!continues(64, Sizes { outputs: 4090, ..sizes }, &[2240]));
+        assert!(!continues(64, sizes, &[2241]));
+    }
+
+    #[test]
+    fn every_tile_has_a_warp() {
+        let plain = |rows, outputs| continuing_blocks(rows, outputs, End::Plain(None));
+        assert_eq!(plain(64, 12_288), 4 * 384 / 8);
+        assert_eq!(plain(1, 8), 1);
+        assert_eq!(plain(17, 264), 3);
+        let gated = |rows, outputs| continuing_blocks(rows, outputs, End::Gated);
+        assert_eq!(gated(64, 12_288), 4 * 384 / 8);
+        // Three tiles of 16 columns for 40 of each side.
+        assert_eq!(gated(48, 80), 2);
+    }
 }

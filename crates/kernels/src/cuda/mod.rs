@@ -13,9 +13,10 @@ mod compile;
 mod driver;
 pub(crate) mod elementwise;
 mod error;
-#[cfg(test)]
+#[cfg(any(test, feature = "fake"))]
 mod fake;
 pub(crate) mod fused_linear;
+pub(crate) mod graph;
 pub(crate) mod head;
 mod library;
 mod lt;
@@ -23,16 +24,22 @@ mod measure;
 mod nvidia;
 mod nvrtc;
 mod order;
+pub(crate) mod pending;
+mod pinned;
 mod pool;
 pub(crate) mod product;
 pub(crate) mod qk_norm_rope;
 pub(crate) mod rms_norm;
 pub(crate) mod sample;
 mod start;
+mod stream_capture;
+pub(crate) mod tensors;
 pub(crate) mod weight_gradients;
 mod work;
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 pub use compile::{check_sources, source_names};
@@ -47,6 +54,7 @@ pub(crate) use pool::{Block, UNIT};
 use crate::buffer::{Buffer, Element, View, ViewMut};
 use choices::Choices;
 use driver::{Argument, Driver, Function, Launch};
+use graph::Capture;
 use pool::Pool;
 
 /// A GPU, chosen when the program starts. Clones share it.
@@ -62,6 +70,23 @@ pub(crate) struct Inner {
     info: Info,
     /// The algorithm of each product that was needed so far.
     choices: Choices,
+    capture: Capture,
+    listener: Listener,
+}
+
+type Tell = dyn Fn(&str) + Send + Sync;
+
+/// Whoever wants to know what the device has to say, and whether it was said.
+#[derive(Default)]
+struct Listener {
+    tell: OnceLock<Box<Tell>>,
+    is_told: AtomicBool,
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listener").field("is_told", &self.is_told).finish_non_exhaustive()
+    }
 }
 
 impl Cuda {
@@ -75,6 +100,23 @@ impl Cuda {
         Ok(Self(Arc::new(inner)))
     }
 
+    /// A device made up for tests, which is lost at its call of this number; 0 is never. It keeps what is
+    /// written to it, and its kernels compute nothing.
+    ///
+    /// # Errors
+    ///
+    /// None but those of a device.
+    #[cfg(feature = "fake")]
+    pub fn fake(lost_at: usize) -> DeviceResult<Self> {
+        start::start(&fake::Machine::large(lost_at), 0, None).map(|inner| Self(Arc::new(inner)))
+    }
+
+    /// The calls of a device made up for tests, in their order.
+    #[cfg(feature = "fake")]
+    pub fn fake_calls(&self) -> Vec<&'static str> {
+        self.0.driver.calls()
+    }
+
     /// What it is, and what it was started with.
     pub fn info(&self) -> &Info {
         &self.0.info
@@ -86,8 +128,32 @@ impl Cuda {
     ///
     /// That failure.
     pub fn check(&self) -> DeviceResult<()> {
-        self.attempt(|driver| driver.wait());
+        self.attempt_outside("a wait", |driver| driver.wait());
+        self.failure()
+    }
+
+    /// The first failure that is known, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// That failure.
+    pub fn failure(&self) -> DeviceResult<()> {
         self.0.failure.get().cloned().map_or(Ok(()), Err)
+    }
+
+    /// Tells `tell` what a user should know and no result shows, once.
+    pub fn on_note(&self, tell: impl Fn(&str) + Send + Sync + 'static) {
+        // The first listener stays.
+        let _ = self.0.listener.tell.set(Box::new(tell));
+    }
+
+    fn note_once(&self, note: &str) {
+        let Listener { tell, is_told } = &self.0.listener;
+        if let Some(tell) = tell.get()
+            && !is_told.swap(true, Ordering::Relaxed)
+        {
+            tell(note);
+        }
     }
 
     /// Bytes of the device that are free.
@@ -109,12 +175,20 @@ impl Cuda {
         let _ = self.0.failure.set(error);
     }
 
-    /// Does something unless something failed before; remembers if it fails.
+    /// Does something unless something failed before; remembers if it fails. What fails while work is
+    /// captured is a failure of the capture alone.
     fn attempt<R>(&self, work: impl FnOnce(&dyn Driver) -> DeviceResult<R>) -> Option<R> {
-        if self.0.failure.get().is_some() {
+        if self.is_idle() {
             return None;
         }
-        work(&*self.0.driver).map_err(|error| self.fail(error)).ok()
+        let failed = |error| {
+            if self.0.capture.is_open() {
+                self.0.capture.give_up(error);
+            } else {
+                self.fail(error);
+            }
+        };
+        work(&*self.0.driver).map_err(failed).ok()
     }
 
     pub(crate) fn take<T: Element>(&self, length: usize) -> Buffer<T> {
@@ -126,14 +200,19 @@ impl Cuda {
     pub(crate) fn write<T: Element>(&self, to: &mut ViewMut<'_, T>, from: &[T::Host]) {
         assert_eq!(to.len(), from.len(), "lengths of a copy");
         if !from.is_empty() {
-            self.attempt(|driver| driver.write(to.cuda().address, &T::to_cuda(from)));
+            let bytes = T::to_cuda(from);
+            self.attempt_outside("a copy from the host", |driver| {
+                driver.write(to.cuda().address, &bytes)
+            });
         }
     }
 
     pub(crate) fn read<T: Element>(&self, from: View<'_, T>) -> Vec<T::Host> {
         let mut bytes = vec![0; from.len() * T::CUDA_BYTES];
         if !bytes.is_empty() {
-            self.attempt(|driver| driver.read(&mut bytes, from.cuda().address));
+            self.attempt_outside("a copy to the host", |driver| {
+                driver.read(&mut bytes, from.cuda().address)
+            });
         }
         T::from_cuda(&bytes)
     }
@@ -157,7 +236,7 @@ impl Cuda {
     }
 
     pub(crate) fn trim(&self) {
-        self.attempt(|driver| {
+        self.attempt_outside("a wait", |driver| {
             driver.wait()?;
             self.0.pool.trim(driver);
             Ok(())
@@ -180,5 +259,7 @@ impl Cuda {
     }
 }
 
+#[cfg(test)]
+mod capture_tests;
 #[cfg(test)]
 mod tests;

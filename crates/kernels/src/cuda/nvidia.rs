@@ -13,13 +13,15 @@ use cudarc::driver::sys as cu;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 
 use super::driver::{
-    Address, Algorithm, Argument, Driver, Function, HeadRows, Launch, Libraries, Operands, Pattern,
-    Product, Properties, Source, TensorMap,
+    Address, Algorithm, Argument, Driver, Function, Graph, HeadRows, Launch, Libraries, Operands,
+    Pattern, Product, Properties, Source, TensorMap, Ticket,
 };
 use super::error::{CudaVersion, DeviceError, DeviceResult};
 use super::library::{Folders, Library};
 use super::lt::Lt;
 use super::nvrtc;
+use super::pinned::Pinned;
+use super::stream_capture;
 
 /// Shared memory that a launch may have without asking.
 const MOST_SHARED_BYTES: u32 = 48 << 10;
@@ -115,7 +117,8 @@ impl Libraries for Nvidia {
             done("cuCtxSetCurrent", cu::cuCtxSetCurrent(context))?;
             done("cuStreamCreate", cu::cuStreamCreate(&raw mut stream, 1))?;
         }
-        Ok(Box::new(Stream { context, queue: stream, lt: Lt::new(stream)? }))
+        let (lt, pinned) = (Lt::new(stream)?, Pinned::default());
+        Ok(Box::new(Stream { context, queue: stream, lt, pinned }))
     }
 
     fn compile(&self, source: &Source<'_>) -> Result<Vec<u8>, String> {
@@ -143,7 +146,7 @@ fn attribute(device: cu::CUdevice, which: Attribute) -> DeviceResult<u32> {
 }
 
 /// A call of the driver that must succeed.
-fn done(call: &'static str, result: cu::CUresult) -> DeviceResult<()> {
+pub(super) fn done(call: &'static str, result: cu::CUresult) -> DeviceResult<()> {
     match result {
         cu::CUresult::CUDA_SUCCESS => Ok(()),
         other => Err(DeviceError::Call { call, code: format!("{other:?}") }),
@@ -156,6 +159,7 @@ struct Stream {
     context: cu::CUcontext,
     queue: cu::CUstream,
     lt: Lt,
+    pinned: Pinned,
 }
 
 // SAFETY: the driver's functions may be called from any thread; the handles are only handed to it.
@@ -341,6 +345,42 @@ impl Driver for Stream {
     fn multiply(&self, product: &Product, operands: &Operands, by: &Algorithm) -> DeviceResult<()> {
         self.enter()?;
         self.lt.multiply(product, operands, by)
+    }
+
+    fn write_pinned(&self, to: Address, from: &[u8]) -> DeviceResult<()> {
+        self.enter()?;
+        self.pinned.write(to, from, self.queue)
+    }
+
+    fn begin_read(&self, from: Address, bytes: usize) -> DeviceResult<Ticket> {
+        self.enter()?;
+        self.pinned.begin_read(from, bytes, self.queue)
+    }
+
+    fn end_read(&self, ticket: Ticket, to: &mut [u8]) -> DeviceResult<()> {
+        self.enter()?;
+        self.pinned.end_read(ticket, to)
+    }
+
+    fn begin_capture(&self) -> DeviceResult<()> {
+        self.enter()?;
+        stream_capture::begin(self.queue)
+    }
+
+    fn end_capture(&self) -> DeviceResult<Graph> {
+        self.enter()?;
+        stream_capture::end(self.queue)
+    }
+
+    fn replay(&self, graph: Graph) -> DeviceResult<()> {
+        self.enter()?;
+        stream_capture::replay(graph, self.queue)
+    }
+
+    fn release_graph(&self, graph: Graph) {
+        if self.enter().is_ok() {
+            stream_capture::release(graph);
+        }
     }
 }
 

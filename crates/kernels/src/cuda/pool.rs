@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::Inner;
 use super::driver::{Address, Driver};
 use super::error::{DeviceError, DeviceResult};
+use super::graph::Arena;
 use crate::buffer::class;
 
 /// What sizes are counted in.
@@ -21,13 +22,20 @@ pub(crate) struct Pool {
     held_bytes: AtomicUsize,
 }
 
-/// Some memory of a device. It goes back to its pool when it is dropped.
+/// Some memory of a device. It goes back to its pool, or to the captures that it belongs to, when it is
+/// dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     address: Address,
     bytes: usize,
     /// None for a block that could not be had.
-    owner: Option<Arc<Inner>>,
+    owner: Option<Owner>,
+}
+
+#[derive(Debug)]
+enum Owner {
+    Pool(Arc<Inner>),
+    Captures(Arc<Arena>),
 }
 
 impl Block {
@@ -39,15 +47,19 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if let Some(owner) = &self.owner {
-            owner.pool.shelves().entry(self.bytes).or_default().push(self.address);
+        match &self.owner {
+            None => {}
+            Some(Owner::Captures(arena)) => arena.give_back(self.bytes, self.address),
+            Some(Owner::Pool(owner)) => {
+                owner.pool.shelves().entry(self.bytes).or_default().push(self.address);
+            }
         }
     }
 }
 
 impl Pool {
     /// A block of at least so many bytes. What waits is given back before memory is called too
-    /// small.
+    /// small. While work is captured, only what waits is handed out.
     pub(crate) fn take(
         owner: &Arc<Inner>,
         driver: &dyn Driver,
@@ -55,12 +67,17 @@ impl Pool {
     ) -> DeviceResult<Block> {
         let bytes = class(bytes.div_ceil(UNIT)).saturating_mul(UNIT);
         let pool = &owner.pool;
-        let waiting = pool.shelves().get_mut(&bytes).and_then(Vec::pop);
-        let address = match waiting {
+        let waiting = || pool.shelves().get_mut(&bytes).and_then(Vec::pop);
+        if let Some(arena) = owner.capture.arena() {
+            let address = arena.take(bytes).or_else(waiting);
+            let address = address.ok_or(DeviceError::NotInCapture("memory that is not there"))?;
+            return Ok(Block { address, bytes, owner: Some(Owner::Captures(arena)) });
+        }
+        let address = match waiting() {
             Some(address) => address,
             None => pool.allocate(driver, bytes).map_err(|error| with_total(error, owner))?,
         };
-        Ok(Block { address, bytes, owner: Some(Arc::clone(owner)) })
+        Ok(Block { address, bytes, owner: Some(Owner::Pool(Arc::clone(owner))) })
     }
 
     fn allocate(&self, driver: &dyn Driver, bytes: usize) -> DeviceResult<Address> {
@@ -78,6 +95,14 @@ impl Pool {
 
     pub(crate) fn held_bytes(&self) -> usize {
         self.held_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Blocks by size that captures had.
+    pub(super) fn give_back_all(&self, blocks: BTreeMap<usize, Vec<Address>>) {
+        let mut shelves = self.shelves();
+        for (bytes, addresses) in blocks {
+            shelves.entry(bytes).or_default().extend(addresses);
+        }
     }
 
     /// Gives back what waits. All work must have ended.

@@ -121,7 +121,7 @@ fn by_library(cuda: &Cuda, product: &Product, operands: &Operands) -> bool {
     let Some(by) = algorithm(cuda, product).filter(|_| operands_fit(product, operands)) else {
         return false;
     };
-    if cuda.0.failure.get().is_some() {
+    if cuda.is_idle() {
         return true;
     }
     // An algorithm of the range that does not take this very shape is no failure of the device.
@@ -196,6 +196,7 @@ fn algorithm(cuda: &Cuda, product: &Product) -> Option<Algorithm> {
     match cuda.0.choices.get(&product) {
         Some(Choice::Library(known)) => return Some(known),
         Some(Choice::OwnKernel) => return None,
+        None if cuda.gives_up_capture("an algorithm that was not looked for") => return None,
         None => {}
     }
     let found = fastest_in_order(cuda, &product);

@@ -1,6 +1,7 @@
 //! Launchers of [`crate::qk_norm_rope`]. Shapes were checked by the caller.
 
 use super::Cuda;
+use super::attention::Store;
 use super::driver::{Argument, Launch};
 use super::elementwise::blocks;
 use crate::attention::Shape;
@@ -16,18 +17,36 @@ fn heads(shape: &Shape) -> usize {
 }
 
 pub(crate) fn forward(cuda: &Cuda, to: &mut MatrixMut<'_>, qkv: Matrix<'_>, placing: Placing<'_>) {
-    launch(cuda, "qk_norm_rope_forward", (to, qkv), placing);
+    launch(cuda, "qk_norm_rope_forward", (to, qkv), (placing, Four([0; 4])));
+}
+
+/// The same, and keys and values into slots of a layer that begins at `begin`.
+pub(crate) fn forward_and_store(
+    cuda: &Cuda,
+    to: &mut MatrixMut<'_>,
+    store: Store<'_>,
+    placing: Placing<'_>,
+) {
+    let Store { cache, begin, qkv, slots, .. } = store;
+    let layer = begin..begin + cache.layer_size();
+    let pages = Four([
+        cache.keys.view_mut().part(layer.clone()).cuda().address,
+        cache.values.view_mut().part(layer).cuda().address,
+        cache.pages() as u64,
+        slots.cuda().address,
+    ]);
+    launch(cuda, "qk_norm_rope_forward", (to, qkv), (placing, pages));
 }
 
 pub(crate) fn backward(cuda: &Cuda, d: &mut MatrixMut<'_>, qkv: Matrix<'_>, placing: Placing<'_>) {
-    launch(cuda, "qk_norm_rope_backward", (d, qkv), placing);
+    launch(cuda, "qk_norm_rope_backward", (d, qkv), (placing, Four([0; 4])));
 }
 
 fn launch(
     cuda: &Cuda,
     kernel: &'static str,
     (to, qkv): (&mut MatrixMut<'_>, Matrix<'_>),
-    placing: Placing<'_>,
+    (placing, pages): (Placing<'_>, Argument),
 ) {
     let Placing { shape, q_gain, k_gain, epsilon, turns, positions } = placing;
     let (cosines, sines) = turns.tables();
@@ -43,6 +62,7 @@ fn launch(
         Four([q_gain.cuda().address, k_gain.cuda().address, 0, 0]),
         Four(sizes),
         F32(epsilon),
+        pages,
     ];
     let count = blocks((qkv.rows * heads(shape)).div_ceil(WARPS));
     cuda.launch(kernel, Launch::new(count, 256), &arguments);

@@ -9,14 +9,14 @@ use super::Cuda;
 use super::driver::{Argument, Launch};
 use super::elementwise::blocks;
 use super::head::{a_warp_each, take_tiles, tiles};
-use crate::buffer::{Buffer, ViewMut};
+use crate::buffer::{Buffer, View, ViewMut};
 use crate::matmul::MatrixMut;
 use crate::philox::uniform;
-use crate::sample::{Request, Rule};
+use crate::sample::{Cuts, Request, Rule, Uploaded};
 use Argument::{Address, U32, U64};
 
 /// Words of a rule on the device; `Rule` of `sample.cu`.
-const WORDS: usize = 16;
+pub(crate) const WORDS: usize = 16;
 
 /// Candidates of a row with cuts that are listed in shared memory; where there are more, the row is
 /// gone through again and again.
@@ -47,10 +47,10 @@ impl Wishes {
             request.rule;
         let repetition = (repetition_penalty - 1.0).abs() > 0.0;
         let prompt = if repetition { request.prompt } else { &[] };
-        let sampled = if repetition || presence_penalty != 0.0 { request.sampled } else { &[] };
+        let sampled = if request.rule.has_penalties() { request.sampled } else { &[] };
         let number = uniform(request.seed, request.sequence, request.position).to_bits();
         let greedy = temperature <= 0.0;
-        self.cut |= !greedy && (top_k > 0 || top_p < 1.0 || min_p > 0.0);
+        self.cut |= request.rule.has_cuts();
         let inverse = if greedy { 1.0 } else { 1.0 / temperature };
         #[expect(clippy::cast_possible_truncation, reason = "the halves of it")]
         let halves = [number as u32, (number >> 32) as u32];
@@ -67,14 +67,18 @@ impl Wishes {
     }
 }
 
-impl Wishes {
-    fn listed(&self) -> u32 {
-        if self.cut { LISTED } else { 0 }
-    }
+/// Candidates that are listed in shared memory.
+fn listed(cut: bool) -> u32 {
+    if cut { LISTED } else { 0 }
+}
 
-    fn shared_bytes(&self) -> u32 {
-        self.listed() * 4
-    }
+fn shared_bytes(cut: bool) -> u32 {
+    listed(cut) * 4
+}
+
+/// The rules of requests without penalties.
+pub(crate) fn words(requests: &[Request<'_>]) -> Vec<u32> {
+    Wishes::new(requests).rules
 }
 
 /// Where tokens and their log-probabilities go.
@@ -84,35 +88,83 @@ pub(crate) struct Chosen<'a> {
     pub(crate) logps: ViewMut<'a, f32>,
 }
 
+/// Rows of logits with their rules on the device, and what penalties need if there are any.
+struct Rows<'a> {
+    data: Argument,
+    stride: Argument,
+    count: usize,
+    vocabulary: usize,
+    rules: View<'a, u32>,
+    penalties: Option<Penalties>,
+    cut: bool,
+}
+
+/// Ids that rows look at, and what their logits were.
+struct Penalties {
+    ids: Buffer<u32>,
+    before: Buffer<f32>,
+}
+
 pub(crate) fn sample(
     cuda: &Cuda,
-    mut chosen: Chosen<'_>,
+    chosen: Chosen<'_>,
     logits: &mut MatrixMut<'_, f32>,
     requests: &[Request<'_>],
 ) {
     let wishes = Wishes::new(requests);
-    let (rows, vocabulary) = (logits.rows, logits.cols);
-    let (mut rules, mut ids): (Buffer<u32>, Buffer<u32>) =
-        (cuda.take(wishes.rules.len()), cuda.take(wishes.ids.len()));
-    cuda.write(&mut rules.view_mut(), &wishes.rules);
-    cuda.write(&mut ids.view_mut(), &wishes.ids);
-    let before: Buffer<f32> = cuda.take(wishes.ids.len());
-    let (plain, penalised) =
-        (take_tiles(cuda, rows, vocabulary), take_tiles(cuda, rows, vocabulary));
-    let at = |buffer: &Buffer<f32>| Address(buffer.view().cuda().address);
-    let lists = |buffer: &Buffer<u32>| Address(buffer.view().cuda().address);
-    let (data, stride) = (Address(logits.data.cuda().address), U64(logits.stride as u64));
-    let count = tiles(vocabulary);
-    let (tokens, tile_count) = (U32(blocks(vocabulary)), U32(blocks(count)));
-    let over = |to: &Buffer<f32>, rules: Argument| {
-        let arguments = [at(to), data, stride, rules, U64(rows as u64), tokens, tile_count];
-        cuda.launch("sample_tiles", a_warp_each(rows * count), &arguments);
+    let upload = |words: &[u32]| {
+        let mut to: Buffer<u32> = cuda.take(words.len());
+        cuda.write(&mut to.view_mut(), words);
+        to
     };
-    over(&plain, lists(&rules));
-    if !wishes.ids.is_empty() {
-        let arguments = [data, stride, lists(&rules), lists(&ids), at(&before), tokens];
-        cuda.launch("penalise_logits", Launch::new(blocks(rows), 256), &arguments);
-        over(&penalised, Address(0));
+    let rules = upload(&wishes.rules);
+    let penalties = (!wishes.ids.is_empty())
+        .then(|| Penalties { ids: upload(&wishes.ids), before: cuda.take(wishes.ids.len()) });
+    let cuts = if wishes.cut { Cuts::Some } else { Cuts::None };
+    choose(cuda, chosen, &rows_of(logits, rules.view(), penalties, cuts));
+}
+
+pub(crate) fn sample_uploaded(
+    cuda: &Cuda,
+    chosen: Chosen<'_>,
+    logits: &mut MatrixMut<'_, f32>,
+    by: Uploaded<'_>,
+) {
+    choose(cuda, chosen, &rows_of(logits, by.requests, None, by.cuts));
+}
+
+fn rows_of<'a>(
+    logits: &mut MatrixMut<'_, f32>,
+    rules: View<'a, u32>,
+    penalties: Option<Penalties>,
+    cuts: Cuts,
+) -> Rows<'a> {
+    let cut = cuts == Cuts::Some;
+    let (data, stride) = (Address(logits.data.cuda().address), U64(logits.stride as u64));
+    Rows { data, stride, count: logits.rows, vocabulary: logits.cols, rules, penalties, cut }
+}
+
+fn choose(cuda: &Cuda, mut chosen: Chosen<'_>, rows: &Rows<'_>) {
+    let Rows { data, stride, count, vocabulary, ref penalties, cut, .. } = *rows;
+    let at = |buffer: &Buffer<f32>| Address(buffer.view().cuda().address);
+    let rules = Address(rows.rules.cuda().address);
+    let tile_count = tiles(vocabulary);
+    let (tokens, tile_words) = (U32(blocks(vocabulary)), U32(blocks(tile_count)));
+    let over = |to: &Buffer<f32>, rules: Argument| {
+        let arguments = [at(to), data, stride, rules, U64(count as u64), tokens, tile_words];
+        cuda.launch("sample_tiles", a_warp_each(count * tile_count), &arguments);
+    };
+    let plain = take_tiles(cuda, count, vocabulary);
+    over(&plain, rules);
+    let (mut penalised, mut ids, mut before) = (None, Address(0), Address(0));
+    if let Some(penalties) = penalties {
+        ids = Address(penalties.ids.view().cuda().address);
+        before = at(&penalties.before);
+        let arguments = [data, stride, rules, ids, before, tokens];
+        cuda.launch("penalise_logits", Launch::new(blocks(count), 256), &arguments);
+        let tiles = take_tiles(cuda, count, vocabulary);
+        over(&tiles, Address(0));
+        penalised = Some(tiles);
     }
     let arguments = [
         Address(chosen.tokens.cuda().address),
@@ -120,15 +172,15 @@ pub(crate) fn sample(
         data,
         stride,
         at(&plain),
-        at(&penalised),
-        lists(&rules),
-        lists(&ids),
-        at(&before),
+        at(penalised.as_ref().unwrap_or(&plain)),
+        rules,
+        ids,
+        before,
         tokens,
-        tile_count,
-        U32(wishes.listed()),
+        tile_words,
+        U32(listed(cut)),
     ];
-    let launch = Launch { shared_bytes: wishes.shared_bytes(), ..Launch::new(blocks(rows), 512) };
+    let launch = Launch { shared_bytes: shared_bytes(cut), ..Launch::new(blocks(count), 512) };
     cuda.launch("choose_tokens", launch, &arguments);
 }
 
@@ -175,7 +227,8 @@ mod tests {
     fn shared_memory_is_for_cuts_alone() {
         let (plain, cut) = (Rule::default(), Rule { top_k: 2, ..Rule::default() });
         let bytes = |rules: &[Rule]| {
-            Wishes::new(&rules.iter().map(|rule| request(*rule)).collect::<Vec<_>>()).shared_bytes()
+            let requests: Vec<_> = rules.iter().map(|rule| request(*rule)).collect();
+            shared_bytes(Wishes::new(&requests).cut)
         };
         assert_eq!(bytes(&[plain, plain]), 0);
         assert_eq!(bytes(&[plain, cut]), 92 << 10);

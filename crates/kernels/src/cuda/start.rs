@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use super::Inner;
 use super::choices::{Choices, Setting};
 use super::compile::{Programs, compile_all, product_source};
 use super::driver::{Libraries, Properties};
 use super::error::{CudaVersion, DeviceError, DeviceResult};
+use super::graph::Capture;
 use super::library::{CUBLASLT, DRIVER, Library, NVRTC};
 use super::pool::Pool;
+use super::{Inner, Listener};
 
 /// The least compute capability: tensor cores for bf16.
 const LEAST_CAPABILITY: (u32, u32) = (8, 0);
@@ -85,6 +86,8 @@ pub(super) fn start(
         failure: OnceLock::new(),
         info,
         choices: Choices::new(file),
+        capture: Capture::default(),
+        listener: Listener::default(),
     })
 }
 

@@ -11,7 +11,7 @@ use crate::element::Activation;
 use crate::matmul::{Before, Matrix, MatrixMut, matmul};
 use crate::swiglu;
 
-fn open(machine: &Machine) -> DeviceResult<Cuda> {
+pub(super) fn open(machine: &Machine) -> DeviceResult<Cuda> {
     open_with(machine, None)
 }
 

@@ -154,7 +154,7 @@ fn launch(cuda: &Cuda, mut jobs: Vec<Job>, sequences: Offsets<'_>) {
     cuda.launch("weight_gradients", Launch::new(count, 256), &arguments);
 }
 
-fn upload(cuda: &Cuda, words: &[u64]) -> Buffer<u32> {
+pub(super) fn upload(cuda: &Cuda, words: &[u64]) -> Buffer<u32> {
     #[expect(clippy::cast_possible_truncation, reason = "the lower half, then the upper")]
     let halves: Vec<u32> =
         words.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]).collect();

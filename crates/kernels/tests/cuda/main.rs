@@ -10,6 +10,7 @@
 
 mod attention;
 mod attention_backward;
+mod fused;
 mod head;
 #[path = "../operations/oracle/mod.rs"]
 #[expect(dead_code, reason = "attention is compared with processors")]

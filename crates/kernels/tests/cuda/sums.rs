@@ -1,8 +1,9 @@
 //! Sums, steps of the optimizer and measures of gradients: numbers in f32.
 
-use whetstone_kernels::adamw::{AdamW, State, step};
+use whetstone_kernels::adamw::{AdamW, State, Tensor, step, step_all};
+use whetstone_kernels::fused_linear::{AugmentedWeight, Sizes};
 use whetstone_kernels::int8::{pack_row, unpack};
-use whetstone_kernels::master::MasterWeight;
+use whetstone_kernels::master::{MasterWeight, Shape as MasterShape};
 use whetstone_kernels::{Activation, Device, Matrix, MatrixMut, add, nearest_bf16, norm};
 
 use crate::support::{POISON, ROUNDED, close, device, f64s, numbers, twice};
@@ -84,6 +85,87 @@ fn a_step_of_the_optimizer_has_the_bits_of_processors() {
         all.map(|x| device.read(x.view())).to_vec()
     };
     assert_eq!(twice(device, || run(device)), run(&Device::cpu(1).unwrap()));
+}
+
+/// Tensors around the ends of blocks; the copies of some lie among other weights.
+#[test]
+fn all_tensors_step_at_once_with_the_bits_of_processors_and_their_copies_follow() {
+    let Some(device) = device() else { return };
+    let shapes = [(1, 1), (3, 5), (1, 8191), (2, 4096), (1, 8193), (33, 129), (64, 200)];
+    let rule = AdamW {
+        lr: 0.01,
+        beta1: 0.9,
+        beta2: 0.95,
+        epsilon: 1e-6,
+        decay: 0.1,
+        step: 7,
+        gradient_scale: 0.37,
+    };
+    let run = |device: &Device| {
+        let mut masters = Vec::new();
+        let mut means = Vec::new();
+        for (seed, (rows, cols)) in (1..).zip(shapes) {
+            let count = rows * cols;
+            let mut master = MasterWeight::new(device, device.upload(&numbers(seed, count)));
+            if rows > 2 {
+                let narrow = 8;
+                let sizes = Sizes { outputs: rows, inputs: cols, narrow };
+                let place = AugmentedWeight::new(device, sizes, 1.0).weight(0);
+                master.move_to(device, place, MasterShape { rows, cols });
+            }
+            masters.push(master);
+            let square: Vec<f32> = numbers(seed + 40, count).iter().map(|v| v * v).collect();
+            let all = [numbers(seed + 20, count), square, numbers(seed + 60, count)];
+            means.push(all.map(|x| device.upload::<f32>(&x)));
+        }
+        let mut tensors = Vec::new();
+        for (at, (master, [mean, square, gradient])) in
+            masters.iter_mut().zip(&mut means).enumerate()
+        {
+            let (weight, copy) = master.both_mut();
+            let state = State { weight, mean: mean.view_mut(), square: square.view_mut() };
+            let is_decayed = at % 2 == 0;
+            tensors.push(Tensor { state, gradient: gradient.view(), copy, is_decayed });
+        }
+        step_all(device, &mut tensors, &rule);
+        drop(tensors);
+        let mut read = Vec::new();
+        for (mut master, [mean, square, _]) in masters.into_iter().zip(means) {
+            read.push(device.read(master.numbers()));
+            read.extend([device.read(mean.view()), device.read(square.view())]);
+            master.freeze();
+            let copy = device.read(master.to_numbers(device).view());
+            read.push(copy.into_iter().map(nearest_bf16).collect());
+        }
+        read
+    };
+    assert_eq!(twice(device, || run(device)), run(&Device::cpu(1).unwrap()));
+}
+
+#[test]
+fn several_gradients_are_measured_and_cleared_at_once() {
+    let Some(device) = device() else { return };
+    let lengths = [1, 4096, 0, 4097, 70_001, 12];
+    let all: Vec<Vec<f32>> = (1..).zip(lengths).map(|(seed, n)| numbers(seed, n)).collect();
+    let mut there: Vec<_> = all.iter().map(|x| device.upload::<f32>(x)).collect();
+    let pairs: Vec<_> = there.iter().map(|x| (x.view(), x.view())).collect();
+    let apart: f64 = there.iter().map(|x| norm::sum_of_squares(device, x.view())).sum();
+    assert_eq!(norm::dot_all(device, &pairs).to_bits(), apart.to_bits());
+    let views: Vec<_> = there.iter().map(|x| x.view()).collect();
+    assert_eq!(norm::first_not_finite(device, &views), None);
+    drop(views);
+    device.fill(&mut there[3].view_mut().part(4096..4097), f32::NAN);
+    let views: Vec<_> = there.iter().map(|x| x.view()).collect();
+    assert_eq!(norm::first_not_finite(device, &views), Some(3));
+    drop(views);
+    let mut views: Vec<_> = there.iter_mut().map(|x| x.view_mut()).collect();
+    norm::clear(device, &mut views[1..]);
+    drop(views);
+    assert_eq!(device.read(there[0].view()), all[0]);
+    for x in &there[1..] {
+        assert!(device.read(x.view()).iter().all(|x| x.to_bits() == 0));
+    }
+    device.check().unwrap();
 }
 
 #[test]

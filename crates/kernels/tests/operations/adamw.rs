@@ -1,7 +1,7 @@
 //! Three steps beside PyTorch's.
 
 use whetstone_kernels::Device;
-use whetstone_kernels::adamw::{AdamW, State, step};
+use whetstone_kernels::adamw::{AdamW, State, Tensor, step, step_all};
 
 use crate::support::{close, numbers, same_bits};
 
@@ -98,5 +98,41 @@ fn every_piece_of_a_long_weight_gets_its_own_step() {
         for (whole, alone) in whole.iter().zip(alone) {
             assert_eq!(whole[at].to_bits(), alone[0].to_bits(), "number {at}");
         }
+    }
+}
+
+#[test]
+fn tensors_step_together_as_they_do_alone_and_only_some_decay() {
+    let rule = AdamW { step: 3, ..RULE };
+    let together = same_bits(|device: &Device| {
+        let mut all: Vec<_> = [5, 40_003, 1]
+            .map(|count| [1, 2, 3, 4].map(|seed| device.upload(&numbers(seed, count))))
+            .into();
+        for [_, _, square, _] in &mut all {
+            let squares: Vec<f32> = device.read(square.view()).iter().map(|v| v * v).collect();
+            *square = device.upload(&squares);
+        }
+        let mut tensors = Vec::new();
+        for (at, [weight, mean, square, gradient]) in all.iter_mut().enumerate() {
+            let (weight, mean) = (weight.view_mut(), mean.view_mut());
+            let state = State { weight, mean, square: square.view_mut() };
+            let gradient = gradient.view();
+            tensors.push(Tensor { state, gradient, copy: None, is_decayed: at != 1 });
+        }
+        step_all(device, &mut tensors, &rule);
+        drop(tensors);
+        all.iter().map(|[weight, ..]| device.read(weight.view())).collect()
+    });
+    let device = Device::cpu(1).unwrap();
+    for (at, count) in [5, 40_003, 1].into_iter().enumerate() {
+        let [mut weight, mut mean, gradient] =
+            [1, 2, 4].map(|seed| device.upload::<f32>(&numbers(seed, count)));
+        let squares: Vec<f32> = numbers(3, count).iter().map(|v| v * v).collect();
+        let mut square = device.upload(&squares);
+        let state =
+            State { weight: weight.view_mut(), mean: mean.view_mut(), square: square.view_mut() };
+        let rule = AdamW { decay: if at == 1 { 0.0 } else { RULE.decay }, ..rule };
+        step(&device, state, gradient.view(), &rule);
+        assert_eq!(device.read(weight.view()), together[at]);
     }
 }

@@ -1,6 +1,7 @@
 //! Rows of a table, and what comes back to them.
 
-use whetstone_kernels::{Device, embedding};
+use whetstone_kernels::Device;
+use whetstone_kernels::embedding::{self, SAMPLED};
 
 use crate::support::{close, f64s, numbers, same_bits};
 
@@ -88,4 +89,14 @@ fn a_gradient_for_a_token_beyond_the_table_is_refused() {
     let (dy, ids) = (device.zeros(2), device.upload(&[3u32]));
     let mut dtable = device.zeros::<f32>(6);
     embedding::scatter(&device, &mut dtable.view_mut(), (dy.view(), ids.view()));
+}
+
+#[test]
+fn an_id_is_known_or_that_of_a_row_that_was_sampled() {
+    let device = Device::cpu(2).unwrap();
+    let named = [7, SAMPLED | 2, 0, SAMPLED];
+    let (ids, sampled) = (device.upload(&named), device.upload(&[40u32, 41, 42]));
+    let mut to = device.upload(&[9u32; 4]);
+    embedding::resolve(&device, &mut to.view_mut(), ids.view(), sampled.view());
+    assert_eq!(device.read(to.view()), [7, 42, 0, 40]);
 }

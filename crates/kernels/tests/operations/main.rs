@@ -16,6 +16,7 @@ mod add;
 mod attention;
 mod draws;
 mod embedding;
+mod fused;
 mod head;
 mod linear;
 mod norm;

@@ -1,6 +1,7 @@
 //! The gate, there and back.
 
-use whetstone_kernels::swiglu::{backward, forward};
+use whetstone_kernels::swiglu::{self, backward, forward};
+use whetstone_kernels::{Device, Matrix, MatrixMut};
 
 use crate::oracle;
 use crate::support::{close, f64s, inner, numbers, same_bits, slope};
@@ -55,4 +56,37 @@ fn a_gate_far_out_is_shut_or_open() {
     });
     assert!(ours[0][0].abs() < 1e-30, "{:?}", ours[0]);
     assert_eq!(ours[0][1..], [600.0, 0.0]);
+}
+
+#[test]
+fn rows_of_both_side_by_side_are_those_of_both_apart() {
+    let (rows, cols) = (9, 7);
+    let (both, dy) = (numbers(1, rows * 2 * cols), numbers(2, rows * cols));
+    let half = |first: usize| -> Vec<f32> {
+        both.chunks(2 * cols).flat_map(|row| row[first..first + cols].to_vec()).collect()
+    };
+    let ours = same_bits(|device: &Device| {
+        let (mut there, mut dy) = (device.upload(&both), device.upload(&dy));
+        let mut y = device.upload(&vec![f32::NAN; rows * cols]);
+        let to = MatrixMut::new(y.view_mut(), rows, cols);
+        swiglu::forward_rows(device, to, Matrix::new(there.view(), rows, 2 * cols));
+        let gradients = MatrixMut::new(there.view_mut(), rows, 2 * cols);
+        swiglu::backward_rows(device, MatrixMut::new(dy.view_mut(), rows, cols), gradients);
+        vec![device.read(y.view()), device.read(there.view()), device.read(dy.view())]
+    });
+    let apart = same_bits(|device: &Device| {
+        let [mut gate, mut up, mut dy] =
+            [half(0), half(cols), dy.clone()].map(|numbers| device.upload(&numbers));
+        let mut y = device.zeros(rows * cols);
+        forward(device, &mut y.view_mut(), (gate.view(), up.view()));
+        let both = (&mut gate.view_mut(), &mut up.view_mut());
+        backward(device, &mut dy.view_mut(), both);
+        [&y, &gate, &up, &dy].map(|numbers| device.read(numbers.view())).to_vec()
+    });
+    assert_eq!((&ours[0], &ours[2]), (&apart[0], &apart[3]));
+    for (row, (gate, up)) in
+        ours[1].chunks(2 * cols).zip(apart[1].chunks(cols).zip(apart[2].chunks(cols)))
+    {
+        assert_eq!(row, [gate, up].concat());
+    }
 }

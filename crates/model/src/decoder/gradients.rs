@@ -24,9 +24,8 @@ impl Gradients {
 
     /// Zeros again.
     pub fn clear(&mut self, device: &Device) {
-        for buffer in self.all.iter_mut().flatten() {
-            device.fill(&mut buffer.view_mut(), 0.0);
-        }
+        let mut all: Vec<_> = self.all.iter_mut().flatten().map(Buffer::view_mut).collect();
+        norm::clear(device, &mut all);
     }
 
     /// The gradient of a tensor, if it is trained.

@@ -18,6 +18,7 @@ mod load;
 mod parameters;
 mod projection;
 mod step;
+mod stepper;
 mod sums;
 
 pub(crate) use adapt::SCORE_WEIGHT;
@@ -29,6 +30,7 @@ pub use load::{LoadOptions, WeightFormat};
 pub use parameters::{Parameter, ParameterId, Parameters};
 pub use projection::Adapters;
 pub use step::{Prefill, Step};
+pub use stepper::{Chosen, Most, Stepper};
 pub use whetstone_kernels::paged::{Cache, PAGE};
 
 use whetstone_kernels::rope::Turns;

@@ -150,6 +150,16 @@ impl Parameters {
         }
     }
 
+    /// Every tensor whose numbers are there, to change, and whether it is a matrix.
+    pub fn masters_mut(&mut self) -> impl Iterator<Item = (ParameterId, bool, &mut MasterWeight)> {
+        self.all.iter_mut().enumerate().filter_map(|(at, parameter)| match &mut parameter.store {
+            Store::Master(weight) if weight.is_trainable() => {
+                Some((ParameterId(at), parameter.shape.len() > 1, weight))
+            }
+            _ => None,
+        })
+    }
+
     /// Brings the copy that products use up to date with numbers that were written.
     pub fn refresh(&mut self, device: &Device, id: ParameterId) {
         if let Store::Master(weight) = &mut self.all[id.0].store {

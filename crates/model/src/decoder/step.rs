@@ -5,22 +5,23 @@
 //! is sampled does not depend on what is sampled beside it.
 
 use whetstone_kernels::attention;
+use whetstone_kernels::embedding::SAMPLED;
 use whetstone_kernels::paged::{self, Cache, PAGE, Tables};
 use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, Offsets, View, embedding, linear};
 
 use super::Decoder;
-use super::layer::normed;
+use super::layer::{Places, normed};
 use super::projection::Adapters;
 
 /// The next token of some sequences, and where each finds what came before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Step {
-    ids: Vec<u32>,
-    positions: Vec<u32>,
-    slots: Vec<u32>,
-    pages: Vec<u32>,
-    starts: Vec<u32>,
-    lengths: Vec<u32>,
+    pub(super) ids: Vec<u32>,
+    pub(super) positions: Vec<u32>,
+    pub(super) slots: Vec<u32>,
+    pub(super) pages: Vec<u32>,
+    pub(super) starts: Vec<u32>,
+    pub(super) lengths: Vec<u32>,
 }
 
 impl Step {
@@ -38,6 +39,17 @@ impl Step {
         self.starts.push(self.pages.len() as u32);
         self.pages.extend_from_slice(used);
         self.lengths.push(position as u32 + 1);
+    }
+
+    /// The same where the newest token is what the step before chose in this row, and the host need not
+    /// know it: for [`Decoder::step_and_sample`] on a device that runs ahead.
+    ///
+    /// # Panics
+    ///
+    /// If the pages do not reach the position.
+    #[expect(clippy::cast_possible_truncation, reason = "rows are below 2^31")]
+    pub fn add_sampled(&mut self, row: usize, position: usize, pages: &[u32]) {
+        self.add(SAMPLED | row as u32, position, pages);
     }
 
     /// How many sequences.
@@ -70,15 +82,15 @@ pub struct Prefill<'a> {
 }
 
 /// Rows on their way, and what they look at.
-struct Way<'a> {
-    ids: View<'a, u32>,
-    positions: View<'a, u32>,
-    slots: View<'a, u32>,
-    seen: Seen<'a>,
+pub(super) struct Way<'a> {
+    pub(super) ids: View<'a, u32>,
+    pub(super) positions: View<'a, u32>,
+    pub(super) slots: View<'a, u32>,
+    pub(super) seen: Seen<'a>,
 }
 
 /// What rows look at.
-enum Seen<'a> {
+pub(super) enum Seen<'a> {
     /// Each other: they are whole sequences.
     Themselves(Offsets<'a>),
     /// What came before them, in pages.
@@ -149,18 +161,19 @@ impl Decoder {
     }
 
     /// Through all layers; new keys and values stay in the cache.
-    fn along(&self, cache: &mut Cache, way: &Way<'_>) -> Buffer {
+    pub(super) fn along(&self, cache: &mut Cache, way: &Way<'_>) -> Buffer {
         let (pass, sizes) = (self.pass(Adapters::On), &self.sizes);
         let (count, shape) = (way.ids.len(), &sizes.shape);
         let mut x = self.device.take(count * sizes.width);
         let table = self.parameters.activations(self.embedding);
         embedding::gather(&self.device, &mut x.view_mut(), (table, way.ids));
         for (index, layer) in self.layers.iter().enumerate() {
-            let mut qkv = layer.project(&pass, sizes, x.view());
-            let placed = layer.place(&pass, sizes, (way.positions, &self.turns), &mut qkv);
-            let qkv = placed.unwrap_or(qkv);
+            let qkv = layer.project(&pass, sizes, x.view());
+            let (positions, slots) = (way.positions, way.slots);
+            let turns = &self.turns;
+            let to = Places { positions, turns, cache: &mut *cache, layer: index, slots };
+            let qkv = layer.place_and_store(&pass, sizes, qkv, to);
             let rows = layer.packed_rows(sizes, &qkv);
-            paged::store(&self.device, cache, index, (rows, way.slots));
             let stride = layer.attended_stride(sizes);
             let mut attended = self.device.take(count * stride);
             let to = MatrixMut::strided(attended.view_mut(), count, shape.width(), stride);
@@ -175,12 +188,12 @@ impl Decoder {
                 }
             }
             let x1 = layer.after_attention(&pass, sizes, (&x, &mut attended));
-            x = layer.network(&pass, sizes, &x1).0;
+            x = layer.network_output(&pass, sizes, &x1);
         }
         x
     }
 
-    fn logits(&self, x: View<'_>) -> Buffer<f32> {
+    pub(super) fn logits(&self, x: View<'_>) -> Buffer<f32> {
         let pass = self.pass(Adapters::On);
         let (rows, vocab) = (x.len() / self.sizes.width, self.config.vocab);
         let h = normed(&pass, &self.sizes, (x, self.norm));

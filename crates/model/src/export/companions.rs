@@ -77,6 +77,8 @@ fn describe(folder: &Folder, parts: &Parts<'_>) -> Result<(), ExportError> {
     settings.insert("tokenizer_class".to_owned(), json!("PreTrainedTokenizerFast"));
     settings.insert("clean_up_tokenization_spaces".to_owned(), json!(false));
     settings.insert("model_max_length".to_owned(), json!(config.positions));
+    // Without it transformers hands `token_type_ids` to a model that takes none.
+    settings.insert("model_input_names".to_owned(), json!(["input_ids", "attention_mask"]));
     let named = [
         ("bos_token", &specials.bos),
         ("eos_token", &specials.eos),

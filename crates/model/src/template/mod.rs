@@ -19,6 +19,8 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use whetstone_core::extract::opens_thinking;
+use whetstone_core::message::Message;
 
 pub use error::TemplateError;
 
@@ -120,6 +122,15 @@ impl ChatTemplate {
         context.extend(extra.map(|(key, value)| (key.clone(), value.clone())));
         let template = self.environment.get_template(NAME).map_err(|err| self.failed(&err))?;
         template.render(minijinja::Value::from(Serde(&context))).map_err(|err| self.explain(&err))
+    }
+
+    /// Whether a prompt ends inside the thinking tag, so that what the model says begins with thinking.
+    ///
+    /// Found out with a conversation of one message: what comes after the messages is the same for all
+    /// of them. A template that refuses it opens nothing.
+    pub fn opens_thinking(&self) -> bool {
+        let rendered = self.render(&[Message::user("Hello")], &Options::prompt());
+        rendered.is_ok_and(|prompt| opens_thinking(&prompt))
     }
 
     fn explain(&self, err: &Error) -> TemplateError {

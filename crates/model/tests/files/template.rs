@@ -42,6 +42,18 @@ fn render(source: &str) -> Result<String, String> {
 }
 
 #[test]
+fn whether_a_prompt_ends_inside_the_thinking_is_seen_of_the_template() {
+    let opens = |source: &str| template(source).unwrap().opens_thinking();
+    let ending = |end: &str| {
+        format!("{{% for m in messages %}}{{{{ m.content }}}}{{% endfor %}}{{{{ {end:?} }}}}")
+    };
+    assert!(opens(&ending("assistant\n<think>\n")) && opens(&ending("<think>")));
+    assert!(!opens(&ending("assistant\n")) && !opens(&ending("<think>\n\n</think>\n\n")));
+    assert!(!opens(include_str!("../testdata/qwen3.jinja")));
+    assert!(!opens("{{ raise_exception('no') }}"), "what refuses opens nothing");
+}
+
+#[test]
 fn every_case_is_the_text_that_transformers_writes() {
     let golden: Golden = serde_json::from_str(include_str!("../testdata/templates.json")).unwrap();
     for (model, source, count) in [

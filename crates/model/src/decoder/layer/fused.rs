@@ -103,6 +103,11 @@ impl Fused {
         self.widths().outputs + self.widths().narrow
     }
 
+    /// Whether a bias is added to a result.
+    pub(super) fn has_bias(&self) -> bool {
+        self.members.iter().any(|member| member.bias.is_some())
+    }
+
     fn part(&self, pass: &Pass<'_>) -> Narrow {
         match pass.adapters {
             Adapters::On if self.widths().narrow > 0 => Narrow::With,
@@ -260,6 +265,26 @@ impl FusedLayer {
         let to = MatrixMut::new(x2.view_mut(), tokens, sizes.width);
         self.down.forward(pass, to, &mut open, Some(x1.view()));
         (x2, both)
+    }
+
+    /// `x2` alone.
+    pub(super) fn network_output(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        (x1, gain): (&Buffer, ParameterId),
+    ) -> Buffer {
+        let (device, tokens) = (pass.device, x1.len() / sizes.width);
+        let mut h = Self::normed(pass, sizes, (x1.view(), gain), &self.gate_up);
+        let mut open = device.take(tokens * self.down.in_stride());
+        let to = MatrixMut::strided(open.view_mut(), tokens, sizes.ffn, self.down.in_stride());
+        let mut h = MatrixMut::new(h.view_mut(), tokens, self.gate_up.in_stride());
+        let with = (&mut h, &self.gate_up.weight, self.gate_up.part(pass));
+        fused_linear::forward_gated(device, to, with);
+        let mut x2 = device.take(x1.len());
+        let to = MatrixMut::new(x2.view_mut(), tokens, sizes.width);
+        self.down.forward(pass, to, &mut open, Some(x1.view()));
+        x2
     }
 
     pub(super) fn network_backward(

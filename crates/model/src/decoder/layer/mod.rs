@@ -17,7 +17,8 @@ pub(crate) use backward::norm_backward;
 pub(crate) use fused::{Fused, FusedLayer};
 use whetstone_kernels::attention::{self, Shape};
 use whetstone_kernels::copy::copy_matrix;
-use whetstone_kernels::qk_norm_rope::{self, Placing};
+use whetstone_kernels::paged::{self, Cache};
+use whetstone_kernels::qk_norm_rope::{self, Placing, PlacingInPages};
 use whetstone_kernels::rms_norm::{self, Heads, Norm};
 use whetstone_kernels::rope::{self, Direction, Turns};
 use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, Offsets, View, swiglu};
@@ -64,6 +65,16 @@ impl Packed<'_> {
     pub(crate) fn tokens(&self) -> usize {
         self.positions.len()
     }
+}
+
+/// Positions of tokens, and places in pages for their keys and values.
+#[derive(Debug)]
+pub(crate) struct Places<'a> {
+    pub(crate) positions: View<'a, u32>,
+    pub(crate) turns: &'a Turns,
+    pub(crate) cache: &'a mut Cache,
+    pub(crate) layer: usize,
+    pub(crate) slots: View<'a, u32>,
 }
 
 /// What a layer keeps for the way back.
@@ -208,6 +219,29 @@ impl Layer {
         beside
     }
 
+    /// The same, and keys and values into slots of a layer's pages.
+    pub(crate) fn place_and_store(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        mut qkv: Buffer,
+        to: Places<'_>,
+    ) -> Buffer {
+        let Places { positions, turns, cache, layer, slots } = to;
+        let Some(placing) = self.placing(pass, sizes, (positions, turns)) else {
+            let placed = self.place(pass, sizes, (positions, turns), &mut qkv);
+            let placed = placed.unwrap_or(qkv);
+            paged::store(pass.device, cache, layer, (self.packed_rows(sizes, &placed), slots));
+            return placed;
+        };
+        let (width, stride) = (sizes.shape.packed_width(), self.qkv_stride(sizes));
+        let mut beside = pass.device.take(qkv.len());
+        let to = MatrixMut::strided(beside.view_mut(), positions.len(), width, stride);
+        let with = PlacingInPages { placing, cache, layer, slots };
+        qk_norm_rope::forward_and_store(pass.device, to, self.packed_rows(sizes, &qkv), with);
+        beside
+    }
+
     /// What norms and turns need in one pass, if there are norms and a device has a kernel for both.
     fn placing<'b>(
         &self,
@@ -292,6 +326,18 @@ impl Layer {
         let to = MatrixMut::new(x2.view_mut(), tokens, sizes.width);
         self.down.forward(pass, (to, Before::Kept), open);
         (x2, Network::Apart { gate, up })
+    }
+}
+
+impl Layer {
+    /// The first part of [`Self::network`] alone, for a layer that keeps nothing.
+    pub(crate) fn network_output(&self, pass: &Pass<'_>, sizes: &Sizes, x1: &Buffer) -> Buffer {
+        let gain = self.before_network;
+        let fused = self.fused.as_ref().filter(|fused| !fused.gate_up.has_bias());
+        fused.map_or_else(
+            || self.network(pass, sizes, x1).0,
+            |fused| fused.network_output(pass, sizes, (x1, gain)),
+        )
     }
 }
 

@@ -1,0 +1,243 @@
+//! Projections of one input as one product, and norms with turns: beside compositions of the plain
+//! operations.
+
+use whetstone_kernels::attention::Shape;
+use whetstone_kernels::fused_linear::{self, AugmentedWeight, Narrow, Sizes};
+use whetstone_kernels::qk_norm_rope::{self, Placing};
+use whetstone_kernels::rope::Turns;
+use whetstone_kernels::{
+    Activation, Before, Device, Matrix, MatrixMut, matmul, nearest_bf16, swiglu,
+};
+
+use crate::oracle;
+use crate::support::{
+    POISON, ROUNDED, close, device, f64s, inner, numbers, same_bits, slopes, twice,
+};
+
+const SCALE: f32 = 1.75;
+
+const ALL: [Sizes; 3] = [
+    Sizes { outputs: 256, inputs: 128, narrow: 16 },
+    Sizes { outputs: 72, inputs: 200, narrow: 24 },
+    Sizes { outputs: 512, inputs: 2048, narrow: 192 },
+];
+
+/// Rows that few and many algorithms take.
+const ROWS: [usize; 4] = [1, 64, 300, 600];
+
+/// A product of rows with the transpose of rows, or with rows, as the plain operation gives it.
+fn plain<T: whetstone_kernels::Real<Host = f32>>(
+    device: &Device,
+    scale: f32,
+    (a, rows, inner): (&[f32], usize, usize),
+    (b, cols, is_turned): (&[f32], usize, bool),
+) -> Vec<f32> {
+    let (a, b) = (device.upload::<Activation>(a), device.upload::<Activation>(b));
+    let mut to = device.zeros::<T>(rows * cols);
+    let by = if is_turned {
+        Matrix::new(b.view(), cols, inner).turned()
+    } else {
+        Matrix::new(b.view(), inner, cols)
+    };
+    let a = Matrix::new(a.view(), rows, inner);
+    matmul::matmul(device, MatrixMut::new(to.view_mut(), rows, cols), Before::Gone, (scale, a, by));
+    device.read(to.view())
+}
+
+/// Some rows and columns of the matrix of weights.
+fn part(
+    all: &[f32],
+    stride: usize,
+    rows: std::ops::Range<usize>,
+    cols: std::ops::Range<usize>,
+) -> Vec<f32> {
+    rows.flat_map(|row| all[row * stride..][cols.clone()].to_vec()).collect()
+}
+
+/// Rows side by side.
+fn beside(left: &[f32], right: &[f32], rows: usize) -> Vec<f32> {
+    let (a, b) = (left.len() / rows, right.len() / rows);
+    (0..rows).flat_map(|row| [&left[row * a..][..a], &right[row * b..][..b]].concat()).collect()
+}
+
+#[test]
+fn fused_projections_have_the_bits_of_plain_products() {
+    let Some(device) = device() else { return };
+    for (sizes, rows) in ALL.into_iter().flat_map(|sizes| ROWS.map(|rows| (sizes, rows))) {
+        let Sizes { outputs, inputs, narrow } = sizes;
+        let stride = sizes.stride();
+        let all = numbers(1, (outputs + narrow) * stride);
+        let (x, old) = (numbers(2, rows * inputs), numbers(3, rows * outputs));
+        let halves = part(&all, stride, outputs..outputs + narrow, 0..inputs);
+        let u = plain::<Activation>(device, SCALE, (&x, rows, inputs), (&halves, narrow, true));
+        for with in [Narrow::With, Narrow::Without] {
+            let inner = if with == Narrow::With { stride } else { inputs };
+            let whole = if with == Narrow::With { beside(&x, &u, rows) } else { x.clone() };
+            let weights = part(&all, stride, 0..outputs, 0..inner);
+            let truth = plain::<f32>(device, 1.0, (&whole, rows, inner), (&weights, outputs, true));
+            for is_added in [false, true] {
+                let ours = twice(device, || {
+                    let weight = AugmentedWeight::with_numbers(device, sizes, SCALE, &all);
+                    let room = vec![POISON; rows * narrow];
+                    let mut x_all = device.upload::<Activation>(&beside(&x, &room, rows));
+                    let mut x = MatrixMut::new(x_all.view_mut(), rows, stride);
+                    let mut y = device.upload::<Activation>(&vec![POISON; rows * outputs]);
+                    let to = MatrixMut::new(y.view_mut(), rows, outputs);
+                    let old = device.upload::<Activation>(&old);
+                    let old = is_added.then(|| Matrix::new(old.view(), rows, outputs));
+                    fused_linear::forward(device, to, (&mut x, &weight, with), old);
+                    vec![device.read(y.view()), device.read(x_all.view())]
+                });
+                if with == Narrow::With {
+                    same_bits(&ours[1], &beside(&x, &u, rows));
+                }
+                let added = |(at, y): (usize, &f32)| if is_added { y + old[at] } else { *y };
+                let truth: Vec<f32> =
+                    truth.iter().enumerate().map(|one| nearest_bf16(added(one))).collect();
+                same_bits(&ours[0], &truth);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_gate_in_the_same_pass_has_the_bits_of_one_behind_it() {
+    let Some(device) = device() else { return };
+    for (sizes, rows) in ALL.into_iter().flat_map(|sizes| ROWS.map(|rows| (sizes, rows))) {
+        let Sizes { outputs, inputs, narrow } = sizes;
+        let all = numbers(1, (outputs + narrow) * sizes.stride());
+        let (x, half) = (numbers(2, rows * inputs), outputs / 2);
+        for with in [Narrow::With, Narrow::Without] {
+            let ours = twice(device, || {
+                let weight = AugmentedWeight::with_numbers(device, sizes, SCALE, &all);
+                let room = vec![POISON; rows * narrow];
+                let mut x = device.upload::<Activation>(&beside(&x, &room, rows));
+                let mut x = MatrixMut::new(x.view_mut(), rows, sizes.stride());
+                let mut y = device.upload::<Activation>(&vec![POISON; rows * half]);
+                let to = MatrixMut::new(y.view_mut(), rows, half);
+                fused_linear::forward_gated(device, to, (&mut x, &weight, with));
+                let mut both = device.upload::<Activation>(&vec![POISON; rows * outputs]);
+                let to = MatrixMut::new(both.view_mut(), rows, outputs);
+                fused_linear::forward(device, to, (&mut x, &weight, with), None);
+                let mut behind = device.upload::<Activation>(&vec![POISON; rows * half]);
+                let to = MatrixMut::new(behind.view_mut(), rows, half);
+                swiglu::forward_rows(device, to, Matrix::new(both.view(), rows, outputs));
+                vec![device.read(y.view()), device.read(behind.view())]
+            });
+            same_bits(&ours[0], &ours[1]);
+        }
+    }
+}
+
+#[test]
+fn what_comes_back_through_fused_projections_has_the_bits_of_plain_products() {
+    let Some(device) = device() else { return };
+    for (sizes, rows) in ALL.into_iter().flat_map(|sizes| ROWS.map(|rows| (sizes, rows))) {
+        let Sizes { outputs, inputs, narrow } = sizes;
+        let stride = sizes.stride();
+        let all = numbers(1, (outputs + narrow) * stride);
+        let dy = numbers(4, rows * outputs);
+        let halves = part(&all, stride, 0..outputs, inputs..stride);
+        let du = plain::<Activation>(device, SCALE, (&dy, rows, outputs), (&halves, narrow, false));
+        for with in [Narrow::With, Narrow::Without] {
+            let inner = if with == Narrow::With { outputs + narrow } else { outputs };
+            let whole = if with == Narrow::With { beside(&dy, &du, rows) } else { dy.clone() };
+            let weights = part(&all, stride, 0..inner, 0..inputs);
+            let truth =
+                plain::<Activation>(device, 1.0, (&whole, rows, inner), (&weights, inputs, false));
+            let ours = twice(device, || {
+                let weight = AugmentedWeight::with_numbers(device, sizes, SCALE, &all);
+                let room = vec![POISON; rows * narrow];
+                let mut dy = device.upload::<Activation>(&beside(&dy, &room, rows));
+                let mut dy = MatrixMut::new(dy.view_mut(), rows, outputs + narrow);
+                let mut dx = device.upload::<Activation>(&vec![POISON; rows * inputs]);
+                let to = MatrixMut::new(dx.view_mut(), rows, inputs);
+                fused_linear::backward(device, to, &mut dy, (&weight, with));
+                vec![device.read(dx.view())]
+            });
+            same_bits(&ours[0], &truth);
+        }
+    }
+}
+
+const EPSILON: f32 = 0.02;
+const TOKENS: usize = 21;
+
+fn frequencies(size: usize) -> Vec<f32> {
+    // So few bits that an angle is the same number in f32 and in f64.
+    (0..size / 2).map(|at| 1.0 / (1 << (at % 7)) as f32).collect()
+}
+
+fn positions() -> Vec<u32> {
+    (0..21).map(|row| row * 13 % 40).collect()
+}
+
+fn placed(qkv: &[f64], shape: &Shape) -> Vec<f64> {
+    let size = shape.size;
+    let gains = [numbers(5, size), numbers(6, size)].map(|gain| f64s(&gain));
+    let frequencies = f64s(&frequencies(size));
+    let rows = qkv.chunks(shape.packed_width()).zip(positions());
+    rows.flat_map(|(row, position)| {
+        let head = |(at, head): (usize, &[f64])| {
+            if at >= shape.heads + shape.kv_heads {
+                return head.to_vec();
+            }
+            let gain = &gains[usize::from(at >= shape.heads)];
+            let normed = oracle::rms_norm(head, gain, f64::from(EPSILON));
+            oracle::rope(&normed, f64::from(position), &frequencies, 1.0)
+        };
+        row.chunks(size).enumerate().flat_map(head).collect::<Vec<_>>()
+    })
+    .collect()
+}
+
+fn place(
+    device: &Device,
+    shape: &Shape,
+    run: impl Fn(&Device, MatrixMut<'_>, Matrix<'_>, Placing<'_>),
+) -> Vec<f32> {
+    let width = shape.packed_width();
+    let stride = width + 8;
+    assert!(qk_norm_rope::is_there(device, shape, stride), "{shape:?}");
+    let room = vec![POISON; TOKENS * 8];
+    let apart = |seed| beside(&numbers(seed, TOKENS * width), &room, TOKENS);
+    let ours = twice(device, || {
+        let turns = Turns::new(device, (&frequencies(shape.size), 1.0), 40);
+        let positions = device.upload(&positions());
+        let upload = |x: &[f32]| device.upload::<Activation>(x);
+        let (q_gain, k_gain) = (upload(&numbers(5, shape.size)), upload(&numbers(6, shape.size)));
+        let (qkv, mut to) = (upload(&apart(7)), upload(&apart(8)));
+        let placing = Placing {
+            shape,
+            q_gain: q_gain.view(),
+            k_gain: k_gain.view(),
+            epsilon: EPSILON,
+            turns: &turns,
+            positions: positions.view(),
+        };
+        let qkv = Matrix::strided(qkv.view(), TOKENS, width, stride);
+        run(device, MatrixMut::strided(to.view_mut(), TOKENS, width, stride), qkv, placing);
+        let all = device.read(to.view());
+        let gap = nearest_bf16(POISON).to_bits();
+        let mut gaps = all.chunks(stride).flat_map(|row| &row[width..]);
+        assert!(gaps.all(|x| x.to_bits() == gap), "a gap was written to");
+        vec![all.chunks(stride).flat_map(|row| row[..width].to_vec()).collect()]
+    });
+    ours.into_iter().next().unwrap()
+}
+
+#[test]
+fn heads_are_normed_and_turned_in_one_pass_there_and_back() {
+    let Some(device) = device() else { return };
+    for (heads, kv_heads, size) in [(3, 1, 8), (4, 2, 64), (2, 2, 128)] {
+        let shape = Shape { heads, kv_heads, size, scale: 1.0 };
+        let width = shape.packed_width();
+        let qkv = f64s(&numbers(7, TOKENS * width));
+        close(&place(device, &shape, qk_norm_rope::forward), &placed(&qkv, &shape), ROUNDED);
+        if size == 8 {
+            let dy = f64s(&numbers(8, TOKENS * width));
+            let truth = slopes(|qkv| inner(&placed(qkv, &shape), &dy), &qkv);
+            close(&place(device, &shape, qk_norm_rope::backward), &truth, ROUNDED);
+        }
+    }
+}
