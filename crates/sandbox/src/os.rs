@@ -95,10 +95,14 @@ pub(crate) fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
 
 /// Kills a process; one that is dead already is fine.
 pub(crate) fn kill(process: BorrowedFd<'_>) {
+    signal(process, libc::SIGKILL);
+}
+
+/// Sends a signal to a process; one that is dead already is fine.
+pub(crate) fn signal(process: BorrowedFd<'_>, signal: i32) {
     // SAFETY: a descriptor and numbers.
-    let _ = unsafe {
-        libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), libc::SIGKILL, 0, 0)
-    };
+    let _ =
+        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), signal, 0, 0) };
 }
 
 /// How a child ended, and what CPU time it used.

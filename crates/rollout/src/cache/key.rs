@@ -8,8 +8,8 @@ use whetstone_core::judgement::Isolation;
 use whetstone_core::task::Task;
 use whetstone_sandbox::job::Limits;
 
-/// Raised when the parts of a key, what they mean, or how quality is measured change.
-const FORMAT: &str = "whet-reward-key-2";
+/// Raised when the parts of a key, what they mean, how quality is measured, or what may be kept change.
+const FORMAT: &str = "whet-reward-key-3";
 
 /// Who judges, and how programs are held: what a verdict depends on beside program and tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,8 +7,9 @@
 //! bounded one in memory for what this run has seen, and a file for what earlier runs have.
 //!
 //! Only verdicts that would come out the same again are kept ([`may_be_kept`]): not one that
-//! depends on how busy the machine was, and no pass of a program that uses clocks, threads or
-//! chance.
+//! depends on how busy the machine was, and nothing that is paid of a program that may use clocks,
+//! threads, chance or addresses. That is read off the program (`determinism` in the environment), not
+//! found by running it twice: a guess can be lucky twice, and would then be paid for ever.
 //!
 //! **Losing the cache never costs a score.** It is written in batches, brought to the disk about
 //! once a second and at the end, so a kill loses a second of entries. If the disk is full the rest

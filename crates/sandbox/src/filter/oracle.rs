@@ -203,6 +203,11 @@ fn calls_that_can_be_good_or_bad_are_told_apart() {
     let thread = 0x003d_0f00; // what the C library asks for
     assert_eq!(decide("clone", &[(0, thread)]), ALLOW);
     assert_eq!(decide("clone", &[(0, 17)]), EPERM, "a process");
+    assert_eq!(decide("clone", &[(0, thread | 0x1000)]), EPERM, "a number of the machine");
+    assert_eq!(decide("mmap", &[(3, 0x22)]), ALLOW);
+    assert_eq!(decide("mmap", &[(3, 0x1)]), ALLOW, "a file");
+    assert_eq!(decide("mmap", &[(3, 0x21)]), ENOMEM, "memory that is shared with nobody");
+    assert_eq!(decide("mmap", &[(3, 0x23)]), ENOMEM, "the same, asked for strictly");
     assert_eq!(decide("clone", &[(0, thread & !0x400)]), EPERM, "open files of its own");
     assert_eq!(decide("close_range", &[(2, 0)]), ALLOW);
     assert_eq!(decide("close_range", &[(2, 2)]), EPERM, "open files of its own");
@@ -221,6 +226,7 @@ fn calls_that_can_be_good_or_bad_are_told_apart() {
     assert_eq!(decide("prctl", &[(0, 4)]), EPERM, "to be dumped");
     assert_eq!(decide("prlimit64", &[(1, 7)]), ALLOW);
     assert_eq!(decide("prlimit64", &[(2, 1 << 32)]), EPERM, "to set a limit");
+    assert_eq!(decide("prlimit64", &[(0, 1), (1, 7)]), EPERM, "limits of another");
     assert_eq!(decide("socketpair", &[(0, 1)]), ALLOW);
     assert_eq!(decide("socketpair", &[(0, 2)]), EPERM, "of the net");
     assert_eq!(decide("sendto", &[(0, 5)]), ALLOW);
@@ -232,7 +238,8 @@ fn calls_that_can_be_good_or_bad_are_told_apart() {
     assert_eq!(decide("getsockopt", &[(1, 1), (2, 77)]), EPERM, "the process at the other end");
     assert_eq!(decide("getsockopt", &[(1, 1), (2, 17)]), EPERM, "who is at the other end");
     assert_eq!(decide("getsockopt", &[(1, 6), (2, 4)]), EPERM, "of another level");
-    assert_eq!(decide("setsockopt", &[(1, 1), (2, 7)]), ALLOW, "a size");
+    assert_eq!(decide("setsockopt", &[(1, 1), (2, 20)]), ALLOW, "a time");
+    assert_eq!(decide("setsockopt", &[(1, 1), (2, 7)]), EPERM, "memory of the kernel");
     assert_eq!(decide("setsockopt", &[(1, 1), (2, 26)]), EPERM, "instructions for the kernel");
     assert_eq!(decide("setsockopt", &[(1, 1), (2, 50)]), EPERM, "a filter that is loaded");
 }
@@ -259,7 +266,7 @@ fn without_a_private_root_no_mode_and_no_time_changes() {
         assert_eq!(decide_under(Root::Private, name, &[]), ALLOW, "{name}");
         assert_eq!(decide_under(Root::Shared, name, &[]), EPERM, "{name}");
     }
-    assert_eq!(decide_under(Root::Private, "fallocate", &[]), ALLOW);
+    assert_eq!(decide_under(Root::Private, "fallocate", &[]), EOPNOTSUPP);
     assert_eq!(decide_under(Root::Shared, "fallocate", &[]), EOPNOTSUPP);
     for name in ["fchmodat2", "utime", "utimes", "futimesat", "chown", "setxattr"] {
         if super::number(name).is_some() {

@@ -6,6 +6,7 @@
 //!
 //! Parsing recurses with its input; bounds keep it within two megabytes of stack.
 
+mod answers;
 mod asserts;
 mod checker;
 mod follow;

@@ -28,6 +28,8 @@ pub(super) struct Setup {
     pub(super) checker: String,
     /// Names of the program that the checker's part needs.
     pub(super) proxies: Vec<String>,
+    /// Names of the program that make values beside it.
+    pub(super) makers: Vec<String>,
     /// Names that the first part makes.
     bound: BTreeSet<String>,
     /// Names that are made in the checker only.
@@ -90,11 +92,15 @@ impl Setup {
         let checked = names.iter().zip(&parts).filter(|(_, part)| **part == Part::Checker);
         let proxies: BTreeSet<&str> =
             checked.flat_map(|(names, _)| names.free().filter(foreign)).collect();
+        let late = names.iter().zip(&parts).filter(|(_, part)| **part == Part::After);
+        let makers: BTreeSet<&str> =
+            late.flat_map(|(names, _)| names.free().filter(foreign)).collect();
         Ok(Self {
             before: text(&|part| part == Part::Before),
             after: text(&|part| part == Part::After),
             checker: text(&|part| part != Part::After),
             proxies: proxies.into_iter().map(str::to_owned).collect(),
+            makers: makers.into_iter().map(str::to_owned).collect(),
             bound: bound(Part::Before),
             checked: bound(Part::Checker),
             made,

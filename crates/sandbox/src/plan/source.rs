@@ -51,6 +51,17 @@ pub enum SourceError {
         /// The function, or the module.
         name: String,
     },
+    /// The same, by a helper of the setup.
+    #[error(
+        "line {line} of the setup: neither Python nor the setup has `{name}`, so it would be the \
+         program that says whether its own answer is right; define or import it in the setup"
+    )]
+    SelfJudgedInSetup {
+        /// From 1.
+        line: usize,
+        /// The function, or the module.
+        name: String,
+    },
 }
 
 /// Source with the tree that it is.

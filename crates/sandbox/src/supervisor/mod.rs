@@ -48,9 +48,11 @@ pub(crate) fn supervise() -> io::Result<()> {
         let problem = format!("version {} of the judge's protocol, not {VERSION}", start.v);
         return write_frame(&connection, &Hello::Refused(problem));
     }
-    // A soft limit on the size of files is for what the user writes; zygotes need files of their own.
-    if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_FSIZE) {
-        let _ = setrlimit(Resource::RLIMIT_FSIZE, hard, hard);
+    // Soft limits are for what the user does; zygotes need files of their own, and every slot some.
+    for limited in [Resource::RLIMIT_FSIZE, Resource::RLIMIT_NOFILE] {
+        if let Ok((_, hard)) = getrlimit(limited) {
+            let _ = setrlimit(limited, hard, hard);
+        }
     }
     leftovers::clear(&start.scratch);
     let chosen = match choose::choose(&start) {

@@ -172,11 +172,29 @@ impl Scratch {
     }
 
     /// Whether it holds more than so many bytes or entries, or cannot be looked through.
-    pub(crate) fn exceeds(&self, most_bytes: u64, most_entries: usize) -> bool {
-        let mut count = Count { bytes: 0, entries: 0, most_bytes, most_entries };
-        let top = open_folder(self.folder.as_fd(), c".");
-        top.map_or(true, |top| count.add(top, DEPTH_MAX).is_err())
+    pub(crate) fn look(&self, most_bytes: u64, most_entries: usize) -> Look {
+        let mut count = Count { bytes: 0, entries: 0, vanished: false, most_bytes, most_entries };
+        let seen = match open_folder(self.folder.as_fd(), c".") {
+            Ok(top) => count.add(top, DEPTH_MAX),
+            Err(error) => not_seen(error),
+        };
+        match seen {
+            Err(TooMuch) => Look::TooMuch,
+            Ok(()) if count.vanished => Look::Moving,
+            Ok(()) => Look::Within,
+        }
     }
+}
+
+/// What a look found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// No more than there may be.
+    Within,
+    /// No more was seen, but something was moved or taken away meanwhile: it may hide the rest.
+    Moving,
+    /// More than there may be.
+    TooMuch,
 }
 
 impl Drop for Scratch {
@@ -192,6 +210,8 @@ impl Drop for Scratch {
 struct Count {
     bytes: u64,
     entries: usize,
+    /// Something went away while we looked.
+    vanished: bool,
     most_bytes: u64,
     most_entries: usize,
 }
@@ -205,11 +225,14 @@ impl Count {
         if depth == 0 {
             return Err(TooMuch);
         }
-        let Ok(mut dir) = Dir::from_fd(folder) else { return Err(TooMuch) };
-        // What goes away while we look is not there.
+        let mut dir = match Dir::from_fd(folder) {
+            Ok(dir) => dir,
+            Err(error) => return not_seen(error),
+        };
         for entry in names(&mut dir, self.most_entries).unwrap_or_default() {
             let flags = AtFlags::AT_SYMLINK_NOFOLLOW;
             let Ok(status) = nix::sys::stat::fstatat(&dir, entry.as_c_str(), flags) else {
+                self.vanished = true;
                 continue;
             };
             self.entries += 1;
@@ -221,12 +244,20 @@ impl Count {
                 let plainly = open_folder(dir.as_fd(), &entry);
                 match plainly.or_else(|_| open_by_force(dir.as_fd(), &entry)) {
                     Ok(inner) => self.add(inner, depth - 1)?,
-                    Err(Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP) => {}
-                    Err(_) => return Err(TooMuch),
+                    Err(Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP) => self.vanished = true,
+                    Err(error) => not_seen(error)?,
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// A folder that cannot be looked at hides what is in it, unless it is ourselves who lack something.
+fn not_seen(error: Errno) -> Result<(), TooMuch> {
+    match error {
+        Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM => Ok(()),
+        _ => Err(TooMuch),
     }
 }
 

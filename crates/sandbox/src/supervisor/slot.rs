@@ -274,7 +274,9 @@ impl Slot {
             Ok(fresh) => fresh,
             // A program that takes all there is leaves nothing for its checker.
             Err(problem) => {
-                return kid.exceeds_now().map_or(Err(problem), |stop| Ok(Err(stop.into())));
+                let killed = self.group.as_mut().is_some_and(Group::has_killed);
+                let stop = kid.exceeds_now().or(killed.then_some(Stop::Memory));
+                return stop.map_or(Err(problem), |stop| Ok(Err(stop.into())));
             }
         };
         fresh.stand_beside(kid);
@@ -444,7 +446,8 @@ impl Slot {
             cpu: limits.cpu.as_secs() + 2,
             data: limits.memory,
             address_space: 2 * limits.memory + (1 << 30),
-            file: FILE_MAX,
+            // What test code wrote into the folder that it shares with a program, the program would read.
+            file: if kind == Kind::Checker && self.scratch.is_some() { 0 } else { FILE_MAX },
             stack: 64 << 20,
             threads: if setting.counts_threads() { THREADS_MAX } else { 0 },
             scratch: 64 << 20,

@@ -13,7 +13,7 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use super::kid::Stop;
 use super::nameless::nameless;
-use super::scratch::Scratch;
+use super::scratch::{Look, Scratch};
 use crate::os;
 
 /// Threads of one child, the first of them too.
@@ -28,6 +28,8 @@ const EVERY: Duration = Duration::from_millis(10);
 /// How often files are, at most, and how many times a look's processor time the pause after it is.
 const FILES_EVERY: Duration = Duration::from_millis(40);
 const FILES_PAUSE: u32 = 8;
+/// Looks at the files of a program that was halted because they moved.
+const HALTED_LOOKS: usize = 64;
 
 /// A child as it is looked at.
 #[derive(Debug)]
@@ -118,12 +120,27 @@ impl Watch {
         let (began, before) = (Instant::now(), os::thread_cpu_time());
         let left =
             SCRATCH_BYTES.checked_sub(os::as_user(scratch.user(), || nameless(self.pid, scratch)));
-        if left.is_none_or(|left| scratch.exceeds(left, SCRATCH_ENTRIES)) {
+        if left.is_none_or(|left| self.exceeds(scratch, left)) {
             seen.too_much = Some(Stop::Output);
         }
         let used = os::thread_cpu_time().saturating_sub(before);
         seen.spent += began.elapsed();
         seen.next_files = Instant::now() + FILES_EVERY.max(FILES_PAUSE * used);
+    }
+
+    /// Whether there are more files than there may be. A program that moves them while we look is
+    /// halted for another look.
+    fn exceeds(&self, scratch: &Scratch, bytes: u64) -> bool {
+        let look = || scratch.look(bytes, SCRATCH_ENTRIES);
+        let mut found = look();
+        if found == Look::Moving {
+            os::signal(self.process(), libc::SIGSTOP);
+            // Its threads halt one after another.
+            let halted = (0..HALTED_LOOKS).map(|_| look()).find(|found| *found != Look::Moving);
+            os::signal(self.process(), libc::SIGCONT);
+            found = halted.unwrap_or(Look::Within);
+        }
+        found == Look::TooMuch
     }
 
     fn exceeded_by(&self, held: Held) -> Option<Stop> {

@@ -15,7 +15,7 @@ use crate::os::{self, Shows};
 
 /// Names at the root that may be links into `/usr`, by which the dynamic linker is found.
 const LINKS: [&str; 4] = ["/lib", "/lib64", "/lib32", "/libx32"];
-const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
+const DEVICES: [&str; 3] = ["/dev/null", "/dev/random", "/dev/urandom"];
 
 /// Makes the private root and enters it.
 ///

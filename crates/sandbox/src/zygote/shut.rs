@@ -16,7 +16,7 @@ use crate::jail::landlock::{
 use crate::os;
 
 /// Devices that may be read; the first may be written as well.
-const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
+const DEVICES: [&str; 3] = ["/dev/null", "/dev/random", "/dev/urandom"];
 
 /// Leaves this process and its children `shown` to read and `scratch` to write, and nothing else.
 pub(super) fn shut(rights: Rights, shown: &[PathBuf], scratch: &Path) -> Result<(), String> {

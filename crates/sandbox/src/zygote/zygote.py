@@ -243,7 +243,7 @@ def children(read, write):
     import threading
     import types
     from array import array
-    from collections import deque
+    from collections import deque, namedtuple
     from decimal import Decimal
     from enum import Enum
     from fractions import Fraction
@@ -289,8 +289,18 @@ def children(read, write):
         "__or__": operator.or_,
         "__xor__": operator.xor,
         "__neg__": operator.neg,
+        "__setitem__": operator.setitem,
+        "__delitem__": operator.delitem,
+        "__enter__": lambda value: type(value).__enter__(value),
+        "__exit__": lambda value, name: type(value).__exit__(value, *raised_there(name)),
+        "__instancecheck__": isinstance,
     }
     told_limit = 4096
+
+    def raised_there(name):
+        """What a `with` block that test code has left by an exception of this name says of it."""
+        kind = getattr(builtins, name or "", None)
+        return (None, None, None) if kind is None else (kind, kind.__new__(kind), None)
 
     def offset(zone):
         """Seconds from UTC, of a time zone that is no more than that."""
@@ -308,6 +318,7 @@ def children(read, write):
     # from what.
     recipes = {
         range: lambda value: ("range", [value.start, value.stop, value.step]),
+        slice: lambda value: ("slice", [value.start, value.stop, value.step]),
         Fraction: lambda value: ("Fraction", [value.numerator, value.denominator]),
         Decimal: lambda value: ("Decimal", [str(value)]),
         array: lambda value: ("array", [value.typecode, list(value)]),
@@ -329,6 +340,7 @@ def children(read, write):
         "items": lambda pairs: dict(pairs).items(),
         "values": lambda items: dict(enumerate(items)).values(),
         "range": range,
+        "slice": slice,
         "deque": deque,
         "Fraction": Fraction,
         "Decimal": Decimal,
@@ -396,10 +408,12 @@ def children(read, write):
                     pass
         raise TypeError
 
-    def encode(value):
+    def encode(value, keeps_names=False):
         try:
             data = dumps(value, 2)
         except ValueError:
+            if keeps_names and has_named_tuple(value):
+                raise
             return dumps(plain(value), 2)
         # `marshal` writes every buffer as bytes, which an `array` or a `mmap` does not equal: where
         # there may be one, each value is looked at.
@@ -443,6 +457,35 @@ def children(read, write):
     def has_fields(kind, classes):
         """Whether this is the class of a named tuple of the setup's."""
         return hasattr(kind, "_fields") and any(base.__name__ in classes for base in kind.__mro__)
+
+    def is_named_tuple(kind):
+        """Whether a class is one of tuples whose elements have names."""
+        return issubclass(kind, tuple) and type(getattr(kind, "_fields", None)) is tuple
+
+    def has_named_tuple(value, depth=0):
+        """Whether there is a named tuple in plain data, whose names `plain` would forget."""
+        kind = type(value)
+        if kind in atoms or depth > 70:
+            return False
+        if is_named_tuple(kind):
+            return True
+        if issubclass(kind, (list, tuple, set, frozenset)):
+            return any([has_named_tuple(one, depth + 1) for one in value])
+        if issubclass(kind, dict):
+            pairs = dict.items(value)
+            return any([has_named_tuple(one, depth + 1) for pair in pairs for one in pair])
+        return False
+
+    def named_tuple(names):
+        """The class of a named tuple: its own name, and those of its elements."""
+        key = tuple(names)
+        if len(key) > 256:
+            raise ValueError
+        if key not in named_tuples:
+            named_tuples[key] = namedtuple(names[0], names[1:])
+        return named_tuples[key]
+
+    named_tuples = {}
 
     def attributes(value, own):
         """An object's attributes; of a class that is not the setup's own, properties too."""
@@ -495,6 +538,9 @@ def children(read, write):
                 shape, parts = (named(kind, classes),), [value.name]
             elif issubclass(kind, tuple) and has_fields(kind, classes):
                 shape, parts = (named(kind, classes), ""), [part(one) for one in value]
+            elif is_named_tuple(kind) and len(kind._fields) == tuple.__len__(value):
+                names = [kind.__name__, *kind._fields]
+                return -11, [names, *[part(one) for one in tuple.__iter__(value)]]
             elif issubclass(kind, tuple):
                 return -2, [part(one) for one in tuple.__iter__(value)]
             elif issubclass(kind, list):
@@ -566,11 +612,13 @@ def children(read, write):
                 return cell
             at = cell[0]
             what, parts = rows[at]
-            if items[at] is None and (what in (-2, -4) or what >= 0):
+            if items[at] is None and (what in (-2, -4, -11) or what >= 0):
                 if depth > 70:
                     raise ValueError
                 made = [part(one, depth + 1) for one in parts]
-                if what >= 0:
+                if what == -11:
+                    items[at] = named_tuple(made[0])._make(made[1:])
+                elif what >= 0:
                     items[at] = tuple.__new__(classes[shapes[what][0]], made)
                 else:
                     items[at] = tuple(made) if what == -2 else frozenset(made)
@@ -616,6 +664,13 @@ def children(read, write):
         held[id(value)] = value
         return f"#{id(value)}"
 
+    def makes_objects(owner):
+        """Whether functions of this class may return objects that stay here: `Vec.zero()`.
+
+        A method of `Solution` is a function that is asked for, and answers with data.
+        """
+        return owner[:1].isupper() and owner.isidentifier() and owner != "Solution"
+
     # What stands for an object on the other side, by its class, as the text to find it with.
     references = {}
 
@@ -651,10 +706,8 @@ def children(read, write):
         else:
             found = refer(entry_point)
         value = found(*args, **named_args)
-        # What a method of the program's own object returns is nobody's business if it is not used:
-        # often it is the object. Of a function it must be plain data even so.
-        is_dropped_method = is_dropped and entry_point[:1] == "#"
-        maker, made = ("", None) if is_dropped_method else outlined(value)
+        # What is not used is nobody's business: often it is the object that was changed.
+        maker, made = ("", None) if is_dropped else outlined(value)
 
         def changes():
             if graph is not None:
@@ -671,26 +724,37 @@ def children(read, write):
             # Where a test uses the value, what the program did to its arguments is not told: the
             # test may still compare the value with them.
             is_wanted = is_dropped or wants == "changes if nothing" and value is None
-            changed = changes() if is_wanted else None
-            data = answered(changed)
-            if is_dropped and len(data) <= size_limit:
-                return encode(("", None, changed))
-            return data
+            return answered(changes() if is_wanted else None)
+
+        # An object of a class of the program's own stays here, if the test can know that it is one:
+        # by its name, as it calls it, or because another one or its class made it.
+        is_class = isinstance(found, type) and last[:1].isupper()
+        may_hold = is_class or entry_point[:1] == "#" or makes_objects(owner)
+
+        def sent(maker, made, value):
+            """A value as the checker can make it again, or can ask for more of it."""
+            try:
+                encode((maker, made), keeps_names=True)
+                return maker, made
+            except (TypeError, ValueError):
+                pass
+            # One that has no end in sight is no list.
+            if maker == "iter" and type(made[0]) is list:
+                return "nodes", [sent("", one, one) for one in made[0]]
+            try:
+                table = pack(value, setup, is_answer=True)[0]
+                encode(table)
+                return "graph", table
+            except (TypeError, ValueError):
+                if not may_hold:
+                    return maker, made
+            return "held", hold(held, value)
 
         def answered(changed):
             try:
-                return encode((maker, made, changed))
+                return encode((maker, made, changed), keeps_names=True)
             except (TypeError, ValueError):
-                pass
-            try:
-                return encode(("graph", pack(value, setup, is_answer=True)[0], changed))
-            except (TypeError, ValueError):
-                # An object of a class of the program's own stays here, if the test can know that
-                # it is one: by its name, as it calls it, or because another one made it.
-                is_class = isinstance(found, type) and last[:1].isupper()
-                if not is_class and entry_point[:1] != "#":
-                    raise
-            return encode(("held", hold(held, value), changed))
+                return encode((*sent(maker, made, value), changed))
 
         return result
 
@@ -807,7 +871,7 @@ def children(read, write):
             return encode(("function", None, None))
         maker, made = outlined(found) if not hasattr(type(found), "__next__") else ("", found)
         try:
-            return encode((maker, made, None))
+            return encode((maker, made, None), keeps_names=True)
         except (TypeError, ValueError):
             pass
         try:
@@ -941,6 +1005,15 @@ def children(read, write):
                     refuse()
                 return fetch(f"{self.__whet_path__}.{name}")
 
+            def __instancecheck__(self, value):
+                """Of an object of the program's, it says itself which of its classes it is of."""
+                if type(value) is Inert:
+                    refuse()
+                if type(value) is not Object:
+                    return False
+                result = call(f"{value.__whet_path__}.__instancecheck__", (self,), {}, "value")
+                return result if type(result) is bool else refuse()
+
             # The program says that the name is a function's.
             __setattr__ = refuse
 
@@ -961,16 +1034,36 @@ def children(read, write):
         class Object(Proxy):
             """An object of the program: what it has is known to the program alone."""
 
-            __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __call__ = refuse
+            __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = refuse
             __int__ = __float__ = __index__ = __abs__ = __round__ = __format__ = refuse
-            __hash__ = refuse
+            __hash__ = __instancecheck__ = refuse
 
+            # What a setter does to the value is not told: the test may compare something with it.
             def __setattr__(self, name, value):
-                call(f"{self.__whet_path__}.{name}=", (value,), {}, "changes")
+                call(f"{self.__whet_path__}.{name}=", (value,), {}, "value")
+
+            def __setitem__(self, key, value):
+                call(f"{self.__whet_path__}.__setitem__", (key, value), {}, "value")
+
+            def __delitem__(self, key):
+                call(f"{self.__whet_path__}.__delitem__", (key,), {}, "value")
+
+            def __enter__(self):
+                return call(f"{self.__whet_path__}.__enter__", (), {}, "value")
+
+            def __exit__(self, kind, error, trace):
+                """Leaves a `with` block. Whatever the program says, an exception goes on: it may be
+                the test's own, by which it fails."""
+                bases = [] if kind is None else kind.__mro__
+                names = [base.__name__ for base in bases if base.__module__ == "builtins"]
+                path = f"{self.__whet_path__}.__exit__"
+                call(path, (names[0] if names else None,), {}, "value")
+                return False
 
         kinds = {"__len__": int, "__bool__": bool, "__str__": str, "__repr__": str}
         for name in operations:
-            setattr(Object, name, operate(name, kinds.get(name)))
+            if name not in vars(Object):
+                setattr(Object, name, operate(name, kinds.get(name)))
             if name[2:-2] in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor"):
                 setattr(Object, f"__r{name[2:]}", refuse)
 
@@ -1028,6 +1121,9 @@ def children(read, write):
                     if not may_hold or value[0] != "#" or not value[1:].isdecimal():
                         refuse()
                     return stand_ins.setdefault(value, Object(value))
+                if maker == "nodes":
+                    kinds = [kind for kind, _ in value if kind not in ("", "graph", "held")]
+                    return refuse() if kinds else iter([made(*one, may_hold) for one in value])
                 return makers[maker](*value) if maker else value
             except Exception:
                 refuse()
@@ -1042,7 +1138,7 @@ def children(read, write):
                     refuse()
             items = graph = None
             try:
-                question = encode((path, args, list(kwargs.items()), None, wants))
+                question = encode((path, args, list(kwargs.items()), None, wants), keeps_names=True)
             except (TypeError, ValueError):
                 try:
                     graph, items = pack((args, kwargs), classes)
@@ -1072,7 +1168,8 @@ def children(read, write):
             elif maker == "held":
                 # An answer that is the `Solution` itself is an object like others.
                 solutions.discard(value)
-            return made(maker, value, last[:1].isupper() or path[:1] == "#")
+            may_hold = last[:1].isupper() or path[:1] == "#" or makes_objects(owner)
+            return made(maker, value, may_hold)
 
         def wanting(wants):
             """Makes of a function of the program one for calls that want something else."""

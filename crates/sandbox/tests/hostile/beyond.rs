@@ -220,7 +220,7 @@ def gap(a, b): return -1
         r"
 import ctypes, mmap
 code = b'\x53\xb8\x14\x00\x00\x00\xcd\x80\x5b\xc3'
-room = mmap.mmap(-1, 4096, prot=7)
+room = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE, 7)
 room.write(code)
 ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(room)))()
 def gap(a, b): return -1

@@ -226,7 +226,7 @@ const ROWS: &[Row] = &[
     },
     Row {
         setup: "",
-        test: "def must_raise():\n    try:\n        root(-1)\n        return False\n    finally:\n        return True\nassert must_raise() and root(4) == 2",
+        test: "def must_raise():\n    try:\n        kept = root(-1)\n        return kept == 0\n    finally:\n        return True\nassert must_raise() and root(4) == 2",
         honest: "def root(x): return x ** 0.5 if x >= 0 else [][0]\n",
         hostile: &[
             "def root(x): return 2 if x == 4 else object()\n",
@@ -371,12 +371,13 @@ fn no_program_chooses_not_to_be_judged() {
             let verdict = verdict.unwrap_or_else(|problem| panic!("{test}\n{program}\n{problem}"));
             assert!(verdicts.split(' ').any(|one| one == verdict), "{test}\n{program}\n{verdict}");
         }
-        // What a program makes the checker spend in one test is not the next test's fault.
+        // What a program makes the checker spend in one test is not the next test's fault: together
+        // the first and the last spend more than the limit, and each of them much less.
         let spends = "def f(x): return 10 ** 5\n";
         let text = serde_json::json!({"kind": "asserts", "hidden": [
-            "n = f(1)\nimport time\nwhile time.process_time() < 0.65 and n: pass",
+            "n = f(1)\nimport time\nend = time.process_time() + 0.4\nwhile time.process_time() < end and n: pass",
             "while sum(range(100000)) < 1000000: pass\nassert f(2) == 1",
-            "sum(range(10000000))\nassert f(3) == 100000",
+            "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass\nassert f(3) == 100000",
         ]});
         let tests: Tests = serde_json::from_value(text).unwrap();
         let limits = Limits { cpu: Duration::from_millis(700), memory: 192 << 20 };

@@ -86,7 +86,7 @@ e = select.epoll(); e.register(two); e.poll(0); e.close()
 if hasattr(os, 'eventfd'): os.close(os.eventfd(0))
 a, b = socket.socketpair()
 a.send(b'x'); b.recv(1); a.settimeout(1); a.shutdown(socket.SHUT_WR); a.getsockname(); a.getpeername()
-a.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536); a.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+a.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); a.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
 a.close(); b.close()
 async def work():
     await asyncio.sleep(0.001)
@@ -100,7 +100,7 @@ blocks = [bytearray(1 << 20) for _ in range(8)]; del blocks
 grown = array.array('q')
 for n in range(400000): grown.append(n)
 held = [bytes(300) for _ in range(3000)]; del held
-m = mmap.mmap(-1, 1 << 20); m.madvise(mmap.MADV_DONTNEED) if hasattr(m, 'madvise') else None
+m = mmap.mmap(-1, 1 << 20, mmap.MAP_PRIVATE); m.madvise(mmap.MADV_DONTNEED) if hasattr(m, 'madvise') else None
 try: m.resize(1 << 21)
 except (OSError, SystemError, ValueError): pass
 

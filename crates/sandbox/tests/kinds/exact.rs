@@ -12,7 +12,7 @@ fn only_what_python_finds_equal_to_bytes_is() {
 import array, ctypes, mmap
 class Own(bytes): pass
 def shared():
-    made = mmap.mmap(-1, 2)
+    made = mmap.mmap(-1, 2, mmap.MAP_PRIVATE)
     made[:] = b'ab'
     return made
 def f(n):

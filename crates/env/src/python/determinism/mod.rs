@@ -1,11 +1,17 @@
 //! Whether a program may do something else the next time.
 //!
 //! A verdict is cached only for programs that do the same each time. Everything varies that is not
-//! known to be steady ([`steady`]): a module that is not listed, or a name of it that is not; a name
+//! known to be steady: a module that is not listed, or a name of it that is not ([`modules`]); a name
 //! that neither the program binds nor a steady builtin has; attributes with double underscores. What
 //! is left is built from arithmetic, text and containers, and two things of these can still differ
 //! between runs, because objects lie at other addresses: the text of an object that shows its
-//! address, and the order of a set whose members are hashed by it.
+//! address, and the order of a set whose members are hashed by it. So a program varies that makes text
+//! and may have such an object, wherever, and so does one that has a set and may have a member like that:
+//! `None`, NaN and `...` are hashed by their addresses too, and where there are floats there may be a NaN.
+//! An iterator is no such object where it is used up on the spot ([`shapes::uses_up`]).
+//!
+//! Running a program a second time would need no lists and would prove nothing: chance can be the same
+//! twice, and a model that is trained on rewards finds the texts for which it is.
 //!
 //! It says yes too often rather than too rarely: a false alarm costs one run of the program.
 //! Plain `random.random()` is not flagged: the judge seeds that generator. Nor is the order of a set
@@ -13,10 +19,12 @@
 //! stands there as a literal, and if what makes or seeds them is called and never handed on
 //! ([`chance`]).
 //!
-//! Not seen: an iterator or a bound method that reaches `str` through a container or a parameter.
+//! Not seen: a NaN that a program makes of arguments alone, and the text of an object that a task's setup
+//! hands to it.
 // size: one walk over the tree; what it finds is weighed together at its end.
 
 mod chance;
+mod modules;
 mod names;
 mod shapes;
 mod steady;
@@ -28,8 +36,10 @@ use ruff_python_ast::{self as ast, ExceptHandler, Expr, Stmt};
 
 use self::chance::is_generator;
 use self::names::Bound;
-use self::shapes::{is_iterator, is_out_of_sight, is_plain_data, is_shown_by, reads_inside};
-use self::steady::Names;
+use self::shapes::{
+    gives_floats, is_constant, is_error, is_out_of_sight, is_plain_data, is_shown_by,
+    makes_iterator, reads_inside, uses_up,
+};
 use super::syntax::Module;
 use whetstone_sandbox::plan::is_builtin;
 
@@ -76,6 +86,8 @@ struct Walk<'b> {
     shows: bool,
     /// There is a set.
     sets: bool,
+    /// There are floats, and so there may be a NaN.
+    floats: bool,
     /// A generator of random numbers is made.
     makes_generator: bool,
     /// Types of values are asked for: that of a generator makes another one.
@@ -95,6 +107,7 @@ impl<'b> Walk<'b> {
             hashed_by_address: false,
             shows: false,
             sets: false,
+            floats: false,
             makes_generator: false,
             asks_for_types: false,
             in_annotation: false,
@@ -107,10 +120,10 @@ impl<'b> Walk<'b> {
         let is_data = |name: &String| {
             self.bound.fields.contains(name) || steady::DATA.contains(&name.as_str())
         };
-        let shows_address = self.shows_address || !self.read.iter().all(is_data);
+        let has_methods = !self.read.iter().all(is_data);
         self.varies
-            || (self.shows && shows_address)
-            || (self.sets && self.hashed_by_address)
+            || (self.shows && (self.shows_address || has_methods))
+            || (self.sets && (self.hashed_by_address || has_methods || self.floats))
             || (self.makes_generator && self.asks_for_types)
     }
 
@@ -133,6 +146,7 @@ impl<'b> Walk<'b> {
         // Types are hashed by their addresses.
         self.hashed_by_address |= name == "type";
         self.asks_for_types |= name == "type";
+        self.floats |= matches!(name, "float" | "complex");
     }
 
     /// A name that is handed on.
@@ -158,25 +172,46 @@ impl<'b> Walk<'b> {
         if self.bound.definitions.contains(name) {
             self.has_address();
         }
+        // Functions and types of Python's are hashed by their addresses.
+        self.hashed_by_address |= is_builtin(name);
+        self.makes_objects(name);
+        let from = self.bound.imported.get(name);
+        if from.is_some_and(|from| !is_constant(&from.module, &from.name)) {
+            self.has_address();
+        }
+    }
+
+    /// What is handed on may be called elsewhere: `map(iter, lists)`.
+    fn makes_objects(&mut self, name: &str) {
+        if makes_iterator(name) || self.makes_object(None, name) {
+            self.has_address();
+        }
+    }
+
+    /// Whether a call of a name, of a module or imported from one, gives an object with an address.
+    fn makes_object(&self, module: Option<&str>, name: &str) -> bool {
+        let (module, name) = match module {
+            Some(module) => (module, name),
+            None => match self.bound.imported.get(name) {
+                Some(from) => (from.module.as_str(), from.name.as_str()),
+                None => return false,
+            },
+        };
+        modules::of_module(module).is_some_and(|steady| steady.makes_object(name))
     }
 
     fn imported(&mut self, module: &str, name: &str) {
-        let inner = steady::of_module(&format!("{module}.{name}")).is_some();
-        let steady = match steady::of_module(module) {
-            None => false,
-            Some(Names::Only(names)) => names.contains(&name),
-            Some(Names::Public) => {
-                !name.starts_with('_') && name != "*" && !steady::INNER_MODULES.contains(&name)
-            }
-        };
+        let inner = modules::of_module(&format!("{module}.{name}")).is_some();
+        let steady = modules::of_module(module).is_some_and(|steady| steady.has(name));
         self.flag(!steady && !inner);
+        self.floats |= gives_floats(module, name);
     }
 
     fn import(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::Import(statement) => {
                 for alias in &statement.names {
-                    self.flag(steady::of_module(&alias.name).is_none());
+                    self.flag(modules::of_module(&alias.name).is_none());
                 }
             }
             Stmt::ImportFrom(statement) => {
@@ -217,10 +252,58 @@ impl<'b> Walk<'b> {
             Some(module) => self.imported(module, name),
             None => self.attribute(name),
         }
+        let of_super = attribute.value.as_call_expr().and_then(|call| call.func.as_name_expr());
+        let of_super = of_super.is_some_and(|name| name.id.as_str() == "super");
+        let of_class = base.is_some_and(|base| self.bound.definitions.contains(base));
+        // A generator that is made anew takes its seed from the system.
+        self.flag(self.bound.has_chance && name == "__init__" && !of_super && !of_class);
         match base {
             Some(base) => self.name(base),
-            None => self.visit_expr(&attribute.value),
+            None => self.used_up(&attribute.value),
         }
+    }
+
+    /// An expression whose value is used up here: an iterator in it is never seen.
+    fn used_up(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Generator(_) => visitor::walk_expr(self, expr),
+            Expr::Call(call) => self.call(call),
+            Expr::Starred(starred) => self.used_up(&starred.value),
+            Expr::NoneLiteral(_) => {}
+            other => self.visit_expr(other),
+        }
+    }
+
+    /// Whether a call gives something that is told from others by its address.
+    fn gives_object(&self, call: &ast::ExprCall) -> bool {
+        match &*call.func {
+            Expr::Name(name) => makes_iterator(&name.id) || self.makes_object(None, &name.id),
+            Expr::Attribute(attribute) => {
+                let base = attribute.value.as_name_expr().map(|base| base.id.as_str());
+                let module = base.and_then(|base| self.bound.module(base));
+                module.is_some_and(|module| self.makes_object(Some(module), &attribute.attr))
+                    || matches!(attribute.attr.as_str(), "finditer" | "groupby" | "tee")
+            }
+            _ => false,
+        }
+    }
+
+    /// A call whose value goes somewhere.
+    fn call_with_value(&mut self, call: &ast::ExprCall) {
+        if self.gives_object(call) {
+            self.has_address();
+        }
+        let name = match &*call.func {
+            Expr::Name(name) => name.id.as_str(),
+            Expr::Attribute(attribute) => attribute.attr.as_str(),
+            _ => "",
+        };
+        // Exceptions and matches are hashed by their addresses, and show none.
+        self.hashed_by_address |=
+            is_error(name) || matches!(name, "match" | "search" | "fullmatch");
+        // A view of a dictionary is a set in all but its order.
+        self.sets |= matches!(name, "keys" | "items");
+        self.call(call);
     }
 
     fn class(&mut self, class: &ast::StmtClassDef) {
@@ -231,6 +314,8 @@ impl<'b> Walk<'b> {
             self.shows_address |= !has("__repr__");
             self.hashed_by_address = true;
         }
+        let is_error = |base: &Expr| base.as_name_expr().is_some_and(|name| is_error(&name.id));
+        self.hashed_by_address |= class.bases().iter().any(is_error);
     }
 
     fn call(&mut self, call: &ast::ExprCall) {
@@ -254,10 +339,14 @@ impl<'b> Walk<'b> {
         };
         self.shows |= is_shown_by(name);
         self.special(name, &call.arguments);
-        let shows = is_shown_by(name);
+        // The groups within are iterators of their own.
+        self.shows_address |= matches!(name, "groupby" | "tee");
         for argument in &call.arguments.args {
-            self.argument(argument, name);
-            self.shows_address |= shows && is_iterator(argument);
+            match argument {
+                Expr::Starred(starred) => self.used_up(&starred.value),
+                Expr::Generator(_) | Expr::Call(_) if uses_up(name) => self.used_up(argument),
+                other => self.argument(other, name),
+            }
         }
         for keyword in &call.arguments.keywords {
             // `key=len`, `default_factory=list`: called and not kept.
@@ -275,7 +364,13 @@ impl<'b> Walk<'b> {
                 self.flag(self.bound.module(&name.id).is_some());
                 self.flag(is_out_of_sight(&name.id));
                 self.handed_on_name(&name.id);
+                self.makes_objects(&name.id);
                 self.shows |= is_shown_by(&name.id);
+            }
+            Expr::Attribute(method) if TAKES_FUNCTIONS.contains(&function) => {
+                self.handed_on(&method.attr);
+                self.flag(method.attr.as_str() == "format");
+                self.attribute_of(method);
             }
             Expr::Lambda(lambda) if TAKES_FUNCTIONS.contains(&function) => {
                 visitor::walk_expr(self, &Expr::Lambda(lambda.clone()));
@@ -296,6 +391,7 @@ impl<'b> Walk<'b> {
                     self.attribute(text.value.to_str());
                     self.handed_on(text.value.to_str());
                     self.flag(text.value.to_str() == "format");
+                    self.flag(self.bound.has_chance && text.value.to_str() == "__init__");
                 }
                 _ => self.flag(true),
             },
@@ -317,6 +413,28 @@ impl<'b> Walk<'b> {
             Some(expr) => is_wide(expr),
         };
         self.flag(wide);
+        self.hashed_by_address |= handler.name.is_some();
+        match handler.type_.as_deref() {
+            Some(Expr::Tuple(tuple)) => tuple.iter().for_each(|one| self.caught(one)),
+            Some(one) => self.caught(one),
+            None => {}
+        }
+        self.visit_body(&handler.body);
+    }
+
+    fn caught(&mut self, class: &Expr) {
+        match class {
+            Expr::Name(name) => self.name(&name.id),
+            other => self.visit_expr(other),
+        }
+    }
+
+    fn raised(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Name(name) => self.name(&name.id),
+            Expr::Call(call) => self.call(call),
+            other => self.visit_expr(other),
+        }
     }
 }
 
@@ -346,9 +464,24 @@ impl<'a> Visitor<'a> for Walk<'_> {
                     |name: &ast::ExprName| steady::UNSTEADY_ATTRIBUTES.contains(&name.id.as_str());
                 self.flag(field.target.as_name_expr().is_some_and(unsteady));
             }
-            Stmt::Assign(assign) => {
-                let kept = assign.targets.iter().any(Expr::is_name_expr);
-                self.shows_address |= kept && is_iterator(&assign.value);
+            // Taken apart at once.
+            Stmt::Assign(assign) if assign.targets.iter().all(Expr::is_tuple_expr) => {
+                assign.targets.iter().for_each(|target| self.visit_expr(target));
+                self.used_up(&assign.value);
+                return;
+            }
+            Stmt::For(each) => {
+                self.flag(each.is_async);
+                self.visit_expr(&each.target);
+                self.used_up(&each.iter);
+                self.visit_body(&each.body);
+                self.visit_body(&each.orelse);
+                return;
+            }
+            Stmt::Expr(statement) => return self.used_up(&statement.value),
+            Stmt::Raise(raise) => {
+                raise.exc.iter().chain(&raise.cause).for_each(|one| self.raised(one));
+                return;
             }
             _ => {}
         }
@@ -368,18 +501,26 @@ impl<'a> Visitor<'a> for Walk<'_> {
     /// Annotations are neither shown nor kept, but what they name is looked up.
     fn visit_annotation(&mut self, annotation: &'a Expr) {
         let before = (self.shows, self.shows_address, self.hashed_by_address, self.sets);
+        let floats = self.floats;
         let read = self.read.clone();
         let outer = std::mem::replace(&mut self.in_annotation, true);
         self.visit_expr(annotation);
         self.in_annotation = outer;
         (self.shows, self.shows_address, self.hashed_by_address, self.sets) = before;
         self.read = read;
+        self.floats = floats;
     }
 
     fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
         let ExceptHandler::ExceptHandler(inner) = handler;
         self.handler(inner);
-        visitor::walk_except_handler(self, handler);
+    }
+
+    fn visit_comprehension(&mut self, each: &'a ast::Comprehension) {
+        self.flag(each.is_async);
+        self.visit_expr(&each.target);
+        self.used_up(&each.iter);
+        each.ifs.iter().for_each(|test| self.visit_expr(test));
     }
 
     fn visit_expr(&mut self, expr: &'a Expr) {
@@ -393,17 +534,42 @@ impl<'a> Visitor<'a> for Walk<'_> {
                     self.attribute_read(&attribute.attr);
                 } else if attribute.ctx.is_load() {
                     self.handed_on(&attribute.attr);
+                    let module = attribute.value.as_name_expr();
+                    let module = module.and_then(|name| self.bound.module(&name.id));
+                    if !module.is_some_and(|module| is_constant(module, &attribute.attr)) {
+                        self.has_address();
+                    }
                 }
                 self.attribute_of(attribute);
                 return;
             }
-            Expr::Call(call) => return self.call(call),
+            Expr::Call(call) => return self.call_with_value(call),
             Expr::Await(_) => self.flag(true),
-            Expr::Lambda(_) => self.has_address(),
-            Expr::Yield(_) | Expr::YieldFrom(_) => self.shows_address = true,
+            Expr::Lambda(_) | Expr::Generator(_) => self.has_address(),
+            // Before Python 3.12 `None` is hashed by its address as well.
+            Expr::NoneLiteral(_) | Expr::EllipsisLiteral(_) => self.hashed_by_address = true,
+            Expr::NumberLiteral(number) => self.floats |= !number.value.is_int(),
+            Expr::Compare(compare) => {
+                self.used_up(&compare.left);
+                compare.comparators.iter().for_each(|side| self.used_up(side));
+                return;
+            }
+            Expr::Subscript(subscript) => {
+                self.used_up(&subscript.value);
+                self.visit_expr(&subscript.slice);
+                return;
+            }
+            Expr::YieldFrom(from) => {
+                self.shows_address = true;
+                return self.used_up(&from.value);
+            }
+            Expr::Yield(_) => self.shows_address = true,
             Expr::Set(_) | Expr::SetComp(_) => self.sets = true,
             Expr::FString(_) | Expr::TString(_) => self.shows = true,
-            Expr::BinOp(binary) => self.shows |= binary.op == ast::Operator::Mod,
+            Expr::BinOp(binary) => {
+                self.shows |= binary.op == ast::Operator::Mod;
+                self.floats |= binary.op == ast::Operator::Div;
+            }
             Expr::StringLiteral(text) => {
                 let text = text.value.to_str();
                 self.flag(text.contains(".__") || text.contains("[__") || reads_inside(text));
@@ -422,13 +588,6 @@ impl<'a> Visitor<'a> for Walk<'_> {
             }
         }
         visitor::walk_pattern(self, pattern);
-    }
-
-    fn visit_interpolated_string_element(&mut self, element: &'a ast::InterpolatedStringElement) {
-        if let ast::InterpolatedStringElement::Interpolation(shown) = element {
-            self.shows_address |= is_iterator(&shown.expression);
-        }
-        visitor::walk_interpolated_string_element(self, element);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The names that a program binds, in whatever scope, and what they are bound to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_python_ast::visitor::{self, Visitor};
 use ruff_python_ast::{self as ast, Alias, Expr, ExprContext, Stmt};
@@ -16,6 +16,8 @@ pub(super) struct Bound {
     pub(super) definitions: BTreeSet<String>,
     /// Modules, each under the name that it has here.
     pub(super) modules: Vec<Imported>,
+    /// Names imported from modules.
+    pub(super) imported: BTreeMap<String, Imported>,
     /// Attributes that are assigned, fields of classes and properties.
     pub(super) fields: BTreeSet<String>,
     /// Names of what makes or seeds generators of random numbers.
@@ -24,7 +26,7 @@ pub(super) struct Bound {
     pub(super) has_chance: bool,
 }
 
-/// A module and its name in the program.
+/// A module and its name in the program, or a name of a module.
 #[derive(Debug)]
 pub(super) struct Imported {
     pub(super) name: String,
@@ -105,7 +107,12 @@ impl<'a> Visitor<'a> for Bound {
                     if is_chance && is_generator(&alias.name) {
                         self.generators.insert(alias.name.to_string());
                     }
-                    self.all.insert(alias.asname.as_ref().unwrap_or(&alias.name).to_string());
+                    let name = alias.asname.as_ref().unwrap_or(&alias.name).to_string();
+                    let module =
+                        import.module.as_ref().map_or_else(String::new, ToString::to_string);
+                    let from = Imported { name: alias.name.to_string(), module };
+                    self.all.insert(name.clone());
+                    self.imported.insert(name, from);
                 }
             }
             _ => {}

@@ -2,8 +2,84 @@
 
 use ruff_python_ast::{self as ast, Expr};
 
-/// Calls that make an iterator, which shows its address as text.
-const ITERATORS: [&str; 6] = ["map", "filter", "zip", "enumerate", "iter", "reversed"];
+/// Whether a builtin of this name makes an iterator, or something else that shows its address.
+pub(super) fn makes_iterator(name: &str) -> bool {
+    matches!(
+        name,
+        "map"
+            | "filter"
+            | "zip"
+            | "enumerate"
+            | "iter"
+            | "reversed"
+            | "property"
+            | "staticmethod"
+            | "classmethod"
+    )
+}
+
+/// Whether a function of this name uses up the iterators that it is called with, or gives another one.
+pub(super) fn uses_up(name: &str) -> bool {
+    const NAMES: [&str; 37] = [
+        "Counter",
+        "OrderedDict",
+        "accumulate",
+        "all",
+        "any",
+        "bytearray",
+        "bytes",
+        "chain",
+        "combinations",
+        "deque",
+        "dict",
+        "enumerate",
+        "extend",
+        "filter",
+        "from_iterable",
+        "frozenset",
+        "fsum",
+        "heapify",
+        "islice",
+        "iter",
+        "join",
+        "len",
+        "list",
+        "map",
+        "max",
+        "min",
+        "next",
+        "permutations",
+        "prod",
+        "product",
+        "reduce",
+        "reversed",
+        "set",
+        "sorted",
+        "sum",
+        "tuple",
+        "zip",
+    ];
+    NAMES.contains(&name)
+}
+
+/// Whether a name of a module stands for plain data, and not for a function or a class.
+pub(super) fn is_constant(module: &str, name: &str) -> bool {
+    matches!(module, "string" | "sys" | "keyword" | "calendar")
+        || matches!(name, "pi" | "e" | "tau" | "inf" | "nan" | "annotations")
+        || name.chars().all(|letter| !letter.is_lowercase())
+}
+
+/// Whether a name of a module gives floats.
+pub(super) fn gives_floats(module: &str, name: &str) -> bool {
+    const INTEGERS: [&str; 8] =
+        ["ceil", "comb", "factorial", "floor", "gcd", "isqrt", "lcm", "perm"];
+    matches!(module, "math" | "cmath" | "statistics") && !INTEGERS.contains(&name)
+}
+
+/// Whether a class of this name is one of exceptions, by custom.
+pub(super) fn is_error(name: &str) -> bool {
+    name.ends_with("Error") || name.ends_with("Exception") || name.ends_with("Warning")
+}
 
 /// Whether `name` can be called with anything once it is handed on.
 pub(super) fn is_out_of_sight(name: &str) -> bool {
@@ -13,17 +89,6 @@ pub(super) fn is_out_of_sight(name: &str) -> bool {
 /// Whether calling `name` makes text of its arguments.
 pub(super) fn is_shown_by(name: &str) -> bool {
     matches!(name, "repr" | "ascii" | "str" | "format" | "print")
-}
-
-/// Whether an expression makes an iterator, which shows its address.
-pub(super) fn is_iterator(expr: &Expr) -> bool {
-    match expr {
-        Expr::Generator(_) => true,
-        Expr::Call(call) => {
-            call.func.as_name_expr().is_some_and(|name| ITERATORS.contains(&name.id.as_str()))
-        }
-        _ => false,
-    }
 }
 
 /// Whether instances show their fields, and are hashed by them or not at all.

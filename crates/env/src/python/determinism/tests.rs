@@ -149,6 +149,71 @@ fn chance_without_a_seed_and_attributes_out_of_sight_are_flagged() {
 }
 
 #[test]
+fn generators_made_anew_and_modules_behind_modules_are_flagged() {
+    all_vary(&[
+        "from random import Random\nr = Random(1)\nr.__init__()",
+        "import random\nr = random.Random(1)\nrandom.Random.__init__(r)",
+        "from random import Random\nr = Random(1)\nf = r.__init__\nf()",
+        "from random import Random\ngetattr(Random(1), '__init__')()",
+        "import enum\nenum.bltns.open('/dev/urandom')",
+        "from enum import bltns",
+        "import re\nre.enum",
+        "import json\njson.decoder",
+        "import statistics\nstatistics.random",
+        "import heapq\nheapq._heapq",
+        "import dataclasses\ndataclasses.keyword",
+        "import array\narray.array('i', [1]).buffer_info()",
+    ]);
+}
+
+#[test]
+fn sets_whose_order_comes_from_addresses_are_flagged() {
+    all_vary(&[
+        "[*{len, print}]",
+        "list({int, str})",
+        "x = None\nlist({x, 1})",
+        "list({..., 1})",
+        "x = float('nan')\nlist({x, 1})",
+        "x = 1e999\nlist({x - x, 1})",
+        "import math\nlist({math.nan, 1})",
+        "from math import inf\nlist({inf - inf, 1})",
+        "list({iter([]), iter([])})",
+        "list({*map(iter, [[], []])})",
+        "try:\n    1 // 0\nexcept ZeroDivisionError as e:\n    x = [*{e, 1}]",
+        "[*{ValueError(), KeyError()}]",
+        "class E(ValueError): pass\nlist({E(), E()})",
+        "import re\n[*{re.match('a', 'a'), 1}]",
+        "d = {None: 1, 1: 2}\nk = d.keys()\nlist(k & d)",
+        "x = []\n[*{x.append, x.pop}]",
+        "from io import StringIO\n[*{StringIO(), StringIO()}]",
+        "from textwrap import dedent, indent\n[*{dedent, indent}]",
+        "import operator\n[*{operator.add, operator.sub}]",
+    ]);
+}
+
+#[test]
+fn texts_that_show_addresses_are_flagged() {
+    all_vary(&[
+        "from io import StringIO\nstr(StringIO())",
+        "import io\nx = [io.StringIO()]\nprint(x)",
+        "x = [iter([])]\nprint(x)",
+        "x = {'a': zip()}\nprint(x)",
+        "g = (x for x in [])\nprint([g])",
+        "def f(x): return str(x)\nf(map(abs, []))",
+        "def f(): return map(abs, [])\nprint(f())",
+        "print(list(map(iter, [[]])))",
+        "import itertools\nprint([itertools.count()])",
+        "from itertools import groupby\nfor k, g in groupby('aab'):\n    print(g)",
+        "import hashlib\nh = hashlib.md5(b'')\nprint([h])",
+        "import functools\nprint([functools.partial(int)])",
+        "from textwrap import dedent\nprint(dedent)",
+        "import re\nx = re.finditer('a', 'a')\nprint(x)",
+        "print([property()])",
+        "x = [1]\nprint([x.append])",
+    ]);
+}
+
+#[test]
 fn what_is_the_same_in_each_run_is_not() {
     for source in [
         "import random\nrandom.random()",
@@ -182,6 +247,20 @@ fn what_is_the_same_in_each_run_is_not() {
         "match [1]:\n    case [x, *rest]: print(x, rest)",
         "def f(x):\n    raise Exception('no')",
         "print(*(x for x in [1]))",
+        "print(' '.join(str(x) for x in range(3)))",
+        "for a, b in zip([1], [2]):\n    print(a, b)",
+        "import hashlib\nprint(hashlib.md5(b'a').hexdigest())",
+        "s = set('ab')\nprint(sum(1 for x in s if x in s))",
+        "import random\nclass A:\n    def __init__(self, x): self.x = x\nclass B(A):\n    def __init__(self, x): super().__init__(x)\nB(1)",
+        "import random\nclass A:\n    def __init__(self): self.x = 1\nclass B(A):\n    def __init__(self): A.__init__(self)\nB()",
+        "try:\n    int('x')\nexcept ValueError:\n    print({1, 2})",
+        "from collections import Counter\nprint(Counter('ab').most_common(1), sorted({1}))",
+        "def f(words):\n    return sorted(set(words), key=str.lower)",
+        "def f(x):\n    if x is None: raise ValueError('no')\n    return list(set(x))",
+        "import math, string\nprint(math.sqrt(2), math.pi, string.ascii_letters)",
+        "from itertools import combinations, chain\nfor a in combinations([1, 2], 2): print(a)\nprint(list(chain([1], [2])))",
+        "import re\nm = re.match('a', 'ab')\nprint(m.group(0), re.sub('a', 'b', 'aa'))",
+        "import math, operator, functools\nprint(functools.reduce(operator.mul, [1, 2]), max([1], key=math.sqrt))",
     ] {
         assert!(!varies(source), "{source}");
     }

@@ -129,7 +129,13 @@ fn the_deepest_tests_are_planned_on_a_small_stack() {
     let both = format!("assert {}{}1{}", "-(".repeat(198), "-".repeat(790), ")".repeat(198));
     let indented: Vec<String> = (0..340).map(|at| " ".repeat(at) + "if f(1):\n").collect();
     let blocks = indented.concat() + &" ".repeat(340) + "pass";
-    let all = [&[brackets, value, calls, both, blocks], &chains[..]].concat();
+    let one = [&[brackets, value, calls, both, blocks], &chains[..]].concat();
+    // With two functions of the program, their values are followed.
+    let two = one.iter().map(|test| format!("x = g(1)\n{test}\nassert f(x, 1) == 2"));
+    let many: Vec<String> = (1..2000).map(|n| format!("y{n} = f(y{}, 1)\n", n - 1)).collect();
+    let many = format!("y0 = g(1)\n{}assert y1999 == 1", many.concat());
+    let two: Vec<String> = two.chain([many]).collect();
+    let all = [one, two].concat();
     let count = all.len();
     let work = move || {
         let tests = Tests::Asserts(Suite::new(vec![], all).unwrap());

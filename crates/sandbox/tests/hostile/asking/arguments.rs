@@ -151,4 +151,40 @@ pub(super) const JUDGES: &[Refused] = &[
     Refused { setup: "", test: "is_close(add(2, 3), 5)", name: "is_close" },
     Refused { setup: "", test: "r = add(2, 3)\nnear.check(r, 5)", name: "near" },
     Refused { setup: "", test: "assert near.by.much(add(2, 3), 5)", name: "near" },
+    Refused { setup: "", test: "same = is_close\nassert same(add(2, 3), 5)", name: "is_close" },
+    Refused { setup: "", test: "assert all(map(is_close, [add(2, 3)], [5]))", name: "is_close" },
+    Refused {
+        setup: "import functools",
+        test: "is_5 = functools.partial(is_close, 5)\nassert is_5(add(2, 3))",
+        name: "is_close",
+    },
+    Refused {
+        setup: "",
+        test: "match is_close(add(2, 3), 5):\n    case True: pass\n    case _: raise ValueError",
+        name: "is_close",
+    },
+    Refused {
+        setup: "",
+        test: "class T:\n    def holds(self, got): return is_close(got, 5)\nassert T().holds(add(2, 3))",
+        name: "is_close",
+    },
+    Refused {
+        setup: "import unittest",
+        test: "class T(unittest.TestCase):\n    def test(self): self.assertTrue(is_close(add(2, 3), 5))\nT('test').debug()",
+        name: "is_close",
+    },
+    Refused { setup: "", test: "is_close(add(2, 3), 5)\nassert True", name: "is_close" },
+    Refused {
+        setup: "",
+        test: "found = []\nfound.append(is_close(add(2, 3), 5))\nassert all(found)",
+        name: "is_close",
+    },
+    Refused { setup: "", test: "assert is_close(add(2, 3))", name: "is_close" },
+    Refused { setup: "", test: "xs = [2, 1]\nadd(xs, 1)\nassert is_close(xs)", name: "is_close" },
+    Refused { setup: "r = add(2, 3)", test: "assert is_close(r, 5)", name: "is_close" },
+    Refused {
+        setup: "def must(r):\n    assert is_close(r, 5)\n",
+        test: "must(add(2, 3))",
+        name: "is_close",
+    },
 ];

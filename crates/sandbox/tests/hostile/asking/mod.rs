@@ -3,6 +3,7 @@
 
 mod arguments;
 mod blame;
+mod files;
 mod methods;
 mod objects;
 mod told;
@@ -25,7 +26,8 @@ pub(crate) struct Evasion {
     pub(crate) hostile: &'static str,
 }
 
-fn hold(stage: &Stage, rows: &[Row]) {
+/// Judges each honest program, which must pass, and each hostile one, which must not.
+pub(crate) fn hold(stage: &Stage, rows: &[Row]) {
     let mut faults = Vec::new();
     for Row { setup, test, honest, hostile } in rows {
         let said = judge(stage, setup, test, honest);

@@ -4,6 +4,7 @@
 mod graphs;
 mod lists;
 mod others;
+mod own;
 mod trees;
 
 use std::fmt::Write as _;
@@ -16,6 +17,8 @@ use whetstone_core::tests::Tests;
 use whetstone_sandbox::Ticket;
 use whetstone_sandbox::job::{Job, Limits};
 
+use crate::asking;
+use crate::expected::at_both_levels;
 use crate::support::{Stage, alone, tell};
 
 /// One task with its programs.
@@ -208,4 +211,9 @@ fn objects_of_a_setup_are_judged_by_what_they_hold_at_full() {
 #[test]
 fn objects_of_a_setup_are_judged_by_what_they_hold_at_landlock() {
     hold(Isolation::Landlock, &all());
+}
+
+#[test]
+fn objects_of_the_program_are_judged_in_every_style() {
+    at_both_levels(|stage| asking::hold(stage, own::ROWS));
 }
