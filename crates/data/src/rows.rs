@@ -145,7 +145,8 @@ impl<T: Tokens> Making<'_, T> {
         let thinking = trace.thinking.as_deref().unwrap_or_default();
         let response = Response::new(self.form, thinking, code).map_err(|_| Left::NoResponse)?;
         let prompt = (self.render)(&trace.prompt);
-        let row = Row::new(self.tokens, &prompt, &response.render()).ok_or(Left::NoResponse)?;
+        let response = response.render_after(&prompt);
+        let row = Row::new(self.tokens, &prompt, &response).ok_or(Left::NoResponse)?;
         if row.tokens.len() > self.max_tokens { Err(Left::TooLong) } else { Ok(row) }
     }
 }

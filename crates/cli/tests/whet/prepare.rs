@@ -17,11 +17,31 @@ fn lines(rows: &[Value]) -> String {
     rows.concat()
 }
 
-/// Prepares ten rows of MBPP and what else stands in the file, with these flags more.
+/// Prepares ten rows of MBPP and what else stands in the file, split by the seed, with these flags more.
 fn prepare(folder: &Path, more: &str, flags: &[&str]) -> Ran {
     let rows: Vec<_> = (1..=10).map(row).collect();
     fs::write(folder.join("mbpp.jsonl"), lines(&rows) + more).expect("a file");
-    whet_in(folder, &[&["data", "prepare", "--mbpp", "mbpp.jsonl"], flags].concat())
+    let command = ["data", "prepare", "--mbpp", "mbpp.jsonl", "--split", "seed"];
+    whet_in(folder, &[&command, flags].concat())
+}
+
+#[test]
+fn mbpp_is_split_as_it_was_published_unless_asked_otherwise() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows: Vec<_> = (6..=12).chain(509..=512).map(row).collect();
+    fs::write(dir.path().join("mbpp.jsonl"), lines(&rows)).unwrap();
+    let ran = whet_in(dir.path(), &["data", "prepare", "--mbpp", "mbpp.jsonl", "--json"]);
+    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((&report["split"], &report["val"]["tasks"]), (&"official".into(), &4.into()));
+    let measured = fs::read_to_string(dir.path().join("data/val.jsonl")).unwrap();
+    let mut ids: Vec<_> = measured
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].to_string())
+        .collect();
+    ids.sort();
+    assert_eq!(ids, [r#""mbpp/11""#, r#""mbpp/12""#, r#""mbpp/509""#, r#""mbpp/510""#]);
+    let ran = prepare(dir.path(), "", &[]);
+    assert!(ran.out.contains("MBPP is split by the seed"), "{}", ran.out);
 }
 
 #[test]

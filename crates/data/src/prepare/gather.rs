@@ -10,6 +10,7 @@ use super::benchmark::Benchmark;
 use super::error::PrepareError;
 use super::grams::Compared;
 use super::report::{Bad, Counts, NAMED};
+use super::split::Split;
 use crate::part::Part;
 use crate::source::{self, Found, Input, Kind, Origin, What};
 
@@ -98,9 +99,10 @@ impl Gathered {
     pub(super) fn source(
         &mut self,
         origin: &Origin,
+        split: Split,
         known: &Benchmarks,
     ) -> Result<(), PrepareError> {
-        let inputs = source::read(origin, &mut |found| self.take(found, known))?;
+        let inputs = source::read(origin, &mut |found| self.take(found, split, known))?;
         self.inputs.extend(inputs);
         Ok(())
     }
@@ -116,14 +118,16 @@ impl Gathered {
         self.add(entry, place);
     }
 
-    fn take(&mut self, found: Found<'_>, known: &Benchmarks) {
+    fn take(&mut self, found: Found<'_>, split: Split, known: &Benchmarks) {
         let kind = found.kind.map_or("unknown", Kind::name);
         match found.what {
             What::Task(task, line) => {
                 let source = task.source.clone().unwrap_or_else(|| kind.to_owned());
                 self.count(&source).rows += 1;
                 let rank = Rank::DataSet(found.kind.unwrap_or(Kind::Tasks));
-                self.add(entry(&task, line, source, rank, known), (found.file, found.row));
+                let part = split.part(found.kind, &task.id);
+                let entry = Entry { part, ..entry(&task, line, source, rank, known) };
+                self.add(entry, (found.file, found.row));
             }
             What::Bad(reason) => {
                 self.count(kind).rows += 1;

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Each source is split apart from the others, by the seed and the tasks' ids; tasks that were made
-//! in halves keep theirs. Duplicates are dropped before the split, over all sources at once: what is
+//! or published in halves keep theirs. Duplicates are dropped before the split, over all sources at once: what is
 //! left has no two tasks alike, so no task for validation has a twin in training.
 //!
 //! Same inputs and seed, same bytes. The order of files on the command line, of rows in a file, and
@@ -35,6 +35,7 @@ pub use self::error::PrepareError;
 use self::gather::{Benchmarks, Entry, Gathered};
 use self::report::NAMED;
 pub use self::report::{Bad, By, Contaminated, Counts, Duplicate, Half, Report};
+pub use self::split::Split;
 pub use self::write::{REPORT, TRAIN, VAL};
 use crate::part::Part;
 use crate::source::{Input, Kind, Origin};
@@ -54,7 +55,9 @@ pub struct Preparing<'a> {
     pub ngram: usize,
     /// What everything random is derived from.
     pub seed: Seed,
-    /// The part of each source that is for validation, between 0 and 1.
+    /// Where the halves of data sets come from.
+    pub split: Split,
+    /// The part of each source that is for validation, between 0 and 1, where none is published.
     pub val_fraction: f64,
     /// At most so many tasks of each source.
     pub limit: Option<usize>,
@@ -108,7 +111,7 @@ fn read_sources(
     origins.sort_by_key(|origin| (origin.kind.unwrap_or(Kind::Tasks), &origin.path));
     for origin in origins {
         (preparing.on_step)(&format!("reading {}", origin.path.display()));
-        gathered.source(origin, known)?;
+        gathered.source(origin, preparing.split, known)?;
     }
     for (part, task) in &preparing.made {
         gathered.made(*part, task, known);
@@ -131,6 +134,7 @@ fn begin(preparing: &Preparing<'_>, gathered: &mut Gathered, benchmarks: Vec<Inp
     Report {
         v: 1,
         seed: preparing.seed.get(),
+        split: preparing.split,
         val_fraction: preparing.val_fraction,
         limit: preparing.limit,
         ngram: (!benchmarks.is_empty()).then_some(preparing.ngram),

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::split::Split;
 use crate::source::Input;
 
 /// Findings of one sort that are named; the rest are counted.
@@ -22,7 +23,9 @@ pub struct Report {
     pub v: u32,
     /// What everything random was derived from.
     pub seed: u64,
-    /// The part of each source that is for validation.
+    /// Where the halves of data sets come from.
+    pub split: Split,
+    /// The part of each source that is for validation, where none is published.
     pub val_fraction: f64,
     /// At most so many tasks of each source.
     pub limit: Option<usize>,

@@ -2,14 +2,44 @@
 //!
 //! Both follow from the seed and the task's id alone, so the order in which files were read, and
 //! the tasks of other sources, change nothing. The tasks of a source are put in a seeded order; the
-//! first of them, by the fraction asked for, are for validation.
+//! first of them, by the fraction asked for, are for validation. A data set with a published split
+//! keeps it, so that figures can be compared with others' ([`Split`]).
 
 use std::cmp::Ordering;
 
+use serde::Serialize;
 use whetstone_core::Seed;
 use whetstone_core::task::TaskId;
 
 use crate::part::Part;
+use crate::source::Kind;
+
+/// Where the halves of a data set come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Split {
+    /// As published, where the data set has a published split; otherwise by the seed.
+    Official,
+    /// By the seed.
+    Seed,
+}
+
+impl Split {
+    /// The half that is published for a task, if it has one.
+    ///
+    /// MBPP's paper measures on its tasks 11 to 510; 1 to 10 are shown as examples, 511 to 600 are
+    /// for tuning, 601 to 974 for training, and all of these are to learn from here.
+    pub(super) fn part(self, kind: Option<Kind>, id: &TaskId) -> Option<Part> {
+        if self == Self::Seed || kind != Some(Kind::Mbpp) {
+            return None;
+        }
+        match id.as_str().strip_prefix("mbpp/")?.parse().ok()? {
+            11..=510 => Some(Part::Validation),
+            1..=10 | 511..=974 => Some(Part::Train),
+            0 | 975..=u64::MAX => None,
+        }
+    }
+}
 
 /// Places in a seeded order, one for each task.
 pub(super) fn place(seed: Seed, stage: &str, id: &TaskId) -> u64 {
@@ -75,6 +105,22 @@ mod tests {
         assert_eq!(validation(3, 0.99), 2);
         assert_eq!(validation(1, 0.5), 0);
         assert_eq!(validation(0, 0.5), 0);
+    }
+
+    #[test]
+    fn mbpp_has_a_published_half_to_measure_with() {
+        let part = |split: Split, kind, id: &str| {
+            split.part(Some(kind), &TaskId::try_from(id.to_owned()).unwrap())
+        };
+        let official = |id: &str| part(Split::Official, Kind::Mbpp, id);
+        let measured =
+            (0..1200).filter(|n| official(&format!("mbpp/{n}")) == Some(Part::Validation));
+        assert_eq!(measured.collect::<Vec<_>>(), (11..=510).collect::<Vec<_>>());
+        let learned = (0..1200).filter(|n| official(&format!("mbpp/{n}")) == Some(Part::Train));
+        assert_eq!(learned.count(), 474);
+        assert_eq!(official("mbpp/x"), None);
+        assert_eq!(part(Split::Official, Kind::Apps, "apps/11"), None);
+        assert_eq!(part(Split::Seed, Kind::Mbpp, "mbpp/11"), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use whetstone_core::Seed;
 use whetstone_core::jsonl::read_tasks;
 use whetstone_core::task::Task;
 use whetstone_data::Part;
-use whetstone_data::prepare::{PrepareError, Preparing, Report, prepare};
+use whetstone_data::prepare::{PrepareError, Preparing, Report, Split, prepare};
 use whetstone_data::source::{Kind, Origin};
 
 /// A folder with sources, and what to prepare of them.
@@ -59,6 +59,7 @@ impl Bench {
             benchmarks: self.benchmarks.clone(),
             ngram: 13,
             seed: Seed::new(self.seed),
+            split: Split::Seed,
             val_fraction: 0.2,
             limit: self.limit,
             out: &self.dir.path().join(out),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use whetstone_data::prepare::DEFAULT_NGRAM;
+use whetstone_data::prepare::{DEFAULT_NGRAM, Split};
 use whetstone_data::source::Difficulty;
 
 use crate::cli::ConfigArgs;
@@ -73,7 +73,11 @@ pub struct PrepareArgs {
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
 
-    /// The part of each source that is for validation
+    /// Where the halves of a data set come from
+    #[arg(long, value_enum, default_value_t = SplitArg::Official, value_name = "HOW")]
+    pub split: SplitArg,
+
+    /// The part of each source that is for validation, where none is published
     #[arg(long, value_name = "PART", default_value_t = 0.2, value_parser = fraction)]
     pub val_fraction: f64,
 
@@ -96,6 +100,24 @@ pub struct PrepareArgs {
     /// Print the report as one JSON document instead of the summary
     #[arg(long)]
     pub json: bool,
+}
+
+/// Where the halves of a data set come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SplitArg {
+    /// As published: of MBPP, tasks 11 to 510 are measured with, as in its paper; others by the seed.
+    Official,
+    /// By the seed: figures cannot be compared with published ones.
+    Seed,
+}
+
+impl From<SplitArg> for Split {
+    fn from(split: SplitArg) -> Self {
+        match split {
+            SplitArg::Official => Self::Official,
+            SplitArg::Seed => Self::Seed,
+        }
+    }
 }
 
 /// How hard APPS says a problem is.

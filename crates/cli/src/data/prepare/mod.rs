@@ -49,6 +49,7 @@ fn prepare_with(args: &PrepareArgs, seed: Seed, printer: Printer) -> Result<Repo
         benchmarks: args.decontaminate.clone(),
         ngram: args.ngram,
         seed,
+        split: args.split.into(),
         val_fraction: args.val_fraction,
         limit: args.limit,
         out: &args.out,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use whetstone_data::prepare::{Counts, REPORT, Report, TRAIN, VAL};
+use whetstone_data::prepare::{Counts, REPORT, Report, Split, TRAIN, VAL};
 
 use crate::failure::counted;
 use crate::printer::{Printer, Tone};
@@ -33,6 +33,16 @@ fn text(report: &Report, out: &Path, took: Duration, printer: Printer) -> String
         took.as_secs_f64()
     ));
     table(&mut text, report);
+    if report.split == Split::Seed && report.sources.contains_key("mbpp") {
+        text.push(
+            "\n  MBPP is split by the seed: figures cannot be compared with published ones"
+                .to_owned(),
+        );
+    }
+    let empty = report.train.tasks == 0 || report.val.tasks == 0;
+    if empty && report.split == Split::Official && report.total().train + report.total().val > 1 {
+        text.push("\n  one half is empty, as published: `--split seed` makes two".to_owned());
+    }
     let total = report.total();
     if total.bad > 0 {
         let word = printer.toned("bad", Tone::Doubtful);
