@@ -88,15 +88,15 @@ const HEALTH = [
     title: "KL divergence",
     series: [
       ["grpo/kl_divergence", "from the reference", 1],
-      ["grpo/update_kl", "of the update", 2],
+      ["grpo/update_kl", "of a step's updates", 2],
     ],
     notes: [
       (has) => has("grpo/kl_divergence")
         ? "How far the student has moved from where it began, in nats a token. A sudden rise with flat " +
           "reward is drift."
         : "This run has no reference, so the distance from where it began was not measured.",
-      (has, zero) => zero("grpo/update_kl") &&
-        "The update's KL is 0 because each batch is used for one update: what learns is still what sampled.",
+      (has) => has("grpo/update_kl") &&
+        "The updates' KL is how far one step moved the student, measured after it. Much above 0.01 is a large step.",
     ],
   },
   {
@@ -175,7 +175,7 @@ const CATALOGUE = Object.entries({ learning: LEARNING, health: HEALTH, speed: SP
   .flatMap(([section, entries]) => entries.map((entry) => ({ series: [], notes: [], section, ...entry })));
 
 /** Shown as part of something else: the last are the terms of the reward, which the rollouts have too. */
-const NOT_DRAWN = new Set(["grpo/dead_groups", "time/step_s", "code/timeouts", "held_out/tasks"]);
+const NOT_DRAWN = new Set(["grpo/dead_groups", "grpo/clamped", "train/skipped_updates", "time/step_s", "code/timeouts", "held_out/tasks"]);
 const TERM_METRICS = "reward/";
 
 /** The order of verdicts, and which are alike enough to share a colour. */

@@ -182,7 +182,26 @@ pub struct ConfigArgs {
 
 /// `whet doctor`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  whet doctor                               is this machine fit to judge programs and to train?
+  whet doctor --model embedded              and does the student's format, tokenizer and reward work?
+  whet doctor --model Qwen/Qwen3-1.7B --teacher --config my.toml
+
+Exit codes: 0 nothing failed, 1 something did, 2 wrong usage or config, 3 something broke.")]
 pub struct DoctorArgs {
+    /// Try this student end to end: its prompt, what it would learn from, what it writes, what is read
+    /// from that, and what a reply earns
+    ///
+    /// A directory, a .gguf file, an adapter or a run that training left, a name of the hub, or
+    /// `embedded`.
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+
+    /// Ask the teacher of `teacher.*` for a small answer
+    #[arg(long)]
+    pub teacher: bool,
+
     /// Where settings come from.
     #[command(flatten)]
     pub config: ConfigArgs,

@@ -1,15 +1,17 @@
 //! `whet export`: a model with its adapter worked into it, as a directory that other tools load.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
+use whetstone_core::config::Config;
 use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
 use whetstone_model::{ExportOptions, Pretrained};
 
 use crate::device;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::model::find::{self, Around};
 use crate::model::{DtypeArg, ModelFailure, open};
 use crate::printer::Printer;
 
@@ -17,9 +19,10 @@ use crate::printer::Printer;
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct ExportArgs {
-    /// The model: a directory or a GGUF file
+    /// The model: a directory, a .gguf file, an adapter or a run that training left, a name of the
+    /// hub, or `embedded`
     #[arg(value_name = "MODEL")]
-    pub model: PathBuf,
+    pub model: String,
 
     /// The adapter that is worked into it, e.g. `runs/grpo-1/outputs/final_model`
     #[arg(long, value_name = "DIR")]
@@ -40,6 +43,7 @@ pub struct ExportArgs {
 
 const AFTER_HELP: &str = "\
 Examples:
+  whet export grpo-1 --out models/sharper
   whet export models/student --adapter runs/grpo-1/outputs/final_model --out models/sharper
   whet export runs/sft-1/outputs/final_model --out models/small --dtype bf16
 
@@ -53,8 +57,11 @@ struct Report {
 
 /// Writes the model.
 pub(crate) fn run(args: &ExportArgs, printer: Printer) -> anyhow::Result<Exit> {
-    let model = open(&args.model).map_err(Failure::Model)?;
-    let decoder = load(args, &model).map_err(Failure::Model)?;
+    let config = Config::default();
+    let around = Around { runs: Path::new(&config.run.dir), unpack: None, printer };
+    let found = find::find(&args.model, &around)?.with_adapter(args.adapter.as_deref())?;
+    let model = open(&found.model).map_err(Failure::Model)?;
+    let decoder = load(&model, found.adapter.as_deref()).map_err(Failure::Model)?;
     let options = ExportOptions { dtype: args.dtype.into(), ..ExportOptions::default() };
     decoder
         .export_merged(&model, &args.out, options)
@@ -68,11 +75,11 @@ pub(crate) fn run(args: &ExportArgs, printer: Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn load(args: &ExportArgs, model: &Pretrained) -> Result<Decoder, ModelFailure> {
+fn load(model: &Pretrained, adapter: Option<&Path>) -> Result<Decoder, ModelFailure> {
     let device = device::cpu(Some(1))?;
     let options = LoadOptions { weights: WeightFormat::Trainable, positions: 1 };
     let mut decoder = Decoder::load(&device, (&model.config, model.weights.as_ref()), options)?;
-    if let Some(dir) = &args.adapter {
+    if let Some(dir) = adapter {
         decoder.load_adapter(dir)?;
     }
     Ok(decoder)

@@ -5,11 +5,13 @@ use whetstone_core::config::Config;
 use whetstone_core::extract::{Form, Origin, Reply, Response, extract};
 use whetstone_core::prompt::Prompt;
 use whetstone_core::task::{TaskView, VisibleTests};
+use whetstone_env::python::{Reading, Rules};
+use whetstone_env::stack::on_big_stack;
 
-use super::Finding;
+use super::{Finding, student};
 
-const THINKING: &str = "A number is prime if nothing up to its root divides it.";
-const CODE: &str =
+pub(super) const THINKING: &str = "A number is prime if nothing up to its root divides it.";
+pub(super) const CODE: &str =
     "def is_prime(n):\n    return n > 1 and all(n % i for i in range(2, int(n**0.5) + 1))";
 
 /// The prompt asks for what extraction reads.
@@ -56,5 +58,60 @@ pub(super) fn extraction(_: &Config) -> Finding {
             "a response is not read back as written",
             "this is a bug in whet: report it",
         )
+    }
+}
+
+/// Ways in which teachers answer: what it is, its text, and thinking that came in a field of its own.
+fn ways() -> [(&'static str, String, Option<&'static str>); 6] {
+    let block = format!("```python\n{CODE}\n```");
+    [
+        ("tags and a fence", format!("<think>\n{THINKING}\n</think>\n\n{block}\n"), None),
+        ("thinking in a field", format!("Here it is.\n\n{block}\n"), Some(THINKING)),
+        (
+            "a fence without a language",
+            format!("<think>{THINKING}</think>\n```\n{CODE}\n```"),
+            None,
+        ),
+        (
+            "a draft inside the thinking",
+            format!("<think>{THINKING}</think>\n\nSo:\n\n~~~py\n{CODE}\n~~~\nDone."),
+            None,
+        ),
+        (
+            "answer tags",
+            format!("<think>\n{THINKING}\n</think>\n<answer>\n{block}\n</answer>"),
+            None,
+        ),
+        ("no fence", format!("<think>\n{THINKING}\n</think>\n\n{CODE}\n"), None),
+    ]
+}
+
+/// However a teacher lays its answer out, the same thinking and code are read, and the code compiles.
+pub(super) fn teacher_formats(config: &Config) -> Finding {
+    const CHECK: &str = "teacher's formats";
+    let bug = "this is a bug in whet: report it";
+    let ways = ways();
+    for (name, text, reasoning) in &ways {
+        let reply = Reply { reasoning: *reasoning, ..Reply::text(text) };
+        let found = extract(reply, Form::ThinkPython);
+        let code = found.code.as_ref().map(|code| code.source.as_ref());
+        if found.thinking.as_deref() != Some(THINKING) || code != Some(CODE) {
+            return Finding::fail(CHECK, format!("{name}: not read as it was written"), bug);
+        }
+    }
+    let Some(task) = student::task() else { return Finding::fail(CHECK, "no task", bug) };
+    let rules = Rules::new(config.reward.clone());
+    let compiles = on_big_stack(|stack| {
+        let runs =
+            |text: &str| matches!(rules.read(&task, Reply::text(text), stack), Reading::Runs(_));
+        ways.iter().all(|(_, text, _)| runs(text))
+    });
+    match compiles {
+        Ok(true) => {
+            let detail = format!("{} layouts are read alike, and the code compiles", ways.len());
+            Finding::pass(CHECK, detail)
+        }
+        Ok(false) => Finding::fail(CHECK, "right code does not compile", bug),
+        Err(err) => Finding::fail(CHECK, err.to_string(), "no thread can be started"),
     }
 }

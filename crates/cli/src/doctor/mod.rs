@@ -8,6 +8,7 @@ mod judge;
 mod kernel;
 mod machine;
 mod python;
+mod student;
 
 use serde::Serialize;
 use whetstone_core::config::Config;
@@ -17,6 +18,7 @@ use crate::config_command::load;
 use crate::exit::Exit;
 use crate::failure::counted;
 use crate::printer::{Printer, Tone};
+use crate::teach::connection;
 
 /// What one check found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -44,6 +46,7 @@ pub(crate) enum Status {
 const CHECKS: &[fn(&Config) -> Finding] = &[
     formats::prompt,
     formats::extraction,
+    formats::teacher_formats,
     python::interpreter,
     kernel::release,
     kernel::namespaces,
@@ -63,14 +66,23 @@ pub(crate) fn run(args: &DoctorArgs, printer: Printer) -> anyhow::Result<Exit> {
     let config = load(&args.config)?.config;
     let progress = printer.progress(CHECKS.len() as u64);
     let mut findings = Vec::new();
-    for check in CHECKS {
-        let finding = check(&config);
+    let mut say = |finding: Finding| -> anyhow::Result<()> {
         tracing::debug!(?finding, "checked");
         if !args.json {
             progress.suspend(|| print(findings.len() + 1, &finding, printer))?;
         }
         progress.inc(1);
         findings.push(finding);
+        Ok(())
+    };
+    for check in CHECKS {
+        say(check(&config))?;
+    }
+    if args.teacher {
+        say(connection::finding(&config))?;
+    }
+    if let Some(model) = &args.model {
+        student::checks(&config, model, printer, &mut say)?;
     }
     progress.finish_and_clear();
     summary(&findings, args.json, printer)
@@ -84,7 +96,7 @@ pub(crate) fn probe(feature: ProbeFeature) -> Exit {
 }
 
 impl Finding {
-    fn pass(check: &'static str, detail: impl Into<String>) -> Self {
+    pub(crate) fn pass(check: &'static str, detail: impl Into<String>) -> Self {
         Self { check, status: Status::Pass, detail: detail.into(), hint: None }
     }
 
@@ -92,7 +104,7 @@ impl Finding {
         Self { check, status: Status::Warn, detail: detail.into(), hint: Some(hint) }
     }
 
-    fn fail(check: &'static str, detail: impl Into<String>, hint: &'static str) -> Self {
+    pub(crate) fn fail(check: &'static str, detail: impl Into<String>, hint: &'static str) -> Self {
         Self { check, status: Status::Fail, detail: detail.into(), hint: Some(hint) }
     }
 }

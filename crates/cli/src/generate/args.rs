@@ -12,9 +12,10 @@ use whetstone_infer::Rule;
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct GenerateArgs {
-    /// The model: a directory as the hub lays it out, or a .gguf file
+    /// The model: a directory, a .gguf file, an adapter or a run that training left, a name of the
+    /// hub, or `embedded`
     #[arg(value_name = "MODEL")]
-    pub model: PathBuf,
+    pub model: String,
 
     /// What is to be completed, as it is; with `--chat`, what the user says
     #[arg(value_name = "PROMPT", conflicts_with = "file", required_unless_present = "file")]

@@ -8,9 +8,11 @@ mod args;
 mod output;
 mod prompts;
 
+use std::path::Path;
 use std::time::Instant;
 
 use indicatif::ProgressBar;
+use whetstone_core::config::Config;
 use whetstone_core::{Completion, Seed};
 use whetstone_infer::{GenerateError, Generator, Limits, Local, Prompt, Usage};
 use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
@@ -22,6 +24,7 @@ use self::prompts::Rendered;
 use crate::device;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::model::find::{self, Around, Found};
 use crate::model::{ModelFailure, open};
 use crate::printer::Printer;
 
@@ -29,24 +32,35 @@ use crate::printer::Printer;
 pub(crate) fn run(args: &GenerateArgs, printer: Printer) -> anyhow::Result<Exit> {
     let given = prompts::gather(args).map_err(Failure::Model)?;
     let began = Instant::now();
-    let model = open(&args.model).map_err(Failure::Model)?;
+    let found = find_model(args, printer)?;
+    let model = open(&found.model).map_err(Failure::Model)?;
     let limit = context(args, &model).map_err(Failure::Model)?;
     let rendered = given.into_iter().map(|given| prompts::render(args, &model, limit, given));
     let rendered: Vec<Rendered> = rendered.collect::<Result<_, _>>().map_err(Failure::Model)?;
     let positions = positions(args, &rendered, limit);
-    let decoder = load(args, &model, positions, printer).map_err(Failure::Model)?;
+    let adapter = found.adapter.as_deref();
+    let decoder = load(args, &model, adapter, positions, printer).map_err(Failure::Model)?;
     let load = began.elapsed().as_secs_f64();
-    printer.note(format_args!("{} loaded in {load:.2} s", args.model.display()));
+    printer.note(format_args!("{} loaded in {load:.2} s", args.model));
     let (usage, completions) = complete(args, (&decoder, &model.tokenizer), &rendered, printer)?;
     if args.json {
         let (prefill, decode) = (usage.prefill_time.as_secs_f64(), usage.decode_time.as_secs_f64());
         let seconds = Seconds { load, prefill, decode };
-        let name = args.model.display().to_string();
-        printer.json(&Report::new(name, (&rendered, completions), (&usage, seconds)))?;
+        printer.json(&Report::new(
+            args.model.clone(),
+            (&rendered, completions),
+            (&usage, seconds),
+        ))?;
     } else {
         output::talk(&usage, &completions, printer);
     }
     Ok(Exit::Done)
+}
+
+fn find_model(args: &GenerateArgs, printer: Printer) -> Result<Found, Failure> {
+    let config = Config::default();
+    let around = Around { runs: Path::new(&config.run.dir), unpack: None, printer };
+    find::find(&args.model, &around)?.with_adapter(args.adapter.as_deref())
 }
 
 /// The tokens that a sequence may have.
@@ -67,13 +81,14 @@ fn positions(args: &GenerateArgs, prompts: &[Rendered], limit: usize) -> usize {
 fn load(
     args: &GenerateArgs,
     model: &Pretrained,
+    adapter: Option<&Path>,
     positions: usize,
     printer: Printer,
 ) -> Result<Decoder, ModelFailure> {
     let device = device::choose(args.device, args.threads.map(usize::from), printer)?;
     let options = LoadOptions { weights: WeightFormat::frozen(args.eight_bit), positions };
     let mut decoder = Decoder::load(&device, (&model.config, model.weights.as_ref()), options)?;
-    if let Some(dir) = &args.adapter {
+    if let Some(dir) = adapter {
         decoder.load_adapter(dir)?;
     }
     device.check()?;

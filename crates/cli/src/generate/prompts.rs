@@ -99,7 +99,7 @@ fn chat(args: &GenerateArgs, model: &Pretrained, text: String) -> Result<String,
     let template = model
         .template
         .as_ref()
-        .ok_or_else(|| ModelFailure::NoTemplate { model: args.model.clone() })?;
+        .ok_or_else(|| ModelFailure::NoTemplate { model: args.model.clone().into() })?;
     let system = args.system.iter().map(|text| Message::system(text.clone()));
     let messages: Vec<Message> = system.chain([Message::user(text)]).collect();
     let options = Options { enable_thinking: args.enable_thinking, ..Options::prompt() };

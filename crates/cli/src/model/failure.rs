@@ -144,8 +144,8 @@ impl ModelFailure {
     pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotHere { .. } => Some(
-                "give the path of a model directory or a .gguf file; models are not fetched by \
-                 name yet, so download one first",
+                "give the path of a model directory or a .gguf file, a run, or a name of the hub \
+                 (`owner/name`)",
             ),
             Self::NoTemplate { .. } => Some(
                 "leave `--chat` out to complete plain text, or put a `chat_template.jinja` into \

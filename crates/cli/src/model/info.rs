@@ -1,7 +1,7 @@
 //! `whet model info`: a model read from its headers, and what it will take.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
@@ -11,6 +11,7 @@ use whetstone_model::decoder::Keep;
 use whetstone_model::memory::{self, Plan, Purpose, Target, Work};
 use whetstone_model::{Config, Pretrained, expected_tensors};
 
+use super::find::{self, Around};
 use super::{ModelFailure, open, table};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -23,9 +24,10 @@ const LENGTH: usize = 1024;
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct InfoArgs {
-    /// The model: a directory as the hub lays it out, or a .gguf file
+    /// The model: a directory, a .gguf file, an adapter or a run that training left, a name of the
+    /// hub, or `embedded`
     #[arg(value_name = "MODEL")]
-    pub model: PathBuf,
+    pub model: String,
 
     /// Sequences at a time
     #[arg(long, value_name = "N", default_value_t = TrainingConfig::default().per_device_train_batch_size, value_parser = clap::value_parser!(u32).range(1..=4096))]
@@ -139,11 +141,14 @@ pub(super) struct Bytes {
 
 /// Says what a model is.
 pub(super) fn run(args: &InfoArgs, printer: Printer) -> anyhow::Result<Exit> {
-    let model = open(&args.model).map_err(Failure::Model)?;
+    let settings = whetstone_core::config::Config::default();
+    let around = Around { runs: Path::new(&settings.run.dir), unpack: None, printer };
+    let found = find::find(&args.model, &around)?;
+    let model = open(&found.model).map_err(Failure::Model)?;
     let memory = memory(args, &model.config).map_err(Failure::Model)?;
     let info = Info {
         v: 1,
-        model: args.model.display().to_string(),
+        model: args.model.clone(),
         architecture: architecture(&model),
         file: file(&model),
         parameters: parameters(&model.config),

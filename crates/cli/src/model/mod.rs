@@ -1,6 +1,7 @@
 //! `whet model`: what a model is, a new one, and opening one for the commands that use it.
 
 mod failure;
+pub(crate) mod find;
 mod info;
 mod new;
 mod table;

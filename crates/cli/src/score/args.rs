@@ -13,6 +13,9 @@ use crate::cli::ConfigArgs;
 #[command(after_long_help = AFTER_HELP)]
 pub struct ScoreArgs {
     /// Rollouts, one JSON object a line: `step`, `prompt_id`, `text`, and whatever else
+    ///
+    /// Names that other tools use are read too: `task_id` for `prompt_id`, `completion` or `response`
+    /// for `text`. Without `step` a line is of step 0.
     #[arg(value_name = "ROLLOUTS")]
     pub rollouts: PathBuf,
 
@@ -27,10 +30,11 @@ pub struct ScoreArgs {
     /// Remember verdicts in this file, so that no program is judged twice
     ///
     /// One process at a time. It never grows beyond about 1.4 GB; it can be removed at any time.
-    #[arg(long, value_name = "FILE", conflicts_with = "skip_runtime")]
+    /// With `--skip-runtime` it is not opened: there are no verdicts.
+    #[arg(long, value_name = "FILE")]
     pub cache: Option<PathBuf>,
 
-    /// Write the report as JSON to this file
+    /// Where the report goes, as JSON [default: beside the scored lines, ending in `.report.json`]
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
 

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use anyhow::Context;
 use indicatif::ProgressBar;
+use whetstone_algo::advantage::GroupRule;
 use whetstone_core::config::{Composite, Config};
 use whetstone_env::python::Rules;
 use whetstone_record::atomic;
@@ -27,6 +28,12 @@ pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
     let output = args.out.clone().unwrap_or_else(|| default_output(&args.rollouts));
     let rules = Rules::new(config.reward.clone());
     let report = if args.skip_runtime {
+        if let Some(path) = &args.cache {
+            printer.note(format_args!(
+                "`--cache {}` is not used: nothing is run, so there are no verdicts to keep",
+                path.display()
+            ));
+        }
         if config.reward.composite == Composite::Tests {
             printer.note(format_args!(
                 "every reward will be 0: nothing is run, and `reward.composite = \"tests\"` pays \
@@ -48,13 +55,12 @@ pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
         };
         score_with(args, &config, &output, (&rules, How::Run(runtime)), printer)?
     };
-    if let Some(path) = &args.report {
-        write_report(path, &report)?;
-    }
+    let beside = args.report.clone().unwrap_or_else(|| default_report(&output));
+    write_report(&beside, &report)?;
     if args.json {
         printer.json(&report)?;
     } else {
-        summary::print(&report, &output, printer)?;
+        summary::print(&report, &output, &beside, printer)?;
     }
     Ok(ending(&report))
 }
@@ -73,7 +79,7 @@ fn score_with(
         output,
         rules,
         how,
-        advantage: args.advantage.into(),
+        advantage: GroupRule { how: args.advantage.into(), floor: config.alive_floor() },
         workers: crate::judge::callers(config),
         bad_lines: if args.strict { BadLines::Refuse } else { BadLines::Reject },
         earlier: if args.fresh { Earlier::Forget } else { Earlier::Resume },
@@ -103,6 +109,16 @@ fn default_output(rollouts: &Path) -> PathBuf {
     rollouts.with_extension("scored.jsonl")
 }
 
+/// The report of `rollouts.scored.jsonl` is `rollouts.report.json`.
+fn default_report(output: &Path) -> PathBuf {
+    let stem = output.with_extension("");
+    let scored = stem.extension().is_some_and(|ending| ending == "scored");
+    let stem = if scored { stem.with_extension("") } else { stem };
+    let mut name = stem.into_os_string();
+    name.push(".report.json");
+    name.into()
+}
+
 fn write_report(path: &Path, report: &Report) -> anyhow::Result<()> {
     let mut text = serde_json::to_vec_pretty(report).context("cannot write the report as JSON")?;
     text.push(b'\n');
@@ -118,6 +134,14 @@ mod tests {
         let name = |path: &str| default_output(Path::new(path)).display().to_string();
         assert_eq!(name("runs/rollouts.jsonl"), "runs/rollouts.scored.jsonl");
         assert_eq!(name("rollouts"), "rollouts.scored.jsonl");
+    }
+
+    #[test]
+    fn the_report_stands_beside_the_scored_lines() {
+        let name = |path: &str| default_report(Path::new(path)).display().to_string();
+        assert_eq!(name("runs/rollouts.scored.jsonl"), "runs/rollouts.report.json");
+        assert_eq!(name("out/a.b.jsonl"), "out/a.b.report.json");
+        assert_eq!(name("scored"), "scored.report.json");
     }
 
     #[test]

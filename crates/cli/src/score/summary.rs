@@ -12,8 +12,14 @@ use crate::printer::{Printer, Tone};
 const SHOWN: usize = 5;
 
 /// Prints the summary.
-pub(super) fn print(report: &Report, output: &Path, printer: Printer) -> anyhow::Result<()> {
-    printer.raw(&text(report, output, printer))
+pub(super) fn print(
+    report: &Report,
+    output: &Path,
+    report_file: &Path,
+    printer: Printer,
+) -> anyhow::Result<()> {
+    let text = text(report, output, printer);
+    printer.raw(&format!("{text}report: {}\n", report_file.display()))
 }
 
 fn text(report: &Report, output: &Path, printer: Printer) -> String {

@@ -7,6 +7,7 @@ use whetstone_core::with_causes;
 use whetstone_remote::chat::{ChatError, Probe, ReasoningPlace, Request};
 
 use super::remote::Remote;
+use crate::doctor::Finding;
 use crate::exit::Exit;
 use crate::printer::{Printer, Tone};
 
@@ -52,6 +53,22 @@ pub(super) fn test(config: &Config, json: bool, printer: Printer) -> anyhow::Res
         printer.raw(&text(&seen, config, printer))?;
     }
     Ok(if seen.ok { Exit::Done } else { Exit::No })
+}
+
+/// The same for `whet doctor`.
+pub(crate) fn finding(config: &Config) -> Finding {
+    const CHECK: &str = "teacher";
+    let seen = look(config);
+    if let Some(answer) = &seen.answer {
+        let (url, model, seconds) = (&seen.url, &answer.model, answer.seconds);
+        let thinking = thinking(answer, config);
+        let detail = format!("{url}: {model} answers in {seconds:.2} s; thinking {thinking}");
+        return Finding::pass(CHECK, detail);
+    }
+    let said = seen.error.as_deref().unwrap_or("does not answer");
+    let hint = seen.hint.as_deref().unwrap_or_default();
+    let detail = format!("{}: {said}; {hint}", seen.url);
+    Finding::fail(CHECK, detail, "`whet teach --test-connection` says more")
 }
 
 fn look(config: &Config) -> Seen {

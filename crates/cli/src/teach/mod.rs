@@ -1,7 +1,7 @@
 //! `whet teach`: tasks in, traces of a teacher out, each with the judge's verdict.
 
 mod args;
-mod connection;
+pub(crate) mod connection;
 mod remote;
 mod summary;
 

@@ -7,13 +7,13 @@ fn every_check_has_a_number_and_a_status() {
     let folder = tempfile::tempdir().unwrap();
     let ran = whet_in(folder.path(), &["doctor"]);
     let lines: Vec<_> = ran.out.lines().filter(|line| !line.contains("hint:")).collect();
-    let (checks, rest) = lines.split_at(14);
+    let (checks, rest) = lines.split_at(15);
     for (at, line) in checks.iter().enumerate() {
         let (number, text) = line.trim().split_once(". ").expect(line);
         assert_eq!(number, (at + 1).to_string(), "{line}");
         assert!(["PASS ", "WARN ", "FAIL "].iter().any(|s| text.starts_with(s)), "{line}");
     }
-    assert!(rest[1].starts_with("14 checks: "), "{rest:?}");
+    assert!(rest[1].starts_with("15 checks: "), "{rest:?}");
     let failed = checks.iter().any(|line| line.contains(". FAIL "));
     assert_eq!(ran.code, i32::from(failed), "{}", ran.out);
 }
@@ -74,4 +74,45 @@ fn a_broken_config_is_a_usage_error() {
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("error: the config has 1 problem\n"), "{}", ran.err);
     assert!(ran.err.contains("did you mean `seed`?"), "{}", ran.err);
+}
+
+#[test]
+fn a_student_goes_all_the_way_that_training_would_take_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = [("XDG_CACHE_HOME", folder.path().to_str().expect("a plain path"))];
+    let args = ["doctor", "--model", "embedded", "--json"];
+    let ran = crate::binary::whet_under(folder.path(), &args, &cache);
+    let report: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    let finding = |check: &str| {
+        let checks = report["checks"].as_array().expect("checks");
+        checks.iter().find(|finding| finding["check"] == check).cloned().unwrap_or_default()
+    };
+    assert_eq!(finding("student")["status"], "PASS", "{}", ran.out);
+    assert_eq!(finding("student's prompt")["status"], "PASS", "{}", ran.out);
+    assert_eq!(finding("teacher's formats")["status"], "PASS", "{}", ran.out);
+    let labels = finding("SFT labels");
+    assert_eq!(labels["status"], "PASS", "{}", ran.out);
+    assert!(labels["detail"].as_str().expect("text").contains("of the prompt masked"), "{labels}");
+    let reply = finding("student's reply");
+    assert!(reply["detail"].as_str().expect("text").contains("thinking "), "{reply}");
+    if finding("judge")["status"] == "PASS" {
+        let reward = finding("response to reward");
+        assert_eq!(reward["detail"], "3 of 3 hidden tests passed, reward 1.000", "{reward}");
+    } else {
+        println!("skipped: programs cannot be judged here");
+    }
+}
+
+#[test]
+fn a_student_that_is_not_there_and_a_teacher_that_does_not_answer_are_failures() {
+    let set = "teacher.api_url=http://127.0.0.1:9/v1/chat/completions";
+    let args = ["doctor", "--model", "./none", "--teacher", "--set", set, "--json"];
+    let ran = whet_with("", &args);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let report: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    for check in ["student", "teacher"] {
+        let checks = report["checks"].as_array().expect("checks");
+        let finding = checks.iter().find(|finding| finding["check"] == check).expect("a finding");
+        assert_eq!(finding["status"], "FAIL", "{finding}");
+    }
 }

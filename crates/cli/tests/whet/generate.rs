@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::binary::{Ran, whet_in};
+use crate::binary::{Ran, whet_in, whet_under};
 use crate::tiny_model::{VOCAB, golden, poke, tiny, tiny_chat, tokenizer, write_json};
 
 const PROMPT: &str = "<5> <6> <7>";
@@ -209,12 +209,16 @@ fn an_interrupted_run_leaves_whole_completions() {
 }
 
 #[test]
-fn a_name_of_the_hub_is_refused_with_a_hint() {
+fn a_model_that_is_not_there_is_named() {
     let dir = tiny("llama");
-    let ran = whet_in(dir.path(), &["generate", "Qwen/Qwen3-1.7B", "hi"]);
+    let ran = whet_in(dir.path(), &["generate", "./Qwen3-1.7B", "hi"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("error: there is no model at `Qwen/Qwen3-1.7B`"), "{}", ran.err);
+    assert!(ran.err.contains("error: there is no model at `./Qwen3-1.7B`"), "{}", ran.err);
     assert!(ran.err.contains("hint: give the path of a model directory"), "{}", ran.err);
+    let nowhere = [("HF_ENDPOINT", "http://127.0.0.1:9"), ("HF_HOME", "home")];
+    let ran = whet_under(dir.path(), &["generate", "Qwen/Qwen3-1.7B", "hi"], &nowhere);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("cannot fetch the model `Qwen/Qwen3-1.7B`"), "{}", ran.err);
 }
 
 #[test]

@@ -97,6 +97,20 @@ fn javascript_that_does_not_parse_earns_nothing_also_without_a_run() {
 }
 
 #[test]
+fn files_of_other_tools_are_scored_and_the_report_stands_beside_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = serde_json::json!({"task_id": "a", "completion": CODE}).to_string() + "\n";
+    let ran = score(dir.path(), &line.repeat(2), &["--skip-runtime", "--cache", "c.redb"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("`--cache c.redb` is not used"), "{}", ran.err);
+    assert!(ran.out.contains("report: rollouts.report.json"), "{}", ran.out);
+    let report = fs::read_to_string(dir.path().join("rollouts.report.json")).unwrap();
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!((&report["scored"], &report["groups"]), (&2.into(), &1.into()));
+    assert!(!dir.path().join("c.redb").exists());
+}
+
+#[test]
 fn the_report_is_json_in_a_file_and_on_standard_output() {
     let dir = tempfile::tempdir().unwrap();
     let lines = rollout("a", CODE).repeat(3) + "{}\n";

@@ -1,7 +1,8 @@
 //! A rollout as scoring needs it: what it answers, and its own fields untouched.
 //!
 //! What an earlier scoring left (`validation`, `reward`, `advantage`) is dropped unread, so that a
-//! scored file can be scored again whatever stands there.
+//! scored file can be scored again whatever stands there. Files of other tools are read by the names
+//! that they use for a task and a reply; a line without `step` is of step 0.
 
 use serde::de::IgnoredAny;
 use whetstone_core::jsonl::{LineProblem, MAX_LINE_BYTES, Records};
@@ -10,11 +11,18 @@ use whetstone_core::wire::{Object, Wire, WireError};
 
 use super::lines::Took;
 use super::tasks::Tasks;
+use crate::collect::record::THINKING_OPENED;
 
 const VERSION: u64 = 1;
 
 /// The fields that scoring writes, and so drops before.
 const SCORES: [&str; 3] = ["validation", "reward", "advantage"];
+
+/// What the field with the task's id is called: by us, and by others.
+const IDS: [&str; 2] = ["prompt_id", "task_id"];
+
+/// What the field with the reply is called: by us, and by others.
+const REPLIES: [&str; 3] = ["text", "completion", "response"];
 
 /// One line of rollouts.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +30,8 @@ pub(super) struct Candidate {
     pub(super) step: u64,
     pub(super) prompt_id: TaskId,
     pub(super) text: String,
+    /// Whether its prompt ended inside the thinking tag.
+    pub(super) thinking_opened: bool,
     /// The line without the scores it had, if it had any.
     pub(super) rescored: Option<Object>,
 }
@@ -82,16 +92,14 @@ impl Wire for Candidate {
         }
         let rescored = scored.then(|| object.clone());
         object.version(VERSION)?;
-        let candidate = Self {
-            step: object.require("step")?,
-            prompt_id: object.require("prompt_id")?,
-            text: object.require_reply("text")?,
-            rescored,
-        };
-        // Not needed here, but whoever reads the scored line relies on their types.
+        let (id, reply) = (one_of(&IDS, &object)?, one_of(&REPLIES, &object)?);
+        let step = object.take("step")?.unwrap_or_default();
+        let (prompt_id, text) = (object.require(id)?, object.require_reply(reply)?);
+        // Not needed here, but whoever reads the scored line relies on its type.
         object.take::<u64>("group_id")?;
-        object.take::<Object>("meta")?;
-        Ok(candidate)
+        let mut meta = object.take::<Object>("meta")?.unwrap_or_default();
+        let thinking_opened = meta.take(THINKING_OPENED).ok().flatten().unwrap_or(false);
+        Ok(Self { step, prompt_id, text, thinking_opened, rescored })
     }
 
     fn to_object(&self) -> Object {
@@ -103,6 +111,19 @@ impl Wire for Candidate {
         object.put("prompt_id", &self.prompt_id);
         object.put("text", &self.text);
         object
+    }
+}
+
+/// The name that a line uses; the first if it has none of them.
+fn one_of(names: &[&'static str], object: &Object) -> Result<&'static str, WireError> {
+    let mut used = names.iter().copied().filter(|name| object.get(name).is_some());
+    let first = used.next().unwrap_or(names[0]);
+    match used.next() {
+        None => Ok(first),
+        Some(field) => {
+            let problem = format!("means the same as `{first}`, and the line has both");
+            Err(WireError::Field { field, problem })
+        }
     }
 }
 
@@ -147,6 +168,23 @@ mod tests {
     }
 
     #[test]
+    fn fields_may_have_the_names_that_other_tools_give_them() {
+        for line in [
+            r#"{"task_id":"a","completion":"t"}"#,
+            r#"{"step":0,"task_id":"a","response":"t"}"#,
+            r#"{"prompt_id":"a","text":"t"}"#,
+        ] {
+            let Line::Rollout(candidate, 0) = read_line(line).unwrap() else { panic!("{line}") };
+            assert_eq!((candidate.step, candidate.text.as_str()), (0, "t"), "{line}");
+        }
+        bad(
+            r#"{"task_id":"a","completion":"t","text":"u"}"#,
+            "not a rollout: field `completion`: means the same as `text`, and the line has both",
+        );
+        bad(r#"{"completion":"t"}"#, "not a rollout: field `prompt_id` is missing");
+    }
+
+    #[test]
     fn a_bad_line_says_what_is_wrong_with_it() {
         bad(r#"{"step":0,"prompt_id":"a"}"#, "not a rollout: field `text` is missing");
         bad(r#"{"step":0,"prompt_id":"b","text":""}"#, "prompt_id `b` is no task of `tasks`");
@@ -173,5 +211,17 @@ mod tests {
     #[test]
     fn blanks_are_no_line() {
         assert_eq!(read_line(" \r"), Ok(Line::Blank));
+    }
+
+    #[test]
+    fn a_line_says_whether_its_prompt_opened_the_thinking() {
+        let opened = |meta: &str| {
+            let text = format!(r#"{{"step":0,"prompt_id":"a","text":"","meta":{meta}}}"#);
+            let Ok(Line::Rollout(candidate, _)) = read_line(&text) else { panic!("a rollout") };
+            candidate.thinking_opened
+        };
+        assert!(opened(r#"{"thinking_opened":true}"#));
+        assert!(!opened(r#"{"thinking_opened":false}"#) && !opened("{}"));
+        assert!(!opened(r#"{"thinking_opened":"of another tool"}"#));
     }
 }

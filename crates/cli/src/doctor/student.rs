@@ -1,0 +1,284 @@
+//! The student, tried end to end: what it is asked, what it writes, what is read from that, what it
+//! would learn from, and what a reply would earn.
+//!
+//! One small task goes all the way that a training would take it, with the same functions. A small
+//! student may well fail it: what it writes is a warning at most.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use whetstone_core::Seed;
+use whetstone_core::config::Config;
+use whetstone_core::extract::{Form, Reply, Response, extract, opens_thinking};
+use whetstone_core::prompt::Prompt;
+use whetstone_core::task::Task;
+use whetstone_core::wire::Wire;
+use whetstone_data::rows::{Row, Tokens};
+use whetstone_env::python::{Reading, Rules};
+use whetstone_env::stack::on_big_stack;
+use whetstone_infer::{Generator, Limits, Local, Rule};
+use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
+use whetstone_model::template::Options;
+use whetstone_model::tokenizer::SpecialTokens;
+use whetstone_model::{Pretrained, Tokenizer};
+use whetstone_sandbox::job::{Job, Judging};
+
+use super::Finding;
+use super::formats::{CODE, THINKING};
+use crate::failure::Failure;
+use crate::model::find::{self, Around, Found};
+use crate::model::open;
+use crate::printer::Printer;
+use crate::{device, judge};
+
+/// Tokens that the student may write.
+const REPLY_TOKENS: usize = 256;
+/// Characters of a reply that are shown.
+const SHOWN: usize = 160;
+/// Tokens of a row that are shown on either side of a border.
+const AROUND: usize = 6;
+
+/// A task that the reference of `formats` solves.
+const TASK: &str = r#"{"id":"doctor","statement":"Say whether a number is prime.","tests":{"kind":"calls","entry_point":"is_prime","hidden":[{"args":[7],"expected":true},{"args":[9],"expected":false},{"args":[1],"expected":false}]}}"#;
+
+/// Looks at the student; each finding is handed on as soon as it is there.
+pub(super) fn checks(
+    config: &Config,
+    given: &str,
+    printer: Printer,
+    say: &mut dyn FnMut(Finding) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let around = Around { runs: Path::new(&config.run.dir), unpack: None, printer };
+    let opened = find::find(given, &around)
+        .and_then(|found| Ok((open(&found.model).map_err(Failure::Model)?, found)));
+    let (model, found) = match opened {
+        Ok(opened) => opened,
+        Err(err) => {
+            let hint = "name a directory, a .gguf file, a run, a name of the hub, or `embedded`";
+            return say(Finding::fail("student", whetstone_core::with_causes(&err), hint));
+        }
+    };
+    let (tokens, positions) = (model.tokenizer.size(), model.config.positions);
+    let detail = format!("`{given}`: {tokens} tokens known, sequences of up to {positions}");
+    say(Finding::pass("student", detail))?;
+    let Some(task) = task() else {
+        return say(Finding::fail(
+            "student's prompt",
+            "no task",
+            "this is a bug in whet: report it",
+        ));
+    };
+    let prompt = match render(config, &model, &task) {
+        Ok(prompt) => prompt,
+        Err(problem) => {
+            let hint = "training needs a chat template: take the instruct form of the model";
+            return say(Finding::fail("student's prompt", problem, hint));
+        }
+    };
+    say(prompt_finding(&model, &prompt))?;
+    say(labels(&model, &prompt))?;
+    // The judge's processes are children of this one: before anything large is loaded.
+    say(reward(config, &task))?;
+    say(reply(config, &model, &found, &prompt, printer))
+}
+
+pub(super) fn task() -> Option<Task> {
+    Task::from_object(serde_json::from_str(TASK).ok()?).ok()
+}
+
+/// What the student reads.
+fn render(config: &Config, model: &Pretrained, task: &Task) -> Result<String, String> {
+    let messages = Prompt::new(task.view(), config.prompt.language).messages();
+    let template = model.template.as_ref().ok_or("the student has no chat template")?;
+    template.render(&messages, &Options::prompt()).map_err(|err| err.to_string())
+}
+
+fn prompt_finding(model: &Pretrained, prompt: &str) -> Finding {
+    let tokens = model.tokenizer.encode(prompt).map_or(0, |tokens| tokens.len());
+    let opens = if opens_thinking(prompt) { "opens" } else { "does not open" };
+    let detail = format!("{tokens} tokens; its chat template {opens} `<think>` for the student");
+    Finding::pass("student's prompt", detail)
+}
+
+/// The student's tokenizer, and what ends a message.
+struct Ending<'a> {
+    tokenizer: &'a Tokenizer,
+    end: u32,
+}
+
+impl Tokens for Ending<'_> {
+    fn encode(&self, text: &str) -> Vec<u32> {
+        self.tokenizer.encode(text).unwrap_or_default()
+    }
+
+    fn end(&self) -> u32 {
+        self.end
+    }
+}
+
+/// Which tokens of a row are learnt from, shown around the border.
+fn labels(model: &Pretrained, prompt: &str) -> Finding {
+    const CHECK: &str = "SFT labels";
+    let bug = |detail: &str| Finding::fail(CHECK, detail, "this is a bug in whet: report it");
+    let tokenizer = &model.tokenizer;
+    let Some(end) = tokenizer.eos().or_else(|| model.config.eos.first().copied()) else {
+        let hint = "`tokenizer_config.json` names it as `eos_token`";
+        return Finding::fail(CHECK, "the student has no token that ends a message", hint);
+    };
+    let Ok(response) = Response::new(Form::ThinkPython, THINKING, CODE) else {
+        return bug("a response cannot be written");
+    };
+    let response = response.render_after(prompt);
+    let Some(row) = Row::new(&Ending { tokenizer, end }, prompt, &response) else {
+        return bug("the prompt has no tokens");
+    };
+    let labels: Vec<_> = row.labels().collect();
+    let first = row.first_label();
+    let masked = labels[..first].iter().all(Option::is_none);
+    let own = row.tokens()[first..].iter().zip(&labels[first..]).all(|(id, at)| *at == Some(*id));
+    let trained = &row.tokens()[first..row.tokens().len() - 1];
+    let read_back = tokenizer.decode(trained, SpecialTokens::Shown);
+    if !masked || !own {
+        return bug("a token of the prompt is trained, or one of the response is not");
+    }
+    if read_back.ok().as_deref() != Some(response.as_str()) {
+        let hint = "its tokenizer loses or changes text: training would teach what it lost";
+        return Finding::warn(CHECK, "the trained tokens are not read back as the response", hint);
+    }
+    let shown = |ids: &[u32]| {
+        let one = |id: &u32| {
+            format!("{:?}", tokenizer.decode(&[*id], SpecialTokens::Shown).unwrap_or_default())
+        };
+        ids.iter().map(one).collect::<Vec<_>>().join(" ")
+    };
+    let (before, after) = row.tokens().split_at(first);
+    Finding::pass(
+        CHECK,
+        format!(
+            "{first} tokens of the prompt masked, {} of the response trained: … {} | {} … {}",
+            after.len(),
+            shown(&before[before.len().saturating_sub(AROUND)..]),
+            shown(&after[..AROUND.min(after.len())]),
+            shown(&after[after.len().saturating_sub(2)..]),
+        ),
+    )
+}
+
+/// What the student answers, and what is read from it.
+fn reply(
+    config: &Config,
+    model: &Pretrained,
+    found: &Found,
+    prompt: &str,
+    printer: Printer,
+) -> Finding {
+    const CHECK: &str = "student's reply";
+    let text = match ask(config, model, found, prompt, printer) {
+        Ok(text) => text,
+        Err(problem) => {
+            return Finding::fail(CHECK, problem, "`whet model info` says what it takes to sample");
+        }
+    };
+    let held = extract(Reply::text(&text).after(opens_thinking(prompt)), Form::ThinkPython);
+    let characters = |text: &str| text.chars().count();
+    let thinking = held.thinking.as_deref().map(characters);
+    let code = held.code.as_ref().map(|code| characters(&code.source));
+    let start: String = text.chars().take(SHOWN).collect();
+    let said = |found: Option<usize>| {
+        found.map_or_else(|| "none".to_owned(), |count| format!("{count} characters"))
+    };
+    let detail = format!(
+        "{} characters: thinking {}, code {}; it begins {start:?}",
+        characters(&text),
+        said(thinking),
+        said(code)
+    );
+    if thinking.is_some() && code.is_some() && !held.unclosed {
+        Finding::pass(CHECK, detail)
+    } else {
+        let hint =
+            "a student that does not write the format yet learns it from traces (`whet teach`)";
+        Finding::warn(CHECK, detail, hint)
+    }
+}
+
+/// Asks the student, without chance.
+fn ask(
+    config: &Config,
+    model: &Pretrained,
+    found: &Found,
+    prompt: &str,
+    printer: Printer,
+) -> Result<String, String> {
+    let said = |err: &dyn std::error::Error| whetstone_core::with_causes(err);
+    let tokens = model.tokenizer.encode(prompt).map_err(|err| said(&err))?;
+    let room = model.config.positions.saturating_sub(tokens.len()).min(REPLY_TOKENS);
+    if room == 0 {
+        return Err(format!("its prompt of {} tokens fills all positions", tokens.len()));
+    }
+    let device = device::open(config, None, printer).map_err(|err| said(&err))?;
+    let options = LoadOptions { weights: WeightFormat::Frozen, positions: tokens.len() + room };
+    let weights = (&model.config, model.weights.as_ref());
+    let mut decoder = Decoder::load(&device, weights, options).map_err(|err| said(&err))?;
+    if let Some(dir) = &found.adapter {
+        decoder.load_adapter(dir).map_err(|err| said(&err))?;
+    }
+    let prompt = whetstone_infer::Prompt {
+        tokens,
+        samples: 1,
+        rule: Rule { temperature: 0.0, ..Rule::default() },
+        seed: Seed::new(config.seed),
+        max_tokens: room,
+        stop: Vec::new(),
+    };
+    let mut text = String::new();
+    let mut local = Local::new(&decoder, &model.tokenizer, Limits::default());
+    local
+        .generate(&[prompt], &mut |drawn| {
+            text = drawn.completion.text;
+            ControlFlow::Continue(())
+        })
+        .map_err(|err| said(&err))?;
+    Ok(text)
+}
+
+/// A whole response, read, run and paid.
+fn reward(config: &Config, task: &Task) -> Finding {
+    const CHECK: &str = "response to reward";
+    let bug = "this is a bug in whet: report it";
+    let Ok(response) = Response::new(Form::ThinkPython, THINKING, CODE) else {
+        return Finding::fail(CHECK, "a response cannot be written", bug);
+    };
+    let started = match judge::start(config) {
+        Ok(started) => started,
+        Err(err) => return Finding::fail(CHECK, err.to_string(), "see the check `judge` above"),
+    };
+    let rules = Rules::new(config.reward.clone());
+    let text = response.render();
+    let Ok(reading) = on_big_stack(|stack| rules.read(task, Reply::text(&text), stack)) else {
+        return Finding::fail(CHECK, "no thread can be started", "see the checks of the machine");
+    };
+    let Reading::Runs(candidate) = &reading else {
+        return Finding::fail(CHECK, "the program of a right response does not compile", bug);
+    };
+    let limits = judge::limits(config);
+    let (program, setup, tests) = (&candidate.program, task.setup.as_str(), &task.tests);
+    match started.judge(Job { program, setup, tests, limits }) {
+        Ok(judgement) if judgement.verdict().is_pass() => {
+            let reward = rules.reward(&reading, &judgement);
+            let counts = judgement.counts();
+            let detail = format!(
+                "{} of {} hidden tests passed, reward {:.3}",
+                counts.passed,
+                counts.total,
+                reward.total()
+            );
+            Finding::pass(CHECK, detail)
+        }
+        Ok(judgement) => {
+            let detail = format!("a right program gets `{}`", judgement.verdict().name());
+            Finding::fail(CHECK, detail, bug)
+        }
+        Err(err) => Finding::fail(CHECK, err.to_string(), "see the check `judge` above"),
+    }
+}

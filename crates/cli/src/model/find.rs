@@ -1,0 +1,222 @@
+//! Which model is meant: one rule for every command that takes one.
+//!
+//! A model is named by `embedded`, a directory, a .gguf file, a directory with one .gguf file in it, an
+//! adapter that names its base, a run (its directory, or its name in the folder of runs) or a
+//! repository of the hub. A path that exists comes before all that is found by name.
+
+use std::env;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use whetstone_eval::EvalError;
+use whetstone_model::adapter::SETTINGS_FILE;
+
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::quickstart::preset::EMBEDDED;
+use crate::quickstart::student::unpack_into;
+
+/// The settings of an adapter are no longer.
+const SETTINGS_LIMIT_BYTES: u64 = 1 << 20;
+
+/// Where training leaves what it made, in the directory of a run.
+const FINAL_MODEL: &str = "outputs/final_model";
+
+/// Where a model and its adapter are.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The name it was given by.
+    pub(crate) name: String,
+    /// A directory or a .gguf file.
+    pub(crate) model: PathBuf,
+    /// The directory of the adapter that goes into it.
+    pub(crate) adapter: Option<PathBuf>,
+}
+
+/// Where to look beside the path itself.
+pub(crate) struct Around<'a> {
+    /// The folder of runs.
+    pub(crate) runs: &'a Path,
+    /// Where the embedded student is unpacked, if not into the user's cache.
+    pub(crate) unpack: Option<PathBuf>,
+    /// How a download is shown.
+    pub(crate) printer: Printer,
+}
+
+/// Finds a model.
+pub(crate) fn find(given: &str, around: &Around<'_>) -> Result<Found, Failure> {
+    let found = |model, adapter| Found { name: given.to_owned(), model, adapter };
+    if given == EMBEDDED {
+        return Ok(found(unpack(around)?, None));
+    }
+    let path = place(given, around)?;
+    if !is_adapter(&path) {
+        return Ok(found(one_gguf(path)?, None));
+    }
+    let base = base(&path.join(SETTINGS_FILE)).ok_or(Failure::Usage {
+        problem: "this adapter does not say which model it belongs to",
+        hint: "name the model with `--model`, and the adapter with `--adapter`",
+    })?;
+    // What training wrote is relative to where it ran; beside the adapter is the next place to look.
+    let beside = path.join(&base);
+    let model = match base.as_str() {
+        EMBEDDED => unpack(around)?,
+        _ if !Path::new(&base).exists() && beside.exists() => beside,
+        _ => place(&base, around)?,
+    };
+    if is_adapter(&model) {
+        return Err(Failure::Usage {
+            problem: "this adapter says that it belongs to another adapter",
+            hint: "`whet export` works an adapter into its model; name that model with `--model`",
+        });
+    }
+    Ok(found(one_gguf(model)?, Some(path)))
+}
+
+impl Found {
+    /// The same with the adapter that was asked for.
+    pub(crate) fn with_adapter(self, asked: Option<&Path>) -> Result<Self, Failure> {
+        match (asked, &self.adapter) {
+            (None, _) => Ok(self),
+            (Some(path), None) => Ok(Self { adapter: Some(path.to_owned()), ..self }),
+            (Some(_), Some(_)) => Err(Failure::Usage {
+                problem: "the model is an adapter itself, so `--adapter` has no place",
+                hint: "name the adapter's base, or leave `--adapter` out",
+            }),
+        }
+    }
+}
+
+/// The path that is meant: what was given, what a run made, or what the hub has.
+fn place(given: &str, around: &Around<'_>) -> Result<PathBuf, Failure> {
+    let path = Path::new(given);
+    let named = around.runs.join(given);
+    let is_run = |dir: &Path| dir.join("events.jsonl").is_file();
+    let run = if is_run(path) {
+        path
+    } else if !path.exists() && path.components().count() == 1 && is_run(&named) {
+        &named
+    } else {
+        return crate::hub::model(given, around.printer);
+    };
+    let made = run.join(FINAL_MODEL);
+    if made.is_dir() {
+        return Ok(made);
+    }
+    Err(Failure::Usage {
+        problem: "this run has made no model yet",
+        hint: "let it end (`--resume` goes on with it), or name one of its checkpoints",
+    })
+}
+
+fn is_adapter(path: &Path) -> bool {
+    path.join(SETTINGS_FILE).is_file() && !path.join("config.json").exists()
+}
+
+/// The .gguf file of a directory that is no model otherwise.
+fn one_gguf(path: PathBuf) -> Result<PathBuf, Failure> {
+    if !path.is_dir() || path.join("config.json").exists() {
+        return Ok(path);
+    }
+    let entries = fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<_> =
+        entries.filter(|path| path.extension().is_some_and(|ending| ending == "gguf")).collect();
+    match (files.pop(), files.is_empty()) {
+        (Some(file), true) => Ok(file),
+        (Some(_), false) => Err(Failure::Usage {
+            problem: "this directory has several .gguf files",
+            hint: "name one of them",
+        }),
+        // What is missing is said when it is opened.
+        (None, _) => Ok(path),
+    }
+}
+
+/// The model that an adapter says it belongs to. What else is wrong with it is said when it is loaded.
+fn base(settings: &Path) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Settings {
+        base_model_name_or_path: Option<String>,
+    }
+    let mut text = Vec::new();
+    File::open(settings).ok()?.take(SETTINGS_LIMIT_BYTES).read_to_end(&mut text).ok()?;
+    serde_json::from_slice::<Settings>(&text).ok()?.base_model_name_or_path
+}
+
+fn unpack(around: &Around<'_>) -> Result<PathBuf, Failure> {
+    let dir = around.unpack.clone().or_else(cache).ok_or(Failure::Usage {
+        problem: "there is no folder for the embedded student: neither XDG_CACHE_HOME nor HOME is set",
+        hint: "set one of them",
+    })?;
+    unpack_into(&dir).map_err(EvalError::from)?;
+    Ok(dir)
+}
+
+/// The embedded student's folder in the user's cache, of this version's own.
+fn cache() -> Option<PathBuf> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
+    Some(cache.join("whetstone").join(concat!("student-", env!("CARGO_PKG_VERSION"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(given: &str, runs: &Path) -> Result<Found, Failure> {
+        find(given, &Around { runs, unpack: None, printer: Printer::new(true) })
+    }
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn a_run_stands_for_what_it_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let (runs, run) = (dir.path().join("runs"), dir.path().join("runs/first"));
+        write(&run.join("events.jsonl"), "");
+        let unfinished = look("first", &runs).unwrap_err().to_string();
+        assert_eq!(unfinished, "this run has made no model yet");
+        write(&run.join("outputs/final_model/config.json"), "{}");
+        for given in ["first", run.to_str().unwrap()] {
+            let found = look(given, &runs).unwrap();
+            assert_eq!((found.model, found.adapter), (run.join(FINAL_MODEL), None), "{given}");
+        }
+    }
+
+    #[test]
+    fn an_adapter_names_its_base() {
+        let dir = tempfile::tempdir().unwrap();
+        let (adapter, model) = (dir.path().join("adapter"), dir.path().join("of-this-test"));
+        write(&model.join("config.json"), "{}");
+        let settings = |base: &str| format!(r#"{{"base_model_name_or_path":"{base}"}}"#);
+        for base in [model.to_str().unwrap(), "../of-this-test"] {
+            write(&adapter.join(SETTINGS_FILE), &settings(base));
+            let found = look(adapter.to_str().unwrap(), dir.path()).unwrap();
+            assert_eq!(found.adapter.as_deref(), Some(adapter.as_path()));
+            assert!(found.model.join("config.json").is_file(), "{}", found.model.display());
+            let twice = found.with_adapter(Some(&adapter)).unwrap_err().to_string();
+            assert!(twice.contains("`--adapter` has no place"), "{twice}");
+        }
+        write(&adapter.join(SETTINGS_FILE), &settings(adapter.to_str().unwrap()));
+        let circle = look(adapter.to_str().unwrap(), dir.path()).unwrap_err().to_string();
+        assert!(circle.contains("belongs to another adapter"), "{circle}");
+        write(&adapter.join(SETTINGS_FILE), "{}");
+        let silent = look(adapter.to_str().unwrap(), dir.path()).unwrap_err().to_string();
+        assert!(silent.contains("does not say which model"), "{silent}");
+    }
+
+    #[test]
+    fn a_folder_with_one_gguf_file_is_that_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let given = dir.path().to_str().unwrap();
+        write(&dir.path().join("a.gguf"), "");
+        assert_eq!(look(given, dir.path()).unwrap().model, dir.path().join("a.gguf"));
+        write(&dir.path().join("b.gguf"), "");
+        assert!(look(given, dir.path()).unwrap_err().to_string().contains("several .gguf"));
+    }
+}
