@@ -8,7 +8,7 @@
 //! The mean over tokens is the usual one; the perplexity is its exponential.
 
 use crate::sequence::Place;
-use crate::{AlgoError, Denominator, Mean, Objective};
+use crate::{AlgoError, Denominator, Mean, Objective, Totals};
 
 /// One trace, token by token.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +34,7 @@ pub struct CrossEntropy {
 ///
 /// If a number is none, a list is of another length, or the step is smaller than the batch.
 pub fn loss(batch: &[Labelled<'_>], denominator: Denominator) -> Result<CrossEntropy, AlgoError> {
-    denominator.covers(batch.iter().map(|trace| trace.trained))?;
+    denominator.covers(Totals::count(batch.iter().map(|trace| trace.trained)))?;
     let mut out = CrossEntropy::default();
     for (sequence, trace) in batch.iter().enumerate() {
         let place = Place { sequence, trained: trace.trained };
@@ -54,11 +54,11 @@ pub fn loss(batch: &[Labelled<'_>], denominator: Denominator) -> Result<CrossEnt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Normaliser;
     use crate::testing::{assert_all_near, assert_near, assert_slopes};
-    use crate::{Normaliser, Totals};
 
     fn step(normaliser: Normaliser) -> Denominator {
-        Denominator { normaliser, step: Totals { tokens: 8, sequences: 2 } }
+        Denominator { normaliser, step: Totals { tokens: 8, episodes: 2 } }
     }
 
     /// Probabilities 1/2 and 1/8 in the first trace, 1/4 in the second: ln 2 + 3 ln 2 + 2 ln 2 over

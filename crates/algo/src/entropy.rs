@@ -9,7 +9,7 @@
 
 use crate::error::setting;
 use crate::sequence::Place;
-use crate::{AlgoError, Denominator, Mean, Sequence};
+use crate::{AlgoError, Denominator, Mean, Sequence, Totals};
 
 /// The bonus of a batch.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -33,12 +33,12 @@ pub fn bonus(
     denominator: Denominator,
 ) -> Result<EntropyLoss, AlgoError> {
     setting("the entropy coefficient", coefficient, (coefficient >= 0.0, "0 or more"))?;
-    denominator.covers(batch.iter().map(|sequence| sequence.trained))?;
+    denominator.covers(Totals::of(batch))?;
     let mut out = EntropyLoss::default();
     for (at, sequence) in batch.iter().enumerate() {
         let place = Place { sequence: at, trained: sequence.trained };
         let entropy = place.needed("entropy", sequence.entropy)?;
-        let weight = -coefficient * denominator.weight(place.trained_count());
+        let weight = -coefficient * denominator.weight_in(sequence, place);
         let mut dentropy = vec![0.0; sequence.trained.len()];
         for token in place.tokens() {
             out.entropy.add(entropy[token]);
@@ -54,17 +54,26 @@ pub fn bonus(
 mod tests {
     use super::*;
     use crate::testing::{assert_all_near, assert_near, assert_slopes};
-    use crate::{Advantages, Normaliser, Totals};
+    use crate::{Advantages, Normaliser};
 
     fn of<'a>(trained: &'a [bool], entropy: Option<&'a [f64]>) -> Sequence<'a> {
         let advantage = Advantages::Whole(0.0);
         let (sampler_logp, reference_logp) = (None, None);
         let (logp, old_logp) = (&[][..], &[][..]);
-        Sequence { trained, logp, old_logp, sampler_logp, reference_logp, entropy, advantage }
+        Sequence {
+            trained,
+            logp,
+            old_logp,
+            sampler_logp,
+            reference_logp,
+            entropy,
+            advantage,
+            episode_tokens: None,
+        }
     }
 
     const STEP: Denominator =
-        Denominator { normaliser: Normaliser::TokenMean, step: Totals { tokens: 4, sequences: 2 } };
+        Denominator { normaliser: Normaliser::TokenMean, step: Totals { tokens: 4, episodes: 2 } };
 
     /// 0.01 · (2 + 3 + 1) / 4, and a signal of -0.01 / 4 for each.
     #[test]

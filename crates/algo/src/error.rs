@@ -94,19 +94,25 @@ pub enum AlgoError {
     },
     /// A micro-batch is larger than the step it is said to be a part of.
     #[error(
-        "this batch trains {tokens} tokens in {sequences} sequences, but its step was counted as \
-         {step_tokens} in {step_sequences}; count every micro-batch of the step before the first"
+        "this batch trains {tokens} tokens in {episodes} episodes, but its step was counted as \
+         {step_tokens} in {step_episodes}; count every micro-batch of the step before the first"
     )]
     Denominator {
         /// Trained tokens in the batch.
         tokens: u64,
-        /// Sequences in the batch that train a token.
-        sequences: u64,
+        /// Episodes in the batch that train a token.
+        episodes: u64,
         /// Trained tokens in the step, as it was counted.
         step_tokens: u64,
-        /// Sequences in the step that train a token, as it was counted.
-        step_sequences: u64,
+        /// Episodes in the step that train a token, as it was counted.
+        step_episodes: u64,
     },
+    /// An estimator whose slope carries nothing, as a term of the loss.
+    #[error(
+        "`k1` in the loss holds nothing back: the gradient of its mean is 0; take `k3` or `k2`, or \
+         charge it to the reward"
+    )]
+    EstimatorInLoss,
 }
 
 /// The setting, if it is within its bounds.
@@ -144,10 +150,10 @@ mod tests {
              train the token"
         );
         let error =
-            AlgoError::Denominator { tokens: 9, sequences: 2, step_tokens: 8, step_sequences: 3 };
+            AlgoError::Denominator { tokens: 9, episodes: 2, step_tokens: 8, step_episodes: 3 };
         assert_eq!(
             error.to_string(),
-            "this batch trains 9 tokens in 2 sequences, but its step was counted as 8 in 3; count \
+            "this batch trains 9 tokens in 2 episodes, but its step was counted as 8 in 3; count \
              every micro-batch of the step before the first"
         );
     }

@@ -7,14 +7,17 @@
 //! Both are means over the trained tokens of the step by default (DAPO's way, arXiv:2503.14476);
 //! what the paper itself does is [`Normaliser::SequenceMean`]. A rollout whose group is dead has an
 //! advantage of 0: it adds nothing to the policy loss, and still counts in the denominator and in
-//! the divergence. Leave it out of the batch if it shall not.
+//! the divergence. Leave it out of the batch and of the totals if it shall not.
+//!
+//! Where the divergence is charged to the reward (`grpo.kl_in`), the loss has no such term: see
+//! [`kl::charge`] and [`of_charged_group`](crate::advantage::of_charged_group).
 
 use std::num::NonZeroU32;
 
-use whetstone_core::config::{GrpoConfig, KlEstimator, NormaliserBy, RatioOf};
+use whetstone_core::config::{GrpoConfig, KlIn, NormaliserBy, RatioOf};
 
 use crate::kl::{self, Estimator, Penalty};
-use crate::policy::{self, Clip, Ratio, Statistics, Surrogate};
+use crate::policy::{self, Cap, Clip, Ratio, Statistics, Surrogate};
 use crate::{AlgoError, Denominator, Mean, Normaliser, Objective, Sequence, Totals};
 
 /// Which loss a step has.
@@ -41,6 +44,8 @@ pub struct GrpoLoss {
     pub statistics: Statistics,
     /// The divergence from the reference, over trained tokens, in nats.
     pub reference_kl: Mean,
+    /// How often a ratio or an estimate was clamped.
+    pub clamped: u64,
 }
 
 impl Grpo {
@@ -48,23 +53,25 @@ impl Grpo {
     ///
     /// # Errors
     ///
-    /// If a setting is out of its bounds.
+    /// If a setting is out of its bounds, or the loss would have `k1` as a term.
     pub fn new(config: &GrpoConfig) -> Result<Self, AlgoError> {
-        let high =
-            if config.clip_range_high == 0.0 { config.clip_range } else { config.clip_range_high };
         let ratio = match config.ratio {
             RatioOf::Token => Ratio::Token,
             RatioOf::Sequence => Ratio::Sequence,
             RatioOf::Weight => Ratio::Weight,
         };
-        let surrogate = Surrogate { ratio, clip: Clip::new(config.clip_range, high)?, cap: None };
-        let estimator = match config.kl_estimator {
-            KlEstimator::K1 => Estimator::K1,
-            KlEstimator::K2 => Estimator::K2,
-            KlEstimator::K3 => Estimator::K3,
-        };
-        let penalty = Penalty { estimator, coefficient: config.kl_coef };
-        let penalty = (config.kl_coef != 0.0).then_some(penalty);
+        let mut clip = Clip::new(config.clip_range, config.upper_clip_range())?;
+        if config.dual_clip != 0.0 {
+            clip = clip.with_dual(config.dual_clip)?;
+        }
+        let cap = (config.importance_cap != 0.0).then(|| Cap::new(config.importance_cap));
+        let surrogate = Surrogate { ratio, clip, cap: cap.transpose()? };
+        let penalty = Penalty::new(config);
+        let penalty = Some(penalty)
+            .filter(|penalty| penalty.coefficient != 0.0 && config.kl_in == KlIn::Loss);
+        if penalty.is_some_and(|penalty| penalty.estimator == Estimator::K1) {
+            return Err(AlgoError::EstimatorInLoss);
+        }
         Ok(Self { surrogate, penalty, normaliser: normaliser(config) })
     }
 
@@ -80,6 +87,7 @@ impl Grpo {
             policy_loss: policy.objective.loss,
             kl_loss: 0.0,
             objective: policy.objective,
+            clamped: policy.statistics.clamped,
             statistics: policy.statistics,
             reference_kl: Mean::default(),
         };
@@ -87,6 +95,7 @@ impl Grpo {
             let held = kl::penalty(batch, penalty, denominator)?;
             out.kl_loss = held.objective.loss;
             out.reference_kl = held.divergence;
+            out.clamped += held.clamped;
             out.objective = out.objective.plus(&held.objective)?;
         }
         Ok(out)
@@ -106,6 +115,8 @@ fn normaliser(config: &GrpoConfig) -> Normaliser {
 
 #[cfg(test)]
 mod tests {
+    use whetstone_core::config::KlEstimator;
+
     use super::*;
     use crate::Advantages;
     use crate::testing::{assert_all_near, assert_near, assert_slopes};
@@ -119,10 +130,11 @@ mod tests {
             reference_logp: Some(reference),
             entropy: None,
             advantage: Advantages::Whole(2.0),
+            episode_tokens: None,
         }
     }
 
-    const STEP: Totals = Totals { tokens: 4, sequences: 2 };
+    const STEP: Totals = Totals { tokens: 4, episodes: 2 };
 
     #[test]
     fn the_default_settings_are_those_of_the_requirements() {
@@ -136,6 +148,25 @@ mod tests {
         let without = Grpo::new(&GrpoConfig { kl_coef: 0.0, ..GrpoConfig::default() }).unwrap();
         assert_eq!(without.penalty, None);
         assert!(Grpo::new(&GrpoConfig { clip_range: 1.5, ..GrpoConfig::default() }).is_err());
+    }
+
+    #[test]
+    fn k1_is_no_term_of_the_loss_and_a_charge_to_the_reward_needs_none() {
+        let k1 = GrpoConfig { kl_estimator: KlEstimator::K1, ..GrpoConfig::default() };
+        assert_eq!(Grpo::new(&k1), Err(AlgoError::EstimatorInLoss));
+        let charged = GrpoConfig { kl_in: KlIn::Reward, ..k1.clone() };
+        assert_eq!(Grpo::new(&charged).unwrap().penalty, None);
+        assert_eq!(Penalty::new(&charged).estimator, Estimator::K1);
+        assert!(Grpo::new(&GrpoConfig { kl_coef: 0.0, ..k1 }).is_ok());
+    }
+
+    #[test]
+    fn the_second_bound_and_the_cap_are_those_of_the_settings() {
+        let config = GrpoConfig { dual_clip: 3.0, importance_cap: 2.0, ..GrpoConfig::default() };
+        let found = Grpo::new(&config).unwrap().surrogate;
+        assert_eq!(found.clip, Clip::new(0.2, 0.2).unwrap().with_dual(3.0).unwrap());
+        assert_eq!(found.cap, Some(Cap::new(2.0).unwrap()));
+        assert!(Grpo::new(&GrpoConfig { dual_clip: 1.1, ..GrpoConfig::default() }).is_err());
     }
 
     /// Ratios 1 and 2 with an advantage of 2 (the second is clipped at 1.2), the first token twice

@@ -15,10 +15,22 @@
 //! it is of use in a reward or on a dashboard. That of k2 is the gradient of the divergence. That of
 //! k3 is the gradient of the divergence the other way round, KL(reference ‖ policy), which is what
 //! GRPO trains with.
+//!
+//! `d` is clamped to ±[`MAX_LOG_RATIO`] and the estimate to ±[`MAX_ESTIMATE`], as verl does: at `d = -20`
+//! the slope of k3 would be -5e8, and one such token would own the gradient. Where a clamp takes hold the
+//! slope is 0, and the token is counted.
 
-use crate::error::setting;
+use whetstone_core::config::{GrpoConfig, KlEstimator};
+
+use crate::error::{as_many, entries, setting};
 use crate::sequence::Place;
-use crate::{AlgoError, Denominator, Mean, Objective, Sequence};
+use crate::{AlgoError, Denominator, Mean, Objective, Sequence, Totals};
+
+/// The largest difference of log-probabilities that a ratio is computed of.
+pub const MAX_LOG_RATIO: f64 = 20.0;
+
+/// The largest estimate of the divergence at one token.
+pub const MAX_ESTIMATE: f64 = 10.0;
 
 /// Which estimate of the divergence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,28 +60,69 @@ pub struct KlLoss {
     pub objective: Objective,
     /// The divergence itself, over trained tokens, in nats.
     pub divergence: Mean,
+    /// Trained tokens whose estimate was clamped.
+    pub clamped: u64,
+}
+
+/// The estimate at one token.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The estimate, in nats.
+    pub value: f64,
+    /// Its derivative by `logp`.
+    pub slope: f64,
+    /// Whether a clamp took hold; the slope is then 0.
+    pub clamped: bool,
 }
 
 impl Estimator {
     /// The estimate at one token.
-    pub fn value(self, logp: f64, reference_logp: f64) -> f64 {
-        let d = logp - reference_logp;
-        match self {
-            Self::K1 => d,
-            Self::K2 => d * d / 2.0,
-            Self::K3 => (-d).exp_m1() + d,
-        }
+    pub fn at(self, logp: f64, reference_logp: f64) -> Estimate {
+        let moved = logp - reference_logp;
+        let d = moved.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO);
+        let (value, slope) = match self {
+            Self::K1 => (d, 1.0),
+            Self::K2 => (d * d / 2.0, d),
+            Self::K3 => ((-d).exp_m1() + d, -(-d).exp_m1()),
+        };
+        let clamped = moved.abs() > MAX_LOG_RATIO || value.abs() > MAX_ESTIMATE;
+        let value = value.clamp(-MAX_ESTIMATE, MAX_ESTIMATE);
+        Estimate { value, slope: if clamped { 0.0 } else { slope }, clamped }
     }
+}
 
-    /// Its derivative by `logp`.
-    pub fn slope(self, logp: f64, reference_logp: f64) -> f64 {
-        let d = logp - reference_logp;
-        match self {
-            Self::K1 => 1.0,
-            Self::K2 => d,
-            Self::K3 => -(-d).exp_m1(),
+impl Penalty {
+    /// That of the settings, wherever it is charged.
+    pub fn new(config: &GrpoConfig) -> Self {
+        Self { estimator: config.kl_estimator.into(), coefficient: config.kl_coef }
+    }
+}
+
+impl From<KlEstimator> for Estimator {
+    fn from(estimator: KlEstimator) -> Self {
+        match estimator {
+            KlEstimator::K1 => Self::K1,
+            KlEstimator::K2 => Self::K2,
+            KlEstimator::K3 => Self::K3,
         }
     }
+}
+
+/// What a rollout is charged where the divergence is a deduction from its reward: the estimates of its
+/// tokens, added up and multiplied by the coefficient.
+///
+/// `logp` are those of the policy that sampled, so that the charge is a constant of the update.
+///
+/// # Errors
+///
+/// If there is not one `reference_logp` for each `logp`, or one of either is no number.
+pub fn charge(penalty: Penalty, logp: &[f64], reference_logp: &[f64]) -> Result<f64, AlgoError> {
+    as_many("reference_logp", reference_logp.len(), logp.len())?;
+    entries("logp", logp)?;
+    entries("reference_logp", reference_logp)?;
+    let both = logp.iter().zip(reference_logp);
+    let estimates = both.map(|(&logp, &reference)| penalty.estimator.at(logp, reference).value);
+    Ok(penalty.coefficient * estimates.sum::<f64>())
 }
 
 /// The weighted sum of estimates over the trained tokens of a batch.
@@ -84,20 +137,20 @@ pub fn penalty(
 ) -> Result<KlLoss, AlgoError> {
     let Penalty { estimator, coefficient } = penalty;
     setting("the KL coefficient", coefficient, (coefficient >= 0.0, "0 or more"))?;
-    denominator.covers(batch.iter().map(|sequence| sequence.trained))?;
+    denominator.covers(Totals::of(batch))?;
     let mut out = KlLoss::default();
     for (at, sequence) in batch.iter().enumerate() {
         let place = Place { sequence: at, trained: sequence.trained };
         place.check("logp", sequence.logp)?;
         let reference = place.needed("reference_logp", sequence.reference_logp)?;
-        let weight = coefficient * denominator.weight(place.trained_count());
+        let weight = coefficient * denominator.weight_in(sequence, place);
         let mut dlogp = vec![0.0; sequence.trained.len()];
         for token in place.tokens() {
-            let (logp, reference) = (sequence.logp[token], reference[token]);
-            let value = place.finite("KL estimate", token, estimator.value(logp, reference))?;
-            out.divergence.add(value);
-            out.objective.loss += weight * value;
-            dlogp[token] = weight * estimator.slope(logp, reference);
+            let estimate = estimator.at(sequence.logp[token], reference[token]);
+            out.divergence.add(estimate.value);
+            out.clamped += u64::from(estimate.clamped);
+            out.objective.loss += weight * estimate.value;
+            dlogp[token] = weight * estimate.slope;
         }
         out.objective.dlogp.append(&mut dlogp);
     }
@@ -110,7 +163,7 @@ mod tests {
 
     use super::*;
     use crate::testing::{assert_all_near, assert_near, assert_slopes, slopes};
-    use crate::{Advantages, Normaliser, Totals};
+    use crate::{Advantages, Normaliser};
 
     const EVERY: [Estimator; 3] = [Estimator::K1, Estimator::K2, Estimator::K3];
 
@@ -123,11 +176,12 @@ mod tests {
             reference_logp: Some(reference),
             entropy: None,
             advantage: Advantages::Whole(f64::NAN),
+            episode_tokens: None,
         }
     }
 
     fn token_mean(tokens: u64) -> Denominator {
-        let step = Totals { tokens, sequences: tokens };
+        let step = Totals { tokens, episodes: tokens };
         Denominator { normaliser: Normaliser::TokenMean, step }
     }
 
@@ -142,10 +196,12 @@ mod tests {
             (Estimator::K2, ln2 * ln2 / 2.0, ln2, ln2 * ln2 / 2.0, -ln2),
             (Estimator::K3, ln2 - 0.5, 0.5, 1.0 - ln2, -1.0),
         ] {
-            assert_near(estimator.value(half, quarter), up);
-            assert_near(estimator.slope(half, quarter), up_slope);
-            assert_near(estimator.value(quarter, half), down);
-            assert_near(estimator.slope(quarter, half), down_slope);
+            let (above, below) = (estimator.at(half, quarter), estimator.at(quarter, half));
+            assert_near(above.value, up);
+            assert_near(above.slope, up_slope);
+            assert_near(below.value, down);
+            assert_near(below.slope, down_slope);
+            assert!(!above.clamped && !below.clamped);
         }
     }
 
@@ -177,16 +233,48 @@ mod tests {
         assert!(found.starts_with("sequence 0 has no reference_logp;"), "{found}");
         let found = refused(sequence(&[true], &[f64::NAN], &[-1.0]), settings);
         assert!(found.starts_with("logp of token 0 in sequence 0 is NaN;"), "{found}");
-        // e^1000 is beyond the largest number.
-        let found = refused(sequence(&[true], &[-1000.0], &[0.0]), settings);
-        assert!(found.starts_with("KL estimate of token 0 in sequence 0 is inf;"), "{found}");
         assert!(penalty(&[good], settings, token_mean(0)).is_err());
+    }
+
+    /// e^1000 is beyond the largest number: such a token is counted, and pulls nowhere.
+    #[test]
+    fn a_token_far_off_is_clamped_and_counted() {
+        let (logp, reference) = ([-1000.0, 0.0, -1.0], [0.0, -1000.0, -1.5]);
+        let batch = [sequence(&[true; 3], &logp, &reference)];
+        for (estimator, values) in [
+            (Estimator::K1, [-10.0, 10.0, 0.5]),
+            (Estimator::K2, [10.0, 10.0, 0.125]),
+            (Estimator::K3, [10.0, 10.0, (-0.5_f64).exp() - 0.5]),
+        ] {
+            let settings = Penalty { estimator, coefficient: 1.0 };
+            let found = penalty(&batch, settings, token_mean(1)).unwrap_err().to_string();
+            assert!(found.starts_with("this batch trains 3 tokens"), "{found}");
+            let found = penalty(&batch, settings, token_mean(3)).unwrap();
+            assert_eq!(found.clamped, 2);
+            assert_near(found.divergence.get().unwrap(), values.iter().sum::<f64>() / 3.0);
+            assert_all_near(&found.objective.dlogp[..2], &[0.0, 0.0]);
+            assert!(found.objective.dlogp[2] > 0.0);
+        }
+    }
+
+    /// Two tokens with `d` = 1 and -3: k1 charges 0.1 · (1 - 3), k2 0.1 · (1/2 + 9/2).
+    #[test]
+    fn a_charge_is_the_sum_over_the_tokens_of_a_rollout() {
+        let of = |estimator, reference: &[f64]| {
+            charge(Penalty { estimator, coefficient: 0.1 }, &[-1.0, -4.0], reference)
+        };
+        assert_near(of(Estimator::K1, &[-2.0, -1.0]).unwrap(), -0.2);
+        assert_near(of(Estimator::K2, &[-2.0, -1.0]).unwrap(), 0.5);
+        let error = of(Estimator::K1, &[-2.0]).unwrap_err().to_string();
+        assert!(error.starts_with("there are 1 of reference_logp, but 2"), "{error}");
+        let error = of(Estimator::K1, &[-2.0, f64::NAN]).unwrap_err().to_string();
+        assert_eq!(error, "reference_logp 1 is NaN; leave it out");
     }
 
     proptest! {
         #[test]
         fn the_signal_is_the_slope(
-            numbers in prop::collection::vec((-4.0..0.0, -4.0..0.0), 1..6),
+            numbers in prop::collection::vec((-2.0..0.0, -2.0..0.0), 1..6),
         ) {
             let (logp, reference): (Vec<f64>, Vec<f64>) = numbers.into_iter().unzip();
             let trained = vec![true; logp.len()];
@@ -203,10 +291,10 @@ mod tests {
 
         /// Over a whole vocabulary, where means are sums: k1 and k3 are the divergence, the slope
         /// of k1 carries nothing, that of k2 the gradient of KL(p ‖ q) and that of k3 the one of
-        /// KL(q ‖ p), all by the logits.
+        /// KL(q ‖ p), all by the logits. No estimate is near its clamp.
         #[test]
         fn in_the_mean_estimates_and_slopes_are_what_the_head_says(
-            p in prop::collection::vec(-2.0..2.0, 4), q in prop::collection::vec(-2.0..2.0, 4),
+            p in prop::collection::vec(-0.6..0.6, 4), q in prop::collection::vec(-0.6..0.6, 4),
         ) {
             let softmax = |logits: &[f64]| -> Vec<f64> {
                 let total: f64 = logits.iter().map(|logit| logit.exp()).sum();
@@ -219,12 +307,12 @@ mod tests {
             let mean = |of: &dyn Fn(usize) -> f64| -> f64 { (0..4).map(|i| policy[i] * of(i)).sum() };
             let logs = |i: usize| (policy[i].ln(), reference[i].ln());
             for estimator in [Estimator::K1, Estimator::K3] {
-                let found = mean(&|i| estimator.value(logs(i).0, logs(i).1));
+                let found = mean(&|i| estimator.at(logs(i).0, logs(i).1).value);
                 assert_near(found, divergence(&policy, &reference));
             }
             // d logp_i / d logit_j = (i == j) - p_j.
             let gradient = |estimator: Estimator| -> Vec<f64> {
-                let slope = |i: usize| estimator.slope(logs(i).0, logs(i).1);
+                let slope = |i: usize| estimator.at(logs(i).0, logs(i).1).slope;
                 let by = |j: usize| mean(&|i| slope(i) * (f64::from(i == j) - policy[j]));
                 (0..4).map(by).collect()
             };

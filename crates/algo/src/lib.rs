@@ -9,21 +9,23 @@
 //! advantage, gae        what a rollout, or a token, was worth
 //! policy, kl, entropy   losses on rollouts; grpo is their sum
 //! value                 the loss of a critic; explained_variance says how good it is
-//! cross_entropy         the loss on traces; dual_source weighs it against the others
-//! normaliser, overlong  which tokens count, and for how much
+//! cross_entropy         the loss on traces
+//! normaliser            what a token counts in its step
 //! schedule, pass_at_k   learning rates, and what is reported in the end
 //! ```
 //!
 //! Three rules hold for every loss. Its denominator is that of the whole optimizer step, given by
 //! the caller, so that a split into micro-batches changes no signal by a bit. A token that is not
 //! trained does not exist: whatever its numbers are, its signal is 0. And a number of a trained
-//! token that is infinite or none is an error with its place, never a 0.
+//! token that is infinite or none is an error with its place, never a 0. Log-ratios of finite numbers are
+//! clamped, which is counted, so that one token far off cannot end a run.
+//!
+//! `gae`, `value`, `entropy` and `explained_variance` are PPO's; no loop calls them yet.
 
 #![forbid(unsafe_code)]
 
 pub mod advantage;
 pub mod cross_entropy;
-pub mod dual_source;
 pub mod entropy;
 mod error;
 pub mod explained_variance;
@@ -33,7 +35,6 @@ pub mod kl;
 mod mean;
 pub mod normaliser;
 mod objective;
-pub mod overlong;
 pub mod pass_at_k;
 pub mod policy;
 pub mod schedule;

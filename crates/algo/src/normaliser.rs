@@ -1,25 +1,27 @@
 //! What a sum over tokens is divided by.
 //!
-//! Of a step with `S` trained sequences that have `n_i` trained tokens each, `N = Σ n_i` in all,
-//! a token of sequence `i` counts
+//! Of a step with `E` trained episodes that have `n_i` trained tokens each, `N = Σ n_i` in all,
+//! a token of episode `i` counts
 //!
 //! ```text
 //! token mean        1 / N            DAPO, arXiv:2503.14476, eq. 8: every token weighs the same
-//! sequence mean     1 / (S · n_i)    GRPO, arXiv:2402.03300, eq. 3: every sequence weighs the same
-//! constant length   1 / (S · L)      Dr. GRPO, arXiv:2503.20783: a long answer is not diluted
+//! sequence mean     1 / (E · n_i)    GRPO, arXiv:2402.03300, eq. 3: every episode weighs the same
+//! constant length   1 / (E · L)      Dr. GRPO, arXiv:2503.20783: a long answer is not diluted
 //! ```
 //!
-//! `N` and `S` are those of the whole optimizer step, over all micro-batches and machines: they
+//! An episode of several turns is several sequences and still one episode: ten turns do not weigh as
+//! much as ten episodes.
+//!
+//! `N` and `E` are those of the whole optimizer step, over all micro-batches and machines: they
 //! are counted before the first of them is computed ([`Totals::count`] is a sum), so that a split
-//! changes no weight. A sequence without a trained token counts nowhere.
+//! changes no weight. An episode without a trained token counts nowhere.
 
 use std::iter::Sum;
 use std::num::NonZeroU32;
 use std::ops::Add;
 
-use crate::AlgoError;
-use crate::number;
 use crate::sequence::Place;
+use crate::{AlgoError, Sequence, number};
 
 /// How losses of tokens become one number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,9 +29,9 @@ pub enum Normaliser {
     /// The mean over all trained tokens of the step.
     #[default]
     TokenMean,
-    /// The mean over sequences of the mean over their tokens.
+    /// The mean over episodes of the mean over their tokens.
     SequenceMean,
-    /// The mean over sequences of the sum over their tokens, divided by this many.
+    /// The mean over episodes of the sum over their tokens, divided by this many.
     ConstantLength(NonZeroU32),
 }
 
@@ -38,8 +40,8 @@ pub enum Normaliser {
 pub struct Totals {
     /// Trained tokens.
     pub tokens: u64,
-    /// Sequences with at least one of them.
-    pub sequences: u64,
+    /// Episodes with at least one of them.
+    pub episodes: u64,
 }
 
 /// A normaliser with the totals of the step it is for.
@@ -52,21 +54,32 @@ pub struct Denominator {
 }
 
 impl Totals {
-    /// Counts sequences by their masks.
+    /// Counts sequences by their masks, each an episode of its own.
     ///
     /// # Example
     ///
     /// ```
     /// use whetstone_algo::Totals;
     /// let masks: [&[bool]; 2] = [&[false, true, true], &[false]];
-    /// assert_eq!(Totals::count(masks), Totals { tokens: 2, sequences: 1 });
+    /// assert_eq!(Totals::count(masks), Totals { tokens: 2, episodes: 1 });
     /// ```
     pub fn count<'a>(masks: impl IntoIterator<Item = &'a [bool]>) -> Self {
-        let one = |trained: &[bool]| {
-            let tokens = Place { sequence: 0, trained }.trained_count();
-            Self { tokens, sequences: tokens.min(1) }
+        let count = |trained: &[bool]| Place { sequence: 0, trained }.trained_count();
+        masks.into_iter().map(count).map(Self::episode).sum()
+    }
+
+    /// One episode with so many trained tokens in all of its turns.
+    pub fn episode(tokens: u64) -> Self {
+        Self { tokens, episodes: tokens.min(1) }
+    }
+
+    /// What a batch has of its step. A turn is a part of an episode and counts as none.
+    pub(crate) fn of(batch: &[Sequence<'_>]) -> Self {
+        let of = |sequence: &Sequence<'_>| match sequence.episode_tokens {
+            None => Self::count([sequence.trained]),
+            Some(_) => Self { episodes: 0, ..Self::count([sequence.trained]) },
         };
-        masks.into_iter().map(one).sum()
+        batch.iter().map(of).sum()
     }
 }
 
@@ -74,7 +87,7 @@ impl Add for Totals {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self { tokens: self.tokens + other.tokens, sequences: self.sequences + other.sequences }
+        Self { tokens: self.tokens + other.tokens, episodes: self.episodes + other.episodes }
     }
 }
 
@@ -85,35 +98,37 @@ impl Sum for Totals {
 }
 
 impl Denominator {
-    /// What one token counts in a sequence that has so many trained ones.
+    /// What one token counts in an episode that has so many trained ones.
     pub fn weight(self, trained: u64) -> f64 {
-        let sequences = number(self.step.sequences);
+        let episodes = number(self.step.episodes);
         match self.normaliser {
             Normaliser::TokenMean => 1.0 / number(self.step.tokens),
-            Normaliser::SequenceMean => 1.0 / (sequences * number(trained)),
-            Normaliser::ConstantLength(length) => 1.0 / (sequences * f64::from(length.get())),
+            Normaliser::SequenceMean => 1.0 / (episodes * number(trained)),
+            Normaliser::ConstantLength(length) => 1.0 / (episodes * f64::from(length.get())),
         }
     }
 
-    /// The batch's own totals, if it can be a part of the step.
+    /// Refuses a batch that has more than the whole step.
     ///
     /// # Errors
     ///
-    /// If the batch has more than the whole step.
-    pub fn covers<'a>(
-        self,
-        masks: impl IntoIterator<Item = &'a [bool]>,
-    ) -> Result<Totals, AlgoError> {
-        let (batch, step) = (Totals::count(masks), self.step);
-        if batch.tokens <= step.tokens && batch.sequences <= step.sequences {
-            return Ok(batch);
+    /// If it has.
+    pub fn covers(self, batch: Totals) -> Result<(), AlgoError> {
+        let step = self.step;
+        if batch.tokens <= step.tokens && batch.episodes <= step.episodes {
+            return Ok(());
         }
         Err(AlgoError::Denominator {
             tokens: batch.tokens,
-            sequences: batch.sequences,
+            episodes: batch.episodes,
             step_tokens: step.tokens,
-            step_sequences: step.sequences,
+            step_episodes: step.episodes,
         })
+    }
+
+    /// What one token of a sequence counts.
+    pub(crate) fn weight_in(self, sequence: &Sequence<'_>, place: Place<'_>) -> f64 {
+        self.weight(sequence.episode_tokens.unwrap_or_else(|| place.trained_count()))
     }
 }
 
@@ -122,9 +137,9 @@ mod tests {
     use super::*;
     use crate::testing::assert_near;
 
-    const STEP: Totals = Totals { tokens: 20, sequences: 4 };
+    const STEP: Totals = Totals { tokens: 20, episodes: 4 };
 
-    /// Twenty tokens in four sequences; one sequence has 5 of them.
+    /// Twenty tokens in four episodes; one episode has 5 of them.
     #[test]
     fn weights_worked_by_hand() {
         let eight = NonZeroU32::new(8).unwrap();
@@ -140,28 +155,62 @@ mod tests {
     }
 
     #[test]
-    fn totals_count_trained_tokens_and_the_sequences_that_have_one() {
+    fn totals_count_trained_tokens_and_the_episodes_that_have_one() {
         let masks: [&[bool]; 4] = [&[true, false, true], &[], &[false], &[true]];
-        assert_eq!(Totals::count(masks), Totals { tokens: 3, sequences: 2 });
+        assert_eq!(Totals::count(masks), Totals { tokens: 3, episodes: 2 });
         let (left, right) = masks.split_at(1);
         let parts = [left, right].map(|part| Totals::count(part.iter().copied()));
-        assert_eq!(parts.into_iter().sum::<Totals>(), Totals { tokens: 3, sequences: 2 });
+        assert_eq!(parts.into_iter().sum::<Totals>(), Totals { tokens: 3, episodes: 2 });
     }
 
     #[test]
     fn a_batch_larger_than_its_step_is_refused() {
-        let of = |tokens, sequences| Denominator {
+        let of = |tokens, episodes| Denominator {
             normaliser: Normaliser::TokenMean,
-            step: Totals { tokens, sequences },
+            step: Totals { tokens, episodes },
         };
-        let masks: [&[bool]; 2] = [&[true, true], &[true]];
-        assert_eq!(of(3, 2).covers(masks), Ok(Totals { tokens: 3, sequences: 2 }));
+        let batch = Totals { tokens: 3, episodes: 2 };
+        assert_eq!(of(3, 2).covers(batch), Ok(()));
         assert_eq!(
-            of(2, 2).covers(masks).unwrap_err(),
-            AlgoError::Denominator { tokens: 3, sequences: 2, step_tokens: 2, step_sequences: 2 }
+            of(2, 2).covers(batch).unwrap_err(),
+            AlgoError::Denominator { tokens: 3, episodes: 2, step_tokens: 2, step_episodes: 2 }
         );
-        assert!(of(3, 1).covers(masks).is_err());
-        let nothing: [&[bool]; 1] = [&[false]];
-        assert_eq!(of(0, 0).covers(nothing), Ok(Totals::default()), "nothing needs no divisor");
+        assert!(of(3, 1).covers(batch).is_err());
+        assert_eq!(of(0, 0).covers(Totals::default()), Ok(()), "nothing needs no divisor");
+    }
+
+    /// Three turns of one episode, 2 + 2 + 4 tokens, beside one episode of 4: each episode weighs a
+    /// half under the mean over sequences, however many turns it has.
+    #[test]
+    fn an_episode_of_several_turns_weighs_as_much_as_one_of_one() {
+        let turn = |trained, episode_tokens| Sequence {
+            trained,
+            logp: &[],
+            old_logp: &[],
+            sampler_logp: None,
+            reference_logp: None,
+            entropy: None,
+            advantage: crate::Advantages::Whole(0.0),
+            episode_tokens,
+        };
+        let all = Some(8);
+        let turns = [turn(&[true; 2], all), turn(&[true; 2], all), turn(&[true; 4], all)];
+        let whole = turn(&[true; 4], None);
+        let step = Totals::episode(8) + Totals::episode(4);
+        assert_eq!(step, Totals { tokens: 12, episodes: 2 });
+        for (normaliser, long, short) in [
+            (Normaliser::SequenceMean, 0.5, 0.5),
+            (Normaliser::ConstantLength(NonZeroU32::new(16).unwrap()), 0.25, 0.125),
+            (Normaliser::TokenMean, 8.0 / 12.0, 4.0 / 12.0),
+        ] {
+            let denominator = Denominator { normaliser, step };
+            assert_eq!(denominator.covers(Totals::of(&turns)), Ok(()));
+            let weigh = |sequence: &Sequence<'_>| {
+                let place = Place { sequence: 0, trained: sequence.trained };
+                number(place.trained_count()) * denominator.weight_in(sequence, place)
+            };
+            assert_near(turns.iter().map(weigh).sum(), long);
+            assert_near(weigh(&whole), short);
+        }
     }
 }

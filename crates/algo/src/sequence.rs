@@ -23,6 +23,9 @@ pub struct Sequence<'a> {
     pub entropy: Option<&'a [f64]>,
     /// What the rollout was worth against its group, or its tokens against a critic.
     pub advantage: Advantages<'a>,
+    /// Trained tokens of all turns of the episode that this is one turn of; none where the sequence is
+    /// the whole episode.
+    pub episode_tokens: Option<u64>,
 }
 
 /// The advantage of a rollout.

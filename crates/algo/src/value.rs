@@ -14,7 +14,7 @@
 
 use crate::error::setting;
 use crate::sequence::Place;
-use crate::{AlgoError, Denominator, Mean};
+use crate::{AlgoError, Denominator, Mean, Totals};
 
 /// One rollout, as its critic sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,7 +56,7 @@ pub fn loss(
     if let Some(range) = range {
         setting("the clip range of values", range, (range > 0.0, "above 0"))?;
     }
-    denominator.covers(batch.iter().map(|sequence| sequence.trained))?;
+    denominator.covers(Totals::count(batch.iter().map(|sequence| sequence.trained)))?;
     let mut out = ValueLoss::default();
     for (at, sequence) in batch.iter().enumerate() {
         let place = Place { sequence: at, trained: sequence.trained };
@@ -94,11 +94,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Normaliser;
     use crate::testing::{assert_all_near, assert_near, assert_slopes};
-    use crate::{Normaliser, Totals};
 
     const STEP: Denominator =
-        Denominator { normaliser: Normaliser::TokenMean, step: Totals { tokens: 4, sequences: 4 } };
+        Denominator { normaliser: Normaliser::TokenMean, step: Totals { tokens: 4, episodes: 4 } };
 
     fn one(value: f64, old: f64, target: f64, range: Option<f64>) -> ValueLoss {
         let (value, old_value, returns) = (&[value][..], &[old][..], &[target][..]);
@@ -171,7 +171,7 @@ mod tests {
         }
         let found = refused(good, Some(0.0));
         assert_eq!(found, "the clip range of values is 0; it must be above 0");
-        let few = Denominator { step: Totals { tokens: 1, sequences: 4 }, ..STEP };
+        let few = Denominator { step: Totals { tokens: 1, episodes: 4 }, ..STEP };
         assert!(matches!(loss(&[good; 2], None, few), Err(AlgoError::Denominator { .. })));
     }
 

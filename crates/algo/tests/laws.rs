@@ -93,6 +93,7 @@ fn say(batch: &[Rollout], how: How, step: Totals) -> Said {
             reference_logp: Some(&reference[i]),
             entropy: Some(&entropies[i]),
             advantage: Advantages::Whole(batch[i].advantage),
+            episode_tokens: None,
         })
         .collect();
     let How { ratio, estimator, normaliser } = how;
@@ -129,9 +130,9 @@ fn close(a: f64, b: f64) -> bool {
 
 /// The same figures, up to the order in which sums were taken.
 fn same_figures(a: &Statistics, b: &Statistics) -> bool {
-    let counts = |s: &Statistics| (s.tokens, s.clipped_low, s.clipped_high, s.truncated);
+    let counts = |s: &Statistics| [s.tokens, s.clipped_low, s.clipped_high, s.truncated, s.clamped];
     let figures = |s: &Statistics| {
-        let means = [s.kl.get(), s.importance.get(), s.entropy.get(), s.ratio_mean()];
+        let means = [s.importance.get(), s.entropy.get(), s.ratio_mean()];
         means.map(|mean| mean.unwrap_or(0.0))
     };
     counts(a) == counts(b)
@@ -253,6 +254,7 @@ proptest! {
                     reference_logp: None,
                     entropy: None,
                     advantage: Advantages::Whole(rollout.advantage),
+                    episode_tokens: None,
                 };
                 let clip = Clip::new(0.2, 0.28).unwrap();
                 let surrogate = Surrogate { ratio: how.ratio, clip, cap: None };

@@ -31,7 +31,9 @@ pub(crate) fn choose(
     if let Some(note) = note {
         printer.note(note);
     }
-    opened?.map_or_else(|| cpu(threads), Ok)
+    let device = opened?.map_or_else(|| cpu(threads), Ok)?;
+    device.on_note(move |note| printer.note(note));
+    Ok(device)
 }
 
 /// This machine's processor, with so many threads or one for each core.

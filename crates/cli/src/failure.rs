@@ -122,6 +122,29 @@ pub(crate) enum Failure {
         /// Where they are.
         path: PathBuf,
     },
+    /// A file that is not the one that a run was begun with.
+    #[error(
+        "`{}` is not what the run was begun with: its blake3 is {found}, and the run's is {begun}",
+        path.display()
+    )]
+    OtherInput {
+        /// The file.
+        path: PathBuf,
+        /// The flag that names it, without dashes.
+        flag: &'static str,
+        /// Its digest.
+        found: String,
+        /// The digest of what the run was begun with.
+        begun: String,
+    },
+    /// A file of a kind that a run was begun without.
+    #[error("the run was begun without `--{flag}`, and goes on without `{}`", path.display())]
+    NewInput {
+        /// The file.
+        path: PathBuf,
+        /// The flag that names it, without dashes.
+        flag: &'static str,
+    },
     /// A task to measure by is one to learn from.
     #[error("`{task}` of `{}` is one of the tasks to learn from too", path.display())]
     NotHeldOut {
@@ -196,6 +219,13 @@ impl Failure {
             Self::Family { .. } => {
                 let all = whetstone_data::embedded::families().collect::<Vec<_>>().join(", ");
                 return Some(format!("there are {all}").into());
+            }
+            Self::OtherInput { flag: "traces", .. } => {
+                Some("name the traces that it was begun with, or begin a new run")
+            }
+            Self::OtherInput { flag, .. } | Self::NewInput { flag, .. } => {
+                let what = format!("leave `--{flag}` out, or begin a new run with another name");
+                return Some(what.into());
             }
             Self::RunExists { hint, .. } | Self::Server { hint, .. } => Some(hint.as_str()),
             Self::Score(err) => err.hint(),

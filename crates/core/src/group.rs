@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! rewards with a tests term    alive if that term differs, and the totals do too
-//! rewards without one          alive if the totals differ by more than a floor
+//! rewards without one          alive if the totals differ by more than a floor (`grpo.alive_spread`)
 //! ```
 //!
 //! So form (syntax, quality) can move a rollout within a group in which tests differ, and never
@@ -16,9 +16,6 @@ use std::collections::HashMap;
 use crate::reward::Reward;
 use crate::rollout::Rollout;
 use crate::task::TaskId;
-
-/// The floor for rewards without a tests term: a hundredth of a reward's range from 0 to 1.
-pub const ALIVE_SPREAD: f64 = 0.01;
 
 /// Values closer than this, relative to the largest, are equal: terms may have been added up in
 /// another order.
@@ -76,8 +73,8 @@ impl Spread {
         }
     }
 
-    /// Whether the group gives a gradient. `floor` counts where a reward has no tests term; see
-    /// [`ALIVE_SPREAD`].
+    /// Whether the group gives a gradient. `floor` counts where a reward has no tests term; it is that
+    /// of the settings, [`Config::alive_floor`](crate::config::Config::alive_floor).
     ///
     /// A group of fewer than two, or with a value that is not finite, is not alive.
     pub fn is_alive(&self, floor: f64) -> bool {
@@ -157,7 +154,7 @@ mod tests {
     fn alive(rewards: &[(f64, Option<f64>)]) -> bool {
         let rewards: Vec<_> =
             rewards.iter().map(|&(total, tests)| GroupReward { total, tests }).collect();
-        Spread::of(&rewards).is_alive(ALIVE_SPREAD)
+        Spread::of(&rewards).is_alive(0.01)
     }
 
     #[test]

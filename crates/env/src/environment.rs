@@ -3,6 +3,7 @@
 //! An environment never calls the model itself. So one loop can advance thousands of episodes and
 //! send all their prompts as one batch, and a test can play the model with a list of strings.
 
+use whetstone_core::extract::Reply;
 use whetstone_core::judgement::{Infrastructure, Judgement};
 use whetstone_core::message::Message;
 use whetstone_core::reward::Reward;
@@ -27,7 +28,7 @@ pub trait Episode: Send {
     ///
     /// `Err` means the world broke, not the reply: the rollout is dropped and counted, and no
     /// reward is recorded. A malformed reply is the model's doing and earns its verdict.
-    fn reply(&mut self, text: &str) -> Result<Next, EnvError>;
+    fn reply(&mut self, reply: Reply<'_>) -> Result<Next, EnvError>;
 
     /// Ends an episode whose model may say no more: it has had all its turns, or the conversation
     /// fills its context. What the episode is worth as it stands.

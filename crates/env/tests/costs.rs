@@ -9,14 +9,18 @@
 use std::time::{Duration, Instant};
 
 use whetstone_core::config::RewardConfig;
+use whetstone_core::extract::Reply;
 use whetstone_core::task::Task;
 use whetstone_core::wire::Wire;
 use whetstone_env::python::Rules;
 use whetstone_env::stack::{BigStack, on_big_stack};
 
-/// The most that a reply may cost here, in a build that is not optimised on a machine that is busy.
-/// A comment that was parsed without limits took 1.7 s in an optimised build on a quiet one.
+/// What a reply may cost at once, in a build that is not optimised: what takes longer is compared
+/// with an honest reply. A comment that was parsed without limits took 1.7 s in an optimised build.
 const LIMIT: Duration = Duration::from_millis(1_500);
+
+/// The most that a reply may cost, in costs of an honest reply of 64 KiB. The costliest takes 6.
+const SHARE: u32 = 30;
 
 /// Text around a piece that is repeated until the program is full.
 struct Family {
@@ -146,7 +150,7 @@ fn full(family: &Family, bytes: usize) -> String {
     format!("{start}{}{end}", piece.repeat(times))
 }
 
-fn task(language: &str) -> Task {
+fn task_in(language: &str) -> Task {
     let line = format!(
         r#"{{"id":"a","statement":"s","language":"{language}","tests":{{"kind":"calls","entry_point":"f","hidden":[{{"args":[1],"expected":1}}]}}}}"#
     );
@@ -156,7 +160,7 @@ fn task(language: &str) -> Task {
 /// The replies of every family: what it is, the task, and the text.
 fn replies() -> Vec<(String, Task, String)> {
     let mut replies = Vec::new();
-    let (python, javascript) = (task("python"), task("javascript"));
+    let (python, javascript) = (task_in("python"), task_in("javascript"));
     for bytes in [(64 << 10) - 1, 1 << 20] {
         let mut add = |name: String, task: &Task, text: String| {
             replies.push((format!("{bytes:>7} {name}"), task.clone(), text));
@@ -187,15 +191,20 @@ fn replies() -> Vec<(String, Task, String)> {
     replies
 }
 
-/// The least of three times: what it takes without what others do on the machine.
-fn cost(rules: &Rules, task: &Task, text: &str, stack: &BigStack) -> Duration {
-    let time = || {
-        let start = Instant::now();
-        let _ = rules.read(task, text, stack);
-        start.elapsed()
-    };
-    let first = time();
-    if first * 8 < LIMIT { first } else { first.min(time()).min(time()) }
+fn time(rules: &Rules, task: &Task, text: &str, stack: &BigStack) -> Duration {
+    let start = Instant::now();
+    let _ = rules.read(task, Reply::text(text), stack);
+    start.elapsed()
+}
+
+/// The least of ten times of a reply, and of an honest one in between: a machine that stands still
+/// for a while delays both.
+fn compare(rules: &Rules, task: &Task, text: &str, stack: &BigStack) -> (Duration, Duration) {
+    let program = full(&family("", "def f(a):\n    return a + 1\n\n\n", ""), (64 << 10) - 1);
+    let (python, honest) = (task_in("python"), format!("```python\n{program}\n```"));
+    let both = || (time(rules, task, text, stack), time(rules, &python, &honest, stack));
+    let least = |(a, b): (Duration, Duration), (c, d): (Duration, Duration)| (a.min(c), b.min(d));
+    (0..10).map(|_| both()).reduce(least).unwrap()
 }
 
 #[test]
@@ -204,7 +213,12 @@ fn no_reply_costs_more_than_its_share() {
     let replies = replies();
     let mut costs = on_big_stack(|stack| {
         let cost = |(name, task, text): &(String, Task, String)| {
-            (cost(&rules, task, text, stack), name.clone())
+            let once = time(&rules, task, text, stack);
+            if once >= LIMIT {
+                let (least, honest) = compare(&rules, task, text, stack);
+                assert!(least < honest * SHARE, "{least:?}, an honest reply {honest:?}: {name}");
+            }
+            (once, name.clone())
         };
         replies.iter().map(cost).collect::<Vec<_>>()
     })
@@ -213,6 +227,4 @@ fn no_reply_costs_more_than_its_share() {
     for (cost, name) in costs.iter().take(25) {
         println!("{:>9.1} ms  {name}", cost.as_secs_f64() * 1e3);
     }
-    let (worst, name) = &costs[0];
-    assert!(*worst < LIMIT, "{worst:?}: {name}");
 }

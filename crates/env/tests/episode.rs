@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use whetstone_core::Seed;
 use whetstone_core::config::{PromptLanguage, RewardConfig};
+use whetstone_core::extract::Reply;
 use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
 use whetstone_core::message::Role;
 use whetstone_core::task::Task;
@@ -79,19 +80,19 @@ fn the_first_messages_are_the_prompt_without_hidden_tests() {
 #[test]
 fn a_program_that_passes_is_paid_for_its_tests() {
     let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
-    let outcome = done(episode.reply(GOOD).unwrap());
+    let outcome = done(episode.reply(Reply::text(GOOD)).unwrap());
     assert!(outcome.judgement.verdict().is_pass());
     assert!((outcome.reward.total() - 1.0).abs() < 1e-12, "{:?}", outcome.reward);
     assert!(outcome.reward.terms()["quality"].value > 0.5, "{:?}", outcome.reward);
     assert_eq!(*judge.seen.lock().unwrap(), ["def add(a, b):\n    return a + b"]);
     assert_eq!(episode.messages().last().unwrap().content, GOOD);
-    assert!(matches!(episode.reply(GOOD), Err(EnvError::Over)));
+    assert!(matches!(episode.reply(Reply::text(GOOD)), Err(EnvError::Over)));
 }
 
 #[test]
 fn a_wrong_program_is_paid_for_the_tests_that_pass() {
     let (_, mut episode) = open(Ok(ran(Verdict::Wrong { test: 1 }, 1)), TASK);
-    let outcome = done(episode.reply(GOOD).unwrap());
+    let outcome = done(episode.reply(Reply::text(GOOD)).unwrap());
     assert!((outcome.reward.terms()["tests"].value - 0.5).abs() < 1e-12);
     assert!((outcome.reward.terms()["syntax"].value - 1.0).abs() < 1e-12);
 }
@@ -100,7 +101,7 @@ fn a_wrong_program_is_paid_for_the_tests_that_pass() {
 fn when_the_machine_breaks_there_is_no_reward_and_the_episode_stays_open() {
     let broken = Infrastructure("the zygote died twice".to_owned());
     let (_, mut episode) = open(Err(broken), TASK);
-    let error = episode.reply(GOOD).unwrap_err();
+    let error = episode.reply(Reply::text(GOOD)).unwrap_err();
     assert!(matches!(error, EnvError::Judge(_)), "{error}");
     assert_eq!(episode.messages().len(), 2);
 }
@@ -114,11 +115,26 @@ fn a_malformed_reply_earns_its_verdict_and_never_reaches_the_judge() {
         ("```python\nreturn 1\n```", Verdict::SyntaxError),
     ] {
         let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
-        let outcome = done(episode.reply(reply).unwrap());
+        let outcome = done(episode.reply(Reply::text(reply)).unwrap());
         assert_eq!(*outcome.judgement.verdict(), verdict, "{reply}");
         assert!(outcome.reward.total().abs() < f64::EPSILON);
         assert!(judge.seen.lock().unwrap().is_empty());
     }
+}
+
+/// The prompt ended in `<think>`, and the reply was cut off inside it: its draft is no answer.
+#[test]
+fn a_draft_inside_thinking_that_the_prompt_opened_is_not_judged() {
+    let draft = "First idea:\n```python\ndef add(a, b):\n    return a + b\n```\nBut wait";
+    let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
+    let outcome = done(episode.reply(Reply::text(draft).after(true)).unwrap());
+    assert_eq!(*outcome.judgement.verdict(), Verdict::NoCode);
+    assert!(judge.seen.lock().unwrap().is_empty());
+    let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
+    let answered = format!("{draft}\n</think>\n\n{GOOD}");
+    let outcome = done(episode.reply(Reply::text(&answered).after(true)).unwrap());
+    assert!(outcome.judgement.verdict().is_pass());
+    assert_eq!(judge.seen.lock().unwrap().len(), 1);
 }
 
 #[test]
@@ -127,7 +143,7 @@ fn an_episode_that_is_cut_short_had_no_code_and_is_over() {
     let outcome = episode.cut_short().unwrap();
     assert_eq!(*outcome.judgement.verdict(), Verdict::NoCode);
     assert!(outcome.reward.total().abs() < f64::EPSILON);
-    assert!(matches!(episode.reply(GOOD), Err(EnvError::Over)));
+    assert!(matches!(episode.reply(Reply::text(GOOD)), Err(EnvError::Over)));
     assert!(matches!(episode.cut_short(), Err(EnvError::Over)));
     assert!(judge.seen.lock().unwrap().is_empty());
 }
@@ -135,7 +151,7 @@ fn an_episode_that_is_cut_short_had_no_code_and_is_over() {
 #[test]
 fn a_truncated_program_is_judged_like_any_other() {
     let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
-    done(episode.reply("```python\ndef add(a, b):\n    return a + b\n").unwrap());
+    done(episode.reply(Reply::text("```python\ndef add(a, b):\n    return a + b\n")).unwrap());
     assert_eq!(judge.seen.lock().unwrap().len(), 1);
 }
 
@@ -145,7 +161,7 @@ fn javascript_that_does_not_parse_is_a_syntax_error_and_never_reaches_the_judge(
     for program in ["I do not know the answer, sorry.", "const add = (a, b => a + b;", "x = {"] {
         let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), &task);
         let reply = format!("```javascript\n{program}\n```");
-        let outcome = done(episode.reply(&reply).unwrap());
+        let outcome = done(episode.reply(Reply::text(&reply)).unwrap());
         assert_eq!(*outcome.judgement.verdict(), Verdict::SyntaxError, "{program}");
         assert!(!outcome.reward.gates()["syntax"].passed);
         assert!(outcome.reward.total().abs() < f64::EPSILON);
@@ -158,7 +174,7 @@ fn javascript_is_run_but_not_read_as_python() {
     let task = TASK.replace(r#""v":1,"#, r#""v":1,"language":"javascript","#);
     let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), &task);
     let reply = "[PLAN]\nAdd.\n[/PLAN]\n\n```javascript\nconst add = (a, b) => a + b;\n```";
-    let outcome = done(episode.reply(reply).unwrap());
+    let outcome = done(episode.reply(Reply::text(reply)).unwrap());
     assert_eq!(*judge.seen.lock().unwrap(), ["const add = (a, b) => a + b;"]);
     assert!(outcome.reward.terms()["quality"].value.abs() < f64::EPSILON);
     assert!((outcome.reward.terms()["tests"].value - 1.0).abs() < 1e-12);

@@ -214,7 +214,9 @@ impl Work<'_> {
         let failed = group.dropped.first().map(|dropped| dropped.reason.clone());
         self.first = self.first.take().or(failed);
         let (step, rule, max_tokens) = (pass.step, pass.rule, self.it.collecting.max_tokens);
-        for line in lines(group, &Recording { step, rule, max_tokens, advantages: &[] }) {
+        let thinking_opened = self.it.collecting.thinking_opened;
+        let recording = Recording { step, rule, max_tokens, advantages: &[], thinking_opened };
+        for line in lines(group, &recording) {
             self.store.keep(kept(line, pass.is_greedy))?;
         }
         Ok(())

@@ -88,14 +88,16 @@ pub enum TrainError {
         source: Box<CheckpointError>,
     },
     /// A checkpoint whose adapter is another than the settings say.
-    #[error("the adapter of `{}` has rank {found}, and `lora.rank` is {asked}", path.display())]
-    Rank {
+    #[error("the adapter of `{}` has `{key}` {found}, and the settings say {asked}", path.display())]
+    OtherAdapter {
         /// The checkpoint.
         path: PathBuf,
-        /// What it has.
-        found: usize,
+        /// The setting that differs.
+        key: &'static str,
+        /// What the adapter has.
+        found: String,
         /// What the settings say.
-        asked: usize,
+        asked: String,
     },
     /// Sequences that make no batch.
     #[error("step {step}: the sequences make no batch")]
@@ -162,6 +164,16 @@ pub enum TrainError {
     /// The device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// The device failed in the middle of a run.
+    #[error("the device stopped working after step {step}; {}", last_checkpoint(.checkpoint.as_ref()))]
+    DeviceLost {
+        /// The last step that was computed; 0 is none.
+        step: u64,
+        /// The step of the newest checkpoint.
+        checkpoint: Option<u64>,
+        /// What failed.
+        source: DeviceError,
+    },
     /// The arithmetic of a loss.
     #[error(transparent)]
     Algo(#[from] AlgoError),
@@ -240,7 +252,7 @@ impl TrainError {
                 Some("name other traces with `--traces`, or collect some: `whet teach`")
             }
             Self::OtherTraining { .. } => Some("name another run, or go on with that command"),
-            Self::Rank { .. } => Some("set `lora.rank` to that"),
+            Self::OtherAdapter { .. } => Some("set `[lora]` to what the adapter has"),
             Self::Damaged { .. } => Some(
                 "remove this directory: `--resume` then goes on from the checkpoint before it, or from \
                  the beginning",
@@ -258,6 +270,10 @@ impl TrainError {
             Self::NoneSolved { .. } => Some(
                 "take easier tasks or a stronger student, or teach it first with `whet train sft`; what \
                  was learnt so far is in the last checkpoint",
+            ),
+            Self::DeviceLost { .. } => Some(
+                "checkpoints are written by the host and are whole: `whet train --resume` goes on from \
+                 the last one",
             ),
             Self::Gone(_) => {
                 Some("begin a new run, and leave its directory alone until it is done")
@@ -300,13 +316,20 @@ impl TrainError {
                 | Self::Settings(_)
                 | Self::OtherRun { .. }
                 | Self::OtherTraining { .. }
-                | Self::Rank { .. }
+                | Self::OtherAdapter { .. }
                 | Self::Open(_)
                 | Self::Run(
                     RunError::Exists { .. } | RunError::NotFound { .. } | RunError::Name { .. }
                 )
         )
     }
+}
+
+fn last_checkpoint(step: Option<&u64>) -> String {
+    step.map_or_else(
+        || "there is no checkpoint yet".to_owned(),
+        |step| format!("the last checkpoint is that of step {step}"),
+    )
 }
 
 /// Whether an error comes of a disk without room.

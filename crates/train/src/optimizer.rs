@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use whetstone_kernels::adamw::{self, AdamW, State};
+use whetstone_kernels::adamw::{self, AdamW, State, Tensor};
 use whetstone_kernels::{Buffer, Device};
 use whetstone_model::decoder::{Gradients, ParameterId, Parameters};
 use whetstone_model::safetensors::{Safetensors, WriteError, Writer};
@@ -60,26 +60,32 @@ impl Optimizer {
         rule: Rule,
     ) {
         self.updates += 1;
-        for (&id, means) in &mut self.means {
-            let Some(gradient) = gradients.get(id) else { continue };
-            let is_matrix = parameters.get(id).shape.len() > 1;
-            let rule = AdamW {
-                lr: rule.lr,
-                beta1: rule.betas.0,
-                beta2: rule.betas.1,
-                epsilon: EPSILON,
-                decay: if is_matrix { rule.decay } else { 0.0 },
-                step: self.updates,
-                gradient_scale: rule.scale,
+        let rule = AdamW {
+            lr: rule.lr,
+            beta1: rule.betas.0,
+            beta2: rule.betas.1,
+            epsilon: EPSILON,
+            decay: rule.decay,
+            step: self.updates,
+            gradient_scale: rule.scale,
+        };
+        let mut means: BTreeMap<ParameterId, &mut Means> =
+            self.means.iter_mut().map(|(&id, means)| (id, means)).collect();
+        let mut tensors = Vec::with_capacity(means.len());
+        for (id, is_decayed, weight) in parameters.masters_mut() {
+            let (Some(means), Some(gradient)) = (means.remove(&id), gradients.get(id)) else {
+                continue;
             };
-            let state = State {
-                weight: parameters.values_mut(id),
-                mean: means.mean.view_mut(),
-                square: means.square.view_mut(),
-            };
-            adamw::step(device, state, gradient, &rule);
-            parameters.refresh(device, id);
+            let (weight, copy) = weight.both_mut();
+            let (mean, square) = (means.mean.view_mut(), means.square.view_mut());
+            tensors.push(Tensor {
+                state: State { weight, mean, square },
+                gradient,
+                copy,
+                is_decayed,
+            });
         }
+        adamw::step_all(device, &mut tensors, &rule);
     }
 
     /// Updates made so far.

@@ -84,7 +84,7 @@ impl Plan {
                 LrScheduler::Cosine => Shape::Cosine,
             },
             warmup_steps: warmup_steps(training.warmup_ratio, total_steps)?,
-            warmup_start: 0.1,
+            warmup_start: training.warmup_start,
             total_steps,
         };
         Ok(Self {
@@ -152,6 +152,16 @@ mod tests {
         let plan = Plan::grpo(&config, 100).unwrap();
         assert_eq!((plan.steps, plan.schedule.total_steps), (5, 10));
         assert!(plan.arithmetic("tasks", false).ends_with("÷ 4 samples = 20 of 100 tasks"));
+    }
+
+    #[test]
+    fn the_learning_rate_begins_where_the_settings_say() {
+        let mut config = Config::default();
+        config.training.warmup_ratio = 0.5;
+        let first = |config: &Config| Plan::grpo(config, 100).unwrap().schedule.rate(0).unwrap();
+        assert!((first(&config) / 5e-6 - 1.0).abs() < 1e-12, "{}", first(&config));
+        config.training.warmup_start = 0.0;
+        assert_eq!(first(&config).to_bits(), 0.0_f64.to_bits());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use whetstone_core::Message;
-use whetstone_core::config::{Config, Trained};
+use whetstone_core::config::{Config, Module, Trained};
 use whetstone_core::seed::Seed;
 use whetstone_infer::Limits;
 use whetstone_kernels::Device;
@@ -26,6 +26,8 @@ pub struct Student {
     pub model: Pretrained,
     /// Its numbers.
     pub decoder: Decoder,
+    /// Whether its prompts end inside the thinking tag, so that completions begin with thinking.
+    pub thinking_opened: bool,
     /// What its adapter is, if that is what is trained.
     adapter: Option<AdapterSettings>,
 }
@@ -43,9 +45,8 @@ impl Student {
         checkpoint: Option<&Path>,
     ) -> Result<Self, TrainError> {
         let model = open(path).map_err(TrainError::Open)?;
-        if model.template.is_none() {
-            return Err(TrainError::NoTemplate);
-        }
+        let template = model.template.as_ref().ok_or(TrainError::NoTemplate)?;
+        let thinking_opened = template.opens_thinking();
         let (asked, made_for) = (config.training.max_length as usize, model.config.positions);
         if asked > made_for {
             return Err(TrainError::Context { asked, made_for });
@@ -61,10 +62,10 @@ impl Student {
                 let mut decoder =
                     Decoder::load(device, weights, options).map_err(TrainError::Weights)?;
                 let settings = adapter(&mut decoder, config, checkpoint)?;
-                let base = Some(path.display().to_string());
+                let base = Some(base_name(path, &config.student.model_name));
                 let adapter = Some(AdapterSettings { base, ..settings });
                 device.check()?;
-                Ok(Self { model, decoder, adapter })
+                Ok(Self { model, decoder, thinking_opened, adapter })
             }
             Trained::Full => {
                 let mut decoder = match checkpoint {
@@ -75,7 +76,7 @@ impl Student {
                 };
                 decoder.train_base(true);
                 device.check()?;
-                Ok(Self { model, decoder, adapter: None })
+                Ok(Self { model, decoder, thinking_opened, adapter: None })
             }
         }
     }
@@ -232,17 +233,55 @@ fn adapter(
     };
     let found = decoder.load_adapter(dir);
     let found = found.map_err(|err| TrainError::damaged(dir, CheckpointError::Adapter(err)))?;
-    let asked = config.lora.rank as usize;
-    if found.rank != asked {
-        return Err(TrainError::Rank { path: dir.to_owned(), found: found.rank, asked });
-    }
+    check_same(dir, &found, &AdapterSettings::new(&config.lora))?;
     Ok(found)
+}
+
+/// Refuses an adapter that is another than the settings ask for: they would say what is not so.
+fn check_same(
+    dir: &Path,
+    found: &AdapterSettings,
+    asked: &AdapterSettings,
+) -> Result<(), TrainError> {
+    let parts = [
+        ("lora.rank", found.rank.to_string(), asked.rank.to_string()),
+        ("lora.alpha", found.alpha.to_string(), asked.alpha.to_string()),
+        ("lora.target_modules", names(&found.modules), names(&asked.modules)),
+    ];
+    match parts.into_iter().find(|(_, found, asked)| found != asked) {
+        None => Ok(()),
+        Some((key, found, asked)) => {
+            Err(TrainError::OtherAdapter { path: dir.to_owned(), key, found, asked })
+        }
+    }
+}
+
+/// Modules as settings write them.
+fn names(modules: &[Module]) -> String {
+    serde_json::to_string(modules).unwrap_or_default()
+}
+
+/// The model that an adapter belongs to, by a name that means the same on other machines: that on the
+/// hub, if it came from there.
+fn base_name(path: &Path, asked: &str) -> String {
+    let is_on_the_hub = asked.contains('/') && !Path::new(asked).exists();
+    if is_on_the_hub { asked.to_owned() } else { path.display().to_string() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{settings, student};
+
+    #[test]
+    fn a_base_from_the_hub_is_named_as_on_the_hub() {
+        let cached = Path::new("cache/models--org--name/snapshots/1");
+        assert_eq!(base_name(cached, "org/name"), "org/name");
+        let dir = tempfile::tempdir().unwrap();
+        let local = dir.path().display().to_string();
+        assert_eq!(base_name(dir.path(), &local), local);
+        assert_eq!(base_name(Path::new("runs/q/student"), "embedded"), "runs/q/student");
+    }
 
     #[test]
     fn what_does_not_fit_is_refused_with_its_largest_part() {

@@ -43,7 +43,7 @@ pub(crate) fn rolled_as(
 ) -> Rolled {
     let tokens = SampledTokens::new(ids.to_vec(), vec![-0.5; ids.len()]).unwrap();
     let completion =
-        Completion { text: String::new(), reasoning: None, finish, tokens: Some(tokens) };
+        Completion { text: format!("{ids:?}"), reasoning: None, finish, tokens: Some(tokens) };
     let turn = Turn { prompt: Arc::from([1, 2]), completion };
     let held = Held { cpu_ms: 1.0, isolation: Isolation::Full };
     let passed = if verdict.is_pass() { 2 } else { 0 };

@@ -11,6 +11,8 @@ use crate::optimizer::{Optimizer, Rule, clip_scale};
 pub(crate) struct Updated {
     /// The norm of the gradient before it was clipped.
     pub(crate) norm: f64,
+    /// There was no gradient, and so nothing was changed.
+    pub(crate) is_skipped: bool,
 }
 
 /// The global norm of a gradient.
@@ -20,6 +22,9 @@ pub(crate) fn norm(decoder: &Decoder, gradients: &Gradients) -> f64 {
 
 /// Changes the weights, unless a gradient is infinite or none: then nothing is touched and the error
 /// says which.
+///
+/// Where the gradient is 0 throughout, nothing is touched either: the optimizer's momentum and the weight
+/// decay would move weights that nothing was learnt for.
 pub(crate) fn apply(
     decoder: &mut Decoder,
     (optimizer, gradients): (&mut Optimizer, &Gradients),
@@ -34,6 +39,9 @@ pub(crate) fn apply(
     let norm = norm(decoder, gradients);
     // What a device that failed says of gradients is no length of theirs.
     device.check()?;
+    if norm == 0.0 {
+        return Ok(Updated { norm, is_skipped: true });
+    }
     let rule = Rule {
         lr,
         betas: (training.adam_beta1, training.adam_beta2),
@@ -41,7 +49,7 @@ pub(crate) fn apply(
         scale: clip_scale(norm, training.max_grad_norm),
     };
     optimizer.update(&device, (decoder.parameters_mut(), gradients), rule);
-    Ok(Updated { norm })
+    Ok(Updated { norm, is_skipped: false })
 }
 
 #[cfg(test)]
@@ -93,6 +101,23 @@ mod tests {
             assert!(err.to_string().ends_with("` is not finite"), "{err}");
             assert!(state(&student, &optimizer) == before);
         }
+    }
+
+    #[test]
+    fn without_a_gradient_neither_momentum_nor_decay_moves_a_weight() {
+        let (_dir, mut student, mut optimizer) = begin();
+        let training = TrainingConfig { weight_decay: 0.5, ..settings().training };
+        let gradients = gradients(&student, 1.0);
+        let with = (&mut optimizer, &gradients);
+        let first = apply(&mut student.decoder, with, (0.1, &training)).unwrap();
+        assert!(!first.is_skipped);
+        let before = state(&student, &optimizer);
+        let nothing = Gradients::new(student.decoder.device(), student.decoder.parameters());
+        let with = (&mut optimizer, &nothing);
+        let second = apply(&mut student.decoder, with, (0.1, &training)).unwrap();
+        assert_eq!(second, Updated { norm: 0.0, is_skipped: true });
+        assert!(state(&student, &optimizer) == before);
+        assert_eq!(optimizer.updates(), 1);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Every token keeps a signal, also one whose ratio went far; the clip says how much it can count.
-//! The paper leaves the lower bound away: that is `low = 1`. The loss as a number depends on the
+//! The paper leaves the lower bound away: that is `low = 1`. It gives no figure for the upper one. The loss as a number depends on the
 //! level of the log-probabilities and says little; its signal is what counts.
 
 use super::clip::{Bound, Clip, Term};

@@ -10,6 +10,10 @@
 //! (DAPO, arXiv:2503.14476, section 3.1). Only a move that has already gone far in the direction
 //! that pays is clipped: up for a good token, down for a bad one. At the bound itself the signal
 //! is that of the free side.
+//!
+//! A bad token has no upper bound there: a ratio of 1000 has a loss of 1000. With a second bound `c`
+//! (dual clip, arXiv:1912.09729, eq. 5; 3 in its paper) the loss of `A < 0` is at most `-c · A`, and past
+//! it there is no signal.
 
 use crate::AlgoError;
 use crate::error::setting;
@@ -19,6 +23,8 @@ use crate::error::setting;
 pub struct Clip {
     low: f64,
     high: f64,
+    /// The ratio at which the loss of a negative advantage stops growing.
+    dual: Option<f64>,
 }
 
 /// Which bound a ratio went past.
@@ -50,7 +56,18 @@ impl Clip {
     pub fn new(low: f64, high: f64) -> Result<Self, AlgoError> {
         setting("the lower clip range", low, ((0.0..=1.0).contains(&low), "between 0 and 1"))?;
         setting("the upper clip range", high, (high >= 0.0, "0 or more"))?;
-        Ok(Self { low, high })
+        Ok(Self { low, high, dual: None })
+    }
+
+    /// The same with a second upper bound, for negative advantages.
+    ///
+    /// # Errors
+    ///
+    /// If it is not above the first.
+    pub fn with_dual(self, bound: f64) -> Result<Self, AlgoError> {
+        let above = (bound > self.highest(), "above the upper clip bound");
+        setting("the dual clip bound", bound, above)?;
+        Ok(Self { dual: Some(bound), ..self })
     }
 
     /// The lowest ratio that is not clipped.
@@ -72,6 +89,9 @@ impl Clip {
         if advantage < 0.0 && ratio < self.lowest() {
             let loss = -self.lowest() * advantage;
             return Term { loss, dlogp: 0.0, clipped: Some(Bound::Low) };
+        }
+        if let Some(bound) = self.dual.filter(|&bound| advantage < 0.0 && ratio > bound) {
+            return Term { loss: -bound * advantage, dlogp: 0.0, clipped: Some(Bound::High) };
         }
         // The ratio is its own derivative by `logp`.
         Term { loss: -ratio * advantage, dlogp: -ratio * advantage, clipped: None }
@@ -111,6 +131,18 @@ mod tests {
         // Without an advantage there is nothing to clip.
         check(2.0, 0.0, (0.0, 0.0, None));
         check(0.5, 0.0, (0.0, 0.0, None));
+    }
+
+    /// The loss of a bad token stops at four times its size; of a good one nothing changes.
+    #[test]
+    fn a_second_bound_holds_bad_tokens_alone() {
+        let clip = Clip::new(0.25, 0.5).unwrap().with_dual(4.0).unwrap();
+        let clipped = Some(Bound::High);
+        assert_eq!(clip.term(1000.0, -2.0), Term { loss: 8.0, dlogp: 0.0, clipped });
+        assert_eq!(clip.term(4.0, -2.0), Term { loss: 8.0, dlogp: 8.0, clipped: None });
+        assert_eq!(clip.term(1000.0, 2.0), Term { loss: -3.0, dlogp: 0.0, clipped });
+        let error = Clip::new(0.2, 0.5).unwrap().with_dual(1.5).unwrap_err().to_string();
+        assert_eq!(error, "the dual clip bound is 1.5; it must be above the upper clip bound");
     }
 
     #[test]

@@ -15,11 +15,11 @@
 use crate::sequence::Place;
 use crate::{Sequence, number};
 
-/// The ratio of a sequence, 1 if nothing of it is trained.
-pub(super) fn ratio(place: Place<'_>, sequence: &Sequence<'_>) -> f64 {
+/// The mean log-ratio of a sequence, 0 if nothing of it is trained.
+pub(super) fn log_ratio(place: Place<'_>, sequence: &Sequence<'_>) -> f64 {
     let moved = place.tokens().map(|token| sequence.logp[token] - sequence.old_logp[token]);
     let n = number(place.trained_count().max(1));
-    (moved.sum::<f64>() / n).exp()
+    moved.sum::<f64>() / n
 }
 
 /// Gives every trained token the mean of the signals of all of them.
@@ -47,9 +47,12 @@ mod tests {
             reference_logp: None,
             entropy: None,
             advantage: Advantages::Whole(1.0),
+            episode_tokens: None,
         };
-        assert_near(ratio(Place { sequence: 0, trained: &trained }, &sequence), 4.0);
-        assert_near(ratio(Place { sequence: 0, trained: &[false; 3] }, &sequence), 1.0);
+        let place = Place { sequence: 0, trained: &trained };
+        assert_near(log_ratio(place, &sequence), 4.0_f64.ln());
+        let nothing = Place { sequence: 0, trained: &[false; 3] };
+        assert_near(log_ratio(nothing, &sequence), 0.0);
     }
 
     #[test]

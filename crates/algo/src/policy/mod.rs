@@ -9,6 +9,9 @@
 //! DAPO), the same on one ratio for a sequence ([`gspo`]), or the clipped ratio as a constant weight
 //! ([`cispo`]).
 //!
+//! Log-ratios are clamped to ±[`MAX_LOG_RATIO`] and counted. A clamped ratio has no slope; as a weight it
+//! still counts for as much as its bound lets it.
+//!
 //! Not here: the divergence from the reference ([`crate::kl`]) and the entropy
 //! ([`crate::entropy`]), which are losses of their own.
 
@@ -22,9 +25,9 @@ pub use clip::{Bound, Clip};
 pub use importance::Cap;
 pub use statistics::Statistics;
 
-use crate::kl::Estimator;
+use crate::kl::MAX_LOG_RATIO;
 use crate::sequence::Place;
-use crate::{Advantages, AlgoError, Denominator, Objective, Sequence};
+use crate::{Advantages, AlgoError, Denominator, Objective, Sequence, Totals};
 use clip::Term;
 use statistics::Seen;
 
@@ -71,12 +74,12 @@ pub fn loss(
     surrogate: Surrogate,
     denominator: Denominator,
 ) -> Result<PolicyLoss, AlgoError> {
-    denominator.covers(batch.iter().map(|sequence| sequence.trained))?;
+    denominator.covers(Totals::of(batch))?;
     let mut out = PolicyLoss::default();
     for (at, sequence) in batch.iter().enumerate() {
         let place = Place { sequence: at, trained: sequence.trained };
         check(place, sequence, surrogate)?;
-        let weight = denominator.weight(place.trained_count());
+        let weight = denominator.weight_in(sequence, place);
         let mut signals = out.add(place, sequence, (surrogate, weight))?;
         if surrogate.ratio == Ratio::Sequence {
             gspo::share(place, &mut signals);
@@ -109,17 +112,16 @@ impl PolicyLoss {
         sequence: &Sequence<'_>,
         (surrogate, weight): (Surrogate, f64),
     ) -> Result<Vec<f64>, AlgoError> {
-        let whole = gspo::ratio(place, sequence);
+        let whole = gspo::log_ratio(place, sequence);
         let mut signals = vec![0.0; sequence.trained.len()];
         for token in place.tokens() {
             let (logp, old_logp) = (sequence.logp[token], sequence.old_logp[token]);
-            let ratio = match surrogate.ratio {
-                Ratio::Token | Ratio::Weight => (logp - old_logp).exp(),
+            let moved = match surrogate.ratio {
+                Ratio::Token | Ratio::Weight => logp - old_logp,
                 Ratio::Sequence => whole,
             };
-            place.finite("ratio", token, ratio)?;
-            let kl = Estimator::K3.value(old_logp, logp);
-            place.finite("KL estimate", token, kl)?;
+            let clamped = moved.abs() > MAX_LOG_RATIO;
+            let ratio = moved.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO).exp();
             let importance = surrogate
                 .cap
                 .zip(sequence.sampler_logp)
@@ -127,9 +129,16 @@ impl PolicyLoss {
             let weight = weight * importance.map_or(1.0, |importance| importance.weight);
             let term = surrogate.term(ratio, logp, sequence.advantage.of(token));
             self.objective.loss += place.finite("policy loss", token, weight * term.loss)?;
-            signals[token] = weight * term.dlogp;
+            let is_constant = clamped && surrogate.ratio != Ratio::Weight;
+            signals[token] = if is_constant { 0.0 } else { weight * term.dlogp };
             let entropy = sequence.entropy.map(|entropy| entropy[token]);
-            self.statistics.add(Seen { ratio, clipped: term.clipped, kl, importance, entropy });
+            self.statistics.add(Seen {
+                ratio,
+                clipped: term.clipped,
+                clamped,
+                importance,
+                entropy,
+            });
         }
         Ok(signals)
     }

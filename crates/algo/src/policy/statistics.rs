@@ -19,8 +19,8 @@ pub struct Statistics {
     pub clipped_high: u64,
     /// Those whose importance weight the cap took hold of.
     pub truncated: u64,
-    /// How far the policy has moved since it sampled: KL(old ‖ now) by k3, in nats.
-    pub kl: Mean,
+    /// Those whose log-ratio was clamped.
+    pub clamped: u64,
     /// Importance weights against the sampler.
     pub importance: Mean,
     /// Entropies of the predictions, where they were given.
@@ -36,7 +36,7 @@ pub struct Statistics {
 pub(super) struct Seen {
     pub(super) ratio: f64,
     pub(super) clipped: Option<Bound>,
-    pub(super) kl: f64,
+    pub(super) clamped: bool,
     pub(super) importance: Option<Importance>,
     pub(super) entropy: Option<f64>,
 }
@@ -49,7 +49,7 @@ impl Default for Statistics {
             clipped_low: 0,
             clipped_high: 0,
             truncated: 0,
-            kl: none,
+            clamped: 0,
             importance: none,
             entropy: none,
             distance: none,
@@ -66,7 +66,7 @@ impl Statistics {
         self.tokens += 1;
         self.clipped_low += u64::from(seen.clipped == Some(Bound::Low));
         self.clipped_high += u64::from(seen.clipped == Some(Bound::High));
-        self.kl.add(seen.kl);
+        self.clamped += u64::from(seen.clamped);
         if let Some(importance) = seen.importance {
             self.truncated += u64::from(importance.truncated);
             self.importance.add(importance.weight);
@@ -87,7 +87,7 @@ impl Statistics {
         self.clipped_low += other.clipped_low;
         self.clipped_high += other.clipped_high;
         self.truncated += other.truncated;
-        self.kl.merge(other.kl);
+        self.clamped += other.clamped;
         self.importance.merge(other.importance);
         self.entropy.merge(other.entropy);
         self.distance.merge(other.distance);
@@ -135,7 +135,7 @@ mod tests {
     fn seen(ratio: f64, clipped: Option<Bound>) -> Seen {
         let importance = Importance { weight: ratio / 2.0, truncated: ratio > 2.0 };
         let entropy = (ratio < 2.0).then_some(ratio);
-        Seen { ratio, clipped, kl: 2.0 * ratio, importance: Some(importance), entropy }
+        Seen { ratio, clipped, clamped: ratio > 2.0, importance: Some(importance), entropy }
     }
 
     /// Ratios 1/2, 1, 3/2 and 3: mean 3/2, squares of the distances from it 1 + 1/4 + 0 + 9/4.
@@ -153,13 +153,12 @@ mod tests {
             all[cut..].iter().for_each(|&one| rest.add(one));
             found.merge(&rest);
             assert_eq!((found.tokens, found.clipped_low, found.clipped_high), (4, 1, 2));
-            assert_eq!(found.truncated, 1);
+            assert_eq!((found.truncated, found.clamped), (1, 1));
             assert_near(found.clip_fraction().unwrap(), 0.75);
             assert_near(found.truncated_fraction().unwrap(), 0.25);
             assert_near(found.ratio_mean().unwrap(), 1.5);
             assert_near(found.ratio_std().unwrap(), (3.5_f64 / 4.0).sqrt());
             assert_eq!(found.ratio_range(), Some((0.5, 3.0)));
-            assert_near(found.kl.get().unwrap(), 3.0);
             assert_near(found.importance.get().unwrap(), 0.75);
             assert_near(found.entropy.get().unwrap(), 1.0);
             assert_eq!(found.entropy.count(), 3);

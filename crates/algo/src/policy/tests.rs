@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::Normaliser;
 use crate::testing::{assert_all_near, assert_near, assert_slopes};
-use crate::{Normaliser, Totals};
 
 const RATIOS: [Ratio; 3] = [Ratio::Token, Ratio::Sequence, Ratio::Weight];
 
@@ -21,11 +21,12 @@ fn sequence<'a>(trained: &'a [bool], logp: &'a [f64], old_logp: &'a [f64]) -> Se
         reference_logp: None,
         entropy: None,
         advantage: Advantages::Whole(1.0),
+        episode_tokens: None,
     }
 }
 
-fn denominator(normaliser: Normaliser, tokens: u64, sequences: u64) -> Denominator {
-    Denominator { normaliser, step: Totals { tokens, sequences } }
+fn denominator(normaliser: Normaliser, tokens: u64, episodes: u64) -> Denominator {
+    Denominator { normaliser, step: Totals { tokens, episodes } }
 }
 
 /// Two sequences, bounds at 3/4 and 3/2, five trained tokens in the step:
@@ -54,9 +55,7 @@ fn ratios_of_tokens_worked_by_hand() {
     let seen = found.statistics;
     assert_eq!((seen.tokens, seen.clipped_low, seen.clipped_high), (4, 1, 1));
     assert_near(seen.ratio_mean().unwrap(), (2.0 + 1.0 + 0.5 + 2.0) / 4.0);
-    // r - 1 - ln r of 2, 1, 1/2 and 2: (1 - ln 2) + 0 + (ln 2 - 1/2) + (1 - ln 2).
-    assert_near(seen.kl.get().unwrap(), (1.5 - ln2) / 4.0);
-    assert_eq!((seen.importance.get(), seen.entropy.get()), (None, None));
+    assert_eq!((seen.importance.get(), seen.entropy.get(), seen.clamped), (None, None, 0));
 }
 
 /// The same numbers for one sequence with ratios 2 and 8, so `s = 4` and is clipped with `A = 1`
@@ -157,18 +156,37 @@ fn what_makes_no_loss_is_refused_with_its_place() {
     assert!(matches!(loss(&[good], token, step), Err(AlgoError::Denominator { .. })));
 }
 
-/// Every input is a number here, and what follows from it is not: e^800 is beyond the largest.
+/// e^800 is beyond the largest number: the log-ratio is clamped at 20, counted, and has no slope.
 #[test]
-fn what_overflows_is_refused_with_its_place() {
-    let far = sequence(&[true], &[0.0], &[-800.0]);
-    for ratio in RATIOS {
-        refused(far, surrogate(ratio), "ratio of token 0 in sequence 1 is inf;");
-    }
-    // Both ways at once: the sequence's ratio is 1, the tokens' are not.
+fn a_ratio_far_off_is_clamped_and_counted() {
+    let step = denominator(Normaliser::TokenMean, 2, 1);
+    let far = sequence(&[true, true], &[0.0, -1.0], &[-800.0, -1.0]);
+    let far = Sequence { advantage: Advantages::Whole(-1.0), ..far };
+    let found = loss(&[far], surrogate(Ratio::Token), step).unwrap();
+    assert_near(found.objective.loss / f64::midpoint(20.0_f64.exp(), 1.0), 1.0);
+    assert_all_near(&found.objective.dlogp, &[0.0, 0.5]);
+    assert_eq!(found.statistics.clamped, 1);
+    let (_, highest) = found.statistics.ratio_range().unwrap();
+    assert_near(highest / 20.0_f64.exp(), 1.0);
+    // As a weight it counts for the upper bound of 3/2.
+    let found = loss(&[far], surrogate(Ratio::Weight), step).unwrap();
+    assert_all_near(&found.objective.dlogp, &[0.75, 0.5]);
+    assert_eq!(found.statistics.clamped, 1);
+    // The mean over both tokens is 400, so both are past it.
+    let found = loss(&[far], surrogate(Ratio::Sequence), step).unwrap();
+    assert_all_near(&found.objective.dlogp, &[0.0, 0.0]);
+    assert_eq!(found.statistics.clamped, 2);
+    // Both ways at once: the sequence's ratio is 1.
     let apart = sequence(&[true, true], &[-800.0, 0.0], &[0.0, -800.0]);
-    refused(apart, surrogate(Ratio::Sequence), "KL estimate of token 1 in sequence 1 is inf;");
+    let found = loss(&[apart], surrogate(Ratio::Sequence), step).unwrap();
+    assert_eq!(found.statistics.clamped, 0);
+    assert_near(found.objective.loss, -1.0);
+}
+
+#[test]
+fn a_loss_that_overflows_is_refused_with_its_place() {
     let good = sequence(&[true], &[-1.0], &[-701.0]);
-    let huge = Sequence { advantage: Advantages::Whole(-1e300), ..good };
+    let huge = Sequence { advantage: Advantages::Whole(-1e305), ..good };
     refused(huge, surrogate(Ratio::Token), "policy loss of token 0 in sequence 1 is inf;");
 }
 
@@ -246,7 +264,7 @@ proptest! {
             let found = found.unwrap();
             assert_all_near(&found.objective.dlogp, &vec![-advantage.of(0) / 8.0; logp.len()]);
             prop_assert_eq!(found.statistics.clip_fraction(), Some(0.0));
-            prop_assert_eq!(found.statistics.kl.get(), Some(0.0));
+            prop_assert_eq!(found.statistics.ratio_range(), Some((1.0, 1.0)));
         }
     }
 }

@@ -3,7 +3,8 @@
 //! Every layer is checked key by key before anything is merged, so that all problems come out at
 //! once, each with the place it was written. The structs in `whetstone_core::config` say what a
 //! key is; this module only reads. What is merged is the leaves (`training.learning_rate`), the
-//! later layer winning; a list is replaced whole.
+//! later layer winning; a list is replaced whole. An algorithm that is named (`grpo.algorithm`) sets
+//! what no layer does.
 
 mod check;
 mod layer;
@@ -16,7 +17,7 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use whetstone_core::config::Config;
+use whetstone_core::config::{Algorithm, Config};
 
 pub use layer::Layer;
 pub use problem::{Place, Problem};
@@ -57,6 +58,7 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Vec<Problem>> {
         problems.extend(checked.problems);
         settings.extend(checked.settings);
     }
+    with_preset(&mut settings);
     let places =
         settings.iter().map(|(key, set): (&String, &Setting)| (key.clone(), set.place.clone()));
     let places: BTreeMap<_, _> = places.collect();
@@ -70,6 +72,18 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Vec<Problem>> {
     let between = config.problems();
     problems.extend(between.into_iter().map(|problem| Problem::between(problem, &places)));
     if problems.is_empty() { Ok(Loaded { config, places }) } else { Err(problems) }
+}
+
+/// Adds the keys of the algorithm that is named, beneath those that are given.
+fn with_preset(settings: &mut BTreeMap<String, Setting>) {
+    let Some(named) = settings.get("grpo.algorithm") else { return };
+    let preset = named.value.clone().try_into::<Algorithm>().ok().and_then(Algorithm::preset);
+    let Ok(toml::Value::Table(keys)) = toml::Value::try_from(preset) else { return };
+    let algorithm = named.value.as_str().unwrap_or_default().to_owned();
+    for (key, value) in keys {
+        let place = Place::Preset { algorithm: algorithm.clone() };
+        settings.entry(format!("grpo.{key}")).or_insert(Setting { value, place });
+    }
 }
 
 /// The typed config of checked leaves.

@@ -38,6 +38,11 @@ pub enum Place {
         /// What was given to `--set`.
         argument: String,
     },
+    /// By the algorithm that is named.
+    Preset {
+        /// Its name.
+        algorithm: String,
+    },
 }
 
 impl Problem {
@@ -81,6 +86,7 @@ impl fmt::Display for Place {
             Self::File { path, line: 0, .. } => write!(f, "{}", path.display()),
             Self::File { path, line, column } => write!(f, "{}:{line}:{column}", path.display()),
             Self::Set { argument } => write!(f, "--set {argument}"),
+            Self::Preset { algorithm } => write!(f, "grpo.algorithm = {algorithm}"),
         }
     }
 }

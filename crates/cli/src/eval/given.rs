@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use indicatif::ProgressBar;
 use whetstone_algo::Advantage;
+use whetstone_algo::advantage::GroupRule;
 use whetstone_env::python::Rules;
 use whetstone_eval::{RESULTS, ROLLOUTS, Results, make_room};
 use whetstone_rollout::score::{BadLines, How, Report, Runtime, Scoring, score};
@@ -46,7 +47,7 @@ fn judge(it: &Measure<'_>, samples: &Path, output: &Path) -> Result<Report, Fail
             limits: crate::judge::limits(it.config),
             cache: None,
         }),
-        advantage: Advantage::Mean,
+        advantage: GroupRule { how: Advantage::Mean, floor: it.config.alive_floor() },
         workers: crate::judge::callers(it.config),
         bad_lines: BadLines::Reject,
         earlier: it.earlier(),

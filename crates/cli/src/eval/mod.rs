@@ -114,6 +114,7 @@ struct Measure<'a> {
 struct Source<'a> {
     generator: &'a mut dyn Generator,
     render: &'a Render<'a>,
+    thinking_opened: bool,
     max_tokens: usize,
     max_prompt_tokens: usize,
 }
@@ -172,6 +173,7 @@ impl Measure<'_> {
         let collecting = Collecting {
             environment,
             render: source.render,
+            thinking_opened: source.thinking_opened,
             rule: Rule::at(self.config.eval.temperature),
             max_tokens: source.max_tokens,
             max_prompt_tokens: source.max_prompt_tokens,

@@ -42,6 +42,8 @@ pub(super) fn measure(it: &Measure<'_>, url: &str) -> Result<Option<Results>, Fa
     let mut source = Source {
         generator: &mut server,
         render: &tokens,
+        // A server renders its prompts itself, and gives thinking that it opened in a field of its own.
+        thinking_opened: false,
         max_tokens,
         max_prompt_tokens: usize::MAX,
     };

@@ -39,7 +39,7 @@ impl Suite<'_> {
         let bar = printer.progress_with_rate((self.tasks.len() * samples) as u64, "samples");
         let render = |messages: &[Message]| student.render(messages);
         let measuring = Measuring {
-            collecting: self.collecting(&render),
+            collecting: self.collecting(student, &render),
             samples,
             samples_at_a_time: AT_A_TIME,
             seed: Seed::new(self.config.seed).derive("held-out", 0),
@@ -55,11 +55,13 @@ impl Suite<'_> {
 
     fn collecting<'a>(
         &'a self,
+        student: &Student,
         render: &'a whetstone_rollout::collect::Render<'a>,
     ) -> Collecting<'a> {
         Collecting {
             environment: self.environment,
             render,
+            thinking_opened: student.thinking_opened,
             rule: Rule::at(self.config.eval.temperature),
             max_tokens: self.config.grpo.max_completion_length as usize,
             max_prompt_tokens: max_prompt_tokens(self.config),

@@ -26,7 +26,7 @@ pub struct ReportArgs {
     pub out: Option<PathBuf>,
 
     /// The tasks that the run learnt from, to show statements and failing tests [default:
-    /// RUN/train.jsonl, which a quickstart has]
+    /// those that the run was begun with]
     #[arg(long, value_name = "FILE")]
     pub tasks: Option<PathBuf>,
 

@@ -63,7 +63,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME")]
     pub run: String,
 
-    /// Go on with the run from its last checkpoint, with the settings that it was begun with
+    /// Go on with the run from its last checkpoint, with the settings and the files that it was begun with
     #[arg(long)]
     pub resume: bool,
 
@@ -91,13 +91,14 @@ pub struct RunArgs {
 /// `whet train grpo`.
 #[derive(Debug, Args)]
 pub struct GrpoArgs {
-    /// Tasks to solve, one JSON object a line
-    #[arg(long, value_name = "FILE", default_value = "data/train.jsonl")]
-    pub tasks: PathBuf,
+    /// Tasks to solve, one JSON object a line [default: `data/train.jsonl`, or with `--resume` the run's]
+    #[arg(long, value_name = "FILE")]
+    pub tasks: Option<PathBuf>,
 
-    /// The teacher's traces of these tasks; not read if `dual_source.teacher_sft_weight` is 0
-    #[arg(long, value_name = "FILE", default_value = "data/teacher_traces.jsonl")]
-    pub traces: PathBuf,
+    /// The teacher's traces of these tasks; not read if `dual_source.teacher_sft_weight` is 0 [default:
+    /// `data/teacher_traces.jsonl`, or with `--resume` the run's]
+    #[arg(long, value_name = "FILE")]
+    pub traces: Option<PathBuf>,
 
     /// Tasks that are not learnt from, to measure by while training goes on
     ///
@@ -114,9 +115,10 @@ pub struct GrpoArgs {
 /// `whet train sft`.
 #[derive(Debug, Args)]
 pub struct SftArgs {
-    /// The teacher's traces, one JSON object a line
-    #[arg(long, value_name = "FILE", default_value = "data/teacher_traces.jsonl")]
-    pub traces: PathBuf,
+    /// The teacher's traces, one JSON object a line [default: `data/teacher_traces.jsonl`, or with
+    /// `--resume` the run's]
+    #[arg(long, value_name = "FILE")]
+    pub traces: Option<PathBuf>,
 
     /// What every training is told.
     #[command(flatten)]

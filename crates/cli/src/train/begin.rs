@@ -12,6 +12,7 @@ use super::args::RunArgs;
 use crate::config::{self, Layer, Loaded};
 use crate::config_command::load_over;
 use crate::failure::Failure;
+use crate::model::find::{self, Around};
 use crate::printer::Printer;
 
 /// The settings of a run: those given over those of the command, or those that the run was begun
@@ -106,6 +107,13 @@ pub(crate) fn student(
     printer: Printer,
 ) -> Result<Student, Failure> {
     let device = crate::device::open(config, args.threads.map(usize::from), printer)?;
-    let path = crate::hub::model(&config.student.model_name, printer)?;
-    Ok(Student::open(&path, (&device, config), checkpoint)?)
+    let around = Around { runs: Path::new(&config.run.dir), unpack: None, printer };
+    let found = find::find(&config.student.model_name, &around)?;
+    if found.adapter.is_some() {
+        return Err(Failure::Usage {
+            problem: "`student.model_name` is an adapter, and training would put another over it",
+            hint: "go on from it with `--from`, or make one model of it with `whet export`",
+        });
+    }
+    Ok(Student::open(&found.model, (&device, config), checkpoint)?)
 }

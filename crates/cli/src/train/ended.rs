@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
+use whetstone_core::config::{Config, RunConfig};
 use whetstone_train::session::FINAL_MODEL;
 use whetstone_train::watch::Ended;
 
@@ -19,13 +20,22 @@ struct Report<'a> {
     arithmetic: &'a str,
 }
 
+/// A training that came to an end.
+pub(super) struct End<'a> {
+    /// The name of the command, e.g. `grpo`.
+    pub(super) stage: &'static str,
+    pub(super) config: &'a Config,
+    /// The run's directory.
+    pub(super) dir: &'a Path,
+    pub(super) ended: Ended,
+    /// Steps that were planned.
+    pub(super) steps: u64,
+    pub(super) arithmetic: &'a str,
+}
+
 /// Says where the model is, or how to go on.
-pub(super) fn say(
-    args: &RunArgs,
-    (dir, ended, steps): (&Path, Ended, u64),
-    arithmetic: &str,
-    printer: Printer,
-) -> anyhow::Result<Exit> {
+pub(super) fn say(args: &RunArgs, end: &End<'_>, printer: Printer) -> anyhow::Result<Exit> {
+    let End { dir, ended, steps, arithmetic, .. } = *end;
     let (steps, done) = match ended {
         Ended::Done => (steps, true),
         Ended::Stopped(at) => (at, false),
@@ -38,9 +48,69 @@ pub(super) fn say(
     } else if let Some(path) = final_model {
         printer.data(path)?;
     } else {
-        let name = &args.run;
-        printer
-            .note(format_args!("stopped after step {steps}; go on with `--run {name} --resume`"));
+        let command = command(args, end);
+        printer.note(format_args!("stopped after step {steps}; go on with\n  {command}"));
     }
     Ok(Exit::Done)
+}
+
+/// The whole command that goes on with a run, ready for a shell.
+fn command(args: &RunArgs, end: &End<'_>) -> String {
+    let mut words = vec!["whet".into(), "train".into(), end.stage.into(), "--run".into()];
+    words.extend([quoted(&args.run), "--resume".to_owned()]);
+    if end.config.run.dir != RunConfig::default().dir {
+        words.extend(["--set".to_owned(), quoted(&format!("run.dir={}", end.config.run.dir))]);
+    }
+    words.extend(args.device.map(|device| format!("--device {device}")));
+    words.extend(args.threads.map(|threads| format!("--threads {threads}")));
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use super::*;
+    use crate::cli::ConfigArgs;
+
+    #[test]
+    fn the_command_to_go_on_with_is_whole() {
+        let args = RunArgs {
+            run: "grpo 1".to_owned(),
+            resume: false,
+            from: None,
+            device: None,
+            threads: NonZeroUsize::new(2),
+            json: false,
+            config: ConfigArgs { files: Vec::new(), set: Vec::new() },
+        };
+        let mut config = Config::default();
+        let (dir, ended) = (Path::new("runs/grpo 1"), Ended::Stopped(3));
+        let said = |config: &Config| {
+            let end = End { stage: "grpo", config, dir, ended, steps: 9, arithmetic: "" };
+            command(&args, &end)
+        };
+        assert_eq!(said(&config), "whet train grpo --run 'grpo 1' --resume --threads 2");
+        config.run.dir = "my runs".to_owned();
+        let expected =
+            "whet train grpo --run 'grpo 1' --resume --set 'run.dir=my runs' --threads 2";
+        assert_eq!(said(&config), expected);
+    }
+
+    #[test]
+    fn a_word_is_one_word_for_a_shell() {
+        assert_eq!(quoted("runs/grpo-1"), "runs/grpo-1");
+        assert_eq!(quoted("my runs"), "'my runs'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
 }

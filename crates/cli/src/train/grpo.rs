@@ -1,7 +1,7 @@
 //! `whet train grpo`.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -21,11 +21,16 @@ use whetstone_train::watchdog::Watchdog;
 use whetstone_train::{Example, Student, TrainError, rows};
 
 use super::args::GrpoArgs;
+use super::ended::End;
+use super::inputs::{Files, Known};
 use super::view::View;
-use super::{begin, ended, sft, stop};
+use super::{begin, ended, inputs, sft, stop};
 use crate::exit::Exit;
 use crate::failure::{Failure, counted};
 use crate::printer::Printer;
+
+/// The tasks of a new run, unless others are named.
+const TASKS: &str = "data/train.jsonl";
 
 /// What is seen of a step.
 const SHOWN: [(&str, &str); 7] = [
@@ -43,9 +48,12 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let stop = stop::on_signal(printer);
     let loaded = begin::settings(&args.run, &[])?;
     let config = &loaded.config;
-    let tasks = read_tasks(&args.tasks).map_err(Failure::Lines)?;
-    let held_out = held_out(args, &tasks)?;
-    let traces = traces(args, config.dual_source)?;
+    let known = inputs::known(&args.run, config)?;
+    let files = files(args, config.dual_source, known.as_ref())?;
+    let tasks =
+        read_tasks(files.tasks.as_deref().unwrap_or(Path::new(TASKS))).map_err(Failure::Lines)?;
+    let held_out = held_out(files.held_out.as_deref(), &tasks)?;
+    let traces = traces(files.traces.as_deref())?;
     Plan::grpo(config, tasks.len()).map_err(Failure::Train)?;
     // Before anything large is loaded: the judge's processes are children of this one.
     let judge = crate::judge::start(config).map_err(|err| crate::judge::failure(&err))?;
@@ -59,12 +67,16 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
         fitting(&student, (config, &environment), held_out, printer).map_err(Failure::Train)?;
     let taught = teach(&student, config, (&tasks, traces)).map_err(Failure::Train)?;
     if config.dual_source.teacher_sft_weight > 0.0 && taught.iter().all(Vec::is_empty) {
-        return Err(Failure::OtherTraces { path: args.traces.clone() }.into());
+        let path = files.traces.unwrap_or_default();
+        return Err(Failure::OtherTraces { path }.into());
     }
     let plan = Plan::grpo(config, tasks.len()).map_err(Failure::Train)?;
     let arithmetic = plan.arithmetic("tasks", config.training.max_steps == 0);
     preflight(&student, (config, &arithmetic), &taught, printer);
     let mut session = begun.session(&args.run, &loaded, STAGE).map_err(Failure::Train)?;
+    if known.is_none() {
+        inputs::keep_and_say(&args.run, session.run(), &files, printer)?;
+    }
     let training = Training {
         config,
         tasks: &tasks,
@@ -75,7 +87,9 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
         stop: &stop,
     };
     let result = train(&mut student, &mut session, &training, printer).map_err(Failure::Train)?;
-    ended::say(&args.run, (session.dir(), result, plan.steps), &arithmetic, printer)
+    let (dir, steps) = (session.dir(), plan.steps);
+    let end = End { stage: STAGE, config, dir, ended: result, steps, arithmetic: &arithmetic };
+    ended::say(&args.run, &end, printer)
 }
 
 /// What a training takes.
@@ -151,26 +165,40 @@ fn fitting(
     Ok(tasks)
 }
 
+/// The files that are read: those of the run, if it goes on, and else those that are given.
+fn files(
+    args: &GrpoArgs,
+    weights: DualSourceConfig,
+    known: Option<&Known>,
+) -> Result<Files, Failure> {
+    let GrpoArgs { tasks, traces, held_out, .. } = args;
+    let given = Files { tasks: tasks.clone(), held_out: held_out.clone(), traces: traces.clone() };
+    if let Some(known) = known {
+        return known.files(&given);
+    }
+    let or = |path: Option<PathBuf>, default: &str| path.unwrap_or_else(|| default.into());
+    let traces = Some(or(given.traces, sft::TRACES)).filter(|_| weights.teacher_sft_weight > 0.0);
+    Ok(Files { tasks: Some(or(given.tasks, TASKS)), traces, ..given })
+}
+
 /// The tasks to measure by. One that is learnt from would measure learning by heart.
-fn held_out(args: &GrpoArgs, tasks: &[Task]) -> Result<Vec<Task>, Failure> {
-    let Some(path) = &args.held_out else { return Ok(Vec::new()) };
+fn held_out(path: Option<&Path>, tasks: &[Task]) -> Result<Vec<Task>, Failure> {
+    let Some(path) = path else { return Ok(Vec::new()) };
     let held_out = read_tasks(path)?;
     let learnt: HashSet<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
     match held_out.iter().find(|task| learnt.contains(task.id.as_str())) {
-        Some(task) => Err(Failure::NotHeldOut { path: path.clone(), task: task.id.to_string() }),
+        Some(task) => Err(Failure::NotHeldOut { path: path.to_owned(), task: task.id.to_string() }),
         None => Ok(held_out),
     }
 }
 
 /// The teacher's traces, if they count.
-fn traces(args: &GrpoArgs, weights: DualSourceConfig) -> anyhow::Result<Vec<Trace>> {
-    if weights.teacher_sft_weight == 0.0 {
-        return Ok(Vec::new());
+fn traces(path: Option<&Path>) -> anyhow::Result<Vec<Trace>> {
+    let Some(path) = path else { return Ok(Vec::new()) };
+    if !path.exists() {
+        return Err(Failure::NoTraces { path: path.to_owned() }.into());
     }
-    if !args.traces.exists() {
-        return Err(Failure::NoTraces { path: args.traces.clone() }.into());
-    }
-    sft::read(&args.traces)
+    sft::read(path)
 }
 
 /// The rows of each task.

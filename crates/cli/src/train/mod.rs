@@ -4,6 +4,7 @@ mod args;
 pub(crate) mod begin;
 mod ended;
 pub(crate) mod grpo;
+mod inputs;
 pub(crate) mod sft;
 pub(crate) mod stop;
 pub(crate) mod view;

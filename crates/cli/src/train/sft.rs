@@ -13,11 +13,16 @@ use whetstone_train::watchdog::Watchdog;
 use whetstone_train::{Example, Student, rows};
 
 use super::args::SftArgs;
+use super::ended::End;
+use super::inputs::Files;
 use super::view::View;
-use super::{begin, ended, stop};
+use super::{begin, ended, inputs, stop};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+
+/// The traces of a new run, unless others are named.
+pub(super) const TRACES: &str = "data/teacher_traces.jsonl";
 
 const SHOWN: [(&str, &str); 3] =
     [("sft/loss", "loss"), ("sft/grad_norm", "norm"), ("sft/lr", "lr")];
@@ -27,7 +32,13 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
     let stop = stop::on_signal(printer);
     let loaded = begin::settings(&args.run, &[])?;
     let config = &loaded.config;
-    let traces = read(&args.traces)?;
+    let known = inputs::known(&args.run, config)?;
+    let given = Files { traces: args.traces.clone(), ..Files::default() };
+    let files = match &known {
+        Some(known) => known.files(&given)?,
+        None => Files { traces: Some(given.traces.unwrap_or_else(|| TRACES.into())), ..given },
+    };
+    let traces = read(files.traces.as_deref().unwrap_or(Path::new(TRACES)))?;
     let begun = begin::look(&args.run, config, STAGE).map_err(Failure::Train)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     let mut student = begin::student(&args.run, (config, checkpoint.as_deref()), printer)?;
@@ -39,6 +50,9 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
     let arithmetic = plan.arithmetic("rows", config.training.max_steps == 0);
     preflight(&student, (config, &arithmetic), printer);
     let mut session = begun.session(&args.run, &loaded, STAGE).map_err(Failure::Train)?;
+    if known.is_none() {
+        inputs::keep_and_say(&args.run, session.run(), &files, printer)?;
+    }
     let view = View::new(printer, plan.steps, &SHOWN);
     let on_silence = |sentence: &str| view.silence(sentence);
     let result = sft(
@@ -59,7 +73,9 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
     );
     view.finish();
     let result = result.map_err(Failure::Train)?;
-    ended::say(&args.run, (session.dir(), result, plan.steps), &arithmetic, printer)
+    let (dir, steps) = (session.dir(), plan.steps);
+    let end = End { stage: STAGE, config, dir, ended: result, steps, arithmetic: &arithmetic };
+    ended::say(&args.run, &end, printer)
 }
 
 pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Trace>> {

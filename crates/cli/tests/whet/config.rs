@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use whetstone_cli::config::{Layer, Schema, load, show};
-use whetstone_core::config::Config;
+use whetstone_core::config::{Algorithm, Config};
 
 use crate::binary::{Ran, whet_in, whet_with};
 
@@ -164,6 +164,55 @@ fn problems_between_keys_are_reported_with_the_others() {
              there is nothing to learn from",
             "config.toml:6:5: `eval.k`: a value stands twice",
         ],
+    );
+}
+
+#[test]
+fn an_algorithm_sets_what_nobody_sets_and_says_so() {
+    let config = "[grpo]\nalgorithm = \"dapo\"\nkl_coef = 0.01\n";
+    let ran = whet_with(config, &["config", "show", "config.toml", "--set", "grpo.ratio=token"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for line in [
+        "algorithm = \"dapo\"  # config.toml:2:13",
+        "clip_range_high = 0.28  # grpo.algorithm = dapo",
+        "dynamic_sampling_rounds = 10  # grpo.algorithm = dapo",
+        "normaliser = \"token_mean\"  # grpo.algorithm = dapo",
+        "kl_coef = 0.01  # config.toml:3:11",
+        "ratio = \"token\"  # --set grpo.ratio=token",
+        "temperature = 1.0",
+    ] {
+        assert!(ran.out.lines().any(|shown| shown == line), "{line}\n{}", ran.out);
+    }
+    // What is shown reads back the same: every key is set there.
+    let layer = Layer::File { path: "c.toml".into(), text: ran.out };
+    let read = load(&[layer]).unwrap().config.grpo;
+    assert!((read.clip_range_high - 0.28).abs() < 1e-12 && (read.kl_coef - 0.01).abs() < 1e-12);
+}
+
+#[test]
+fn every_named_algorithm_is_checked_and_its_contradictions_are_named() {
+    for algorithm in Algorithm::NAMED {
+        let config = format!("grpo.algorithm = {:?}\n", algorithm.name());
+        let ran = whet_with(&config, &["config", "check", "config.toml"]);
+        assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}: {}", algorithm.name(), ran.err);
+        let loaded =
+            load(&[Layer::Set { argument: format!("grpo.algorithm={}", algorithm.name()) }]);
+        assert_eq!(loaded.unwrap().config.grpo, algorithm.settings());
+    }
+    check(
+        "[grpo]\nalgorithm = \"gspo\"\nratio = \"token\"\nkl_estimator = \"k1\"\nkl_coef = 0.1\n",
+        &[
+            "config.toml:3:9: `grpo.ratio`: `gspo` needs `sequence`, and it is set to `token`",
+            "config.toml:4:16: `grpo.kl_estimator`: `k1` in the loss holds nothing back: the gradient \
+             of its mean is 0",
+        ],
+    );
+    let ran = whet_with("grpo.ratio = \"sequence\"\n", &["config", "check", "config.toml"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.out.starts_with("warning: `grpo.clip_range`: the ratio of a sequence"),
+        "{}",
+        ran.out
     );
 }
 

@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 84] = [
+const DEFAULTS: [(&str, &str); 91] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("run.device", "\"cpu\""),
@@ -46,13 +46,19 @@ const DEFAULTS: [(&str, &str); 84] = [
     ("reward.quality.complexity", "0.4"),
     ("reward.quality.readability", "0.3"),
     ("reward.quality.documentation", "0.3"),
+    ("grpo.algorithm", "\"custom\""),
     ("grpo.kl_coef", "0.05"),
     ("grpo.kl_estimator", "\"k3\""),
+    ("grpo.kl_in", "\"loss\""),
     ("grpo.clip_range", "0.2"),
     ("grpo.clip_range_high", "0.0"),
+    ("grpo.dual_clip", "0.0"),
+    ("grpo.importance_cap", "0.0"),
     ("grpo.ratio", "\"token\""),
     ("grpo.advantage", "\"standard_score\""),
     ("grpo.normaliser", "\"token_mean\""),
+    ("grpo.dead_groups", "\"keep\""),
+    ("grpo.alive_spread", "0.01"),
     ("grpo.num_samples_per_prompt", "4"),
     ("grpo.max_completion_length", "1024"),
     ("grpo.temperature", "1.0"),
@@ -65,7 +71,7 @@ const DEFAULTS: [(&str, &str); 84] = [
     ("dual_source.teacher_sft_weight", "0.3"),
     ("dual_source.self_sft_weight", "0.2"),
     ("dual_source.teacher_traces_per_task", "1"),
-    ("dual_source.self_sft_top_k", "1"),
+    ("dual_source.self_sft_top_k", "4"),
     ("dual_source.kl_budget", "0.0"),
     ("training.num_train_epochs", "3"),
     ("training.max_steps", "0"),
@@ -74,6 +80,7 @@ const DEFAULTS: [(&str, &str); 84] = [
     ("training.learning_rate", "5e-5"),
     ("training.lr_scheduler_type", "\"cosine\""),
     ("training.warmup_ratio", "0.03"),
+    ("training.warmup_start", "0.1"),
     ("training.adam_beta1", "0.9"),
     ("training.adam_beta2", "0.999"),
     ("training.weight_decay", "0.0"),

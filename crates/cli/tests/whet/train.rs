@@ -254,6 +254,53 @@ fn a_run_is_gone_on_with_as_it_was_begun_or_not_at_all() {
 }
 
 #[test]
+fn a_run_goes_on_with_the_files_that_it_was_begun_with() {
+    if !judged() {
+        return;
+    }
+    let dir = school();
+    let ran = run(dir.path(), &["--set=training.max_steps=4", "--set=training.save_steps=2"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let outputs = dir.path().join("runs/run/outputs");
+    let model = files(&outputs.join("final_model"));
+    fs::remove_dir_all(outputs.join("final_model")).unwrap();
+
+    // As if it had been killed, and its tasks edited since.
+    let tasks = fs::read(dir.path().join("tasks.jsonl")).unwrap();
+    fs::write(dir.path().join("tasks.jsonl"), unsolvable(dir.path(), "t/")).unwrap();
+    let edited = fs::read(dir.path().join("tasks.jsonl")).unwrap();
+    let digests = [&edited, &tasks].map(|bytes| blake3::hash(bytes).to_hex().to_string());
+    let ran = run(dir.path(), &["--resume"]);
+    check(&ran, 2, &[&digests[0], &digests[1], "`tasks.jsonl` is not what the run was begun with"]);
+    assert!(ran.err.contains("hint: leave `--tasks` out"), "{}", ran.err);
+
+    let bare = ["train", "grpo", "--threads=1", "--run=run", "--resume"];
+    let held_out = [&bare[..], &["--held-out=tasks.jsonl"]].concat();
+    let ran = whet_in(dir.path(), &held_out);
+    check(&ran, 2, &["the run was begun without `--held-out`"]);
+    let ran = whet_in(dir.path(), &bare);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(files(&outputs.join("final_model")) == model, "the same bytes");
+    let known = fs::read(dir.path().join("runs/run/inputs/tasks.jsonl")).unwrap();
+    assert!(known == tasks, "the run has its own copy");
+
+    // A run from before files were kept says what it goes on with.
+    fs::remove_dir_all(dir.path().join("runs/run/inputs")).unwrap();
+    fs::write(dir.path().join("tasks.jsonl"), &tasks).unwrap();
+    let ran = run(dir.path(), &["--resume"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let said = "the run does not say which files it was begun with; it goes on with `tasks.jsonl`";
+    assert!(ran.err.contains(said), "{}", ran.err);
+    assert!(dir.path().join("runs/run/inputs/inputs.json").exists(), "and knows them from now on");
+
+    // Traces are not copied, so others are refused wherever they come from.
+    let traces = fs::read_to_string(dir.path().join("traces.jsonl")).unwrap();
+    fs::write(dir.path().join("traces.jsonl"), format!("{traces}\n")).unwrap();
+    let ran = whet_in(dir.path(), &bare);
+    check(&ran, 2, &["`traces.jsonl` is not what the run was begun with", "hint: name the traces"]);
+}
+
+#[test]
 fn tasks_whose_prompts_are_too_long_are_left_out_and_counted() {
     if !judged() {
         return;

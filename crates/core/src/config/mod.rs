@@ -11,7 +11,9 @@
 //! Not here: reading files, layers and `--set` (`cli` assembles a config), and sections whose
 //! reader does not exist yet: a section arrives with the code that reads it.
 
+mod algorithm;
 mod around;
+mod grpo;
 mod model;
 mod reward;
 mod teacher;
@@ -20,17 +22,18 @@ mod training;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use algorithm::{Algorithm, Preset};
 pub use around::{
     DeviceChoice, EvalConfig, HeldOutConfig, PromptConfig, PromptLanguage, QuickstartConfig,
     RunConfig, SandboxConfig,
 };
+pub use grpo::{
+    AdvantageBy, Curriculum, DeadGroups, GrpoConfig, KlEstimator, KlIn, NormaliserBy, RatioOf,
+};
 pub use model::{Dtype, LoraConfig, Module, StudentConfig};
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
 pub use teacher::TeacherConfig;
-pub use training::{
-    AdvantageBy, Curriculum, DualSourceConfig, GrpoConfig, KlEstimator, LrScheduler, NormaliserBy,
-    RatioOf, Trained, TrainingConfig,
-};
+pub use training::{DualSourceConfig, LrScheduler, Trained, TrainingConfig};
 
 /// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -149,12 +152,18 @@ impl Config {
                 hint: "list each module once",
             });
         }
+        problems.extend(self.grpo.problems());
         problems
+    }
+
+    /// How far apart the rewards of a group without tests must be for it to be alive.
+    pub fn alive_floor(&self) -> f64 {
+        self.grpo.alive_spread * self.reward.range()
     }
 
     /// What can run and is still worth a word; empty if nothing is.
     pub fn warnings(&self) -> Vec<Problem> {
-        let mut warnings = Vec::new();
+        let mut warnings = self.grpo.warnings();
         let stub = self.reward.paid_to_a_stub();
         if stub > 0.0 {
             let full = stub + self.reward.function_weight.max(0.0);
@@ -166,7 +175,41 @@ impl Config {
                 hint: "set it to true, or use `reward.composite = \"tests\"`",
             });
         }
+        warnings.extend(self.refused_by_grpo());
         warnings
+    }
+
+    /// What `whet train grpo` refuses. `whet train sft` does not read these keys, so they are no
+    /// problems of every config.
+    fn refused_by_grpo(&self) -> Vec<Problem> {
+        let mut refused = Vec::new();
+        let (training, samples) = (&self.training, self.grpo.num_samples_per_prompt);
+        let (batch, pieces) =
+            (training.per_device_train_batch_size, training.gradient_accumulation_steps);
+        let sequences = u64::from(batch) * u64::from(pieces);
+        if !sequences.is_multiple_of(u64::from(samples.max(1))) {
+            refused.push(Problem {
+                key: "grpo.num_samples_per_prompt",
+                message: format!(
+                    "`whet train grpo` refuses this: a step has {batch} × {pieces} = {sequences} \
+                     sequences, which are no whole groups of {samples}"
+                ),
+                hint: "make `training.per_device_train_batch_size` × \
+                       `training.gradient_accumulation_steps` a multiple of it",
+            });
+        }
+        let (completion, all) = (self.grpo.max_completion_length, training.max_length);
+        if completion >= all {
+            refused.push(Problem {
+                key: "grpo.max_completion_length",
+                message: format!(
+                    "`whet train grpo` refuses this: {completion} tokens of a completion leave no room \
+                     for a prompt in {all} (`training.max_length`)"
+                ),
+                hint: "lower it, or raise `training.max_length`",
+            });
+        }
+        refused
     }
 }
 
@@ -223,6 +266,28 @@ mod tests {
         assert!(said(&config).ends_with("is paid up to 0.30 of 2.30"), "{}", said(&config));
         config.reward.form_needs_pass = true;
         assert_eq!(config.warnings(), []);
+    }
+
+    #[test]
+    fn what_the_training_would_refuse_is_warned_of() {
+        let mut config = Config::default();
+        (config.grpo.num_samples_per_prompt, config.grpo.max_completion_length) = (6, 2048);
+        let keys: Vec<_> = config.warnings().iter().map(|warning| warning.key).collect();
+        assert_eq!(keys, ["grpo.num_samples_per_prompt", "grpo.max_completion_length"]);
+        let said = &config.warnings()[0].message;
+        assert!(said.ends_with("2 × 8 = 16 sequences, which are no whole groups of 6"), "{said}");
+        assert_eq!(config.problems(), [], "`whet train sft` does not mind");
+    }
+
+    #[test]
+    fn the_floor_of_a_live_group_follows_the_range_of_the_reward() {
+        let mut config = Config::default();
+        assert_eq!(config.alive_floor().to_bits(), 0.01_f64.to_bits());
+        config.reward.composite = Composite::WeightedSum;
+        (config.reward.syntax_weight, config.reward.function_weight) = (1.0, 2.5);
+        config.reward.quality_weight = 0.5;
+        config.grpo.alive_spread = 0.25;
+        assert_eq!(config.alive_floor().to_bits(), 1.0_f64.to_bits());
     }
 
     #[test]

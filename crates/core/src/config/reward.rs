@@ -84,6 +84,18 @@ impl Default for RewardConfig {
 }
 
 impl RewardConfig {
+    /// The most that a program is paid; the least is 0.
+    pub fn range(&self) -> f64 {
+        match self.composite {
+            Composite::Tests | Composite::PassTimesQuality => 1.0,
+            Composite::WeightedSum => {
+                self.syntax_weight.max(0.0)
+                    + self.function_weight.max(0.0)
+                    + self.quality_weight.max(0.0)
+            }
+        }
+    }
+
     /// The most that a program which passes no test is paid for its form; 0 where form needs a pass.
     ///
     /// A stub earns it: it parses, defines what the tests call, and has the best quality there is,

@@ -91,6 +91,18 @@ impl<'a> Reply<'a> {
     pub fn of(completion: &'a Completion) -> Self {
         Self { text: &completion.text, reasoning: completion.reasoning.as_deref(), opened: false }
     }
+
+    /// The same after a prompt that did or did not end inside the thinking tag.
+    #[must_use]
+    pub fn after(self, opened: bool) -> Self {
+        Self { opened, ..self }
+    }
+}
+
+/// Whether a rendered prompt ends inside the thinking tag, as templates of models that always think
+/// write it: the completion then begins with thinking and has no opening tag.
+pub fn opens_thinking(prompt: &str) -> bool {
+    prompt.trim_end().ends_with(tag::THINK.open)
 }
 
 impl Code<'_> {

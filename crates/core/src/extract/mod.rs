@@ -27,7 +27,7 @@ mod response;
 mod scan;
 mod tag;
 
-pub use extraction::{Code, Extraction, Origin, Reply, extract};
+pub use extraction::{Code, Extraction, Origin, Reply, extract, opens_thinking};
 pub use response::{Response, ResponseError};
 
 use crate::program::Language;

@@ -5,7 +5,8 @@
 //! refused, and the fence is longer than any in the code.
 
 use super::Form;
-use super::extraction::with_newlines;
+use super::extraction::{opens_thinking, with_newlines};
+use super::tag::THINK;
 
 /// Thinking and code that can be written in a form and read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +59,19 @@ impl Response {
         let (open, close) = (tag.open, tag.close);
         format!("{open}\n{thinking}\n{close}\n\n{fence}{language}\n{code}\n{fence}\n")
     }
+
+    /// The text of the response as it goes on after a rendered prompt: without its opening tag, if the
+    /// prompt ends inside it.
+    pub fn render_after(&self, prompt: &str) -> String {
+        let whole = self.render();
+        if self.form.tag() != THINK || !opens_thinking(prompt) {
+            return whole;
+        }
+        let inside = whole.strip_prefix(THINK.open).unwrap_or(&whole);
+        let line_is_over = prompt.ends_with('\n');
+        let inside = if line_is_over { inside.trim_start_matches('\n') } else { inside };
+        inside.to_owned()
+    }
 }
 
 /// The longest run of backticks.
@@ -75,6 +89,21 @@ mod tests {
         assert_eq!(response.render(), "<think>\nAdd.\n</think>\n\n```python\nx = 1\n```\n");
         let response = Response::new(Form::PlanJavascript, "", "let x").unwrap();
         assert_eq!(response.render(), "[PLAN]\n\n[/PLAN]\n\n```javascript\nlet x\n```\n");
+    }
+
+    /// What the prompt and the response say together has one opening tag, whatever the template does.
+    #[test]
+    fn after_a_prompt_that_opens_the_thinking_the_tag_is_not_said_again() {
+        let response = Response::new(Form::ThinkPython, "Add.", "x = 1").unwrap();
+        for prompt in ["user: hi\nassistant:\n<think>\n", "user: hi\nassistant: <think>", "hi\n"] {
+            let both = format!("{prompt}{}", response.render_after(prompt));
+            assert!(both.contains("<think>\nAdd.\n</think>\n\n```python"), "{both}");
+            assert_eq!(both.matches("<think>").count(), 1, "{both}");
+        }
+        let closed = "assistant: <think>\n\n</think>\n\n";
+        assert_eq!(response.render_after(closed), response.render());
+        let plan = Response::new(Form::PlanJavascript, "Add.", "x").unwrap();
+        assert_eq!(plan.render_after("<think>\n"), plan.render());
     }
 
     #[test]

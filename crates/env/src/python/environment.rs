@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use whetstone_core::config::PromptLanguage;
+use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::message::Message;
 use whetstone_core::prompt::Prompt;
@@ -63,11 +64,11 @@ impl Episode for PythonEpisode {
     /// Reads the reply on a thread of its own with a big stack: starting one takes some 30 µs, a
     /// hundredth of what running the program takes. Whoever reads thousands of replies without
     /// running them calls [`Rules::read`] on threads that it keeps.
-    fn reply(&mut self, text: &str) -> Result<Next, EnvError> {
+    fn reply(&mut self, reply: Reply<'_>) -> Result<Next, EnvError> {
         if self.over {
             return Err(EnvError::Over);
         }
-        let reading = on_big_stack(|stack| self.rules.read(&self.task, text, stack))?;
+        let reading = on_big_stack(|stack| self.rules.read(&self.task, reply, stack))?;
         let judgement = match &reading {
             Reading::Settled(judgement) => judgement.clone(),
             Reading::Runs(candidate) => {
@@ -76,7 +77,7 @@ impl Episode for PythonEpisode {
                 self.judge.judge(job).map_err(Infrastructure::from)?
             }
         };
-        self.messages.push(Message::assistant(text));
+        self.messages.push(Message::assistant(reply.text));
         self.over = true;
         let reward = self.rules.reward(&reading, &judgement);
         Ok(Next::Done(Outcome { judgement, reward }))

@@ -88,8 +88,8 @@ impl Rules {
     }
 
     /// Reads a reply: finds the program and looks at it, without running anything.
-    pub fn read(&self, task: &Task, text: &str, stack: &BigStack) -> Reading {
-        self.read_program(task, find_program(task, Reply::text(text)), stack)
+    pub fn read(&self, task: &Task, reply: Reply<'_>, stack: &BigStack) -> Reading {
+        self.read_program(task, find_program(task, reply), stack)
     }
 
     /// Looks at what [`find_program`] found.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use whetstone_core::completion::{Completion, Finish, SampledTokens};
+use whetstone_core::extract::Reply;
 use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
 use whetstone_core::message::Message;
 use whetstone_core::reward::{Reward, Term};
@@ -79,7 +80,8 @@ impl Episode for Play {
         &self.0
     }
 
-    fn reply(&mut self, text: &str) -> Result<Next, EnvError> {
+    fn reply(&mut self, reply: Reply<'_>) -> Result<Next, EnvError> {
+        let text = reply.text;
         if text.starts_with("broken") {
             return Err(Infrastructure("no zygote".to_owned()).into());
         }
@@ -107,6 +109,7 @@ pub(crate) fn collecting() -> Collecting<'static> {
     Collecting {
         environment: &Judge,
         render: RENDER,
+        thinking_opened: false,
         rule: Rule::default(),
         max_tokens: 8,
         max_prompt_tokens: 100,

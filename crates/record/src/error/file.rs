@@ -46,7 +46,7 @@ pub enum CursorError {
 
 impl FileError {
     /// For `map_err`: the error of doing `step` to `path`.
-    pub(crate) fn at(step: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub fn at(step: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self { step, path, source }
     }

@@ -57,7 +57,8 @@ use crate::run_dir::RunView;
 /// What a page is made of beside the run's own files.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Request<'a> {
-    /// The tasks that the run learnt from; `None` for its own `train.jsonl`, if it has one.
+    /// The tasks that the run learnt from; `None` for its own, if it has them: a
+    /// quickstart prepares them, other runs have a copy.
     pub tasks: Option<&'a Path>,
 }
 

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use whetstone_core::completion::Finish;
-use whetstone_core::group::{ALIVE_SPREAD, Spread};
+use whetstone_core::config::Config;
+use whetstone_core::group::Spread;
 use whetstone_core::reward::Reward;
 use whetstone_core::rollout::{Rollout, Score};
 use whetstone_core::task::TaskId;
@@ -37,6 +38,8 @@ pub(super) struct Survey {
     /// Lengths of completions that are held, of all steps.
     lengths: usize,
     group: Option<Group>,
+    /// How far rewards without tests are apart in a group that is alive.
+    floor: f64,
     /// How far it got.
     pub(super) reach: Reach,
 }
@@ -107,13 +110,21 @@ pub(super) struct StepRecord<'a> {
 /// Reads every rollout of a run.
 pub(super) fn read(view: &RunView) -> Result<Survey, ViewError> {
     let mut rollouts = rollouts::read(view)?;
-    let mut survey = Survey::default();
+    let mut survey = Survey::of(view);
     while survey.next(&mut rollouts)?.is_some() {}
     survey.end(&rollouts);
     Ok(survey)
 }
 
 impl Survey {
+    /// Nothing yet of a run, whose settings say when a group is alive. Settings that cannot be read, as
+    /// those of another version, are the defaults.
+    pub(super) fn of(view: &RunView) -> Self {
+        let text = view.config_text().unwrap_or_default();
+        let config: Config = toml::from_str(&text).unwrap_or_default();
+        Self { floor: config.alive_floor(), ..Self::default() }
+    }
+
     /// Every how many steps the page has texts of.
     pub(super) fn text_stride(&self) -> usize {
         let by_count = self.completions.div_ceil(MAX_COMPLETIONS);
@@ -203,7 +214,7 @@ impl Survey {
         if let Some(group) = self.group.take() {
             let step = self.steps.entry(group.step).or_default();
             step.groups += 1;
-            step.dead_groups += u64::from(!group.spread.is_alive(ALIVE_SPREAD));
+            step.dead_groups += u64::from(!group.spread.is_alive(self.floor));
         }
     }
 }
@@ -325,6 +336,31 @@ mod tests {
         // a step take less than a kilobyte.
         let step = size_of::<Step>() + 2 * MAX_TERMS * size_of::<Term>() + 1024;
         assert!(MAX_SURVEYED_STEPS * step + 8 * MAX_LENGTHS + MAX_TASK_NAME_BYTES < 200 << 20);
+    }
+
+    /// Two rewards without tests that are 0.3 apart: the run's own settings say whether that is alive.
+    #[test]
+    fn a_group_is_alive_by_the_settings_of_its_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let dead = |name: &str, config: &str| {
+            let run = crate::run_dir::RunDir::create(dir.path(), name, config, 0).unwrap();
+            let mut survey = Survey::of(run.view());
+            for total in [0.2, 0.5] {
+                let line = serde_json::json!({
+                    "step": 0, "prompt_id": "x/0", "text": "",
+                    "validation": {"verdict": "wrong", "test": 0, "tests_passed": 0,
+                                   "tests_total": 1, "cpu_ms": 1.0, "isolation": "full"},
+                    "reward": {"total": total, "terms": {"form": total}, "gates": {}},
+                });
+                let line = serde_json::from_value(line).unwrap();
+                survey.add(&Rollout::from_object(line).unwrap());
+            }
+            survey.end_group();
+            survey.steps[&0].dead_groups
+        };
+        assert_eq!(dead("default", "seed = 1\n"), 0);
+        assert_eq!(dead("wide", "[grpo]\nalive_spread = 0.4\n"), 1);
+        assert_eq!(dead("newer", "[grpo]\nalive_spread = 0.4\nof_a_newer_version = 1\n"), 0);
     }
 
     #[test]

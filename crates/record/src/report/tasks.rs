@@ -17,8 +17,8 @@ use crate::error::{FileError, ViewError};
 use crate::plain_file::open_plain;
 use crate::run_dir::RunView;
 
-/// What a run that prepared its own tasks calls them.
-const OWN: &str = "train.jsonl";
+/// What a run that prepared its own tasks calls them, and where others have a copy of theirs.
+const OWN: [&str; 2] = ["train.jsonl", "inputs/tasks.jsonl"];
 
 /// Where each task is: its chunk, and its place in it.
 pub(super) type Known = HashMap<TaskId, (usize, usize)>;
@@ -85,7 +85,8 @@ fn open(view: &RunView, given: Option<&Path>) -> Result<Option<Tasks>, ViewError
 
 /// Where a run's own tasks would be.
 pub(super) fn own_path(view: &RunView) -> PathBuf {
-    view.dir().join(OWN)
+    let [prepared, copied] = OWN.map(|name| view.dir().join(name));
+    if prepared.exists() || !copied.exists() { prepared } else { copied }
 }
 
 fn shown(task: &Task) -> Shown<'_> {

@@ -128,6 +128,14 @@ fn hostile_text_is_in_the_page_only_packed() {
 
 #[test]
 fn tasks_of_the_run_are_shown_with_their_tests_and_others_are_not() {
+    for own in ["train.jsonl", "inputs/tasks.jsonl"] {
+        check_own_tasks(own);
+    }
+}
+
+/// Checks what is shown of a run that has its tasks there.
+#[track_caller]
+fn check_own_tasks(own: &str) {
     let dir = tempfile::tempdir().unwrap();
     let view = run(dir.path(), &["a"; 4]);
     let task = |id: &str| {
@@ -136,9 +144,11 @@ fn tasks_of_the_run_are_shown_with_their_tests_and_others_are_not() {
         )
     };
     let tasks = [task("y/9"), task("x/1")].join("\n");
-    fs::write(view.dir().join("train.jsonl"), tasks).unwrap();
+    let path = view.dir().join(own);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, tasks).unwrap();
     let (page, contents) = page(&view);
-    assert_eq!(contents.tasks, 1);
+    assert_eq!(contents.tasks, 1, "{own}");
     let shown: Value = serde_json::from_str(&chunk(&page, "tasks-0")).unwrap();
     assert_eq!(shown.as_array().unwrap().len(), 1);
     assert_eq!(shown[0]["statement"], "s x/1");

@@ -11,12 +11,14 @@ use whetstone_infer::{Generator, Usage};
 use super::{Asked, CollectError, Collected, Collecting, Gathered, Timeline, driver, error};
 
 /// How many live groups are wanted, and how long they are looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Supply {
     /// Groups that are alive.
     pub wanted: usize,
     /// Rounds at most; the first draws `wanted` tasks.
     pub max_rounds: usize,
+    /// How far rewards without tests must be apart in a group that is alive.
+    pub floor: f64,
 }
 
 /// What was found.
@@ -57,7 +59,7 @@ pub fn collect_alive<'t>(
         if drawn.is_empty() {
             break;
         }
-        alive.add(driver::gather(collecting, generator, &drawn)?);
+        alive.add(driver::gather(collecting, generator, &drawn)?, supply.floor);
     }
     error::something_judged(alive.live.iter().chain(&alive.dead))?;
     Ok(alive)
@@ -65,12 +67,13 @@ pub fn collect_alive<'t>(
 
 impl Alive {
     /// Adds a round.
-    fn add(&mut self, round: Collected) {
+    fn add(&mut self, round: Collected, floor: f64) {
         self.rounds += 1;
         self.timeline.then(round.timeline, self.consumed);
         self.consumed += round.groups.len();
         self.usage = self.usage.and(round.usage);
-        let (dead, live): (Vec<_>, Vec<_>) = round.groups.into_iter().partition(Gathered::is_dead);
+        let is_dead = |group: &Gathered| group.is_dead(floor);
+        let (dead, live): (Vec<_>, Vec<_>) = round.groups.into_iter().partition(is_dead);
         self.live.extend(live);
         self.dead.extend(dead);
     }

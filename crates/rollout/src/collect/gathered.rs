@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use whetstone_core::completion::Completion;
-use whetstone_core::group::{ALIVE_SPREAD, GroupReward, Spread};
+use whetstone_core::group::{GroupReward, Spread};
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::task::TaskId;
 use whetstone_env::environment::Outcome;
@@ -95,9 +95,9 @@ impl Gathered {
         self.rollouts.iter().map(|rolled| GroupReward::from(&rolled.outcome.reward)).collect()
     }
 
-    /// Whether it gives no gradient: see [`Spread::is_alive`].
-    pub fn is_dead(&self) -> bool {
-        !Spread::of(&self.compared()).is_alive(ALIVE_SPREAD)
+    /// Whether it gives no gradient: see [`Spread::is_alive`], which also says what `floor` is.
+    pub fn is_dead(&self, floor: f64) -> bool {
+        !Spread::of(&self.compared()).is_alive(floor)
     }
 }
 

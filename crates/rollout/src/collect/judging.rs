@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
+use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
 
@@ -60,6 +61,7 @@ pub(super) struct Way {
 pub(super) struct Bench<'a> {
     environment: &'a dyn Environment,
     render: &'a Render<'a>,
+    thinking_opened: bool,
     asked: &'a [Asked<'a>],
     max_prompt_tokens: usize,
     max_turns: usize,
@@ -74,9 +76,11 @@ enum Follows {
 
 impl<'a> Bench<'a> {
     pub(super) fn new(collecting: &Collecting<'a>, asked: &'a [Asked<'a>]) -> Self {
-        let Collecting { environment, render, max_prompt_tokens, max_turns, .. } = *collecting;
+        let Collecting {
+            environment, render, thinking_opened, max_prompt_tokens, max_turns, ..
+        } = *collecting;
         let clock = Instant::now();
-        Self { environment, render, asked, max_prompt_tokens, max_turns, clock }
+        Self { environment, render, thinking_opened, asked, max_prompt_tokens, max_turns, clock }
     }
 
     /// Starts so many judges.
@@ -159,7 +163,7 @@ impl<'a> Bench<'a> {
             Some(episode) => episode,
             None => self.relive(member)?,
         };
-        let newest = member.turns.last().map_or("", |turn| turn.completion.text.as_str());
+        let newest = member.turns.last().map_or(Reply::text(""), |turn| self.told(turn));
         if let Next::Done(outcome) = episode.reply(newest).map_err(broken)? {
             return Ok(Follows::Over(outcome, End::Done));
         }
@@ -178,7 +182,7 @@ impl<'a> Bench<'a> {
         let mut episode = self.open(member.place.group)?;
         let Some((newest, earlier)) = member.turns.split_last() else { return Ok(episode) };
         for turn in earlier {
-            if episode.reply(&turn.completion.text).map_err(broken)? != Next::Ask {
+            if episode.reply(self.told(turn)).map_err(broken)? != Next::Ask {
                 return Err(Infrastructure("a fresh episode ended earlier".to_owned()));
             }
         }
@@ -186,6 +190,11 @@ impl<'a> Bench<'a> {
             return Err(Infrastructure("a fresh episode asks something else".to_owned()));
         }
         Ok(episode)
+    }
+
+    /// A completion as an environment is told it.
+    fn told<'t>(&self, turn: &'t Turn) -> Reply<'t> {
+        Reply::of(&turn.completion).after(self.thinking_opened)
     }
 
     fn open(&self, group: usize) -> Result<Box<dyn Episode>, Infrastructure> {

@@ -79,6 +79,8 @@ pub struct Collecting<'a> {
     pub environment: &'a dyn Environment,
     /// How a conversation becomes a prompt. Called from any thread.
     pub render: &'a Render<'a>,
+    /// Whether a rendered prompt ends inside the thinking tag, so that completions begin with thinking.
+    pub thinking_opened: bool,
     /// How tokens are chosen.
     pub rule: Rule,
     /// Tokens of a completion at most.

@@ -10,7 +10,8 @@
 //! `text` is what was said last. `turns` has the tokens, as they were seen and sampled, so that a
 //! step can be taken again from its lines ([`turns`] reads them); a turn before the last has its
 //! `text` too. A rollout that could not be judged has its reason under `validation`, no reward and no
-//! `end`.
+//! `end`. Where the prompt ended inside the thinking tag, `meta` has `"thinking_opened":true`: the text
+//! begins with thinking.
 
 use std::iter;
 use std::sync::Arc;
@@ -28,6 +29,9 @@ use super::{Dropped, End, Gathered, Rolled, Turn};
 /// The field of `meta` with the tokens.
 const TURNS: &str = "turns";
 
+/// The field of `meta` that says that the prompt ended inside the thinking tag.
+pub(crate) const THINKING_OPENED: &str = "thinking_opened";
+
 /// What a group's lines say beside the group.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recording<'a> {
@@ -39,6 +43,8 @@ pub struct Recording<'a> {
     pub max_tokens: usize,
     /// One for each rollout that was judged, in their order; none are not written.
     pub advantages: &'a [f64],
+    /// Whether the prompt ended inside the thinking tag.
+    pub thinking_opened: bool,
 }
 
 /// A turn on the wire.
@@ -120,6 +126,7 @@ fn meta(told: &Told<'_>, recording: &Recording<'_>) -> Object {
     meta.put("tokens", &sampled_tokens(told.turns));
     meta.put_some("finish", told.turns.last().map(|turn| turn.completion.finish).as_ref());
     meta.put_some("end", told.end.map(End::name).as_ref());
+    meta.put_some(THINKING_OPENED, recording.thinking_opened.then_some(true).as_ref());
     meta.put(TURNS, &written.collect::<Vec<_>>());
     meta
 }

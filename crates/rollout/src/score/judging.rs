@@ -177,11 +177,12 @@ impl Room<'_> {
             return Ok(());
         }
         let place = (at, entry);
+        let reply = Reply::text(&candidate.text).after(candidate.thinking_opened);
         match &self.scoring.how {
             How::Run(Runtime { cache: Some(cache), .. }) => {
-                self.look_up(place, &candidate.text, cache, stack)
+                self.look_up(place, reply, cache, stack)
             }
-            _ => self.read_and_judge(place, &candidate.text, stack),
+            _ => self.read_and_judge(place, reply, stack),
         }
     }
 
@@ -189,11 +190,11 @@ impl Room<'_> {
     fn read_and_judge(
         &self,
         (at, entry): (u64, Entry),
-        text: &str,
+        reply: Reply<'_>,
         stack: &BigStack,
     ) -> Result<(), LedgerError> {
         let task = self.tasks.get(entry.task);
-        match (carefully(|| self.scoring.rules.read(task, text, stack)), &self.scoring.how) {
+        match (carefully(|| self.scoring.rules.read(task, reply, stack)), &self.scoring.how) {
             (Err(broken), _) => self.fail(at, entry, &broken),
             (Ok(reading), How::Static) => self.static_terms(at, entry, &reading),
             (Ok(Reading::Settled(judgement)), How::Run(_)) => self.settle(at, entry, &judgement),
@@ -207,14 +208,14 @@ impl Room<'_> {
     fn look_up(
         &self,
         (at, entry): (u64, Entry),
-        text: &str,
+        reply: Reply<'_>,
         cache: &Cache,
         stack: &BigStack,
     ) -> Result<(), LedgerError> {
         let task = self.tasks.get(entry.task);
-        let program = match carefully(|| find_program(task, Reply::text(text))) {
+        let program = match carefully(|| find_program(task, reply)) {
             Err(broken) => return self.fail(at, entry, &broken),
-            Ok(None) => return self.read_and_judge((at, entry), text, stack),
+            Ok(None) => return self.read_and_judge((at, entry), reply, stack),
             Ok(Some(program)) => program,
         };
         let key = self.keys[entry.task as usize].program(&program.source);

@@ -37,7 +37,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use whetstone_algo::Advantage;
+use whetstone_algo::advantage::GroupRule;
 use whetstone_core::jsonl::{LineError, LineProblem};
 use whetstone_env::python::Rules;
 pub use whetstone_record::journal::Earlier;
@@ -69,7 +69,7 @@ pub struct Scoring<'a> {
     /// Whether programs are run, and by whom.
     pub how: How<'a>,
     /// How a group's rewards become advantages.
-    pub advantage: Advantage,
+    pub advantage: GroupRule,
     /// Threads that read replies and wait for the judge. Two to four a core keep it busy.
     pub workers: usize,
     /// What to do with bad lines.

@@ -2,8 +2,8 @@
 //!
 //! Texts and verdicts are on the disk; groups and advantages need only these numbers.
 
-use whetstone_algo::advantage::{self, Advantage};
-use whetstone_core::group::{ALIVE_SPREAD, GroupReward, Spread};
+use whetstone_algo::advantage::{self, GroupRule};
+use whetstone_core::group::{GroupReward, Spread};
 use whetstone_core::reward::Reward;
 
 /// What became of a line.
@@ -87,7 +87,7 @@ impl Table {
     }
 
     /// Turns rewards into advantages within their groups.
-    pub(super) fn weigh(&mut self, how: Advantage) -> GroupCounts {
+    pub(super) fn weigh(&mut self, rule: GroupRule) -> GroupCounts {
         let mut order: Vec<u32> = (0..u32::try_from(self.0.len()).unwrap_or(u32::MAX))
             .filter(|&at| matches!(self.entry(at).state, State::Scored | State::Failed))
             .collect();
@@ -97,21 +97,21 @@ impl Table {
         let groups = order.chunk_by(|&a, &b| self.group_of(a) == self.group_of(b));
         let groups: Vec<&[u32]> = groups.collect();
         for members in groups {
-            self.weigh_group(members, how, &mut counts);
+            self.weigh_group(members, rule, &mut counts);
         }
         counts
     }
 
-    fn weigh_group(&mut self, members: &[u32], how: Advantage, counts: &mut GroupCounts) {
+    fn weigh_group(&mut self, members: &[u32], rule: GroupRule, counts: &mut GroupCounts) {
         let scored: Vec<u32> =
             members.iter().copied().filter(|&at| self.entry(at).state == State::Scored).collect();
         let rewards: Vec<GroupReward> = scored.iter().map(|&at| self.entry(at).reward()).collect();
         counts.groups += 1;
         counts.unjudged += u64::from(rewards.is_empty());
-        let alive = Spread::of(&rewards).is_alive(ALIVE_SPREAD);
+        let alive = Spread::of(&rewards).is_alive(rule.floor);
         counts.dead += u64::from(!rewards.is_empty() && !alive);
         let advantages =
-            advantage::of_group(&rewards, how).expect("rewards are finite by their type");
+            advantage::of_group(&rewards, rule).expect("rewards are finite by their type");
         for (&at, advantage) in scored.iter().zip(advantages) {
             self.0[at as usize].value = advantage;
         }
@@ -128,7 +128,11 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
+    use whetstone_algo::Advantage;
+
     use super::*;
+
+    const RULE: GroupRule = GroupRule { how: Advantage::StandardScore, floor: 0.01 };
 
     #[test]
     fn an_entry_is_small() {
@@ -152,7 +156,7 @@ mod tests {
         for (at, (step, task, value, state)) in (0..).zip(lines) {
             table.set(at, Entry { step, value, tests: value, task, state, rescored: false });
         }
-        let counts = table.weigh(Advantage::StandardScore);
+        let counts = table.weigh(RULE);
         // Groups: (0,0) lives with two members, (0,1) is dead, (1,0) has one, (9,9) none.
         assert_eq!(counts, GroupCounts { groups: 4, dead: 2, unjudged: 1 });
         let values: Vec<_> = (0..6).map(|at| table.get(at).value).collect();
@@ -168,7 +172,7 @@ mod tests {
                 let entry = Entry { value, tests, state: State::Scored, ..Entry::default() };
                 table.set(at, entry);
             }
-            let dead = table.weigh(Advantage::StandardScore).dead;
+            let dead = table.weigh(RULE).dead;
             (dead, [table.get(0).value, table.get(1).value])
         };
         assert_eq!(weigh([0.0, 0.0]), (1, [0.0, 0.0]), "form alone");

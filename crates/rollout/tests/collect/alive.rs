@@ -15,6 +15,10 @@ fn says(prompt: &str, sample: usize) -> String {
     format!("{word} {sample}")
 }
 
+fn supply(wanted: usize, max_rounds: usize) -> Supply {
+    Supply { wanted, max_rounds, floor: 0.01 }
+}
+
 /// What is found among `names`, and how many tasks are left.
 fn found(names: &[&str], supply: Supply) -> (Result<Alive, CollectError>, usize) {
     let (stage, tasks) = (Stage::default(), names.iter().copied().map(task).collect::<Vec<Task>>());
@@ -32,7 +36,7 @@ const TASKS: [&str; 6] = ["dead 0", "live 1", "broken 2", "live 3", "live 4", "l
 
 #[test]
 fn dead_groups_are_filled_up_with_further_tasks() {
-    let (alive, left) = found(&TASKS, Supply { wanted: 2, max_rounds: 9 });
+    let (alive, left) = found(&TASKS, supply(2, 9));
     let alive = alive.unwrap();
     assert_eq!(
         (names(&alive.live), names(&alive.dead)),
@@ -47,7 +51,7 @@ fn dead_groups_are_filled_up_with_further_tasks() {
 
 #[test]
 fn times_and_groups_count_on_from_round_to_round() {
-    let (alive, _) = found(&TASKS, Supply { wanted: 2, max_rounds: 9 });
+    let (alive, _) = found(&TASKS, supply(2, 9));
     let waves = alive.unwrap().timeline.waves;
     let groups: Vec<Vec<usize>> =
         waves.iter().map(|wave| wave.spans.iter().map(|span| span.group).collect()).collect();
@@ -59,22 +63,21 @@ fn times_and_groups_count_on_from_round_to_round() {
 
 #[test]
 fn the_search_ends_with_the_rounds_or_with_the_tasks() {
-    let (alive, left) = found(&TASKS, Supply { wanted: 2, max_rounds: 2 });
+    let (alive, left) = found(&TASKS, supply(2, 2));
     let alive = alive.unwrap();
     assert_eq!((names(&alive.live), alive.consumed, alive.rounds, left), (vec!["live 1"], 3, 2, 3));
-    let (alive, left) = found(&TASKS[..3], Supply { wanted: 2, max_rounds: 9 });
+    let (alive, left) = found(&TASKS[..3], supply(2, 9));
     let alive = alive.unwrap();
     assert_eq!((names(&alive.live), alive.consumed, alive.rounds, left), (vec!["live 1"], 3, 2, 0));
-    let (alive, left) = found(&TASKS, Supply { wanted: 0, max_rounds: 9 });
+    let (alive, left) = found(&TASKS, supply(0, 9));
     assert_eq!((alive.unwrap(), left), (Alive::default(), 6));
 }
 
 #[test]
 fn only_if_no_round_was_judged_is_that_an_error() {
-    let (alive, _) =
-        found(&["broken 0", "broken 1", "dead 2"], Supply { wanted: 1, max_rounds: 9 });
+    let (alive, _) = found(&["broken 0", "broken 1", "dead 2"], supply(1, 9));
     assert_eq!(names(&alive.unwrap().dead), ["broken 0", "broken 1", "dead 2"]);
-    let (alive, _) = found(&["broken 0", "broken 1"], Supply { wanted: 1, max_rounds: 9 });
+    let (alive, _) = found(&["broken 0", "broken 1"], supply(1, 9));
     let err = alive.unwrap_err();
     assert!(matches!(err, CollectError::NothingJudged { dropped: 4, .. }), "{err}");
 }

@@ -22,7 +22,7 @@ fn group() -> Gathered {
 
 fn recording(advantages: &[f64]) -> Recording<'_> {
     let rule = Rule { temperature: 0.7, top_p: 0.95, ..Rule::default() };
-    Recording { step: 12, rule, max_tokens: 100, advantages }
+    Recording { step: 12, rule, max_tokens: 100, advantages, thinking_opened: false }
 }
 
 fn parse(line: &str) -> Rollout {

@@ -32,7 +32,7 @@ fn every_task_has_its_group_and_every_sample_its_place() {
         [(0, "pass b 0", 1.0), (1, "wrong b 1", 0.0), (2, "half b 2", 0.5)]
     );
     assert_eq!(collected.groups[1].rewards(), [1.0, 0.0, 0.5]);
-    assert!(collected.groups.iter().all(|group| group.dropped.is_empty() && !group.is_dead()));
+    assert!(collected.groups.iter().all(|group| group.dropped.is_empty() && !group.is_dead(0.01)));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_prompt_that_is_too_long_costs_its_group_alone() {
     assert_eq!(told(&collected.groups[0]).len(), 2);
     let reason = "the prompt has 5 tokens, and 4 are allowed";
     assert_eq!(dropped(&collected.groups[1]), [(0, reason), (1, reason)]);
-    assert!(collected.groups[1].is_dead());
+    assert!(collected.groups[1].is_dead(0.01));
 }
 
 #[test]

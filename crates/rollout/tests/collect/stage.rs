@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use whetstone_core::completion::{Completion, Finish, SampledTokens};
+use whetstone_core::extract::Reply;
 use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
 use whetstone_core::message::Message;
 use whetstone_core::reward::{Reward, Term};
@@ -48,6 +49,7 @@ pub(crate) fn collecting(environment: &dyn Environment) -> Collecting<'_> {
     Collecting {
         environment,
         render: &render,
+        thinking_opened: false,
         rule: Rule::default(),
         max_tokens: 100,
         max_prompt_tokens: usize::MAX,
@@ -205,7 +207,8 @@ impl Episode for Play {
         &self.messages
     }
 
-    fn reply(&mut self, text: &str) -> Result<Next, EnvError> {
+    fn reply(&mut self, reply: Reply<'_>) -> Result<Next, EnvError> {
+        let text = reply.text;
         if let Some(before) = &self.house.before {
             before(text);
         }

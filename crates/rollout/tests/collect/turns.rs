@@ -78,7 +78,7 @@ fn an_episode_without_an_end_is_worth_what_its_environment_says() {
     assert_eq!(told(group), [(0, "more", 0.03), (1, "pass", 1.0)]);
     let ends: Vec<End> = group.rollouts.iter().map(|it| it.end).collect();
     assert_eq!(ends, [End::OutOfTurns, End::Done]);
-    assert!(group.dropped.is_empty() && !group.is_dead());
+    assert!(group.dropped.is_empty() && !group.is_dead(0.01));
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs};
 
 use whetstone_algo::Advantage;
+use whetstone_algo::advantage::GroupRule;
 use whetstone_core::config::RewardConfig;
 use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
 use whetstone_core::verdict::Verdict;
@@ -146,7 +147,7 @@ impl Bench {
             output: &self.path(output),
             rules: &self.rules,
             how,
-            advantage: Advantage::default(),
+            advantage: GroupRule { how: Advantage::default(), floor: 0.01 },
             workers: WORKERS,
             bad_lines: asked.bad_lines,
             earlier: asked.earlier,

@@ -10,6 +10,7 @@
 //! | `kl_over_budget` | the divergence from the reference is past `dual_source.kl_budget` |
 //! | `entropy_collapse` | entropy is below a fifth of what it was |
 //! | `sampler_gap` | a log-probability differs between sampler and trainer by more than rounding |
+//! | `ratios_clamped` | a log-ratio or an estimate of the divergence was so far off that it was clamped |
 //! | `dead_groups` | more than half of the groups have nothing to learn from |
 //! | `timeouts` | more programs run out of time than in the beginning |
 //! | `term_rises_alone` | one term of the reward rises, and neither another nor the pass rate does |

@@ -2,7 +2,7 @@
 //! `docs/guides/alarms.md`.
 
 use super::history::{
-    DEAD, ENTROPY, GAP, HELD_OUT, HELD_OUT_TASKS, History, KL, Level, PASS, REWARD, TERMS,
+    CLAMPED, DEAD, ENTROPY, GAP, HELD_OUT, HELD_OUT_TASKS, History, KL, Level, PASS, REWARD, TERMS,
     TIMEOUTS, rise,
 };
 
@@ -38,6 +38,7 @@ pub(super) fn all(history: &History, kl_budget: f64) -> Vec<Found> {
         kl_over_budget(history, kl_budget),
         entropy_collapse(history),
         sampler_gap(history),
+        ratios_clamped(history),
         dead_groups(history),
         timeouts(history),
         term_rises_alone(history),
@@ -50,11 +51,18 @@ fn found(code: &'static str, message: String) -> Found {
 }
 
 /// Rewards rose since the held-out tasks were solved best, and these are solved clearly less often.
+///
+/// The best of many measurements is partly luck, so two in a row are averaged before the best is taken;
+/// and what is compared with it is uncertain too, so the error is that of the difference.
 fn held_out_falls(history: &History) -> Option<Found> {
     let tasks = history.values(HELD_OUT_TASKS).last()?.1.max(1.0);
     let (&(step, now), before) = history.values(HELD_OUT).split_last()?;
-    let &(then, best) = before.iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
-    let by_chance = LIKELY * (best * (1.0 - best) / tasks).max(0.0).sqrt();
+    let pairs = before.windows(2).map(|pair| (pair[1].0, f64::midpoint(pair[0].1, pair[1].1)));
+    let levels = pairs.chain(before.first().filter(|_| before.len() == 1).copied());
+    let (then, best) = levels.max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let variance = |rate: f64| (rate * (1.0 - rate) / tasks).max(0.0);
+    let samples = if before.len() == 1 { 1.0 } else { 2.0 };
+    let by_chance = LIKELY * (variance(best) / samples + variance(now)).sqrt();
     let (reward, reward_then) = (history.around(REWARD, step)?, history.around(REWARD, then)?);
     let falls = best - now > by_chance.max(HELD_OUT_FALL);
     (falls && reward > reward_then).then_some(())?;
@@ -99,6 +107,16 @@ fn sampler_gap(history: &History) -> Option<Found> {
          machine; `whet doctor` looks at the latter"
     );
     Some(found("sampler_gap", message))
+}
+
+fn ratios_clamped(history: &History) -> Option<Found> {
+    let count = history.newest(CLAMPED).filter(|&count| count > 0.0)?;
+    let message = format!(
+        "{count} ratios or divergences of tokens were so far off that they were clamped, and these \
+         tokens are not learnt from: the student has moved far from the policy that sampled, or from its \
+         reference. Lower `training.learning_rate` or `grpo.num_iterations`, or raise `grpo.kl_coef`"
+    );
+    Some(found("ratios_clamped", message))
 }
 
 fn dead_groups(history: &History) -> Option<Found> {

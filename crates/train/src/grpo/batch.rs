@@ -1,11 +1,19 @@
 //! What a step learns from: rollouts with their advantages, the teacher's rows, the student's best.
+//!
+//! Every judged rollout of the step counts in the normaliser, also where its group is dead: it has an
+//! advantage of 0 and keeps its divergence from the reference (`grpo.dead_groups`). A completion that the
+//! length limit cut off counts nowhere, if the settings mask it (DAPO, arXiv:2503.14476, section 3.4); its
+//! reward is still part of the mean that its group is measured against.
 
 use serde::Serialize;
-use whetstone_algo::advantage::{self, Advantage};
+use whetstone_algo::Totals;
+use whetstone_algo::advantage::{self, GroupRule};
+use whetstone_algo::kl::{self, Penalty};
 use whetstone_core::completion::Finish;
-use whetstone_core::config::{AdvantageBy, Config};
+use whetstone_core::config::{Config, DeadGroups};
 use whetstone_rollout::collect::{Gathered, Rolled, Turn};
 
+use super::best::best;
 use super::budget;
 use super::tasks::Drawn;
 use crate::error::TrainError;
@@ -18,60 +26,147 @@ pub(super) struct Played {
     /// The log-probabilities that it was sampled with.
     pub(super) sampled: Vec<f64>,
     pub(super) advantage: f64,
+    /// Trained tokens of all turns of its episode, where it has several.
+    pub(super) episode_tokens: Option<u64>,
+    /// Whose it is.
+    member: Member,
+    is_dead: bool,
+}
+
+/// A rollout by the places of its group and of itself there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Member {
+    group: usize,
+    rollout: usize,
+}
+
+/// A group with what its rollouts are worth.
+struct Judged<'a> {
+    /// Its place in the step.
+    at: usize,
+    group: &'a Gathered,
+    advantages: &'a [f64],
+    is_dead: bool,
 }
 
 /// What a step learns from.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Batch {
-    /// Of groups that are alive, in their order.
+    /// What counts in the loss, in the order of the groups.
     pub(super) played: Vec<Played>,
+    /// What the whole of it comes to.
+    pub(super) totals: Totals,
     /// One list for each group that was judged, dead ones included.
     pub(super) advantages: Vec<Vec<f64>>,
     pub(super) teacher: Vec<Example>,
     pub(super) own: Vec<Example>,
     pub(super) dead_groups: usize,
-    /// Of dead groups, if there is a budget of divergence that they could show the use of.
+    /// Of dead groups that are left out, if there is a budget of divergence that they could show the
+    /// use of.
     pub(super) idle: Vec<Played>,
     /// Completions that the length limit cut off and that are not learnt from.
-    pub(super) masked: usize,
+    pub(super) masked: Vec<Played>,
+    /// What rollouts were charged for their divergence, on average, if they were.
+    pub(super) charge: Option<f64>,
+}
+
+/// Log-probabilities under the reference.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Reference {
+    /// Of what counts in the loss.
+    pub(super) played: Vec<Vec<f64>>,
+    /// Of what was masked, where rollouts are charged.
+    pub(super) masked: Vec<Vec<f64>>,
 }
 
 impl Batch {
     pub(super) fn new(config: &Config, drawn: &Drawn) -> Result<Self, TrainError> {
-        let how = match config.grpo.advantage {
-            AdvantageBy::StandardScore => Advantage::StandardScore,
-            AdvantageBy::Mean => Advantage::Mean,
-            AdvantageBy::LeaveOneOut => Advantage::LeaveOneOut,
-        };
+        let rule = GroupRule::new(config);
         let mut batch = Self { teacher: drawn.teacher.clone(), ..Self::default() };
-        for group in &drawn.groups {
-            let advantages = advantage::of_group(&group.compared(), how)?;
-            if group.is_dead() {
-                batch.dead_groups += 1;
-                if budget::is_set(config) {
-                    let turns = group.rollouts.iter().flat_map(|rolled| &rolled.turns);
-                    batch.idle.extend(turns.filter_map(|turn| played(turn, 0.0)));
-                }
-            } else {
-                batch.add(config, group, &advantages);
+        for (at, group) in drawn.groups.iter().enumerate() {
+            let advantages = advantage::of_group(&group.compared(), rule)?;
+            let is_dead = group.is_dead(rule.floor);
+            batch.dead_groups += usize::from(is_dead);
+            if !is_dead || config.grpo.dead_groups == DeadGroups::Keep {
+                let judged = Judged { at, group, advantages: &advantages, is_dead };
+                batch.add(config, &judged);
+            } else if budget::is_set(config) {
+                batch.idle.extend(group.rollouts.iter().enumerate().flat_map(
+                    |(rollout, rolled)| turns(rolled, Member { group: at, rollout }, 0.0),
+                ));
             }
             batch.advantages.push(advantages);
-            batch.own.extend(best(group, config.dual_source.self_sft_top_k as usize));
         }
+        let top_k = config.dual_source.self_sft_top_k as usize;
+        batch.own = best(&drawn.groups, top_k).filter_map(example).collect();
         Ok(batch)
     }
 
-    fn add(&mut self, config: &Config, group: &Gathered, advantages: &[f64]) {
-        for (rolled, &advantage) in group.rollouts.iter().zip(advantages) {
+    fn add(&mut self, config: &Config, judged: &Judged<'_>) {
+        let Judged { at, group, advantages, is_dead } = *judged;
+        for ((rollout, rolled), &advantage) in group.rollouts.iter().enumerate().zip(advantages) {
+            let member = Member { group: at, rollout };
+            let mut counts = Vec::new();
             for turn in &rolled.turns {
                 let cut = turn.completion.finish == Finish::Length;
+                let played = played(turn, member, advantage);
                 if cut && config.grpo.mask_truncated_completions {
-                    self.masked += 1;
+                    self.masked.extend(played);
                 } else {
-                    self.played.extend(played(turn, advantage));
+                    counts.extend(played.map(|played| Played { is_dead, ..played }));
                 }
             }
+            let tokens = counts.iter().map(|turn| turn.example.trained() as u64).sum();
+            if counts.len() > 1 {
+                for turn in &mut counts {
+                    turn.episode_tokens = Some(tokens);
+                }
+            }
+            self.totals = self.totals + Totals::episode(tokens);
+            self.played.append(&mut counts);
         }
+    }
+
+    /// The places of what has a signal. Rollouts of dead groups have one only where their divergence
+    /// costs something or is measured.
+    pub(super) fn learnt(&self, is_divergence_measured: bool) -> Vec<usize> {
+        let has = |turn: &Played| !turn.is_dead || turn.advantage != 0.0 || is_divergence_measured;
+        (0..self.played.len()).filter(|&at| has(&self.played[at])).collect()
+    }
+
+    /// Charges every rollout for its divergence from the reference, and computes advantages anew.
+    pub(super) fn charge(
+        &mut self,
+        config: &Config,
+        drawn: &Drawn,
+        reference: &Reference,
+    ) -> Result<(), TrainError> {
+        let penalty = Penalty::new(&config.grpo);
+        let mut charges: Vec<Vec<f64>> =
+            self.advantages.iter().map(|group| vec![0.0; group.len()]).collect();
+        let both = [(&self.played, &reference.played), (&self.masked, &reference.masked)];
+        for (turns, reference) in both {
+            for (turn, reference) in turns.iter().zip(reference) {
+                let Member { group, rollout } = turn.member;
+                charges[group][rollout] += kl::charge(penalty, &turn.sampled, reference)?;
+            }
+        }
+        let rule = GroupRule::new(config);
+        for ((at, group), charges) in drawn.groups.iter().enumerate().zip(&charges) {
+            let is_left_out =
+                config.grpo.dead_groups == DeadGroups::LeaveOut && group.is_dead(rule.floor);
+            if !is_left_out {
+                let compared = group.compared();
+                self.advantages[at] = advantage::of_charged_group(&compared, charges, rule)?;
+            }
+        }
+        for turn in &mut self.played {
+            turn.advantage = self.advantages[turn.member.group][turn.member.rollout];
+        }
+        let mut mean = whetstone_algo::Mean::default();
+        charges.iter().flatten().for_each(|&charge| mean.add(charge));
+        self.charge = mean.get();
+        Ok(())
     }
 
     /// What is kept of a batch that could not be learnt from.
@@ -97,30 +192,29 @@ pub(super) struct Kept<'a> {
     own: Vec<(&'a [u32], usize)>,
 }
 
-/// A turn as a sequence to learn from; none if nothing was sampled.
-fn played(turn: &Turn, advantage: f64) -> Option<Played> {
-    let tokens = turn.completion.tokens.as_ref().filter(|tokens| !tokens.ids().is_empty())?;
-    let sampled = tokens.logps().iter().copied().map(f64::from).collect();
-    Some(Played { example: Example::new(&turn.prompt, tokens.ids()), sampled, advantage })
+/// The turns of a rollout as sequences.
+fn turns(rolled: &Rolled, member: Member, advantage: f64) -> impl Iterator<Item = Played> {
+    rolled.turns.iter().filter_map(move |turn| played(turn, member, advantage))
 }
 
-/// The best rollouts of a group that pass, as sequences to repeat. One that the length limit cut off
-/// is none: it would teach not to come to an end.
-fn best(group: &Gathered, count: usize) -> impl Iterator<Item = Example> {
-    let is_cut = |turn: &Turn| turn.completion.finish == Finish::Length;
-    let passes = |rolled: &&Rolled| {
-        rolled.outcome.judgement.verdict().is_pass() && !rolled.turns.iter().any(is_cut)
-    };
-    let mut passing: Vec<&Rolled> = group.rollouts.iter().filter(passes).collect();
-    let worth = |rolled: &Rolled| rolled.outcome.reward.total();
-    passing.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
-    let turns = passing.into_iter().take(count).flat_map(|rolled| &rolled.turns);
-    turns.filter_map(|turn| played(turn, 0.0)).map(|it| it.example)
+/// A turn as a sequence to learn from; none if nothing was sampled.
+fn played(turn: &Turn, member: Member, advantage: f64) -> Option<Played> {
+    let example = example(turn)?;
+    let tokens = turn.completion.tokens.as_ref()?;
+    let sampled = tokens.logps().iter().copied().map(f64::from).collect();
+    Some(Played { example, sampled, advantage, episode_tokens: None, member, is_dead: false })
+}
+
+/// The tokens of a turn; none if nothing was sampled.
+fn example(turn: &Turn) -> Option<Example> {
+    let tokens = turn.completion.tokens.as_ref().filter(|tokens| !tokens.ids().is_empty())?;
+    Some(Example::new(&turn.prompt, tokens.ids()))
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use whetstone_core::config::{AdvantageBy, KlEstimator, KlIn};
     use whetstone_core::verdict::Verdict;
 
     use super::*;
@@ -157,45 +251,90 @@ mod tests {
         assert_eq!(found.played[1].sampled, [-0.5, -0.5]);
     }
 
-    #[test]
-    fn a_dead_group_is_counted_and_teaches_nothing_but_its_best() {
-        let dead = group("a", vec![rolled(0, &[7], 1.0), rolled(1, &[8], 1.0)]);
+    fn dead_and_live() -> Vec<Gathered> {
+        let dead = group("a", vec![rolled(0, &[7], 1.0), rolled(1, &[8, 8], 1.0)]);
         let alone = group("b", vec![rolled(0, &[9], 0.0)]);
         let none = group("c", Vec::new());
-        let found = batch(&settings(), vec![dead, alone, none]);
-        assert_eq!((found.dead_groups, found.played.len()), (3, 0));
-        assert_eq!(found.advantages, [vec![0.0, 0.0], vec![0.0], vec![]]);
-        assert_eq!(own(&found), [&[7]]);
+        let live = group("d", vec![rolled(0, &[10], 0.0), rolled(1, &[11, 12], 1.0)]);
+        vec![dead, alone, none, live]
+    }
+
+    #[test]
+    fn rollouts_of_dead_groups_count_in_the_totals_with_an_advantage_of_0() {
+        let found = batch(&settings(), dead_and_live());
+        assert_eq!((found.dead_groups, found.totals), (3, Totals { tokens: 7, episodes: 5 }));
+        assert_eq!(found.advantages, [vec![0.0, 0.0], vec![0.0], vec![], vec![-1.0, 1.0]]);
+        let zero = [(&[7][..], 0.0), (&[8, 8], 0.0), (&[9], 0.0)];
+        assert_eq!(played(&found), [&zero[..], &[(&[10][..], -1.0), (&[11, 12], 1.0)]].concat());
+        assert_eq!(found.learnt(true), [0, 1, 2, 3, 4], "their divergence costs something");
+        assert_eq!(found.learnt(false), [3, 4], "or there is nothing to compute");
+    }
+
+    #[test]
+    fn dead_groups_that_are_left_out_count_nowhere() {
+        let mut config = settings();
+        config.grpo.dead_groups = DeadGroups::LeaveOut;
+        let found = batch(&config, dead_and_live());
+        assert_eq!((found.dead_groups, found.totals), (3, Totals { tokens: 3, episodes: 2 }));
+        assert_eq!(played(&found), [(&[10][..], -1.0), (&[11, 12][..], 1.0)]);
         assert!(found.idle.is_empty(), "nobody asked for it");
     }
 
     #[test]
-    fn with_a_budget_dead_groups_are_kept_to_be_measured() {
+    fn an_episode_of_two_turns_counts_once() {
+        let mut long = rolled(0, &[7, 7], 1.0);
+        long.turns.push(rolled(0, &[8, 8, 8], 1.0).turns.remove(0));
+        let found = batch(&settings(), vec![group("a", vec![long, rolled(1, &[9], 0.0)])]);
+        assert_eq!(found.totals, Totals { tokens: 6, episodes: 2 });
+        let tokens: Vec<_> = found.played.iter().map(|turn| turn.episode_tokens).collect();
+        assert_eq!(tokens, [Some(5), Some(5), None]);
+    }
+
+    /// Charged 0.1 for every nat: tokens were sampled at -0.5 and the reference has them at -1.5, so each
+    /// costs 0.1. In the first group rewards of 1 and 0 become 0.8 and -0.1; the second has only charges.
+    #[test]
+    fn a_charge_comes_off_the_reward_before_advantages() {
         let mut config = settings();
+        config.grpo.advantage = AdvantageBy::Mean;
+        config.grpo.kl_in = KlIn::Reward;
+        config.grpo.kl_estimator = KlEstimator::K1;
+        config.grpo.kl_coef = 0.1;
+        let live = group("a", vec![rolled(0, &[7, 7], 1.0), rolled(1, &[8], 0.0)]);
+        let dead = group("b", vec![rolled(0, &[7, 7], 0.0), rolled(1, &[8], 0.0)]);
+        let drawn = Drawn { groups: vec![live, dead], ..Drawn::default() };
+        let check = |config: &Config, expected: [[f64; 2]; 2]| {
+            let mut found = Batch::new(config, &drawn).unwrap();
+            let logps = |all: &[Played]| {
+                all.iter().map(|turn| vec![-1.5; turn.sampled.len()]).collect::<Vec<_>>()
+            };
+            let reference =
+                Reference { played: logps(&found.played), masked: logps(&found.masked) };
+            found.charge(config, &drawn, &reference).unwrap();
+            let all = found.advantages.concat().into_iter().zip(expected.concat());
+            assert!(all.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{all:?}");
+            for turn in &found.played {
+                let told = found.advantages[turn.member.group][turn.member.rollout];
+                assert_eq!(turn.advantage.to_bits(), told.to_bits());
+            }
+            found
+        };
+        let found = check(&config, [[0.45, -0.45], [-0.05, 0.05]]);
+        assert!((found.charge.unwrap() - 0.15).abs() < 1e-12, "{:?}", found.charge);
+        assert_eq!(found.learnt(false), [0, 1, 2, 3], "charges teach too");
+        config.grpo.dead_groups = DeadGroups::LeaveOut;
+        check(&config, [[0.45, -0.45], [0.0, 0.0]]);
+    }
+
+    #[test]
+    fn with_a_budget_dead_groups_that_are_left_out_are_kept_to_be_measured() {
+        let mut config = settings();
+        config.grpo.dead_groups = DeadGroups::LeaveOut;
         config.dual_source.kl_budget = 0.1;
         let dead = group("a", vec![rolled(0, &[7], 0.0), rolled(1, &[8], 0.0)]);
         let live = group("b", vec![rolled(0, &[9], 0.0), rolled(1, &[10], 0.5)]);
         let found = batch(&config, vec![dead, live]);
         let idle: Vec<u32> = found.idle.iter().map(|it| it.example.tokens[2]).collect();
         assert_eq!(idle, [7, 8]);
-    }
-
-    #[test]
-    fn the_best_that_pass_are_learnt_by_heart() {
-        let mut config = settings();
-        let pass = |sample, ids: &[u32], worth| {
-            rolled_as(sample, (ids, Finish::Stop), (Verdict::Pass, worth))
-        };
-        let groups = || {
-            let wrong = rolled_as(3, (&[6], Finish::Stop), (Verdict::Wrong { test: 0 }, 0.95));
-            let first = vec![pass(0, &[7], 0.8), pass(1, &[8], 0.9), pass(2, &[9], 0.9), wrong];
-            vec![group("a", first), group("b", vec![pass(0, &[10], 0.7), rolled(1, &[11], 0.0)])]
-        };
-        assert_eq!(own(&batch(&config, groups())), [&[8], &[10]], "of equals the first");
-        config.dual_source.self_sft_top_k = 2;
-        assert_eq!(own(&batch(&config, groups())), [&[8], &[9], &[10]]);
-        config.dual_source.self_sft_top_k = 9;
-        assert_eq!(own(&batch(&config, groups())), [&[8], &[9], &[7], &[10]]);
     }
 
     #[test]
@@ -206,12 +345,12 @@ mod tests {
             vec![group("a", vec![cut, rolled(1, &[8], 0.0)])]
         };
         let found = batch(&config, groups());
-        assert_eq!((found.played.len(), found.masked), (2, 0));
+        assert_eq!((found.played.len(), found.masked.len()), (2, 0));
         assert!(own(&found).is_empty());
         config.grpo.mask_truncated_completions = true;
         let found = batch(&config, groups());
         assert_eq!(played(&found), [(&[8][..], -1.0)], "against the whole group");
-        assert_eq!(found.masked, 1);
+        assert_eq!((found.masked.len(), found.totals.tokens), (1, 1));
     }
 
     #[test]

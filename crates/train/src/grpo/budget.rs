@@ -7,7 +7,7 @@
 use whetstone_algo::Mean;
 use whetstone_algo::grpo::Grpo as Loss;
 use whetstone_algo::kl::{Estimator, Penalty};
-use whetstone_core::config::{Config, DualSourceConfig, GrpoConfig};
+use whetstone_core::config::{Config, DualSourceConfig};
 
 use crate::error::TrainError;
 
@@ -21,12 +21,12 @@ pub(crate) fn measures(config: &Config) -> bool {
     config.grpo.kl_coef > 0.0 || is_set(config)
 }
 
-/// The loss of the settings. With a budget it measures the divergence, even if that costs nothing.
+/// The loss of the settings. With a budget, or where rewards are charged for it, it measures the
+/// divergence, even if that is no term of the loss.
 pub(super) fn loss(config: &Config) -> Result<Loss, TrainError> {
     let mut loss = Loss::new(&config.grpo)?;
-    if loss.penalty.is_none() && is_set(config) {
-        let costs = Loss::new(&GrpoConfig { kl_coef: 1.0, ..config.grpo.clone() })?;
-        loss.penalty = costs.penalty.map(|it| Penalty { coefficient: 0.0, ..it });
+    if loss.penalty.is_none() && measures(config) {
+        loss.penalty = Some(Penalty { coefficient: 0.0, ..Penalty::new(&config.grpo) });
     }
     Ok(loss)
 }
@@ -44,9 +44,19 @@ pub(super) fn held_back(weights: DualSourceConfig, divergence: Option<f64>) -> D
 /// The divergence of log-probabilities from those of the reference.
 pub(super) fn divergence(loss: Loss, (now, reference): (&[Vec<f64>], &[Vec<f64>])) -> Mean {
     let estimator = loss.penalty.map_or(Estimator::default(), |it| it.estimator);
+    mean(estimator, (now, reference))
+}
+
+/// How far the policy moved from the one that sampled, in nats a token: KL(old ‖ now) by k3, on tokens
+/// of the old one.
+pub(super) fn moved(old: &[Vec<f64>], now: &[Vec<f64>]) -> Mean {
+    mean(Estimator::K3, (old, now))
+}
+
+fn mean(estimator: Estimator, (logp, other): (&[Vec<f64>], &[Vec<f64>])) -> Mean {
     let mut mean = Mean::default();
-    for (&now, &reference) in now.iter().flatten().zip(reference.iter().flatten()) {
-        mean.add(estimator.value(now, reference));
+    for (&logp, &other) in logp.iter().flatten().zip(other.iter().flatten()) {
+        mean.add(estimator.at(logp, other).value);
     }
     mean
 }
@@ -88,16 +98,19 @@ mod tests {
         let penalty = loss(&config).unwrap().penalty.unwrap();
         assert_eq!(penalty, Penalty { estimator: Estimator::K3, coefficient: 0.0 });
         config.grpo.kl_coef = 0.05;
-        assert_eq!(
-            loss(&config).unwrap().penalty.unwrap().coefficient.to_bits(),
-            0.05_f64.to_bits()
-        );
+        let coefficient =
+            |config: &Config| loss(config).unwrap().penalty.unwrap().coefficient.to_bits();
+        assert_eq!(coefficient(&config), 0.05_f64.to_bits());
+        config.dual_source.kl_budget = 0.0;
+        config.grpo.kl_in = whetstone_core::config::KlIn::Reward;
+        assert_eq!(coefficient(&config), 0.0_f64.to_bits(), "measured, and charged elsewhere");
     }
 
     #[test]
     fn the_divergence_of_a_step_is_the_mean_over_its_tokens() {
         let mut config = Config::default();
         config.grpo.kl_estimator = whetstone_core::config::KlEstimator::K1;
+        config.grpo.kl_in = whetstone_core::config::KlIn::Reward;
         let loss = loss(&config).unwrap();
         let (now, reference) =
             (vec![vec![-1.0, -2.0], vec![-3.0]], vec![vec![-1.5, -2.0], vec![-4.0]]);

@@ -49,7 +49,7 @@ pub(super) fn measure(
         it.watch.go_on(At { phase: Phase::HeldOut, part, waits_for: None })
     };
     let mut generator = Local::new(&student.decoder, &student.model.tokenizer, it.limits);
-    match collect(&collecting(it, &render, &on_event), &mut generator, &asked) {
+    match collect(&collecting(student, it, &render, &on_event), &mut generator, &asked) {
         Err(CollectError::Stopped) => Ok(()),
         found => {
             let (pass_rate, tasks) = rate(&found?.groups);

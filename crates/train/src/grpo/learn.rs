@@ -6,12 +6,12 @@
 use std::time::Instant;
 
 use whetstone_algo::grpo::Grpo as Loss;
-use whetstone_algo::{Advantages, Sequence, Totals};
-use whetstone_core::config::Config;
+use whetstone_algo::{Advantages, Mean, Sequence};
+use whetstone_core::config::{Config, KlIn};
 use whetstone_model::decoder::{Adapters, Decoder, Forward, Gradients};
 
 use super::Grpo;
-use super::batch::{Batch, Played};
+use super::batch::{Batch, Played, Reference};
 use super::budget;
 use super::metrics::{Measured, Source};
 use crate::error::TrainError;
@@ -40,6 +40,26 @@ pub(super) struct Learner<'a> {
     /// Bytes that the device held after the rehearsal.
     most_bytes: usize,
 }
+
+/// A step to learn from.
+#[derive(Clone, Copy)]
+pub(super) struct Work<'b> {
+    pub(super) step: u64,
+    pub(super) batch: &'b Batch,
+    pub(super) reference: Option<&'b Reference>,
+}
+
+/// The rollouts of a step that have a signal.
+struct Learnt {
+    /// Their places in the batch.
+    places: Vec<usize>,
+    /// What the policy that sampled gave their tokens; known after the first pass over them.
+    old: Option<Logps>,
+}
+
+/// Rollouts of a step on which it is measured how far its updates moved the policy. A few are enough for
+/// a mean over their tokens, and cost a fraction of what learning does.
+const MEASURED_SEQUENCES: usize = 8;
 
 /// Log-probabilities of every trained token of every rollout.
 type Logps = Vec<Vec<f64>>;
@@ -84,22 +104,40 @@ impl<'a> Learner<'a> {
         Ok(())
     }
 
+    /// What the reference says of a batch, if the divergence from it counts or is measured.
+    pub(super) fn reference(
+        &self,
+        student: &Student,
+        step: u64,
+        batch: &Batch,
+        measured: &mut Measured,
+    ) -> Result<Option<Reference>, TrainError> {
+        let began = Instant::now();
+        let Some(played) = self.untrained_logps(student, step, &batch.played)? else {
+            return Ok(None);
+        };
+        let is_charged = self.config.grpo.kl_in == KlIn::Reward;
+        let masked = if is_charged { batch.masked.as_slice() } else { &[] };
+        let masked = self.untrained_logps(student, step, masked)?.unwrap_or_default();
+        measured.reference = began.elapsed();
+        Ok(Some(Reference { played, masked }))
+    }
+
     /// Makes the updates of a step.
     pub(super) fn learn(
         &mut self,
         student: &mut Student,
-        (step, plan): (u64, &Plan),
-        batch: &Batch,
+        plan: &Plan,
+        work: Work<'_>,
         measured: &mut Measured,
     ) -> Result<(), TrainError> {
         let began = Instant::now();
-        let reference = self.reference(student, step, &batch.played)?;
-        measured.reference = began.elapsed();
-        let began = Instant::now();
-        let mut old: Option<Logps> = None;
+        let Work { step, batch, .. } = work;
+        let places = batch.learnt(self.loss.penalty.is_some());
+        let mut learnt = Learnt { places, old: None };
         for iteration in 0..plan.iterations {
-            self.rollouts(student, (step, batch), (&mut old, reference.as_ref()), measured)?;
-            self.idle(student, (step, batch), measured)?;
+            self.rollouts(student, work, &mut learnt, measured)?;
+            self.idle(student, work, measured)?;
             let weights = budget::held_back(self.config.dual_source, measured.reference_kl());
             measured.weights = weights;
             let grpo_norm = measured.grpo_norm;
@@ -111,6 +149,7 @@ impl<'a> Learner<'a> {
             measured.lr = lr;
             self.update(student, lr, measured)?;
         }
+        measured.update_kl = self.moved(student, work, &learnt)?;
         measured.learning = began.elapsed();
         Ok(())
     }
@@ -133,7 +172,7 @@ impl<'a> Learner<'a> {
     }
 
     /// What the student would have said before it was trained, if that is asked for.
-    fn reference(
+    fn untrained_logps(
         &self,
         student: &Student,
         step: u64,
@@ -153,10 +192,11 @@ impl<'a> Learner<'a> {
     fn rollouts(
         &mut self,
         student: &Student,
-        (step, batch): (u64, &Batch),
-        (old, reference): (&mut Option<Logps>, Option<&Logps>),
+        Work { step, batch, reference }: Work<'_>,
+        learnt: &mut Learnt,
         measured: &mut Measured,
     ) -> Result<(), TrainError> {
+        let Learnt { places, old } = learnt;
         self.gradients.clear(student.decoder.device());
         measured.begin_rollouts();
         let weight = self.config.dual_source.grpo_weight;
@@ -164,13 +204,12 @@ impl<'a> Learner<'a> {
             return Ok(());
         }
         let pass = self.pass(student, step);
-        let examples: Vec<&Example> = batch.played.iter().map(|it| &it.example).collect();
+        let examples: Vec<&Example> = places.iter().map(|&at| &batch.played[at].example).collect();
         let masks: Vec<Vec<bool>> = examples.iter().map(|it| it.mask()).collect();
-        let totals = Totals::count(masks.iter().map(Vec::as_slice));
         let mut first: Logps = vec![Vec::new(); examples.len()];
         let loss = self.loss;
         pass.learn(&examples, &mut self.gradients, |place, seen| {
-            let played = &batch.played[place];
+            let played = &batch.played[places[place]];
             if old.is_none() {
                 measured.compare(&played.sampled, &seen.logp);
                 first[place].clone_from(&seen.logp);
@@ -179,12 +218,13 @@ impl<'a> Learner<'a> {
                 trained: &masks[place],
                 logp: &seen.logp,
                 old_logp: old.as_ref().map_or(&seen.logp, |old| &old[place]),
-                sampler_logp: None,
-                reference_logp: reference.map(|reference| reference[place].as_slice()),
+                sampler_logp: loss.surrogate.cap.map(|_| played.sampled.as_slice()),
+                reference_logp: reference.map(|of| of.played[places[place]].as_slice()),
                 entropy: Some(&seen.entropy),
                 advantage: Advantages::Whole(played.advantage),
+                episode_tokens: played.episode_tokens,
             };
-            let found = loss.loss(&[sequence], totals)?;
+            let found = loss.loss(&[sequence], batch.totals)?;
             measured.policy(&found);
             Ok(found.objective.scaled(weight).dlogp)
         })?;
@@ -198,7 +238,7 @@ impl<'a> Learner<'a> {
     fn idle(
         &self,
         student: &Student,
-        (step, batch): (u64, &Batch),
+        Work { step, batch, .. }: Work<'_>,
         measured: &mut Measured,
     ) -> Result<(), TrainError> {
         if !budget::is_set(self.config) || !batch.played.is_empty() {
@@ -206,7 +246,7 @@ impl<'a> Learner<'a> {
         }
         let examples: Vec<&Example> = batch.idle.iter().map(|it| &it.example).collect();
         let now = self.pass(student, step).score(&examples, Adapters::On)?;
-        let reference = self.reference(student, step, &batch.idle)?.unwrap_or_default();
+        let reference = self.untrained_logps(student, step, &batch.idle)?.unwrap_or_default();
         measured.diverged(budget::divergence(self.loss, (&now, &reference)));
         Ok(())
     }
@@ -251,8 +291,32 @@ impl<'a> Learner<'a> {
         let with = (&mut self.optimizer, &self.gradients);
         let updated = update::apply(&mut student.decoder, with, (lr, &self.config.training))?;
         measured.norm = updated.norm;
+        measured.skipped_updates += usize::from(updated.is_skipped);
         Ok(())
     }
+
+    /// How far the updates of a step moved the policy, seen on a few of its rollouts.
+    fn moved(
+        &self,
+        student: &Student,
+        Work { step, batch, .. }: Work<'_>,
+        learnt: &Learnt,
+    ) -> Result<Mean, TrainError> {
+        let Some(old) = learnt.old.as_ref().filter(|old| !old.is_empty()) else {
+            return Ok(Mean::default());
+        };
+        let few: Vec<usize> = few(learnt.places.len(), MEASURED_SEQUENCES).collect();
+        let examples: Vec<&Example> =
+            few.iter().map(|&at| &batch.played[learnt.places[at]].example).collect();
+        let now = self.pass(student, step).score(&examples, Adapters::On)?;
+        let old: Logps = few.iter().map(|&at| old[at].clone()).collect();
+        Ok(budget::moved(&old, &now))
+    }
+}
+
+/// Places of at most `most` of `count` things, evenly spread.
+fn few(count: usize, most: usize) -> impl Iterator<Item = usize> {
+    (0..count).step_by(count.div_ceil(most.max(1)).max(1))
 }
 
 /// Whose rows.
@@ -260,4 +324,18 @@ impl<'a> Learner<'a> {
 enum Which {
     Teacher,
     Own,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_are_spread_over_all() {
+        let places = |count, most| few(count, most).collect::<Vec<_>>();
+        assert_eq!(places(3, 8), [0, 1, 2]);
+        assert_eq!(places(16, 8), [0, 2, 4, 6, 8, 10, 12, 14]);
+        assert_eq!(places(17, 8), [0, 3, 6, 9, 12, 15]);
+        assert!(places(0, 8).is_empty());
+    }
 }

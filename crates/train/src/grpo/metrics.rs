@@ -48,19 +48,26 @@ pub(super) struct Measured {
     pub(super) weights: DualSourceConfig,
     pub(super) teacher: Option<Source>,
     pub(super) own: Option<Source>,
+    /// How far the updates moved the policy that sampled.
+    pub(super) update_kl: Mean,
+    /// Updates that were not made, since there was no gradient.
+    pub(super) skipped_updates: usize,
     policy_loss: f64,
     kl_loss: f64,
+    /// Ratios and estimates that were clamped.
+    clamped: u64,
     statistics: Statistics,
     reference_kl: Mean,
     pub(super) held_out: Option<HeldOut>,
-    /// The largest difference between a log-probability as sampled and as trained.
-    gap: f64,
+    /// The largest difference between a log-probability as sampled and as trained; none where nothing
+    /// was compared.
+    gap: Option<f64>,
 }
 
 impl Measured {
     /// The figures of rollouts are those of the last pass over them, but for the gap.
     pub(super) fn begin_rollouts(&mut self) {
-        (self.policy_loss, self.kl_loss) = (0.0, 0.0);
+        (self.policy_loss, self.kl_loss, self.clamped) = (0.0, 0.0, 0);
         (self.statistics, self.reference_kl) = (Statistics::default(), Mean::default());
     }
 
@@ -68,6 +75,7 @@ impl Measured {
     pub(super) fn policy(&mut self, found: &GrpoLoss) {
         self.policy_loss += found.policy_loss;
         self.kl_loss += found.kl_loss;
+        self.clamped += found.clamped;
         self.statistics.merge(&found.statistics);
         self.reference_kl.merge(found.reference_kl);
     }
@@ -80,7 +88,7 @@ impl Measured {
     /// Takes in how far the trainer's numbers are from the sampler's.
     pub(super) fn compare(&mut self, sampled: &[f64], trained: &[f64]) {
         let gaps = sampled.iter().zip(trained).map(|(sampled, trained)| (sampled - trained).abs());
-        self.gap = gaps.fold(self.gap, f64::max);
+        self.gap = Some(gaps.fold(self.gap.unwrap_or(0.0), f64::max));
     }
 
     /// The divergence from the reference, in nats a token.
@@ -96,10 +104,11 @@ impl Measured {
         took: Duration,
     ) -> BTreeMap<String, f64> {
         let mut values = Values::default();
-        self.of_policy(batch, &mut values);
+        self.of_policy(&mut values);
         of_rollouts(drawn, &mut values);
         values.put("grpo/dead_groups", number(batch.dead_groups));
-        values.put("grpo/masked", number(batch.masked));
+        values.put("grpo/masked", number(batch.masked.len()));
+        values.put_some("grpo/kl_charge", batch.charge);
         for (name, source) in [("teacher_sft", &self.teacher), ("self_sft", &self.own)] {
             if let Some(source) = source {
                 values.put_some(&format!("{name}/loss"), source.loss.get());
@@ -118,12 +127,17 @@ impl Measured {
         values.0
     }
 
-    fn of_policy(&self, batch: &Batch, values: &mut Values) {
+    fn of_policy(&self, values: &mut Values) {
         let seen = &self.statistics;
         values.put("grpo/policy_loss", self.policy_loss);
         values.put("grpo/kl_loss", self.kl_loss);
         values.put_some("grpo/kl_divergence", self.reference_kl());
-        values.put_some("grpo/update_kl", seen.kl.get());
+        values.put_some("grpo/update_kl", self.update_kl.get());
+        #[expect(clippy::cast_precision_loss, reason = "tokens of a step")]
+        values.put("grpo/clamped", self.clamped as f64);
+        values.put_some("grpo/importance_mean", seen.importance.get());
+        let truncated = seen.importance.get().and_then(|_| seen.truncated_fraction());
+        values.put_some("grpo/importance_truncated", truncated);
         values.put_some("grpo/entropy", seen.entropy.get());
         values.put_some("grpo/ratio_mean", seen.ratio_mean());
         values.put_some("grpo/ratio_std", seen.ratio_std());
@@ -131,9 +145,8 @@ impl Measured {
         values.put("grpo/grad_norm", self.grpo_norm);
         values.put("train/grad_norm", self.norm);
         values.put("train/lr", self.lr);
-        if !batch.played.is_empty() {
-            values.put("grpo/sampler_gap", self.gap);
-        }
+        values.put("train/skipped_updates", number(self.skipped_updates));
+        values.put_some("grpo/sampler_gap", self.gap);
     }
 
     fn of_time(&self, drawn: &Drawn, took: Duration, values: &mut Values) {
@@ -168,8 +181,8 @@ fn of_rollouts(drawn: &Drawn, values: &mut Values) {
     let verdict = |rolled: &Rolled| rolled.outcome.judgement.verdict().clone();
     values.put_some("grpo/pass_rate", mean(&|rolled| flag(verdict(rolled).is_pass())));
     let parses =
-        |rolled: &Rolled| flag(!matches!(verdict(rolled), Verdict::NoCode | Verdict::SyntaxError));
-    values.put_some("code/syntax_success_rate", mean(&parses));
+        |rolled: &Rolled| !matches!(verdict(rolled), Verdict::NoCode | Verdict::SyntaxError);
+    values.put_some("code/syntax_success_rate", mean(&|rolled| flag(parses(rolled))));
     let tests = |rolled: &Rolled| {
         let counts = rolled.outcome.judgement.counts();
         f64::from(counts.passed) / f64::from(counts.total.max(1))
@@ -182,12 +195,14 @@ fn of_rollouts(drawn: &Drawn, values: &mut Values) {
             |rolled: &Rolled| rolled.outcome.reward.terms().get(name).map_or(0.0, |it| it.paid());
         values.put_some(&format!("reward/{name}"), mean(&paid));
     }
-    // Where quality multiplies, it is no term of its own.
-    let quality = |rolled: &Rolled| rolled.outcome.reward.terms().get("quality").map(|it| it.value);
-    if all().any(|rolled| quality(rolled).is_some()) {
-        let or_none = |rolled: &Rolled| quality(rolled).unwrap_or(0.0);
-        values.put_some("code/quality_score", mean(&or_none));
+    // What is no program has no quality, and is not one of the worst.
+    let mut quality = Mean::default();
+    for rolled in all().filter(|rolled| parses(rolled)) {
+        if let Some(term) = rolled.outcome.reward.terms().get("quality") {
+            quality.add(term.value);
+        }
     }
+    values.put_some("code/quality_score", quality.get());
     values.put_some("rollout/mean_tokens", mean(&|rolled| number(rolled.sampled_tokens())));
     let cut = |rolled: &Rolled| {
         let last = rolled.turns.last().map(|turn| turn.completion.finish);
@@ -303,14 +318,20 @@ mod tests {
     }
 
     #[test]
-    fn quality_is_told_where_it_is_a_term_and_none_is_no_quality() {
+    fn quality_is_that_of_programs_that_parse_whether_or_not_it_is_paid() {
         let mut drawn = drawn();
         assert!(!values(&Measured::default(), &drawn).contains_key("code/quality_score"));
-        let terms =
-            ["tests", "quality"].map(|it| (it.to_owned(), Term { value: 0.8, weight: 0.5 }));
-        drawn.groups[0].rollouts[0].outcome.reward = Reward::new(terms.into(), [].into()).unwrap();
+        let with = |value| {
+            let terms = [("tests", 1.0), ("quality", 0.0)]
+                .map(|(it, weight)| (it.to_owned(), Term { value, weight }));
+            Reward::new(terms.into(), [].into()).unwrap()
+        };
+        drawn.groups[0].rollouts[0].outcome.reward = with(0.75);
+        drawn.groups[0].rollouts[1].outcome.reward = with(0.25);
+        // No code: what is recorded as 0 is no measurement.
+        drawn.groups[1].rollouts[0].outcome.reward = with(0.0);
         let found = values(&Measured::default(), &drawn)["code/quality_score"];
-        assert_eq!(found.to_bits(), 0.2_f64.to_bits());
+        assert_eq!(found.to_bits(), 0.5_f64.to_bits());
     }
 
     #[test]

@@ -5,11 +5,14 @@
 //! ```
 //!
 //! A step samples a group for each of its tasks and makes one update of them, or
-//! `grpo.num_iterations`. Groups whose rewards are all the same are counted and left out. With one
+//! `grpo.num_iterations`. Rollouts of dead groups have an advantage of 0: they count in the normaliser and
+//! keep their divergence from the reference, unless `grpo.dead_groups` leaves them out. With one
 //! update a step, the probability ratio is exactly 1: the policy is the one that sampled.
 
 mod batch;
+mod best;
 pub(crate) mod budget;
+mod difficulty;
 mod held_out;
 mod learn;
 mod metrics;
@@ -21,13 +24,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use whetstone_core::config::Config;
+use whetstone_core::config::{Config, KlIn};
 use whetstone_core::task::Task;
 use whetstone_env::environment::Environment;
 use whetstone_infer::Limits;
 
 use self::batch::Batch;
-use self::learn::Learner;
+use self::learn::{Learner, Work};
 use self::metrics::Measured;
 use self::record::Rollouts;
 use self::suspects::suspects;
@@ -84,7 +87,7 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
     student.check_grpo_room(it.config, it.limits)?;
     let (optimizer, mut progress) = restore(student, STAGE, it.checkpoint)?;
     let mut tasks = Tasks::new(it.config, it.tasks);
-    let mut rollouts = Rollouts::open(session)?;
+    let mut rollouts = Rollouts::open(session, student)?;
     let mut learner = Learner::new(student, it, optimizer)?;
     learner.rehearse(student, &longest(student, it))?;
     while progress.step < plan.steps {
@@ -96,12 +99,18 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
             session.checkpoint(student, (learner.optimizer(), &progress))?;
             return Ok(Ended::Stopped(progress.step));
         };
-        let batch = Batch::new(it.config, &drawn)?;
+        let mut batch = Batch::new(it.config, &drawn)?;
+        let reference = learner.reference(student, step, &batch, &mut measured)?;
+        if let (KlIn::Reward, Some(reference)) = (it.config.grpo.kl_in, &reference) {
+            let charged = batch.charge(it.config, &drawn, reference);
+            charged.map_err(|err| session.with_batch(err, step, || batch.kept()))?;
+        }
         rollouts.record((step, it.config), &drawn, &batch)?;
+        let work = Work { step, batch: &batch, reference: reference.as_ref() };
         learner
-            .learn(student, (step, &plan), &batch, &mut measured)
+            .learn(student, &plan, work, &mut measured)
             .map_err(|err| session.with_batch(err, step, || batch.kept()))?;
-        tasks.count(&drawn, &mut progress);
+        tasks.count(it.config, &drawn, &mut progress);
         progress.step = step;
         progress.updates = learner.optimizer().updates();
         let took = began.elapsed();

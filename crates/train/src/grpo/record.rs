@@ -10,6 +10,7 @@ use super::batch::Batch;
 use super::tasks::{Drawn, rule};
 use crate::error::TrainError;
 use crate::session::Session;
+use crate::student::Student;
 
 const FILE: &str = "rollouts.jsonl";
 
@@ -19,11 +20,13 @@ pub(super) struct Rollouts {
     journal: Journal,
     /// The last step in it, and how many of its rollouts.
     last: (u64, usize),
+    /// Whether prompts end inside the thinking tag.
+    thinking_opened: bool,
 }
 
 impl Rollouts {
     /// Opens the run's journal and looks where it ends.
-    pub(super) fn open(session: &Session) -> Result<Self, TrainError> {
+    pub(super) fn open(session: &Session, student: &Student) -> Result<Self, TrainError> {
         let path = session.run().view().rollouts_dir().join(FILE);
         let (journal, recovery) = Journal::open(&path)?;
         let mut last = (0, 0);
@@ -33,7 +36,7 @@ impl Rollouts {
                 last = if line.step == last.0 { (last.0, last.1 + 1) } else { (line.step, 1) };
             }
         }
-        Ok(Self { journal, last })
+        Ok(Self { journal, last, thinking_opened: student.thinking_opened })
     }
 
     /// Writes the rollouts of a step that are not there yet.
@@ -47,11 +50,13 @@ impl Rollouts {
             return Ok(());
         }
         let known = if step == self.last.0 { self.last.1 } else { 0 };
+        let thinking_opened = self.thinking_opened;
         let recording = |advantages| Recording {
             step,
             rule: rule(config),
             max_tokens: config.grpo.max_completion_length as usize,
             advantages,
+            thinking_opened,
         };
         let groups = drawn.groups.iter().zip(&batch.advantages);
         let all = groups.flat_map(|(group, advantages)| lines(group, &recording(advantages)));

@@ -16,6 +16,7 @@ use whetstone_rollout::collect::{
 };
 
 use super::Grpo;
+use super::difficulty::level;
 use super::metrics::Measured;
 use crate::error::TrainError;
 use crate::example::Example;
@@ -99,7 +100,7 @@ impl<'a> Tasks<'a> {
         let all = wanted * config.grpo.num_samples_per_prompt as usize;
         let render = |messages: &[Message]| student.render(messages);
         let on_event = |now: Collected<'_>| it.watch.go_on(at(now, all));
-        let collecting = collecting(it, &render, &on_event);
+        let collecting = collecting(student, it, &render, &on_event);
         let mut generator = Local::new(&student.decoder, &student.model.tokenizer, it.limits);
         let mut position = progress.position;
         let mut asked = std::iter::from_fn(|| {
@@ -116,7 +117,8 @@ impl<'a> Tasks<'a> {
             let (groups, usage, timeline) = (found.groups, found.usage, found.timeline);
             return Ok(Drawn { groups, teacher: Vec::new(), consumed: wanted, usage, timeline });
         }
-        let supply = Supply { wanted, max_rounds: rounds + 1 };
+        let floor = config.alive_floor();
+        let supply = Supply { wanted, max_rounds: rounds + 1, floor };
         let found = collect_alive(&collecting, &mut generator, supply, &mut asked)?;
         let groups = found.live.into_iter().chain(found.dead).collect();
         let (consumed, usage, timeline) = (found.consumed, found.usage, found.timeline);
@@ -126,7 +128,11 @@ impl<'a> Tasks<'a> {
     /// Which task stands at a position.
     fn at(&mut self, config: &Config, (position, progress): (u64, &Progress)) -> usize {
         let all = self.all;
-        let by_difficulty = |&at: &usize| all[at].task.difficulty.as_deref().and_then(level);
+        let by_difficulty = |&at: &usize| {
+            let level = all[at].task.difficulty.as_deref().and_then(level);
+            // Nobody knows how hard the others are: they come last.
+            (level.is_none(), level)
+        };
         let begun = self.epoch(position) == self.epoch(progress.position);
         let by_rate = |&at: &usize| {
             let counts = progress.solved.get(all[at].task.id.as_str()).copied().unwrap_or_default();
@@ -151,13 +157,13 @@ impl<'a> Tasks<'a> {
     ///
     /// An epoch's order is made from what was known when its first task was drawn, so that every task
     /// comes once: of a step that reaches into a new epoch, only what was known before it.
-    pub(super) fn count(&self, drawn: &Drawn, progress: &mut Progress) {
+    pub(super) fn count(&self, config: &Config, drawn: &Drawn, progress: &mut Progress) {
         let (before, after) = (progress.position, progress.position + drawn.consumed as u64);
         let last = self.epoch(after.saturating_sub(1).max(before));
         if last != self.epoch(before) {
             progress.begin_epoch();
         }
-        progress.count(&drawn.groups);
+        progress.count(&drawn.groups, config.alive_floor());
         if self.epoch(after) != last {
             progress.begin_epoch();
         }
@@ -204,6 +210,7 @@ fn number_apart(groups: &mut [Gathered]) {
 
 /// How rollouts are collected.
 pub(super) fn collecting<'a>(
+    student: &Student,
     it: &Grpo<'a>,
     render: &'a Render<'a>,
     on_event: &'a dyn Fn(Collected<'_>) -> ControlFlow<()>,
@@ -211,6 +218,7 @@ pub(super) fn collecting<'a>(
     Collecting {
         environment: it.environment,
         render,
+        thinking_opened: student.thinking_opened,
         rule: rule(it.config),
         max_tokens: it.config.grpo.max_completion_length as usize,
         max_prompt_tokens: max_prompt_tokens(it.config),
@@ -239,13 +247,6 @@ pub(super) fn rule(config: &Config) -> Rule {
     Rule::at(config.grpo.temperature)
 }
 
-/// The number in a difficulty, or the place of its name.
-fn level(difficulty: &str) -> Option<u64> {
-    const NAMES: [&str; 6] = ["introductory", "easy", "interview", "medium", "competition", "hard"];
-    let named = || NAMES.iter().position(|name| *name == difficulty).map(|at| at as u64);
-    difficulty.parse().ok().or_else(named)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,12 +272,6 @@ mod tests {
     }
 
     #[test]
-    fn difficulties_are_numbers_or_known_names() {
-        let levels = ["7", "introductory", "interview", "hard", "odd"].map(level);
-        assert_eq!(levels, [Some(7), Some(0), Some(2), Some(5), None]);
-    }
-
-    #[test]
     fn the_half_solved_come_first_and_the_unknown_with_the_never_solved() {
         let counts = [[4, 2], [4, 1], [4, 3], [4, 0], [4, 4], [0, 0]];
         assert_eq!(counts.map(distance), [0, 250, 250, 500, 500, 500]);
@@ -298,6 +293,18 @@ mod tests {
         assert_eq!(levels, ["1", "1", "2", "3", "1", "1", "2", "3"]);
     }
 
+    #[test]
+    fn tasks_without_a_known_difficulty_come_after_all_others() {
+        let tasks = ["odd", "3", "", "1"].map(|level| task(&format!("t/{level}x"), level));
+        let all = with_traces(&tasks, &[]);
+        let mut config = settings();
+        config.grpo.curriculum = Curriculum::Difficulty;
+        let (mut found, progress) = (Tasks::new(&config, &all), Progress::default());
+        let order: Vec<usize> =
+            (0..4).map(|position| found.at(&config, (position, &progress))).collect();
+        assert_eq!(order[..2], [3, 1], "{order:?}");
+    }
+
     /// Takes steps of `each` tasks; the first `solved` tasks are always solved, the next half of the
     /// time, the others never. Returns the tasks in the order in which they came.
     fn played(each: u64, steps: u64, resumed: bool) -> Vec<usize> {
@@ -312,17 +319,18 @@ mod tests {
                 found = Tasks::new(&config, &all);
             }
             let positions = progress.position..progress.position + each;
-            let drawn: Vec<usize> =
+            let taken: Vec<usize> =
                 positions.map(|position| found.at(&config, (position, &progress))).collect();
             let group_of = |&at: &usize| {
                 let worth = [[1.0, 1.0], [1.0, 0.0], [0.0, 0.0]][(at / 2).min(2)];
                 let rollouts = vec![rolled(0, &[7], worth[0]), rolled(1, &[8], worth[1])];
                 group(&format!("t/{at}"), rollouts)
             };
-            let groups = drawn.iter().map(group_of).collect();
-            let consumed = drawn.len();
-            found.count(&Drawn { groups, consumed, ..Drawn::default() }, &mut progress);
-            came.extend(drawn);
+            let groups = taken.iter().map(group_of).collect();
+            let consumed = taken.len();
+            let drawn = Drawn { groups, consumed, ..Drawn::default() };
+            found.count(&config, &drawn, &mut progress);
+            came.extend(taken);
         }
         came
     }

@@ -14,11 +14,13 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use whetstone_core::config::Config;
 use whetstone_core::with_causes;
+use whetstone_infer::GenerateError;
 use whetstone_record::atomic;
 use whetstone_record::event::{Event, Outcome, TimedEvent, now_ms};
 use whetstone_record::outputs::{checkpoint_name, checkpoints, prune};
 use whetstone_record::plain_file::open_plain;
 use whetstone_record::run_dir::RunDir;
+use whetstone_rollout::collect::CollectError;
 
 use crate::alarms::{Alarm, Alarms, Suspects, nobody};
 use crate::error::{CheckpointError, TrainError};
@@ -43,6 +45,8 @@ pub struct Session {
     stage: &'static str,
     /// Steps whose metrics are recorded.
     recorded: u64,
+    /// The newest step that was computed.
+    newest: u64,
     alarms: Alarms,
     /// Alarms that are recorded, by step and code; a step's own may be there before its metrics.
     rung: Vec<(u64, String)>,
@@ -145,6 +149,7 @@ impl Session {
             run,
             stage,
             recorded: 0,
+            newest: 0,
             alarms: Alarms::new(config),
             rung: Vec::new(),
             saved: None,
@@ -227,6 +232,7 @@ impl Session {
             let (stage, values) = (self.stage.to_owned(), report.values.clone());
             self.event(Event::Metrics { stage, step, values })?;
         }
+        self.newest = step;
         (watch.on_step)(&StepReport { again, ..report });
         Ok(())
     }
@@ -245,6 +251,7 @@ impl Session {
         &mut self,
         result: Result<Ended, TrainError>,
     ) -> Result<Ended, TrainError> {
+        let result = result.map_err(|err| self.with_place(err));
         let (outcome, message) = match &result {
             Ok(Ended::Done) => (Outcome::Completed, String::new()),
             Ok(Ended::Stopped(_)) => (Outcome::Interrupted, "told to stop".to_owned()),
@@ -255,6 +262,19 @@ impl Session {
         let ended = result?;
         finished?;
         Ok(ended)
+    }
+
+    /// Says of a device that broke how far the run is.
+    fn with_place(&self, err: TrainError) -> TrainError {
+        match err {
+            TrainError::Device(source)
+            | TrainError::Collect(CollectError::Generate(GenerateError::Device(source)))
+                if source.is_broken() =>
+            {
+                TrainError::DeviceLost { step: self.newest, checkpoint: self.saved, source }
+            }
+            other => other,
+        }
     }
 
     /// Records how the run ended.

@@ -32,7 +32,7 @@ pub struct Progress {
     pub updates: u64,
     /// Of each task: rollouts and how many of them passed before this epoch, and the same in all.
     pub solved: BTreeMap<String, [u64; 4]>,
-    /// Steps in a row without a group that has variance.
+    /// Steps in a row without a group that is alive.
     pub dead_steps: u64,
     /// Steps in a row without a rollout that passed a test.
     pub unsolved_steps: u64,
@@ -65,8 +65,8 @@ impl Progress {
         Ok(progress)
     }
 
-    /// Counts the rollouts of a step.
-    pub(crate) fn count(&mut self, groups: &[Gathered]) {
+    /// Counts the rollouts of a step; `floor` is that of a group that is alive.
+    pub(crate) fn count(&mut self, groups: &[Gathered], floor: f64) {
         let mut any = false;
         for group in groups {
             let [.., seen, passed] = self.solved.entry(group.task.to_string()).or_default();
@@ -76,7 +76,7 @@ impl Progress {
             any |= group.rollouts.iter().any(tests);
         }
         self.unsolved_steps = if any { 0 } else { self.unsolved_steps + 1 };
-        let alive = groups.iter().any(|group| !group.is_dead());
+        let alive = groups.iter().any(|group| !group.is_dead(floor));
         self.dead_steps = if alive { 0 } else { self.dead_steps + 1 };
     }
 
@@ -123,7 +123,8 @@ mod tests {
     /// Counts a step of one group of two that are worth so much.
     fn step(progress: &mut Progress, worth: [f64; 2]) {
         let [first, second] = worth;
-        progress.count(&[group("a", vec![rolled(0, &[7], first), rolled(1, &[8], second)])]);
+        let groups = [group("a", vec![rolled(0, &[7], first), rolled(1, &[8], second)])];
+        progress.count(&groups, 0.01);
     }
 
     #[test]
@@ -148,7 +149,7 @@ mod tests {
         assert_eq!(counts(&progress), (1, 0));
         step(&mut progress, [1.0, 0.0]);
         assert_eq!(counts(&progress), (0, 0));
-        progress.count(&[]);
+        progress.count(&[], 0.01);
         assert_eq!(counts(&progress), (1, 1), "nothing was judged");
         progress.hope_again();
         assert_eq!(counts(&progress), (0, 0));
@@ -160,7 +161,7 @@ mod tests {
         let syntax = || rolled_as(0, (&[7], Finish::Stop), (Verdict::SyntaxError, 0.0));
         let dead = || group("a", vec![syntax(), syntax()]);
         let live = group("b", vec![rolled(0, &[7], 1.0), rolled(1, &[8], 0.0)]);
-        progress.count(&[dead(), live, dead()]);
+        progress.count(&[dead(), live, dead()], 0.01);
         assert_eq!((progress.dead_steps, progress.unsolved_steps), (0, 0));
     }
 }

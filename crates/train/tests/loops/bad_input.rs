@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use whetstone_core::config::Trained;
+use whetstone_core::config::{LoraConfig, Module, Trained};
 use whetstone_record::event::{Event, Outcome};
 use whetstone_train::grpo::STAGE;
 use whetstone_train::session::{Place, Session};
@@ -244,10 +244,21 @@ fn a_run_and_a_checkpoint_of_another_training_are_refused() {
 }
 
 #[test]
-fn an_adapter_of_another_rank_is_refused() {
+fn an_adapter_of_another_rank_scale_or_of_other_modules_is_refused() {
     let mut school = killed(Trained::Lora);
-    school.config.lora.rank = 8;
-    let err = school.student(Some(&school.path("run", "outputs/checkpoint-4"))).unwrap_err();
-    assert!(matches!(err, TrainError::Rank { found: 4, asked: 8, .. }), "{err}");
-    assert!(err.is_usage());
+    let same = school.config.lora.clone();
+    let mut refused = |change: &dyn Fn(&mut LoraConfig)| {
+        school.config.lora = same.clone();
+        change(&mut school.config.lora);
+        let err = school.student(Some(&school.path("run", "outputs/checkpoint-4"))).unwrap_err();
+        assert!(matches!(err, TrainError::OtherAdapter { .. }) && err.is_usage(), "{err}");
+        let text = err.to_string();
+        text[text.find(" has `").unwrap()..].to_owned()
+    };
+    let rank = refused(&|lora| lora.rank = 8);
+    assert_eq!(rank, " has `lora.rank` 4, and the settings say 8");
+    let alpha = refused(&|lora| lora.alpha = 16.0);
+    assert_eq!(alpha, " has `lora.alpha` 8, and the settings say 16");
+    let modules = refused(&|lora| lora.target_modules = vec![Module::VProj, Module::QProj]);
+    assert!(modules.ends_with(r#"and the settings say ["q_proj","v_proj"]"#), "{modules}");
 }

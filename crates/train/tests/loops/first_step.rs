@@ -1,7 +1,9 @@
 //! What must be true of numbers before anything was learnt, exactly.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use whetstone_core::config::{LrScheduler, NormaliserBy, RatioOf, Trained};
 
@@ -25,7 +27,9 @@ fn check(values: &BTreeMap<String, f64>) {
     assert_eq!(exactly("grpo/ratio_mean"), 1.0_f64.to_bits(), "{}", values["grpo/ratio_mean"]);
     assert_eq!(exactly("grpo/ratio_std"), 0.0_f64.to_bits(), "{}", values["grpo/ratio_std"]);
     assert_eq!(exactly("grpo/clip_fraction"), 0.0_f64.to_bits());
-    assert_eq!(exactly("grpo/update_kl"), 0.0_f64.to_bits());
+    assert!(values["grpo/update_kl"] > 0.0, "the update moved it: {}", values["grpo/update_kl"]);
+    assert_eq!(exactly("grpo/clamped"), 0.0_f64.to_bits());
+    assert_eq!(exactly("train/skipped_updates"), 0.0_f64.to_bits());
     assert_eq!(
         exactly("grpo/kl_divergence"),
         0.0_f64.to_bits(),
@@ -176,4 +180,25 @@ fn what_is_paid_for_is_said_more_often() {
     let mean = |part: &[f64]| part.iter().sum::<f64>() / 5.0;
     let (before, after) = (mean(&rewards[..5]), mean(&rewards[35..]));
     assert!(before < 0.4 && after > 0.8, "{before} {after}: {rewards:?}");
+}
+
+#[test]
+fn a_template_that_opens_the_thinking_is_seen_once_and_told_to_whoever_reads_rollouts() {
+    let mut school = School::new();
+    school.config.training.max_steps = 1;
+    assert!(!school.student(None).unwrap().thinking_opened);
+    let template = school.dir.path().join("model/chat_template.jinja");
+    let text = fs::read_to_string(&template).unwrap();
+    let opening = "{%- if add_generation_prompt %}{{ '<think>\\n' }}{% endif %}";
+    fs::write(&template, format!("{text}{opening}")).unwrap();
+    assert!(school.student(None).unwrap().thinking_opened);
+    let told = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&told);
+    school.replied = Arc::new(move |reply| {
+        counted.fetch_add(usize::from(reply.opened), Ordering::Relaxed);
+    });
+    school.grpo("run").unwrap();
+    assert_eq!(told.load(Ordering::Relaxed), 16, "every reply begins inside the thinking");
+    let lines = fs::read_to_string(school.path("run", "rollouts/rollouts.jsonl")).unwrap();
+    assert_eq!(lines.matches(r#""thinking_opened":true"#).count(), 16);
 }

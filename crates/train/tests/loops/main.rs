@@ -4,12 +4,15 @@
 #![expect(clippy::print_stderr, reason = "a test that was skipped says so")]
 
 mod alarms;
+mod algorithms;
 mod bad_input;
 mod budget;
 mod cuda;
+mod dead_groups;
 mod first_step;
 mod going_on;
 mod held_out;
 mod invariance;
+mod lost;
 mod school;
 mod silence;

@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use tempfile::TempDir;
 use whetstone_core::config::Config;
+use whetstone_core::extract::Reply;
 use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
 use whetstone_core::message::Message;
 use whetstone_core::reward::{Reward, Term};
@@ -36,6 +37,9 @@ const POSITIONS: usize = 128;
 /// What a reply is worth, by the task's name; 1 passes.
 pub(crate) type Worth = dyn Fn(&str, &str) -> Result<f64, Infrastructure> + Send + Sync;
 
+/// What looks at replies.
+pub(crate) type Replied = dyn Fn(Reply<'_>) + Send + Sync;
+
 /// A folder with a model, tasks, and a place for runs.
 pub(crate) struct School {
     pub(crate) dir: TempDir,
@@ -46,6 +50,8 @@ pub(crate) struct School {
     /// Tasks to measure by.
     pub(crate) held_out: Vec<Task>,
     pub(crate) worth: Arc<Worth>,
+    /// Told every reply as the environment gets it.
+    pub(crate) replied: Arc<Replied>,
     pub(crate) threads: usize,
     /// What computes instead of the CPU.
     pub(crate) gpu: Option<Device>,
@@ -59,8 +65,17 @@ impl School {
         let tasks: Vec<Task> = (0..8).map(|at| task(&format!("t/{at}"))).collect();
         let rows = (0..8).map(|at| vec![row(at), row(at + 8)]).collect();
         let worth = Arc::new(|_: &str, reply: &str| Ok(parity(reply)));
-        let held_out = Vec::new();
-        Self { dir, config: settings(), tasks, rows, held_out, worth, threads: 1, gpu: None }
+        Self {
+            dir,
+            config: settings(),
+            tasks,
+            rows,
+            held_out: Vec::new(),
+            worth,
+            replied: Arc::new(|_| ()),
+            threads: 1,
+            gpu: None,
+        }
     }
 
     pub(crate) fn student(&self, checkpoint: Option<&Path>) -> Result<Student, TrainError> {
@@ -114,7 +129,10 @@ impl School {
             config: &self.config,
             tasks: &tasks,
             held_out: &self.held_out,
-            environment: &Pays(Arc::clone(&self.worth)),
+            environment: &Pays {
+                worth: Arc::clone(&self.worth),
+                replied: Arc::clone(&self.replied),
+            },
             judges: 2,
             limits: Limits::default(),
             checkpoint,
@@ -177,10 +195,14 @@ pub(crate) fn nobody() -> Watch<'static> {
 }
 
 /// Pays for a reply by a rule.
-struct Pays(Arc<Worth>);
+struct Pays {
+    worth: Arc<Worth>,
+    replied: Arc<Replied>,
+}
 
 struct Paid {
     worth: Arc<Worth>,
+    replied: Arc<Replied>,
     task: String,
     messages: Vec<Message>,
 }
@@ -191,9 +213,10 @@ impl Environment for Pays {
     }
 
     fn open(&self, task: &Task, _: Seed) -> Result<Box<dyn Episode>, EnvError> {
-        let (worth, task) = (Arc::clone(&self.0), task.id.to_string());
+        let (worth, replied) = (Arc::clone(&self.worth), Arc::clone(&self.replied));
+        let task = task.id.to_string();
         let messages = vec![Message::user(&task)];
-        Ok(Box::new(Paid { worth, task, messages }))
+        Ok(Box::new(Paid { worth, replied, task, messages }))
     }
 }
 
@@ -202,8 +225,9 @@ impl Episode for Paid {
         &self.messages
     }
 
-    fn reply(&mut self, text: &str) -> Result<Next, EnvError> {
-        Ok(Next::Done(outcome((self.worth)(&self.task, text)?)))
+    fn reply(&mut self, reply: Reply<'_>) -> Result<Next, EnvError> {
+        (self.replied)(reply);
+        Ok(Next::Done(outcome((self.worth)(&self.task, reply.text)?)))
     }
 
     fn cut_short(&mut self) -> Result<Outcome, EnvError> {

@@ -154,7 +154,7 @@ impl Fresh {
             return Ok((from, false));
         }
         let mut rollouts = rollouts::read_from(view, from.last_step)?;
-        let mut survey = Survey::default();
+        let mut survey = Survey::of(view);
         loop {
             let is_new = rollouts.place().records() >= from.end.records();
             if is_new && self.is_full() {

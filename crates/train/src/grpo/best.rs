@@ -1,0 +1,101 @@
+//! The student's own best answers of a step, which it learns by heart.
+//!
+//! Taken over the whole step: first from groups in which some rollouts pass and some do not, since on a
+//! task that is always solved there is nothing to learn; then by reward. Of rollouts with the same program
+//! one is taken, so that a frequent answer does not count for more.
+
+use std::collections::BTreeSet;
+
+use whetstone_core::completion::Finish;
+use whetstone_core::extract::{Form, Reply, extract};
+use whetstone_rollout::collect::{Gathered, Rolled, Turn};
+
+/// The turns of the best `count` rollouts that pass. One that the length limit cut off is none: it would
+/// teach not to come to an end.
+pub(super) fn best(groups: &[Gathered], count: usize) -> impl Iterator<Item = &Turn> {
+    let mut passing: Vec<(bool, &Rolled)> = Vec::new();
+    for group in groups {
+        let is_mixed = group.rollouts.iter().any(|rolled| !passes(rolled));
+        let whole = group.rollouts.iter().filter(|rolled| passes(rolled) && !is_cut(rolled));
+        passing.extend(whole.map(|rolled| (is_mixed, rolled)));
+    }
+    let worth = |rolled: &Rolled| rolled.outcome.reward.total();
+    // Of equals the first that was sampled.
+    passing.sort_by(|a, b| b.0.cmp(&a.0).then(worth(b.1).total_cmp(&worth(a.1))));
+    let mut seen = BTreeSet::new();
+    let unseen = passing.into_iter().filter(move |(_, rolled)| seen.insert(program(rolled)));
+    unseen.take(count).flat_map(|(_, rolled)| &rolled.turns)
+}
+
+fn passes(rolled: &Rolled) -> bool {
+    rolled.outcome.judgement.verdict().is_pass()
+}
+
+fn is_cut(rolled: &Rolled) -> bool {
+    rolled.turns.iter().any(|turn| turn.completion.finish == Finish::Length)
+}
+
+/// The program of a rollout, to compare: its code, or all that it said last if none is found there.
+fn program(rolled: &Rolled) -> String {
+    let Some(turn) = rolled.turns.last() else { return String::new() };
+    let code = extract(Reply::of(&turn.completion), Form::ThinkPython).code;
+    code.map_or_else(|| turn.completion.text.clone(), |code| code.source.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use whetstone_core::verdict::Verdict;
+
+    use super::*;
+    use crate::testing::{group, rolled, rolled_as};
+
+    fn pass(sample: usize, id: u32, worth: f64) -> Rolled {
+        rolled_as(sample, (&[id], Finish::Stop), (Verdict::Pass, worth))
+    }
+
+    fn fail(sample: usize) -> Rolled {
+        rolled_as(sample, (&[6], Finish::Stop), (Verdict::Wrong { test: 0 }, 0.95))
+    }
+
+    fn found(groups: &[Gathered], count: usize) -> Vec<u32> {
+        let ids = |turn: &Turn| turn.completion.tokens.as_ref().unwrap().ids()[0];
+        best(groups, count).map(ids).collect()
+    }
+
+    #[test]
+    fn the_best_of_the_step_are_taken_and_mixed_groups_first() {
+        let solved = group("a", vec![pass(0, 7, 1.0), pass(1, 8, 0.9)]);
+        let mixed = group("b", vec![pass(0, 9, 0.7), fail(1), pass(2, 10, 0.8)]);
+        let other = group("c", vec![fail(0), pass(1, 11, 0.8)]);
+        let groups = [solved, mixed, other];
+        assert_eq!(found(&groups, 9), [10, 11, 9, 7, 8]);
+        assert_eq!(found(&groups, 2), [10, 11], "of the step, not of each group");
+        assert_eq!(found(&groups[..1], 1), [7], "always solved, and all there is");
+        assert!(found(&[group("d", vec![fail(0), fail(1)])], 9).is_empty());
+    }
+
+    #[test]
+    fn of_equal_programs_one_is_taken_whatever_was_thought() {
+        let said = |sample, id, worth, text: &str| {
+            let mut rolled = pass(sample, id, worth);
+            rolled.turns[0].completion.text = text.to_owned();
+            rolled
+        };
+        let groups = [group(
+            "a",
+            vec![
+                said(0, 7, 0.8, "<think>One.</think>\n```python\nx = 1\n```"),
+                said(1, 8, 0.9, "<think>Another.</think>\n```python\nx = 1\n```"),
+                said(2, 9, 0.7, "<think>One.</think>\n```python\nx = 2\n```"),
+                fail(3),
+            ],
+        )];
+        assert_eq!(found(&groups, 9), [8, 9]);
+    }
+
+    #[test]
+    fn what_was_cut_off_is_not_taken() {
+        let cut = rolled_as(0, (&[7, 7], Finish::Length), (Verdict::Pass, 1.0));
+        assert!(found(&[group("a", vec![cut, rolled(1, &[8], 0.0)])], 9).is_empty());
+    }
+}
