@@ -57,8 +57,7 @@ struct Report {
 
 /// Writes the model.
 pub(crate) fn run(args: &ExportArgs, printer: Printer) -> anyhow::Result<Exit> {
-    let config = Config::default();
-    let around = Around { runs: Path::new(&config.run.dir), unpack: None, printer };
+    let around = Around::of(&Config::default(), printer);
     let found = find::find(&args.model, &around)?.with_adapter(args.adapter.as_deref())?;
     let model = open(&found.model).map_err(Failure::Model)?;
     let decoder = load(&model, found.adapter.as_deref()).map_err(Failure::Model)?;

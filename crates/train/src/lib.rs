@@ -38,5 +38,5 @@ pub mod watchdog;
 
 pub use error::{CheckpointError, TrainError};
 pub use example::Example;
-pub use rows::rows;
+pub use rows::{Ending, rows};
 pub use student::Student;

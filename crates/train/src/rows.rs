@@ -5,15 +5,25 @@ use whetstone_core::extract::Form;
 use whetstone_core::prompt::Prompt;
 use whetstone_core::trace::Trace;
 use whetstone_data::rows::{Made, Making, Take, Tokens, from_traces};
-use whetstone_model::Tokenizer;
+use whetstone_model::{Pretrained, Tokenizer};
 
 use crate::error::TrainError;
 use crate::student::Student;
 
-/// The student's tokenizer, and what ends a message.
-struct Ending<'a> {
+/// The student's tokenizer, and the token that ends a message.
+#[derive(Debug, Clone, Copy)]
+pub struct Ending<'a> {
     tokenizer: &'a Tokenizer,
     end: u32,
+}
+
+impl<'a> Ending<'a> {
+    /// Those of a model; `None` if it has no token that ends a message.
+    pub fn of(model: &'a Pretrained) -> Option<Self> {
+        let tokenizer = &model.tokenizer;
+        let end = tokenizer.eos().or_else(|| model.config.eos.first().copied())?;
+        Some(Self { tokenizer, end })
+    }
 }
 
 impl Tokens for Ending<'_> {
@@ -37,9 +47,7 @@ pub fn rows(
     traces: &[Trace],
     (language, max_tokens): (PromptLanguage, usize),
 ) -> Result<Made, TrainError> {
-    let tokenizer = &student.model.tokenizer;
-    let end = tokenizer.eos().or_else(|| student.model.config.eos.first().copied());
-    let end = end.ok_or_else(|| {
+    let tokens = &Ending::of(&student.model).ok_or_else(|| {
         TrainError::Settings("the student has no token that ends a message".to_owned())
     })?;
     let template = student.model.template.as_ref().ok_or(TrainError::NoTemplate)?;
@@ -53,7 +61,6 @@ pub fn rows(
         text(&trace.prompt)?;
     }
     let render = |prompt: &str| text(prompt).unwrap_or_default();
-    let tokens = &Ending { tokenizer, end };
     let making = Making { tokens, form, render: &render, max_tokens, take: Take::Passing };
     Ok(from_traces(traces, &making))
 }

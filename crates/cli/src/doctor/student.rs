@@ -5,7 +5,6 @@
 //! student may well fail it: what it writes is a warning at most.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use whetstone_core::Seed;
 use whetstone_core::config::Config;
@@ -13,15 +12,16 @@ use whetstone_core::extract::{Form, Reply, Response, extract, opens_thinking};
 use whetstone_core::prompt::Prompt;
 use whetstone_core::task::Task;
 use whetstone_core::wire::Wire;
-use whetstone_data::rows::{Row, Tokens};
+use whetstone_data::rows::Row;
 use whetstone_env::python::{Reading, Rules};
 use whetstone_env::stack::on_big_stack;
 use whetstone_infer::{Generator, Limits, Local, Rule};
+use whetstone_model::Pretrained;
 use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
 use whetstone_model::template::Options;
 use whetstone_model::tokenizer::SpecialTokens;
-use whetstone_model::{Pretrained, Tokenizer};
 use whetstone_sandbox::job::{Job, Judging};
+use whetstone_train::Ending;
 
 use super::Finding;
 use super::formats::{CODE, THINKING};
@@ -48,8 +48,7 @@ pub(super) fn checks(
     printer: Printer,
     say: &mut dyn FnMut(Finding) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let around = Around { runs: Path::new(&config.run.dir), unpack: None, printer };
-    let opened = find::find(given, &around)
+    let opened = find::find(given, &Around::of(config, printer))
         .and_then(|found| Ok((open(&found.model).map_err(Failure::Model)?, found)));
     let (model, found) = match opened {
         Ok(opened) => opened,
@@ -100,28 +99,12 @@ fn prompt_finding(model: &Pretrained, prompt: &str) -> Finding {
     Finding::pass("student's prompt", detail)
 }
 
-/// The student's tokenizer, and what ends a message.
-struct Ending<'a> {
-    tokenizer: &'a Tokenizer,
-    end: u32,
-}
-
-impl Tokens for Ending<'_> {
-    fn encode(&self, text: &str) -> Vec<u32> {
-        self.tokenizer.encode(text).unwrap_or_default()
-    }
-
-    fn end(&self) -> u32 {
-        self.end
-    }
-}
-
 /// Which tokens of a row are learnt from, shown around the border.
 fn labels(model: &Pretrained, prompt: &str) -> Finding {
     const CHECK: &str = "SFT labels";
     let bug = |detail: &str| Finding::fail(CHECK, detail, "this is a bug in whet: report it");
     let tokenizer = &model.tokenizer;
-    let Some(end) = tokenizer.eos().or_else(|| model.config.eos.first().copied()) else {
+    let Some(ending) = Ending::of(model) else {
         let hint = "`tokenizer_config.json` names it as `eos_token`";
         return Finding::fail(CHECK, "the student has no token that ends a message", hint);
     };
@@ -129,7 +112,7 @@ fn labels(model: &Pretrained, prompt: &str) -> Finding {
         return bug("a response cannot be written");
     };
     let response = response.render_after(prompt);
-    let Some(row) = Row::new(&Ending { tokenizer, end }, prompt, &response) else {
+    let Some(row) = Row::new(&ending, prompt, &response) else {
         return bug("the prompt has no tokens");
     };
     let labels: Vec<_> = row.labels().collect();

@@ -31,7 +31,7 @@ pub(super) fn measure(it: &Measure<'_>) -> Result<Option<Results>, Failure> {
     let max_tokens = it.max_tokens(model.config.positions);
     let room = room(&model, max_tokens)?;
     let longest = longest(it, &model)?.min(room);
-    let decoder = load(it, (&place, &model), longest + max_tokens)?;
+    let decoder = load(it, &place, &model, longest + max_tokens)?;
     let about = it.about_sampling((place.name.clone(), max_tokens), settings(&place, it));
     let mut local = Local::new(&decoder, &model.tokenizer, Limits::default());
     let mut source = Source {
@@ -48,11 +48,8 @@ pub(super) fn measure(it: &Measure<'_>) -> Result<Option<Results>, Failure> {
 
 /// The model that is meant.
 fn find(it: &Measure<'_>) -> Result<Found, Failure> {
-    let around = Around {
-        runs: Path::new(&it.config.run.dir),
-        unpack: Some(it.args.out.join("student")),
-        printer: it.printer,
-    };
+    let unpack = Some(it.args.out.join("student"));
+    let around = Around { unpack, ..Around::of(it.config, it.printer) };
     let given = it.args.model.as_ref().unwrap_or(&it.config.student.model_name);
     find::find(given, &around)?.with_adapter(it.args.adapter.as_deref())
 }
@@ -117,7 +114,8 @@ fn tokens(model: &Pretrained, messages: &[Message]) -> Result<Vec<u32>, ModelFai
 
 fn load(
     it: &Measure<'_>,
-    (place, model): (&Found, &Pretrained),
+    place: &Found,
+    model: &Pretrained,
     positions: usize,
 ) -> Result<Decoder, ModelFailure> {
     let device = device::open(it.config, it.args.threads.map(usize::from), it.printer)?;

@@ -58,8 +58,7 @@ pub(crate) fn run(args: &GenerateArgs, printer: Printer) -> anyhow::Result<Exit>
 }
 
 fn find_model(args: &GenerateArgs, printer: Printer) -> Result<Found, Failure> {
-    let config = Config::default();
-    let around = Around { runs: Path::new(&config.run.dir), unpack: None, printer };
+    let around = Around::of(&Config::default(), printer);
     find::find(&args.model, &around)?.with_adapter(args.adapter.as_deref())
 }
 

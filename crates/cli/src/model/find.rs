@@ -10,6 +10,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use whetstone_core::config::Config;
 use whetstone_eval::EvalError;
 use whetstone_model::adapter::SETTINGS_FILE;
 
@@ -36,17 +37,24 @@ pub(crate) struct Found {
 }
 
 /// Where to look beside the path itself.
-pub(crate) struct Around<'a> {
+pub(crate) struct Around {
     /// The folder of runs.
-    pub(crate) runs: &'a Path,
+    pub(crate) runs: PathBuf,
     /// Where the embedded student is unpacked, if not into the user's cache.
     pub(crate) unpack: Option<PathBuf>,
     /// How a download is shown.
     pub(crate) printer: Printer,
 }
 
+impl Around {
+    /// The folder of runs that the settings name, and the user's cache.
+    pub(crate) fn of(config: &Config, printer: Printer) -> Self {
+        Self { runs: PathBuf::from(&config.run.dir), unpack: None, printer }
+    }
+}
+
 /// Finds a model.
-pub(crate) fn find(given: &str, around: &Around<'_>) -> Result<Found, Failure> {
+pub(crate) fn find(given: &str, around: &Around) -> Result<Found, Failure> {
     let found = |model, adapter| Found { name: given.to_owned(), model, adapter };
     if given == EMBEDDED {
         return Ok(found(unpack(around)?, None));
@@ -90,7 +98,7 @@ impl Found {
 }
 
 /// The path that is meant: what was given, what a run made, or what the hub has.
-fn place(given: &str, around: &Around<'_>) -> Result<PathBuf, Failure> {
+fn place(given: &str, around: &Around) -> Result<PathBuf, Failure> {
     let path = Path::new(given);
     let named = around.runs.join(given);
     let is_run = |dir: &Path| dir.join("events.jsonl").is_file();
@@ -145,7 +153,7 @@ fn base(settings: &Path) -> Option<String> {
     serde_json::from_slice::<Settings>(&text).ok()?.base_model_name_or_path
 }
 
-fn unpack(around: &Around<'_>) -> Result<PathBuf, Failure> {
+fn unpack(around: &Around) -> Result<PathBuf, Failure> {
     let dir = around.unpack.clone().or_else(cache).ok_or(Failure::Usage {
         problem: "there is no folder for the embedded student: neither XDG_CACHE_HOME nor HOME is set",
         hint: "set one of them",
@@ -166,7 +174,7 @@ mod tests {
     use super::*;
 
     fn look(given: &str, runs: &Path) -> Result<Found, Failure> {
-        find(given, &Around { runs, unpack: None, printer: Printer::new(true) })
+        find(given, &Around { runs: runs.to_owned(), unpack: None, printer: Printer::new(true) })
     }
 
     fn write(path: &Path, text: &str) {

@@ -1,7 +1,6 @@
 //! `whet model info`: a model read from its headers, and what it will take.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
@@ -142,8 +141,7 @@ pub(super) struct Bytes {
 /// Says what a model is.
 pub(super) fn run(args: &InfoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let settings = whetstone_core::config::Config::default();
-    let around = Around { runs: Path::new(&settings.run.dir), unpack: None, printer };
-    let found = find::find(&args.model, &around)?;
+    let found = find::find(&args.model, &Around::of(&settings, printer))?;
     let model = open(&found.model).map_err(Failure::Model)?;
     let memory = memory(args, &model.config).map_err(Failure::Model)?;
     let info = Info {

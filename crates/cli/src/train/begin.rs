@@ -107,8 +107,7 @@ pub(crate) fn student(
     printer: Printer,
 ) -> Result<Student, Failure> {
     let device = crate::device::open(config, args.threads.map(usize::from), printer)?;
-    let around = Around { runs: Path::new(&config.run.dir), unpack: None, printer };
-    let found = find::find(&config.student.model_name, &around)?;
+    let found = find::find(&config.student.model_name, &Around::of(config, printer))?;
     if found.adapter.is_some() {
         return Err(Failure::Usage {
             problem: "`student.model_name` is an adapter, and training would put another over it",
