@@ -11,7 +11,7 @@ use whetstone_kernels::Device;
 use whetstone_model::Tokenizer;
 use whetstone_model::decoder::{Forward, Sequence};
 
-use crate::{gib, model, ms, shape, tokens};
+use crate::{Model, gib, ms, tokens};
 
 const PROMPT: usize = 64;
 const NEW: usize = 256;
@@ -28,18 +28,22 @@ fn words(count: usize) -> Result<Tokenizer, Box<dyn Error>> {
     Ok(Tokenizer::from_json(&json, "made here".as_ref())?)
 }
 
-/// Tokens a second at 64 and 256 sequences, and whether they are those of training.
-pub(crate) fn decode(device: &Device) -> Result<Value, Box<dyn Error>> {
+/// Tokens a second at some counts of sequences, and whether they are those of training.
+pub(crate) fn decode(
+    device: &Device,
+    model: &Model,
+    counts: &[usize],
+) -> Result<Value, Box<dyn Error>> {
     let notes = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&notes);
     device.on_note(move |note| {
         kept.lock().unwrap_or_else(PoisonError::into_inner).push(note.to_owned());
     });
-    let decoder = model(device, PROMPT + NEW);
-    let vocab = shape().vocab;
+    let decoder = &model.decoder;
+    let vocab = decoder.config().vocab;
     let tokenizer = words(vocab)?;
     let mut rows = Vec::new();
-    for count in [64, 256] {
+    for &count in counts {
         let prompts: Vec<Prompt> = (0..count)
             .map(|index| Prompt {
                 tokens: tokens(PROMPT, vocab, index),
@@ -50,8 +54,8 @@ pub(crate) fn decode(device: &Device) -> Result<Value, Box<dyn Error>> {
                 stop: Vec::new(),
             })
             .collect();
-        let limits = Limits { cache_bytes: 16 << 30, sequences: count };
-        let mut local = Local::new(&decoder, &tokenizer, limits);
+        let limits = Limits { cache_bytes: 48 << 30, sequences: count };
+        let mut local = Local::new(decoder, &tokenizer, limits);
         let mut drawn = Vec::new();
         let mut best: Option<Usage> = None;
         for _ in 0..2 {

@@ -1,16 +1,18 @@
-//! Whole models on a GPU: a step of training and decoding, at the shape of Qwen3-1.7B with random
-//! weights.
+//! Whole models on a GPU: a step of training and decoding, at the shapes of Qwen3-1.7B and Qwen3-8B with
+//! random weights.
 //!
 //! ```sh
 //! cargo bench -p whetstone-benches --bench gpu                  # all of it
 //! cargo bench -p whetstone-benches --bench gpu -- lora decode   # some of it
+//! cargo bench -p whetstone-benches --bench gpu -- decode 256    # at 256 sequences alone
 //! ```
 //!
 //! `lora` and `lora-recompute`: rank 64 on seven projections, 8 sequences of 1024 tokens, forward,
 //! backward, norm and `AdamW`; the median of its steps, with what each part takes when it is waited
 //! for. `decode`: an adapter with trained values, prompts of 64 tokens, 256 new ones with the
-//! log-probability of each, at 64 and at 256 sequences. Memory is what buffers hold. Writes one JSON
-//! object; without a GPU it says so and ends with 2.
+//! log-probability of each, at 64, 256 and 1,024 sequences. `lora-8b`: rank 16 on the projections of
+//! attention, 4 sequences of 1024; `decode-8b`: at 64 sequences. Memory is what buffers hold. Writes one
+//! JSON object; without a GPU it says so and ends with 2.
 
 #![expect(clippy::cast_precision_loss, reason = "counts become rates")]
 
@@ -20,16 +22,18 @@ mod train;
 use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::time::Instant;
 
 use serde_json::{Map, Value, json};
-use whetstone_core::config::LoraConfig;
+use whetstone_core::config::{LoraConfig, Module};
 use whetstone_kernels::Device;
 use whetstone_model::config::{Config, Family, Rope, Scaling};
 use whetstone_model::decoder::{Decoder, Keep, LoadOptions, WeightFormat};
 use whetstone_model::weights::Dtype;
 
 fn main() -> ExitCode {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|it| !it.starts_with('-')).collect();
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let (said, code) = match measured(&wanted) {
         Ok(found) => (writeln!(io::stdout(), "{found:#}"), ExitCode::SUCCESS),
         Err(error) => (writeln!(io::stderr(), "error: {error}"), ExitCode::from(2)),
@@ -39,25 +43,77 @@ fn main() -> ExitCode {
 
 fn measured(wanted: &[String]) -> Result<Value, Box<dyn Error>> {
     let device = Device::cuda(0)?;
-    let asked = |what: &str| wanted.is_empty() || wanted.iter().any(|it| it == what);
+    let asked = |what: &str| wanted.is_empty() || wanted.iter().any(|word| word == what);
+    let mut counts: Vec<usize> = wanted.iter().filter_map(|word| word.parse().ok()).collect();
+    if counts.is_empty() {
+        counts = vec![64, 256, 1024];
+    }
     let mut all = Map::new();
     if let Device::Cuda(cuda) = &device {
         all.insert("device".to_owned(), json!(cuda.info().properties.name));
     }
-    for (what, keep) in [("lora", Keep::Most), ("lora-recompute", Keep::Input)] {
-        if asked(what) {
-            all.insert(what.to_owned(), train::step(&device, keep)?);
-            device.trim();
+    let lora = LoraConfig { rank: 64, alpha: 128.0, ..LoraConfig::default() };
+    let small = Subject { shape: qwen3_1_7b(), lora };
+    if ["lora", "lora-recompute", "decode"].iter().any(|what| asked(what)) {
+        let mut model = small.model(&device)?;
+        for (what, keep) in [("lora", Keep::Most), ("lora-recompute", Keep::Input)] {
+            if asked(what) {
+                all.insert(
+                    what.to_owned(),
+                    train::step(&device, &mut model, Batch { sequences: 8, keep })?,
+                );
+                device.trim();
+            }
+        }
+        if asked("decode") {
+            all.insert("decode".to_owned(), decode::decode(&device, &model, &counts)?);
         }
     }
-    if asked("decode") {
-        all.insert("decode".to_owned(), decode::decode(&device)?);
+    device.trim();
+    if asked("lora-8b") || asked("decode-8b") {
+        let target_modules = vec![Module::QProj, Module::KProj, Module::VProj, Module::OProj];
+        let lora = LoraConfig { rank: 16, alpha: 32.0, target_modules };
+        let mut model = Subject { shape: qwen3_8b(), lora }.model(&device)?;
+        if asked("lora-8b") {
+            let batch = Batch { sequences: 4, keep: Keep::Most };
+            all.insert("lora-8b".to_owned(), train::step(&device, &mut model, batch)?);
+            device.trim();
+        }
+        if asked("decode-8b") {
+            all.insert("decode-8b".to_owned(), decode::decode(&device, &model, &[64])?);
+        }
     }
     Ok(Value::from(all))
 }
 
-/// The shape of Qwen3-1.7B.
-fn shape() -> Config {
+/// Sequences of a step, and what is kept of the way there.
+#[derive(Debug, Clone, Copy)]
+struct Batch {
+    sequences: usize,
+    keep: Keep,
+}
+
+/// A model and what it took to load.
+struct Model {
+    decoder: Decoder,
+    load_s: f64,
+    weight_bytes: usize,
+}
+
+/// What is measured.
+struct Subject {
+    shape: Config,
+    lora: LoraConfig,
+}
+
+/// Positions that every measurement finds room in.
+const POSITIONS: usize = 1025;
+
+fn qwen3_8b() -> Config {
+    Config { width: 4096, layers: 36, heads: 32, ffn: 12_288, tied_head: false, ..qwen3_1_7b() }
+}
+
+fn qwen3_1_7b() -> Config {
     Config {
         family: Family::Qwen3,
         vocab: 151_936,
@@ -80,29 +136,33 @@ fn shape() -> Config {
     }
 }
 
-/// A model of that shape whose numbers are cheap to make, frozen, with an adapter of rank 64 that has
-/// numbers in both halves.
-fn model(device: &Device, positions: usize) -> Decoder {
-    let some: Vec<f32> = (0..1u32 << 20).map(number).collect();
-    let options = LoadOptions { weights: WeightFormat::Frozen, positions };
-    let mut decoder = Decoder::made(device, &shape(), options, |at, tensor| {
-        let count: usize = tensor.shape.iter().product();
-        match tensor.shape.len() {
-            1 => vec![1.0; count],
-            _ => repeated(&some, usize::try_from(at).unwrap_or(0) * 7919, count),
+impl Subject {
+    /// Numbers that are cheap to make, frozen, with an adapter that has numbers in both halves.
+    fn model(&self, device: &Device) -> Result<Model, Box<dyn Error>> {
+        let begin = Instant::now();
+        let some: Vec<f32> = (0..1u32 << 20).map(number).collect();
+        let options = LoadOptions { weights: WeightFormat::Frozen, positions: POSITIONS };
+        let mut decoder = Decoder::made(device, &self.shape, options, |at, tensor| {
+            let count: usize = tensor.shape.iter().product();
+            match tensor.shape.len() {
+                1 => vec![1.0; count],
+                _ => repeated(&some, usize::try_from(at).unwrap_or(0) * 7919, count),
+            }
+        });
+        decoder.add_adapter(&self.lora, 1);
+        let ids: Vec<_> = decoder.adapter_parameters().collect();
+        for id in ids {
+            let parameters = decoder.parameters_mut();
+            let numbers = repeated(&some, 0, parameters.get(id).numbers());
+            let from = device.upload::<f32>(&numbers);
+            device.copy(&mut parameters.values_mut(id), from.view());
+            parameters.refresh(device, id);
         }
-    });
-    let lora = LoraConfig { rank: 64, alpha: 128.0, ..LoraConfig::default() };
-    decoder.add_adapter(&lora, 1);
-    let ids: Vec<_> = decoder.adapter_parameters().collect();
-    for id in ids {
-        let parameters = decoder.parameters_mut();
-        let numbers = repeated(&some, 0, parameters.get(id).numbers());
-        let from = device.upload::<f32>(&numbers);
-        device.copy(&mut parameters.values_mut(id), from.view());
-        parameters.refresh(device, id);
+        device.check()?;
+        let load_s = begin.elapsed().as_secs_f64();
+        device.trim();
+        Ok(Model { decoder, load_s, weight_bytes: device.held_bytes() })
     }
-    decoder
 }
 
 /// So many of these numbers, from a place on and around.

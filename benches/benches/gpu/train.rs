@@ -5,12 +5,11 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use whetstone_kernels::Device;
-use whetstone_model::decoder::{Forward, Gradients, Keep, Sequence, Signal};
+use whetstone_model::decoder::{Forward, Gradients, Sequence, Signal};
 use whetstone_train::optimizer::{Optimizer, Rule};
 
-use crate::{gib, median, model, ms, tokens};
+use crate::{Batch, Model, gib, median, ms, tokens};
 
-const SEQUENCES: usize = 8;
 const LENGTH: usize = 1024;
 const WARM: usize = 3;
 const STEPS: usize = 8;
@@ -24,13 +23,13 @@ struct Parts {
 }
 
 /// Milliseconds of a step, of its parts when each is waited for, and memory.
-pub(crate) fn step(device: &Device, keep: Keep) -> Result<Value, Box<dyn Error>> {
-    let begin = Instant::now();
-    let mut decoder = model(device, LENGTH + 1);
-    device.check()?;
-    let loaded = begin.elapsed().as_secs_f64();
-    device.trim();
-    let weights = device.held_bytes();
+pub(crate) fn step(
+    device: &Device,
+    model: &mut Model,
+    batch: Batch,
+) -> Result<Value, Box<dyn Error>> {
+    let Model { decoder, load_s, weight_bytes } = model;
+    let Batch { sequences: count, keep } = batch;
     let mut gradients = Gradients::new(device, decoder.parameters());
     let mut optimizer = Optimizer::new(device, decoder.parameters());
     let (mut times, mut parts) = (Vec::new(), Vec::new());
@@ -38,7 +37,7 @@ pub(crate) fn step(device: &Device, keep: Keep) -> Result<Value, Box<dyn Error>>
     for step in 0..WARM + 2 * STEPS {
         let apart = step >= WARM + STEPS;
         let wait = || if apart { device.check() } else { Ok(()) };
-        let all = tokens(SEQUENCES * (LENGTH + 1), decoder.config().vocab, step);
+        let all = tokens(count * (LENGTH + 1), decoder.config().vocab, step);
         let sequences: Vec<Sequence<'_>> = all
             .chunks(LENGTH + 1)
             .map(|tokens| Sequence { tokens: &tokens[..LENGTH], asked: 1..LENGTH })
@@ -77,14 +76,14 @@ pub(crate) fn step(device: &Device, keep: Keep) -> Result<Value, Box<dyn Error>>
         |which: fn(&Parts) -> f64| ms(median(&mut parts.iter().map(which).collect::<Vec<_>>()));
     let seconds = median(&mut times);
     Ok(json!({
-        "load_s": loaded,
+        "load_s": load_s,
         "first_step_ms": ms(first),
         "step_ms": ms(seconds),
         "forward_ms": of(|part| part.forward),
         "backward_ms": of(|part| part.backward),
         "update_ms": of(|part| part.update),
-        "tokens_per_s": ((SEQUENCES * LENGTH) as f64 / seconds).round(),
-        "weights_gib": gib(weights),
+        "tokens_per_s": ((count * LENGTH) as f64 / seconds).round(),
+        "weights_gib": gib(*weight_bytes),
         "held_gib": gib(device.held_bytes()),
     }))
 }

@@ -4,26 +4,28 @@
 // u = bf16(s · its last `narrow` columns) is written right of x, and every sum of the others is continued
 // with u·Bᵀ, 16 at a time: the bits of one sum over inputs and `narrow`. Then the residual is added, and the
 // result is rounded once.
+//
+// These kernels take the time of their loads: a block has 64 rows, 16 for each warp, and 32 columns (or 32
+// of the gate and the 32 that go through it), so that u and B are loaded once for many sums, 16 bytes at a
+// time, and the next 64 columns of both are on their way while the present ones are multiplied.
 
 struct Words {
     u64 at[4];
 };
 
-// Columns of a warp's tile of 16 rows.
+// Rows and columns of a block, columns of u and B in shared memory at a time, and numbers between their
+// rows there, which lie in other banks for the 8 rows of a tile.
+#define ROWS 64
 #define COLUMNS 32
+#define DEPTH 64
+#define PITCH (DEPTH + 8)
 
-__device__ __forceinline__ u32 narrow_pair(const float *from, bool there, float scale) {
-    if (!there) return 0u;
-    float2 two = *(const float2 *)from;
-    return rounded_pair(scale * two.x, scale * two.y);
-}
-
-// What a warp's tile of columns is: 32 side by side, or 16 of the gate and the 16 of what goes through it,
-// which lie `half` apart.
+// What a block's tiles of 8 columns are: all side by side, or half of them of the gate and half of what goes
+// through it, which lie `half` apart.
 template <bool GATED> struct Columns {
     u64 first, half, outputs;
-    __device__ __forceinline__ u64 at(int j) const { return GATED ? first + j % 2 * 8 + j / 2 * half : first + j * 8; }
-    __device__ __forceinline__ bool there(int j) const { return GATED ? first + j % 2 * 8 < half : first + j * 8 < outputs; }
+    __device__ __forceinline__ u64 at(int j) const { return GATED ? first + j % 4 * 8 + j / 4 * half : first + j * 8; }
+    __device__ __forceinline__ bool there(int j) const { return first + j % 4 * 8 < (GATED ? half : outputs); }
 };
 
 __device__ __forceinline__ float as_bf16(float x) { return __uint_as_float((u32)rounded(x) << 16); }
@@ -33,72 +35,114 @@ __device__ __forceinline__ float gated(float gate, float up) {
     return gate * sigmoid(gate) * as_bf16(up);
 }
 
+// What a thread loads of DEPTH columns: 8 rows of sums that u is made of, 4 columns each, and some rows of B,
+// 8 columns each.
+template <int TILES> struct Loaded {
+    float4 a[8];
+    uint4 b[TILES / 2];
+};
+
 // Strides are those of y, the residual, the product and the weight; sizes are rows, outputs, narrow columns
-// and the stride of x. A warp for each tile, row by row of tiles.
+// and the stride of x. Blocks go by columns, then by rows; the first of a row of blocks writes u.
 template <bool GATED>
 __device__ __forceinline__ void continue_sums(bf16 *y, const bf16 *residual, const float *product, const bf16 *b, bf16 *u,
                                               const Words &strides, const Words &sizes, float scale) {
+    constexpr int TILES = GATED ? COLUMNS / 4 : COLUMNS / 8;
+    __shared__ __align__(16) bf16 shared_u[ROWS * PITCH], shared_b[TILES * 8 * PITCH];
     const u64 rows = sizes.at[0], outputs = sizes.at[1], narrow = sizes.at[2], half = outputs / 2;
-    const u64 wide = GATED ? COLUMNS / 2 : COLUMNS, across = ((GATED ? half : outputs) + wide - 1) / wide;
-    const u64 tile = (u64)blockIdx.x * 8 + threadIdx.x / 32, first_row = tile / across * 16;
-    if (first_row >= rows) return;
-    const Columns<GATED> columns = {tile % across * wide, half, outputs};
-    const u32 group = threadIdx.x % 32 / 4, pair = threadIdx.x % 4 * 2;
-    const u64 row[2] = {first_row + group, first_row + group + 8};
-    const bool there[2] = {row[0] < rows, row[1] < rows};
-    const float *from[2];
-    float c[COLUMNS / 8][4];
+    const u64 across = ((GATED ? half : outputs) + COLUMNS - 1) / COLUMNS;
+    const u64 block_row = blockIdx.x / across * ROWS;
+    const Columns<GATED> columns = {blockIdx.x % across * COLUMNS, half, outputs};
+    const u32 thread = threadIdx.x, lane = thread % 32, warp_row = thread / 32 * 16;
+    auto load = [&](Loaded<TILES> &to, u64 begin) {
+        const u64 a_column = begin + thread % 16 * 4, b_column = begin + thread % 8 * 8;
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
-        from[i] = product + (there[i] ? row[i] : 0) * strides.at[2];
+        for (int i = 0; i < 8; i++) {
+            const u64 row = block_row + i * 8 + thread / 16;
+            const bool there = row < rows && a_column < narrow;
+            to.a[i] = there ? *(const float4 *)(product + row * strides.at[2] + outputs + a_column) : make_float4(0, 0, 0, 0);
+        }
 #pragma unroll
-        for (int j = 0; j < COLUMNS / 8; j++) {
-            float2 two = make_float2(0.0f, 0.0f);
-            if (there[i] && columns.there(j)) two = *(const float2 *)(from[i] + columns.at(j) + pair);
+        for (int i = 0; i < TILES / 2; i++) {
+            const int own = i * 16 + thread / 8, tile = own / 8;
+            const bool there = columns.there(tile) && b_column < narrow;
+            const bf16 *from = b + (columns.at(tile) + own % 8) * strides.at[3] + b_column;
+            to.b[i] = there ? *(const uint4 *)from : make_uint4(0, 0, 0, 0);
+        }
+    };
+    Loaded<TILES> now, next;
+    load(now, 0);
+    load(next, DEPTH);
+    const u32 group = lane / 4, pair = lane % 4 * 2;
+    const u64 row[2] = {block_row + warp_row + group, block_row + warp_row + group + 8};
+    float c[TILES][4];
+    u32 old[TILES][2];
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+        for (int j = 0; j < TILES; j++) {
+            const bool there = row[i] < rows && columns.there(j);
+            const float *from = product + row[i] * strides.at[2] + columns.at(j) + pair;
+            float2 two = there ? *(const float2 *)from : make_float2(0.0f, 0.0f);
             c[j][2 * i] = two.x, c[j][2 * i + 1] = two.y;
+            const bf16 *beside = residual + row[i] * strides.at[1] + columns.at(j) + pair;
+            old[j][i] = !GATED && residual && there ? *(const u32 *)beside : 0u;
         }
-    }
-#pragma unroll 4
-    for (u64 k = 0; k < narrow; k += 16) {
-        u32 a[4];
+    const u32 u_tile = shared_address(shared_u) + ((warp_row + lane % 16) * PITCH + lane / 16 * 8) * 2;
+    const u32 b_tile = shared_address(shared_b) + ((lane % 8 + lane / 16 * 8) * PITCH + lane / 8 % 2 * 8) * 2;
+    for (u64 begin = 0; begin < narrow; begin += DEPTH) {
+        if (begin > 0) __syncthreads();
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            u64 column = k + pair + i / 2 * 8;
-            a[i] = narrow_pair(from[i % 2] + outputs + column, there[i % 2], scale);
-            if (columns.first == 0 && there[i % 2]) *(u32 *)(u + row[i % 2] * sizes.at[3] + column) = a[i];
+        for (int i = 0; i < 8; i++) {
+            const u32 own = i * 8 + thread / 16, column = thread % 16 * 4;
+            const float4 x = now.a[i];
+            const uint2 four = make_uint2(rounded_pair(scale * x.x, scale * x.y), rounded_pair(scale * x.z, scale * x.w));
+            *(uint2 *)(shared_u + own * PITCH + column) = four;
+            const bool written = columns.first == 0 && block_row + own < rows && begin + column < narrow;
+            if (written) *(uint2 *)(u + (block_row + own) * sizes.at[3] + begin + column) = four;
         }
 #pragma unroll
-        for (int j = 0; j < COLUMNS / 8; j++) {
-            const bf16 *own = b + (columns.at(j) + group) * strides.at[3] + k + pair;
-            u32 b0 = columns.there(j) ? *(const u32 *)own : 0u;
-            u32 b1 = columns.there(j) ? *(const u32 *)(own + 8) : 0u;
-            multiply_add(c[j], a, b0, b1);
+        for (int i = 0; i < TILES / 2; i++) *(uint4 *)(shared_b + (i * 16 + thread / 8) * PITCH + thread % 8 * 8) = now.b[i];
+        __syncthreads();
+        now = next;
+        load(next, begin + 2 * DEPTH);
+#pragma unroll
+        for (int step = 0; step < DEPTH / 16; step++) {
+            if (begin + step * 16 >= narrow) break;
+            u32 a[4];
+            load_tiles(a, u_tile + step * 32);
+#pragma unroll
+            for (int j = 0; j < TILES; j += 2) {
+                u32 two[4];
+                load_tiles(two, b_tile + j * 8 * PITCH * 2 + step * 32);
+                multiply_add(c[j], a, two[0], two[1]);
+                multiply_add(c[j + 1], a, two[2], two[3]);
+            }
         }
     }
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
-        for (int j = 0; j < (GATED ? COLUMNS / 16 : COLUMNS / 8); j++) {
-            if (!there[i] || !columns.there(j)) continue;
+        for (int j = 0; j < (GATED ? TILES / 2 : TILES); j++) {
+            if (row[i] >= rows || !columns.there(j)) continue;
             float low = c[j][2 * i], high = c[j][2 * i + 1];
             if (GATED) {
-                const float *up = c[COLUMNS / 16 + j];
+                const float *up = c[(j + TILES / 2) % TILES];
                 low = gated(low, up[2 * i]), high = gated(high, up[2 * i + 1]);
             } else if (residual) {
-                u32 old = *(const u32 *)(residual + row[i] * strides.at[1] + columns.at(j) + pair);
-                low += __uint_as_float(old << 16), high += __uint_as_float(old & 0xffff0000u);
+                low += __uint_as_float(old[j][i] << 16), high += __uint_as_float(old[j][i] & 0xffff0000u);
             }
             *(u32 *)(y + row[i] * strides.at[0] + columns.at(j) + pair) = rounded_pair(low, high);
         }
 }
 
-KERNEL_OF(256, 1) continue_product(bf16 *y, const bf16 *residual, const float *product, const bf16 *b, bf16 *u,
+KERNEL_OF(128, 1) continue_product(bf16 *y, const bf16 *residual, const float *product, const bf16 *b, bf16 *u,
                                    Words strides, Words sizes, float scale) {
     continue_sums<false>(y, residual, product, b, u, strides, sizes, scale);
 }
 
 // The outputs are a gate and what goes through it, each rounded to bf16; y is silu(gate) · up.
-KERNEL_OF(256, 1) continue_gated_product(bf16 *y, const bf16 *residual, const float *product, const bf16 *b, bf16 *u,
+KERNEL_OF(128, 1) continue_gated_product(bf16 *y, const bf16 *residual, const float *product, const bf16 *b, bf16 *u,
                                          Words strides, Words sizes, float scale) {
     continue_sums<true>(y, residual, product, b, u, strides, sizes, scale);
 }

@@ -1,8 +1,12 @@
 // Norm and rotary position of query and key heads in one pass, values copied; and back, in place.
 //
-// Grid: a warp for each head of each token, eight warps a block. No shared memory. Order of sums: a
-// lane adds its numbers in the order of their places, two of the first half of a head and their
-// partners in the second, then lanes by halving distances. Arithmetic is f32, results are rounded once.
+// Grid: a warp for four heads of a token, eight warps a block; it loads all four before it waits for one. No
+// shared memory. Order of sums: a lane adds its numbers of a head in the order of their places, two of the
+// first half of a head and their partners in the second, then lanes by halving distances. Arithmetic is f32,
+// results are rounded once.
+
+// Heads of a warp; `qk_norm_rope.rs` has the same.
+#define HEADS 4
 
 struct Words {
     u64 at[4];
@@ -35,17 +39,42 @@ __device__ __forceinline__ void load_pair(float *x, const bf16 *from) {
 
 __device__ __forceinline__ void store_pair(bf16 *to, const float *x) { *(u32 *)to = rounded_pair(x[0], x[1]); }
 
-// A head of a token, and a lane's places in it: two numbers from `at` on, and their partners.
-struct Head {
-    u32 token, head, at, half;
-    bool there, is_value, is_key;
-    __device__ __forceinline__ Head(const Placed &placed) {
+// Some heads of a token, and a lane's places in each: two numbers from `at` on, and their partners.
+struct Heads {
+    u32 token, first, all, at, half;
+    bool there, own;
+    __device__ __forceinline__ Heads(const Placed &placed) {
         u64 index = (u64)blockIdx.x * 8 + threadIdx.x / 32;
-        u32 all = placed.heads + 2 * placed.kv_heads;
-        token = (u32)(index / all), head = (u32)(index % all);
+        all = placed.heads + 2 * placed.kv_heads;
+        u32 groups = (all + HEADS - 1) / HEADS;
+        token = (u32)divided(index, groups), first = (u32)(index - (u64)token * groups) * HEADS;
         half = placed.size / 2, at = threadIdx.x % 32 * 2;
-        is_key = head >= placed.heads, is_value = head >= placed.heads + placed.kv_heads;
-        there = token < placed.tokens;
+        there = token < placed.tokens, own = at < half;
+    }
+    __device__ __forceinline__ bool has(int h) const { return first + h < all; }
+    __device__ __forceinline__ bool is_key(const Placed &placed, int h) const { return first + h >= placed.heads; }
+    __device__ __forceinline__ bool is_value(const Placed &placed, int h) const {
+        return first + h >= placed.heads + placed.kv_heads;
+    }
+    // A lane's four numbers of each head in a row.
+    __device__ __forceinline__ void load(float (*x)[4], const bf16 *row, u32 size, u32 end) const {
+#pragma unroll
+        for (int h = 0; h < HEADS; h++) {
+            const bf16 *from = row + (first + h) * size + at;
+            if (own && first + h < end) load_pair(x[h], from), load_pair(x[h] + 2, from + half);
+        }
+    }
+};
+
+// Cosines and sines of a lane's two angles.
+struct Turn {
+    float c[2], s[2];
+    __device__ __forceinline__ Turn(const Placed &placed, const Heads &heads, u32 position) {
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            u64 angle = (u64)(position < placed.known ? position : 0) * heads.half + heads.at + i;
+            c[i] = heads.own ? placed.cosines[angle] : 0.0f, s[i] = heads.own ? placed.sines[angle] : 0.0f;
+        }
     }
 };
 
@@ -59,76 +88,81 @@ __device__ __forceinline__ float scale_of(const float *x, bool own, const Placed
 
 // Two numbers of a key or value head into the slot of its token, if there is such a slot. Pages are those of
 // keys, of values, how many there are, and slots; none where nothing is kept.
-__device__ __forceinline__ void keep_pair(const Words &pages, const Placed &placed, const Head &head, u32 place, const float *x) {
-    u64 slot = ((const u32 *)pages.at[3])[head.token];
-    if (slot >= pages.at[2] * 16) return;
-    u64 own = head.head - placed.heads - (head.is_value ? placed.kv_heads : 0);
-    bf16 *to = (bf16 *)pages.at[head.is_value ? 1 : 0];
+__device__ __forceinline__ void keep_pair(const Words &pages, const Placed &placed, u64 slot, u32 head, u32 place, const float *x) {
+    bool is_value = head >= placed.heads + placed.kv_heads;
+    u64 own = head - placed.heads - (is_value ? placed.kv_heads : 0);
+    bf16 *to = (bf16 *)pages.at[is_value ? 1 : 0];
     store_pair(to + ((slot / 16 * placed.kv_heads + own) * 16 + slot % 16) * placed.size + place, x);
 }
 
 KERNEL qk_norm_rope_forward(bf16 *to, u64 to_stride, const bf16 *from, u64 from_stride, Words tables, Words gains, Words sizes, float epsilon,
                             Words pages) {
     Placed placed(tables, gains, sizes, epsilon);
-    Head head(placed);
-    if (!head.there) return;
-    const bf16 *x_head = from + head.token * from_stride + head.head * placed.size;
-    bf16 *y_head = to + head.token * to_stride + head.head * placed.size;
-    bool own = head.at < head.half;
-    float x[4];
-    if (own) load_pair(x, x_head + head.at), load_pair(x + 2, x_head + head.half + head.at);
-    if (!head.is_value) {
-        float r = scale_of(x, own, placed);
-        u32 position = placed.positions[head.token];
-        if (own && position < placed.known) {
-            const bf16 *gain = head.is_key ? placed.k_gain : placed.q_gain;
-            float g[4];
-            load_pair(g, gain + head.at), load_pair(g + 2, gain + head.half + head.at);
-            for (int i = 0; i < 4; i++) x[i] = x[i] * r * g[i];
-            for (int i = 0; i < 2; i++) {
-                u64 angle = (u64)position * head.half + head.at + i;
-                float c = placed.cosines[angle], s = placed.sines[angle];
-                float first = x[i], second = x[i + 2];
-                x[i] = first * c - second * s;
-                x[i + 2] = second * c + first * s;
+    Heads heads(placed);
+    if (!heads.there) return;
+    u32 position = placed.positions[heads.token];
+    float all[HEADS][4];
+    heads.load(all, from + heads.token * from_stride, placed.size, heads.all);
+    u64 slots = pages.at[2] * 16, slot = pages.at[3] ? ((const u32 *)pages.at[3])[heads.token] : slots;
+    Turn turn(placed, heads, position);
+    bf16 *row = to + heads.token * to_stride;
+#pragma unroll
+    for (int h = 0; h < HEADS; h++) {
+        if (!heads.has(h)) break;
+        float *x = all[h];
+        if (!heads.is_value(placed, h)) {
+            float r = scale_of(x, heads.own, placed);
+            if (heads.own && position < placed.known) {
+                const bf16 *gain = heads.is_key(placed, h) ? placed.k_gain : placed.q_gain;
+                float g[4];
+                load_pair(g, gain + heads.at), load_pair(g + 2, gain + heads.half + heads.at);
+                for (int i = 0; i < 4; i++) x[i] = x[i] * r * g[i];
+                for (int i = 0; i < 2; i++) {
+                    float first = x[i], second = x[i + 2];
+                    x[i] = first * turn.c[i] - second * turn.s[i];
+                    x[i + 2] = second * turn.c[i] + first * turn.s[i];
+                }
             }
         }
+        if (!heads.own) continue;
+        u32 head = heads.first + h, second = heads.half + heads.at;
+        store_pair(row + head * placed.size + heads.at, x), store_pair(row + head * placed.size + second, x + 2);
+        if (heads.is_key(placed, h) && slot < slots)
+            keep_pair(pages, placed, slot, head, heads.at, x), keep_pair(pages, placed, slot, head, second, x + 2);
     }
-    if (!own) return;
-    store_pair(y_head + head.at, x), store_pair(y_head + head.half + head.at, x + 2);
-    if (head.is_key && pages.at[3])
-        keep_pair(pages, placed, head, head.at, x), keep_pair(pages, placed, head, head.half + head.at, x + 2);
 }
 
 // dx = r·z - x·r³·Σ(z·x)/d with z = the turned-back gradient times the gain. Values stay.
 KERNEL qk_norm_rope_backward(bf16 *d, u64 d_stride, const bf16 *from, u64 from_stride, Words tables, Words gains, Words sizes, float epsilon, Words) {
     Placed placed(tables, gains, sizes, epsilon);
-    Head head(placed);
-    if (!head.there || head.is_value) return;
-    const bf16 *x_head = from + head.token * from_stride + head.head * placed.size;
-    bf16 *d_head = d + head.token * d_stride + head.head * placed.size;
-    bool own = head.at < head.half;
-    float x[4], z[4];
-    if (own) load_pair(x, x_head + head.at), load_pair(x + 2, x_head + head.half + head.at);
-    float r = scale_of(x, own, placed), sum = 0.0f;
-    u32 position = placed.positions[head.token];
-    if (own) {
-        const bf16 *gain = head.is_key ? placed.k_gain : placed.q_gain;
-        float g[4];
-        load_pair(z, d_head + head.at), load_pair(z + 2, d_head + head.half + head.at);
-        load_pair(g, gain + head.at), load_pair(g + 2, gain + head.half + head.at);
-        for (int i = 0; i < 2; i++) {
-            u64 angle = (u64)(position < placed.known ? position : 0) * head.half + head.at + i;
-            float c = placed.cosines[angle], s = placed.sines[angle];
-            float first = z[i], second = z[i + 2];
-            z[i] = (first * c + second * s) * g[i];
-            z[i + 2] = (second * c - first * s) * g[i + 2];
+    Heads heads(placed);
+    if (!heads.there || heads.is_value(placed, 0)) return;
+    u32 position = placed.positions[heads.token], values = placed.heads + placed.kv_heads;
+    bf16 *row = d + heads.token * d_stride;
+    float all_x[HEADS][4], all_z[HEADS][4];
+    heads.load(all_x, from + heads.token * from_stride, placed.size, values);
+    heads.load(all_z, row, placed.size, values);
+    Turn turn(placed, heads, position);
+#pragma unroll
+    for (int h = 0; h < HEADS; h++) {
+        if (heads.is_value(placed, h)) break;
+        float *x = all_x[h], *z = all_z[h];
+        float r = scale_of(x, heads.own, placed), sum = 0.0f;
+        if (heads.own) {
+            const bf16 *gain = heads.is_key(placed, h) ? placed.k_gain : placed.q_gain;
+            float g[4];
+            load_pair(g, gain + heads.at), load_pair(g + 2, gain + heads.half + heads.at);
+            for (int i = 0; i < 2; i++) {
+                float first = z[i], second = z[i + 2];
+                z[i] = (first * turn.c[i] + second * turn.s[i]) * g[i];
+                z[i + 2] = (second * turn.c[i] - first * turn.s[i]) * g[i + 2];
+            }
+            for (int i = 0; i < 4; i++) sum = fmaf(z[i], x[i], sum);
         }
-        for (int i = 0; i < 4; i++) sum = fmaf(z[i], x[i], sum);
-    }
-    float along = r * r * r * sum_of_warp(sum) / (float)placed.size;
-    if (own) {
+        float along = r * r * r * sum_of_warp(sum) / (float)placed.size;
+        if (!heads.own) continue;
         for (int i = 0; i < 4; i++) z[i] = r * z[i] - x[i] * along;
-        store_pair(d_head + head.at, z), store_pair(d_head + head.half + head.at, z + 2);
+        bf16 *own = row + (heads.first + h) * placed.size + heads.at;
+        store_pair(own, z), store_pair(own + heads.half, z + 2);
     }
 }

@@ -20,10 +20,10 @@ const BYTES: u64 = 2;
 /// The most rows that are few.
 const FEW_ROWS: usize = 512;
 
-/// Rows and columns of a warp's tile, and warps of a block; `fused_linear.cu` has the same.
-const TILE_ROWS: usize = 16;
-const TILE_COLUMNS: usize = 32;
-const WARPS: usize = 8;
+/// Rows and columns of a block, and its threads; `fused_linear.cu` has the same.
+const BLOCK_ROWS: usize = 64;
+const BLOCK_COLUMNS: usize = 32;
+const THREADS: u32 = 128;
 
 /// Whether sums are continued by a kernel of ours: for few rows, where the sums over inputs end at a
 /// multiple of what the tensor core takes at a time.
@@ -36,13 +36,13 @@ fn continues(rows: usize, sizes: Sizes, strides: &[usize]) -> bool {
         && strides.iter().all(|stride| stride.is_multiple_of(8))
 }
 
-/// Blocks of the kernel that continues sums. With a gate a tile has half of its columns from each side.
+/// Blocks of the kernel that continues sums. With a gate a block has its columns from each side.
 fn continuing_blocks(rows: usize, outputs: usize, end: End<'_>) -> usize {
-    let tiles = match end {
-        End::Plain(_) => outputs.div_ceil(TILE_COLUMNS),
-        End::Gated => (outputs / 2).div_ceil(TILE_COLUMNS / 2),
+    let across = match end {
+        End::Plain(_) => outputs,
+        End::Gated => outputs / 2,
     };
-    (rows.div_ceil(TILE_ROWS) * tiles).div_ceil(WARPS)
+    rows.div_ceil(BLOCK_ROWS) * across.div_ceil(BLOCK_COLUMNS)
 }
 
 /// What becomes of a sum.
@@ -164,7 +164,7 @@ fn continued(
         F32(weight.scale()),
     ];
     let count = blocks(continuing_blocks(rows, outputs, end));
-    cuda.launch(kernel, Launch::new(count, 256), &arguments);
+    cuda.launch(kernel, Launch::new(count, THREADS), &arguments);
 }
 
 pub(crate) fn backward(
@@ -208,14 +208,15 @@ mod tests {
     }
 
     #[test]
-    fn every_tile_has_a_warp() {
+    fn every_tile_has_a_block() {
         let plain = |rows, outputs| continuing_blocks(rows, outputs, End::Plain(None));
-        assert_eq!(plain(64, 12_288), 4 * 384 / 8);
+        assert_eq!(plain(64, 12_288), 384);
+        assert_eq!(plain(65, 12_288), 2 * 384);
         assert_eq!(plain(1, 8), 1);
-        assert_eq!(plain(17, 264), 3);
+        assert_eq!(plain(17, 264), 9);
         let gated = |rows, outputs| continuing_blocks(rows, outputs, End::Gated);
-        assert_eq!(gated(64, 12_288), 4 * 384 / 8);
-        // Three tiles of 16 columns for 40 of each side.
+        assert_eq!(gated(64, 12_288), 192);
+        // Two blocks for 40 columns of each side.
         assert_eq!(gated(48, 80), 2);
     }
 }

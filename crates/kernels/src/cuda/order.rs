@@ -24,9 +24,23 @@ const COMPARED_ROWS: u32 = 64;
 /// The seed of what a result held before.
 const OLD: u32 = 3;
 
-/// Rounds of a timed candidate, and repetitions in each.
+/// Rounds of a timed candidate, and the least repetitions in each.
 const ROUNDS: u32 = 4;
-const REPETITIONS: u32 = 5;
+const REPETITIONS: usize = 5;
+
+/// More than the L2 cache of a chip holds.
+const CACHE_BYTES: usize = 128 << 20;
+
+/// The most copies of a weight.
+const MOST_COPIES: usize = 16;
+
+/// Copies of a weight whose products are timed in turn. A layer's weight is not in the cache when its
+/// product begins, because those of the other layers were used since; an algorithm that is the fastest
+/// with a cached weight need not be so without.
+fn weight_copies(numbers: usize) -> usize {
+    let bytes = numbers.saturating_mul(2).max(1);
+    CACHE_BYTES.div_ceil(bytes).clamp(1, MOST_COPIES)
+}
 
 /// Two sizes for each doubling: the least of them that is not smaller.
 fn range_end(count: u32) -> u32 {
@@ -79,8 +93,9 @@ pub(super) fn fastest_in_order(cuda: &Cuda, product: &Product) -> Option<Algorit
     let (true, Some(trial)) = (good.len() > 1, trial) else {
         return good.first().copied();
     };
+    let weights = trial.weights();
     let timed = good.into_iter().filter_map(|candidate| {
-        let time = cuda.attempt(|driver| trial.time(driver, &candidate))?;
+        let time = cuda.attempt(|driver| trial.time(driver, &weights, &candidate))?;
         Some((time, candidate))
     });
     // Of equals the first, which is the library's own choice.
@@ -100,14 +115,16 @@ fn more_rows(product: &Product) -> impl Iterator<Item = u32> + use<> {
     MORE_ROWS.into_iter().filter(move |&rows| few && rows > own)
 }
 
-/// Bytes from which on a trial's buffers are given back after it: they are as large as a weight, and
-/// nothing else may need that size.
-const LARGE_BYTES: u64 = 64 << 20;
+/// Bytes from which on a trial's buffers are given back after it: they are as large as a weight or
+/// several, and nothing else may need that size.
+const LARGE_BYTES: usize = 64 << 20;
 
-/// Whether a product's operands and result are large.
+/// Whether a product's operands, copies of its weight or its result are large.
 pub(super) fn is_large(product: &Product) -> bool {
-    let [rows, cols, inner] = [product.rows, product.cols, product.inner].map(u64::from);
-    let most = [rows * inner * 2, inner * cols * 2, rows * cols * 4];
+    let [rows, cols, inner] =
+        [product.rows, product.cols, product.inner].map(|size| size as usize);
+    let weight = inner * cols;
+    let most = [rows * inner * 2, weight * weight_copies(weight) * 2, rows * cols * 4];
     most.iter().any(|&bytes| bytes >= LARGE_BYTES)
 }
 
@@ -258,15 +275,36 @@ impl<'a> Trial<'a> {
         cuda.read(found.view()) == [0] && cuda.0.failure.get().is_none()
     }
 
-    /// Of several rounds the shortest: the choice is kept, and others may be at work beside it.
-    fn time(&self, driver: &dyn Driver, by: &Algorithm) -> DeviceResult<Duration> {
-        driver.multiply(&self.product, &self.operands(), by)?;
+    /// Copies of the second operand to time with, side by side.
+    fn weights(&self) -> Buffer {
+        let count = self.b.len() * weight_copies(self.b.len());
+        noise(self.cuda, 2, count, Mirror::NONE)
+    }
+
+    /// Of several rounds the shortest: the choice is kept, and others may be at work beside it. A round
+    /// begins with the noise of all weights, the same for every candidate, while the host calls the
+    /// products: else the host's time for a call would hide that of a short product.
+    fn time(
+        &self,
+        driver: &dyn Driver,
+        weights: &Buffer,
+        by: &Algorithm,
+    ) -> DeviceResult<Duration> {
+        let (all, one) = (weights.view().cuda(), self.b.len());
+        let copies = weights.len() / one.max(1);
+        let operands = |repetition: usize| Operands {
+            b: all.address + 2 * (repetition % copies.max(1) * one) as u64,
+            ..self.operands()
+        };
+        driver.multiply(&self.product, &operands(0), by)?;
         driver.wait()?;
         let mut least = Duration::MAX;
         for _ in 0..ROUNDS {
+            let (format, mirror) = (Format::Bf16, Mirror::NONE);
             let begin = Instant::now();
-            for _ in 0..REPETITIONS {
-                driver.multiply(&self.product, &self.operands(), by)?;
+            fill_noise(self.cuda, weights.view().cuda(), Noise { format, seed: 2, begin: 0, mirror });
+            for repetition in 0..copies.max(REPETITIONS) {
+                driver.multiply(&self.product, &operands(repetition), by)?;
             }
             driver.wait()?;
             least = least.min(begin.elapsed());
@@ -348,10 +386,19 @@ mod tests {
     }
 
     #[test]
-    fn a_head_is_large_and_a_projection_is_not() {
+    fn a_head_and_copies_of_a_projection_are_large_and_a_tiny_model_is_not() {
         assert!(is_large(&weight_product(64, 151_936, 2048)));
         assert!(is_large(&weight_product(8192, 12_288, 2048)));
-        assert!(!is_large(&weight_product(64, 12_288, 2048)));
+        assert!(is_large(&weight_product(64, 12_288, 2048)));
+        assert!(!is_large(&weight_product(64, 512, 256)));
+    }
+
+    #[test]
+    fn copies_of_a_weight_are_more_than_a_cache_holds() {
+        // Of Qwen3-1.7B: the attention's input, the head, and a weight of a tiny model.
+        assert_eq!(weight_copies(4288 * 2240), 7);
+        assert_eq!(weight_copies(151_936 * 2048), 1);
+        assert_eq!(weight_copies(64 * 64), MOST_COPIES);
     }
 
     #[test]

@@ -9,11 +9,13 @@ use crate::matmul::{Matrix, MatrixMut};
 use crate::qk_norm_rope::Placing;
 use Argument::{Address, F32, Four, U64};
 
-/// Warps of a block, each with a head of a token.
+/// Warps of a block, and heads of a token that each of them has; `qk_norm_rope.cu` has the same.
 const WARPS: usize = 8;
+const HEADS: usize = 4;
 
-fn heads(shape: &Shape) -> usize {
-    shape.heads + 2 * shape.kv_heads
+/// Warps for the queries, keys and values of a token.
+fn warps(shape: &Shape) -> usize {
+    (shape.heads + 2 * shape.kv_heads).div_ceil(HEADS)
 }
 
 pub(crate) fn forward(cuda: &Cuda, to: &mut MatrixMut<'_>, qkv: Matrix<'_>, placing: Placing<'_>) {
@@ -64,7 +66,7 @@ fn launch(
         F32(epsilon),
         pages,
     ];
-    let count = blocks((qkv.rows * heads(shape)).div_ceil(WARPS));
+    let count = blocks((qkv.rows * warps(shape)).div_ceil(WARPS));
     cuda.launch(kernel, Launch::new(count, 256), &arguments);
 }
 
@@ -73,8 +75,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queries_keys_and_values_have_a_warp_for_each_head() {
-        assert_eq!(heads(&Shape { heads: 16, kv_heads: 8, size: 128, scale: 1.0 }), 32);
-        assert_eq!(heads(&Shape { heads: 3, kv_heads: 1, size: 64, scale: 1.0 }), 5);
+    fn every_head_has_a_warp() {
+        assert_eq!(warps(&Shape { heads: 16, kv_heads: 8, size: 128, scale: 1.0 }), 8);
+        assert_eq!(warps(&Shape { heads: 3, kv_heads: 1, size: 64, scale: 1.0 }), 2);
     }
 }
