@@ -292,6 +292,8 @@ __device__ __forceinline__ void attend_to_pages(bf16 *out, u64 out_stride, const
     PagedKeys source = {pages.keys + offset, pages.values + offset, tables.pages + start, (u32)pages.count, listed,
                         shape.kv_heads * 16 * size, length, size};
     int blocks = (length + KEYS - 1) / KEYS;
+    let_next_kernel_begin();
+    wait_for_kernels_before();
     for (int item = 0; item < BUFFERS - 1; item++) load_item<D, 128>(source, buffers, item, blocks);
     Rows rows;
 #pragma unroll

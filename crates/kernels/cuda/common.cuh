@@ -127,6 +127,23 @@ __device__ __forceinline__ float2 sums_over_x(float2 x, float *scratch) {
 // A quotient; both are small as a rule, and then it is quick.
 __device__ __forceinline__ u64 divided(u64 a, u64 b) { return (a | b) >> 32 ? a / b : (u32)a / (u32)b; }
 
+// Programmatic dependent launch: a kernel that is launched so begins while kernels before it still run. What
+// they wrote is there after `wait_for_kernels_before`, which every such kernel calls; before it, only what was
+// written earlier may be read: weights, and tables that a whole launch or copy lies behind.
+
+__device__ __forceinline__ void wait_for_kernels_before() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// The next kernel may begin, if it is launched so: when all blocks of this one have said so.
+__device__ __forceinline__ void let_next_kernel_begin() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
 // The tensor core and what feeds it.
 
 __device__ __forceinline__ u32 shared_address(const void *at) { return (u32)__cvta_generic_to_shared(at); }

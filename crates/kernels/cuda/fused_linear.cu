@@ -54,25 +54,32 @@ __device__ __forceinline__ void continue_sums(bf16 *y, const bf16 *residual, con
     const u64 block_row = blockIdx.x / across * ROWS;
     const Columns<GATED> columns = {blockIdx.x % across * COLUMNS, half, outputs};
     const u32 thread = threadIdx.x, lane = thread % 32, warp_row = thread / 32 * 16;
-    auto load = [&](Loaded<TILES> &to, u64 begin) {
-        const u64 a_column = begin + thread % 16 * 4, b_column = begin + thread % 8 * 8;
+    auto load_sums = [&](Loaded<TILES> &to, u64 begin) {
+        const u64 column = begin + thread % 16 * 4;
 #pragma unroll
         for (int i = 0; i < 8; i++) {
             const u64 row = block_row + i * 8 + thread / 16;
-            const bool there = row < rows && a_column < narrow;
-            to.a[i] = there ? *(const float4 *)(product + row * strides.at[2] + outputs + a_column) : make_float4(0, 0, 0, 0);
+            const bool there = row < rows && column < narrow;
+            to.a[i] = there ? *(const float4 *)(product + row * strides.at[2] + outputs + column) : make_float4(0, 0, 0, 0);
         }
+    };
+    auto load_weight = [&](Loaded<TILES> &to, u64 begin) {
+        const u64 column = begin + thread % 8 * 8;
 #pragma unroll
         for (int i = 0; i < TILES / 2; i++) {
             const int own = i * 16 + thread / 8, tile = own / 8;
-            const bool there = columns.there(tile) && b_column < narrow;
-            const bf16 *from = b + (columns.at(tile) + own % 8) * strides.at[3] + b_column;
+            const bool there = columns.there(tile) && column < narrow;
+            const bf16 *from = b + (columns.at(tile) + own % 8) * strides.at[3] + column;
             to.b[i] = there ? *(const uint4 *)from : make_uint4(0, 0, 0, 0);
         }
     };
     Loaded<TILES> now, next;
-    load(now, 0);
-    load(next, DEPTH);
+    let_next_kernel_begin();
+    load_weight(now, 0);
+    load_weight(next, DEPTH);
+    wait_for_kernels_before();
+    load_sums(now, 0);
+    load_sums(next, DEPTH);
     const u32 group = lane / 4, pair = lane % 4 * 2;
     const u64 row[2] = {block_row + warp_row + group, block_row + warp_row + group + 8};
     float c[TILES][4];
@@ -105,7 +112,8 @@ __device__ __forceinline__ void continue_sums(bf16 *y, const bf16 *residual, con
         for (int i = 0; i < TILES / 2; i++) *(uint4 *)(shared_b + (i * 16 + thread / 8) * PITCH + thread % 8 * 8) = now.b[i];
         __syncthreads();
         now = next;
-        load(next, begin + 2 * DEPTH);
+        load_weight(next, begin + 2 * DEPTH);
+        load_sums(next, begin + 2 * DEPTH);
 #pragma unroll
         for (int step = 0; step < DEPTH / 16; step++) {
             if (begin + step * 16 >= narrow) break;

@@ -99,12 +99,14 @@ KERNEL qk_norm_rope_forward(bf16 *to, u64 to_stride, const bf16 *from, u64 from_
                             Words pages) {
     Placed placed(tables, gains, sizes, epsilon);
     Heads heads(placed);
+    let_next_kernel_begin();
     if (!heads.there) return;
     u32 position = placed.positions[heads.token];
-    float all[HEADS][4];
-    heads.load(all, from + heads.token * from_stride, placed.size, heads.all);
     u64 slots = pages.at[2] * 16, slot = pages.at[3] ? ((const u32 *)pages.at[3])[heads.token] : slots;
     Turn turn(placed, heads, position);
+    wait_for_kernels_before();
+    float all[HEADS][4];
+    heads.load(all, from + heads.token * from_stride, placed.size, heads.all);
     bf16 *row = to + heads.token * to_stride;
 #pragma unroll
     for (int h = 0; h < HEADS; h++) {

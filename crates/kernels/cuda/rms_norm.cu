@@ -75,6 +75,8 @@ KERNEL_OF(256, 6) rms_norm_forward_ahead(bf16 *y, Shape to, const bf16 *x, Shape
         return own && index < all ? *(const uint4 *)(x + head_at(index, from) + first) : make_uint4(0, 0, 0, 0);
     };
     const uint4 gains = own ? *(const uint4 *)(gain + first) : make_uint4(0, 0, 0, 0);
+    let_next_kernel_begin();
+    wait_for_kernels_before();
     uint4 ahead = ask((u64)blockIdx.x * blockDim.y + threadIdx.y);
     for (u64 base = (u64)blockIdx.x * blockDim.y; base < all; base += step) {
         const u64 index = base + threadIdx.y;

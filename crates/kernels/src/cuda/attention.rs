@@ -223,7 +223,7 @@ pub(crate) fn attend(cuda: &Cuda, attend: Attend<'_>) {
         _ => "attention_paged_128",
     };
     let launch = Launch::new(blocks(qkv.rows * shape.kv_heads), 128);
-    let launch = Launch { shared_bytes: paged_bytes(shape), ..launch };
+    let launch = Launch { shared_bytes: paged_bytes(shape), ..launch }.programmatic();
     cuda.launch(kernel, launch, &arguments);
 }
 

@@ -26,12 +26,20 @@ pub(crate) struct Launch {
     pub(crate) threads_y: u32,
     /// Shared memory beside what the kernel declares.
     pub(crate) shared_bytes: u32,
+    /// Whether it may begin while kernels before it still run. The kernel must wait for them itself
+    /// (`wait_for_kernels_before`).
+    pub(crate) programmatic: bool,
 }
 
 impl Launch {
     /// So many blocks of so many threads in a row.
     pub(crate) const fn new(blocks: u32, threads: u32) -> Self {
-        Self { blocks, threads_x: threads, threads_y: 1, shared_bytes: 0 }
+        Self { blocks, threads_x: threads, threads_y: 1, shared_bytes: 0, programmatic: false }
+    }
+
+    /// The same as a programmatic dependent launch, for a kernel that waits for those before it.
+    pub(crate) const fn programmatic(self) -> Self {
+        Self { programmatic: true, ..self }
     }
 }
 

@@ -164,7 +164,7 @@ fn continued(
         F32(weight.scale()),
     ];
     let count = blocks(continuing_blocks(rows, outputs, end));
-    cuda.launch(kernel, Launch::new(count, THREADS), &arguments);
+    cuda.launch(kernel, Launch::new(count, THREADS).programmatic(), &arguments);
 }
 
 pub(crate) fn backward(

@@ -249,6 +249,8 @@ impl Cuda {
             return;
         }
         let function = self.0.functions.get(kernel).copied().expect("a kernel of the list");
+        let is_hopper = self.0.info.properties.capability.0 >= 9;
+        let launch = Launch { programmatic: launch.programmatic && is_hopper, ..launch };
         self.attempt(|driver| driver.launch(function, launch, arguments));
     }
 

@@ -270,7 +270,7 @@ impl Driver for Stream {
         let mut words: Vec<[u64; 4]> = arguments.iter().map(words_of).collect();
         let mut pointers: Vec<*mut c_void> =
             words.iter_mut().map(|words| words.as_mut_ptr().cast()).collect();
-        let Launch { blocks, threads_x, threads_y, shared_bytes } = launch;
+        let Launch { blocks, threads_x, threads_y, shared_bytes, programmatic } = launch;
         if shared_bytes > MOST_SHARED_BYTES {
             // SAFETY: the function was loaded.
             let allowed = unsafe {
@@ -282,19 +282,29 @@ impl Driver for Stream {
             };
             done("cuFuncSetAttribute", allowed)?;
         }
+        let mut attribute = cu::CUlaunchAttribute {
+            id: cu::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            pad: [0; 4],
+            value: cu::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+        };
+        let config = cu::CUlaunchConfig {
+            gridDimX: blocks,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: threads_x,
+            blockDimY: threads_y,
+            blockDimZ: 1,
+            sharedMemBytes: shared_bytes,
+            hStream: self.queue,
+            attrs: &raw mut attribute,
+            numAttrs: u32::from(programmatic),
+        };
         // SAFETY: the function was loaded; the launcher gives arguments of the kernel's kinds and
         // addresses of memory that is large enough. They are copied before the call returns.
         done("cuLaunchKernel", unsafe {
-            cu::cuLaunchKernel(
+            cu::cuLaunchKernelEx(
+                &raw const config,
                 function.0 as cu::CUfunction,
-                blocks,
-                1,
-                1,
-                threads_x,
-                threads_y,
-                1,
-                shared_bytes,
-                self.queue,
                 pointers.as_mut_ptr(),
                 ptr::null_mut(),
             )

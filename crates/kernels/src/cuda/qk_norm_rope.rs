@@ -66,8 +66,10 @@ fn launch(
         F32(epsilon),
         pages,
     ];
-    let count = blocks((qkv.rows * warps(shape)).div_ceil(WARPS));
-    cuda.launch(kernel, Launch::new(count, 256), &arguments);
+    let launch = Launch::new(blocks((qkv.rows * warps(shape)).div_ceil(WARPS)), 256);
+    // Going forward the kernel waits for the product before it.
+    let is_forward = kernel == "qk_norm_rope_forward";
+    cuda.launch(kernel, Launch { programmatic: is_forward, ..launch }, &arguments);
 }
 
 #[cfg(test)]

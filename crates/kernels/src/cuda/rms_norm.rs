@@ -73,7 +73,8 @@ pub(crate) fn forward(cuda: &Cuda, y: Output<'_>, x: Input<'_>, norm: Norm<'_>) 
         F32(norm.epsilon),
     ];
     if suits_ahead(&addresses, [from, to]) {
-        cuda.launch("rms_norm_forward_ahead", launch_ahead(cuda, from), &arguments);
+        let launch = launch_ahead(cuda, from).programmatic();
+        cuda.launch("rms_norm_forward_ahead", launch, &arguments);
     } else {
         cuda.launch("rms_norm_forward", launch(from), &arguments);
     }
