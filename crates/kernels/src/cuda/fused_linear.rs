@@ -23,7 +23,7 @@ const FEW_ROWS: usize = 512;
 /// Rows and columns of a block, and its threads; `fused_linear.cu` has the same.
 const BLOCK_ROWS: usize = 64;
 const BLOCK_COLUMNS: usize = 32;
-const THREADS: u32 = 128;
+const THREADS: u32 = 256;
 
 /// Whether sums are continued by a kernel of ours: for few rows, where the sums over inputs end at a
 /// multiple of what the tensor core takes at a time.
