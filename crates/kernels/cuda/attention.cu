@@ -270,7 +270,8 @@ struct Tables {
 
 struct Pages {
     const bf16 *keys, *values;
-    u64 count, unused;
+    // Whether kernels before this one wrote no token that a row sees but its last.
+    u64 count, only_last_is_new;
 };
 
 // Numbers between rows of scores in shared memory, so that no two threads of a quarter meet in a bank.
@@ -293,8 +294,11 @@ __device__ __forceinline__ void attend_to_pages(bf16 *out, u64 out_stride, const
                         shape.kv_heads * 16 * size, length, size};
     int blocks = (length + KEYS - 1) / KEYS;
     let_next_kernel_begin();
-    wait_for_kernels_before();
+    // The first block of keys and values: before the kernels that write a row's last token have ended.
+    const bool early = pages.only_last_is_new && length > KEYS;
+    if (!early) wait_for_kernels_before();
     for (int item = 0; item < BUFFERS - 1; item++) load_item<D, 128>(source, buffers, item, blocks);
+    if (early) wait_for_kernels_before();
     Rows rows;
 #pragma unroll
     for (int half = 0; half < 2; half++) {

@@ -1,12 +1,9 @@
 // Norm and rotary position of query and key heads in one pass, values copied; and back, in place.
 //
-// Grid: a warp for four heads of a token, eight warps a block; it loads all four before it waits for one. No
-// shared memory. Order of sums: a lane adds its numbers of a head in the order of their places, two of the
+// Grid: a warp for some heads of a token, eight warps a block: one head where tokens are few, else four,
+// which are all loaded before one is waited for. No shared memory. Order of sums: a lane adds its numbers of a head in the order of their places, two of the
 // first half of a head and their partners in the second, then lanes by halving distances. Arithmetic is f32,
 // results are rounded once.
-
-// Heads of a warp; `qk_norm_rope.rs` has the same.
-#define HEADS 4
 
 struct Words {
     u64 at[4];
@@ -40,7 +37,7 @@ __device__ __forceinline__ void load_pair(float *x, const bf16 *from) {
 __device__ __forceinline__ void store_pair(bf16 *to, const float *x) { *(u32 *)to = rounded_pair(x[0], x[1]); }
 
 // Some heads of a token, and a lane's places in each: two numbers from `at` on, and their partners.
-struct Heads {
+template <int HEADS> struct Heads {
     u32 token, first, all, at, half;
     bool there, own;
     __device__ __forceinline__ Heads(const Placed &placed) {
@@ -69,7 +66,7 @@ struct Heads {
 // Cosines and sines of a lane's two angles.
 struct Turn {
     float c[2], s[2];
-    __device__ __forceinline__ Turn(const Placed &placed, const Heads &heads, u32 position) {
+    template <int HEADS> __device__ __forceinline__ Turn(const Placed &placed, const Heads<HEADS> &heads, u32 position) {
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             u64 angle = (u64)(position < placed.known ? position : 0) * heads.half + heads.at + i;
@@ -95,10 +92,10 @@ __device__ __forceinline__ void keep_pair(const Words &pages, const Placed &plac
     store_pair(to + ((slot / 16 * placed.kv_heads + own) * 16 + slot % 16) * placed.size + place, x);
 }
 
-KERNEL qk_norm_rope_forward(bf16 *to, u64 to_stride, const bf16 *from, u64 from_stride, Words tables, Words gains, Words sizes, float epsilon,
-                            Words pages) {
-    Placed placed(tables, gains, sizes, epsilon);
-    Heads heads(placed);
+template <int HEADS>
+__device__ __forceinline__ void place_heads(bf16 *to, u64 to_stride, const bf16 *from, u64 from_stride, const Placed &placed,
+                                            const Words &pages) {
+    Heads<HEADS> heads(placed);
     let_next_kernel_begin();
     if (!heads.there) return;
     u32 position = placed.positions[heads.token];
@@ -134,10 +131,21 @@ KERNEL qk_norm_rope_forward(bf16 *to, u64 to_stride, const bf16 *from, u64 from_
     }
 }
 
+KERNEL qk_norm_rope_forward(bf16 *to, u64 to_stride, const bf16 *from, u64 from_stride, Words tables, Words gains, Words sizes, float epsilon,
+                            Words pages) {
+    place_heads<4>(to, to_stride, from, from_stride, Placed(tables, gains, sizes, epsilon), pages);
+}
+
+KERNEL qk_norm_rope_forward_few(bf16 *to, u64 to_stride, const bf16 *from, u64 from_stride, Words tables, Words gains, Words sizes,
+                                float epsilon, Words pages) {
+    place_heads<1>(to, to_stride, from, from_stride, Placed(tables, gains, sizes, epsilon), pages);
+}
+
 // dx = r·z - x·r³·Σ(z·x)/d with z = the turned-back gradient times the gain. Values stay.
 KERNEL qk_norm_rope_backward(bf16 *d, u64 d_stride, const bf16 *from, u64 from_stride, Words tables, Words gains, Words sizes, float epsilon, Words) {
+    constexpr int HEADS = 4;
     Placed placed(tables, gains, sizes, epsilon);
-    Heads heads(placed);
+    Heads<HEADS> heads(placed);
     if (!heads.there || heads.is_value(placed, 0)) return;
     u32 position = placed.positions[heads.token], values = placed.heads + placed.kv_heads;
     bf16 *row = d + heads.token * d_stride;

@@ -14,7 +14,7 @@ use whetstone_kernels::attention::{self, Saved, Shape};
 use whetstone_kernels::head::{self, Input, Output, Signal};
 use whetstone_kernels::linear::Weight;
 use whetstone_kernels::matmul::matmul;
-use whetstone_kernels::paged::{Cache, PAGE, Tables, attend};
+use whetstone_kernels::paged::{Cache, PAGE, Stored, Tables, attend};
 use whetstone_kernels::rms_norm::{self, Gradient, Heads, Norm};
 use whetstone_kernels::rope::{Direction, Turns, turn};
 use whetstone_kernels::sample::{Request, Rule, sample};
@@ -291,7 +291,12 @@ fn paged(
     let time = seconds(device, 280, |at| {
         let to = MatrixMut::new(out.view_mut(), rows, shape.width());
         let from = Matrix::new(qkv.view(), rows, shape.packed_width());
-        let tables = Tables { pages: pages.view(), starts: starts.view(), lengths: lengths.view() };
+        let tables = Tables {
+            pages: pages.view(),
+            starts: starts.view(),
+            lengths: lengths.view(),
+            stored: Stored::Any,
+        };
         attend(device, to, (&cache, at % layers), (from, tables));
     })?;
     let bytes = (rows * length * 4 * shape.kv_heads * shape.size) as f64;

@@ -127,6 +127,18 @@ pub struct Tables<'a> {
     pub starts: View<'a, u32>,
     /// Tokens that each row sees, itself included.
     pub lengths: View<'a, u32>,
+    /// What was stored just before.
+    pub stored: Stored,
+}
+
+/// Which of the tokens that rows see the operations just before may have stored: a device may load the
+/// others before those operations have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// The last token of each row, in a page that no other row sees.
+    Last,
+    /// Any.
+    Any,
 }
 
 /// Attention of each row to the tokens of its sequence. A row's bits depend on nothing else.

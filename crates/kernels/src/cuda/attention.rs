@@ -14,7 +14,7 @@ use crate::attention::Shape;
 use crate::buffer::{Buffer, View, ViewMut};
 use crate::matmul::{Matrix, MatrixMut};
 use crate::offsets::Offsets;
-use crate::paged::{Cache, Tables};
+use crate::paged::{Cache, Stored, Tables};
 use Argument::{Address, F32, Four, U64};
 
 /// Queries of a warp, and warps of a block.
@@ -207,13 +207,18 @@ pub(crate) fn attend(cuda: &Cuda, attend: Attend<'_>) {
     let place =
         |buffer: &Buffer| buffer.view().part(begin..begin + cache.layer_size()).cuda().address;
     let address = |view: View<'_, u32>| view.cuda().address;
-    let Tables { pages, starts, lengths } = tables;
+    let Tables { pages, starts, lengths, stored } = tables;
     let arguments = [
         Address(to.address),
         U64(to.stride as u64),
         Address(from.address),
         U64(from.stride as u64),
-        Four([place(&cache.keys), place(&cache.values), cache.pages() as u64, 0]),
+        Four([
+            place(&cache.keys),
+            place(&cache.values),
+            cache.pages() as u64,
+            u64::from(stored == Stored::Last),
+        ]),
         Four([address(pages), address(starts), address(lengths), pages.len() as u64]),
         four(shape),
         scale(shape),

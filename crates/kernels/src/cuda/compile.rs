@@ -154,7 +154,7 @@ const PROGRAMS: &[Program] = &[
     Program {
         name: "qk_norm_rope.cu",
         text: include_str!("../../cuda/qk_norm_rope.cu"),
-        kernels: &["qk_norm_rope_forward", "qk_norm_rope_backward"],
+        kernels: &["qk_norm_rope_forward", "qk_norm_rope_forward_few", "qk_norm_rope_backward"],
     },
     Program {
         name: "weight_gradients.cu",

@@ -121,8 +121,7 @@ const LARGE_BYTES: usize = 64 << 20;
 
 /// Whether a product's operands, copies of its weight or its result are large.
 pub(super) fn is_large(product: &Product) -> bool {
-    let [rows, cols, inner] =
-        [product.rows, product.cols, product.inner].map(|size| size as usize);
+    let [rows, cols, inner] = [product.rows, product.cols, product.inner].map(|size| size as usize);
     let weight = inner * cols;
     let most = [rows * inner * 2, weight * weight_copies(weight) * 2, rows * cols * 4];
     most.iter().any(|&bytes| bytes >= LARGE_BYTES)
@@ -302,7 +301,11 @@ impl<'a> Trial<'a> {
         for _ in 0..ROUNDS {
             let (format, mirror) = (Format::Bf16, Mirror::NONE);
             let begin = Instant::now();
-            fill_noise(self.cuda, weights.view().cuda(), Noise { format, seed: 2, begin: 0, mirror });
+            fill_noise(
+                self.cuda,
+                weights.view().cuda(),
+                Noise { format, seed: 2, begin: 0, mirror },
+            );
             for repetition in 0..copies.max(REPETITIONS) {
                 driver.multiply(&self.product, &operands(repetition), by)?;
             }

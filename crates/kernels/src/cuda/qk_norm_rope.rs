@@ -9,17 +9,41 @@ use crate::matmul::{Matrix, MatrixMut};
 use crate::qk_norm_rope::Placing;
 use Argument::{Address, F32, Four, U64};
 
-/// Warps of a block, and heads of a token that each of them has; `qk_norm_rope.cu` has the same.
+/// Warps of a block.
 const WARPS: usize = 8;
-const HEADS: usize = 4;
 
-/// Warps for the queries, keys and values of a token.
-fn warps(shape: &Shape) -> usize {
-    (shape.heads + 2 * shape.kv_heads).div_ceil(HEADS)
+/// Tokens up to which a warp has one head.
+const FEW_TOKENS: usize = 512;
+
+/// One of the kernels, and the heads that a warp of it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Kernel {
+    name: &'static str,
+    heads: usize,
+    /// Whether it waits for the kernels before it itself.
+    programmatic: bool,
+}
+
+const FORWARD: Kernel = Kernel { name: "qk_norm_rope_forward", heads: 4, programmatic: true };
+const FORWARD_FEW: Kernel =
+    Kernel { name: "qk_norm_rope_forward_few", heads: 1, programmatic: true };
+const BACKWARD: Kernel = Kernel { name: "qk_norm_rope_backward", heads: 4, programmatic: false };
+
+impl Kernel {
+    /// Going forward over so many tokens.
+    fn forward(tokens: usize) -> Self {
+        if tokens <= FEW_TOKENS { FORWARD_FEW } else { FORWARD }
+    }
+
+    fn launch(self, tokens: usize, shape: &Shape) -> Launch {
+        let warps = tokens * (shape.heads + 2 * shape.kv_heads).div_ceil(self.heads);
+        let launch = Launch::new(blocks(warps.div_ceil(WARPS)), 256);
+        Launch { programmatic: self.programmatic, ..launch }
+    }
 }
 
 pub(crate) fn forward(cuda: &Cuda, to: &mut MatrixMut<'_>, qkv: Matrix<'_>, placing: Placing<'_>) {
-    launch(cuda, "qk_norm_rope_forward", (to, qkv), (placing, Four([0; 4])));
+    launch(cuda, Kernel::forward(qkv.rows), (to, qkv), (placing, Four([0; 4])));
 }
 
 /// The same, and keys and values into slots of a layer that begins at `begin`.
@@ -37,16 +61,16 @@ pub(crate) fn forward_and_store(
         cache.pages() as u64,
         slots.cuda().address,
     ]);
-    launch(cuda, "qk_norm_rope_forward", (to, qkv), (placing, pages));
+    launch(cuda, Kernel::forward(qkv.rows), (to, qkv), (placing, pages));
 }
 
 pub(crate) fn backward(cuda: &Cuda, d: &mut MatrixMut<'_>, qkv: Matrix<'_>, placing: Placing<'_>) {
-    launch(cuda, "qk_norm_rope_backward", (d, qkv), (placing, Four([0; 4])));
+    launch(cuda, BACKWARD, (d, qkv), (placing, Four([0; 4])));
 }
 
 fn launch(
     cuda: &Cuda,
-    kernel: &'static str,
+    kernel: Kernel,
     (to, qkv): (&mut MatrixMut<'_>, Matrix<'_>),
     (placing, pages): (Placing<'_>, Argument),
 ) {
@@ -66,10 +90,7 @@ fn launch(
         F32(epsilon),
         pages,
     ];
-    let launch = Launch::new(blocks((qkv.rows * warps(shape)).div_ceil(WARPS)), 256);
-    // Going forward the kernel waits for the product before it.
-    let is_forward = kernel == "qk_norm_rope_forward";
-    cuda.launch(kernel, Launch { programmatic: is_forward, ..launch }, &arguments);
+    cuda.launch(kernel.name, kernel.launch(qkv.rows, shape), &arguments);
 }
 
 #[cfg(test)]
@@ -78,7 +99,12 @@ mod tests {
 
     #[test]
     fn every_head_has_a_warp() {
-        assert_eq!(warps(&Shape { heads: 16, kv_heads: 8, size: 128, scale: 1.0 }), 8);
-        assert_eq!(warps(&Shape { heads: 3, kv_heads: 1, size: 64, scale: 1.0 }), 2);
+        let shape = Shape { heads: 16, kv_heads: 8, size: 128, scale: 1.0 };
+        let odd = Shape { heads: 3, kv_heads: 1, size: 64, scale: 1.0 };
+        assert_eq!(Kernel::forward(513), FORWARD);
+        assert_eq!(FORWARD.launch(513, &shape).blocks, 513);
+        assert_eq!(FORWARD.launch(8, &odd).blocks, 2);
+        assert_eq!(Kernel::forward(512).launch(512, &shape).blocks, 4 * 512);
+        assert_eq!(Kernel::forward(8).launch(8, &odd).blocks, 5);
     }
 }

@@ -4,7 +4,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "small sizes become u32")]
 
 use whetstone_kernels::attention::{Shape, forward};
-use whetstone_kernels::paged::{Cache, PAGE, Tables, attend, copy_page, store};
+use whetstone_kernels::paged::{Cache, PAGE, Stored, Tables, attend, copy_page, store};
 use whetstone_kernels::{Activation, Device, Matrix, MatrixMut};
 
 use crate::support::{ROUNDED, close, device, distance, f64s, numbers, same_bits, twice};
@@ -154,7 +154,12 @@ impl Paged {
         let length: Vec<u32> = rows.iter().map(|&(_, place)| place as u32 + 1).collect();
         let pages = device.upload(&self.pages.concat());
         let (starts, lengths) = (device.upload(&start), device.upload(&length));
-        let tables = Tables { pages: pages.view(), starts: starts.view(), lengths: lengths.view() };
+        let tables = Tables {
+            pages: pages.view(),
+            starts: starts.view(),
+            lengths: lengths.view(),
+            stored: Stored::Any,
+        };
         let from = device.upload::<Activation>(&apart(qkv, packed));
         let poison = apart(&vec![POISON; rows.len() * width], width);
         let mut out = device.upload::<Activation>(&poison);

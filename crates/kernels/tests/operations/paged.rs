@@ -1,7 +1,7 @@
 //! Attention to pages beside plain attention to the same tokens.
 
 use whetstone_kernels::attention::Shape;
-use whetstone_kernels::paged::{Cache, PAGE, Tables, attend, copy_page, store};
+use whetstone_kernels::paged::{Cache, PAGE, Stored, Tables, attend, copy_page, store};
 use whetstone_kernels::{Device, Matrix, MatrixMut};
 
 use crate::oracle::attention::attention;
@@ -61,7 +61,12 @@ fn look(
     let (pages, starts, lengths) =
         (device.upload(&pages), device.upload(&starts), device.upload(&lengths));
     let (qkv, mut out) = (device.upload(&from.apart(&last)), device.upload(&to.nothing()));
-    let tables = Tables { pages: pages.view(), starts: starts.view(), lengths: lengths.view() };
+    let tables = Tables {
+        pages: pages.view(),
+        starts: starts.view(),
+        lengths: lengths.view(),
+        stored: Stored::Any,
+    };
     let qkv = Matrix::strided(qkv.view(), from.rows, from.cols, from.stride);
     let whole = MatrixMut::strided(out.view_mut(), to.rows, to.cols, to.stride);
     attend(device, whole, (cache, layer), (qkv, tables));

@@ -6,7 +6,7 @@
 
 use whetstone_kernels::attention;
 use whetstone_kernels::embedding::SAMPLED;
-use whetstone_kernels::paged::{self, Cache, PAGE, Tables};
+use whetstone_kernels::paged::{self, Cache, PAGE, Stored, Tables};
 use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, Offsets, View, embedding, linear};
 
 use super::Decoder;
@@ -149,7 +149,12 @@ impl Decoder {
             [&step.ids, &step.positions, &step.slots].map(|list| device.upload(list));
         let [pages, starts, lengths] =
             [&step.pages, &step.starts, &step.lengths].map(|list| device.upload(list));
-        let tables = Tables { pages: pages.view(), starts: starts.view(), lengths: lengths.view() };
+        let tables = Tables {
+            pages: pages.view(),
+            starts: starts.view(),
+            lengths: lengths.view(),
+            stored: Stored::Last,
+        };
         let way = Way {
             ids: ids.view(),
             positions: positions.view(),

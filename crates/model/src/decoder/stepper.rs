@@ -7,7 +7,7 @@
 //!
 //! On processors, and where penalties look at the tokens before, a step is computed as it is.
 
-use whetstone_kernels::paged::{Cache, PAGE, Tables};
+use whetstone_kernels::paged::{Cache, PAGE, Stored, Tables};
 use whetstone_kernels::sample::{
     Cuts, REQUEST_WORDS, Request, Sampled, Uploaded, request_words, sample, sample_uploaded,
 };
@@ -198,7 +198,7 @@ impl Decoder {
         device.capture_or_replay(graphs, 2 * rows as u64 + key, &mut || {
             let mut ids = device.take(rows);
             embedding::resolve(device, &mut ids.view_mut(), named, tokens.view());
-            let seen = Seen::Pages(Tables { pages, starts, lengths });
+            let seen = Seen::Pages(Tables { pages, starts, lengths, stored: Stored::Last });
             let x = self.along(cache, &Way { ids: ids.view(), positions, slots, seen });
             let mut logits = self.logits(x.view());
             drop((ids, x));
