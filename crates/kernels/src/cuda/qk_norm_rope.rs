@@ -13,7 +13,7 @@ use Argument::{Address, F32, Four, U64};
 const WARPS: usize = 8;
 
 /// Tokens up to which a warp has one head.
-const FEW_TOKENS: usize = 512;
+const FEW_TOKENS: usize = 128;
 
 /// One of the kernels, and the heads that a warp of it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,10 +101,10 @@ mod tests {
     fn every_head_has_a_warp() {
         let shape = Shape { heads: 16, kv_heads: 8, size: 128, scale: 1.0 };
         let odd = Shape { heads: 3, kv_heads: 1, size: 64, scale: 1.0 };
-        assert_eq!(Kernel::forward(513), FORWARD);
-        assert_eq!(FORWARD.launch(513, &shape).blocks, 513);
+        assert_eq!(Kernel::forward(129), FORWARD);
+        assert_eq!(FORWARD.launch(129, &shape).blocks, 129);
         assert_eq!(FORWARD.launch(8, &odd).blocks, 2);
-        assert_eq!(Kernel::forward(512).launch(512, &shape).blocks, 4 * 512);
+        assert_eq!(Kernel::forward(128).launch(128, &shape).blocks, 4 * 128);
         assert_eq!(Kernel::forward(8).launch(8, &odd).blocks, 5);
     }
 }
