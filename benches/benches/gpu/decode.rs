@@ -1,17 +1,15 @@
 //! Decoding with the log-probability of every token.
 
 use std::error::Error;
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
-use whetstone_core::Seed;
-use whetstone_infer::{Generator, Limits, Local, Prompt, Rule, Usage};
 use whetstone_kernels::Device;
 use whetstone_model::Tokenizer;
 use whetstone_model::decoder::{Forward, Sequence};
+use whetstone_train::measure::{self, Decoding};
 
-use crate::{Model, gib, ms, tokens};
+use crate::{Model, gib, ms};
 
 const PROMPT: usize = 64;
 const NEW: usize = 256;
@@ -44,35 +42,13 @@ pub(crate) fn decode(
     let tokenizer = words(vocab)?;
     let mut rows = Vec::new();
     for &count in counts {
-        let prompts: Vec<Prompt> = (0..count)
-            .map(|index| Prompt {
-                tokens: tokens(PROMPT, vocab, index),
-                samples: 1,
-                rule: Rule::default(),
-                seed: Seed::new(index as u64),
-                max_tokens: NEW,
-                stop: Vec::new(),
-            })
-            .collect();
-        let limits = Limits { cache_bytes: 48 << 30, sequences: count };
-        let mut local = Local::new(decoder, &tokenizer, limits);
-        let mut drawn = Vec::new();
-        let mut best: Option<Usage> = None;
-        for _ in 0..2 {
-            drawn.clear();
-            let usage = local.generate(&prompts, &mut |one| {
-                drawn.push(one);
-                ControlFlow::Continue(())
-            })?;
-            let faster = best.is_none_or(|best| usage.decode_time < best.decode_time);
-            best = if faster { Some(usage) } else { best };
-        }
-        let usage = best.ok_or("nothing was sampled")?;
-        drop(local);
+        let decoding =
+            Decoding { sequences: count, prompt: PROMPT, new: NEW, cache_bytes: 48 << 30 };
+        let decoded = measure::decode(decoder, &tokenizer, decoding)?;
         let mut differ = 0;
-        for one in drawn.iter().take(COMPARED) {
+        for one in decoded.drawn.iter().take(COMPARED) {
             let sampled = one.completion.tokens.as_ref().ok_or("no tokens")?;
-            let whole = [&prompts[one.prompt].tokens, sampled.ids()].concat();
+            let whole = [&decoded.prompts[one.prompt].tokens, sampled.ids()].concat();
             let batch =
                 decoder.batch(&[Sequence { tokens: &whole, asked: PROMPT..whole.len() }])?;
             let (scored, _) = decoder.forward(&batch, Forward::default());
@@ -80,14 +56,12 @@ pub(crate) fn decode(
             differ += both.filter(|(a, b)| a.min(0.0).to_bits() != b.to_bits()).count();
         }
         device.check()?;
-        let seconds = usage.decode_time.as_secs_f64();
-        let decoded = usage.sampled - count;
         rows.push(json!({
             "sequences": count,
-            "steps": usage.steps,
-            "tokens_per_s": (decoded as f64 / seconds).round(),
-            "step_ms": ms(seconds / usage.steps as f64),
-            "prefill_ms": ms(usage.prefill_time.as_secs_f64()),
+            "steps": decoded.usage.steps,
+            "tokens_per_s": decoded.tokens_per_second().round(),
+            "step_ms": ms(decoded.step()),
+            "prefill_ms": ms(decoded.usage.prefill_time.as_secs_f64()),
             "other_bits_than_training": format!("{differ} of {}", COMPARED * NEW),
             "held_gib": gib(device.held_bytes()),
         }));

@@ -182,22 +182,10 @@ fn number(at: u32) -> f32 {
     ((bits >> 8) as f32 / (1 << 24) as f32 - 0.5) * 0.07
 }
 
-/// The middle one.
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
 fn ms(seconds: f64) -> f64 {
     (seconds * 1e5).round() / 1e2
 }
 
 fn gib(bytes: usize) -> f64 {
     (bytes as f64 / f64::from(1 << 30) * 100.0).round() / 100.0
-}
-
-/// Tokens that are the same in every run.
-fn tokens(count: usize, vocab: usize, seed: usize) -> Vec<u32> {
-    let at = |n: usize| u32::try_from((n * 7919 + seed * 104_729 + 17) % vocab).unwrap_or(0);
-    (0..count).map(at).collect()
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
+pub use crate::bench::BenchArgs;
 pub use crate::board::BoardArgs;
 pub use crate::data::DataCommand;
 pub use crate::eval::{CompareArgs, EvalArgs, EvalCommand, MeasureArgs};
@@ -53,6 +54,7 @@ The pipeline in order:
   6. whet model new         Where does a small model of my own begin? Texts in, a directory out.
      whet model info        What is this model, and does it fit into memory?
      whet generate          What does it say? A prompt or a chat in, text out.
+     whet bench             How fast is it here? Training and sampling, beside what the device can do.
   7. whet train sft         How does it learn from the traces?
      whet train grpo        How does it learn from what its own programs did?
   8. whet eval              How good is it? pass@k with intervals; any model, any tasks.
@@ -148,6 +150,12 @@ pub enum Command {
     ///
     /// `whet runs csv` and `whet runs tensorboard` write a run's measurements for other programs.
     Runs(RunsArgs),
+
+    /// Measure what this machine does with a model: training, sampling, memory
+    ///
+    /// One table: tokens a second of training an adapter and of sampling with log-probabilities, TFLOP/s,
+    /// and the shares of what the device reaches with a large product and a copy.
+    Bench(BenchArgs),
 
     /// Work an adapter into its model, as one directory that other tools load
     Export(ExportArgs),

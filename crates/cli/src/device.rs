@@ -66,7 +66,7 @@ fn chosen(
 }
 
 /// What a device is called.
-fn name(device: &Device) -> &str {
+pub(crate) fn name(device: &Device) -> &str {
     match device {
         Device::Cpu(_) => "the CPU",
         Device::Cuda(cuda) => &cuda.info().properties.name,

@@ -7,6 +7,7 @@
 //! A library, so that the fuzz targets and the tests reach what the binary does; `main` is one
 //! call.
 
+mod bench;
 mod board;
 pub mod cli;
 pub mod config;
@@ -58,6 +59,7 @@ pub fn run() -> Exit {
         Command::Report(args) => report::run(args, printer),
         Command::Board(args) => board::run(args, printer),
         Command::Runs(args) => runs::run(args, printer),
+        Command::Bench(args) => bench::run(args, printer),
         Command::Export(args) => export::run(args, printer),
         Command::Config(ConfigCommand::Show(args)) => config_command::show(args, printer),
         Command::Config(ConfigCommand::Check(args)) => config_command::check(args, printer),

@@ -21,6 +21,7 @@ mod error;
 mod example;
 pub mod grpo;
 mod imitate;
+pub mod measure;
 pub mod optimizer;
 pub mod order;
 mod pass;

@@ -178,9 +178,10 @@ pub(crate) fn sweep(gone: impl Fn(u32) -> bool) {
     }
 }
 
-/// The process in a name like `whet-1234-0`.
+/// The process in a name like `whet-1234-0`, or with a secret behind it.
 pub(crate) fn owner(name: &str) -> Option<u32> {
     let (pid, slot) = name.strip_prefix("whet-")?.split_once('-')?;
-    let _: u32 = slot.parse().ok()?;
+    let (slot, secret) = slot.split_once('-').unwrap_or((slot, "0"));
+    let _: (u32, u64) = (slot.parse().ok()?, u64::from_str_radix(secret, 16).ok()?);
     pid.parse().ok()
 }

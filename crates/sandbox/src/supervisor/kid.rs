@@ -2,14 +2,14 @@
 // size: one structure and what is done with it; half of it would need the other's fields.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use nix::fcntl::OFlag;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, send, socketpair};
 use nix::unistd::pipe2;
@@ -199,8 +199,8 @@ impl Kid {
         let (channel, theirs) =
             socketpair(AddressFamily::Unix, SockType::Stream, None, none).map_err(said)?;
         let script = kind == Kind::Script;
-        let (output, output_end) = pipe2(OFlag::O_CLOEXEC).map_err(said)?;
-        let errors = if script { Some(pipe2(OFlag::O_CLOEXEC).map_err(said)?) } else { None };
+        let (output, output_end) = output_pipe().map_err(said)?;
+        let errors = if script { Some(output_pipe().map_err(said)?) } else { None };
         let fds = Fds {
             channel: theirs.as_fd(),
             stdin,
@@ -296,10 +296,7 @@ impl Kid {
         let mut reads = 0;
         loop {
             match self.inbox.take() {
-                Ok(Some(frame)) => {
-                    self.overdue = false;
-                    return Ok(frame);
-                }
+                Ok(Some(frame)) => return Ok(frame),
                 Ok(None) if reads > READS_MAX => return Err(Stop::Garbled),
                 Ok(None) => {}
                 Err(Bad::Garbled) => return Err(Stop::Garbled),
@@ -513,11 +510,21 @@ impl Output {
                     self.kept.extend_from_slice(&self.block[..count.min(room)]);
                 }
             }
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            // The program may have taken it away again.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
             Err(error) => return Err(Stop::Broken(format!("cannot read output: {error}"))),
         }
         if self.seen > OUTPUT_MAX { Err(Stop::Output) } else { Ok(()) }
     }
+}
+
+/// A pipe for output. Reading never waits: at `landlock` a program can open the reading end through
+/// `/proc`, and take away what was there when we looked.
+fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
+    let (reading, writing) = pipe2(OFlag::O_CLOEXEC)?;
+    fcntl(&reading, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+    Ok((reading, writing))
 }
 
 /// How long a process was ready to run and did not: on a busy machine that is not its fault. Of its

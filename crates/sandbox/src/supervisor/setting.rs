@@ -1,5 +1,6 @@
 //! How programs are held on this machine: tried, not asked.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 
 use nix::unistd::{getegid, geteuid};
@@ -29,8 +30,16 @@ pub(crate) struct Setting {
     pub(crate) groups: bool,
     /// Where folders for programs are made when they cannot mount their own.
     pub(crate) scratch: PathBuf,
+    /// A part of the names of those folders that no program can guess: without a private root, the names
+    /// that it could guess it could also read links of.
+    pub(crate) secret: u64,
     /// What Python's hashes of text start from.
     pub(crate) hash_seed: u32,
+}
+
+/// A number from the system's own random source.
+pub(crate) fn secret() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 /// The ways to hold a program, best first; each is tried until one works.
@@ -56,8 +65,10 @@ impl Setting {
 
     /// The folder outside for a slot's programs, if they need one.
     pub(crate) fn scratch(&self, slot: u32) -> Option<PathBuf> {
-        (self.isolation != Isolation::Full)
-            .then(|| self.scratch.join(format!("whet-{}-{slot}", std::process::id())))
+        (self.isolation != Isolation::Full).then(|| {
+            let name = format!("whet-{}-{slot}-{:016x}", std::process::id(), self.secret);
+            self.scratch.join(name)
+        })
     }
 
     /// What a slot's programs call the folder that they may write to.

@@ -274,13 +274,16 @@ impl Slot {
             Ok(fresh) => fresh,
             // A program that takes all there is leaves nothing for its checker.
             Err(problem) => {
-                let killed = self.group.as_mut().is_some_and(Group::has_killed);
+                let killed = self.has_killed();
                 let stop = kid.exceeds_now().or(killed.then_some(Stop::Memory));
                 return stop.map_or(Err(problem), |stop| Ok(Err(stop.into())));
             }
         };
         fresh.stand_beside(kid);
-        Ok(Ask::new(kid).check(checker.insert(fresh), setup, step))
+        let result = Ask::new(kid).check(checker.insert(fresh), setup, step);
+        // A test's own process was killed because the program had filled their group.
+        let killed = matches!(result, Err(Failure::Test(_))) && self.has_killed();
+        Ok(if killed { Err(Stop::Memory.into()) } else { result })
     }
 
     /// Runs the program anew for each test, as long as there is time for all of them together.
@@ -361,6 +364,10 @@ impl Slot {
         stop: Option<&Stop>,
         limits: Limits,
     ) -> Result<How, String> {
+        // What was killed in an attempt that ends by something else is not a later program's.
+        if !matches!(stop, Some(Stop::Closed) | None) {
+            self.has_killed();
+        }
         match stop {
             Some(Stop::Broken(problem)) => return Err(problem.clone()),
             Some(Stop::Timeout) => return Ok(How::Timeout),
@@ -378,9 +385,7 @@ impl Slot {
         Ok(match ended.signal {
             // The kernel's own CPU limit, if we were late.
             Some(libc::SIGKILL | libc::SIGXCPU) if ended.cpu >= limits.cpu => How::Timeout,
-            Some(libc::SIGKILL) if self.group.as_mut().is_some_and(Group::has_killed) => {
-                How::Memory
-            }
+            Some(libc::SIGKILL) if self.has_killed() => How::Memory,
             // Nothing inside the walls can kill like that, or only itself: a second time it has.
             Some(libc::SIGKILL) if !self.second_try => {
                 self.used = self.used.and(Budget { cpu: ended.cpu, wall: kid.watched() });
@@ -389,6 +394,11 @@ impl Slot {
             Some(signal) => How::Crashed(signal),
             None => How::Left,
         })
+    }
+
+    /// Whether the kernel has killed for want of memory since the last time we asked.
+    fn has_killed(&mut self) -> bool {
+        self.group.as_mut().is_some_and(Group::has_killed)
     }
 
     pub(super) fn held(&self, cpu: Duration) -> Held {

@@ -12,6 +12,7 @@ pub(super) const KL: &str = "grpo/kl_divergence";
 pub(super) const GAP: &str = "grpo/sampler_gap";
 pub(super) const CLAMPED: &str = "grpo/clamped";
 pub(super) const TIMEOUTS: &str = "code/timeouts";
+pub(super) const CUT_OFF: &str = "rollout/truncated";
 pub(super) const HELD_OUT: &str = "held_out/pass_rate";
 pub(super) const HELD_OUT_TASKS: &str = "held_out/tasks";
 /// The part of groups that are dead; made of the two below.
@@ -21,8 +22,8 @@ const GROUPS: &str = "rollout/tasks";
 /// What a term adds to the reward.
 pub(super) const TERMS: &str = "reward/";
 
-const WATCHED: [&str; 9] =
-    [REWARD, PASS, ENTROPY, KL, GAP, CLAMPED, TIMEOUTS, HELD_OUT, HELD_OUT_TASKS];
+const WATCHED: [&str; 10] =
+    [REWARD, PASS, ENTROPY, KL, GAP, CLAMPED, TIMEOUTS, CUT_OFF, HELD_OUT, HELD_OUT_TASKS];
 
 /// A mean, and how far it is from the true one by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]

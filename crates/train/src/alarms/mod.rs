@@ -13,6 +13,8 @@
 //! | `ratios_clamped` | a log-ratio or an estimate of the divergence was so far off that it was clamped |
 //! | `dead_groups` | more than half of the groups have nothing to learn from |
 //! | `timeouts` | more programs run out of time than in the beginning |
+//! | `passes_fall` | fewer programs pass than in the beginning |
+//! | `cut_off` | more completions are cut off by the limit on tokens than in the beginning |
 //! | `term_rises_alone` | one term of the reward rises, and neither another nor the pass rate does |
 //!
 //! Not here: what stops a training. Numbers that are none do, and `grpo.patience_steps`.
@@ -22,11 +24,11 @@ mod rules;
 
 use std::collections::BTreeMap;
 
-use whetstone_core::config::Config;
+use whetstone_core::config::{Config, Curriculum};
 use whetstone_record::event::Suspect;
 
 use self::history::History;
-use self::rules::Found;
+use self::rules::{Found, Rules};
 
 /// Steps for which an alarm must not have been due before it rings again.
 pub const QUIET_STEPS: u64 = 50;
@@ -56,14 +58,18 @@ pub(crate) fn nobody(_term: &str) -> Vec<Suspect> {
 #[derive(Debug, Default)]
 pub(crate) struct Alarms {
     history: History,
-    kl_budget: f64,
+    rules: Rules,
     /// The step at which each was due last, by what it is about.
     due: BTreeMap<String, u64>,
 }
 
 impl Alarms {
     pub(crate) fn new(config: &Config) -> Self {
-        Self { kl_budget: config.dual_source.kl_budget, ..Self::default() }
+        let rules = Rules {
+            kl_budget: config.dual_source.kl_budget,
+            tasks_get_harder: config.grpo.curriculum == Curriculum::Difficulty,
+        };
+        Self { rules, ..Self::default() }
     }
 
     /// Takes in the measurements of a step; returns the alarms that ring.
@@ -74,7 +80,7 @@ impl Alarms {
         suspects: Suspects<'_>,
     ) -> Vec<Alarm> {
         self.history.add(step, values);
-        let found = rules::all(&self.history, self.kl_budget);
+        let found = rules::all(&self.history, &self.rules);
         found.into_iter().filter_map(|found| self.ring(step, found, suspects)).collect()
     }
 

@@ -2,8 +2,8 @@
 //! `docs/guides/alarms.md`.
 
 use super::history::{
-    CLAMPED, DEAD, ENTROPY, GAP, HELD_OUT, HELD_OUT_TASKS, History, KL, Level, PASS, REWARD, TERMS,
-    TIMEOUTS, rise,
+    CLAMPED, CUT_OFF, DEAD, ENTROPY, GAP, HELD_OUT, HELD_OUT_TASKS, History, KL, Level, PASS,
+    REWARD, TERMS, TIMEOUTS, rise,
 };
 
 /// Entropy that is left, of what there was, when samples are all alike.
@@ -12,8 +12,11 @@ const COLLAPSED: f64 = 0.2;
 const GAP_LIMIT: f64 = 1e-3;
 /// The part of groups that may have nothing to learn from.
 const DEAD_LIMIT: f64 = 0.5;
-/// How many more programs, of all, run out of time.
+/// How many more programs, of all, run out of time, or are cut off.
 const MORE_TIMEOUTS: f64 = 0.1;
+const MORE_CUT_OFF: f64 = 0.1;
+/// How many fewer programs, of all, pass.
+const FEWER_PASSES: f64 = 0.1;
 /// The least fall of the held-out pass rate that is one.
 const HELD_OUT_FALL: f64 = 0.05;
 /// The least rise of a term that is one.
@@ -31,16 +34,27 @@ pub(super) struct Found {
     pub(super) term: Option<String>,
 }
 
+/// What rules take from the settings.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Rules {
+    /// 0 is none.
+    pub(super) kl_budget: f64,
+    /// Fewer programs pass later, as they should.
+    pub(super) tasks_get_harder: bool,
+}
+
 /// Everything that is due after the last step.
-pub(super) fn all(history: &History, kl_budget: f64) -> Vec<Found> {
+pub(super) fn all(history: &History, rules: &Rules) -> Vec<Found> {
     let all = [
         held_out_falls(history),
-        kl_over_budget(history, kl_budget),
+        kl_over_budget(history, rules.kl_budget),
         entropy_collapse(history),
         sampler_gap(history),
         ratios_clamped(history),
         dead_groups(history),
         timeouts(history),
+        passes_fall(history).filter(|_| !rules.tasks_get_harder),
+        cut_off(history),
         term_rises_alone(history),
     ];
     all.into_iter().flatten().collect()
@@ -142,6 +156,35 @@ fn timeouts(history: &History) -> Option<Found> {
         percent(ends.0.mean)
     );
     Some(found("timeouts", message))
+}
+
+/// The student gets worse at what it is trained on.
+fn passes_fall(history: &History) -> Option<Found> {
+    let ends = history.ends(PASS)?;
+    let Level { mean, error } = rise(ends);
+    (-mean > FEWER_PASSES && -mean > CLEAR * error).then_some(())?;
+    let message = format!(
+        "{} of the programs of the last steps pass, {} did in the beginning: the student gets worse, or \
+         its tasks harder. Take a checkpoint from before, and lower `training.learning_rate` or raise \
+         `grpo.kl_coef`",
+        percent(ends.1.mean),
+        percent(ends.0.mean)
+    );
+    Some(found("passes_fall", message))
+}
+
+fn cut_off(history: &History) -> Option<Found> {
+    let ends = history.ends(CUT_OFF)?;
+    let Level { mean, error } = rise(ends);
+    (mean > MORE_CUT_OFF && mean > CLEAR * error).then_some(())?;
+    let message = format!(
+        "{} of the completions of the last steps were cut off by the limit on tokens, {} were in the \
+         beginning: read some. If they repeat themselves, lower `training.learning_rate`; if they are \
+         only long, raise `grpo.max_completion_length`",
+        percent(ends.1.mean),
+        percent(ends.0.mean)
+    );
+    Some(found("cut_off", message))
 }
 
 /// The term that clearly rises while nothing else does, not even doubtfully.

@@ -16,6 +16,7 @@ fn healthy(step: u64) -> BTreeMap<String, f64> {
         ("grpo/dead_groups", (7.0 + 3.0 * jump).round()),
         ("rollout/tasks", 16.0),
         ("code/timeouts", 0.02 + 0.02 * jump),
+        ("rollout/truncated", 0.02 + 0.02 * jump),
         ("reward/tests", 0.25 + 0.15 * time + 0.08 * jump),
         ("reward/quality", 0.05 + 0.05 * time + 0.01 * jump),
     ]
@@ -178,6 +179,44 @@ fn programs_that_run_out_of_time() {
     assert_eq!((found.len(), found[0].code), (1, "timeouts"));
     assert!((65..=70).contains(&found[0].step), "{found:?}");
     assert!(found[0].message.contains("2.0 % did in the beginning"), "{found:?}");
+}
+
+#[test]
+fn a_student_that_gets_worse() {
+    // As in a training of rollouts alone whose learning rate was too high for it.
+    let worse = |step, values: &mut BTreeMap<String, f64>| {
+        if step > 20 {
+            put(values, "grpo/pass_rate", 0.06);
+            put(values, "grpo/mean_reward", 0.06);
+            put(values, "rollout/truncated", 0.6);
+        }
+    };
+    let found = ringing(worse);
+    let codes: Vec<&str> = found.iter().map(|alarm| alarm.code).collect();
+    assert_eq!(codes, ["cut_off", "passes_fall"], "{found:#?}");
+    assert!(found.iter().all(|alarm| (22..=31).contains(&alarm.step)), "{found:#?}");
+    assert!(found[0].message.contains("2.0 % were in the beginning"), "{found:#?}");
+}
+
+#[test]
+fn where_tasks_get_harder_fewer_passes_ring_nothing() {
+    let mut config = Config::default();
+    config.grpo.curriculum = Curriculum::Difficulty;
+    let mut alarms = Alarms::new(&config);
+    for step in 1..=100 {
+        let mut values = healthy(step);
+        put(&mut values, "grpo/pass_rate", if step > 20 { 0.06 } else { 0.3 });
+        assert_eq!(alarms.see(step, &values, &suspects), [], "step {step}");
+    }
+}
+
+#[test]
+fn passes_that_jump_around_their_level_are_no_fall() {
+    let noisy = |step: u64, values: &mut BTreeMap<String, f64>| {
+        let jump = if step.is_multiple_of(2) { 0.15 } else { -0.15 };
+        put(values, "grpo/pass_rate", if step > 50 { 0.35 + jump } else { 0.4 + jump });
+    };
+    assert_eq!(ringing(noisy), []);
 }
 
 #[test]

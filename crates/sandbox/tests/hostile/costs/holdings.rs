@@ -98,6 +98,25 @@ pub(crate) const CASES: &[Case] = &[
         except BlockingIOError: pass"
     ),
     takes!(
+        "pages of a file that bytes in sockets keep",
+        r"
+    import socket
+    size = 0
+    for _ in range(24):
+        ends = socket.socketpair()
+        held.append(ends)
+        for end in ends:
+            end.setblocking(False)
+            try:
+                while True:
+                    file = os.open('f', os.O_CREAT | os.O_RDWR | os.O_TRUNC)
+                    os.write(file, b'x' * (8 << 20))
+                    for part in range(4): os.sendfile(end.fileno(), file, part << 21, 1)
+                    size += 8 << 20
+                    os.close(file)
+            except BlockingIOError: pass"
+    ),
+    takes!(
         "shared memory that is only read",
         "    held.append(mmap.mmap(-1, size, mmap.MAP_SHARED, mmap.PROT_READ)); touch(held[0])"
     ),

@@ -4,7 +4,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use serde_json::json;
 use whetstone_core::judgement::Isolation;
+use whetstone_core::tests::Tests;
 use whetstone_core::verdict::Verdict;
 use whetstone_sandbox::job::Limits;
 
@@ -47,6 +49,30 @@ fn hold_sleepers(level: Isolation) {
         assert_eq!(*verdict, Verdict::Timeout, "at {level:?}: {name}");
     }
     stage.end();
+}
+
+/// Answers that are late by a little each are late together: 1,500 of them would take 30 seconds.
+fn hold_short_sleeps(level: Isolation) {
+    let _alone = alone();
+    let Some(stage) = Stage::start_with(level, 1) else { return };
+    let source = "import time\ndef gap(a, b):\n    time.sleep(0.02)\n    return abs(a - b)\n";
+    let asserts: Vec<String> = (0..1500).map(|n| format!("assert gap({n}, 0) == {n}")).collect();
+    let tests = json!({ "kind": "asserts", "hidden": asserts });
+    let tests: Tests = serde_json::from_value(tests).unwrap();
+    let limits = Limits { cpu: Duration::from_millis(500), ..LIMITS };
+    let verdict = stage.submit_tests(source, &tests, limits).wait().unwrap().verdict().clone();
+    assert_eq!(verdict, Verdict::Timeout, "at {level:?}");
+    stage.end();
+}
+
+#[test]
+fn many_answers_that_are_late_by_a_little_at_full() {
+    hold_short_sleeps(Isolation::Full);
+}
+
+#[test]
+fn many_answers_that_are_late_by_a_little_at_landlock() {
+    hold_short_sleeps(Isolation::Landlock);
 }
 
 #[test]

@@ -22,6 +22,11 @@ pub(crate) const PAIRS: &[Pair] = &[
         "fcntl.fcntl(3, fcntl.F_SETFL, os.O_APPEND)",
         "fcntl.fcntl(3, fcntl.F_GETFL) & os.O_APPEND",
     ),
+    pair(
+        "pages of a file that were dropped from memory",
+        r#"os.posix_fadvise(os.open(__import__("random").__cached__, os.O_RDONLY), 0, 0, os.POSIX_FADV_DONTNEED)"#,
+        r#"(lambda before, page: page[0] >= 0 and resource.getrusage(0).ru_majflt > before)(resource.getrusage(0).ru_majflt, mmap.mmap(os.open(__import__("random").__cached__, os.O_RDONLY), 4096, mmap.MAP_SHARED, mmap.PROT_READ))"#,
+    ),
     pair("where the input is read", "os.lseek(0, 77, 0)", "os.lseek(0, 0, 1) == 77"),
     pair("the mode of the input", "os.fchmod(0, 0o123)", "os.fstat(0).st_mode & 0o777 == 0o123"),
     pair(

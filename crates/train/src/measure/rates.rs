@@ -1,0 +1,90 @@
+//! How fast a device copies and multiplies: what everything else is compared with.
+
+use std::time::Instant;
+
+use whetstone_kernels::matmul::matmul;
+use whetstone_kernels::{Activation, Before, Buffer, Device, DeviceError, Matrix, MatrixMut};
+
+use super::median;
+
+/// Rounds of which the middle one counts.
+const ROUNDS: usize = 5;
+
+/// What a device does in a second.
+#[derive(Debug, Clone, Copy)]
+pub struct Rates {
+    /// Bytes that a copy moves, read and written together.
+    pub copy_bytes: f64,
+    /// Floating-point operations of a large square product.
+    pub product_flop: f64,
+}
+
+/// Measures both.
+///
+/// # Errors
+///
+/// If the device fails.
+#[expect(clippy::cast_precision_loss, reason = "sizes become rates")]
+pub fn rates(device: &Device) -> Result<Rates, DeviceError> {
+    // Larger than a cache, and on a GPU long enough that launching does not count.
+    let (copied, side, repeats) = match device {
+        Device::Cpu(_) => (1 << 25, 1024, 1),
+        Device::Cuda(_) => (1 << 29, 8192, 8),
+    };
+    let from: Buffer = noise(device, copied);
+    let mut to: Buffer = device.take(copied);
+    let copy = seconds(device, repeats, || device.copy(&mut to.view_mut(), from.view()))?;
+    let bytes = 2.0 * (copied * activation_bytes(device)) as f64;
+    drop((from, to));
+    let (a, b) = (noise(device, side * side), noise(device, side * side));
+    let mut to: Buffer = device.take(side * side);
+    let product = seconds(device, repeats, || {
+        let to = MatrixMut::new(to.view_mut(), side, side);
+        let b = Matrix::new(b.view(), side, side).turned();
+        matmul(device, to, Before::Gone, (1.0, Matrix::new(a.view(), side, side), b));
+    })?;
+    drop((a, b, to));
+    device.trim();
+    let flop = 2.0 * (side as f64).powi(3);
+    Ok(Rates { copy_bytes: bytes / copy, product_flop: flop / product })
+}
+
+/// Bytes of a number on its way through the layers.
+pub(super) fn activation_bytes(device: &Device) -> usize {
+    match device {
+        Device::Cpu(_) => size_of::<f32>(),
+        Device::Cuda(_) => size_of::<u16>(),
+    }
+}
+
+/// Seconds of one of `repeats`.
+#[expect(clippy::cast_precision_loss, reason = "a few repetitions")]
+fn seconds(device: &Device, repeats: usize, mut work: impl FnMut()) -> Result<f64, DeviceError> {
+    work();
+    device.check()?;
+    let mut times = Vec::with_capacity(ROUNDS);
+    for _ in 0..ROUNDS {
+        let begin = Instant::now();
+        for _ in 0..repeats {
+            work();
+        }
+        device.check()?;
+        times.push(begin.elapsed().as_secs_f64() / repeats as f64);
+    }
+    Ok(median(times))
+}
+
+/// Numbers between -0.5 and 0.5, a block of them again and again.
+fn noise(device: &Device, count: usize) -> Buffer<Activation> {
+    let block: Vec<f32> = (0..1u32 << 16)
+        .map(|at| f32::from((at.wrapping_mul(40_503) >> 3) as u16) / 65_536.0 - 0.5)
+        .collect();
+    let block = device.upload::<Activation>(&block);
+    let mut to: Buffer<Activation> = device.take(count);
+    for begin in (0..count).step_by(block.len()) {
+        let end = count.min(begin + block.len());
+        let mut all = to.view_mut();
+        device.copy(&mut all.part(begin..end), block.view().part(0..end - begin));
+    }
+    to
+}
