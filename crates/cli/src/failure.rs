@@ -22,6 +22,13 @@ use crate::exit::Exit;
 use crate::model::ModelFailure;
 use crate::printer::{Printer, Tone};
 
+/// What makes a file of tasks.
+const MAKE_TASKS: &str = "`whet data prepare` makes `data/train.jsonl` and `data/val.jsonl`; tasks of your \
+                          own are one JSON object a line";
+/// What makes a file of traces.
+const MAKE_TRACES: &str =
+    "`whet teach` makes `data/teacher_traces.jsonl`, or `--traces` names another file";
+
 /// An error that knows how the command should end.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -153,9 +160,12 @@ pub(crate) enum Failure {
         /// The first of them.
         task: String,
     },
-    /// A file of records has a line that is none.
+    /// A file of tasks has a line that is none.
     #[error(transparent)]
     Lines(#[from] LineError),
+    /// A file of traces has a line that is none.
+    #[error(transparent)]
+    Traces(LineError),
     /// Flags that do not belong together.
     #[error("{problem}")]
     Usage {
@@ -208,6 +218,9 @@ fn explain(failure: &Failure, printer: Printer) -> Exit {
 impl Failure {
     /// What the user can do about it.
     fn hint(&self) -> Option<Cow<'_, str>> {
+        if let Some(hint) = self.missing_file() {
+            return Some(Cow::Borrowed(hint));
+        }
         let known = match self {
             Self::Hub { flag, source, .. } => {
                 return Some(format!("{}: `{flag} PATH`", source.hint()).into());
@@ -252,9 +265,26 @@ impl Failure {
                  `whet data prepare`",
             ),
             Self::Usage { hint, .. } | Self::Judge { hint, .. } => Some(*hint),
-            Self::Config(_) | Self::Lines(_) => None,
+            Self::Config(_) | Self::Lines(_) | Self::Traces(_) => None,
         };
         known.map(Cow::Borrowed)
+    }
+
+    /// Which command makes a file that is not there.
+    fn missing_file(&self) -> Option<&'static str> {
+        let missing = match self {
+            Self::Traces(err) | Self::Teach(TeachError::Traces(err)) => {
+                return err.is_missing().then_some(MAKE_TRACES);
+            }
+            Self::Lines(err)
+            | Self::Score(ScoreError::Tasks(err))
+            | Self::Teach(TeachError::Tasks(err)) => err.is_missing(),
+            Self::Prove(ProveError::Read { source, .. }) => {
+                source.kind() == io::ErrorKind::NotFound
+            }
+            _ => false,
+        };
+        missing.then_some(MAKE_TASKS)
     }
 
     /// How the command ends.

@@ -32,7 +32,7 @@ pub(crate) fn fetch(
     (path, bytes): (&str, Option<u64>),
     printer: Printer,
 ) -> Result<PathBuf, HubError> {
-    let bar = printer.progress_with_rate(bytes.unwrap_or(0), "bytes");
+    let bar = printer.progress(bytes.unwrap_or(0)).with_message("bytes");
     let fetched = hub.file(repo, path, &mut |progress| {
         bar.set_length(progress.total.unwrap_or(progress.bytes));
         bar.set_position(progress.bytes);

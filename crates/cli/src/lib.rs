@@ -25,6 +25,7 @@ mod hub;
 mod judge;
 mod model;
 pub mod printer;
+mod progress;
 mod quickstart;
 mod report;
 mod runs;

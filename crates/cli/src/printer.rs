@@ -1,7 +1,8 @@
 //! The one place that writes to the terminal.
 //!
 //! Standard output is data: what a script would read. Standard error is talk: progress, hints,
-//! errors. Progress is drawn only on a terminal, and colour only where it is wanted (`NO_COLOR`).
+//! errors. Lines change only on a terminal (`progress` says what is written elsewhere), and there is
+//! colour only where it is wanted (`NO_COLOR`).
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -71,6 +72,11 @@ impl Printer {
         let _ = writeln!(io::stderr(), "{line}");
     }
 
+    /// Says what the user should look at before they believe what comes out.
+    pub fn warning(self, line: impl Display) {
+        self.talk(format_args!("{}: {line}", self.toned_talk("warning", Tone::Doubtful)));
+    }
+
     /// A word for standard output in its colour.
     pub fn toned(self, word: &str, tone: Tone) -> String {
         toned(word, tone, self.colour_out)
@@ -84,20 +90,23 @@ impl Printer {
     /// A progress bar on standard error over `length` pieces of work; hidden when that is not a
     /// terminal, and gone once it is dropped or finished.
     pub fn progress(self, length: u64) -> ProgressBar {
-        if self.quiet || !io::stderr().is_terminal() {
+        if !self.is_watched() {
             return ProgressBar::hidden();
         }
         bar(length, "{spinner} {pos}/{len} {wide_msg} {eta}")
     }
 
-    /// The same for many like pieces, `what` by name: with a bar, how many a second, and how long
-    /// it will take.
-    pub fn progress_with_rate(self, length: u64, what: &'static str) -> ProgressBar {
-        if self.quiet || !io::stderr().is_terminal() {
+    /// A line on standard error that changes; hidden when that is not a terminal.
+    pub fn line(self) -> ProgressBar {
+        if !self.is_watched() {
             return ProgressBar::hidden();
         }
-        bar(length, "{spinner} {wide_bar} {pos}/{len} {msg} {per_sec}, {eta} left")
-            .with_message(what)
+        bar(0, "{spinner} {wide_msg}")
+    }
+
+    /// Whether lines on standard error can change: it is a terminal, and somebody wants to be told.
+    pub fn is_watched(self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
     }
 }
 
@@ -133,6 +142,6 @@ mod tests {
     #[test]
     fn progress_is_hidden_when_nobody_looks() {
         assert!(Printer::new(true).progress(3).is_hidden());
-        assert!(Printer::new(true).progress_with_rate(3, "lines").is_hidden());
+        assert!(Printer::new(true).line().is_hidden());
     }
 }

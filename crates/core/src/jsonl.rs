@@ -21,14 +21,25 @@ pub const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// A line that is not a record, or a file that cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("{}:{line}: {problem}", file.display())]
+#[error("{}{}: {problem}", file.display(), at_line(*line))]
 pub struct LineError {
     /// The file as the caller named it.
     pub file: PathBuf,
-    /// Its line, counted from 1.
+    /// Its line, counted from 1; 0 for the file as a whole.
     pub line: u64,
     /// What is wrong there. Part of the message, so not a source of its own.
     pub problem: LineProblem,
+}
+
+impl LineError {
+    /// Whether the file is not there at all.
+    pub fn is_missing(&self) -> bool {
+        matches!(&self.problem, LineProblem::Io(err) if err.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+fn at_line(line: u64) -> String {
+    if line == 0 { String::new() } else { format!(":{line}") }
 }
 
 /// What is wrong with a line.

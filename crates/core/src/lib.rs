@@ -29,6 +29,7 @@ pub mod reward;
 pub mod rollout;
 pub mod seed;
 pub mod surrogates;
+pub mod survivors;
 pub mod task;
 pub mod tests;
 pub mod trace;

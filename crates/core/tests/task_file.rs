@@ -59,5 +59,5 @@ fn a_newer_version_asks_for_a_newer_whet() {
 #[test]
 fn a_file_that_is_not_there_is_named() {
     let message = read_tasks(Path::new("no/such.jsonl")).unwrap_err().to_string();
-    assert!(message.starts_with("no/such.jsonl:0: cannot read: No such file"), "{message}");
+    assert!(message.starts_with("no/such.jsonl: cannot read: No such file"), "{message}");
 }

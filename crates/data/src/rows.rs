@@ -59,6 +59,8 @@ pub enum Take {
 pub struct Made {
     /// The rows, in the order of their traces.
     pub rows: Vec<Row>,
+    /// Why each trace that is no row is none, by its place.
+    pub left_out: Vec<(usize, LeftOut)>,
     /// What became of the traces.
     pub counts: RowCounts,
 }
@@ -113,41 +115,56 @@ pub fn from_traces<'a, T: Tokens>(
     making: &Making<'_, T>,
 ) -> Made {
     let mut made = Made::default();
-    for trace in traces {
+    for (at, trace) in traces.into_iter().enumerate() {
         made.counts.traces += 1;
-        let place = match making.row(trace) {
+        match making.row(trace) {
             Ok(row) => {
                 made.rows.push(row);
-                &mut made.counts.rows
+                made.counts.rows += 1;
             }
-            Err(Left::NotPassing) => &mut made.counts.not_passing,
-            Err(Left::NoResponse) => &mut made.counts.no_response,
-            Err(Left::TooLong) => &mut made.counts.too_long,
-        };
-        *place += 1;
+            Err(reason) => {
+                made.left_out.push((at, reason));
+                made.counts.leave_out(reason);
+            }
+        }
     }
     made
 }
 
 /// Why a trace is no row.
-enum Left {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftOut {
+    /// The program does not solve its task, or was not judged.
     NotPassing,
+    /// There is no program, it cannot be laid out so that it is read back, or the prompt has no token.
     NoResponse,
+    /// The row would have been too long.
     TooLong,
 }
 
+impl RowCounts {
+    fn leave_out(&mut self, reason: LeftOut) {
+        let place = match reason {
+            LeftOut::NotPassing => &mut self.not_passing,
+            LeftOut::NoResponse => &mut self.no_response,
+            LeftOut::TooLong => &mut self.too_long,
+        };
+        *place += 1;
+    }
+}
+
 impl<T: Tokens> Making<'_, T> {
-    fn row(&self, trace: &Trace) -> Result<Row, Left> {
+    fn row(&self, trace: &Trace) -> Result<Row, LeftOut> {
         if self.take == Take::Passing && !trace.passes() {
-            return Err(Left::NotPassing);
+            return Err(LeftOut::NotPassing);
         }
-        let code = trace.code.as_deref().ok_or(Left::NoResponse)?;
+        let code = trace.code.as_deref().ok_or(LeftOut::NoResponse)?;
         let thinking = trace.thinking.as_deref().unwrap_or_default();
-        let response = Response::new(self.form, thinking, code).map_err(|_| Left::NoResponse)?;
+        let response = Response::new(self.form, thinking, code).map_err(|_| LeftOut::NoResponse)?;
         let prompt = (self.render)(&trace.prompt);
         let response = response.render_after(&prompt);
-        let row = Row::new(self.tokens, &prompt, &response).ok_or(Left::NoResponse)?;
-        if row.tokens.len() > self.max_tokens { Err(Left::TooLong) } else { Ok(row) }
+        let row = Row::new(self.tokens, &prompt, &response).ok_or(LeftOut::NoResponse)?;
+        if row.tokens.len() > self.max_tokens { Err(LeftOut::TooLong) } else { Ok(row) }
     }
 }
 

@@ -27,7 +27,7 @@ use whetstone_rollout::collect::{
 };
 
 use crate::error::EvalError;
-use crate::measure::ask;
+use crate::measure::{Sampled, ask};
 use crate::results::{About, Results};
 use crate::store::{Store, kept};
 
@@ -56,8 +56,8 @@ pub struct Evaluating<'a> {
     pub directory: &'a Path,
     /// What to do with an evaluation that was ended early, or is there.
     pub earlier: Earlier,
-    /// Told how many samples are judged or given up, and of how many.
-    pub on_progress: &'a dyn Fn(usize, usize),
+    /// Told how far it is; at first, what an earlier process had done.
+    pub on_progress: &'a dyn Fn(Sampled),
     /// Whether somebody wants it to stop: looked at after every sample.
     pub stop: &'a AtomicBool,
 }
@@ -183,9 +183,10 @@ impl Work<'_> {
         let Evaluating { on_progress, stop, .. } = *self.it;
         let broken = Cell::new(false);
         let told = |now: Progress<'_>| {
-            on_progress((before + now.over + now.dropped).min(all), all);
+            on_progress(Sampled::of(now, before, all));
             if broken.get() { ControlFlow::Break(()) } else { unless(stop) }
         };
+        let _ = told(Progress::default());
         let collecting = Collecting { on_event: &told, rule: pass.rule, ..self.it.collecting };
         let seed = self.it.seed;
         let asked: Vec<Asked<'_>> =

@@ -48,6 +48,6 @@ pub use comparison::{Compared, Comparison, Flipped};
 pub use error::EvalError;
 pub use estimate::{Difference, Estimate, compare, pass_at_k};
 pub use evaluate::{Evaluated, Evaluating, RESULTS, ROLLOUTS, Times, evaluate, make_room};
-pub use measure::{Measured, Measuring, measure};
+pub use measure::{Measured, Measuring, Sampled, measure};
 pub use results::{About, Part, Results, TaskCount, suite};
 pub use whetstone_record::journal::Earlier;

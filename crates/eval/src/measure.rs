@@ -32,10 +32,29 @@ pub struct Measuring<'a> {
     pub samples_at_a_time: usize,
     /// What sampling derives from.
     pub seed: Seed,
-    /// Told how many completions are judged or dropped, and of how many.
-    pub on_progress: &'a dyn Fn(usize, usize),
+    /// Told how far it is.
+    pub on_progress: &'a dyn Fn(Sampled),
     /// Looked at before each piece: whether somebody wants it to stop.
     pub stop: &'a AtomicBool,
+}
+
+/// How far a measurement is, in completions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sampled {
+    /// Those that were sampled.
+    pub sampled: usize,
+    /// Those that were judged, or dropped.
+    pub done: usize,
+    /// All that there will be.
+    pub all: usize,
+}
+
+impl Sampled {
+    /// So many more than were done before a collection.
+    pub(crate) fn of(now: Progress<'_>, before: usize, all: usize) -> Self {
+        let done = (before + now.over + now.dropped).min(all);
+        Self { sampled: (before + now.sampled).clamp(done, all), done, all }
+    }
 }
 
 /// What was counted.
@@ -78,10 +97,11 @@ pub fn measure(
         if it.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let on_event = |now: Progress| {
-            (it.on_progress)(before + now.over + now.dropped, all);
+        let on_event = |now: Progress<'_>| {
+            (it.on_progress)(Sampled::of(now, before, all));
             unless(it.stop)
         };
+        let _ = on_event(Progress::default());
         let collecting = Collecting { on_event: &on_event, ..it.collecting };
         let asked: Vec<Asked<'_>> = piece.iter().map(|task| ask(task, samples, it.seed)).collect();
         let collected = match collect(&collecting, generator, &asked) {

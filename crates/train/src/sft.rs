@@ -94,7 +94,8 @@ fn steps(student: &mut Student, session: &mut Session, it: &Sft<'_>) -> Result<E
             ("sft/trained_tokens".to_owned(), surprise.count() as f64),
             ("time/step_s".to_owned(), took.as_secs_f64()),
         ]);
-        let report = StepReport { step, steps: plan.steps, took, values, again: false };
+        let (steps, warnings) = (plan.steps, Vec::new());
+        let report = StepReport { step, steps, took, values, warnings, again: false };
         session.step(report, &nobody, it.watch)?;
         if session.is_due(step, plan.steps) {
             it.watch.phase(Phase::Saving);

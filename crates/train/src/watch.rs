@@ -34,7 +34,7 @@ impl Phase {
     pub fn name(self) -> &'static str {
         match self {
             Self::Rehearsing => "rehearsing",
-            Self::HeldOut => "held-out tasks",
+            Self::HeldOut => "held-out",
             Self::Sampling => "sampling",
             Self::Judging => "judging",
             Self::Reference => "reference",
@@ -55,8 +55,19 @@ pub struct StepReport {
     pub took: Duration,
     /// What was measured, by name.
     pub values: BTreeMap<String, f64>,
+    /// What a person should look at, beside alarms.
+    pub warnings: Vec<Warning>,
     /// Whether it was computed again, since the run was killed after it.
     pub again: bool,
+}
+
+/// Something about a step that a person should look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// A stable name to search and count by.
+    pub code: String,
+    /// What was seen, in words.
+    pub message: String,
 }
 
 /// Whoever looks on.

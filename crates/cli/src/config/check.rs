@@ -12,6 +12,7 @@ use super::problem::{Place, Problem};
 use super::schema::{Field, Kind, Schema, join};
 use super::suggest::suggestion;
 use super::value::{default_text, describe, read};
+use super::yaml;
 
 /// More than anyone reads; a file with more is not a config with slips in it.
 const MAX_PROBLEMS: usize = 200;
@@ -90,6 +91,12 @@ struct Check<'a> {
 impl Check<'_> {
     fn file(&mut self, text: &str) {
         let (table, mut errors) = DeTable::parse_recoverable(text);
+        if let Some(key) = yaml::first_key(text).filter(|_| !errors.is_empty()) {
+            let span = key.start..key.start;
+            let message = "this is YAML, and settings are TOML".to_owned();
+            let hint = format!("in TOML this key is `{}`", key.toml);
+            return self.problem(&span, Some(key.path), message, Some(hint));
+        }
         errors.sort_by_key(|err| err.span().unwrap_or_default().start);
         let mut broken = BTreeSet::new();
         for err in &errors {

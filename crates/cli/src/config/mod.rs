@@ -14,6 +14,7 @@ mod schema;
 mod show;
 mod suggest;
 mod value;
+mod yaml;
 
 use std::collections::BTreeMap;
 

@@ -4,9 +4,7 @@
 //! file that is killed half way goes on; then they are counted.
 
 use std::path::Path;
-use std::sync::OnceLock;
 
-use indicatif::ProgressBar;
 use whetstone_algo::Advantage;
 use whetstone_algo::advantage::GroupRule;
 use whetstone_env::python::Rules;
@@ -15,6 +13,7 @@ use whetstone_rollout::score::{BadLines, How, Report, Runtime, Scoring, score};
 
 use super::Measure;
 use crate::failure::{Failure, counted};
+use crate::progress::Progress;
 use crate::score::judge::start_judge;
 
 /// Judges the samples in a file, and counts them.
@@ -35,7 +34,7 @@ fn judge(it: &Measure<'_>, samples: &Path, output: &Path) -> Result<Report, Fail
     let started = start_judge(it.config)?;
     let [_, minor, _] = started.judge.about().python_version;
     let rules = Rules::new(it.config.reward.clone());
-    let bar: OnceLock<ProgressBar> = OnceLock::new();
+    let progress = Progress::new(it.printer, "sample");
     let report = score(&Scoring {
         rollouts: samples,
         tasks: &it.args.tasks,
@@ -52,17 +51,12 @@ fn judge(it: &Measure<'_>, samples: &Path, output: &Path) -> Result<Report, Fail
         bad_lines: BadLines::Reject,
         earlier: it.earlier(),
         on_start: &|lines| {
-            bar.get_or_init(|| it.printer.progress_with_rate(lines, "samples"));
+            progress.phase("judging", (0, 0));
+            progress.reach(0, lines);
         },
-        on_line: &|| {
-            if let Some(bar) = bar.get() {
-                bar.inc(1);
-            }
-        },
+        on_line: &|| progress.add_one(),
     });
-    if let Some(bar) = bar.get() {
-        bar.finish_and_clear();
-    }
+    progress.finish();
     let report = report?;
     for bad in report.rejected_lines.iter().take(3) {
         it.printer.note(format_args!("{}:{}: {}", samples.display(), bad.line, bad.reason));

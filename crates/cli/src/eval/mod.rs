@@ -23,7 +23,9 @@ use whetstone_core::config::Config;
 use whetstone_core::jsonl::read_tasks;
 use whetstone_core::{Seed, Task};
 use whetstone_env::python::PythonEnvironment;
-use whetstone_eval::{About, Earlier, EvalError, Evaluated, Evaluating, Results, evaluate, suite};
+use whetstone_eval::{
+    About, Earlier, EvalError, Evaluated, Evaluating, Results, Sampled, evaluate, suite,
+};
 use whetstone_infer::{Generator, Rule};
 use whetstone_rollout::collect::{Collecting, Render};
 
@@ -32,6 +34,7 @@ use crate::cli::ConfigArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::progress::Progress;
 use crate::train::stop;
 
 /// Measures, or compares.
@@ -95,6 +98,17 @@ fn tasks(args: &MeasureArgs) -> Result<Vec<Task>, Failure> {
         return Err(EvalError::NoTasks.into());
     }
     Ok(tasks)
+}
+
+/// Shows how far a measurement is: samples are judged while others are sampled.
+pub(crate) fn show_sampled(progress: &Progress, now: Sampled) {
+    let Sampled { sampled, done, all } = now;
+    progress.reach(done as u64, all as u64);
+    if sampled < all {
+        progress.phase("sampling", (sampled, all));
+    } else {
+        progress.phase("judging", (done, all));
+    }
 }
 
 /// Samples whose prompts are held at a time.
@@ -169,7 +183,7 @@ impl Measure<'_> {
         environment: &PythonEnvironment,
         source: &mut Source<'_>,
     ) -> Result<Option<Results>, Failure> {
-        let bar = self.printer.progress_with_rate(0, "samples");
+        let progress = Progress::new(self.printer, "sample");
         let collecting = Collecting {
             environment,
             render: source.render,
@@ -191,15 +205,12 @@ impl Measure<'_> {
             seed: Seed::new(self.config.seed).derive("eval", 0),
             directory: &self.args.out,
             earlier: self.earlier(),
-            on_progress: &|done, all| {
-                bar.set_length(all as u64);
-                bar.set_position(done as u64);
-            },
+            on_progress: &|now| show_sampled(&progress, now),
             stop: self.stop,
         };
         let loading = self.began.elapsed();
         let evaluated = evaluate(&it, source.generator, self.tasks);
-        bar.finish_and_clear();
+        progress.finish();
         let Some(Evaluated { results, times }) = evaluated? else { return Ok(None) };
         self.printer.note(summary::times(loading, &times));
         Ok(Some(results))

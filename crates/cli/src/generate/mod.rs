@@ -11,7 +11,6 @@ mod prompts;
 use std::path::Path;
 use std::time::Instant;
 
-use indicatif::ProgressBar;
 use whetstone_core::config::Config;
 use whetstone_core::{Completion, Seed};
 use whetstone_infer::{GenerateError, Generator, Limits, Local, Prompt, Usage};
@@ -27,6 +26,7 @@ use crate::failure::Failure;
 use crate::model::find::{self, Around, Found};
 use crate::model::{ModelFailure, open};
 use crate::printer::Printer;
+use crate::progress::Progress;
 
 /// Completes prompts.
 pub(crate) fn run(args: &GenerateArgs, printer: Printer) -> anyhow::Result<Exit> {
@@ -102,14 +102,18 @@ fn complete(
 ) -> anyhow::Result<(Usage, Vec<Vec<Completion>>)> {
     let prompts: Vec<Prompt> = (0..).zip(rendered).map(|(at, it)| prompt(args, at, it)).collect();
     let (shape, cache_bytes) = ((prompts.len(), args.samples as usize), cache_bytes(args));
-    let bar = progress(shape, printer);
+    let all = prompts.len() as u64 * u64::from(args.samples);
+    // One that is waited for alone is printed as soon as it is there.
+    let watched = if all > 1 { printer } else { Printer::new(true) };
+    let progress = Progress::new(watched, "completion");
+    progress.reach(0, all);
     let mut completions = Completions::new(shape, (!args.json).then_some(printer));
     let limits = Limits { cache_bytes, ..Limits::default() };
     let usage = Local::new(decoder, tokenizer, limits).generate(&prompts, &mut |drawn| {
-        bar.inc(1);
-        bar.suspend(|| completions.take(drawn))
+        progress.add_one();
+        progress.suspend(|| completions.take(drawn))
     });
-    bar.finish_and_clear();
+    progress.finish();
     let usage = usage.map_err(|source| Failure::Model(failure(rendered, source)))?;
     Ok((usage, completions.finish()?))
 }
@@ -143,12 +147,4 @@ fn prompt(args: &GenerateArgs, at: u64, rendered: &Rendered) -> Prompt {
 
 fn cache_bytes(args: &GenerateArgs) -> usize {
     (args.cache_mb as usize).saturating_mul(1 << 20)
-}
-
-/// Only where something is to be waited for beside what is printed.
-fn progress((prompts, samples): (usize, usize), printer: Printer) -> ProgressBar {
-    match (prompts * samples) as u64 {
-        1 => ProgressBar::hidden(),
-        all => printer.progress_with_rate(all, "completions"),
-    }
 }

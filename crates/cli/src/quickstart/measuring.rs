@@ -12,8 +12,10 @@ use whetstone_rollout::collect::Collecting;
 use whetstone_train::Student;
 use whetstone_train::grpo::max_prompt_tokens;
 
+use crate::eval::show_sampled;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::progress::Progress;
 
 /// Completions that are held at a time.
 const AT_A_TIME: usize = 512;
@@ -36,20 +38,20 @@ impl Suite<'_> {
         printer: Printer,
     ) -> Result<Option<Measured>, Failure> {
         let samples = self.config.eval.num_samples as usize;
-        let bar = printer.progress_with_rate((self.tasks.len() * samples) as u64, "samples");
+        let progress = Progress::new(printer, "sample");
         let render = |messages: &[Message]| student.render(messages);
         let measuring = Measuring {
             collecting: self.collecting(student, &render),
             samples,
             samples_at_a_time: AT_A_TIME,
             seed: Seed::new(self.config.seed).derive("held-out", 0),
-            on_progress: &|done, _| bar.set_position(done as u64),
+            on_progress: &|now| show_sampled(&progress, now),
             stop: self.stop,
         };
         let mut generator =
             Local::new(&student.decoder, &student.model.tokenizer, Limits::default());
         let measured = measure(&measuring, &mut generator, self.tasks);
-        bar.finish_and_clear();
+        progress.finish();
         Ok(measured?)
     }
 

@@ -45,7 +45,7 @@ use crate::config::Loaded;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::train::grpo::{self, Training};
+use crate::train::grpo::{self, TraceFile, Training};
 use crate::train::{RunArgs, begin, stop};
 
 /// Runs the pipeline.
@@ -229,7 +229,9 @@ impl Quickstart<'_> {
     ) -> anyhow::Result<bool> {
         self.say("5/6 training", "GRPO, with the teacher's traces and the student's own best");
         if !final_model(&self.session).is_dir() {
-            let taught = grpo::teach(student, self.config, (&tasks.train, traces))
+            let path = self.session.dir().join(traces::FILE);
+            let traces = TraceFile { path: &path, traces };
+            let taught = grpo::teach(student, self.config, (&tasks.train, traces), self.printer)
                 .map_err(Failure::Train)?;
             let plan = Plan::grpo(self.config, tasks.train.len()).map_err(Failure::Train)?;
             let arithmetic = plan.arithmetic("tasks", self.config.training.max_steps == 0);

@@ -13,6 +13,7 @@ use whetstone_rollout::teach::{Earlier, Embedded, Runtime, Teaching, teach};
 use super::phases::{Phases, Taught};
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::progress::Progress;
 use crate::train::sft;
 
 /// The file of traces in a run.
@@ -38,7 +39,7 @@ fn judge(
     printer: Printer,
 ) -> Result<Taught, Failure> {
     let tasks = dir.join(TRAIN);
-    let bar = printer.progress_with_rate(0, "traces");
+    let progress = Progress::new(printer, "trace");
     let report = teach(&Teaching {
         tasks: &tasks,
         output: &dir.join(FILE),
@@ -56,10 +57,14 @@ fn judge(
         bad_lines: BadLines::Refuse,
         // Whole traces may be there already: of a run that was killed before it could say so.
         earlier: Earlier::Complete,
-        on_start: &|traces| bar.set_length(traces),
-        on_sample: &|| bar.inc(1),
+        on_start: &|traces| {
+            progress.phase("judging", (0, 0));
+            progress.reach(0, traces);
+        },
+        on_answer: &|_| (),
+        on_sample: &|| progress.add_one(),
     });
-    bar.finish_and_clear();
+    progress.finish();
     let report = report?;
     let (traces, passing) = (report.responses, report.passing);
     Ok(Taught { traces, passing, seconds: report.wall_seconds })

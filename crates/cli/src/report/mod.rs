@@ -12,6 +12,7 @@ use whetstone_record::run_dir::{RunDir, RunView};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::progress::Progress;
 
 /// `whet report`.
 #[derive(Debug, Args)]
@@ -67,14 +68,14 @@ struct Told {
 pub(crate) fn run(args: &ReportArgs, printer: Printer) -> anyhow::Result<Exit> {
     let view = open(&args.run)?;
     let out = args.out.clone().unwrap_or_else(|| report::default_path(&view));
-    let bar = printer.progress_with_rate(0, "completions");
+    let progress = Progress::new(printer, "completion");
+    progress.reach(0, 0);
     let request = Request { tasks: args.tasks.as_deref() };
     let contents = report::write(&view, request, &out, &mut |passed, all| {
-        bar.set_length(all);
-        bar.set_position(passed);
+        progress.reach(passed, all);
     })
     .map_err(Failure::View)?;
-    bar.finish_and_clear();
+    progress.finish();
     let bytes = size(&out)?;
     if args.json {
         printer.json(&told(&out, bytes, contents))?;

@@ -5,10 +5,8 @@ pub(crate) mod judge;
 mod summary;
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use anyhow::Context;
-use indicatif::ProgressBar;
 use whetstone_algo::advantage::GroupRule;
 use whetstone_core::config::{Composite, Config};
 use whetstone_env::python::Rules;
@@ -21,6 +19,7 @@ use crate::config_command::load;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::progress::Progress;
 
 /// Scores a file.
 pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
@@ -72,7 +71,7 @@ fn score_with(
     (rules, how): (&Rules, How<'_>),
     printer: Printer,
 ) -> Result<Report, Failure> {
-    let bar: OnceLock<ProgressBar> = OnceLock::new();
+    let progress = Progress::new(printer, "line");
     let report = score(&Scoring {
         rollouts: &args.rollouts,
         tasks: &args.prompts,
@@ -84,17 +83,12 @@ fn score_with(
         bad_lines: if args.strict { BadLines::Refuse } else { BadLines::Reject },
         earlier: if args.fresh { Earlier::Forget } else { Earlier::Resume },
         on_start: &|lines| {
-            bar.get_or_init(|| printer.progress_with_rate(lines, "lines"));
+            progress.phase("judging", (0, 0));
+            progress.reach(0, lines);
         },
-        on_line: &|| {
-            if let Some(bar) = bar.get() {
-                bar.inc(1);
-            }
-        },
+        on_line: &|| progress.add_one(),
     });
-    if let Some(bar) = bar.get() {
-        bar.finish_and_clear();
-    }
+    progress.finish();
     Ok(report?)
 }
 

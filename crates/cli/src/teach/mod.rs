@@ -5,9 +5,8 @@ pub(crate) mod connection;
 mod remote;
 mod summary;
 
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use indicatif::ProgressBar;
 use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
 use whetstone_env::python::Rules;
@@ -21,6 +20,7 @@ use crate::config_command::load;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
+use crate::progress::Progress;
 
 /// Collects traces.
 pub(crate) fn run(args: &TeachArgs, printer: Printer) -> anyhow::Result<Exit> {
@@ -61,7 +61,15 @@ fn collect(
     asking: &Asking<'_>,
     printer: Printer,
 ) -> Result<Report, Failure> {
-    let bar: OnceLock<ProgressBar> = OnceLock::new();
+    let progress = Progress::new(printer, "sample");
+    let (all, answered) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let on_answer = |count: usize| {
+        let answered = answered.fetch_add(count, Ordering::Relaxed) + count;
+        let all = all.load(Ordering::Relaxed);
+        let phase = if answered < all { "asking" } else { "judging the last answers" };
+        let part = if answered < all { (answered, all) } else { (0, 0) };
+        progress.phase(phase, part);
+    };
     let limits = crate::judge::limits(config);
     let report = teach(&Teaching {
         tasks: &args.tasks,
@@ -80,17 +88,14 @@ fn collect(
         bad_lines: if args.strict { BadLines::Refuse } else { BadLines::Reject },
         earlier: earlier(args),
         on_start: &|samples| {
-            bar.get_or_init(|| printer.progress_with_rate(samples, "samples"));
+            all.store(usize::try_from(samples).unwrap_or(usize::MAX), Ordering::Relaxed);
+            progress.reach(0, samples);
+            on_answer(0);
         },
-        on_sample: &|| {
-            if let Some(bar) = bar.get() {
-                bar.inc(1);
-            }
-        },
+        on_answer: &on_answer,
+        on_sample: &|| progress.add_one(),
     });
-    if let Some(bar) = bar.get() {
-        bar.finish_and_clear();
-    }
+    progress.finish();
     Ok(report?)
 }
 

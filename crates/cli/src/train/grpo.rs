@@ -24,7 +24,7 @@ use super::args::GrpoArgs;
 use super::ended::End;
 use super::inputs::{Files, Known};
 use super::view::View;
-use super::{begin, ended, inputs, sft, stop};
+use super::{begin, ended, inputs, left_out, sft, stop};
 use crate::exit::Exit;
 use crate::failure::{Failure, counted};
 use crate::printer::Printer;
@@ -65,10 +65,11 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
         fitting(&student, (config, &environment), tasks, printer).map_err(Failure::Train)?;
     let held_out =
         fitting(&student, (config, &environment), held_out, printer).map_err(Failure::Train)?;
-    let taught = teach(&student, config, (&tasks, traces)).map_err(Failure::Train)?;
+    let traces_file = files.traces.clone().unwrap_or_default();
+    let traces = TraceFile { path: &traces_file, traces };
+    let taught = teach(&student, config, (&tasks, traces), printer).map_err(Failure::Train)?;
     if config.dual_source.teacher_sft_weight > 0.0 && taught.iter().all(Vec::is_empty) {
-        let path = files.traces.unwrap_or_default();
-        return Err(Failure::OtherTraces { path }.into());
+        return Err(Failure::OtherTraces { path: traces_file }.into());
     }
     let plan = Plan::grpo(config, tasks.len()).map_err(Failure::Train)?;
     let arithmetic = plan.arithmetic("tasks", config.training.max_steps == 0);
@@ -117,7 +118,7 @@ pub(crate) fn train(
         paired.map(|(task, rows)| TaskWithTraces { task, rows }).collect();
     let steps = Plan::grpo(it.config, it.tasks.len())?.steps;
     let view = View::new(printer, steps, &SHOWN);
-    let on_silence = |sentence: &str| view.silence(sentence);
+    let on_silence = |sentence: &str| view.warning(sentence);
     let training = Grpo {
         config: it.config,
         tasks: &tasks,
@@ -151,15 +152,19 @@ fn fitting(
         return Ok(tasks);
     }
     let fitting = tasks.iter().map(|task| fits(student, (config, environment), task));
-    let mut fitting = fitting.collect::<Result<Vec<bool>, _>>()?.into_iter();
+    let fitting = fitting.collect::<Result<Vec<bool>, _>>()?;
+    let most = max_prompt_tokens(config);
+    let reason = format!("with prompts of more than {most} tokens");
+    left_out::tasks(tasks.iter().zip(fitting.iter().copied()), &reason, printer);
+    let mut fitting = fitting.into_iter();
     tasks.retain(|_| fitting.next().unwrap_or(true));
-    let (left, most) = (all - tasks.len(), max_prompt_tokens(config));
+    let left = all - tasks.len();
     match (left, tasks.is_empty()) {
         (0, _) => {}
         (_, true) => return Err(TrainError::PromptsTooLong { most }),
         (left, false) => {
             let left = counted(left, "task");
-            printer.note(format_args!("left out: {left} with prompts of more than {most} tokens"));
+            printer.note(format_args!("left out: {left} {reason}"));
         }
     }
     Ok(tasks)
@@ -201,23 +206,36 @@ fn traces(path: Option<&Path>) -> anyhow::Result<Vec<Trace>> {
     sft::read(path)
 }
 
-/// The rows of each task.
+/// Traces and the file that they come from.
+pub(crate) struct TraceFile<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) traces: Vec<Trace>,
+}
+
+/// The rows of each task. Warns of sources of traces of which nothing is left.
 pub(crate) fn teach(
     student: &Student,
     config: &Config,
-    (tasks, traces): (&[Task], Vec<Trace>),
+    (tasks, traces): (&[Task], TraceFile<'_>),
+    printer: Printer,
 ) -> Result<Vec<Vec<Example>>, TrainError> {
+    let max_tokens = config.training.max_length as usize;
+    let mut found = left_out::Traces::new(traces.path, max_tokens);
     let mut by_task: BTreeMap<String, Vec<Trace>> = BTreeMap::new();
-    for trace in traces {
+    for trace in traces.traces {
         by_task.entry(trace.task_id.to_string()).or_default().push(trace);
     }
-    let limit = (config.prompt.language, config.training.max_length as usize);
-    let of = |task: &Task| {
+    let limit = (config.prompt.language, max_tokens);
+    let mut taught = Vec::with_capacity(tasks.len());
+    for task in tasks {
         let traces = by_task.remove(task.id.as_str()).unwrap_or_default();
         let made = rows(student, &traces, limit)?;
-        Ok(made.rows.iter().map(Example::from).collect())
-    };
-    tasks.iter().map(of).collect()
+        found.made(traces.iter().map(|trace| &trace.task_id), &made);
+        taught.push(made.rows.iter().map(Example::from).collect());
+    }
+    by_task.values().flatten().for_each(|trace| found.of_another_task(&trace.task_id));
+    found.warn(printer);
+    Ok(taught)
 }
 
 /// Where replies are judged.

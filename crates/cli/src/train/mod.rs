@@ -5,6 +5,7 @@ pub(crate) mod begin;
 mod ended;
 pub(crate) mod grpo;
 mod inputs;
+mod left_out;
 pub(crate) mod sft;
 pub(crate) mod stop;
 pub(crate) mod view;

@@ -16,7 +16,7 @@ use super::args::SftArgs;
 use super::ended::End;
 use super::inputs::Files;
 use super::view::View;
-use super::{begin, ended, inputs, stop};
+use super::{begin, ended, inputs, left_out, stop};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -38,7 +38,8 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
         Some(known) => known.files(&given)?,
         None => Files { traces: Some(given.traces.unwrap_or_else(|| TRACES.into())), ..given },
     };
-    let traces = read(files.traces.as_deref().unwrap_or(Path::new(TRACES)))?;
+    let path = files.traces.as_deref().unwrap_or(Path::new(TRACES));
+    let traces = read(path)?;
     let begun = begin::look(&args.run, config, STAGE).map_err(Failure::Train)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     let mut student = begin::student(&args.run, (config, checkpoint.as_deref()), printer)?;
@@ -46,6 +47,9 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
     let made = rows(&student, &traces, limit).map_err(Failure::Train)?;
     let examples: Vec<Example> = made.rows.iter().map(Example::from).collect();
     counts(&made.counts, config, printer);
+    let mut found = left_out::Traces::new(path, config.training.max_length as usize);
+    found.made(traces.iter().map(|trace| &trace.task_id), &made);
+    found.warn(printer);
     let plan = Plan::sft(config, examples.len()).map_err(Failure::Train)?;
     let arithmetic = plan.arithmetic("rows", config.training.max_steps == 0);
     preflight(&student, (config, &arithmetic), printer);
@@ -54,7 +58,7 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
         inputs::keep_and_say(&args.run, session.run(), &files, printer)?;
     }
     let view = View::new(printer, plan.steps, &SHOWN);
-    let on_silence = |sentence: &str| view.silence(sentence);
+    let on_silence = |sentence: &str| view.warning(sentence);
     let result = sft(
         &mut student,
         &mut session,
@@ -79,9 +83,9 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
 }
 
 pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Trace>> {
-    let records = Records::<Trace, _>::open(path).map_err(Failure::Lines)?;
+    let records = Records::<Trace, _>::open(path).map_err(Failure::Traces)?;
     let traces = records.map(|record| record.map(|numbered| numbered.record));
-    Ok(traces.collect::<Result<_, _>>().map_err(Failure::Lines)?)
+    Ok(traces.collect::<Result<_, _>>().map_err(Failure::Traces)?)
 }
 
 /// What became of the traces.

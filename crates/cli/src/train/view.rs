@@ -1,12 +1,8 @@
-//! What is seen of a training while it runs: one line that changes, or one line a step.
+//! What is seen of a training while it runs: how far it is, and the figures of its steps.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-use indicatif::ProgressBar;
 use whetstone_record::event::Suspect;
 use whetstone_train::alarms::Alarm;
 use whetstone_train::watch::{Phase, StepReport};
@@ -14,16 +10,13 @@ use whetstone_train::watch::{Phase, StepReport};
 use crate::failure::counted;
 use crate::figures::plain;
 use crate::printer::{Printer, Tone};
+use crate::progress::Progress;
 
-/// How often a line is written where no line can change.
-const BETWEEN_LINES: Duration = Duration::from_secs(5);
-
-/// A line on the terminal.
+/// A training, watched.
 pub(crate) struct View {
     printer: Printer,
-    bar: ProgressBar,
+    progress: Progress,
     shown: &'static [(&'static str, &'static str)],
-    last: Mutex<Option<Instant>>,
     alarms: AtomicUsize,
 }
 
@@ -34,52 +27,32 @@ impl View {
         steps: u64,
         shown: &'static [(&'static str, &'static str)],
     ) -> Self {
-        Self {
-            printer,
-            bar: printer.progress_with_rate(steps, "steps"),
-            shown,
-            last: Mutex::default(),
-            alarms: AtomicUsize::default(),
-        }
+        let progress = Progress::new(printer, "step");
+        progress.reach(0, steps);
+        Self { printer, progress, shown, alarms: AtomicUsize::default() }
     }
 
     /// A phase begins or goes on.
-    pub(crate) fn phase(&self, phase: Phase, (done, all): (usize, usize)) {
-        let part = if all > 0 { format!(" {done}/{all}") } else { String::new() };
-        self.bar.set_prefix(format!("{}{part}", phase.name()));
+    pub(crate) fn phase(&self, phase: Phase, part: (usize, usize)) {
+        self.progress.phase(phase.name(), part);
     }
 
     /// A step is done.
     pub(crate) fn step(&self, report: &StepReport) {
-        self.bar.set_length(report.steps);
-        self.bar.set_position(report.step);
         let words = line(&report.values, self.shown);
-        self.bar.set_message(format!("steps, {words}"));
-        if self.bar.is_hidden() && self.is_due(report) {
-            let StepReport { step, steps, took, again, .. } = report;
-            let again = if *again { " (again)" } else { "" };
-            let took = took.as_secs_f64();
-            self.printer.note(format_args!("step {step}/{steps}{again}: {words}, {took:.2} s"));
+        let StepReport { step, steps, took, again, .. } = report;
+        if self.progress.step((*step, *steps), *took, words.clone()) {
+            let (again, times) = (if *again { " (again)" } else { "" }, self.progress.times());
+            self.printer.note(format_args!("step {step}/{steps}{again}: {words}; {times}"));
+        }
+        for warning in report.warnings.iter().filter(|_| !report.again) {
+            self.warning(&warning.message);
         }
     }
 
-    /// The first, the last, and one every few seconds.
-    fn is_due(&self, report: &StepReport) -> bool {
-        if std::io::stderr().is_terminal() {
-            return false;
-        }
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let due = report.step == report.steps || last.is_none_or(|at| at.elapsed() > BETWEEN_LINES);
-        if due {
-            *last = Some(Instant::now());
-        }
-        due
-    }
-
-    /// Nothing was heard for too long.
-    pub(crate) fn silence(&self, sentence: &str) {
-        let word = self.printer.toned_talk("warning", Tone::Doubtful);
-        self.bar.suspend(|| self.printer.talk(format_args!("{word}: {sentence}")));
+    /// Something that is worth a look, and no alarm.
+    pub(crate) fn warning(&self, sentence: &str) {
+        self.progress.suspend(|| self.printer.warning(sentence));
     }
 
     /// An alarm rings.
@@ -87,7 +60,7 @@ impl View {
         let word = self.printer.toned_talk("alarm", Tone::Bad);
         let (Alarm { step, message, suspects, .. }, printer) = (alarm, self.printer);
         self.alarms.fetch_add(1, Ordering::Relaxed);
-        self.bar.suspend(|| {
+        self.progress.suspend(|| {
             printer.talk(format_args!("{word} at step {step}: {message}"));
             for Suspect { prompt_id, group_id } in suspects {
                 printer.talk(format_args!("    {}, sample {group_id}", plain(prompt_id, 100)));
@@ -97,7 +70,7 @@ impl View {
 
     /// Takes the line away, and says whether anything is to be looked at.
     pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
+        self.progress.finish();
         let alarms = self.alarms.load(Ordering::Relaxed);
         if alarms > 0 {
             let rang = counted(alarms, "alarm");

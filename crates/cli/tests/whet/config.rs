@@ -104,7 +104,7 @@ fn one_slip_in_the_toml_is_one_problem_with_its_key() {
         ("seed =\n[lora]\nrank = 0\n", "config.toml:1:7: `seed`: not TOML: "),
         ("[lora]\nrank = 3 4\n", "config.toml:2:8: `lora.rank`: not TOML: "),
         ("[run]\ndir = \"runs\n", "config.toml:2:12: `run.dir`: not TOML: "),
-        ("seed: 3\n", "config.toml:1:5: not TOML: "),
+        ("seed: 3 4\n[lora]\n", "config.toml:1:5: not TOML: "),
     ];
     for (config, expected) in slips {
         let ran = whet_with(config, &["config", "check", "config.toml"]);
@@ -114,6 +114,19 @@ fn one_slip_in_the_toml_is_one_problem_with_its_key() {
         let others = ran.out.lines().filter(|line| line.starts_with("config.toml:")).count() - 1;
         assert_eq!(others, usize::from(config.contains("rank = 0")), "{}", ran.out);
     }
+}
+
+#[test]
+fn yaml_is_called_yaml_and_its_key_is_shown_in_toml() {
+    let yaml = "# mine\ntraining:\n  learning_rate: 1e-4\n  num_train_epochs: 2\nseed: 3\n";
+    check(
+        yaml,
+        &["config.toml:3:1: `training.learning_rate`: this is YAML, and settings are TOML"],
+    );
+    let ran = whet_with(yaml, &["train", "grpo", "--run", "r", "--config", "config.toml"]);
+    assert_eq!(ran.code, 2);
+    let hint = "  hint: in TOML this key is `training.learning_rate = 1e-4`\n";
+    assert!(ran.err.contains(hint), "{}", ran.err);
 }
 
 #[test]

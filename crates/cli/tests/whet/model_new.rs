@@ -188,7 +188,7 @@ fn what_cannot_be_made_is_refused_with_its_place() {
     let cases: [(&[&str], &str); 10] = [
         (&["there", "--corpus", "gone.jsonl"], "`there` exists; remove it"),
         (&["m"], "--corpus"),
-        (&["m", "--corpus", "gone.jsonl"], "gone.jsonl:0: cannot read: No such file"),
+        (&["m", "--corpus", "gone.jsonl"], "gone.jsonl: cannot read: No such file"),
         (&["m", "--corpus", "gone.txt"], "cannot read `gone.txt`: No such file"),
         (
             &["m", "--corpus", "bad.jsonl"],

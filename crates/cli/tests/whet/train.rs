@@ -44,12 +44,25 @@ fn what_cannot_begin_says_why_and_leaves_no_run_behind() {
             &["--tasks=empty.jsonl"],
             &["error: there are no tasks to learn from", "hint: name another file with `--tasks`"],
         ),
-        (&["--tasks=gone.jsonl"], &["gone.jsonl", "No such file"]),
+        (
+            &["--tasks=gone.jsonl"],
+            &["error: gone.jsonl: cannot read: No such file", "hint: `whet data prepare` makes"],
+        ),
         (
             &["--traces=others.jsonl"],
-            &["no task has a passing trace in `others.jsonl`", "hint: name a file of these tasks"],
+            &[
+                "no task has a passing trace in `others.jsonl`",
+                "hint: name a file of these tasks",
+                "warning: nothing is left of `others.jsonl`: 4 traces, 4 of tasks that are not trained on",
+            ],
         ),
-        (&["--traces=wrong.jsonl"], &["no task has a passing trace in `wrong.jsonl`"]),
+        (
+            &["--traces=wrong.jsonl"],
+            &[
+                "no task has a passing trace in `wrong.jsonl`",
+                "warning: nothing is left of `wrong.jsonl`: 4 traces, 4 that do not pass",
+            ],
+        ),
         (
             &["--set=training.learning_rate=1e3"],
             &["error: the config has 1 problem", "training.learning_rate"],
@@ -308,6 +321,7 @@ fn tasks_whose_prompts_are_too_long_are_left_out_and_counted() {
     let dir = school();
     let tasks = fs::read_to_string(dir.path().join("tasks.jsonl")).unwrap();
     let long = tasks.replacen("Write f.", &"Write f. ".repeat(40), 1);
+    let long = long.replacen("\"id\"", "\"source\":\"apps\",\"id\"", 1);
     fs::write(dir.path().join("tasks.jsonl"), long).unwrap();
     let ran = run(dir.path(), &["--set=training.max_steps=2", "--json"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
@@ -316,5 +330,48 @@ fn tasks_whose_prompts_are_too_long_are_left_out_and_counted() {
         "{}",
         ran.err
     );
+    let lost = "warning: nothing is left of the source `apps`: 1 task, 1 with prompts of more than 128 tokens\n";
+    assert!(ran.err.contains(lost), "{}", ran.err);
+    assert!(
+        !ran.err.contains("source `no source`"),
+        "of the others something is left: {}",
+        ran.err
+    );
     assert!(ran.out.contains("of 3 tasks"), "{}", ran.out);
+}
+
+#[test]
+fn answers_that_are_all_cut_off_are_said_after_the_first_step() {
+    if !judged() {
+        return;
+    }
+    let dir = school();
+    let cut = ["--set=grpo.max_completion_length=2", "--set=training.max_steps=2"];
+    let ran = run(dir.path(), &cut);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let said = "warning: all 4 answers of the first step were cut off at 2 tokens (max_new_tokens), \
+                before their programs were whole: raise `grpo.max_completion_length`\n";
+    assert_eq!(ran.err.matches(said).count(), 1, "{}", ran.err);
+    let events = records(&dir.path().join("runs/run/events.jsonl"));
+    let codes: Vec<_> = events.iter().filter_map(|event| event["code"].as_str()).collect();
+    assert!(codes.contains(&"all_cut_off"), "{codes:?}");
+}
+
+#[test]
+fn a_file_of_traces_of_which_nothing_is_left_is_named_by_sft() {
+    let dir = school();
+    let traces = fs::read_to_string(dir.path().join("traces.jsonl")).unwrap();
+    let wrong = traces.replacen("\"pass\"", "\"wrong\"", 1).replacen("t/0", "apps/0", 1);
+    fs::write(dir.path().join("some.jsonl"), wrong).unwrap();
+    fs::write(dir.path().join("none.jsonl"), traces.replace("\"pass\"", "\"wrong\"")).unwrap();
+    let sft = |file: &str| {
+        let file = format!("--traces={file}");
+        let flags = ["train", "sft", "--run=s", "--set=student.model_name=student", &file];
+        whet_in(dir.path(), &[&flags[..], &["--set=training.max_length=160"]].concat())
+    };
+    let ran = sft("none.jsonl");
+    check(&ran, 2, &["warning: nothing is left of `none.jsonl`: 4 traces, 4 that do not pass"]);
+    let ran = sft("some.jsonl");
+    let lost = "warning: nothing is left of the traces of `apps` in `some.jsonl`: 1 trace, 1 that do not pass";
+    assert!(ran.code == 0 && ran.err.contains(lost), "{}", ran.err);
 }

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 use tempfile::TempDir;
 use whetstone_core::{Seed, Task};
-use whetstone_eval::{About, Earlier, EvalError, Evaluating, RESULTS, ROLLOUTS, Results, evaluate};
+use whetstone_eval::{
+    About, Earlier, EvalError, Evaluating, RESULTS, ROLLOUTS, Results, Sampled, evaluate,
+};
 
 use crate::coin::{Coin, collecting, tasks};
 
@@ -47,7 +49,7 @@ fn evaluated(
     (model, tasks): (&mut Coin, &[Task]),
 ) -> Result<Option<Results>, EvalError> {
     let stop = AtomicBool::new(false);
-    let on_progress = |done, _| stop.store(done >= most, Ordering::Relaxed);
+    let on_progress = |now: Sampled| stop.store(now.done >= most, Ordering::Relaxed);
     let it = Evaluating {
         collecting: collecting(),
         about,

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use whetstone_core::{Seed, Task};
-use whetstone_eval::{EvalError, Measured, Measuring, measure};
+use whetstone_eval::{EvalError, Measured, Measuring, Sampled, measure};
 
 use crate::coin::{Coin, collecting, tasks};
 
@@ -12,7 +12,7 @@ use crate::coin::{Coin, collecting, tasks};
 struct How<'a> {
     seed: u64,
     at_a_time: usize,
-    on_progress: &'a dyn Fn(usize, usize),
+    on_progress: &'a dyn Fn(Sampled),
     stop: &'a AtomicBool,
 }
 
@@ -34,7 +34,7 @@ fn measured(
 
 fn plainly(seed: u64, at_a_time: usize, tasks: &[Task]) -> (Measured, Coin) {
     let (mut model, stop) = (Coin::default(), AtomicBool::new(false));
-    let how = How { seed, at_a_time, on_progress: &|_, _| {}, stop: &stop };
+    let how = How { seed, at_a_time, on_progress: &|_| {}, stop: &stop };
     let found = measured(&how, &mut model, tasks).unwrap().unwrap();
     (Measured { seconds: 0.0, ..found }, model)
 }
@@ -69,18 +69,21 @@ fn pieces_neighbours_and_order_change_nothing_and_the_seed_does() {
 fn progress_counts_up_to_all_of_it_over_pieces() {
     let told = RefCell::new(Vec::new());
     let stop = AtomicBool::new(false);
-    let on_progress = |done, all| told.borrow_mut().push((done, all));
+    let on_progress = |now: Sampled| told.borrow_mut().push(now);
     let how = How { seed: 1, at_a_time: 4, on_progress: &on_progress, stop: &stop };
     measured(&how, &mut Coin::default(), &tasks(&["a", "b", "c"])).unwrap();
     let told = told.into_inner();
-    assert!(told.is_sorted(), "{told:?}");
-    assert_eq!((told[0].1, *told.last().unwrap()), (12, (12, 12)));
+    assert!(told.iter().map(|now| (now.done, now.all)).is_sorted(), "{told:?}");
+    assert!(told.iter().all(|now| now.done <= now.sampled), "{told:?}");
+    assert!(told.iter().any(|now| now.done < now.sampled), "sampled first, then judged: {told:?}");
+    assert_eq!(told[0], Sampled { sampled: 0, done: 0, all: 12 });
+    assert_eq!(*told.last().unwrap(), Sampled { sampled: 12, done: 12, all: 12 });
 }
 
 #[test]
 fn told_to_stop_it_begins_no_further_piece() {
     let stop = AtomicBool::new(false);
-    let on_progress = |done, _| stop.store(done >= 4, Ordering::Relaxed);
+    let on_progress = |now: Sampled| stop.store(now.done >= 4, Ordering::Relaxed);
     let how = How { seed: 1, at_a_time: 4, on_progress: &on_progress, stop: &stop };
     let mut model = Coin::default();
     assert_eq!(measured(&how, &mut model, &tasks(&["a", "b", "c"])).unwrap(), None);
@@ -90,7 +93,7 @@ fn told_to_stop_it_begins_no_further_piece() {
 #[test]
 fn no_tasks_are_no_measurement() {
     let stop = AtomicBool::new(false);
-    let how = How { seed: 1, at_a_time: 4, on_progress: &|_, _| {}, stop: &stop };
+    let how = How { seed: 1, at_a_time: 4, on_progress: &|_| {}, stop: &stop };
     let err = measured(&how, &mut Coin::default(), &[]).unwrap_err();
     assert_eq!(err.to_string(), "there is nothing to measure: no tasks");
 }

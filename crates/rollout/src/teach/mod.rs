@@ -86,7 +86,9 @@ pub struct Teaching<'a> {
     pub earlier: Earlier,
     /// Called with the number of samples that are to be asked for or judged.
     pub on_start: &'a (dyn Fn(u64) + Sync),
-    /// Called after each of them.
+    /// Called with the number of samples that a question was answered with, or was given up for.
+    pub on_answer: &'a (dyn Fn(usize) + Sync),
+    /// Called after each sample that is asked for and judged.
     pub on_sample: &'a (dyn Fn() + Sync),
 }
 

@@ -163,6 +163,7 @@ impl<'a> Room<'a> {
             Ok(answer) => self.keep(ask, seed, answer, queue),
             Err(Refusal::Nothing) => {
                 self.state().report.without_trace += u64::from(samples);
+                (self.teaching.on_answer)(ask.samples.len());
                 self.finished(ask.samples.len());
                 false
             }
@@ -212,6 +213,7 @@ impl<'a> Room<'a> {
     /// Offers the programs of an answer to the judges.
     fn offer(&self, task: u32, entry: &Entry, queue: &SyncSender<Candidate>) -> bool {
         let Entry::Answer(answered) = entry else { return true };
+        (self.teaching.on_answer)(answered.completions.len());
         for (&sample, completion) in answered.samples.iter().zip(&answered.completions) {
             let program = program(self.asked.tasks.get(task), Reply::of(completion));
             let candidate = Candidate { place: Place { task, sample }, program };
@@ -281,6 +283,7 @@ impl<'a> Room<'a> {
 
     fn failed(&self, ask: &Ask, failure: &Failure) {
         self.state().report.count_failure(ask.samples.len() as u64, failure);
+        (self.teaching.on_answer)(ask.samples.len());
         self.finished(ask.samples.len());
     }
 

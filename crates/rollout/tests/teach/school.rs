@@ -167,6 +167,7 @@ impl School {
             bad_lines: lesson.bad_lines,
             earlier: lesson.earlier,
             on_start: &|_| {},
+            on_answer: &|_| {},
             on_sample: &|| {},
         })
     }

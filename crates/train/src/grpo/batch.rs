@@ -5,6 +5,8 @@
 //! length limit cut off counts nowhere, if the settings mask it (DAPO, arXiv:2503.14476, section 3.4); its
 //! reward is still part of the mean that its group is measured against.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use whetstone_algo::Totals;
 use whetstone_algo::advantage::{self, GroupRule};
@@ -132,6 +134,18 @@ impl Batch {
     pub(super) fn learnt(&self, is_divergence_measured: bool) -> Vec<usize> {
         let has = |turn: &Played| !turn.is_dead || turn.advantage != 0.0 || is_divergence_measured;
         (0..self.played.len()).filter(|&at| has(&self.played[at])).collect()
+    }
+
+    /// Rollouts that were played, by the places of their group and of themselves there: whether they have a
+    /// signal, or were masked. Those of dead groups are not among them.
+    pub(super) fn members(&self) -> BTreeMap<(usize, usize), bool> {
+        let masked = self.masked.iter().map(|turn| (turn.member, false));
+        let learnt = self.learnt(false).into_iter().map(|at| (self.played[at].member, true));
+        // One turn that counts is enough.
+        masked
+            .chain(learnt)
+            .map(|(Member { group, rollout }, counts)| ((group, rollout), counts))
+            .collect()
     }
 
     /// Charges every rollout for its divergence from the reference, and computes advantages anew.

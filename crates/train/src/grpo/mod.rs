@@ -13,6 +13,7 @@ mod batch;
 mod best;
 pub(crate) mod budget;
 mod difficulty;
+mod first_steps;
 mod held_out;
 mod learn;
 mod metrics;
@@ -30,6 +31,7 @@ use whetstone_env::environment::Environment;
 use whetstone_infer::Limits;
 
 use self::batch::Batch;
+use self::first_steps::FirstSteps;
 use self::learn::{Learner, Work};
 use self::metrics::Measured;
 use self::record::Rollouts;
@@ -88,6 +90,7 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
     let (optimizer, mut progress) = restore(student, STAGE, it.checkpoint)?;
     let mut tasks = Tasks::new(it.config, it.tasks);
     let mut rollouts = Rollouts::open(session, student)?;
+    let mut first_steps = FirstSteps::default();
     let mut learner = Learner::new(student, it, optimizer)?;
     learner.rehearse(student, &longest(student, it))?;
     while progress.step < plan.steps {
@@ -116,7 +119,8 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
         let took = began.elapsed();
         let values = measured.values(&batch, &drawn, took);
         let hopeless = hopeless(it.config, &progress, &values);
-        let report = StepReport { step, steps: plan.steps, took, values, again: false };
+        let warnings = first_steps.see(it.config, (step, plan.steps), (&drawn, &batch));
+        let report = StepReport { step, steps: plan.steps, took, values, warnings, again: false };
         session.step(report, &|term| suspects(&drawn, term), it.watch)?;
         if session.is_due(step, plan.steps) || hopeless.is_some() {
             it.watch.phase(Phase::Saving);

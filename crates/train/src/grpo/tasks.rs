@@ -237,7 +237,10 @@ fn distance([seen, passed]: [u64; 2]) -> u64 {
 /// Where a collection of so many rollouts is: sampling, or waiting for the judges.
 fn at(now: Collected<'_>, all: usize) -> At {
     let done = now.over + now.dropped;
-    let phase = if now.sampled < all { Phase::Sampling } else { Phase::Judging };
+    let (phase, done) = match now.sampled {
+        sampled if sampled < all => (Phase::Sampling, sampled),
+        _ => (Phase::Judging, done),
+    };
     let waits_for = now.waits_for.map(|(task, sample)| format!("task {task}, sample {sample}"));
     At { phase, part: (done, all), waits_for }
 }

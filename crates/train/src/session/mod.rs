@@ -26,7 +26,7 @@ use crate::alarms::{Alarm, Alarms, Suspects, nobody};
 use crate::error::{CheckpointError, TrainError};
 use crate::optimizer::Optimizer;
 use crate::student::Student;
-use crate::watch::{Ended, StepReport, Watch};
+use crate::watch::{Ended, StepReport, Warning, Watch};
 
 pub use self::progress::Progress;
 pub(crate) use self::progress::restore;
@@ -225,6 +225,9 @@ impl Session {
             self.event(Event::Warning { code: SILENCE.to_owned(), message })?;
         }
         if !again {
+            for Warning { code, message } in report.warnings.clone() {
+                self.event(Event::Warning { code, message })?;
+            }
             for alarm in self.alarms.see(step, &report.values, suspects) {
                 self.alarm(&alarm)?;
                 (watch.on_alarm)(&alarm);

@@ -28,7 +28,7 @@ fn events(session: &Session) -> Vec<Event> {
 
 fn report(step: u64) -> StepReport {
     let values = BTreeMap::from([("loss".to_owned(), 0.5)]);
-    StepReport { step, steps: 9, took: Duration::ZERO, values, again: false }
+    StepReport { step, steps: 9, took: Duration::ZERO, values, warnings: Vec::new(), again: false }
 }
 
 #[test]

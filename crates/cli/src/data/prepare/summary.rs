@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use whetstone_core::survivors::Survivors;
 use whetstone_data::prepare::{Counts, REPORT, Report, Split, TRAIN, VAL};
 
 use crate::failure::counted;
@@ -20,6 +21,28 @@ pub(super) fn print(
     printer: Printer,
 ) -> anyhow::Result<()> {
     printer.raw(&text(report, out, took, printer))
+}
+
+/// Sources of which no task is left.
+pub(super) fn lost(sources: &BTreeMap<String, Counts>) -> Vec<String> {
+    let mut found = Survivors::default();
+    for (name, counts) in sources {
+        let source = format!("the source `{name}`");
+        if counts.train + counts.val > 0 {
+            found.keep(&source);
+        }
+        let reasons = [
+            ("bad", counts.bad),
+            ("left out, as `prepare.json` says", counts.left_out),
+            ("contaminated", counts.contaminated),
+            ("duplicates", counts.duplicates),
+            ("over the limit", counts.over_limit),
+        ];
+        for (reason, count) in reasons {
+            found.leave_out_many(&source, reason, count);
+        }
+    }
+    found.lost("row")
 }
 
 fn text(report: &Report, out: &Path, took: Duration, printer: Printer) -> String {
@@ -122,4 +145,18 @@ fn findings(text: &mut Vec<String>, head: &str, lines: impl Iterator<Item = Stri
 
 fn counted_tasks(count: u64) -> String {
     counted(usize::try_from(count).unwrap_or(usize::MAX), "task")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_of_which_nothing_is_left_is_named() {
+        let gone = Counts { rows: 5, bad: 1, duplicates: 4, ..Counts::default() };
+        let kept = Counts { rows: 5, duplicates: 4, val: 1, ..Counts::default() };
+        let sources = [("apps".to_owned(), gone), ("mbpp".to_owned(), kept)];
+        let said = "nothing is left of the source `apps`: 5 rows, 4 duplicates, 1 bad";
+        assert_eq!(lost(&sources.into()), [said]);
+    }
 }

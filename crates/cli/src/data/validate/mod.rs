@@ -3,10 +3,8 @@
 mod args;
 mod table;
 
-use std::sync::OnceLock;
-
-use indicatif::ProgressBar;
 use whetstone_core::config::Config;
+use whetstone_core::survivors::Survivors;
 use whetstone_data::prove::{Earlier, Proving, Report, prove};
 use whetstone_sandbox::job::Judging;
 use whetstone_sandbox::{JUDGE_VERSION, Judge};
@@ -15,7 +13,9 @@ pub(super) use self::args::ValidateArgs;
 use crate::config_command::load;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::figures::plain;
 use crate::printer::Printer;
+use crate::progress::Progress;
 
 /// Judges with hash seeds of their own, at most: each has an interpreter for every core.
 const MAX_JUDGES: u32 = 4;
@@ -30,6 +30,7 @@ pub(crate) fn run(args: &ValidateArgs, printer: Printer) -> anyhow::Result<Exit>
     } else {
         printer.raw(&table::text(&report, args, printer))?;
     }
+    lost(&report).into_iter().for_each(|sentence| printer.warning(sentence));
     Ok(ending(&report, args.strict))
 }
 
@@ -42,7 +43,7 @@ fn validate(
     let asked: Vec<&dyn Judging> = judges.iter().map(|judge| judge as &dyn Judging).collect();
     let identity = judges.first().map(identity).unwrap_or_default();
     let limits = crate::judge::limits(config);
-    let bar: OnceLock<ProgressBar> = OnceLock::new();
+    let progress = Progress::new(printer, "task");
     let report = prove(&Proving {
         files: &args.tasks,
         out: args.out.as_deref(),
@@ -56,18 +57,29 @@ fn validate(
         workers: crate::judge::callers(config),
         earlier: if args.fresh { Earlier::Forget } else { Earlier::Resume },
         on_start: &|tasks| {
-            bar.get_or_init(|| printer.progress_with_rate(tasks, "tasks"));
+            progress.phase("judging references and trivial answers", (0, 0));
+            progress.reach(0, tasks);
         },
-        on_task: &|| {
-            if let Some(bar) = bar.get() {
-                bar.inc(1);
-            }
-        },
+        on_task: &|| progress.add_one(),
     });
-    if let Some(bar) = bar.get() {
-        bar.finish_and_clear();
-    }
+    progress.finish();
     Ok(report?)
+}
+
+/// Sources of which no task is proven.
+fn lost(report: &Report) -> Vec<String> {
+    let mut found = Survivors::default();
+    for (name, counts) in &report.by_source {
+        let source = format!("the source `{}`", plain(name, 60));
+        if counts.proven > 0 {
+            found.keep(&source);
+        }
+        for (reason, count) in &counts.reasons {
+            found.leave_out_many(&source, reason.name(), *count);
+        }
+        found.leave_out_many(&source, "that could not be judged", counts.failed);
+    }
+    found.lost("task")
 }
 
 /// Judges that differ in their hash seeds alone.
@@ -100,9 +112,25 @@ fn ending(report: &Report, strict: bool) -> Exit {
 
 #[cfg(test)]
 mod tests {
-    use whetstone_data::prove::Counts;
+    use whetstone_data::prove::{Counts, Reason};
 
     use super::*;
+
+    #[test]
+    fn a_source_without_a_proven_task_is_named_with_its_reasons() {
+        let counts = |proven, reasons: &[(Reason, u64)]| Counts {
+            proven,
+            reasons: reasons.iter().copied().collect(),
+            ..Counts::default()
+        };
+        let by_source = [
+            ("mbpp".to_owned(), counts(3, &[(Reason::Flaky, 9)])),
+            ("apps".to_owned(), counts(0, &[(Reason::Flaky, 1), (Reason::ReferenceFails, 7)])),
+        ];
+        let report = Report { by_source: by_source.into(), ..Report::default() };
+        let said = "nothing is left of the source `apps`: 8 tasks, 7 reference_fails, 1 flaky";
+        assert_eq!(lost(&report), [said]);
+    }
 
     #[test]
     fn a_task_that_could_not_be_judged_is_something_broken() {

@@ -1,0 +1,269 @@
+//! How far a long command is: its phase, the seconds of a step, and the time that is left.
+//!
+//! The time left is the mean time of the steps that are finished, times the number of those that are not. Before
+//! the first one is finished nothing is known, and `—` is shown. Steps that an earlier process finished
+//! count as done and not in the mean.
+//!
+//! On a terminal it is one line that changes. Elsewhere a line is written now and then: the first when
+//! [`FIRST_LINE`] has passed, later ones further apart, so that the log of a night stays readable. All of
+//! it goes to standard error.
+
+use std::fmt::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+
+use crate::figures::duration;
+use crate::printer::Printer;
+
+/// When the first line is written where no line can change.
+const FIRST_LINE: Duration = Duration::from_secs(5);
+
+/// Shows how far a command is.
+pub(crate) struct Progress {
+    printer: Printer,
+    bar: ProgressBar,
+    began: Instant,
+    state: Mutex<State>,
+}
+
+/// What is known of the work.
+#[derive(Debug, Default)]
+struct State {
+    /// What a step is called: `step`, `sample`, `task`.
+    unit: &'static str,
+    /// What is being done, with how much of it: `sampling 12/32`.
+    phase: String,
+    /// Figures of the last step.
+    words: String,
+    done: u64,
+    all: u64,
+    /// Steps that were finished before this process began, and when that was seen.
+    before: Option<(u64, Duration)>,
+    /// Steps that the mean is of, and their time.
+    finished: u64,
+    spent: Duration,
+    /// When the last line was written, since the beginning.
+    last_line: Option<Duration>,
+}
+
+impl Progress {
+    /// Of steps that are called `unit`.
+    pub(crate) fn new(printer: Printer, unit: &'static str) -> Self {
+        let state = Mutex::new(State { unit, ..State::default() });
+        Self { printer, bar: printer.line(), began: Instant::now(), state }
+    }
+
+    /// A phase begins or goes on; `part` is how much of it is done, of how much, if that is counted.
+    pub(crate) fn phase(&self, name: &str, (done, all): (usize, usize)) {
+        let part = if all > 0 { format!(" {done}/{all}") } else { String::new() };
+        self.lock().phase = format!("{name}{part}");
+        self.show();
+    }
+
+    /// So many steps are done, of so many, by the clock: steps that overlap. What is done at the first
+    /// call was done before.
+    pub(crate) fn reach(&self, done: u64, all: u64) {
+        self.lock().reach(done, all, self.began.elapsed());
+        self.show();
+    }
+
+    /// One step more is done; for steps that overlap.
+    pub(crate) fn add_one(&self) {
+        let mut state = self.lock();
+        let (done, all) = (state.done + 1, state.all);
+        state.reach(done, all, self.began.elapsed());
+        drop(state);
+        self.show();
+    }
+
+    /// A step is done that took so long by itself; `words` are its figures. Says whether whoever calls
+    /// should write a line of its own.
+    pub(crate) fn step(&self, (done, all): (u64, u64), took: Duration, words: String) -> bool {
+        let mut state = self.lock();
+        state.step((done, all), took);
+        state.words = words;
+        let is_first = state.finished == 1;
+        drop(state);
+        let is_due = self.show_or_tell(is_first || done == all);
+        is_due && !self.printer.is_watched()
+    }
+
+    /// Seconds of a step and the time left, as they are shown.
+    pub(crate) fn times(&self) -> String {
+        self.lock().times()
+    }
+
+    /// Writes something while the line is out of the way.
+    pub(crate) fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.bar.suspend(work)
+    }
+
+    /// Takes the line away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// Changes the line on a terminal; elsewhere writes one if it is time to.
+    fn show(&self) {
+        let text = self.lock().text();
+        if self.show_or_tell(false) && !self.printer.is_watched() {
+            self.printer.note(text);
+        }
+    }
+
+    /// Changes the line; says whether one is due where none can change.
+    fn show_or_tell(&self, now_at_least: bool) -> bool {
+        let mut state = self.lock();
+        self.bar.set_message(state.text());
+        let now = self.began.elapsed();
+        let is_due = now_at_least || state.is_line_due(now);
+        if is_due {
+            state.last_line = Some(now);
+        }
+        is_due
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn reach(&mut self, done: u64, all: u64, now: Duration) {
+        (self.done, self.all) = (done, all);
+        let (before, since) = *self.before.get_or_insert((done, now));
+        let finished = done.saturating_sub(before);
+        if finished > self.finished {
+            (self.finished, self.spent) = (finished, now.saturating_sub(since));
+        }
+    }
+
+    fn step(&mut self, (done, all): (u64, u64), took: Duration) {
+        (self.done, self.all) = (done, all);
+        self.finished += 1;
+        self.spent += took;
+    }
+
+    /// Mean seconds of a finished step.
+    fn seconds(&self) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "counts of steps")]
+        let finished = self.finished as f64;
+        (self.finished > 0).then(|| self.spent.as_secs_f64() / finished)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts of steps")]
+    fn times(&self) -> String {
+        let left = self.all.saturating_sub(self.done) as f64;
+        match self.seconds() {
+            None => format!("— s/{}, — left", self.unit),
+            Some(seconds) => {
+                let (rate, left) = (short_seconds(seconds), duration(seconds * left));
+                format!("{rate} s/{}, {left} left", self.unit)
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        if !self.phase.is_empty() {
+            let _ = write!(text, "{}; ", self.phase);
+        }
+        if self.all > 0 {
+            let _ = write!(text, "{}/{} {}s, ", self.done, self.all, self.unit);
+        }
+        text.push_str(&self.times());
+        if !self.words.is_empty() {
+            let _ = write!(text, "; {}", self.words);
+        }
+        text
+    }
+
+    fn is_line_due(&self, now: Duration) -> bool {
+        let last = self.last_line.unwrap_or_default();
+        now.saturating_sub(last) >= between_lines(now)
+    }
+}
+
+/// How far lines are apart at a time since the beginning.
+fn between_lines(now: Duration) -> Duration {
+    match now.as_secs() {
+        0..60 => FIRST_LINE,
+        60..3600 => Duration::from_secs(30),
+        _ => Duration::from_mins(2),
+    }
+}
+
+/// Seconds with three digits or so.
+fn short_seconds(seconds: f64) -> String {
+    match seconds {
+        100.0.. => format!("{seconds:.0}"),
+        10.0.. => format!("{seconds:.1}"),
+        1.0.. => format!("{seconds:.2}"),
+        _ => format!("{seconds:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(count: u64) -> Duration {
+        Duration::from_secs(count)
+    }
+
+    #[test]
+    fn nothing_is_known_before_the_first_step_is_finished() {
+        let mut state = State { unit: "step", all: 100, ..State::default() };
+        state.phase = "sampling 12/32".to_owned();
+        assert_eq!(state.text(), "sampling 12/32; 0/100 steps, — s/step, — left");
+        state.step((1, 100), seconds(41));
+        assert_eq!(state.text(), "sampling 12/32; 1/100 steps, 41.0 s/step, 68 min left");
+    }
+
+    #[test]
+    fn the_time_left_is_the_mean_of_finished_steps_and_does_not_move_inside_one() {
+        let mut state = State { unit: "step", ..State::default() };
+        state.step((1, 4), seconds(50));
+        state.step((2, 4), seconds(30));
+        let told = state.text();
+        assert_eq!(told, "2/4 steps, 40.0 s/step, 80 s left");
+        state.reach(2, 4, seconds(9000));
+        assert_eq!(state.text(), told, "no step was finished");
+    }
+
+    #[test]
+    fn what_an_earlier_process_did_is_done_and_not_in_the_mean() {
+        let mut state = State { unit: "sample", ..State::default() };
+        state.reach(60, 64, seconds(1));
+        assert_eq!(state.text(), "60/64 samples, — s/sample, — left");
+        state.reach(62, 64, seconds(10));
+        assert_eq!(state.text(), "62/64 samples, 4.50 s/sample, 9 s left");
+    }
+
+    #[test]
+    fn lines_come_after_a_while_and_then_further_apart() {
+        let mut state = State::default();
+        let mut told = Vec::new();
+        for now in 0..4000 {
+            if state.is_line_due(seconds(now)) {
+                state.last_line = Some(seconds(now));
+                told.push(now);
+            }
+        }
+        assert_eq!(told[..3], [5, 10, 15]);
+        assert!(told.contains(&85) && !told.contains(&70), "{told:?}");
+        let hours: Vec<u64> = told.iter().copied().filter(|&now| now > 3600).collect();
+        assert!(hours.windows(2).all(|two| two[1] - two[0] == 120), "{hours:?}");
+    }
+
+    #[test]
+    fn only_the_first_step_and_the_last_are_told_of_at_once() {
+        let progress = Progress::new(Printer::new(false), "step");
+        let told = [1, 2, 3].map(|at| progress.step((at, 3), seconds(1), String::new()));
+        let watched = Printer::new(false).is_watched();
+        assert_eq!(told, [true, false, true].map(|due| due && !watched));
+        assert_eq!(progress.times(), "1.00 s/step, 0 s left");
+    }
+}

@@ -1,0 +1,211 @@
+//! What became of the rollouts in the first steps of a run: whether anything can be learnt from them.
+//!
+//! A run whose answers are all cut off, or of whose rollouts none has a gradient, goes on for hours without a
+//! word and learns nothing. The first is said after the first step, since no later one will differ. Whether
+//! a source of the loss is empty is said after [`STEPS`] steps: one step may have had bad luck.
+
+use std::collections::BTreeMap;
+
+use whetstone_core::completion::Finish;
+use whetstone_core::config::Config;
+use whetstone_core::survivors::Survivors;
+use whetstone_rollout::collect::Rolled;
+
+use super::batch::Batch;
+use super::tasks::Drawn;
+use crate::watch::Warning;
+
+/// Steps after which an empty source is told of.
+const STEPS: u64 = 5;
+const ROLLOUTS: &str = "the rollouts";
+const OWN: &str = "the student's own best answers";
+
+/// What is known after so many steps.
+#[derive(Debug, Default)]
+pub(super) struct FirstSteps {
+    seen: u64,
+    rollouts: Survivors,
+    own: Survivors,
+}
+
+impl FirstSteps {
+    /// Looks at a step, counted from 1; says what there is to say of it.
+    pub(super) fn see(
+        &mut self,
+        config: &Config,
+        (step, steps): (u64, u64),
+        (drawn, batch): (&Drawn, &Batch),
+    ) -> Vec<Warning> {
+        // A run that goes on behind its first steps has been told.
+        if step > STEPS || step != self.seen + 1 {
+            return Vec::new();
+        }
+        self.seen = step;
+        self.count(config, drawn, batch);
+        let mut warnings = Vec::new();
+        warnings.extend((step == 1).then(|| cut_off(config, drawn)).flatten());
+        if step == STEPS.min(steps) {
+            let lost = [("rollouts", &self.rollouts), ("own_best", &self.own)];
+            warnings.extend(lost.into_iter().flat_map(|(source, found)| {
+                let code = format!("no_{source}");
+                let of = format!("in the first {step} steps ");
+                let lost = found.lost("rollout").into_iter();
+                lost.map(move |what| Warning { code: code.clone(), message: format!("{of}{what}") })
+            }));
+        }
+        warnings
+    }
+
+    fn count(&mut self, config: &Config, drawn: &Drawn, batch: &Batch) {
+        let weights = config.dual_source;
+        let learnt: BTreeMap<(usize, usize), bool> = batch.members();
+        for (group, gathered) in drawn.groups.iter().enumerate() {
+            let unjudged = gathered.dropped.len() as u64;
+            let rollouts = gathered.rollouts.iter().enumerate();
+            if weights.grpo_weight > 0.0 {
+                self.rollouts.leave_out_many(ROLLOUTS, "that could not be judged", unjudged);
+                for (at, _) in rollouts.clone() {
+                    match learnt.get(&(group, at)) {
+                        Some(true) => self.rollouts.keep(ROLLOUTS),
+                        Some(false) => {
+                            self.rollouts.leave_out(ROLLOUTS, "cut off by the token limit")
+                        }
+                        None => {
+                            self.rollouts.leave_out(ROLLOUTS, "with the same reward as their group")
+                        }
+                    }
+                }
+            }
+            if weights.self_sft_weight > 0.0 {
+                self.own.leave_out_many(OWN, "that could not be judged", unjudged);
+                for (_, rolled) in rollouts {
+                    match own_reason(rolled) {
+                        None => self.own.keep(OWN),
+                        Some(reason) => self.own.leave_out(OWN, reason),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Every answer of the step was cut off.
+fn cut_off(config: &Config, drawn: &Drawn) -> Option<Warning> {
+    let mut rollouts = drawn.groups.iter().flat_map(|group| &group.rollouts);
+    let all = rollouts.clone().count();
+    if all == 0 || !rollouts.all(is_cut) {
+        return None;
+    }
+    let limit = config.grpo.max_completion_length;
+    let message = format!(
+        "all {all} answers of the first step were cut off at {limit} tokens (max_new_tokens), before their \
+         programs were whole: raise `grpo.max_completion_length`"
+    );
+    Some(Warning { code: "all_cut_off".to_owned(), message })
+}
+
+fn own_reason(rolled: &Rolled) -> Option<&'static str> {
+    if !rolled.outcome.judgement.verdict().is_pass() {
+        Some("that do not pass")
+    } else if is_cut(rolled) {
+        Some("cut off by the token limit")
+    } else {
+        None
+    }
+}
+
+fn is_cut(rolled: &Rolled) -> bool {
+    rolled.turns.iter().any(|turn| turn.completion.finish == Finish::Length)
+}
+
+#[cfg(test)]
+mod tests {
+    use whetstone_core::verdict::Verdict;
+    use whetstone_rollout::collect::Gathered;
+
+    use super::*;
+    use crate::testing::{dropped, group, rolled, rolled_as, settings};
+
+    fn cut(sample: usize) -> Rolled {
+        rolled_as(sample, (&[7, 7], Finish::Length), (Verdict::NoCode, 0.0))
+    }
+
+    /// What is said after each of the steps, which all draw the same.
+    fn said(config: &Config, steps: u64, groups: &[Gathered]) -> Vec<(u64, String, String)> {
+        let mut first = FirstSteps::default();
+        let mut said = Vec::new();
+        for step in 1..=steps {
+            let drawn = Drawn { groups: groups.to_vec(), ..Drawn::default() };
+            let batch = Batch::new(config, &drawn).unwrap();
+            for Warning { code, message } in first.see(config, (step, steps), (&drawn, &batch)) {
+                said.push((step, code, message));
+            }
+        }
+        said
+    }
+
+    #[test]
+    fn answers_that_are_all_cut_off_are_said_after_the_first_step() {
+        let mut config = settings();
+        config.grpo.max_completion_length = 64;
+        let groups = [group("a", vec![cut(0), cut(1)])];
+        let told = said(&config, 1, &groups);
+        assert_eq!((told[0].0, told[0].1.as_str()), (1, "all_cut_off"));
+        assert_eq!(
+            told[0].2,
+            "all 2 answers of the first step were cut off at 64 tokens (max_new_tokens), before their \
+             programs were whole: raise `grpo.max_completion_length`"
+        );
+        let one_whole = [group("a", vec![cut(0), rolled(1, &[8], 1.0)])];
+        assert!(said(&config, 9, &one_whole).is_empty());
+    }
+
+    #[test]
+    fn a_source_that_gives_nothing_is_told_of_once_after_a_few_steps() {
+        let mut config = settings();
+        config.dual_source.self_sft_weight = 0.5;
+        let mut equal = group("a", vec![rolled(0, &[7], 0.0), rolled(1, &[8], 0.0)]);
+        equal.dropped = vec![dropped(2)];
+        let told = said(&config, 9, &[equal]);
+        let expected = [
+            "in the first 5 steps nothing is left of the rollouts: 15 rollouts, 10 with the same \
+             reward as their group, 5 that could not be judged",
+            "in the first 5 steps nothing is left of the student's own best answers: 15 rollouts, 10 \
+             that do not pass, 5 that could not be judged",
+        ];
+        let messages: Vec<&str> = told.iter().map(|(_, _, message)| message.as_str()).collect();
+        assert_eq!(messages, expected);
+        assert!(told.iter().all(|(step, ..)| *step == 5), "{told:?}");
+        config.dual_source.self_sft_weight = 0.0;
+        let equal = group("a", vec![rolled(0, &[7], 0.0), rolled(1, &[8], 0.0)]);
+        assert_eq!(said(&config, 9, &[equal]).len(), 1, "what is not asked for is not missed");
+    }
+
+    #[test]
+    fn one_rollout_that_teaches_is_enough() {
+        let mut config = settings();
+        config.dual_source.self_sft_weight = 0.5;
+        let live = group("a", vec![rolled(0, &[7], 1.0), rolled(1, &[8], 0.0)]);
+        assert!(said(&config, 9, &[live]).is_empty());
+    }
+
+    #[test]
+    fn what_is_masked_is_named_as_cut_off() {
+        let mut config = settings();
+        config.grpo.mask_truncated_completions = true;
+        config.dual_source.self_sft_weight = 0.0;
+        let one = rolled_as(0, (&[7], Finish::Length), (Verdict::Pass, 1.0));
+        let groups = [group("a", vec![one, cut(1)])];
+        let told = said(&config, 5, &groups);
+        let last = told.last().unwrap();
+        assert!(last.2.ends_with("10 rollouts, 10 cut off by the token limit"), "{told:?}");
+    }
+
+    #[test]
+    fn a_run_that_goes_on_later_is_not_told_again() {
+        let config = settings();
+        let drawn = Drawn { groups: vec![group("a", vec![cut(0), cut(1)])], ..Drawn::default() };
+        let batch = Batch::new(&config, &drawn).unwrap();
+        assert!(FirstSteps::default().see(&config, (3, 9), (&drawn, &batch)).is_empty());
+    }
+}
