@@ -63,9 +63,12 @@ function failing(shown, task) {
   const what = `${words(seen.verdict)}${kind}${signal}; ${passed}`;
   if (seen.test === undefined) return said(what);
   const test = task?.tests?.hidden[seen.test];
+  const got = seen.got === undefined ? [] : [["got", seen.got]];
+  const parts = [...(test ?? []), ...got];
   return el("div", { class: "failing" },
     el("p", {}, `Test ${seen.test + 1} of ${seen.tests_total} is the first that fails: ${what}`),
-    test ? testText(test) : el("p", { class: "note" }, "The test itself is not in this page."));
+    parts.length > 0 && testText(parts),
+    test ? null : el("p", { class: "note" }, "The test itself is not in this page."));
 }
 
 /** A test: its parts, each with a name. */

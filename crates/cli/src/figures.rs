@@ -34,13 +34,14 @@ pub(crate) fn percent(part: u64, whole: u64) -> f64 {
 /// A time as people say it: `41 s`, `12 min`, `1.7 h`, `9 h`, `2.5 days`.
 pub(crate) fn duration(seconds: f64) -> String {
     let (minutes, hours) = (seconds / 60.0, seconds / 3600.0);
-    match seconds {
+    let told = match seconds {
         ..90.0 => format!("{seconds:.0} s"),
         ..5400.0 => format!("{minutes:.0} min"),
         ..36_000.0 => format!("{hours:.1} h"),
         ..172_800.0 => format!("{hours:.0} h"),
         _ => format!("{:.1} days", hours / 24.0),
-    }
+    };
+    told.replace(".0 ", " ")
 }
 
 /// Text of somebody else in one line of a table: at most so many characters, and nothing that a
@@ -73,9 +74,9 @@ mod tests {
     #[test]
     fn a_time_has_the_unit_that_people_would_use() {
         let told =
-            [0.4, 41.0, 89.0, 90.0, 5399.0, 6000.0, 32_000.0, 90_000.0, 216_000.0].map(duration);
+            [0.4, 41.0, 89.0, 90.0, 5399.0, 6000.0, 32_400.0, 90_000.0, 216_000.0].map(duration);
         let expected =
-            ["0 s", "41 s", "89 s", "2 min", "90 min", "1.7 h", "8.9 h", "25 h", "2.5 days"];
+            ["0 s", "41 s", "89 s", "2 min", "90 min", "1.7 h", "9 h", "25 h", "2.5 days"];
         assert_eq!(told, expected);
     }
 

@@ -15,6 +15,7 @@ mod config_command;
 mod data;
 mod device;
 mod doctor;
+mod dry_run;
 mod eval;
 pub mod exit;
 mod export;
@@ -29,7 +30,9 @@ mod progress;
 mod quickstart;
 mod report;
 mod runs;
+mod sample_lines;
 mod score;
+mod scratch;
 mod teach;
 mod train;
 

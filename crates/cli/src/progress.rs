@@ -95,6 +95,11 @@ impl Progress {
         self.lock().times()
     }
 
+    /// The time of all steps that this process finished.
+    pub(crate) fn spent(&self) -> Duration {
+        self.lock().spent
+    }
+
     /// Writes something while the line is out of the way.
     pub(crate) fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
         self.bar.suspend(work)

@@ -1,13 +1,14 @@
 //! A verdict with its evidence, as it stands in a scored line under `validation`:
 //!
 //! ```json
-//! {"verdict":"wrong","test":1,"tests_passed":1,"tests_total":3,"cpu_ms":1.9,"isolation":"full"}
+//! {"verdict":"wrong","test":1,"got":"[2, 1]","tests_passed":1,"tests_total":3,"cpu_ms":1.9,"isolation":"full"}
 //! {"verdict":"timeout","loading":true,"tests_passed":0,"tests_total":3,"cpu_ms":5000.0,"isolation":"full"}
 //! {"error":"the zygote died twice"}
 //! {"skipped":"runtime"}
 //! ```
 //!
-//! The second did not get as far as its first test, whatever its verdict is. The third could not be
+//! `got` is what the program answered to the test that it is wrong in, for people: the beginning of it, as Python
+//! writes it. Nothing is computed from it. The second did not get as far as its first test, whatever its verdict is. The third could not be
 //! judged. The fourth was not run, because nobody asked for it: its reward is made of static terms
 //! and no verdict is claimed.
 //!
@@ -30,7 +31,11 @@ pub struct Judgement {
     cpu_ms: f64,
     isolation: Option<Isolation>,
     while_loading: bool,
+    got: Option<String>,
 }
+
+/// Characters of an answer that are kept for people.
+pub const MAX_GOT_CHARS: usize = 200;
 
 /// How much kept the program from the machine.
 #[derive(
@@ -141,8 +146,8 @@ impl Judgement {
     pub fn of_run(verdict: Verdict, counts: Counts, held: Held) -> Result<Self, JudgementError> {
         let (tests_passed, tests_total) = (counts.passed, counts.total);
         let (cpu_ms, isolation) = (held.cpu_ms, Some(held.isolation));
-        let while_loading = verdict.is_load_error();
-        Self { verdict, tests_passed, tests_total, cpu_ms, isolation, while_loading }.checked()
+        let (while_loading, got) = (verdict.is_load_error(), None);
+        Self { verdict, tests_passed, tests_total, cpu_ms, isolation, while_loading, got }.checked()
     }
 
     /// Of a program that did not get as far as its first test, of `tests_total`.
@@ -157,8 +162,21 @@ impl Judgement {
 
     /// Of a reply without a program that could run.
     pub fn of_reply(verdict: Verdict, tests_total: u32) -> Result<Self, JudgementError> {
-        let (tests_passed, cpu_ms, isolation, while_loading) = (0, 0.0, None, false);
-        Self { verdict, tests_passed, tests_total, cpu_ms, isolation, while_loading }.checked()
+        let (tests_passed, cpu_ms, isolation, while_loading, got) = (0, 0.0, None, false, None);
+        Self { verdict, tests_passed, tests_total, cpu_ms, isolation, while_loading, got }.checked()
+    }
+
+    /// The same with what the program answered to the test that it is wrong in, cut to
+    /// [`MAX_GOT_CHARS`]. Other verdicts have none.
+    #[must_use]
+    pub fn with_got(self, got: Option<&str>) -> Self {
+        let got = got.filter(|_| matches!(self.verdict, Verdict::Wrong { .. })).map(cut);
+        Self { got, ..self }
+    }
+
+    /// What the program answered to the test that it is wrong in, if that is known.
+    pub fn got(&self) -> Option<&str> {
+        self.got.as_deref()
     }
 
     /// The same with another time.
@@ -217,6 +235,15 @@ impl Judgement {
     }
 }
 
+/// The beginning of an answer; one that was cut keeps its mark.
+fn cut(text: &str) -> String {
+    let mut shown: String = text.chars().take(MAX_GOT_CHARS).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
 fn failing_test(verdict: &Verdict) -> Option<u32> {
     match verdict {
         Verdict::Wrong { test }
@@ -236,6 +263,8 @@ struct RawJudgement {
     kind: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signal: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    got: Option<String>,
     /// It happened while the program was loaded; not said of `load_error`, which always does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     loading: bool,
@@ -250,14 +279,17 @@ impl TryFrom<RawJudgement> for Judgement {
 
     fn try_from(raw: RawJudgement) -> Result<Self, JudgementError> {
         let RawJudgement { tests_passed, tests_total, cpu_ms, isolation, loading, .. } = raw;
-        let verdict = read_verdict(raw)?;
-        let while_loading = loading || verdict.is_load_error();
-        Self { verdict, tests_passed, tests_total, cpu_ms, isolation, while_loading }.checked()
+        let (verdict, said) = read_verdict(raw)?;
+        let (while_loading, got) = (loading || verdict.is_load_error(), None);
+        let read =
+            Self { verdict, tests_passed, tests_total, cpu_ms, isolation, while_loading, got };
+        Ok(read.with_got(said.as_deref()).checked()?)
     }
 }
 
-fn read_verdict(raw: RawJudgement) -> Result<Verdict, JudgementError> {
-    let name = raw.verdict;
+/// The verdict, and what the program answered.
+fn read_verdict(raw: RawJudgement) -> Result<(Verdict, Option<String>), JudgementError> {
+    let (name, got) = (raw.verdict, raw.got);
     let verdict = match (name.as_str(), raw.test, raw.kind, raw.signal) {
         ("pass", None, None, None) => Verdict::Pass,
         ("wrong", Some(test), None, None) => Verdict::Wrong { test },
@@ -275,13 +307,14 @@ fn read_verdict(raw: RawJudgement) -> Result<Verdict, JudgementError> {
             return Err(JudgementError::Verdict(problem));
         }
     };
-    Ok(verdict)
+    Ok((verdict, got))
 }
 
 impl From<Judgement> for RawJudgement {
     fn from(judgement: Judgement) -> Self {
         let loading = judgement.while_loading && !judgement.verdict.is_load_error();
-        let Judgement { verdict, tests_passed, tests_total, cpu_ms, isolation, .. } = judgement;
+        let Judgement { verdict, tests_passed, tests_total, cpu_ms, isolation, got, .. } =
+            judgement;
         let test = failing_test(&verdict);
         let name = verdict.name().to_owned();
         let (kind, signal) = match verdict {
@@ -289,8 +322,18 @@ impl From<Judgement> for RawJudgement {
             Verdict::Crashed { signal } => (None, Some(signal)),
             _ => (None, None),
         };
-        let verdict = name;
-        Self { verdict, test, kind, signal, loading, tests_passed, tests_total, cpu_ms, isolation }
+        Self {
+            verdict: name,
+            test,
+            kind,
+            signal,
+            got,
+            loading,
+            tests_passed,
+            tests_total,
+            cpu_ms,
+            isolation,
+        }
     }
 }
 
@@ -400,6 +443,22 @@ mod tests {
             r#"{"verdict":"timeout","loading":true,"tests_passed":1,"tests_total":3,"cpu_ms":0,"isolation":"full"}"#,
             "comes from a test",
         );
+    }
+
+    #[test]
+    fn what_was_answered_is_kept_of_a_wrong_program_and_cut() {
+        let wrong = judgement(Verdict::Wrong { test: 0 }).with_got(Some("[2, 1]"));
+        let json = serde_json::to_string(&wrong).unwrap();
+        assert!(json.contains(r#""test":0,"got":"[2, 1]""#), "{json}");
+        let read: Judgement = serde_json::from_str(&json).unwrap();
+        assert_eq!((read.got(), &read), (Some("[2, 1]"), &wrong));
+        assert_eq!(judgement(Verdict::Timeout).with_got(Some("7")).got(), None);
+        let long = json.replace("[2, 1]", &"ß".repeat(5000));
+        let read: Judgement = serde_json::from_str(&long).unwrap();
+        assert_eq!(read.got().unwrap().chars().count(), MAX_GOT_CHARS + 1);
+        let again: Judgement =
+            serde_json::from_str(&serde_json::to_string(&read).unwrap()).unwrap();
+        assert_eq!(again.got(), read.got(), "cut once");
     }
 
     #[test]

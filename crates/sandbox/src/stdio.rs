@@ -15,6 +15,7 @@
 //!
 //! Not here: looser rules. Sorting lines or comparing them as sets pays for wrong answers.
 
+use whetstone_core::judgement::MAX_GOT_CHARS;
 use whetstone_core::tests::Compare;
 
 /// How outputs are compared.
@@ -40,6 +41,13 @@ impl From<Compare> for StdioRule {
 
 /// A longer token is never a number.
 pub const MAX_NUMBER_BYTES: usize = 1024;
+
+/// The beginning of an output as people read it; a judgement cuts it to so many characters.
+pub(crate) fn beginning(output: &[u8]) -> String {
+    // No character has more than four bytes.
+    let most = output.len().min(4 * (MAX_GOT_CHARS + 1));
+    String::from_utf8_lossy(&output[..most]).into_owned()
+}
 
 /// Whether `actual` is one of the outputs that are right.
 pub fn matches<E: AsRef<[u8]>>(actual: &[u8], any_of: &[E], rule: StdioRule) -> bool {

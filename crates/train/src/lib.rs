@@ -26,6 +26,7 @@ pub mod optimizer;
 pub mod order;
 mod pass;
 pub mod plan;
+pub mod probe;
 mod rehearse;
 mod rows;
 pub mod session;

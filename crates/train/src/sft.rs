@@ -20,6 +20,7 @@ use crate::imitate::imitate;
 use crate::order::Endless;
 use crate::pass::Pass;
 use crate::plan::Plan;
+use crate::probe::Probe;
 use crate::rehearse::rehearse;
 use crate::session::{Session, restore};
 use crate::student::{Student, keep};
@@ -105,6 +106,38 @@ fn steps(student: &mut Student, session: &mut Session, it: &Sft<'_>) -> Result<E
     it.watch.phase(Phase::Saving);
     session.final_model(student, (&optimizer, &progress))?;
     Ok(Ended::Done)
+}
+
+/// Takes the next step of a training and keeps nothing but the student in memory; `None` if it was told to
+/// stop.
+///
+/// # Errors
+///
+/// What the training itself would end with in that step.
+pub fn probe(student: &mut Student, it: &Sft<'_>) -> Result<Option<Probe>, TrainError> {
+    let plan = Plan::sft(it.config, it.rows.len())?;
+    student.check_sft_room(it.config)?;
+    let (mut optimizer, progress) = restore(student, STAGE, it.checkpoint)?;
+    let mut order = Endless::new(Seed::new(it.config.seed).derive("sft rows", 0), it.rows.len());
+    let mut gradients = Gradients::new(student.decoder.device(), student.decoder.parameters());
+    let most = rehearse(student, it.config, (it.rows, &mut gradients), it.watch)?;
+    if it.watch.stopped() {
+        return Ok(None);
+    }
+    let began = Instant::now();
+    let positions = progress.position..progress.position + plan.items_per_step;
+    let rows: Vec<&Example> = positions.map(|at| &it.rows[order.at(at, |_| ())]).collect();
+    learn(student, it, (progress.step + 1, &rows), (&mut gradients, most))?;
+    let rule = (plan.schedule.rate(progress.step)?, &it.config.training);
+    update::apply(&mut student.decoder, (&mut optimizer, &gradients), rule)?;
+    Ok(Some(Probe {
+        step: began.elapsed(),
+        parts: Vec::new(),
+        steps: plan.steps.saturating_sub(progress.step),
+        held_out: None,
+        measurements: 0,
+        warnings: Vec::new(),
+    }))
 }
 
 /// The gradient of the cross-entropy; returns the surprise and how many tokens went through.

@@ -33,7 +33,7 @@ pub enum EvalCommand {
 }
 
 /// What to measure, and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct MeasureArgs {
     /// Tasks to solve, one JSON object a line
@@ -95,6 +95,12 @@ pub struct MeasureArgs {
     #[arg(long)]
     pub fresh: bool,
 
+    /// Say what would be read, done and written, what memory it takes and about how long; write nothing
+    ///
+    /// The time comes from a probe: one task, done for real and thrown away.
+    #[arg(long)]
+    pub dry_run: bool,
+
     /// Keep projections as bytes with a scale a row: a quarter of the memory, slightly other text
     #[arg(long = "8bit")]
     pub eight_bit: bool,
@@ -149,6 +155,7 @@ An evaluation that was killed goes on when the same command is started again.
 
 Examples:
   whet eval --tasks data/val.jsonl --model runs/grpo-1/outputs/final_model --out eval/grpo-1
+  whet eval --tasks data/val.jsonl --model embedded --dry-run
   whet eval --model Qwen/Qwen2.5-Coder-1.5B-Instruct --num-samples 20 --k 1,10 --temperature 0.8
   whet eval --server http://gpu7:8000/v1/chat/completions --model Qwen/Qwen3-32B-FP8 --out eval/teacher
   whet eval --tasks humaneval.jsonl --samples completions.jsonl --k 1 --out eval/given

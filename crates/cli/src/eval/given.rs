@@ -4,11 +4,12 @@
 //! file that is killed half way goes on; then they are counted.
 
 use std::path::Path;
+use std::time::Instant;
 
 use whetstone_algo::Advantage;
 use whetstone_algo::advantage::GroupRule;
 use whetstone_env::python::Rules;
-use whetstone_eval::{RESULTS, ROLLOUTS, Results, make_room};
+use whetstone_eval::{Evaluated, RESULTS, ROLLOUTS, Results, Times, make_room};
 use whetstone_rollout::score::{BadLines, How, Report, Runtime, Scoring, score};
 
 use super::Measure;
@@ -17,17 +18,20 @@ use crate::progress::Progress;
 use crate::score::judge::start_judge;
 
 /// Judges the samples in a file, and counts them.
-pub(super) fn measure(it: &Measure<'_>, samples: &Path) -> Result<Results, Failure> {
+pub(super) fn measure(it: &Measure<'_>, samples: &Path) -> Result<Evaluated, Failure> {
     make_room(&it.args.out, it.earlier())?;
     let output = it.args.out.join(ROLLOUTS);
+    let began = Instant::now();
     let report = judge(it, samples, &output)?;
+    let took = began.elapsed();
     let file = samples.display().to_string();
     let name = it.args.model.clone().unwrap_or_else(|| file.clone());
     let about = it.about(name, vec![("--samples", file)]);
     let mut results = Results::count(&about, it.tasks, &output)?;
     results.rejected = report.rejected;
     results.write(&it.args.out.join(RESULTS))?;
-    Ok(results)
+    let times = Times { judging: took, ..Times::default() };
+    Ok(Evaluated { results, times })
 }
 
 fn judge(it: &Measure<'_>, samples: &Path, output: &Path) -> Result<Report, Failure> {

@@ -5,11 +5,13 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use whetstone_core::Message;
+use whetstone_core::config::DeviceChoice;
 use whetstone_core::prompt::Prompt;
-use whetstone_eval::{Results, make_room};
+use whetstone_eval::{Evaluated, make_room};
 use whetstone_infer::{Limits, Local};
 use whetstone_model::Pretrained;
 use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
+use whetstone_model::memory::{self, Plan, Purpose, Target, Work};
 use whetstone_model::template::{ChatTemplate, Options};
 use whetstone_rollout::collect::RenderError;
 
@@ -21,7 +23,7 @@ use crate::model::{ModelFailure, open};
 use crate::train::grpo;
 
 /// Measures it; `None` if it was told to stop.
-pub(super) fn measure(it: &Measure<'_>) -> Result<Option<Results>, Failure> {
+pub(super) fn measure(it: &Measure<'_>) -> Result<Option<Evaluated>, Failure> {
     // Before anything large is loaded: the judge's processes are children of this one.
     let judge = crate::judge::start(it.config).map_err(|err| crate::judge::failure(&err))?;
     let environment = grpo::environment(judge, it.config);
@@ -44,6 +46,24 @@ pub(super) fn measure(it: &Measure<'_>) -> Result<Option<Results>, Failure> {
         max_prompt_tokens: longest,
     };
     it.evaluate(&about, &environment, &mut source)
+}
+
+/// The memory that sampling takes.
+pub(super) fn memory(it: &Measure<'_>) -> Result<Plan, Failure> {
+    let model = open(&find(it)?.model)?;
+    let max_tokens = it.max_tokens(model.config.positions);
+    let longest = longest(it, &model)?.min(room(&model, max_tokens)?);
+    let target = match it.config.run.device() {
+        Ok(DeviceChoice::Cuda(_)) => Target::Cuda,
+        _ => Target::Cpu,
+    };
+    let work = Work {
+        batch: Limits::default().sequences,
+        length: longest + max_tokens,
+        eight_bit: it.args.eight_bit,
+        target,
+    };
+    Ok(memory::plan(&model.config, work, Purpose::Inference))
 }
 
 /// The model that is meant.

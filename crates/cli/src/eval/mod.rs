@@ -8,6 +8,7 @@
 
 mod args;
 mod compare;
+mod dry_run;
 mod given;
 mod local;
 mod remote;
@@ -52,12 +53,10 @@ fn measure(args: &MeasureArgs, printer: Printer) -> anyhow::Result<Exit> {
     let config = crate::config_command::load(&settings(args))?.config;
     let tasks = tasks(args)?;
     let it = Measure { args, config: &config, tasks: &tasks, stop: &stop, began, printer };
-    let results = match (&args.samples, &args.server) {
-        (Some(samples), _) => Some(given::measure(&it, samples)?),
-        (None, Some(url)) => remote::measure(&it, url)?,
-        (None, None) => local::measure(&it)?,
-    };
-    let Some(results) = results else {
+    if args.dry_run {
+        return dry_run::run(&it);
+    }
+    let Some(Evaluated { results, .. }) = it.measure()? else {
         printer.note("stopped; what was judged is kept: the same command goes on with it");
         return Ok(Exit::Done);
     };
@@ -134,6 +133,15 @@ struct Source<'a> {
 }
 
 impl Measure<'_> {
+    /// Measures whatever was asked for; `None` if it was told to stop.
+    fn measure(&self) -> Result<Option<Evaluated>, Failure> {
+        match (&self.args.samples, &self.args.server) {
+            (Some(samples), _) => given::measure(self, samples).map(Some),
+            (None, Some(url)) => remote::measure(self, url),
+            (None, None) => local::measure(self),
+        }
+    }
+
     /// Tokens of a completion at most, for a model that was made for so many tokens in all.
     fn max_tokens(&self, positions: usize) -> usize {
         let asked = self.args.max_tokens.map(|most| most as usize);
@@ -182,7 +190,7 @@ impl Measure<'_> {
         about: &About,
         environment: &PythonEnvironment,
         source: &mut Source<'_>,
-    ) -> Result<Option<Results>, Failure> {
+    ) -> Result<Option<Evaluated>, Failure> {
         let progress = Progress::new(self.printer, "sample");
         let collecting = Collecting {
             environment,
@@ -211,8 +219,10 @@ impl Measure<'_> {
         let loading = self.began.elapsed();
         let evaluated = evaluate(&it, source.generator, self.tasks);
         progress.finish();
-        let Some(Evaluated { results, times }) = evaluated? else { return Ok(None) };
-        self.printer.note(summary::times(loading, &times));
-        Ok(Some(results))
+        let evaluated = evaluated?;
+        if let Some(evaluated) = &evaluated {
+            self.printer.note(summary::times(loading, &evaluated.times));
+        }
+        Ok(evaluated)
     }
 }

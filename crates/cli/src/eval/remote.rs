@@ -15,7 +15,7 @@ use std::thread;
 
 use whetstone_core::config::TeacherConfig;
 use whetstone_core::{Message, Seed, with_causes};
-use whetstone_eval::{Results, make_room};
+use whetstone_eval::{Evaluated, make_room};
 use whetstone_infer::{Drawn, GenerateError, Generator, Prompt, Usage};
 use whetstone_remote::chat::{ChatError, Client, Request, Settings};
 use whetstone_remote::http::HttpError;
@@ -26,7 +26,7 @@ use crate::failure::Failure;
 use crate::train::grpo;
 
 /// Measures it; `None` if it was told to stop.
-pub(super) fn measure(it: &Measure<'_>, url: &str) -> Result<Option<Results>, Failure> {
+pub(super) fn measure(it: &Measure<'_>, url: &str) -> Result<Option<Evaluated>, Failure> {
     let mut teacher = it.config.teacher.clone();
     url.clone_into(&mut teacher.api_url);
     teacher.model_name = it.args.model.clone().unwrap_or(teacher.model_name);

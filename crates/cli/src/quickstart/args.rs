@@ -28,6 +28,12 @@ pub struct QuickstartArgs {
     #[arg(long)]
     pub resume: bool,
 
+    /// Say what would be read, done and written, what memory it takes and about how long; write nothing
+    ///
+    /// The time comes from a probe: one step and some traces, done for real and thrown away.
+    #[arg(long, conflicts_with = "resume")]
+    pub dry_run: bool,
+
     /// What computes: `cpu`, `cuda:N`, or `auto`; the same as `--set run.device=DEVICE`
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<DeviceChoice>,
@@ -50,10 +56,11 @@ impl QuickstartArgs {
     pub(super) fn run_args(&self) -> RunArgs {
         let mut config = self.config.clone();
         config.set.extend(self.seed.map(|seed| format!("seed={seed}")));
-        let Self { run, resume, device, threads, json, .. } = self;
+        let Self { run, resume, dry_run, device, threads, json, .. } = self;
         RunArgs {
             run: run.clone(),
             resume: *resume,
+            dry_run: *dry_run,
             device: *device,
             threads: *threads,
             json: *json,
@@ -85,6 +92,7 @@ those that were used are in `runs/NAME/config.toml`.
 
 Examples:
   whet quickstart
+  whet quickstart --dry-run                    what would it do, and how long would it take here?
   whet quickstart --resume                     go on after a stop
   whet quickstart --run seed-7 --seed 7        is it the seed?
   whet quickstart --run longer --set training.max_steps=120

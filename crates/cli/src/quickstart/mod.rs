@@ -9,6 +9,7 @@
 //! are judged as those of a server are, training is that of `whet train grpo`, and figures are `eval`'s.
 
 mod args;
+mod dry_run;
 mod measuring;
 mod phases;
 pub(crate) mod preset;
@@ -61,6 +62,10 @@ pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exi
     let judge = crate::judge::start(config).map_err(|err| crate::judge::failure(&err))?;
     let begun = begin::look(&run, config, STAGE).map_err(|err| exists(args, err))?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
+    if args.dry_run {
+        let environment = grpo::environment(judge, config);
+        return dry_run::run(&run, config, (&environment, &stop), printer);
+    }
     let session = begun.session(&run, &loaded, STAGE).map_err(|err| exists(args, err))?;
     let phases = known(&session, checkpoint.as_deref()).map_err(Failure::Train)?;
     let environment = grpo::environment(judge, config);

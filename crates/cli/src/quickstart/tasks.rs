@@ -32,8 +32,7 @@ pub(super) fn prepare(config: &Config, dir: &Path, phases: &mut Phases) -> Resul
         return Ok(Tasks { train: read(TRAIN)?, held_out: read(VAL)? });
     }
     let began = Instant::now();
-    let held_out = config.quickstart.held_out_tasks as usize;
-    let tasks = make(generator(config)?, (taken(config)?, held_out));
+    let tasks = compose(config)?;
     write(&dir.join(TRAIN), &tasks.train)?;
     write(&dir.join(VAL), &tasks.held_out)?;
     let (train, held_out) = (tasks.train.len(), tasks.held_out.len());
@@ -41,6 +40,12 @@ pub(super) fn prepare(config: &Config, dir: &Path, phases: &mut Phases) -> Resul
     phases.tasks = Some(Prepared { train, held_out, seconds });
     phases.save(dir)?;
     Ok(tasks)
+}
+
+/// Makes the tasks of a run.
+pub(super) fn compose(config: &Config) -> Result<Tasks, Failure> {
+    let held_out = config.quickstart.held_out_tasks as usize;
+    Ok(make(generator(config)?, (taken(config)?, held_out)))
 }
 
 /// How many tasks training will take.
@@ -82,7 +87,7 @@ fn make(generator: Generator, (train, held_out): (usize, usize)) -> Tasks {
     tasks
 }
 
-fn write(path: &Path, tasks: &[Task]) -> Result<(), TrainError> {
+pub(super) fn write(path: &Path, tasks: &[Task]) -> Result<(), TrainError> {
     let written = atomic::replace_with(path, |out| {
         for task in tasks {
             serde_json::to_writer(&mut *out, &task.to_object())?;

@@ -33,7 +33,8 @@ pub(super) fn collect(
     sft::read(&dir.join(FILE))
 }
 
-fn judge(
+/// Judges the traces of the tasks in a folder, into a file beside them.
+pub(super) fn judge(
     config: &Config,
     (dir, environment): (&Path, &PythonEnvironment),
     printer: Printer,

@@ -8,7 +8,7 @@ use whetstone_algo::Advantage;
 use crate::cli::ConfigArgs;
 
 /// `whet score`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_long_help = AFTER_HELP)]
 pub struct ScoreArgs {
@@ -45,6 +45,12 @@ pub struct ScoreArgs {
     /// Score nothing if any line is bad, and name those that are
     #[arg(long)]
     pub strict: bool,
+
+    /// Say what would be read, done and written, what memory it takes and about how long; write nothing
+    ///
+    /// The time comes from a probe: the lines of one task, done for real and thrown away.
+    #[arg(long)]
+    pub dry_run: bool,
 
     /// Run no program: reward what can be read off the reply alone
     #[arg(long)]
@@ -95,6 +101,7 @@ number and the reason. A run that was killed goes on where it was, when it is st
 
 Examples:
   whet score rollouts.jsonl --prompts train.jsonl
+  whet score rollouts.jsonl --prompts train.jsonl --dry-run
   whet score rollouts.jsonl --prompts train.jsonl --cache rewards.redb --report report.json
   whet score rollouts.jsonl --prompts train.jsonl --skip-runtime --json
   whet score rollouts.jsonl --prompts train.jsonl --set reward.composite=pass_times_quality

@@ -1,10 +1,12 @@
 //! `whet score`: rollouts in, the same lines with verdict, reward and advantage out.
 
 mod args;
+mod dry_run;
 pub(crate) mod judge;
 mod summary;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use whetstone_algo::advantage::GroupRule;
@@ -24,9 +26,35 @@ use crate::progress::Progress;
 /// Scores a file.
 pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
     let config = load(&args.config)?.config;
+    if args.dry_run {
+        return dry_run::run(args, &config, printer);
+    }
     let output = args.out.clone().unwrap_or_else(|| default_output(&args.rollouts));
+    let report = score_into(args, &config, &output, printer)?.report;
+    let beside = args.report.clone().unwrap_or_else(|| default_report(&output));
+    write_report(&beside, &report)?;
+    if args.json {
+        printer.json(&report)?;
+    } else {
+        summary::print(&report, &output, &beside, printer)?;
+    }
+    Ok(ending(&report))
+}
+
+/// What came of a file, and how long its lines took.
+struct Scored {
+    report: Report,
+    took: Duration,
+}
+
+fn score_into(
+    args: &ScoreArgs,
+    config: &Config,
+    output: &Path,
+    printer: Printer,
+) -> Result<Scored, Failure> {
     let rules = Rules::new(config.reward.clone());
-    let report = if args.skip_runtime {
+    if args.skip_runtime {
         if let Some(path) = &args.cache {
             printer.note(format_args!(
                 "`--cache {}` is not used: nothing is run, so there are no verdicts to keep",
@@ -39,9 +67,9 @@ pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
                  passed tests alone\n  hint: `--set reward.composite=weighted_sum` pays form"
             ));
         }
-        score_with(args, &config, &output, (&rules, How::Static), printer)?
+        score_with(args, config, output, (&rules, How::Static), printer)
     } else {
-        let started = judge::start_judge(&config)?;
+        let started = judge::start_judge(config)?;
         let [_, minor, _] = started.judge.about().python_version;
         let rules = rules.for_python(u8::try_from(minor).unwrap_or(u8::MAX));
         let cache = args.cache.as_deref().map(|path| Cache::open(path, Bounds::default()));
@@ -49,19 +77,11 @@ pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
         let runtime = Runtime {
             judge: &started.judge,
             identity: &started.identity,
-            limits: crate::judge::limits(&config),
+            limits: crate::judge::limits(config),
             cache: cache.as_ref(),
         };
-        score_with(args, &config, &output, (&rules, How::Run(runtime)), printer)?
-    };
-    let beside = args.report.clone().unwrap_or_else(|| default_report(&output));
-    write_report(&beside, &report)?;
-    if args.json {
-        printer.json(&report)?;
-    } else {
-        summary::print(&report, &output, &beside, printer)?;
+        score_with(args, config, output, (&rules, How::Run(runtime)), printer)
     }
-    Ok(ending(&report))
 }
 
 fn score_with(
@@ -70,7 +90,7 @@ fn score_with(
     output: &Path,
     (rules, how): (&Rules, How<'_>),
     printer: Printer,
-) -> Result<Report, Failure> {
+) -> Result<Scored, Failure> {
     let progress = Progress::new(printer, "line");
     let report = score(&Scoring {
         rollouts: &args.rollouts,
@@ -89,7 +109,7 @@ fn score_with(
         on_line: &|| progress.add_one(),
     });
     progress.finish();
-    Ok(report?)
+    Ok(Scored { report: report?, took: progress.spent() })
 }
 
 /// How the command ends: a line that could not be judged is an answer of no.

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::ConfigArgs;
 
 /// `whet teach`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_long_help = AFTER_HELP)]
 pub struct TeachArgs {
@@ -45,6 +45,12 @@ pub struct TeachArgs {
     /// Replace the traces that are in OUT, and forget a run that was ended early
     #[arg(long, conflicts_with = "only_missing")]
     pub fresh: bool,
+
+    /// Say what would be read, done and written, what memory it takes and about how long; write nothing
+    ///
+    /// The time comes from a probe: one request, done for real and thrown away.
+    #[arg(long, conflicts_with = "test_connection")]
+    pub dry_run: bool,
 
     /// Run no program: look at the syntax only, and leave the verdict open
     #[arg(long)]
@@ -84,6 +90,7 @@ be the same then. The journal goes when nothing is missing.
 
 Examples:
   whet teach --test-connection
+  whet teach --dry-run
   whet teach --max-tasks 5 --num-samples 2
   whet teach --tasks data/train.jsonl --out data/teacher_traces.jsonl
   whet teach --set teacher.api_url=http://gpu7:8000/v1/chat/completions --set teacher.model_name=m

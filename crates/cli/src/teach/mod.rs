@@ -2,10 +2,12 @@
 
 mod args;
 pub(crate) mod connection;
+mod dry_run;
 mod remote;
 mod summary;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
@@ -29,23 +31,42 @@ pub(crate) fn run(args: &TeachArgs, printer: Printer) -> anyhow::Result<Exit> {
         return connection::test(&config, args.json, printer);
     }
     let samples = samples(args, &config)?;
-    let judge = if args.no_judge { None } else { Some(start_judge(&config)?) };
-    let report = match args.teacher {
-        TeacherArg::Embedded => {
-            collect(args, &config, &Asking { teacher: &Embedded, judge, samples }, printer)?
-        }
-        TeacherArg::Remote => {
-            let seed = Seed::new(config.seed);
-            let remote = Remote::new(&config.teacher, seed).map_err(Failure::Teacher)?;
-            collect(args, &config, &Asking { teacher: &remote, judge, samples }, printer)?
-        }
-    };
+    if args.dry_run {
+        return dry_run::run(args, &config, samples, printer);
+    }
+    let report = collect_from(args, &config, samples, printer)?.report;
     if args.json {
         printer.json(&report)?;
     } else {
         summary::print(&report, &args.out, printer)?;
     }
     Ok(ending(&report, args.strict))
+}
+
+/// Collects so many samples of each task from the teacher that was asked for.
+fn collect_from(
+    args: &TeachArgs,
+    config: &Config,
+    samples: u32,
+    printer: Printer,
+) -> Result<Collected, Failure> {
+    let judge = if args.no_judge { None } else { Some(start_judge(config)?) };
+    match args.teacher {
+        TeacherArg::Embedded => {
+            collect(args, config, &Asking { teacher: &Embedded, judge, samples }, printer)
+        }
+        TeacherArg::Remote => {
+            let seed = Seed::new(config.seed);
+            let remote = Remote::new(&config.teacher, seed).map_err(Failure::Teacher)?;
+            collect(args, config, &Asking { teacher: &remote, judge, samples }, printer)
+        }
+    }
+}
+
+/// What came of the questions, and how long they took.
+struct Collected {
+    report: Report,
+    took: Duration,
 }
 
 /// Who is asked and who judges.
@@ -60,7 +81,7 @@ fn collect(
     config: &Config,
     asking: &Asking<'_>,
     printer: Printer,
-) -> Result<Report, Failure> {
+) -> Result<Collected, Failure> {
     let progress = Progress::new(printer, "sample");
     let (all, answered) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let on_answer = |count: usize| {
@@ -96,7 +117,7 @@ fn collect(
         on_sample: &|| progress.add_one(),
     });
     progress.finish();
-    Ok(report?)
+    Ok(Collected { report: report?, took: progress.spent() })
 }
 
 /// Samples of each task. Of an embedded trace there is one, and more would be the same again.

@@ -33,6 +33,7 @@ pub enum TrainCommand {
 const GRPO_HELP: &str = "\
 Examples:
   whet train grpo --tasks data/train.jsonl --run grpo-1 --set student.model_name=models/student
+  whet train grpo --run grpo-1 --dry-run       what would it do, and how long would it take?
   whet train grpo --run grpo-1 --held-out data/val.jsonl   see whether it carries over
   whet train grpo --run grpo-1 --resume        go on after a stop, a crash or a kill -9
   whet train grpo --run grpo-2 --from runs/grpo-1/outputs/checkpoint-50 --set training.learning_rate=1e-5
@@ -50,6 +51,7 @@ Alarms stop nothing. They stand in the events, in `whet report` and in `whet run
 const SFT_HELP: &str = "\
 Examples:
   whet train sft --traces data/teacher_traces.jsonl --run sft-1 --set student.model_name=models/student
+  whet train sft --run sft-1 --dry-run         what would it do, and how long would it take?
   whet train sft --run sft-1 --resume          go on after a stop, a crash or a kill -9
 
 A run's directory holds its settings, its events, its checkpoints and the final model. A run that is
@@ -70,6 +72,12 @@ pub struct RunArgs {
     /// Begin where a checkpoint of another run was, with the settings of this one
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub from: Option<PathBuf>,
+
+    /// Say what would be read, done and written, what memory it takes and about how long; write nothing
+    ///
+    /// The time comes from a probe: one step, done for real and thrown away.
+    #[arg(long, conflicts_with = "resume")]
+    pub dry_run: bool,
 
     /// What computes: `cpu`, `cuda:N`, or `auto`; the same as `--set run.device=DEVICE`
     #[arg(long, value_name = "DEVICE")]

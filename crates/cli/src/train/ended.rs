@@ -88,6 +88,7 @@ mod tests {
             run: "grpo 1".to_owned(),
             resume: false,
             from: None,
+            dry_run: false,
             device: None,
             threads: NonZeroUsize::new(2),
             json: false,

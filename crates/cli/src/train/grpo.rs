@@ -15,6 +15,7 @@ use whetstone_infer::Limits;
 use whetstone_sandbox::Judge;
 use whetstone_train::grpo::{Grpo, STAGE, TaskWithTraces, fits, grpo, max_prompt_tokens};
 use whetstone_train::plan::Plan;
+use whetstone_train::probe::Probe;
 use whetstone_train::session::Session;
 use whetstone_train::watch::{Ended, Watch};
 use whetstone_train::watchdog::Watchdog;
@@ -24,7 +25,7 @@ use super::args::GrpoArgs;
 use super::ended::End;
 use super::inputs::{Files, Known};
 use super::view::View;
-use super::{begin, ended, inputs, left_out, sft, stop};
+use super::{begin, dry_run, ended, inputs, left_out, sft, stop};
 use crate::exit::Exit;
 use crate::failure::{Failure, counted};
 use crate::printer::Printer;
@@ -74,10 +75,6 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let plan = Plan::grpo(config, tasks.len()).map_err(Failure::Train)?;
     let arithmetic = plan.arithmetic("tasks", config.training.max_steps == 0);
     preflight(&student, (config, &arithmetic), &taught, printer);
-    let mut session = begun.session(&args.run, &loaded, STAGE).map_err(Failure::Train)?;
-    if known.is_none() {
-        inputs::keep_and_say(&args.run, session.run(), &files, printer)?;
-    }
     let training = Training {
         config,
         tasks: &tasks,
@@ -87,6 +84,14 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
         checkpoint: checkpoint.as_deref(),
         stop: &stop,
     };
+    if args.run.dry_run {
+        let plan = dry_run::grpo(&args.run.run, &student, (&training, &plan), &files);
+        return dry_run::probe_grpo(plan, &mut student, &training, (args.run.json, printer));
+    }
+    let mut session = begun.session(&args.run, &loaded, STAGE).map_err(Failure::Train)?;
+    if known.is_none() {
+        inputs::keep_and_say(&args.run, session.run(), &files, printer)?;
+    }
     let result = train(&mut student, &mut session, &training, printer).map_err(Failure::Train)?;
     let (dir, steps) = (session.dir(), plan.steps);
     let end = End { stage: STAGE, config, dir, ended: result, steps, arithmetic: &arithmetic };
@@ -113,6 +118,24 @@ pub(crate) fn train(
     it: &Training<'_>,
     printer: Printer,
 ) -> Result<Ended, TrainError> {
+    watched(it, printer, |training| grpo(student, session, training))
+}
+
+/// Takes one step of which nothing is kept, and shows how far it is; `None` if it was told to stop.
+pub(crate) fn probe(
+    student: &mut Student,
+    it: &Training<'_>,
+    printer: Printer,
+) -> Result<Option<Probe>, TrainError> {
+    watched(it, printer, |training| whetstone_train::grpo::probe(student, training))
+}
+
+/// Does something with a training while it is shown how far it is.
+fn watched<T>(
+    it: &Training<'_>,
+    printer: Printer,
+    work: impl FnOnce(&Grpo<'_>) -> Result<T, TrainError>,
+) -> Result<T, TrainError> {
     let paired = it.tasks.iter().zip(it.taught);
     let tasks: Vec<TaskWithTraces<'_>> =
         paired.map(|(task, rows)| TaskWithTraces { task, rows }).collect();
@@ -135,9 +158,9 @@ pub(crate) fn train(
             dog: &Watchdog::new(it.config.training.watchdog_seconds, &on_silence),
         },
     };
-    let ended = grpo(student, session, &training);
+    let result = work(&training);
     view.finish();
-    ended
+    result
 }
 
 /// The tasks whose prompts leave room for a completion.

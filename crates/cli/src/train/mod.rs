@@ -2,6 +2,7 @@
 
 mod args;
 pub(crate) mod begin;
+pub(crate) mod dry_run;
 mod ended;
 pub(crate) mod grpo;
 mod inputs;

@@ -7,7 +7,7 @@ use whetstone_core::jsonl::Records;
 use whetstone_core::trace::Trace;
 use whetstone_data::rows::RowCounts;
 use whetstone_train::plan::Plan;
-use whetstone_train::sft::{STAGE, Sft, sft};
+use whetstone_train::sft::{STAGE, Sft, probe, sft};
 use whetstone_train::watch::Watch;
 use whetstone_train::watchdog::Watchdog;
 use whetstone_train::{Example, Student, rows};
@@ -16,7 +16,7 @@ use super::args::SftArgs;
 use super::ended::End;
 use super::inputs::Files;
 use super::view::View;
-use super::{begin, ended, inputs, left_out, stop};
+use super::{begin, dry_run, ended, inputs, left_out, stop};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -53,28 +53,31 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
     let plan = Plan::sft(config, examples.len()).map_err(Failure::Train)?;
     let arithmetic = plan.arithmetic("rows", config.training.max_steps == 0);
     preflight(&student, (config, &arithmetic), printer);
+    let view = View::new(printer, plan.steps, &SHOWN);
+    let on_silence = |sentence: &str| view.warning(sentence);
+    let training = Sft {
+        config,
+        rows: &examples,
+        checkpoint: checkpoint.as_deref(),
+        watch: Watch {
+            on_phase: &|phase, part| view.phase(phase, part),
+            on_step: &|report| view.step(report),
+            on_alarm: &|alarm| view.alarm(alarm),
+            stop: &stop,
+            dog: &Watchdog::new(config.training.watchdog_seconds, &on_silence),
+        },
+    };
+    if args.run.dry_run {
+        let whole = dry_run::sft(&args.run.run, &student, (&training, &plan), path);
+        let probed = probe(&mut student, &training);
+        view.finish();
+        return dry_run::print(whole, probed, (args.run.json, printer));
+    }
     let mut session = begun.session(&args.run, &loaded, STAGE).map_err(Failure::Train)?;
     if known.is_none() {
         inputs::keep_and_say(&args.run, session.run(), &files, printer)?;
     }
-    let view = View::new(printer, plan.steps, &SHOWN);
-    let on_silence = |sentence: &str| view.warning(sentence);
-    let result = sft(
-        &mut student,
-        &mut session,
-        &Sft {
-            config,
-            rows: &examples,
-            checkpoint: checkpoint.as_deref(),
-            watch: Watch {
-                on_phase: &|phase, part| view.phase(phase, part),
-                on_step: &|report| view.step(report),
-                on_alarm: &|alarm| view.alarm(alarm),
-                stop: &stop,
-                dog: &Watchdog::new(config.training.watchdog_seconds, &on_silence),
-            },
-        },
-    );
+    let result = sft(&mut student, &mut session, &training);
     view.finish();
     let result = result.map_err(Failure::Train)?;
     let (dir, steps) = (session.dir(), plan.steps);

@@ -8,6 +8,7 @@ mod checkers;
 mod config;
 mod defaults;
 mod doctor;
+mod dry_run;
 mod eval;
 mod export;
 mod generate;

@@ -77,7 +77,8 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// A judgement as it stands in a line. A program chooses the name of its exceptions, and their length.
+/// A judgement as it stands in a line, with what the program answered. A program chooses the name of its
+/// exceptions, and their length; an answer has a bound of its own.
 fn evidence(judgement: &Judgement) -> Option<Value> {
     let mut found = serde_json::to_value(judgement).ok()?;
     if let Some(Value::String(kind)) = found.get_mut("kind") {
@@ -125,5 +126,20 @@ mod tests {
         assert_eq!((&shown["reward"], &shown["tokens"]), (&Value::Null, &Value::Null));
         assert_eq!(shown["earlier"].as_array().unwrap().len(), MAX_EARLIER);
         assert!(shown.to_string().len() < 3 * MAX_COMPLETION_BYTES);
+    }
+
+    #[test]
+    fn what_a_program_answered_is_shown_and_has_a_bound() {
+        let line = |got: &str| {
+            serde_json::json!({
+                "step": 1, "prompt_id": "x", "text": "t",
+                "validation": {"verdict": "wrong", "test": 0, "got": got, "tests_passed": 0,
+                    "tests_total": 1, "cpu_ms": 1.0, "isolation": "full"},
+                "reward": {"total": 0.0, "terms": {}},
+            })
+        };
+        assert_eq!(shown(&line("[2, 1]"))["validation"]["got"], "[2, 1]");
+        let long = shown(&line(&"y".repeat(1 << 20)));
+        assert!(long["validation"]["got"].as_str().unwrap().len() < 1 << 10);
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct Outcome {
 impl Outcome {
     /// Of a line that was judged.
     pub(super) fn judged(judgement: &Judgement, reward: Reward, cached: bool) -> Self {
-        let validation = Validation::Judged(without_time(judgement));
+        let validation = Validation::Judged(steady(judgement));
         Self { validation, reward, cpu_ms: judgement.cpu_ms(), cached }
     }
 }
@@ -103,12 +103,14 @@ impl Ledger {
     }
 }
 
-/// The judgement with its time rounded down to whole seconds.
+/// The judgement with its time rounded down to whole seconds, and without what was answered, which may be
+/// another text each time.
 ///
 /// So the same input gives the same bytes, run after run; exact times are in the report.
-fn without_time(judgement: &Judgement) -> Judgement {
+fn steady(judgement: &Judgement) -> Judgement {
     let cpu_ms = (judgement.cpu_ms() / 1000.0).floor() * 1000.0;
-    judgement.clone().with_cpu_ms(cpu_ms).unwrap_or_else(|_| judgement.clone())
+    let judgement = judgement.clone().with_got(None);
+    judgement.clone().with_cpu_ms(cpu_ms).unwrap_or(judgement)
 }
 
 #[cfg(test)]
@@ -119,11 +121,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_a_program_answered_is_not_in_a_scored_line() {
+        let held = Held { cpu_ms: 1.0, isolation: Isolation::Full };
+        let counts = Counts { passed: 0, total: 1 };
+        let wrong = Judgement::of_run(Verdict::Wrong { test: 0 }, counts, held).unwrap();
+        assert_eq!(steady(&wrong.with_got(Some("<object at 0x7f>"))).got(), None);
+    }
+
+    #[test]
     fn times_are_cut_to_whole_seconds() {
         let cut = |cpu_ms| {
             let held = Held { cpu_ms, isolation: Isolation::Full };
             let counts = Counts { passed: 0, total: 1 };
-            without_time(&Judgement::of_run(Verdict::Timeout, counts, held).unwrap()).cpu_ms()
+            steady(&Judgement::of_run(Verdict::Timeout, counts, held).unwrap()).cpu_ms()
         };
         let expected = [(1.93, 0.0), (999.9, 0.0), (1000.0, 1000.0), (5012.3, 5000.0)];
         assert!(

@@ -25,13 +25,13 @@ use whetstone_core::verdict::Verdict;
 use super::broken::Broken;
 use super::kid::{Kid, Kind, Stop};
 use super::slot::{How, Judged, Slot, limits};
-use super::steps::{Ask, Failure};
+use super::steps::{Ask, Failure, shown};
 use super::tally::Tally;
 use crate::channel::Frame;
 use crate::job::Limits;
 use crate::plan::{Asked, Plan, Step};
 use crate::protocol::Request;
-use crate::value::{Value, encode};
+use crate::value::{self, Value, decode, encode};
 
 /// Bytes of all answers of a program that are kept until it has ended.
 const ANSWERS_MAX: usize = 64 << 20;
@@ -77,11 +77,16 @@ impl<'a> Checking<'a> {
 }
 
 impl Found {
-    /// Counts a test; says whether to go on with the next.
-    pub(super) fn enter(self, tally: &mut Tally, test: u32) -> bool {
+    /// Counts a test with the answer to it; says whether to go on with the next.
+    pub(super) fn enter(
+        self,
+        tally: &mut Tally,
+        test: u32,
+        got: impl FnOnce() -> Option<String>,
+    ) -> bool {
         match self {
             Self::Right => tally.pass(),
-            Self::Wrong | Self::Endless => tally.fail(Verdict::Wrong { test }),
+            Self::Wrong | Self::Endless => tally.wrong(test, got()),
             Self::OutOfTime => tally.fail(Verdict::Timeout),
         }
         matches!(self, Self::Right | Self::Wrong)
@@ -129,7 +134,8 @@ impl Slot {
                 Err(verdict) => tally.fail(verdict),
                 Ok(answer) => {
                     let found = self.check_answer(&mut checking, step, &answer, test)?;
-                    if !found.enter(&mut tally, test) {
+                    let got = || Some(shown(&decode(&answer, value::Limits::default()).ok()?));
+                    if !found.enter(&mut tally, test, got) {
                         break;
                     }
                 }

@@ -18,7 +18,7 @@ use super::kid::{Budget, Kid, Kind, Stop};
 use super::nameless::FILE_MAX;
 use super::scratch::Scratch;
 use super::setting::{self, Setting};
-use super::steps::{Ask, Failure};
+use super::steps::{Answered, Ask, Failure};
 use super::tally::Tally;
 use super::watch::THREADS_MAX;
 use crate::jail::order::{MAGIC, Order};
@@ -202,8 +202,8 @@ impl Slot {
                         Ask::new(&mut kid).step(step)
                     };
                     match result {
-                        Ok(true) => tally.pass(),
-                        Ok(false) => tally.fail(Verdict::Wrong { test }),
+                        Ok(Answered::Right) => tally.pass(),
+                        Ok(Answered::Wrong(got)) => tally.wrong(test, got),
                         Err(Failure::Test(problem)) => {
                             let problem = format!("hidden test {test} is broken: {problem}");
                             return Err(Broken::Tests(problem));
@@ -262,7 +262,7 @@ impl Slot {
         sides: Sides<'_>,
         setup: &str,
         step: &Step,
-    ) -> Result<Result<bool, Failure>, String> {
+    ) -> Result<Result<Answered, Failure>, String> {
         let Sides { kid, checker, limits } = sides;
         if let Some(used) = checker {
             let result = Ask::new(kid).check(used, setup, step);
@@ -306,13 +306,13 @@ impl Slot {
             self.used = self.used.and(used);
             match fatal {
                 None => match kid.written() {
-                    Ok(None) => tally.fail(Verdict::Wrong { test }),
+                    Ok(None) => tally.wrong(test, None),
                     Ok(Some(output)) => match &mut checking {
                         None if stdio::matches(output, any_of, plan.compare) => tally.pass(),
-                        None => tally.fail(Verdict::Wrong { test }),
+                        None => tally.wrong(test, Some(stdio::beginning(output))),
                         Some(checking) => {
                             let found = self.check_output(checking, step, output, test)?;
-                            if !found.enter(&mut tally, test) {
+                            if !found.enter(&mut tally, test, || Some(stdio::beginning(output))) {
                                 break;
                             }
                         }

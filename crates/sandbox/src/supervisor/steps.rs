@@ -2,12 +2,13 @@
 //!
 //! Nothing that a child says is a verdict: it sends values, and they are compared here.
 
+use whetstone_core::judgement::MAX_GOT_CHARS;
 use whetstone_core::verdict::Verdict;
 
 use super::kid::{Kid, Stop};
 use crate::channel::Frame;
 use crate::plan::Step;
-use crate::value::{Limits, Value, decode, encode};
+use crate::value::{Limits, Value, decode, encode, show};
 
 /// An exception of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,26 @@ pub(crate) struct Raised {
     base: String,
     /// What test code is told of it beside that: plain data.
     details: Option<Value>,
+}
+
+/// What an answer came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answered {
+    /// It is what was expected.
+    Right,
+    /// It is not; with the answer for people, where one value is the answer, or what was answered last.
+    Wrong(Option<String>),
+}
+
+impl Answered {
+    fn of(is_right: bool, answer: &Value) -> Self {
+        if is_right { Self::Right } else { Self::Wrong(Some(shown(answer))) }
+    }
+}
+
+/// An answer as people read it.
+pub(crate) fn shown(answer: &Value) -> String {
+    show(answer, MAX_GOT_CHARS)
 }
 
 /// Why a question has no right answer.
@@ -94,22 +115,24 @@ impl<'a> Ask<'a> {
     }
 
     /// Asks for one test; whether the answer is right.
-    pub(crate) fn step(&mut self, step: &Step) -> Result<bool, Failure> {
+    pub(crate) fn step(&mut self, step: &Step) -> Result<Answered, Failure> {
         match step {
             Step::Value { expression, expected } => {
                 self.kid.send(b'V', &[expression.as_bytes()])?;
-                Ok(expected.accepts(&self.answer()?))
+                let answer = self.answer()?;
+                Ok(Answered::of(expected.accepts(&answer), &answer))
             }
             Step::Truth { expression, expected } => {
                 self.kid.send(b'T', &[expression.as_bytes()])?;
                 match self.answer()? {
-                    Value::Bool(truth) => Ok(truth == *expected),
+                    Value::Bool(truth) => Ok(Answered::of(truth == *expected, &Value::Bool(truth))),
                     _ => Err(Failure::Opaque),
                 }
             }
             Step::Call { entry_point, args, kwargs, expected } => {
                 self.kid.send(b'C', &[&encode(&call(entry_point, args, kwargs))])?;
-                Ok(expected.accepts(&self.answer()?))
+                let answer = self.answer()?;
+                Ok(Answered::of(expected.accepts(&answer), &answer))
             }
             Step::Check { .. } | Step::Run { .. } => {
                 Err(Failure::Test("not a question to a program".to_owned()))
@@ -126,7 +149,7 @@ impl<'a> Ask<'a> {
         checker: &mut Kid,
         setup: &str,
         step: &Step,
-    ) -> Result<bool, Failure> {
+    ) -> Result<Answered, Failure> {
         let Step::Check { code, proxies, modules, entry_point } = step else {
             return Err(Failure::Test("no test code".to_owned()));
         };
@@ -138,7 +161,7 @@ impl<'a> Ask<'a> {
             let frame = checker.receive().map_err(|stop| seen.checker_stopped(stop))?;
             let question = match frame.kind {
                 b'p' if seen.opaque => return Err(Failure::Opaque),
-                b'p' => return Ok(true),
+                b'p' => return Ok(Answered::Right),
                 b'f' => return seen.failed(&frame.payload),
                 b'o' => return Err(seen.last.unwrap_or(Failure::Opaque)),
                 b'b' => {
@@ -231,6 +254,8 @@ enum Question {
 struct Seen {
     /// What it did last, in case the test code fails because of it.
     last: Option<Failure>,
+    /// What it answered last to a call, for people, where that is plain data.
+    got: Option<String>,
     /// It has answered, if only that a name is a function's.
     asked: bool,
     /// It has answered with more than that.
@@ -246,14 +271,17 @@ impl Seen {
         self.answered |= question == Question::Call || !is_function(answer);
         self.opaque |= matches!(answer, Err(Failure::Opaque));
         self.last = answer.as_ref().err().cloned();
+        if question == Question::Call {
+            self.got = answer.as_ref().ok().and_then(plain_answer).map(shown);
+        }
     }
 
     /// The test code failed.
-    fn failed(self, kind: &[u8]) -> Result<bool, Failure> {
+    fn failed(self, kind: &[u8]) -> Result<Answered, Failure> {
         match self.last {
             _ if self.opaque => Err(Failure::Opaque),
             Some(last) => Err(last),
-            None if self.asked => Ok(false),
+            None if self.asked => Ok(Answered::Wrong(self.got)),
             None => {
                 let kind = name(kind);
                 Err(Failure::Test(format!("it raises {kind} before it asks for anything")))
@@ -285,6 +313,14 @@ impl Seen {
         };
         self.answered |= self.asked;
         self.broken(problem.to_owned())
+    }
+}
+
+/// The value of an outlined answer that nothing has to be made of.
+fn plain_answer(outlined: &Value) -> Option<&Value> {
+    match outlined {
+        Value::Tuple(parts) if parts.first() == Some(&Value::str("")) => parts.get(1),
+        _ => None,
     }
 }
 

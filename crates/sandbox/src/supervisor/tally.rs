@@ -9,6 +9,8 @@ pub(crate) struct Tally {
     total: u32,
     passed: u32,
     first: Option<Verdict>,
+    /// What was answered where it was wrong first.
+    got: Option<String>,
     /// There was no first test.
     while_loading: bool,
 }
@@ -20,6 +22,7 @@ impl Tally {
             total: u32::try_from(total).unwrap_or(u32::MAX),
             passed: 0,
             first: None,
+            got: None,
             while_loading: false,
         }
     }
@@ -32,6 +35,14 @@ impl Tally {
     /// Something went wrong; the first time is what the verdict says.
     pub(crate) fn fail(&mut self, verdict: Verdict) {
         self.first.get_or_insert(verdict);
+    }
+
+    /// A test was answered wrongly, with this answer as people read it.
+    pub(crate) fn wrong(&mut self, test: u32, got: Option<String>) {
+        if self.first.is_none() {
+            self.got = got;
+        }
+        self.fail(Verdict::Wrong { test });
     }
 
     /// The program did not load.
@@ -54,6 +65,7 @@ impl Tally {
         } else {
             Judgement::of_run(verdict, counts, held)
         };
-        judgement.map_err(|error| error.to_string())
+        let judgement = judgement.map_err(|error| error.to_string())?;
+        Ok(judgement.with_got(self.got.as_deref()))
     }
 }

@@ -19,6 +19,7 @@ mod hash;
 mod int;
 mod json;
 mod literal;
+mod show;
 mod text;
 
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub use equal::{Rule, equal};
 pub use int::Int;
 pub use json::{JsonError, from_json};
 pub use literal::literal;
+pub use show::show;
 pub use text::Text;
 
 /// How many containers may stand inside one another.

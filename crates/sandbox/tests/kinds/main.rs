@@ -5,6 +5,7 @@
 
 mod asserts;
 mod exact;
+mod got;
 mod hashes;
 mod others;
 mod program;

@@ -59,7 +59,8 @@ pub(super) fn measure(
     }
 }
 
-fn is_due(it: &Grpo<'_>, step: u64) -> bool {
+/// Whether the student is measured before this step.
+pub(super) fn is_due(it: &Grpo<'_>, step: u64) -> bool {
     let every = u64::from(it.config.held_out.every_steps);
     !it.held_out.is_empty() && every > 0 && (step - 1).is_multiple_of(every)
 }

@@ -17,6 +17,7 @@ mod first_steps;
 mod held_out;
 mod learn;
 mod metrics;
+mod probe;
 mod record;
 mod suspects;
 mod tasks;
@@ -44,6 +45,7 @@ use crate::session::{Progress, Session, restore};
 use crate::student::Student;
 use crate::watch::{Ended, Phase, StepReport, Watch};
 
+pub use self::probe::probe;
 pub use self::tasks::{TaskWithTraces, fits, max_prompt_tokens};
 
 /// The name of this training in events and checkpoints.

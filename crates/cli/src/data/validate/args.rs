@@ -8,6 +8,7 @@ use crate::cli::ConfigArgs;
 
 /// `whet data validate`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_long_help = AFTER_HELP)]
 pub struct ValidateArgs {
     /// Tasks, one JSON object a line
@@ -41,6 +42,12 @@ pub struct ValidateArgs {
     /// Forget an earlier run that was ended before its end, instead of going on with it
     #[arg(long)]
     pub fresh: bool,
+
+    /// Say what would be read, done and written, what memory it takes and about how long; write nothing
+    ///
+    /// The time comes from a probe: one task, done for real and thrown away.
+    #[arg(long)]
+    pub dry_run: bool,
 
     /// Where settings come from.
     #[command(flatten)]
@@ -82,6 +89,7 @@ Examples:
   whet data validate data/train.jsonl --out data/proven.jsonl --dropped data/dropped.jsonl
   whet data validate data/train.jsonl --repeats 4 --set sandbox.cpu_seconds=10 --json
   whet data validate data/train.jsonl --limit 20 --strict
+  whet data validate data/train.jsonl --dry-run
 
 Exit codes: 0 every task was looked at, 1 none was proven or, with `--strict`, one was dropped, 2
 wrong usage, config or input, 3 something broke: some task could not be judged.";

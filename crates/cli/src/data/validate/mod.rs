@@ -1,7 +1,11 @@
 //! `whet data validate`: tasks in, those that are proven out, and why the others are not.
 
 mod args;
+mod dry_run;
 mod table;
+
+use std::path::Path;
+use std::time::Duration;
 
 use whetstone_core::config::Config;
 use whetstone_core::survivors::Survivors;
@@ -23,8 +27,12 @@ const MAX_JUDGES: u32 = 4;
 /// Validates files.
 pub(crate) fn run(args: &ValidateArgs, printer: Printer) -> anyhow::Result<Exit> {
     let config = load(&args.config)?.config;
+    if args.dry_run {
+        return dry_run::run(args, &config, printer);
+    }
     let judges = start_judges(&config, args.repeats.min(MAX_JUDGES))?;
-    let report = validate(args, &config, &judges, printer)?;
+    let outputs = Outputs { out: args.out.as_deref(), dropped: args.dropped.as_deref() };
+    let report = validate((args, args.limit), &config, (&judges, outputs), printer)?.report;
     if args.json {
         printer.json(&report)?;
     } else {
@@ -34,26 +42,40 @@ pub(crate) fn run(args: &ValidateArgs, printer: Printer) -> anyhow::Result<Exit>
     Ok(ending(&report, args.strict))
 }
 
+/// Where tasks go; a probe writes none.
+#[derive(Clone, Copy, Default)]
+struct Outputs<'a> {
+    out: Option<&'a Path>,
+    dropped: Option<&'a Path>,
+}
+
+/// What came of a validation, and how long its tasks took.
+struct Validated {
+    report: Report,
+    took: Duration,
+}
+
+/// Validates at most so many tasks.
 fn validate(
-    args: &ValidateArgs,
+    (args, limit): (&ValidateArgs, Option<u64>),
     config: &Config,
-    judges: &[Judge],
+    (judges, outputs): (&[Judge], Outputs<'_>),
     printer: Printer,
-) -> Result<Report, Failure> {
+) -> Result<Validated, Failure> {
     let asked: Vec<&dyn Judging> = judges.iter().map(|judge| judge as &dyn Judging).collect();
     let identity = judges.first().map(identity).unwrap_or_default();
     let limits = crate::judge::limits(config);
     let progress = Progress::new(printer, "task");
     let report = prove(&Proving {
         files: &args.tasks,
-        out: args.out.as_deref(),
-        dropped: args.dropped.as_deref(),
+        out: outputs.out,
+        dropped: outputs.dropped,
         judges: &asked,
         identity: &identity,
         limits,
         slow: limits.cpu.mul_f64(args.max_cpu_share),
         runs: args.repeats,
-        limit: args.limit,
+        limit,
         workers: crate::judge::callers(config),
         earlier: if args.fresh { Earlier::Forget } else { Earlier::Resume },
         on_start: &|tasks| {
@@ -63,7 +85,7 @@ fn validate(
         on_task: &|| progress.add_one(),
     });
     progress.finish();
-    Ok(report?)
+    Ok(Validated { report: report?, took: progress.spent() })
 }
 
 /// Sources of which no task is proven.

@@ -1,0 +1,92 @@
+//! `whet quickstart --dry-run`: as many tasks as one step takes go all the way, in a folder that is thrown away.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use whetstone_core::config::Config;
+use whetstone_data::prepare::TRAIN;
+use whetstone_env::python::PythonEnvironment;
+use whetstone_train::plan::Plan;
+use whetstone_train::probe::Probe;
+
+use super::student::{Origin, unpack_into};
+use super::summary::number;
+use super::tasks::{self, Tasks};
+use super::traces;
+use crate::dry_run::DryRun;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::scratch::Scratch;
+use crate::train::grpo::{self, TraceFile, Training};
+use crate::train::{RunArgs, begin, dry_run, sft};
+
+/// Says what a quickstart would do.
+pub(super) fn run(
+    run: &RunArgs,
+    config: &Config,
+    (environment, stop): (&PythonEnvironment, &AtomicBool),
+    printer: Printer,
+) -> anyhow::Result<Exit> {
+    let scratch = Scratch::new()?;
+    let dir = Path::new(&config.run.dir).join(&run.run);
+    let mut whole = DryRun::of("whet quickstart");
+    let mut config = config.clone();
+    match Origin::of(&config, &dir) {
+        Origin::Embedded(_) => {
+            let student = scratch.path().join("student");
+            unpack_into(&student)
+                .map_err(whetstone_train::TrainError::from)
+                .map_err(Failure::Train)?;
+            config.student.model_name = student.display().to_string();
+            whole.reads("the student that ships with whet");
+        }
+        Origin::Given(path) => whole.reads(format!("{}: the student", path.display())),
+    }
+    let Tasks { train, held_out } = tasks::compose(&config)?;
+    let plan = Plan::grpo(&config, train.len()).map_err(Failure::Train)?;
+    let few = train.len().min(usize::try_from(plan.items_per_step).unwrap_or(usize::MAX));
+    let few = &train[..few];
+    tasks::write(&scratch.path().join(TRAIN), few).map_err(Failure::Train)?;
+    let taught = traces::judge(&config, (scratch.path(), environment), printer)?;
+    let path = scratch.path().join(traces::FILE);
+    let file = TraceFile { path: &path, traces: sft::read(&path)? };
+    let mut student = begin::student(run, (&config, None), printer)?;
+    let rows = grpo::teach(&student, &config, (few, file), printer).map_err(Failure::Train)?;
+    dry_run::rollouts(&mut whole, &student, (&config, &plan));
+    whole.count("steps", plan.steps);
+    whole.count("held_out_tasks", held_out.len() as u64);
+    let (measured, samples) = (held_out.len(), config.eval.num_samples);
+    whole
+        .does(format!("pass@k on {measured} held-out tasks × {samples} samples, before and after"));
+    whole.writes(format!("{}: everything", dir.display()));
+    let training = Training {
+        config: &config,
+        tasks: few,
+        held_out: &held_out,
+        taught: &rows,
+        environment,
+        checkpoint: None,
+        stop,
+    };
+    match grpo::probe(&mut student, &training, printer).map_err(Failure::Train)? {
+        None => whole.note("stopped before the step was done"),
+        Some(probe) => {
+            let probe = Probe { steps: plan.steps, ..probe };
+            let traces = taught.seconds / number(few.len() as u64) * number(train.len() as u64);
+            let around = traces + measuring(&config, &probe, held_out.len());
+            whole.stepped(&probe);
+            whole.probed_with(around);
+        }
+    }
+    whole.print(run.json, printer)
+}
+
+/// Seconds of measuring before and after, by what the held-out tasks took that the step measured.
+fn measuring(config: &Config, probe: &Probe, tasks: usize) -> f64 {
+    let Some(took) = probe.held_out else { return 0.0 };
+    let probed = tasks.min(config.held_out.max_tasks as usize).max(1) as u64;
+    let samples =
+        f64::from(config.eval.num_samples) / f64::from(config.held_out.num_samples.max(1));
+    2.0 * took.as_secs_f64() * samples * number(tasks as u64) / number(probed)
+}

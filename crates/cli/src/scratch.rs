@@ -1,0 +1,55 @@
+//! A folder for what is thrown away: it is gone when this is dropped.
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::{env, io, process};
+
+use anyhow::Context;
+
+/// A folder of this process's own among temporary files.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Makes it, for nobody else to read.
+    pub(crate) fn new() -> anyhow::Result<Self> {
+        let folder = env::temp_dir();
+        let made = (0..1000).find_map(|number| {
+            let path = folder.join(format!("whet-{}-{number}", process::id()));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => Some(Ok(path)),
+                Err(err) if err.kind() == io::ErrorKind::AlreadyExists => None,
+                Err(err) => Some(Err(err)),
+            }
+        });
+        let made = made.unwrap_or_else(|| Err(io::ErrorKind::AlreadyExists.into()));
+        let made = made.with_context(|| format!("cannot make a folder in `{}`", folder.display()));
+        made.map(Self)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Whoever cannot remove it cannot be told here, and loses nothing.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_gone_with_all_that_is_in_it() {
+        let (one, other) = (Scratch::new().unwrap(), Scratch::new().unwrap());
+        assert_ne!(one.path(), other.path());
+        fs::write(one.path().join("file"), "text").unwrap();
+        let path = one.path().to_owned();
+        drop(one);
+        assert!(!path.exists() && other.path().is_dir());
+    }
+}

@@ -1,0 +1,62 @@
+//! One step of GRPO of which nothing is kept.
+
+use std::time::Instant;
+
+use whetstone_core::config::KlIn;
+
+use super::batch::Batch;
+use super::first_steps::FirstSteps;
+use super::learn::{Learner, Work};
+use super::metrics::Measured;
+use super::tasks::Tasks;
+use super::{Grpo, STAGE, held_out, longest};
+use crate::error::TrainError;
+use crate::plan::Plan;
+use crate::probe::Probe;
+use crate::session::restore;
+use crate::student::Student;
+
+/// Takes the next step of a training and keeps nothing but the student in memory; `None` if it was told to
+/// stop.
+///
+/// # Errors
+///
+/// What the training itself would end with in that step.
+pub fn probe(student: &mut Student, it: &Grpo<'_>) -> Result<Option<Probe>, TrainError> {
+    it.watch.dog.during(|| step(student, it))
+}
+
+fn step(student: &mut Student, it: &Grpo<'_>) -> Result<Option<Probe>, TrainError> {
+    let plan = Plan::grpo(it.config, it.tasks.len())?;
+    student.check_grpo_room(it.config, it.limits)?;
+    let (optimizer, progress) = restore(student, STAGE, it.checkpoint)?;
+    let mut tasks = Tasks::new(it.config, it.tasks);
+    let mut learner = Learner::new(student, it, optimizer)?;
+    learner.rehearse(student, &longest(student, it))?;
+    let mut measured = Measured::default();
+    held_out::measure(student, it, 1, &mut measured)?;
+    let (began, step) = (Instant::now(), progress.step + 1);
+    let Some(drawn) = tasks.sample(student, it, (&plan, &progress), &mut measured)? else {
+        return Ok(None);
+    };
+    let mut batch = Batch::new(it.config, &drawn)?;
+    let reference = learner.reference(student, step, &batch, &mut measured)?;
+    if let (KlIn::Reward, Some(reference)) = (it.config.grpo.kl_in, &reference) {
+        batch.charge(it.config, &drawn, reference)?;
+    }
+    let work = Work { step, batch: &batch, reference: reference.as_ref() };
+    learner.learn(student, &plan, work, &mut measured)?;
+    let parts = [
+        ("sampling and judging", measured.sampling),
+        ("reference", measured.reference),
+        ("learning", measured.learning),
+    ];
+    Ok(Some(Probe {
+        step: began.elapsed(),
+        parts: parts.into_iter().filter(|(_, took)| !took.is_zero()).collect(),
+        steps: plan.steps.saturating_sub(progress.step),
+        held_out: measured.held_out.map(|held_out| held_out.took),
+        measurements: (step..=plan.steps).filter(|&step| held_out::is_due(it, step)).count() as u64,
+        warnings: FirstSteps::default().see(it.config, (1, u64::MAX), (&drawn, &batch)),
+    }))
+}
