@@ -18,7 +18,8 @@ use crate::printer::Printer;
 #[derive(Debug, Serialize)]
 pub(crate) struct DryRun {
     v: u32,
-    dry_run: bool,
+    #[serde(rename = "dry_run")]
+    is_dry: bool,
     command: &'static str,
     reads: Vec<String>,
     /// How much of what: tasks, steps, tokens at most.
@@ -50,7 +51,7 @@ impl DryRun {
     pub(crate) fn of(command: &'static str) -> Self {
         Self {
             v: 1,
-            dry_run: true,
+            is_dry: true,
             command,
             reads: Vec::new(),
             counts: BTreeMap::new(),

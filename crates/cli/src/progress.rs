@@ -55,8 +55,8 @@ impl Progress {
         Self { printer, bar: printer.line(), began: Instant::now(), state }
     }
 
-    /// A phase begins or goes on; `part` is how much of it is done, of how much, if that is counted.
-    pub(crate) fn phase(&self, name: &str, (done, all): (usize, usize)) {
+    /// A phase begins or goes on: `done` of it, of `all`; of 0 if that is not counted.
+    pub(crate) fn phase(&self, name: &str, done: usize, all: usize) {
         let part = if all > 0 { format!(" {done}/{all}") } else { String::new() };
         self.lock().phase = format!("{name}{part}");
         self.show();
@@ -80,9 +80,9 @@ impl Progress {
 
     /// A step is done that took so long by itself; `words` are its figures. Says whether whoever calls
     /// should write a line of its own.
-    pub(crate) fn step(&self, (done, all): (u64, u64), took: Duration, words: String) -> bool {
+    pub(crate) fn step(&self, done: u64, all: u64, took: Duration, words: String) -> bool {
         let mut state = self.lock();
-        state.step((done, all), took);
+        state.step(done, all, took);
         state.words = words;
         let is_first = state.finished == 1;
         drop(state);
@@ -145,7 +145,7 @@ impl State {
         }
     }
 
-    fn step(&mut self, (done, all): (u64, u64), took: Duration) {
+    fn step(&mut self, done: u64, all: u64, took: Duration) {
         (self.done, self.all) = (done, all);
         self.finished += 1;
         self.spent += took;
@@ -223,15 +223,15 @@ mod tests {
         let mut state = State { unit: "step", all: 100, ..State::default() };
         state.phase = "sampling 12/32".to_owned();
         assert_eq!(state.text(), "sampling 12/32; 0/100 steps, — s/step, — left");
-        state.step((1, 100), seconds(41));
+        state.step(1, 100, seconds(41));
         assert_eq!(state.text(), "sampling 12/32; 1/100 steps, 41.0 s/step, 68 min left");
     }
 
     #[test]
     fn the_time_left_is_the_mean_of_finished_steps_and_does_not_move_inside_one() {
         let mut state = State { unit: "step", ..State::default() };
-        state.step((1, 4), seconds(50));
-        state.step((2, 4), seconds(30));
+        state.step(1, 4, seconds(50));
+        state.step(2, 4, seconds(30));
         let told = state.text();
         assert_eq!(told, "2/4 steps, 40.0 s/step, 80 s left");
         state.reach(2, 4, seconds(9000));
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn only_the_first_step_and_the_last_are_told_of_at_once() {
         let progress = Progress::new(Printer::new(false), "step");
-        let told = [1, 2, 3].map(|at| progress.step((at, 3), seconds(1), String::new()));
+        let told = [1, 2, 3].map(|at| progress.step(at, 3, seconds(1), String::new()));
         let watched = Printer::new(false).is_watched();
         assert_eq!(told, [true, false, true].map(|due| due && !watched));
         assert_eq!(progress.times(), "1.00 s/step, 0 s left");

@@ -114,21 +114,22 @@ fn steps(student: &mut Student, session: &mut Session, it: &Sft<'_>) -> Result<E
 /// # Errors
 ///
 /// What the training itself would end with in that step.
-pub fn probe(student: &mut Student, it: &Sft<'_>) -> Result<Option<Probe>, TrainError> {
-    let plan = Plan::sft(it.config, it.rows.len())?;
-    student.check_sft_room(it.config)?;
-    let (mut optimizer, progress) = restore(student, STAGE, it.checkpoint)?;
-    let mut order = Endless::new(Seed::new(it.config.seed).derive("sft rows", 0), it.rows.len());
+pub fn probe(student: &mut Student, training: &Sft<'_>) -> Result<Option<Probe>, TrainError> {
+    let plan = Plan::sft(training.config, training.rows.len())?;
+    student.check_sft_room(training.config)?;
+    let (mut optimizer, progress) = restore(student, STAGE, training.checkpoint)?;
+    let mut order =
+        Endless::new(Seed::new(training.config.seed).derive("sft rows", 0), training.rows.len());
     let mut gradients = Gradients::new(student.decoder.device(), student.decoder.parameters());
-    let most = rehearse(student, it.config, (it.rows, &mut gradients), it.watch)?;
-    if it.watch.stopped() {
+    let most = rehearse(student, training.config, (training.rows, &mut gradients), training.watch)?;
+    if training.watch.stopped() {
         return Ok(None);
     }
     let began = Instant::now();
     let positions = progress.position..progress.position + plan.items_per_step;
-    let rows: Vec<&Example> = positions.map(|at| &it.rows[order.at(at, |_| ())]).collect();
-    learn(student, it, (progress.step + 1, &rows), (&mut gradients, most))?;
-    let rule = (plan.schedule.rate(progress.step)?, &it.config.training);
+    let rows: Vec<&Example> = positions.map(|at| &training.rows[order.at(at, |_| ())]).collect();
+    learn(student, training, (progress.step + 1, &rows), (&mut gradients, most))?;
+    let rule = (plan.schedule.rate(progress.step)?, &training.config.training);
     update::apply(&mut student.decoder, (&mut optimizer, &gradients), rule)?;
     Ok(Some(Probe {
         step: began.elapsed(),

@@ -4,7 +4,7 @@
 //! file that is killed half way goes on; then they are counted.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::Duration;
 
 use whetstone_algo::Advantage;
 use whetstone_algo::advantage::GroupRule;
@@ -21,9 +21,7 @@ use crate::score::judge::start_judge;
 pub(super) fn measure(it: &Measure<'_>, samples: &Path) -> Result<Evaluated, Failure> {
     make_room(&it.args.out, it.earlier())?;
     let output = it.args.out.join(ROLLOUTS);
-    let began = Instant::now();
-    let report = judge(it, samples, &output)?;
-    let took = began.elapsed();
+    let (report, took) = judge(it, samples, &output)?;
     let file = samples.display().to_string();
     let name = it.args.model.clone().unwrap_or_else(|| file.clone());
     let about = it.about(name, vec![("--samples", file)]);
@@ -34,7 +32,8 @@ pub(super) fn measure(it: &Measure<'_>, samples: &Path) -> Result<Evaluated, Fai
     Ok(Evaluated { results, times })
 }
 
-fn judge(it: &Measure<'_>, samples: &Path, output: &Path) -> Result<Report, Failure> {
+/// Judges the samples; how long their lines took.
+fn judge(it: &Measure<'_>, samples: &Path, output: &Path) -> Result<(Report, Duration), Failure> {
     let started = start_judge(it.config)?;
     let [_, minor, _] = started.judge.about().python_version;
     let rules = Rules::new(it.config.reward.clone());
@@ -55,7 +54,7 @@ fn judge(it: &Measure<'_>, samples: &Path, output: &Path) -> Result<Report, Fail
         bad_lines: BadLines::Reject,
         earlier: it.earlier(),
         on_start: &|lines| {
-            progress.phase("judging", (0, 0));
+            progress.phase("judging", 0, 0);
             progress.reach(0, lines);
         },
         on_line: &|| progress.add_one(),
@@ -69,5 +68,5 @@ fn judge(it: &Measure<'_>, samples: &Path, output: &Path) -> Result<Report, Fail
         let lines = counted(usize::try_from(report.rejected).unwrap_or(usize::MAX), "line");
         it.printer.note(format_args!("{lines} set aside: not samples of these tasks"));
     }
-    Ok(report)
+    Ok((report, progress.spent()))
 }

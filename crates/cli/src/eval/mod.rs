@@ -104,9 +104,9 @@ pub(crate) fn show_sampled(progress: &Progress, now: Sampled) {
     let Sampled { sampled, done, all } = now;
     progress.reach(done as u64, all as u64);
     if sampled < all {
-        progress.phase("sampling", (sampled, all));
+        progress.phase("sampling", sampled, all);
     } else {
-        progress.phase("judging", (done, all));
+        progress.phase("judging", done, all);
     }
 }
 

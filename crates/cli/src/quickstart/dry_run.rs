@@ -18,16 +18,22 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::scratch::Scratch;
+use crate::train::dry_run::Planned;
 use crate::train::grpo::{self, TraceFile, Training};
-use crate::train::{RunArgs, begin, dry_run, sft};
+use crate::train::{RunArgs, begin, sft};
+
+/// A quickstart that has not begun.
+pub(super) struct Trial<'a> {
+    pub(super) run: &'a RunArgs,
+    pub(super) config: &'a Config,
+    pub(super) environment: &'a PythonEnvironment,
+    pub(super) stop: &'a AtomicBool,
+    pub(super) printer: Printer,
+}
 
 /// Says what a quickstart would do.
-pub(super) fn run(
-    run: &RunArgs,
-    config: &Config,
-    (environment, stop): (&PythonEnvironment, &AtomicBool),
-    printer: Printer,
-) -> anyhow::Result<Exit> {
+pub(super) fn run(trial: &Trial<'_>) -> anyhow::Result<Exit> {
+    let Trial { run, config, environment, stop, printer } = *trial;
     let scratch = Scratch::new()?;
     let dir = Path::new(&config.run.dir).join(&run.run);
     let mut whole = DryRun::of("whet quickstart");
@@ -53,8 +59,8 @@ pub(super) fn run(
     let file = TraceFile { path: &path, traces: sft::read(&path)? };
     let mut student = begin::student(run, (&config, None), printer)?;
     let rows = grpo::teach(&student, &config, (few, file), printer).map_err(Failure::Train)?;
-    dry_run::rollouts(&mut whole, &student, (&config, &plan));
-    whole.count("steps", plan.steps);
+    let planned = Planned { name: &run.run, student: &student, config: &config, plan: &plan };
+    planned.rollouts(&mut whole);
     whole.count("held_out_tasks", held_out.len() as u64);
     let (measured, samples) = (held_out.len(), config.eval.num_samples);
     whole

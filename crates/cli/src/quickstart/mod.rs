@@ -37,6 +37,7 @@ use whetstone_train::watch::Ended;
 use whetstone_train::{Student, TrainError};
 
 pub use self::args::QuickstartArgs;
+use self::dry_run::Trial;
 use self::measuring::Suite;
 use self::phases::{Phases, Trained};
 use self::report::{Report, Stopped};
@@ -64,7 +65,8 @@ pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exi
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     if args.dry_run {
         let environment = grpo::environment(judge, config);
-        return dry_run::run(&run, config, (&environment, &stop), printer);
+        let (run, environment, stop) = (&run, &environment, &stop);
+        return dry_run::run(&Trial { run, config, environment, stop, printer });
     }
     let session = begun.session(&run, &loaded, STAGE).map_err(|err| exists(args, err))?;
     let phases = known(&session, checkpoint.as_deref()).map_err(Failure::Train)?;

@@ -59,7 +59,7 @@ pub(super) fn judge(
         // Whole traces may be there already: of a run that was killed before it could say so.
         earlier: Earlier::Complete,
         on_start: &|traces| {
-            progress.phase("judging", (0, 0));
+            progress.phase("judging", 0, 0);
             progress.reach(0, traces);
         },
         on_answer: &|_| (),

@@ -103,7 +103,7 @@ fn score_with(
         bad_lines: if args.strict { BadLines::Refuse } else { BadLines::Reject },
         earlier: if args.fresh { Earlier::Forget } else { Earlier::Resume },
         on_start: &|lines| {
-            progress.phase("judging", (0, 0));
+            progress.phase("judging", 0, 0);
             progress.reach(0, lines);
         },
         on_line: &|| progress.add_one(),

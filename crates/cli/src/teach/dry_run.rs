@@ -69,7 +69,7 @@ fn work(config: &Config, tasks: usize, samples: u32) -> (u64, u64) {
 /// Tasks that are asked about; lines that are none are told of by the run itself.
 fn count_tasks(args: &TeachArgs) -> Result<usize, Failure> {
     let records = Records::<Task, _>::open(&args.tasks).map_err(Failure::Lines)?;
-    let tasks = records.filter(Result::is_ok).count();
+    let tasks = records.flatten().count();
     Ok(args.max_tasks.map_or(tasks, |most| tasks.min(most as usize)))
 }
 

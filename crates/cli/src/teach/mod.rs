@@ -6,11 +6,13 @@ mod dry_run;
 mod remote;
 mod summary;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
+use whetstone_core::survivors::Survivors;
 use whetstone_env::python::Rules;
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{Earlier, Embedded, Report, Runtime, Teacher, Teaching, teach};
@@ -40,7 +42,23 @@ pub(crate) fn run(args: &TeachArgs, printer: Printer) -> anyhow::Result<Exit> {
     } else {
         summary::print(&report, &args.out, printer)?;
     }
+    for sentence in lost(&report, &args.out) {
+        printer.warning(sentence);
+    }
     Ok(ending(&report, args.strict))
+}
+
+/// The file of traces, if none of them passes: training takes those alone.
+fn lost(report: &Report, out: &Path) -> Vec<String> {
+    let mut found = Survivors::default();
+    let file = format!("`{}`", out.display());
+    if report.passing > 0 || report.not_run > 0 {
+        found.keep(&file);
+    }
+    for (verdict, count) in &report.verdicts {
+        found.leave_out_many(&file, verdict, *count);
+    }
+    found.lost("response")
 }
 
 /// Collects so many samples of each task from the teacher that was asked for.
@@ -88,8 +106,8 @@ fn collect(
         let answered = answered.fetch_add(count, Ordering::Relaxed) + count;
         let all = all.load(Ordering::Relaxed);
         let phase = if answered < all { "asking" } else { "judging the last answers" };
-        let part = if answered < all { (answered, all) } else { (0, 0) };
-        progress.phase(phase, part);
+        let counted = if answered < all { all } else { 0 };
+        progress.phase(phase, answered, counted);
     };
     let limits = crate::judge::limits(config);
     let report = teach(&Teaching {
@@ -192,6 +210,18 @@ fn ending(report: &Report, strict: bool) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn traces_of_which_none_passes_are_named_with_their_verdicts() {
+        let verdicts = [("wrong".to_owned(), 5), ("no_code".to_owned(), 2)];
+        let report = Report { responses: 7, verdicts: verdicts.into(), ..Report::default() };
+        let said = "nothing is left of `t.jsonl`: 7 responses, 5 wrong, 2 no_code";
+        assert_eq!(lost(&report, Path::new("t.jsonl")), [said]);
+        let not_run = Report { not_run: 1, ..report.clone() };
+        let passing = Report { passing: 1, ..report };
+        assert!(lost(&not_run, Path::new("t")).is_empty());
+        assert!(lost(&passing, Path::new("t")).is_empty());
+    }
 
     #[test]
     fn a_sample_without_an_answer_or_a_verdict_is_an_answer_of_no() {

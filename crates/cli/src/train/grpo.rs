@@ -22,6 +22,7 @@ use whetstone_train::watchdog::Watchdog;
 use whetstone_train::{Example, Student, TrainError, rows};
 
 use super::args::GrpoArgs;
+use super::dry_run::Planned;
 use super::ended::End;
 use super::inputs::{Files, Known};
 use super::view::View;
@@ -85,8 +86,10 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
         stop: &stop,
     };
     if args.run.dry_run {
-        let plan = dry_run::grpo(&args.run.run, &student, (&training, &plan), &files);
-        return dry_run::probe_grpo(plan, &mut student, &training, (args.run.json, printer));
+        let planned = Planned { name: &args.run.run, student: &student, config, plan: &plan };
+        let whole = planned.grpo(&training, &files);
+        let probed = probe(&mut student, &training, printer);
+        return dry_run::print(whole, probed, args.run.json, printer);
     }
     let mut session = begun.session(&args.run, &loaded, STAGE).map_err(Failure::Train)?;
     if known.is_none() {
@@ -124,41 +127,41 @@ pub(crate) fn train(
 /// Takes one step of which nothing is kept, and shows how far it is; `None` if it was told to stop.
 pub(crate) fn probe(
     student: &mut Student,
-    it: &Training<'_>,
+    training: &Training<'_>,
     printer: Printer,
 ) -> Result<Option<Probe>, TrainError> {
-    watched(it, printer, |training| whetstone_train::grpo::probe(student, training))
+    watched(training, printer, |grpo| whetstone_train::grpo::probe(student, grpo))
 }
 
 /// Does something with a training while it is shown how far it is.
 fn watched<T>(
-    it: &Training<'_>,
+    training: &Training<'_>,
     printer: Printer,
     work: impl FnOnce(&Grpo<'_>) -> Result<T, TrainError>,
 ) -> Result<T, TrainError> {
-    let paired = it.tasks.iter().zip(it.taught);
+    let paired = training.tasks.iter().zip(training.taught);
     let tasks: Vec<TaskWithTraces<'_>> =
         paired.map(|(task, rows)| TaskWithTraces { task, rows }).collect();
-    let steps = Plan::grpo(it.config, it.tasks.len())?.steps;
+    let steps = Plan::grpo(training.config, training.tasks.len())?.steps;
     let view = View::new(printer, steps, &SHOWN);
     let on_silence = |sentence: &str| view.warning(sentence);
-    let training = Grpo {
-        config: it.config,
+    let grpo = Grpo {
+        config: training.config,
         tasks: &tasks,
-        held_out: it.held_out,
-        environment: it.environment,
-        judges: crate::judge::callers(it.config),
+        held_out: training.held_out,
+        environment: training.environment,
+        judges: crate::judge::callers(training.config),
         limits: Limits::default(),
-        checkpoint: it.checkpoint,
+        checkpoint: training.checkpoint,
         watch: Watch {
             on_phase: &|phase, part| view.phase(phase, part),
             on_step: &|report| view.step(report),
             on_alarm: &|alarm| view.alarm(alarm),
-            stop: it.stop,
-            dog: &Watchdog::new(it.config.training.watchdog_seconds, &on_silence),
+            stop: training.stop,
+            dog: &Watchdog::new(training.config.training.watchdog_seconds, &on_silence),
         },
     };
-    let result = work(&training);
+    let result = work(&grpo);
     view.finish();
     result
 }

@@ -47,7 +47,9 @@ impl Traces {
     pub(crate) fn warn(&self, printer: Printer) {
         let whole = self.whole.lost("trace");
         let parts = if whole.is_empty() { self.by_source.lost("trace") } else { whole };
-        parts.into_iter().for_each(|sentence| printer.warning(sentence));
+        for sentence in parts {
+            printer.warning(sentence);
+        }
     }
 
     fn count(&mut self, id: &TaskId, reason: Option<&str>) {
@@ -83,5 +85,7 @@ pub(crate) fn tasks<'a>(
         let source = format!("the source `{}`", plain(source, NAME));
         if is_kept { found.keep(&source) } else { found.leave_out(&source, reason) }
     }
-    found.lost("task").into_iter().for_each(|sentence| printer.warning(sentence));
+    for sentence in found.lost("task") {
+        printer.warning(sentence);
+    }
 }

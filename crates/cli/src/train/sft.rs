@@ -13,6 +13,7 @@ use whetstone_train::watchdog::Watchdog;
 use whetstone_train::{Example, Student, rows};
 
 use super::args::SftArgs;
+use super::dry_run::Planned;
 use super::ended::End;
 use super::inputs::Files;
 use super::view::View;
@@ -68,10 +69,11 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
         },
     };
     if args.run.dry_run {
-        let whole = dry_run::sft(&args.run.run, &student, (&training, &plan), path);
+        let planned = Planned { name: &args.run.run, student: &student, config, plan: &plan };
+        let whole = planned.sft(&examples, path);
         let probed = probe(&mut student, &training);
         view.finish();
-        return dry_run::print(whole, probed, (args.run.json, printer));
+        return dry_run::print(whole, probed, args.run.json, printer);
     }
     let mut session = begun.session(&args.run, &loaded, STAGE).map_err(Failure::Train)?;
     if known.is_none() {

@@ -34,14 +34,14 @@ impl View {
 
     /// A phase begins or goes on.
     pub(crate) fn phase(&self, phase: Phase, part: (usize, usize)) {
-        self.progress.phase(phase.name(), part);
+        self.progress.phase(phase.name(), part.0, part.1);
     }
 
     /// A step is done.
     pub(crate) fn step(&self, report: &StepReport) {
         let words = line(&report.values, self.shown);
         let StepReport { step, steps, took, again, .. } = report;
-        if self.progress.step((*step, *steps), *took, words.clone()) {
+        if self.progress.step(*step, *steps, *took, words.clone()) {
             let (again, times) = (if *again { " (again)" } else { "" }, self.progress.times());
             self.printer.note(format_args!("step {step}/{steps}{again}: {words}; {times}"));
         }

@@ -4,13 +4,17 @@ use crate::binary::whet_in;
 
 #[track_caller]
 fn check(flags: &[&str], said: &[&str]) {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().expect("a folder");
     let ran = whet_in(dir.path(), flags);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{flags:?}: {}", ran.err);
     for part in said {
         assert!(ran.err.contains(part), "{flags:?}: {part}\n{}", ran.err);
     }
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "{flags:?} left something");
+    assert_eq!(
+        std::fs::read_dir(dir.path()).expect("a folder").count(),
+        0,
+        "{flags:?} left something"
+    );
 }
 
 #[test]

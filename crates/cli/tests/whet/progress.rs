@@ -22,7 +22,6 @@ fn where_no_line_can_change_steps_say_their_seconds_and_the_time_left() {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn on_a_terminal_one_line_names_the_phase_and_knows_nothing_before_the_first_step() {
     if !judged() {
         return;

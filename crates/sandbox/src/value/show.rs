@@ -3,6 +3,8 @@
 //! The work is bounded by what is shown, however large the value is. Control characters are escaped as
 //! in Python. Not here: a text that can be read back; what is cut ends in `…`.
 
+use std::fmt::Write;
+
 use super::{Int, Value};
 
 /// Digits of 15 bits of an integer that is written out: about 580 decimals.
@@ -141,9 +143,11 @@ fn decimal(number: &Int) -> String {
     while digits.iter().any(|&digit| digit > 0) {
         groups.push(divide(&mut digits, 10_000));
     }
-    let first = groups.pop().map(|group| group.to_string()).unwrap_or_default();
-    let rest: String = groups.iter().rev().map(|group| format!("{group:04}")).collect();
-    format!("{sign}{first}{rest}")
+    let mut text = format!("{sign}{}", groups.pop().unwrap_or_default());
+    for group in groups.iter().rev() {
+        let _ = write!(text, "{group:04}");
+    }
+    text
 }
 
 /// Divides digits of 15 bits, least first; returns what is left over.

@@ -4,8 +4,6 @@
 //! word and learns nothing. The first is said after the first step, since no later one will differ. Whether
 //! a source of the loss is empty is said after [`STEPS`] steps: one step may have had bad luck.
 
-use std::collections::BTreeMap;
-
 use whetstone_core::completion::Finish;
 use whetstone_core::config::Config;
 use whetstone_core::survivors::Survivors;
@@ -19,6 +17,8 @@ use crate::watch::Warning;
 const STEPS: u64 = 5;
 const ROLLOUTS: &str = "the rollouts";
 const OWN: &str = "the student's own best answers";
+const UNJUDGED: &str = "that could not be judged";
+const CUT_OFF: &str = "cut off by the token limit";
 
 /// What is known after so many steps.
 #[derive(Debug, Default)]
@@ -28,14 +28,21 @@ pub(super) struct FirstSteps {
     own: Survivors,
 }
 
+/// A step that was taken.
+#[derive(Clone, Copy)]
+pub(super) struct Taken<'a> {
+    /// Which, from 1.
+    pub(super) step: u64,
+    /// Of how many.
+    pub(super) steps: u64,
+    pub(super) drawn: &'a Drawn,
+    pub(super) batch: &'a Batch,
+}
+
 impl FirstSteps {
-    /// Looks at a step, counted from 1; says what there is to say of it.
-    pub(super) fn see(
-        &mut self,
-        config: &Config,
-        (step, steps): (u64, u64),
-        (drawn, batch): (&Drawn, &Batch),
-    ) -> Vec<Warning> {
+    /// Looks at a step; says what there is to say of it.
+    pub(super) fn see(&mut self, config: &Config, taken: Taken<'_>) -> Vec<Warning> {
+        let Taken { step, steps, drawn, batch } = taken;
         // A run that goes on behind its first steps has been told.
         if step > STEPS || step != self.seen + 1 {
             return Vec::new();
@@ -58,32 +65,39 @@ impl FirstSteps {
 
     fn count(&mut self, config: &Config, drawn: &Drawn, batch: &Batch) {
         let weights = config.dual_source;
-        let learnt: BTreeMap<(usize, usize), bool> = batch.members();
-        for (group, gathered) in drawn.groups.iter().enumerate() {
-            let unjudged = gathered.dropped.len() as u64;
-            let rollouts = gathered.rollouts.iter().enumerate();
-            if weights.grpo_weight > 0.0 {
-                self.rollouts.leave_out_many(ROLLOUTS, "that could not be judged", unjudged);
-                for (at, _) in rollouts.clone() {
-                    match learnt.get(&(group, at)) {
-                        Some(true) => self.rollouts.keep(ROLLOUTS),
-                        Some(false) => {
-                            self.rollouts.leave_out(ROLLOUTS, "cut off by the token limit")
-                        }
-                        None => {
-                            self.rollouts.leave_out(ROLLOUTS, "with the same reward as their group")
-                        }
-                    }
-                }
+        if weights.grpo_weight > 0.0 {
+            count_rollouts(&mut self.rollouts, drawn, batch);
+        }
+        if weights.self_sft_weight > 0.0 {
+            count_own(&mut self.own, drawn);
+        }
+    }
+}
+
+fn count_rollouts(found: &mut Survivors, drawn: &Drawn, batch: &Batch) {
+    let learnt = batch.members();
+    for (group, gathered) in drawn.groups.iter().enumerate() {
+        found.leave_out_many(ROLLOUTS, UNJUDGED, gathered.dropped.len() as u64);
+        for rollout in 0..gathered.rollouts.len() {
+            match learnt.get(&(group, rollout)) {
+                Some(true) => found.keep(ROLLOUTS),
+                Some(false) => found.leave_out(ROLLOUTS, CUT_OFF),
+                None => found.leave_out(ROLLOUTS, "with the same reward as their group"),
             }
-            if weights.self_sft_weight > 0.0 {
-                self.own.leave_out_many(OWN, "that could not be judged", unjudged);
-                for (_, rolled) in rollouts {
-                    match own_reason(rolled) {
-                        None => self.own.keep(OWN),
-                        Some(reason) => self.own.leave_out(OWN, reason),
-                    }
-                }
+        }
+    }
+}
+
+fn count_own(found: &mut Survivors, drawn: &Drawn) {
+    for gathered in &drawn.groups {
+        found.leave_out_many(OWN, UNJUDGED, gathered.dropped.len() as u64);
+        for rolled in &gathered.rollouts {
+            if !rolled.outcome.judgement.verdict().is_pass() {
+                found.leave_out(OWN, "that do not pass");
+            } else if is_cut(rolled) {
+                found.leave_out(OWN, CUT_OFF);
+            } else {
+                found.keep(OWN);
             }
         }
     }
@@ -102,16 +116,6 @@ fn cut_off(config: &Config, drawn: &Drawn) -> Option<Warning> {
          programs were whole: raise `grpo.max_completion_length`"
     );
     Some(Warning { code: "all_cut_off".to_owned(), message })
-}
-
-fn own_reason(rolled: &Rolled) -> Option<&'static str> {
-    if !rolled.outcome.judgement.verdict().is_pass() {
-        Some("that do not pass")
-    } else if is_cut(rolled) {
-        Some("cut off by the token limit")
-    } else {
-        None
-    }
 }
 
 fn is_cut(rolled: &Rolled) -> bool {
@@ -137,7 +141,8 @@ mod tests {
         for step in 1..=steps {
             let drawn = Drawn { groups: groups.to_vec(), ..Drawn::default() };
             let batch = Batch::new(config, &drawn).unwrap();
-            for Warning { code, message } in first.see(config, (step, steps), (&drawn, &batch)) {
+            let taken = Taken { step, steps, drawn: &drawn, batch: &batch };
+            for Warning { code, message } in first.see(config, taken) {
                 said.push((step, code, message));
             }
         }
@@ -206,6 +211,7 @@ mod tests {
         let config = settings();
         let drawn = Drawn { groups: vec![group("a", vec![cut(0), cut(1)])], ..Drawn::default() };
         let batch = Batch::new(&config, &drawn).unwrap();
-        assert!(FirstSteps::default().see(&config, (3, 9), (&drawn, &batch)).is_empty());
+        let taken = Taken { step: 3, steps: 9, drawn: &drawn, batch: &batch };
+        assert!(FirstSteps::default().see(&config, taken).is_empty());
     }
 }

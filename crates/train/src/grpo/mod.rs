@@ -32,7 +32,7 @@ use whetstone_env::environment::Environment;
 use whetstone_infer::Limits;
 
 use self::batch::Batch;
-use self::first_steps::FirstSteps;
+use self::first_steps::{FirstSteps, Taken};
 use self::learn::{Learner, Work};
 use self::metrics::Measured;
 use self::record::Rollouts;
@@ -121,7 +121,8 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
         let took = began.elapsed();
         let values = measured.values(&batch, &drawn, took);
         let hopeless = hopeless(it.config, &progress, &values);
-        let warnings = first_steps.see(it.config, (step, plan.steps), (&drawn, &batch));
+        let taken = Taken { step, steps: plan.steps, drawn: &drawn, batch: &batch };
+        let warnings = first_steps.see(it.config, taken);
         let report = StepReport { step, steps: plan.steps, took, values, warnings, again: false };
         session.step(report, &|term| suspects(&drawn, term), it.watch)?;
         if session.is_due(step, plan.steps) || hopeless.is_some() {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use whetstone_core::config::KlIn;
 
 use super::batch::Batch;
-use super::first_steps::FirstSteps;
+use super::first_steps::{FirstSteps, Taken};
 use super::learn::{Learner, Work};
 use super::metrics::Measured;
 use super::tasks::Tasks;
@@ -22,30 +22,31 @@ use crate::student::Student;
 /// # Errors
 ///
 /// What the training itself would end with in that step.
-pub fn probe(student: &mut Student, it: &Grpo<'_>) -> Result<Option<Probe>, TrainError> {
-    it.watch.dog.during(|| step(student, it))
+pub fn probe(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, TrainError> {
+    training.watch.dog.during(|| step(student, training))
 }
 
-fn step(student: &mut Student, it: &Grpo<'_>) -> Result<Option<Probe>, TrainError> {
-    let plan = Plan::grpo(it.config, it.tasks.len())?;
-    student.check_grpo_room(it.config, it.limits)?;
-    let (optimizer, progress) = restore(student, STAGE, it.checkpoint)?;
-    let mut tasks = Tasks::new(it.config, it.tasks);
-    let mut learner = Learner::new(student, it, optimizer)?;
-    learner.rehearse(student, &longest(student, it))?;
+fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, TrainError> {
+    let plan = Plan::grpo(training.config, training.tasks.len())?;
+    student.check_grpo_room(training.config, training.limits)?;
+    let (optimizer, progress) = restore(student, STAGE, training.checkpoint)?;
+    let mut tasks = Tasks::new(training.config, training.tasks);
+    let mut learner = Learner::new(student, training, optimizer)?;
+    learner.rehearse(student, &longest(student, training))?;
     let mut measured = Measured::default();
-    held_out::measure(student, it, 1, &mut measured)?;
+    held_out::measure(student, training, 1, &mut measured)?;
     let (began, step) = (Instant::now(), progress.step + 1);
-    let Some(drawn) = tasks.sample(student, it, (&plan, &progress), &mut measured)? else {
+    let Some(drawn) = tasks.sample(student, training, (&plan, &progress), &mut measured)? else {
         return Ok(None);
     };
-    let mut batch = Batch::new(it.config, &drawn)?;
+    let mut batch = Batch::new(training.config, &drawn)?;
     let reference = learner.reference(student, step, &batch, &mut measured)?;
-    if let (KlIn::Reward, Some(reference)) = (it.config.grpo.kl_in, &reference) {
-        batch.charge(it.config, &drawn, reference)?;
+    if let (KlIn::Reward, Some(reference)) = (training.config.grpo.kl_in, &reference) {
+        batch.charge(training.config, &drawn, reference)?;
     }
     let work = Work { step, batch: &batch, reference: reference.as_ref() };
     learner.learn(student, &plan, work, &mut measured)?;
+    let taken = Taken { step: 1, steps: u64::MAX, drawn: &drawn, batch: &batch };
     let parts = [
         ("sampling and judging", measured.sampling),
         ("reference", measured.reference),
@@ -56,7 +57,8 @@ fn step(student: &mut Student, it: &Grpo<'_>) -> Result<Option<Probe>, TrainErro
         parts: parts.into_iter().filter(|(_, took)| !took.is_zero()).collect(),
         steps: plan.steps.saturating_sub(progress.step),
         held_out: measured.held_out.map(|held_out| held_out.took),
-        measurements: (step..=plan.steps).filter(|&step| held_out::is_due(it, step)).count() as u64,
-        warnings: FirstSteps::default().see(it.config, (1, u64::MAX), (&drawn, &batch)),
+        measurements: (step..=plan.steps).filter(|&step| held_out::is_due(training, step)).count()
+            as u64,
+        warnings: FirstSteps::default().see(training.config, taken),
     }))
 }

@@ -29,7 +29,9 @@ pub(crate) fn run(args: &PrepareArgs, printer: Printer) -> anyhow::Result<Exit> 
     } else {
         summary::print(&report, &args.out, start.elapsed(), printer)?;
     }
-    summary::lost(&report.sources).into_iter().for_each(|sentence| printer.warning(sentence));
+    for sentence in summary::lost(&report.sources) {
+        printer.warning(sentence);
+    }
     let bad = report.total().bad;
     Ok(if args.strict && bad > 0 { Exit::No } else { Exit::Done })
 }

@@ -8,7 +8,7 @@ use anyhow::Context;
 use whetstone_core::config::Config;
 use whetstone_data::prove::ProveError;
 
-use super::{MAX_JUDGES, Outputs, ValidateArgs, start_judges, validate};
+use super::{Extent, MAX_JUDGES, ValidateArgs, start_judges, validate};
 use crate::dry_run::{DryRun, on_cores};
 use crate::exit::Exit;
 use crate::failure::{Failure, counted};
@@ -36,7 +36,8 @@ pub(super) fn run(args: &ValidateArgs, config: &Config, printer: Printer) -> any
         whole.writes("nothing: neither `--out` nor `--dropped` is given");
     }
     let judges = start_judges(config, args.repeats.min(MAX_JUDGES))?;
-    let probed = validate((args, Some(1)), config, (&judges, Outputs::default()), printer)?;
+    let extent = Extent { out: None, dropped: None, limit: Some(1), judges: &judges };
+    let probed = validate(args, config, &extent, printer)?;
     let (seconds, cores) = (probed.took.as_secs_f64(), crate::judge::workers(config));
     let programs = probed.report.programs;
     whole.probed(

@@ -31,22 +31,30 @@ pub(crate) fn run(args: &ValidateArgs, printer: Printer) -> anyhow::Result<Exit>
         return dry_run::run(args, &config, printer);
     }
     let judges = start_judges(&config, args.repeats.min(MAX_JUDGES))?;
-    let outputs = Outputs { out: args.out.as_deref(), dropped: args.dropped.as_deref() };
-    let report = validate((args, args.limit), &config, (&judges, outputs), printer)?.report;
+    let extent = Extent {
+        out: args.out.as_deref(),
+        dropped: args.dropped.as_deref(),
+        limit: args.limit,
+        judges: &judges,
+    };
+    let report = validate(args, &config, &extent, printer)?.report;
     if args.json {
         printer.json(&report)?;
     } else {
         printer.raw(&table::text(&report, args, printer))?;
     }
-    lost(&report).into_iter().for_each(|sentence| printer.warning(sentence));
+    for sentence in lost(&report) {
+        printer.warning(sentence);
+    }
     Ok(ending(&report, args.strict))
 }
 
-/// Where tasks go; a probe writes none.
-#[derive(Clone, Copy, Default)]
-struct Outputs<'a> {
+/// How many tasks are looked at, by whom, and where they go; a probe writes none.
+struct Extent<'a> {
     out: Option<&'a Path>,
     dropped: Option<&'a Path>,
+    limit: Option<u64>,
+    judges: &'a [Judge],
 }
 
 /// What came of a validation, and how long its tasks took.
@@ -55,31 +63,31 @@ struct Validated {
     took: Duration,
 }
 
-/// Validates at most so many tasks.
 fn validate(
-    (args, limit): (&ValidateArgs, Option<u64>),
+    args: &ValidateArgs,
     config: &Config,
-    (judges, outputs): (&[Judge], Outputs<'_>),
+    extent: &Extent<'_>,
     printer: Printer,
 ) -> Result<Validated, Failure> {
+    let judges = extent.judges;
     let asked: Vec<&dyn Judging> = judges.iter().map(|judge| judge as &dyn Judging).collect();
     let identity = judges.first().map(identity).unwrap_or_default();
     let limits = crate::judge::limits(config);
     let progress = Progress::new(printer, "task");
     let report = prove(&Proving {
         files: &args.tasks,
-        out: outputs.out,
-        dropped: outputs.dropped,
+        out: extent.out,
+        dropped: extent.dropped,
         judges: &asked,
         identity: &identity,
         limits,
         slow: limits.cpu.mul_f64(args.max_cpu_share),
         runs: args.repeats,
-        limit,
+        limit: extent.limit,
         workers: crate::judge::callers(config),
         earlier: if args.fresh { Earlier::Forget } else { Earlier::Resume },
         on_start: &|tasks| {
-            progress.phase("judging references and trivial answers", (0, 0));
+            progress.phase("judging references and trivial answers", 0, 0);
             progress.reach(0, tasks);
         },
         on_task: &|| progress.add_one(),
