@@ -89,6 +89,7 @@ const HEALTH = [
     series: [
       ["grpo/kl_divergence", "from the reference", 1],
       ["grpo/update_kl", "of a step's updates", 2],
+      ["grpo/staleness_kl", "from who sampled the file", 3],
     ],
     notes: [
       (has) => has("grpo/kl_divergence")
@@ -97,6 +98,9 @@ const HEALTH = [
         : "This run has no reference, so the distance from where it began was not measured.",
       (has) => has("grpo/update_kl") &&
         "The updates' KL is how far one step moved the student, measured after it. Much above 0.01 is a large step.",
+      (has) => has("grpo/staleness_kl") &&
+        "The rollouts are those of a file: their KL is how far the student has moved from the policy that sampled " +
+        "them. As it grows, more of them are clipped and teach less.",
     ],
   },
   {

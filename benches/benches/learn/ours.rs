@@ -26,7 +26,7 @@ use whetstone_model::{ExportOptions, Tokenizer};
 use whetstone_sandbox::job::{Job, Judging, Limits as JobLimits};
 use whetstone_sandbox::{Judge, Options};
 use whetstone_train::Student;
-use whetstone_train::grpo::{Grpo, STAGE, TaskWithTraces, grpo};
+use whetstone_train::grpo::{Grpo, STAGE, Source, TaskWithTraces, grpo};
 use whetstone_train::session::{Place, Session};
 use whetstone_train::watch::{StepReport, Watch};
 use whetstone_train::watchdog::Watchdog;
@@ -70,7 +70,7 @@ pub(crate) fn steps(tokenizer: &Path, judged: bool) -> Result<Vec<f64>, Box<dyn 
         &mut session,
         &Grpo {
             config: &config,
-            tasks: &with_traces,
+            source: Source::Tasks(&with_traces),
             held_out: &[],
             environment: &environment,
             judges: 4,
@@ -168,7 +168,7 @@ impl Episode for Reading {
         let value = f64::from(u8::try_from(letters).unwrap_or(0)) / 6.0;
         let terms = BTreeMap::from([("letters".to_owned(), Term { value, weight: 1.0 })]);
         let reward = Reward::new(terms, BTreeMap::new()).expect("a number in its bounds");
-        Ok(Next::Done(Outcome { judgement, reward }))
+        Ok(Next::Done(Outcome { judgement: Some(judgement), reward }))
     }
 
     fn cut_short(&mut self) -> Result<Outcome, EnvError> {

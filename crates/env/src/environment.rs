@@ -50,10 +50,17 @@ pub enum Next {
 /// How an episode ended, and what it is worth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// What the judge saw.
-    pub judgement: Judgement,
+    /// What the judge saw; none where there was nothing to run against, so that static terms alone are paid.
+    pub judgement: Option<Judgement>,
     /// What that is worth, with its terms and gates.
     pub reward: Reward,
+}
+
+impl Outcome {
+    /// Whether every test passed. What was not run passed none.
+    pub fn is_pass(&self) -> bool {
+        self.judgement.as_ref().is_some_and(|judgement| judgement.verdict().is_pass())
+    }
 }
 
 /// The environment could not judge a reply.

@@ -60,6 +60,10 @@ fn open(says: Result<Judgement, Infrastructure>, task_json: &str) -> (Arc<Fake>,
     (judge, episode)
 }
 
+fn verdict_of(outcome: &Outcome) -> &Verdict {
+    outcome.judgement.as_ref().unwrap().verdict()
+}
+
 fn done(next: Next) -> Outcome {
     match next {
         Next::Done(outcome) => outcome,
@@ -81,7 +85,7 @@ fn the_first_messages_are_the_prompt_without_hidden_tests() {
 fn a_program_that_passes_is_paid_for_its_tests() {
     let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
     let outcome = done(episode.reply(Reply::text(GOOD)).unwrap());
-    assert!(outcome.judgement.verdict().is_pass());
+    assert!(outcome.is_pass());
     assert!((outcome.reward.total() - 1.0).abs() < 1e-12, "{:?}", outcome.reward);
     assert!(outcome.reward.terms()["quality"].value > 0.5, "{:?}", outcome.reward);
     assert_eq!(*judge.seen.lock().unwrap(), ["def add(a, b):\n    return a + b"]);
@@ -116,7 +120,7 @@ fn a_malformed_reply_earns_its_verdict_and_never_reaches_the_judge() {
     ] {
         let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
         let outcome = done(episode.reply(Reply::text(reply)).unwrap());
-        assert_eq!(*outcome.judgement.verdict(), verdict, "{reply}");
+        assert_eq!(*verdict_of(&outcome), verdict, "{reply}");
         assert!(outcome.reward.total().abs() < f64::EPSILON);
         assert!(judge.seen.lock().unwrap().is_empty());
     }
@@ -128,12 +132,12 @@ fn a_draft_inside_thinking_that_the_prompt_opened_is_not_judged() {
     let draft = "First idea:\n```python\ndef add(a, b):\n    return a + b\n```\nBut wait";
     let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
     let outcome = done(episode.reply(Reply::text(draft).after(true)).unwrap());
-    assert_eq!(*outcome.judgement.verdict(), Verdict::NoCode);
+    assert_eq!(*verdict_of(&outcome), Verdict::NoCode);
     assert!(judge.seen.lock().unwrap().is_empty());
     let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
     let answered = format!("{draft}\n</think>\n\n{GOOD}");
     let outcome = done(episode.reply(Reply::text(&answered).after(true)).unwrap());
-    assert!(outcome.judgement.verdict().is_pass());
+    assert!(outcome.is_pass());
     assert_eq!(judge.seen.lock().unwrap().len(), 1);
 }
 
@@ -141,7 +145,7 @@ fn a_draft_inside_thinking_that_the_prompt_opened_is_not_judged() {
 fn an_episode_that_is_cut_short_had_no_code_and_is_over() {
     let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
     let outcome = episode.cut_short().unwrap();
-    assert_eq!(*outcome.judgement.verdict(), Verdict::NoCode);
+    assert_eq!(*verdict_of(&outcome), Verdict::NoCode);
     assert!(outcome.reward.total().abs() < f64::EPSILON);
     assert!(matches!(episode.reply(Reply::text(GOOD)), Err(EnvError::Over)));
     assert!(matches!(episode.cut_short(), Err(EnvError::Over)));
@@ -162,7 +166,7 @@ fn javascript_that_does_not_parse_is_a_syntax_error_and_never_reaches_the_judge(
         let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), &task);
         let reply = format!("```javascript\n{program}\n```");
         let outcome = done(episode.reply(Reply::text(&reply)).unwrap());
-        assert_eq!(*outcome.judgement.verdict(), Verdict::SyntaxError, "{program}");
+        assert_eq!(*verdict_of(&outcome), Verdict::SyntaxError, "{program}");
         assert!(!outcome.reward.gates()["syntax"].passed);
         assert!(outcome.reward.total().abs() < f64::EPSILON);
         assert!(judge.seen.lock().unwrap().is_empty());

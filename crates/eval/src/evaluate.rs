@@ -29,7 +29,7 @@ use whetstone_rollout::collect::{
 use crate::error::EvalError;
 use crate::measure::{Sampled, ask};
 use crate::results::{About, Results};
-use crate::store::{Store, kept};
+use crate::store::{Store, kept, without_tokens};
 
 /// The samples, in the directory of an evaluation.
 pub const ROLLOUTS: &str = "rollouts.jsonl";
@@ -43,6 +43,10 @@ pub struct Evaluating<'a> {
     pub collecting: Collecting<'a>,
     /// What is measured, and how: what the results say of it.
     pub about: &'a About,
+    /// The digest of the model's vocabulary, if that is known; samples say it beside their tokens.
+    pub tokenizer: Option<&'a str>,
+    /// Whether samples keep their tokens and log-probabilities, which learning from them needs.
+    pub keeps_tokens: bool,
     /// Samples of each task.
     pub samples: usize,
     /// Whether one with the likeliest tokens is taken beside them.
@@ -216,8 +220,17 @@ impl Work<'_> {
         self.first = self.first.take().or(failed);
         let (step, rule, max_tokens) = (pass.step, pass.rule, self.it.collecting.max_tokens);
         let thinking_opened = self.it.collecting.thinking_opened;
-        let recording = Recording { step, rule, max_tokens, advantages: &[], thinking_opened };
+        let recording = Recording {
+            step,
+            rule,
+            max_tokens: Some(max_tokens),
+            model: Some(&self.it.about.model),
+            tokenizer: self.it.tokenizer,
+            advantages: &[],
+            thinking_opened,
+        };
         for line in lines(group, &recording) {
+            let line = if self.it.keeps_tokens { line } else { without_tokens(line) };
             self.store.keep(kept(line, pass.is_greedy))?;
         }
         Ok(())

@@ -142,7 +142,8 @@ impl Measured {
 
     fn count(&mut self, group: &Gathered) {
         for rolled in &group.rollouts {
-            let verdict = rolled.outcome.judgement.verdict().name();
+            let verdict =
+                rolled.outcome.judgement.as_ref().map_or("not_run", |it| it.verdict().name());
             *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
             let last = rolled.turns.last().map(|turn| turn.completion.finish);
             self.cut_off += u64::from(last == Some(Finish::Length));

@@ -17,6 +17,7 @@ use whetstone_core::wire::{Object, Wire};
 use whetstone_record::atomic;
 use whetstone_record::error::{LedgerError, ReadError};
 use whetstone_record::journal::{self, Earlier, Journal, Position, Reader};
+use whetstone_rollout::collect::record::TOKENIZER;
 
 use crate::error::EvalError;
 
@@ -197,10 +198,17 @@ fn differences(head: &str, settings: &BTreeMap<String, String>) -> Option<Vec<St
     Some(names.iter().filter(differs).map(|name| format!("`{name}`")).collect())
 }
 
-/// A sample as it is kept: without its tokens, which only training needs.
-pub(crate) fn kept(mut rollout: Rollout, is_greedy: bool) -> Rollout {
+/// A sample without its tokens, which only training needs.
+pub(crate) fn without_tokens(mut rollout: Rollout) -> Rollout {
     // What is not there is not missed, and what is there is ours: it was just made.
-    drop(rollout.meta.take::<IgnoredAny>("turns"));
+    for field in ["turns", TOKENIZER] {
+        drop(rollout.meta.take::<IgnoredAny>(field));
+    }
+    rollout
+}
+
+/// A sample as it is kept.
+pub(crate) fn kept(mut rollout: Rollout, is_greedy: bool) -> Rollout {
     if is_greedy {
         rollout.meta.put(GREEDY, &true);
     }

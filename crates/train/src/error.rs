@@ -4,6 +4,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use whetstone_algo::AlgoError;
+use whetstone_core::jsonl::LineError;
 use whetstone_infer::GenerateError;
 use whetstone_kernels::DeviceError;
 use whetstone_model::adapter::AdapterError;
@@ -56,6 +57,39 @@ pub enum TrainError {
         /// Tokens that a prompt may have.
         most: usize,
     },
+    /// A file of rollouts that cannot be read, or a line of it that is none.
+    #[error(transparent)]
+    Rollouts(LineError),
+    /// A line that is a rollout, and cannot be learnt from.
+    #[error("{}:{line}: {problem}", path.display())]
+    RolloutLine {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Token ids that belong to another model.
+    #[error(
+        "{}:{line}: its tokens are those of {recorded}, and the student is {student}: {evidence}",
+        path.display()
+    )]
+    OtherTokenizer {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// Whose tokens they are, as far as the line says.
+        recorded: String,
+        /// The student.
+        student: String,
+        /// How that was seen.
+        evidence: String,
+    },
+    /// A file without a rollout that has a reward.
+    #[error("`{}` has no rollout with a reward", .0.display())]
+    NoRollouts(PathBuf),
     /// Nothing to learn by heart.
     #[error("no trace makes a row to learn from")]
     NoRows,
@@ -251,6 +285,11 @@ impl TrainError {
             Self::NoRows => {
                 Some("name other traces with `--traces`, or collect some: `whet teach`")
             }
+            Self::OtherTokenizer { .. } => Some(
+                "name the model that sampled the file with `--set student.model_name=…`, or take `meta.turns` \
+                 out of its lines: their texts are tokenized anew then",
+            ),
+            Self::NoRollouts(_) => Some("score the file first: `whet score`"),
             Self::OtherTraining { .. } => Some("name another run, or go on with that command"),
             Self::OtherAdapter { .. } => Some("set `[lora]` to what the adapter has"),
             Self::Damaged { .. } => Some(
@@ -313,6 +352,10 @@ impl TrainError {
                 | Self::NoTasks
                 | Self::PromptsTooLong { .. }
                 | Self::NoRows
+                | Self::Rollouts(_)
+                | Self::RolloutLine { .. }
+                | Self::OtherTokenizer { .. }
+                | Self::NoRollouts(_)
                 | Self::Settings(_)
                 | Self::OtherRun { .. }
                 | Self::OtherTraining { .. }

@@ -27,6 +27,7 @@ pub mod order;
 mod pass;
 pub mod plan;
 pub mod probe;
+pub mod recorded;
 mod rehearse;
 mod rows;
 pub mod session;

@@ -4,6 +4,7 @@ use whetstone_algo::schedule::{Schedule, Shape, warmup_steps};
 use whetstone_core::config::{Config, LrScheduler};
 
 use crate::error::TrainError;
+use crate::recorded::RecordedCounts;
 
 /// Steps and what they are made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,6 +27,14 @@ pub struct Plan {
     pub iterations: u64,
     /// The learning rate of every update.
     pub schedule: Schedule,
+}
+
+/// What a plan is made of.
+struct Items {
+    count: u64,
+    samples: u64,
+    items_per_step: u64,
+    iterations: u64,
 }
 
 impl Plan {
@@ -54,6 +63,40 @@ impl Plan {
         Self::new(config, (tasks as u64, samples, u64::from(config.grpo.num_iterations)))
     }
 
+    /// A step takes as many groups of a file as fill its micro-batches, at least one.
+    ///
+    /// # Errors
+    ///
+    /// If there are none, or rollouts would be used again by an algorithm that does not clip.
+    pub fn recorded(config: &Config, counts: &RecordedCounts) -> Result<Self, TrainError> {
+        if counts.groups == 0 {
+            return Err(TrainError::NoTasks);
+        }
+        let training = &config.training;
+        let sequences = u64::from(training.per_device_train_batch_size)
+            * u64::from(training.gradient_accumulation_steps);
+        let largest = counts.largest.max(1) as u64;
+        let items_per_step = (sequences / largest).clamp(1, counts.groups as u64);
+        let iterations = u64::from(config.grpo.num_iterations);
+        let plan = Self::of(
+            config,
+            Items { count: counts.groups as u64, samples: largest, items_per_step, iterations },
+        )?;
+        let is_used_again = plan.steps > plan.items.div_ceil(items_per_step) || iterations > 1;
+        if is_used_again && !config.grpo.clips() {
+            return Err(TrainError::Settings(format!(
+                "{} steps of {items_per_step} groups use the {} groups of the file more than once, and \
+                 `{}` does not clip: a rollout that the policy has moved away from would pull as hard as \
+                 a new one. Set `training.num_train_epochs=1`, `training.max_steps=0` and \
+                 `grpo.num_iterations=1`, or another `grpo.algorithm`",
+                plan.steps,
+                plan.items,
+                config.grpo.algorithm.name()
+            )));
+        }
+        Ok(plan)
+    }
+
     fn new(
         config: &Config,
         (items, samples, iterations): (u64, u64, u64),
@@ -70,6 +113,14 @@ impl Plan {
             )));
         }
         let items_per_step = sequences / samples;
+        Self::of(config, Items { count: items, samples, items_per_step, iterations })
+    }
+
+    fn of(config: &Config, of: Items) -> Result<Self, TrainError> {
+        let Items { count: items, samples, items_per_step, iterations } = of;
+        let training = &config.training;
+        let micro_batch = u64::from(training.per_device_train_batch_size);
+        let accumulation = u64::from(training.gradient_accumulation_steps);
         let epochs = u64::from(training.num_train_epochs);
         let steps = match u64::from(training.max_steps) {
             0 => (items * epochs).div_ceil(items_per_step),
@@ -98,6 +149,19 @@ impl Plan {
             iterations,
             schedule,
         })
+    }
+
+    /// The arithmetic of a training on recorded groups, in one line.
+    pub fn recorded_arithmetic(&self) -> String {
+        let Self { items, samples, items_per_step, steps, iterations, .. } = self;
+        #[expect(clippy::cast_precision_loss, reason = "groups of a file")]
+        let epochs = (steps * items_per_step) as f64 / *items as f64;
+        let again =
+            if *iterations > 1 { format!(", {iterations} updates each") } else { String::new() };
+        format!(
+            "{items} groups of up to {samples} rollouts, {items_per_step} a step: {steps} optimizer \
+             steps{again}, {epochs:.1} times through the file"
+        )
     }
 
     /// The arithmetic in one line; `what` is what an item is called.

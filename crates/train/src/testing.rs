@@ -53,7 +53,12 @@ pub(crate) fn rolled_as(
     };
     let terms = BTreeMap::from([("tests".to_owned(), Term { value: worth, weight: 1.0 })]);
     let reward = Reward::new(terms, BTreeMap::new()).unwrap();
-    Rolled { sample, turns: vec![turn], outcome: Outcome { judgement, reward }, end: End::Done }
+    Rolled {
+        sample,
+        turns: vec![turn],
+        outcome: Outcome { judgement: Some(judgement), reward },
+        end: End::Done,
+    }
 }
 
 /// A group of rollouts of a task.

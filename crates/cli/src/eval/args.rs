@@ -91,6 +91,11 @@ pub struct MeasureArgs {
     #[arg(long)]
     pub skip_greedy: bool,
 
+    /// Keep token ids and log-probabilities with every sample, so that `whet train grpo --rollouts` can
+    /// learn from them
+    #[arg(long, conflicts_with_all = ["server", "samples"])]
+    pub keep_tokens: bool,
+
     /// Replace what is in OUT, and forget an evaluation that was ended early
     #[arg(long)]
     pub fresh: bool,

@@ -38,6 +38,7 @@ pub(super) fn measure(it: &Measure<'_>) -> Result<Option<Evaluated>, Failure> {
     let mut local = Local::new(&decoder, &model.tokenizer, Limits::default());
     let mut source = Source {
         generator: &mut local,
+        tokenizer: Some(model.tokenizer.digest()),
         render: &|messages| {
             tokens(&model, messages).map_err(|err| RenderError::from(err.to_string()))
         },
@@ -87,6 +88,7 @@ fn settings(place: &Found, it: &Measure<'_>) -> Vec<(&'static str, String)> {
     // The CPU is not named, as in evaluations from before there was a choice.
     let device = Some(it.config.run.device.clone()).filter(|device| device != "cpu");
     settings.extend(device.map(|device| ("--device", device)));
+    settings.extend(it.args.keep_tokens.then(|| ("--keep-tokens", true.to_string())));
     settings
 }
 

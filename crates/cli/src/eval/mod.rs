@@ -126,6 +126,8 @@ struct Measure<'a> {
 /// Who completes prompts, and how they are made for it.
 struct Source<'a> {
     generator: &'a mut dyn Generator,
+    /// The digest of its vocabulary; a server does not say it.
+    tokenizer: Option<String>,
     render: &'a Render<'a>,
     thinking_opened: bool,
     max_tokens: usize,
@@ -207,6 +209,8 @@ impl Measure<'_> {
         let it = Evaluating {
             collecting,
             about,
+            tokenizer: source.tokenizer.as_deref(),
+            keeps_tokens: self.args.keep_tokens,
             samples: self.config.eval.num_samples as usize,
             with_greedy: !self.args.skip_greedy,
             samples_at_a_time: AT_A_TIME,

@@ -41,6 +41,7 @@ pub(super) fn measure(it: &Measure<'_>, url: &str) -> Result<Option<Evaluated>, 
     let about = it.about_sampling((teacher.model_name.clone(), max_tokens), settings);
     let mut source = Source {
         generator: &mut server,
+        tokenizer: None,
         render: &tokens,
         // A server renders its prompts itself, and gives thinking that it opened in a field of its own.
         thinking_opened: false,

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use whetstone_core::config::Config;
 use whetstone_data::prepare::TRAIN;
 use whetstone_env::python::PythonEnvironment;
+use whetstone_train::grpo::Source;
 use whetstone_train::plan::Plan;
 use whetstone_train::probe::Probe;
 
@@ -66,11 +67,12 @@ pub(super) fn run(trial: &Trial<'_>) -> anyhow::Result<Exit> {
     whole
         .does(format!("pass@k on {measured} held-out tasks × {samples} samples, before and after"));
     whole.writes(format!("{}: everything", dir.display()));
+    let tasks = grpo::with_traces(few, &rows);
     let training = Training {
         config: &config,
-        tasks: few,
+        source: Source::Tasks(&tasks),
+        shown: &grpo::SHOWN,
         held_out: &held_out,
-        taught: &rows,
         environment,
         checkpoint: None,
         stop,

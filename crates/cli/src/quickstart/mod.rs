@@ -30,7 +30,7 @@ use whetstone_eval::Measured;
 use whetstone_record::error::RunError;
 use whetstone_record::event::Outcome;
 use whetstone_record::report as page;
-use whetstone_train::grpo::STAGE;
+use whetstone_train::grpo::{STAGE, Source};
 use whetstone_train::plan::Plan;
 use whetstone_train::session::{FINAL_MODEL, Session};
 use whetstone_train::watch::Ended;
@@ -243,11 +243,12 @@ impl Quickstart<'_> {
             let plan = Plan::grpo(self.config, tasks.train.len()).map_err(Failure::Train)?;
             let arithmetic = plan.arithmetic("tasks", self.config.training.max_steps == 0);
             grpo::preflight(student, (self.config, &arithmetic), &taught, self.printer);
+            let with_traces = grpo::with_traces(&tasks.train, &taught);
             let training = Training {
                 config: self.config,
-                tasks: &tasks.train,
+                source: Source::Tasks(&with_traces),
+                shown: &grpo::SHOWN,
                 held_out: &tasks.held_out,
-                taught: &taught,
                 environment: &self.environment,
                 checkpoint: self.checkpoint.as_deref(),
                 stop: &self.stop,

@@ -36,6 +36,7 @@ Examples:
   whet train grpo --run grpo-1 --dry-run       what would it do, and how long would it take?
   whet train grpo --run grpo-1 --held-out data/val.jsonl   see whether it carries over
   whet train grpo --run grpo-1 --resume        go on after a stop, a crash or a kill -9
+  whet train grpo --run replay --rollouts rollouts.scored.jsonl --set dual_source.teacher_sft_weight=0
   whet train grpo --run grpo-2 --from runs/grpo-1/outputs/checkpoint-50 --set training.learning_rate=1e-5
   whet train grpo --run plain --set dual_source.teacher_sft_weight=0 --set dual_source.self_sft_weight=0
 
@@ -107,6 +108,16 @@ pub struct GrpoArgs {
     /// `data/teacher_traces.jsonl`, or with `--resume` the run's]
     #[arg(long, value_name = "FILE")]
     pub traces: Option<PathBuf>,
+
+    /// Learn from a file of scored rollouts instead of sampling: what `whet score` or another run wrote
+    ///
+    /// Groups are the lines with the same `step` and `prompt_id`; rewards are those of the file. Ratios are
+    /// taken to the recorded log-probabilities of the sampler (`meta.turns`), or with
+    /// `grpo.importance_cap` weights are. Where none are recorded, those of the student before its first
+    /// update take their place, which is right only if this student sampled. Lines without token ids are
+    /// tokenized from their text, and need `--tasks`. Several epochs need an algorithm that clips.
+    #[arg(long, value_name = "FILE")]
+    pub rollouts: Option<PathBuf>,
 
     /// Tasks that are not learnt from, to measure by while training goes on
     ///

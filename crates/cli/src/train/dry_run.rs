@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use whetstone_core::config::Config;
 use whetstone_infer::Limits;
+use whetstone_train::grpo::Source;
 use whetstone_train::plan::Plan;
 use whetstone_train::probe::Probe;
 use whetstone_train::{Example, Student, TrainError};
@@ -48,12 +49,27 @@ impl Planned<'_> {
                 whole.reads(format!("{}: {what}", path.display()));
             }
         };
-        reads(&files.tasks, counted(training.tasks.len(), "task"));
-        let taught = training.taught.iter().filter(|rows| !rows.is_empty()).count();
-        reads(&files.traces, format!("passing traces of {}", counted(taught, "task")));
+        match training.source {
+            Source::Tasks(tasks) => {
+                reads(&files.tasks, counted(tasks.len(), "task"));
+                let taught = tasks.iter().filter(|task| !task.rows.is_empty()).count();
+                reads(&files.traces, format!("passing traces of {}", counted(taught, "task")));
+            }
+            Source::Recorded(recorded) => {
+                reads(&files.rollouts, counted(recorded.counts.groups, "group"));
+                reads(&files.traces, "the teacher's traces".to_owned());
+            }
+        }
         let held_out = counted(training.held_out.len(), "task");
         reads(&files.held_out, format!("{held_out} to measure by"));
-        self.rollouts(&mut whole);
+        match training.source {
+            Source::Tasks(_) => self.rollouts(&mut whole),
+            Source::Recorded(_) => {
+                whole.does(self.plan.recorded_arithmetic());
+                whole.count("groups", self.plan.items);
+                whole.memory("to train", &self.student.sft_memory(self.config));
+            }
+        }
         self.run(&mut whole);
         whole
     }

@@ -13,7 +13,7 @@ use whetstone_env::environment::Environment;
 use whetstone_env::python::{PythonEnvironment, Rules};
 use whetstone_infer::Limits;
 use whetstone_sandbox::Judge;
-use whetstone_train::grpo::{Grpo, STAGE, TaskWithTraces, fits, grpo, max_prompt_tokens};
+use whetstone_train::grpo::{Grpo, STAGE, Source, TaskWithTraces, fits, grpo, max_prompt_tokens};
 use whetstone_train::plan::Plan;
 use whetstone_train::probe::Probe;
 use whetstone_train::session::Session;
@@ -26,7 +26,7 @@ use super::dry_run::Planned;
 use super::ended::End;
 use super::inputs::{Files, Known};
 use super::view::View;
-use super::{begin, dry_run, ended, inputs, left_out, sft, stop};
+use super::{begin, dry_run, ended, inputs, left_out, recorded, sft, stop};
 use crate::exit::Exit;
 use crate::failure::{Failure, counted};
 use crate::printer::Printer;
@@ -35,7 +35,7 @@ use crate::printer::Printer;
 const TASKS: &str = "data/train.jsonl";
 
 /// What is seen of a step.
-const SHOWN: [(&str, &str); 7] = [
+pub(crate) const SHOWN: [(&str, &str); 7] = [
     ("grpo/mean_reward", "reward"),
     ("grpo/pass_rate", "pass"),
     ("held_out/pass_rate", "held-out"),
@@ -52,6 +52,10 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let config = &loaded.config;
     let known = inputs::known(&args.run, config)?;
     let files = files(args, config.dual_source, known.as_ref())?;
+    if files.rollouts.is_some() {
+        let (loaded, known, stop) = (&loaded, known.as_ref(), &*stop);
+        return recorded::run(recorded::Run { args, loaded, known, files, stop, printer });
+    }
     let tasks =
         read_tasks(files.tasks.as_deref().unwrap_or(Path::new(TASKS))).map_err(Failure::Lines)?;
     let held_out = held_out(files.held_out.as_deref(), &tasks)?;
@@ -76,11 +80,12 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let plan = Plan::grpo(config, tasks.len()).map_err(Failure::Train)?;
     let arithmetic = plan.arithmetic("tasks", config.training.max_steps == 0);
     preflight(&student, (config, &arithmetic), &taught, printer);
+    let tasks = with_traces(&tasks, &taught);
     let training = Training {
         config,
-        tasks: &tasks,
+        source: Source::Tasks(&tasks),
+        shown: &SHOWN,
         held_out: &held_out,
-        taught: &taught,
         environment: &environment,
         checkpoint: checkpoint.as_deref(),
         stop: &stop,
@@ -104,14 +109,23 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
 /// What a training takes.
 pub(crate) struct Training<'a> {
     pub(crate) config: &'a Config,
-    pub(crate) tasks: &'a [Task],
+    /// Where rollouts come from.
+    pub(crate) source: Source<'a>,
+    /// What is seen of a step.
+    pub(crate) shown: &'static [(&'static str, &'static str)],
     /// Tasks to measure by; there may be none.
     pub(crate) held_out: &'a [Task],
-    /// The teacher's rows of each task.
-    pub(crate) taught: &'a [Vec<Example>],
-    pub(crate) environment: &'a PythonEnvironment,
+    pub(crate) environment: &'a dyn Environment,
     pub(crate) checkpoint: Option<&'a Path>,
     pub(crate) stop: &'a AtomicBool,
+}
+
+/// Tasks with the teacher's rows of each.
+pub(crate) fn with_traces<'a>(
+    tasks: &'a [Task],
+    taught: &'a [Vec<Example>],
+) -> Vec<TaskWithTraces<'a>> {
+    tasks.iter().zip(taught).map(|(task, rows)| TaskWithTraces { task, rows }).collect()
 }
 
 /// Trains, and shows every step.
@@ -139,15 +153,12 @@ fn watched<T>(
     printer: Printer,
     work: impl FnOnce(&Grpo<'_>) -> Result<T, TrainError>,
 ) -> Result<T, TrainError> {
-    let paired = training.tasks.iter().zip(training.taught);
-    let tasks: Vec<TaskWithTraces<'_>> =
-        paired.map(|(task, rows)| TaskWithTraces { task, rows }).collect();
-    let steps = Plan::grpo(training.config, training.tasks.len())?.steps;
-    let view = View::new(printer, steps, &SHOWN);
+    let steps = training.source.plan(training.config)?.steps;
+    let view = View::new(printer, steps, training.shown);
     let on_silence = |sentence: &str| view.warning(sentence);
     let grpo = Grpo {
         config: training.config,
-        tasks: &tasks,
+        source: training.source,
         held_out: training.held_out,
         environment: training.environment,
         judges: crate::judge::callers(training.config),
@@ -167,7 +178,7 @@ fn watched<T>(
 }
 
 /// The tasks whose prompts leave room for a completion.
-fn fitting(
+pub(super) fn fitting(
     student: &Student,
     (config, environment): (&Config, &dyn Environment),
     mut tasks: Vec<Task>,
@@ -202,14 +213,24 @@ fn files(
     weights: DualSourceConfig,
     known: Option<&Known>,
 ) -> Result<Files, Failure> {
-    let GrpoArgs { tasks, traces, held_out, .. } = args;
-    let given = Files { tasks: tasks.clone(), held_out: held_out.clone(), traces: traces.clone() };
+    let GrpoArgs { tasks, traces, held_out, rollouts, .. } = args;
+    let given = Files {
+        tasks: tasks.clone(),
+        held_out: held_out.clone(),
+        traces: traces.clone(),
+        rollouts: rollouts.clone(),
+    };
     if let Some(known) = known {
         return known.files(&given);
     }
     let or = |path: Option<PathBuf>, default: &str| path.unwrap_or_else(|| default.into());
     let traces = Some(or(given.traces, sft::TRACES)).filter(|_| weights.teacher_sft_weight > 0.0);
-    Ok(Files { tasks: Some(or(given.tasks, TASKS)), traces, ..given })
+    // Rollouts of a file name their tasks, which are read only if prompts must be made again.
+    let tasks = match given.rollouts {
+        Some(_) => given.tasks,
+        None => Some(or(given.tasks, TASKS)),
+    };
+    Ok(Files { tasks, traces, ..given })
 }
 
 /// The tasks to measure by. One that is learnt from would measure learning by heart.
@@ -224,7 +245,7 @@ fn held_out(path: Option<&Path>, tasks: &[Task]) -> Result<Vec<Task>, Failure> {
 }
 
 /// The teacher's traces, if they count.
-fn traces(path: Option<&Path>) -> anyhow::Result<Vec<Trace>> {
+pub(super) fn traces(path: Option<&Path>) -> anyhow::Result<Vec<Trace>> {
     let Some(path) = path else { return Ok(Vec::new()) };
     if !path.exists() {
         return Err(Failure::NoTraces { path: path.to_owned() }.into());

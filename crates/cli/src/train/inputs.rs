@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! runs/NAME/inputs/
-//!   inputs.json      where tasks, held-out tasks and traces came from, each with its blake3
+//!   inputs.json      where tasks, held-out tasks, traces and rollouts came from, each with its blake3
 //!   tasks.jsonl      a copy, which the run goes on with whatever becomes of the file
 //!   held_out.jsonl   the same, if there are any
 //! ```
 //!
-//! Traces are not copied: they are many times as large, and their digest is compared.
+//! Traces and rollouts are not copied: they are many times as large, and their digest is compared.
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -38,6 +38,7 @@ pub(super) struct Files {
     pub(super) tasks: Option<PathBuf>,
     pub(super) held_out: Option<PathBuf>,
     pub(super) traces: Option<PathBuf>,
+    pub(super) rollouts: Option<PathBuf>,
 }
 
 /// What a run was begun with.
@@ -54,6 +55,7 @@ struct List {
     tasks: Option<Input>,
     held_out: Option<Input>,
     traces: Option<Input>,
+    rollouts: Option<Input>,
 }
 
 /// A file as it was when the run began.
@@ -91,7 +93,7 @@ pub(super) fn known(args: &RunArgs, config: &Config) -> Result<Option<Known>, Fa
 impl Known {
     /// The files to go on with, if none that is given is another one.
     pub(super) fn files(&self, given: &Files) -> Result<Files, Failure> {
-        let List { tasks, held_out, traces, .. } = &self.list;
+        let List { tasks, held_out, traces, rollouts, .. } = &self.list;
         let copy = |name: &str| self.folder.join(name);
         let tasks = same("tasks", given.tasks.as_deref(), tasks.as_ref(), Some(copy(TASKS)))?;
         let held_out =
@@ -101,7 +103,8 @@ impl Known {
             None => None,
             traces => same("traces", given.traces.as_deref(), traces.as_ref(), None)?,
         };
-        Ok(Files { tasks, held_out, traces })
+        let rollouts = same("rollouts", given.rollouts.as_deref(), rollouts.as_ref(), None)?;
+        Ok(Files { tasks, held_out, traces, rollouts })
     }
 }
 
@@ -139,7 +142,8 @@ pub(super) fn keep_and_say(
     printer: Printer,
 ) -> Result<(), Failure> {
     if args.resume {
-        let paths = [&files.tasks, &files.held_out, &files.traces].into_iter().flatten();
+        let paths = [&files.tasks, &files.held_out, &files.traces, &files.rollouts];
+        let paths = paths.into_iter().flatten();
         let names: Vec<String> = paths.map(|path| format!("`{}`", path.display())).collect();
         printer.note(format_args!(
             "the run does not say which files it was begun with; it goes on with {}",
@@ -171,6 +175,7 @@ fn keep(run: &RunDir, files: &Files) -> Result<(), Failure> {
         tasks: input(&files.tasks)?,
         held_out: input(&files.held_out)?,
         traces: input(&files.traces)?,
+        rollouts: input(&files.rollouts)?,
     };
     let text = serde_json::to_string_pretty(&list).expect("plain data");
     staged.put(LIST, format!("{text}\n").as_bytes()).map_err(TrainError::from)?;

@@ -7,6 +7,7 @@ mod ended;
 pub(crate) mod grpo;
 mod inputs;
 mod left_out;
+mod recorded;
 pub(crate) mod sft;
 pub(crate) mod stop;
 pub(crate) mod view;

@@ -37,4 +37,5 @@ mod tiny_school;
 mod train;
 mod train_alarms;
 mod train_kill;
+mod train_rollouts;
 mod validate;

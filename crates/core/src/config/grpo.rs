@@ -162,6 +162,18 @@ pub enum Curriculum {
     PassRate,
 }
 
+impl GrpoConfig {
+    /// Whether the loss bounds how much a rollout pulls that the policy has moved away from: what using
+    /// rollouts more than once needs. RLOO's paper has no bound, so that it is not RLOO then.
+    pub fn clips(&self) -> bool {
+        let is_bounded = match self.ratio {
+            RatioOf::Token | RatioOf::Sequence => self.clip_range < 1.0,
+            RatioOf::Weight => true,
+        };
+        is_bounded && self.algorithm != Algorithm::Rloo
+    }
+}
+
 impl Default for GrpoConfig {
     fn default() -> Self {
         Self {

@@ -80,7 +80,7 @@ impl Episode for PythonEpisode {
         self.messages.push(Message::assistant(reply.text));
         self.over = true;
         let reward = self.rules.reward(&reading, &judgement);
-        Ok(Next::Done(Outcome { judgement, reward }))
+        Ok(Next::Done(Outcome { judgement: Some(judgement), reward }))
     }
 
     /// One reply ends an episode, so this one had none, and no code.
@@ -91,6 +91,6 @@ impl Episode for PythonEpisode {
         self.over = true;
         let judgement = settled(Verdict::NoCode, &self.task);
         let reward = self.rules.reward(&Reading::Settled(judgement.clone()), &judgement);
-        Ok(Outcome { judgement, reward })
+        Ok(Outcome { judgement: Some(judgement), reward })
     }
 }

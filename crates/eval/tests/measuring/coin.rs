@@ -93,7 +93,7 @@ impl Episode for Play {
         let term = Term { value: f64::from(u8::from(passed)), weight: 1.0 };
         let terms = BTreeMap::from([("tests".to_owned(), term)]);
         let reward = Reward::new(terms, BTreeMap::new()).unwrap();
-        Ok(Next::Done(Outcome { judgement, reward }))
+        Ok(Next::Done(Outcome { judgement: Some(judgement), reward }))
     }
 
     fn cut_short(&mut self) -> Result<Outcome, EnvError> {

@@ -53,6 +53,8 @@ fn evaluated(
     let it = Evaluating {
         collecting: collecting(),
         about,
+        tokenizer: None,
+        keeps_tokens: false,
         samples: SAMPLES,
         with_greedy: true,
         samples_at_a_time,

@@ -37,6 +37,9 @@ pub struct Tokenizer {
     last: u32,
 }
 
+/// Digits of a vocabulary's digest: 128 bits.
+const DIGEST_DIGITS: usize = 32;
+
 /// Whether special tokens are part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpecialTokens {
@@ -132,6 +135,18 @@ impl Tokenizer {
     /// One more than the largest id: the rows that an embedding needs.
     pub fn size(&self) -> usize {
         self.last as usize + 1
+    }
+
+    /// Names the vocabulary: two tokenizers with the same digest have the same token behind every id.
+    /// The same for a model's safetensors and its GGUF file, whose other fields are written differently.
+    pub fn digest(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for id in 0..=self.last {
+            let token = self.token(id).unwrap_or_default();
+            hasher.update(&(token.len() as u64).to_le_bytes());
+            hasher.update(token.as_bytes());
+        }
+        hasher.finalize().to_hex().as_str()[..DIGEST_DIGITS].to_owned()
     }
 
     /// Checks that each token has a row of an embedding of `rows` rows. Rows may be left over: many

@@ -9,7 +9,7 @@
 //!
 //! `text` is what was said last. `turns` has the tokens, as they were seen and sampled, so that a
 //! step can be taken again from its lines ([`turns`] reads them); a turn before the last has its
-//! `text` too. A rollout that could not be judged has its reason under `validation`, no reward and no
+//! `text` too. `model` is who sampled, and `tokenizer` the digest of the vocabulary that `ids` belong to. A rollout that could not be judged has its reason under `validation`, no reward and no
 //! `end`. Where the prompt ended inside the thinking tag, `meta` has `"thinking_opened":true`: the text
 //! begins with thinking.
 
@@ -29,6 +29,12 @@ use super::{Dropped, End, Gathered, Rolled, Turn};
 /// The field of `meta` with the tokens.
 const TURNS: &str = "turns";
 
+/// The field of `meta` with the name of the model that sampled.
+pub const MODEL: &str = "model";
+
+/// The field of `meta` with the digest of the vocabulary that token ids belong to.
+pub const TOKENIZER: &str = "tokenizer";
+
 /// The field of `meta` that says that the prompt ended inside the thinking tag.
 pub(crate) const THINKING_OPENED: &str = "thinking_opened";
 
@@ -39,8 +45,12 @@ pub struct Recording<'a> {
     pub step: u64,
     /// How tokens were chosen.
     pub rule: Rule,
-    /// Tokens of a completion at most.
-    pub max_tokens: usize,
+    /// Tokens of a completion at most, if that is known.
+    pub max_tokens: Option<usize>,
+    /// Who sampled.
+    pub model: Option<&'a str>,
+    /// The digest of the vocabulary that token ids belong to.
+    pub tokenizer: Option<&'a str>,
     /// One for each rollout that was judged, in their order; none are not written.
     pub advantages: &'a [f64],
     /// Whether the prompt ended inside the thinking tag.
@@ -62,6 +72,23 @@ struct Written {
     ids: Option<Vec<u32>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     logps: Option<Vec<f32>>,
+}
+
+/// A turn as a line has it. Files of others may have tokens without log-probabilities, or text alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedTurn {
+    /// The tokens that the model saw.
+    pub prompt: Arc<[u32]>,
+    /// What it said.
+    pub text: String,
+    /// Thinking that a server sent apart from the text.
+    pub reasoning: Option<String>,
+    /// Why it ended.
+    pub finish: Finish,
+    /// The tokens that it said.
+    pub ids: Option<Vec<u32>>,
+    /// The log-probability of each, under the policy that sampled it.
+    pub logps: Option<Vec<f32>>,
 }
 
 /// A rollout, judged or not.
@@ -86,15 +113,18 @@ pub fn lines(group: &Gathered, recording: &Recording<'_>) -> Vec<Rollout> {
 ///
 /// # Errors
 ///
-/// If what stands there are no turns.
-pub fn turns(rollout: &Rollout) -> Result<Vec<Turn>, WireError> {
+/// If what stands there are no turns, or log-probabilities that do not belong to the tokens.
+pub fn turns(rollout: &Rollout) -> Result<Vec<RecordedTurn>, WireError> {
     let written: Vec<Written> = rollout.meta.clone().take(TURNS)?.unwrap_or_default();
     written.into_iter().map(|turn| read(turn, &rollout.text)).collect()
 }
 
 fn judged(rolled: &Rolled, advantage: Option<f64>) -> Told<'_> {
-    let (judgement, reward) = (rolled.outcome.judgement.clone(), rolled.outcome.reward.clone());
-    let score = Score::Judged { judgement, reward, advantage };
+    let reward = rolled.outcome.reward.clone();
+    let score = match rolled.outcome.judgement.clone() {
+        Some(judgement) => Score::Judged { judgement, reward, advantage },
+        None => Score::NotRun { reward, advantage },
+    };
     Told { sample: rolled.sample, turns: &rolled.turns, end: Some(rolled.end), score }
 }
 
@@ -122,7 +152,9 @@ fn meta(told: &Told<'_>, recording: &Recording<'_>) -> Object {
     let mut meta = Object::new();
     meta.put("temperature", &recording.rule.temperature);
     meta.put("top_p", &recording.rule.top_p);
-    meta.put("max_new_tokens", &recording.max_tokens);
+    meta.put_some("max_new_tokens", recording.max_tokens.as_ref());
+    meta.put_some(MODEL, recording.model.as_ref());
+    meta.put_some(TOKENIZER, recording.tokenizer.as_ref());
     meta.put("tokens", &sampled_tokens(told.turns));
     meta.put_some("finish", told.turns.last().map(|turn| turn.completion.finish).as_ref());
     meta.put_some("end", told.end.map(End::name).as_ref());
@@ -143,16 +175,12 @@ fn write(turn: &Turn, with_text: bool) -> Written {
     }
 }
 
-fn read(written: Written, last_text: &str) -> Result<Turn, WireError> {
+fn read(written: Written, last_text: &str) -> Result<RecordedTurn, WireError> {
     let Written { prompt, text, reasoning, finish, ids, logps } = written;
-    let tokens = match (ids, logps) {
-        (None, None) => None,
-        (ids, logps) => Some(
-            SampledTokens::new(ids.unwrap_or_default(), logps.unwrap_or_default())
-                .map_err(|err| WireError::Field { field: TURNS, problem: err.to_string() })?,
-        ),
-    };
+    if let Some(logps) = &logps {
+        SampledTokens::new(ids.clone().unwrap_or_default(), logps.clone())
+            .map_err(|err| WireError::Field { field: TURNS, problem: err.to_string() })?;
+    }
     let text = text.unwrap_or_else(|| last_text.to_owned());
-    let completion = Completion { text, reasoning, finish, tokens };
-    Ok(Turn { prompt: Arc::from(prompt), completion })
+    Ok(RecordedTurn { prompt: Arc::from(prompt), text, reasoning, finish, ids, logps })
 }

@@ -1,9 +1,10 @@
 //! Collected rollouts as lines, and back.
 
+use whetstone_core::completion::{Completion, SampledTokens};
 use whetstone_core::rollout::{Rollout, Score};
 use whetstone_core::wire::{Wire, WireError};
 use whetstone_infer::Rule;
-use whetstone_rollout::collect::record::{Recording, lines, turns};
+use whetstone_rollout::collect::record::{RecordedTurn, Recording, lines, turns};
 use whetstone_rollout::collect::{Collecting, Gathered, Turn, collect};
 
 use crate::stage::{Player, Stage, asked, collecting, task};
@@ -22,7 +23,22 @@ fn group() -> Gathered {
 
 fn recording(advantages: &[f64]) -> Recording<'_> {
     let rule = Rule { temperature: 0.7, top_p: 0.95, ..Rule::default() };
-    Recording { step: 12, rule, max_tokens: 100, advantages, thinking_opened: false }
+    Recording {
+        step: 12,
+        rule,
+        max_tokens: Some(100),
+        model: Some("m/x"),
+        tokenizer: Some("0af1"),
+        advantages,
+        thinking_opened: false,
+    }
+}
+
+/// A turn as it was before it was written.
+fn turn(read: RecordedTurn) -> Turn {
+    let RecordedTurn { prompt, text, reasoning, finish, ids, logps } = read;
+    let tokens = ids.zip(logps).map(|(ids, logps)| SampledTokens::new(ids, logps).unwrap());
+    Turn { prompt, completion: Completion { text, reasoning, finish, tokens } }
 }
 
 fn parse(line: &str) -> Rollout {
@@ -37,7 +53,7 @@ fn a_line_says_what_was_sampled_and_what_it_is_worth() {
     let expected = format!(
         "{}{}{}{}{}",
         r#"{"step":12,"prompt_id":"x/1","group_id":0,"text":"pass","meta":{"temperature":0.7,"#,
-        r#""top_p":0.95,"max_new_tokens":100,"tokens":4,"finish":"stop","end":"done","turns":[{"#,
+        r#""top_p":0.95,"max_new_tokens":100,"model":"m/x","tokenizer":"0af1","tokens":4,"finish":"stop","end":"done","turns":[{"#,
         format_args!(
             r#""prompt":[120,47,49],"finish":"stop","ids":[112,97,115,115],"logps":{logps}}}]}},"#
         ),
@@ -71,7 +87,8 @@ fn what_was_written_is_read_back_token_for_token() {
         for (line, kept) in written.iter().zip(kept) {
             let read = parse(&line.to_line());
             assert_eq!(read, *line);
-            assert_eq!(turns(&read).unwrap(), *kept);
+            let turns: Vec<Turn> = turns(&read).unwrap().into_iter().map(turn).collect();
+            assert_eq!(turns, *kept);
         }
     }
 }
@@ -84,7 +101,7 @@ fn a_rollout_that_never_began_has_a_line_without_turns() {
         collect(&collecting(&stage), &mut Player::new(&says), &asked(&tasks, 1)).unwrap();
     let [line] = &lines(&collected.groups[0], &recording(&[]))[..] else { panic!("one line") };
     let read = parse(&line.to_line());
-    assert_eq!((read.text.as_str(), turns(&read).unwrap()), ("", Vec::<Turn>::new()));
+    assert_eq!((read.text.as_str(), turns(&read).unwrap()), ("", Vec::<RecordedTurn>::new()));
     assert!(matches!(read.score, Some(Score::Failed(_))));
 }
 
@@ -96,11 +113,13 @@ fn turns_that_contradict_themselves_are_refused_and_a_line_from_elsewhere_has_no
         ))
     };
     let said = turns(&line("")).unwrap();
-    assert_eq!((said[0].completion.text.as_str(), &said[0].completion.tokens), ("t", &None));
+    assert_eq!((said[0].text.as_str(), &said[0].ids, &said[0].logps), ("t", &None, &None));
     let err = turns(&line(r#","ids":[1,2],"logps":[-0.5]"#)).unwrap_err();
     assert_eq!(err.to_string(), "field `turns`: 2 token ids but 1 log-probs");
-    let err = turns(&line(r#","ids":[1]"#)).unwrap_err();
-    assert_eq!(err.to_string(), "field `turns`: 1 token ids but 0 log-probs");
+    let err = turns(&line(r#","logps":[-0.5]"#)).unwrap_err();
+    assert_eq!(err.to_string(), "field `turns`: 0 token ids but 1 log-probs");
+    let without = turns(&line(r#","ids":[1]"#)).unwrap();
+    assert_eq!((&without[0].ids, &without[0].logps), (&Some(vec![1]), &None));
     assert!(matches!(turns(&line(r#","more":1"#)), Err(WireError::Field { .. })));
     let elsewhere = parse(r#"{"step":0,"prompt_id":"a","text":"t"}"#);
     assert_eq!(turns(&elsewhere), Ok(Vec::new()));

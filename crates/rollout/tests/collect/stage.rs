@@ -243,7 +243,7 @@ fn outcome(worth: f64) -> Outcome {
     let judgement = Judgement::of_run(verdict, Counts { passed, total: 2 }, held).unwrap();
     let term = Term { value: worth, weight: 1.0 };
     let terms = BTreeMap::from([("tests".to_owned(), term)]);
-    Outcome { judgement, reward: Reward::new(terms, BTreeMap::new()).unwrap() }
+    Outcome { judgement: Some(judgement), reward: Reward::new(terms, BTreeMap::new()).unwrap() }
 }
 
 /// The last texts of the judged rollouts, with their numbers and worth.

@@ -28,7 +28,7 @@ pub(super) fn best(groups: &[Gathered], count: usize) -> impl Iterator<Item = &T
 }
 
 fn passes(rolled: &Rolled) -> bool {
-    rolled.outcome.judgement.verdict().is_pass()
+    rolled.outcome.is_pass()
 }
 
 fn is_cut(rolled: &Rolled) -> bool {

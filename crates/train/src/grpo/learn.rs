@@ -47,6 +47,8 @@ pub(super) struct Work<'b> {
     pub(super) step: u64,
     pub(super) batch: &'b Batch,
     pub(super) reference: Option<&'b Reference>,
+    /// What the policy that sampled gave the tokens of the batch, where that is not the student as it is.
+    pub(super) old: Option<&'b Logps>,
 }
 
 /// The rollouts of a step that have a signal.
@@ -62,7 +64,7 @@ struct Learnt {
 const MEASURED_SEQUENCES: usize = 8;
 
 /// Log-probabilities of every trained token of every rollout.
-type Logps = Vec<Vec<f64>>;
+pub(super) type Logps = Vec<Vec<f64>>;
 
 impl<'a> Learner<'a> {
     pub(super) fn new(
@@ -75,7 +77,9 @@ impl<'a> Learner<'a> {
         let teacher = (weights.teacher_sft_weight > 0.0).then(new);
         let own = (weights.self_sft_weight > 0.0).then(new);
         let loss = budget::loss(it.config)?;
-        let untrained = if loss.penalty.is_some() { student.untrained()? } else { None };
+        let is_asked = it.source.recorded().is_some_and(|it_has| it_has.asks_untrained(it.config));
+        let untrained =
+            if loss.penalty.is_some() || is_asked { student.untrained()? } else { None };
         Ok(Self {
             config: it.config,
             watch: it.watch,
@@ -134,7 +138,8 @@ impl<'a> Learner<'a> {
         let began = Instant::now();
         let Work { step, batch, .. } = work;
         let places = batch.learnt(self.loss.penalty.is_some());
-        let mut learnt = Learnt { places, old: None };
+        let old = work.old.map(|old| places.iter().map(|&at| old[at].clone()).collect());
+        let mut learnt = Learnt { places, old };
         for iteration in 0..plan.iterations {
             self.rollouts(student, work, &mut learnt, measured)?;
             self.idle(student, work, measured)?;
@@ -181,18 +186,47 @@ impl<'a> Learner<'a> {
         if self.loss.penalty.is_none() {
             return Ok(None);
         }
+        let examples: Vec<&Example> = played.iter().map(|it| &it.example).collect();
+        self.before_training(student, step, &examples).map(Some)
+    }
+
+    /// The log-probabilities of examples, under the student before its first update.
+    pub(super) fn before_training(
+        &self,
+        student: &Student,
+        step: u64,
+        examples: &[&Example],
+    ) -> Result<Logps, TrainError> {
         let pass = self.pass(student, step);
         let decoder = self.untrained.as_ref().unwrap_or(pass.decoder);
         let pass = Pass { decoder, watch: (self.watch, Phase::Reference), ..pass };
-        let examples: Vec<&Example> = played.iter().map(|it| &it.example).collect();
-        Ok(Some(pass.score(&examples, Adapters::Off)?))
+        pass.score(examples, Adapters::Off)
+    }
+
+    /// The policy that the ratios of recorded rollouts are taken to: the one that sampled; or, where
+    /// importance weights correct for that one, the student before its first update.
+    pub(super) fn sampling_policy(
+        &self,
+        student: &Student,
+        step: u64,
+        batch: &Batch,
+        reference: Option<&Reference>,
+    ) -> Result<Logps, TrainError> {
+        if self.loss.surrogate.cap.is_none() {
+            return Ok(batch.played.iter().map(|played| played.sampled.clone()).collect());
+        }
+        if let Some(reference) = reference {
+            return Ok(reference.played.clone());
+        }
+        let examples: Vec<&Example> = batch.played.iter().map(|it| &it.example).collect();
+        self.before_training(student, step, &examples)
     }
 
     /// The gradient of the policy loss. In the first pass the policy is the one that sampled.
     fn rollouts(
         &mut self,
         student: &Student,
-        Work { step, batch, reference }: Work<'_>,
+        Work { step, batch, reference, .. }: Work<'_>,
         learnt: &mut Learnt,
         measured: &mut Measured,
     ) -> Result<(), TrainError> {

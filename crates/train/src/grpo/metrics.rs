@@ -8,6 +8,7 @@ use whetstone_algo::grpo::GrpoLoss;
 use whetstone_algo::policy::Statistics;
 use whetstone_core::completion::Finish;
 use whetstone_core::config::DualSourceConfig;
+use whetstone_core::judgement::Judgement;
 use whetstone_core::verdict::Verdict;
 use whetstone_rollout::collect::{Gathered, Rolled};
 
@@ -48,7 +49,8 @@ pub(super) struct Measured {
     pub(super) weights: DualSourceConfig,
     pub(super) teacher: Option<Source>,
     pub(super) own: Option<Source>,
-    /// How far the updates moved the policy that sampled.
+    /// How far the updates moved the policy that sampled; of recorded rollouts, how far the student is
+    /// from that policy after them.
     pub(super) update_kl: Mean,
     /// Updates that were not made, since there was no gradient.
     pub(super) skipped_updates: usize,
@@ -59,6 +61,8 @@ pub(super) struct Measured {
     statistics: Statistics,
     reference_kl: Mean,
     pub(super) held_out: Option<HeldOut>,
+    /// Whether the rollouts are those of a file: nothing was sampled.
+    pub(super) is_recorded: bool,
     /// The largest difference between a log-probability as sampled and as trained; none where nothing
     /// was compared.
     gap: Option<f64>,
@@ -132,7 +136,8 @@ impl Measured {
         values.put("grpo/policy_loss", self.policy_loss);
         values.put("grpo/kl_loss", self.kl_loss);
         values.put_some("grpo/kl_divergence", self.reference_kl());
-        values.put_some("grpo/update_kl", self.update_kl.get());
+        let moved = if self.is_recorded { "grpo/staleness_kl" } else { "grpo/update_kl" };
+        values.put_some(moved, self.update_kl.get());
         #[expect(clippy::cast_precision_loss, reason = "tokens of a step")]
         values.put("grpo/clamped", self.clamped as f64);
         values.put_some("grpo/importance_mean", seen.importance.get());
@@ -150,12 +155,15 @@ impl Measured {
     }
 
     fn of_time(&self, drawn: &Drawn, took: Duration, values: &mut Values) {
-        let waited = drawn.timeline.judging_after_sampling();
-        values.put("time/sampling_s", (self.sampling.saturating_sub(waited)).as_secs_f64());
-        values.put("time/judging_after_sampling_s", waited.as_secs_f64());
         values.put("time/reference_s", self.reference.as_secs_f64());
         values.put("time/learning_s", self.learning.as_secs_f64());
         values.put("time/step_s", took.as_secs_f64());
+        if self.is_recorded {
+            return;
+        }
+        let waited = drawn.timeline.judging_after_sampling();
+        values.put("time/sampling_s", (self.sampling.saturating_sub(waited)).as_secs_f64());
+        values.put("time/judging_after_sampling_s", waited.as_secs_f64());
         let sampling = self.sampling.as_secs_f64().max(1e-9);
         values.put("speed/sampled_tokens_per_s", number(drawn.usage.sampled) / sampling);
         let programs: usize = drawn.groups.iter().map(|group| group.rollouts.len()).sum();
@@ -173,23 +181,27 @@ fn of_rollouts(drawn: &Drawn, values: &mut Values) {
         all().for_each(|rolled| mean.add(of(rolled)));
         mean.get()
     };
+    // What was not run has no verdict, and counts in no figure that needs one.
+    let mean_judged = |of: &dyn Fn(&Judgement) -> f64| {
+        let mut mean = Mean::default();
+        let judged = all().filter_map(|rolled| rolled.outcome.judgement.as_ref());
+        judged.for_each(|judgement| mean.add(of(judgement)));
+        mean.get()
+    };
     let reward = |rolled: &Rolled| rolled.outcome.reward.total();
     let average = mean(&reward).unwrap_or(0.0);
     values.put_some("grpo/mean_reward", mean(&reward));
     let spread = mean(&|rolled| (reward(rolled) - average).powi(2));
     values.put_some("grpo/reward_std", spread.map(f64::sqrt));
-    let verdict = |rolled: &Rolled| rolled.outcome.judgement.verdict().clone();
-    values.put_some("grpo/pass_rate", mean(&|rolled| flag(verdict(rolled).is_pass())));
-    let parses =
-        |rolled: &Rolled| !matches!(verdict(rolled), Verdict::NoCode | Verdict::SyntaxError);
+    values.put_some("grpo/pass_rate", mean_judged(&|it| flag(it.verdict().is_pass())));
     values.put_some("code/syntax_success_rate", mean(&|rolled| flag(parses(rolled))));
-    let tests = |rolled: &Rolled| {
-        let counts = rolled.outcome.judgement.counts();
+    let tests = |judgement: &Judgement| {
+        let counts = judgement.counts();
         f64::from(counts.passed) / f64::from(counts.total.max(1))
     };
-    values.put_some("code/avg_test_pass_rate", mean(&tests));
-    let late = |rolled: &Rolled| flag(verdict(rolled) == Verdict::Timeout);
-    values.put_some("code/timeouts", mean(&late));
+    values.put_some("code/avg_test_pass_rate", mean_judged(&tests));
+    let late = |judgement: &Judgement| flag(*judgement.verdict() == Verdict::Timeout);
+    values.put_some("code/timeouts", mean_judged(&late));
     for name in term_names(all()) {
         let paid =
             |rolled: &Rolled| rolled.outcome.reward.terms().get(name).map_or(0.0, |it| it.paid());
@@ -212,6 +224,15 @@ fn of_rollouts(drawn: &Drawn, values: &mut Values) {
     let dropped: usize = drawn.groups.iter().map(|group| group.dropped.len()).sum();
     values.put("rollout/dropped", number(dropped));
     values.put("rollout/tasks", number(drawn.consumed));
+}
+
+/// Whether there is a program that parses: the verdict says so, or where nothing was run the gates.
+fn parses(rolled: &Rolled) -> bool {
+    let gate = |name: &str| rolled.outcome.reward.gates().get(name).is_none_or(|gate| gate.passed);
+    match &rolled.outcome.judgement {
+        Some(judgement) => !matches!(judgement.verdict(), Verdict::NoCode | Verdict::SyntaxError),
+        None => gate("code") && gate("syntax"),
+    }
 }
 
 /// The terms of the rewards. They are the environment's, so there are few.

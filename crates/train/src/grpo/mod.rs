@@ -8,6 +8,10 @@
 //! `grpo.num_iterations`. Rollouts of dead groups have an advantage of 0: they count in the normaliser and
 //! keep their divergence from the reference, unless `grpo.dead_groups` leaves them out. With one
 //! update a step, the probability ratio is exactly 1: the policy is the one that sampled.
+//!
+//! Rollouts may come from a file instead ([`Source::Recorded`]). Then the ratio is that to the policy that
+//! sampled, by its recorded log-probabilities; or, with `grpo.importance_cap`, to the student before its
+//! first update, and a token is weighted by how much likelier that student is to say it than its sampler.
 
 mod batch;
 mod best;
@@ -19,6 +23,7 @@ mod learn;
 mod metrics;
 mod probe;
 mod record;
+mod source;
 mod suspects;
 mod tasks;
 
@@ -36,16 +41,16 @@ use self::first_steps::{FirstSteps, Taken};
 use self::learn::{Learner, Work};
 use self::metrics::Measured;
 use self::record::Rollouts;
+use self::source::{At, Supply};
 use self::suspects::suspects;
-use self::tasks::Tasks;
 use crate::error::TrainError;
 use crate::example::Example;
-use crate::plan::Plan;
 use crate::session::{Progress, Session, restore};
 use crate::student::Student;
 use crate::watch::{Ended, Phase, StepReport, Watch};
 
 pub use self::probe::probe;
+pub use self::source::Source;
 pub use self::tasks::{TaskWithTraces, fits, max_prompt_tokens};
 
 /// The name of this training in events and checkpoints.
@@ -55,8 +60,8 @@ pub const STAGE: &str = "grpo";
 pub struct Grpo<'a> {
     /// The settings.
     pub config: &'a Config,
-    /// What is to be solved, with the teacher's traces as rows.
-    pub tasks: &'a [TaskWithTraces<'a>],
+    /// Where rollouts come from, with the teacher's traces as rows.
+    pub source: Source<'a>,
     /// Tasks that are not learnt from, to measure by; there may be none.
     pub held_out: &'a [Task],
     /// Where replies are judged.
@@ -87,10 +92,10 @@ pub fn grpo(
 }
 
 fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<Ended, TrainError> {
-    let plan = Plan::grpo(it.config, it.tasks.len())?;
+    let plan = it.source.plan(it.config)?;
     student.check_grpo_room(it.config, it.limits)?;
     let (optimizer, mut progress) = restore(student, STAGE, it.checkpoint)?;
-    let mut tasks = Tasks::new(it.config, it.tasks);
+    let mut supply = Supply::new(it.config, it.source);
     let mut rollouts = Rollouts::open(session, student)?;
     let mut first_steps = FirstSteps::default();
     let mut learner = Learner::new(student, it, optimizer)?;
@@ -100,7 +105,8 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
         session.check_there()?;
         let mut measured = Measured::default();
         held_out::measure(student, it, step, &mut measured)?;
-        let Some(drawn) = tasks.sample(student, it, (&plan, &progress), &mut measured)? else {
+        let at = At { plan: &plan, progress: &progress };
+        let Some(drawn) = supply.next((student, it), at, &learner, &mut measured)? else {
             session.checkpoint(student, (learner.optimizer(), &progress))?;
             return Ok(Ended::Stopped(progress.step));
         };
@@ -110,12 +116,17 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
             let charged = batch.charge(it.config, &drawn, reference);
             charged.map_err(|err| session.with_batch(err, step, || batch.kept()))?;
         }
-        rollouts.record((step, it.config), &drawn, &batch)?;
-        let work = Work { step, batch: &batch, reference: reference.as_ref() };
+        rollouts.record((step, it), &drawn, &batch)?;
+        let reference = reference.as_ref();
+        let old = match it.source {
+            Source::Tasks(_) => None,
+            Source::Recorded(_) => Some(learner.sampling_policy(student, step, &batch, reference)?),
+        };
+        let work = Work { step, batch: &batch, reference, old: old.as_ref() };
         learner
             .learn(student, &plan, work, &mut measured)
             .map_err(|err| session.with_batch(err, step, || batch.kept()))?;
-        tasks.count(it.config, &drawn, &mut progress);
+        supply.count(it.config, &drawn, &mut progress);
         progress.step = step;
         progress.updates = learner.optimizer().updates();
         let took = began.elapsed();

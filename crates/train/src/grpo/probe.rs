@@ -8,10 +8,9 @@ use super::batch::Batch;
 use super::first_steps::{FirstSteps, Taken};
 use super::learn::{Learner, Work};
 use super::metrics::Measured;
-use super::tasks::Tasks;
+use super::source::{At, Supply};
 use super::{Grpo, STAGE, held_out, longest};
 use crate::error::TrainError;
-use crate::plan::Plan;
 use crate::probe::Probe;
 use crate::session::restore;
 use crate::student::Student;
@@ -27,16 +26,17 @@ pub fn probe(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>
 }
 
 fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, TrainError> {
-    let plan = Plan::grpo(training.config, training.tasks.len())?;
+    let plan = training.source.plan(training.config)?;
     student.check_grpo_room(training.config, training.limits)?;
     let (optimizer, progress) = restore(student, STAGE, training.checkpoint)?;
-    let mut tasks = Tasks::new(training.config, training.tasks);
+    let mut supply = Supply::new(training.config, training.source);
     let mut learner = Learner::new(student, training, optimizer)?;
     learner.rehearse(student, &longest(student, training))?;
     let mut measured = Measured::default();
     held_out::measure(student, training, 1, &mut measured)?;
     let (began, step) = (Instant::now(), progress.step + 1);
-    let Some(drawn) = tasks.sample(student, training, (&plan, &progress), &mut measured)? else {
+    let at = At { plan: &plan, progress: &progress };
+    let Some(drawn) = supply.next((student, training), at, &learner, &mut measured)? else {
         return Ok(None);
     };
     let mut batch = Batch::new(training.config, &drawn)?;

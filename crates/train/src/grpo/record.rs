@@ -1,6 +1,5 @@
 //! Every rollout in the run's journal, once, however often its step was computed.
 
-use whetstone_core::config::Config;
 use whetstone_core::rollout::Rollout;
 use whetstone_core::wire::Wire;
 use whetstone_record::journal::{self, Journal};
@@ -8,6 +7,7 @@ use whetstone_rollout::collect::record::{Recording, lines};
 
 use super::batch::Batch;
 use super::tasks::{Drawn, rule};
+use super::{Grpo, Source};
 use crate::error::TrainError;
 use crate::session::Session;
 use crate::student::Student;
@@ -22,6 +22,8 @@ pub(super) struct Rollouts {
     last: (u64, usize),
     /// Whether prompts end inside the thinking tag.
     thinking_opened: bool,
+    /// The digest of the student's vocabulary.
+    tokenizer: String,
 }
 
 impl Rollouts {
@@ -36,13 +38,14 @@ impl Rollouts {
                 last = if line.step == last.0 { (last.0, last.1 + 1) } else { (line.step, 1) };
             }
         }
-        Ok(Self { journal, last, thinking_opened: student.thinking_opened })
+        let tokenizer = student.model.tokenizer.digest();
+        Ok(Self { journal, last, thinking_opened: student.thinking_opened, tokenizer })
     }
 
     /// Writes the rollouts of a step that are not there yet.
     pub(super) fn record(
         &mut self,
-        (step, config): (u64, &Config),
+        (step, it): (u64, &Grpo<'_>),
         drawn: &Drawn,
         batch: &Batch,
     ) -> Result<(), TrainError> {
@@ -50,11 +53,16 @@ impl Rollouts {
             return Ok(());
         }
         let known = if step == self.last.0 { self.last.1 } else { 0 };
-        let thinking_opened = self.thinking_opened;
+        let (thinking_opened, tokenizer) = (self.thinking_opened, self.tokenizer.clone());
+        // Who sampled the rollouts of a file, and within which limit, is said there.
+        let is_sampled = matches!(it.source, Source::Tasks(_));
+        let config = it.config;
         let recording = |advantages| Recording {
             step,
             rule: rule(config),
-            max_tokens: config.grpo.max_completion_length as usize,
+            max_tokens: is_sampled.then_some(config.grpo.max_completion_length as usize),
+            model: is_sampled.then_some(&config.student.model_name),
+            tokenizer: Some(&tokenizer),
             advantages,
             thinking_opened,
         };

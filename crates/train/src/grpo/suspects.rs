@@ -15,7 +15,7 @@ pub(super) fn suspects(drawn: &Drawn, term: &str) -> Vec<Suspect> {
     let all =
         drawn.groups.iter().flat_map(|group| group.rollouts.iter().map(move |it| (group, it)));
     let mut paid: Vec<_> = all
-        .filter(|(_, rolled)| !rolled.outcome.judgement.verdict().is_pass())
+        .filter(|(_, rolled)| !rolled.outcome.is_pass())
         .map(|(group, rolled)| (pay(rolled), group, rolled))
         .filter(|(pay, ..)| *pay > 0.0)
         .collect();

@@ -198,7 +198,7 @@ pub fn fits(
 
 /// Gives the rollouts of a task that a step took twice numbers of their own: where few tasks are left of
 /// an epoch, the next one may begin with the same. Lines name a rollout by step, task and number.
-fn number_apart(groups: &mut [Gathered]) {
+pub(super) fn number_apart(groups: &mut [Gathered]) {
     let mut taken: BTreeMap<TaskId, usize> = BTreeMap::new();
     for group in groups {
         let first = taken.entry(group.task.clone()).or_default();

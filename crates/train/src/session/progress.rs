@@ -72,8 +72,11 @@ impl Progress {
             let [.., seen, passed] = self.solved.entry(group.task.to_string()).or_default();
             let Tally { samples, passed: more, .. } = Tally::of(group);
             (*seen, *passed) = (*seen + samples, *passed + more);
-            let tests = |it: &Rolled| it.outcome.judgement.counts().passed > 0;
-            any |= group.rollouts.iter().any(tests);
+            // What was not run had no test to pass.
+            let passed_one = |it: &Rolled| {
+                it.outcome.judgement.as_ref().is_none_or(|judged| judged.counts().passed > 0)
+            };
+            any |= group.rollouts.iter().any(passed_one);
         }
         self.unsolved_steps = if any { 0 } else { self.unsolved_steps + 1 };
         let alive = groups.iter().any(|group| !group.is_dead(floor));

@@ -14,5 +14,6 @@ mod going_on;
 mod held_out;
 mod invariance;
 mod lost;
+mod recorded;
 mod school;
 mod silence;

@@ -25,6 +25,7 @@ use whetstone_model::weights::Dtype;
 use whetstone_record::event::Event;
 use whetstone_record::run_dir::RunDir;
 use whetstone_train::grpo::{self, Grpo, TaskWithTraces, grpo};
+use whetstone_train::recorded::Recorded;
 use whetstone_train::session::{Place, Session};
 use whetstone_train::sft::{self, Sft, sft};
 use whetstone_train::watch::{Ended, Watch};
@@ -127,13 +128,38 @@ impl School {
             .collect();
         let it = Grpo {
             config: &self.config,
-            tasks: &tasks,
+            source: grpo::Source::Tasks(&tasks),
             held_out: &self.held_out,
             environment: &Pays {
                 worth: Arc::clone(&self.worth),
                 replied: Arc::clone(&self.replied),
             },
             judges: 2,
+            limits: Limits::default(),
+            checkpoint,
+            watch,
+        };
+        grpo(&mut student, &mut session, &it)
+    }
+
+    /// Learns from a file of rollouts in a run, with whoever looks on.
+    pub(crate) fn recorded_on(
+        &self,
+        mut session: Session,
+        (checkpoint, file): (Option<&Path>, &Path),
+        watch: Watch<'_>,
+    ) -> Result<Ended, TrainError> {
+        let mut student = self.student(checkpoint)?;
+        let recorded = Recorded::read(file, &student, &self.config, &self.tasks)?;
+        let it = Grpo {
+            config: &self.config,
+            source: grpo::Source::Recorded(&recorded),
+            held_out: &[],
+            environment: &Pays {
+                worth: Arc::clone(&self.worth),
+                replied: Arc::clone(&self.replied),
+            },
+            judges: 1,
             limits: Limits::default(),
             checkpoint,
             watch,
@@ -247,7 +273,7 @@ fn outcome(worth: f64) -> Outcome {
     let judgement = Judgement::of_run(verdict, Counts { passed, total: 2 }, held).unwrap();
     let term = Term { value: worth, weight: 1.0 };
     let terms = BTreeMap::from([("tests".to_owned(), term)]);
-    Outcome { judgement, reward: Reward::new(terms, BTreeMap::new()).unwrap() }
+    Outcome { judgement: Some(judgement), reward: Reward::new(terms, BTreeMap::new()).unwrap() }
 }
 
 /// 1 for a text of an even number of characters, else 0.

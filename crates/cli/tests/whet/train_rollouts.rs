@@ -1,0 +1,182 @@
+//! `whet train grpo --rollouts`: from sampling to scoring to learning, killed and resumed.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use serde_json::Value;
+
+use crate::binary::{Ran, whet_in};
+use crate::tiny_school::{files, judged, records, school, steps};
+
+/// What makes it small, and learns from rollouts alone.
+const SMALL: [&str; 8] = [
+    "student.model_name=student",
+    "lora.rank=4",
+    "training.max_length=160",
+    "training.per_device_train_batch_size=2",
+    "training.gradient_accumulation_steps=2",
+    "training.learning_rate=1e-3",
+    "dual_source.teacher_sft_weight=0",
+    "grpo.temperature=1.0",
+];
+
+fn learn(dir: &Path, run: &str, flags: &[&str]) -> Ran {
+    whet_in(dir, &args(run, flags).iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn args(run: &str, flags: &[&str]) -> Vec<String> {
+    let mut all: Vec<String> =
+        ["train", "grpo", "--threads=1", "--run", run].map(str::to_owned).to_vec();
+    if !flags.contains(&"--resume") {
+        all.extend(SMALL.iter().flat_map(|set| ["--set".to_owned(), (*set).to_owned()]));
+    }
+    all.extend(flags.iter().map(|flag| (*flag).to_owned()));
+    all
+}
+
+/// Samples of the student, scored, without their tokens if so asked.
+fn sampled(dir: &Path) {
+    let eval = [
+        "eval",
+        "--model=student",
+        "--tasks=tasks.jsonl",
+        "--out=sampled",
+        "--threads=1",
+        "--num-samples=4",
+        "--temperature=1.0",
+        "--max-tokens=32",
+        "--keep-tokens",
+        "--k=1",
+    ];
+    let ran = whet_in(dir, &eval);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let text = fs::read_to_string(dir.join("sampled/rollouts.jsonl")).unwrap();
+    let bare: String = text
+        .lines()
+        .map(|line| {
+            let mut line: Value = serde_json::from_str(line).unwrap();
+            for field in ["validation", "reward", "advantage"] {
+                line.as_object_mut().unwrap().remove(field);
+            }
+            let is_greedy = line["meta"]["greedy"] == true;
+            line["meta"] = serde_json::json!({"temperature": 1.0});
+            if is_greedy { String::new() } else { format!("{line}\n") }
+        })
+        .collect();
+    fs::write(dir.join("bare.jsonl"), bare).unwrap();
+}
+
+#[test]
+fn samples_of_an_evaluation_are_learnt_from_with_their_log_probabilities() {
+    if !judged() {
+        return;
+    }
+    let dir = school();
+    sampled(dir.path());
+    let file = "--rollouts=sampled/rollouts.jsonl";
+    let ran = learn(dir.path(), "first", &[file]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let said = "sampled/rollouts.jsonl: 16 rollouts in 4 groups, 16 with the log-probabilities";
+    assert!(ran.err.contains(said), "{}", ran.err);
+    assert!(
+        ran.err.contains("4 groups of up to 4 rollouts, 1 a step: 12 optimizer steps"),
+        "{}",
+        ran.err
+    );
+    assert!(ran.err.contains("4 rollouts: of the likeliest tokens, and left out"), "{}", ran.err);
+    assert!(!ran.err.contains("stale,"), "nothing is guessed: {}", ran.err);
+    assert_eq!(steps(dir.path(), "first").len(), 12);
+    let again = learn(dir.path(), "second", &[file]);
+    assert_eq!(again.code, 0, "{}", again.err);
+    let model = |run: &str| files(&dir.path().join("runs").join(run).join("outputs/final_model"));
+    assert!(model("first") == model("second"), "the same seed has the same bytes");
+    let metrics = records(&dir.path().join("runs/first/events.jsonl"));
+    let last = metrics.iter().rfind(|event| event["type"] == "metrics").unwrap();
+    assert!(last["values"]["grpo/staleness_kl"].as_f64().unwrap() > 0.0, "{last}");
+    // A checkpoint has an adapter of its own.
+    let ran = learn(dir.path(), "third", &[file, "--from=runs/first/outputs/final_model"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("`whet export`"), "{}", ran.err);
+}
+
+#[test]
+fn scored_texts_are_learnt_from_and_what_that_means_is_said() {
+    if !judged() {
+        return;
+    }
+    let dir = school();
+    sampled(dir.path());
+    let ran = whet_in(dir.path(), &["score", "bare.jsonl", "--prompts=tasks.jsonl"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let file = "--rollouts=bare.scored.jsonl";
+    let ran = learn(dir.path(), "run", &[file]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("bare.scored.jsonl:1: has no token ids"), "{}", ran.err);
+    assert!(!dir.path().join("runs/run").exists());
+    let ran = learn(dir.path(), "run", &[file, "--tasks=tasks.jsonl"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for said in [
+        "16 rollouts: no log-probabilities are recorded",
+        "That is right if this student sampled them",
+        "16 rollouts: no token ids are recorded",
+    ] {
+        assert!(ran.err.contains(said), "{said}\n{}", ran.err);
+    }
+    let ran = learn(dir.path(), "unscored", &["--rollouts=bare.jsonl", "--tasks=tasks.jsonl"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("bare.jsonl:1: has no reward"), "{}", ran.err);
+}
+
+/// Starts a run and kills it when so many steps are recorded.
+fn kill_after(dir: &Path, args: &[String], wanted: usize) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_whet"))
+        .args(args)
+        .current_dir(dir)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("whet starts");
+    while steps(dir, "cut").len() < wanted {
+        let ended = child.try_wait().expect("it was started here");
+        assert!(ended.is_none(), "it came to an end: {ended:?}");
+        thread::yield_now();
+    }
+    child.kill().expect("it still runs");
+    child.wait().expect("it was started here");
+}
+
+#[test]
+fn killed_and_resumed_it_learns_the_same_bits_of_the_same_file() {
+    if !judged() {
+        return;
+    }
+    let dir = school();
+    sampled(dir.path());
+    let flags = [
+        "--rollouts=sampled/rollouts.jsonl",
+        "--set=training.max_steps=200",
+        "--set=training.save_steps=3",
+    ];
+    let ran = learn(dir.path(), "whole", &flags);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    kill_after(dir.path(), &args("cut", &flags), 2);
+    kill_after(dir.path(), &args("cut", &["--resume"]), 8);
+    // The file is a part of the run.
+    let path = dir.path().join("sampled/rollouts.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.lines().rev().map(|line| format!("{line}\n")).collect::<String>())
+        .unwrap();
+    let ran = learn(dir.path(), "cut", &["--resume"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("sampled/rollouts.jsonl"), "{}", ran.err);
+    fs::write(&path, text).unwrap();
+    let ran = learn(dir.path(), "cut", &["--resume"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let model = |run: &str| files(&dir.path().join("runs").join(run).join("outputs/final_model"));
+    assert!(model("whole") == model("cut"));
+    assert_eq!(steps(dir.path(), "cut"), (1..=200).collect::<Vec<_>>());
+}

@@ -1,0 +1,203 @@
+//! Where the rollouts of a step come from: the student samples them, or a file has them.
+
+use whetstone_core::completion::SampledTokens;
+use whetstone_core::config::Config;
+use whetstone_core::seed::Seed;
+use whetstone_env::environment::Outcome;
+use whetstone_rollout::collect::{Dropped, Gathered, Rolled, Turn};
+
+use super::Grpo;
+use super::learn::{Learner, Logps};
+use super::metrics::Measured;
+use super::tasks::{Drawn, TaskWithTraces, Tasks, number_apart};
+use crate::error::TrainError;
+use crate::example::Example;
+use crate::order::{Endless, shuffled};
+use crate::plan::Plan;
+use crate::recorded::{LearntTurn, Recorded, RecordedGroup, RecordedRollout};
+use crate::session::Progress;
+use crate::student::Student;
+
+/// Where rollouts come from.
+#[derive(Clone, Copy)]
+pub enum Source<'a> {
+    /// The student samples them, of these tasks.
+    Tasks(&'a [TaskWithTraces<'a>]),
+    /// A file has them.
+    Recorded(&'a Recorded),
+}
+
+impl Source<'_> {
+    /// The plan of a training on it.
+    ///
+    /// # Errors
+    ///
+    /// If there is nothing to learn from, or the settings do not allow the plan.
+    pub fn plan(&self, config: &Config) -> Result<Plan, TrainError> {
+        match self {
+            Self::Tasks(tasks) => Plan::grpo(config, tasks.len()),
+            Self::Recorded(recorded) => Plan::recorded(config, &recorded.counts),
+        }
+    }
+
+    /// The rollouts of a file, if that is where they come from.
+    pub(super) fn recorded(&self) -> Option<&Recorded> {
+        match self {
+            Self::Tasks(_) => None,
+            Self::Recorded(recorded) => Some(recorded),
+        }
+    }
+}
+
+/// The source under way.
+pub(super) enum Supply<'a> {
+    Tasks(Tasks<'a>),
+    Recorded(Replay<'a>),
+}
+
+/// Where a step is.
+#[derive(Clone, Copy)]
+pub(super) struct At<'b> {
+    pub(super) plan: &'b Plan,
+    pub(super) progress: &'b Progress,
+}
+
+impl<'a> Supply<'a> {
+    pub(super) fn new(config: &Config, source: Source<'a>) -> Self {
+        match source {
+            Source::Tasks(tasks) => Self::Tasks(Tasks::new(config, tasks)),
+            Source::Recorded(recorded) => Self::Recorded(Replay::new(config, recorded)),
+        }
+    }
+
+    /// The rollouts of a step; `None` if it was told to stop meanwhile.
+    pub(super) fn next(
+        &mut self,
+        (student, it): (&Student, &Grpo<'_>),
+        at: At<'_>,
+        learner: &Learner<'_>,
+        measured: &mut Measured,
+    ) -> Result<Option<Drawn>, TrainError> {
+        match self {
+            Self::Tasks(tasks) => tasks.sample(student, it, (at.plan, at.progress), measured),
+            Self::Recorded(_) if it.watch.stopped() => Ok(None),
+            Self::Recorded(replay) => {
+                measured.is_recorded = true;
+                let score = |examples: &[&Example]| {
+                    learner.before_training(student, at.progress.step + 1, examples)
+                };
+                replay.next(it.config, at, &score).map(Some)
+            }
+        }
+    }
+
+    /// Counts what a step has taken.
+    pub(super) fn count(&self, config: &Config, drawn: &Drawn, progress: &mut Progress) {
+        match self {
+            Self::Tasks(tasks) => tasks.count(config, drawn, progress),
+            Self::Recorded(_) => {
+                progress.count(&drawn.groups, config.alive_floor());
+                progress.position += drawn.consumed as u64;
+            }
+        }
+    }
+}
+
+/// The log-probabilities of examples, under the student before its first update.
+type Score<'a> = dyn Fn(&[&Example]) -> Result<Logps, TrainError> + 'a;
+
+/// The groups of a file, shuffled anew in each epoch.
+pub(super) struct Replay<'a> {
+    recorded: &'a Recorded,
+    order: Endless,
+    seed: Seed,
+}
+
+impl<'a> Replay<'a> {
+    fn new(config: &Config, recorded: &'a Recorded) -> Self {
+        let seed = Seed::new(config.seed);
+        let order = Endless::new(seed.derive("recorded groups", 0), recorded.groups.len());
+        Self { recorded, order, seed }
+    }
+
+    fn next(
+        &mut self,
+        config: &Config,
+        At { plan, progress }: At<'_>,
+        score: &Score<'_>,
+    ) -> Result<Drawn, TrainError> {
+        let mut drawn = Drawn::default();
+        // The last step of the last epoch takes what is left of it.
+        let all = match config.training.max_steps {
+            0 => plan.items * plan.epochs,
+            _ => u64::MAX,
+        };
+        let positions = progress.position..all.min(progress.position + plan.items_per_step);
+        let places: Vec<usize> =
+            positions.clone().map(|position| self.order.at(position, |_| ())).collect();
+        let recorded = self.recorded;
+        let groups: Vec<&RecordedGroup> = places.iter().map(|&at| &recorded.groups[at]).collect();
+        let mut logps = unscored(&groups, score)?.into_iter();
+        for (group, position) in groups.iter().zip(positions) {
+            drawn.groups.push(gathered(group, &mut logps)?);
+            let rows = recorded.rows.get(&group.task).map_or(&[][..], Vec::as_slice);
+            let order = shuffled(self.seed.derive("traces", position), 0, rows.len());
+            let count = config.dual_source.teacher_traces_per_task as usize;
+            drawn.teacher.extend(order.into_iter().take(count).map(|row| rows[row].clone()));
+        }
+        number_apart(&mut drawn.groups);
+        drawn.consumed = places.len();
+        Ok(drawn)
+    }
+}
+
+/// Log-probabilities of all turns that have none recorded, in their order.
+fn unscored(groups: &[&RecordedGroup], score: &Score<'_>) -> Result<Logps, TrainError> {
+    let turns = groups.iter().flat_map(|group| &group.rollouts).flat_map(|rolled| &rolled.turns);
+    let examples: Vec<Example> = turns.filter_map(LearntTurn::unscored).collect();
+    if examples.is_empty() {
+        return Ok(Vec::new());
+    }
+    score(&examples.iter().collect::<Vec<_>>())
+}
+
+fn gathered(
+    group: &RecordedGroup,
+    logps: &mut impl Iterator<Item = Vec<f64>>,
+) -> Result<Gathered, TrainError> {
+    let mut rollouts = Vec::with_capacity(group.rollouts.len());
+    for RecordedRollout { sample, turns, judgement, reward, end } in &group.rollouts {
+        let turns = turns.iter().map(|turn| scored(turn, logps)).collect::<Result<Vec<_>, _>>()?;
+        let outcome = Outcome { judgement: judgement.clone(), reward: reward.clone() };
+        rollouts.push(Rolled { sample: *sample, turns, outcome, end: *end });
+    }
+    let dropped = |(sample, reason): &(usize, _)| Dropped {
+        sample: *sample,
+        turns: Vec::new(),
+        reason: Clone::clone(reason),
+    };
+    let dropped = group.unjudged.iter().map(dropped).collect();
+    Ok(Gathered { task: group.task.clone(), rollouts, dropped })
+}
+
+/// A log-probability as it was computed, without what rounding put above 0.
+#[expect(clippy::cast_possible_truncation, reason = "it was computed in f32")]
+fn narrow(logp: f64) -> f32 {
+    if logp > 0.0 { 0.0 } else { logp as f32 }
+}
+
+/// A turn with the log-probabilities that it lacks.
+fn scored(
+    learnt: &LearntTurn,
+    logps: &mut impl Iterator<Item = Vec<f64>>,
+) -> Result<Turn, TrainError> {
+    let mut turn = learnt.turn.clone();
+    if let Some(ids) = &learnt.unscored {
+        let logps = logps.next().unwrap_or_default().into_iter().map(narrow).collect();
+        let tokens = SampledTokens::new(ids.clone(), logps).map_err(|err| {
+            TrainError::NoNumber(format!("the student before its first update: {err}"))
+        })?;
+        turn.completion.tokens = Some(tokens);
+    }
+    Ok(turn)
+}
