@@ -35,6 +35,7 @@ mod score;
 mod scratch;
 mod teach;
 mod train;
+mod untested;
 
 use clap::Parser;
 use tracing_subscriber::filter::LevelFilter;

@@ -7,6 +7,8 @@
 //! Scoring adds `validation`, `reward` and `advantage`. A line that could not be judged has a
 //! `validation` with an error and no reward; the type makes the other combinations impossible.
 //! A line whose program was not run, because only static terms were asked for, says so.
+//! Files of other tools are read by the names that they use for a task and a reply; a line without
+//! `step` is of step 0.
 //! Fields we do not know pass through untouched.
 
 use crate::judgement::{Infrastructure, Judgement, Validation};
@@ -15,6 +17,12 @@ use crate::task::TaskId;
 use crate::wire::{Object, Wire, WireError};
 
 const VERSION: u64 = 1;
+
+/// What the field with the task's id is called: by us, and by others.
+const IDS: [&str; 2] = ["prompt_id", "task_id"];
+
+/// What the field with the reply is called: by us, and by others.
+const REPLIES: [&str; 3] = ["text", "completion", "response"];
 
 /// One candidate answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,11 +71,12 @@ impl Wire for Rollout {
 
     fn from_object(mut object: Object) -> Result<Self, WireError> {
         object.version(VERSION)?;
+        let (id, reply) = (id_field(&object)?, reply_field(&object)?);
         let rollout = Self {
-            step: object.require("step")?,
-            prompt_id: object.require("prompt_id")?,
+            step: object.take("step")?.unwrap_or_default(),
+            prompt_id: object.require(id)?,
             group_id: object.take("group_id")?,
-            text: object.require_reply("text")?,
+            text: object.require_reply(reply)?,
             meta: object.take("meta")?.unwrap_or_default(),
             score: take_score(&mut object)?,
             rest: Object::new(),
@@ -100,6 +109,37 @@ impl Wire for Rollout {
             }
         }
         object
+    }
+}
+
+/// The field of a line with the task's id: ours, or what other tools call it.
+///
+/// # Errors
+///
+/// If a line has more than one of them.
+pub fn id_field(object: &Object) -> Result<&'static str, WireError> {
+    one_of(&IDS, object)
+}
+
+/// The field of a line with the reply: ours, or what other tools call it.
+///
+/// # Errors
+///
+/// If a line has more than one of them.
+pub fn reply_field(object: &Object) -> Result<&'static str, WireError> {
+    one_of(&REPLIES, object)
+}
+
+/// The name that a line uses; the first if it has none of them.
+fn one_of(names: &[&'static str], object: &Object) -> Result<&'static str, WireError> {
+    let mut used = names.iter().copied().filter(|name| object.get(name).is_some());
+    let first = used.next().unwrap_or(names[0]);
+    match used.next() {
+        None => Ok(first),
+        Some(field) => {
+            let problem = format!("means the same as `{first}`, and the line has both");
+            Err(WireError::Field { field, problem })
+        }
     }
 }
 
@@ -156,6 +196,10 @@ mod tests {
         let rollout = parse(r#"{"step":0,"prompt_id":"a","text":""}"#).unwrap();
         assert_eq!(rollout.score, None);
         assert_eq!(parse(r#"{"step":0,"prompt_id":"a"}"#), Err(WireError::Missing("text")));
+        let theirs = parse(r#"{"task_id":"a","completion":"t"}"#).unwrap();
+        assert_eq!((theirs.step, theirs.text.as_str()), (0, "t"));
+        assert_eq!(theirs.to_line(), r#"{"step":0,"prompt_id":"a","text":"t","meta":{}}"#);
+        assert!(parse(r#"{"task_id":"a","completion":"t","text":"u"}"#).is_err());
     }
 
     #[test]

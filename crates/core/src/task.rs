@@ -6,6 +6,7 @@
 //! {"v":1,"id":"x/1","statement":"…","tests":{"kind":"calls","entry_point":"add","hidden":[…]}}
 //! ```
 //!
+//! A task without `tests` is a prompt alone: nothing is run, and replies are worth their static terms.
 //! Fields we do not know pass through untouched.
 
 use std::fmt;
@@ -82,6 +83,7 @@ impl Task {
             }
             Tests::Calls { suite, .. } => VisibleTests::Calls(suite.visible.as_slice()),
             Tests::Stdio(suite) => VisibleTests::Stdio(suite.visible.as_slice()),
+            Tests::Absent => VisibleTests::Code(&[]),
         };
         TaskView {
             statement: &self.statement,
@@ -105,7 +107,7 @@ impl Wire for Task {
             language: object.take("language")?.unwrap_or_default(),
             reference: object.take("reference")?,
             setup: object.take("setup")?.unwrap_or_default(),
-            tests: object.require("tests")?,
+            tests: object.take("tests")?.unwrap_or(Tests::Absent),
             rest: Object::new(),
         };
         if task.statement.trim().is_empty() {
@@ -126,7 +128,7 @@ impl Wire for Task {
         object.put("language", &self.language);
         object.put_some("reference", self.reference.as_ref());
         object.put("setup", &self.setup);
-        object.put("tests", &self.tests);
+        object.put_some("tests", Some(&self.tests).filter(|tests| !tests.is_absent()));
         object.append(&self.rest);
         object
     }

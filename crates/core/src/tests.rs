@@ -35,6 +35,8 @@ pub enum Tests {
     },
     /// Whole programs that read standard input and write standard output (APPS).
     Stdio(Suite<Io>),
+    /// None: the task's line has no `tests`. Nothing is run, and replies are worth their static terms.
+    Absent,
 }
 
 /// Tests of one kind.
@@ -146,6 +148,7 @@ impl Tests {
             Self::Calls { .. } => "calls",
             Self::Script { .. } => "script",
             Self::Stdio(_) => "stdio",
+            Self::Absent => "absent",
         }
     }
 
@@ -153,7 +156,7 @@ impl Tests {
     pub fn entry_point(&self) -> Option<&str> {
         match self {
             Self::Calls { entry_point, .. } | Self::Script { entry_point, .. } => Some(entry_point),
-            Self::Asserts(_) | Self::Stdio(_) => None,
+            Self::Asserts(_) | Self::Stdio(_) | Self::Absent => None,
         }
     }
 
@@ -163,6 +166,7 @@ impl Tests {
             Self::Asserts(suite) | Self::Script { suite, .. } => suite.checker.as_ref(),
             Self::Calls { suite, .. } => suite.checker.as_ref(),
             Self::Stdio(suite) => suite.checker.as_ref(),
+            Self::Absent => None,
         }
     }
 
@@ -170,7 +174,9 @@ impl Tests {
     pub fn compare(&self) -> Compare {
         match self {
             Self::Stdio(suite) => suite.compare,
-            Self::Asserts(_) | Self::Calls { .. } | Self::Script { .. } => Compare::default(),
+            Self::Asserts(_) | Self::Calls { .. } | Self::Script { .. } | Self::Absent => {
+                Compare::default()
+            }
         }
     }
 
@@ -180,7 +186,13 @@ impl Tests {
             Self::Asserts(suite) | Self::Script { suite, .. } => suite.hidden.len(),
             Self::Calls { suite, .. } => suite.hidden.len(),
             Self::Stdio(suite) => suite.hidden.len(),
+            Self::Absent => 0,
         }
+    }
+
+    /// Whether there is nothing to run a program against.
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
     }
 }
 
@@ -279,6 +291,7 @@ impl Serialize for Tests {
             Self::Calls { suite, .. } => (Kind::Calls, raw(&suite.visible), raw(&suite.hidden)),
             Self::Script { suite, .. } => (Kind::Script, raw(&suite.visible), raw(&suite.hidden)),
             Self::Stdio(suite) => (Kind::Stdio, raw(&suite.visible), raw(&suite.hidden)),
+            Self::Absent => return serializer.serialize_none(),
         };
         let raw = |list: Result<_, _>| list.map_err(serde::ser::Error::custom);
         let checker = self.checker().map(|checker| checker.0.clone());

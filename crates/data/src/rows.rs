@@ -42,6 +42,28 @@ pub struct Making<'a, T> {
     pub max_tokens: usize,
     /// Which traces are taken.
     pub take: Take,
+    /// What becomes of their thinking.
+    pub thinking: Thinking,
+}
+
+/// What becomes of a trace's thinking.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Thinking {
+    /// It is part of the response.
+    #[default]
+    Included,
+    /// The response is the code alone.
+    LeftOut,
+}
+
+impl Thinking {
+    /// The text of a response behind a rendered prompt.
+    pub fn response(self, response: &Response, prompt: &str) -> String {
+        match self {
+            Self::Included => response.render_after(prompt),
+            Self::LeftOut => response.render_answer_after(prompt),
+        }
+    }
 }
 
 /// Which traces become rows.
@@ -159,10 +181,13 @@ impl<T: Tokens> Making<'_, T> {
             return Err(LeftOut::NotPassing);
         }
         let code = trace.code.as_deref().ok_or(LeftOut::NoResponse)?;
-        let thinking = trace.thinking.as_deref().unwrap_or_default();
+        let thinking = match self.thinking {
+            Thinking::Included => trace.thinking.as_deref().unwrap_or_default(),
+            Thinking::LeftOut => "",
+        };
         let response = Response::new(self.form, thinking, code).map_err(|_| LeftOut::NoResponse)?;
         let prompt = (self.render)(&trace.prompt);
-        let response = response.render_after(&prompt);
+        let response = self.thinking.response(&response, &prompt);
         let row = Row::new(self.tokens, &prompt, &response).ok_or(LeftOut::NoResponse)?;
         if row.tokens.len() > self.max_tokens { Err(LeftOut::TooLong) } else { Ok(row) }
     }
@@ -232,7 +257,8 @@ mod tests {
 
     fn making(take: Take, max_tokens: usize) -> Making<'static, Greedy> {
         let render = &|prompt: &str| format!("{prompt}\n");
-        Making { tokens: &Greedy, form: Form::ThinkPython, render, max_tokens, take }
+        let thinking = Thinking::Included;
+        Making { tokens: &Greedy, form: Form::ThinkPython, render, max_tokens, take, thinking }
     }
 
     #[test]
@@ -265,6 +291,24 @@ mod tests {
         assert_eq!(decode(&tokens[..row.first_label()]), "ab\n");
         let response = Response::new(Form::ThinkPython, "Add.", "x = 1").unwrap().render();
         assert_eq!(decode(&tokens[row.first_label()..]), response);
+    }
+
+    #[test]
+    fn thinking_is_left_out_if_asked_also_where_the_prompt_opens_it() {
+        let traces = [trace(Some("Add.</think>"), Some("x = 1"), Some(&Verdict::Pass))];
+        let render: [&dyn Fn(&str) -> String; 2] =
+            [&|prompt| format!("{prompt}\n"), &|prompt| format!("{prompt}\n<think>\n")];
+        let said = render.map(|render| {
+            let making = making(Take::Passing, 1000);
+            let made =
+                from_traces(&traces, &Making { thinking: Thinking::LeftOut, render, ..making });
+            let row = &made.rows[0];
+            decode(&row.tokens()[row.first_label()..row.tokens().len() - 1])
+        });
+        let block = "```python\nx = 1\n```\n";
+        assert_eq!(said, [block.to_owned(), format!("\n</think>\n\n{block}")]);
+        let made = from_traces(&traces, &making(Take::Passing, 1000));
+        assert_eq!(made.counts.no_response, 1, "with its thinking it could not be read back");
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub struct Pretrained {
     pub tokenizer: Tokenizer,
     /// The text around a conversation, if the model was made for any.
     pub template: Option<ChatTemplate>,
+    /// The name on the hub of the model that a GGUF file was made from, if it says so.
+    pub origin: Option<String>,
 }
 
 /// Why a model cannot be opened.
@@ -76,7 +78,7 @@ fn open_dir(dir: &Path) -> Result<Pretrained, OpenError> {
     tokenizer.set_specials(settings.specials.clone());
     config.add_eos(tokenizer.eos());
     let template = template(dir, &settings)?;
-    Ok(Pretrained { path: dir.to_owned(), config, weights, tokenizer, template })
+    Ok(Pretrained { path: dir.to_owned(), config, weights, tokenizer, template, origin: None })
 }
 
 /// A file of its own comes before what `tokenizer_config.json` says.
@@ -105,6 +107,7 @@ fn open_gguf(path: &Path) -> Result<Pretrained, OpenError> {
     let mut config = gguf.config().clone();
     config.add_eos(tokenizer.eos());
     let template = gguf.template(tokenizer.specials())?;
+    let origin = gguf.origin();
     let weights = Box::new(gguf);
-    Ok(Pretrained { path: path.to_owned(), config, weights, tokenizer, template })
+    Ok(Pretrained { path: path.to_owned(), config, weights, tokenizer, template, origin })
 }

@@ -23,7 +23,12 @@ fn known(n: u32) -> Known {
     let held = Held { cpu_ms: f64::from(n), isolation: Isolation::Full };
     let judgement = Judgement::of_run(verdict, Counts { passed: 0, total: 1 }, held);
     let quality = Quality { complexity: 0.5, readability: f64::from(n), documentation: 0.0 };
-    Known { judgement: judgement.expect("it fits"), quality, defines_entry_point: true }
+    Known {
+        judgement: judgement.expect("it fits"),
+        quality,
+        defines_entry_point: true,
+        limit_us: None,
+    }
 }
 
 /// Starts a writer and kills it once it says that it flushed `flushes` times.

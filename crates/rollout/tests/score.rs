@@ -222,7 +222,7 @@ fn a_cached_run_judges_each_program_once_and_the_next_run_none() {
 #[test]
 fn what_may_not_be_kept_is_judged_every_time() {
     let dir = tempfile::tempdir().unwrap();
-    let same = ["SLOW", "BROKEN", "PASS clock", "wrong clock"];
+    let same = ["SLEEPS", "BROKEN", "PASS clock", "wrong clock"];
     let lines: Vec<_> = same.iter().flat_map(|word| vec![rollout(0, "a", word); 5]).collect();
     let program = |line: String| {
         line.replace("def f", "import time\\ndef f").replace("return x", "return time.time()")
@@ -236,14 +236,80 @@ fn what_may_not_be_kept_is_judged_every_time() {
     let judge = Fake::default();
     let asked = Asked { judge: Some(&judge), cache: Some(&cache), ..Asked::default() };
     bench.score("out.jsonl", &asked).unwrap();
-    assert_eq!((judge.asked("SLOW"), judge.asked("BROKEN"), judge.asked("PASS")), (5, 5, 5));
+    assert_eq!((judge.asked("SLEEPS"), judge.asked("BROKEN"), judge.asked("PASS")), (5, 5, 5));
     // The wrong one has passed a test, by chance perhaps, and is paid for it.
     assert_eq!(judge.asked("wrong"), 5);
     assert_eq!(cache.stats().stored, 0, "{:?}", cache.stats());
     let next = Fake::default();
     bench.score("out.jsonl", &Asked { judge: Some(&next), ..asked }).unwrap();
-    assert_eq!((next.asked("SLOW"), next.asked("BROKEN"), next.asked("PASS")), (5, 5, 5));
+    assert_eq!((next.asked("SLEEPS"), next.asked("BROKEN"), next.asked("PASS")), (5, 5, 5));
     assert_eq!(next.asked("wrong"), 5);
+}
+
+/// Programs that were run when the same file was scored with these seconds of CPU time.
+fn judged_within(bench: &mut Bench, cache: &Cache, seconds: u64) -> (usize, usize) {
+    bench.limits.cpu = std::time::Duration::from_secs(seconds);
+    let judge = Fake::default();
+    let asked = Asked { judge: Some(&judge), cache: Some(cache), ..Asked::default() };
+    let report = bench.score("out.jsonl", &asked).expect("it can be scored");
+    assert_eq!(report.verdicts["timeout"], 10);
+    let own: Vec<f64> = scored(&bench.read("out.jsonl"))
+        .iter()
+        .map(|line| match &line.score {
+            Some(Score::Judged { judgement, .. }) => judgement.cpu_ms(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let most = std::time::Duration::from_secs(seconds).as_secs_f64() * 1000.0;
+    assert!(own.iter().all(|&spent| spent <= most), "as if measured now: {own:?}");
+    (judge.asked("NONE"), judge.asked("HALF"))
+}
+
+#[test]
+fn a_timeout_is_kept_with_its_limit_and_answers_that_one_and_lower_ones() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines: Vec<_> =
+        ["SLOW NONE", "SLOW HALF"].iter().flat_map(|word| vec![rollout(0, "a", word); 5]).collect();
+    let mut bench = Bench::new(dir.path(), &lines.concat());
+    let cache = Cache::open(&bench.path("cache.redb"), Bounds::default()).unwrap();
+    assert_eq!(judged_within(&mut bench, &cache, 5), (1, 1), "equal programs are run once");
+    assert_eq!(judged_within(&mut bench, &cache, 5), (0, 0), "the same limit");
+    assert_eq!(judged_within(&mut bench, &cache, 8), (1, 1), "it might end in time");
+    assert_eq!(judged_within(&mut bench, &cache, 8), (0, 0));
+    let lower = judged_within(&mut bench, &cache, 3);
+    assert_eq!(lower, (0, 1), "what passed a test might have passed none by then");
+    // The higher limit is still known.
+    assert_eq!(judged_within(&mut bench, &cache, 8).0, 0);
+    drop(cache);
+    let cache = Cache::open(&bench.path("cache.redb"), Bounds::default()).unwrap();
+    assert_eq!(judged_within(&mut bench, &cache, 7).0, 0, "from the file too");
+}
+
+#[test]
+fn a_task_without_tests_is_worth_its_static_terms_and_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let nothing = "{\"step\":0,\"prompt_id\":\"p\",\"text\":\"I do not know.\"}\n";
+    let lines = [rollout(0, "a", "PASS"), rollout(0, "p", "PASS"), nothing.to_owned()].concat();
+    let mut bench = Bench::new(dir.path(), &lines);
+    bench.rules.reward.composite = Composite::WeightedSum;
+    let tasks = bench.read("tasks.jsonl") + "{\"id\":\"p\",\"statement\":\"A prompt.\"}\n";
+    fs::write(bench.path("tasks.jsonl"), tasks).unwrap();
+    let cache = Cache::open(&bench.path("cache.redb"), Bounds::default()).unwrap();
+    for cache in [None, Some(&cache)] {
+        let judge = Fake::default();
+        let asked = Asked { judge: Some(&judge), cache, ..Asked::default() };
+        let report = bench.score("out.jsonl", &asked).unwrap();
+        assert_eq!(judge.calls(), 1, "nothing is run for a prompt alone");
+        assert_eq!((report.scored, report.untested, report.not_run), (3, 2, 1));
+        let scored = scored(&bench.read("out.jsonl"));
+        assert!(matches!(scored[0].score, Some(Score::Judged { .. })));
+        let Some(Score::NotRun { reward, advantage: Some(up) }) = &scored[1].score else {
+            panic!("{:?}", scored[1].score)
+        };
+        assert!(!reward.terms().contains_key("tests") && reward.total() > 0.0, "{reward:?}");
+        assert!(*up > 0.0);
+        assert_eq!(judged(&scored[2]).0, "no_code");
+    }
 }
 
 #[test]

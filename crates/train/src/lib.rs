@@ -41,5 +41,5 @@ pub mod watchdog;
 
 pub use error::{CheckpointError, TrainError};
 pub use example::Example;
-pub use rows::{Ending, rows};
+pub use rows::{Ending, rows, thinking};
 pub use student::Student;

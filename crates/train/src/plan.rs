@@ -30,10 +30,12 @@ pub struct Plan {
 }
 
 /// What a plan is made of.
+#[derive(Clone, Copy)]
 struct Items {
     count: u64,
     samples: u64,
-    items_per_step: u64,
+    /// How many a step takes.
+    each_step: u64,
     iterations: u64,
 }
 
@@ -80,7 +82,12 @@ impl Plan {
         let iterations = u64::from(config.grpo.num_iterations);
         let plan = Self::of(
             config,
-            Items { count: counts.groups as u64, samples: largest, items_per_step, iterations },
+            Items {
+                count: counts.groups as u64,
+                samples: largest,
+                each_step: items_per_step,
+                iterations,
+            },
         )?;
         let is_used_again = plan.steps > plan.items.div_ceil(items_per_step) || iterations > 1;
         if is_used_again && !config.grpo.clips() {
@@ -112,12 +119,14 @@ impl Plan {
                  `training.gradient_accumulation_steps` a multiple of `grpo.num_samples_per_prompt`"
             )));
         }
-        let items_per_step = sequences / samples;
-        Self::of(config, Items { count: items, samples, items_per_step, iterations })
+        Self::of(
+            config,
+            Items { count: items, samples, each_step: sequences / samples, iterations },
+        )
     }
 
     fn of(config: &Config, of: Items) -> Result<Self, TrainError> {
-        let Items { count: items, samples, items_per_step, iterations } = of;
+        let Items { count: items, samples, each_step: items_per_step, iterations } = of;
         let training = &config.training;
         let micro_batch = u64::from(training.per_device_train_batch_size);
         let accumulation = u64::from(training.gradient_accumulation_steps);

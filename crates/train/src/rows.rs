@@ -1,10 +1,10 @@
 //! Traces as the student would have said them.
 
-use whetstone_core::config::PromptLanguage;
+use whetstone_core::config::Config;
 use whetstone_core::extract::Form;
 use whetstone_core::prompt::Prompt;
 use whetstone_core::trace::Trace;
-use whetstone_data::rows::{Made, Making, Take, Tokens, from_traces};
+use whetstone_data::rows::{Made, Making, Take, Thinking, Tokens, from_traces};
 use whetstone_model::{Pretrained, Tokenizer};
 
 use crate::error::TrainError;
@@ -36,17 +36,21 @@ impl Tokens for Ending<'_> {
     }
 }
 
+/// What becomes of thinking, by the settings.
+pub fn thinking(config: &Config) -> Thinking {
+    if config.training.include_thinking { Thinking::Included } else { Thinking::LeftOut }
+}
+
 /// Makes rows of traces whose programs pass: the student's own prompt, then the trace's thinking and
-/// code. Rows longer than `max_tokens` are left out and counted.
+/// code, or with `training.include_thinking = false` the code alone. Rows longer than
+/// `training.max_length` are left out and counted.
 ///
 /// # Errors
 ///
 /// If the student has no chat template or no token that ends a message.
-pub fn rows(
-    student: &Student,
-    traces: &[Trace],
-    (language, max_tokens): (PromptLanguage, usize),
-) -> Result<Made, TrainError> {
+pub fn rows(student: &Student, traces: &[Trace], config: &Config) -> Result<Made, TrainError> {
+    let language = config.prompt.language;
+    let max_tokens = config.training.max_length as usize;
     let tokens = &Ending::of(&student.model).ok_or_else(|| {
         TrainError::Settings("the student has no token that ends a message".to_owned())
     })?;
@@ -61,6 +65,7 @@ pub fn rows(
         text(&trace.prompt)?;
     }
     let render = |prompt: &str| text(prompt).unwrap_or_default();
-    let making = Making { tokens, form, render: &render, max_tokens, take: Take::Passing };
+    let (take, thinking) = (Take::Passing, thinking(config));
+    let making = Making { tokens, form, render: &render, max_tokens, take, thinking };
     Ok(from_traces(traces, &making))
 }

@@ -1,7 +1,9 @@
 //! The student: a model with what is trained of it.
 
+use std::fs;
 use std::path::Path;
 
+use serde_json::json;
 use whetstone_core::Message;
 use whetstone_core::config::{Config, Module, Trained};
 use whetstone_core::seed::Seed;
@@ -14,10 +16,15 @@ use whetstone_model::safetensors::Safetensors;
 use whetstone_model::template::Options;
 use whetstone_model::weights::{Dtype, WeightsError};
 use whetstone_model::{ExportOptions, Pretrained, open};
+use whetstone_record::error::FileError;
 use whetstone_rollout::collect::RenderError;
 
 use crate::error::{CheckpointError, TrainError};
 use crate::grpo::budget;
+
+/// The file beside an adapter that says where its base is on this machine, where `adapter_config.json`
+/// names it for other tools.
+pub const BASE_FILE: &str = "base_model.json";
 
 /// A model with what is trained of it.
 #[derive(Debug)]
@@ -62,7 +69,8 @@ impl Student {
                 let mut decoder =
                     Decoder::load(device, weights, options).map_err(TrainError::Weights)?;
                 let settings = adapter(&mut decoder, config, checkpoint)?;
-                let base = Some(base_name(path, &config.student.model_name));
+                let base =
+                    Some(base_name(path, &config.student.model_name, model.origin.as_deref()));
                 let adapter = Some(AdapterSettings { base, ..settings });
                 device.check()?;
                 Ok(Self { model, decoder, thinking_opened, adapter })
@@ -114,6 +122,13 @@ impl Student {
     pub(crate) fn save(&self, to: &Path) -> Result<(), TrainError> {
         if let Some(settings) = &self.adapter {
             self.decoder.export_adapter(settings, to, Dtype::F32)?;
+            // Its name for others is not where it is on this machine.
+            let path = self.model.path.display().to_string();
+            if settings.base.as_ref() != Some(&path) && self.model.origin.is_some() {
+                let text = format!("{}\n", json!({ "path": path }));
+                let file = to.join(BASE_FILE);
+                fs::write(&file, text).map_err(FileError::at("write", &file))?;
+            }
         } else {
             let options = ExportOptions { dtype: Dtype::F32, ..ExportOptions::default() };
             self.decoder.export_merged(&self.model, to, options)?;
@@ -262,10 +277,15 @@ fn names(modules: &[Module]) -> String {
 }
 
 /// The model that an adapter belongs to, by a name that means the same on other machines: that on the
-/// hub, if it came from there.
-fn base_name(path: &Path, asked: &str) -> String {
+/// hub, if it came from there. PEFT loads no GGUF file, so of one it is the model that it was made from.
+fn base_name(path: &Path, asked: &str, origin: Option<&str>) -> String {
+    let is_gguf = path.extension().is_some_and(|ending| ending == "gguf");
     let is_on_the_hub = asked.contains('/') && !Path::new(asked).exists();
-    if is_on_the_hub { asked.to_owned() } else { path.display().to_string() }
+    match origin.filter(|_| is_gguf) {
+        Some(origin) => origin.to_owned(),
+        None if is_on_the_hub && !is_gguf => asked.to_owned(),
+        None => path.display().to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -276,11 +296,15 @@ mod tests {
     #[test]
     fn a_base_from_the_hub_is_named_as_on_the_hub() {
         let cached = Path::new("cache/models--org--name/snapshots/1");
-        assert_eq!(base_name(cached, "org/name"), "org/name");
+        assert_eq!(base_name(cached, "org/name", None), "org/name");
+        let file = Path::new("cache/models--org--name-GGUF/snapshots/1/q8.gguf");
+        assert_eq!(base_name(file, "org/name-GGUF", Some("org/name")), "org/name");
+        let unknown = base_name(file, "org/name-GGUF", None);
+        assert_eq!(unknown, file.display().to_string(), "PEFT could not load the hub's either");
         let dir = tempfile::tempdir().unwrap();
         let local = dir.path().display().to_string();
-        assert_eq!(base_name(dir.path(), &local), local);
-        assert_eq!(base_name(Path::new("runs/q/student"), "embedded"), "runs/q/student");
+        assert_eq!(base_name(dir.path(), &local, None), local);
+        assert_eq!(base_name(Path::new("runs/q/student"), "embedded", None), "runs/q/student");
     }
 
     #[test]

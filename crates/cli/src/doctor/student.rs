@@ -75,7 +75,7 @@ pub(super) fn checks(
         }
     };
     say(prompt_finding(&model, &prompt))?;
-    say(labels(&model, &prompt))?;
+    say(labels(config, &model, &prompt))?;
     // The judge's processes are children of this one: before anything large is loaded.
     say(reward(config, &task))?;
     say(reply(config, &model, &found, &prompt, printer))
@@ -100,7 +100,7 @@ fn prompt_finding(model: &Pretrained, prompt: &str) -> Finding {
 }
 
 /// Which tokens of a row are learnt from, shown around the border.
-fn labels(model: &Pretrained, prompt: &str) -> Finding {
+fn labels(config: &Config, model: &Pretrained, prompt: &str) -> Finding {
     const CHECK: &str = "SFT labels";
     let bug = |detail: &str| Finding::fail(CHECK, detail, "this is a bug in whet: report it");
     let tokenizer = &model.tokenizer;
@@ -111,7 +111,7 @@ fn labels(model: &Pretrained, prompt: &str) -> Finding {
     let Ok(response) = Response::new(Form::ThinkPython, THINKING, CODE) else {
         return bug("a response cannot be written");
     };
-    let response = response.render_after(prompt);
+    let response = whetstone_train::thinking(config).response(&response, prompt);
     let Some(row) = Row::new(&ending, prompt, &response) else {
         return bug("the prompt has no tokens");
     };
@@ -135,10 +135,15 @@ fn labels(model: &Pretrained, prompt: &str) -> Finding {
         ids.iter().map(one).collect::<Vec<_>>().join(" ")
     };
     let (before, after) = row.tokens().split_at(first);
+    let thinking = if config.training.include_thinking {
+        ", its thinking too"
+    } else {
+        ", without thinking (`training.include_thinking = false`)"
+    };
     Finding::pass(
         CHECK,
         format!(
-            "{first} tokens of the prompt masked, {} of the response trained: … {} | {} … {}",
+            "{first} tokens of the prompt masked, {} of the response trained{thinking}: … {} | {} … {}",
             after.len(),
             shown(&before[before.len().saturating_sub(AROUND)..]),
             shown(&after[..AROUND.min(after.len())]),

@@ -41,7 +41,8 @@ pub struct MeasureArgs {
     pub tasks: PathBuf,
 
     /// The model: a directory, a .gguf file, an adapter that training left, a name of the hub, or
-    /// `embedded`; with `--server`, its name there [default: the setting `student.model_name`]
+    /// `embedded`; with `--server`, its name there [default: the final model of the last run, or else the
+    /// setting `student.model_name`]
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
 
@@ -159,6 +160,7 @@ every sample with its verdict, so `whet score OUT/rollouts.jsonl --prompts TASKS
 An evaluation that was killed goes on when the same command is started again.
 
 Examples:
+  whet eval                                    what the last run made, on data/val.jsonl
   whet eval --tasks data/val.jsonl --model runs/grpo-1/outputs/final_model --out eval/grpo-1
   whet eval --tasks data/val.jsonl --model embedded --dry-run
   whet eval --model Qwen/Qwen2.5-Coder-1.5B-Instruct --num-samples 20 --k 1,10 --temperature 0.8

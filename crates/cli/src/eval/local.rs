@@ -71,8 +71,26 @@ pub(super) fn memory(it: &Measure<'_>) -> Result<Plan, Failure> {
 fn find(it: &Measure<'_>) -> Result<Found, Failure> {
     let unpack = Some(it.args.out.join("student"));
     let around = Around { unpack, ..Around::of(it.config, it.printer) };
-    let given = it.args.model.as_ref().unwrap_or(&it.config.student.model_name);
-    find::find(given, &around)?.with_adapter(it.args.adapter.as_deref())
+    find::find(&named(it, &around), &around)?.with_adapter(it.args.adapter.as_deref())
+}
+
+/// The model's name: the one that is given, or else what the last run made, or else the student. An
+/// adapter goes into the student.
+fn named(it: &Measure<'_>, around: &Around) -> String {
+    let student = &it.config.student.model_name;
+    let is_set = it.args.config.set.iter().any(|set| set.starts_with("student.model_name="));
+    if let Some(given) = &it.args.model {
+        return given.clone();
+    }
+    let last = find::last_run(&around.runs).filter(|_| it.args.adapter.is_none() && !is_set);
+    if let Some(run) = last {
+        let made = around.runs.join(&run).join("outputs/final_model");
+        let shown = made.display();
+        it.printer.note(format_args!("no `--model`: measuring {shown}, what the last run made"));
+        return shown.to_string();
+    }
+    it.printer.note(format_args!("no `--model`: measuring `student.model_name`, {student}"));
+    student.clone()
 }
 
 /// What an evaluation that goes on must find again: names, and files that nobody changed.

@@ -37,6 +37,7 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::progress::Progress;
 use crate::train::stop;
+use crate::untested;
 
 /// Measures, or compares.
 pub(crate) fn run(args: &EvalArgs, printer: Printer) -> anyhow::Result<Exit> {
@@ -51,7 +52,7 @@ fn measure(args: &MeasureArgs, printer: Printer) -> anyhow::Result<Exit> {
     // Scoring looks at no flag: it may be ended at any moment.
     let stop = if args.samples.is_some() { Arc::default() } else { stop::on_signal(printer) };
     let config = crate::config_command::load(&settings(args))?.config;
-    let tasks = tasks(args)?;
+    let tasks = tasks(args, printer)?;
     let it = Measure { args, config: &config, tasks: &tasks, stop: &stop, began, printer };
     if args.dry_run {
         return dry_run::run(&it);
@@ -88,8 +89,8 @@ fn settings(args: &MeasureArgs) -> ConfigArgs {
     config
 }
 
-fn tasks(args: &MeasureArgs) -> Result<Vec<Task>, Failure> {
-    let mut tasks = read_tasks(&args.tasks)?;
+fn tasks(args: &MeasureArgs, printer: Printer) -> Result<Vec<Task>, Failure> {
+    let mut tasks = untested::left_out(read_tasks(&args.tasks)?, printer);
     if let Some(most) = args.max_tasks {
         tasks.truncate(most as usize);
     }

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use whetstone_core::config::Config;
 use whetstone_eval::EvalError;
 use whetstone_model::adapter::SETTINGS_FILE;
+use whetstone_train::student::BASE_FILE;
 
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -53,6 +54,18 @@ impl Around {
     }
 }
 
+/// The run that made a final model last, by its name.
+pub(crate) fn last_run(runs: &Path) -> Option<String> {
+    let entries = fs::read_dir(runs).into_iter().flatten().flatten();
+    let made = entries.filter_map(|entry| {
+        let path = entry.path();
+        let when = fs::metadata(path.join(FINAL_MODEL)).ok()?.modified().ok()?;
+        let is_run = path.join("events.jsonl").is_file();
+        is_run.then(|| (when, entry.file_name().into_string().ok()))
+    });
+    made.filter_map(|(when, name)| Some((when, name?))).max().map(|(_, name)| name)
+}
+
 /// Finds a model.
 pub(crate) fn find(given: &str, around: &Around) -> Result<Found, Failure> {
     let found = |model, adapter| Found { name: given.to_owned(), model, adapter };
@@ -63,10 +76,11 @@ pub(crate) fn find(given: &str, around: &Around) -> Result<Found, Failure> {
     if !is_adapter(&path) {
         return Ok(found(one_gguf(path)?, None));
     }
-    let base = base(&path.join(SETTINGS_FILE)).ok_or(Failure::Usage {
-        problem: "this adapter does not say which model it belongs to",
-        hint: "name the model with `--model`, and the adapter with `--adapter`",
-    })?;
+    let base =
+        local_base(&path).or_else(|| base(&path.join(SETTINGS_FILE))).ok_or(Failure::Usage {
+            problem: "this adapter does not say which model it belongs to",
+            hint: "name the model with `--model`, and the adapter with `--adapter`",
+        })?;
     // What training wrote is relative to where it ran; beside the adapter is the next place to look.
     let beside = path.join(&base);
     let model = match base.as_str() {
@@ -142,6 +156,19 @@ fn one_gguf(path: PathBuf) -> Result<PathBuf, Failure> {
     }
 }
 
+/// Where the base of an adapter is on this machine, if that is said apart from its name and still there.
+fn local_base(adapter: &Path) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Base {
+        path: String,
+    }
+    let mut text = Vec::new();
+    let file = File::open(adapter.join(BASE_FILE)).ok()?;
+    file.take(SETTINGS_LIMIT_BYTES).read_to_end(&mut text).ok()?;
+    let path = serde_json::from_slice::<Base>(&text).ok()?.path;
+    Path::new(&path).exists().then_some(path)
+}
+
 /// The model that an adapter says it belongs to. What else is wrong with it is said when it is loaded.
 fn base(settings: &Path) -> Option<String> {
     #[derive(Deserialize)]
@@ -171,6 +198,8 @@ fn cache() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, SystemTime};
+
     use super::*;
 
     fn look(given: &str, runs: &Path) -> Result<Found, Failure> {
@@ -194,6 +223,22 @@ mod tests {
             let found = look(given, &runs).unwrap();
             assert_eq!((found.model, found.adapter), (run.join(FINAL_MODEL), None), "{given}");
         }
+    }
+
+    #[test]
+    fn the_last_run_is_the_one_that_made_a_model_last() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(last_run(&dir.path().join("none")), None);
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        for (name, seconds) in [("b", 20), ("c", 30), ("a", 10)] {
+            write(&dir.path().join(name).join("events.jsonl"), "");
+            let model = dir.path().join(name).join(FINAL_MODEL);
+            write(&model.join("config.json"), "{}");
+            File::open(&model).unwrap().set_modified(at(seconds)).unwrap();
+        }
+        write(&dir.path().join("unfinished/events.jsonl"), "");
+        write(&dir.path().join("no-run/outputs/final_model/config.json"), "{}");
+        assert_eq!(last_run(dir.path()).as_deref(), Some("c"));
     }
 
     #[test]

@@ -20,6 +20,9 @@ pub struct ScoreArgs {
     pub rollouts: PathBuf,
 
     /// Tasks that the rollouts answer, one JSON object a line; `prompt_id` is a task's `id`
+    ///
+    /// A task without `tests` is a prompt alone: nothing is run, and its lines are worth their static
+    /// terms, as with `--skip-runtime`.
     #[arg(long, value_name = "FILE")]
     pub prompts: PathBuf,
 
@@ -29,7 +32,8 @@ pub struct ScoreArgs {
 
     /// Remember verdicts in this file, so that no program is judged twice
     ///
-    /// One process at a time. It never grows beyond about 1.4 GB; it can be removed at any time.
+    /// A timeout is kept with the limit it was measured at, and answers that limit and lower ones; a
+    /// program that slept too long is judged anew. One process at a time. It never grows beyond about 1.4 GB; it can be removed at any time.
     /// With `--skip-runtime` it is not opened: there are no verdicts.
     #[arg(long, value_name = "FILE")]
     pub cache: Option<PathBuf>,

@@ -31,6 +31,12 @@ pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
     }
     let output = args.out.clone().unwrap_or_else(|| default_output(&args.rollouts));
     let report = score_into(args, &config, &output, printer)?.report;
+    if report.untested > 0 && !args.skip_runtime && config.reward.composite == Composite::Tests {
+        printer.note(
+            "lines without tests have a reward of 0: `reward.composite = \"tests\"` pays passed tests \
+             alone\n  hint: `--set reward.composite=weighted_sum` pays form",
+        );
+    }
     let beside = args.report.clone().unwrap_or_else(|| default_report(&output));
     write_report(&beside, &report)?;
     if args.json {

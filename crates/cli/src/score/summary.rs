@@ -26,6 +26,7 @@ fn text(report: &Report, output: &Path, printer: Printer) -> String {
     let mut text = Vec::new();
     head(&mut text, report, output);
     set_aside(&mut text, report, output, printer);
+    untested(&mut text, report, printer);
     groups(&mut text, report, printer);
     rewards(&mut text, report);
     verdicts(&mut text, report);
@@ -80,6 +81,16 @@ fn bad_lines(text: &mut Vec<String>, lines: &[BadLine], count: u64) {
     let more = count.saturating_sub(SHOWN as u64);
     if more > 0 {
         text.push(format!("    and {more} more"));
+    }
+}
+
+fn untested(text: &mut Vec<String>, report: &Report, printer: Printer) {
+    if report.untested > 0 {
+        let word = printer.toned("no tests", Tone::Doubtful);
+        let count = counted_lines(report.untested);
+        text.push(format!(
+            "  {word} for {count}: nothing was run, and their rewards are of static terms alone"
+        ));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use whetstone_core::config::Config;
+use whetstone_core::config::{Config, Trained};
 use whetstone_record::error::RunError;
 use whetstone_record::run_dir::RunDir;
 use whetstone_train::session::{Place, Session};
@@ -114,5 +114,13 @@ pub(crate) fn student(
             hint: "go on from it with `--from`, or make one model of it with `whet export`",
         });
     }
-    Ok(Student::open(&found.model, (&device, config), checkpoint)?)
+    let student = Student::open(&found.model, (&device, config), checkpoint)?;
+    let is_gguf = found.model.extension().is_some_and(|ending| ending == "gguf");
+    if is_gguf && student.model.origin.is_none() && config.training.train == Trained::Lora {
+        printer.note(
+            "the student is a GGUF file that does not say which model of the hub it was made from; for \
+             PEFT, name that model when all is done: `whet export RUN --base-model NAME --out DIR`",
+        );
+    }
+    Ok(student)
 }

@@ -30,6 +30,7 @@ use super::{begin, dry_run, ended, inputs, left_out, recorded, sft, stop};
 use crate::exit::Exit;
 use crate::failure::{Failure, counted};
 use crate::printer::Printer;
+use crate::untested;
 
 /// The tasks of a new run, unless others are named.
 const TASKS: &str = "data/train.jsonl";
@@ -58,7 +59,8 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
     }
     let tasks =
         read_tasks(files.tasks.as_deref().unwrap_or(Path::new(TASKS))).map_err(Failure::Lines)?;
-    let held_out = held_out(files.held_out.as_deref(), &tasks)?;
+    let tasks = untested::to_learn_from(tasks, config, printer);
+    let held_out = untested::left_out(held_out(files.held_out.as_deref(), &tasks)?, printer);
     let traces = traces(files.traces.as_deref())?;
     Plan::grpo(config, tasks.len()).map_err(Failure::Train)?;
     // Before anything large is loaded: the judge's processes are children of this one.
@@ -272,11 +274,10 @@ pub(crate) fn teach(
     for trace in traces.traces {
         by_task.entry(trace.task_id.to_string()).or_default().push(trace);
     }
-    let limit = (config.prompt.language, max_tokens);
     let mut taught = Vec::with_capacity(tasks.len());
     for task in tasks {
         let traces = by_task.remove(task.id.as_str()).unwrap_or_default();
-        let made = rows(student, &traces, limit)?;
+        let made = rows(student, &traces, config)?;
         found.made(traces.iter().map(|trace| &trace.task_id), &made);
         taught.push(made.rows.iter().map(Example::from).collect());
     }

@@ -24,6 +24,7 @@ use crate::config::Loaded;
 use crate::exit::Exit;
 use crate::failure::{Failure, counted};
 use crate::printer::Printer;
+use crate::untested;
 
 /// What is seen of a step.
 const SHOWN: [(&str, &str); 7] = [
@@ -47,8 +48,8 @@ pub(super) struct Run<'a> {
 }
 
 /// Trains.
-pub(super) fn run(it: Run<'_>) -> anyhow::Result<Exit> {
-    let Run { args, loaded, known, files, stop, printer } = it;
+pub(super) fn run(begun: Run<'_>) -> anyhow::Result<Exit> {
+    let Run { args, loaded, known, files, stop, printer } = begun;
     let config = &loaded.config;
     let path = files.rollouts.clone().unwrap_or_default();
     if args.run.from.is_some() {
@@ -61,14 +62,15 @@ pub(super) fn run(it: Run<'_>) -> anyhow::Result<Exit> {
     }
     let tasks = files.tasks.as_deref().map(read_tasks).transpose().map_err(Failure::Lines)?;
     let held_out = match files.held_out.as_deref() {
-        Some(path) => read_tasks(path).map_err(Failure::Lines)?,
+        Some(path) => untested::left_out(read_tasks(path).map_err(Failure::Lines)?, printer),
         None => Vec::new(),
     };
     let traces = grpo::traces(files.traces.as_deref())?;
     // Nothing is judged but held-out tasks.
-    let judge = match held_out.is_empty() {
-        true => None,
-        false => Some(crate::judge::start(config).map_err(|err| crate::judge::failure(&err))?),
+    let judge = if held_out.is_empty() {
+        None
+    } else {
+        Some(crate::judge::start(config).map_err(|err| crate::judge::failure(&err))?)
     };
     let begun = begin::look(&args.run, config, STAGE).map_err(Failure::Train)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
@@ -153,11 +155,10 @@ fn teach(
     for trace in traces {
         by_task.entry(trace.task_id.to_string()).or_default().push(trace);
     }
-    let limit = (config.prompt.language, config.training.max_length as usize);
     let ids: Vec<_> = recorded.tasks().cloned().collect();
     let mut taught = 0;
     for id in ids {
-        let made = rows(student, &by_task.remove(id.as_str()).unwrap_or_default(), limit)?;
+        let made = rows(student, &by_task.remove(id.as_str()).unwrap_or_default(), config)?;
         let rows: Vec<Example> = made.rows.iter().map(Example::from).collect();
         taught += usize::from(!rows.is_empty());
         recorded.teach(&id, rows);

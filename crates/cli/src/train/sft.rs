@@ -44,8 +44,7 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
     let begun = begin::look(&args.run, config, STAGE).map_err(Failure::Train)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     let mut student = begin::student(&args.run, (config, checkpoint.as_deref()), printer)?;
-    let limit = (config.prompt.language, config.training.max_length as usize);
-    let made = rows(&student, &traces, limit).map_err(Failure::Train)?;
+    let made = rows(&student, &traces, config).map_err(Failure::Train)?;
     let examples: Vec<Example> = made.rows.iter().map(Example::from).collect();
     counts(&made.counts, config, printer);
     let mut found = left_out::Traces::new(path, config.training.max_length as usize);

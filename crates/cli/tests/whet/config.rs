@@ -188,7 +188,7 @@ fn an_algorithm_sets_what_nobody_sets_and_says_so() {
     for line in [
         "algorithm = \"dapo\"  # config.toml:2:13",
         "clip_range_high = 0.28  # grpo.algorithm = dapo",
-        "dynamic_sampling_rounds = 10  # grpo.algorithm = dapo",
+        "dynamic_sampling_rounds = 9  # grpo.algorithm = dapo",
         "normaliser = \"token_mean\"  # grpo.algorithm = dapo",
         "kl_coef = 0.01  # config.toml:3:11",
         "ratio = \"token\"  # --set grpo.ratio=token",

@@ -5,7 +5,7 @@
 use crate::binary::whet_with;
 
 /// Every key with its default, as TOML writes it.
-const DEFAULTS: [(&str, &str); 91] = [
+const DEFAULTS: [(&str, &str); 92] = [
     ("seed", "42"),
     ("run.dir", "\"runs\""),
     ("run.device", "\"cpu\""),
@@ -87,6 +87,7 @@ const DEFAULTS: [(&str, &str); 91] = [
     ("training.max_grad_norm", "1.0"),
     ("training.train", "\"lora\""),
     ("training.max_length", "2048"),
+    ("training.include_thinking", "true"),
     ("training.gradient_checkpointing", "false"),
     ("training.save_steps", "50"),
     ("training.save_total_limit", "3"),

@@ -7,6 +7,7 @@ use serde_json::Value;
 use whetstone_remote::loopback::hub::{Holding, HubServer};
 
 use crate::binary::{Ran, whet_in, whet_under};
+use crate::tiny_gguf;
 use crate::tiny_school::{files, school};
 
 const SFT: [&str; 18] = [
@@ -85,4 +86,49 @@ fn a_student_can_be_named_as_the_hub_names_it() {
     assert!(ran.err.contains("cannot fetch the model `nobody/tiny`"), "{}", ran.err);
     assert!(ran.err.contains("--set student.model_name=PATH"), "{}", ran.err);
     assert!(!nobody.path().join("runs").exists(), "nothing begun");
+}
+
+/// The base that an adapter names.
+fn base(dir: &Path, adapter: &str) -> String {
+    let text = fs::read_to_string(dir.join(adapter).join("adapter_config.json"))
+        .expect("as it was written");
+    let settings: Value = serde_json::from_str(&text).expect("as it was written");
+    settings["base_model_name_or_path"].as_str().expect("as it was written").to_owned()
+}
+
+#[test]
+fn an_adapter_that_was_trained_on_a_gguf_file_belongs_on_the_safetensors_that_it_was_made_from() {
+    let dir = school();
+    let student = dir.path().join("student");
+    let origin = [("general.source.repo_url", "https://huggingface.co/somebody/tiny")];
+    tiny_gguf::write(&student, &dir.path().join("known/tiny.gguf"), &origin);
+    tiny_gguf::write(&student, &dir.path().join("unknown/tiny.gguf"), &[]);
+    assert_eq!(said(dir.path(), &["known/tiny.gguf"]), said(dir.path(), &["student"]));
+
+    let ran = sft(dir.path(), "known/tiny.gguf", "http://127.0.0.1:9");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(!ran.err.contains("--base-model"), "{}", ran.err);
+    assert_eq!(base(dir.path(), ADAPTER), "somebody/tiny", "as PEFT finds it");
+    // Tensors have the hub's names and order: on the original the adapter does the same.
+    let on_gguf = said(dir.path(), &["known/tiny.gguf", "--adapter", ADAPTER]);
+    assert_eq!(said(dir.path(), &["student", "--adapter", ADAPTER]), on_gguf);
+    assert_ne!(said(dir.path(), &["student"]), on_gguf, "the adapter changes what is said");
+    // Here the base is the file that it was trained on: nothing is fetched.
+    assert_eq!(said(dir.path(), &[ADAPTER]), on_gguf);
+
+    fs::rename(dir.path().join("runs/taught"), dir.path().join("runs/first")).unwrap();
+    let ran = sft(dir.path(), "unknown/tiny.gguf", "http://127.0.0.1:9");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("`whet export RUN --base-model NAME --out DIR`"), "{}", ran.err);
+    assert_eq!(base(dir.path(), ADAPTER), "unknown/tiny.gguf");
+    let named = ["export", "taught", "--base-model", "somebody/tiny", "--out", "for-peft"];
+    let ran = whet_in(dir.path(), &named);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "for-peft\n"), "{}", ran.err);
+    assert_eq!(base(dir.path(), "for-peft"), "somebody/tiny");
+    let weights =
+        |at: &str| fs::read(dir.path().join(at).join("adapter_model.safetensors")).unwrap();
+    assert!(weights("for-peft") == weights(ADAPTER), "not a number is lost");
+    let ran = whet_in(dir.path(), &["export", "student", "--base-model", "a/b", "--out", "none"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("this model has none"), "{}", ran.err);
 }

@@ -5,68 +5,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use serde_json::Value;
-
-use crate::binary::{Ran, whet_in};
-use crate::tiny_school::{files, judged, records, school, steps};
-
-/// What makes it small, and learns from rollouts alone.
-const SMALL: [&str; 8] = [
-    "student.model_name=student",
-    "lora.rank=4",
-    "training.max_length=160",
-    "training.per_device_train_batch_size=2",
-    "training.gradient_accumulation_steps=2",
-    "training.learning_rate=1e-3",
-    "dual_source.teacher_sft_weight=0",
-    "grpo.temperature=1.0",
-];
-
-fn learn(dir: &Path, run: &str, flags: &[&str]) -> Ran {
-    whet_in(dir, &args(run, flags).iter().map(String::as_str).collect::<Vec<_>>())
-}
-
-fn args(run: &str, flags: &[&str]) -> Vec<String> {
-    let mut all: Vec<String> =
-        ["train", "grpo", "--threads=1", "--run", run].map(str::to_owned).to_vec();
-    if !flags.contains(&"--resume") {
-        all.extend(SMALL.iter().flat_map(|set| ["--set".to_owned(), (*set).to_owned()]));
-    }
-    all.extend(flags.iter().map(|flag| (*flag).to_owned()));
-    all
-}
-
-/// Samples of the student, scored, without their tokens if so asked.
-fn sampled(dir: &Path) {
-    let eval = [
-        "eval",
-        "--model=student",
-        "--tasks=tasks.jsonl",
-        "--out=sampled",
-        "--threads=1",
-        "--num-samples=4",
-        "--temperature=1.0",
-        "--max-tokens=32",
-        "--keep-tokens",
-        "--k=1",
-    ];
-    let ran = whet_in(dir, &eval);
-    assert_eq!(ran.code, 0, "{}", ran.err);
-    let text = fs::read_to_string(dir.join("sampled/rollouts.jsonl")).unwrap();
-    let bare: String = text
-        .lines()
-        .map(|line| {
-            let mut line: Value = serde_json::from_str(line).unwrap();
-            for field in ["validation", "reward", "advantage"] {
-                line.as_object_mut().unwrap().remove(field);
-            }
-            let is_greedy = line["meta"]["greedy"] == true;
-            line["meta"] = serde_json::json!({"temperature": 1.0});
-            if is_greedy { String::new() } else { format!("{line}\n") }
-        })
-        .collect();
-    fs::write(dir.join("bare.jsonl"), bare).unwrap();
-}
+use crate::binary::whet_in;
+use crate::tiny_rollouts::{args, learn, sampled};
+use crate::tiny_school::{files, judged, records, school, steps, unsolvable};
 
 #[test]
 fn samples_of_an_evaluation_are_learnt_from_with_their_log_probabilities() {
@@ -99,6 +40,45 @@ fn samples_of_an_evaluation_are_learnt_from_with_their_log_probabilities() {
     let ran = learn(dir.path(), "third", &[file, "--from=runs/first/outputs/final_model"]);
     assert_eq!(ran.code, 2, "{}", ran.err);
     assert!(ran.err.contains("`whet export`"), "{}", ran.err);
+}
+
+#[test]
+fn rollouts_of_a_run_are_learnt_from_beside_traces_and_measured_by_held_out_tasks() {
+    if !judged() {
+        return;
+    }
+    let dir = school();
+    fs::write(dir.path().join("val.jsonl"), unsolvable(dir.path(), "held/")).unwrap();
+    let sampling = [
+        "--tasks=tasks.jsonl",
+        "--set=training.max_steps=3",
+        "--set=grpo.num_samples_per_prompt=2",
+        "--set=grpo.max_completion_length=32",
+    ];
+    let ran = learn(dir.path(), "sampled", &sampling);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let file = "--rollouts=runs/sampled/rollouts/rollouts.jsonl";
+    let flags = [
+        file,
+        "--held-out=val.jsonl",
+        "--traces=traces.jsonl",
+        "--set=dual_source.teacher_sft_weight=0.3",
+        "--set=grpo.max_completion_length=32",
+    ];
+    let ran = learn(dir.path(), "learnt", &flags);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("12 rollouts in 6 groups, 12 with the log-prob"), "{}", ran.err);
+    let events = records(&dir.path().join("runs/learnt/events.jsonl"));
+    let first = events.iter().find(|event| event["type"] == "metrics").expect("a step");
+    for name in ["held_out/pass_rate", "teacher_sft/loss", "grpo/staleness_kl"] {
+        assert!(first["values"][name].is_number(), "{name}: {first}");
+    }
+    let ran = learn(dir.path(), "leak", &[file, "--held-out=tasks.jsonl"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("is one of the tasks to learn from too"), "{}", ran.err);
+    let ran = learn(dir.path(), "order", &[file, "--set=grpo.curriculum=pass_rate"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("`grpo.curriculum=shuffled`"), "{}", ran.err);
 }
 
 #[test]
@@ -168,8 +148,7 @@ fn killed_and_resumed_it_learns_the_same_bits_of_the_same_file() {
     // The file is a part of the run.
     let path = dir.path().join("sampled/rollouts.jsonl");
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.lines().rev().map(|line| format!("{line}\n")).collect::<String>())
-        .unwrap();
+    fs::write(&path, text.lines().rev().collect::<Vec<_>>().join("\n")).unwrap();
     let ran = learn(dir.path(), "cut", &["--resume"]);
     assert_eq!(ran.code, 2, "{}", ran.err);
     assert!(ran.err.contains("sampled/rollouts.jsonl"), "{}", ran.err);

@@ -95,7 +95,8 @@ impl Algorithm {
                 clip_range_high: 0.28,
                 kl_coef: 0.0,
                 mask_truncated_completions: true,
-                dynamic_sampling_rounds: 10,
+                // Ten rounds in all, as `max_num_gen_batches = 10` in the authors' recipe for verl.
+                dynamic_sampling_rounds: 9,
                 ..GRPO
             },
             Self::Rloo => Preset {

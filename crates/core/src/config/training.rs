@@ -74,6 +74,9 @@ pub struct TrainingConfig {
     /// Tokens of a sequence at most, its prompt included. What is longer is left out and counted.
     #[schemars(range(min = 2, max = 1_000_000), extend("x-aliases" = ["max_seq_length"]))]
     pub max_length: u32,
+    /// Learn the thinking of an answer too, of the teacher's and of the student's own best. `false` makes
+    /// rows of the code block alone; where the chat template opens the thinking, it is closed empty.
+    pub include_thinking: bool,
     /// Compute a layer's inner numbers again on the way back instead of keeping them: about a third
     /// slower, a fraction of the memory.
     pub gradient_checkpointing: bool,
@@ -138,6 +141,7 @@ impl Default for TrainingConfig {
             max_grad_norm: 1.0,
             train: Trained::Lora,
             max_length: 2048,
+            include_thinking: true,
             gradient_checkpointing: false,
             save_steps: 50,
             save_total_limit: 3,

@@ -53,11 +53,26 @@ impl Response {
 
     /// The text of the response.
     pub fn render(&self) -> String {
-        let Self { form, thinking, code } = self;
-        let (tag, language) = (form.tag(), form.language_name());
+        let Self { form, thinking, .. } = self;
+        let (open, close) = (form.tag().open, form.tag().close);
+        format!("{open}\n{thinking}\n{close}\n\n{}", self.block())
+    }
+
+    /// The text without its thinking, as it goes on after a rendered prompt: the code block. Thinking that
+    /// the prompt has opened is closed empty.
+    pub fn render_answer_after(&self, prompt: &str) -> String {
+        if self.form.tag() != THINK || !opens_thinking(prompt) {
+            return self.block();
+        }
+        let line = if prompt.ends_with('\n') { "" } else { "\n" };
+        format!("{line}\n{}\n\n{}", THINK.close, self.block())
+    }
+
+    /// The code in its fence.
+    fn block(&self) -> String {
+        let Self { form, code, .. } = self;
         let fence = "`".repeat(longest_run(code).max(2) + 1);
-        let (open, close) = (tag.open, tag.close);
-        format!("{open}\n{thinking}\n{close}\n\n{fence}{language}\n{code}\n{fence}\n")
+        format!("{fence}{}\n{code}\n{fence}\n", form.language_name())
     }
 
     /// The text of the response as it goes on after a rendered prompt: without its opening tag, if the
@@ -82,6 +97,7 @@ fn longest_run(code: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::extract::{Reply, extract};
 
     #[test]
     fn it_is_written_as_the_prompt_asks() {
@@ -104,6 +120,23 @@ mod tests {
         assert_eq!(response.render_after(closed), response.render());
         let plan = Response::new(Form::PlanJavascript, "Add.", "x").unwrap();
         assert_eq!(plan.render_after("<think>\n"), plan.render());
+    }
+
+    #[test]
+    fn an_answer_alone_is_its_block_and_read_back_without_thinking() {
+        let response = Response::new(Form::ThinkPython, "Add.", "x = 1").unwrap();
+        let block = "```python\nx = 1\n```\n";
+        assert_eq!(response.render_answer_after("user: hi\nassistant:\n"), block);
+        for prompt in ["assistant:\n<think>\n", "assistant: <think>"] {
+            let both = format!("{prompt}{}", response.render_answer_after(prompt));
+            assert!(both.ends_with(&format!("<think>\n\n</think>\n\n{block}")), "{both}");
+            let said = response.render_answer_after(prompt);
+            let read = extract(Reply::text(&said).after(true), Form::ThinkPython);
+            assert_eq!(read.thinking.unwrap_or_default(), "");
+            assert_eq!(read.code.unwrap().source.trim(), "x = 1");
+        }
+        let plan = Response::new(Form::PlanJavascript, "Add.", "x").unwrap();
+        assert_eq!(plan.render_answer_after("<think>\n"), "```javascript\nx\n```\n");
     }
 
     #[test]

@@ -86,7 +86,7 @@ fn single(tests: &Tests, test: usize, checker: Option<Checker>, compare: Compare
             Tests::Stdio(Suite { checker, compare, ..suite })
         }
         // Test code decides by itself: there is no one answer.
-        Tests::Script { .. } => return None,
+        Tests::Script { .. } | Tests::Absent => return None,
     })
 }
 

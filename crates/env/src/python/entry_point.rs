@@ -60,7 +60,7 @@ fn wanted(task: &Task) -> Vec<&str> {
             let own = |name: &&str| !is_builtin(name) && !of_setup.contains(*name);
             roots::called_by_themselves(suite).into_iter().filter(own).collect()
         }
-        Tests::Stdio(_) => Vec::new(),
+        Tests::Stdio(_) | Tests::Absent => Vec::new(),
     }
 }
 

@@ -37,6 +37,13 @@ struct PythonEpisode {
     over: bool,
 }
 
+impl PythonEpisode {
+    /// What a reply to a task without tests is worth.
+    fn by_static_terms(&self, reading: &Reading) -> Outcome {
+        Outcome { judgement: None, reward: self.rules.static_reward(reading) }
+    }
+}
+
 impl Environment for PythonEnvironment {
     fn name(&self) -> &'static str {
         "python"
@@ -69,6 +76,11 @@ impl Episode for PythonEpisode {
             return Err(EnvError::Over);
         }
         let reading = on_big_stack(|stack| self.rules.read(&self.task, reply, stack))?;
+        if self.task.tests.is_absent() {
+            self.messages.push(Message::assistant(reply.text));
+            self.over = true;
+            return Ok(Next::Done(self.by_static_terms(&reading)));
+        }
         let judgement = match &reading {
             Reading::Settled(judgement) => judgement.clone(),
             Reading::Runs(candidate) => {
@@ -90,7 +102,11 @@ impl Episode for PythonEpisode {
         }
         self.over = true;
         let judgement = settled(Verdict::NoCode, &self.task);
-        let reward = self.rules.reward(&Reading::Settled(judgement.clone()), &judgement);
+        let reading = Reading::Settled(judgement.clone());
+        if self.task.tests.is_absent() {
+            return Ok(self.by_static_terms(&reading));
+        }
+        let reward = self.rules.reward(&reading, &judgement);
         Ok(Outcome { judgement: Some(judgement), reward })
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn of(tests: &Tests) -> Vec<&str> {
     match tests {
         Tests::Calls { entry_point, .. } | Tests::Script { entry_point, .. } => vec![entry_point],
         Tests::Asserts(suite) => called(suite),
-        Tests::Stdio(_) => Vec::new(),
+        Tests::Stdio(_) | Tests::Absent => Vec::new(),
     }
 }
 

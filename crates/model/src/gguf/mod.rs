@@ -7,6 +7,7 @@ pub(crate) mod blocks;
 mod config;
 mod header;
 mod names;
+mod origin;
 mod reader;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -93,6 +94,11 @@ impl Gguf {
     /// The metadata by key.
     pub fn metadata(&self) -> &BTreeMap<String, Value> {
         &self.metadata
+    }
+
+    /// The name on the hub of the model that the file was made from, if it says so.
+    pub fn origin(&self) -> Option<String> {
+        origin::of(&self.metadata)
     }
 
     /// The tokenizer that the file holds.

@@ -9,7 +9,7 @@ use whetstone_core::task::Task;
 use whetstone_sandbox::job::Limits;
 
 /// Raised when the parts of a key, what they mean, how quality is measured, or what may be kept change.
-const FORMAT: &str = "whet-reward-key-3";
+const FORMAT: &str = "whet-reward-key-4";
 
 /// Who judges, and how programs are held: what a verdict depends on beside program and tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,9 +26,22 @@ pub struct Identity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(pub [u8; 32]);
 
+/// Where a program's verdict is kept, and where its timeout is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ProgramKeys {
+    /// With the limit on CPU time in it.
+    pub verdict: Key,
+    /// The same for every limit on CPU time; the entry says at which it was measured.
+    pub timeout: Key,
+}
+
 /// Makes the keys of one task's programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TaskKeys([u8; 32]);
+pub struct TaskKeys {
+    within_limits: [u8; 32],
+    /// Without the limit on CPU time: a timeout says something of every lower limit too.
+    of_timeouts: [u8; 32],
+}
 
 impl TaskKeys {
     /// The keys of the programs that `identity` judges against `task` within `limits`.
@@ -46,17 +59,29 @@ impl TaskKeys {
         part(json(&task.language).as_bytes());
         part(task.setup.as_bytes());
         part(json(&task.tests).as_bytes());
-        part(&limits.cpu.as_nanos().to_le_bytes());
         part(&limits.memory.to_le_bytes());
-        Self(*hasher.finalize().as_bytes())
+        let mut timeouts = hasher.clone();
+        timeouts.update(b"timeouts");
+        hasher.update(&limits.cpu.as_nanos().to_le_bytes());
+        Self {
+            within_limits: *hasher.finalize().as_bytes(),
+            of_timeouts: *timeouts.finalize().as_bytes(),
+        }
     }
 
-    /// The key of one program.
-    pub fn program(&self, source: &str) -> Key {
-        let mut hasher = blake3::Hasher::new_keyed(&self.0);
-        hasher.update(source.as_bytes());
-        Key(*hasher.finalize().as_bytes())
+    /// The keys of one program.
+    pub fn program(&self, source: &str) -> ProgramKeys {
+        ProgramKeys {
+            verdict: keyed(&self.within_limits, source),
+            timeout: keyed(&self.of_timeouts, source),
+        }
     }
+}
+
+fn keyed(key: &[u8; 32], source: &str) -> Key {
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    hasher.update(source.as_bytes());
+    Key(*hasher.finalize().as_bytes())
 }
 
 fn json(value: &impl Serialize) -> String {
@@ -109,9 +134,14 @@ mod tests {
             TaskKeys::new(&identity(), &plain, Limits { memory: 1, ..limits }),
             TaskKeys::new(&identity(), &plain, Limits { cpu: Duration::from_millis(1), ..limits }),
         ];
-        let keys: HashSet<_> =
-            tasks.iter().flat_map(|task| [task.program("a"), task.program("b")]).collect();
+        let keys: HashSet<_> = tasks
+            .iter()
+            .flat_map(|task| [task.program("a").verdict, task.program("b").verdict])
+            .collect();
         assert_eq!(keys.len(), 2 * tasks.len());
+        let timeouts: HashSet<_> = tasks.iter().map(|task| task.program("a").timeout).collect();
+        assert_eq!(timeouts.len(), tasks.len() - 1, "all but the limit on CPU time");
+        assert!(timeouts.is_disjoint(&keys));
     }
 
     #[test]

@@ -50,7 +50,7 @@ mod tests {
         let key = |n: u8| Key([n; 32]);
         let judgement = Judgement::of_reply(Verdict::NoCode, 1).unwrap();
         let quality = Quality { complexity: 0.5, readability: 0.5, documentation: 0.5 };
-        let known = Known { judgement, quality, defines_entry_point: true };
+        let known = Known { judgement, quality, defines_entry_point: true, limit_us: None };
         for n in 0..100 {
             memory.put(key(n), known.clone());
             assert!(memory.young.len() + memory.old.len() <= 8);

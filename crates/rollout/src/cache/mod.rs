@@ -6,7 +6,10 @@
 //! version of whet is in the key because of it. What both are worth is not kept. Two layers answer: a
 //! bounded one in memory for what this run has seen, and a file for what earlier runs have.
 //!
-//! Only verdicts that would come out the same again are kept ([`may_be_kept`]): not one that
+//! A timeout that used up its CPU time is kept with the limit it was measured at ([`Cache::find`]): it
+//! answers the same limit, and every lower one if no test had passed.
+//!
+//! Other verdicts are kept only if they would come out the same again ([`may_be_kept`]): not one that
 //! depends on how busy the machine was, and nothing that is paid of a program that may use clocks,
 //! threads, chance or addresses. That is read off the program (`determinism` in the environment), not
 //! found by running it twice: a guess can be lucky twice, and would then be paid for ever.
@@ -32,9 +35,10 @@ use serde::{Deserialize, Serialize};
 use whetstone_core::judgement::Judgement;
 use whetstone_core::verdict::Verdict;
 use whetstone_env::python::Quality;
+use whetstone_sandbox::job::Limits;
 
 pub use self::error::CacheError;
-pub use self::key::{Identity, Key, TaskKeys};
+pub use self::key::{Identity, Key, ProgramKeys, TaskKeys};
 use self::memory::Memory;
 use self::store::Store;
 
@@ -73,6 +77,9 @@ pub struct Known {
     pub quality: Quality,
     /// It defines what the tests call, whichever way its module goes.
     pub defines_entry_point: bool,
+    /// Of a timeout: the limit on CPU time that it was measured at, in microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_us: Option<u64>,
 }
 
 /// Verdicts of programs that were judged before.
@@ -119,6 +126,34 @@ impl Cache {
         let known = self.store.get(key)?;
         self.memory().put(*key, known.clone());
         Some(known)
+    }
+
+    /// What is known of a program under a limit on CPU time: its verdict, or a timeout at this limit or a
+    /// higher one. Not counted, like [`Cache::get`].
+    pub fn find(&self, keys: &ProgramKeys, limits: Limits) -> Option<Known> {
+        self.get(&keys.verdict).or_else(|| {
+            let timeout = self.get(&keys.timeout)?;
+            let is_known = timeout.limit_us.is_some_and(|known| in_us(limits) <= known);
+            is_known.then(|| within(timeout, limits))
+        })
+    }
+
+    /// Keeps a verdict of a program, if it may be kept, and says whether it is. A timeout in which a test
+    /// passed is kept for its own limit alone: within a lower one fewer might have passed.
+    pub fn keep(&self, keys: &ProgramKeys, known: Known, may_vary: bool, limits: Limits) -> bool {
+        if may_be_kept(&known.judgement, may_vary) {
+            self.put(keys.verdict, &known);
+            return true;
+        }
+        if !is_steady_timeout(&known.judgement, may_vary, limits) {
+            return false;
+        }
+        if known.judgement.counts().passed > 0 {
+            self.put(keys.verdict, &known);
+        } else {
+            self.put(keys.timeout, &Known { limit_us: Some(in_us(limits)), ..known });
+        }
+        true
     }
 
     /// Keeps a verdict that [`may_be_kept`].
@@ -179,6 +214,27 @@ pub fn may_be_kept(judgement: &Judgement, may_vary: bool) -> bool {
         | Verdict::LoadError { .. }
         | Verdict::Unserialisable { .. } => !may_vary || judgement.counts().passed == 0,
     }
+}
+
+/// Whether a program ran out of CPU time, and not of time on a busy machine. One that varies may come to
+/// an end the next time, so that what it passed is not remembered.
+fn is_steady_timeout(judgement: &Judgement, may_vary: bool, limits: Limits) -> bool {
+    *judgement.verdict() == Verdict::Timeout
+        && judgement.cpu_ms() >= limits.cpu.as_secs_f64() * 1000.0
+        && (!may_vary || judgement.counts().passed == 0)
+}
+
+/// A timeout as it would have been measured within limits.
+fn within(timeout: Known, limits: Limits) -> Known {
+    let spent_ms = timeout.judgement.cpu_ms().min(limits.cpu.as_secs_f64() * 1000.0);
+    match timeout.judgement.clone().with_cpu_ms(spent_ms) {
+        Ok(judgement) => Known { judgement, ..timeout },
+        Err(_) => timeout,
+    }
+}
+
+fn in_us(limits: Limits) -> u64 {
+    u64::try_from(limits.cpu.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Quality as it stands in the file.

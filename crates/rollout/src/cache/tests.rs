@@ -23,7 +23,7 @@ fn numbered(n: u32) -> Known {
 
 fn known(verdict: Verdict, readability: f64) -> Known {
     let quality = Quality { complexity: 0.1, readability, documentation: 1.0 / 3.0 };
-    Known { judgement: judged(verdict), quality, defines_entry_point: true }
+    Known { judgement: judged(verdict), quality, defines_entry_point: true, limit_us: None }
 }
 
 const FILE_ONLY: Bounds = Bounds { file_entries: 1_000_000, memory_entries: 0 };
@@ -59,6 +59,7 @@ fn what_depends_on_the_machine_or_on_chance_is_not_kept() {
         (Verdict::Raised { test: 0, kind: kind() }, true, false),
         (Verdict::LoadError { kind: kind() }, true, false),
         (Verdict::Unserialisable { test: 0 }, true, false),
+        // Kept by itself, with its limit.
         (Verdict::Timeout, false, false),
         (Verdict::Memory, false, false),
         (Verdict::Output, false, false),

@@ -6,6 +6,7 @@
 
 use serde::de::IgnoredAny;
 use whetstone_core::jsonl::{LineProblem, MAX_LINE_BYTES, Records};
+use whetstone_core::rollout::{id_field, reply_field};
 use whetstone_core::task::TaskId;
 use whetstone_core::wire::{Object, Wire, WireError};
 
@@ -17,12 +18,6 @@ const VERSION: u64 = 1;
 
 /// The fields that scoring writes, and so drops before.
 const SCORES: [&str; 3] = ["validation", "reward", "advantage"];
-
-/// What the field with the task's id is called: by us, and by others.
-const IDS: [&str; 2] = ["prompt_id", "task_id"];
-
-/// What the field with the reply is called: by us, and by others.
-const REPLIES: [&str; 3] = ["text", "completion", "response"];
 
 /// One line of rollouts.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,7 +87,7 @@ impl Wire for Candidate {
         }
         let rescored = scored.then(|| object.clone());
         object.version(VERSION)?;
-        let (id, reply) = (one_of(&IDS, &object)?, one_of(&REPLIES, &object)?);
+        let (id, reply) = (id_field(&object)?, reply_field(&object)?);
         let step = object.take("step")?.unwrap_or_default();
         let (prompt_id, text) = (object.require(id)?, object.require_reply(reply)?);
         // Not needed here, but whoever reads the scored line relies on its type.
@@ -111,19 +106,6 @@ impl Wire for Candidate {
         object.put("prompt_id", &self.prompt_id);
         object.put("text", &self.text);
         object
-    }
-}
-
-/// The name that a line uses; the first if it has none of them.
-fn one_of(names: &[&'static str], object: &Object) -> Result<&'static str, WireError> {
-    let mut used = names.iter().copied().filter(|name| object.get(name).is_some());
-    let first = used.next().unwrap_or(names[0]);
-    match used.next() {
-        None => Ok(first),
-        Some(field) => {
-            let problem = format!("means the same as `{first}`, and the line has both");
-            Err(WireError::Field { field, problem })
-        }
     }
 }
 

@@ -3,8 +3,8 @@
 //! One thread reads the file and offers lines; the others parse them, look into the cache, ask the
 //! judge and write results down. Programs that are the same, of the same task, are judged once when
 //! there is a cache: the line that comes first judges, those that come while it does wait without
-//! holding a thread, and are answered with it. If what it found may not be kept (a timeout, a
-//! broken machine), each of them is judged by itself.
+//! holding a thread, and are answered with it. If what it found may not be kept (a program that slept
+//! too long, a broken machine), each of them is judged by itself.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -27,7 +27,7 @@ use super::queue::Queue;
 use super::table::{Entry, State};
 use super::tasks::Tasks;
 use super::{How, Runtime, ScoreError, Scoring};
-use crate::cache::{Cache, Key, Known, TaskKeys, may_be_kept};
+use crate::cache::{Cache, Key, Known, ProgramKeys, TaskKeys};
 
 /// A piece of work.
 #[derive(Debug)]
@@ -178,8 +178,9 @@ impl Room<'_> {
         }
         let place = (at, entry);
         let reply = Reply::text(&candidate.text).after(candidate.thinking_opened);
+        let is_tested = !self.tasks.get(task).tests.is_absent();
         match &self.scoring.how {
-            How::Run(Runtime { cache: Some(cache), .. }) => {
+            How::Run(Runtime { cache: Some(cache), .. }) if is_tested => {
                 self.look_up(place, reply, cache, stack)
             }
             _ => self.read_and_judge(place, reply, stack),
@@ -197,6 +198,9 @@ impl Room<'_> {
         match (carefully(|| self.scoring.rules.read(task, reply, stack)), &self.scoring.how) {
             (Err(broken), _) => self.fail(at, entry, &broken),
             (Ok(reading), How::Static) => self.static_terms(at, entry, &reading),
+            (Ok(reading), How::Run(_)) if task.tests.is_absent() => {
+                self.static_terms(at, entry, &reading)
+            }
             (Ok(Reading::Settled(judgement)), How::Run(_)) => self.settle(at, entry, &judgement),
             (Ok(reading), How::Run(_)) => self.judge(&Waiting { at, entry, reading }, None),
         }
@@ -218,8 +222,9 @@ impl Room<'_> {
             Ok(None) => return self.read_and_judge((at, entry), reply, stack),
             Ok(Some(program)) => program,
         };
-        let key = self.keys[entry.task as usize].program(&program.source);
-        if let Some(Known { judgement, quality, defines_entry_point }) = cache.get(&key) {
+        let keys = self.keys[entry.task as usize].program(&program.source);
+        let known = cache.find(&keys, self.scoring.how.limits());
+        if let Some(Known { judgement, quality, defines_entry_point, .. }) = known {
             let entry_point =
                 if defines_entry_point { EntryPoint::Defined } else { EntryPoint::Unknown };
             let candidate = Candidate { program, quality, may_vary: false, entry_point };
@@ -229,30 +234,40 @@ impl Room<'_> {
         match carefully(|| self.scoring.rules.read_program(task, Some(program), stack)) {
             Err(broken) => self.fail(at, entry, &broken),
             Ok(Reading::Settled(judgement)) => self.settle(at, entry, &judgement),
-            Ok(reading) => self.wait_or_judge(key, Waiting { at, entry, reading }, cache),
+            Ok(reading) => self.wait_or_judge(keys, Waiting { at, entry, reading }, cache),
         }
     }
 
-    fn wait_or_judge(&self, key: Key, waiting: Waiting, cache: &Cache) -> Result<(), LedgerError> {
+    fn wait_or_judge(
+        &self,
+        keys: ProgramKeys,
+        waiting: Waiting,
+        cache: &Cache,
+    ) -> Result<(), LedgerError> {
         // What may vary has no neighbours: each is run for itself.
         let steady = matches!(&waiting.reading, Reading::Runs(candidate) if !candidate.may_vary);
-        let place = if steady { self.parked.enter(key, waiting) } else { Place::Alone(waiting) };
+        let place =
+            if steady { self.parked.enter(keys.verdict, waiting) } else { Place::Alone(waiting) };
         match place {
             Place::Waits => Ok(()),
-            Place::Alone(waiting) => self.judge(&waiting, Some((key, false))),
+            Place::Alone(waiting) => self.judge(&waiting, Some((keys, false))),
             // A neighbour may have put its verdict there since we looked.
-            Place::First(waiting) => match cache.get(&key) {
+            Place::First(waiting) => match cache.find(&keys, self.scoring.how.limits()) {
                 Some(known) => {
-                    self.answer_neighbours(&key, Some(&known.judgement))?;
+                    self.answer_neighbours(&keys.verdict, Some(&known.judgement))?;
                     self.pay_known(&waiting, &known.judgement, cache)
                 }
-                None => self.judge(&waiting, Some((key, true))),
+                None => self.judge(&waiting, Some((keys, true))),
             },
         }
     }
 
     /// Judges a line. Its key comes with whether others may wait for it.
-    fn judge(&self, waiting: &Waiting, keyed: Option<(Key, bool)>) -> Result<(), LedgerError> {
+    fn judge(
+        &self,
+        waiting: &Waiting,
+        keyed: Option<(ProgramKeys, bool)>,
+    ) -> Result<(), LedgerError> {
         let How::Run(runtime) = &self.scoring.how else { return Ok(()) };
         let Reading::Runs(candidate) = &waiting.reading else { return Ok(()) };
         let task = self.task(waiting);
@@ -260,18 +275,23 @@ impl Room<'_> {
         let job = Job { program, setup: &task.setup, tests: &task.tests, limits };
         let judged = carefully(|| runtime.judge.judge(job))
             .and_then(|judged| judged.map_err(Infrastructure::from));
-        let kept = judged.as_ref().ok().filter(|j| may_be_kept(j, candidate.may_vary));
+        let mut kept = None;
         if let Some(cache) = runtime.cache {
             cache.miss();
-            if let (Some((key, _)), Some(judgement)) = (keyed, kept) {
-                let judgement = judgement.clone();
-                let Candidate { quality, entry_point, .. } = *candidate;
+            if let (Some((keys, _)), Ok(judgement)) = (&keyed, &judged) {
+                let Candidate { quality, entry_point, may_vary, .. } = *candidate;
                 let defines_entry_point = entry_point == EntryPoint::Defined;
-                cache.put(key, &Known { judgement, quality, defines_entry_point });
+                let known = Known {
+                    judgement: judgement.clone(),
+                    quality,
+                    defines_entry_point,
+                    limit_us: None,
+                };
+                kept = cache.keep(keys, known, may_vary, limits).then_some(judgement);
             }
         }
-        if let Some((key, true)) = keyed {
-            self.answer_neighbours(&key, kept)?;
+        if let Some((keys, true)) = &keyed {
+            self.answer_neighbours(&keys.verdict, kept)?;
         }
         match &judged {
             Ok(judgement) => self.pay(waiting, judgement, false),

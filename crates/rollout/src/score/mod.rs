@@ -115,6 +115,14 @@ pub enum BadLines {
 }
 
 impl How<'_> {
+    /// What a program may use; where nothing is run, the usual.
+    fn limits(&self) -> Limits {
+        match self {
+            How::Run(runtime) => runtime.limits,
+            How::Static => Limits::default(),
+        }
+    }
+
     fn cache(&self) -> Option<&Cache> {
         match self {
             How::Run(runtime) => runtime.cache,
@@ -145,6 +153,8 @@ pub fn score(scoring: &Scoring<'_>) -> Result<Report, ScoreError> {
     let groups = ledger.table.weigh(scoring.advantage);
     (report.groups, report.dead_groups) = (groups.groups, groups.dead);
     report.unjudged_groups = groups.unjudged;
+    let is_untested = |task: u32| tasks.get(task).tests.is_absent();
+    report.untested = ledger.table.count_scored(is_untested);
     (report.bad_tasks, report.bad_task_lines) = (tasks.bad_count, tasks.bad.clone());
     write_all(scoring, &survey, &tasks, &ledger, &mut report)?;
     ledger.remove()?;
@@ -217,9 +227,10 @@ fn survey(path: &Path) -> Result<Survey, ScoreError> {
 }
 
 fn header(scoring: &Scoring<'_>, survey: &Survey, tasks: &str) -> Header {
-    let (limits, judge) = match &scoring.how {
-        How::Run(runtime) => (runtime.limits, Some(runtime.identity.clone())),
-        How::Static => (Limits::default(), None),
+    let limits = scoring.how.limits();
+    let judge = match &scoring.how {
+        How::Run(runtime) => Some(runtime.identity.clone()),
+        How::Static => None,
     };
     Header {
         scoring: records::VERSION,

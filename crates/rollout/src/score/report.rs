@@ -50,8 +50,10 @@ pub struct Report {
     pub unjudged_groups: u64,
     /// How often each verdict was given.
     pub verdicts: BTreeMap<String, u64>,
-    /// Lines that were not run, as asked.
+    /// Lines that were not run, as asked, or since their tasks have no tests.
     pub not_run: u64,
+    /// Lines whose tasks have no tests: their rewards are of static terms alone.
+    pub untested: u64,
     /// Lines with a reward above 0 that passed no hidden test, or were not run.
     pub paid_without_pass: u64,
     /// The total and each term of the reward.

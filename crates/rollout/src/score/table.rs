@@ -86,6 +86,12 @@ impl Table {
         self.0.iter().filter(|entry| entry.state == state).count() as u64
     }
 
+    /// Lines with a reward whose task is such a one.
+    pub(super) fn count_scored(&self, is_such: impl Fn(u32) -> bool) -> u64 {
+        let scored = self.0.iter().filter(|entry| entry.state == State::Scored);
+        scored.filter(|entry| is_such(entry.task)).count() as u64
+    }
+
     /// Turns rewards into advantages within their groups.
     pub(super) fn weigh(&mut self, rule: GroupRule) -> GroupCounts {
         let mut order: Vec<u32> = (0..u32::try_from(self.0.len()).unwrap_or(u32::MAX))

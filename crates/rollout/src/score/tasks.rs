@@ -24,6 +24,21 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
+    /// The same for whoever must judge: a task without tests is a bad line.
+    pub(crate) fn read_tested(path: &Path) -> Result<Self, LineError> {
+        let mut tasks = Self::none(path);
+        for read in Records::<Task, _>::open(path)? {
+            match read {
+                Ok(numbered) if numbered.record.tests.is_absent() => {
+                    tasks
+                        .note(numbered.line, "has no `tests`, so nothing can be judged".to_owned());
+                }
+                read => tasks.add(read)?,
+            }
+        }
+        Ok(tasks)
+    }
+
     /// Reads a file of tasks. A bad line or a repeated id is noted and passed over; only a file
     /// that cannot be read is an error.
     pub(crate) fn read(path: &Path) -> Result<Self, LineError> {

@@ -199,7 +199,7 @@ fn check_names(teaching: &Teaching<'_>) -> Result<(), TeachError> {
 
 fn read_tasks(teaching: &Teaching<'_>) -> Result<Tasks, TeachError> {
     let path = teaching.tasks.to_owned();
-    let tasks = Tasks::read(&path).map_err(TeachError::Tasks)?;
+    let tasks = Tasks::read_tested(&path).map_err(TeachError::Tasks)?;
     if tasks.iter().next().is_none() {
         return Err(TeachError::NoTasks { path, first: tasks.bad.first().cloned() });
     }

@@ -67,13 +67,17 @@ impl Judging for Fake {
         } else if source.contains("BROKEN") {
             return Err(Infrastructure("no zygote".to_owned()).into());
         } else if source.contains("SLOW") {
+            (Verdict::Timeout, u32::from(source.contains("HALF")))
+        } else if source.contains("SLEEPS") {
             (Verdict::Timeout, 0)
         } else if source.contains("RAISES") {
             (Verdict::Raised { test: 0, kind: "KeyError".to_owned() }, 0)
         } else {
             (Verdict::Wrong { test: 1 }, 1)
         };
-        let cpu_ms = 0.25 + f64::from(call % 1000) / 7.0;
+        let spent =
+            if source.contains("SLOW") { job.limits.cpu.as_secs_f64() * 1000.0 } else { 0.0 };
+        let cpu_ms = spent + 0.25 + f64::from(call % 1000) / 7.0;
         let held = Held { cpu_ms, isolation: Isolation::Full };
         Ok(Judgement::of_run(verdict, Counts { passed, total }, held).expect("it fits"))
     }

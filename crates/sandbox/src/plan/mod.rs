@@ -186,6 +186,9 @@ pub enum PlanError {
         /// The tests' kind.
         kind: &'static str,
     },
+    /// There is nothing to judge by.
+    #[error("the task has no tests")]
+    Absent,
 }
 
 /// The steps that a task's hidden tests are.
@@ -210,6 +213,7 @@ pub fn plan(tests: &Tests, setup: &str, language: Language) -> Result<Plan, Plan
             numbered(suite.hidden.for_the_judge(), |test, step| call(test, step, entry_point))?
         }
         Tests::Stdio(suite) => suite.hidden.for_the_judge().iter().map(run).collect(),
+        Tests::Absent => return Err(PlanError::Absent),
     };
     let checker = tests.checker().map(|checker| checker::read(checker, &steps)).transpose()?;
     let compare = tests.compare().into();

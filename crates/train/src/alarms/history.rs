@@ -17,7 +17,12 @@ pub(super) const HELD_OUT: &str = "held_out/pass_rate";
 pub(super) const HELD_OUT_TASKS: &str = "held_out/tasks";
 /// The part of groups that are dead; made of the two below.
 pub(super) const DEAD: &str = "dead part";
+/// The parts that are dead since all rollouts pass, and since none passes a test.
+pub(super) const SOLVED: &str = "solved part";
+pub(super) const UNSOLVED: &str = "unsolved part";
 const DEAD_GROUPS: &str = "grpo/dead_groups";
+const SOLVED_GROUPS: &str = "grpo/solved_groups";
+const UNSOLVED_GROUPS: &str = "grpo/unsolved_groups";
 const GROUPS: &str = "rollout/tasks";
 /// What a term adds to the reward.
 pub(super) const TERMS: &str = "reward/";
@@ -44,8 +49,11 @@ impl History {
                 self.put(name, step, value);
             }
         }
-        if let (Some(dead), Some(&groups)) = (values.get(DEAD_GROUPS), values.get(GROUPS)) {
-            self.put(DEAD, step, dead / groups);
+        let parts = [(DEAD, DEAD_GROUPS), (SOLVED, SOLVED_GROUPS), (UNSOLVED, UNSOLVED_GROUPS)];
+        for (part, of) in parts {
+            if let (Some(count), Some(&groups)) = (values.get(of), values.get(GROUPS)) {
+                self.put(part, step, count / groups);
+            }
         }
     }
 

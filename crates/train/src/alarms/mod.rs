@@ -11,7 +11,7 @@
 //! | `entropy_collapse` | entropy is below a fifth of what it was |
 //! | `sampler_gap` | a log-probability differs between sampler and trainer by more than rounding |
 //! | `ratios_clamped` | a log-ratio or an estimate of the divergence was so far off that it was clamped |
-//! | `dead_groups` | more than half of the groups have nothing to learn from |
+//! | `dead_groups` | more than four in five groups have nothing to learn from |
 //! | `timeouts` | more programs run out of time than in the beginning |
 //! | `passes_fall` | fewer programs pass than in the beginning |
 //! | `cut_off` | more completions are cut off by the limit on tokens than in the beginning |

@@ -3,15 +3,19 @@
 
 use super::history::{
     CLAMPED, CUT_OFF, DEAD, ENTROPY, GAP, HELD_OUT, HELD_OUT_TASKS, History, KL, Level, PASS,
-    REWARD, TERMS, TIMEOUTS, rise,
+    REWARD, SOLVED, TERMS, TIMEOUTS, UNSOLVED, rise,
 };
 
 /// Entropy that is left, of what there was, when samples are all alike.
 const COLLAPSED: f64 = 0.2;
 /// Sampler and trainer are one code: what is left is rounding, below 1e-4 in every run seen.
 const GAP_LIMIT: f64 = 1e-3;
-/// The part of groups that may have nothing to learn from.
-const DEAD_LIMIT: f64 = 0.5;
+/// The part of groups that may have nothing to learn from. With four rollouts a group, tasks whose chance
+/// to be solved is spread evenly leave 2 in 5 groups dead, and a student that solves most tasks always or
+/// never two thirds: both learn. Beyond four in five nearly all sampling is for nothing.
+const DEAD_LIMIT: f64 = 0.8;
+/// How many times as many groups are dead for one reason as for the other, when that reason is the one.
+const ONE_SIDED: f64 = 3.0;
 /// How many more programs, of all, run out of time, or are cut off.
 const MORE_TIMEOUTS: f64 = 0.1;
 const MORE_CUT_OFF: f64 = 0.1;
@@ -133,14 +137,28 @@ fn ratios_clamped(history: &History) -> Option<Found> {
     Some(found("ratios_clamped", message))
 }
 
+/// Nearly no group teaches anything. Why decides what to do: tasks that are always solved are learnt, tasks
+/// that never are are out of reach.
 fn dead_groups(history: &History) -> Option<Found> {
     let Level { mean, error } = history.last(DEAD)?;
     (mean - LIKELY * error > DEAD_LIMIT).then_some(())?;
+    let part = |name| history.last(name).map_or(0.0, |level| level.mean);
+    let (solved, unsolved) = (part(SOLVED), part(UNSOLVED));
+    let advice = if unsolved > ONE_SIDED * solved {
+        "the tasks are too hard. Take easier ones, teach the student first with `whet train sft`, or \
+         sample more of each (`grpo.num_samples_per_prompt`)"
+    } else if solved > ONE_SIDED * unsolved {
+        "the tasks are learnt. Take harder ones, or stop here"
+    } else {
+        "each task is too hard or too easy. Set `grpo.dynamic_sampling_rounds` or `grpo.curriculum`, or \
+         take other tasks"
+    };
     let message = format!(
-        "{} of the groups of the last steps have rollouts that do not differ, and teach nothing: the \
-         tasks are too hard or too easy. Set `grpo.dynamic_sampling_rounds` or `grpo.curriculum`, or \
-         take other tasks",
-        percent(mean)
+        "{} of the groups of the last steps have rollouts that do not differ, and teach nothing; in {} \
+         every rollout passes, in {} none passes a test: {advice}",
+        percent(mean),
+        percent(solved),
+        percent(unsolved)
     );
     Some(found("dead_groups", message))
 }

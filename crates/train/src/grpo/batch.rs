@@ -63,6 +63,9 @@ pub(super) struct Batch {
     pub(super) teacher: Vec<Example>,
     pub(super) own: Vec<Example>,
     pub(super) dead_groups: usize,
+    /// Of these, groups in which every rollout passes, and groups in which none passes a test.
+    pub(super) solved_groups: usize,
+    pub(super) unsolved_groups: usize,
     /// Of dead groups that are left out, if there is a budget of divergence that they could show the
     /// use of.
     pub(super) idle: Vec<Played>,
@@ -89,6 +92,8 @@ impl Batch {
             let advantages = advantage::of_group(&group.compared(), rule)?;
             let is_dead = group.is_dead(rule.floor);
             batch.dead_groups += usize::from(is_dead);
+            batch.solved_groups += usize::from(is_dead && is_solved(group));
+            batch.unsolved_groups += usize::from(is_dead && is_unsolved(group));
             if !is_dead || config.grpo.dead_groups == DeadGroups::Keep {
                 let judged = Judged { at, group, advantages: &advantages, is_dead };
                 batch.add(config, &judged);
@@ -204,6 +209,19 @@ pub(super) struct Kept<'a> {
     sampled: Vec<&'a [f64]>,
     teacher: Vec<(&'a [u32], usize)>,
     own: Vec<(&'a [u32], usize)>,
+}
+
+/// Whether every rollout of a group passes.
+fn is_solved(group: &Gathered) -> bool {
+    !group.rollouts.is_empty() && group.rollouts.iter().all(|rolled| rolled.outcome.is_pass())
+}
+
+/// Whether no rollout of a group passes a test. One that was not run says nothing.
+fn is_unsolved(group: &Gathered) -> bool {
+    let none = |rolled: &Rolled| {
+        rolled.outcome.judgement.as_ref().is_some_and(|judged| judged.counts().passed == 0)
+    };
+    !group.rollouts.is_empty() && group.rollouts.iter().all(none)
 }
 
 /// The turns of a rollout as sequences.

@@ -7,8 +7,13 @@
 use std::collections::BTreeSet;
 
 use whetstone_core::completion::Finish;
-use whetstone_core::extract::{Form, Reply, extract};
+use whetstone_core::extract::{Form, Reply, Response, extract};
+use whetstone_data::rows::Tokens;
 use whetstone_rollout::collect::{Gathered, Rolled, Turn};
+
+use crate::example::Example;
+use crate::rows::Ending;
+use crate::student::Student;
 
 /// The turns of the best `count` rollouts that pass. One that the length limit cut off is none: it would
 /// teach not to come to an end.
@@ -26,6 +31,26 @@ pub(super) fn best(groups: &[Gathered], count: usize) -> impl Iterator<Item = &T
     let unseen = passing.into_iter().filter(move |(_, rolled)| seen.insert(program(rolled)));
     unseen.take(count).flat_map(|(_, rolled)| &rolled.turns)
 }
+
+/// The same without their thinking, as rows: the code alone, behind the prompt as it was seen. One whose
+/// code cannot be laid out is left out.
+pub(super) fn answers(student: &Student, groups: &[Gathered], count: usize) -> Vec<Example> {
+    let Some(ending) = Ending::of(&student.model) else { return Vec::new() };
+    let row = |turn: &Turn| {
+        let form = Form::ThinkPython;
+        let reply = Reply::of(&turn.completion).after(student.thinking_opened);
+        let code = extract(reply, form).code?;
+        let response = Response::new(form, "", code.source.trim_end()).ok()?;
+        let opened = if student.thinking_opened { OPENED } else { "" };
+        let mut answer = ending.encode(&response.render_answer_after(opened));
+        answer.push(ending.end());
+        Some(Example::new(&turn.prompt, &answer))
+    };
+    best(groups, count).filter_map(row).collect()
+}
+
+/// How a prompt ends that opens the thinking.
+const OPENED: &str = "<think>\n";
 
 fn passes(rolled: &Rolled) -> bool {
     rolled.outcome.is_pass()
@@ -45,9 +70,10 @@ fn program(rolled: &Rolled) -> String {
 #[cfg(test)]
 mod tests {
     use whetstone_core::verdict::Verdict;
+    use whetstone_model::tokenizer::SpecialTokens;
 
     use super::*;
-    use crate::testing::{group, rolled, rolled_as};
+    use crate::testing::{group, rolled, rolled_as, settings, student};
 
     fn pass(sample: usize, id: u32, worth: f64) -> Rolled {
         rolled_as(sample, (&[id], Finish::Stop), (Verdict::Pass, worth))
@@ -91,6 +117,24 @@ mod tests {
             ],
         )];
         assert_eq!(found(&groups, 9), [8, 9]);
+    }
+
+    #[test]
+    fn an_answer_alone_is_the_code_behind_the_prompt_as_it_was_seen() {
+        let (_dir, mut student) = student(&settings());
+        let mut rolled = pass(0, 7, 1.0);
+        rolled.turns[0].completion.text = "<think>One.</think>\n```python\nx = 1\n```".to_owned();
+        let groups = [group("a", vec![rolled, fail(1)])];
+        let said = |student: &Student| {
+            let [row] = &answers(student, &groups, 9)[..] else { panic!("one answer") };
+            assert_eq!(row.tokens[..row.first], [1, 2]);
+            let (end, answer) = row.tokens[row.first..].split_last().unwrap();
+            assert_eq!(Some(*end), student.model.tokenizer.eos());
+            student.model.tokenizer.decode(answer, SpecialTokens::Shown).unwrap()
+        };
+        assert_eq!(said(&student), "```python\nx = 1\n```\n");
+        student.thinking_opened = true;
+        assert_eq!(said(&student), "\n</think>\n\n```python\nx = 1\n```\n", "closed, and empty");
     }
 
     #[test]

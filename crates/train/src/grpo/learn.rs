@@ -77,7 +77,8 @@ impl<'a> Learner<'a> {
         let teacher = (weights.teacher_sft_weight > 0.0).then(new);
         let own = (weights.self_sft_weight > 0.0).then(new);
         let loss = budget::loss(it.config)?;
-        let is_asked = it.source.recorded().is_some_and(|it_has| it_has.asks_untrained(it.config));
+        let recorded = it.source.recorded();
+        let is_asked = recorded.is_some_and(|recorded| recorded.asks_untrained(it.config));
         let untrained =
             if loss.penalty.is_some() || is_asked { student.untrained()? } else { None };
         Ok(Self {

@@ -111,6 +111,8 @@ impl Measured {
         self.of_policy(&mut values);
         of_rollouts(drawn, &mut values);
         values.put("grpo/dead_groups", number(batch.dead_groups));
+        values.put("grpo/solved_groups", number(batch.solved_groups));
+        values.put("grpo/unsolved_groups", number(batch.unsolved_groups));
         values.put("grpo/masked", number(batch.masked.len()));
         values.put_some("grpo/kl_charge", batch.charge);
         for (name, source) in [("teacher_sft", &self.teacher), ("self_sft", &self.own)] {
@@ -181,11 +183,11 @@ fn of_rollouts(drawn: &Drawn, values: &mut Values) {
         all().for_each(|rolled| mean.add(of(rolled)));
         mean.get()
     };
-    // What was not run has no verdict, and counts in no figure that needs one.
+    // What was not run against tests has no verdict, and counts in no figure that needs one.
     let mean_judged = |of: &dyn Fn(&Judgement) -> f64| {
         let mut mean = Mean::default();
         let judged = all().filter_map(|rolled| rolled.outcome.judgement.as_ref());
-        judged.for_each(|judgement| mean.add(of(judgement)));
+        judged.filter(|it| it.counts().total > 0).for_each(|judgement| mean.add(of(judgement)));
         mean.get()
     };
     let reward = |rolled: &Rolled| rolled.outcome.reward.total();

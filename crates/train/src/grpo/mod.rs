@@ -41,7 +41,7 @@ use self::first_steps::{FirstSteps, Taken};
 use self::learn::{Learner, Work};
 use self::metrics::Measured;
 use self::record::Rollouts;
-use self::source::{At, Supply};
+use self::source::{NextStep, Supply};
 use self::suspects::suspects;
 use crate::error::TrainError;
 use crate::example::Example;
@@ -105,18 +105,22 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
         session.check_there()?;
         let mut measured = Measured::default();
         held_out::measure(student, it, step, &mut measured)?;
-        let at = At { plan: &plan, progress: &progress };
-        let Some(drawn) = supply.next((student, it), at, &learner, &mut measured)? else {
+        let next = NextStep { student, grpo: it, plan: &plan, progress: &progress };
+        let Some(drawn) = supply.next(next, &learner, &mut measured)? else {
             session.checkpoint(student, (learner.optimizer(), &progress))?;
             return Ok(Ended::Stopped(progress.step));
         };
         let mut batch = Batch::new(it.config, &drawn)?;
+        if !it.config.training.include_thinking {
+            let top_k = it.config.dual_source.self_sft_top_k as usize;
+            batch.own = best::answers(student, &drawn.groups, top_k);
+        }
         let reference = learner.reference(student, step, &batch, &mut measured)?;
         if let (KlIn::Reward, Some(reference)) = (it.config.grpo.kl_in, &reference) {
             let charged = batch.charge(it.config, &drawn, reference);
             charged.map_err(|err| session.with_batch(err, step, || batch.kept()))?;
         }
-        rollouts.record((step, it), &drawn, &batch)?;
+        rollouts.record(step, it, &drawn, &batch)?;
         let reference = reference.as_ref();
         let old = match it.source {
             Source::Tasks(_) => None,

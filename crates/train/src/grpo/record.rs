@@ -45,7 +45,8 @@ impl Rollouts {
     /// Writes the rollouts of a step that are not there yet.
     pub(super) fn record(
         &mut self,
-        (step, it): (u64, &Grpo<'_>),
+        step: u64,
+        grpo: &Grpo<'_>,
         drawn: &Drawn,
         batch: &Batch,
     ) -> Result<(), TrainError> {
@@ -55,8 +56,8 @@ impl Rollouts {
         let known = if step == self.last.0 { self.last.1 } else { 0 };
         let (thinking_opened, tokenizer) = (self.thinking_opened, self.tokenizer.clone());
         // Who sampled the rollouts of a file, and within which limit, is said there.
-        let is_sampled = matches!(it.source, Source::Tasks(_));
-        let config = it.config;
+        let is_sampled = matches!(grpo.source, Source::Tasks(_));
+        let config = grpo.config;
         let recording = |advantages| Recording {
             step,
             rule: rule(config),

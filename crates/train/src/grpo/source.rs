@@ -55,9 +55,11 @@ pub(super) enum Supply<'a> {
     Recorded(Replay<'a>),
 }
 
-/// Where a step is.
+/// A step that is to be taken.
 #[derive(Clone, Copy)]
-pub(super) struct At<'b> {
+pub(super) struct NextStep<'b> {
+    pub(super) student: &'b Student,
+    pub(super) grpo: &'b Grpo<'b>,
     pub(super) plan: &'b Plan,
     pub(super) progress: &'b Progress,
 }
@@ -73,20 +75,20 @@ impl<'a> Supply<'a> {
     /// The rollouts of a step; `None` if it was told to stop meanwhile.
     pub(super) fn next(
         &mut self,
-        (student, it): (&Student, &Grpo<'_>),
-        at: At<'_>,
+        next: NextStep<'_>,
         learner: &Learner<'_>,
         measured: &mut Measured,
     ) -> Result<Option<Drawn>, TrainError> {
+        let NextStep { student, grpo, plan, progress } = next;
         match self {
-            Self::Tasks(tasks) => tasks.sample(student, it, (at.plan, at.progress), measured),
-            Self::Recorded(_) if it.watch.stopped() => Ok(None),
+            Self::Tasks(tasks) => tasks.sample(student, grpo, (plan, progress), measured),
+            Self::Recorded(_) if grpo.watch.stopped() => Ok(None),
             Self::Recorded(replay) => {
                 measured.is_recorded = true;
                 let score = |examples: &[&Example]| {
-                    learner.before_training(student, at.progress.step + 1, examples)
+                    learner.before_training(student, progress.step + 1, examples)
                 };
-                replay.next(it.config, at, &score).map(Some)
+                replay.next(next, &score).map(Some)
             }
         }
     }
@@ -120,12 +122,9 @@ impl<'a> Replay<'a> {
         Self { recorded, order, seed }
     }
 
-    fn next(
-        &mut self,
-        config: &Config,
-        At { plan, progress }: At<'_>,
-        score: &Score<'_>,
-    ) -> Result<Drawn, TrainError> {
+    fn next(&mut self, next: NextStep<'_>, score: &Score<'_>) -> Result<Drawn, TrainError> {
+        let NextStep { plan, progress, grpo, .. } = next;
+        let config = grpo.config;
         let mut drawn = Drawn::default();
         // The last step of the last epoch takes what is left of it.
         let all = match config.training.max_steps {

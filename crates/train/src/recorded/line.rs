@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
     pub(super) fn add(
         &mut self,
         line: u64,
-        rollout: Rollout,
+        rollout: &Rollout,
         group: &mut RecordedGroup,
         counts: &mut RecordedCounts,
     ) -> Result<(), TrainError> {
@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
             counts.greedy += 1;
             return Ok(());
         }
-        let sample = self.number(line, &rollout, group)?;
+        let sample = self.number(line, rollout, group)?;
         let (judgement, reward) = match rollout.score.clone() {
             None => return Err(self.bad(line, NOT_SCORED)),
             Some(Score::Failed(reason)) => {
@@ -80,19 +80,19 @@ impl<'a> Reader<'a> {
             Some(Score::Judged { judgement, reward, .. }) => (Some(judgement), reward),
             Some(Score::NotRun { reward, .. }) => (None, reward),
         };
-        self.check_sampling(line, &rollout, counts)?;
-        let recorded = turns(&rollout).map_err(|err| self.bad(line, err.to_string()))?;
+        self.check_sampling(line, rollout, counts)?;
+        let recorded = turns(rollout).map_err(|err| self.bad(line, err.to_string()))?;
         if recorded.iter().any(|turn| turn.ids.is_some() && turn.prompt.is_empty()) {
             return Err(self.bad(line, "has an empty prompt"));
         }
-        self.vocabulary.check(line, &rollout, &recorded)?;
-        let (turns, lacks) = self.turns(line, &rollout, recorded)?;
+        self.vocabulary.check(line, rollout, &recorded)?;
+        let (turns, lacks) = self.turns(line, rollout, recorded)?;
         counts.rollouts += 1;
         counts.not_run += usize::from(judgement.is_none());
         counts.without_logps += usize::from(lacks.logps);
         counts.retokenized += usize::from(lacks.tokens);
         counts.too_long += usize::from(lacks.room);
-        let end = end(&rollout).map_err(|err| self.bad(line, err.to_string()))?;
+        let end = end(rollout).map_err(|err| self.bad(line, err.to_string()))?;
         group.rollouts.push(RecordedRollout { sample, turns, judgement, reward, end });
         Ok(())
     }

@@ -116,7 +116,7 @@ impl Recorded {
             if at == recorded.groups.len() {
                 recorded.groups.push(RecordedGroup::of(record.prompt_id.clone()));
             }
-            reader.add(line, record, &mut recorded.groups[at], &mut recorded.counts)?;
+            reader.add(line, &record, &mut recorded.groups[at], &mut recorded.counts)?;
         }
         // A group of greedy samples alone is none.
         recorded.groups.retain(|group| !group.rollouts.is_empty() || !group.unjudged.is_empty());

@@ -63,9 +63,12 @@ impl<'a> Vocabulary<'a> {
         let is_same = digest.as_deref() == Some(&self.digest);
         let path = || self.path.to_owned();
         turns.iter().filter(|turn| turn.ids.is_some()).try_for_each(|turn| {
-            self.compare(turn).map_err(|problem| match is_same {
-                true => TrainError::RolloutLine { path: path(), line, problem },
-                false => other(problem),
+            self.compare(turn).map_err(|problem| {
+                if is_same {
+                    TrainError::RolloutLine { path: path(), line, problem }
+                } else {
+                    other(problem)
+                }
             })
         })
     }
@@ -113,7 +116,7 @@ fn is_digest(text: &str) -> bool {
 
 fn name(model: Option<&str>, tokenizer: Option<&str>) -> String {
     let model = model
-        .map_or_else(|| "a model it does not name".to_owned(), |it| format!("`{}`", shown(it)));
+        .map_or_else(|| "a model it does not name".to_owned(), |name| format!("`{}`", shown(name)));
     match tokenizer {
         Some(tokenizer) => format!("{model} (tokenizer {})", shown(tokenizer)),
         None => model,

@@ -11,13 +11,13 @@ use whetstone_train::watch::{Ended, Watch};
 
 use crate::school::{School, nobody, parity};
 
-/// Fourteen steps of which most groups have nothing to learn from.
+/// Fourteen steps of which no group has anything to learn from.
 fn school() -> School {
     let mut school = School::new();
     school.config.training.max_steps = 14;
     school.config.training.save_steps = 4;
-    let live = |task: &str| task == "t/3";
-    school.worth = Arc::new(move |task, reply| Ok(if live(task) { parity(reply) } else { 0.5 }));
+    school.config.grpo.patience_steps = 0;
+    school.worth = Arc::new(|_, _| Ok(0.5));
     school
 }
 

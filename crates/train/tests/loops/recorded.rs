@@ -30,15 +30,15 @@ fn sampled() -> (School, Vec<Value>) {
 
 fn write(school: &School, lines: &[Value]) -> PathBuf {
     let path = school.dir.path().join("scored.jsonl");
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    fs::write(&path, text).unwrap();
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    fs::write(&path, lines.join("\n")).unwrap();
     path
 }
 
 /// Learns from lines, in a new run; returns what its last step measured.
 fn learn(school: &School, run: &str, lines: &[Value]) -> std::collections::BTreeMap<String, f64> {
     let file = write(school, lines);
-    school.recorded_on(school.create(run, STAGE), (None, &file), nobody()).unwrap();
+    school.recorded_on(school.create(run, STAGE), None, &file, nobody()).unwrap();
     school.metrics(run).pop().unwrap().1
 }
 
@@ -142,7 +142,7 @@ fn stop_after(school: &School, file: &Path, step: u64) -> Result<Ended, TrainErr
         }
     };
     let watch = Watch { on_step: &on_step, stop: &stop, ..nobody() };
-    school.recorded_on(session, (checkpoint.as_deref(), file), watch)
+    school.recorded_on(session, checkpoint.as_deref(), file, watch)
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_run_that_is_stopped_after_every_step_is_the_same_run() {
         let file = write(&school, &lines);
         for run in ["whole", "same"] {
             let session = school.create(run, STAGE);
-            school.recorded_on(session, (None, &file), nobody()).unwrap();
+            school.recorded_on(session, None, &file, nobody()).unwrap();
         }
         drop(school.create("cut", STAGE));
         for step in 1..8 {
@@ -214,7 +214,7 @@ fn an_algorithm_that_does_not_clip_uses_a_rollout_once() {
     school.config.grpo.max_completion_length = 10;
     let file = write(&school, &lines);
     let go = |school: &School, run: &str| {
-        school.recorded_on(school.create(run, STAGE), (None, &file), nobody())
+        school.recorded_on(school.create(run, STAGE), None, &file, nobody())
     };
     let err = go(&school, "twice").unwrap_err().to_string();
     assert!(err.contains("4 groups of the file more than once, and `rloo` does not clip"), "{err}");

@@ -146,7 +146,8 @@ impl School {
     pub(crate) fn recorded_on(
         &self,
         mut session: Session,
-        (checkpoint, file): (Option<&Path>, &Path),
+        checkpoint: Option<&Path>,
+        file: &Path,
         watch: Watch<'_>,
     ) -> Result<Ended, TrainError> {
         let mut student = self.student(checkpoint)?;
