@@ -92,7 +92,8 @@ fn count_own(found: &mut Survivors, drawn: &Drawn) {
     for gathered in &drawn.groups {
         found.leave_out_many(OWN, UNJUDGED, gathered.dropped.len() as u64);
         for rolled in &gathered.rollouts {
-            if !rolled.outcome.judgement.verdict().is_pass() {
+            let judgement = rolled.outcome.judgement.as_ref();
+            if !judgement.is_some_and(|judgement| judgement.verdict().is_pass()) {
                 found.leave_out(OWN, "that do not pass");
             } else if is_cut(rolled) {
                 found.leave_out(OWN, CUT_OFF);

@@ -8,7 +8,7 @@ use super::batch::Batch;
 use super::first_steps::{FirstSteps, Taken};
 use super::learn::{Learner, Work};
 use super::metrics::Measured;
-use super::source::{At, Supply};
+use super::source::{NextStep, Source, Supply};
 use super::{Grpo, STAGE, held_out, longest};
 use crate::error::TrainError;
 use crate::probe::Probe;
@@ -35,8 +35,8 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     let mut measured = Measured::default();
     held_out::measure(student, training, 1, &mut measured)?;
     let (began, step) = (Instant::now(), progress.step + 1);
-    let at = At { plan: &plan, progress: &progress };
-    let Some(drawn) = supply.next((student, training), at, &learner, &mut measured)? else {
+    let next = NextStep { student, grpo: training, plan: &plan, progress: &progress };
+    let Some(drawn) = supply.next(next, &learner, &mut measured)? else {
         return Ok(None);
     };
     let mut batch = Batch::new(training.config, &drawn)?;
@@ -44,7 +44,12 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     if let (KlIn::Reward, Some(reference)) = (training.config.grpo.kl_in, &reference) {
         batch.charge(training.config, &drawn, reference)?;
     }
-    let work = Work { step, batch: &batch, reference: reference.as_ref() };
+    let reference = reference.as_ref();
+    let old = match training.source {
+        Source::Tasks(_) => None,
+        Source::Recorded(_) => Some(learner.sampling_policy(student, step, &batch, reference)?),
+    };
+    let work = Work { step, batch: &batch, reference, old: old.as_ref() };
     learner.learn(student, &plan, work, &mut measured)?;
     let taken = Taken { step: 1, steps: u64::MAX, drawn: &drawn, batch: &batch };
     let parts = [
