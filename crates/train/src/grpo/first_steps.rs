@@ -55,7 +55,10 @@ impl FirstSteps {
             let lost = [("rollouts", &self.rollouts), ("own_best", &self.own)];
             warnings.extend(lost.into_iter().flat_map(|(source, found)| {
                 let code = format!("no_{source}");
-                let of = format!("in the first {step} steps ");
+                let of = match step {
+                    1 => "in the first step ".to_owned(),
+                    _ => format!("in the first {step} steps "),
+                };
                 let lost = found.lost("rollout").into_iter();
                 lost.map(move |what| Warning { code: code.clone(), message: format!("{of}{what}") })
             }));

@@ -386,9 +386,9 @@ mod tests {
         let id = task("t/3", "1").id;
         let now = Collected { sampled: 3, over: 1, dropped: 1, ..Collected::default() };
         let waiting = at(Collected { waits_for: Some((&id, 2)), ..now }, 4);
-        assert_eq!((waiting.phase, waiting.part), (Phase::Sampling, (2, 4)));
+        assert_eq!((waiting.phase, waiting.part), (Phase::Sampling, (3, 4)));
         assert_eq!(waiting.waits_for.as_deref(), Some("task t/3, sample 2"));
         let judged = at(Collected { sampled: 4, ..now }, 4);
-        assert_eq!((judged.phase, judged.waits_for), (Phase::Judging, None));
+        assert_eq!((judged.phase, judged.part, judged.waits_for), (Phase::Judging, (2, 4), None));
     }
 }
