@@ -98,15 +98,17 @@ impl DryRun {
     /// Something took so long, so all of it takes about so long.
     pub(crate) fn probed(&mut self, what: impl Into<String>, seconds: f64, whole: f64) {
         self.probe = Some(Probe { what: what.into(), seconds });
-        self.estimate = Some(format!("about {}", duration(whole)));
-        self.estimate_seconds = Some(whole);
+        self.takes(whole);
     }
 
     /// What comes beside the steps takes so many seconds more.
     pub(crate) fn probed_with(&mut self, more: f64) {
-        let whole = self.estimate_seconds.unwrap_or_default() + more;
-        self.estimate = Some(format!("about {}", duration(whole)));
-        self.estimate_seconds = Some(whole);
+        self.takes(self.estimate_seconds.unwrap_or_default() + more);
+    }
+
+    fn takes(&mut self, seconds: f64) {
+        self.estimate = Some(format!("about {}", duration(seconds.max(1.0))));
+        self.estimate_seconds = Some(seconds);
     }
 
     /// A step of a training.
@@ -137,7 +139,8 @@ impl DryRun {
         let mut text = format!("dry run of `{}`: nothing is written\n", self.command);
         let memory = self.memory_mib.iter().map(|(what, mib)| format!("{mib} MiB {what}"));
         let memory: Vec<String> = memory.collect();
-        let probe = self.probe.iter().map(|it| format!("{}: {:.1} s", it.what, it.seconds));
+        let probe =
+            self.probe.iter().map(|probe| format!("{}: {:.2} s", probe.what, probe.seconds));
         let probe: Vec<String> = probe.collect();
         let rows = [
             ("reads", &self.reads),
@@ -188,7 +191,7 @@ dry run of `whet eval`: nothing is written
   writes   out/rollouts.jsonl
            out/evaluation_results.json
   memory   3 MiB to sample
-  probe    one task: 81.0 s
+  probe    one task: 81.00 s
 about 9 h
 ";
         assert_eq!(it.text(), expected);

@@ -4,7 +4,9 @@ use std::thread;
 use std::time::Duration;
 
 use whetstone_core::config::{Config, SandboxConfig};
-use whetstone_sandbox::job::Limits;
+use whetstone_core::program::{Language, Program};
+use whetstone_core::tests::Tests;
+use whetstone_sandbox::job::{Job, Judging, Limits};
 use whetstone_sandbox::{Judge, Options, StartError};
 
 use crate::exit::Exit;
@@ -45,6 +47,25 @@ pub(crate) fn callers(config: &Config) -> usize {
     workers + slots as usize
 }
 
+/// A test that [`WARM_UP`] passes.
+const WARM_UP_TEST: &str =
+    r#"{"kind":"calls","entry_point":"f","hidden":[{"args":[],"expected":1}]}"#;
+const WARM_UP: &str = "def f():\n    return 1\n";
+
+/// Lets interpreters start before time is taken: a probe of one task would measure little else.
+pub(crate) fn warm_up(judge: &dyn Judging, config: &Config) {
+    let Ok(tests) = serde_json::from_str::<Tests>(WARM_UP_TEST) else { return };
+    let source = WARM_UP.to_owned();
+    let program = Program { language: Language::Python, source, truncated: false };
+    let job = Job { program: &program, setup: "", tests: &tests, limits: limits(config) };
+    thread::scope(|scope| {
+        for _ in 0..callers(config) {
+            // Whatever is wrong with the judge is said by what is probed.
+            scope.spawn(|| drop(judge.judge(job)));
+        }
+    });
+}
+
 /// What a program may use.
 pub(crate) fn limits(config: &Config) -> Limits {
     let SandboxConfig { cpu_seconds, memory_mib, .. } = config.sandbox;
@@ -71,5 +92,35 @@ pub(crate) fn run(arguments: &[String], printer: Printer) -> Exit {
             printer.talk(&problem);
             Exit::Broken
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use whetstone_core::judgement::{Infrastructure, Judgement};
+    use whetstone_sandbox::job::Unjudged;
+
+    use super::*;
+
+    /// Notes what it is asked.
+    struct Listener(Mutex<Vec<String>>);
+
+    impl Judging for Listener {
+        fn judge(&self, job: Job<'_>) -> Result<Judgement, Unjudged> {
+            self.0.lock().expect("nobody panics").push(job.program.source.clone());
+            Err(Unjudged::Machine(Infrastructure("it only listens".to_owned())))
+        }
+    }
+
+    #[test]
+    fn every_caller_asks_once_and_a_judge_that_fails_is_no_reason_to_stop() {
+        let listener = Listener(Mutex::default());
+        let mut config = Config::default();
+        config.sandbox.workers = 3;
+        warm_up(&listener, &config);
+        let asked = listener.0.into_inner().expect("nobody panics");
+        assert_eq!(asked, vec![WARM_UP; callers(&config)]);
     }
 }

@@ -35,6 +35,9 @@ pub(super) fn measure(it: &Measure<'_>, samples: &Path) -> Result<Evaluated, Fai
 /// Judges the samples; how long their lines took.
 fn judge(it: &Measure<'_>, samples: &Path, output: &Path) -> Result<(Report, Duration), Failure> {
     let started = start_judge(it.config)?;
+    if it.args.dry_run {
+        crate::judge::warm_up(&started.judge, it.config);
+    }
     let [_, minor, _] = started.judge.about().python_version;
     let rules = Rules::new(it.config.reward.clone());
     let progress = Progress::new(it.printer, "sample");

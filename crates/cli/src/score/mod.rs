@@ -76,6 +76,9 @@ fn score_into(
         score_with(args, config, output, (&rules, How::Static), printer)
     } else {
         let started = judge::start_judge(config)?;
+        if args.dry_run {
+            crate::judge::warm_up(&started.judge, config);
+        }
         let [_, minor, _] = started.judge.about().python_version;
         let rules = rules.for_python(u8::try_from(minor).unwrap_or(u8::MAX));
         let cache = args.cache.as_deref().map(|path| Cache::open(path, Bounds::default()));

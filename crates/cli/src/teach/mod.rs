@@ -69,6 +69,9 @@ fn collect_from(
     printer: Printer,
 ) -> Result<Collected, Failure> {
     let judge = if args.no_judge { None } else { Some(start_judge(config)?) };
+    if let Some(judge) = judge.as_ref().filter(|_| args.dry_run) {
+        crate::judge::warm_up(judge, config);
+    }
     match args.teacher {
         TeacherArg::Embedded => {
             collect(args, config, &Asking { teacher: &Embedded, judge, samples }, printer)

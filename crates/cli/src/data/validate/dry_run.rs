@@ -36,6 +36,9 @@ pub(super) fn run(args: &ValidateArgs, config: &Config, printer: Printer) -> any
         whole.writes("nothing: neither `--out` nor `--dropped` is given");
     }
     let judges = start_judges(config, args.repeats.min(MAX_JUDGES))?;
+    for judge in &judges {
+        crate::judge::warm_up(judge, config);
+    }
     let extent = Extent { out: None, dropped: None, limit: Some(1), judges: &judges };
     let probed = validate(args, config, &extent, printer)?;
     let (seconds, cores) = (probed.took.as_secs_f64(), crate::judge::workers(config));
