@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
     /// Its reference passes, and no trivial answer does.
-    Proven,
+    Proven {
+        /// What speaks against it all the same, in words.
+        doubt: Option<String>,
+    },
     /// It is not to be trained on.
     Dropped(Dropped),
 }

@@ -38,9 +38,9 @@ impl Second<'_> {
             match entry {
                 Entry::Open | Entry::Blank => {}
                 Entry::Bad(bad) => report.count(&source, dropped(bad)),
-                Entry::Found(Finding::Proven) => {
+                Entry::Found(Finding::Proven { doubt }) => {
                     report.count(&source, Came::Proven);
-                    if let Some(doubt) = doubt(&line.bytes) {
+                    for doubt in doubt.iter().cloned().chain(doubt_by_setup(&line.bytes)) {
                         report.warn(id.clone(), doubt);
                     }
                 }
@@ -54,7 +54,7 @@ impl Second<'_> {
     /// Writes the proven tasks.
     pub(super) fn proven(&self, output: &Path) -> Result<(), ProveError> {
         self.write(output, |line, entry, out| match entry {
-            Entry::Found(Finding::Proven) => {
+            Entry::Found(Finding::Proven { .. }) => {
                 match without_dropped(&line.bytes) {
                     Some(object) => serde_json::to_writer(&mut *out, &object)?,
                     None => out.write_all(&line.bytes)?,
@@ -161,7 +161,7 @@ fn without_dropped(bytes: &[u8]) -> Option<Object> {
 }
 
 /// What a proven task lets a program do all the same, as far as its setup shows it.
-fn doubt(bytes: &[u8]) -> Option<String> {
+fn doubt_by_setup(bytes: &[u8]) -> Option<String> {
     // Most have none, and need not be read.
     if !bytes.windows(6).any(|window| window == b"__eq__") {
         return None;

@@ -60,7 +60,7 @@ pub(super) fn checked(
     proxies.sort();
     proxies.dedup();
     let entry_point = entry_point.map(str::to_owned);
-    Ok(Step::Check { code: mark_unused(source), proxies, modules, entry_point })
+    Ok(Step::Check { code: mark_unused(source, &setup.reads), proxies, modules, entry_point })
 }
 
 /// The step of an assert that needs no checker.
@@ -248,6 +248,13 @@ mod tests {
         check("assert all(add(x, 1) == y for x, y in [(1, 2)])", "", "add", "");
         check("assert callable(add)", "", "add", "");
         check("assert add", "", "add", "");
+        check("assert label(TOTAL == 55) == 'ok'", "", "TOTAL label", "");
+        check("assert g(t.total == 55) == 55", "t = Tree()", "g t", "");
+        check("assert is_even(TOTAL - 55)", "", "TOTAL is_even", "");
+        check("assert label(lambda: TOTAL == 55) == 'ok'", "", "TOTAL label", "");
+        check("assert label([x == 55 for x in TOTALS]) == 'ok'", "", "TOTALS label", "");
+        check("assert label(TOTAL)[TOTAL - 55] == 'ok'", "", "TOTAL label", "");
+        check("assert label(f'{TOTAL:55}') == 'ok'", "", "TOTAL label", "");
     }
 
     #[test]

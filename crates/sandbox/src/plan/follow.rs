@@ -12,12 +12,18 @@ use ruff_python_ast::{
     Comprehension, Expr, ExprCall, ExprLambda, Identifier, Parameters, Pattern, Stmt, StmtClassDef,
     StmtFunctionDef, WithItem,
 };
+use ruff_text_size::Ranged;
+
+use super::source::SourceError;
 
 /// Whose text an expression is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Test,
+    /// The part of the setup that the checker runs.
     Setup,
+    /// The part that runs beside the program.
+    Beside,
 }
 
 /// An expression and whose it is.
@@ -36,6 +42,10 @@ pub(super) struct Called<'a> {
 
 type Stands<'a> = BTreeMap<&'a str, Vec<Value<'a>>>;
 
+/// Bytes of all the expressions that names stand for, one that several names stand for counted for each. All of
+/// them are looked through several times; a test as long as a test may be has 64 KiB.
+const MAX_BYTES: usize = 1 << 20;
+
 /// What names stand for.
 #[derive(Default)]
 pub(super) struct Values<'a> {
@@ -52,6 +62,7 @@ pub(super) struct Values<'a> {
     pub(super) against_none: BTreeMap<&'a str, usize>,
     parameters: BTreeMap<&'a str, Vec<Taken<'a>>>,
     calls: Vec<Called<'a>>,
+    bytes: usize,
     origin: Option<Origin>,
     /// The functions that the walk is in, and the class that it is right inside of.
     within: Vec<&'a str>,
@@ -93,12 +104,15 @@ impl<'a> Values<'a> {
         self.visit_body(statements);
     }
 
-    /// Hands the arguments of every call to the parameters that they are for.
-    pub(super) fn link(&mut self) {
+    /// Hands the arguments of every call to the parameters that they are for. An error if there is more to
+    /// follow than can be.
+    pub(super) fn link(&mut self) -> Result<(), SourceError> {
         for Called { call, origin } in self.calls.clone() {
             let name = called_name(&call.func);
             let taken = name.and_then(|name| self.parameters.get(name));
             let mut handed: Vec<(&'a str, &'a Expr)> = Vec::new();
+            // Each function of this name costs something, also one that takes nothing.
+            self.bytes += taken.map_or(0, Vec::len);
             for taken in taken.into_iter().flatten() {
                 for (at, argument) in call.arguments.args.iter().enumerate() {
                     handed.extend(
@@ -120,10 +134,15 @@ impl<'a> Values<'a> {
                     }));
             }
             for (to, expression) in handed {
+                self.bytes += bytes(expression);
                 self.names.entry(to).or_default().push(Value { expression, origin });
             }
             self.keep(call, origin);
+            if self.bytes > MAX_BYTES {
+                return Err(SourceError::Tangled);
+            }
         }
+        if self.bytes > MAX_BYTES { Err(SourceError::Tangled) } else { Ok(()) }
     }
 
     /// Whether a function or method of this name is defined here.
@@ -143,6 +162,7 @@ impl<'a> Values<'a> {
             _ => None,
         };
         if let Some(kept) = kept {
+            self.bytes += call.arguments.args.iter().map(bytes).sum::<usize>();
             kept.extend(call.arguments.args.iter().map(|expression| Value { expression, origin }));
         }
     }
@@ -152,6 +172,11 @@ impl<'a> Values<'a> {
     }
 
     fn assign(&mut self, target: &'a Expr, value: &'a Expr) {
+        // Beyond the bound nothing more is kept: `link` refuses it.
+        self.bytes += bytes(value);
+        if self.bytes > MAX_BYTES {
+            return;
+        }
         let made = self.value(value);
         match (target, value) {
             (Expr::Name(name), Expr::Lambda(lambda)) => {
@@ -306,6 +331,11 @@ pub(super) fn called_name(callee: &Expr) -> Option<&str> {
         Expr::Attribute(method) => Some(&method.attr),
         _ => None,
     }
+}
+
+/// How long an expression is.
+fn bytes(expression: &Expr) -> usize {
+    expression.range().len().to_usize()
 }
 
 fn parameters_of(lambda: &ExprLambda) -> Vec<&str> {

@@ -2,10 +2,11 @@
 //! them can be what is expected.
 //!
 //! A plain question is a call of the program, a name of it, or something taken out of one of these:
-//! `f(x).y[0]`. Its arguments are values and names that the program may know, and objects that the
-//! program's classes make of such values (`Node(1)`): a call of the program within the arguments of
-//! another (`is_close(add(2, 3), 5)`) is no plain question, for the outer one may be there to judge
-//! the inner one's answer.
+//! `f(x).y[0]`. Its arguments are what a program may be given ([`given`](super::given)): values, names that
+//! the program may know, and objects that the program's classes make of such values (`Node(1)`). A call of
+//! the program within the arguments of another (`is_close(add(2, 3), 5)`) is no plain question, for the outer
+//! one may be there to judge the inner one's answer; nor is anything else that is worked out of what is the
+//! program's (`label(TOTAL == 55)`).
 //!
 //! Where the answer is yes or no, a method of what the program returns is not its to work out either,
 //! for its arguments may be what is expected: `FizzBuzz(5).startswith("1 2 Fizz")`. Nor is, whatever
@@ -15,6 +16,7 @@
 use ruff_python_ast::visitor::{Visitor, walk_expr};
 use ruff_python_ast::{Arguments, Expr, ExprAttribute, ExprCall};
 
+use super::given::Given;
 use super::names::Names;
 use super::python::{is_builtin, is_module, is_redefinable};
 use super::setup::Setup;
@@ -52,7 +54,9 @@ fn is_asked(expression: &Expr, against: Against, setup: &Setup) -> bool {
         }
         Expr::Attribute(attribute) => is_asked(&attribute.value, against, setup),
         Expr::Subscript(subscript) => {
-            !Calls::of(&subscript.slice, setup).any && is_asked(&subscript.value, against, setup)
+            let is_of_program = |name: &str| is_of_program(name, setup);
+            Given::new(&is_of_program).is_free(&subscript.slice)
+                && is_asked(&subscript.value, against, setup)
         }
         Expr::Name(name) => is_of_program(&name.id, setup),
         _ => false,
@@ -79,8 +83,7 @@ fn is_call(call: &ExprCall, against: Against, setup: &Setup) -> bool {
 /// `Solution().height`, for a name in capitals is that of a class.
 fn is_method(method: &ExprAttribute, against: Against, setup: &Setup) -> bool {
     let Some((name, made_with)) = object(&method.value) else { return false };
-    let is_told = name != SOLUTION && is_comparing(&method.attr);
-    if is_told || is_dunder(&method.attr) {
+    if is_told(name, &method.attr) {
         return false;
     }
     let is_object = match (against, made_with) {
@@ -90,6 +93,11 @@ fn is_method(method: &ExprAttribute, against: Against, setup: &Setup) -> bool {
         (Against::Truth, Some(arguments)) => arguments.is_empty() && !is_predicate(&method.attr),
     };
     is_object && is_of_program(name, setup)
+}
+
+/// Whether a method of an object of this name would be told what is compared with it.
+pub(super) fn is_told(object: &str, method: &str) -> bool {
+    object != SOLUTION && is_comparing(method) || is_dunder(method)
 }
 
 /// By custom the class that holds the function which is asked for: a method of it is the program's
@@ -181,42 +189,31 @@ fn object(expression: &Expr) -> Option<(&str, Option<&Arguments>)> {
     }
 }
 
-/// Whether arguments are free of answers of the program, but for objects that it is given back.
+/// Whether arguments are what the program may be given; where the answer is yes or no, none that it makes.
 fn is_handed(arguments: &Arguments, against: Against, setup: &Setup) -> bool {
-    let mut calls = Calls { setup, any: false, other: false };
-    calls.visit_arguments(arguments);
-    match against {
-        Against::Value => !calls.other,
-        Against::Truth => !calls.any,
-    }
+    let of_program = |name: &str| is_of_program(name, setup);
+    Given::new(&of_program).arguments(arguments)
+        && (against == Against::Value || !Calls::are_in(arguments, setup))
 }
 
-/// Calls of the program within an expression.
-pub(super) struct Calls<'a> {
+/// Looks for calls of the program.
+struct Calls<'a> {
     setup: &'a Setup,
-    /// There is one.
-    pub(super) any: bool,
-    /// There is one of something that is not named like a class.
-    other: bool,
+    found: bool,
 }
 
 impl<'a> Calls<'a> {
-    pub(super) fn of(expression: &Expr, setup: &'a Setup) -> Self {
-        let mut calls = Self { setup, any: false, other: false };
-        calls.visit_expr(expression);
-        calls
+    fn are_in(arguments: &Arguments, setup: &'a Setup) -> bool {
+        let mut calls = Self { setup, found: false };
+        calls.visit_arguments(arguments);
+        calls.found
     }
 }
 
 impl<'a> Visitor<'a> for Calls<'_> {
     fn visit_expr(&mut self, expression: &'a Expr) {
-        if let Expr::Call(call) = expression
-            && let Some(name) = first(&call.func)
-            && is_of_program(name, self.setup)
-        {
-            self.any = true;
-            let is_class = name.starts_with(char::is_uppercase) && call.func.is_name_expr();
-            self.other |= !is_class;
+        if let Expr::Call(call) = expression {
+            self.found |= first(&call.func).is_some_and(|name| is_of_program(name, self.setup));
         }
         walk_expr(self, expression);
     }

@@ -6,16 +6,19 @@
 //! of them (`root = Node(1)`, `root.left = Node(2)`) run beside it: all that is in them is the
 //! program's to know. Everything else that needs the program (functions, classes, loops, tables of
 //! cases) may hold what is expected, and runs in the checker alone, where names of the program are
-//! proxies.
+//! proxies. [`parts`](super::parts) decides, so that no statement is overtaken by another that it
+//! depends on.
 
 use std::collections::BTreeSet;
 
-use ruff_python_ast::{Expr, Stmt};
+use ruff_python_ast::Stmt;
 use ruff_text_size::Ranged;
 
 use super::names::Names;
+use super::parts::{Part, parts};
 use super::python::{is_builtin, is_module};
 use super::source::{Source, SourceError};
+use super::unused::Reads;
 
 /// A setup in its parts.
 #[derive(Debug, Default)]
@@ -38,17 +41,8 @@ pub(super) struct Setup {
     made: BTreeSet<String>,
     /// A star import makes names that nobody can list.
     pub(super) star: bool,
-}
-
-/// Who runs a statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    /// Both, before the program.
-    Before,
-    /// The program's process, after it.
-    After,
-    /// The checker.
-    Checker,
+    /// What it reads, of names of tests too.
+    pub(super) reads: Reads,
 }
 
 impl Setup {
@@ -105,6 +99,7 @@ impl Setup {
             checked: bound(Part::Checker),
             made,
             star: all.star,
+            reads: Reads::of(statements),
         })
     }
 
@@ -121,105 +116,6 @@ impl Setup {
     /// Whether this name stands for what the program has made of the setup's values.
     pub(super) fn makes(&self, name: &str) -> bool {
         self.made.contains(name)
-    }
-}
-
-/// Who runs each statement.
-fn parts(statements: &[Stmt], names: &[Names], bound: &BTreeSet<String>) -> Vec<Part> {
-    let of_program = |name: &str| !is_builtin(name) && !bound.contains(name);
-    let touched: Vec<BTreeSet<&str>> = statements.iter().zip(names).map(touched).collect();
-    let of_any = |chosen: &dyn Fn(usize) -> bool| -> BTreeSet<&str> {
-        (0..touched.len()).filter(|at| chosen(*at)).flat_map(|at| &touched[at]).copied().collect()
-    };
-    let uses = |at: usize, others: &BTreeSet<&str>| {
-        names[at].free().any(|name| others.contains(name)) || !touched[at].is_disjoint(others)
-    };
-    let mut parts: Vec<Part> = names
-        .iter()
-        .map(|names| if names.free().any(of_program) { Part::After } else { Part::Before })
-        .collect();
-    // What uses a name of a statement that needs the program needs it too.
-    loop {
-        let late = of_any(&|at| parts[at] == Part::After);
-        let more = (0..parts.len()).filter(|at| parts[*at] == Part::Before && uses(*at, &late));
-        let more: Vec<usize> = more.collect();
-        for at in &more {
-            parts[*at] = Part::After;
-        }
-        if more.is_empty() {
-            break;
-        }
-    }
-    // Of those, what does more than hand values over is the checker's, and so is what uses that.
-    loop {
-        let checked = of_any(&|at| parts[at] == Part::Checker);
-        let after = of_any(&|at| parts[at] == Part::After);
-        let is_of_program = |name: &str| of_program(name) || after.contains(name);
-        let stays = |at: usize| !uses(at, &checked) && hands_over(&statements[at], &is_of_program);
-        let more = (0..parts.len()).filter(|at| parts[*at] == Part::After && !stays(*at));
-        let more: Vec<usize> = more.collect();
-        for at in &more {
-            parts[*at] = Part::Checker;
-        }
-        if more.is_empty() {
-            return parts;
-        }
-    }
-}
-
-/// The names that a statement makes, or whose objects it may change: `a` of `a.b = 1`, of `a[0] = 1`
-/// and of `a.add(1)`.
-fn touched<'a>((statement, names): (&'a Stmt, &'a Names)) -> BTreeSet<&'a str> {
-    let changed: Vec<&Expr> = match statement {
-        Stmt::Assign(assign) => assign.targets.iter().collect(),
-        Stmt::AugAssign(assign) => vec![&assign.target],
-        Stmt::Expr(expression) => match expression.value.as_ref() {
-            Expr::Call(call) if call.func.is_attribute_expr() => vec![&call.func],
-            _ => Vec::new(),
-        },
-        _ => Vec::new(),
-    };
-    names.bound.iter().map(String::as_str).chain(changed.into_iter().filter_map(root)).collect()
-}
-
-/// Whether a statement does nothing but give values to the program and keep what it returns.
-fn hands_over(statement: &Stmt, is_of_program: &dyn Fn(&str) -> bool) -> bool {
-    let program = |expression: &Expr| root(expression).is_some_and(is_of_program);
-    match statement {
-        Stmt::Assign(assign) => assign.targets.iter().all(|target| match target {
-            Expr::Name(_) => is_made(&assign.value, is_of_program),
-            Expr::Attribute(_) => program(target),
-            _ => false,
-        }),
-        Stmt::Expr(expression) => match expression.value.as_ref() {
-            Expr::Call(call) => program(&call.func),
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
-/// Whether a value is the program's own: made by a call of it, or several of those.
-fn is_made(expression: &Expr, is_of_program: &dyn Fn(&str) -> bool) -> bool {
-    match expression {
-        Expr::Call(call) => root(&call.func).is_some_and(is_of_program),
-        Expr::Attribute(attribute) => root(&attribute.value).is_some_and(is_of_program),
-        Expr::Name(name) => is_of_program(&name.id),
-        Expr::List(list) => list.elts.iter().all(|one| is_made(one, is_of_program)),
-        Expr::Tuple(tuple) => tuple.elts.iter().all(|one| is_made(one, is_of_program)),
-        Expr::ListComp(list) => is_made(&list.elt, is_of_program),
-        _ => false,
-    }
-}
-
-/// The name with which an expression begins.
-fn root(expression: &Expr) -> Option<&str> {
-    match expression {
-        Expr::Name(name) => Some(&name.id),
-        Expr::Attribute(attribute) => root(&attribute.value),
-        Expr::Subscript(subscript) => root(&subscript.value),
-        Expr::Call(call) => root(&call.func),
-        _ => None,
     }
 }
 
@@ -274,12 +170,93 @@ mod tests {
             "r = N(1)",
             "import a\nimport b",
         );
+        check("r = [N(1), N(2)]", "", "r = [N(1), N(2)]", "");
+        for made in [
+            "data = [3, 1]\nt = Tree(data)",
+            "t = Tree([1, -2], key='a', size=2 * 3)",
+            "t = Tree(Node(1, Node(2)), {'a': [Node(3)]})",
+            "s = Solution()\nr = s.solve([1])[0].value\nt = Tree()",
+            "t = Tree()\nt.root.left = Node(2)\nt.size = 5\nt.add(t.root)\ninsert(t, Node(3))",
+            "r = adder(2)(3)",
+        ] {
+            let split = Setup::split(made).unwrap();
+            assert!(!split.after.is_empty(), "{made}");
+            assert!(!split.checker.contains("Tree"), "{made}\n{}", split.checker);
+        }
+    }
+
+    /// In none of these the program's process may see what is expected.
+    #[test]
+    fn what_is_worked_out_of_the_programs_values_is_the_checkers() {
+        for setup in [
+            "report = Report(solve(3) == 9, solve(4) == 16)",
+            "t = Tree()\nt.x = abs(f(1) - 5) < 1",
+            "t = Tree()\nt.ok = True if f(1) == 5 else False",
+            "t = Tree()\nt.check = lambda: f(1) == 5",
+            "rs = [f(x) for x, want in [(1, 5)]]",
+            "rs = [f(x) for x in [1] if x != 5]",
+            "ok = Bank(lambda: f(3) == 5)",
+            "ok = Bank(*[f(3) == 5])",
+            "ok = Bank({f(3): 1, 5: 2})",
+            "ok = Bank({TOTAL: 1, 5: 2})",
+            "ok = Bank([1, 2][TOTAL - 5])",
+            "t = Tree()\nt.add(f(3) == 5)",
+            "t = Tree()\nt.add(f(3), 5)",
+            "t = Tree()\nt.add(TOTAL - 5)",
+            "verify(f(3), 5)",
+            "r = f(3)\nok = r.__eq__(5)",
+            "r = f(3)\nok = r.count(5)",
+            "r = f(3).equals(5)",
+            "ok = Case(f(3) or 5)",
+        ] {
+            check(setup, "", "", setup);
+        }
         check(
-            "r = [N(1), N(2)]\ns = [N(i) for i in range(3)]",
+            "class Case: pass\nok = g(Case(root, 5))",
+            "class Case: pass",
             "",
-            "r = [N(1), N(2)]\ns = [N(i) for i in range(3)]",
-            "",
+            "class Case: pass\nok = g(Case(root, 5))",
         );
+    }
+
+    #[test]
+    fn no_statement_is_overtaken_by_one_that_it_depends_on() {
+        for setup in [
+            "data = [3, 1, 2]\nt1 = Tree(data)\ndata = [5, 4]\nt2 = Tree(data)",
+            "n = 2\nr = double(n)\nn = 7",
+            "data = [3]\nt = Tree(data)\ndata.append(1)\nu = Tree(data)",
+            "data = [3]\nt = Tree(data)\ndata[0] = 1\nu = Tree(data)",
+        ] {
+            let split = Setup::split(setup).unwrap();
+            let first = setup.lines().nth(1).unwrap();
+            assert!(!split.after.contains(first), "{setup}\n{}", split.after);
+            assert_eq!(split.checker.lines().nth(1), Some(first), "{setup}");
+        }
+        let helper = "data = [3]\ndef grow(): data.append(1)\nt = Tree(data)\ngrow()";
+        check(helper, "data = [3]\ndef grow(): data.append(1)\n\ngrow()", "", helper);
+    }
+
+    #[test]
+    fn an_object_that_the_checkers_part_works_on_is_made_there() {
+        for setup in [
+            "t = Tree()\nfor x in [3, 1, 2]:\n    t.add(x)",
+            "t = Tree()\nif True:\n    t.add(1)",
+            "t = Tree()\nwith t:\n    pass",
+            "t = Tree()\nwant = len(t) + 1",
+            "s = Tree([1, 2])\ntop = s.pop() + 1",
+            "xs = [3, 1, 2]\norder(xs)",
+            "t = Tree()\ndef grow(): t.add(1)\ngrow()",
+            "t = Tree()\ndef grow(u): u.add(1)\ngrow(t)",
+            "t = None\nt = Tree()",
+        ] {
+            let split = Setup::split(setup).unwrap();
+            assert_eq!((split.after.as_str(), split.checker.as_str()), ("", setup), "{setup}");
+        }
+        // What a test calls is another matter: the object is one for all tests.
+        let grow = "t = Tree()\ndef grow():\n    t.add(0)\n    return t.size()";
+        assert_eq!(Setup::split(grow).unwrap().after, "t = Tree()");
+        let imports = "import math\nfrom typing import *\nfor x in [1]: f(math.sqrt(x))";
+        assert_eq!(Setup::split(imports).unwrap().before, "import math\nfrom typing import *");
     }
 
     #[test]

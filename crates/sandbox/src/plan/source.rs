@@ -40,6 +40,9 @@ pub enum SourceError {
     /// Python, but not at the top of a module.
     #[error("it is not valid Python: `return`, `yield` or `await` outside of a function")]
     Outside,
+    /// More than can be followed in a time that is known.
+    #[error("too many names stand for too many values: write it as several tests, or shorter")]
+    Tangled,
     /// The program would be asked whether its own answer is right.
     #[error(
         "line {line}: neither Python nor the setup has `{name}`, so it would be the program that \

@@ -6,12 +6,16 @@
 //! must not be able to change them. The mark is a function around the callee, which the checker
 //! defines; lines stay where they are.
 //!
+//! A marked call has no value. So a name counts as one that nobody reads only where nobody can: not in the
+//! body of a class, not if it is `global`, not if the setup reads it, and not where test or setup look names up
+//! by their text (`eval`, `globals`, `vars`, …).
+//!
 //! | mark | the test sees changed arguments |
 //! |---|---|
 //! | `whet_drop(candidate)(nums)` | always: nobody uses the value |
 //! | `whet_void(candidate)(nums)` | if the function returned `None` |
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{CmpOp, Expr, ExprCall, Stmt};
@@ -22,14 +26,14 @@ use super::source::Source;
 const DROPPED: &str = "whet_drop(";
 const VOID: &str = "whet_void(";
 
-/// The text of test code, with the calls marked.
-pub(super) fn mark_unused(source: &Source) -> String {
-    marked(source, Names::ReadHere)
+/// The text of test code, with the calls marked, `setup` being what the setup reads.
+pub(super) fn mark_unused(source: &Source, setup: &Reads) -> String {
+    marked(source, setup, Names::ReadHere)
 }
 
 /// The same of a setup, whose names tests may read.
 pub(super) fn mark_unused_in_setup(source: &Source) -> String {
-    marked(source, Names::ReadElsewhere)
+    marked(source, &Reads::default(), Names::ReadElsewhere)
 }
 
 /// Who reads names at the top of a text.
@@ -39,8 +43,8 @@ enum Names {
     ReadElsewhere,
 }
 
-fn marked(source: &Source, top: Names) -> String {
-    let mut reads = Reads::default();
+fn marked(source: &Source, others: &Reads, top: Names) -> String {
+    let mut reads = others.clone();
     reads.visit_body(source.tree.suite());
     let mut callees = Callees { reads: &reads, names: top, found: BTreeMap::new() };
     callees.visit_body(source.tree.suite());
@@ -54,17 +58,47 @@ fn marked(source: &Source, top: Names) -> String {
 }
 
 /// How often each name is read, in whatever scope, and how often only to hold it against `None`.
-#[derive(Default)]
-struct Reads {
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reads {
     all: BTreeMap<String, usize>,
     against_none: BTreeMap<String, usize>,
+    /// Names that are declared `global`.
+    global: BTreeSet<String>,
+    /// Names are looked up by their text, so any may be read.
+    by_text: bool,
 }
 
+/// Names and attributes by which others are looked up.
+const BY_TEXT: [&str; 11] = [
+    "__dict__",
+    "_getframe",
+    "currentframe",
+    "eval",
+    "exec",
+    "f_globals",
+    "f_locals",
+    "globals",
+    "locals",
+    "modules",
+    "vars",
+];
+
 impl<'a> Visitor<'a> for Reads {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if let Stmt::Global(global) = statement {
+            self.global.extend(global.names.iter().map(ToString::to_string));
+        }
+        walk_stmt(self, statement);
+    }
+
     fn visit_expr(&mut self, expression: &'a Expr) {
         match expression {
             Expr::Name(name) if name.ctx.is_load() => {
+                self.by_text |= BY_TEXT.contains(&name.id.as_str());
                 *self.all.entry(name.id.to_string()).or_default() += 1;
+            }
+            Expr::Attribute(attribute) => {
+                self.by_text |= BY_TEXT.contains(&attribute.attr.as_str());
             }
             Expr::Compare(_) => {
                 if let Some(Expr::Name(name)) = held_against_none(expression) {
@@ -78,8 +112,18 @@ impl<'a> Visitor<'a> for Reads {
 }
 
 impl Reads {
+    /// What statements read.
+    pub(super) fn of(statements: &[Stmt]) -> Self {
+        let mut reads = Self::default();
+        reads.visit_body(statements);
+        reads
+    }
+
     /// The mark of a call whose value gets this name.
     fn mark_of(&self, name: &str) -> Option<&'static str> {
+        if self.by_text || self.global.contains(name) {
+            return None;
+        }
         match (self.all.get(name), self.against_none.get(name)) {
             (None, _) => Some(DROPPED),
             (all, none) if all == none => Some(VOID),
@@ -139,8 +183,11 @@ impl<'a> Visitor<'a> for Callees<'_> {
                     self.mark(&assign.value, opening);
                 }
             }
-            Stmt::FunctionDef(_) => {
-                let outer = std::mem::replace(&mut self.names, Names::ReadHere);
+            // What a class has is read as an attribute.
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {
+                let is_function = statement.is_function_def_stmt();
+                let names = if is_function { Names::ReadHere } else { Names::ReadElsewhere };
+                let outer = std::mem::replace(&mut self.names, names);
                 walk_stmt(self, statement);
                 self.names = outer;
                 return;
@@ -164,7 +211,7 @@ mod tests {
 
     #[track_caller]
     fn check(test: &str, marked: &str) {
-        assert_eq!(mark_unused(&Source::parse(test).unwrap()), marked);
+        assert_eq!(mark_unused(&Source::parse(test).unwrap(), &Reads::default()), marked);
     }
 
     #[test]
@@ -208,5 +255,33 @@ mod tests {
         ] {
             check(test, test);
         }
+    }
+
+    #[test]
+    fn a_value_that_somebody_may_read_is_not_thrown_away() {
+        for test in [
+            "class T:\n  r = f(x)\n  def test(self): assert self.r == 5",
+            "class E(Enum):\n  A = f(x)\nassert E.A.value == 5",
+            "def t():\n  class C:\n    r = f(x)\n  return C",
+            "def t():\n  global r\n  r = f(x)",
+            "r = f(x)\nassert eval('r == 5')",
+            "r = f(x)\nassert not exec('assert r == 5')",
+            "r = f(x)\nassert globals()['r'] == 5",
+            "def t():\n  r = f(x)\n  assert locals()['r'] == 5",
+            "r = f(x)\nassert vars()['r'] == 5",
+            "r = f(x)\nassert sys.modules['check'].r == 5",
+        ] {
+            check(test, test);
+        }
+        check("class T:\n  f(x)", "class T:\n  whet_drop(f)(x)");
+        check(
+            "class T:\n  def test(self):\n    r = f(x)\n    assert x",
+            "class T:\n  def test(self):\n    r = whet_drop(f)(x)\n    assert x",
+        );
+        let setup = Source::parse("def verify(): return result == 5").unwrap();
+        let test = Source::parse("result = f(x)\nassert verify()").unwrap();
+        assert_eq!(mark_unused(&test, &Reads::of(setup.tree.suite())), test.text);
+        let global = "def h():\n  global r\n  r = f(x)";
+        assert_eq!(mark_unused_in_setup(&Source::parse(global).unwrap()), global);
     }
 }

@@ -12,6 +12,7 @@ mod groups;
 mod kid;
 pub(crate) mod leftovers;
 mod nameless;
+mod planned;
 mod scratch;
 mod setting;
 mod slot;

@@ -8,7 +8,6 @@ use std::time::Duration;
 use whetstone_core::judgement::{Held, Judgement};
 use whetstone_core::program::Language;
 use whetstone_core::verdict::Verdict;
-use whetstone_core::with_causes;
 
 use super::broken::Broken;
 use super::checked::Checking;
@@ -16,6 +15,7 @@ use super::cores::Permit;
 use super::groups::Group;
 use super::kid::{Budget, Kid, Kind, Stop};
 use super::nameless::FILE_MAX;
+use super::planned::Planned;
 use super::scratch::Scratch;
 use super::setting::{self, Setting};
 use super::steps::{Answered, Ask, Failure};
@@ -24,7 +24,7 @@ use super::watch::THREADS_MAX;
 use crate::jail::order::{MAGIC, Order};
 use crate::job::Limits;
 use crate::os::{self, Inherit};
-use crate::plan::{Plan, Step, plan};
+use crate::plan::{Plan, Step};
 use crate::protocol::{Outcome, Request, Response};
 use crate::stdio;
 use crate::zygote::Zygote;
@@ -49,6 +49,8 @@ pub(crate) struct Slot {
     core: Option<Arc<Permit>>,
     /// What this program has used of its time before that: it has one budget for both tries.
     used: Budget,
+    /// The plan of the last task.
+    planned: Planned,
 }
 
 /// A whole program's judgement, or what broke.
@@ -80,6 +82,7 @@ impl Slot {
             second_try: false,
             core: None,
             used: Budget::NOTHING,
+            planned: Planned::default(),
         }
     }
 
@@ -117,8 +120,8 @@ impl Slot {
     /// Judges one program; where the machine breaks it is tried a second time, with a fresh zygote.
     pub(crate) fn judge(&mut self, request: &Request) -> Response {
         self.used = Budget::NOTHING;
-        let outcome = match plan(&request.tests, &request.setup, request.program.language) {
-            Err(error) => Outcome::BrokenTests(with_causes(&error)),
+        let outcome = match self.planned.plan(request) {
+            Err(problem) => Outcome::BrokenTests(problem),
             Ok(plan) => match self.attempt(request, &plan).or_else(|broken| {
                 if matches!(broken, Broken::Tests(_)) {
                     return Err(broken);

@@ -143,7 +143,8 @@ impl<'a> Ask<'a> {
     /// Runs test code in `checker`, and passes its questions on to the program.
     ///
     /// `setup` runs there first. Until the program has answered, what goes wrong is the test's doing,
-    /// and from then on the program's: otherwise it could choose not to be judged.
+    /// and from then on the program's: otherwise it could choose not to be judged. A test that passes
+    /// and has asked the program nothing says nothing of it: it is broken, whatever the program is.
     pub(crate) fn check(
         &mut self,
         checker: &mut Kid,
@@ -160,8 +161,7 @@ impl<'a> Ask<'a> {
         loop {
             let frame = checker.receive().map_err(|stop| seen.checker_stopped(stop))?;
             let question = match frame.kind {
-                b'p' if seen.opaque => return Err(Failure::Opaque),
-                b'p' => return Ok(Answered::Right),
+                b'p' => return seen.passed(),
                 b'f' => return seen.failed(&frame.payload),
                 b'o' => return Err(seen.last.unwrap_or(Failure::Opaque)),
                 b'b' => {
@@ -177,7 +177,8 @@ impl<'a> Ask<'a> {
                 }
                 b'n' => {
                     self.kid.send(b'N', &[&frame.payload])?;
-                    Question::Name
+                    let is_entry_point = frame.payload == entry_point.as_bytes();
+                    if is_entry_point { Question::EntryPoint } else { Question::Name }
                 }
                 _ => return Err(seen.broken("the checker is out of step".to_owned())),
             };
@@ -247,6 +248,8 @@ enum Question {
     Call,
     /// What a name of it stands for.
     Name,
+    /// The same of the function that is handed to `check`, which is asked for whatever `check` does.
+    EntryPoint,
 }
 
 /// What a program has done in one test.
@@ -258,6 +261,8 @@ struct Seen {
     got: Option<String>,
     /// It has answered, if only that a name is a function's.
     asked: bool,
+    /// It has been asked for something that the test code wants to know.
+    wanted: bool,
     /// It has answered with more than that.
     answered: bool,
     /// It has answered with what is no plain data: such a test does not pass, whatever the test code
@@ -268,11 +273,23 @@ struct Seen {
 impl Seen {
     fn note(&mut self, question: Question, answer: &Result<Value, Failure>) {
         self.asked = true;
+        self.wanted |= question != Question::EntryPoint;
         self.answered |= question == Question::Call || !is_function(answer);
         self.opaque |= matches!(answer, Err(Failure::Opaque));
         self.last = answer.as_ref().err().cloned();
         if question == Question::Call {
             self.got = answer.as_ref().ok().and_then(plain_answer).map(shown);
+        }
+    }
+
+    /// The test code came to its end.
+    fn passed(self) -> Result<Answered, Failure> {
+        match self {
+            Self { opaque: true, .. } => Err(Failure::Opaque),
+            Self { wanted: true, .. } => Ok(Answered::Right),
+            // What `check` is handed is a function: this program has none.
+            Self { answered: true, got, .. } => Ok(Answered::Wrong(got)),
+            _ => Err(Failure::Test("it passes without asking the program for anything".to_owned())),
         }
     }
 

@@ -804,13 +804,22 @@ def children(read, write):
     def run(source, namespace, name="/tmp/solution.py"):
         exec_(compile_(source, name, "exec", 0, True), namespace)
 
+    # What the setup has made, before the program was loaded.
+    made_before = {}
+
+    def is_own(namespace, name):
+        """Whether a name is the program's, and not still what the setup has made."""
+        if name not in namespace:
+            return False
+        return name not in made_before or made_before[name] is not namespace[name]
+
     def look_up(namespace, entry_point, held={}):
         head, *rest = entry_point.split(".")
         if head[:1] == "#":
             found = held[int(head[1:])]
-        elif head in namespace:
+        elif is_own(namespace, head):
             found = namespace[head]
-        elif not rest and "Solution" in namespace:
+        elif not rest and is_own(namespace, "Solution"):
             found, rest = namespace["Solution"], [head]
         else:
             raise NameError(head)
@@ -838,6 +847,7 @@ def children(read, write):
                 if kind == b"S":
                     run(*texts(payload), namespace)
                     setup = setup_classes(namespace)
+                    made_before.update(namespace)
                 elif kind == b"L":
                     source, after = texts(payload)
                     run(source[1:] if source[:1] == "\ufeff" else source, namespace)
@@ -941,6 +951,7 @@ def children(read, write):
         # The program has answered; which names it was asked for; which objects are the `Solution`.
         has_answered, fetched, solutions = False, set(), set()
         classes, stand_ins = {}, {}
+        suspended = (types.CoroutineType, types.GeneratorType, types.AsyncGeneratorType)
 
         def refuse(*_):
             nonlocal is_opaque
@@ -1222,7 +1233,9 @@ def children(read, write):
                     if check is None:
                         send(b"b", b"the test defines no function `check`")
                         continue
-                    check(fetch(entry_point))
+                    if isinstance(check(fetch(entry_point)), suspended):
+                        send(b"b", b"`check` is a coroutine or a generator, which nobody runs")
+                        continue
                 end = b"p"
             except BaseException as error:
                 end = b"f" + type(error).__name__.encode("ascii", "backslashreplace")[:80]

@@ -310,8 +310,17 @@ pub(crate) fn judge(
     test: &str,
     source: &str,
 ) -> Result<String, String> {
-    let text = serde_json::json!({"kind": "asserts", "hidden": [test]}).to_string();
-    let tests: Tests = serde_json::from_str(&text).unwrap();
+    judge_tests(stage, setup, &serde_json::json!({"kind": "asserts", "hidden": [test]}), source)
+}
+
+/// The same of any tests.
+pub(crate) fn judge_tests(
+    stage: &Stage,
+    setup: &str,
+    tests: &serde_json::Value,
+    source: &str,
+) -> Result<String, String> {
+    let tests: Tests = serde_json::from_str(&tests.to_string()).unwrap();
     let program =
         Program { language: Language::Python, source: source.to_owned(), truncated: false };
     let limits = Limits { cpu: Duration::from_millis(700), memory: 192 << 20 };

@@ -21,8 +21,12 @@ fn trials() -> Vec<Trial> {
         trivial("the constant 0"),
         trivial("its input"),
     ];
-    let program = Program { language: Language::Python, source: String::new(), truncated: false };
-    roles.into_iter().map(|role| Trial { role, program: program.clone() }).collect()
+    roles.into_iter().map(|role| trial(role, "pass")).collect()
+}
+
+fn trial(role: Role, source: &str) -> Trial {
+    let source = source.to_owned();
+    Trial { role, program: Program { language: Language::Python, source, truncated: false } }
 }
 
 fn judged(verdict: Verdict, cpu_ms: f64) -> Answer {
@@ -58,7 +62,17 @@ fn a_task_is_proven_when_the_reference_passes_and_all_else_fails() {
     judges(&[pass(), pass()], 2);
     judges(&[pass(), pass(), wrong(0)], 3);
     let all = [pass(), pass(), wrong(0), judged(Verdict::Timeout, 5000.0)];
-    assert_eq!(next(&trials(), &all, SLOW), Next::Settled(Finding::Proven));
+    let proven = |doubt| Next::Settled(Finding::Proven { doubt });
+    assert_eq!(next(&trials(), &all, SLOW), proven(None));
+}
+
+#[test]
+fn tests_that_the_empty_program_passes_are_a_doubt() {
+    let mut trials = trials();
+    trials[2] = trial(Role::Trivial("the empty program".to_owned()), "");
+    let all = [pass(), pass(), wrong(0), wrong(1)];
+    let doubt = Some("the empty program passes 1 of 3 tests".to_owned());
+    assert_eq!(next(&trials, &all, SLOW), Next::Settled(Finding::Proven { doubt }));
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod uses;
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use ruff_python_ast::{CmpOp, Expr, ExprCall, ExprCompare, Stmt};
@@ -61,12 +62,13 @@ pub(super) fn refuse_self_judged(
     let mut values = Values::default();
     values.read(statements, Origin::Test);
     values.read(helpers.tree.suite(), Origin::Setup);
-    values.read(made.tree.suite(), Origin::Setup);
-    values.link();
+    values.read(made.tree.suite(), Origin::Beside);
+    values.link()?;
     let answers = Answers::find(&values, functions);
     let mut search = Search::new(&values, &answers);
     search.follow_names();
     search.statements(helpers.tree.suite(), Origin::Setup);
+    search.statements(made.tree.suite(), Origin::Beside);
     search.statements(statements, Origin::Test);
     let Some(Judge { at, name, origin }) = search.found else { return Ok(()) };
     let line = |text: &str| text.get(..at).unwrap_or_default().matches('\n').count() + 1;
@@ -74,6 +76,7 @@ pub(super) fn refuse_self_judged(
     Err(match origin {
         Origin::Test => SourceError::SelfJudged { line: line(&source.text), name },
         Origin::Setup => SourceError::SelfJudgedInSetup { line: line(&helpers.text), name },
+        Origin::Beside => SourceError::SelfJudgedInSetup { line: line(&made.text), name },
     })
 }
 
@@ -154,13 +157,15 @@ struct Search<'a> {
     names: Held<'a>,
     attributes: Held<'a>,
     returned: Held<'a>,
+    /// How often each name is handed to a judge by a statement.
+    handed: OnceCell<BTreeMap<&'a str, usize>>,
     found: Option<Judge<'a>>,
 }
 
 impl<'a> Search<'a> {
     fn new(values: &'a Values<'a>, answers: &'a Answers<'a>) -> Self {
         let (names, attributes, returned) = (Held::new(), Held::new(), Held::new());
-        Self { values, answers, names, attributes, returned, found: None }
+        Self { values, answers, names, attributes, returned, handed: OnceCell::new(), found: None }
     }
 
     /// Finds the names, attributes and functions that stand for values of judges.
@@ -232,18 +237,23 @@ impl<'a> Search<'a> {
     /// Whether an answer that a judge is given is read in other places than such statements.
     fn is_looked_at(&self, argument: &Expr) -> bool {
         let Expr::Name(name) = argument else { return argument.is_attribute_expr() };
-        let is_it = |one: &&Expr| one.as_name_expr().is_some_and(|other| other.id == name.id);
-        let handed: usize = self
-            .values
-            .statements
-            .iter()
-            .filter(|one| self.judge(one.call, one.origin).is_some())
-            .map(|one| one.call.arguments.args.iter().filter(is_it).count())
-            .sum();
         let count = |counts: &BTreeMap<&str, usize>| counts.get(name.id.as_str()).copied();
+        let handed = count(self.handed.get_or_init(|| self.handed())).unwrap_or_default();
         let reads = count(&self.values.reads).unwrap_or_default();
         let against_none = count(&self.values.against_none).unwrap_or_default();
         self.answers.is_answer(&name.id) && reads > handed + against_none
+    }
+
+    /// How often each name is handed to a judge by a statement.
+    fn handed(&self) -> BTreeMap<&'a str, usize> {
+        let mut handed = BTreeMap::new();
+        let statements = self.values.statements.iter();
+        for one in statements.filter(|one| self.judge(one.call, one.origin).is_some()) {
+            for name in one.call.arguments.args.iter().filter_map(Expr::as_name_expr) {
+                *handed.entry(name.id.as_str()).or_default() += 1;
+            }
+        }
+        handed
     }
 
     /// The judges of an expression whose value is used like this, and is not used up within it.

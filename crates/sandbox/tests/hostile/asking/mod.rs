@@ -6,9 +6,10 @@ mod blame;
 mod files;
 mod methods;
 mod objects;
+mod setups;
 mod told;
 
-use crate::expected::{Row, at_both_levels, judge};
+use crate::expected::{Row, at_both_levels, judge, judge_tests};
 use crate::support::Stage;
 
 /// A test that no program may be judged by, and a name in what is said.
@@ -94,5 +95,53 @@ fn what_a_name_stands_for_is_an_answer_like_any_other() {
             }
         }
         assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n---\n"));
+    });
+}
+
+#[test]
+fn a_setup_tells_nothing_of_what_is_expected_and_does_what_it_does_as_a_whole() {
+    at_both_levels(|stage| {
+        hold(stage, setups::ROWS);
+        for (setup, tests) in setups::SEQUENCES {
+            let tests = serde_json::json!({"kind": "asserts", "hidden": tests});
+            let said = judge_tests(stage, setup, &tests, setups::HONEST);
+            assert_eq!(said, Ok("pass".to_owned()), "{setup}");
+        }
+    });
+}
+
+#[test]
+fn a_test_that_asks_the_program_nothing_is_broken_whatever_the_program_is() {
+    const PROGRAMS: [&str; 3] = ["pass\n", "def add(a, b): return a + b\n", "add = gcd = 5\n"];
+    at_both_levels(|stage| {
+        for program in &PROGRAMS[..2] {
+            for (setup, test) in setups::UNASKED {
+                let problem = judge(stage, setup, test, program).expect_err(test);
+                assert!(problem.contains("without asking the program"), "{test}\n{problem}");
+            }
+        }
+        for (test, said) in setups::UNASKED_SCRIPTS {
+            let tests =
+                serde_json::json!({"kind": "script", "entry_point": "add", "hidden": [test]});
+            let problem = judge_tests(stage, "", &tests, PROGRAMS[1]).expect_err(test);
+            assert!(problem.contains(said), "{test}\n{problem}");
+            // A program that has not what is asked for is judged.
+            for program in [PROGRAMS[0], PROGRAMS[2]] {
+                let verdict = judge_tests(stage, "", &tests, program);
+                assert_ne!(verdict, Ok("pass".to_owned()), "{test}\n{program}");
+            }
+        }
+    });
+}
+
+#[test]
+fn what_the_setup_has_made_is_not_the_programs_answer() {
+    at_both_levels(|stage| {
+        for (setup, tests) in setups::SUPPLIED {
+            let tests = serde_json::from_str(tests).unwrap();
+            let says = |source| judge_tests(stage, setup, &tests, source);
+            assert_eq!(says(setups::GCD), Ok("pass".to_owned()), "{tests}");
+            assert_eq!(says("pass\n"), Ok("raised NameError".to_owned()), "{tests}");
+        }
     });
 }
