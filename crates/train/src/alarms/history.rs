@@ -17,7 +17,7 @@ pub(super) const HELD_OUT: &str = "held_out/pass_rate";
 pub(super) const HELD_OUT_TASKS: &str = "held_out/tasks";
 /// The part of groups that are dead; made of the two below.
 pub(super) const DEAD: &str = "dead part";
-/// The parts that are dead since all rollouts pass, and since none passes a test.
+/// The parts that are dead since all rollouts pass, and since none does.
 pub(super) const SOLVED: &str = "solved part";
 pub(super) const UNSOLVED: &str = "unsolved part";
 const DEAD_GROUPS: &str = "grpo/dead_groups";

@@ -155,7 +155,7 @@ fn dead_groups(history: &History) -> Option<Found> {
     };
     let message = format!(
         "{} of the groups of the last steps have rollouts that do not differ, and teach nothing; in {} \
-         every rollout passes, in {} none passes a test: {advice}",
+         every rollout passes, in {} none does: {advice}",
         percent(mean),
         percent(solved),
         percent(unsolved)

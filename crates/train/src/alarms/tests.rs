@@ -171,8 +171,7 @@ fn groups_that_teach_nothing() {
     };
     // After four of ten steps at 1: 0.85, less twice its error of 0.041; after five: 0.875, less twice
     // 0.042, which is 0.792; after six: 0.9, less twice 0.041.
-    let too_hard =
-        "in 6.2 % every rollout passes, in 93.8 % none passes a test: the tasks are too hard";
+    let too_hard = "in 6.2 % every rollout passes, in 93.8 % none does: the tasks are too hard";
     check(dead(1.0, 15.0), &[(56, "dead_groups")], too_hard);
     check(dead(12.0, 4.0), &[(56, "dead_groups")], "each task is too hard or too easy");
     check(dead(15.0, 1.0), &[(56, "dead_groups")], "the tasks are learnt. Take harder ones");

@@ -63,7 +63,7 @@ pub(super) struct Batch {
     pub(super) teacher: Vec<Example>,
     pub(super) own: Vec<Example>,
     pub(super) dead_groups: usize,
-    /// Of these, groups in which every rollout passes, and groups in which none passes a test.
+    /// Of these, groups in which every rollout passes, and groups in which none does.
     pub(super) solved_groups: usize,
     pub(super) unsolved_groups: usize,
     /// Of dead groups that are left out, if there is a budget of divergence that they could show the
@@ -216,12 +216,10 @@ fn is_solved(group: &Gathered) -> bool {
     !group.rollouts.is_empty() && group.rollouts.iter().all(|rolled| rolled.outcome.is_pass())
 }
 
-/// Whether no rollout of a group passes a test. One that was not run says nothing.
+/// Whether no rollout of a group passes. One that was not run says nothing.
 fn is_unsolved(group: &Gathered) -> bool {
-    let none = |rolled: &Rolled| {
-        rolled.outcome.judgement.as_ref().is_some_and(|judged| judged.counts().passed == 0)
-    };
-    !group.rollouts.is_empty() && group.rollouts.iter().all(none)
+    let fails = |rolled: &Rolled| rolled.outcome.judgement.is_some() && !rolled.outcome.is_pass();
+    !group.rollouts.is_empty() && group.rollouts.iter().all(fails)
 }
 
 /// The turns of a rollout as sequences.
