@@ -4,7 +4,7 @@ use nix::sys::resource::{Resource, getrlimit};
 
 use super::channel::{Frame, receive, send, texts};
 use super::engine::{Answer, Engine, Timers};
-use super::entry;
+use super::entry::{self, Call, MadeBefore};
 use crate::value::{Limits, MAX_BYTES, Value as Data, decode, encode};
 
 /// A program whose functions are called.
@@ -32,12 +32,18 @@ fn heap() -> usize {
 
 /// Answers questions for as long as there are any.
 fn program(engine: &Engine) -> Option<()> {
+    let mut made_before = MadeBefore::default();
     loop {
         let Frame { kind, payload } = receive()?;
         let answer = match kind {
-            b'S' => load::<1>(engine, &payload)?,
-            b'L' => load::<2>(engine, &payload)?,
-            b'C' => call(engine, &payload)?,
+            b'S' => {
+                let [setup, entry_point] = texts(&payload)?;
+                let answer = load(engine, &[setup]);
+                made_before = engine.made_before(&entry_point);
+                answer
+            }
+            b'L' => load(engine, &texts::<2>(&payload)?),
+            b'C' => call(engine, &payload, &made_before)?,
             _ => return None,
         };
         engine.flush();
@@ -46,26 +52,26 @@ fn program(engine: &Engine) -> Option<()> {
 }
 
 /// Runs texts in their order, up to one that fails.
-fn load<const N: usize>(engine: &Engine, payload: &[u8]) -> Option<Answer> {
+fn load(engine: &Engine, sources: &[String]) -> Answer {
     let mut answer = Answer::Data(Data::None);
-    for source in texts::<N>(payload)?.iter().filter(|source| !source.is_empty()) {
+    for source in sources.iter().filter(|source| !source.is_empty()) {
         answer = engine.run(source, Timers::WhilePending);
         if matches!(answer, Answer::Raised(_)) {
             break;
         }
     }
-    Some(answer)
+    answer
 }
 
-fn call(engine: &Engine, payload: &[u8]) -> Option<Answer> {
+fn call(engine: &Engine, payload: &[u8], made_before: &MadeBefore) -> Option<Answer> {
     // From the supervisor, and as long as the task's author made it.
     let limits = Limits { bytes: usize::MAX, ..Limits::default() };
     let Ok(Data::Tuple(call)) = decode(payload, limits) else { return None };
     let [Data::Str(entry_point), Data::List(args), Data::List(named)] = call.as_slice() else {
         return None;
     };
-    let entry_point = entry_point.to_str()?;
-    Some(engine.ask(Timers::WhilePending, |ctx| entry::call(ctx, entry_point, args, named)))
+    let call = Call { entry_point: entry_point.to_str()?, args, named };
+    Some(engine.ask(Timers::WhilePending, |ctx| entry::call(ctx, &call, made_before)))
 }
 
 fn respond(answer: Answer) -> Option<()> {

@@ -7,6 +7,7 @@ use rquickjs::context::EvalOptions;
 use rquickjs::promise::PromiseState;
 use rquickjs::{Context, Ctx, Error, Function, Object, Persistent, Result, Runtime, Value, qjs};
 
+use super::entry::MadeBefore;
 use super::host::{self, Streams};
 use super::{fault, module, read};
 use crate::value::Value as Data;
@@ -106,6 +107,11 @@ impl Engine {
             ctx.eval_with_options::<Value<'_>, _>(source, options)?;
             Ok(Value::new_undefined(ctx.clone()))
         })
+    }
+
+    /// What the setup has made in place of the function that is asked for.
+    pub(super) fn made_before(&self, entry_point: &str) -> MadeBefore {
+        self.context.with(|ctx| MadeBefore::look(&ctx, entry_point))
     }
 
     /// Asks for a value. A promise is waited for.

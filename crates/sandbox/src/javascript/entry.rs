@@ -2,23 +2,53 @@
 //!
 //! A name is looked for where a program can have left it: among the global names, where a top-level
 //! `const` is too, and in `module.exports`, where exports of a module are; without either, as a method
-//! of a class `Solution`, or as the one function that is exported.
+//! of a class `Solution`, or as the one function that is exported. What the setup has left there is none of the
+//! program's.
 
 use rquickjs::context::EvalOptions;
 use rquickjs::function::Args;
-use rquickjs::{Ctx, Exception, Object, Result, Value};
+use rquickjs::{Ctx, Exception, Object, Persistent, Result, Value};
 
 use super::make::make;
 use crate::value::Value as Data;
 
+/// By custom the class that holds the function which is asked for.
+const SOLUTION: &str = "Solution";
+
+/// What a setup has made in place of the function that is asked for.
+#[derive(Default)]
+pub(super) struct MadeBefore(Vec<Persistent<Value<'static>>>);
+
+impl MadeBefore {
+    /// Looks for it, before the program is loaded.
+    pub(super) fn look(ctx: &Ctx<'_>, entry_point: &str) -> Self {
+        let head = entry_point.split('.').next().unwrap_or_default();
+        let found = [head, SOLUTION].map(|name| look_up(ctx, name, &[]));
+        let found = found.into_iter().flatten().chain(exports(ctx).and_then(function));
+        let found = found.filter(|value| !value.is_undefined());
+        Self(found.map(|value| Persistent::save(ctx, value)).collect())
+    }
+
+    fn values<'js>(&self, ctx: &Ctx<'js>) -> Result<Vec<Value<'js>>> {
+        self.0.iter().map(|value| value.clone().restore(ctx)).collect()
+    }
+}
+
+/// A call of the entry point.
+pub(super) struct Call<'a> {
+    pub(super) entry_point: &'a str,
+    pub(super) args: &'a [Data],
+    pub(super) named: &'a [Data],
+}
+
 /// Calls the entry point. JavaScript has no named arguments: these follow the others.
 pub(super) fn call<'js>(
     ctx: &Ctx<'js>,
-    entry_point: &str,
-    args: &[Data],
-    named: &[Data],
+    call: &Call<'_>,
+    made_before: &MadeBefore,
 ) -> Result<Value<'js>> {
-    let (this, found) = find(ctx, entry_point)?;
+    let Call { entry_point, args, named } = *call;
+    let (this, found) = find(ctx, entry_point, &made_before.values(ctx)?)?;
     let Some(function) = found.as_function() else {
         return Err(Exception::throw_type(ctx, "the entry point is no function"));
     };
@@ -38,14 +68,19 @@ pub(super) fn call<'js>(
 }
 
 /// The function, and what it is a method of.
-fn find<'js>(ctx: &Ctx<'js>, entry_point: &str) -> Result<(Value<'js>, Value<'js>)> {
+fn find<'js>(
+    ctx: &Ctx<'js>,
+    entry_point: &str,
+    made_before: &[Value<'js>],
+) -> Result<(Value<'js>, Value<'js>)> {
     let mut names: Vec<&str> = entry_point.split('.').collect();
-    let mut found = look_up(ctx, names.remove(0))?;
+    let mut found = look_up(ctx, names.remove(0), made_before)?;
     if found.is_undefined() && names.is_empty() {
-        found = look_up(ctx, "Solution")?;
+        found = look_up(ctx, SOLUTION, made_before)?;
         names.push(entry_point);
         if found.is_undefined() {
-            found = exports(ctx).and_then(function).unwrap_or(found);
+            let exported = exports(ctx).and_then(function);
+            found = exported.filter(|one| !made_before.contains(one)).unwrap_or(found);
             names.clear();
         }
     }
@@ -74,21 +109,24 @@ fn member<'js>(ctx: &Ctx<'js>, of: &Value<'js>, name: &str) -> Result<(Value<'js
     Ok((of.clone(), object.get(name)?))
 }
 
-fn look_up<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Value<'js>> {
+/// What a name stands for, other than these values.
+fn look_up<'js>(ctx: &Ctx<'js>, name: &str, made_before: &[Value<'js>]) -> Result<Value<'js>> {
+    let nothing = || Value::new_undefined(ctx.clone());
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$';
     if !name.bytes().all(plain) {
-        return Ok(Value::new_undefined(ctx.clone()));
+        return Ok(nothing());
     }
     // Only code sees the names of a top-level `const`; a name that is none throws.
     let mut options = EvalOptions::default();
     options.strict = false;
     let found = ctx.eval_with_options::<Value<'js>, _>(name, options);
     match found {
-        Ok(value) if !value.is_undefined() => Ok(value),
+        Ok(value) if !value.is_undefined() && !made_before.contains(&value) => Ok(value),
         Ok(_) | Err(_) => {
             drop(ctx.catch());
             let exported = exports(ctx).and_then(Value::into_object);
-            exported.map_or(Ok(Value::new_undefined(ctx.clone())), |exports| exports.get(name))
+            let found = exported.map_or(Ok(nothing()), |exports| exports.get(name))?;
+            Ok(if made_before.contains(&found) { nothing() } else { found })
         }
     }
 }

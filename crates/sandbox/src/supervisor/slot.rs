@@ -244,7 +244,7 @@ impl Slot {
         if plan.before.is_empty() {
             return Ok(());
         }
-        let problem = match Ask::new(kid).set_up(&plan.before) {
+        let problem = match Ask::new(kid).set_up(&plan.before, &plan.steps) {
             Ok(()) => return Ok(()),
             Err(Failure::Raised(raised)) => format!("it raises {}", raised.kind),
             Err(Failure::Stopped(stop)) => match self.how(kid, Some(&stop), limits)? {

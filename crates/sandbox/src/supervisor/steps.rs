@@ -92,9 +92,13 @@ impl<'a> Ask<'a> {
     }
 
     /// Runs the part of a setup that comes before the program, while there is no program yet: what
-    /// goes wrong here is not its doing.
-    pub(crate) fn set_up(&mut self, before: &str) -> Result<(), Failure> {
-        self.kid.send(b'S', &[&texts(&[before])])?;
+    /// goes wrong here is not its doing. What it makes in place of the entry point is nobody's answer.
+    pub(crate) fn set_up(&mut self, before: &str, steps: &[Step]) -> Result<(), Failure> {
+        let entry_point = match steps.first() {
+            Some(Step::Call { entry_point, .. }) => entry_point,
+            _ => "",
+        };
+        self.kid.send(b'S', &[&texts(&[before, entry_point])])?;
         self.answer().map(drop)
     }
 
@@ -254,6 +258,10 @@ enum Question {
 
 /// What a program has done in one test.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and none is an argument"
+)]
 struct Seen {
     /// What it did last, in case the test code fails because of it.
     last: Option<Failure>,

@@ -845,7 +845,7 @@ def children(read, write):
             try:
                 value = None
                 if kind == b"S":
-                    run(*texts(payload), namespace)
+                    run(texts(payload)[0], namespace)
                     setup = setup_classes(namespace)
                     made_before.update(namespace)
                 elif kind == b"L":

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use whetstone_core::verdict::Verdict;
 
-use crate::{add, judge_within, load_error, raised};
+use crate::{add, calls, judge, judge_within, load_error, raised};
 
 /// Time for programs that are to run out of it.
 const SOON: Duration = Duration::from_millis(300);
@@ -213,6 +213,34 @@ fn errors_cannot_confuse_the_judge() {
         "const deep = () => { try { deep(); } finally { deep(); } }; const add = () => deep();",
         &Verdict::Timeout,
     );
+}
+
+/// What the setup has made is not the program's, by whatever name it is asked for.
+#[test]
+fn a_setup_answers_for_no_program() {
+    const ADD: &str = "(a, b) { return a + b; }";
+    let class = format!("class Solution {{ add{ADD} }}");
+    for setup in [
+        format!("function add{ADD}"),
+        format!("var add = function{ADD};"),
+        format!("const add = function{ADD};"),
+        format!("module.exports = {{ add{ADD} }};"),
+        format!("module.exports = function{ADD};"),
+        class.clone(),
+    ] {
+        let verdict = judge("1", &add(), &setup);
+        assert_eq!(verdict, raised("ReferenceError"), "{setup}");
+    }
+    let dotted = calls("Solution.add", &[("[2,3]", "5")]);
+    assert_eq!(judge("1", &dotted, &class), raised("ReferenceError"));
+    for (setup, program) in [
+        (format!("function add{ADD}"), format!("function add{ADD}")),
+        (format!("var add = function{ADD};"), "add = (a, b) => a + b;".to_owned()),
+        (format!("const add = function{ADD};"), format!("export function add{ADD}")),
+        ("function other() {}".to_owned(), class.clone()),
+    ] {
+        assert_eq!(judge(&program, &add(), &setup), Verdict::Pass, "{setup}\n{program}");
+    }
 }
 
 #[test]
