@@ -147,12 +147,12 @@ fn the_deepest_tests_are_planned_on_a_small_stack() {
 
 #[test]
 fn what_cannot_be_followed_in_a_known_time_is_refused() {
-    let chain: String = (0..64).map(|at| format!("y{at} = y{}\n", at + 1)).collect();
-    let chain = format!("{chain}y64 = g(1)\nassert h(y0) == 1\n");
+    let chain: Vec<String> = (0..64).map(|at| format!("y{at} = y{}\n", at + 1)).collect();
+    let chain = format!("{}y64 = g(1)\nassert h(y0) == 1\n", chain.concat());
     let both = format!("{}{chain}{}", "def f(a): 0\n".repeat(1500), "f(y0)\n".repeat(5000));
     let none = format!("{}{chain}{}", "def f(): 0\n".repeat(1500), "f()\n".repeat(5000));
-    let names: String = (0..4000).map(|at| format!("x{at}, ")).collect();
-    let values = format!("{chain}{names} = [{}]", "1, ".repeat(4000));
+    let names: Vec<String> = (0..4000).map(|at| format!("x{at}, ")).collect();
+    let values = format!("{chain}{} = [{}]", names.concat(), "1, ".repeat(4000));
     for test in [both, none, values] {
         let problem = plan(&asserts(&[&test]), "", Language::Python).unwrap_err();
         let tangled = PlanError::Test { test: 0, problem: SourceError::Tangled };
