@@ -53,7 +53,7 @@ fn a_script_checks_the_program_from_outside() {
     passes("assert candidate(1) == 1\n    assert candidate([1]) == [1], 'message'");
     passes("assert helper(candidate(1)) == -1");
     passes("assert abs(candidate(1.5) - math.sqrt(2)) < 1");
-    passes("assert candidate is f or candidate(1) == f(1)");
+    passes("assert candidate is f and candidate(1) == f(1)");
     passes("for x in range(100):\n        assert candidate(x=x) == x");
     bench.script(identity, &check("assert candidate(1) == 2"), "wrong 0, 0 of 1");
     bench.script(

@@ -24,6 +24,7 @@
 //! Methods of the program's objects are no judges: what they are told is the author's choice
 //! (`docs/guides/write-tasks.md`).
 
+mod functions;
 mod uses;
 
 #[cfg(test)]
@@ -35,12 +36,13 @@ use std::collections::BTreeMap;
 use ruff_python_ast::{CmpOp, Expr, ExprCall, ExprCompare, Stmt};
 use ruff_text_size::Ranged;
 
+use self::functions::{candidate, functions};
 use self::uses::{Use, Uses};
-use super::answers::{Answers, Function, ROUNDS, is_class};
+use super::answers::{Answers, Function, ROUNDS};
 use super::follow::{Called, Origin, Value, Values, called_name, is_asserting};
 use super::names::Names;
-use super::python::{is_builtin, is_module};
-use super::question::{first, is_of_program};
+use super::python::is_builtin;
+use super::question::first;
 use super::setup::Setup;
 use super::source::{Source, SourceError};
 
@@ -77,38 +79,6 @@ pub(super) fn refuse_self_judged(
         Origin::Test => SourceError::SelfJudged { line: line(&source.text), name },
         Origin::Setup => SourceError::SelfJudgedInSetup { line: line(&helpers.text), name },
         Origin::Beside => SourceError::SelfJudgedInSetup { line: line(&made.text), name },
-    })
-}
-
-/// The names that are functions of the program, or what it has in place of a module.
-fn functions<'a>(
-    names: &'a Names,
-    setup: &'a Setup,
-    candidate: Option<&'a str>,
-    entry_point: Option<&'a str>,
-) -> BTreeMap<&'a str, Function> {
-    let is_called_module = |name: &str| is_module(name) && names.calls(name) && !setup.binds(name);
-    let is_programs =
-        |name: &&str| is_of_program(name, setup) && !setup.makes(name) || is_called_module(name);
-    let of_setup = setup.proxies.iter().chain(&setup.makers).map(String::as_str);
-    let mut functions: BTreeMap<&str, Function> = names
-        .free()
-        .chain(of_setup)
-        .filter(is_programs)
-        .map(|name| (name, Function::Other))
-        .collect();
-    let asked_for = candidate.into_iter().chain(entry_point.filter(|name| !is_class(name)));
-    functions.extend(asked_for.map(|name| (name, Function::EntryPoint)));
-    functions
-}
-
-/// The name by which `check(candidate)` knows the program.
-fn candidate(statements: &[Stmt]) -> Option<&str> {
-    statements.iter().find_map(|statement| match statement {
-        Stmt::FunctionDef(def) if def.name.as_str() == "check" => {
-            def.parameters.iter().next().map(|parameter| parameter.name().as_str())
-        }
-        _ => None,
     })
 }
 
