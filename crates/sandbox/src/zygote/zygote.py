@@ -242,6 +242,7 @@ def children(read, write):
     import sys
     import threading
     import types
+    from abc import ABC, ABCMeta
     from array import array
     from collections import deque, namedtuple
     from decimal import Decimal
@@ -288,13 +289,57 @@ def children(read, write):
         "__and__": operator.and_,
         "__or__": operator.or_,
         "__xor__": operator.xor,
+        "__lshift__": operator.lshift,
+        "__rshift__": operator.rshift,
+        "__pow__": operator.pow,
+        "__iadd__": operator.iadd,
+        "__isub__": operator.isub,
+        "__imul__": operator.imul,
+        "__itruediv__": operator.itruediv,
+        "__ifloordiv__": operator.ifloordiv,
+        "__imod__": operator.imod,
+        "__imatmul__": operator.imatmul,
+        "__iand__": operator.iand,
+        "__ior__": operator.ior,
+        "__ixor__": operator.ixor,
+        "__ilshift__": operator.ilshift,
+        "__irshift__": operator.irshift,
+        "__ipow__": operator.ipow,
         "__neg__": operator.neg,
+        "__pos__": operator.pos,
+        "__invert__": operator.invert,
+        "__next__": next,
+        "__reversed__": reversed,
+        "__dir__": dir,
+        "__delattr__": delattr,
         "__setitem__": operator.setitem,
         "__delitem__": operator.delitem,
         "__enter__": lambda value: type(value).__enter__(value),
         "__exit__": lambda value, name: type(value).__exit__(value, *raised_there(name)),
         "__instancecheck__": isinstance,
+        "__subclasscheck__": lambda kind, other: issubclass(other, kind),
     }
+    # Methods that Python itself looks for in an object's class: what stands for an object has those
+    # alone that the object has.
+    binary = "add sub mul truediv floordiv mod matmul and or xor lshift rshift pow divmod".split()
+    specials = frozenset(
+        f"__{name}__" for name in (
+            "len length_hint bool iter next reversed contains getitem setitem delitem missing call "
+            "enter exit aenter aexit aiter anext await str repr bytes format hash eq ne lt le gt ge "
+            "int float complex index round trunc floor ceil abs neg pos invert copy deepcopy get set "
+            "delete set_name fspath buffer sizeof reduce reduce_ex getstate getnewargs "
+            "getnewargs_ex instancecheck subclasscheck getattr getattribute setattr delattr dir init "
+            "new del init_subclass class_getitem subclasshook"
+        ).split() + [side + name for side in ("", "r", "i") for name in binary]
+    )
+    # Classes of Python that one of the program's may be derived from, and what stands for it as well.
+    foundations = {"object": object, "ABC": ABC}
+    for error in list(vars(builtins).values()):
+        endings = (StopIteration, StopAsyncIteration, GeneratorExit)
+        endings += (getattr(builtins, "BaseExceptionGroup", GeneratorExit),)
+        if isinstance(error, type) and issubclass(error, BaseException):
+            if not issubclass(error, endings):
+                foundations[error.__name__] = error
     told_limit = 4096
 
     def raised_there(name):
@@ -431,8 +476,11 @@ def children(read, write):
             return send(b"o")
         send(b"v", data) if len(data) <= size_limit else send(b"o")
 
-    def outlined(value):
-        """A value for a checker: which of `makers` makes it again, if any, and from what."""
+    def outlined(value, may_hold=False):
+        """A value for a checker: which of `makers` makes it again, if any, and from what.
+
+        `may_hold`: an object of a class of the program's own is asked for its items by the test.
+        """
         kind = type(value)
         if kind in recipes:
             return recipes[kind](value)
@@ -442,7 +490,8 @@ def children(read, write):
             return "values", [list(value)]
         if kind in views:
             return "keys" if kind is views[0] else "items", [list(value)]
-        if hasattr(kind, "__next__"):
+        is_held = may_hold and kind.__module__ == "solution"
+        if hasattr(kind, "__next__") and hasattr(kind, "__iter__") and not is_held:
             items = list(islice(value, items_limit + 1))
             return "iter", [items if len(items) <= items_limit else value]
         return "", value
@@ -530,8 +579,8 @@ def children(read, write):
 
         def row(value):
             kind = type(value)
-            if kind in references:
-                return -8, [references[kind](value)]
+            if roles["path"] is not None and (path := roles["path"](value)) is not None:
+                return -8, [path]
             if kind in recipes:
                 return -9, list(recipes[kind](value))
             if issubclass(kind, Enum):
@@ -671,8 +720,41 @@ def children(read, write):
         """
         return owner[:1].isupper() and owner.isidentifier() and owner != "Solution"
 
-    # What stands for an object on the other side, by its class, as the text to find it with.
-    references = {}
+    # In a checker, the text to find an object with that a value stands for.
+    roles = {"path": None}
+
+    def declared(kind):
+        """The special methods that a class has of its own, and those that it says it has not."""
+        own = [name for name in kind.__dict__ if name in specials]
+        return own, [name for name in own if kind.__dict__[name] is None]
+
+    def profile(kind, setup, held):
+        """A class of the program's as a checker makes one that stands for it: how it is found, its
+        name, its special methods and those of its own class, and what it is derived from.
+
+        One that is derived from more of Python than exceptions is none of these.
+        """
+        if foundations.get(kind.__name__) is kind:
+            return kind.__name__
+        own_kind = type(kind).__mro__[:-len(type.__mro__)]
+        is_ours = kind.__module__ == "solution" and kind.__name__ not in setup
+        if not is_ours or any(base.__module__ not in ("solution", "abc") for base in own_kind):
+            raise TypeError
+        meta = [name for base in own_kind if base is not ABCMeta for name in declared(base)[0]]
+        bases = [profile(base, setup, held) for base in kind.__bases__]
+        return hold(held, kind), kind.__name__, *declared(kind), meta, bases
+
+    def holding(value, setup, held):
+        """An object that stays with the program: how it is found, and what its class is like."""
+        kind = type(value)
+        try:
+            made = profile(kind, setup, held)
+        except TypeError:
+            made = None
+        if type(made) is not tuple:
+            found = {name: base for base in kind.__mro__[-2::-1] for name in declared(base)[0]}
+            made = list(found), [name for name, base in found.items() if base.__dict__[name] is None]
+        return hold(held, value), made
 
     def called(namespace, setup, held, payload):
         """Calls the program for a checker.
@@ -704,10 +786,17 @@ def children(read, write):
             target, operation = refer(owner), operations[last]
             found = lambda *args: operation(target, *args)
         else:
-            found = refer(entry_point)
+            is_method = args and type(args[0]) not in atoms and owner and owner[0] != "#"
+            found = unbound(refer(owner), last, args) if is_method else None
+            if found is None:
+                found = refer(entry_point)
         value = found(*args, **named_args)
+        # An object of a class of the program's own stays here, if the test can know that it is one:
+        # by its name, as it calls it, or because another one or its class made it.
+        is_class = isinstance(found, type) and last[:1].isupper()
+        may_hold = is_class or entry_point[:1] == "#" or makes_objects(owner)
         # What is not used is nobody's business: often it is the object that was changed.
-        maker, made = ("", None) if is_dropped else outlined(value)
+        maker, made = ("", None) if is_dropped else outlined(value, may_hold)
 
         def changes():
             if graph is not None:
@@ -726,11 +815,6 @@ def children(read, write):
             is_wanted = is_dropped or wants == "changes if nothing" and value is None
             return answered(changes() if is_wanted else None)
 
-        # An object of a class of the program's own stays here, if the test can know that it is one:
-        # by its name, as it calls it, or because another one or its class made it.
-        is_class = isinstance(found, type) and last[:1].isupper()
-        may_hold = is_class or entry_point[:1] == "#" or makes_objects(owner)
-
         def sent(maker, made, value):
             """A value as the checker can make it again, or can ask for more of it."""
             try:
@@ -748,7 +832,7 @@ def children(read, write):
             except (TypeError, ValueError):
                 if not may_hold:
                     return maker, made
-            return "held", hold(held, value)
+            return "held", holding(value, setup, held)
 
         def answered(changed):
             try:
@@ -766,8 +850,11 @@ def children(read, write):
         name = str.encode(kind.__name__[:80], "ascii", "backslashreplace")[:80]
         send(b"e", name + b"\0" + str.encode(base, "ascii", "backslashreplace")[:80] + b"\0" + details)
 
-    def told(error):
-        """What test code may know of an exception: its arguments, its text, and attributes."""
+    def told(error, setup, held):
+        """What test code may know of an exception: its arguments, its text, and attributes.
+
+        One of a class of the program's own is an object of it as well.
+        """
         def tried(make):
             try:
                 data = encode(make())
@@ -780,9 +867,14 @@ def children(read, write):
         found = {name: tried(lambda: (item,)) for name, item in list(vars(error).items())[:20]}
         found = {name: item[0] for name, item in found.items() if item is not None}
         try:
-            return encode((args, text, found))
+            own = profile(type(error), setup, held)
+            own = (hold(held, error), own) if type(own) is tuple else None
         except (TypeError, ValueError):
-            return encode((args, text, {}))
+            own = None
+        try:
+            return encode((args, text, found, own))
+        except (TypeError, ValueError):
+            return encode((args, text, {}, own))
 
     def texts(payload):
         """Texts that stand one after another, each with its length before it."""
@@ -813,7 +905,8 @@ def children(read, write):
             return False
         return name not in made_before or made_before[name] is not namespace[name]
 
-    def look_up(namespace, entry_point, held={}):
+    def look_up(namespace, entry_point, held={}, is_called=True):
+        """What a path stands for; a method of a class that is called is one of a new object."""
         head, *rest = entry_point.split(".")
         if head[:1] == "#":
             found = held[int(head[1:])]
@@ -823,18 +916,27 @@ def children(read, write):
             found, rest = namespace["Solution"], [head]
         else:
             raise NameError(head)
-        for name in rest:
-            if isinstance(found, type) and needs_instance(found, name):
+        for at, name in enumerate(rest):
+            is_last = at == len(rest) - 1
+            if isinstance(found, type) and needs_instance(found, name, is_called or not is_last):
                 found = found()
             found = getattr(found, name)
         return found
 
-    def needs_instance(kind, name):
+    def needs_instance(kind, name, is_called):
         """Whether this name is one of an object of the class, and not of the class itself."""
         for base in kind.__mro__:
             if name in base.__dict__:
-                return isinstance(base.__dict__[name], (types.FunctionType, property))
-        return True
+                found = base.__dict__[name]
+                return is_called and type(found) is types.FunctionType or isinstance(found, property)
+        return is_called and not hasattr(kind, name)
+
+    def unbound(owner, name, args):
+        """`Stack.push` of `Stack.push(stack, 1)`: its first argument is the object."""
+        if isinstance(owner, type) and args and isinstance(args[0], owner):
+            found = getattr(owner, name, None)
+            return found if type(found) is types.FunctionType else None
+        return None
 
     def program():
         """A program whose functions are called; it is imported, so its main guard stays shut."""
@@ -859,7 +961,7 @@ def children(read, write):
                 elif kind == b"P":
                     result = called(namespace, setup, held, payload)
                 elif kind == b"N":
-                    found = look_up(namespace, payload.decode("utf-8"), held)
+                    found = look_up(namespace, payload.decode("utf-8"), held, False)
                     result = lambda: described(found, setup, held)
                 else:
                     code = compile_(payload.decode("utf-8"), "<test>", "eval", 0, True)
@@ -868,7 +970,7 @@ def children(read, write):
                         value = True if value else False
             except BaseException as error:
                 # Only test code asks what else there is to an exception.
-                raised(error, setup, told(error)) if kind in b"PN" else raised(error)
+                raised(error, setup, told(error, setup, held)) if kind in b"PN" else raised(error)
                 continue
             if kind in b"PN":
                 respond(result)
@@ -877,7 +979,16 @@ def children(read, write):
 
     def described(found, setup, held):
         """What a name stands for, for a checker: a function, plain data, or something else."""
-        if callable(found):
+        if isinstance(found, type):
+            try:
+                made = profile(found, setup, held)
+            except TypeError:
+                # Of this class the checker has no other: it is asked like an object.
+                is_ours = found.__module__ == "solution" and found.__name__ not in setup
+                is_asked = is_ours and found.__name__ != "Solution"
+                made = holding(found, setup, held) if is_asked else None
+            return encode(("function", made if type(made) is tuple else None, None))
+        if callable(found) and type(found).__module__ != "solution":
             return encode(("function", None, None))
         maker, made = outlined(found) if not hasattr(type(found), "__next__") else ("", found)
         try:
@@ -887,7 +998,7 @@ def children(read, write):
         try:
             return encode(("graph", pack(found, setup, is_answer=True)[0], None))
         except (TypeError, ValueError):
-            return encode(("held", hold(held, found), None))
+            return encode(("held", holding(found, setup, held), None))
 
     def flush(stream):
         """A program may close its output, or take it away: what it wrote has then been written."""
@@ -922,6 +1033,9 @@ def children(read, write):
 
     class Refused(BaseException):
         """The program's answer was no plain data."""
+
+    class Ended(RuntimeError):
+        """The program has raised StopIteration."""
 
     class Unsendable(BaseException):
         """The test calls the program with what is no plain data."""
@@ -963,8 +1077,14 @@ def children(read, write):
             name = name.decode("ascii")
             said = loads(details) if details else None
             # A program can write any answer.
-            if type(said) is not tuple or [type(part) for part in said[2:]] != [dict]:
-                said = (None, None, {})
+            if type(said) is not tuple or len(said) != 4 or type(said[2]) is not dict:
+                said = (None, None, {}, None)
+            if said[3] is not None:
+                try:
+                    made = standing(*said[3])
+                except Exception:
+                    refuse()
+                return made if isinstance(made, BaseException) else refuse()
             args = said[0] if type(said[0]) is tuple else ()
             text = said[1] if type(said[1]) is str else None
             found = {key: item for key, item in said[2].items() if str(key)[:2] != "__"}
@@ -974,7 +1094,7 @@ def children(read, write):
                 return Refused()
             # `all(map(candidate, ...))` would take these for the end of the list.
             if issubclass(error, (StopIteration, StopAsyncIteration, GeneratorExit)):
-                return RuntimeError()
+                return Ended() if error is StopIteration else RuntimeError()
             if issubclass(error, getattr(builtins, "BaseExceptionGroup", ())):
                 return error("", [Exception()])
 
@@ -997,86 +1117,303 @@ def children(read, write):
             shown = refuse if text is None else lambda self: text
             return instance(type(error.__name__, (error,), {"__str__": shown}))
 
+        # A test's threads ask one after another; one that outlives its test asks no more.
+        lock = threading.RLock()
+        left = set()
+
+        def ask(kind, question):
+            """The answer to a question."""
+            with lock:
+                if threading.current_thread() in left:
+                    raise Refused
+                send(kind, question)
+                return answered()
+
+        def where(value):
+            """The text to find what stands for something of the program with, or none."""
+            kind = type(value)
+            if kind is Proxy or issubclass(type(kind), Class):
+                return object.__getattribute__(value, "__whet_path__")
+            if issubclass(kind, Class):
+                return facts(value).path
+            return None
+
+        roles["path"] = where
+
+        def is_object(value):
+            """Whether this stands for an object of the program's that is no function or class."""
+            return issubclass(type(type(value)), Class)
+
+        class Told(dict):
+            """A dict of the program's: what test code would change here, nobody would see there."""
+
+            __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = refuse
+
+        class Unread(dict):
+            """A dict of the program's that is no plain data."""
+
+            __eq__ = __ne__ = __len__ = __iter__ = __contains__ = __getitem__ = __bool__ = refuse
+            __repr__ = __or__ = __ror__ = __reversed__ = get = keys = items = values = copy = refuse
+            __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = refuse
+
+        def part_of(path, name):
+            """An attribute of this name, as the program has it."""
+            # `Capital(x).startswith("a")` is about a text, and its argument may be what is expected:
+            # of an object nobody would ask it.
+            if name in predicates:
+                refuse()
+            found = fetch(f"{path}.{name}")
+            if name in ("__dict__", "__annotations__"):
+                return Told(found) if type(found) is dict else Unread()
+            return found
+
         class Proxy:
-            """A function or a class of the program."""
+            """A function of the program, or a class of which no more is known than its name."""
 
             def __init__(self, path):
-                # Names that no attribute of the program's objects has.
-                self.__dict__.update(__whet_path__=path, __name__=path.rpartition(".")[2])
+                # A name that no attribute of the program's objects has.
+                object.__setattr__(self, "__whet_path__", path)
 
             def __call__(self, *args, **kwargs):
-                return call(self.__whet_path__, args, kwargs, "value")
+                return call(where(self), args, kwargs, "value")
 
-            def __getattr__(self, name):
-                if name.startswith("__"):
-                    raise AttributeError(name)
-                # `Capital(x).startswith("a")` is about a text, and its argument may be what is
-                # expected: of an object nobody would ask it.
-                if name in predicates:
+            def __getattribute__(self, name):
+                if name in ("__call__", "__eq__", "__ne__", "__hash__"):
+                    return object.__getattribute__(self, name)
+                # By these Python finds out what a class is, and a function's parameters.
+                if name in ("__class__", "__bases__", "__mro_entries__", "__signature__"):
                     refuse()
-                return fetch(f"{self.__whet_path__}.{name}")
+                return part_of(where(self), name)
 
             def __instancecheck__(self, value):
                 """Of an object of the program's, it says itself which of its classes it is of."""
                 if type(value) is Inert:
                     refuse()
-                if type(value) is not Object:
+                if not is_object(value):
                     return False
-                result = call(f"{value.__whet_path__}.__instancecheck__", (self,), {}, "value")
+                result = call(f"{where(value)}.__instancecheck__", (self,), {}, "value")
                 return result if type(result) is bool else refuse()
 
-            # The program says that the name is a function's.
-            __setattr__ = refuse
+            def __repr__(self):
+                result = call(f"{where(self)}.__repr__", (), {}, "value")
+                return result if type(result) is str else refuse()
 
-        def operate(name, kind=None):
+            # The program says that the name is a function's.
+            __setattr__ = __delattr__ = __dir__ = __reduce__ = __reduce_ex__ = __sizeof__ = refuse
+            __subclasscheck__ = __format__ = refuse
+
+        class ClassDict:
+            """The `__dict__` of a class: `collections.abc` looks for methods there."""
+
+            def __init__(self, shown):
+                self.shown = shown
+
+            def __contains__(self, name):
+                return name in self.shown if name in specials else refuse()
+
+            def __getitem__(self, name):
+                return self.shown[name] if name in self.shown else refuse()
+
+            __eq__ = __ne__ = __iter__ = __len__ = __bool__ = __getattr__ = __hash__ = refuse
+            __repr__ = __setitem__ = __delitem__ = __or__ = refuse
+
+        class Facts:
+            """What the program says of a class."""
+
+            def __init__(self, path, handle, is_known):
+                self.path, self.handle, self.is_known = path, handle, is_known
+                # The special methods that it has, those of them that are its own, and those that are
+                # None: `__hash__ = None`.
+                self.has, self.shown, self.none = set(), {}, set()
+
+        def facts(kind):
+            return type.__getattribute__(kind, "__whet_class__")
+
+        class Class(ABCMeta):
+            """The class of what stands for a class of the program's."""
+
+            # Nothing is derived from it: a class could forbid that.
+            __new__ = refuse
+            __prepare__ = classmethod(refuse)
+
+            def __call__(cls, *args, **kwargs):
+                return call(facts(cls).path, args, kwargs, "value")
+
+            def __getattribute__(cls, name):
+                known = facts(cls)
+                if name in ("__mro__", "__bases__", "__base__", "__class__", "__name__"):
+                    if known.is_known or name in ("__mro__", "__class__"):
+                        return type.__getattribute__(cls, name)
+                if name == "__dict__":
+                    return ClassDict(known.shown)
+                if name not in specials or name in known.has and name in unshown:
+                    return part_of(known.path, name)
+                if name in known.has:
+                    return type.__getattribute__(cls, name)
+                if hasattr(object, name):
+                    return getattr(object, name)
+                if name == "__call__" or name in vars(type(cls)) or hasattr(type, name):
+                    return type.__getattribute__(cls, name)
+                raise AttributeError(name)
+
+            def __instancecheck__(cls, value):
+                return Proxy.__instancecheck__(cls, value)
+
+            def __subclasscheck__(cls, other):
+                if not isinstance(other, type):
+                    raise TypeError("issubclass() arg 1 must be a class")
+                if not issubclass(type(other), Class):
+                    return False
+                result = call(f"{facts(cls).handle}.__subclasscheck__", (other,), {}, "value")
+                return result if type(result) is bool else refuse()
+
+            def __dir__(cls):
+                return call(f"{facts(cls).handle}.__dir__", (), {}, "value")
+
+            def __repr__(cls):
+                result = call(f"{facts(cls).handle}.__repr__", (), {}, "value")
+                return result if type(result) is str else refuse()
+
+            __setattr__ = __delattr__ = __reduce__ = __reduce_ex__ = __sizeof__ = refuse
+
+        results = {"__len__": int, "__bool__": bool, "__str__": str, "__repr__": str}
+
+        def operate(name):
             """What an object does for an operator or a builtin function of this name.
 
-            Its result is of this kind, if it has one. Another operand must be an object of the
-            program too: a plain one may be what is expected.
+            Another operand must be an object of the program too: a plain one may be what is expected.
             """
+            kind = results.get(name)
+
             def method(self, *args):
-                if name != "__getitem__" and any(type(one) is not Object for one in args):
+                if name != "__getitem__" and not all(map(is_object, args)):
                     refuse()
-                result = call(f"{self.__whet_path__}.{name}", args, {}, "value")
+                path = facts(self).handle if issubclass(type(self), Class) else where(self)
+                result = call(f"{path}.{name}", args, {}, "value")
                 return result if kind is None or type(result) is kind else refuse()
 
             return method
 
-        class Object(Proxy):
-            """An object of the program: what it has is known to the program alone."""
+        # What a setter does to the value is not told: the test may compare something with it.
+        def set_attribute(self, name, value):
+            call(f"{where(self)}.{name}=", (value,), {}, "value")
 
-            __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = refuse
-            __int__ = __float__ = __index__ = __abs__ = __round__ = __format__ = refuse
-            __hash__ = __instancecheck__ = refuse
+        def delete_attribute(self, name):
+            call(f"{where(self)}.__delattr__", (name,), {}, "value")
 
-            # What a setter does to the value is not told: the test may compare something with it.
-            def __setattr__(self, name, value):
-                call(f"{self.__whet_path__}.{name}=", (value,), {}, "value")
+        def set_item(self, key, value):
+            call(f"{where(self)}.__setitem__", (key, value), {}, "value")
 
-            def __setitem__(self, key, value):
-                call(f"{self.__whet_path__}.__setitem__", (key, value), {}, "value")
+        def delete_item(self, key):
+            call(f"{where(self)}.__delitem__", (key,), {}, "value")
 
-            def __delitem__(self, key):
-                call(f"{self.__whet_path__}.__delitem__", (key,), {}, "value")
+        def enter(self):
+            return call(f"{where(self)}.__enter__", (), {}, "value")
 
-            def __enter__(self):
-                return call(f"{self.__whet_path__}.__enter__", (), {}, "value")
+        def leave_block(self, kind, error, trace):
+            """Leaves a `with` block. Whatever the program says, an exception goes on: it may be
+            the test's own, by which it fails."""
+            bases = [] if kind is None else kind.__mro__
+            names = [base.__name__ for base in bases if base.__module__ == "builtins"]
+            call(f"{where(self)}.__exit__", (names[0] if names else None,), {}, "value")
+            return False
 
-            def __exit__(self, kind, error, trace):
-                """Leaves a `with` block. Whatever the program says, an exception goes on: it may be
-                the test's own, by which it fails."""
-                bases = [] if kind is None else kind.__mro__
-                names = [base.__name__ for base in bases if base.__module__ == "builtins"]
-                path = f"{self.__whet_path__}.__exit__"
-                call(path, (names[0] if names else None,), {}, "value")
-                return False
+        def next_item(self):
+            try:
+                return call(f"{where(self)}.__next__", (), {}, "value")
+            except Ended:
+                raise StopIteration from None
 
-        kinds = {"__len__": int, "__bool__": bool, "__str__": str, "__repr__": str}
+        def call_object(self, *args, **kwargs):
+            return call(where(self), args, kwargs, "value")
+
+        def names_of(self):
+            return call(f"{where(self)}.__dir__", (), {}, "value")
+
+        def formatted(self, spec):
+            if "__format__" in facts(type(self)).has or spec != "":
+                refuse()
+            return str(self)
+
+        def attribute(self, name):
+            """An attribute of an object, as the program has it."""
+            known = facts(type(self))
+            if name == "__class__":
+                return type(self) if known.is_known else refuse()
+            if name in ("__bases__", "__mro_entries__"):
+                refuse()
+            if name not in specials or name in unshown and (name in known.has or hasattr(object, name)):
+                return part_of(where(self), name)
+            if name not in known.has and not hasattr(object, name):
+                raise AttributeError(name)
+            return object.__getattribute__(self, name)
+
+        methods = {
+            "__setitem__": set_item, "__delitem__": delete_item, "__enter__": enter,
+            "__exit__": leave_block, "__call__": call_object, "__next__": next_item,
+        }
         for name in operations:
-            if name not in vars(Object):
-                setattr(Object, name, operate(name, kinds.get(name)))
-            if name[2:-2] in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and", "or", "xor"):
-                setattr(Object, f"__r{name[2:]}", refuse)
+            methods.setdefault(name, operate(name))
+        # What its class does when an object is made, or asked for what it has.
+        unshown = frozenset(
+            "__init__ __new__ __del__ __getattr__ __set_name__ __init_subclass__ __class_getitem__ "
+            "__subclasshook__ __instancecheck__ __subclasscheck__".split()
+        )
+        # What every object has. Of two objects the checker cannot know whether they are equal.
+        fixed = {
+            "__getattribute__": attribute, "__setattr__": set_attribute,
+            "__delattr__": delete_attribute, "__dir__": names_of, "__format__": formatted,
+            "__eq__": refuse, "__ne__": refuse, "__reduce__": refuse, "__reduce_ex__": refuse,
+            "__sizeof__": refuse,
+        }
+        common = {**fixed, "__hash__": refuse, "__getstate__": refuse}
+        common |= {name: methods[name] for name in ("__str__", "__repr__")}
+
+        def checked(handle):
+            """A program can write any answer: a text that is no handle would be a name."""
+            return handle if handle[0] == "#" and handle[1:].isdecimal() else refuse()
+
+        def class_of(profile):
+            """What stands for a class of the program's, by what that says of it."""
+            if type(profile) is str:
+                return foundations[profile]
+            handle, name, own, nones, meta, bases = profile
+            if checked(handle) not in stand_ins:
+                bases = [class_of(base) for base in bases]
+                known = Facts(handle, handle, True)
+                stand_ins[handle] = new_class(known, name, (own, nones), meta, bases)
+            return stand_ins[handle]
+
+        def new_class(known, name, methods_of, meta=(), bases=()):
+            own = {one for one in methods_of[0] if one in specials}
+            above = [facts(base) for base in bases if issubclass(type(base), Class)]
+            known.has = own.union(*[base.has for base in above])
+            known.none = set().union(*[base.none for base in above]) - own | own & set(methods_of[1])
+            content = dict(common)
+            for one in known.has - unshown - set(fixed):
+                content[one] = None if one in known.none else methods.get(one, refuse)
+            if not known.is_known:
+                content["__instancecheck__"] = Proxy.__instancecheck__
+            known.shown = {one: content.get(one, refuse) for one in own}
+            content["__whet_class__"] = known
+            kind = Class
+            asked = {one for one in meta if one in specials} - unshown - set(vars(Class)) - set(fixed)
+            if asked:
+                kind = type("Class", (Class,), {one: methods.get(one, refuse) for one in asked})
+            return type.__new__(kind, name, tuple(bases), content)
+
+        def standing(handle, profile):
+            """What stands for an object of the program's."""
+            if checked(handle) not in stand_ins:
+                if len(profile) == 2:
+                    kind = new_class(Facts(f"{handle}.__class__", f"{handle}.__class__", False), "", profile)
+                else:
+                    kind = class_of(profile)
+                root = BaseException if issubclass(kind, BaseException) else object
+                made = root.__new__(kind)
+                object.__setattr__(made, "__whet_path__", handle)
+                stand_ins[handle] = made
+            return stand_ins[handle]
 
         class Inert:
             """An object of the program's own inside of another: nothing is known of it."""
@@ -1084,9 +1421,8 @@ def children(read, write):
             __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __len__ = refuse
             __iter__ = __contains__ = __getitem__ = __call__ = __str__ = __repr__ = refuse
             __int__ = __float__ = __index__ = __add__ = __sub__ = __mul__ = __format__ = refuse
-            __hash__ = __getattr__ = __setattr__ = __abs__ = __round__ = refuse
-
-        references[Proxy] = references[Object] = lambda proxy: proxy.__whet_path__
+            __hash__ = __getattribute__ = __setattr__ = __delattr__ = __abs__ = __round__ = refuse
+            __dir__ = __reduce__ = __reduce_ex__ = __sizeof__ = __next__ = __neg__ = __enter__ = refuse
 
         def unsendable(path):
             """The test is at fault, unless it depends on what the program says its names are."""
@@ -1116,11 +1452,22 @@ def children(read, write):
             if path in stand_ins:
                 return stand_ins[path]
             fetched.add(path)
-            send(b"n", path.encode())
-            maker, value, _ = answered()
-            if maker == "function":
+            maker, value, _ = ask(b"n", path.encode())
+            if maker != "function":
+                return made(maker, value, True)
+            if value is None:
                 return stand_ins.setdefault(path, Proxy(path))
-            return made(maker, value, True)
+            try:
+                if len(value) == 2:
+                    stand_ins[path] = standing(*value)
+                    return stand_ins[path]
+                stand_ins[path] = kind = class_of(value)
+                # By its name more is known of a class.
+                if facts(kind).path[0] == "#":
+                    facts(kind).path = path
+                return kind
+            except Exception:
+                refuse()
 
         def made(maker, value, may_hold):
             """The value of an answer. `may_hold`: an object may stay with the program."""
@@ -1128,10 +1475,7 @@ def children(read, write):
                 if maker == "graph":
                     return unpack(value, classes, inert=Inert)[0]
                 if maker == "held":
-                    # A program can write any answer: a text that is no handle would be a name.
-                    if not may_hold or value[0] != "#" or not value[1:].isdecimal():
-                        refuse()
-                    return stand_ins.setdefault(value, Object(value))
+                    return standing(*value) if may_hold else refuse()
                 if maker == "nodes":
                     kinds = [kind for kind, _ in value if kind not in ("", "graph", "held")]
                     return refuse() if kinds else iter([made(*one, may_hold) for one in value])
@@ -1144,9 +1488,9 @@ def children(read, write):
             owner, _, last = path.rpartition(".")
             is_told = owner and owner not in solutions and owner != "Solution"
             if is_told and last in comparing:
-                others = (Object, *numbers)
-                if any(type(one) not in others for one in (*args, *kwargs.values())):
-                    refuse()
+                for one in (*args, *kwargs.values()):
+                    if type(one) not in numbers and not is_object(one):
+                        refuse()
             items = graph = None
             try:
                 question = encode((path, args, list(kwargs.items()), None, wants), keeps_names=True)
@@ -1156,8 +1500,7 @@ def children(read, write):
                     question = encode((path, None, None, graph, wants))
                 except (TypeError, ValueError):
                     unsendable(path)
-            send(b"q", question)
-            maker, value, changed = answered()
+            maker, value, changed = ask(b"q", question)
             is_nothing = value is None and not maker
             if changed and (wants == "changes" or wants == "changes if nothing" and is_nothing):
                 try:
@@ -1165,7 +1508,7 @@ def children(read, write):
                     if graph is not None:
                         # Of the program's own objects it may name those alone that it was given.
                         given = {row[1][0] for row in graph[1] if row[0] == -8}
-                        known = lambda path: Object(path) if path in given else refuse()
+                        known = lambda path: stand_ins[path] if path in given else refuse()
                         unpack(table, classes, items, known, Inert)
                     else:
                         if table is not None:
@@ -1174,20 +1517,22 @@ def children(read, write):
                         update(kwargs, dict(new_kwargs))
                 except Exception:
                     refuse()
+            may_hold = last[:1].isupper() or path[:1] == "#" or makes_objects(owner)
+            found = made(maker, value, may_hold)
             if maker == "held" and path == "Solution":
-                solutions.add(value)
+                solutions.add(value[0])
             elif maker == "held":
                 # An answer that is the `Solution` itself is an object like others.
-                solutions.discard(value)
-            may_hold = last[:1].isupper() or path[:1] == "#" or makes_objects(owner)
-            return made(maker, value, may_hold)
+                solutions.discard(value[0])
+            return found
 
         def wanting(wants):
             """Makes of a function of the program one for calls that want something else."""
             def of(function):
-                if type(function) is not Proxy:
+                path = where(function)
+                if path is None:
                     return function
-                return lambda *args, **kwargs: call(function.__whet_path__, args, kwargs, wants)
+                return lambda *args, **kwargs: call(path, args, kwargs, wants)
 
             return of
 
@@ -1239,12 +1584,15 @@ def children(read, write):
                 end = b"p"
             except BaseException as error:
                 end = b"f" + type(error).__name__.encode("ascii", "backslashreplace")[:80]
-            if is_unsendable:
-                send(b"b", b"it calls the program with what is no plain data")
-            elif is_opaque:
-                send(b"o")
-            else:
-                send(end[:1], end[1:])
+            with lock:
+                left.update(threading.enumerate())
+                left.discard(threading.current_thread())
+                if is_unsendable:
+                    send(b"b", b"it calls the program with what is no plain data")
+                elif is_opaque:
+                    send(b"o")
+                else:
+                    send(end[:1], end[1:])
 
     def checker_line(error):
         """The last line of the author's checker that an exception came through."""

@@ -5,6 +5,7 @@ mod graphs;
 mod lists;
 mod others;
 mod own;
+mod stand_ins;
 mod trees;
 
 use std::fmt::Write as _;
@@ -18,7 +19,7 @@ use whetstone_sandbox::Ticket;
 use whetstone_sandbox::job::{Job, Limits};
 
 use crate::asking;
-use crate::expected::at_both_levels;
+use crate::expected::{at_both_levels, judge};
 use crate::support::{Stage, alone, tell};
 
 /// One task with its programs.
@@ -216,4 +217,15 @@ fn objects_of_a_setup_are_judged_by_what_they_hold_at_landlock() {
 #[test]
 fn objects_of_the_program_are_judged_in_every_style() {
     at_both_levels(|stage| asking::hold(stage, own::ROWS));
+}
+
+#[test]
+fn a_stand_in_answers_nothing_by_itself() {
+    at_both_levels(|stage| {
+        asking::hold(stage, stand_ins::ROWS);
+        for (test, program) in stand_ins::REFUSED {
+            let said = judge(stage, "", test, program);
+            assert_ne!(said, Ok("pass".to_owned()), "{test}\n{program}");
+        }
+    });
 }
