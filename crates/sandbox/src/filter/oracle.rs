@@ -219,6 +219,8 @@ fn calls_that_can_be_good_or_bad_are_told_apart() {
     assert_eq!(decide("kill", &[(0, u64::MAX), (1, 9)]), EPERM, "everyone");
     assert_eq!(decide("tgkill", &[(0, u64::from(OWN_PID)), (1, 9)]), ALLOW);
     assert_eq!(decide("tgkill", &[(0, 1), (1, 1)]), EPERM);
+    assert_eq!(decide("kill", &[(0, u64::from(OWN_PID)), (1, 9)]), EPERM, "as the machine does");
+    assert_eq!(decide("tgkill", &[(0, u64::from(OWN_PID)), (1, 9), (2, 9)]), EPERM);
     assert_eq!(decide("ioctl", &[(1, 0x5401)]), ALLOW);
     assert_eq!(decide("ioctl", &[(1, 0x5412)]), EPERM, "words put into a terminal");
     assert_eq!(decide("ioctl", &[(1, 0x5412 | 1 << 32)]), EPERM, "the kernel looks at 32 bits");

@@ -149,7 +149,7 @@ pub(crate) const CASES: &[Case] = &[
     ),
     call(
         "the binary is made useless, and the zygote is to be started again",
-        &["crashed", "raised NameError"],
+        &["load_error PermissionError"],
         r"
 import os, signal
 try: os.chmod('@OUTSIDE@/whet', 0)
