@@ -84,6 +84,16 @@ pub(crate) fn set_host_name(name: &str) -> io::Result<()> {
     check(unsafe { libc::setdomainname(name.as_ptr().cast(), name.len()) }).map(drop)
 }
 
+/// Has what this process executes next lie at the same addresses each time.
+pub(crate) fn fix_addresses() -> io::Result<()> {
+    const ASK: libc::c_ulong = 0xffff_ffff;
+    // SAFETY: numbers only.
+    let now = check(unsafe { libc::personality(ASK) })?;
+    let fixed = libc::c_ulong::from((now | libc::ADDR_NO_RANDOMIZE).unsigned_abs());
+    // SAFETY: as above; ADDR_NO_RANDOMIZE is about the next program alone.
+    check(unsafe { libc::personality(fixed) }).map(drop)
+}
+
 /// A descriptor that stands for a process that is our child.
 pub(crate) fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
     // SAFETY: two numbers.

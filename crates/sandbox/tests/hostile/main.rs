@@ -14,6 +14,7 @@
     reason = "helpers of tests fail as tests do, and say what they skip"
 )]
 
+mod addresses;
 mod asking;
 mod beyond;
 mod calls;

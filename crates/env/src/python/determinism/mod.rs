@@ -5,8 +5,9 @@
 //! that neither the program binds nor a steady builtin has; attributes with double underscores. What
 //! is left is built from arithmetic, text and containers, and two things of these can still differ
 //! between runs, because objects lie at other addresses: the text of an object that shows its
-//! address, and the order of a set whose members are hashed by it. So a program varies that makes text
-//! and may have such an object, wherever, and so does one that has a set and may have a member like that:
+//! address, and the order of a set whose members are hashed by it. So a program varies that may have such an
+//! object, wherever, and calls or hands on anything that is not known to make no text ([`silent`]); and so
+//! does one that has a set and may have a member like that:
 //! `None`, NaN and `...` are hashed by their addresses too, and where there are floats there may be a NaN.
 //! An iterator is no such object where it is used up on the spot ([`shapes::uses_up`]).
 //!
@@ -27,6 +28,7 @@ mod chance;
 mod modules;
 mod names;
 mod shapes;
+mod silent;
 mod steady;
 
 use std::collections::BTreeSet;
@@ -37,8 +39,8 @@ use ruff_python_ast::{self as ast, ExceptHandler, Expr, Stmt};
 use self::chance::is_generator;
 use self::names::Bound;
 use self::shapes::{
-    gives_floats, is_constant, is_error, is_out_of_sight, is_plain_data, is_shown_by,
-    makes_iterator, reads_inside, uses_up,
+    gives_floats, is_constant, is_error, is_out_of_sight, is_plain_data, makes_iterator,
+    reads_inside, uses_up,
 };
 use super::syntax::Module;
 use whetstone_sandbox::plan::is_builtin;
@@ -82,7 +84,7 @@ struct Walk<'b> {
     shows_address: bool,
     /// There may be a value that is hashed by its address.
     hashed_by_address: bool,
-    /// Something is made into text.
+    /// Something may be made into text: what is called or handed on is not known to make none.
     shows: bool,
     /// There is a set.
     sets: bool,
@@ -167,7 +169,10 @@ impl<'b> Walk<'b> {
         self.flag(is_out_of_sight(name));
         // A module that is handed on is used out of sight.
         self.flag(self.bound.module(name).is_some());
-        self.shows |= is_shown_by(name);
+        // By another name it catches that memory ran out.
+        self.flag(is_wide(name));
+        self.may_show(name);
+        self.types_are_used(name);
         self.handed_on_name(name);
         if self.bound.definitions.contains(name) {
             self.has_address();
@@ -179,6 +184,27 @@ impl<'b> Walk<'b> {
         if from.is_some_and(|from| !is_constant(&from.module, &from.name)) {
             self.has_address();
         }
+    }
+
+    /// A name that is called, here or elsewhere.
+    fn may_show(&mut self, name: &str) {
+        self.shows |= !silent::name(name, self.bound, is_builtin(name));
+    }
+
+    /// An attribute that is called, here or elsewhere.
+    fn may_show_by(&mut self, attribute: &ast::ExprAttribute) {
+        let base = attribute.value.as_name_expr().map(|base| base.id.as_str());
+        let name = attribute.attr.as_str();
+        self.shows |= match base.and_then(|base| self.bound.module(base)) {
+            Some(module) => !silent::of_module(module, name),
+            None => !silent::attribute(name, self.bound),
+        };
+    }
+
+    /// The type of a value can be called, and may be that of text or of a set.
+    fn types_are_used(&mut self, name: &str) {
+        let is_type = name == "type";
+        (self.shows, self.sets) = (self.shows || is_type, self.sets || is_type);
     }
 
     /// What is handed on may be called elsewhere: `map(iter, lists)`.
@@ -233,12 +259,13 @@ impl<'b> Walk<'b> {
         let inside = name.starts_with("__") && name.ends_with("__");
         self.flag(inside && !steady::HARMLESS.contains(&name));
         self.flag(steady::UNSTEADY_ATTRIBUTES.contains(&name));
-        self.shows |= name == "format";
     }
 
     /// An attribute that is read and not called, by whatever syntax.
     fn attribute_read(&mut self, name: &str) {
         self.read.insert(name.to_owned());
+        self.shows |= silent::shows(name);
+        self.sets |= matches!(name, "keys" | "items");
         self.handed_on(name);
         // A format that is called elsewhere may name attributes out of sight.
         self.flag(name == "format");
@@ -257,6 +284,9 @@ impl<'b> Walk<'b> {
         let of_class = base.is_some_and(|base| self.bound.definitions.contains(base));
         // A generator that is made anew takes its seed from the system.
         self.flag(self.bound.has_chance && name == "__init__" && !of_super && !of_class);
+        // The text of whatever it is of; that of an object of the program's own is seen by its class.
+        let is_own = base == Some("self") || (of_super && name == "__str__");
+        self.flag(silent::is_text(name) && !is_own);
         match base {
             Some(base) => self.name(base),
             None => self.used_up(&attribute.value),
@@ -303,13 +333,15 @@ impl<'b> Walk<'b> {
             is_error(name) || matches!(name, "match" | "search" | "fullmatch");
         // A view of a dictionary is a set in all but its order.
         self.sets |= matches!(name, "keys" | "items");
+        self.types_are_used(name);
         self.call(call);
     }
 
     fn class(&mut self, class: &ast::StmtClassDef) {
         let methods = || class.body.iter().filter_map(Stmt::as_function_def_stmt);
         let has = |name: &str| methods().any(|method| method.name.as_str() == name);
-        self.flag(has("__del__") || has("__hash__"));
+        // What a `with` block swallows may be that memory ran out.
+        self.flag(has("__del__") || has("__hash__") || has("__exit__"));
         if !is_plain_data(class) {
             self.shows_address |= !has("__repr__");
             self.hashed_by_address = true;
@@ -337,7 +369,12 @@ impl<'b> Walk<'b> {
                 ""
             }
         };
-        self.shows |= is_shown_by(name);
+        match &*call.func {
+            Expr::Name(name) if is_asked(&name.id, &call.arguments) => {}
+            Expr::Name(name) => self.may_show(&name.id),
+            Expr::Attribute(attribute) => self.may_show_by(attribute),
+            _ => {}
+        }
         self.special(name, &call.arguments);
         // The groups within are iterators of their own.
         self.shows_address |= matches!(name, "groupby" | "tee");
@@ -359,17 +396,27 @@ impl<'b> Walk<'b> {
     /// An argument of a call of `function`.
     fn argument(&mut self, argument: &Expr, function: &str) {
         match argument {
+            // The classes that a value may be of are not called.
+            Expr::Name(name) if is_class_test(function) && is_builtin(&name.id) => {
+                self.name(&name.id);
+            }
+            Expr::Tuple(classes) if is_class_test(function) => {
+                classes.iter().for_each(|class| self.argument(class, function));
+            }
             Expr::Name(name) if TAKES_FUNCTIONS.contains(&function) => {
                 self.name(&name.id);
                 self.flag(self.bound.module(&name.id).is_some());
                 self.flag(is_out_of_sight(&name.id));
                 self.handed_on_name(&name.id);
                 self.makes_objects(&name.id);
-                self.shows |= is_shown_by(&name.id);
+                self.may_show(&name.id);
+                self.types_are_used(&name.id);
             }
             Expr::Attribute(method) if TAKES_FUNCTIONS.contains(&function) => {
                 self.handed_on(&method.attr);
                 self.flag(method.attr.as_str() == "format");
+                self.may_show_by(method);
+                self.sets |= matches!(method.attr.as_str(), "keys" | "items");
                 self.attribute_of(method);
             }
             Expr::Lambda(lambda) if TAKES_FUNCTIONS.contains(&function) => {
@@ -389,7 +436,8 @@ impl<'b> Walk<'b> {
             "getattr" | "setattr" | "hasattr" => match arguments.args.get(1) {
                 Some(Expr::StringLiteral(text)) => {
                     self.attribute(text.value.to_str());
-                    self.handed_on(text.value.to_str());
+                    self.attribute_read(text.value.to_str());
+                    self.flag(silent::is_text(text.value.to_str()));
                     self.flag(text.value.to_str() == "format");
                     self.flag(self.bound.has_chance && text.value.to_str() == "__init__");
                 }
@@ -403,10 +451,7 @@ impl<'b> Walk<'b> {
 
     fn handler(&mut self, handler: &ast::ExceptHandlerExceptHandler) {
         // These catch that memory or stack ran out, too.
-        let is_wide = |expr: &Expr| {
-            expr.as_name_expr()
-                .is_some_and(|name| matches!(name.id.as_str(), "Exception" | "BaseException"))
-        };
+        let is_wide = |expr: &Expr| expr.as_name_expr().is_some_and(|name| is_wide(&name.id));
         let wide = match handler.type_.as_deref() {
             None => true,
             Some(Expr::Tuple(tuple)) => tuple.iter().any(is_wide),
@@ -414,6 +459,8 @@ impl<'b> Walk<'b> {
         };
         self.flag(wide);
         self.hashed_by_address |= handler.name.is_some();
+        // Its text may show what the call that raised it was given.
+        self.shows |= handler.name.is_some();
         match handler.type_.as_deref() {
             Some(Expr::Tuple(tuple)) => tuple.iter().for_each(|one| self.caught(one)),
             Some(one) => self.caught(one),
@@ -436,6 +483,21 @@ impl<'b> Walk<'b> {
             other => self.visit_expr(other),
         }
     }
+}
+
+/// Whether an exception of this name stands for one of memory or stack, too.
+fn is_wide(name: &str) -> bool {
+    matches!(name, "Exception" | "BaseException" | "RuntimeError")
+}
+
+fn is_class_test(function: &str) -> bool {
+    matches!(function, "isinstance" | "issubclass")
+}
+
+/// Whether this call of a builtin makes no text, as others of it may.
+fn is_asked(function: &str, arguments: &ast::Arguments) -> bool {
+    let is_text = |argument: &Expr| argument.is_string_literal_expr();
+    function == "type" || (function == "input" && arguments.args.iter().all(is_text))
 }
 
 impl<'a> Visitor<'a> for Walk<'_> {
@@ -463,6 +525,10 @@ impl<'a> Visitor<'a> for Walk<'_> {
                 let unsteady =
                     |name: &ast::ExprName| steady::UNSTEADY_ATTRIBUTES.contains(&name.id.as_str());
                 self.flag(field.target.as_name_expr().is_some_and(unsteady));
+            }
+            Stmt::AugAssign(assign) => {
+                self.shows |= assign.op == ast::Operator::Mod;
+                self.floats |= assign.op == ast::Operator::Div;
             }
             // Taken apart at once.
             Stmt::Assign(assign) if assign.targets.iter().all(Expr::is_tuple_expr) => {
@@ -534,6 +600,7 @@ impl<'a> Visitor<'a> for Walk<'_> {
                     self.attribute_read(&attribute.attr);
                 } else if attribute.ctx.is_load() {
                     self.handed_on(&attribute.attr);
+                    self.may_show_by(attribute);
                     let module = attribute.value.as_name_expr();
                     let module = module.and_then(|name| self.bound.module(&name.id));
                     if !module.is_some_and(|module| is_constant(module, &attribute.attr)) {

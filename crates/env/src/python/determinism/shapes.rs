@@ -86,11 +86,6 @@ pub(super) fn is_out_of_sight(name: &str) -> bool {
     matches!(name, "object" | "getattr" | "setattr" | "hasattr")
 }
 
-/// Whether calling `name` makes text of its arguments.
-pub(super) fn is_shown_by(name: &str) -> bool {
-    matches!(name, "repr" | "ascii" | "str" | "format" | "print")
-}
-
 /// Whether instances show their fields, and are hashed by them or not at all.
 pub(super) fn is_plain_data(class: &ast::StmtClassDef) -> bool {
     let plain_base = |base: &Expr| {

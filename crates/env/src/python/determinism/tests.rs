@@ -265,3 +265,77 @@ fn what_is_the_same_in_each_run_is_not() {
         assert!(!varies(source), "{source}");
     }
 }
+
+#[test]
+fn text_by_ways_that_no_list_has_is_flagged() {
+    let texts = [
+        "try:\n    [].index(g)\nexcept ValueError as e:\n    x = e.args[0]",
+        "x = g.__repr__()",
+        "x = g.__str__()",
+        "x = '%s'.__mod__(g)",
+        "x = '%s'\nx %= g",
+        "import operator\nx = operator.mod('%s', g)",
+        "from operator import mod as m\nx = m('%s', g)",
+        "x = type('')(g)",
+        "t = type('')\nx = t(g)",
+        "x = [t(g) for t in map(type, [''])]",
+        "from string import Template\nx = Template('$x').substitute(x=g)",
+        "from collections import UserString\nx = UserString(g).data",
+        "from string import Formatter\nx = Formatter().format_field(g, '')",
+        "from string import Formatter\ndef convert_field(): pass\nx = Formatter().convert_field(g, 's')",
+        "from enum import Enum\nclass E(Enum):\n    a = 1\ntry:\n    E(g)\nexcept ValueError as e:\n    x = e.args",
+        "class A:\n    def text(self): return super().__repr__()",
+        "from collections import Counter\nx = Counter([g]).__repr__()",
+        "def format(): pass\nx = '{}'.format(g)",
+        "x = str.__call__(g)",
+        "import json\nx = json.dumps(1, default=g)",
+        "class C:\n    def __enter__(self): pass\n    def __exit__(self, kind, e, trace): self.x = e.args\nwith C():\n    [].index(g)",
+        "input(g)",
+        "x = getattr(g, '__repr__')()",
+    ];
+    for text in texts {
+        assert!(varies(&format!("def g(): pass\nh = [g]\n{text}")), "{text}");
+    }
+}
+
+#[test]
+fn texts_of_what_has_no_name_and_swallowed_exceptions_are_flagged() {
+    all_vary(&[
+        "def g(): pass\nx = g.__str__()",
+        "x = iter([]).__repr__()",
+        "x = object.__repr__(len)",
+        "import hashlib\nx = hashlib.md5().__repr__()",
+        "from functools import partial\nx = partial(len).__repr__()",
+        "import sys\nx = sys.stdout.__repr__()",
+        "from textwrap import TextWrapper\nx = TextWrapper().__repr__()",
+        "E = Exception\ntry:\n    f()\nexcept E:\n    pass",
+        "def f(n):\n    try:\n        return f(n + 1)\n    except RuntimeError:\n        return n",
+        "class C:\n    def __enter__(self): return self\n    def __exit__(self, *a): return True",
+    ]);
+}
+
+#[test]
+fn sets_by_another_name_are_flagged() {
+    all_vary(&[
+        "k = {}.keys\nx = list(k() | [None, 1])",
+        "x = [*map(dict.keys, [{None: 1}])][0] | {}.keys()",
+        "k = getattr({}, 'items')\nx = list(k() | [None, 1])",
+        "seen = {1}\nx = list(type(seen)([None, 1]))",
+    ]);
+}
+
+#[test]
+fn programs_with_functions_as_values_that_make_no_text_stay_steady() {
+    for source in [
+        "def f(xs):\n    return sorted(xs, key=lambda x: (-x[1], x[0]))",
+        "from functools import reduce\ndef f(xs):\n    return reduce(lambda a, b: a * b, xs, 1)",
+        "def f(xs):\n    fs = {'a': lambda x: x + 1, 'b': len}\n    return fs['a'](len(xs))",
+        "from collections import Counter, defaultdict\ndef f(xs):\n    d = defaultdict(lambda: 0)\n    d[1] += 1\n    return Counter(xs).most_common(2), dict(d), list(map(int, xs))",
+        "def f(x):\n    g = (y for y in x if isinstance(y, (int, str)))\n    return next(g)",
+        "class Node:\n    def __init__(self, v): self.v, self.next = v, None\n    def add(self, v):\n        self.next = Node(v)\n        return self.next\nn = Node(1).add(2)",
+        "class A:\n    def __init__(self, x): self.x = x\n    def __str__(self): return f'{self.x}'\n    def __repr__(self): return self.__str__()\nx = A(1).x",
+        "import heapq, math, itertools\ndef f(xs):\n    h = []\n    heapq.heappush(h, 1)\n    p = itertools.permutations(xs)\n    return math.gcd(*xs), [''.join(q) for q in p]",
+    ] {
+        assert!(!varies(source), "{source}");
+    }
+}
