@@ -198,8 +198,9 @@ def gather(words: List[str], limit=3, *rest, **named) -> Dict[str, int]:
         (b"T", "gather(['a'])"),
         (b"C", ("Solution.add", [1, 2], [])),
         (b"N", "gather"),
-        (b"P", ("Solution.add", [1, 2], [], None, "value")),
-        (b"P", ("Node", None, None, ([["Node", "next"]], table, (0,)), "value")),
+        (b"P", ("Solution.add", [1, 2], [], None, "value", 1)),
+        (b"P", ("gather", [["a", "b"]], [], None, "value", 1)),
+        (b"P", ("Node", None, None, ([["Node", "next"]], table, (0,)), "value", 1)),
     ]
 
     def frame(kind, content):
@@ -244,7 +245,7 @@ def children(read, write):
     import types
     from abc import ABC, ABCMeta
     from array import array
-    from collections import deque, namedtuple
+    from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
     from decimal import Decimal
     from enum import Enum
     from fractions import Fraction
@@ -258,6 +259,8 @@ def children(read, write):
     dict_values = type({}.values())
     items_limit = 10_000
     nodes_limit = 30_000
+    # Bytes of a test's questions and answers that are kept for its second run.
+    answers_limit = 32 << 20
     atoms = frozenset([int, float, bool, str, bytes, complex, type(None), type(...)])
     slot = types.MemberDescriptorType
     predicates = frozenset(
@@ -367,6 +370,7 @@ def children(read, write):
         Fraction: lambda value: ("Fraction", [value.numerator, value.denominator]),
         Decimal: lambda value: ("Decimal", [str(value)]),
         array: lambda value: ("array", [value.typecode, list(value)]),
+        bytearray: lambda value: ("bytearray", [bytes(value)]),
         dates.date: lambda value: ("date", [value.year, value.month, value.day]),
         dates.timedelta: lambda value: ("timedelta", [value.days, value.seconds, value.microseconds]),
         dates.time: lambda value: ("time", [clock(value), value.fold, offset(value.tzinfo)]),
@@ -376,6 +380,7 @@ def children(read, write):
     }
     makers = {
         "array": array,
+        "bytearray": bytearray,
         "date": dates.date,
         "timedelta": dates.timedelta,
         "time": lambda parts, fold, utc: dates.time(*parts, zone(utc), fold=fold),
@@ -390,6 +395,25 @@ def children(read, write):
         "Fraction": Fraction,
         "Decimal": Decimal,
     }
+
+    # Dicts that are more than a dict, and what a `defaultdict` may make.
+    dicts = {"Counter": Counter, "OrderedDict": OrderedDict, "defaultdict": defaultdict}
+    factories = (int, float, bool, str, list, dict, set, tuple, type(None))
+    # Types that a class of a setup may be derived from, and their values as exactly these.
+    bases = {
+        str: str.__str__,
+        int: lambda value: int.__add__(value, 0),
+        float: lambda value: float.__mul__(value, 1.0),
+        bytes: lambda value: bytes.__getitem__(value, slice(None)),
+        tuple: lambda value: tuple(tuple.__iter__(value)),
+        list: lambda value: list(list.__iter__(value)),
+        dict: lambda value: dict(dict.items(value)),
+        set: lambda value: set(set.__iter__(value)),
+        frozenset: lambda value: frozenset(frozenset.__iter__(value)),
+    }
+
+    named_bases = {base.__name__: base for base in bases}
+    fillers = {"list": list.extend, "dict": dict.update, "set": set.update}
 
     def receive():
         data = read(3, 4096)
@@ -457,12 +481,16 @@ def children(read, write):
         try:
             data = dumps(value, 2)
         except ValueError:
-            if keeps_names and has_named_tuple(value):
+            if keeps_names and has_name(value):
                 raise
             return dumps(plain(value), 2)
         # `marshal` writes every buffer as bytes, which an `array` or a `mmap` does not equal: where
         # there may be one, each value is looked at.
-        return dumps(plain(value), 2) if b"s" in data and len(data) <= size_limit else data
+        if b"s" not in data or len(data) > size_limit:
+            return data
+        if keeps_names and has_name(value):
+            raise ValueError
+        return dumps(plain(value), 2)
 
     def answer(value):
         respond(lambda: encode(value))
@@ -503,6 +531,12 @@ def children(read, write):
                 return base.__name__
         raise TypeError
 
+    def derived(kind, classes):
+        """The type of Python that a class of the setup's is derived from, and that one's name."""
+        found = [base for base in (*bases, BaseException) if issubclass(kind, base)]
+        known = [base.__name__ for base in kind.__mro__ if base.__name__ in classes]
+        return (found[0], known[0]) if found and known else None
+
     def has_fields(kind, classes):
         """Whether this is the class of a named tuple of the setup's."""
         return hasattr(kind, "_fields") and any(base.__name__ in classes for base in kind.__mro__)
@@ -511,19 +545,25 @@ def children(read, write):
         """Whether a class is one of tuples whose elements have names."""
         return issubclass(kind, tuple) and type(getattr(kind, "_fields", None)) is tuple
 
-    def has_named_tuple(value, depth=0):
-        """Whether there is a named tuple in plain data, whose names `plain` would forget."""
+    def has_name(value, depth=0):
+        """Whether there is something in plain data whose class `plain` would forget: a named tuple, an
+        object of a class of the setup's, a `Counter`, a `bytearray`."""
         kind = type(value)
         if kind in atoms or depth > 70:
             return False
-        if is_named_tuple(kind):
+        if is_named_tuple(kind) or kind is bytearray or kind in dicts.values():
+            return True
+        if not setup_names.isdisjoint([base.__name__ for base in kind.__mro__]):
             return True
         if issubclass(kind, (list, tuple, set, frozenset)):
-            return any([has_named_tuple(one, depth + 1) for one in value])
+            return any([has_name(one, depth + 1) for one in value])
         if issubclass(kind, dict):
             pairs = dict.items(value)
-            return any([has_named_tuple(one, depth + 1) for pair in pairs for one in pair])
+            return any([has_name(one, depth + 1) for pair in pairs for one in pair])
         return False
+
+    # The names of the classes that the setup has defined.
+    setup_names = set()
 
     def named_tuple(names):
         """The class of a named tuple: its own name, and those of its elements."""
@@ -552,7 +592,117 @@ def children(read, write):
                     pass
         return found
 
-    def pack(root, classes, known=(), kept={}, is_answer=False):
+    def mutables(roots):
+        """The lists, dicts and sets in plain data, always in the same order, and whether one of them is
+        there twice. Raises where there is anything else, or too much."""
+        found, places, is_twice = [], set(), False
+        queue = list(roots)
+        for value in queue:
+            kind = type(value)
+            if kind in (list, dict, set):
+                if id(value) in places:
+                    is_twice = True
+                    continue
+                places.add(id(value))
+                found.append(value)
+            elif kind not in (tuple, frozenset):
+                if kind in atoms:
+                    continue
+                raise TypeError
+            inside = value.values() if kind is dict else value
+            if kind in (list, dict, tuple) and not atoms.issuperset(map(type, inside)):
+                queue.extend(inside)
+            if len(queue) > nodes_limit:
+                raise ValueError
+        return found, is_twice
+
+    def of_rows(graph, items):
+        """The objects of a table's rows that can be changed, each in the place of its row."""
+        fixed = (Enum, tuple)
+        found = []
+        for (what, _), item in zip(graph[1], items):
+            is_one = what in (-1, -3, -5, -6) or what >= 0 and not isinstance(item, fixed)
+            found.append(item if is_one else None)
+        return found
+
+    class Ledger:
+        """The objects of one test that a program and its checker both have, by number.
+
+        So an answer can say that it is, or holds, an object that the test has given to the program or
+        has got from it: `def copy(x): return x`.
+        """
+
+        def __init__(self):
+            self.test, self.count, self.numbers, self.kept = None, 0, {}, {}
+
+        def begin(self, test):
+            if test != self.test:
+                self.__init__()
+                self.test = test
+
+        def enter(self, objects):
+            """Numbers objects that the other side gets, or has sent; the first one's number."""
+            start = self.count
+            if start + len(objects) > nodes_limit:
+                return None
+            self.count += len(objects)
+            for at, value in enumerate(objects, start):
+                if value is not None and id(value) not in self.numbers:
+                    self.numbers[id(value)] = at
+                    self.kept[at] = value, self.content(value)
+            return start
+
+        def content(self, value):
+            if isinstance(value, (list, deque)):
+                return list(value)
+            if isinstance(value, dict):
+                return [*dict.keys(value), *dict.values(value)]
+            return set(value) if isinstance(value, set) else attributes(value, True)
+
+        def tell(self, objects):
+            """The other side knows what has become of these."""
+            for value in objects:
+                at = self.numbers.get(id(value))
+                if at is not None:
+                    self.kept[at] = value, self.content(value)
+
+        def intact(self):
+            """By their ids, the objects that are, with all in them, as the other side knows them."""
+            above, changed = {}, []
+            for value, old in self.kept.values():
+                now = self.content(value)
+                # What the program has added to an object does not make it another.
+                if type(old) is dict:
+                    old, now = list(old.values()), [now.get(name, self) for name in old]
+                is_same = old == now if type(old) is set else len(old) == len(now) and all(
+                    [a is b or type(a) in atoms and type(a) is type(b) and a == b
+                     for a, b in zip(old, now)]
+                )
+                if not is_same:
+                    changed.append(id(value))
+                inside = [one for one in old if type(one) not in atoms]
+                for one in inside:
+                    above.setdefault(id(one), []).append(id(value))
+                    if type(one) is tuple:
+                        inside.extend([part for part in one if type(part) not in atoms])
+            for one in changed:
+                changed.extend(above.pop(one, ()))
+            return self.numbers.keys() - set(changed)
+
+        def finder(self):
+            """A function for the numbers of such objects, as long as nothing changes."""
+            intact = None
+
+            def number(value):
+                nonlocal intact
+                at = self.numbers.get(id(value))
+                if at is not None and intact is None:
+                    intact = self.intact()
+                return at if at is not None and id(value) in intact else None
+
+            return number
+
+    def pack(root, classes, known=(), kept={}, is_answer=False, number=None):
         """A value with objects of the setup's classes in it, as a flat table of plain data.
 
         One row for each object: a number for what it is, and its parts, which are plain or, in a
@@ -560,7 +710,7 @@ def children(read, write):
         and what is shared, or leads back to itself, stays so. `known` has the objects whose rows
         come first, `kept` rows that stay as they are. In an answer, an attribute of an object may
         be of a class of the program's own: its row says no more than that there is something.
-        Returns the table and its rows' objects.
+        `number` knows the objects that the other side has. Returns the table and its rows' objects.
         """
         items = list(known)
         places = {id(item): at for at, item in enumerate(items)}
@@ -579,6 +729,8 @@ def children(read, write):
 
         def row(value):
             kind = type(value)
+            if number is not None and (at := number(value)) is not None:
+                return -12, [at]
             if roles["path"] is not None and (path := roles["path"](value)) is not None:
                 return -8, [path]
             if kind in recipes:
@@ -590,6 +742,22 @@ def children(read, write):
             elif is_named_tuple(kind) and len(kind._fields) == tuple.__len__(value):
                 names = [kind.__name__, *kind._fields]
                 return -11, [names, *[part(one) for one in tuple.__iter__(value)]]
+            elif kind in dicts.values():
+                make = getattr(value, "default_factory", None)
+                makes = factories.index(make) if make in factories else None if make else -1
+                inside = [part(one) for pair in dict.items(value) for one in pair]
+                return -13, [kind.__name__, makes, *inside]
+            elif foundations.get(kind.__name__) is kind and issubclass(kind, BaseException):
+                return -15, [kind.__name__, *[part(one) for one in value.args]]
+            elif derived(kind, classes) is not None:
+                base, name = derived(kind, classes)
+                found = attributes(value, classes[name] is kind)
+                shape = (name, base.__name__, *found)
+                root = bases[base](value) if base in bases else value.args
+                at = shapes_at.setdefault(shape, len(shapes))
+                if at == len(shapes):
+                    shapes.append(list(shape))
+                return -14, [at, part(root), *[part(one) for one in found.values()]]
             elif issubclass(kind, tuple):
                 return -2, [part(one) for one in tuple.__iter__(value)]
             elif issubclass(kind, list):
@@ -626,7 +794,7 @@ def children(read, write):
             rows.append(kept[at] if at in kept else row(items[at]))
         return (shapes, rows, top), items
 
-    def unpack(graph, classes, known=(), refer=None, inert=None):
+    def unpack(graph, classes, known=(), refer=None, inert=None, numbered=None):
         """The value that a table stands for, and the objects of its rows.
 
         The objects in `known` are the first rows' and get the content that those have now. No
@@ -648,6 +816,19 @@ def children(read, write):
                 items[at] = makers[parts[0]](*parts[1])
             elif what == -10:
                 items[at] = inert()
+            elif what == -12:
+                items[at] = numbered(parts[0])
+            elif what == -13:
+                makes = roles["refuse"] if parts[1] is None else factories[parts[1]]
+                is_default = parts[0] == "defaultdict"
+                makes = None if parts[1] == -1 else makes
+                items[at] = defaultdict(makes) if is_default else dicts[parts[0]]()
+            elif what == -14:
+                name, base, *_ = shapes[parts[0]]
+                if not issubclass(classes[name], {**named_bases, "BaseException": BaseException}[base]):
+                    raise ValueError
+                if base in fillers:
+                    items[at] = named_bases[base].__new__(classes[name])
             elif what >= 0:
                 kind = classes[shapes[what][0]]
                 if issubclass(kind, Enum):
@@ -661,12 +842,20 @@ def children(read, write):
                 return cell
             at = cell[0]
             what, parts = rows[at]
-            if items[at] is None and (what in (-2, -4, -11) or what >= 0):
+            if items[at] is None and (what in (-2, -4, -11, -14, -15) or what >= 0):
                 if depth > 70:
                     raise ValueError
                 made = [part(one, depth + 1) for one in parts]
                 if what == -11:
                     items[at] = named_tuple(made[0])._make(made[1:])
+                elif what == -15:
+                    kind = foundations[made[0]]
+                    items[at] = kind.__new__(kind, *made[1:]) if issubclass(kind, BaseException) else None
+                elif what == -14:
+                    name, base, *_ = shapes[parts[0]]
+                    kind, value = named_bases.get(base, BaseException), made[1]
+                    given = value if kind is BaseException else [value]
+                    items[at] = kind.__new__(classes[name], *given)
                 elif what >= 0:
                     items[at] = tuple.__new__(classes[shapes[what][0]], made)
                 else:
@@ -691,13 +880,32 @@ def children(read, write):
                     except AttributeError:
                         pass
         for at, (what, parts) in enumerate(rows):
-            if what == -3:
+            if what == -13:
+                made = [part(one) for one in parts[2:]]
+                items[at].clear()
+                # A `Counter` would count the pairs.
+                update = OrderedDict.update if parts[0] == "OrderedDict" else dict.update
+                update(items[at], zip(made[::2], made[1::2]))
+            elif what == -3:
                 items[at].clear()
                 items[at].update([part(one) for one in parts])
             elif what == -5:
                 made = [part(one) for one in parts]
                 items[at].clear()
                 items[at].update(zip(made[::2], made[1::2]))
+        for at, (what, parts) in enumerate(rows):
+            if what == -14:
+                item, (_, base, *names) = part((at,)), shapes[parts[0]]
+                if base in fillers:
+                    named_bases[base].clear(item)
+                    fillers[base](item, part(parts[1]))
+                for name, one in zip(names, parts[2:]):
+                    if name.startswith("__"):
+                        raise ValueError
+                    try:
+                        object.__setattr__(item, name, part(one))
+                    except AttributeError:
+                        pass
         return part(top), items
 
     def setup_classes(namespace):
@@ -721,7 +929,7 @@ def children(read, write):
         return owner[:1].isupper() and owner.isidentifier() and owner != "Solution"
 
     # In a checker, the text to find an object with that a value stands for.
-    roles = {"path": None}
+    roles = {"path": None, "refuse": None}
 
     def declared(kind):
         """The special methods that a class has of its own, and those that it says it has not."""
@@ -756,13 +964,14 @@ def children(read, write):
             made = list(found), [name for name, base in found.items() if base.__dict__[name] is None]
         return hold(held, value), made
 
-    def called(namespace, setup, held, payload):
+    def called(namespace, setup, held, ledger, payload):
         """Calls the program for a checker.
 
         Returns a function that says what came of it: the value, and the arguments if the program
         has changed them and the checker needs them.
         """
-        entry_point, args, kwargs, graph, wants = loads(payload)
+        entry_point, args, kwargs, graph, wants, test = loads(payload)
+        ledger.begin(test)
         is_dropped = wants == "changes"
         refer = lambda path: look_up(namespace, path, held)
         owner, _, last = entry_point.rpartition(".")
@@ -778,6 +987,8 @@ def children(read, write):
                     ours[name] = namespace[name]
             root, items = unpack(graph, ours, (), refer)
             args, named_args = root
+        given = arguments(args, named_args) if graph is None else of_rows(graph, items)
+        args_at = ledger.enter(given)
         if entry_point.endswith("="):
             target, _, name = entry_point[:-1].rpartition(".")
             target = refer(target)
@@ -813,7 +1024,10 @@ def children(read, write):
             # Where a test uses the value, what the program did to its arguments is not told: the
             # test may still compare the value with them.
             is_wanted = is_dropped or wants == "changes if nothing" and value is None
-            return answered(changes() if is_wanted else None)
+            changed = changes() if is_wanted else None
+            if is_wanted:
+                ledger.tell(given)
+            return answered(changed)
 
         def sent(maker, made, value):
             """A value as the checker can make it again, or can ask for more of it."""
@@ -826,21 +1040,52 @@ def children(read, write):
             if maker == "iter" and type(made[0]) is list:
                 return "nodes", [sent("", one, one) for one in made[0]]
             try:
-                table = pack(value, setup, is_answer=True)[0]
+                table, rows = pack(value, setup, is_answer=True, number=ledger.finder())
                 encode(table)
+                new.extend(of_rows(table, rows))
                 return "graph", table
             except (TypeError, ValueError):
                 if not may_hold:
                     return maker, made
             return "held", holding(value, setup, held)
 
+        # The objects of the answer that the checker will have as well.
+        new = []
+
+        def is_shared():
+            """Whether an object is in the value twice, or is one that the checker has."""
+            found, is_twice = mutables([value])
+            if is_twice or any([id(one) in ledger.numbers for one in found]):
+                return True
+            new.extend(found)
+            return False
+
         def answered(changed):
+            if maker == "" and type(value) not in atoms and not is_dropped:
+                try:
+                    if is_shared():
+                        table, rows = pack(value, setup, is_answer=True, number=ledger.finder())
+                        start = ledger.enter(of_rows(table, rows))
+                        return encode(("graph", table, (changed, args_at, start)))
+                except (TypeError, ValueError):
+                    pass
             try:
-                return encode((maker, made, changed), keeps_names=True)
+                return encode((maker, made, (changed, args_at, ledger.enter(new))), keeps_names=True)
             except (TypeError, ValueError):
-                return encode((*sent(maker, made, value), changed))
+                new.clear()
+            found = sent(maker, made, value)
+            # A list of several has a table for each of them.
+            start = ledger.enter(new) if found[0] == "graph" else None
+            return encode((*found, (changed, args_at, start)))
 
         return result
+
+    def arguments(args, kwargs):
+        """The lists, dicts and sets in arguments that are plain data."""
+        try:
+            return mutables([*args, *kwargs.values()])[0]
+        except (TypeError, ValueError):
+            return []
 
     def raised(error, setup={}, details=b""):
         """Says that the program raised: what, and the first class of it that a test can know."""
@@ -869,6 +1114,8 @@ def children(read, write):
         try:
             own = profile(type(error), setup, held)
             own = (hold(held, error), own) if type(own) is tuple else None
+            # It is kept, and with it would be all that its frames hold.
+            BaseException.with_traceback(error, None)
         except (TypeError, ValueError):
             own = None
         try:
@@ -941,7 +1188,7 @@ def children(read, write):
     def program():
         """A program whose functions are called; it is imported, so its main guard stays shut."""
         namespace = module("solution")
-        setup, held = {}, {}
+        setup, held, ledger = {}, {}, Ledger()
         while True:
             kind, payload = receive()
             try:
@@ -950,6 +1197,7 @@ def children(read, write):
                     run(texts(payload)[0], namespace)
                     setup = setup_classes(namespace)
                     made_before.update(namespace)
+                    setup_names.update(setup)
                 elif kind == b"L":
                     source, after = texts(payload)
                     run(source[1:] if source[:1] == "\ufeff" else source, namespace)
@@ -959,7 +1207,7 @@ def children(read, write):
                     entry_point, args, kwargs = loads(payload)
                     value = look_up(namespace, entry_point)(*args, **dict(kwargs))
                 elif kind == b"P":
-                    result = called(namespace, setup, held, payload)
+                    result = called(namespace, setup, held, ledger, payload)
                 elif kind == b"N":
                     found = look_up(namespace, payload.decode("utf-8"), held, False)
                     result = lambda: described(found, setup, held)
@@ -970,7 +1218,8 @@ def children(read, write):
                         value = True if value else False
             except BaseException as error:
                 # Only test code asks what else there is to an exception.
-                raised(error, setup, told(error, setup, held)) if kind in b"PN" else raised(error)
+                is_asked = kind in b"PN"
+                raised(error, setup, told(error, setup, held)) if is_asked else raised(error)
                 continue
             if kind in b"PN":
                 respond(result)
@@ -1066,6 +1315,10 @@ def children(read, write):
         has_answered, fetched, solutions = False, set(), set()
         classes, stand_ins = {}, {}
         suspended = (types.CoroutineType, types.GeneratorType, types.AsyncGeneratorType)
+        # Which test it is; the objects that the program has as well; whether an answer was one of them.
+        test, numbered, has_shared = 0, {}, False
+        # All answers so far, and those that are given again.
+        answers, recorded, replayed = [], 0, None
 
         def refuse(*_):
             nonlocal is_opaque
@@ -1126,8 +1379,9 @@ def children(read, write):
             with lock:
                 if threading.current_thread() in left:
                     raise Refused
-                send(kind, question)
-                return answered()
+                if replayed is None:
+                    send(kind, question)
+                return answered(kind, question)
 
         def where(value):
             """The text to find what stands for something of the program with, or none."""
@@ -1138,7 +1392,7 @@ def children(read, write):
                 return facts(value).path
             return None
 
-        roles["path"] = where
+        roles["path"], roles["refuse"] = where, refuse
 
         def is_object(value):
             """Whether this stands for an object of the program's that is no function or class."""
@@ -1264,6 +1518,9 @@ def children(read, write):
                     raise TypeError("issubclass() arg 1 must be a class")
                 if not issubclass(type(other), Class):
                     return False
+                # The program has said so. Python asks this whenever an exception is raised.
+                if cls in type.__getattribute__(other, "__mro__"):
+                    return True
                 result = call(f"{facts(cls).handle}.__subclasscheck__", (other,), {}, "value")
                 return result if type(result) is bool else refuse()
 
@@ -1342,9 +1599,10 @@ def children(read, write):
                 return type(self) if known.is_known else refuse()
             if name in ("__bases__", "__mro_entries__"):
                 refuse()
-            if name not in specials or name in unshown and (name in known.has or hasattr(object, name)):
+            is_there = name in known.has or hasattr(object, name)
+            if name not in specials or name in unshown and is_there:
                 return part_of(where(self), name)
-            if name not in known.has and not hasattr(object, name):
+            if not is_there:
                 raise AttributeError(name)
             return object.__getattribute__(self, name)
 
@@ -1406,7 +1664,8 @@ def children(read, write):
             """What stands for an object of the program's."""
             if checked(handle) not in stand_ins:
                 if len(profile) == 2:
-                    kind = new_class(Facts(f"{handle}.__class__", f"{handle}.__class__", False), "", profile)
+                    path = f"{handle}.__class__"
+                    kind = new_class(Facts(path, path, False), "", profile)
                 else:
                     kind = class_of(profile)
                 root = BaseException if issubclass(kind, BaseException) else object
@@ -1433,10 +1692,41 @@ def children(read, write):
                 is_opaque = True
             raise Unsendable
 
-        def answered():
+        def take_down(start, objects):
+            """Takes down the objects that the program has as well."""
+            if start is None:
+                return
+            kept = objects if replayed is None else copied(objects)
+            numbered.update({at: one for at, one in enumerate(kept, start) if one is not None})
+
+        def copied(objects):
+            """What a test would have got of these objects if they were none of its own."""
+            try:
+                refer = lambda path: stand_ins[path]
+                return unpack(pack(list(objects), classes)[0], classes, (), refer)[0]
+            except Exception:
+                return objects
+
+        def known_objects(graph):
+            """A function for the objects of the checker's that are in an answer."""
+            nonlocal has_shared
+            wanted = [row[1][0] for row in graph[1] if row[0] == -12]
+            has_shared = has_shared or bool(wanted)
+            found = [numbered[at] for at in wanted]
+            return dict(zip(wanted, found if replayed is None else copied(found))).__getitem__
+
+        def answered(asked, question):
             """The answer to the last question."""
-            nonlocal has_answered
-            kind, payload = receive()
+            nonlocal has_answered, recorded
+            if replayed is None:
+                kind, payload = receive()
+                if recorded <= answers_limit:
+                    recorded += len(question) + len(payload)
+                    answers.append((asked, question, kind, payload))
+            else:
+                # With other arguments the answer would be another.
+                same = [at for at, one in enumerate(replayed) if one[:2] == (asked, question)]
+                kind, payload = replayed.pop(same[0])[2:] if same else refuse()
             has_answered = True
             if kind == b"e":
                 raise exception(*payload.split(b"\0", 1))
@@ -1469,11 +1759,15 @@ def children(read, write):
             except Exception:
                 refuse()
 
-        def made(maker, value, may_hold):
-            """The value of an answer. `may_hold`: an object may stay with the program."""
+        def made(maker, value, may_hold, start=None):
+            """The value of an answer. `may_hold`: an object may stay with the program; `start`: the
+            number of its first object."""
             try:
                 if maker == "graph":
-                    return unpack(value, classes, inert=Inert)[0]
+                    known = known_objects(value)
+                    found, items = unpack(value, classes, inert=Inert, numbered=known)
+                    take_down(start, of_rows(value, items))
+                    return found
                 if maker == "held":
                     return standing(*value) if may_hold else refuse()
                 if maker == "nodes":
@@ -1493,14 +1787,26 @@ def children(read, write):
                         refuse()
             items = graph = None
             try:
-                question = encode((path, args, list(kwargs.items()), None, wants), keeps_names=True)
+                given, is_twice = mutables([*args, *kwargs.values()])
+            except (TypeError, ValueError):
+                given, is_twice = [], False
+            try:
+                if is_twice:
+                    raise ValueError
+                question = (path, args, list(kwargs.items()), None, wants, test)
+                question = encode(question, keeps_names=True)
             except (TypeError, ValueError):
                 try:
                     graph, items = pack((args, kwargs), classes)
-                    question = encode((path, None, None, graph, wants))
+                    given = of_rows(graph, items)
+                    question = encode((path, None, None, graph, wants, test))
                 except (TypeError, ValueError):
                     unsendable(path)
-            maker, value, changed = ask(b"q", question)
+            maker, value, more = ask(b"q", question)
+            try:
+                changed, args_at, value_at = more
+            except (TypeError, ValueError):
+                refuse()
             is_nothing = value is None and not maker
             if changed and (wants == "changes" or wants == "changes if nothing" and is_nothing):
                 try:
@@ -1518,7 +1824,13 @@ def children(read, write):
                 except Exception:
                     refuse()
             may_hold = last[:1].isupper() or path[:1] == "#" or makes_objects(owner)
-            found = made(maker, value, may_hold)
+            try:
+                take_down(args_at, given)
+                found = made(maker, value, may_hold, value_at)
+                if maker == "" and value_at is not None and type(found) not in atoms:
+                    take_down(value_at, mutables([found])[0])
+            except Exception:
+                refuse()
             if maker == "held" and path == "Solution":
                 solutions.add(value[0])
             elif maker == "held":
@@ -1547,11 +1859,22 @@ def children(read, write):
                 except NameError:
                     raise KeyError(name) from None
 
+        is_again = False
         while True:
-            _, payload = receive()
+            if is_again:
+                # What an answer shares with the test must not be what it passes by, either.
+                replayed = list(answers)
+                random.setstate(state)
+            else:
+                _, payload = receive()
+                state, replayed, has_shared, test = random.getstate(), None, False, test + 1
+                answers.clear()
+                recorded = 0
+            is_again = False
             setup, code, proxies, modules, entry_point = texts(payload)
             proxies = frozenset(proxies.split())
             is_opaque = is_unsendable = False
+            numbered.clear()
             has_answered, fetched, solutions = False, set(), set()
             classes, stand_ins = {}, {}
             namespace = {"__name__": "check", "__builtins__": Builtins(vars(builtins))}
@@ -1565,10 +1888,11 @@ def children(read, write):
                 if setup:
                     run(setup, namespace, "<setup>")
                     classes = setup_classes(namespace)
+                    setup_names.update(classes)
                 compiled = compile_(code, "<test>", "exec", 0, True)
             except BaseException as error:
                 # Once the program has answered, it may be the answer that the setup fails on.
-                is_ours = not is_opaque and not has_answered
+                is_ours = not is_opaque and not has_answered and replayed is None
                 send(b"b", ascii(error)[:500].encode()) if is_ours else send(b"o")
                 continue
             try:
@@ -1587,12 +1911,14 @@ def children(read, write):
             with lock:
                 left.update(threading.enumerate())
                 left.discard(threading.current_thread())
+                is_again = end == b"p" and has_shared and replayed is None
                 if is_unsendable:
                     send(b"b", b"it calls the program with what is no plain data")
                 elif is_opaque:
                     send(b"o")
-                else:
+                elif not is_again:
                     send(end[:1], end[1:])
+                is_again = is_again and not is_unsendable and not is_opaque
 
     def checker_line(error):
         """The last line of the author's checker that an exception came through."""

@@ -5,8 +5,10 @@ mod graphs;
 mod lists;
 mod others;
 mod own;
+mod sharing;
 mod stand_ins;
 mod trees;
+mod values;
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -98,7 +100,7 @@ def is_same_tree(p: Optional[TreeNode], q: Optional[TreeNode]) -> bool:
 
 /// What stands after a program that is wrong. Where it defines `bad`, that takes the place of the
 /// function that is asked for.
-const TRICKS: [(&str, &str); 13] = [
+const TRICKS: [(&str, &str); 14] = [
     ("nothing", ""),
     (
         "helpers are patched",
@@ -138,7 +140,11 @@ const TRICKS: [(&str, &str); 13] = [
     ),
     (
         "tables are forged",
-        "import os, marshal\ndef say(value):\n    data = b'v' + marshal.dumps(value, 2)\n    os.write(3, len(data).to_bytes(4, 'little') + data)\ndef bad(*a, **k):\n    say(('graph', ([['ListNode', '__class__', 'val']], [(0, [1, (0,)]), (-8, ['is_same_list'])], (1,)), None))\n",
+        "import os, marshal\ndef say(value):\n    data = b'v' + marshal.dumps(value, 2)\n    os.write(3, len(data).to_bytes(4, 'little') + data)\ndef bad(*a, **k):\n    say(('graph', ([['ListNode', '__class__', 'val']], [(0, [1, (0,)]), (-8, ['is_same_list'])], (1,)), (None, 0, 0)))\n",
+    ),
+    (
+        "objects are named that are not the answer's",
+        "import os, marshal\ndef say(value):\n    data = b'v' + marshal.dumps(value, 2)\n    os.write(3, len(data).to_bytes(4, 'little') + data)\ndef bad(*a, **k):\n    say(('graph', ([], [(-1, [(1,), (2,), (3,)]), (-12, [0]), (-12, [2]), (-12, [77])], (0,)), (None, 0, 0)))\n",
     ),
     (
         "arguments are emptied",
@@ -228,4 +234,14 @@ fn a_stand_in_answers_nothing_by_itself() {
             assert_ne!(said, Ok("pass".to_owned()), "{test}\n{program}");
         }
     });
+}
+
+#[test]
+fn what_is_the_same_object_stays_the_same() {
+    at_both_levels(|stage| asking::hold(stage, sharing::ROWS));
+}
+
+#[test]
+fn values_come_as_what_they_are() {
+    at_both_levels(|stage| asking::hold(stage, values::ROWS));
 }

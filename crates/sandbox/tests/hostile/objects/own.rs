@@ -88,7 +88,7 @@ pub(super) const ROWS: &[Row] = &[
         hostile: &[
             "class Node:\n    def __init__(self, value, children=()): self.value, self.children = value, list(children)\n    def __iter__(self): return iter([self])\n    def leaves(self): return [self]\n",
             "class All:\n    __eq__ = lambda self, other: True\n    value = property(lambda self: All())\nclass Node:\n    def __init__(self, value, children=()): pass\n    def __iter__(self): return iter([All()] * 4)\n    def leaves(self): return [All(), All()]\n",
-            "import os, marshal\ndef say(value):\n    data = b'v' + marshal.dumps(value, 2)\n    os.write(3, len(data).to_bytes(4, 'little') + data)\nclass Node:\n    def __init__(self, value, children=()): pass\n    def __iter__(self):\n        say(('nodes', [('held', 'Node'), ('function', None), ('iter', [[1]]), ('graph', 5)], None))\n    def leaves(self): say(('nodes', [('held', 'leaves')], None))\n",
+            "import os, marshal\ndef say(value):\n    data = b'v' + marshal.dumps(value, 2)\n    os.write(3, len(data).to_bytes(4, 'little') + data)\nclass Node:\n    def __init__(self, value, children=()): pass\n    def __iter__(self):\n        say(('nodes', [('held', ('Node', ([], []))), ('function', None), ('iter', [[1]]), ('graph', 5)], (None, 0, 0)))\n    def leaves(self): say(('nodes', [('held', ('leaves', ([], [])))], (None, 0, 0)))\n",
         ],
     },
     Row {
