@@ -21,7 +21,7 @@ fn can_fix() -> bool {
 /// The bits of an object's address that randomising changes, as programs tell them by passing.
 fn address(stage: &Stage) -> Vec<bool> {
     let bit = |at: u32| {
-        let program = format!("def g(): pass\ndef bit(): return id(g) >> {} & 1\n", at);
+        let program = format!("def g(): pass\ndef bit(): return id(g) >> {at} & 1\n");
         judge(stage, "", "assert bit() == 1", &program) == Ok("pass".to_owned())
     };
     (12..34).map(bit).collect()

@@ -72,10 +72,10 @@ def frame():
     return data[4:5], data[5:]
 def pay(account, n):
     rows = [(-2, [(1,), (2,)]), (-2, [(3,), 5]), (-5, []), (0, [(6,)]), (1, [(5,)]), (-1, []), (-8, ['#1'])]
-    say(('', None, (None, None, ([['Account', 'ledger'], ['Ledger', 'rows']], rows, (0,)))))
+    say(('', None, ((None, None, ([['Account', 'ledger'], ['Ledger', 'rows']], rows, (0,))), 0, None)))
     while True:
         kind, payload = frame()
-        say(('function', None, None) if kind == b'N' else ('', 5 in marshal.loads(payload)[1], None))
+        say(('function', None, None) if kind == b'N' else ('', 5 in marshal.loads(payload)[1], (None, 0, 0)))
 ",
 ];
 
