@@ -12,6 +12,11 @@ pub(crate) const CASES: &[Case] = &[
         "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n",
     ),
     call(
+        "signals that queue up are sent",
+        &["load_error PermissionError"],
+        "import os\nos.kill(os.getpid(), 40)\n",
+    ),
+    call(
         "everyone is killed",
         &["load_error PermissionError"],
         "import os, signal\nos.kill(-1, signal.SIGKILL)\n",
