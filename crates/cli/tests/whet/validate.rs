@@ -83,6 +83,9 @@ fn sound_tasks_of_every_kind_are_proven_and_kept_byte_for_byte() {
 const FIRST: &str = "the value that the first test expects, always";
 const IDENTITY: &str = "def f(x):\n    return x";
 
+/// A test that any program passes.
+const MAY_RAISE: &str = "try:\n    f(1)\nexcept Exception:\n    pass";
+
 /// Functions for which an answer that solves nothing passes, and which.
 fn easy_functions() -> Vec<(Value, &'static str)> {
     let calls = json!([{"args": [1], "expected": 1}, {"args": [2], "expected": 2}]);
@@ -108,7 +111,7 @@ fn easy_functions() -> Vec<(Value, &'static str)> {
             easy("heart", "5 if x == 1 else None", &["assert f(1) == 5", "assert f(2) is None"]),
             "the first test by heart, and None otherwise",
         ),
-        (easy("untouched", "x", &["assert 1 + 1 == 2"]), "the empty program"),
+        (easy("untouched", "x", &[MAY_RAISE]), "the empty program"),
     ]
 }
 
@@ -159,7 +162,24 @@ fn unproven() -> Vec<(Value, &'static str, &'static str)> {
             "broken_tests",
             "hidden test 0 is broken: it calls the program with",
         ),
+        (
+            bad("unasked", IDENTITY, &["assert f(1) == 1", "def test(): assert f(2) == 2"]),
+            "broken_tests",
+            "hidden test 1 is broken: it passes without asking the program for anything",
+        ),
     ]
+}
+
+#[test]
+fn tests_that_the_empty_program_passes_are_warned_of() {
+    let dir = tempfile::tempdir().unwrap();
+    let tests = asserts(&["assert f(1) == 2", "assert f(5) == 6", MAY_RAISE]);
+    let next = task("next", "def f(x):\n    return x + 1", &tests);
+    let ran = validate(dir.path(), &[next], &["--json"]);
+    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(report["proven"], 1, "{}", ran.out);
+    let warning = json!([{"id": "next", "detail": "the empty program passes 1 of 3 tests"}]);
+    assert_eq!(report["warnings"], warning, "{}", ran.out);
 }
 
 #[test]
