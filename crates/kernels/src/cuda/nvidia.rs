@@ -17,14 +17,12 @@ use super::driver::{
     Pattern, Product, Properties, Source, TensorMap, Ticket,
 };
 use super::error::{CudaVersion, DeviceError, DeviceResult};
+use super::launch::launch_on;
 use super::library::{Folders, Library};
 use super::lt::Lt;
 use super::nvrtc;
 use super::pinned::Pinned;
 use super::stream_capture;
-
-/// Shared memory that a launch may have without asking.
-const MOST_SHARED_BYTES: u32 = 48 << 10;
 
 /// Numbers of a head that tensor maps describe.
 const HEAD: u64 = 128;
@@ -267,48 +265,7 @@ impl Driver for Stream {
         arguments: &[Argument],
     ) -> DeviceResult<()> {
         self.enter()?;
-        let mut words: Vec<[u64; 4]> = arguments.iter().map(words_of).collect();
-        let mut pointers: Vec<*mut c_void> =
-            words.iter_mut().map(|words| words.as_mut_ptr().cast()).collect();
-        let Launch { blocks, threads_x, threads_y, shared_bytes, programmatic } = launch;
-        if shared_bytes > MOST_SHARED_BYTES {
-            // SAFETY: the function was loaded.
-            let allowed = unsafe {
-                cu::cuFuncSetAttribute(
-                    function.0 as cu::CUfunction,
-                    cu::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                    i32::try_from(shared_bytes).unwrap_or(i32::MAX),
-                )
-            };
-            done("cuFuncSetAttribute", allowed)?;
-        }
-        let mut attribute = cu::CUlaunchAttribute {
-            id: cu::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-            pad: [0; 4],
-            value: cu::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
-        };
-        let config = cu::CUlaunchConfig {
-            gridDimX: blocks,
-            gridDimY: 1,
-            gridDimZ: 1,
-            blockDimX: threads_x,
-            blockDimY: threads_y,
-            blockDimZ: 1,
-            sharedMemBytes: shared_bytes,
-            hStream: self.queue,
-            attrs: &raw mut attribute,
-            numAttrs: u32::from(programmatic),
-        };
-        // SAFETY: the function was loaded; the launcher gives arguments of the kernel's kinds and
-        // addresses of memory that is large enough. They are copied before the call returns.
-        done("cuLaunchKernel", unsafe {
-            cu::cuLaunchKernelEx(
-                &raw const config,
-                function.0 as cu::CUfunction,
-                pointers.as_mut_ptr(),
-                ptr::null_mut(),
-            )
-        })
+        launch_on(self.queue, function, launch, arguments)
     }
 
     fn wait(&self) -> DeviceResult<()> {
@@ -391,15 +348,5 @@ impl Driver for Stream {
         if self.enter().is_ok() {
             stream_capture::release(graph);
         }
-    }
-}
-
-/// An argument's bytes, the lowest first.
-fn words_of(argument: &Argument) -> [u64; 4] {
-    match *argument {
-        Argument::Address(x) | Argument::U64(x) => [x, 0, 0, 0],
-        Argument::U32(x) => [u64::from(x), 0, 0, 0],
-        Argument::F32(x) => [u64::from(x.to_bits()), 0, 0, 0],
-        Argument::Four(all) => all,
     }
 }

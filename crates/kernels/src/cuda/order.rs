@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 use super::Cuda;
 use super::driver::{Algorithm, Argument, Driver, Format, Launch, Operands, Order, Product};
 use super::error::DeviceResult;
+use super::noise::{Mirror, Noise, Numbers, fill_noise, noise};
 use super::product::in_order;
-use crate::buffer::{Buffer, Part};
-use Argument::{Address, Four, U32, U64};
+use crate::buffer::Buffer;
+use Argument::{Address, U64};
 
 /// Rows at each end of a result that are compared.
 const COMPARED_ROWS: u32 = 64;
@@ -125,44 +126,6 @@ pub(super) fn is_large(product: &Product) -> bool {
     let weight = inner * cols;
     let most = [rows * inner * 2, weight * weight_copies(weight) * 2, rows * cols * 4];
     most.iter().any(|&bytes| bytes >= LARGE_BYTES)
-}
-
-/// What a trial computes with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Numbers {
-    Random,
-    /// The second half of every sum takes the first away again.
-    Cancelling,
-}
-
-/// How an operand repeats itself; `Mirror` of `product.cu`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Mirror {
-    half: u64,
-    stride: u64,
-    along_row: bool,
-    negative: bool,
-}
-
-impl Mirror {
-    const NONE: Self = Self { half: 0, stride: 1, along_row: true, negative: false };
-
-    /// Of both operands.
-    fn of(product: &Product, numbers: Numbers) -> [Self; 2] {
-        if numbers == Numbers::Random {
-            return [Self::NONE; 2];
-        }
-        let half = u64::from(product.inner / 2);
-        let (a, b) = (product.a, product.b);
-        [
-            Self { half, stride: a.1, along_row: a.0 == Order::ByRows, negative: false },
-            Self { half, stride: b.1, along_row: b.0 == Order::ByColumns, negative: true },
-        ]
-    }
-
-    fn argument(self) -> Argument {
-        Four([self.half, self.stride, u64::from(self.along_row), u64::from(self.negative)])
-    }
 }
 
 /// Operands of a shape, and the first and last rows of their product in order.
@@ -314,37 +277,6 @@ impl<'a> Trial<'a> {
         }
         Ok(least)
     }
-}
-
-fn noise(cuda: &Cuda, seed: u32, count: usize, mirror: Mirror) -> Buffer {
-    let to: Buffer = cuda.take(count);
-    let format = Format::Bf16;
-    fill_noise(cuda, to.view().cuda(), Noise { format, seed, begin: 0, mirror });
-    to
-}
-
-/// Numbers that bf16 can hold, each a function of the seed and its place from `begin` on.
-#[derive(Debug, Clone, Copy)]
-struct Noise {
-    format: Format,
-    seed: u32,
-    begin: u64,
-    mirror: Mirror,
-}
-
-fn fill_noise(cuda: &Cuda, to: Part<'_>, noise: Noise) {
-    let Noise { format, seed, begin, mirror } = noise;
-    let is_bf16 = U32(u32::from(format == Format::Bf16));
-    let arguments = [
-        Address(to.address),
-        is_bf16,
-        U32(seed),
-        U64(begin),
-        U64(to.length as u64),
-        mirror.argument(),
-    ];
-    let launch = Launch::new(cuda.blocks_for(to.length), 256);
-    cuda.launch("noise", launch, &arguments);
 }
 
 #[cfg(test)]

@@ -76,9 +76,8 @@ fn seconds(device: &Device, repeats: usize, mut work: impl FnMut()) -> Result<f6
 
 /// Numbers between -0.5 and 0.5, a block of them again and again.
 fn noise(device: &Device, count: usize) -> Buffer<Activation> {
-    let block: Vec<f32> = (0..1u32 << 16)
-        .map(|at| f32::from((at.wrapping_mul(40_503) >> 3) as u16) / 65_536.0 - 0.5)
-        .collect();
+    let block: Vec<f32> =
+        (0..=u16::MAX).map(|at| f32::from(at.wrapping_mul(40_503)) / 65_536.0 - 0.5).collect();
     let block = device.upload::<Activation>(&block);
     let mut to: Buffer<Activation> = device.take(count);
     for begin in (0..count).step_by(block.len()) {
