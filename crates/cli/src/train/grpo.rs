@@ -21,12 +21,14 @@ use whetstone_train::watch::{Ended, Watch};
 use whetstone_train::watchdog::Watchdog;
 use whetstone_train::{Example, Student, TrainError, rows};
 
-use super::args::GrpoArgs;
+use super::args::{GrpoArgs, RunArgs};
+use super::begin::Begun;
 use super::dry_run::Planned;
 use super::ended::End;
 use super::inputs::{Files, Known};
 use super::view::View;
 use super::{begin, dry_run, ended, inputs, left_out, recorded, sft, stop};
+use crate::config::Loaded;
 use crate::exit::Exit;
 use crate::failure::{Failure, counted};
 use crate::printer::Printer;
@@ -92,20 +94,52 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
         checkpoint: checkpoint.as_deref(),
         stop: &stop,
     };
-    if args.run.dry_run {
-        let planned = Planned { name: &args.run.run, student: &student, config, plan: &plan };
-        let whole = planned.grpo(&training, &files);
-        let probed = probe(&mut student, &training, printer);
-        return dry_run::print(whole, probed, args.run.json, printer);
+    let prepared = Prepared {
+        args: &args.run,
+        loaded: &loaded,
+        begun,
+        is_new: known.is_none(),
+        files: &files,
+        training,
+        plan: &plan,
+        arithmetic: &arithmetic,
+    };
+    prepared.run(&mut student, printer)
+}
+
+/// A training that is ready to begin.
+pub(super) struct Prepared<'a> {
+    pub(super) args: &'a RunArgs,
+    pub(super) loaded: &'a Loaded,
+    pub(super) begun: Begun,
+    /// The run does not have its inputs yet.
+    pub(super) is_new: bool,
+    pub(super) files: &'a Files,
+    pub(super) training: Training<'a>,
+    pub(super) plan: &'a Plan,
+    pub(super) arithmetic: &'a str,
+}
+
+impl Prepared<'_> {
+    /// Trains, or says what training would do.
+    pub(super) fn run(self, student: &mut Student, printer: Printer) -> anyhow::Result<Exit> {
+        let Self { args, loaded, begun, is_new, files, training, plan, arithmetic } = self;
+        let config = training.config;
+        if args.dry_run {
+            let planned = Planned { name: &args.run, student, config, plan };
+            let whole = planned.grpo(&training, files);
+            let probed = probe(student, &training, printer);
+            return dry_run::print(whole, probed, args.json, printer);
+        }
+        let mut session = begun.session(args, loaded, STAGE).map_err(Failure::Train)?;
+        if is_new {
+            inputs::keep_and_say(args, session.run(), files, printer)?;
+        }
+        let result = train(student, &mut session, &training, printer).map_err(Failure::Train)?;
+        let (dir, steps) = (session.dir(), plan.steps);
+        let end = End { stage: STAGE, config, dir, ended: result, steps, arithmetic };
+        ended::say(args, &end, printer)
     }
-    let mut session = begun.session(&args.run, &loaded, STAGE).map_err(Failure::Train)?;
-    if known.is_none() {
-        inputs::keep_and_say(&args.run, session.run(), &files, printer)?;
-    }
-    let result = train(&mut student, &mut session, &training, printer).map_err(Failure::Train)?;
-    let (dir, steps) = (session.dir(), plan.steps);
-    let end = End { stage: STAGE, config, dir, ended: result, steps, arithmetic: &arithmetic };
-    ended::say(&args.run, &end, printer)
 }
 
 /// What a training takes.

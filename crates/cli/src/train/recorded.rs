@@ -15,11 +15,9 @@ use whetstone_train::recorded::{Recorded, RecordedCounts, check_settings};
 use whetstone_train::{Example, Student, TrainError, rows};
 
 use super::args::GrpoArgs;
-use super::dry_run::Planned;
-use super::ended::End;
-use super::grpo::{Training, fitting, train};
+use super::grpo::{Prepared, Training, fitting};
 use super::inputs::{Files, Known};
-use super::{begin, dry_run, ended, grpo, inputs};
+use super::{begin, grpo};
 use crate::config::Loaded;
 use crate::exit::Exit;
 use crate::failure::{Failure, counted};
@@ -104,20 +102,17 @@ pub(super) fn run(begun: Run<'_>) -> anyhow::Result<Exit> {
         checkpoint: checkpoint.as_deref(),
         stop,
     };
-    if args.run.dry_run {
-        let planned = Planned { name: &args.run.run, student: &student, config, plan: &plan };
-        let whole = planned.grpo(&training, &files);
-        let probed = grpo::probe(&mut student, &training, printer);
-        return dry_run::print(whole, probed, args.run.json, printer);
-    }
-    let mut session = begun.session(&args.run, loaded, STAGE).map_err(Failure::Train)?;
-    if known.is_none() {
-        inputs::keep_and_say(&args.run, session.run(), &files, printer)?;
-    }
-    let result = train(&mut student, &mut session, &training, printer).map_err(Failure::Train)?;
-    let (dir, steps) = (session.dir(), plan.steps);
-    let end = End { stage: STAGE, config, dir, ended: result, steps, arithmetic: &arithmetic };
-    ended::say(&args.run, &end, printer)
+    let prepared = Prepared {
+        args: &args.run,
+        loaded,
+        begun,
+        is_new: known.is_none(),
+        files: &files,
+        training,
+        plan: &plan,
+        arithmetic: &arithmetic,
+    };
+    prepared.run(&mut student, printer)
 }
 
 /// Stands where no program is judged: without held-out tasks nothing is asked of it.

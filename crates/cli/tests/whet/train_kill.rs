@@ -33,7 +33,8 @@ fn is_saving(run: &Path) -> bool {
     entries.any(|entry| entry.is_ok_and(|it| it.file_name().to_string_lossy().starts_with('.')))
 }
 
-fn start(dir: &Path, args: &[String]) -> Child {
+/// Starts a run, and hears nothing of it.
+pub(crate) fn start(dir: &Path, args: &[String]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_whet"))
         .args(args)
         .current_dir(dir)

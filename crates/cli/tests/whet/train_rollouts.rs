@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::thread;
 
 use crate::binary::whet_in;
 use crate::tiny_rollouts::{args, learn, sampled};
 use crate::tiny_school::{files, judged, records, school, steps, unsolvable};
+use crate::train_kill::start;
 
 #[test]
 fn samples_of_an_evaluation_are_learnt_from_with_their_log_probabilities() {
@@ -112,15 +112,7 @@ fn scored_texts_are_learnt_from_and_what_that_means_is_said() {
 
 /// Starts a run and kills it when so many steps are recorded.
 fn kill_after(dir: &Path, args: &[String], wanted: usize) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_whet"))
-        .args(args)
-        .current_dir(dir)
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("whet starts");
+    let mut child = start(dir, args);
     while steps(dir, "cut").len() < wanted {
         let ended = child.try_wait().expect("it was started here");
         assert!(ended.is_none(), "it came to an end: {ended:?}");

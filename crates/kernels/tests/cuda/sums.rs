@@ -58,6 +58,17 @@ fn a_biass_gradient_is_the_sum_row_by_row_in_one_call_and_in_several() {
     }
 }
 
+/// A step of the optimizer.
+const RULE: AdamW = AdamW {
+    lr: 0.01,
+    beta1: 0.9,
+    beta2: 0.95,
+    epsilon: 1e-6,
+    decay: 0.1,
+    step: 7,
+    gradient_scale: 0.37,
+};
+
 /// The formula is the same, operation by operation, and so are the bits.
 #[test]
 fn a_step_of_the_optimizer_has_the_bits_of_processors() {
@@ -65,15 +76,6 @@ fn a_step_of_the_optimizer_has_the_bits_of_processors() {
     let count = 40_003;
     let [start, mean, gradient] = [1, 2, 3].map(|seed| numbers(seed, count));
     let square: Vec<f32> = numbers(4, count).iter().map(|v| v * v).collect();
-    let rule = AdamW {
-        lr: 0.01,
-        beta1: 0.9,
-        beta2: 0.95,
-        epsilon: 1e-6,
-        decay: 0.1,
-        step: 7,
-        gradient_scale: 0.37,
-    };
     let run = |device: &Device| {
         let upload = |x: &[f32]| device.upload::<f32>(x);
         let gradient = upload(&gradient);
@@ -81,7 +83,7 @@ fn a_step_of_the_optimizer_has_the_bits_of_processors() {
         let [weight, mean, square] = &mut all;
         let state =
             State { weight: weight.view_mut(), mean: mean.view_mut(), square: square.view_mut() };
-        step(device, state, gradient.view(), &rule);
+        step(device, state, gradient.view(), &RULE);
         all.map(|x| device.read(x.view())).to_vec()
     };
     assert_eq!(twice(device, || run(device)), run(&Device::cpu(1).unwrap()));
@@ -92,15 +94,6 @@ fn a_step_of_the_optimizer_has_the_bits_of_processors() {
 fn all_tensors_step_at_once_with_the_bits_of_processors_and_their_copies_follow() {
     let Some(device) = device() else { return };
     let shapes = [(1, 1), (3, 5), (1, 8191), (2, 4096), (1, 8193), (33, 129), (64, 200)];
-    let rule = AdamW {
-        lr: 0.01,
-        beta1: 0.9,
-        beta2: 0.95,
-        epsilon: 1e-6,
-        decay: 0.1,
-        step: 7,
-        gradient_scale: 0.37,
-    };
     let run = |device: &Device| {
         let mut masters = Vec::new();
         let mut means = Vec::new();
@@ -127,7 +120,7 @@ fn all_tensors_step_at_once_with_the_bits_of_processors_and_their_copies_follow(
             let is_decayed = at % 2 == 0;
             tensors.push(Tensor { state, gradient: gradient.view(), copy, is_decayed });
         }
-        step_all(device, &mut tensors, &rule);
+        step_all(device, &mut tensors, &RULE);
         drop(tensors);
         let mut read = Vec::new();
         for (mut master, [mean, square, _]) in masters.into_iter().zip(means) {

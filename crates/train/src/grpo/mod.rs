@@ -43,6 +43,7 @@ use self::metrics::Measured;
 use self::record::Rollouts;
 use self::source::{NextStep, Supply};
 use self::suspects::suspects;
+use self::tasks::Drawn;
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::session::{Progress, Session, restore};
@@ -110,11 +111,7 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
             session.checkpoint(student, (learner.optimizer(), &progress))?;
             return Ok(Ended::Stopped(progress.step));
         };
-        let mut batch = Batch::new(it.config, &drawn)?;
-        if !it.config.training.include_thinking {
-            let top_k = it.config.dual_source.self_sft_top_k as usize;
-            batch.own = best::answers(student, &drawn.groups, top_k);
-        }
+        let mut batch = batch_of(student, it.config, &drawn)?;
         let reference = learner.reference(student, step, &batch, &mut measured)?;
         if let (KlIn::Reward, Some(reference)) = (it.config.grpo.kl_in, &reference) {
             let charged = batch.charge(it.config, &drawn, reference);
@@ -154,6 +151,16 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
     it.watch.phase(Phase::Saving);
     session.final_model(student, (learner.optimizer(), &progress))?;
     Ok(Ended::Done)
+}
+
+/// What a step learns from what was drawn; the student's own best without their thinking, if it is left out.
+fn batch_of(student: &Student, config: &Config, drawn: &Drawn) -> Result<Batch, TrainError> {
+    let mut batch = Batch::new(config, drawn)?;
+    if !config.training.include_thinking {
+        let top_k = config.dual_source.self_sft_top_k as usize;
+        batch.own = best::answers(student, &drawn.groups, top_k);
+    }
+    Ok(batch)
 }
 
 /// Whether nothing has been learnt for so long that nothing will be.

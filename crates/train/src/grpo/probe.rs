@@ -4,12 +4,11 @@ use std::time::Instant;
 
 use whetstone_core::config::KlIn;
 
-use super::batch::Batch;
 use super::first_steps::{FirstSteps, Taken};
 use super::learn::{Learner, Work};
 use super::metrics::Measured;
 use super::source::{NextStep, Source, Supply};
-use super::{Grpo, STAGE, held_out, longest};
+use super::{Grpo, STAGE, batch_of, held_out, longest};
 use crate::error::TrainError;
 use crate::probe::Probe;
 use crate::session::restore;
@@ -39,7 +38,7 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     let Some(drawn) = supply.next(next, &learner, &mut measured)? else {
         return Ok(None);
     };
-    let mut batch = Batch::new(training.config, &drawn)?;
+    let mut batch = batch_of(student, training.config, &drawn)?;
     let reference = learner.reference(student, step, &batch, &mut measured)?;
     if let (KlIn::Reward, Some(reference)) = (training.config.grpo.kl_in, &reference) {
         batch.charge(training.config, &drawn, reference)?;
