@@ -76,6 +76,8 @@ pub enum TeacherArg {
     Remote,
     /// Nobody: the trace that a task brings along in its field `trace`, one a task.
     Embedded,
+    /// Nobody: the task's reference solution, without thinking, one a task.
+    Reference,
 }
 
 const AFTER_HELP: &str = "\
@@ -95,6 +97,7 @@ Examples:
   whet teach --tasks data/train.jsonl --out data/teacher_traces.jsonl
   whet teach --set teacher.api_url=http://gpu7:8000/v1/chat/completions --set teacher.model_name=m
   whet teach --teacher embedded
+  whet teach --teacher reference               to imitate the reference solutions: `whet train sft`
   whet teach --only-missing --num-samples 16
 
 Exit codes: 0 every sample was answered and judged, 1 some sample was not or the server does not

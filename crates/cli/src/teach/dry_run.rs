@@ -53,7 +53,7 @@ pub(super) fn run(
     let took = collect_from(&probe, config, per_request, printer)?.took.as_secs_f64();
     let (at_a_time, what) = match args.teacher {
         TeacherArg::Remote => (config.teacher.max_concurrent_requests as usize, "one request"),
-        TeacherArg::Embedded => (crate::judge::workers(config), "one task"),
+        TeacherArg::Embedded | TeacherArg::Reference => (crate::judge::workers(config), "one task"),
     };
     whole.probed(what, took, on_cores(took, 1, requests, at_a_time));
     whole.print(args.json, printer)

@@ -15,7 +15,9 @@ use whetstone_core::seed::Seed;
 use whetstone_core::survivors::Survivors;
 use whetstone_env::python::Rules;
 use whetstone_rollout::score::BadLines;
-use whetstone_rollout::teach::{Earlier, Embedded, Report, Runtime, Teacher, Teaching, teach};
+use whetstone_rollout::teach::{
+    Earlier, Embedded, References, Report, Runtime, Teacher, Teaching, teach,
+};
 use whetstone_sandbox::Judge;
 
 pub use self::args::{TeachArgs, TeacherArg};
@@ -40,7 +42,7 @@ pub(crate) fn run(args: &TeachArgs, printer: Printer) -> anyhow::Result<Exit> {
     if args.json {
         printer.json(&report)?;
     } else {
-        summary::print(&report, &args.out, printer)?;
+        summary::print(&report, args, printer)?;
     }
     for sentence in lost(&report, &args.out) {
         printer.warning(sentence);
@@ -75,6 +77,9 @@ fn collect_from(
     match args.teacher {
         TeacherArg::Embedded => {
             collect(args, config, &Asking { teacher: &Embedded, judge, samples }, printer)
+        }
+        TeacherArg::Reference => {
+            collect(args, config, &Asking { teacher: &References, judge, samples }, printer)
         }
         TeacherArg::Remote => {
             let seed = Seed::new(config.seed);
@@ -141,12 +146,12 @@ fn collect(
     Ok(Collected { report: report?, took: progress.spent() })
 }
 
-/// Samples of each task. Of an embedded trace there is one, and more would be the same again.
+/// Samples of each task. A task has one trace and one reference solution: more would be the same again.
 fn samples(args: &TeachArgs, config: &Config) -> Result<u32, Failure> {
     match (args.teacher, args.num_samples) {
-        (TeacherArg::Embedded, None | Some(1)) => Ok(1),
-        (TeacherArg::Embedded, Some(_)) => Err(Failure::Usage {
-            problem: "the embedded teacher has one trace of each task",
+        (TeacherArg::Embedded | TeacherArg::Reference, None | Some(1)) => Ok(1),
+        (TeacherArg::Embedded | TeacherArg::Reference, Some(_)) => Err(Failure::Usage {
+            problem: "a task has one trace and one reference solution of its own",
             hint: "leave `--num-samples` out",
         }),
         (TeacherArg::Remote, samples) => {

@@ -9,17 +9,26 @@ use crate::failure::counted;
 use crate::figures::percent;
 use crate::printer::{Printer, Tone};
 
+use super::args::{TeachArgs, TeacherArg};
+
 /// Bad lines and reasons that are shown; the report has more.
 const SHOWN: usize = 5;
 
 /// Prints the summary.
-pub(super) fn print(report: &Report, output: &Path, printer: Printer) -> anyhow::Result<()> {
-    printer.raw(&text(report, output, printer))
+pub(super) fn print(report: &Report, args: &TeachArgs, printer: Printer) -> anyhow::Result<()> {
+    printer.raw(&text(report, args.teacher, &args.out, printer))
 }
 
-fn text(report: &Report, output: &Path, printer: Printer) -> String {
+fn text(report: &Report, teacher: TeacherArg, output: &Path, printer: Printer) -> String {
     let mut text = Vec::new();
     head(&mut text, report, output);
+    if report.without_trace > 0 {
+        let missing = match teacher {
+            TeacherArg::Reference => "reference solution",
+            TeacherArg::Embedded | TeacherArg::Remote => "trace of its own",
+        };
+        text.push(format!("  {} without a {missing}", of(report.without_trace, "task")));
+    }
     bad_tasks(&mut text, report, printer);
     table(&mut text, report);
     verdicts(&mut text, report);
@@ -41,9 +50,6 @@ fn head(text: &mut Vec<String>, report: &Report, output: &Path) {
     }
     if report.resumed > 0 {
         text.push(format!("  {} had been stored before", of(report.resumed, "response")));
-    }
-    if report.without_trace > 0 {
-        text.push(format!("  {} without a trace of its own", of(report.without_trace, "task")));
     }
 }
 
@@ -158,7 +164,7 @@ mod tests {
             broken_tasks: [("t/1".to_owned(), "the setup cannot be used".to_owned())].into(),
             ..Report::default()
         };
-        let shown = text(&report, Path::new("t.jsonl"), Printer::new(true));
+        let shown = text(&report, TeacherArg::Remote, Path::new("t.jsonl"), Printer::new(true));
         let expected = "\
   cannot be judged 2 samples: their tasks' tests are broken
     t/1: the setup cannot be used
@@ -188,7 +194,7 @@ mod tests {
             verdicts: [("pass".to_owned(), 2880), ("wrong".to_owned(), 320)].into(),
             ..Report::default()
         };
-        let shown = text(&report, Path::new("t.jsonl"), Printer::new(true));
+        let shown = text(&report, TeacherArg::Remote, Path::new("t.jsonl"), Printer::new(true));
         let expected = "\
 3200 responses to 401 tasks in t.jsonl, in 152.5 s
   3208 requests, 21.0 a second

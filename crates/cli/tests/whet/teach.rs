@@ -243,7 +243,22 @@ fn embedded_traces_are_taken_without_a_server() {
     assert_eq!(ran.code, 1, "{}", ran.err);
     let ran = teach(dir.path(), &nowhere(), &[&flags[..], &["--num-samples", "2"]].concat());
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("one trace of each task"), "{}", ran.err);
+    assert!(ran.err.contains("one trace and one reference solution"), "{}", ran.err);
+}
+
+#[test]
+fn reference_solutions_are_taken_without_a_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let code = "def f(x):\\n    return x + 1  # ```\\n";
+    let tasks = task("a", &format!(",\"reference\":\"{code}\"")) + &task("b", "");
+    fs::write(dir.path().join("tasks.jsonl"), tasks).unwrap();
+    let ran = teach(dir.path(), &nowhere(), &["--teacher", "reference", "--no-judge"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("1 task without a reference solution"), "{}", ran.out);
+    let traces = traces(dir.path());
+    assert_eq!((traces.len(), &traces[0]["model"]), (1, &"reference".into()));
+    assert_eq!(traces[0]["code"], "def f(x):\n    return x + 1  # ```");
+    assert_eq!(traces[0]["thinking"], "");
 }
 
 #[test]

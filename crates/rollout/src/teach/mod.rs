@@ -44,7 +44,7 @@ use self::plan::Extent;
 pub use self::report::{FailureCount, Report, Tokens};
 use self::room::{End, Left, Room};
 use self::table::Place;
-pub use self::teacher::{Answer, Embedded, Failure, Question, Refusal, Teacher};
+pub use self::teacher::{Answer, Embedded, Failure, Question, References, Refusal, Teacher};
 use crate::score::BadLines;
 use crate::score::tasks::Tasks;
 

@@ -148,11 +148,18 @@ impl<'a> Room<'a> {
     fn ask(&self, ask: &mut Ask, queue: &SyncSender<Candidate>) -> bool {
         let task = self.asked.tasks.get(ask.task);
         let prompt = self.asked.prompt(ask.task);
-        let reference = task.rest.get("trace").and_then(|raw| serde_json::from_str(raw).ok());
-        let reference: Option<String> = reference;
+        let trace = task.rest.get("trace").and_then(|raw| serde_json::from_str(raw).ok());
+        let trace: Option<String> = trace;
         let seed = seed(self.teaching.seed, &task.id, ask.samples[0]);
         let samples = u32::try_from(ask.samples.len()).unwrap_or(u32::MAX);
-        let question = Question { prompt: &prompt, reference: reference.as_deref(), samples, seed };
+        let question = Question {
+            prompt: &prompt,
+            language: task.language,
+            trace: trace.as_deref(),
+            reference: task.reference.as_deref(),
+            samples,
+            seed,
+        };
         self.state().report.requests += 1;
         match self.teaching.teacher.ask(question) {
             Ok(answer) if answer.completions.is_empty() => {

@@ -1,10 +1,12 @@
 //! Who can be asked for traces.
 
 use whetstone_core::completion::{Completion, Finish};
+use whetstone_core::extract::{Form, Response};
+use whetstone_core::program::Language;
 use whetstone_core::prompt::Prompt;
 use whetstone_core::trace::Usage;
 
-/// Anything that answers questions: a server, or the traces that tasks bring along.
+/// Anything that answers questions: a server, or the traces and reference solutions of the tasks.
 pub trait Teacher: Send + Sync {
     /// Answers a question; blocks until it is answered or given up.
     fn ask(&self, question: Question<'_>) -> Result<Answer, Refusal>;
@@ -18,7 +20,11 @@ pub trait Teacher: Send + Sync {
 pub struct Question<'a> {
     /// The unified prompt of the task. A teacher sees no more of it.
     pub prompt: &'a Prompt,
-    /// The trace that the task brings along, if it does.
+    /// What the program is to be written in.
+    pub language: Language,
+    /// The task's own trace, if it has one.
+    pub trace: Option<&'a str>,
+    /// The task's reference solution, if it has one.
     pub reference: Option<&'a str>,
     /// How many completions are wanted.
     pub samples: u32,
@@ -75,9 +81,30 @@ impl Embedded {
 
 impl Teacher for Embedded {
     fn ask(&self, question: Question<'_>) -> Result<Answer, Refusal> {
-        let text = question.reference.ok_or(Refusal::Nothing)?.to_owned();
-        let completion = Completion { text, reasoning: None, finish: Finish::Stop, tokens: None };
-        let model = Self::MODEL.to_owned();
-        Ok(Answer { model, completions: vec![completion], usage: None })
+        let text = question.trace.ok_or(Refusal::Nothing)?.to_owned();
+        Ok(one_completion(Self::MODEL, text))
     }
+}
+
+/// The reference solutions of tasks, each as a program in a code block, without thinking.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct References;
+
+impl References {
+    /// What stands in its traces as the model.
+    pub const MODEL: &'static str = "reference";
+}
+
+impl Teacher for References {
+    fn ask(&self, question: Question<'_>) -> Result<Answer, Refusal> {
+        let code = question.reference.ok_or(Refusal::Nothing)?;
+        let form = Form::of(question.language);
+        let response = Response::new(form, "", code.trim()).map_err(|_| Refusal::Nothing)?;
+        Ok(one_completion(Self::MODEL, response.render_answer_after("")))
+    }
+}
+
+fn one_completion(model: &str, text: String) -> Answer {
+    let completion = Completion { text, reasoning: None, finish: Finish::Stop, tokens: None };
+    Answer { model: model.to_owned(), completions: vec![completion], usage: None }
 }
