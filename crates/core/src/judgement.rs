@@ -8,7 +8,8 @@
 //! ```
 //!
 //! `got` is what the program answered to the test that it is wrong in, for people: the beginning of it, as Python
-//! writes it. Nothing is computed from it. The second did not get as far as its first test, whatever its verdict is. The third could not be
+//! writes it. Nothing is computed from it; runs record it, and `whet score` leaves it out, since it may be another text
+//! each time. The second did not get as far as its first test, whatever its verdict is. The third could not be
 //! judged. The fourth was not run, because nobody asked for it: its reward is made of static terms
 //! and no verdict is claimed.
 //!
