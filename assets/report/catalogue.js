@@ -179,7 +179,7 @@ const CATALOGUE = Object.entries({ learning: LEARNING, health: HEALTH, speed: SP
   .flatMap(([section, entries]) => entries.map((entry) => ({ series: [], notes: [], section, ...entry })));
 
 /** Shown as part of something else: the last are the terms of the reward, which the rollouts have too. */
-const NOT_DRAWN = new Set(["grpo/dead_groups", "grpo/solved_groups", "grpo/unsolved_groups", "grpo/clamped", "train/skipped_updates", "time/step_s", "code/timeouts", "held_out/tasks"]);
+const NOT_DRAWN = new Set(["grpo/dead_groups", "grpo/solved_groups", "grpo/unsolved_groups", "grpo/clamped", "grpo/clamped_fraction", "train/skipped_updates", "time/step_s", "code/timeouts", "held_out/tasks"]);
 const TERM_METRICS = "reward/";
 
 /** The order of verdicts, and which are alike enough to share a colour. */
@@ -206,7 +206,7 @@ function verdictTone(verdict) {
 
 function share(value, isTick) {
   if (!Number.isFinite(value)) return String(value);
-  return `${isTick ? Math.round(100 * value) : (100 * value).toFixed(1)} %`;
+  return `${isTick ? Number((100 * value).toPrecision(6)) : (100 * value).toFixed(1)} %`;
 }
 
 function seconds(value) {

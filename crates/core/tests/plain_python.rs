@@ -18,7 +18,7 @@ fn is_plain_program(text: &str) -> bool {
 fn every_reference_solution_of_mbpp_is_a_program_and_no_statement_is() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/mbpp/mbpp.jsonl");
     let Ok(lines) = std::fs::read_to_string(file) else {
-        println!("skipped: MBPP is not beside the repository");
+        println!("SKIPPED: MBPP is not beside the repository");
         return;
     };
     let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -187,7 +187,7 @@ fn most_statements_with_their_trace_fit_into_256_tokens_of_a_small_vocabulary() 
     let path = "../../../shared/data/tokenizers/minimind2/tokenizer.json";
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path);
     let Ok(text) = std::fs::read_to_string(path) else {
-        return println!("skipped: the small tokenizer is not beside the repository");
+        return println!("SKIPPED: the small tokenizer is not beside the repository");
     };
     let file: serde_json::Value = serde_json::from_str(&text).unwrap();
     let vocabulary: HashSet<String> =

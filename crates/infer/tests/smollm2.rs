@@ -76,7 +76,7 @@ fn all((decoder, tokenizer): (&Decoder, &Tokenizer), prompts: &[Prompt]) -> (Vec
 #[test]
 fn smollm2_answers_twenty_prompts_with_the_tokens_of_transformers() {
     let Some((model, decoder)) = model() else {
-        eprintln!("skipped: there is no GGUF file in .cache/smollm2");
+        eprintln!("SKIPPED: there is no GGUF file in .cache/smollm2");
         return;
     };
     let cases = golden();
@@ -107,7 +107,7 @@ fn smollm2_answers_twenty_prompts_with_the_tokens_of_transformers() {
 #[test]
 fn smollm2_is_trained_on_the_log_probabilities_that_were_sampled() {
     let Some((model, decoder)) = model() else {
-        eprintln!("skipped: there is no GGUF file in .cache/smollm2");
+        eprintln!("SKIPPED: there is no GGUF file in .cache/smollm2");
         return;
     };
     // Below, at and above the ends of pages; all completions cross one more.
@@ -137,7 +137,7 @@ fn smollm2_is_trained_on_the_log_probabilities_that_were_sampled() {
 #[test]
 fn smollm2_samples_the_same_alone_and_among_sixty_four() {
     let Some((model, decoder)) = model() else {
-        eprintln!("skipped: there is no GGUF file in .cache/smollm2");
+        eprintln!("SKIPPED: there is no GGUF file in .cache/smollm2");
         return;
     };
     let both = (&decoder, &model.tokenizer);

@@ -168,7 +168,7 @@ fn a_gguf_file_becomes_a_directory_with_its_tokenizer_and_template() {
     let entries = fs::read_dir(cache).into_iter().flatten().map(|it| it.unwrap().path());
     let Some(path) = entries.into_iter().find(|it| it.extension().is_some_and(|it| it == "gguf"))
     else {
-        eprintln!("skipped: there is no GGUF file in .cache/smollm2");
+        eprintln!("SKIPPED: there is no GGUF file in .cache/smollm2");
         return;
     };
     let dir = tempfile::tempdir().unwrap();

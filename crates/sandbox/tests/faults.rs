@@ -182,7 +182,7 @@ fn an_interpreter_that_is_taken_away_is_an_error_and_not_a_failing_program() {
     let folder = tempfile::Builder::new().prefix("whet").tempdir_in("/var/tmp").unwrap();
     let home = folder.path().join("python");
     let Some(python) = removable_interpreter(&home) else {
-        println!("skipped: no copy of python3 runs on its own here");
+        println!("SKIPPED: no copy of python3 runs on its own here");
         return;
     };
     let mut options = options();
@@ -192,7 +192,7 @@ fn an_interpreter_that_is_taken_away_is_an_error_and_not_a_failing_program() {
     let target = match Judge::start(&options) {
         Ok(target) => target,
         Err(problem) => {
-            println!("skipped: the copy cannot be judged with: {problem}");
+            println!("SKIPPED: the copy cannot be judged with: {problem}");
             return;
         }
     };

@@ -38,7 +38,7 @@ const DEFAULTS: [(&str, &str); 92] = [
     ("sandbox.cpu_seconds", "5.0"),
     ("sandbox.memory_mib", "512"),
     ("reward.composite", "\"tests\""),
-    ("reward.tests", "\"fraction\""),
+    ("reward.tests", "\"auto\""),
     ("reward.form_needs_pass", "true"),
     ("reward.syntax_weight", "0.3"),
     ("reward.function_weight", "0.5"),

@@ -99,7 +99,7 @@ fn a_student_goes_all_the_way_that_training_would_take_it() {
         let reward = finding("response to reward");
         assert_eq!(reward["detail"], "3 of 3 hidden tests passed, reward 1.000", "{reward}");
     } else {
-        println!("skipped: programs cannot be judged here");
+        println!("SKIPPED: programs cannot be judged here");
     }
 }
 

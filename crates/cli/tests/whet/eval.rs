@@ -338,7 +338,7 @@ fn the_solutions_of_humaneval_pass_and_its_prompts_alone_do_not() {
     let file = "../../../shared/data/humaneval/HumanEval.jsonl.gz";
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     if !file.exists() {
-        eprintln!("skipped: {} is not there", file.display());
+        eprintln!("SKIPPED: {} is not there", file.display());
         return;
     }
     let dir = tempfile::tempdir().unwrap();

@@ -50,7 +50,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 #[test]
 fn a_full_disk_under_standard_output_is_broken() {
     let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {
-        eprintln!("skipped: there is no /dev/full here");
+        eprintln!("SKIPPED: there is no /dev/full here");
         return;
     };
     let whet = Command::new(env!("CARGO_BIN_EXE_whet"))

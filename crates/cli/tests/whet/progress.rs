@@ -37,7 +37,7 @@ fn on_a_terminal_one_line_names_the_phase_and_knows_nothing_before_the_first_ste
         .env("TERM", "xterm")
         .output();
     let Ok(output) = script else {
-        println!("skipped: no `script` to make a terminal with");
+        println!("SKIPPED: no `script` to make a terminal with");
         return;
     };
     let shown = String::from_utf8_lossy(&output.stdout);

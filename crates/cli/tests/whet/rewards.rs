@@ -38,8 +38,8 @@ const PROGRAMS: [&str; 8] = [
 /// Settings under which every program is judged: what a column of the table is called, and what is
 /// set for it.
 const COLUMNS: [(&str, &[&str]); 5] = [
+    ("tests, fraction", &["reward.tests=fraction"]),
     ("tests", &[]),
-    ("tests, all", &["reward.tests=all"]),
     ("weighted_sum", &["reward.composite=weighted_sum"]),
     ("weighted_sum, bare", &["reward.composite=weighted_sum", "reward.form_needs_pass=false"]),
     ("pass_times_quality", &["reward.composite=pass_times_quality"]),
@@ -138,7 +138,7 @@ fn whoever_solves_more_is_paid_more_and_whoever_solves_nothing_nothing() {
         let reward = |program| reward_of(column, program);
         let (none, one, all) = (reward(5), reward(6), reward(7));
         assert!(all > one && one >= none, "{name}\n{table}");
-        if name != "tests, all" {
+        if name != "tests" {
             assert!(one > none, "{name}\n{table}");
         }
         // Whatever is broken is paid nothing, under every composite.
@@ -163,7 +163,7 @@ fn whoever_solves_more_is_paid_more_and_whoever_solves_nothing_nothing() {
         assert!(solved[3] > 1.0 && solved[..2].iter().all(|&it| it < 0.0), "{name}\n{table}");
         let partly = &column.advantages[1];
         match name {
-            "tests, all" => assert!(is_zero(partly), "1 of 3 is nothing\n{table}"),
+            "tests" => assert!(is_zero(partly), "1 of 3 is nothing\n{table}"),
             // The stub gains here, which is what the default settings are there to prevent.
             "weighted_sum, bare" => {
                 assert!(partly[3] > partly[1] && partly[1] > partly[2], "{table}");

@@ -153,7 +153,7 @@ fn killed_at_random_moments_it_pays_for_no_answer_twice_and_writes_the_same_trac
     let (kills, tasks) = if full { (20, 60) } else { (5, 16) };
     let mut stage = Stage::new(tasks);
     if whet_in(stage.dir.path(), &["doctor"]).code != 0 {
-        println!("skipped: the judge, which `whet doctor` says cannot work here");
+        println!("SKIPPED: the judge, which `whet doctor` says cannot work here");
         stage.flags.push("--no-judge".to_owned());
     }
     let total = tasks * 4;

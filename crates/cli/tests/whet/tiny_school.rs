@@ -34,7 +34,7 @@ pub(crate) fn judged() -> bool {
         whet_in(dir.path(), &["doctor"]).code == 0
     });
     if !*FIT {
-        println!("skipped: `whet doctor` says that programs cannot be judged here");
+        println!("SKIPPED: `whet doctor` says that programs cannot be judged here");
     }
     *FIT
 }

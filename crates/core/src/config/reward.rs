@@ -12,7 +12,8 @@ pub struct RewardConfig {
     /// `tests · (0.85 + 0.15 · quality)`. Every part is recorded with each reward, whether it pays
     /// or not.
     pub composite: Composite,
-    /// What the hidden tests are worth: the `fraction` that passed, or `all` or nothing.
+    /// What the hidden tests are worth: the `fraction` that passed, or `all` or nothing. Paid by the
+    /// fraction of a few tests, a small model learns constants that pass one of them.
     pub tests: TestsWorth,
     /// Whether syntax and quality are paid only to programs that pass at least one hidden test.
     /// `false` gives the bare weighted sum, in which a stub that solves nothing is paid for its
@@ -48,6 +49,8 @@ pub enum Composite {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestsWorth {
+    /// `all` where the tests alone are paid (`composite = "tests"`), `fraction` in the other composites.
+    Auto,
     /// The fraction of them that passed.
     Fraction,
     /// 1 if all passed, else 0.
@@ -73,7 +76,7 @@ impl Default for RewardConfig {
     fn default() -> Self {
         Self {
             composite: Composite::Tests,
-            tests: TestsWorth::Fraction,
+            tests: TestsWorth::Auto,
             form_needs_pass: true,
             syntax_weight: 0.3,
             function_weight: 0.5,
@@ -84,6 +87,15 @@ impl Default for RewardConfig {
 }
 
 impl RewardConfig {
+    /// Whether a program that fails a hidden test is paid nothing for the others.
+    pub fn needs_all_tests(&self) -> bool {
+        match self.tests {
+            TestsWorth::Auto => self.composite == Composite::Tests,
+            TestsWorth::Fraction => false,
+            TestsWorth::All => true,
+        }
+    }
+
     /// The most that a program is paid; the least is 0.
     pub fn range(&self) -> f64 {
         match self.composite {

@@ -126,7 +126,7 @@ pub(crate) fn lines<'a>(rows: impl IntoIterator<Item = &'a Value>) -> String {
 pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
     if !path.exists() {
-        eprintln!("skipped: there is no {}", path.display());
+        eprintln!("SKIPPED: there is no {}", path.display());
         return None;
     }
     Some(path)

@@ -21,7 +21,7 @@
 
 use std::collections::BTreeMap;
 
-use whetstone_core::config::{Composite, QualityWeights, RewardConfig, TestsWorth};
+use whetstone_core::config::{Composite, QualityWeights, RewardConfig};
 use whetstone_core::judgement::Judgement;
 use whetstone_core::reward::{Gate, Reward, TESTS, Term};
 use whetstone_core::verdict::Verdict;
@@ -89,9 +89,10 @@ impl Rules {
 
     fn tests_value(&self, judgement: &Judgement) -> f64 {
         let counts = judgement.counts();
-        match self.reward.tests {
-            TestsWorth::All => f64::from(u8::from(judgement.verdict().is_pass())),
-            TestsWorth::Fraction => f64::from(counts.passed) / f64::from(counts.total.max(1)),
+        if self.reward.needs_all_tests() {
+            f64::from(u8::from(judgement.verdict().is_pass()))
+        } else {
+            f64::from(counts.passed) / f64::from(counts.total.max(1))
         }
     }
 }
@@ -179,6 +180,7 @@ fn reward(parts: &[Part], gates: &BTreeMap<&'static str, bool>) -> Reward {
 
 #[cfg(test)]
 mod tests {
+    use whetstone_core::config::TestsWorth;
     use whetstone_core::judgement::{Counts, Held, Isolation};
     use whetstone_core::program::{Language, Program};
 
@@ -229,14 +231,28 @@ mod tests {
     }
 
     #[test]
-    fn by_default_tests_are_paid_and_nothing_else_and_all_terms_are_recorded() {
+    fn by_default_whole_solutions_are_paid_and_nothing_else_and_all_terms_are_recorded() {
         let rules = Rules::new(RewardConfig::default());
         check(&rules.reward(&runs(), &ran(Verdict::Timeout, 0, 4)), 0.0, &TERMS);
         let reward = rules.reward(&runs(), &ran(Verdict::Wrong { test: 1 }, 1, 4));
-        check(&reward, 0.25, &TERMS);
+        check(&reward, 0.0, &TERMS);
         assert_eq!(reward.terms()["quality"], Term { value: 0.5, weight: 0.0 });
         assert_eq!(reward.terms()["syntax"], Term { value: 1.0, weight: 0.0 });
         check(&rules.reward(&runs(), &ran(Verdict::Pass, 4, 4)), 1.0, &TERMS);
+    }
+
+    #[test]
+    fn where_the_tests_are_one_part_of_several_their_fraction_counts_by_default() {
+        let part = ran(Verdict::Wrong { test: 1 }, 1, 4);
+        for composite in EVERY {
+            let paid = |tests| rules(composite, tests).reward(&runs(), &part);
+            let same = match composite {
+                Composite::Tests => TestsWorth::All,
+                Composite::WeightedSum | Composite::PassTimesQuality => TestsWorth::Fraction,
+            };
+            assert_eq!(paid(TestsWorth::Auto), paid(same), "{composite:?}");
+            assert_ne!(paid(TestsWorth::Fraction), paid(TestsWorth::All), "{composite:?}");
+        }
     }
 
     #[test]

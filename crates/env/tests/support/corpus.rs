@@ -15,7 +15,7 @@ pub(crate) struct Problem {
 pub(crate) fn mbpp() -> Vec<Problem> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/mbpp/mbpp.jsonl");
     let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped: MBPP is not at {}", path.display());
+        println!("SKIPPED: MBPP is not at {}", path.display());
         return Vec::new();
     };
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

@@ -49,7 +49,7 @@ impl Python {
         let output = match output {
             Ok(output) if output.status.success() => output,
             _ => {
-                println!("skipped: there is no python3 to compare with");
+                println!("SKIPPED: there is no python3 to compare with");
                 return None;
             }
         };

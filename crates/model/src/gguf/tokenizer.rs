@@ -234,7 +234,7 @@ mod tests {
             let root =
                 Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/tokenizers");
             let Ok(file) = std::fs::read_to_string(root.join(model).join("tokenizer.json")) else {
-                println!("skipped: the tokenizers are not beside the repository");
+                println!("SKIPPED: the tokenizers are not beside the repository");
                 return;
             };
             let file: Json = serde_json::from_str(&file).unwrap();

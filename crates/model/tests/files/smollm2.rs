@@ -14,7 +14,7 @@ fn model() -> Option<PathBuf> {
     let name = "../../.cache/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     if !path.exists() {
-        println!("skipped: SmolLM2 is not in .cache/smollm2");
+        println!("SKIPPED: SmolLM2 is not in .cache/smollm2");
         return None;
     }
     Some(path)

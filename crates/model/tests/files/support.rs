@@ -9,7 +9,7 @@ use serde_json::Value;
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
     if !path.exists() {
-        println!("skipped: `{name}` is not beside the repository");
+        println!("SKIPPED: `{name}` is not beside the repository");
         return None;
     }
     Some(path)

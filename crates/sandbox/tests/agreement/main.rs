@@ -16,7 +16,7 @@ use case::ask;
 use whetstone_core::verdict::Verdict;
 use whetstone_sandbox::{Judge, Options};
 
-const SKIPPED: &str = "skipped: the data sets are not beside the repository";
+const SKIPPED: &str = "SKIPPED: the data sets are not beside the repository";
 
 fn judge() -> Judge {
     let options = Options::new(vec![env!("CARGO_BIN_EXE_whet-judge").to_owned()]);

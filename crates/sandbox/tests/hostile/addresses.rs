@@ -13,7 +13,7 @@ fn can_fix() -> bool {
     let tried = Command::new("setarch").args(["--addr-no-randomize", "true"]).status();
     let can = tried.is_ok_and(|status| status.success());
     if !can {
-        println!("skipped: addresses cannot be fixed here");
+        println!("SKIPPED: addresses cannot be fixed here");
     }
     can
 }

@@ -71,7 +71,7 @@ fn inside() {
         Ok("root in a container") => {
             match Judge::start(&options(1)) {
                 Ok(judge) => assert_eq!(judge.about().isolation, Isolation::Landlock),
-                Err(problem) => println!("skipped: root in a container cannot judge: {problem}"),
+                Err(problem) => println!("SKIPPED: root in a container cannot judge: {problem}"),
             }
             hold_in(Isolation::Landlock, crate::costs::holdings::CASES, forms());
         }
@@ -99,7 +99,7 @@ fn inside() {
 fn without_rights(part: &str) -> Option<String> {
     let _alone = alone();
     if !geteuid().is_root() {
-        println!("skipped: these tests run as a user without rights already");
+        println!("SKIPPED: these tests run as a user without rights already");
         return None;
     }
     let mut place = Place::open_to(NOBODY)?;
@@ -137,7 +137,7 @@ fn root_in_a_container_bounds_what_programs_hold() {
     const RIGHTS: [libc::c_ulong; 2] = [19, 21]; // CAP_SYS_PTRACE, CAP_SYS_ADMIN
     let _alone = alone();
     if !geteuid().is_root() {
-        println!("skipped: only root can give up rights of root");
+        println!("SKIPPED: only root can give up rights of root");
         return;
     }
     // Its programs are users of their own, who must be able to start the interpreter.
@@ -194,7 +194,7 @@ fn a_busy_machine_changes_no_verdict_at_landlock() {
 
 fn hold_under_load(level: Isolation) {
     if !thorough() {
-        println!("skipped: a load of 16 busy processes needs WHETSTONE_FULL=1");
+        println!("SKIPPED: a load of 16 busy processes needs WHETSTONE_FULL=1");
         return;
     }
     let _alone = alone();
@@ -226,7 +226,7 @@ impl Place {
         fs::set_permissions(&temporary, fs::Permissions::from_mode(0o777)).unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let Some(python) = python_for(user) else {
-            println!("skipped: user {user} can start no Python 3.9 or later here");
+            println!("SKIPPED: user {user} can start no Python 3.9 or later here");
             return None;
         };
         let mut command = Command::new(tests);
@@ -246,7 +246,7 @@ impl Place {
         let child = match spawn(&mut self.command) {
             Ok(child) => child,
             Err(error) => {
-                println!("skipped: no such process can be made here: {error}");
+                println!("SKIPPED: no such process can be made here: {error}");
                 return String::new();
             }
         };

@@ -14,7 +14,7 @@ const FAILURES: &[&str] =
 pub(crate) fn cases() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/hostile");
     let Ok(entries) = std::fs::read_dir(&folder) else {
-        println!("skipped: no collection of hostile programs beside the repository");
+        println!("SKIPPED: no collection of hostile programs beside the repository");
         return Vec::new();
     };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

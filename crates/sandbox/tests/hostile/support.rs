@@ -215,7 +215,7 @@ impl Stage {
         match Judge::start(&options) {
             Ok(judge) => Some(Self { judge, level, world, before, scratch }),
             Err(StartError::Refused(problem)) => {
-                println!("skipped: {level:?}: {problem}");
+                println!("SKIPPED: {level:?}: {problem}");
                 None
             }
             Err(error) => panic!("{error:?}"),

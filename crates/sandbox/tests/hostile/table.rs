@@ -17,7 +17,7 @@ const ASKED: &str = "WHETSTONE_TEST_TABLE";
 #[test]
 fn every_family_at_every_level() {
     if std::env::var_os(ASKED).is_none() {
-        println!("skipped: `cargo xtask hostile` asks for this");
+        println!("SKIPPED: `cargo xtask hostile` asks for this");
         return;
     }
     let _alone = alone();

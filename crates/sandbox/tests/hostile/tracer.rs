@@ -126,7 +126,7 @@ fn no_rule_of_the_list_is_unused() {
     let made = match watch(HONEST) {
         Ok(made) => made,
         Err(error) => {
-            println!("skipped: no process can be watched here: {error}");
+            println!("SKIPPED: no process can be watched here: {error}");
             return;
         }
     };

@@ -247,7 +247,7 @@ fn a_setup_answers_for_no_program() {
 fn the_hostile_corpus_is_judged_as_its_first_lines_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/hostile/js");
     let Ok(entries) = fs::read_dir(&folder) else {
-        eprintln!("skipped: there is no corpus of hostile programs beside the repository");
+        eprintln!("SKIPPED: there is no corpus of hostile programs beside the repository");
         return;
     };
     let mut count = 0;

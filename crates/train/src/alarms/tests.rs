@@ -12,7 +12,7 @@ fn healthy(step: u64) -> BTreeMap<String, f64> {
         ("grpo/entropy", 0.12 - 0.04 * time + 0.01 * jump),
         ("grpo/kl_divergence", 0.1 * time),
         ("grpo/sampler_gap", 2e-5),
-        ("grpo/clamped", 0.0),
+        ("grpo/clamped_fraction", 0.5e-4),
         ("grpo/dead_groups", (7.0 + 3.0 * jump).round()),
         ("rollout/tasks", 16.0),
         ("code/timeouts", 0.02 + 0.02 * jump),
@@ -116,13 +116,13 @@ fn one_lucky_measurement_is_no_level_to_fall_from() {
 }
 
 #[test]
-fn one_clamped_ratio_is_told() {
+fn clamped_ratios_are_told_where_they_are_more_than_single_tokens() {
     let far = |step, values: &mut BTreeMap<String, f64>| {
         if step == 7 {
-            put(values, "grpo/clamped", 3.0);
+            put(values, "grpo/clamped_fraction", 3e-4);
         }
     };
-    check(far, &[(7, "ratios_clamped")], "3 ratios or divergences");
+    check(far, &[(7, "ratios_clamped")], "0.03 % of the tokens");
 }
 
 #[test]

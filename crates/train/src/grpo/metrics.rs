@@ -141,7 +141,10 @@ impl Measured {
         let moved = if self.is_recorded { "grpo/staleness_kl" } else { "grpo/update_kl" };
         values.put_some(moved, self.update_kl.get());
         #[expect(clippy::cast_precision_loss, reason = "tokens of a step")]
-        values.put("grpo/clamped", self.clamped as f64);
+        let clamped = self.clamped as f64;
+        values.put("grpo/clamped", clamped);
+        #[expect(clippy::cast_precision_loss, reason = "tokens of a step")]
+        values.put("grpo/clamped_fraction", clamped / seen.tokens.max(1) as f64);
         values.put_some("grpo/importance_mean", seen.importance.get());
         let truncated = seen.importance.get().and_then(|_| seen.truncated_fraction());
         values.put_some("grpo/importance_truncated", truncated);

@@ -62,7 +62,7 @@ fn shared(path: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
-    eprintln!("skipped: {} is not here", path.display());
+    eprintln!("SKIPPED: {} is not here", path.display());
     None
 }
 
@@ -113,7 +113,7 @@ fn every_test_of_humaneval_is_a_check_of_its_entry_point() {
     let Some(path) = shared("humaneval/HumanEval.jsonl.gz") else { return };
     let script = "import gzip, sys; sys.stdout.write(gzip.open(sys.argv[1], 'rt').read())";
     let Ok(output) = Command::new("python3").args(["-I", "-c", script]).arg(path).output() else {
-        eprintln!("skipped: there is no python3 here");
+        eprintln!("SKIPPED: there is no python3 here");
         return;
     };
     let text = String::from_utf8(output.stdout).unwrap();

@@ -48,7 +48,7 @@ fn cpython_agrees_on_every_pair() {
         }
     }
     let Some(answers) = ask(input) else {
-        eprintln!("skipped: there is no python3 here");
+        eprintln!("SKIPPED: there is no python3 here");
         return;
     };
     assert_eq!(answers.len(), cases.len());

@@ -35,7 +35,7 @@ pub(crate) fn hold_versions() {
     let cases: Vec<Case> = families.into_iter().filter(Case::is_short).collect();
     for version in 3..=5 {
         if kernel < version {
-            println!("skipped: this kernel's Landlock is version {kernel}, not {version}");
+            println!("SKIPPED: this kernel's Landlock is version {kernel}, not {version}");
             continue;
         }
         let Some(stage) = Stage::start_older(version) else { continue };
