@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::skips::{self, Skips};
 use crate::steps::{Action, Args, Step, Without};
 
 /// How a step ended.
@@ -34,12 +35,38 @@ pub struct Report {
     pub wall: Duration,
 }
 
+/// Whether something that was skipped is a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Skipping {
+    /// It is told.
+    Told,
+    /// It fails the run.
+    Fails,
+}
+
 /// Runs `steps` in the repository at `root` until one fails, and writes the talk to `out`.
-pub fn run(root: &Path, steps: &[Step], out: &mut dyn Write) -> io::Result<ExitCode> {
+pub fn run(
+    root: &Path,
+    steps: &[Step],
+    skipping: Skipping,
+    out: &mut dyn Write,
+) -> io::Result<ExitCode> {
+    skips::forget(root)?;
     let reports = run_until_failure(root, steps, out)?;
     write!(out, "\n{}", table(steps, &reports))?;
-    let failed = reports.iter().any(|report| matches!(report.outcome, Outcome::Failed(_)));
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let skips = Skips::read(root);
+    if let Some(skips) = &skips {
+        write!(out, "\n{}", skips.summary())?;
+    }
+    let any = |is: fn(&Outcome) -> bool| reports.iter().any(|report| is(&report.outcome));
+    let skipped = any(|outcome| matches!(outcome, Outcome::Skipped(_)))
+        || skips.is_some_and(|skips| !skips.is_empty());
+    let failed = any(|outcome| matches!(outcome, Outcome::Failed(_)));
+    let refused = skipping == Skipping::Fails && skipped;
+    if refused && !failed {
+        writeln!(out, "\n`--strict`: something was skipped, see above")?;
+    }
+    Ok(if failed || refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Runs `steps` in order; the last report is the failed one, if any is.
@@ -196,8 +223,12 @@ mod tests {
 
     #[test]
     fn one_failure_fails_the_whole() {
-        let code = |steps: &[Step]| run(Path::new("."), steps, &mut io::sink()).unwrap();
-        assert_eq!(code(&[GOOD, ABSENT]), ExitCode::SUCCESS);
-        assert_eq!(code(&[GOOD, BAD]), ExitCode::FAILURE);
+        let root = tempfile::tempdir().unwrap();
+        let code =
+            |steps: &[Step], skipping| run(root.path(), steps, skipping, &mut io::sink()).unwrap();
+        assert_eq!(code(&[GOOD, ABSENT], Skipping::Told), ExitCode::SUCCESS);
+        assert_eq!(code(&[GOOD, ABSENT], Skipping::Fails), ExitCode::FAILURE);
+        assert_eq!(code(&[GOOD], Skipping::Fails), ExitCode::SUCCESS);
+        assert_eq!(code(&[GOOD, BAD], Skipping::Told), ExitCode::FAILURE);
     }
 }

@@ -13,6 +13,7 @@ pub mod cuda;
 pub mod docs;
 pub mod gpu;
 pub mod hostile;
+pub mod skips;
 pub mod steps;
 pub mod tidy;
 

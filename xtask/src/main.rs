@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use xtask::ci::Skipping;
 use xtask::steps::{self, STEPS};
 use xtask::{ci, docs, gpu, hostile};
 
@@ -23,16 +24,17 @@ fn run(words: &[&str]) -> io::Result<ExitCode> {
     let root = &xtask::root();
     match words {
         ["help" | "--help" | "-h"] => help(),
-        ["ci"] => ci::run(root, STEPS, &mut io::stderr()),
+        ["ci"] => ci::run(root, STEPS, Skipping::Told, &mut io::stderr()),
+        ["ci", "--strict"] => ci::run(root, STEPS, Skipping::Fails, &mut io::stderr()),
         ["docs", "--write"] => write_docs(root),
         ["hostile"] => hostile::run(root, &mut io::stderr()),
         ["gpu", rest @ ..] => run_gpu(root, rest),
         [name] => match STEPS.iter().position(|step| step.name == *name) {
-            Some(at) => ci::run(root, &STEPS[at..=at], &mut io::stderr()),
+            Some(at) => ci::run(root, &STEPS[at..=at], Skipping::Told, &mut io::stderr()),
             None => usage(&format!("there is no step `{name}`")),
         },
         [] => usage("which step?"),
-        _ => usage("one step at a time, and only `docs` and `gpu` have flags"),
+        _ => usage("one step at a time, and only `ci`, `docs` and `gpu` have flags"),
     }
 }
 

@@ -142,7 +142,10 @@ pub const STEPS: &[Step] = &[
 /// The text of `cargo xtask --help`.
 pub fn help() -> String {
     let mut text = String::from("Usage: cargo xtask <step>\n\nSteps:\n");
-    text += &line("ci", "all of the following, in order, until one fails");
+    text += &line(
+        "ci",
+        "all of the following, in order, until one fails [--strict: a skip is a failure]",
+    );
     for step in STEPS {
         text += &line(step.name, step.what);
     }

@@ -133,6 +133,7 @@ impl Measured {
         values.0
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "tokens of a step")]
     fn of_policy(&self, values: &mut Values) {
         let seen = &self.statistics;
         values.put("grpo/policy_loss", self.policy_loss);
@@ -140,11 +141,9 @@ impl Measured {
         values.put_some("grpo/kl_divergence", self.reference_kl());
         let moved = if self.is_recorded { "grpo/staleness_kl" } else { "grpo/update_kl" };
         values.put_some(moved, self.update_kl.get());
-        #[expect(clippy::cast_precision_loss, reason = "tokens of a step")]
-        let clamped = self.clamped as f64;
+        let (clamped, tokens) = (self.clamped as f64, seen.tokens.max(1) as f64);
         values.put("grpo/clamped", clamped);
-        #[expect(clippy::cast_precision_loss, reason = "tokens of a step")]
-        values.put("grpo/clamped_fraction", clamped / seen.tokens.max(1) as f64);
+        values.put("grpo/clamped_fraction", clamped / tokens);
         values.put_some("grpo/importance_mean", seen.importance.get());
         let truncated = seen.importance.get().and_then(|_| seen.truncated_fraction());
         values.put_some("grpo/importance_truncated", truncated);
