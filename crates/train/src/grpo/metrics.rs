@@ -141,9 +141,8 @@ impl Measured {
         values.put_some("grpo/kl_divergence", self.reference_kl());
         let moved = if self.is_recorded { "grpo/staleness_kl" } else { "grpo/update_kl" };
         values.put_some(moved, self.update_kl.get());
-        let (clamped, tokens) = (self.clamped as f64, seen.tokens.max(1) as f64);
-        values.put("grpo/clamped", clamped);
-        values.put("grpo/clamped_fraction", clamped / tokens);
+        values.put("grpo/clamped", self.clamped as f64);
+        values.put("grpo/clamped_fraction", self.clamped as f64 / seen.tokens.max(1) as f64);
         values.put_some("grpo/importance_mean", seen.importance.get());
         let truncated = seen.importance.get().and_then(|_| seen.truncated_fraction());
         values.put_some("grpo/importance_truncated", truncated);
