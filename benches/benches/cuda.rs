@@ -16,9 +16,9 @@ use std::time::Instant;
 use whetstone_kernels::adamw::{AdamW, State, step};
 use whetstone_kernels::matmul::matmul;
 use whetstone_kernels::rms_norm::{self, Gradient, Heads, Norm};
-use whetstone_kernels::rope::{Direction, Turns, turn};
+use whetstone_kernels::rope::{RopeTable, Rotate, turn};
 use whetstone_kernels::{
-    Activation, Before, Buffer, Cuda, Device, DeviceError, Matrix, MatrixMut, add, embedding,
+    Activation, Buffer, Cuda, Device, DeviceError, Matrix, MatrixMut, WriteMode, add, embedding,
     swiglu,
 };
 
@@ -159,7 +159,7 @@ fn kernels(device: &Device, copy_rate: f64) -> Result<Vec<String>, DeviceError> 
     let rows = Heads::rows(TOKENS, WIDTH);
     let heads = Heads { rows: TOKENS, heads: 24, size: 128, stride: 4096 };
     let frequencies: Vec<f32> = (0..64).map(|at| 1.0 / (at + 1) as f32).collect();
-    let turns = Turns::new(device, (&frequencies, 1.0), 1024);
+    let turns = RopeTable::new(device, (&frequencies, 1.0), 1024);
     let list = |of: fn(u32) -> u32| (0..8192u32).map(of).collect::<Vec<_>>();
     let positions = device.upload::<u32>(&list(|at| at % 1024));
     let ids = device.upload::<u32>(&list(|at| at * 7919 % 20_000));
@@ -175,7 +175,7 @@ fn kernels(device: &Device, copy_rate: f64) -> Result<Vec<String>, DeviceError> 
     let time = seconds(device, 50, |at| {
         let mut view = c.view_mut();
         let dx = view.part(part(at, narrow));
-        let gradient = Gradient { dx, before: Before::Kept, dgain: None };
+        let gradient = Gradient { dx, before: WriteMode::Accumulate, dgain: None };
         let both = (a.view().part(part(at, narrow)), b.view().part(part(at, narrow)));
         rms_norm::backward(device, gradient, ((both.0, rows), (both.1, rows)), norm);
     })?;
@@ -195,7 +195,7 @@ fn kernels(device: &Device, copy_rate: f64) -> Result<Vec<String>, DeviceError> 
     let time = seconds(device, 50, |at| {
         let mut view = c.view_mut();
         let mut view = view.part(part(at, TOKENS * 4096));
-        turn(device, (&mut view, heads), (&turns, positions.view()), Direction::There);
+        turn(device, (&mut view, heads), (&turns, positions.view()), Rotate::Forward);
     })?;
     push("rope, 24 heads of 128", TOKENS * 24 * 128 * 4, time);
     let time = seconds(device, 50, |at| {
@@ -250,9 +250,13 @@ fn told(timed: &Timed, copy_rate: f64) -> String {
 fn products(device: &Device, cuda: &Cuda) -> Result<Vec<String>, DeviceError> {
     let mut all = Vec::new();
     for (rows, cols, inner) in PRODUCTS {
-        let counted =
-            [(1.0, Before::Gone), (1.0, Before::Kept), (0.7, Before::Gone), (0.7, Before::Kept)]
-                .map(|(scale, before)| cuda.candidates([rows, cols, inner], scale, before));
+        let counted = [
+            (1.0, WriteMode::Overwrite),
+            (1.0, WriteMode::Accumulate),
+            (0.7, WriteMode::Overwrite),
+            (0.7, WriteMode::Accumulate),
+        ]
+        .map(|(scale, before)| cuda.candidates([rows, cols, inner], scale, before));
         let [plain, kept, scaled, both] = counted.map(|all| [all.named, all.in_order]);
         let begin = Instant::now();
         let order = cuda.accumulation_order(rows, cols, inner);
@@ -263,8 +267,8 @@ fn products(device: &Device, cuda: &Cuda) -> Result<Vec<String>, DeviceError> {
         let repeats = if m > 1000 { 20 } else { 200 };
         let time = seconds(device, repeats, |_| {
             let to = MatrixMut::new(y.view_mut(), m, n);
-            let (x, w) = (Matrix::new(x.view(), m, k), Matrix::new(w.view(), n, k).turned());
-            matmul(device, to, Before::Gone, (1.0, x, w));
+            let (x, w) = (Matrix::new(x.view(), m, k), Matrix::new(w.view(), n, k).transposed());
+            matmul(device, to, WriteMode::Overwrite, (1.0, x, w));
         })?;
         let flop = 2.0 * m as f64 * n as f64 * k as f64;
         all.push(format!(

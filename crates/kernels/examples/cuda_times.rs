@@ -16,9 +16,9 @@ use whetstone_kernels::linear::Weight;
 use whetstone_kernels::matmul::matmul;
 use whetstone_kernels::paged::{Cache, PAGE, Stored, Tables, attend};
 use whetstone_kernels::rms_norm::{self, Gradient, Heads, Norm};
-use whetstone_kernels::rope::{Direction, Turns, turn};
+use whetstone_kernels::rope::{RopeTable, Rotate, turn};
 use whetstone_kernels::sample::{Request, Rule, sample};
-use whetstone_kernels::{Activation, Before, Buffer, Device, DeviceError, Matrix, MatrixMut};
+use whetstone_kernels::{Activation, Buffer, Device, DeviceError, Matrix, MatrixMut, WriteMode};
 
 fn main() -> ExitCode {
     let (report, code) = match measured() {
@@ -167,16 +167,16 @@ fn norms(device: &Device) -> Result<Vec<String>, DeviceError> {
         rms_norm::forward(device, (&mut y.view_mut(), shape), (x.view(), shape), norm());
     })?;
     let backward = seconds(device, 30, |_| {
-        let gradient = Gradient { dx: y.view_mut(), before: Before::Kept, dgain: None };
+        let gradient = Gradient { dx: y.view_mut(), before: WriteMode::Accumulate, dgain: None };
         rms_norm::backward(device, gradient, ((x.view(), shape), (dy.view(), shape)), norm());
     })?;
     let heads = Heads { rows, heads: 24, size: 128, stride: 32 * 128 };
     let mut qkv = noise(device, rows * 32 * 128);
-    let turns = Turns::new(device, (&[0.5; 64], 1.0), 1024);
+    let turns = RopeTable::new(device, (&[0.5; 64], 1.0), 1024);
     let positions = device.upload::<u32>(&(0..8192).map(|row| row % 1024).collect::<Vec<_>>());
     let turned = seconds(device, 30, |_| {
         let to = (&mut qkv.view_mut(), heads);
-        turn(device, to, (&turns, positions.view()), Direction::There);
+        turn(device, to, (&turns, positions.view()), Rotate::Forward);
     })?;
     let times = [("norm", forward), ("norm backward, added", backward), ("rope", turned)];
     Ok(times
@@ -316,16 +316,16 @@ fn product(device: &Device, [rows, cols, inner]: [usize; 3]) -> Result<String, D
     let mut multiply = |before| {
         let to = MatrixMut::new(y.view_mut(), rows, cols);
         let x = Matrix::new(x.view(), rows, inner);
-        let w = Matrix::new(w.view(), cols, inner).turned();
+        let w = Matrix::new(w.view(), cols, inner).transposed();
         matmul(device, to, before, (1.0, x, w));
     };
     device.check()?;
     let begin = Instant::now();
-    multiply(Before::Gone);
+    multiply(WriteMode::Overwrite);
     device.check()?;
     let search = begin.elapsed().as_secs_f64();
-    let plain = seconds(device, repeats, |_| multiply(Before::Gone))?;
-    let added = seconds(device, repeats, |_| multiply(Before::Kept))?;
+    let plain = seconds(device, repeats, |_| multiply(WriteMode::Overwrite))?;
+    let added = seconds(device, repeats, |_| multiply(WriteMode::Accumulate))?;
     Ok(format!(
         "  \"product {rows} x {cols} x {inner}\": {{ \"us\": {:.1}, \"added_us\": {:.1}, \"search_ms\": {:.1} }}",
         plain * 1e6,

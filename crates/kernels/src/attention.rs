@@ -76,7 +76,7 @@ pub fn forward(
             cpu::attention::forward(&cpu.threads, (&mut out, lse.host()), qkv, (shape, offsets));
         }
         Device::Cuda(cuda) => {
-            let lse = lse.again();
+            let lse = lse.reborrow();
             let work = cuda::attention::Forward { out, lse, qkv, shape, offsets };
             cuda::attention::forward(cuda, work);
         }

@@ -287,7 +287,7 @@ impl<T: Element> ViewMut<'_, T> {
     }
 
     /// The same, for a call that takes it by value.
-    pub fn again(&mut self) -> ViewMut<'_, T> {
+    pub fn reborrow(&mut self) -> ViewMut<'_, T> {
         ViewMut(match &mut self.0 {
             PlaceMut::Host(numbers) => PlaceMut::Host(numbers),
             PlaceMut::Cuda(part) => PlaceMut::Cuda(*part),

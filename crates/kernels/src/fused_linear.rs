@@ -19,7 +19,7 @@ use crate::buffer::{Buffer, View};
 use crate::copy::copy_matrix;
 use crate::cuda;
 use crate::device::Device;
-use crate::matmul::{Before, Matrix, MatrixMut, matmul};
+use crate::matmul::{Matrix, MatrixMut, WriteMode, matmul};
 use crate::swiglu;
 
 /// Numbers of a matrix that weights share.
@@ -141,8 +141,8 @@ pub fn narrow(device: &Device, x: &mut MatrixMut<'_>, weight: &AugmentedWeight) 
     match device {
         Device::Cpu(_) => {
             let Sizes { outputs, inputs, narrow } = weight.sizes;
-            let halves = weight.all().band(outputs..outputs + narrow).columns(0..inputs);
-            multiply_beside(device, x, inputs, (weight.scale, halves.turned()));
+            let halves = weight.all().row_range(outputs..outputs + narrow).columns(0..inputs);
+            multiply_beside(device, x, inputs, (weight.scale, halves.transposed()));
         }
         Device::Cuda(cuda) => cuda::fused_linear::narrow(cuda, x, weight),
     }
@@ -170,14 +170,15 @@ pub fn forward(
             if part == Narrow::With {
                 narrow(device, x, weight);
             }
-            let before = if residual.is_some() { Before::Kept } else { Before::Gone };
+            let before =
+                if residual.is_some() { WriteMode::Accumulate } else { WriteMode::Overwrite };
             if let Some(residual) = residual {
-                copy_matrix(device, y.again(), residual);
+                copy_matrix(device, y.reborrow(), residual);
             }
             let inner = 0..if part == Narrow::With { sizes.stride() } else { sizes.inputs };
-            let weights = weight.all().band(0..sizes.outputs).columns(inner.clone());
+            let weights = weight.all().row_range(0..sizes.outputs).columns(inner.clone());
             let x = x.view().columns(inner);
-            matmul(device, y, before, (1.0, x, weights.turned()));
+            matmul(device, y, before, (1.0, x, weights.transposed()));
         }
         Device::Cuda(cuda) => cuda::fused_linear::forward(cuda, y, x, (weight, part, residual)),
     }
@@ -197,7 +198,7 @@ pub fn forward_gated(
     let (sizes, rows) = (weight.sizes, y.rows);
     assert!(x.cols == sizes.stride() && x.rows == rows && 2 * y.cols == sizes.outputs, "{sizes:?}");
     if let Device::Cuda(cuda) = device
-        && cuda::fused_linear::forward_gated(cuda, y.again(), x, (weight, part))
+        && cuda::fused_linear::forward_gated(cuda, y.reborrow(), x, (weight, part))
     {
         return;
     }
@@ -226,12 +227,12 @@ pub fn backward(
         Device::Cpu(_) => {
             let mut inner = 0..outputs;
             if part == Narrow::With {
-                let halves = weight.all().band(0..outputs).columns(inputs..inputs + narrow);
+                let halves = weight.all().row_range(0..outputs).columns(inputs..inputs + narrow);
                 multiply_beside(device, dy, outputs, (weight.scale, halves));
                 inner.end += narrow;
             }
-            let weights = weight.all().band(inner.clone()).columns(0..inputs);
-            matmul(device, dx, Before::Gone, (1.0, dy.view().columns(inner), weights));
+            let weights = weight.all().row_range(inner.clone()).columns(0..inputs);
+            matmul(device, dx, WriteMode::Overwrite, (1.0, dy.view().columns(inner), weights));
         }
         Device::Cuda(cuda) => cuda::fused_linear::backward(cuda, dx, dy, (weight, part)),
     }
@@ -249,7 +250,7 @@ fn multiply_beside(
     let to = MatrixMut::new(from.view_mut(), count, inputs);
     copy_matrix(device, to, rows.view().columns(0..inputs));
     let from = Matrix::new(from.view(), count, inputs);
-    matmul(device, rows.columns(inputs..cols), Before::Gone, (scale, from, by));
+    matmul(device, rows.columns(inputs..cols), WriteMode::Overwrite, (scale, from, by));
 }
 
 #[cfg(test)]

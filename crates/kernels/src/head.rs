@@ -21,7 +21,7 @@ use crate::cpu;
 use crate::cuda;
 use crate::device::Device;
 use crate::linear::{self, Weight};
-use crate::matmul::{Before, Matrix, MatrixMut, matmul};
+use crate::matmul::{Matrix, MatrixMut, WriteMode, matmul};
 
 /// Rows whose logits exist at a time, and tokens of the vocabulary. Part of the definition of every
 /// sum here.
@@ -59,8 +59,8 @@ impl Input<'_> {
     ///
     /// If it has not that many.
     #[must_use]
-    pub fn band(self, rows: Range<usize>) -> Self {
-        let hidden = self.hidden.band(rows.clone());
+    pub fn row_range(self, rows: Range<usize>) -> Self {
+        let hidden = self.hidden.row_range(rows.clone());
         Self { hidden, targets: self.targets.part(rows), ..self }
     }
 
@@ -91,10 +91,15 @@ impl Input<'_> {
         (rows, tokens): (&Range<usize>, &Range<usize>),
     ) -> ViewMut<'b, f32> {
         let mut logits = logits.part(0..rows.len() * tokens.len());
-        let to = MatrixMut::new(logits.again(), rows.len(), tokens.len());
-        let hidden = self.hidden.band(rows.clone());
-        let weight = self.weight.band(tokens.clone());
-        linear::forward(device, to, Before::Gone, (self.inverse_temperature, hidden, weight));
+        let to = MatrixMut::new(logits.reborrow(), rows.len(), tokens.len());
+        let hidden = self.hidden.row_range(rows.clone());
+        let weight = self.weight.row_range(tokens.clone());
+        linear::forward(
+            device,
+            to,
+            WriteMode::Overwrite,
+            (self.inverse_temperature, hidden, weight),
+        );
         logits
     }
 }
@@ -147,17 +152,17 @@ pub fn forward(device: &Device, mut output: Output<'_>, input: Input<'_>) {
                 cpu::head::carry(&cpu.threads, to, (logits, targets, tokens));
                 continue;
             };
-            let mut slope = slope.band(rows.clone());
-            let (first, weight) = (tokens.start == 0, input.weight.band(tokens.clone()));
+            let mut slope = slope.row_range(rows.clone());
+            let (first, weight) = (tokens.start == 0, input.weight.row_range(tokens.clone()));
             let weights = (logits.host(), &mut slope);
             cpu::head::carry_slope(&cpu.threads, to, weights, (targets, tokens.clone()));
             let weights = Matrix::new(logits.view(), rows.len(), tokens.len());
-            let before = if first { Before::Gone } else { Before::Kept };
+            let before = if first { WriteMode::Overwrite } else { WriteMode::Accumulate };
             linear::backward(device, slope, before, (1.0, weights, weight));
         }
         if let Some(slope) = &mut output.slope {
             let known = (&*carried, targets, input.weight, input.inverse_temperature);
-            cpu::head::finish_slope(&cpu.threads, &mut slope.band(rows.clone()), known);
+            cpu::head::finish_slope(&cpu.threads, &mut slope.row_range(rows.clone()), known);
         }
         let (mut entropy, mut lse) = (output.entropy.part(rows.clone()), output.lse.part(rows));
         cpu::head::finish(carried, (logp.host(), entropy.host(), lse.host()));
@@ -208,7 +213,7 @@ impl Signal<'_> {
     ///
     /// If it has not that many.
     #[must_use]
-    pub fn band(self, rows: Range<usize>) -> Self {
+    pub fn row_range(self, rows: Range<usize>) -> Self {
         let Self { lse, entropy, dlogp, dentropy } = self;
         let [lse, entropy, dlogp, dentropy] =
             [lse, entropy, dlogp, dentropy].map(|all| all.part(rows.clone()));
@@ -230,9 +235,9 @@ pub fn backward(device: &Device, mut dhidden: MatrixMut<'_>, input: Input<'_>, s
         return cuda::head::backward(device, cuda, dhidden, came);
     }
     for_each_tile(device, input, signal, |(rows, tokens), dlogits| {
-        let before = if tokens.start == 0 { Before::Gone } else { Before::Kept };
-        let weight = input.weight.band(tokens);
-        linear::backward(device, dhidden.band(rows), before, (1.0, dlogits, weight));
+        let before = if tokens.start == 0 { WriteMode::Overwrite } else { WriteMode::Accumulate };
+        let weight = input.weight.row_range(tokens);
+        linear::backward(device, dhidden.row_range(rows), before, (1.0, dlogits, weight));
     });
 }
 
@@ -255,8 +260,13 @@ pub fn backward_weight(
         return cuda::head::backward_weight(device, cuda, dweight, came);
     }
     for_each_tile(device, input, signal, |(rows, tokens), dlogits| {
-        let hidden = input.hidden.band(rows);
-        matmul(device, dweight.band(tokens), Before::Kept, (1.0, dlogits.turned(), hidden));
+        let hidden = input.hidden.row_range(rows);
+        matmul(
+            device,
+            dweight.row_range(tokens),
+            WriteMode::Accumulate,
+            (1.0, dlogits.transposed(), hidden),
+        );
     });
 }
 
@@ -279,7 +289,7 @@ fn for_each_tile(
     cpu::head::check(input.targets.host(), input.weight.shape().0);
     for rows in input.rows() {
         let targets = input.targets.part(rows.clone()).host();
-        let of = (signal.band(rows.clone()), targets, input.inverse_temperature);
+        let of = (signal.row_range(rows.clone()), targets, input.inverse_temperature);
         for tokens in input.tokens() {
             let mut view = logits.view_mut();
             let mut logits = input.logits(device, &mut view, (&rows, &tokens));

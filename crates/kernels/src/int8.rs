@@ -2,7 +2,7 @@
 //! weight of the row is 127. For frozen weights only; a gradient has no use for the steps.
 
 use crate::buffer::{Real, View, ViewMut};
-use crate::cpu::wide::wide;
+use crate::cpu::vectorized::with_simd;
 use crate::cuda;
 use crate::device::Device;
 
@@ -43,7 +43,7 @@ pub fn unpack<T: Real>(
         let begin = piece * 16;
         let bytes = &bytes.host()[begin * inputs..];
         let rows = to.chunks_exact_mut(inputs).zip(bytes.chunks_exact(inputs));
-        wide(
+        with_simd(
             #[inline(always)]
             || {
                 for ((to, from), scale) in rows.zip(&scales.host()[begin..]) {

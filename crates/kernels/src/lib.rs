@@ -57,6 +57,6 @@ pub use buffer::{Buffer, View, ViewMut};
 pub use cuda::{Cuda, DeviceError};
 pub use device::Device;
 pub use element::{Activation, Element, Real, nearest_bf16};
-pub use matmul::{Before, Matrix, MatrixMut};
+pub use matmul::{Matrix, MatrixMut, WriteMode};
 pub use offsets::Offsets;
 pub use replay::{Graphs, Pending};

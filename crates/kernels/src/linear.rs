@@ -10,7 +10,7 @@ use crate::buffer::{Real, View};
 use crate::cuda;
 use crate::device::Device;
 use crate::int8;
-use crate::matmul::{Before, Matrix, MatrixMut, add_pieces, matmul};
+use crate::matmul::{Matrix, MatrixMut, WriteMode, add_pieces, matmul};
 use crate::offsets::{self, Offsets};
 
 /// The weight of a projection: `outputs` rows of `inputs` numbers.
@@ -53,9 +53,9 @@ impl<'a> Weight<'a> {
     ///
     /// If it has not that many.
     #[must_use]
-    pub fn band(self, range: Range<usize>) -> Self {
+    pub fn row_range(self, range: Range<usize>) -> Self {
         match self {
-            Self::Full(matrix) => Self::Full(matrix.band(range)),
+            Self::Full(matrix) => Self::Full(matrix.row_range(range)),
             Self::Int8 { bytes, scales, inputs } => Self::Int8 {
                 bytes: bytes.part(range.start * inputs..range.end * inputs),
                 scales: scales.part(range),
@@ -76,12 +76,12 @@ pub const UNPACKED_ROWS: usize = 512;
 pub fn forward<T: Real>(
     device: &Device,
     mut y: MatrixMut<'_, T>,
-    before: Before,
+    before: WriteMode,
     (scale, x, weight): (f32, Matrix<'_>, Weight<'_>),
 ) {
     for_each_piece(device, weight, |begin, weight| {
         let part = y.columns(begin..begin + weight.rows);
-        matmul(device, part, before, (scale, x, weight.turned()));
+        matmul(device, part, before, (scale, x, weight.transposed()));
     });
 }
 
@@ -93,13 +93,13 @@ pub fn forward<T: Real>(
 pub fn backward<T: Real>(
     device: &Device,
     mut dx: MatrixMut<'_>,
-    before: Before,
+    before: WriteMode,
     (scale, dy, weight): (f32, Matrix<'_, T>, Weight<'_>),
 ) {
     for_each_piece(device, weight, |begin, weight| {
-        let before = if begin == 0 { before } else { Before::Kept };
+        let before = if begin == 0 { before } else { WriteMode::Accumulate };
         let dy = dy.columns(begin..begin + weight.rows);
-        matmul(device, dx.again(), before, (scale, dy, weight));
+        matmul(device, dx.reborrow(), before, (scale, dy, weight));
     });
 }
 
@@ -114,7 +114,7 @@ pub fn backward_weight<T: Real>(
     (scale, dy, x): (f32, Matrix<'_, T>, Matrix<'_>),
     sequences: Offsets<'_>,
 ) {
-    add_pieces(device, dweight, (scale, dy.turned(), x), sequences);
+    add_pieces(device, dweight, (scale, dy.transposed(), x), sequences);
 }
 
 /// One of several gradients: `to += scale · dyᵀ · x`.
@@ -152,7 +152,7 @@ pub fn backward_weights(
         return;
     }
     for WeightGradient { to, scale, dy, x } in gradients {
-        backward_weight(device, to.again(), (*scale, *dy, *x), sequences);
+        backward_weight(device, to.reborrow(), (*scale, *dy, *x), sequences);
     }
 }
 

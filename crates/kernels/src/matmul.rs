@@ -59,7 +59,7 @@ impl<'a, T: Element> Matrix<'a, T> {
 
     /// The transpose, without moving anything.
     #[must_use]
-    pub fn turned(self) -> Self {
+    pub fn transposed(self) -> Self {
         let Self { data, rows, cols, row_stride, col_stride } = self;
         Self { data, rows: cols, cols: rows, row_stride: col_stride, col_stride: row_stride }
     }
@@ -70,7 +70,7 @@ impl<'a, T: Element> Matrix<'a, T> {
     ///
     /// If it has not that many.
     #[must_use]
-    pub fn band(self, range: Range<usize>) -> Self {
+    pub fn row_range(self, range: Range<usize>) -> Self {
         assert!(range.end <= self.rows, "rows {range:?} of {}", self.rows);
         let begin = (range.start * self.row_stride).min(self.data.len());
         let data = self.data.part(begin..self.data.len());
@@ -117,8 +117,8 @@ impl<'a, T: Element> MatrixMut<'a, T> {
     }
 
     /// The same, for a call that takes it by value.
-    pub fn again(&mut self) -> MatrixMut<'_, T> {
-        MatrixMut { data: self.data.again(), ..*self }
+    pub fn reborrow(&mut self) -> MatrixMut<'_, T> {
+        MatrixMut { data: self.data.reborrow(), ..*self }
     }
 
     /// Some of its rows.
@@ -126,7 +126,7 @@ impl<'a, T: Element> MatrixMut<'a, T> {
     /// # Panics
     ///
     /// If it has not that many.
-    pub fn band(&mut self, range: Range<usize>) -> MatrixMut<'_, T> {
+    pub fn row_range(&mut self, range: Range<usize>) -> MatrixMut<'_, T> {
         assert!(range.end <= self.rows, "rows {range:?} of {}", self.rows);
         let end = self.data.len();
         let begin = (range.start * self.stride).min(end);
@@ -171,13 +171,13 @@ fn check(length: usize, rows: usize, cols: usize, stride: usize) {
     );
 }
 
-/// What becomes of what the result held before.
+/// Whether a result replaces what was there or is added to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Before {
-    /// It is not even read.
-    Gone,
-    /// The new is added to it.
-    Kept,
+pub enum WriteMode {
+    /// The old values are not read.
+    Overwrite,
+    /// The new values are added to the old ones.
+    Accumulate,
 }
 
 /// `to = [to +] scale · a · b`.
@@ -188,7 +188,7 @@ pub enum Before {
 pub fn matmul<T: Real, A: Real, B: Real>(
     device: &Device,
     to: MatrixMut<'_, T>,
-    before: Before,
+    before: WriteMode,
     (scale, a, b): (f32, Matrix<'_, A>, Matrix<'_, B>),
 ) {
     check_product(&to, a, b);
@@ -220,17 +220,22 @@ pub(crate) fn add_pieces<T: Real, A: Real, B: Real>(
     match device {
         Device::Cpu(cpu) => {
             let (mut to, a, b) = (to.on_host(), a.on_host(), b.on_host());
-            cpu::product::multiply(&cpu.threads, (&mut to, Before::Kept), (scale, a, b), pieces);
+            cpu::product::multiply(
+                &cpu.threads,
+                (&mut to, WriteMode::Accumulate),
+                (scale, a, b),
+                pieces,
+            );
         }
         Device::Cuda(cuda) => {
-            let (whole, before) = (to.again(), Before::Kept);
+            let (whole, before) = (to.reborrow(), WriteMode::Accumulate);
             let mut all = cuda::product::Scaled { to: whole, before, scale, a, b };
             if cuda::weight_gradients::add_one(cuda, &mut all, pieces) {
                 return;
             }
             for ends in pieces.windows(2).filter(|ends| ends[0] < ends[1]) {
-                let (a, b) = (a.columns(ends[0]..ends[1]), b.band(ends[0]..ends[1]));
-                let (to, before) = (to.again(), Before::Kept);
+                let (a, b) = (a.columns(ends[0]..ends[1]), b.row_range(ends[0]..ends[1]));
+                let (to, before) = (to.reborrow(), WriteMode::Accumulate);
                 cuda::product::multiply(cuda, cuda::product::Scaled { to, before, scale, a, b });
             }
         }

@@ -1,7 +1,7 @@
 //! The size of a gradient, for clipping by the global norm, and how two of them lie to each other.
 
 use crate::buffer::{View, ViewMut};
-use crate::cpu::wide::{self, wide};
+use crate::cpu::vectorized::{self, with_simd};
 use crate::cuda;
 use crate::device::{Cpu, Device};
 
@@ -46,12 +46,12 @@ fn on_cpu(cpu: &Cpu, x: View<'_, f32>, y: View<'_, f32>) -> f64 {
     let (x, y) = (x.host(), y.host());
     let mut sums = vec![0f32; x.len().div_ceil(BLOCK)];
     cpu.threads.pieces(&mut sums, 16, |piece, sums| {
-        wide(
+        with_simd(
             #[inline(always)]
             || {
                 let blocks = x.chunks(BLOCK).zip(y.chunks(BLOCK)).skip(piece * 16);
                 for (sum, (x, y)) in sums.iter_mut().zip(blocks) {
-                    *sum = wide::dot(x, y);
+                    *sum = vectorized::dot(x, y);
                 }
             },
         );
@@ -69,7 +69,7 @@ pub fn is_finite(device: &Device, x: View<'_, f32>) -> bool {
     let mut found = vec![false; x.len().div_ceil(PIECE)];
     cpu.threads.pieces(&mut found, 1, |piece, found| {
         let x = &x[piece * PIECE..][..PIECE.min(x.len() - piece * PIECE)];
-        found[0] = wide(
+        found[0] = with_simd(
             #[inline(always)]
             || {
                 let mut found = false;
@@ -109,7 +109,7 @@ pub fn scale(device: &Device, x: &mut ViewMut<'_, f32>, factor: f32) {
         Device::Cuda(cuda) => return cuda::elementwise::scale(cuda, x, factor),
     };
     cpu.threads.pieces(x.host(), PIECE, |_, x| {
-        wide(
+        with_simd(
             #[inline(always)]
             || {
                 for x in x {

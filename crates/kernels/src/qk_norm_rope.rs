@@ -11,10 +11,10 @@ use crate::buffer::{Buffer, View};
 use crate::copy::copy_matrix;
 use crate::cuda;
 use crate::device::Device;
-use crate::matmul::{Before, Matrix, MatrixMut};
+use crate::matmul::{Matrix, MatrixMut, WriteMode};
 use crate::paged::{self, Cache};
 use crate::rms_norm::{self, Gradient, Heads, Norm};
-use crate::rope::{self, Direction, Turns};
+use crate::rope::{self, RopeTable, Rotate};
 
 /// Gains, positions and how heads lie.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ pub struct Placing<'a> {
     /// The small number of the norm.
     pub epsilon: f32,
     /// Tables of positions.
-    pub turns: &'a Turns,
+    pub turns: &'a RopeTable,
     /// One for each row.
     pub positions: View<'a, u32>,
 }
@@ -41,18 +41,18 @@ impl Placing<'_> {
     }
 
     /// Columns of queries and keys.
-    fn turned_columns(&self) -> usize {
+    fn rotated_columns(&self) -> usize {
         (self.shape.heads + self.shape.kv_heads) * self.shape.size
     }
 
     fn norms(&self) -> [HeadNorm; 2] {
         let Shape { heads, kv_heads, size, .. } = *self.shape;
         let queries = HeadNorm { columns: 0..heads * size, count: heads, size, is_key: false };
-        let columns = heads * size..self.turned_columns();
+        let columns = heads * size..self.rotated_columns();
         [queries, HeadNorm { columns, count: kv_heads, size, is_key: true }]
     }
 
-    fn turn(&self, device: &Device, x: &mut MatrixMut<'_>, direction: Direction) {
+    fn turn(&self, device: &Device, x: &mut MatrixMut<'_>, direction: Rotate) {
         let Shape { heads, kv_heads, size, .. } = *self.shape;
         let heads = Heads { rows: x.rows, heads: heads + kv_heads, size, stride: x.stride };
         rope::turn(device, (&mut x.data, heads), (self.turns, self.positions), direction);
@@ -104,9 +104,9 @@ pub fn forward(device: &Device, mut to: MatrixMut<'_>, qkv: Matrix<'_>, placing:
                 let (y, x) = ((&mut part.data, to_heads), (from.data, from_heads));
                 rms_norm::forward(device, y, x, norm.norm(&placing));
             }
-            let values = placing.turned_columns()..qkv.cols;
+            let values = placing.rotated_columns()..qkv.cols;
             copy_matrix(device, to.columns(values.clone()), qkv.columns(values));
-            placing.turn(device, &mut to, Direction::There);
+            placing.turn(device, &mut to, Rotate::Forward);
         }
         Device::Cuda(cuda) => cuda::qk_norm_rope::forward(cuda, &mut to, qkv, placing),
     }
@@ -138,7 +138,7 @@ pub fn forward_and_store(
 ) {
     let PlacingInPages { placing, cache, layer, slots } = with;
     let Device::Cuda(cuda) = device else {
-        forward(device, to.again(), qkv, placing);
+        forward(device, to.reborrow(), qkv, placing);
         return paged::store(device, cache, layer, (to.view(), slots));
     };
     placing.check(qkv.rows, qkv.cols);
@@ -159,7 +159,7 @@ pub fn backward(device: &Device, mut d: MatrixMut<'_>, qkv: Matrix<'_>, placing:
     assert!((d.rows, d.cols, 1) == (qkv.rows, qkv.cols, qkv.col_stride), "a row for each row");
     match device {
         Device::Cpu(_) => {
-            placing.turn(device, &mut d, Direction::Back);
+            placing.turn(device, &mut d, Rotate::Inverse);
             for norm in placing.norms() {
                 let cols = norm.columns.len();
                 let mut dy: Buffer = device.take(qkv.rows * cols);
@@ -171,7 +171,8 @@ pub fn backward(device: &Device, mut d: MatrixMut<'_>, qkv: Matrix<'_>, placing:
                 let copy = MatrixMut::new(x.view_mut(), qkv.rows, cols);
                 copy_matrix(device, copy, qkv.columns(norm.columns.clone()));
                 let heads = norm.heads(qkv.rows, cols);
-                let gradient = Gradient { dx: dx.view_mut(), before: Before::Gone, dgain: None };
+                let gradient =
+                    Gradient { dx: dx.view_mut(), before: WriteMode::Overwrite, dgain: None };
                 let known = ((x.view(), heads), (dy.view(), heads));
                 rms_norm::backward(device, gradient, known, norm.norm(&placing));
                 let dx = Matrix::new(dx.view(), qkv.rows, cols);

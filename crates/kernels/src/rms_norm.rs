@@ -7,7 +7,7 @@ use crate::buffer::{View, ViewMut};
 use crate::cpu;
 use crate::cuda;
 use crate::device::Device;
-use crate::matmul::Before;
+use crate::matmul::WriteMode;
 use crate::offsets::{self, Offsets};
 
 /// Heads inside rows: `heads` pieces of `size` numbers at the beginning of each `stride` numbers.
@@ -69,7 +69,7 @@ pub fn forward(
             cpu::rms_norm::forward(&cpu.threads, (y.host(), to), (x.host(), from), norm);
         }
         Device::Cuda(cuda) => {
-            let y = cuda::rms_norm::Output { data: y.again(), shape: to };
+            let y = cuda::rms_norm::Output { data: y.reborrow(), shape: to };
             let x = cuda::rms_norm::Input { data: x, shape: from };
             cuda::rms_norm::forward(cuda, y, x, norm);
         }
@@ -82,7 +82,7 @@ pub struct Gradient<'a> {
     /// Gets the gradient of the input.
     pub dx: ViewMut<'a>,
     /// What it held.
-    pub before: Before,
+    pub before: WriteMode,
     /// Gets the gradient of the gain added, if there is one.
     pub dgain: Option<Gain<'a>>,
 }

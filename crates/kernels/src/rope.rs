@@ -12,7 +12,7 @@ use crate::rms_norm::Heads;
 
 /// Cosines and sines for every position, `d/2` of each.
 #[derive(Debug)]
-pub struct Turns {
+pub struct RopeTable {
     cos: Buffer<f32>,
     sin: Buffer<f32>,
     half: usize,
@@ -20,14 +20,14 @@ pub struct Turns {
 
 /// Which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum Rotate {
     /// As a token is placed.
-    There,
+    Forward,
     /// As its gradient comes back.
-    Back,
+    Inverse,
 }
 
-impl Turns {
+impl RopeTable {
     /// Tables for positions below `positions`. `factor` scales both, as `YaRN` wants it. An angle is
     /// rounded to f32, as the libraries that trained the models do, before its sine is taken.
     #[expect(clippy::cast_possible_truncation, reason = "computed in f64, kept in f32")]
@@ -61,8 +61,8 @@ impl Turns {
 pub fn turn(
     device: &Device,
     (x, shape): (&mut ViewMut<'_>, Heads),
-    (turns, positions): (&Turns, View<'_, u32>),
-    direction: Direction,
+    (turns, positions): (&RopeTable, View<'_, u32>),
+    direction: Rotate,
 ) {
     shape.check(x.len());
     assert!(shape.size == 2 * turns.half && positions.len() == shape.rows, "heads to turn");

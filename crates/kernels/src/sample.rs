@@ -168,7 +168,8 @@ pub fn sample(
             cpu::sample::sample(&cpu.threads, to, &mut logits, requests);
         }
         Device::Cuda(cuda) => {
-            let chosen = cuda::sample::Chosen { tokens: tokens.again(), logps: logps.again() };
+            let chosen =
+                cuda::sample::Chosen { tokens: tokens.reborrow(), logps: logps.reborrow() };
             cuda::sample::sample(cuda, chosen, &mut logits, requests);
         }
     }

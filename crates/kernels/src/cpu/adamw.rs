@@ -4,7 +4,7 @@
 
 use super::shared::Shared;
 use super::threads::Threads;
-use super::wide::wide;
+use super::vectorized::with_simd;
 use crate::adamw::{Factors, State};
 
 /// Numbers that a thread takes at a time.
@@ -19,7 +19,7 @@ pub(crate) fn step(threads: &Threads, state: &mut State<'_>, gradient: &[f32], b
         let mean = unsafe { mean.part(piece * PIECE, weight.len()) };
         // SAFETY: the same.
         let square = unsafe { square.part(piece * PIECE, weight.len()) };
-        wide(
+        with_simd(
             #[inline(always)]
             || {
                 for (((w, m), v), g) in weight.iter_mut().zip(mean).zip(square).zip(gradient) {

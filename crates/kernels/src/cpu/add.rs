@@ -4,7 +4,7 @@
 
 use super::shared::Shared;
 use super::threads::Threads;
-use super::wide::wide;
+use super::vectorized::with_simd;
 use crate::matmul::{Matrix, MatrixMut};
 
 /// Numbers that a thread takes at a time.
@@ -12,7 +12,7 @@ const PIECE: usize = 1 << 15;
 
 pub(crate) fn add(threads: &Threads, x: &mut [f32], y: &[f32]) {
     threads.pieces(x, PIECE, |piece, x| {
-        wide(
+        with_simd(
             #[inline(always)]
             || plus(x, &y[piece * PIECE..]),
         );
@@ -28,7 +28,7 @@ fn plus(x: &mut [f32], y: &[f32]) {
 
 pub(crate) fn scaled(threads: &Threads, x: &mut [f32], factor: f32, y: &[f32]) {
     threads.pieces(x, PIECE, |piece, x| {
-        wide(
+        with_simd(
             #[inline(always)]
             || {
                 for (x, y) in x.iter_mut().zip(&y[piece * PIECE..]) {
@@ -44,7 +44,7 @@ pub(crate) fn bias(threads: &Threads, x: &mut MatrixMut<'_>, bias: &[f32]) {
     let each = (PIECE / cols.max(1)).max(1);
     let x = Shared::new(x.data.host());
     threads.each(rows.div_ceil(each), |block| {
-        wide(
+        with_simd(
             #[inline(always)]
             || {
                 for row in block * each..rows.min((block + 1) * each) {
@@ -60,7 +60,7 @@ pub(crate) fn bias(threads: &Threads, x: &mut MatrixMut<'_>, bias: &[f32]) {
 pub(crate) fn bias_backward(threads: &Threads, dbias: &mut [f32], dy: Matrix<'_>) {
     let width = 256;
     threads.pieces(dbias, width, |piece, dbias| {
-        wide(
+        with_simd(
             #[inline(always)]
             || {
                 for row in 0..dy.rows {

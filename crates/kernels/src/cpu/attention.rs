@@ -12,9 +12,9 @@ use std::cell::RefCell;
 use super::product::Call;
 use super::shared::Shared;
 use super::threads::Threads;
-use super::wide::{LANES, dot, exp, wide};
+use super::vectorized::{LANES, dot, exp, with_simd};
 use crate::attention::{Saved, Shape};
-use crate::matmul::{Before, Matrix, MatrixMut};
+use crate::matmul::{Matrix, MatrixMut, WriteMode};
 use crate::offsets::Offsets;
 
 /// Queries of a strip.
@@ -88,7 +88,7 @@ impl Block {
             shape: (self.keys(), self.queries, q.size),
             to: strip.as_mut_ptr(),
             to_stride: self.width(),
-            before: Before::Gone,
+            before: WriteMode::Overwrite,
             scale,
             a: k.data.as_ptr(),
             a_strides: (k.stride, 1),
@@ -109,7 +109,7 @@ impl Block {
             shape: (self.queries, x.size, self.keys()),
             to,
             to_stride: stride,
-            before: Before::Gone,
+            before: WriteMode::Overwrite,
             scale: 1.0,
             a: strip.as_ptr(),
             a_strides: (1, self.width()),
@@ -130,7 +130,7 @@ impl Block {
             shape: (self.keys(), x.size, self.queries),
             to,
             to_stride: stride,
-            before: Before::Kept,
+            before: WriteMode::Accumulate,
             scale: 1.0,
             a: strip.as_ptr(),
             a_strides: (self.width(), 1),
@@ -165,7 +165,7 @@ pub(crate) fn forward(
                 let strip = room(strip, block.keys() * block.width());
                 block.scores(strip, (k, of(block.first, head)), shape.scale);
                 let (mut tops, mut sums) = ([f32::NEG_INFINITY; BLOCK], [0.0; BLOCK]);
-                wide(
+                with_simd(
                     #[inline(always)]
                     || weigh(strip, block.width(), (&mut tops, &mut sums)),
                 );
@@ -273,7 +273,7 @@ impl OneHead<'_> {
             let (p, ds) = (room(p, size), room(ds, size));
             block.scores(p, (k, q), shape.scale);
             block.products(ds, (v, dout), 1.0);
-            wide(
+            with_simd(
                 #[inline(always)]
                 || {
                     for query in 0..block.queries {

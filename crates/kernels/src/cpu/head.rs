@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::shared::Shared;
 use super::threads::Threads;
-use super::wide::{LANES, exp, fold, largest, wide};
+use super::vectorized::{LANES, exp, fold, largest, with_simd};
 use crate::head::Signal;
 use crate::linear::Weight;
 use crate::matmul::{Matrix, MatrixMut};
@@ -35,7 +35,7 @@ pub(crate) fn carry(
     let logp = Shared::new(logp);
     threads.pieces(carried, CARRIED, |row, carried| {
         let logits = &logits[row * count..][..count];
-        let new = wide(
+        let new = with_simd(
             #[inline(always)]
             || sums(logits),
         );
@@ -64,7 +64,7 @@ pub(crate) fn carry_slope(
     let slope = Shared::new(slope.data.host());
     threads.pieces(logits, count, |row, logits| {
         let (top, before) = (carried[row * CARRIED], carried[row * CARRIED + 3]);
-        wide(
+        with_simd(
             #[inline(always)]
             || {
                 for l in logits.iter_mut() {
@@ -196,7 +196,7 @@ pub(crate) fn backward(
         let (lse, entropy) = (signal.lse.host()[row], signal.entropy.host()[row]);
         let a = signal.dlogp.host()[row] * scale;
         let b = signal.dentropy.host()[row] * scale;
-        wide(
+        with_simd(
             #[inline(always)]
             || {
                 for l in logits.iter_mut() {

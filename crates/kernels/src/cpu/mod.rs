@@ -8,7 +8,6 @@
 pub(crate) mod adamw;
 pub(crate) mod add;
 pub(crate) mod attention;
-pub(crate) mod crew;
 pub(crate) mod embedding;
 pub(crate) mod head;
 pub(crate) mod paged;
@@ -18,5 +17,6 @@ pub(crate) mod rope;
 pub(crate) mod sample;
 pub(crate) mod shared;
 pub(crate) mod swiglu;
+pub(crate) mod thread_pool;
 pub(crate) mod threads;
-pub(crate) mod wide;
+pub(crate) mod vectorized;

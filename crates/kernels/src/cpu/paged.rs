@@ -4,9 +4,9 @@
 
 use std::cell::RefCell;
 
-use super::shared::{Shared, call_for};
+use super::shared::{Shared, prefetch};
 use super::threads::Threads;
-use super::wide::{exp, largest, sum_by, wide};
+use super::vectorized::{exp, largest, sum_by, with_simd};
 use crate::attention::Shape;
 use crate::matmul::{Matrix, MatrixMut};
 use crate::paged::{Cache, PAGE, Tables};
@@ -75,7 +75,7 @@ pub(crate) fn attend(
         SCORES.with_borrow_mut(|scores| {
             let room = pages.len() * PAGE;
             scores.resize(group * room, 0.0);
-            wide(
+            with_simd(
                 #[inline(always)]
                 || {
                     for (at, &page) in pages.iter().enumerate() {
@@ -96,7 +96,7 @@ pub(crate) fn attend(
                     }
                 },
             );
-            wide(
+            with_simd(
                 #[inline(always)]
                 || {
                     for first in (0..size).step_by(PLACES) {
@@ -132,7 +132,7 @@ fn page_scores(q: &[f32], (keys, next): (&[f32], *const f32), scale: f32) -> [f3
     let (q_fours, q_rest) = q.as_chunks::<4>();
     for (four, (columns, q)) in fours.iter().zip(q_fours).enumerate() {
         for at in 0..4 {
-            call_for(next.wrapping_add((four * 4 + at) * PAGE));
+            prefetch(next.wrapping_add((four * 4 + at) * PAGE));
             for lane in 0..PAGE {
                 sums[at][lane] = q[at].mul_add(columns[at][lane], sums[at][lane]);
             }
@@ -187,7 +187,7 @@ fn weighted_values(
 ) {
     for (token, p) in scores.iter().enumerate() {
         for line in (0..count).step_by(PAGE) {
-            call_for(next.wrapping_add(token * size + line));
+            prefetch(next.wrapping_add(token * size + line));
         }
         if count == PLACES {
             let values: &[f32; PLACES] = values[token * size..].first_chunk().expect("a head");

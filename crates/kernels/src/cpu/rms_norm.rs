@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use super::shared::Shared;
 use super::threads::Threads;
-use super::wide::{LANES, dot, fold, wide};
+use super::vectorized::{LANES, dot, fold, with_simd};
 use crate::buffer::Buffer;
-use crate::matmul::Before;
+use crate::matmul::WriteMode;
 use crate::rms_norm::{Gradient, Heads, Norm};
 
 /// Rows that a thread takes at a time. The gradient of a gain is summed within such a block of a
@@ -33,7 +33,7 @@ pub(crate) fn forward(
     let y = Shared::new(y);
     let gain = norm.gain.host();
     threads.each(from.rows.div_ceil(BLOCK), |block| {
-        wide(
+        with_simd(
             #[inline(always)]
             || {
                 let rows = block * BLOCK..from.rows.min((block + 1) * BLOCK);
@@ -64,7 +64,7 @@ pub(crate) fn backward(
     threads.each(blocks.len(), |block| {
         // SAFETY: each block has its own.
         let mut dgain = shared.map(|sums| unsafe { sums.part(block * from.size, from.size) });
-        wide(
+        with_simd(
             #[inline(always)]
             || {
                 if let Some(dgain) = &mut dgain {
@@ -98,11 +98,11 @@ pub(crate) fn backward(
 }
 
 #[inline(always)]
-fn one_head(dx: &mut [f32], before: Before, (x, dy, gain): (&[f32], &[f32], &[f32]), r: f32) {
+fn one_head(dx: &mut [f32], before: WriteMode, (x, dy, gain): (&[f32], &[f32], &[f32]), r: f32) {
     let shift = weighted_dot(x, dy, gain) * r * r * r / x.len() as f32;
     let of = |x: f32, dy: f32, g: f32| dy * g * r - x * shift;
     let all = dx.iter_mut().zip(x).zip(dy).zip(gain);
-    if before == Before::Kept {
+    if before == WriteMode::Accumulate {
         for (((dx, x), dy), g) in all {
             *dx += of(*x, *dy, *g);
         }

@@ -4,9 +4,9 @@
 
 use super::shared::Shared;
 use super::threads::Threads;
-use super::wide::wide;
+use super::vectorized::with_simd;
 use crate::rms_norm::Heads;
-use crate::rope::Direction;
+use crate::rope::Rotate;
 
 /// Rows that a thread takes at a time.
 const BLOCK: usize = 64;
@@ -15,13 +15,13 @@ pub(crate) fn turn(
     threads: &Threads,
     (x, shape): (&mut [f32], Heads),
     (cos, sin): (&[f32], &[f32]),
-    (positions, direction): (&[u32], Direction),
+    (positions, direction): (&[u32], Rotate),
 ) {
     let half = shape.size / 2;
-    let sign = if direction == Direction::There { 1.0 } else { -1.0 };
+    let sign = if direction == Rotate::Forward { 1.0 } else { -1.0 };
     let x = Shared::new(x);
     threads.each(shape.rows.div_ceil(BLOCK), |block| {
-        wide(
+        with_simd(
             #[inline(always)]
             || {
                 let rows = positions.iter().enumerate().skip(block * BLOCK).take(BLOCK);

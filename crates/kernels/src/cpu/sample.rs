@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use super::head::spread;
 use super::shared::Shared;
 use super::threads::Threads;
-use super::wide::{exp, largest, sum_by, wide};
+use super::vectorized::{exp, largest, sum_by, with_simd};
 use crate::matmul::MatrixMut;
 use crate::philox::uniform;
 use crate::sample::{Request, Rule};
@@ -34,7 +34,7 @@ pub(crate) fn sample(
 fn one_row(logits: &mut [f32], request: &Request<'_>) -> (u32, f32) {
     let rule = &request.rule;
     let inverse = if rule.temperature > 0.0 { 1.0 / rule.temperature } else { 1.0 };
-    let lse = wide(
+    let lse = with_simd(
         #[inline(always)]
         || {
             for l in logits.iter_mut() {
@@ -79,7 +79,7 @@ fn penalise(
 
 fn choose(logits: &mut [f32], rule: &Rule, number: impl Fn() -> f64) -> usize {
     if rule.temperature <= 0.0 {
-        let top = wide(
+        let top = with_simd(
             #[inline(always)]
             || largest(logits),
         );
@@ -99,7 +99,7 @@ const RUN: usize = 256;
 /// `e^(l - top)` of some logits, and zeros.
 fn weights_of(logits: &[f32], top: f32) -> [f32; RUN] {
     let mut weights = [0.0; RUN];
-    wide(
+    with_simd(
         #[inline(always)]
         || {
             for (weight, l) in weights.iter_mut().zip(logits) {
@@ -114,7 +114,7 @@ fn weights_of(logits: &[f32], top: f32) -> [f32; RUN] {
 fn run_sums(logits: &[f32], top: f32) -> Vec<f64> {
     let sum = |run: &[f32]| {
         let weights = weights_of(run, top);
-        let sum = wide(
+        let sum = with_simd(
             #[inline(always)]
             || sum_by(&weights, |p| p),
         );
@@ -125,7 +125,7 @@ fn run_sums(logits: &[f32], top: f32) -> Vec<f64> {
 
 /// The first token at which the running sum of probability passes `number`.
 fn among_all(logits: &[f32], number: f64) -> usize {
-    let top = wide(
+    let top = with_simd(
         #[inline(always)]
         || largest(logits),
     );
@@ -149,7 +149,7 @@ fn among_all(logits: &[f32], number: f64) -> usize {
 
 /// The same among the most probable.
 fn among_best(logits: &[f32], rule: &Rule, number: f64) -> usize {
-    let top = wide(
+    let top = with_simd(
         #[inline(always)]
         || largest(logits),
     );

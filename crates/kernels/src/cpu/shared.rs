@@ -61,7 +61,7 @@ impl<'a, T> Shared<'a, T> {
 
 /// Asks for a line of the cache, so that it is there when it is needed.
 #[inline(always)]
-pub(crate) fn call_for(place: *const f32) {
+pub(crate) fn prefetch(place: *const f32) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

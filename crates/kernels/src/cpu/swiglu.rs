@@ -4,7 +4,7 @@
 
 use super::shared::Shared;
 use super::threads::Threads;
-use super::wide::{sigmoid, wide};
+use super::vectorized::{sigmoid, with_simd};
 
 /// Numbers that a thread takes at a time.
 const PIECE: usize = 1 << 14;
@@ -12,7 +12,7 @@ const PIECE: usize = 1 << 14;
 pub(crate) fn forward(threads: &Threads, y: &mut [f32], (gate, up): (&[f32], &[f32])) {
     threads.pieces(y, PIECE, |piece, y| {
         let (gate, up) = (&gate[piece * PIECE..][..y.len()], &up[piece * PIECE..][..y.len()]);
-        wide(
+        with_simd(
             #[inline(always)]
             || {
                 for ((y, g), u) in y.iter_mut().zip(gate).zip(up) {
@@ -30,7 +30,7 @@ pub(crate) fn backward(threads: &Threads, dy: &mut [f32], (gate, up): (&mut [f32
         let gate = unsafe { gate.part(piece * PIECE, dy.len()) };
         // SAFETY: the same.
         let up = unsafe { up.part(piece * PIECE, dy.len()) };
-        wide(
+        with_simd(
             #[inline(always)]
             || {
                 for ((dy, gate), up) in dy.iter_mut().zip(gate).zip(up) {

@@ -2,23 +2,23 @@
 
 #![expect(unsafe_code, reason = "pieces of a slice for different threads")]
 
-use super::crew::Crew;
 use super::shared::Shared;
+use super::thread_pool::ThreadPool;
 
 /// The threads of a device.
 #[derive(Debug)]
 pub(crate) struct Threads {
     count: usize,
     /// All but the caller's own.
-    crew: Option<Crew>,
+    pool: Option<ThreadPool>,
 }
 
 impl Threads {
     /// A single thread is the caller's own.
     pub(crate) fn new(count: usize) -> std::io::Result<Self> {
         let count = count.max(1);
-        let crew = if count > 1 { Some(Crew::new(count - 1)?) } else { None };
-        Ok(Self { count, crew })
+        let pool = if count > 1 { Some(ThreadPool::new(count - 1)?) } else { None };
+        Ok(Self { count, pool })
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -27,8 +27,8 @@ impl Threads {
 
     /// Calls `work` once for each part. Which thread takes a part is chance; what a part is, is not.
     pub(crate) fn each(&self, parts: usize, work: impl Fn(usize) + Send + Sync) {
-        match &self.crew {
-            Some(crew) if parts > 1 => crew.each(parts, &work),
+        match &self.pool {
+            Some(pool) if parts > 1 => pool.each(parts, &work),
             _ => (0..parts).for_each(work),
         }
     }

@@ -8,7 +8,7 @@ use super::tests::open;
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Activation;
-use crate::matmul::{Before, Matrix, MatrixMut, matmul};
+use crate::matmul::{Matrix, MatrixMut, WriteMode, matmul};
 use crate::swiglu;
 
 /// A device with its calls, and what it says.
@@ -203,9 +203,9 @@ fn an_algorithm_that_was_not_looked_for_ends_the_capture() {
         *outputs.lock().unwrap() += 8;
         let cols = *outputs.lock().unwrap();
         let (x, mut to): (Buffer, Buffer) = (device.take(PRODUCT), device.take(PRODUCT));
-        let weight = Matrix::new(x.view(), cols, 8).turned();
+        let weight = Matrix::new(x.view(), cols, 8).transposed();
         let to = MatrixMut::new(to.view_mut(), 8, cols);
-        matmul(device, to, Before::Gone, (1.0, Matrix::new(x.view(), 8, 8), weight));
+        matmul(device, to, WriteMode::Overwrite, (1.0, Matrix::new(x.view(), 8, 8), weight));
     });
 }
 

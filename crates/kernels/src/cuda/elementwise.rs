@@ -6,7 +6,7 @@ use super::driver::{Argument, Format, Launch};
 use crate::buffer::{Buffer, Part, Real, View, ViewMut};
 use crate::matmul::{Matrix, MatrixMut};
 use crate::rms_norm::Heads;
-use crate::rope::Direction;
+use crate::rope::Rotate;
 use Argument::{Address, F32, U32, U64};
 
 /// Numbers that a thread takes at a time; `GROUP` of `common.cuh`.
@@ -64,13 +64,13 @@ pub(crate) struct Angles<'a> {
     pub(crate) cosines: View<'a, f32>,
     pub(crate) sines: View<'a, f32>,
     pub(crate) positions: View<'a, u32>,
-    pub(crate) direction: Direction,
+    pub(crate) direction: Rotate,
 }
 
 pub(crate) fn turn(cuda: &Cuda, x: &mut ViewMut<'_>, shape: Heads, angles: Angles<'_>) {
     let Angles { cosines, sines, positions, direction } = angles;
     let known = cosines.len() / (shape.size / 2).max(1);
-    let sign = if direction == Direction::There { 1.0 } else { -1.0 };
+    let sign = if direction == Rotate::Forward { 1.0 } else { -1.0 };
     let arguments = [
         place(x.cuda()),
         size(shape.rows),

@@ -14,7 +14,7 @@ use crate::buffer::{Buffer, View};
 use crate::device::Device;
 use crate::head::{Input, Output, Signal, ranges};
 use crate::linear;
-use crate::matmul::{Before, Matrix, MatrixMut, matmul};
+use crate::matmul::{Matrix, MatrixMut, WriteMode, matmul};
 use Argument::{Address, F32, Four, U32, U64};
 
 /// Rows whose logits exist at a time.
@@ -86,9 +86,9 @@ impl<'a> Chunk<'a> {
         let vocabulary = self.vocabulary();
         let data = self.logits.view_mut();
         let to = MatrixMut::strided(data, rows.len(), vocabulary, stride(vocabulary));
-        let hidden = self.input.hidden.band(rows.clone());
+        let hidden = self.input.hidden.row_range(rows.clone());
         let factors = (self.input.inverse_temperature, hidden, self.input.weight);
-        linear::forward(self.device, to, Before::Gone, factors);
+        linear::forward(self.device, to, WriteMode::Overwrite, factors);
     }
 
     /// Log-probability, entropy and `lse` of each row.
@@ -176,7 +176,7 @@ pub(crate) fn forward(device: &Device, cuda: &Cuda, mut output: Output<'_>, inpu
         let signals = Signals::of_slope(output.lse.view().part(rows.clone()));
         let gradients = chunk.gradients(&signals, &rows);
         let factors = (input.inverse_temperature, chunk.matrix(&gradients, &rows), input.weight);
-        linear::backward(device, slope.band(rows), Before::Gone, factors);
+        linear::backward(device, slope.row_range(rows), WriteMode::Overwrite, factors);
     }
 }
 
@@ -208,7 +208,7 @@ fn for_each_chunk(
     let mut chunk = Chunk::new(device, cuda, input);
     for rows in ranges(input.hidden.rows, ROWS) {
         chunk.compute_logits(&rows);
-        let signals = Signals::of(signal.band(rows.clone()), input.inverse_temperature);
+        let signals = Signals::of(signal.row_range(rows.clone()), input.inverse_temperature);
         let gradients = chunk.gradients(&signals, &rows);
         work(rows.clone(), chunk.matrix(&gradients, &rows));
     }
@@ -224,7 +224,7 @@ pub(crate) struct Came<'a> {
 pub(crate) fn backward(device: &Device, cuda: &Cuda, mut dhidden: MatrixMut<'_>, came: Came<'_>) {
     for_each_chunk(device, cuda, came, |rows, dlogits| {
         let factors = (1.0, dlogits, came.input.weight);
-        linear::backward(device, dhidden.band(rows), Before::Gone, factors);
+        linear::backward(device, dhidden.row_range(rows), WriteMode::Overwrite, factors);
     });
 }
 
@@ -235,8 +235,13 @@ pub(crate) fn backward_weight(
     came: Came<'_>,
 ) {
     for_each_chunk(device, cuda, came, |rows, dlogits| {
-        let hidden = came.input.hidden.band(rows);
-        matmul(device, dweight.again(), Before::Kept, (1.0, dlogits.turned(), hidden));
+        let hidden = came.input.hidden.row_range(rows);
+        matmul(
+            device,
+            dweight.reborrow(),
+            WriteMode::Accumulate,
+            (1.0, dlogits.transposed(), hidden),
+        );
     });
 }
 

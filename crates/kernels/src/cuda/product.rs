@@ -14,7 +14,7 @@ use super::elementwise::{blocks, to_bf16};
 use super::order::{fastest_in_order, in_order_of, is_large, representative};
 use super::weight_gradients::add_one;
 use crate::buffer::{Buffer, Real, View};
-use crate::matmul::{Before, Matrix, MatrixMut};
+use crate::matmul::{Matrix, MatrixMut, WriteMode};
 use Argument::{Address, F32, Four, U32, U64};
 
 /// How a device sums up products.
@@ -39,7 +39,7 @@ pub struct Candidates {
 #[derive(Debug)]
 pub(crate) struct Scaled<'a, T: Real, A: Real, B: Real> {
     pub(crate) to: MatrixMut<'a, T>,
-    pub(crate) before: Before,
+    pub(crate) before: WriteMode,
     pub(crate) scale: f32,
     pub(crate) a: Matrix<'a, A>,
     pub(crate) b: Matrix<'a, B>,
@@ -50,7 +50,8 @@ pub(crate) fn multiply<T: Real, A: Real, B: Real>(cuda: &Cuda, mut product: Scal
     let nothing = rows == 0 || cols == 0;
     // A weight's gradient: how long its sums are changes from call to call, and no algorithm of the
     // library is looked for.
-    let mut added = || product.before == Before::Kept && add_one(cuda, &mut product, &[0, inner]);
+    let mut added =
+        || product.before == WriteMode::Accumulate && add_one(cuda, &mut product, &[0, inner]);
     if nothing || added() {
         return;
     }
@@ -73,7 +74,7 @@ pub(crate) fn multiply<T: Real, A: Real, B: Real>(cuda: &Cuda, mut product: Scal
         to_stride: to.stride as u64,
         to_format: T::FORMAT.unwrap_or(Format::F32),
         scale_bits: scale.to_bits(),
-        kept: before == Before::Kept,
+        kept: before == WriteMode::Accumulate,
     };
     multiply_at(cuda, &product, &operands);
 }
@@ -243,9 +244,9 @@ impl Cuda {
 
     /// How many algorithms the library names for that product, and how many keep the order; `scale`
     /// is what it is multiplied by, and `before` what becomes of what the result held.
-    pub fn candidates(&self, shape: [u32; 3], scale: f32, before: Before) -> Candidates {
+    pub fn candidates(&self, shape: [u32; 3], scale: f32, before: WriteMode) -> Candidates {
         let [rows, cols, inner] = shape;
-        let (scale_bits, kept) = (scale.to_bits(), before == Before::Kept);
+        let (scale_bits, kept) = (scale.to_bits(), before == WriteMode::Accumulate);
         let product = Product { scale_bits, kept, ..weight_product(rows, cols, inner) };
         let found = in_order_of(self, &product);
         Candidates { named: found.named, in_order: found.all.len() }

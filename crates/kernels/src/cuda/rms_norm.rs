@@ -4,7 +4,7 @@ use super::Cuda;
 use super::driver::{Argument, Launch};
 use super::elementwise::{GROUP, blocks};
 use crate::buffer::{Buffer, View, ViewMut};
-use crate::matmul::Before;
+use crate::matmul::WriteMode;
 use crate::rms_norm::{Gradient, Heads, Norm};
 use Argument::{Address, F32, Four, U32};
 
@@ -97,7 +97,7 @@ pub(crate) fn backward(cuda: &Cuda, mut gradient: Gradient<'_>, saved: Saved<'_>
     let (x, dy) = (Address(addresses[1]), Address(addresses[2]));
     let arguments = [
         Address(dx),
-        U32(u32::from(gradient.before == Before::Kept)),
+        U32(u32::from(gradient.before == WriteMode::Accumulate)),
         x,
         four(from),
         dy,

@@ -125,7 +125,7 @@ pub(crate) fn add_one<T: Real, A: Real, B: Real>(
     if !plain || formats != [Some(Format::F32), Some(Format::Bf16), Some(Format::Bf16)] {
         return false;
     }
-    let sides = [Side::of(product.a.turned()), Side::of(product.b)];
+    let sides = [Side::of(product.a.transposed()), Side::of(product.b)];
     let fits = sides.iter().all(Side::fits);
     if fits {
         let stride = product.to.stride as u64;

@@ -4,9 +4,9 @@
 use whetstone_kernels::attention::Shape;
 use whetstone_kernels::fused_linear::{self, AugmentedWeight, Narrow, Sizes};
 use whetstone_kernels::qk_norm_rope::{self, Placing};
-use whetstone_kernels::rope::Turns;
+use whetstone_kernels::rope::RopeTable;
 use whetstone_kernels::{
-    Activation, Before, Device, Matrix, MatrixMut, matmul, nearest_bf16, swiglu,
+    Activation, Device, Matrix, MatrixMut, WriteMode, matmul, nearest_bf16, swiglu,
 };
 
 use crate::oracle;
@@ -35,12 +35,17 @@ fn plain<T: whetstone_kernels::Real<Host = f32>>(
     let (a, b) = (device.upload::<Activation>(a), device.upload::<Activation>(b));
     let mut to = device.zeros::<T>(rows * cols);
     let by = if is_turned {
-        Matrix::new(b.view(), cols, inner).turned()
+        Matrix::new(b.view(), cols, inner).transposed()
     } else {
         Matrix::new(b.view(), inner, cols)
     };
     let a = Matrix::new(a.view(), rows, inner);
-    matmul::matmul(device, MatrixMut::new(to.view_mut(), rows, cols), Before::Gone, (scale, a, by));
+    matmul::matmul(
+        device,
+        MatrixMut::new(to.view_mut(), rows, cols),
+        WriteMode::Overwrite,
+        (scale, a, by),
+    );
     device.read(to.view())
 }
 
@@ -202,7 +207,7 @@ fn place(
     let room = vec![POISON; TOKENS * 8];
     let apart = |seed| beside(&numbers(seed, TOKENS * width), &room, TOKENS);
     let ours = twice(device, || {
-        let turns = Turns::new(device, (&frequencies(shape.size), 1.0), 40);
+        let turns = RopeTable::new(device, (&frequencies(shape.size), 1.0), 40);
         let positions = device.upload(&positions());
         let upload = |x: &[f32]| device.upload::<Activation>(x);
         let (q_gain, k_gain) = (upload(&numbers(5, shape.size)), upload(&numbers(6, shape.size)));

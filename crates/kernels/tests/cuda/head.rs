@@ -64,7 +64,7 @@ impl Case {
         }
     }
 
-    fn band(&self, rows: std::ops::Range<usize>) -> Self {
+    fn row_range(&self, rows: std::ops::Range<usize>) -> Self {
         let of = rows.start * self.sizes.width..rows.end * self.sizes.width;
         Self {
             sizes: Sizes { rows: rows.len(), ..self.sizes },
@@ -277,7 +277,7 @@ fn a_row_has_the_same_bits_alone_and_among_others() {
     let case = Case::new(sizes, 0.7);
     let all = case.on(device);
     for rows in [0..1, 5..6, 37..1090, 1023..1025, 1099..1100] {
-        let some = case.band(rows.clone()).on(device);
+        let some = case.row_range(rows.clone()).on(device);
         let of = rows.start * sizes.width..rows.end * sizes.width;
         same_bits(&some.logp, &all.logp[rows.clone()]);
         same_bits(&some.entropy, &all.entropy[rows.clone()]);
@@ -298,8 +298,8 @@ fn a_value_is_one_column_of_a_product() {
         let mut values = device.upload::<f32>(&vec![POISON; rows]);
         let to = MatrixMut::new(values.view_mut(), rows, 1);
         let (h, w) = (Matrix::new(h.view(), rows, width), Matrix::new(w.view(), 1, width));
-        let before = whetstone_kernels::Before::Gone;
-        whetstone_kernels::matmul::matmul(device, to, before, (1.0, h, w.turned()));
+        let before = whetstone_kernels::WriteMode::Overwrite;
+        whetstone_kernels::matmul::matmul(device, to, before, (1.0, h, w.transposed()));
         vec![device.read(values.view())]
     });
     close(&ours[0], &crate::oracle::linear(&f64s(&h), &f64s(&w), width), 1e-5);

@@ -3,7 +3,7 @@
 use whetstone_kernels::cuda::AccumulationOrder;
 use whetstone_kernels::linear::{self, Weight};
 use whetstone_kernels::matmul::matmul;
-use whetstone_kernels::{Activation, Before, Device, Matrix, MatrixMut, nearest_bf16};
+use whetstone_kernels::{Activation, Device, Matrix, MatrixMut, WriteMode, nearest_bf16};
 
 use crate::oracle;
 use crate::support::{POISON, ROUNDED, close, device, f64s, numbers, twice};
@@ -24,24 +24,24 @@ fn a_product_is_the_formula_for_every_transpose_and_format() {
         let (a_turned, b_turned) = (transposed(&a, rows, inner), transposed(&b, inner, cols));
         let product = oracle::product(&f64s(&a), &f64s(&b), (rows, inner, cols));
         for (turn_a, turn_b) in [(false, false), (false, true), (true, false), (true, true)] {
-            for before in [Before::Gone, Before::Kept] {
+            for before in [WriteMode::Overwrite, WriteMode::Accumulate] {
                 let ours = twice(device, || {
                     let upload = |x: &[f32]| device.upload::<Activation>(x);
                     let first = upload(if turn_a { &a_turned } else { &a });
                     let second = upload(if turn_b { &b_turned } else { &b });
                     let a = if turn_a {
-                        Matrix::new(first.view(), inner, rows).turned()
+                        Matrix::new(first.view(), inner, rows).transposed()
                     } else {
                         Matrix::new(first.view(), rows, inner)
                     };
                     let b = if turn_b {
-                        Matrix::new(second.view(), cols, inner).turned()
+                        Matrix::new(second.view(), cols, inner).transposed()
                     } else {
                         Matrix::new(second.view(), inner, cols)
                     };
                     let begin = match before {
-                        Before::Gone => vec![POISON; rows * cols],
-                        Before::Kept => old.clone(),
+                        WriteMode::Overwrite => vec![POISON; rows * cols],
+                        WriteMode::Accumulate => old.clone(),
                     };
                     let mut exact = device.upload::<f32>(&begin);
                     let mut rounded = device.upload::<Activation>(&begin);
@@ -51,7 +51,7 @@ fn a_product_is_the_formula_for_every_transpose_and_format() {
                     matmul(device, to, before, (0.5, a, b));
                     vec![device.read(exact.view()), device.read(rounded.view())]
                 });
-                let kept = if before == Before::Kept { 1.0 } else { 0.0 };
+                let kept = if before == WriteMode::Accumulate { 1.0 } else { 0.0 };
                 let pairs = product.iter().zip(&old);
                 let truth: Vec<f64> =
                     pairs.map(|(p, old)| 0.5 * p + kept * f64::from(*old)).collect();
@@ -75,7 +75,7 @@ fn a_row_alone_and_among_300_has_the_same_bits() {
             let to = MatrixMut::new(y.view_mut(), rows, outputs);
             let from = Matrix::new(from.view(), rows, inputs);
             let weight = Weight::new(weight.view(), outputs, inputs);
-            linear::forward(device, to, Before::Gone, (1.0, from, weight));
+            linear::forward(device, to, WriteMode::Overwrite, (1.0, from, weight));
             device.read(y.view())
         };
         let all = run(&x);
@@ -99,8 +99,8 @@ fn gradients_of_weights_do_not_depend_on_packing() {
         for ends in splits.windows(2) {
             let (begin, end) = (sequences[ends[0]], sequences[ends[1]]);
             let part: Vec<usize> = sequences[ends[0]..=ends[1]].iter().map(|o| o - begin).collect();
-            let x = Matrix::new(x.view(), 231, inputs).band(begin..end);
-            let dy = Matrix::new(dy.view(), 231, outputs).band(begin..end);
+            let x = Matrix::new(x.view(), 231, inputs).row_range(begin..end);
+            let dy = Matrix::new(dy.view(), 231, outputs).row_range(begin..end);
             let to = MatrixMut::new(dweight.view_mut(), outputs, inputs);
             linear::backward_weight(device, to, (0.25, dy, x), &part);
         }
@@ -145,13 +145,13 @@ fn an_added_product_is_rounded_once() {
         for scale in [1.0, 0.7] {
             let ours = twice(device, || {
                 let a = Matrix::new(first.view(), rows, inner);
-                let b = Matrix::new(second.view(), cols, inner).turned();
+                let b = Matrix::new(second.view(), cols, inner).transposed();
                 let mut exact = device.upload::<f32>(&vec![POISON; rows * cols]);
                 let mut added = device.upload::<Activation>(&old);
                 let to = MatrixMut::new(exact.view_mut(), rows, cols);
-                matmul(device, to, Before::Gone, (scale, a, b));
+                matmul(device, to, WriteMode::Overwrite, (scale, a, b));
                 let to = MatrixMut::strided(added.view_mut(), rows, cols, stride);
-                matmul(device, to, Before::Kept, (scale, a, b));
+                matmul(device, to, WriteMode::Accumulate, (scale, a, b));
                 vec![device.read(exact.view()), device.read(added.view())]
             });
             let truth: Vec<f32> = (0..rows * stride)

@@ -1,8 +1,8 @@
 //! Norms, gates, turns, tables: operations on rows.
 
 use whetstone_kernels::rms_norm::{self, Gain, Gradient, Heads, Norm};
-use whetstone_kernels::rope::{Direction, Turns, turn};
-use whetstone_kernels::{Activation, Before, Matrix, MatrixMut, copy, embedding, swiglu};
+use whetstone_kernels::rope::{RopeTable, Rotate, turn};
+use whetstone_kernels::{Activation, Matrix, MatrixMut, WriteMode, copy, embedding, swiglu};
 
 use crate::oracle;
 use crate::support::{POISON, ROUNDED, close, device, f64s, inner, numbers, slopes, twice};
@@ -71,15 +71,15 @@ fn a_norms_gradients_are_the_slopes() {
         };
         let dx = slopes(|x| loss(x, &f64s(&gain)), &f64s(&x));
         let dgain = slopes(|gain| loss(&f64s(&x), gain), &f64s(&gain));
-        for before in [Before::Gone, Before::Kept] {
-            let kept = if before == Before::Kept { 1.0 } else { 0.0 };
+        for before in [WriteMode::Overwrite, WriteMode::Accumulate] {
+            let kept = if before == WriteMode::Accumulate { 1.0 } else { 0.0 };
             let ours = twice(device, || {
                 let upload = |x: &[f32]| device.upload::<Activation>(x);
                 let (x, gain) = (upload(&apart(&x, shape)), upload(&gain));
                 let dy = upload(&apart(&dy, shape));
                 let mut dx = match before {
-                    Before::Gone => upload(&apart(&vec![POISON; count], shape)),
-                    Before::Kept => upload(&apart(&old, shape)),
+                    WriteMode::Overwrite => upload(&apart(&vec![POISON; count], shape)),
+                    WriteMode::Accumulate => upload(&apart(&old, shape)),
                 };
                 let mut dgain = device.upload(&old_gain);
                 let sequences = &[0, 1, 1, rows];
@@ -119,7 +119,8 @@ fn what_a_sequence_adds_to_a_gain_does_not_depend_on_its_neighbours() {
                 let shape = Heads::rows(end - begin, size);
                 let mut dx = device.take(of.len());
                 let to = Some(Gain { to: dgain.view_mut(), sequences: &part });
-                let gradient = Gradient { dx: dx.view_mut(), before: Before::Gone, dgain: to };
+                let gradient =
+                    Gradient { dx: dx.view_mut(), before: WriteMode::Overwrite, dgain: to };
                 let norm = Norm { gain: gain.view(), epsilon: EPSILON };
                 let both = ((x.view().part(of.clone()), shape), (dy.view().part(of), shape));
                 rms_norm::backward(device, gradient, both, norm);
@@ -164,7 +165,7 @@ fn a_norm_has_the_same_bits_wherever_rows_begin() {
         let count = rows * heads * size;
         let (x, gain, dy, old) =
             (numbers(1, count), numbers(2, size), numbers(3, count), numbers(4, count));
-        let run = |gap: usize, before: Before| {
+        let run = |gap: usize, before: WriteMode| {
             let shape = Heads { rows, heads, size, stride: heads * size + gap };
             let upload = |x: &[f32]| device.upload::<Activation>(&apart(x, shape));
             let (from, dy, gain) = (upload(&x), upload(&dy), device.upload::<Activation>(&gain));
@@ -179,7 +180,7 @@ fn a_norm_has_the_same_bits_wherever_rows_begin() {
             let rows = [y, dx].map(|buffer| together(&device.read(buffer.view()), shape));
             [rows.concat(), device.read(dgain.view())].concat()
         };
-        for before in [Before::Gone, Before::Kept] {
+        for before in [WriteMode::Overwrite, WriteMode::Accumulate] {
             let (ahead, plain) = (run(8, before), run(3, before));
             assert!(ahead == plain, "{rows} rows of {heads} heads of {size}, {before:?}");
         }
@@ -227,9 +228,9 @@ fn heads_are_turned_there_and_back() {
     let shape = Heads { rows: 70, heads: 2, size: 6, stride: 15 };
     let positions: Vec<u32> = (0..70).map(|row| row * 13 % 40).collect();
     let x = numbers(1, 70 * 12);
-    for (direction, sign) in [(Direction::There, 1.0), (Direction::Back, -1.0)] {
+    for (direction, sign) in [(Rotate::Forward, 1.0), (Rotate::Inverse, -1.0)] {
         let ours = twice(device, || {
-            let turns = Turns::new(device, (&frequencies, 1.25), 40);
+            let turns = RopeTable::new(device, (&frequencies, 1.25), 40);
             let positions = device.upload(&positions);
             let mut x = device.upload::<Activation>(&apart(&x, shape));
             let to = (&mut x.view_mut(), shape);

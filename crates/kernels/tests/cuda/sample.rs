@@ -6,7 +6,7 @@ use whetstone_kernels::head::{self, Input, Output};
 use whetstone_kernels::linear::{Weight, forward};
 use whetstone_kernels::philox::uniform;
 use whetstone_kernels::sample::{Request, Rule, sample};
-use whetstone_kernels::{Activation, Before, Device, Matrix, MatrixMut};
+use whetstone_kernels::{Activation, Device, Matrix, MatrixMut, WriteMode};
 
 use crate::support::{POISON, device, numbers, same_bits};
 
@@ -312,7 +312,7 @@ fn a_sampled_log_probability_has_every_bit_of_trainings() {
                 let mut logits = device.take::<f32>(count * vocabulary);
                 let to = MatrixMut::new(logits.view_mut(), count, vocabulary);
                 let hidden = Matrix::new(part, count, width);
-                forward(device, to, Before::Gone, (1.0, hidden, weight));
+                forward(device, to, WriteMode::Overwrite, (1.0, hidden, weight));
                 let (mut tokens, mut logps) = (device.take(count), device.take(count));
                 let to = MatrixMut::new(logits.view_mut(), count, vocabulary);
                 sample(device, (&mut tokens.view_mut(), &mut logps.view_mut()), to, &requests);

@@ -43,7 +43,7 @@ fn a_biass_gradient_is_the_sum_row_by_row_in_one_call_and_in_several() {
         twice(device, || {
             let (dy, mut dbias) = (device.upload::<Activation>(&dy), device.upload(&[0.3; 300]));
             for ends in splits.windows(2) {
-                let rows = Matrix::new(dy.view(), rows, cols).band(ends[0]..ends[1]);
+                let rows = Matrix::new(dy.view(), rows, cols).row_range(ends[0]..ends[1]);
                 add::bias_backward(device, &mut dbias.view_mut(), rows);
             }
             vec![device.read(dbias.view())]

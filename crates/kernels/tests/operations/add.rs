@@ -80,7 +80,7 @@ fn rows_in_one_call_and_in_several_give_a_bias_the_same_gradient() {
     let run = |device: &Device, splits: &[usize]| {
         let (dy, mut dbias) = (device.upload::<Activation>(&dy), device.upload(&vec![0.3; cols]));
         for ends in splits.windows(2) {
-            let rows = Matrix::new(dy.view(), rows, cols).band(ends[0]..ends[1]);
+            let rows = Matrix::new(dy.view(), rows, cols).row_range(ends[0]..ends[1]);
             add::bias_backward(device, &mut dbias.view_mut(), rows);
         }
         vec![device.read(dbias.view())]

@@ -183,7 +183,7 @@ fn some_rows_of_an_input_and_its_signal_are_those_rows() {
         let (begin, end) = (37, 1090);
         let mut part = device.take((end - begin) * width);
         let to = MatrixMut::new(part.view_mut(), end - begin, width);
-        backward(device, to, input.band(begin..end), signal.band(begin..end));
+        backward(device, to, input.row_range(begin..end), signal.row_range(begin..end));
         let whole = device.read(dhidden.view());
         vec![whole[begin * width..end * width].to_vec(), device.read(part.view())]
     });

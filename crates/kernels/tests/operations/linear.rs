@@ -2,7 +2,7 @@
 
 use whetstone_kernels::int8::pack_row;
 use whetstone_kernels::linear::{self, Weight};
-use whetstone_kernels::{Activation, Before, Device, Matrix, MatrixMut, matmul::matmul};
+use whetstone_kernels::{Activation, Device, Matrix, MatrixMut, WriteMode, matmul::matmul};
 
 use crate::oracle;
 use crate::support::{Layout, close, f64s, inner, numbers, same_bits, slopes};
@@ -56,10 +56,11 @@ fn forward_is_the_formula_and_leaves_gaps_alone() {
         let to = Layout { rows, cols: outputs, stride: outputs + 5 };
         with_both(&numbers(2, outputs * inputs), inputs, |weight, truth| {
             let plain = oracle::linear(&f64s(&x), truth, inputs);
-            for before in [Before::Gone, Before::Kept] {
+            for before in [WriteMode::Overwrite, WriteMode::Accumulate] {
                 let ours = same_bits(|device| {
                     let x = device.upload(&from.apart(&x));
-                    let start = if before == Before::Kept { to.apart(&old) } else { to.nothing() };
+                    let start =
+                        if before == WriteMode::Accumulate { to.apart(&old) } else { to.nothing() };
                     let mut y = device.upload::<Activation>(&start);
                     weight(device, &mut |weight| {
                         let x = Matrix::strided(x.view(), rows, inputs, from.stride);
@@ -68,7 +69,7 @@ fn forward_is_the_formula_and_leaves_gaps_alone() {
                     });
                     vec![to.together(&device.read(y.view()))]
                 });
-                let kept = if before == Before::Kept { 1.0 } else { 0.0 };
+                let kept = if before == WriteMode::Accumulate { 1.0 } else { 0.0 };
                 let sums = plain.iter().zip(&old);
                 let truth: Vec<f64> =
                     sums.map(|(new, old)| kept * f64::from(*old) - 0.75 * new).collect();
@@ -88,10 +89,11 @@ fn the_gradient_of_the_input_is_the_slope() {
         with_both(&numbers(2, outputs * inputs), inputs, |weight, truth| {
             let loss = |x: &[f64]| 1.5 * inner(&oracle::linear(x, truth, inputs), &f64s(&dy));
             let slopes = slopes(loss, &x);
-            for before in [Before::Gone, Before::Kept] {
+            for before in [WriteMode::Overwrite, WriteMode::Accumulate] {
                 let ours = same_bits(|device| {
                     let dy = device.upload::<Activation>(&from.apart(&dy));
-                    let start = if before == Before::Kept { to.apart(&old) } else { to.nothing() };
+                    let start =
+                        if before == WriteMode::Accumulate { to.apart(&old) } else { to.nothing() };
                     let mut dx = device.upload(&start);
                     weight(device, &mut |weight| {
                         let dy = Matrix::strided(dy.view(), rows, outputs, from.stride);
@@ -100,7 +102,7 @@ fn the_gradient_of_the_input_is_the_slope() {
                     });
                     vec![to.together(&device.read(dx.view()))]
                 });
-                let kept = if before == Before::Kept { 1.0 } else { 0.0 };
+                let kept = if before == WriteMode::Accumulate { 1.0 } else { 0.0 };
                 let sums = slopes.iter().zip(&old);
                 let truth: Vec<f64> = sums.map(|(new, old)| kept * f64::from(*old) + new).collect();
                 close(&ours[0], &truth, 1e-5);
@@ -184,9 +186,9 @@ fn columns_of_matrices_are_multiplied_where_they_lie() {
         let mut to = device.upload::<f32>(&wide.apart(&old));
         let mut whole = MatrixMut::strided(to.view_mut(), rows, wide.cols, wide.stride);
         let a = Matrix::strided(a.view(), rows, inner, from_a.stride).columns(10..inner);
-        let b = Matrix::strided(b.view(), inner, cols, from_b.stride).turned();
-        let b = b.columns(10..inner).turned();
-        matmul(device, whole.columns(begin..begin + cols), Before::Gone, (1.0, a, b));
+        let b = Matrix::strided(b.view(), inner, cols, from_b.stride).transposed();
+        let b = b.columns(10..inner).transposed();
+        matmul(device, whole.columns(begin..begin + cols), WriteMode::Overwrite, (1.0, a, b));
         vec![wide.together(&device.read(to.view()))]
     });
     let part = |a: &[f32]| {
@@ -205,7 +207,7 @@ fn columns_of_matrices_are_multiplied_where_they_lie() {
 fn an_empty_sum_is_nothing() {
     let device = Device::cpu(2).unwrap();
     let none = device.take::<Activation>(0);
-    for (before, rest) in [(Before::Gone, 0.0f32), (Before::Kept, 2.0)] {
+    for (before, rest) in [(WriteMode::Overwrite, 0.0f32), (WriteMode::Accumulate, 2.0)] {
         let mut to = device.upload::<f32>(&[2.0; 6]);
         let (a, b) = (Matrix::new(none.view(), 2, 0), Matrix::strided(none.view(), 0, 3, 3));
         matmul(&device, MatrixMut::new(to.view_mut(), 2, 3), before, (1.0, a, b));

@@ -1,6 +1,6 @@
 //! Norms over rows and over heads, with different strides on the two sides.
 
-use whetstone_kernels::Before;
+use whetstone_kernels::WriteMode;
 use whetstone_kernels::rms_norm::{Gain, Gradient, Heads, Norm, backward, forward};
 
 use crate::oracle;
@@ -65,14 +65,14 @@ fn gradients_of_input_and_gain_are_the_slopes() {
         };
         let dx = slopes(|x| loss(x, &f64s(&gain)), &f64s(&x));
         let dgain = slopes(|gain| loss(&f64s(&x), gain), &f64s(&gain));
-        for before in [Before::Gone, Before::Kept] {
-            let kept = if before == Before::Kept { 1.0 } else { 0.0 };
+        for before in [WriteMode::Overwrite, WriteMode::Accumulate] {
+            let kept = if before == WriteMode::Accumulate { 1.0 } else { 0.0 };
             let ours = same_bits(|device| {
                 let upload = |of, x: &[f32]| device.upload(&layout(of).apart(x));
                 let (x, dy, gain) = (upload(from, &x), upload(to, &dy), device.upload(&gain));
                 let mut dx = match before {
-                    Before::Gone => device.upload(&layout(from).nothing()),
-                    Before::Kept => upload(from, &old),
+                    WriteMode::Overwrite => device.upload(&layout(from).nothing()),
+                    WriteMode::Accumulate => upload(from, &old),
                 };
                 let mut dgain = device.upload(&old_gain);
                 let gain_to = Gain { to: dgain.view_mut(), sequences: &[0, 1, 1, from.rows] };
@@ -101,7 +101,7 @@ fn a_gain_that_is_not_trained_changes_nothing_for_the_input() {
             let mut dgain = device.zeros(from.size);
             let sequences = &[0, from.rows];
             let dgain = trained.then(|| Gain { to: dgain.view_mut(), sequences });
-            let gradient = Gradient { dx: dx.view_mut(), before: Before::Gone, dgain };
+            let gradient = Gradient { dx: dx.view_mut(), before: WriteMode::Overwrite, dgain };
             let norm = Norm { gain: gain.view(), epsilon: EPSILON };
             backward(device, gradient, ((x.view(), from), (dy.view(), to)), norm);
             vec![layout(from).together(&device.read(dx.view()))]
@@ -125,7 +125,7 @@ fn what_a_sequence_adds_to_a_gain_does_not_depend_on_its_neighbours() {
             let of = begin * from.stride..sequences[ends[1]] * from.stride;
             let mut dx = device.take(of.len());
             let dgain = Some(Gain { to: dgain.view_mut(), sequences: &part });
-            let gradient = Gradient { dx: dx.view_mut(), before: Before::Gone, dgain };
+            let gradient = Gradient { dx: dx.view_mut(), before: WriteMode::Overwrite, dgain };
             let norm = Norm { gain: gain.view(), epsilon: EPSILON };
             let both = ((x.view().part(of.clone()), rows), (dy.view().part(of), rows));
             backward(device, gradient, both, norm);

@@ -2,7 +2,7 @@
 
 use whetstone_kernels::Device;
 use whetstone_kernels::rms_norm::Heads;
-use whetstone_kernels::rope::{Direction, Turns, turn};
+use whetstone_kernels::rope::{RopeTable, Rotate, turn};
 
 use crate::oracle;
 use crate::support::{Layout, close, f64s, inner, numbers, same_bits, slopes};
@@ -20,9 +20,9 @@ fn positions() -> Vec<u32> {
     (0..70).map(|row| row * 13 % 40).collect()
 }
 
-fn ours(x: &[f32], direction: Direction) -> Vec<f32> {
+fn ours(x: &[f32], direction: Rotate) -> Vec<f32> {
     let run = |device: &Device| {
-        let turns = Turns::new(device, (&FREQUENCIES, FACTOR), 40);
+        let turns = RopeTable::new(device, (&FREQUENCIES, FACTOR), 40);
         assert_eq!(turns.positions(), 40);
         let positions = device.upload(&positions());
         let mut x = device.upload(&layout().apart(x));
@@ -46,23 +46,23 @@ fn formula(x: &[f64]) -> Vec<f64> {
 #[test]
 fn a_head_is_turned_by_its_position() {
     let x = numbers(1, 70 * 12);
-    close(&ours(&x, Direction::There), &formula(&f64s(&x)), 2e-6);
+    close(&ours(&x, Rotate::Forward), &formula(&f64s(&x)), 2e-6);
 }
 
 #[test]
 fn turning_back_is_the_gradient() {
     let (x, dy) = (f64s(&numbers(1, 70 * 12)), numbers(2, 70 * 12));
     let truth = slopes(|x| inner(&formula(x), &f64s(&dy)), &x);
-    close(&ours(&dy, Direction::Back), &truth, 2e-6);
+    close(&ours(&dy, Rotate::Inverse), &truth, 2e-6);
 }
 
 #[test]
 #[should_panic(expected = "range")]
 fn a_position_without_a_table_is_refused() {
     let device = Device::cpu(1).unwrap();
-    let turns = Turns::new(&device, (&FREQUENCIES, FACTOR), 4);
+    let turns = RopeTable::new(&device, (&FREQUENCIES, FACTOR), 4);
     let positions = device.upload(&[4u32]);
     let mut x = device.zeros(6);
     let at = (&mut x.view_mut(), Heads::rows(1, 6));
-    turn(&device, at, (&turns, positions.view()), Direction::There);
+    turn(&device, at, (&turns, positions.view()), Rotate::Forward);
 }

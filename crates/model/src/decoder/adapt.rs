@@ -2,7 +2,7 @@
 
 use whetstone_core::config::Module;
 use whetstone_kernels::matmul::matmul;
-use whetstone_kernels::{Before, Device, Matrix, MatrixMut};
+use whetstone_kernels::{Device, Matrix, MatrixMut, WriteMode};
 
 use super::Decoder;
 use super::layer::{Fused, FusedLayer, Layer};
@@ -104,7 +104,7 @@ impl Decoder {
                 Matrix::new(self.parameters.values(id), shape[0], shape[1])
             });
             let to = MatrixMut::new(sum.view_mut(), b.rows(), a.cols());
-            matmul(&self.device, to, Before::Kept, (scale, b, a));
+            matmul(&self.device, to, WriteMode::Accumulate, (scale, b, a));
         }
         self.device.read(sum.view())
     }

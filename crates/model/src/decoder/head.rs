@@ -7,7 +7,7 @@
 
 use whetstone_kernels::head::{self, Input, Output};
 use whetstone_kernels::matmul::matmul;
-use whetstone_kernels::{Before, Buffer, Device, Matrix, MatrixMut, add, embedding};
+use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, WriteMode, add, embedding};
 
 use super::layer::{norm_backward, normed};
 use super::projection::Pass;
@@ -16,7 +16,7 @@ use super::{Batch, Decoder, Forward, Gradients, Scored, Signal, ValueHead};
 
 /// What the head left behind on its way forward, at the places asked for.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct HeadActivations {
     /// What came out of the last layer.
     last: Buffer,
     lse: Buffer<f32>,
@@ -28,7 +28,7 @@ pub(super) struct Said {
 
 /// A signal on the device.
 #[derive(Debug)]
-pub(super) struct Coming {
+pub(super) struct HeadGradients {
     dlogp: Buffer<f32>,
     dentropy: Buffer<f32>,
     dvalue: Option<Buffer<f32>>,
@@ -36,7 +36,7 @@ pub(super) struct Coming {
     entropies: bool,
 }
 
-impl Coming {
+impl HeadGradients {
     pub(super) fn new(device: &Device, signal: Signal<'_>, rows: usize) -> Self {
         let Signal { dlogp, dentropy, dvalue } = signal;
         let each = |numbers: Option<&[f32]>| numbers.is_none_or(|numbers| numbers.len() == rows);
@@ -50,7 +50,7 @@ impl Coming {
     }
 
     /// Beside what went forward.
-    fn beside<'a>(&'a self, said: &'a Said) -> head::Signal<'a> {
+    fn beside<'a>(&'a self, said: &'a HeadActivations) -> head::Signal<'a> {
         head::Signal {
             lse: said.lse.view(),
             entropy: said.entropy.view(),
@@ -62,7 +62,11 @@ impl Coming {
 
 impl Decoder {
     /// What is said of the places asked for, given what came out of the last layer.
-    pub(super) fn say(&self, x: Buffer, (batch, forward): (&Batch, Forward)) -> (Scored, Said) {
+    pub(super) fn head_forward(
+        &self,
+        x: Buffer,
+        (batch, forward): (&Batch, Forward),
+    ) -> (Scored, HeadActivations) {
         let device = &self.device;
         let (rows, width) = (batch.asked(), self.sizes.width);
         let mut last = device.take(rows * width);
@@ -86,7 +90,7 @@ impl Decoder {
             entropy: device.read(entropy.view()),
             value: self.value.map(|head| self.values(head, &h)),
         };
-        (scored, Said { last, lse, entropy, slope, inverse_temperature })
+        (scored, HeadActivations { last, lse, entropy, slope, inverse_temperature })
     }
 
     fn head_input<'a>(&'a self, h: &'a Buffer, batch: &'a Batch, scale: f32) -> Input<'a> {
@@ -99,11 +103,11 @@ impl Decoder {
     }
 
     /// From the signal to the gradient of what came out of the last layer. The slopes are spent.
-    pub(super) fn say_backward(
+    pub(super) fn head_backward(
         &self,
         pass: &Pass<'_>,
-        (batch, said): (&Batch, &mut Said),
-        (coming, gradients): (&Coming, &mut Gradients),
+        (batch, said): (&Batch, &mut HeadActivations),
+        (coming, gradients): (&HeadGradients, &mut Gradients),
     ) -> Buffer {
         let (device, rows, width) = (&self.device, batch.asked(), self.sizes.width);
         let h = normed(pass, &self.sizes, (said.last.view(), self.norm));
@@ -130,22 +134,23 @@ impl Decoder {
     }
 
     /// Adds to the gradients of the head and of the embedding, each sequence to both.
-    pub(super) fn tables_backward(
+    pub(super) fn embedding_backward(
         &self,
         pass: &Pass<'_>,
-        (batch, head): (&Batch, Option<(Said, Coming)>),
+        (batch, head): (&Batch, Option<(HeadActivations, HeadGradients)>),
         (dx, gradients): (&Buffer, &mut Gradients),
     ) {
         let (device, width) = (&self.device, self.sizes.width);
-        let h = |said: &Said| normed(pass, &self.sizes, (said.last.view(), self.norm));
+        let h = |said: &HeadActivations| normed(pass, &self.sizes, (said.last.view(), self.norm));
         let head = head.map(|(said, coming)| (h(&said), said, coming));
         let both = batch.asked_offsets.windows(2).zip(batch.offsets.windows(2));
         for (asked, tokens) in both {
             let (rows, tokens) = (asked[0]..asked[1], tokens[0]..tokens[1]);
             if let (Some((h, said, coming)), Some(to)) = (&head, gradients.get_mut(self.head)) {
                 let to = MatrixMut::new(to, self.config.vocab, width);
-                let input = self.head_input(h, batch, said.inverse_temperature).band(rows.clone());
-                head::backward_weight(device, to, input, coming.beside(said).band(rows));
+                let input =
+                    self.head_input(h, batch, said.inverse_temperature).row_range(rows.clone());
+                head::backward_weight(device, to, input, coming.beside(said).row_range(rows));
             }
             if let Some(mut to) = gradients.get_mut(self.embedding) {
                 let dx = dx.view().part(tokens.start * width..tokens.end * width);
@@ -160,7 +165,7 @@ impl Decoder {
         let mut to = MatrixMut::new(values.view_mut(), rows, 1);
         let h = Matrix::new(h.view(), rows, self.sizes.width);
         let weight = Matrix::new(self.parameters.values(head.weight), 1, self.sizes.width);
-        matmul(&self.device, to.again(), Before::Gone, (1.0, h, weight.turned()));
+        matmul(&self.device, to.reborrow(), WriteMode::Overwrite, (1.0, h, weight.transposed()));
         if let Some(bias) = head.bias {
             add::bias(&self.device, to, self.parameters.values(bias));
         }
@@ -177,7 +182,7 @@ impl Decoder {
         let dvalue = Matrix::new(dvalue.view(), rows, 1);
         let weight = Matrix::new(self.parameters.values(head.weight), 1, width);
         let to = MatrixMut::new(dh.view_mut(), rows, width);
-        matmul(&self.device, to, Before::Kept, (1.0, dvalue, weight));
+        matmul(&self.device, to, WriteMode::Accumulate, (1.0, dvalue, weight));
         sums.add_product(head.weight, (1.0, dvalue, Matrix::new(h.view(), rows, width)));
         sums.add_rows(head.bias, dvalue);
     }

@@ -3,7 +3,7 @@
 use whetstone_kernels::attention::Shape;
 use whetstone_kernels::int8::pack_row;
 use whetstone_kernels::philox::uniform;
-use whetstone_kernels::rope::Turns;
+use whetstone_kernels::rope::RopeTable;
 use whetstone_kernels::{Buffer, Device};
 
 use super::adapt::{SCORE_WEIGHT, VALUE_BIAS, VALUE_WEIGHT};
@@ -116,7 +116,7 @@ impl Decoder {
         let head = if config.tied_head { embedding } else { places.next() };
         let frequencies = config.frequencies();
         let turn = (frequencies.inverse.as_slice(), frequencies.attention_factor);
-        let turns = Turns::new(device, turn, positions.min(config.positions));
+        let turns = RopeTable::new(device, turn, positions.min(config.positions));
         let shape = Shape {
             heads: config.heads,
             kv_heads: config.kv_heads,

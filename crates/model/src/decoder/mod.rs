@@ -33,11 +33,11 @@ pub use step::{Prefill, Step};
 pub use stepper::{Chosen, Most, Stepper};
 pub use whetstone_kernels::paged::{Cache, PAGE};
 
-use whetstone_kernels::rope::Turns;
+use whetstone_kernels::rope::RopeTable;
 use whetstone_kernels::{Buffer, Device, embedding};
 
 use crate::config::Config;
-use head::{Coming, Said};
+use head::{HeadActivations, HeadGradients};
 use layer::{Kept, Layer, Packed, Sizes};
 use projection::Pass;
 use sums::Sums;
@@ -54,7 +54,7 @@ pub struct Decoder {
     norm: ParameterId,
     head: ParameterId,
     value: Option<ValueHead>,
-    turns: Turns,
+    turns: RopeTable,
 }
 
 /// One number for each place: a weight for each number of a hidden state, and one more for a critic.
@@ -108,10 +108,10 @@ pub struct Signal<'a> {
 
 /// What a batch left behind on its way forward.
 #[derive(Debug)]
-pub struct Trail {
+pub struct Tape {
     adapters: Adapters,
     layers: Vec<Kept>,
-    said: Said,
+    said: HeadActivations,
 }
 
 impl Decoder {
@@ -145,11 +145,11 @@ impl Decoder {
     }
 
     /// What the model says; with `keep`, also what the way back needs.
-    pub fn forward(&self, batch: &Batch, forward: Forward) -> (Scored, Option<Trail>) {
+    pub fn forward(&self, batch: &Batch, forward: Forward) -> (Scored, Option<Tape>) {
         let pass = self.pass(forward.adapters);
         let (x, layers) = self.through_layers(&pass, batch, forward.keep);
-        let (scored, said) = self.say(x, (batch, forward));
-        let trail = forward.keep.map(|_| Trail { adapters: forward.adapters, layers, said });
+        let (scored, said) = self.head_forward(x, (batch, forward));
+        let trail = forward.keep.map(|_| Tape { adapters: forward.adapters, layers, said });
         (scored, trail)
     }
 
@@ -163,14 +163,14 @@ impl Decoder {
     pub fn backward(
         &self,
         batch: &Batch,
-        trail: Trail,
+        trail: Tape,
         (signal, gradients): (Signal<'_>, &mut Gradients),
     ) {
         let (device, tokens) = (&self.device, batch.tokens());
-        let Trail { adapters, layers, mut said } = trail;
+        let Tape { adapters, layers, mut said } = trail;
         let pass = self.pass(adapters);
-        let coming = Coming::new(device, signal, batch.asked());
-        let dlast = self.say_backward(&pass, (batch, &mut said), (&coming, gradients));
+        let coming = HeadGradients::new(device, signal, batch.asked());
+        let dlast = self.head_backward(&pass, (batch, &mut said), (&coming, gradients));
         let head = gradients.get(self.head).is_some().then_some((said, coming));
         let mut dx = device.zeros(tokens * self.sizes.width);
         embedding::place(device, &mut dx.view_mut(), (dlast.view(), batch.rows.view()));
@@ -180,7 +180,7 @@ impl Decoder {
         for (layer, kept) in self.layers.iter().zip(layers).rev() {
             layer.backward(&pass, &self.sizes, (&packed, kept), (&mut dx, &mut sums));
         }
-        self.tables_backward(&pass, (batch, head), (&dx, gradients));
+        self.embedding_backward(&pass, (batch, head), (&dx, gradients));
     }
 
     fn pass(&self, adapters: Adapters) -> Pass<'_> {

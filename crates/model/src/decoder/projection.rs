@@ -6,7 +6,7 @@
 
 use whetstone_kernels::add::bias;
 use whetstone_kernels::linear;
-use whetstone_kernels::{Before, Buffer, Device, Matrix, MatrixMut};
+use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, WriteMode};
 
 use super::parameters::{ParameterId, Parameters};
 use super::sums::{self, Sums};
@@ -56,19 +56,19 @@ impl Projection {
     pub(crate) fn forward(
         &self,
         pass: &Pass<'_>,
-        (mut y, before): (MatrixMut<'_>, Before),
+        (mut y, before): (MatrixMut<'_>, WriteMode),
         x: Matrix<'_>,
     ) {
         let weight = pass.parameters.weight(self.weight);
-        linear::forward(pass.device, y.again(), before, (1.0, x, weight));
+        linear::forward(pass.device, y.reborrow(), before, (1.0, x, weight));
         if let Some(id) = self.bias {
-            bias(pass.device, y.again(), pass.parameters.activations(id));
+            bias(pass.device, y.reborrow(), pass.parameters.activations(id));
         }
         if let Some(adapter) = self.adapter(pass) {
             let u = adapter.narrow(pass, x);
             let b = pass.parameters.weight(adapter.b);
             let u = Matrix::new(u.view(), x.rows(), b.shape().1);
-            linear::forward(pass.device, y, Before::Kept, (adapter.scale, u, b));
+            linear::forward(pass.device, y, WriteMode::Accumulate, (adapter.scale, u, b));
         }
     }
 
@@ -76,19 +76,19 @@ impl Projection {
     pub(crate) fn backward_input(
         &self,
         pass: &Pass<'_>,
-        (mut dx, before): (MatrixMut<'_>, Before),
+        (mut dx, before): (MatrixMut<'_>, WriteMode),
         dy: Matrix<'_>,
     ) -> Narrow {
         let weight = pass.parameters.weight(self.weight);
-        linear::backward(pass.device, dx.again(), before, (1.0, dy, weight));
+        linear::backward(pass.device, dx.reborrow(), before, (1.0, dy, weight));
         let du = self.adapter(pass).map(|adapter| {
             let (b, a) = (pass.parameters.weight(adapter.b), pass.parameters.weight(adapter.a));
             let rank = b.shape().1;
             let mut du = pass.device.take(dy.rows() * rank);
             let to = MatrixMut::new(du.view_mut(), dy.rows(), rank);
-            linear::backward(pass.device, to, Before::Gone, (adapter.scale, dy, b));
+            linear::backward(pass.device, to, WriteMode::Overwrite, (adapter.scale, dy, b));
             let narrow = Matrix::new(du.view(), dy.rows(), rank);
-            linear::backward(pass.device, dx, Before::Kept, (1.0, narrow, a));
+            linear::backward(pass.device, dx, WriteMode::Accumulate, (1.0, narrow, a));
             du
         });
         Narrow(du)
@@ -125,7 +125,7 @@ impl Adapter {
         let rank = a.shape().0;
         let mut u = pass.device.take(x.rows() * rank);
         let to = MatrixMut::new(u.view_mut(), x.rows(), rank);
-        linear::forward(pass.device, to, Before::Gone, (1.0, x, a));
+        linear::forward(pass.device, to, WriteMode::Overwrite, (1.0, x, a));
         u
     }
 }

@@ -7,7 +7,7 @@
 use whetstone_kernels::attention;
 use whetstone_kernels::embedding::SAMPLED;
 use whetstone_kernels::paged::{self, Cache, PAGE, Stored, Tables};
-use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, Offsets, View, embedding, linear};
+use whetstone_kernels::{Buffer, Matrix, MatrixMut, Offsets, View, WriteMode, embedding, linear};
 
 use super::Decoder;
 use super::layer::{Places, normed};
@@ -208,7 +208,7 @@ impl Decoder {
         linear::forward(
             &self.device,
             to,
-            Before::Gone,
+            WriteMode::Overwrite,
             (1.0, h, self.parameters.weight(self.head)),
         );
         logits

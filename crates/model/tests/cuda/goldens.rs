@@ -4,7 +4,7 @@ use whetstone_kernels::{Device, nearest_bf16};
 use whetstone_model::decoder::{Decoder, Keep, Prefill, Step};
 
 use crate::support::{
-    Back, FAMILIES, Golden, Problems, Said, Trained, apart, both_ways, device, model,
+    Back, FAMILIES, Golden, HeadActivations, Problems, Trained, apart, both_ways, device, model,
 };
 
 /// Log-probabilities and entropies, as lengths of whole vectors.
@@ -51,7 +51,7 @@ fn log_probabilities_entropies_and_gradients_are_those_of_transformers() {
             println!("{family} {prefix} {name}: {off:.1e}");
             problems.near(&format!("{family} {prefix} {name}"), off, NEAR);
         }
-        let whole = |said: &Said| -> Vec<f32> {
+        let whole = |said: &HeadActivations| -> Vec<f32> {
             said.gradients.iter().flat_map(|(_, numbers)| numbers).copied().collect()
         };
         let truth: Vec<f32> = said.gradients.iter().flat_map(|(name, _)| theirs(name)).collect();

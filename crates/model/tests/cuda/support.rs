@@ -86,7 +86,7 @@ impl Golden {
 }
 
 /// What a model says of sequences, and the gradients of a signal, added batch by batch.
-pub(crate) struct Said {
+pub(crate) struct HeadActivations {
     pub(crate) logp: Vec<f32>,
     pub(crate) entropy: Vec<f32>,
     /// By name.
@@ -107,7 +107,7 @@ pub(crate) fn both_ways(
     batches: &[&[Sequence<'_>]],
     keep: Keep,
     back: Back<'_>,
-) -> Said {
+) -> HeadActivations {
     let device = decoder.device();
     let mut sums = Gradients::new(device, decoder.parameters());
     let (mut logp, mut entropy) = (Vec::new(), Vec::new());
@@ -127,10 +127,10 @@ pub(crate) fn both_ways(
     let of = |id| Some((parameters.get(id).name.clone(), device.read(sums.get(id)?)));
     let gradients = parameters.ids().filter_map(of).collect();
     device.check().unwrap();
-    Said { logp, entropy, gradients }
+    HeadActivations { logp, entropy, gradients }
 }
 
-impl Said {
+impl HeadActivations {
     /// Every number's bits, in order.
     pub(crate) fn bits(&self) -> Vec<u32> {
         let gradients = self.gradients.iter().flat_map(|(_, numbers)| numbers);

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use whetstone_kernels::matmul::matmul;
-use whetstone_kernels::{Activation, Before, Buffer, Device, DeviceError, Matrix, MatrixMut};
+use whetstone_kernels::{Activation, Buffer, Device, DeviceError, Matrix, MatrixMut, WriteMode};
 
 use super::median;
 
@@ -40,8 +40,8 @@ pub fn rates(device: &Device) -> Result<Rates, DeviceError> {
     let mut to: Buffer = device.take(side * side);
     let product = seconds(device, repeats, || {
         let to = MatrixMut::new(to.view_mut(), side, side);
-        let b = Matrix::new(b.view(), side, side).turned();
-        matmul(device, to, Before::Gone, (1.0, Matrix::new(a.view(), side, side), b));
+        let b = Matrix::new(b.view(), side, side).transposed();
+        matmul(device, to, WriteMode::Overwrite, (1.0, Matrix::new(a.view(), side, side), b));
     })?;
     drop((a, b, to));
     device.trim();

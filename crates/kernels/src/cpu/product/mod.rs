@@ -24,8 +24,8 @@ use self::pack::{PANEL, Room, STRIP, panels, strips};
 use self::tile::{Broad, Single, Target, tile};
 use super::shared::Shared;
 use super::threads::Threads;
-use super::wide::LANES;
-use crate::matmul::{Before, Matrix, MatrixMut};
+use super::vectorized::LANES;
+use crate::matmul::{Matrix, MatrixMut, WriteMode};
 use crate::offsets::Offsets;
 
 /// Places of the inner side that are summed before the sum is added to the result, at most.
@@ -52,7 +52,7 @@ thread_local! {
 /// added to what is there by then. Shapes were checked.
 pub(crate) fn multiply(
     threads: &Threads,
-    (to, before): (&mut MatrixMut<'_>, Before),
+    (to, before): (&mut MatrixMut<'_>, WriteMode),
     (scale, a, b): (f32, Matrix<'_>, Matrix<'_>),
     pieces: Offsets<'_>,
 ) {
@@ -71,8 +71,8 @@ pub(crate) fn multiply(
         let (rows, cols) = if by_rows { (begin..end, 0..n) } else { (0..m, begin..end) };
         for (piece, ends) in pieces.windows(2).enumerate() {
             let (first, places) = (ends[0], ends[1] - ends[0]);
-            let before = if piece == 0 { before } else { Before::Kept };
-            if places == 0 && before == Before::Kept {
+            let before = if piece == 0 { before } else { WriteMode::Accumulate };
+            if places == 0 && before == WriteMode::Accumulate {
                 continue;
             }
             let call = Call {
@@ -104,7 +104,7 @@ pub(crate) struct Call {
     pub(crate) shape: (usize, usize, usize),
     pub(crate) to: *mut f32,
     pub(crate) to_stride: usize,
-    pub(crate) before: Before,
+    pub(crate) before: WriteMode,
     pub(crate) scale: f32,
     pub(crate) a: *const f32,
     /// From row to row, and from column to column.
@@ -136,7 +136,7 @@ impl Call {
             return;
         }
         if k == 0 {
-            for row in 0..if self.before == Before::Gone { m } else { 0 } {
+            for row in 0..if self.before == WriteMode::Overwrite { m } else { 0 } {
                 // SAFETY: the caller's.
                 let row =
                     unsafe { std::slice::from_raw_parts_mut(self.to.add(row * self.to_stride), n) };
@@ -153,7 +153,7 @@ impl Call {
             to: self.to,
             stride: self.to_stride,
             turned,
-            fresh: self.before == Before::Gone,
+            fresh: self.before == WriteMode::Overwrite,
             scale: self.scale,
         };
         ROOMS.with_borrow_mut(|rooms| {
@@ -362,7 +362,7 @@ impl Rows {
                 let data = panels.data.add(panel * panels.apart + begin);
                 let broad = Broad { data, step: panels.step };
                 let target = self.target.at(row, panels.column + panel * PANEL + begin);
-                target.call_for::<S, VECTORS, ROWS>();
+                target.prefetch::<S, VECTORS, ROWS>();
                 let sums = tile::<S, VECTORS, ROWS>(simd, self.depth, (broad, single));
                 target.put(simd, sums, lanes.min(panels.width - begin));
             }

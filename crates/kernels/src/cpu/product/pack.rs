@@ -1,7 +1,7 @@
 //! Operands brought into the order in which the innermost loop reads them.
 
 use super::Side;
-use crate::cpu::wide::LANES;
+use crate::cpu::vectorized::LANES;
 
 /// Numbers along the vectors of a panel: whole vectors of the widest kind.
 pub(super) const PANEL: usize = 4 * LANES;
@@ -70,7 +70,7 @@ pub(super) unsafe fn panels(
             }
         } else {
             // SAFETY: the same.
-            unsafe { turned_panel(to, (data, side), (width, room), depth) };
+            unsafe { transposed_panel(to, (data, side), (width, room), depth) };
         }
     }
 }
@@ -81,7 +81,7 @@ pub(super) unsafe fn panels(
 ///
 /// As of [`panels`].
 #[inline(always)]
-unsafe fn turned_panel(
+unsafe fn transposed_panel(
     to: &mut [f32],
     (data, side): (*const f32, Side),
     (width, room): (usize, usize),

@@ -8,7 +8,7 @@ use pulp::Simd;
 use super::{Call, Product};
 use crate::Activation;
 use crate::device::Device;
-use crate::matmul::{Before, Matrix, MatrixMut, matmul};
+use crate::matmul::{Matrix, MatrixMut, WriteMode, matmul};
 
 fn numbers(count: usize, seed: usize) -> Vec<f32> {
     (0..count).map(|i| (((i + seed) * 7919 % 1009) as f32 - 504.0) / 300.0).collect()
@@ -29,15 +29,21 @@ fn product(
     shape: (usize, usize, usize),
     (a, b): (&[f32], &[f32]),
     turned: (bool, bool),
-    before: (Before, f32),
+    before: (WriteMode, f32),
 ) -> Vec<f32> {
     let (m, n, k) = shape;
     let (a, b) = (device.upload::<Activation>(a), device.upload::<Activation>(b));
     let mut to = device.upload::<Activation>(&vec![before.1; m * n]);
-    let left =
-        if turned.0 { Matrix::new(a.view(), k, m).turned() } else { Matrix::new(a.view(), m, k) };
-    let right =
-        if turned.1 { Matrix::new(b.view(), n, k).turned() } else { Matrix::new(b.view(), k, n) };
+    let left = if turned.0 {
+        Matrix::new(a.view(), k, m).transposed()
+    } else {
+        Matrix::new(a.view(), m, k)
+    };
+    let right = if turned.1 {
+        Matrix::new(b.view(), n, k).transposed()
+    } else {
+        Matrix::new(b.view(), k, n)
+    };
     matmul(device, MatrixMut::new(to.view_mut(), m, n), before.0, (0.5, left, right));
     device.read(to.view())
 }
@@ -68,9 +74,9 @@ fn every_transpose_is_the_formula_with_and_without_what_was_there() {
         let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
         for turned in [(false, false), (false, true), (true, false), (true, true)] {
             let truth = oracle(shape, &a, &b, turned);
-            for before in [(Before::Gone, f32::NAN), (Before::Kept, 3.0)] {
+            for before in [(WriteMode::Overwrite, f32::NAN), (WriteMode::Accumulate, 3.0)] {
                 let ours = product(&device, shape, (&a, &b), turned, before);
-                let base = if before.0 == Before::Kept { 3.0 } else { 0.0 };
+                let base = if before.0 == WriteMode::Accumulate { 3.0 } else { 0.0 };
                 for (ours, truth) in ours.iter().zip(&truth) {
                     let truth = base + 0.5 * truth;
                     let near = 2e-6 * (k as f64).max(10.0);
@@ -90,7 +96,7 @@ fn the_number_of_threads_changes_no_bit() {
         let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
         for turned in [(false, true), (true, false)] {
             let bits = |device| {
-                let ours = product(device, shape, (&a, &b), turned, (Before::Kept, 1.0));
+                let ours = product(device, shape, (&a, &b), turned, (WriteMode::Accumulate, 1.0));
                 ours.into_iter().map(f32::to_bits).collect::<Vec<_>>()
             };
             let one = bits(&alone);
@@ -110,7 +116,7 @@ fn a_row_is_the_same_alone_and_with_any_others() {
         let run = |x: &[f32], threads| {
             let device = Device::cpu(threads).unwrap();
             let shape = (x.len() / inputs, outputs, inputs);
-            let y = product(&device, shape, (x, &w), (false, true), (Before::Kept, 0.3));
+            let y = product(&device, shape, (x, &w), (false, true), (WriteMode::Accumulate, 0.3));
             y.into_iter().map(f32::to_bits).collect::<Vec<_>>()
         };
         let all = run(&x, 1);
@@ -151,7 +157,7 @@ fn bits_are_those_of_the_definition() {
         for turned in [(false, false), (false, true), (true, false), (true, true)] {
             let a = if turned.0 { &a_turned } else { &a };
             let b = if turned.1 { &b_turned } else { &b };
-            let ours = product(&device, shape, (a, b), turned, (Before::Kept, 0.7));
+            let ours = product(&device, shape, (a, b), turned, (WriteMode::Accumulate, 0.7));
             let ours: Vec<u32> = ours.into_iter().map(f32::to_bits).collect();
             assert_eq!(ours, definition, "{shape:?} {turned:?}");
         }
@@ -166,7 +172,7 @@ fn on_vectors<S: Simd>(simd: S, shape: (usize, usize, usize), a: &[f32], b: &[f3
         shape,
         to: to.as_mut_ptr(),
         to_stride: n,
-        before: Before::Kept,
+        before: WriteMode::Accumulate,
         scale: 0.5,
         a: a.as_ptr(),
         a_strides: (k, 1),
@@ -184,7 +190,7 @@ fn narrower_vectors_and_none_give_the_same_bits() {
         let (m, n, k) = shape;
         let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
         let device = Device::cpu(1).unwrap();
-        let widest = product(&device, shape, (&a, &b), (false, true), (Before::Kept, 0.7));
+        let widest = product(&device, shape, (&a, &b), (false, true), (WriteMode::Accumulate, 0.7));
         let widest: Vec<u32> = widest.into_iter().map(f32::to_bits).collect();
         assert_eq!(on_vectors(pulp::Scalar::new(), shape, &a, &b), widest, "{shape:?}");
         #[cfg(target_arch = "x86_64")]

@@ -7,8 +7,8 @@
 
 use pulp::Simd;
 
-use crate::cpu::shared::call_for;
-use crate::cpu::wide::LANES;
+use crate::cpu::shared::prefetch;
+use crate::cpu::vectorized::LANES;
 
 /// Numbers that lie along the vectors: for each place of the inner side, so many side by side.
 #[derive(Clone, Copy)]
@@ -49,7 +49,7 @@ pub(super) unsafe fn tile<S: Simd, const VECTORS: usize, const ROWS: usize>(
         // Meanwhile the rows of the next tile come nearer: a line of the cache is sixteen places.
         for at in 0..ROWS.div_ceil(4) {
             let next = ROWS + four % 4 * ROWS.div_ceil(4) + at;
-            call_for(single_at.wrapping_add(next * single.row));
+            prefetch(single_at.wrapping_add(next * single.row));
         }
         for place in 0..4 {
             // SAFETY: the caller's: these are places of the inner side.
@@ -129,11 +129,11 @@ impl Target {
 
     /// Asks for the lines of the cache that a tile will be put to, so that they are there by then.
     #[inline(always)]
-    pub(super) fn call_for<S: Simd, const VECTORS: usize, const ROWS: usize>(self) {
+    pub(super) fn prefetch<S: Simd, const VECTORS: usize, const ROWS: usize>(self) {
         if !self.turned {
             for row in 0..ROWS {
                 for at in 0..(VECTORS * S::F32_LANES).div_ceil(LANES) {
-                    call_for(self.to.wrapping_add(row * self.stride + at * LANES));
+                    prefetch(self.to.wrapping_add(row * self.stride + at * LANES));
                 }
             }
         }

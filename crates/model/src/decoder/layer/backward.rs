@@ -6,8 +6,8 @@ use whetstone_kernels::attention::{self, Saved};
 use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::qk_norm_rope;
 use whetstone_kernels::rms_norm::{self, Gradient, Heads};
-use whetstone_kernels::rope::{self, Direction, Turns};
-use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, View, swiglu};
+use whetstone_kernels::rope::{self, RopeTable, Rotate};
+use whetstone_kernels::{Buffer, Matrix, MatrixMut, View, WriteMode, swiglu};
 
 use super::{Kept, Layer, Network, Packed, Rest, Sizes, both_norms, heads_of, norm, normed};
 use crate::decoder::parameters::ParameterId;
@@ -73,7 +73,7 @@ impl Layer {
         let narrow = {
             let to = MatrixMut::new(open.view_mut(), tokens, sizes.ffn);
             let dy = Matrix::new(dx.view(), tokens, sizes.width);
-            self.down.backward_input(pass, (to, Before::Gone), dy)
+            self.down.backward_input(pass, (to, WriteMode::Overwrite), dy)
         };
         let both = (&mut gate.view_mut(), &mut up.view_mut());
         swiglu::backward(device, &mut open.view_mut(), both);
@@ -83,14 +83,14 @@ impl Layer {
         drop(open);
         let h = normed(pass, sizes, (x1.view(), self.before_network));
         let mut dh = device.take(x1.len());
-        let mut before = Before::Gone;
+        let mut before = WriteMode::Overwrite;
         for (projection, dy) in [(&self.gate, gate), (&self.up, up)] {
             let dy = Matrix::new(dy.view(), tokens, sizes.ffn);
             let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
             let narrow = projection.backward_input(pass, (to, before), dy);
             let x = Matrix::new(h.view(), tokens, sizes.width);
             projection.backward_weights(pass, sums, (x, dy, narrow));
-            before = Before::Kept;
+            before = WriteMode::Accumulate;
         }
         norm_backward(pass, sizes, (self.before_network, &x1, &dh), (dx, sums));
     }
@@ -109,7 +109,7 @@ impl Layer {
         let mut dattended = pass.device.take(attended.len());
         let dy = Matrix::new(dx.view(), tokens, sizes.width);
         let to = MatrixMut::new(dattended.view_mut(), tokens, width);
-        let narrow = self.o.backward_input(pass, (to, Before::Gone), dy);
+        let narrow = self.o.backward_input(pass, (to, WriteMode::Overwrite), dy);
         let x = Matrix::new(attended.view(), tokens, width);
         self.o.backward_weights(pass, sums, (x, dy, narrow));
         dattended
@@ -120,7 +120,7 @@ impl Layer {
         &self,
         pass: &Pass<'_>,
         sizes: &Sizes,
-        ((positions, turns), qkv): ((View<'_, u32>, &Turns), &Buffer),
+        ((positions, turns), qkv): ((View<'_, u32>, &RopeTable), &Buffer),
         (mut dqkv, sums): (Buffer, &mut Sums<'_>),
     ) -> Buffer {
         let (device, tokens, shape) = (pass.device, positions.len(), &sizes.shape);
@@ -132,7 +132,7 @@ impl Layer {
             return dqkv;
         }
         let (_, both) = heads_of((tokens, width), (0, shape.heads + shape.kv_heads), shape);
-        let direction = Direction::Back;
+        let direction = Rotate::Inverse;
         rope::turn(device, (&mut dqkv.view_mut(), both), (turns, positions), direction);
         let Some(gains) = self.qk_norm else { return dqkv };
         let mut to = device.take(dqkv.len());
@@ -142,7 +142,7 @@ impl Layer {
             let mut view = to.view_mut();
             let gradient = Gradient {
                 dx: view.part(begin..end),
-                before: Before::Gone,
+                before: WriteMode::Overwrite,
                 dgain: sums.gain(gain),
             };
             let x = (qkv.view().part(begin..end), heads);
@@ -169,14 +169,14 @@ impl Layer {
         let tokens = x0.len() / sizes.width;
         let h = normed(pass, sizes, (x0.view(), self.before_attention));
         let mut dh = pass.device.take(x0.len());
-        let mut before = Before::Gone;
+        let mut before = WriteMode::Overwrite;
         for (projection, columns) in self.heads(sizes) {
             let dy = Matrix::new(dqkv.view(), tokens, sizes.shape.packed_width()).columns(columns);
             let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
             let narrow = projection.backward_input(pass, (to, before), dy);
             let x = Matrix::new(h.view(), tokens, sizes.width);
             projection.backward_weights(pass, sums, (x, dy, narrow));
-            before = Before::Kept;
+            before = WriteMode::Accumulate;
         }
         norm_backward(pass, sizes, (self.before_attention, x0, &dh), (dx, sums));
     }
@@ -190,7 +190,8 @@ pub(crate) fn norm_backward(
     (dx, sums): (&mut Buffer, &mut Sums<'_>),
 ) {
     let rows = Heads::rows(x.len() / sizes.width, sizes.width);
-    let gradient = Gradient { dx: dx.view_mut(), before: Before::Kept, dgain: sums.gain(gain) };
+    let gradient =
+        Gradient { dx: dx.view_mut(), before: WriteMode::Accumulate, dgain: sums.gain(gain) };
     let norm = norm(pass, sizes, gain);
     rms_norm::backward(pass.device, gradient, ((x.view(), rows), (dy.view(), rows)), norm);
 }

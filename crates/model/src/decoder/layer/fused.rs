@@ -128,7 +128,7 @@ impl Fused {
         let mut x = MatrixMut::new(x.view_mut(), rows, stride);
         let residual = residual.map(|all| Matrix::new(all, rows, self.widths().outputs));
         let with = (&mut x, &self.weight, self.part(pass));
-        fused_linear::forward(pass.device, y.again(), with, residual);
+        fused_linear::forward(pass.device, y.reborrow(), with, residual);
         for member in &self.members {
             if let Some(id) = member.bias {
                 let columns = y.columns(member.outputs.clone());

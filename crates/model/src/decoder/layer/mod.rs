@@ -20,8 +20,8 @@ use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::paged::{self, Cache};
 use whetstone_kernels::qk_norm_rope::{self, Placing, PlacingInPages};
 use whetstone_kernels::rms_norm::{self, Heads, Norm};
-use whetstone_kernels::rope::{self, Direction, Turns};
-use whetstone_kernels::{Before, Buffer, Matrix, MatrixMut, Offsets, View, swiglu};
+use whetstone_kernels::rope::{self, RopeTable, Rotate};
+use whetstone_kernels::{Buffer, Matrix, MatrixMut, Offsets, View, WriteMode, swiglu};
 
 use super::parameters::ParameterId;
 use super::projection::{Pass, Projection};
@@ -58,7 +58,7 @@ pub(crate) struct Sizes {
 pub(crate) struct Packed<'a> {
     pub(crate) offsets: Offsets<'a>,
     pub(crate) positions: View<'a, u32>,
-    pub(crate) turns: &'a Turns,
+    pub(crate) turns: &'a RopeTable,
 }
 
 impl Packed<'_> {
@@ -71,7 +71,7 @@ impl Packed<'_> {
 #[derive(Debug)]
 pub(crate) struct Places<'a> {
     pub(crate) positions: View<'a, u32>,
-    pub(crate) turns: &'a Turns,
+    pub(crate) turns: &'a RopeTable,
     pub(crate) cache: &'a mut Cache,
     pub(crate) layer: usize,
     pub(crate) slots: View<'a, u32>,
@@ -176,7 +176,7 @@ impl Layer {
         let h = Matrix::new(h.view(), tokens, sizes.width);
         let mut to = MatrixMut::new(qkv.view_mut(), tokens, sizes.shape.packed_width());
         for (projection, columns) in self.heads(sizes) {
-            projection.forward(pass, (to.columns(columns), Before::Gone), h);
+            projection.forward(pass, (to.columns(columns), WriteMode::Overwrite), h);
         }
         qkv
     }
@@ -194,7 +194,7 @@ impl Layer {
         &self,
         pass: &Pass<'_>,
         sizes: &Sizes,
-        (positions, turns): (View<'_, u32>, &Turns),
+        (positions, turns): (View<'_, u32>, &RopeTable),
         qkv: &mut Buffer,
     ) -> Option<Buffer> {
         let shape = &sizes.shape;
@@ -214,7 +214,7 @@ impl Layer {
         let to = beside.as_mut().unwrap_or(qkv);
         let stride = self.qkv_stride(sizes);
         let both = heads_of((tokens, stride), (0, shape.heads + shape.kv_heads), shape);
-        let direction = Direction::There;
+        let direction = Rotate::Forward;
         rope::turn(pass.device, (&mut to.view_mut(), both.1), (turns, positions), direction);
         beside
     }
@@ -247,7 +247,7 @@ impl Layer {
         &self,
         pass: &Pass<'b>,
         sizes: &'b Sizes,
-        (positions, turns): (View<'b, u32>, &'b Turns),
+        (positions, turns): (View<'b, u32>, &'b RopeTable),
     ) -> Option<Placing<'b>> {
         let (q, k) = self.qk_norm?;
         let there = qk_norm_rope::is_there(pass.device, &sizes.shape, self.qkv_stride(sizes));
@@ -298,7 +298,7 @@ impl Layer {
         pass.device.copy(&mut x1.view_mut(), x0.view());
         let attended = Matrix::new(attended.view(), tokens, sizes.shape.width());
         let to = MatrixMut::new(x1.view_mut(), tokens, sizes.width);
-        self.o.forward(pass, (to, Before::Kept), attended);
+        self.o.forward(pass, (to, WriteMode::Accumulate), attended);
         x1
     }
 
@@ -315,7 +315,7 @@ impl Layer {
         for (projection, to) in [(&self.gate, &mut gate), (&self.up, &mut up)] {
             let to = MatrixMut::new(to.view_mut(), tokens, sizes.ffn);
             let h = Matrix::new(h.view(), tokens, sizes.width);
-            projection.forward(pass, (to, Before::Gone), h);
+            projection.forward(pass, (to, WriteMode::Overwrite), h);
         }
         drop(h);
         let mut open = wide();
@@ -324,7 +324,7 @@ impl Layer {
         device.copy(&mut x2.view_mut(), x1.view());
         let open = Matrix::new(open.view(), tokens, sizes.ffn);
         let to = MatrixMut::new(x2.view_mut(), tokens, sizes.width);
-        self.down.forward(pass, (to, Before::Kept), open);
+        self.down.forward(pass, (to, WriteMode::Accumulate), open);
         (x2, Network::Apart { gate, up })
     }
 }

@@ -1,11 +1,11 @@
 //! Plain loops at the full width of the processor.
 //!
-//! The binary is built for any x86-64, so a plain loop would get the vectors of 2003. [`wide`] runs
+//! The binary is built for any x86-64, so a plain loop would get the vectors of 2003. [`with_simd`] runs
 //! a loop compiled for the widest vectors that the processor has. Nothing is reassociated, and a
 //! product is fused with a sum only where the loop says `mul_add`.
 //!
-//! What is not inlined into [`wide`] is compiled for any x86-64 after all, and there `mul_add` is a
-//! call of the C library, fifty times slower than the loop. So a closure for [`wide`] says
+//! What is not inlined into [`with_simd`] is compiled for any x86-64 after all, and there `mul_add` is a
+//! call of the C library, fifty times slower than the loop. So a closure for [`with_simd`] says
 //! `#[inline(always)]`, as does every function that computes inside it, and loops are `for` loops.
 //! `objdump -d` of a release build shows no call of `fmaf` from this crate.
 
@@ -15,7 +15,7 @@ pub(crate) const LANES: usize = 16;
 
 /// Runs `work` with the widest vectors. It must be `#[inline(always)]`, and so must what it calls.
 #[inline(always)]
-pub(crate) fn wide<R>(work: impl FnOnce() -> R) -> R {
+pub(crate) fn with_simd<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)
 }
 
@@ -167,7 +167,7 @@ mod tests {
         let x: Vec<f32> = (0..1003).map(|i| ((i * 37 % 101) as f32 - 50.0) / 7.0).collect();
         let y: Vec<f32> = (0..1003).map(|i| ((i * 53 % 97) as f32 - 48.0) / 9.0).collect();
         assert_eq!(
-            wide(
+            with_simd(
                 #[inline(always)]
                 || dot(&x, &y)
             )
@@ -175,7 +175,7 @@ mod tests {
             dot(&x, &y).to_bits()
         );
         assert_eq!(
-            wide(
+            with_simd(
                 #[inline(always)]
                 || sum_by(&x, exp)
             )

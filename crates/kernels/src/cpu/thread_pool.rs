@@ -1,7 +1,7 @@
 //! Threads that wait for work close at hand.
 //!
 //! A decoding step is a hundred operations of some dozen microseconds, and waking a thread takes as
-//! long as one of them. So whoever has work takes part in it, threads of the crew keep looking for
+//! long as one of them. So whoever has work takes part in it, threads of the pool keep looking for
 //! the next job for a while before they lie down, and a job never waits for one that wakes up late.
 
 #![expect(unsafe_code, reason = "a job is borrowed for as long as it is open")]
@@ -22,7 +22,7 @@ thread_local! {
 
 /// Some threads.
 #[derive(Debug)]
-pub(crate) struct Crew {
+pub(crate) struct ThreadPool {
     board: Arc<Board>,
     threads: Vec<JoinHandle<()>>,
     /// Whoever has a job on the board.
@@ -63,18 +63,18 @@ impl std::fmt::Debug for Board {
     }
 }
 
-impl Crew {
+impl ThreadPool {
     /// Starts so many threads.
     pub(crate) fn new(count: usize) -> std::io::Result<Self> {
         let board = Arc::new(Board::default());
-        let mut crew = Self { board, threads: Vec::new(), turn: Mutex::default() };
+        let mut pool = Self { board, threads: Vec::new(), turn: Mutex::default() };
         for _ in 0..count {
-            let board = Arc::clone(&crew.board);
+            let board = Arc::clone(&pool.board);
             let name = "whet-device".to_owned();
-            crew.threads
+            pool.threads
                 .push(std::thread::Builder::new().name(name).spawn(move || board.attend())?);
         }
-        Ok(crew)
+        Ok(pool)
     }
 
     /// Calls `work` once for each part, here and on the threads, and returns when all are done.
@@ -115,7 +115,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for ThreadPool {
     fn drop(&mut self) {
         self.board.ended.store(true, SeqCst);
         drop(self.board.resting.lock().unwrap_or_else(PoisonError::into_inner));
@@ -141,7 +141,7 @@ impl Board {
         }
     }
 
-    /// What a thread of the crew does all its life.
+    /// What a thread of the pool does all its life.
     fn attend(&self) {
         let mut seen = 0;
         while let Some(number) = self.next_job(seen) {
@@ -165,7 +165,7 @@ impl Board {
         }
     }
 
-    /// Waits for a job other than the one seen last; none when the crew is dismissed.
+    /// Waits for a job other than the one seen last; none when the pool is dropped.
     fn next_job(&self, seen: usize) -> Option<usize> {
         let news = || {
             let open = self.open.load(SeqCst);
@@ -226,10 +226,10 @@ mod tests {
 
     #[test]
     fn every_part_is_done_once_many_times_over() {
-        let crew = Crew::new(3).unwrap();
+        let pool = ThreadPool::new(3).unwrap();
         for round in 0..3000 {
             let done: Vec<AtomicUsize> = (0..round % 17).map(|_| AtomicUsize::new(0)).collect();
-            crew.each(done.len(), &|part| {
+            pool.each(done.len(), &|part| {
                 done[part].fetch_add(1, SeqCst);
             });
             assert!(done.iter().all(|count| count.load(SeqCst) == 1), "{round}");
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn several_threads_take_turns_and_work_within_work_is_done_where_it_is() {
-        let crew = Crew::new(2).unwrap();
+        let pool = ThreadPool::new(2).unwrap();
         let sum = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..4 {
@@ -250,7 +250,7 @@ mod tests {
                         let add = |part| {
                             sum.fetch_add(part, SeqCst);
                         };
-                        crew.each(5, &|_| crew.each(3, &add));
+                        pool.each(5, &|_| pool.each(3, &add));
                     }
                 });
             }
@@ -259,16 +259,16 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_reaches_whoever_asked_and_the_crew_lives_on() {
-        let crew = Crew::new(2).unwrap();
+    fn a_panic_reaches_whoever_asked_and_the_pool_lives_on() {
+        let pool = ThreadPool::new(2).unwrap();
         for bad in 0..8 {
             let outcome = catch_unwind(AssertUnwindSafe(|| {
-                crew.each(8, &|part| assert!(part != bad, "part {part}"));
+                pool.each(8, &|part| assert!(part != bad, "part {part}"));
             }));
             assert!(outcome.is_err());
         }
         let done = AtomicUsize::new(0);
-        crew.each(8, &|_| {
+        pool.each(8, &|_| {
             done.fetch_add(1, SeqCst);
         });
         assert_eq!(done.load(SeqCst), 8);
