@@ -11,7 +11,7 @@ use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, WriteMode, add, embed
 
 use super::layer::{norm_backward, normed};
 use super::projection::Pass;
-use super::sums::Sums;
+use super::sums::GradientAccumulator;
 use super::{Batch, Decoder, Forward, Gradients, Scored, Signal, ValueHead};
 
 /// What the head left behind on its way forward, at the places asked for.
@@ -123,7 +123,7 @@ impl Decoder {
                 head::backward(device, to, input, coming.beside(said));
             }
         }
-        let mut sums = Sums::new(device, gradients, &batch.asked_offsets);
+        let mut sums = GradientAccumulator::new(device, gradients, &batch.asked_offsets);
         if let Some(dvalue) = &coming.dvalue {
             self.values_backward((&h, dvalue), (&mut dh, &mut sums));
         }
@@ -175,7 +175,7 @@ impl Decoder {
     fn values_backward(
         &self,
         (h, dvalue): (&Buffer, &Buffer<f32>),
-        (dh, sums): (&mut Buffer, &mut Sums<'_>),
+        (dh, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
     ) {
         let head = self.value.expect("a head, since the signal names values");
         let (rows, width) = (dvalue.len(), self.sizes.width);

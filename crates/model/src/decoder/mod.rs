@@ -38,9 +38,9 @@ use whetstone_kernels::{Buffer, Device, embedding};
 
 use crate::config::Config;
 use head::{HeadActivations, HeadGradients};
-use layer::{Kept, Layer, Packed, Sizes};
+use layer::{Layer, Packed, SavedActivations, Sizes};
 use projection::Pass;
-use sums::Sums;
+use sums::GradientAccumulator;
 
 /// A model on a device.
 #[derive(Debug)]
@@ -106,12 +106,12 @@ pub struct Signal<'a> {
     pub dvalue: Option<&'a [f32]>,
 }
 
-/// What a batch left behind on its way forward.
+/// Activations of a forward pass that the backward pass needs.
 #[derive(Debug)]
 pub struct Tape {
     adapters: Adapters,
-    layers: Vec<Kept>,
-    said: HeadActivations,
+    layers: Vec<SavedActivations>,
+    head: HeadActivations,
 }
 
 impl Decoder {
@@ -148,8 +148,8 @@ impl Decoder {
     pub fn forward(&self, batch: &Batch, forward: Forward) -> (Scored, Option<Tape>) {
         let pass = self.pass(forward.adapters);
         let (x, layers) = self.through_layers(&pass, batch, forward.keep);
-        let (scored, said) = self.head_forward(x, (batch, forward));
-        let trail = forward.keep.map(|_| Tape { adapters: forward.adapters, layers, said });
+        let (scored, head) = self.head_forward(x, (batch, forward));
+        let trail = forward.keep.map(|_| Tape { adapters: forward.adapters, layers, head });
         (scored, trail)
     }
 
@@ -167,16 +167,16 @@ impl Decoder {
         (signal, gradients): (Signal<'_>, &mut Gradients),
     ) {
         let (device, tokens) = (&self.device, batch.tokens());
-        let Tape { adapters, layers, mut said } = trail;
+        let Tape { adapters, layers, mut head } = trail;
         let pass = self.pass(adapters);
         let coming = HeadGradients::new(device, signal, batch.asked());
-        let dlast = self.head_backward(&pass, (batch, &mut said), (&coming, gradients));
-        let head = gradients.get(self.head).is_some().then_some((said, coming));
+        let dlast = self.head_backward(&pass, (batch, &mut head), (&coming, gradients));
+        let head = gradients.get(self.head).is_some().then_some((head, coming));
         let mut dx = device.zeros(tokens * self.sizes.width);
         embedding::place(device, &mut dx.view_mut(), (dlast.view(), batch.rows.view()));
         drop(dlast);
         let packed = self.packed(batch);
-        let mut sums = Sums::new(device, gradients, &batch.offsets);
+        let mut sums = GradientAccumulator::new(device, gradients, &batch.offsets);
         for (layer, kept) in self.layers.iter().zip(layers).rev() {
             layer.backward(&pass, &self.sizes, (&packed, kept), (&mut dx, &mut sums));
         }
@@ -198,7 +198,7 @@ impl Decoder {
         pass: &Pass<'_>,
         batch: &Batch,
         keep: Option<Keep>,
-    ) -> (Buffer, Vec<Kept>) {
+    ) -> (Buffer, Vec<SavedActivations>) {
         let packed = self.packed(batch);
         let table = self.parameters.activations(self.embedding);
         let mut x = self.device.take(batch.tokens() * self.sizes.width);

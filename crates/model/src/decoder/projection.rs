@@ -9,7 +9,7 @@ use whetstone_kernels::linear;
 use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, WriteMode};
 
 use super::parameters::{ParameterId, Parameters};
-use super::sums::{self, Sums};
+use super::sums::{self, GradientAccumulator};
 
 /// A projection's places in the list of parameters.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +78,7 @@ impl Projection {
         pass: &Pass<'_>,
         (mut dx, before): (MatrixMut<'_>, WriteMode),
         dy: Matrix<'_>,
-    ) -> Narrow {
+    ) -> LoraInputGradient {
         let weight = pass.parameters.weight(self.weight);
         linear::backward(pass.device, dx.reborrow(), before, (1.0, dy, weight));
         let du = self.adapter(pass).map(|adapter| {
@@ -91,15 +91,15 @@ impl Projection {
             linear::backward(pass.device, dx, WriteMode::Accumulate, (1.0, narrow, a));
             du
         });
-        Narrow(du)
+        LoraInputGradient(du)
     }
 
     /// Adds to the gradients of whatever is trained.
     pub(crate) fn backward_weights(
         &self,
         pass: &Pass<'_>,
-        sums: &mut Sums<'_>,
-        (x, dy, narrow): (Matrix<'_>, Matrix<'_>, Narrow),
+        sums: &mut GradientAccumulator<'_>,
+        (x, dy, narrow): (Matrix<'_>, Matrix<'_>, LoraInputGradient),
     ) {
         sums.add_product(self.weight, (1.0, dy, x));
         sums.add_rows(self.bias, dy);
@@ -107,8 +107,8 @@ impl Projection {
             let u = adapter.narrow(pass, x);
             let rank = u.len() / x.rows().max(1);
             let [u, du] = [&u, &du].map(|narrow| Matrix::new(narrow.view(), x.rows(), rank));
-            let of_b = sums::Narrow { id: adapter.b, scale: adapter.scale, dy, x: u };
-            sums.add_adapter([of_b, sums::Narrow { id: adapter.a, scale: 1.0, dy: du, x }]);
+            let of_b = sums::LoraGradient { id: adapter.b, scale: adapter.scale, dy, x: u };
+            sums.add_adapter([of_b, sums::LoraGradient { id: adapter.a, scale: 1.0, dy: du, x }]);
         }
     }
 }
@@ -116,7 +116,7 @@ impl Projection {
 /// `du`, if there is an adapter.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Narrow(Option<Buffer>);
+pub(crate) struct LoraInputGradient(Option<Buffer>);
 
 impl Adapter {
     /// `x·Aᵀ`.

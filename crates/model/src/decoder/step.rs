@@ -1,4 +1,4 @@
-//! Sampling's way through the same layers: keys and values stay in pages, logits come out.
+//! Prefill and decode for sampling: the layers of training, with keys and values in pages (the KV cache).
 //!
 //! A prompt goes through as a whole, with others one after another. After that each sequence adds one
 //! token at a time, many sequences side by side, and every row is computed as if it were alone: what
@@ -81,20 +81,20 @@ pub struct Prefill<'a> {
     pub pages: &'a [u32],
 }
 
-/// Rows on their way, and what they look at.
-pub(super) struct Way<'a> {
+/// Rows of a decode or prefill step, and what they attend to.
+pub(super) struct DecodeInput<'a> {
     pub(super) ids: View<'a, u32>,
     pub(super) positions: View<'a, u32>,
     pub(super) slots: View<'a, u32>,
-    pub(super) seen: Seen<'a>,
+    pub(super) attend: Attend<'a>,
 }
 
-/// What rows look at.
-pub(super) enum Seen<'a> {
-    /// Each other: they are whole sequences.
-    Themselves(Offsets<'a>),
-    /// What came before them, in pages.
-    Pages(Tables<'a>),
+/// What rows attend to.
+pub(super) enum Attend<'a> {
+    /// Each other: they are whole sequences, packed.
+    Packed(Offsets<'a>),
+    /// The tokens before them, in pages of the KV cache.
+    Paged(Tables<'a>),
 }
 
 impl Decoder {
@@ -133,9 +133,14 @@ impl Decoder {
         let device = &self.device;
         let [ids, positions, slots, last] =
             [&step.ids, &step.positions, &step.slots, &last].map(|list| device.upload(list));
-        let seen = Seen::Themselves(&offsets);
-        let way = Way { ids: ids.view(), positions: positions.view(), slots: slots.view(), seen };
-        let x = self.along(cache, &way);
+        let attend = Attend::Packed(&offsets);
+        let input = DecodeInput {
+            ids: ids.view(),
+            positions: positions.view(),
+            slots: slots.view(),
+            attend,
+        };
+        let x = self.decode_rows(cache, &input);
         let mut ends = device.take(prompts.len() * self.sizes.width);
         embedding::gather(device, &mut ends.view_mut(), (x.view(), last.view()));
         drop(x);
@@ -155,26 +160,26 @@ impl Decoder {
             lengths: lengths.view(),
             stored: Stored::Last,
         };
-        let way = Way {
+        let input = DecodeInput {
             ids: ids.view(),
             positions: positions.view(),
             slots: slots.view(),
-            seen: Seen::Pages(tables),
+            attend: Attend::Paged(tables),
         };
-        let x = self.along(cache, &way);
+        let x = self.decode_rows(cache, &input);
         self.logits(x.view())
     }
 
     /// Through all layers; new keys and values stay in the cache.
-    pub(super) fn along(&self, cache: &mut Cache, way: &Way<'_>) -> Buffer {
+    pub(super) fn decode_rows(&self, cache: &mut Cache, input: &DecodeInput<'_>) -> Buffer {
         let (pass, sizes) = (self.pass(Adapters::On), &self.sizes);
-        let (count, shape) = (way.ids.len(), &sizes.shape);
+        let (count, shape) = (input.ids.len(), &sizes.shape);
         let mut x = self.device.take(count * sizes.width);
         let table = self.parameters.activations(self.embedding);
-        embedding::gather(&self.device, &mut x.view_mut(), (table, way.ids));
+        embedding::gather(&self.device, &mut x.view_mut(), (table, input.ids));
         for (index, layer) in self.layers.iter().enumerate() {
             let qkv = layer.project(&pass, sizes, x.view());
-            let (positions, slots) = (way.positions, way.slots);
+            let (positions, slots) = (input.positions, input.slots);
             let turns = &self.turns;
             let to = Places { positions, turns, cache: &mut *cache, layer: index, slots };
             let qkv = layer.place_and_store(&pass, sizes, qkv, to);
@@ -182,11 +187,11 @@ impl Decoder {
             let stride = layer.attended_stride(sizes);
             let mut attended = self.device.take(count * stride);
             let to = MatrixMut::strided(attended.view_mut(), count, shape.width(), stride);
-            match way.seen {
-                Seen::Pages(tables) => {
+            match input.attend {
+                Attend::Paged(tables) => {
                     paged::attend(&self.device, to, (cache, index), (rows, tables));
                 }
-                Seen::Themselves(offsets) => {
+                Attend::Packed(offsets) => {
                     let mut lse = self.device.take(count * shape.heads);
                     let to = (to, &mut lse.view_mut());
                     attention::forward(&self.device, to, rows, (shape, offsets));

@@ -14,7 +14,7 @@ use whetstone_kernels::sample::{
 use whetstone_kernels::{Buffer, Device, Graphs, MatrixMut, Pending, View, embedding};
 
 use super::Decoder;
-use super::step::{Seen, Step, Way};
+use super::step::{Attend, DecodeInput, Step};
 
 /// Lists of a step beside requests and pages: ids, positions, slots, where pages begin, lengths.
 const LISTS: usize = 5;
@@ -198,8 +198,9 @@ impl Decoder {
         device.capture_or_replay(graphs, 2 * rows as u64 + key, &mut || {
             let mut ids = device.take(rows);
             embedding::resolve(device, &mut ids.view_mut(), named, tokens.view());
-            let seen = Seen::Pages(Tables { pages, starts, lengths, stored: Stored::Last });
-            let x = self.along(cache, &Way { ids: ids.view(), positions, slots, seen });
+            let attend = Attend::Paged(Tables { pages, starts, lengths, stored: Stored::Last });
+            let x =
+                self.decode_rows(cache, &DecodeInput { ids: ids.view(), positions, slots, attend });
             let mut logits = self.logits(x.view());
             drop((ids, x));
             let all = MatrixMut::new(logits.view_mut(), rows, self.config.vocab);

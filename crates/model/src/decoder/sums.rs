@@ -18,7 +18,7 @@ use super::parameters::ParameterId;
 
 /// Gradients, and the sequences of the rows that are summed.
 #[derive(Debug)]
-pub(crate) struct Sums<'a> {
+pub(crate) struct GradientAccumulator<'a> {
     pub(crate) device: &'a Device,
     pub(crate) gradients: &'a mut Gradients,
     pub(crate) sequences: Offsets<'a>,
@@ -51,14 +51,14 @@ impl Columns {
 
 /// What a half of an adapter gets added: `scale · dyᵀ·x`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Narrow<'a> {
+pub(crate) struct LoraGradient<'a> {
     pub(crate) id: ParameterId,
     pub(crate) scale: f32,
     pub(crate) dy: Matrix<'a>,
     pub(crate) x: Matrix<'a>,
 }
 
-impl<'a> Sums<'a> {
+impl<'a> GradientAccumulator<'a> {
     pub(crate) fn new(
         device: &'a Device,
         gradients: &'a mut Gradients,
@@ -101,10 +101,10 @@ impl<'a> Sums<'a> {
     }
 
     /// The gradients of the two halves of an adapter, if they are trained.
-    pub(crate) fn add_adapter(&mut self, [first, second]: [Narrow<'_>; 2]) {
+    pub(crate) fn add_adapter(&mut self, [first, second]: [LoraGradient<'_>; 2]) {
         let to = self.gradients.both_mut([first.id, second.id]);
         let jobs = to.into_iter().zip([first, second]).filter_map(|(to, narrow)| {
-            let Narrow { scale, dy, x, .. } = narrow;
+            let LoraGradient { scale, dy, x, .. } = narrow;
             Some(WeightGradient { to: MatrixMut::new(to?, dy.cols(), x.cols()), scale, dy, x })
         });
         backward_weights(self.device, &mut jobs.collect::<Vec<_>>(), self.sequences);

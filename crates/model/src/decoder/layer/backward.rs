@@ -9,10 +9,13 @@ use whetstone_kernels::rms_norm::{self, Gradient, Heads};
 use whetstone_kernels::rope::{self, RopeTable, Rotate};
 use whetstone_kernels::{Buffer, Matrix, MatrixMut, View, WriteMode, swiglu};
 
-use super::{Kept, Layer, Network, Packed, Rest, Sizes, both_norms, heads_of, norm, normed};
+use super::{
+    Layer, Network, Packed, SavedActivations, SavedProjections, Sizes, both_norms, heads_of, norm,
+    normed,
+};
 use crate::decoder::parameters::ParameterId;
 use crate::decoder::projection::Pass;
-use crate::decoder::sums::Sums;
+use crate::decoder::sums::GradientAccumulator;
 
 impl Layer {
     /// Turns the gradient of `x2` into that of `x0`, and adds to those of the parameters.
@@ -20,12 +23,12 @@ impl Layer {
         &self,
         pass: &Pass<'_>,
         sizes: &Sizes,
-        (packed, kept): (&Packed<'_>, Kept),
-        (dx, sums): (&mut Buffer, &mut Sums<'_>),
+        (packed, kept): (&Packed<'_>, SavedActivations),
+        (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
     ) {
-        let Kept { x0, rest } = kept;
+        let SavedActivations { x0, rest } = kept;
         let rest = rest.unwrap_or_else(|| self.compute(pass, sizes, (packed, &x0)).1);
-        let Rest { mut qkv, attended, lse, x1, network } = rest;
+        let SavedProjections { mut qkv, attended, lse, x1, network } = rest;
         let attended = Rc::new(attended);
         self.network_backward(pass, sizes, (x1, network), (dx, sums));
         let dattended = self.o_backward(pass, sizes, &attended, (dx, sums));
@@ -58,7 +61,7 @@ impl Layer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         (x1, network): (Buffer, Network),
-        (dx, sums): (&mut Buffer, &mut Sums<'_>),
+        (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
     ) {
         let (mut gate, mut up) = match (network, &self.fused) {
             (Network::Apart { gate, up }, _) => (gate, up),
@@ -100,7 +103,7 @@ impl Layer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         attended: &Rc<Buffer>,
-        (dx, sums): (&Buffer, &mut Sums<'_>),
+        (dx, sums): (&Buffer, &mut GradientAccumulator<'_>),
     ) -> Buffer {
         if let Some(fused) = &self.fused {
             return fused.o_backward(pass, sizes, attended, (dx, sums));
@@ -121,7 +124,7 @@ impl Layer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         ((positions, turns), qkv): ((View<'_, u32>, &RopeTable), &Buffer),
-        (mut dqkv, sums): (Buffer, &mut Sums<'_>),
+        (mut dqkv, sums): (Buffer, &mut GradientAccumulator<'_>),
     ) -> Buffer {
         let (device, tokens, shape) = (pass.device, positions.len(), &sizes.shape);
         let width = self.qkv_stride(sizes);
@@ -160,7 +163,7 @@ impl Layer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         (x0, dqkv): (&Buffer, Buffer),
-        (dx, sums): (&mut Buffer, &mut Sums<'_>),
+        (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
     ) {
         if let Some(fused) = &self.fused {
             let known = (x0, self.before_attention, dqkv);
@@ -187,7 +190,7 @@ pub(crate) fn norm_backward(
     pass: &Pass<'_>,
     sizes: &Sizes,
     (gain, x, dy): (ParameterId, &Buffer, &Buffer),
-    (dx, sums): (&mut Buffer, &mut Sums<'_>),
+    (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
 ) {
     let rows = Heads::rows(x.len() / sizes.width, sizes.width);
     let gradient =

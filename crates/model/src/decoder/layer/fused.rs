@@ -17,7 +17,7 @@ use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, View, swiglu};
 use super::{Sizes, norm, norm_backward};
 use crate::decoder::parameters::{ParameterId, Parameters};
 use crate::decoder::projection::{Adapter, Adapters, Pass, Projection};
-use crate::decoder::sums::{Columns, Pending, Sums};
+use crate::decoder::sums::{Columns, GradientAccumulator, Pending};
 
 /// Narrow parts begin at multiples of so many columns.
 const NARROW_STEP: usize = 8;
@@ -156,7 +156,13 @@ impl Fused {
     }
 
     /// The gradients of adapters wait for the end of the layer.
-    pub(super) fn defer(&self, pass: &Pass<'_>, sums: &mut Sums<'_>, dy: Buffer, x: &Rc<Buffer>) {
+    pub(super) fn defer(
+        &self,
+        pass: &Pass<'_>,
+        sums: &mut GradientAccumulator<'_>,
+        dy: Buffer,
+        x: &Rc<Buffer>,
+    ) {
         if self.part(pass) == Narrow::Without {
             return;
         }
@@ -292,7 +298,7 @@ impl FusedLayer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         (x1, gain, mut both): (Buffer, ParameterId, Buffer),
-        (dx, sums): (&mut Buffer, &mut Sums<'_>),
+        (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
     ) {
         let (device, tokens, ffn) = (pass.device, x1.len() / sizes.width, sizes.ffn);
         let mut dy = with_room(device, dx.view(), (sizes.width, self.down.out_stride()));
@@ -320,7 +326,7 @@ impl FusedLayer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         attended: &Rc<Buffer>,
-        (dx, sums): (&Buffer, &mut Sums<'_>),
+        (dx, sums): (&Buffer, &mut GradientAccumulator<'_>),
     ) -> Buffer {
         let (tokens, width) = (dx.len() / sizes.width, sizes.shape.width());
         let mut dy = with_room(pass.device, dx.view(), (sizes.width, self.o.out_stride()));
@@ -336,7 +342,7 @@ impl FusedLayer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         (x0, gain, mut dqkv): (&Buffer, ParameterId, Buffer),
-        (dx, sums): (&mut Buffer, &mut Sums<'_>),
+        (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
     ) {
         let tokens = x0.len() / sizes.width;
         let mut h = Self::normed(pass, sizes, (x0.view(), gain), &self.qkv);

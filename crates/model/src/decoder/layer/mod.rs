@@ -87,15 +87,15 @@ pub enum Keep {
     Input,
 }
 
-/// What was kept.
+/// Activations of a layer, saved for the backward pass.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct SavedActivations {
     x0: Buffer,
-    rest: Option<Rest>,
+    rest: Option<SavedProjections>,
 }
 
 #[derive(Debug)]
-struct Rest {
+struct SavedProjections {
     /// Before norms and turns if there are norms, else after turns.
     qkv: Buffer,
     attended: Buffer,
@@ -120,9 +120,10 @@ impl Layer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         (packed, x0, keep): (&Packed<'_>, Buffer, Option<Keep>),
-    ) -> (Buffer, Option<Kept>) {
+    ) -> (Buffer, Option<SavedActivations>) {
         let (x2, rest) = self.compute(pass, sizes, (packed, &x0));
-        let kept = keep.map(|keep| Kept { x0, rest: (keep == Keep::Most).then_some(rest) });
+        let kept =
+            keep.map(|keep| SavedActivations { x0, rest: (keep == Keep::Most).then_some(rest) });
         (x2, kept)
     }
 
@@ -131,7 +132,7 @@ impl Layer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         (packed, x0): (&Packed<'_>, &Buffer),
-    ) -> (Buffer, Rest) {
+    ) -> (Buffer, SavedProjections) {
         let (device, tokens, shape) = (pass.device, packed.tokens(), &sizes.shape);
         let mut qkv = self.project(pass, sizes, x0.view());
         let turned = self.place(pass, sizes, (packed.positions, packed.turns), &mut qkv);
@@ -144,7 +145,7 @@ impl Layer {
         drop(turned);
         let x1 = self.after_attention(pass, sizes, (x0, &mut attended));
         let (x2, network) = self.network(pass, sizes, &x1);
-        (x2, Rest { qkv, attended, lse, x1, network })
+        (x2, SavedProjections { qkv, attended, lse, x1, network })
     }
 
     /// Numbers between the beginnings of two rows of queries, keys and values.
