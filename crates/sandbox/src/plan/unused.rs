@@ -68,20 +68,23 @@ pub(super) struct Reads {
     by_text: bool,
 }
 
-/// Names and attributes by which others are looked up.
-const BY_TEXT: [&str; 11] = [
-    "__dict__",
-    "_getframe",
-    "currentframe",
-    "eval",
-    "exec",
-    "f_globals",
-    "f_locals",
-    "globals",
-    "locals",
-    "modules",
-    "vars",
-];
+/// Whether others are looked up by this name or attribute.
+pub(super) fn is_by_text(name: &str) -> bool {
+    const NAMES: [&str; 11] = [
+        "__dict__",
+        "_getframe",
+        "currentframe",
+        "eval",
+        "exec",
+        "f_globals",
+        "f_locals",
+        "globals",
+        "locals",
+        "modules",
+        "vars",
+    ];
+    NAMES.contains(&name)
+}
 
 impl<'a> Visitor<'a> for Reads {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
@@ -94,11 +97,11 @@ impl<'a> Visitor<'a> for Reads {
     fn visit_expr(&mut self, expression: &'a Expr) {
         match expression {
             Expr::Name(name) if name.ctx.is_load() => {
-                self.by_text |= BY_TEXT.contains(&name.id.as_str());
+                self.by_text |= is_by_text(&name.id);
                 *self.all.entry(name.id.to_string()).or_default() += 1;
             }
             Expr::Attribute(attribute) => {
-                self.by_text |= BY_TEXT.contains(&attribute.attr.as_str());
+                self.by_text |= is_by_text(&attribute.attr);
             }
             Expr::Compare(_) => {
                 if let Some(Expr::Name(name)) = held_against_none(expression) {

@@ -11,20 +11,23 @@
 //! | its value is | a judge of answers alone | a judge that is told more |
 //! |---|---|---|
 //! | a side of `==` or `!=`, where another side is not the program's | fine | fine |
-//! | a side of another comparison of that kind | fine | refused |
-//! | in the condition of a branch or a loop that raises nothing | fine | refused |
+//! | a side of another comparison of that kind, or only its size or truth is compared | fine | refused |
+//! | in the condition of a branch or a loop below which nothing raises | fine | refused |
 //! | handed to a function of the program, or shown | fine | fine |
-//! | anything else: true or false, matched, returned to somebody who is not known | refused | refused |
+//! | anything else: true or false, matched, a choice, returned to somebody who is not known | refused | refused |
+//!
+//! What is assigned or returned in a branch has the value of its condition as well.
 //!
 //! Values are followed through names, attributes, collections, and functions and classes of the test and
-//! the setup ([`follow`](super::follow), [`answers`](super::answers)). `decode(encode(text), key) == text`
-//! is fine: what it compares is the answer. A test in which the program has one function alone has no
-//! judge.
+//! the setup ([`follow`](super::follow)). What cannot be followed counts as an answer
+//! ([`answers`](super::answers)). `decode(encode(text), key) == text` is fine: what it compares is the answer. A
+//! test in which the program has one function alone has no judge.
 //!
 //! Methods of the program's objects are no judges: what they are told is the author's choice
-//! (`docs/guides/write-tasks.md`).
+//! (`docs/guides/write-tasks.md`). Nor is a comparison of two functions of the program with each other.
 
 mod functions;
+mod used;
 mod uses;
 
 #[cfg(test)]
@@ -33,16 +36,17 @@ mod tests;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use ruff_python_ast::{CmpOp, Expr, ExprCall, ExprCompare, Stmt};
+use ruff_python_ast::visitor::{Visitor, walk_expr};
+use ruff_python_ast::{CmpOp, Expr, ExprCall, ExprCompare};
 use ruff_text_size::Ranged;
 
 use self::functions::{candidate, functions};
-use self::uses::{Use, Uses};
-use super::answers::{Answers, Function, ROUNDS};
-use super::follow::{Called, Origin, Value, Values, called_name, is_asserting};
+use self::used::{Judge, Judges, Used, hold};
+use self::uses::{Raising, Use, Uses};
+use super::answers::{Answers, Function, ROUNDS, is_class, is_equality};
+use super::follow::{Called, Origin, Stands, Value, Values, arguments, called_name, is_asserting};
 use super::names::Names;
 use super::python::is_builtin;
-use super::question::first;
 use super::setup::Setup;
 use super::source::{Source, SourceError};
 
@@ -65,13 +69,14 @@ pub(super) fn refuse_self_judged(
     values.read(statements, Origin::Test);
     values.read(helpers.tree.suite(), Origin::Setup);
     values.read(made.tree.suite(), Origin::Beside);
-    values.link()?;
+    values.link(&functions)?;
     let answers = Answers::find(&values, functions);
+    let raising = Raising::of(&[helpers.tree.suite(), statements]);
     let mut search = Search::new(&values, &answers);
-    search.follow_names();
-    search.statements(helpers.tree.suite(), Origin::Setup);
-    search.statements(made.tree.suite(), Origin::Beside);
-    search.statements(statements, Origin::Test);
+    search.follow_names()?;
+    search.statements(Uses::of(helpers.tree.suite(), &raising), Origin::Setup);
+    search.statements(Uses::of(made.tree.suite(), &raising), Origin::Beside);
+    search.statements(Uses::of(statements, &raising), Origin::Test);
     let Some(Judge { at, name, origin }) = search.found else { return Ok(()) };
     let line = |text: &str| text.get(..at).unwrap_or_default().matches('\n').count() + 1;
     let name = name.to_owned();
@@ -82,44 +87,7 @@ pub(super) fn refuse_self_judged(
     })
 }
 
-/// Where a judge is called, and by what name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Judge<'a> {
-    at: usize,
-    name: &'a str,
-    origin: Origin,
-}
-
-/// A judge whose value is used.
-#[derive(Clone, Copy)]
-struct Used<'a> {
-    judge: Judge<'a>,
-    /// It is told more than answers.
-    more: bool,
-    /// Its value has a name in between.
-    named: bool,
-    by: Use,
-}
-
-impl Used<'_> {
-    fn is_refused(&self) -> bool {
-        match self.by {
-            Use::Decides => true,
-            Use::Ordered => self.more,
-            Use::Leads => self.more && !self.named,
-            Use::Kept | Use::Free => false,
-        }
-    }
-}
-
-/// Judges whose values a name may stand for: the first of each kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Holds<'a> {
-    answers_alone: Option<Judge<'a>>,
-    more: Option<Judge<'a>>,
-}
-
-type Held<'a> = BTreeMap<&'a str, Holds<'a>>;
+type Held<'a> = BTreeMap<&'a str, Judges<'a>>;
 
 struct Search<'a> {
     values: &'a Values<'a>,
@@ -139,7 +107,7 @@ impl<'a> Search<'a> {
     }
 
     /// Finds the names, attributes and functions that stand for values of judges.
-    fn follow_names(&mut self) {
+    fn follow_names(&mut self) -> Result<(), SourceError> {
         for _ in 0..ROUNDS {
             let names = self.held(&self.values.names);
             let attributes = self.held(&self.values.attributes);
@@ -148,35 +116,36 @@ impl<'a> Search<'a> {
                 names == self.names && attributes == self.attributes && returned == self.returned;
             (self.names, self.attributes, self.returned) = (names, attributes, returned);
             if is_same {
-                return;
+                return Ok(());
             }
         }
+        Err(SourceError::Tangled)
     }
 
-    fn held(&mut self, stands: &'a BTreeMap<&'a str, Vec<Value<'a>>>) -> Held<'a> {
+    fn held(&mut self, stands: &'a Stands<'a>) -> Held<'a> {
         let mut held = Held::new();
         for (name, values) in stands {
-            let mut holds = Holds::default();
-            for Value { expression, origin } in values {
+            let mut holds = Judges::default();
+            let conditions = self.values.conditions.get(name).into_iter().flatten();
+            for Value { expression, origin } in values.iter().chain(conditions) {
                 for used in self.looked_at(expression, Use::Kept, *origin) {
                     let place = if used.more { &mut holds.more } else { &mut holds.answers_alone };
                     place.get_or_insert(used.judge);
                 }
             }
-            if holds != Holds::default() {
+            if holds != Judges::default() {
                 held.insert(name, holds);
             }
         }
         held
     }
 
-    /// Looks at everything in statements that uses a value.
-    fn statements(&mut self, statements: &'a [Stmt], origin: Origin) {
-        for (expression, by) in Uses::of(statements) {
+    /// Looks at everything in a text that uses a value.
+    fn statements(&mut self, uses: Vec<(&'a Expr, Use)>, origin: Origin) {
+        for (expression, by) in uses {
             self.looked_at(expression, by, origin);
         }
-        for Called { call, .. } in self.values.statements.iter().filter(|one| one.origin == origin)
-        {
+        for Called { call, .. } in self.values.dropped().filter(|one| one.origin == origin) {
             self.statement(call, origin);
         }
     }
@@ -196,9 +165,8 @@ impl<'a> Search<'a> {
             return;
         };
         // It may change an answer that the test looks at afterwards: `insert(tree, 5)`.
-        let arguments = &call.arguments;
-        let all = arguments.args.iter().chain(arguments.keywords.iter().map(|one| &one.value));
-        let mut told = all.filter(|one| self.answers.has_returned(one)).peekable();
+        let is_answer = |one: &&Expr| self.answers.holds(one).answer;
+        let mut told = arguments(call).filter(is_answer).peekable();
         if told.peek().is_some() && !told.any(|one| self.is_looked_at(one)) {
             self.found.get_or_insert(judge);
         }
@@ -209,7 +177,7 @@ impl<'a> Search<'a> {
         let Expr::Name(name) = argument else { return argument.is_attribute_expr() };
         let count = |counts: &BTreeMap<&str, usize>| counts.get(name.id.as_str()).copied();
         let handed = count(self.handed.get_or_init(|| self.handed())).unwrap_or_default();
-        let reads = count(&self.values.reads).unwrap_or_default();
+        let reads = self.values.reads(&name.id);
         let against_none = count(&self.values.against_none).unwrap_or_default();
         self.answers.is_answer(&name.id) && reads > handed + against_none
     }
@@ -217,8 +185,7 @@ impl<'a> Search<'a> {
     /// How often each name is handed to a judge by a statement.
     fn handed(&self) -> BTreeMap<&'a str, usize> {
         let mut handed = BTreeMap::new();
-        let statements = self.values.statements.iter();
-        for one in statements.filter(|one| self.judge(one.call, one.origin).is_some()) {
+        for one in self.values.dropped().filter(|one| self.judge(one.call, one.origin).is_some()) {
             for name in one.call.arguments.args.iter().filter_map(Expr::as_name_expr) {
                 *handed.entry(name.id.as_str()).or_default() += 1;
             }
@@ -242,53 +209,42 @@ impl<'a> Search<'a> {
     }
 
     fn expression(&self, expression: &'a Expr, by: Use, origin: Origin, used: &mut Vec<Used<'a>>) {
-        let all = |these: &'a [Expr], used: &mut Vec<Used<'a>>| {
-            for one in these {
-                self.expression(one, by, origin, used);
-            }
-        };
         match expression {
             Expr::Call(call) => self.call(call, by, origin, used),
             Expr::Compare(compare) => self.compared(compare, by, origin, used),
-            Expr::Name(name) => hold(self.names.get(name.id.as_str()), by, used),
+            Expr::Name(name) => {
+                hold(self.names.get(name.id.as_str()), by, used);
+                hold(self.returned.get(name.id.as_str()), by, used);
+            }
             Expr::Attribute(attribute) => {
                 hold(self.attributes.get(attribute.attr.as_str()), by, used);
-                // What an object has is not the object: `tree.root`.
-                if !attribute.value.is_name_expr() {
-                    self.expression(&attribute.value, by, origin, used);
-                }
-            }
-            Expr::UnaryOp(one) => self.expression(&one.operand, by, origin, used),
-            Expr::BoolOp(each) => all(&each.values, used),
-            Expr::BinOp(two) => {
-                self.expression(&two.left, by, origin, used);
-                self.expression(&two.right, by, origin, used);
+                hold(self.returned.get(attribute.attr.as_str()), by, used);
+                self.object(&attribute.value, by, origin, used);
             }
             Expr::If(choice) => {
                 self.expression(&choice.test, Use::Decides, origin, used);
                 self.expression(&choice.body, by, origin, used);
                 self.expression(&choice.orelse, by, origin, used);
             }
-            Expr::Named(named) => self.expression(&named.value, by, origin, used),
-            Expr::Lambda(lambda) => self.expression(&lambda.body, by, origin, used),
-            Expr::Starred(starred) => self.expression(&starred.value, by, origin, used),
-            Expr::Await(awaited) => self.expression(&awaited.value, by, origin, used),
-            Expr::Subscript(subscript) => {
-                self.expression(&subscript.value, by, origin, used);
-                self.expression(&subscript.slice, by, origin, used);
+            Expr::BoolOp(each) => {
+                let all = each.values.iter();
+                all.for_each(|one| self.expression(one, by.of_part(), origin, used));
             }
-            Expr::List(list) => all(&list.elts, used),
-            Expr::Tuple(tuple) => all(&tuple.elts, used),
-            Expr::Set(set) => all(&set.elts, used),
-            Expr::Dict(dict) => {
-                dict.iter_values().for_each(|one| self.expression(one, by, origin, used));
-            }
-            Expr::Generator(each) => self.expression(&each.elt, by, origin, used),
-            Expr::ListComp(each) => self.expression(&each.elt, by, origin, used),
-            Expr::SetComp(each) => self.expression(&each.elt, by, origin, used),
-            Expr::DictComp(each) => self.expression(&each.value, by, origin, used),
-            _ => {}
+            other => Parts::of(other)
+                .into_iter()
+                .for_each(|part| self.expression(part, by, origin, used)),
         }
+    }
+
+    /// What an object has is not the object (`tree.root`), unless a class made it of answers to say
+    /// something about them: `Report(solve(3)).ok`.
+    fn object(&self, object: &'a Expr, by: Use, origin: Origin, used: &mut Vec<Used<'a>>) {
+        let mut of_object = Vec::new();
+        self.expression(object, by, origin, &mut of_object);
+        if object.is_name_expr() {
+            of_object.retain(|one| is_class(one.judge.name));
+        }
+        used.append(&mut of_object);
     }
 
     /// Where values are compared with an answer that is right, the comparison decides.
@@ -320,61 +276,100 @@ impl<'a> Search<'a> {
 
     fn call(&self, call: &'a ExprCall, by: Use, origin: Origin, used: &mut Vec<Used<'a>>) {
         if let Some((judge, more)) = self.judge(call, origin) {
+            let is_chosen = (0..arguments(call).count()).any(|at| chooses(call, at));
+            let by = if is_chosen { Use::Decides } else { by };
             used.push(Used { judge, more, named: false, by });
             return;
         }
+        self.callee(&call.func, by, origin, used);
         if self.answers.function(&call.func).is_some() {
             return;
         }
-        let arguments = &call.arguments;
-        let all = || arguments.args.iter().chain(arguments.keywords.iter().map(|one| &one.value));
         let name = called_name(&call.func).unwrap_or_default();
         let by = match name {
-            _ if self.values.defines(name) => {
-                // Its parameters have been followed.
-                hold(self.returned.get(name), by, used);
-                Use::Free
-            }
+            // Its parameters have been followed.
+            _ if self.values.defines(name) => Use::Free,
             "isinstance" | "callable" | "type" | "print" => Use::Free,
-            _ if is_equality(call) && all().any(|one| self.is_right(one)) => Use::Free,
+            "all" | "any" | "bool" | "len" | "max" | "min" | "sum" => by.of_part(),
+            _ if is_equality(call) && arguments(call).any(|one| self.is_right(one)) => Use::Free,
             _ if call.func.is_attribute_expr() && is_asserting(name) => Use::Decides,
             _ => by,
         };
-        all().for_each(|one| self.expression(one, by, origin, used));
+        for (at, argument) in arguments(call).enumerate() {
+            let by = if chooses(call, at) { Use::Decides } else { by };
+            self.expression(argument, by, origin, used);
+        }
+    }
+
+    /// What a callee stands for that is not the program's.
+    fn callee(&self, callee: &'a Expr, by: Use, origin: Origin, used: &mut Vec<Used<'a>>) {
+        match callee {
+            // A method of an answer is asked for what it is (`decode(…).startswith("a")`), one of a
+            // collection for what is in it.
+            Expr::Attribute(method) => {
+                hold(self.attributes.get(method.attr.as_str()), by, used);
+                hold(self.returned.get(method.attr.as_str()), by, used);
+                let is_answer = match method.value.as_ref() {
+                    Expr::Call(call) => self.answers.is_programs(&call.func),
+                    other => {
+                        other.is_name_expr()
+                            || other.is_attribute_expr()
+                            || other.is_subscript_expr()
+                    }
+                };
+                if !is_answer || method.attr.starts_with("__") {
+                    self.expression(&method.value, by, origin, used);
+                }
+            }
+            other => self.expression(other, by, origin, used),
+        }
     }
 
     /// The judge that a call is, and whether it is told more than answers.
     fn judge(&self, call: &'a ExprCall, origin: Origin) -> Option<(Judge<'a>, bool)> {
-        let arguments = &call.arguments;
-        let all = || arguments.args.iter().chain(arguments.keywords.iter().map(|one| &one.value));
         let is_defined = called_name(&call.func).is_some_and(|name| self.values.defines(name));
-        let (known, is_applied) = match self.answers.function(&call.func) {
-            Some(known) => (known, false),
+        let (known, applied) = match self.answers.function(&call.func) {
+            Some(known) => (known, None),
             None if is_defined => return None,
-            None => (self.answers.applied(call)?, true),
+            None => self.answers.applied(call).map(|(at, known)| (known, Some(at)))?,
         };
-        if known.function == Function::EntryPoint || !all().any(|one| self.answers.has_answer(one))
+        let is_told = |at: usize| known.function == Function::Bound || applied != Some(at);
+        let mut told = arguments(call).enumerate().filter(|(at, _)| is_told(*at));
+        if known.function == Function::EntryPoint
+            || !told.any(|(_, one)| self.answers.has_answer(one))
         {
             return None;
         }
         let judge = Judge { at: call.start().to_usize(), name: known.name, origin };
-        let more = is_applied || all().count() > 1 || known.function == Function::Bound;
+        let more =
+            applied.is_some() || arguments(call).count() > 1 || known.function == Function::Bound;
         Some((judge, more))
     }
 }
 
-/// The judges whose values something stands for.
-fn hold<'a>(holds: Option<&Holds<'a>>, by: Use, used: &mut Vec<Used<'a>>) {
-    let Some(holds) = holds else { return };
-    let alone = holds.answers_alone.map(|judge| Used { judge, more: false, named: true, by });
-    let more = holds.more.map(|judge| Used { judge, more: true, named: true, by });
-    used.extend(alone.into_iter().chain(more));
+/// Whether an argument of a call of Python's own decides what becomes of the others: `max(xs, key=f)`.
+fn chooses(call: &ExprCall, at: usize) -> bool {
+    let keyword = at.checked_sub(call.arguments.args.len());
+    let keyword = keyword.and_then(|at| call.arguments.keywords.get(at)?.arg.as_ref());
+    let name = called_name(&call.func);
+    keyword.is_some_and(|name| name.as_str() == "key")
+        || at == 0 && matches!(name, Some("filter" | "filterfalse" | "takewhile" | "dropwhile"))
 }
 
-/// Whether a call of Python's own compares its arguments.
-fn is_equality(call: &ExprCall) -> bool {
-    let Expr::Attribute(method) = call.func.as_ref() else { return false };
-    let name = method.attr.as_str();
-    let is_unittest = name.starts_with("assert") && name.contains("Equal");
-    is_unittest || matches!(first(&call.func), Some("math" | "cmath")) && name == "isclose"
+/// The expressions that another is made of.
+#[derive(Default)]
+struct Parts<'a>(Vec<&'a Expr>);
+
+impl<'a> Parts<'a> {
+    fn of(expression: &'a Expr) -> Vec<&'a Expr> {
+        let mut parts = Self::default();
+        walk_expr(&mut parts, expression);
+        parts.0
+    }
+}
+
+impl<'a> Visitor<'a> for Parts<'a> {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        self.0.push(expression);
+    }
 }

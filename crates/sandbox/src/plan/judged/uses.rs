@@ -1,7 +1,11 @@
 //! What the values of a test's expressions are used for, by the statements that they stand in.
 
-use ruff_python_ast::visitor::{Visitor, walk_comprehension, walk_stmt};
-use ruff_python_ast::{Comprehension, Expr, Stmt};
+use std::collections::BTreeSet;
+
+use ruff_python_ast::visitor::{Visitor, walk_comprehension, walk_expr, walk_stmt};
+use ruff_python_ast::{Comprehension, Expr, Stmt, StmtFunctionDef};
+
+use crate::plan::follow::{called_name, is_asserting};
 
 /// What an expression's value is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,42 +22,52 @@ pub(super) enum Use {
     Free,
 }
 
-/// The expressions of statements, each with what its value is used for.
-#[derive(Default)]
-pub(super) struct Uses<'a> {
-    found: Vec<(&'a Expr, Use)>,
-}
-
-impl<'a> Uses<'a> {
-    pub(super) fn of(statements: &'a [Stmt]) -> Vec<(&'a Expr, Use)> {
-        let mut uses = Self::default();
-        uses.visit_body(statements);
-        uses.found
+impl Use {
+    /// The use of a value of which only the truth, the size or the like is used so.
+    pub(super) fn of_part(self) -> Self {
+        if self == Self::Free { Self::Ordered } else { self }
     }
 }
 
-impl<'a> Visitor<'a> for Uses<'a> {
+/// The expressions of statements, each with what its value is used for.
+pub(super) struct Uses<'s, 'a> {
+    raising: &'s Raising<'a>,
+    found: Vec<(&'a Expr, Use)>,
+}
+
+impl<'s, 'a> Uses<'s, 'a> {
+    pub(super) fn of(statements: &'a [Stmt], raising: &'s Raising<'a>) -> Vec<(&'a Expr, Use)> {
+        let mut uses = Self { raising, found: Vec::new() };
+        uses.visit_body(statements);
+        uses.found
+    }
+
+    fn leads(&self, body: &[Stmt]) -> Use {
+        if self.raising.raises(body) { Use::Decides } else { Use::Leads }
+    }
+}
+
+impl<'a> Visitor<'a> for Uses<'_, 'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
-        let leads = |bodies: &[&'a [Stmt]]| {
-            let mut all = bodies.iter().flat_map(|body| body.iter());
-            let raises = all.any(|one| one.is_raise_stmt() || one.is_assert_stmt());
-            if raises { Use::Decides } else { Use::Leads }
-        };
         match statement {
             Stmt::Assert(assert) => self.found.push((&assert.test, Use::Decides)),
             Stmt::If(choice) => {
-                let otherwise = &choice.elif_else_clauses;
-                let mut bodies = vec![choice.body.as_slice()];
-                bodies.extend(otherwise.iter().map(|clause| clause.body.as_slice()));
-                let by = leads(&bodies);
+                let by = self.leads(std::slice::from_ref(statement));
                 self.found.push((&choice.test, by));
-                let others = otherwise.iter().filter_map(|clause| clause.test.as_ref());
+                let others = choice.elif_else_clauses.iter();
+                let others = others.filter_map(|clause| clause.test.as_ref());
                 self.found.extend(others.map(|test| (test, by)));
             }
-            Stmt::While(again) => self.found.push((&again.test, leads(&[&again.body]))),
+            Stmt::While(again) => {
+                self.found.push((&again.test, self.leads(std::slice::from_ref(statement))));
+            }
             Stmt::Match(choice) => self.found.push((&choice.subject, Use::Decides)),
             Stmt::With(with) => {
                 self.found.extend(with.items.iter().map(|one| (&one.context_expr, Use::Decides)));
+            }
+            // `is_valid(solve(3)) or fail()`; calls are looked at by themselves.
+            Stmt::Expr(all) if !all.value.is_call_expr() && !all.value.is_list_comp_expr() => {
+                self.found.push((&all.value, self.leads(std::slice::from_ref(statement))));
             }
             _ => {}
         }
@@ -61,7 +75,90 @@ impl<'a> Visitor<'a> for Uses<'a> {
     }
 
     fn visit_comprehension(&mut self, each: &'a Comprehension) {
-        self.found.extend(each.ifs.iter().map(|test| (test, Use::Leads)));
+        self.found.extend(each.ifs.iter().map(|test| (test, Use::Decides)));
         walk_comprehension(self, each);
+    }
+}
+
+/// Functions of a test and its setup that may raise something.
+pub(super) struct Raising<'a> {
+    names: BTreeSet<&'a str>,
+}
+
+impl<'a> Raising<'a> {
+    pub(super) fn of(texts: &[&'a [Stmt]]) -> Self {
+        let mut functions = Functions::default();
+        for text in texts {
+            functions.visit_body(text);
+        }
+        let looks: Vec<_> =
+            functions.0.iter().map(|def| (def.name.as_str(), Look::at(&def.body))).collect();
+        let raising = looks.iter().filter(|(_, look)| look.raises).map(|(name, _)| *name);
+        let mut raising = Self { names: raising.collect() };
+        loop {
+            let before = raising.names.len();
+            for (name, look) in &looks {
+                if raising.is_reached(look) {
+                    raising.names.insert(name);
+                }
+            }
+            if raising.names.len() == before {
+                return raising;
+            }
+        }
+    }
+
+    /// Whether statements raise something themselves, anywhere below, or call what does.
+    fn raises(&self, statements: &[Stmt]) -> bool {
+        let look = Look::at(statements);
+        look.raises || self.is_reached(&look)
+    }
+
+    fn is_reached(&self, look: &Look<'_>) -> bool {
+        look.calls.iter().any(|name| self.names.contains(name))
+    }
+}
+
+#[derive(Default)]
+struct Functions<'a>(Vec<&'a StmtFunctionDef>);
+
+impl<'a> Visitor<'a> for Functions<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        self.0.extend(statement.as_function_def_stmt());
+        walk_stmt(self, statement);
+    }
+}
+
+/// Whether statements raise something themselves, and what they call.
+#[derive(Default)]
+struct Look<'a> {
+    raises: bool,
+    calls: BTreeSet<&'a str>,
+}
+
+impl<'a> Look<'a> {
+    fn at(statements: &'a [Stmt]) -> Self {
+        let mut look = Self::default();
+        look.visit_body(statements);
+        look
+    }
+}
+
+impl<'a> Visitor<'a> for Look<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        self.raises |= statement.is_raise_stmt() || statement.is_assert_stmt();
+        if !self.raises {
+            walk_stmt(self, statement);
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        let call = expression.as_call_expr();
+        if let Some(name) = call.and_then(|call| called_name(&call.func)) {
+            let is_end = matches!(name, "abort" | "exit" | "_exit" | "quit" | "throw");
+            self.raises |= is_asserting(name) || is_end;
+            self.calls.insert(name);
+        }
+        walk_expr(self, expression);
     }
 }

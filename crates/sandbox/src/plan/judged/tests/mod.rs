@@ -1,5 +1,8 @@
 //! Tests that judge themselves, and tests that do not.
 
+mod honest;
+mod ways;
+
 use super::*;
 
 fn found(test: &str, setup: &str) -> Option<(usize, String)> {

@@ -1,0 +1,232 @@
+//! What the parameters of functions stand for, and what is put into names and attributes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ruff_python_ast::{Arguments, Expr, ExprCall, ExprLambda, Parameters};
+
+use super::places::{Place, places};
+use super::{Called, MAX_BYTES, Origin, Value, Values, bytes, called_name, is_asserting};
+use crate::plan::answers::Function;
+use crate::plan::question::first;
+use crate::plan::source::SourceError;
+
+/// The parameters of a function.
+pub(super) struct Taken<'a> {
+    positional: Vec<&'a str>,
+    /// Those that may be named, and where the others go.
+    all: Vec<&'a str>,
+    rest: Option<&'a str>,
+    keywords: Option<&'a str>,
+}
+
+impl<'a> Taken<'a> {
+    pub(super) fn of(parameters: &'a Parameters, skipped: usize) -> Self {
+        let positional = parameters.posonlyargs.iter().chain(&parameters.args);
+        Self {
+            positional: positional.skip(skipped).map(|one| one.name().as_str()).collect(),
+            all: parameters.iter().skip(skipped).map(|one| one.name().as_str()).collect(),
+            rest: parameters.vararg.as_ref().map(|one| one.name.as_str()),
+            keywords: parameters.kwarg.as_ref().map(|one| one.name.as_str()),
+        }
+    }
+
+    /// The parameters that get an argument.
+    fn positional(&self, at: usize, argument: &Expr) -> Vec<&'a str> {
+        match self.positional.get(at) {
+            _ if argument.is_starred_expr() => self.all.clone(),
+            Some(name) => vec![name],
+            None => self.rest.into_iter().collect(),
+        }
+    }
+
+    /// The parameters that get an argument of this name, or of names that nobody knows.
+    fn named(&self, name: Option<&str>) -> Vec<&'a str> {
+        let Some(name) = name else { return self.all.clone() };
+        let found = self.all.iter().copied().find(|one| *one == name);
+        found.or(self.keywords).into_iter().collect()
+    }
+
+    /// What each parameter gets of a call's arguments.
+    fn given(&self, arguments: &'a Arguments) -> Vec<(&'a str, &'a Expr)> {
+        let mut given = Vec::new();
+        for (at, argument) in arguments.args.iter().enumerate() {
+            given.extend(self.positional(at, argument).into_iter().map(|to| (to, argument)));
+        }
+        for keyword in &arguments.keywords {
+            let name = keyword.arg.as_ref().map(ruff_python_ast::Identifier::as_str);
+            given.extend(self.named(name).into_iter().map(|to| (to, &keyword.value)));
+        }
+        given
+    }
+}
+
+type Functions<'f> = BTreeMap<&'f str, Function>;
+
+impl<'a> Values<'a> {
+    /// Hands the arguments of every call to the parameters that they are for, `programs` being the functions of
+    /// the program. An error if there is more to follow than can be.
+    pub(in crate::plan) fn link(&mut self, programs: &Functions<'_>) -> Result<(), SourceError> {
+        for Called { call, origin } in self.calls.clone() {
+            self.pass_arguments(call, origin);
+            let is_programs = first(&call.func).is_some_and(|name| programs.contains_key(name));
+            if !is_programs && !self.is_defined(&call.func) {
+                self.pass_functions(call, origin);
+            }
+            self.check_bytes()?;
+        }
+        for Called { call, origin } in self.statements.clone() {
+            let root = first(&call.func);
+            let is_programs = root.is_some_and(|name| programs.contains_key(name));
+            let is_local = root.is_some_and(|name| self.names.contains_key(name));
+            if !is_programs && !is_local && !self.is_defined(&call.func) {
+                self.fill_arguments(call, origin);
+            }
+        }
+        self.find_unknown(programs);
+        self.merge_puts()
+    }
+
+    fn is_defined(&self, callee: &Expr) -> bool {
+        called_name(callee).is_some_and(|name| self.defines(name))
+    }
+
+    fn check_bytes(&self) -> Result<(), SourceError> {
+        if self.bytes > MAX_BYTES { Err(SourceError::Tangled) } else { Ok(()) }
+    }
+
+    fn pass_arguments(&mut self, call: &'a ExprCall, origin: Origin) {
+        let mut given = Vec::new();
+        let name = called_name(&call.func);
+        let taken = name.and_then(|name| self.parameters.get(name));
+        // Each function of this name costs something, also one that takes nothing.
+        self.bytes += taken.map_or(0, Vec::len);
+        for taken in taken.into_iter().flatten() {
+            given.extend(taken.given(&call.arguments));
+        }
+        if let Expr::Lambda(lambda) = call.func.as_ref() {
+            self.linked.insert(std::ptr::from_ref(lambda));
+            let taken = lambda.parameters.iter().map(|all| Taken::of(all, 0));
+            given.extend(taken.flat_map(|taken| taken.given(&call.arguments)));
+        }
+        for (to, expression) in given {
+            self.bind(to, Value { expression, origin });
+        }
+    }
+
+    /// A function that Python's own is given is called with what stands beside it: `map(lambda x: …, xs)`.
+    fn pass_functions(&mut self, call: &'a ExprCall, origin: Origin) {
+        let receiver = call.func.as_attribute_expr().map(|method| method.value.as_ref());
+        for function in arguments(call) {
+            let taken: Vec<&'a str> = match function {
+                Expr::Lambda(lambda) => {
+                    self.linked.insert(std::ptr::from_ref(lambda));
+                    parameters_of(lambda)
+                }
+                other => {
+                    let name = called_name(other).filter(|name| self.defines(name));
+                    let Some(name) = name else { continue };
+                    let times = self.handed.entry(name).or_default();
+                    *times = times.saturating_sub(1);
+                    let all = self.parameters.get(name).into_iter().flatten();
+                    all.flat_map(|taken| taken.all.iter().copied()).collect()
+                }
+            };
+            for to in taken {
+                let is_value = |one: &&Expr| !one.is_lambda_expr() && !self.is_defined(one);
+                let others: Vec<_> = arguments(call).filter(is_value).chain(receiver).collect();
+                for expression in others {
+                    self.bind(to, Value { expression, origin });
+                }
+            }
+        }
+    }
+
+    /// A statement may put some of its arguments into others: `heapq.heappush(heap, f(1))`.
+    fn fill_arguments(&mut self, call: &'a ExprCall, origin: Origin) {
+        let name = called_name(&call.func).unwrap_or_default();
+        if is_asserting(name) {
+            return;
+        }
+        // `print` writes into a file.
+        let positional = if name == "print" { &[] } else { &*call.arguments.args };
+        let named = call.arguments.keywords.iter().map(|keyword| &keyword.value);
+        for into in positional.iter().chain(named) {
+            let others = arguments(call).filter(|one| !std::ptr::eq(*one, into));
+            others.for_each(|expression| self.put(into, Value { expression, origin }));
+        }
+    }
+
+    /// Parameters of functions that are called by nobody knows whom.
+    fn find_unknown(&mut self, programs: &Functions<'_>) {
+        for (name, decorator) in std::mem::take(&mut self.decorated) {
+            let root = first(decorator);
+            let is_own = |name: &str| self.defines(name) || programs.contains_key(name);
+            if root.is_none_or(is_own) {
+                self.unknown.insert(name);
+                self.handed.insert(name, 1);
+            }
+        }
+        for (name, taken) in &self.parameters {
+            if self.handed.get(name).is_some_and(|times| *times > 0) {
+                self.unknown.extend(taken.iter().flat_map(|taken| taken.all.iter().copied()));
+            }
+        }
+        let is_linked = |lambda: &ExprLambda| self.linked.contains(&std::ptr::from_ref(lambda));
+        let lambdas = self.lambdas.iter().filter(|lambda| !is_linked(lambda));
+        self.unknown.extend(lambdas.flat_map(|lambda| parameters_of(lambda)));
+    }
+
+    /// What is put into a name is put into everything that the name may be another name of.
+    fn merge_puts(&mut self) -> Result<(), SourceError> {
+        let mut merged = Vec::new();
+        let mut aliases = BTreeMap::new();
+        for (place, value) in std::mem::take(&mut self.puts) {
+            for place in aliases.entry(place).or_insert_with(|| self.aliases([place])).iter() {
+                self.bytes += bytes(value.expression);
+                merged.push((*place, value));
+            }
+            self.check_bytes()?;
+        }
+        for (place, value) in merged {
+            match place {
+                Place::Attribute(name) => self.attributes.entry(name).or_default().push(value),
+                // Nothing is put into a module.
+                Place::Name(name) => {
+                    if let Some(values) = self.names.get_mut(name) {
+                        values.push(value);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Places, and those that they may be other names of.
+    pub(in crate::plan) fn aliases(
+        &self,
+        from: impl IntoIterator<Item = Place<'a>>,
+    ) -> BTreeSet<Place<'a>> {
+        let mut next: Vec<_> = from.into_iter().collect();
+        let mut found: BTreeSet<_> = next.iter().copied().collect();
+        while let Some(place) = next.pop() {
+            let values = match place {
+                Place::Name(name) => self.names.get(name),
+                Place::Attribute(name) => self.attributes.get(name),
+            };
+            let led_to = values.into_iter().flatten().flat_map(|value| places(value.expression));
+            next.extend(led_to.filter(|one| found.insert(*one)));
+        }
+        found
+    }
+}
+
+/// All arguments of a call.
+pub(in crate::plan) fn arguments(call: &ExprCall) -> impl Iterator<Item = &Expr> {
+    let named = call.arguments.keywords.iter().map(|keyword| &keyword.value);
+    call.arguments.args.iter().chain(named)
+}
+
+fn parameters_of(lambda: &ExprLambda) -> Vec<&str> {
+    let parameters = lambda.parameters.iter().flat_map(|all| all.iter());
+    parameters.map(|one| one.name().as_str()).collect()
+}

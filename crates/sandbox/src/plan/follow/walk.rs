@@ -1,0 +1,212 @@
+//! The walk over statements that finds what names stand for.
+
+use ruff_python_ast::visitor::{
+    Visitor, walk_comprehension, walk_except_handler, walk_expr, walk_parameters, walk_pattern,
+    walk_stmt, walk_with_item,
+};
+use ruff_python_ast::{
+    Comprehension, ExceptHandler, Expr, ExprCall, Identifier, Parameters, Pattern, Stmt,
+    StmtClassDef, StmtFunctionDef, WithItem,
+};
+
+use super::link::{Taken, arguments};
+use super::{Values, is_asserting};
+use crate::plan::unused::is_by_text;
+
+impl<'a> Values<'a> {
+    fn function(&mut self, def: &'a StmtFunctionDef) {
+        let is_static = def.decorator_list.iter().any(|one| {
+            one.expression.as_name_expr().is_some_and(|name| name.id.as_str() == "staticmethod")
+        });
+        let class = self.class.take();
+        let skipped = usize::from(class.is_some() && !is_static);
+        let (name, taken) = (def.name.as_str(), Taken::of(&def.parameters, skipped));
+        let name = match class {
+            Some(class) if name == "__init__" => class,
+            // Nobody calls it by its name.
+            Some(_) if name.starts_with("__") => {
+                *self.handed.entry(name).or_default() += 1;
+                name
+            }
+            _ => name,
+        };
+        self.parameters.entry(name).or_default().push(taken);
+        for decorator in &def.decorator_list {
+            self.decorated.push((name, &decorator.expression));
+            self.visit_decorator(decorator);
+        }
+        self.visit_parameters(&def.parameters);
+        self.within.push(&def.name);
+        self.visit_body(&def.body);
+        self.within.pop();
+        self.class = class;
+    }
+
+    fn class(&mut self, def: &'a StmtClassDef) {
+        self.parameters.entry(&def.name).or_default();
+        def.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
+        if let Some(arguments) = def.arguments.as_deref() {
+            self.visit_arguments(arguments);
+            let bases: Vec<_> = arguments.args.iter().map(|base| self.value(base)).collect();
+            self.returned.entry(&def.name).or_default().extend(bases);
+        }
+        let outer = self.class.replace(&def.name);
+        self.classes.push(&def.name);
+        self.visit_body(&def.body);
+        self.classes.pop();
+        self.class = outer;
+    }
+
+    fn branch(&mut self, test: Option<&'a Expr>, body: &'a [Stmt]) {
+        if let Some(test) = test {
+            self.visit_expr(test);
+            self.branches.push(test);
+        }
+        self.visit_body(body);
+    }
+
+    fn call(&mut self, call: &'a ExprCall) {
+        self.calls.push(self.called(call));
+        match call.func.as_ref() {
+            Expr::Name(name) => {
+                *self.reads.entry(&name.id).or_default() += 1;
+                self.by_text |= is_by_text(&name.id);
+            }
+            // What a method is called with, its object may keep: `found.append(f(1))`.
+            Expr::Attribute(method) => {
+                if !is_asserting(&method.attr) {
+                    arguments(call).for_each(|one| self.put(&method.value, self.value(one)));
+                }
+                self.visit_expr(&method.value);
+            }
+            other => self.visit_expr(other),
+        }
+        self.visit_arguments(&call.arguments);
+    }
+}
+
+impl<'a> Visitor<'a> for Values<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::Assign(assign) => {
+                assign.targets.iter().for_each(|target| self.assign(target, &assign.value));
+                if let ([Expr::Name(name)], Expr::Call(call)) = (&*assign.targets, &*assign.value) {
+                    self.assigned.push((&name.id, self.called(call)));
+                }
+            }
+            Stmt::AnnAssign(assign) => {
+                assign.value.iter().for_each(|value| self.assign(&assign.target, value));
+            }
+            Stmt::AugAssign(assign) => self.assign(&assign.target, &assign.value),
+            Stmt::For(each) => self.assign_each(&each.target, &each.iter),
+            Stmt::If(choice) => {
+                let depth = self.branches.len();
+                self.branch(Some(&choice.test), &choice.body);
+                for clause in &choice.elif_else_clauses {
+                    self.branch(clause.test.as_ref(), &clause.body);
+                }
+                return self.branches.truncate(depth);
+            }
+            Stmt::While(again) => {
+                let depth = self.branches.len();
+                self.branch(Some(&again.test), &again.body);
+                self.branch(None, &again.orelse);
+                return self.branches.truncate(depth);
+            }
+            Stmt::Match(choice) => {
+                let mut names = Captured::default();
+                choice.cases.iter().for_each(|case| names.visit_pattern(&case.pattern));
+                for name in names.0 {
+                    self.bind(name, self.value(&choice.subject));
+                }
+            }
+            Stmt::Return(returned) => {
+                returned.value.iter().for_each(|value| self.give_back(value));
+            }
+            Stmt::Expr(statement) => match statement.value.as_ref() {
+                Expr::Call(call) => self.statements.push(self.called(call)),
+                Expr::ListComp(each) => {
+                    let call = each.elt.as_call_expr().map(|call| self.called(call));
+                    self.statements.extend(call);
+                }
+                _ => {}
+            },
+            Stmt::FunctionDef(def) => return self.function(def),
+            Stmt::ClassDef(def) => return self.class(def),
+            _ => {}
+        }
+        walk_stmt(self, statement);
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Named(named) => self.assign(&named.target, &named.value),
+            Expr::Call(call) => return self.call(call),
+            Expr::Name(name) if name.ctx.is_load() => {
+                *self.reads.entry(&name.id).or_default() += 1;
+                *self.handed.entry(&name.id).or_default() += 1;
+                self.by_text |= is_by_text(&name.id);
+            }
+            Expr::Attribute(attribute) => {
+                *self.handed.entry(&attribute.attr).or_default() += 1;
+                self.by_text |= is_by_text(&attribute.attr);
+            }
+            Expr::Lambda(lambda) => self.lambdas.push(lambda),
+            Expr::Compare(compare)
+                if compare.comparators.iter().any(Expr::is_none_literal_expr) =>
+            {
+                match compare.left.as_ref() {
+                    Expr::Name(name) => *self.against_none.entry(&name.id).or_default() += 1,
+                    Expr::Call(call) => self.void.push(self.called(call)),
+                    _ => {}
+                }
+            }
+            Expr::Yield(yielded) => yielded.value.iter().for_each(|value| self.give_back(value)),
+            Expr::YieldFrom(yielded) => self.give_back(&yielded.value),
+            _ => {}
+        }
+        walk_expr(self, expression);
+    }
+
+    fn visit_parameters(&mut self, parameters: &'a Parameters) {
+        for parameter in parameters.iter_non_variadic_params() {
+            if let Some(default) = parameter.default.as_deref() {
+                self.bind(parameter.name().as_str(), self.value(default));
+            }
+        }
+        walk_parameters(self, parameters);
+    }
+
+    fn visit_comprehension(&mut self, each: &'a Comprehension) {
+        self.assign_each(&each.target, &each.iter);
+        walk_comprehension(self, each);
+    }
+
+    fn visit_with_item(&mut self, item: &'a WithItem) {
+        item.optional_vars.iter().for_each(|target| self.assign(target, &item.context_expr));
+        walk_with_item(self, item);
+    }
+
+    fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
+        let ExceptHandler::ExceptHandler(except) = handler;
+        self.unknown.extend(except.name.as_ref().map(Identifier::as_str));
+        walk_except_handler(self, handler);
+    }
+}
+
+/// The names that patterns bind.
+#[derive(Default)]
+struct Captured<'a>(Vec<&'a str>);
+
+impl<'a> Visitor<'a> for Captured<'a> {
+    fn visit_pattern(&mut self, pattern: &'a Pattern) {
+        let name = match pattern {
+            Pattern::MatchAs(pattern) => pattern.name.as_ref(),
+            Pattern::MatchStar(pattern) => pattern.name.as_ref(),
+            Pattern::MatchMapping(pattern) => pattern.rest.as_ref(),
+            _ => None,
+        };
+        self.0.extend(name.map(Identifier::as_str));
+        walk_pattern(self, pattern);
+    }
+}
