@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ruff_python_ast::{Arguments, Expr, ExprCall, ExprLambda, Parameters};
+use ruff_python_ast::{Arguments, Expr, ExprCall, ExprLambda, Identifier, Parameters};
+use ruff_text_size::{Ranged, TextRange};
 
 use super::places::{Place, places};
 use super::{Called, MAX_BYTES, Origin, Value, Values, bytes, called_name, is_asserting};
 use crate::plan::answers::Function;
+use crate::plan::names::Names;
+use crate::plan::python::is_module;
 use crate::plan::question::first;
 use crate::plan::source::SourceError;
 
@@ -17,26 +20,25 @@ pub(super) struct Taken<'a> {
     all: Vec<&'a str>,
     rest: Option<&'a str>,
     keywords: Option<&'a str>,
+    /// Where they are what they are.
+    within: TextRange,
 }
 
 impl<'a> Taken<'a> {
-    pub(super) fn of(parameters: &'a Parameters, skipped: usize) -> Self {
+    pub(super) fn of(parameters: &'a Parameters, skipped: usize, within: TextRange) -> Self {
         let positional = parameters.posonlyargs.iter().chain(&parameters.args);
         Self {
             positional: positional.skip(skipped).map(|one| one.name().as_str()).collect(),
             all: parameters.iter().skip(skipped).map(|one| one.name().as_str()).collect(),
             rest: parameters.vararg.as_ref().map(|one| one.name.as_str()),
             keywords: parameters.kwarg.as_ref().map(|one| one.name.as_str()),
+            within,
         }
     }
 
-    /// The parameters that get an argument.
-    fn positional(&self, at: usize, argument: &Expr) -> Vec<&'a str> {
-        match self.positional.get(at) {
-            _ if argument.is_starred_expr() => self.all.clone(),
-            Some(name) => vec![name],
-            None => self.rest.into_iter().collect(),
-        }
+    /// The fields of a class, which what makes an object of it takes.
+    pub(super) fn fields(fields: Vec<&'a str>, within: TextRange) -> Self {
+        Self { positional: fields.clone(), all: fields, rest: None, keywords: None, within }
     }
 
     /// The parameters that get an argument of this name, or of names that nobody knows.
@@ -46,14 +48,20 @@ impl<'a> Taken<'a> {
         found.or(self.keywords).into_iter().collect()
     }
 
-    /// What each parameter gets of a call's arguments.
-    fn given(&self, arguments: &'a Arguments) -> Vec<(&'a str, &'a Expr)> {
+    /// What each parameter gets of a call's arguments, of which the first may be for `self`.
+    fn given(&self, arguments: &'a Arguments, skipped: usize) -> Vec<(&'a str, &'a Expr)> {
         let mut given = Vec::new();
-        for (at, argument) in arguments.args.iter().enumerate() {
-            given.extend(self.positional(at, argument).into_iter().map(|to| (to, argument)));
+        let mut spread = false;
+        for (at, argument) in arguments.args.iter().skip(skipped).enumerate() {
+            spread |= argument.is_starred_expr();
+            match self.positional.get(at) {
+                _ if spread => given.extend(self.all.iter().map(|to| (*to, argument))),
+                Some(to) => given.push((to, argument)),
+                None => given.extend(self.rest.map(|to| (to, argument))),
+            }
         }
         for keyword in &arguments.keywords {
-            let name = keyword.arg.as_ref().map(ruff_python_ast::Identifier::as_str);
+            let name = keyword.arg.as_ref().map(Identifier::as_str);
             given.extend(self.named(name).into_iter().map(|to| (to, &keyword.value)));
         }
         given
@@ -68,6 +76,7 @@ impl<'a> Values<'a> {
     pub(in crate::plan) fn link(&mut self, programs: &Functions<'_>) -> Result<(), SourceError> {
         for Called { call, origin } in self.calls.clone() {
             self.pass_arguments(call, origin);
+            self.keep(call, origin);
             let is_programs = first(&call.func).is_some_and(|name| programs.contains_key(name));
             if !is_programs && !self.is_defined(&call.func) {
                 self.pass_functions(call, origin);
@@ -81,6 +90,10 @@ impl<'a> Values<'a> {
             if !is_programs && !is_local && !self.is_defined(&call.func) {
                 self.fill_arguments(call, origin);
             }
+        }
+        for field in std::mem::take(&mut self.fields) {
+            let values = self.names.get(field).into_iter().flatten().copied();
+            self.attributes.entry(field).or_default().extend(values);
         }
         self.find_unknown(programs);
         self.merge_puts()
@@ -97,16 +110,19 @@ impl<'a> Values<'a> {
     fn pass_arguments(&mut self, call: &'a ExprCall, origin: Origin) {
         let mut given = Vec::new();
         let name = called_name(&call.func);
+        // `Case.check(case, answer)`
+        let of = call.func.as_attribute_expr().map(|method| method.value.as_ref());
+        let is_class = of.is_some_and(|of| of.is_name_expr() && self.is_defined(of));
         let taken = name.and_then(|name| self.parameters.get(name));
         // Each function of this name costs something, also one that takes nothing.
         self.bytes += taken.map_or(0, Vec::len);
         for taken in taken.into_iter().flatten() {
-            given.extend(taken.given(&call.arguments));
+            given.extend(taken.given(&call.arguments, usize::from(is_class)));
         }
         if let Expr::Lambda(lambda) = call.func.as_ref() {
             self.linked.insert(std::ptr::from_ref(lambda));
-            let taken = lambda.parameters.iter().map(|all| Taken::of(all, 0));
-            given.extend(taken.flat_map(|taken| taken.given(&call.arguments)));
+            let taken = lambda.parameters.iter().map(|all| Taken::of(all, 0, lambda.range()));
+            given.extend(taken.flat_map(|taken| taken.given(&call.arguments, 0)));
         }
         for (to, expression) in given {
             self.bind(to, Value { expression, origin });
@@ -141,6 +157,17 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// What a method is called with, its object may keep: `found.append(f(1))`. A module keeps nothing.
+    fn keep(&mut self, call: &'a ExprCall, origin: Origin) {
+        let Expr::Attribute(method) = call.func.as_ref() else { return };
+        let is_imported = |name: &str| self.imported.contains(name) || is_module(name);
+        let of = first(&method.value).filter(|name| !self.names.contains_key(name));
+        if !is_asserting(&method.attr) && !of.is_some_and(is_imported) {
+            let values = arguments(call).map(|expression| Value { expression, origin });
+            values.for_each(|value| self.put(&method.value, value));
+        }
+    }
+
     /// A statement may put some of its arguments into others: `heapq.heappush(heap, f(1))`.
     fn fill_arguments(&mut self, call: &'a ExprCall, origin: Origin) {
         let name = called_name(&call.func).unwrap_or_default();
@@ -156,24 +183,38 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Parameters of functions that are called by nobody knows whom.
+    /// Parameters of functions that are called by nobody knows whom, and what contexts hand out.
     fn find_unknown(&mut self, programs: &Functions<'_>) {
+        // What a decorator of the test or of the program makes of a function is what that returns.
         for (name, decorator) in std::mem::take(&mut self.decorated) {
-            let root = first(decorator);
             let is_own = |name: &str| self.defines(name) || programs.contains_key(name);
-            if root.is_none_or(is_own) {
-                self.unknown.insert(name);
+            if first(decorator.expression).is_none_or(is_own) {
+                self.bind(name, decorator);
                 self.handed.insert(name, 1);
+            }
+        }
+        for (names, body) in std::mem::take(&mut self.contexts) {
+            let body = Names::of(body);
+            if body.free().any(|name| self.defines(name) || programs.contains_key(name)) {
+                self.captured.extend(names.into_iter().map(Place::name));
             }
         }
         for (name, taken) in &self.parameters {
             if self.handed.get(name).is_some_and(|times| *times > 0) {
-                self.unknown.extend(taken.iter().flat_map(|taken| taken.all.iter().copied()));
+                for taken in taken {
+                    for one in &taken.all {
+                        self.given.entry(one).or_default().push(taken.within);
+                    }
+                }
             }
         }
-        let is_linked = |lambda: &ExprLambda| self.linked.contains(&std::ptr::from_ref(lambda));
-        let lambdas = self.lambdas.iter().filter(|lambda| !is_linked(lambda));
-        self.unknown.extend(lambdas.flat_map(|lambda| parameters_of(lambda)));
+        for lambda in &self.lambdas {
+            if !self.linked.contains(&std::ptr::from_ref(*lambda)) {
+                for one in parameters_of(lambda) {
+                    self.given.entry(one).or_default().push(lambda.range());
+                }
+            }
+        }
     }
 
     /// What is put into a name is put into everything that the name may be another name of.
@@ -190,6 +231,9 @@ impl<'a> Values<'a> {
         for (place, value) in merged {
             match place {
                 Place::Attribute(name) => self.attributes.entry(name).or_default().push(value),
+                Place::Name(name) if self.defines(name) => {
+                    self.returned.entry(name).or_default().push(value);
+                }
                 // Nothing is put into a module.
                 Place::Name(name) => {
                     if let Some(values) = self.names.get_mut(name) {

@@ -10,8 +10,8 @@ mod walk;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_python_ast::visitor::Visitor;
-use ruff_python_ast::{Expr, ExprCall, ExprLambda, Stmt};
-use ruff_text_size::Ranged;
+use ruff_python_ast::{Expr, ExprCall, ExprLambda, ExprName, Stmt};
+use ruff_text_size::{Ranged, TextRange};
 
 use self::link::Taken;
 pub(super) use self::link::arguments;
@@ -58,9 +58,13 @@ pub(super) struct Values<'a> {
     pub(super) returned: Stands<'a>,
     /// The conditions under which names are assigned and functions return.
     pub(super) conditions: Stands<'a>,
-    /// Names that may stand for anything.
-    pub(super) unknown: BTreeSet<&'a str>,
-    /// Names are looked up by their text, so each may stand for anything.
+    /// Names that may stand for anything, and where.
+    unknown: BTreeMap<&'a str, Vec<TextRange>>,
+    /// Parameters that may be given anything, and where.
+    given: BTreeMap<&'a str, Vec<TextRange>>,
+    /// Names that `with` binds, whose attributes may come from what is done there: an exception.
+    captured: BTreeSet<&'a str>,
+    /// Names are looked up by their text, so one that is assigned nowhere may stand for anything.
     pub(super) by_text: bool,
     /// Calls that are statements.
     pub(super) statements: Vec<Called<'a>>,
@@ -73,7 +77,12 @@ pub(super) struct Values<'a> {
     assigned: Vec<(&'a str, Called<'a>)>,
     void: Vec<Called<'a>>,
     parameters: BTreeMap<&'a str, Vec<Taken<'a>>>,
-    decorated: Vec<(&'a str, &'a Expr)>,
+    imported: BTreeSet<&'a str>,
+    decorated: Vec<(&'a str, Value<'a>)>,
+    /// Fields of classes: `class Case: answer: int`.
+    fields: BTreeSet<&'a str>,
+    /// The names that `with` binds, and what is done there.
+    contexts: Vec<(Vec<Place<'a>>, &'a [Stmt])>,
     lambdas: Vec<&'a ExprLambda>,
     /// Those whose parameters are known.
     linked: BTreeSet<*const ExprLambda>,
@@ -112,6 +121,21 @@ impl<'a> Values<'a> {
         let assigned = self.assigned.iter().filter(move |(name, _)| self.reads(name) == held(name));
         let assigned = assigned.map(|(_, called)| called);
         self.statements.iter().chain(&self.void).chain(assigned).copied()
+    }
+
+    /// Whether a name may stand for anything where it is read.
+    pub(super) fn is_unknown(&self, name: &ExprName) -> bool {
+        is_within(&self.unknown, name)
+    }
+
+    /// Whether a name is a parameter that may be given anything.
+    pub(super) fn is_given(&self, name: &ExprName) -> bool {
+        is_within(&self.given, name)
+    }
+
+    /// Whether attributes of a name may be anything.
+    pub(super) fn captures(&self, name: &str) -> bool {
+        self.captured.contains(name)
     }
 
     /// Whether a name is used as a value.
@@ -186,7 +210,7 @@ impl<'a> Values<'a> {
                 self.linked.insert(std::ptr::from_ref(lambda));
                 let returned = self.value(&lambda.body);
                 self.returned.entry(&name.id).or_default().push(returned);
-                let taken = lambda.parameters.iter().map(|all| Taken::of(all, 0));
+                let taken = lambda.parameters.iter().map(|all| Taken::of(all, 0, lambda.range()));
                 self.parameters.entry(&name.id).or_default().extend(taken);
             }
             (Expr::Name(name), _) => {
@@ -262,4 +286,9 @@ pub(super) fn called_name(callee: &Expr) -> Option<&str> {
 /// How long an expression is.
 fn bytes(expression: &Expr) -> usize {
     expression.range().len().to_usize()
+}
+
+fn is_within(places: &BTreeMap<&str, Vec<TextRange>>, name: &ExprName) -> bool {
+    let mut within = places.get(name.id.as_str()).into_iter().flatten();
+    within.any(|range| range.contains_range(name.range()))
 }

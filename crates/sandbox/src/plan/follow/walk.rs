@@ -5,12 +5,13 @@ use ruff_python_ast::visitor::{
     walk_stmt, walk_with_item,
 };
 use ruff_python_ast::{
-    Comprehension, ExceptHandler, Expr, ExprCall, Identifier, Parameters, Pattern, Stmt,
+    Alias, Comprehension, ExceptHandler, Expr, ExprCall, Identifier, Parameters, Pattern, Stmt,
     StmtClassDef, StmtFunctionDef, WithItem,
 };
+use ruff_text_size::Ranged;
 
-use super::link::{Taken, arguments};
-use super::{Values, is_asserting};
+use super::link::Taken;
+use super::{Values, places};
 use crate::plan::unused::is_by_text;
 
 impl<'a> Values<'a> {
@@ -20,7 +21,7 @@ impl<'a> Values<'a> {
         });
         let class = self.class.take();
         let skipped = usize::from(class.is_some() && !is_static);
-        let (name, taken) = (def.name.as_str(), Taken::of(&def.parameters, skipped));
+        let (name, taken) = (def.name.as_str(), Taken::of(&def.parameters, skipped, def.range()));
         let name = match class {
             Some(class) if name == "__init__" => class,
             // Nobody calls it by its name.
@@ -32,7 +33,7 @@ impl<'a> Values<'a> {
         };
         self.parameters.entry(name).or_default().push(taken);
         for decorator in &def.decorator_list {
-            self.decorated.push((name, &decorator.expression));
+            self.decorated.push((name, self.value(&decorator.expression)));
             self.visit_decorator(decorator);
         }
         self.visit_parameters(&def.parameters);
@@ -43,7 +44,11 @@ impl<'a> Values<'a> {
     }
 
     fn class(&mut self, def: &'a StmtClassDef) {
-        self.parameters.entry(&def.name).or_default();
+        let field = |one: &'a Stmt| one.as_ann_assign_stmt()?.target.as_name_expr();
+        let fields = def.body.iter().filter_map(field).map(|name| name.id.as_str());
+        let fields: Vec<_> = fields.collect();
+        self.fields.extend(&fields);
+        self.parameters.entry(&def.name).or_default().push(Taken::fields(fields, def.range()));
         def.decorator_list.iter().for_each(|decorator| self.visit_decorator(decorator));
         if let Some(arguments) = def.arguments.as_deref() {
             self.visit_arguments(arguments);
@@ -55,6 +60,11 @@ impl<'a> Values<'a> {
         self.visit_body(&def.body);
         self.classes.pop();
         self.class = outer;
+    }
+
+    fn import(&mut self, names: &'a [Alias]) {
+        let names = names.iter().map(|one| one.asname.as_ref().unwrap_or(&one.name).as_str());
+        self.imported.extend(names.filter_map(|name| name.split('.').next()));
     }
 
     fn branch(&mut self, test: Option<&'a Expr>, body: &'a [Stmt]) {
@@ -72,10 +82,9 @@ impl<'a> Values<'a> {
                 *self.reads.entry(&name.id).or_default() += 1;
                 self.by_text |= is_by_text(&name.id);
             }
-            // What a method is called with, its object may keep: `found.append(f(1))`.
             Expr::Attribute(method) => {
-                if !is_asserting(&method.attr) {
-                    arguments(call).for_each(|one| self.put(&method.value, self.value(one)));
+                for place in places(&method.value) {
+                    self.lead(place.name());
                 }
                 self.visit_expr(&method.value);
             }
@@ -90,7 +99,11 @@ impl<'a> Visitor<'a> for Values<'a> {
         match statement {
             Stmt::Assign(assign) => {
                 assign.targets.iter().for_each(|target| self.assign(target, &assign.value));
-                if let ([Expr::Name(name)], Expr::Call(call)) = (&*assign.targets, &*assign.value) {
+                // What a class has is read as an attribute.
+                if self.class.is_none()
+                    && let ([Expr::Name(name)], Expr::Call(call)) =
+                        (&*assign.targets, &*assign.value)
+                {
                     self.assigned.push((&name.id, self.called(call)));
                 }
             }
@@ -120,6 +133,10 @@ impl<'a> Visitor<'a> for Values<'a> {
                     self.bind(name, self.value(&choice.subject));
                 }
             }
+            Stmt::With(with) => {
+                let targets = with.items.iter().filter_map(|item| item.optional_vars.as_deref());
+                self.contexts.push((targets.flat_map(places).collect(), &with.body));
+            }
             Stmt::Return(returned) => {
                 returned.value.iter().for_each(|value| self.give_back(value));
             }
@@ -131,6 +148,8 @@ impl<'a> Visitor<'a> for Values<'a> {
                 }
                 _ => {}
             },
+            Stmt::Import(import) => self.import(&import.names),
+            Stmt::ImportFrom(import) => self.import(&import.names),
             Stmt::FunctionDef(def) => return self.function(def),
             Stmt::ClassDef(def) => return self.class(def),
             _ => {}
@@ -189,7 +208,9 @@ impl<'a> Visitor<'a> for Values<'a> {
 
     fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
         let ExceptHandler::ExceptHandler(except) = handler;
-        self.unknown.extend(except.name.as_ref().map(Identifier::as_str));
+        if let Some(name) = &except.name {
+            self.unknown.entry(name.as_str()).or_default().push(except.range());
+        }
         walk_except_handler(self, handler);
     }
 }

@@ -179,7 +179,7 @@ impl<'a> Search<'a> {
         let handed = count(self.handed.get_or_init(|| self.handed())).unwrap_or_default();
         let reads = self.values.reads(&name.id);
         let against_none = count(&self.values.against_none).unwrap_or_default();
-        self.answers.is_answer(&name.id) && reads > handed + against_none
+        self.answers.holds(argument).answer && reads > handed + against_none
     }
 
     /// How often each name is handed to a judge by a statement.

@@ -53,6 +53,12 @@ fn an_answer_is_one_by_whatever_it_is_bound() {
         "from dataclasses import dataclass, field\n@dataclass\nclass C:\n  r: object = field(default_factory=lambda: solve(3))\nassert valid(C().r)",
         "class C:\n  def __init_subclass__(cls, r): cls.r = r\nclass D(C, r=solve(3)): pass\nassert valid(D.r)",
         "class A:\n  def __iter__(self): yield solve(3)\nclass B(A): pass\nfor r in B(): assert valid(r)",
+        "class T:\n  def ok(self, r): return valid(r, 3)\nassert T.ok(T(), solve(3))",
+        "from dataclasses import dataclass\n@dataclass\nclass C:\n  r: object\n  def test(self): assert valid(self.r)\nC(solve(3)).test()",
+        "from typing import NamedTuple\nclass C(NamedTuple):\n  n: int\n  r: object\n  def ok(self): return valid(self.r)\nassert C(1, r=solve(3)).ok()",
+        "class A:\n  def __init__(self, r): self.r = r\n  def test(self): assert valid(self.r)\nclass B(A):\n  def __init__(self): super().__init__(solve(3))\nB().test()",
+        "class A:\n  def __init__(self, r): self.r = r\n  def test(self): assert valid(self.r)\nclass B(A): pass\nB(solve(3)).test()",
+        "def t(a, b, r): return valid(r)\nassert t(*[1, 2], solve(3))",
     ]);
 }
 
@@ -100,6 +106,7 @@ fn a_function_of_the_program_is_one_wherever_it_was_put() {
         "goods = [lambda r: valid(r, 3)]\nassert all(g(solve(3)) for g in goods)",
         "def outer():\n  def inner(r): return valid(r, 3)\n  return inner\nassert outer()(solve(3))",
         "goods = dict(a=valid)\nassert goods['a'](solve(3), 3)",
+        "class T: pass\nsetattr(T, 'good', valid)\nassert T.good(solve(3), 3)",
     ]);
 }
 
@@ -165,6 +172,10 @@ fn helpers_of_the_setup_are_followed_as_far() {
         ),
         ("class V:\n  r = solve(3)\n  def run(self): return close(self.r, 5)", "assert V().run()"),
         ("def verify(cb): return cb(solve(3))", "assert verify(lambda r: close(r, 3))"),
+        (
+            "from unittest import TestCase as Case",
+            "class T(Case):\n  def test(self):\n    with self.assertRaises(ValueError) as c: solve(-1)\n    assert valid(str(c.exception))\nT().test()",
+        ),
     ] {
         assert!(found(test, setup).is_some(), "{setup}\n{test}");
     }
