@@ -101,8 +101,9 @@ enum Given {
 pub(super) struct Answers<'a> {
     values: &'a Values<'a>,
     functions: BTreeMap<&'a str, Known<'a>>,
-    /// What is found, with parameters that hold answers and with such that hold nothing.
+    /// What names and attributes hold where parameters hold answers.
     found: Found<'a>,
+    /// What all hold where parameters hold nothing.
     brought: Found<'a>,
     /// Names and attributes that a function of the program may have changed.
     changed: BTreeSet<&'a str>,
@@ -133,7 +134,8 @@ impl<'a> Answers<'a> {
         };
         answers.settle(Given::Nothing);
         let calls = values.changing().map(|one| one.call);
-        let changing = calls.filter(|call| answers.function(&call.func).is_some());
+        let look = answers.look(Given::Nothing);
+        let changing = calls.filter(|call| look.callee(&call.func).function.is_some());
         let changed = values.aliases(changing.flat_map(arguments).flat_map(places));
         answers.changed = changed.into_iter().map(Place::name).collect();
         answers.settle(Given::Nothing);
@@ -176,14 +178,16 @@ impl<'a> Answers<'a> {
     /// Follows values until nothing new is found.
     fn settle(&mut self, given: Given) {
         for _ in 0..ROUNDS {
-            let next = Found {
-                names: self.held(&self.values.names, given),
-                attributes: self.held(&self.values.attributes, given),
-                returned: self.held(&self.values.returned, Given::Nothing),
-            };
-            let found = match given {
-                Given::Answers => &mut self.found,
-                Given::Nothing => &mut self.brought,
+            let names = self.held(&self.values.names, given);
+            let attributes = self.held(&self.values.attributes, given);
+            let (next, found) = match given {
+                Given::Answers => {
+                    (Found { names, attributes, returned: Held::new() }, &mut self.found)
+                }
+                Given::Nothing => {
+                    let returned = self.held(&self.values.returned, given);
+                    (Found { names, attributes, returned }, &mut self.brought)
+                }
             };
             let before = std::mem::replace(found, next);
             if before == *found {

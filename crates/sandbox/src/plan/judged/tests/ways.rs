@@ -71,6 +71,8 @@ fn what_a_function_of_the_program_may_have_changed_is_an_answer() {
         "xs = [2, 1]\n_ = sort(xs)\nassert is_sorted(xs)",
         "xs = [2, 1]\nsort(xs=xs)\nassert is_sorted(xs)",
         "xs = [[2, 1]]\n[sort(x) for x in xs]\nassert is_sorted(xs[0])",
+        "f = sort\nxs = [2, 1]\nf(xs)\nassert is_sorted(xs)",
+        "def run(f, xs): f(xs)\nxs = [2, 1]\nrun(sort, xs)\nassert is_sorted(xs)",
     ]);
 }
 
