@@ -99,6 +99,7 @@ fn scored_texts_are_learnt_from_and_what_that_means_is_said() {
     let ran = learn(dir.path(), "run", &[file, "--tasks=tasks.jsonl"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     for said in [
+        "16 rollouts in 4 groups, 0 with the log-probabilities of their sampler",
         "16 rollouts: no log-probabilities are recorded",
         "That is right if this student sampled them",
         "16 rollouts: no token ids are recorded",

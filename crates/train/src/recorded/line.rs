@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         let ids = ids.unwrap_or_default();
         let fits = prompt.len() + ids.len() <= self.config.training.max_length as usize;
         lacks.room |= !fits;
-        lacks.logps |= fits && logps.is_none() && !ids.is_empty();
+        lacks.logps |= logps.is_none() && !ids.is_empty();
         let (tokens, unscored) = match logps {
             _ if !fits => (None, None),
             // Looked at when the line was read.

@@ -56,7 +56,7 @@ pub struct RecordedCounts {
     pub greedy: usize,
     /// Rollouts whose program was not run: their reward is of static terms.
     pub not_run: usize,
-    /// Rollouts without the log-probabilities that they were sampled with.
+    /// Rollouts without the log-probabilities that they were sampled with, learnt from or too long.
     pub without_logps: usize,
     /// Rollouts without token ids, which were tokenized from their text.
     pub retokenized: usize,
@@ -141,7 +141,9 @@ impl Recorded {
 
     /// Whether the student before its first update is asked, in the place of the sampler or beside it.
     pub(crate) fn asks_untrained(&self, config: &Config) -> bool {
-        self.counts.without_logps > 0 || config.grpo.importance_cap > 0.0
+        let rollouts = self.groups.iter().flat_map(|group| &group.rollouts);
+        let mut turns = rollouts.flat_map(|rollout| &rollout.turns);
+        config.grpo.importance_cap > 0.0 || turns.any(|turn| turn.unscored.is_some())
     }
 
     fn count(&mut self) {

@@ -390,6 +390,7 @@ fn a_line_without_tokens_is_tokenized_behind_the_prompt_of_its_task() {
     }
     let counts = read(&school, &lines).unwrap().counts;
     assert_eq!((counts.retokenized, counts.too_long), (16, 16), "prompts are long here");
+    assert_eq!(counts.without_logps, 16, "what is too long lacks them too");
     let known = std::mem::take(&mut school.tasks);
     let err = read(&school, &lines).unwrap_err().to_string();
     assert!(err.contains("scored.jsonl:1: has no token ids") && err.contains("`--tasks`"), "{err}");
