@@ -22,21 +22,35 @@ pub(crate) fn show(args: &ConfigFileArgs, printer: Printer) -> anyhow::Result<Ex
 }
 
 /// `whet config check`: the problems are the answer, so they are data, and so are warnings, which
-/// leave the config right.
+/// leave the config right. What `whet train grpo` alone refuses is a problem of a config that sets a key of
+/// `[grpo]`, and a warning in any other: it may be meant for `whet train sft`.
 pub(crate) fn check(args: &ConfigFileArgs, printer: Printer) -> anyhow::Result<Exit> {
     #[derive(Serialize)]
     struct Report<'a> {
         ok: bool,
         problems: &'a [Problem],
         warnings: &'a [Problem],
+        /// Commands that refuse the config, though it has no problems.
+        refused_by: &'a [&'static str],
     }
+    let mut refused_by = Vec::new();
     let (problems, warnings) = match problems_of(&[], &all(args)) {
-        Ok(loaded) => (Vec::new(), loaded.warnings()),
         Err(problems) => (problems, Vec::new()),
+        Ok(loaded) => {
+            let (mut warnings, refused) = (loaded.warnings(), loaded.refused_by_grpo());
+            if loaded.is_for_grpo() {
+                (refused, warnings)
+            } else {
+                refused_by.extend((!refused.is_empty()).then_some("whet train grpo"));
+                warnings.extend(refused);
+                (Vec::new(), warnings)
+            }
+        }
     };
     let ok = problems.is_empty();
     if args.json {
-        printer.json(&Report { ok, problems: &problems, warnings: &warnings })?;
+        let (problems, warnings) = (&problems, &warnings);
+        printer.json(&Report { ok, problems, warnings, refused_by: &refused_by })?;
     } else {
         for warning in &warnings {
             printer
@@ -47,7 +61,10 @@ pub(crate) fn check(args: &ConfigFileArgs, printer: Printer) -> anyhow::Result<E
         }
         let (word, tone) = if ok { ("ok", Tone::Good) } else { ("error", Tone::Bad) };
         let word = printer.toned_talk(word, tone);
-        printer.note(format_args!("{word}: the config has {}", counted(problems.len(), "problem")));
+        let refused: String =
+            refused_by.iter().map(|command| format!(", but `{command}` refuses it")).collect();
+        let count = counted(problems.len(), "problem");
+        printer.note(format_args!("{word}: the config has {count}{refused}"));
     }
     Ok(if ok { Exit::Done } else { Exit::Usage })
 }

@@ -18,7 +18,7 @@ mod yaml;
 
 use std::collections::BTreeMap;
 
-use whetstone_core::config::{Algorithm, Config};
+use whetstone_core::config::{self, Algorithm, Config};
 
 pub use layer::Layer;
 pub use problem::{Place, Problem};
@@ -38,8 +38,22 @@ pub struct Loaded {
 impl Loaded {
     /// What is worth a word before it is used, with the places of the keys.
     pub fn warnings(&self) -> Vec<Problem> {
-        let warnings = self.config.warnings().into_iter();
-        warnings.map(|warning| Problem::between(warning, &self.places)).collect()
+        self.placed(self.config.warnings())
+    }
+
+    /// What `whet train grpo` refuses and other commands do not read, with the places of the keys.
+    pub fn refused_by_grpo(&self) -> Vec<Problem> {
+        self.placed(self.config.refused_by_grpo())
+    }
+
+    /// Whether a key of `[grpo]` is set: then the config is meant for `whet train grpo`.
+    pub fn is_for_grpo(&self) -> bool {
+        self.places.keys().any(|key| key.starts_with("grpo."))
+    }
+
+    fn placed(&self, problems: Vec<config::Problem>) -> Vec<Problem> {
+        let problems = problems.into_iter();
+        problems.map(|problem| Problem::between(problem, &self.places)).collect()
     }
 }
 

@@ -75,6 +75,44 @@ fn a_reward_that_pays_a_stub_is_warned_of_with_its_figure_and_is_no_problem() {
 }
 
 #[test]
+fn what_grpo_refuses_is_a_problem_of_a_config_for_it_and_else_said_with_the_command() {
+    check(
+        "[grpo]\nnum_samples_per_prompt = 6\n",
+        &[
+            "config.toml:2:26: `grpo.num_samples_per_prompt`: `whet train grpo` refuses this: a step has \
+           2 × 8 = 16 sequences, which are no whole groups of 6",
+        ],
+    );
+    let short = "[training]\nmax_length = 640\n";
+    let ran = whet_with(short, &["config", "check", "config.toml"]);
+    assert_eq!(ran.code, 0, "`whet train sft` takes it: {}", ran.err);
+    let warned =
+        "warning: `grpo.max_completion_length`: `whet train grpo` refuses this: 1024 tokens";
+    assert!(ran.out.starts_with(warned), "{}", ran.out);
+    let said = "ok: the config has 0 problems, but `whet train grpo` refuses it\n";
+    assert!(ran.err.contains(said), "{}", ran.err);
+    let ran = whet_with(short, &["config", "check", "config.toml", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(
+        (&report["ok"], &report["refused_by"][0]),
+        (&true.into(), &"whet train grpo".into())
+    );
+    let ran = whet_with("", &["config", "check", "config.toml"]);
+    assert!(ran.err.contains("ok: the config has 0 problems\n"), "{}", ran.err);
+}
+
+#[test]
+fn eight_bit_weights_and_training_all_of_them_contradict_each_other() {
+    check(
+        "[student]\nload_in_8bit = true\n[training]\ntrain = \"full\"\n",
+        &[
+            "config.toml:2:16: `student.load_in_8bit`: 8-bit weights are frozen, and `training.train = \
+           \"full\"` trains every weight",
+        ],
+    );
+}
+
+#[test]
 fn wrong_types_and_shapes_are_named() {
     check(
         "lora = 3\n[eval]\nk = [1, 0]\n[training]\nnum_train_epochs = 2.5\n[grpo]\nkl_coef = nan\n\

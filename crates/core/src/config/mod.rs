@@ -152,6 +152,15 @@ impl Config {
                 hint: "list each module once",
             });
         }
+        if self.student.load_in_8bit && self.training.train == Trained::Full {
+            problems.push(Problem {
+                key: "student.load_in_8bit",
+                message:
+                    "8-bit weights are frozen, and `training.train = \"full\"` trains every weight"
+                        .to_owned(),
+                hint: "leave it out, or set `training.train = \"lora\"`",
+            });
+        }
         problems.extend(self.grpo.problems());
         problems
     }
@@ -175,13 +184,12 @@ impl Config {
                 hint: "set it to true, or use `reward.composite = \"tests\"`",
             });
         }
-        warnings.extend(self.refused_by_grpo());
         warnings
     }
 
     /// What `whet train grpo` refuses. `whet train sft` does not read these keys, so they are no
     /// problems of every config.
-    fn refused_by_grpo(&self) -> Vec<Problem> {
+    pub fn refused_by_grpo(&self) -> Vec<Problem> {
         let mut refused = Vec::new();
         let (training, samples) = (&self.training, self.grpo.num_samples_per_prompt);
         let (batch, pieces) =
@@ -237,6 +245,8 @@ mod tests {
         config.eval.k = vec![1, 5, 1];
         config.lora.target_modules = vec![Module::QProj, Module::QProj];
         config.eval.num_samples = 4;
+        config.student.load_in_8bit = true;
+        config.training.train = Trained::Full;
         let keys: Vec<_> = config.problems().iter().map(|problem| problem.key).collect();
         let expected = [
             "dual_source",
@@ -245,6 +255,7 @@ mod tests {
             "eval.k",
             "eval.k",
             "lora.target_modules",
+            "student.load_in_8bit",
         ];
         assert_eq!(keys, expected);
         let said = &config.problems()[4].message;
@@ -269,12 +280,13 @@ mod tests {
     }
 
     #[test]
-    fn what_the_training_would_refuse_is_warned_of() {
+    fn what_grpo_would_refuse_is_told_apart_from_problems_of_every_command() {
         let mut config = Config::default();
+        assert_eq!(config.refused_by_grpo(), []);
         (config.grpo.num_samples_per_prompt, config.grpo.max_completion_length) = (6, 2048);
-        let keys: Vec<_> = config.warnings().iter().map(|warning| warning.key).collect();
+        let keys: Vec<_> = config.refused_by_grpo().iter().map(|refused| refused.key).collect();
         assert_eq!(keys, ["grpo.num_samples_per_prompt", "grpo.max_completion_length"]);
-        let said = &config.warnings()[0].message;
+        let said = &config.refused_by_grpo()[0].message;
         assert!(said.ends_with("2 × 8 = 16 sequences, which are no whole groups of 6"), "{said}");
         assert_eq!(config.problems(), [], "`whet train sft` does not mind");
     }

@@ -13,7 +13,8 @@ pub struct StudentConfig {
     /// Number format of the weights on an accelerator; the CPU computes in f32.
     #[schemars(extend("x-aliases" = ["torch_dtype"]))]
     pub dtype: Dtype,
-    /// Keep the frozen weights as 8-bit integers with a scale for each row.
+    /// Keep the frozen weights as 8-bit integers with a scale for each row. Not with
+    /// `training.train = "full"`, which freezes none.
     pub load_in_8bit: bool,
 }
 
