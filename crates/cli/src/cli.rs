@@ -206,7 +206,7 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
 
-    /// Ask the teacher of `teacher.*` for a small answer
+    /// Ask the teacher of `teacher.*` for a small program, and look for its thinking and code
     #[arg(long)]
     pub teacher: bool,
 
@@ -229,7 +229,9 @@ pub enum ConfigCommand {
 
     /// Report everything that is wrong with a config, at once
     ///
-    /// Exits with 0 if nothing is, and with 2 otherwise.
+    /// Exits with 0 if nothing is, and with 2 otherwise. What `whet train grpo` alone refuses is wrong
+    /// with a config that sets a key of `[grpo]`; in any other it is a warning that names the command,
+    /// since `whet train sft` takes it.
     Check(ConfigFileArgs),
 
     /// Print the reference page: every key, what it means, its default and its bounds

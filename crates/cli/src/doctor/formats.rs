@@ -61,28 +61,51 @@ pub(super) fn extraction(_: &Config) -> Finding {
     }
 }
 
-/// Ways in which teachers answer: what it is, its text, and thinking that came in a field of its own.
-fn ways() -> [(&'static str, String, Option<&'static str>); 6] {
+/// A draft that is no solution.
+const DRAFT: &str = "```python\ndef is_prime(n):\n    return n % 2 == 1\n```";
+
+/// A way in which teachers answer.
+struct Layout {
+    name: &'static str,
+    text: String,
+    /// Thinking that came in a field of its own.
+    reasoning: Option<&'static str>,
+    /// The thinking that is to be read.
+    thinking: String,
+}
+
+fn layouts() -> Vec<Layout> {
     let block = format!("```python\n{CODE}\n```");
-    [
-        ("tags and a fence", format!("<think>\n{THINKING}\n</think>\n\n{block}\n"), None),
-        ("thinking in a field", format!("Here it is.\n\n{block}\n"), Some(THINKING)),
-        (
+    let drafted = format!("{THINKING}\n\n{DRAFT}\n\nThat takes 9 for a prime.");
+    let layout = |name, text| Layout { name, text, reasoning: None, thinking: THINKING.to_owned() };
+    let with_draft = |name, text| Layout { thinking: drafted.clone(), ..layout(name, text) };
+    vec![
+        layout("tags and a fence", format!("<think>\n{THINKING}\n</think>\n\n{block}\n")),
+        Layout {
+            reasoning: Some(THINKING),
+            ..layout("thinking in a field", format!("Here it is.\n\n{block}\n"))
+        },
+        layout(
             "a fence without a language",
             format!("<think>{THINKING}</think>\n```\n{CODE}\n```"),
-            None,
         ),
-        (
-            "a draft inside the thinking",
+        layout(
+            "a fence of tildes",
             format!("<think>{THINKING}</think>\n\nSo:\n\n~~~py\n{CODE}\n~~~\nDone."),
-            None,
         ),
-        (
+        with_draft(
+            "a draft inside the thinking",
+            format!("<think>\n{drafted}\n</think>\n\n{block}\n"),
+        ),
+        with_draft(
+            "a draft inside thinking that the chat template opened",
+            format!("{drafted}\n</think>\n\n{block}\n"),
+        ),
+        layout(
             "answer tags",
             format!("<think>\n{THINKING}\n</think>\n<answer>\n{block}\n</answer>"),
-            None,
         ),
-        ("no fence", format!("<think>\n{THINKING}\n</think>\n\n{CODE}\n"), None),
+        layout("no fence", format!("<think>\n{THINKING}\n</think>\n\n{CODE}\n")),
     ]
 }
 
@@ -90,12 +113,12 @@ fn ways() -> [(&'static str, String, Option<&'static str>); 6] {
 pub(super) fn teacher_formats(config: &Config) -> Finding {
     const CHECK: &str = "teacher's formats";
     let bug = "this is a bug in whet: report it";
-    let ways = ways();
-    for (name, text, reasoning) in &ways {
+    let layouts = layouts();
+    for Layout { name, text, reasoning, thinking } in &layouts {
         let reply = Reply { reasoning: *reasoning, ..Reply::text(text) };
         let found = extract(reply, Form::ThinkPython);
         let code = found.code.as_ref().map(|code| code.source.as_ref());
-        if found.thinking.as_deref() != Some(THINKING) || code != Some(CODE) {
+        if found.thinking.as_deref() != Some(thinking) || code != Some(CODE) {
             return Finding::fail(CHECK, format!("{name}: not read as it was written"), bug);
         }
     }
@@ -104,14 +127,33 @@ pub(super) fn teacher_formats(config: &Config) -> Finding {
     let compiles = on_big_stack(|stack| {
         let runs =
             |text: &str| matches!(rules.read(&task, Reply::text(text), stack), Reading::Runs(_));
-        ways.iter().all(|(_, text, _)| runs(text))
+        layouts.iter().all(|layout| runs(&layout.text))
     });
     match compiles {
         Ok(true) => {
-            let detail = format!("{} layouts are read alike, and the code compiles", ways.len());
+            let detail = format!("{} layouts are read alike, and the code compiles", layouts.len());
             Finding::pass(CHECK, detail)
         }
         Ok(false) => Finding::fail(CHECK, "right code does not compile", bug),
         Err(err) => Finding::fail(CHECK, err.to_string(), "no thread can be started"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draft_is_inside_the_thinking_of_the_layouts_that_say_so_and_no_other() {
+        for layout in layouts() {
+            let thinking = layout.text.split("</think>").next().unwrap_or_default();
+            let has_draft = thinking.contains(DRAFT) && thinking.len() < layout.text.len();
+            assert_eq!(has_draft, layout.name.contains("draft"), "{}", layout.name);
+        }
+        let finding = teacher_formats(&Config::default());
+        assert_eq!(
+            finding,
+            Finding::pass("teacher's formats", "8 layouts are read alike, and the code compiles")
+        );
     }
 }

@@ -9,6 +9,7 @@ mod kernel;
 mod machine;
 mod python;
 mod student;
+mod teacher;
 
 use serde::Serialize;
 use whetstone_core::config::Config;
@@ -18,7 +19,6 @@ use crate::config_command::load;
 use crate::exit::Exit;
 use crate::failure::counted;
 use crate::printer::{Printer, Tone};
-use crate::teach::connection;
 
 /// What one check found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &DoctorArgs, printer: Printer) -> anyhow::Result<Exit> {
         say(check(&config))?;
     }
     if args.teacher {
-        say(connection::finding(&config))?;
+        say(teacher::finding(&config))?;
     }
     if let Some(model) = &args.model {
         student::checks(&config, model, printer, &mut say)?;
@@ -96,7 +96,7 @@ pub(crate) fn probe(feature: ProbeFeature) -> Exit {
 }
 
 impl Finding {
-    pub(crate) fn pass(check: &'static str, detail: impl Into<String>) -> Self {
+    fn pass(check: &'static str, detail: impl Into<String>) -> Self {
         Self { check, status: Status::Pass, detail: detail.into(), hint: None }
     }
 
@@ -104,7 +104,7 @@ impl Finding {
         Self { check, status: Status::Warn, detail: detail.into(), hint: Some(hint) }
     }
 
-    pub(crate) fn fail(check: &'static str, detail: impl Into<String>, hint: &'static str) -> Self {
+    fn fail(check: &'static str, detail: impl Into<String>, hint: &'static str) -> Self {
         Self { check, status: Status::Fail, detail: detail.into(), hint: Some(hint) }
     }
 }

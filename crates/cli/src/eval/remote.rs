@@ -43,7 +43,7 @@ pub(super) fn measure(it: &Measure<'_>, url: &str) -> Result<Option<Evaluated>, 
         generator: &mut server,
         tokenizer: None,
         render: &tokens,
-        // A server renders its prompts itself, and gives thinking that it opened in a field of its own.
+        // A server renders its prompts itself; its client reads what was cut off inside the thinking.
         thinking_opened: false,
         max_tokens,
         max_prompt_tokens: usize::MAX,

@@ -1,13 +1,14 @@
 //! `whet teach --test-connection`: is the server there, and how does it answer?
 
+use std::time::Instant;
+
 use serde::Serialize;
 use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
-use whetstone_core::with_causes;
-use whetstone_remote::chat::{ChatError, Probe, ReasoningPlace, Request};
+use whetstone_core::{Completion, Message, with_causes};
+use whetstone_remote::chat::{ChatError, Client, Probe, ReasoningPlace, Request};
 
 use super::remote::Remote;
-use crate::doctor::Finding;
 use crate::exit::Exit;
 use crate::printer::{Printer, Tone};
 
@@ -55,52 +56,79 @@ pub(super) fn test(config: &Config, json: bool, printer: Printer) -> anyhow::Res
     Ok(if seen.ok { Exit::Done } else { Exit::No })
 }
 
-/// The same for `whet doctor`.
-pub(crate) fn finding(config: &Config) -> Finding {
-    const CHECK: &str = "teacher";
-    let seen = look(config);
-    if let Some(answer) = &seen.answer {
-        let (url, model, seconds) = (&seen.url, &answer.model, answer.seconds);
-        let thinking = thinking(answer, config);
-        let detail = format!("{url}: {model} answers in {seconds:.2} s; thinking {thinking}");
-        return Finding::pass(CHECK, detail);
-    }
-    let said = seen.error.as_deref().unwrap_or("does not answer");
-    let hint = seen.hint.as_deref().unwrap_or_default();
-    let detail = format!("{}: {said}; {hint}", seen.url);
-    Finding::fail(CHECK, detail, "`whet teach --test-connection` says more")
+/// One answer of the server.
+pub(crate) struct Answer {
+    /// Where it came from, and from which model.
+    pub(crate) server: String,
+    pub(crate) seconds: f64,
+    pub(crate) completion: Completion,
+}
+
+/// Asks the server once, as a teaching would. An error says what is wrong and what to do.
+pub(crate) fn ask(config: &Config, messages: Vec<Message>) -> Result<Answer, String> {
+    let start = Instant::now();
+    let request = Request::of(&config.teacher, messages);
+    let (seen, response) = reach(config, |client| client.complete_once(&request));
+    let Some(mut response) = response else {
+        let said = seen.error.as_deref().unwrap_or("does not answer");
+        let hint = seen.hint.as_deref().unwrap_or_default();
+        return Err(format!("{}: {said}; {hint}", seen.url));
+    };
+    let model = if response.model.is_empty() { &seen.model } else { &response.model };
+    Ok(Answer {
+        server: format!("{}: {}", seen.url, plain(model)),
+        seconds: start.elapsed().as_secs_f64(),
+        completion: response.completions.swap_remove(0),
+    })
 }
 
 fn look(config: &Config) -> Seen {
-    let teacher = &config.teacher;
-    let variable = &teacher.api_key_env;
-    let has_key = std::env::var_os(variable).is_some_and(|key| !key.is_empty());
-    let mut seen = Seen {
-        ok: false,
-        url: teacher.api_url.clone(),
-        model: teacher.model_name.clone(),
-        models: None,
-        key: has_key.then(|| variable.clone()),
-        answer: None,
-        error: None,
-        hint: None,
-    };
-    match Remote::new(teacher, Seed::new(config.seed)) {
-        Err(err) => seen.fail(&err),
-        Ok(remote) => {
-            seen.url = remote.client().url();
-            let models = remote.client().models().ok();
-            seen.models = models.map(|names| names.iter().map(|name| plain(name)).collect());
-            match remote.client().probe(&Request::of(teacher, Vec::new())) {
-                Err(err) => seen.fail(&err),
-                Ok(probe) => seen.succeed(&probe),
-            }
-        }
+    let like = Request::of(&config.teacher, Vec::new());
+    let (mut seen, probe) = reach(config, |client| client.probe(&like));
+    if let Some(probe) = &probe {
+        seen.succeed(probe);
     }
     seen
 }
 
+/// Sends something to the server of the settings, with what was seen of it.
+fn reach<T>(
+    config: &Config,
+    send: impl FnOnce(&Client) -> Result<T, ChatError>,
+) -> (Seen, Option<T>) {
+    let mut seen = Seen::new(config);
+    let remote = match Remote::new(&config.teacher, Seed::new(config.seed)) {
+        Ok(remote) => remote,
+        Err(err) => {
+            seen.fail(&err);
+            return (seen, None);
+        }
+    };
+    seen.url = remote.client().url();
+    let models = remote.client().models().ok();
+    seen.models = models.map(|names| names.iter().map(|name| plain(name)).collect());
+    let sent = send(remote.client()).map_err(|err| seen.fail(&err)).ok();
+    (seen, sent)
+}
+
 impl Seen {
+    /// Of a server that nothing was sent to.
+    fn new(config: &Config) -> Self {
+        let teacher = &config.teacher;
+        let variable = &teacher.api_key_env;
+        let has_key = std::env::var_os(variable).is_some_and(|key| !key.is_empty());
+        Self {
+            ok: false,
+            url: teacher.api_url.clone(),
+            model: teacher.model_name.clone(),
+            models: None,
+            key: has_key.then(|| variable.clone()),
+            answer: None,
+            error: None,
+            hint: None,
+        }
+    }
+
     fn fail(&mut self, err: &ChatError) {
         self.error = Some(match err {
             // One try is made here, and there is no need to count it.

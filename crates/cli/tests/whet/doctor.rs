@@ -1,5 +1,9 @@
 //! `whet doctor`: numbered lines, a total, and an exit code that a script can use.
 
+use serde_json::{Value, json};
+use whetstone_remote::loopback::chat::{Act, ChatServer, Manners};
+use whetstone_remote::loopback::http::Reply;
+
 use crate::binary::{whet_in, whet_with};
 
 #[test]
@@ -115,4 +119,58 @@ fn a_student_that_is_not_there_and_a_teacher_that_does_not_answer_are_failures()
         let finding = checks.iter().find(|finding| finding["check"] == check).expect("a finding");
         assert_eq!(finding["status"], "FAIL", "{finding}");
     }
+}
+
+/// What doctor says of a teacher that answers with this text.
+fn teacher(text: &'static str, sets: &[&str]) -> (i32, Value) {
+    let manners = Manners { text: Box::new(move |_, _| text.to_owned()), ..Manners::default() };
+    of_server(&ChatServer::start(manners), sets)
+}
+
+fn of_server(server: &ChatServer, sets: &[&str]) -> (i32, Value) {
+    let url = format!("teacher.api_url={}", server.url());
+    let mut args = vec!["doctor", "--teacher", "--json", "--set", &url];
+    args.extend(sets.iter().flat_map(|set| ["--set", set]));
+    let ran = whet_with("", &args);
+    let report: Value = serde_json::from_str(&ran.out).expect("JSON");
+    let checks = report["checks"].as_array().expect("checks");
+    let finding = checks.iter().find(|finding| finding["check"] == "teacher").cloned();
+    (ran.code, finding.expect("a finding"))
+}
+
+#[test]
+fn a_teacher_is_asked_for_a_program_that_compiles() {
+    let check = |text, sets: &[&str], status: &str, said: &str| {
+        let (code, finding) = teacher(text, sets);
+        assert_eq!(finding["status"], status, "{finding}");
+        assert!(finding["detail"].as_str().expect("text").contains(said), "{said}: {finding}");
+        if status == "FAIL" {
+            assert_eq!(code, 1, "{finding}");
+            assert!(finding["hint"].as_str().expect("text").contains("teacher.max_tokens"));
+        }
+    };
+    check("I cannot help.", &[], "FAIL", "writes no code: it begins \"I cannot help.\"");
+    let broken = "<think>Hm.</think>\n```python\ndef is_prime(n:\n```";
+    check(broken, &[], "FAIL", "writes code that does not compile: it begins \"<think>Hm.");
+    let code = "```python\ndef is_prime(n):\n    return n > 1\n```";
+    check(code, &[], "WARN", "thinking was asked for and none was seen");
+    let unasked = ["teacher.enable_thinking=false"];
+    check(code, &unasked, "PASS", "no thinking, as asked, and its code compiles");
+    let whole =
+        "<think>Nothing divides it.</think>\n```python\ndef is_prime(n):\n    return n > 1\n```";
+    check(whole, &[], "PASS", "22 characters of thinking, and its code compiles");
+}
+
+#[test]
+fn a_teacher_that_is_cut_off_in_its_thinking_has_written_no_code() {
+    let draft = "Let me try:\n```python\ndef is_prime(n):\n    return n > 1\n```\nBut then";
+    let choice = json!({"index": 0, "message": {"content": draft}, "finish_reason": "length"});
+    let answer = Reply::json(200, &json!({"model": "m", "choices": [choice]}));
+    let act = Box::new(move |_, _: &Value| Act::Send(answer.clone()));
+    let server = ChatServer::start(Manners { act, ..Manners::default() });
+    let (code, finding) = of_server(&server, &[]);
+    assert_eq!((code, &finding["status"]), (1, &"FAIL".into()), "{finding}");
+    let detail = finding["detail"].as_str().expect("text");
+    assert!(detail.contains("cut off by the limit on tokens; asked for a program"), "{finding}");
+    assert!(detail.contains("no code: it begins \"Let me try:"), "{finding}");
 }

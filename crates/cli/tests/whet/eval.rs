@@ -192,6 +192,16 @@ fn ask(dir: &Path, url: &str, more: &[&str]) -> Ran {
 }
 
 #[test]
+fn a_draft_in_thinking_that_a_server_was_cut_off_in_does_not_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    write_tasks(dir.path(), 2);
+    let server = crate::teach::cut_off_in_its_thinking();
+    let ran = ask(dir.path(), &server.url(), &[]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert_eq!(results(dir.path(), "outputs")["verdicts"], json!({"no_code": 8}));
+}
+
+#[test]
 fn a_server_is_asked_for_samples_and_for_the_likeliest_tokens() {
     let dir = tempfile::tempdir().unwrap();
     write_tasks(dir.path(), 5);

@@ -192,6 +192,34 @@ fn a_model_that_the_server_does_not_have_ends_the_run() {
     );
 }
 
+/// A server without a reasoning parser, whose template opens the thinking: it is cut off there, behind a
+/// draft that would pass.
+pub(crate) fn cut_off_in_its_thinking() -> ChatServer {
+    let draft = "Let me try:\n```python\ndef f(x):\n    return x + 1\n```\nBut what if x is";
+    let choice = json!({"index": 0, "message": {"content": draft}, "finish_reason": "length"});
+    let answer = Reply::json(200, &json!({"model": "m", "choices": [choice]}));
+    let act = Box::new(move |_, _: &Value| Act::Send(answer.clone()));
+    ChatServer::start(Manners { act, ..Manners::default() })
+}
+
+#[test]
+fn a_draft_in_thinking_that_was_cut_off_is_no_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("tasks.jsonl"), task("a", "")).unwrap();
+    let server = cut_off_in_its_thinking();
+    let ran = teach(dir.path(), &server.url(), &["--num-samples=2"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    for trace in traces(dir.path()) {
+        assert_eq!((&trace["code"], &trace["verdict"]), (&Value::Null, &"no_code".into()));
+        assert!(trace["thinking"].as_str().unwrap().starts_with("Let me try:"), "{trace}");
+    }
+    // A model that was not asked to think is not inside its thinking.
+    let unasked = ["--num-samples=2", "--fresh", "--set=teacher.enable_thinking=false"];
+    let ran = teach(dir.path(), &server.url(), &[&unasked[..], &["--no-judge"]].concat());
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(traces(dir.path())[0]["code"].as_str().unwrap().starts_with("def f(x)"));
+}
+
 #[test]
 fn a_connection_can_be_tested() {
     let dir = tempfile::tempdir().unwrap();

@@ -22,7 +22,9 @@ pub struct TeacherConfig {
     /// What a token loses for having been used before.
     #[schemars(range(min = -2.0, max = 2.0))]
     pub presence_penalty: f64,
-    /// Ask for thinking before the answer, sent as `chat_template_kwargs.enable_thinking`.
+    /// Ask for thinking before the answer, sent as `chat_template_kwargs.enable_thinking`. A reply that
+    /// was cut off without any sign of where its thinking ends then is all thinking, and holds no
+    /// program; set it to false for a model that does not think.
     pub enable_thinking: bool,
     /// Traces sampled for each problem.
     #[schemars(range(min = 1, max = 10_000))]

@@ -6,7 +6,7 @@ use super::Form;
 use super::python;
 use super::scan::{Scan, Wanted, scan};
 use super::tag::{self, Tag};
-use crate::completion::Completion;
+use crate::completion::{Completion, Finish};
 use crate::program::Program;
 
 /// A model's answer and what is known of how it was asked.
@@ -103,6 +103,15 @@ impl<'a> Reply<'a> {
 /// write it: the completion then begins with thinking and has no opening tag.
 pub fn opens_thinking(prompt: &str) -> bool {
     prompt.trim_end().ends_with(tag::THINK.open)
+}
+
+/// Whether all of a completion may be thinking that its prompt opened: the limit on tokens cut it off, and
+/// neither a tag nor a field of its own says where thinking begins or ends.
+pub fn may_be_all_thinking(completion: &Completion) -> bool {
+    let text = &completion.text;
+    completion.finish == Finish::Length
+        && completion.reasoning.is_none()
+        && tag::next_tag(text, 0, text.len(), &[tag::THINK]).is_none()
 }
 
 impl Code<'_> {

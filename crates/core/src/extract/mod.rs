@@ -27,7 +27,9 @@ mod response;
 mod scan;
 mod tag;
 
-pub use extraction::{Code, Extraction, Origin, Reply, extract, opens_thinking};
+pub use extraction::{
+    Code, Extraction, Origin, Reply, extract, may_be_all_thinking, opens_thinking,
+};
 pub use response::{Response, ResponseError};
 
 use crate::program::Language;

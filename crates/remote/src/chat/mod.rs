@@ -11,7 +11,11 @@
 //! | a row of failures over all threads with no success in between | everything pauses, a single request looks whether the server is back, and if not all stop with one message ([`ChatError::Gone`]) |
 //!
 //! Reasoning in a field of its own goes to [`Completion::reasoning`]; thinking inside the text
-//! stays there, because extraction knows both.
+//! stays there, because extraction knows both. A server renders its prompts itself and does not say
+//! whether its chat template opens the thinking. So where thinking was asked for, a completion that was
+//! cut off without any sign of where thinking ends is all thinking, as a reasoning parser reads it: a
+//! draft inside it is no answer. Each completion is read by itself, so that the order in which they come
+//! changes nothing.
 //!
 //! [`Completion::reasoning`]: whetstone_core::Completion::reasoning
 
@@ -102,7 +106,7 @@ impl Client {
         let body = request.to_json();
         for tried in 1.. {
             let pass = self.breaker.enter()?;
-            let failure = match self.try_once(&body, request.wanted()) {
+            let failure = match self.try_once(request, &body) {
                 Ok(response) => {
                     pass.succeeded();
                     return Ok(response);
@@ -148,7 +152,15 @@ impl Client {
         self.url.shown()
     }
 
-    fn try_once(&self, body: &str, wanted: usize) -> Result<Response, Miss> {
+    /// Sends a request once, and does not try again.
+    pub fn complete_once(&self, request: &Request) -> Result<Response, ChatError> {
+        self.try_once(request, &request.to_json()).map_err(|miss| match miss {
+            Miss::Passing(last) => ChatError::GaveUp { tries: 1, last },
+            Miss::Final(err) => err,
+        })
+    }
+
+    fn try_once(&self, request: &Request, body: &str) -> Result<Response, Miss> {
         let answer = match self.http.post_json(self.url.as_str(), body) {
             Ok(answer) => answer,
             Err(err) if err.is_passing() => return Err(Miss::Passing(Failure::of_http(&err))),
@@ -160,10 +172,11 @@ impl Client {
         if !(200..300).contains(&answer.status) {
             return Err(self.refusal(&answer));
         }
-        response::parse(&answer.body, wanted).map_err(|bad| {
+        let response = response::parse(&answer.body, request.wanted()).map_err(|bad| {
             let text = shown::beginning(&answer.body, self.http.secret());
             Miss::Passing(Failure::of_answer(&answer.url, &bad, &text))
-        })
+        })?;
+        Ok(if request.asks_for_thinking() { response.with_cut_off_thinking() } else { response })
     }
 
     /// An answer that is no success: for now, or for good.

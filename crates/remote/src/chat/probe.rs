@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use whetstone_core::{Completion, Message};
 
-use super::{ChatError, Client, Miss, Request, Usage};
+use super::{ChatError, Client, Request, Usage};
 
 /// Completions asked for, to see whether `n` is known.
 const SAMPLES: u32 = 2;
@@ -56,11 +56,7 @@ impl Client {
             ..like.clone()
         };
         let start = Instant::now();
-        let response =
-            self.try_once(&request.to_json(), request.wanted()).map_err(|miss| match miss {
-                Miss::Passing(last) => ChatError::GaveUp { tries: 1, last },
-                Miss::Final(err) => err,
-            })?;
+        let response = self.complete_once(&request)?;
         let latency = start.elapsed();
         let given = u32::try_from(response.completions.len()).unwrap_or(u32::MAX);
         Ok(Probe {

@@ -65,6 +65,11 @@ impl Request {
         serde_json::to_string(self).expect("strings and numbers have a form in JSON")
     }
 
+    /// Whether the model is asked to think before it answers.
+    pub(super) fn asks_for_thinking(&self) -> bool {
+        self.chat_template_kwargs.is_some_and(|arguments| arguments.enable_thinking)
+    }
+
     /// Completions that are wanted at most.
     pub(super) fn wanted(&self) -> usize {
         self.n.unwrap_or(1).max(1) as usize

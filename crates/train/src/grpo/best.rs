@@ -60,7 +60,8 @@ fn is_cut(rolled: &Rolled) -> bool {
     rolled.turns.iter().any(|turn| turn.completion.finish == Finish::Length)
 }
 
-/// The program of a rollout, to compare: its code, or all that it said last if none is found there.
+/// The program of a rollout, to compare: its code, or all that it said last if none is found there. A program
+/// that passes stands behind the closing tag, so it is found whether or not the prompt opened the thinking.
 fn program(rolled: &Rolled) -> String {
     let Some(turn) = rolled.turns.last() else { return String::new() };
     let code = extract(Reply::of(&turn.completion), Form::ThinkPython).code;
