@@ -22,6 +22,9 @@ use whetstone_rollout::collect::RenderError;
 use crate::error::{CheckpointError, TrainError};
 use crate::grpo::budget;
 
+/// The value of `student.model_name` that stands for the student that ships with `whet`.
+pub const EMBEDDED: &str = "embedded";
+
 /// The file beside an adapter that says where its base is on this machine, where `adapter_config.json`
 /// names it for other tools.
 pub const BASE_FILE: &str = "base_model.json";
@@ -277,11 +280,13 @@ fn names(modules: &[Module]) -> String {
 }
 
 /// The model that an adapter belongs to, by a name that means the same on other machines: that on the
-/// hub, if it came from there. PEFT loads no GGUF file, so of one it is the model that it was made from.
+/// hub, if it came from there, and that of the student that ships with `whet`. PEFT loads no GGUF file, so of
+/// one it is the model that it was made from.
 fn base_name(path: &Path, asked: &str, origin: Option<&str>) -> String {
     let is_gguf = path.extension().is_some_and(|ending| ending == "gguf");
     let is_on_the_hub = asked.contains('/') && !Path::new(asked).exists();
     match origin.filter(|_| is_gguf) {
+        _ if asked == EMBEDDED => EMBEDDED.to_owned(),
         Some(origin) => origin.to_owned(),
         None if is_on_the_hub && !is_gguf => asked.to_owned(),
         None => path.display().to_string(),
@@ -304,7 +309,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let local = dir.path().display().to_string();
         assert_eq!(base_name(dir.path(), &local, None), local);
-        assert_eq!(base_name(Path::new("runs/q/student"), "embedded", None), "runs/q/student");
+        // That of a quickstart is in its run, and named by its path.
+        assert_eq!(
+            base_name(Path::new("runs/q/student"), "runs/q/student", None),
+            "runs/q/student"
+        );
+    }
+
+    #[test]
+    fn the_base_that_ships_with_whet_is_named_as_every_command_takes_it() {
+        let cached = Path::new("home/.cache/whetstone/student-0.1.0");
+        assert_eq!(base_name(cached, "embedded", None), "embedded");
     }
 
     #[test]

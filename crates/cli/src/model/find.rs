@@ -13,11 +13,10 @@ use serde::Deserialize;
 use whetstone_core::config::Config;
 use whetstone_eval::EvalError;
 use whetstone_model::adapter::SETTINGS_FILE;
-use whetstone_train::student::BASE_FILE;
+use whetstone_train::student::{BASE_FILE, EMBEDDED};
 
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::quickstart::preset::EMBEDDED;
 use crate::quickstart::student::unpack_into;
 
 /// The settings of an adapter are no longer.
@@ -255,6 +254,12 @@ mod tests {
             let twice = found.with_adapter(Some(&adapter)).unwrap_err().to_string();
             assert!(twice.contains("`--adapter` has no place"), "{twice}");
         }
+        write(&adapter.join(SETTINGS_FILE), &settings("embedded"));
+        let unpacked = dir.path().join("unpacked");
+        let (runs, unpack) = (dir.path().to_owned(), Some(unpacked.clone()));
+        let around = Around { runs, unpack, printer: Printer::new(true) };
+        let found = find(adapter.to_str().unwrap(), &around).unwrap();
+        assert_eq!((found.model, found.adapter), (unpacked, Some(adapter.clone())));
         write(&adapter.join(SETTINGS_FILE), &settings(adapter.to_str().unwrap()));
         let circle = look(adapter.to_str().unwrap(), dir.path()).unwrap_err().to_string();
         assert!(circle.contains("belongs to another adapter"), "{circle}");

@@ -7,9 +7,6 @@ use std::path::PathBuf;
 
 use crate::config::Layer;
 
-/// The value of `student.model_name` that stands for the student that ships with `whet`.
-pub(crate) const EMBEDDED: &str = "embedded";
-
 /// Rewards are `pass_times_quality` with all tests or none: a student of this size learns fastest
 /// from a clear yes or no, and of two programs that both pass the better one is worth repeating.
 const PRESET: &str = r#"
@@ -60,6 +57,7 @@ pub(super) fn layer() -> Layer {
 mod tests {
     use whetstone_core::config::Composite;
     use whetstone_train::plan::Plan;
+    use whetstone_train::student::EMBEDDED;
 
     use super::*;
     use crate::config::load;

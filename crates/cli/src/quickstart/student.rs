@@ -11,8 +11,7 @@ use whetstone_record::atomic;
 use whetstone_record::error::FileError;
 use whetstone_record::run_dir::RunDir;
 use whetstone_train::TrainError;
-
-use super::preset::EMBEDDED;
+use whetstone_train::student::EMBEDDED;
 
 /// The directory of the student in its run.
 pub(super) const FOLDER: &str = "student";
