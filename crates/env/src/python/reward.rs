@@ -12,9 +12,9 @@
 //! | gate | fails when |
 //! |---|---|
 //! | `code` | the reply has no program |
-//! | `syntax` | the program does not parse |
-//! | `entry_point` | the program defines nothing that the tests call |
-//! | `loads` | the program raises, runs out of something or ends before the first test |
+//! | `syntax` | there is no program that parses |
+//! | `entry_point` | there is none, or it defines nothing that the tests call |
+//! | `loads` | there is none, or it raises, runs out of something or ends before the first test |
 //! | `test_passed` | no hidden test passed; only in `weighted_sum` with `form_needs_pass` |
 //!
 //! Where nothing was run there is no tests term, and neither `loads` nor `test_passed`.
@@ -61,7 +61,8 @@ impl Rules {
         let mut gates = gates_of_reading(reading);
         // A program that passed a test defines what the test called.
         gates.insert("entry_point", entry_point(reading) == EntryPoint::Defined || any_passed);
-        gates.insert("loads", !judgement.is_of_loading());
+        let is_program = matches!(reading, Reading::Runs(_));
+        gates.insert("loads", is_program && !judgement.is_of_loading());
         if self.reward.composite == Composite::WeightedSum && self.reward.form_needs_pass {
             gates.insert("test_passed", any_passed);
         }
@@ -129,24 +130,21 @@ fn quality(reading: &Reading, weights: &QualityWeights) -> f64 {
     }
 }
 
-/// A reply without a program that could run fails a gate of its own.
+/// A reply without a program that could run defines nothing.
 fn entry_point(reading: &Reading) -> EntryPoint {
     match reading {
-        Reading::Settled(_) => EntryPoint::Defined,
+        Reading::Settled(_) => EntryPoint::Absent,
         Reading::Runs(candidate) => candidate.entry_point,
     }
 }
 
-/// The gates that reading alone decides.
+/// The gates that reading alone decides. Without code there is no syntax either.
 fn gates_of_reading(reading: &Reading) -> BTreeMap<&'static str, bool> {
-    let verdict = match reading {
-        Reading::Settled(judgement) => Some(judgement.verdict()),
-        Reading::Runs(_) => None,
+    let (code, syntax) = match reading {
+        Reading::Settled(judgement) => (judgement.verdict() != &Verdict::NoCode, false),
+        Reading::Runs(_) => (true, true),
     };
-    BTreeMap::from([
-        ("code", verdict != Some(&Verdict::NoCode)),
-        ("syntax", verdict != Some(&Verdict::SyntaxError)),
-    ])
+    BTreeMap::from([("code", code), ("syntax", syntax)])
 }
 
 impl Quality {
@@ -297,13 +295,18 @@ mod tests {
     fn a_reply_without_a_program_that_compiles_earns_nothing_and_says_why() {
         for composite in EVERY {
             let rules = rules(composite, TestsWorth::Fraction);
-            for (verdict, gate) in [(Verdict::NoCode, "code"), (Verdict::SyntaxError, "syntax")] {
+            for (verdict, has_code) in [(Verdict::NoCode, false), (Verdict::SyntaxError, true)] {
                 let judgement = Judgement::of_reply(verdict, 3).unwrap();
                 let reading = Reading::Settled(judgement.clone());
-                for reward in [rules.reward(&reading, &judgement), rules.static_reward(&reading)] {
+                let judged = rules.reward(&reading, &judgement);
+                for reward in [&judged, &rules.static_reward(&reading)] {
                     assert!(reward.total().abs() < f64::EPSILON, "{reward:?}");
-                    assert!(failed(&reward).contains(&gate), "{reward:?}");
+                    assert_eq!(!failed(reward).contains(&"code"), has_code, "{reward:?}");
+                    for gate in ["syntax", "entry_point"] {
+                        assert!(failed(reward).contains(&gate), "{gate}: {reward:?}");
+                    }
                 }
+                assert!(failed(&judged).contains(&"loads"), "what does not parse does not load");
             }
         }
     }
