@@ -1,6 +1,8 @@
 //! When each alarm is due. Thresholds are where runs that went well stay far below: see
 //! `docs/guides/alarms.md`.
 
+use whetstone_core::reward::TESTS;
+
 use super::history::{
     CLAMPED, CUT_OFF, DEAD, ENTROPY, GAP, HELD_OUT, HELD_OUT_TASKS, History, KL, Level, PASS,
     REWARD, SOLVED, TERMS, TIMEOUTS, UNSOLVED, rise,
@@ -47,6 +49,8 @@ pub(super) struct Rules {
     pub(super) kl_budget: f64,
     /// Fewer programs pass later, as they should.
     pub(super) tasks_get_harder: bool,
+    /// Programs that pass some tests are paid (`reward.tests = "fraction"`).
+    pub(super) has_partial_credit: bool,
 }
 
 /// Everything that is due after the last step.
@@ -61,7 +65,7 @@ pub(super) fn all(history: &History, rules: &Rules) -> Vec<Found> {
         timeouts(history),
         passes_fall(history).filter(|_| !rules.tasks_get_harder),
         cut_off(history),
-        term_rises_alone(history),
+        term_rises_alone(history, rules.has_partial_credit),
     ];
     all.into_iter().flatten().collect()
 }
@@ -209,7 +213,7 @@ fn cut_off(history: &History) -> Option<Found> {
 }
 
 /// The term that clearly rises while nothing else does, not even doubtfully.
-fn term_rises_alone(history: &History) -> Option<Found> {
+fn term_rises_alone(history: &History, has_partial_credit: bool) -> Option<Found> {
     let rises = |name: &str| history.ends(name).map(rise);
     let of = |term| rises(&format!("{TERMS}{term}")).map(|it| (term, it));
     let rising: Vec<(&str, Level)> =
@@ -217,10 +221,15 @@ fn term_rises_alone(history: &History) -> Option<Found> {
     let &[(term, Level { mean, error })] = &rising[..] else { return None };
     let passes = rises(PASS).is_none_or(|it| it.mean > it.error);
     (mean >= TERM_RISE && mean > CLEAR * error && !passes).then_some(())?;
+    let cause = if term == TESTS && has_partial_credit {
+        "partial credit is being collected, by programs that pass some of the tests \
+         (`reward.tests = \"fraction\"`). `reward.tests = \"all\"` pays whole solutions only"
+    } else {
+        "the student may have found out how to be paid without solving"
+    };
     let message = format!(
         "the term `{term}` of the reward rose by {mean:.3} while no other did, and no more programs \
-         pass: the student may have found out how to be paid without solving. Read the completions \
-         named here, which gain by it and do not pass"
+         pass: {cause}. Read the completions named here, which gain by it and do not pass"
     );
     Some(Found { term: Some(term.to_owned()), ..found("term_rises_alone", message) })
 }

@@ -41,7 +41,10 @@ fn with_budget(kl_budget: f64) -> Alarms {
 
 /// What rings in a hundred steps, each changed by `change`: (step, code).
 fn ringing(change: impl Fn(u64, &mut BTreeMap<String, f64>)) -> Vec<Alarm> {
-    let mut alarms = with_budget(0.5);
+    ringing_in(with_budget(0.5), change)
+}
+
+fn ringing_in(mut alarms: Alarms, change: impl Fn(u64, &mut BTreeMap<String, f64>)) -> Vec<Alarm> {
     let step = |step| {
         let mut values = healthy(step);
         change(step, &mut values);
@@ -258,4 +261,26 @@ fn a_term_that_rises_alone_names_who_gains_by_it() {
         put(values, "reward/tests", if step > 50 { 0.4 } else { 0.25 });
     };
     assert_eq!(ringing(together), []);
+}
+
+#[test]
+fn tests_that_rise_without_more_passes_are_partial_credit_where_that_is_paid() {
+    let collected = |step, values: &mut BTreeMap<String, f64>| {
+        put(values, "grpo/pass_rate", 0.0);
+        put(values, "reward/quality", 0.05);
+        put(values, "reward/tests", if step > 50 { 0.45 } else { 0.25 });
+    };
+    let said = |tests| {
+        let mut config = Config::default();
+        config.reward.tests = tests;
+        let found = ringing_in(Alarms::new(&config), collected);
+        assert_eq!((found.len(), found[0].code), (1, "term_rises_alone"), "{found:?}");
+        assert_eq!(found[0].suspects, suspects("tests"));
+        found[0].message.clone()
+    };
+    let partly = said(TestsWorth::Fraction);
+    assert!(partly.contains("partial credit is being collected"), "{partly}");
+    assert!(partly.contains("`reward.tests = \"all\"` pays whole solutions only"), "{partly}");
+    let whole = said(TestsWorth::All);
+    assert!(!whole.contains("partial credit"), "{whole}");
 }
