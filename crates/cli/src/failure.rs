@@ -106,6 +106,14 @@ pub(crate) enum Failure {
         /// What to do.
         hint: String,
     },
+    /// `--from` names what is no checkpoint.
+    #[error("there is no checkpoint at `{}`", path.display())]
+    NoCheckpoint {
+        /// What was named.
+        path: PathBuf,
+        /// Which ones there are.
+        hint: String,
+    },
     /// A quickstart of this name was begun before.
     #[error("the run `{}` exists already", path.display())]
     RunExists {
@@ -240,7 +248,9 @@ impl Failure {
                 let what = format!("leave `--{flag}` out, or begin a new run with another name");
                 return Some(what.into());
             }
-            Self::RunExists { hint, .. } | Self::Server { hint, .. } => Some(hint.as_str()),
+            Self::RunExists { hint, .. }
+            | Self::Server { hint, .. }
+            | Self::NoCheckpoint { hint, .. } => Some(hint.as_str()),
             Self::Score(err) => err.hint(),
             Self::Prepare(err) => err.hint(),
             Self::Prove(err) => err.hint(),

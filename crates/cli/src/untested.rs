@@ -1,40 +1,48 @@
 //! Tasks without tests: what each command makes of them, said once with their number.
 
+use std::path::Path;
+
 use whetstone_core::config::{Composite, Config};
 use whetstone_core::task::Task;
 
 use crate::failure::counted;
 use crate::printer::Printer;
 
-/// Leaves out tasks that nothing can be measured by.
-pub(crate) fn left_out(mut tasks: Vec<Task>, printer: Printer) -> Vec<Task> {
+/// Leaves out tasks of a file that nothing can be measured by.
+pub(crate) fn left_out(file: &Path, mut tasks: Vec<Task>, printer: Printer) -> Vec<Task> {
     let all = tasks.len();
     tasks.retain(|task| !task.tests.is_absent());
     match all - tasks.len() {
         0 => {}
         untested => printer.note(format_args!(
-            "left out: {} without tests, by which nothing can be measured",
+            "{}: left out: {} without tests, by which nothing can be measured",
+            file.display(),
             counted(untested, "task")
         )),
     }
     tasks
 }
 
-/// The tasks to learn from: those without tests count where the settings pay static terms.
-pub(crate) fn to_learn_from(tasks: Vec<Task>, config: &Config, printer: Printer) -> Vec<Task> {
+/// The tasks of a file to learn from: those without tests count where the settings pay static terms.
+pub(crate) fn to_learn_from(
+    file: &Path,
+    tasks: Vec<Task>,
+    config: &Config,
+    printer: Printer,
+) -> Vec<Task> {
     let untested = tasks.iter().filter(|task| task.tests.is_absent()).count();
     if untested == 0 {
         return tasks;
     }
-    let untested = counted(untested, "task");
+    let (file, untested) = (file.display(), counted(untested, "task"));
     if config.reward.composite == Composite::Tests {
         printer.note(format_args!(
-            "left out: {untested} without tests: `reward.composite = \"tests\"` pays passed tests alone"
+            "{file}: left out: {untested} without tests: `reward.composite = \"tests\"` pays passed tests alone"
         ));
         return tasks.into_iter().filter(|task| !task.tests.is_absent()).collect();
     }
     printer.note(format_args!(
-        "{untested} without tests: their replies are worth their static terms alone, so the student \
+        "{file}: {untested} without tests: their replies are worth their static terms alone, so the student \
          learns their form and nothing of whether they are right"
     ));
     tasks

@@ -182,9 +182,10 @@ impl Plan {
                  {accumulation} accumulation) = {steps} optimizer steps"
             )
         } else {
+            let drawn = if *samples > 1 { "groups" } else { "sequences" };
             format!(
                 "{steps} optimizer steps × ({micro_batch} micro-batch × {accumulation} accumulation) \
-                 ÷ {samples} samples = {} of {items} {what}",
+                 ÷ {samples} samples = {} {drawn} from {items} {what}",
                 steps * self.items_per_step
             )
         }
@@ -224,7 +225,11 @@ mod tests {
         config.grpo.num_iterations = 2;
         let plan = Plan::grpo(&config, 100).unwrap();
         assert_eq!((plan.steps, plan.schedule.total_steps), (5, 10));
-        assert!(plan.arithmetic("tasks", false).ends_with("÷ 4 samples = 20 of 100 tasks"));
+        assert!(plan.arithmetic("tasks", false).ends_with("= 20 groups from 100 tasks"));
+        let more = Plan::grpo(&config, 7).unwrap();
+        assert!(more.arithmetic("tasks", false).ends_with("= 20 groups from 7 tasks"));
+        let rows = Plan::sft(&config, 30).unwrap();
+        assert!(rows.arithmetic("rows", false).ends_with("= 80 sequences from 30 rows"));
     }
 
     #[test]

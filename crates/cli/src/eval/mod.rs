@@ -90,7 +90,7 @@ fn settings(args: &MeasureArgs) -> ConfigArgs {
 }
 
 fn tasks(args: &MeasureArgs, printer: Printer) -> Result<Vec<Task>, Failure> {
-    let mut tasks = untested::left_out(read_tasks(&args.tasks)?, printer);
+    let mut tasks = untested::left_out(&args.tasks, read_tasks(&args.tasks)?, printer);
     if let Some(most) = args.max_tasks {
         tasks.truncate(most as usize);
     }

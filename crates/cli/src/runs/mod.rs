@@ -22,9 +22,9 @@ pub struct RunsArgs {
     #[command(subcommand)]
     pub command: Option<RunsCommand>,
 
-    /// The folder with one directory for each run
-    #[arg(value_name = "DIR", default_value = "runs")]
-    pub dir: PathBuf,
+    /// The folder with one directory for each run [default: runs]
+    #[arg(value_name = "DIR")]
+    pub dir: Option<PathBuf>,
 
     /// Print one JSON document instead of the table
     #[arg(long)]
@@ -51,6 +51,9 @@ pub enum RunsCommand {
         out: Option<PathBuf>,
     },
 }
+
+/// The folder of runs, unless another is named.
+const RUNS: &str = "runs";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -110,7 +113,13 @@ fn wrote((out, steps): (&Path, u64), printer: Printer) -> anyhow::Result<Exit> {
 }
 
 fn list(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
-    let found = runs(&args.dir).map_err(|err| Failure::View(err.into()))?;
+    let dir = args.dir.as_deref().unwrap_or(Path::new(RUNS));
+    let found = if args.dir.is_none() && !dir.exists() {
+        // The first training makes it.
+        Vec::new()
+    } else {
+        runs(dir).map_err(|err| Failure::View(err.into()))?
+    };
     let unreadable = found.iter().filter_map(|(name, it)| Some((name, it.as_ref().err()?)));
     let unreadable: Vec<Unreadable<'_>> =
         unreadable.map(|(name, err)| Unreadable::new(name, err)).collect();
@@ -124,7 +133,7 @@ fn list(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     if runs.is_empty() {
-        printer.note(format_args!("no runs in `{}`", args.dir.display()));
+        printer.note(format_args!("no runs in `{}`", dir.display()));
         return Ok(Exit::Done);
     }
     let width = runs.iter().map(|it| it.name.len()).max().unwrap_or(0).max("run".len());

@@ -44,9 +44,7 @@ Before the first step it says how many steps there will be and what memory they 
 longest possible batch through once. Every rollout, with its tokens, verdict, reward and advantage, goes
 to `runs/NAME/rollouts/rollouts.jsonl`; the measurements of every step to `runs/NAME/events.jsonl`.
 
-An alarm says what to look at before the figures are believed: rewards that rise while held-out tasks are
-solved less often, a divergence past its budget, entropy that collapsed, groups that teach nothing, more
-and more timeouts, a term of the reward that rises alone, numbers that differ between sampler and trainer.
+An alarm says what to look at before the figures are believed; `docs/guides/alarms.md` has all of them.
 Alarms stop nothing. They stand in the events, in `whet report` and in `whet runs` too.";
 
 const SFT_HELP: &str = "\

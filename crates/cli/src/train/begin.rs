@@ -1,11 +1,12 @@
 //! How every training begins: its settings, its run and its student.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use whetstone_core::config::{Config, Trained};
 use whetstone_record::error::RunError;
 use whetstone_record::run_dir::RunDir;
-use whetstone_train::session::{Place, Session};
+use whetstone_train::session::{Place, STATE, Session};
 use whetstone_train::{Student, TrainError};
 
 use super::args::RunArgs;
@@ -15,6 +16,9 @@ use crate::failure::Failure;
 use crate::model::find::{self, Around};
 use crate::printer::Printer;
 
+/// Where a run has its checkpoints.
+const OUTPUTS: &str = "outputs";
+
 /// The settings of a run: those given over those of the command, or those that the run was begun
 /// with.
 pub(crate) fn settings(args: &RunArgs, beneath: &[Layer]) -> anyhow::Result<Loaded> {
@@ -22,6 +26,7 @@ pub(crate) fn settings(args: &RunArgs, beneath: &[Layer]) -> anyhow::Result<Load
     asked.set.extend(args.device.map(|device| format!("run.device={device}")));
     let given = load_over(beneath, &asked)?;
     if !args.resume {
+        args.from.as_deref().map_or(Ok(()), check_checkpoint)?;
         return Ok(given);
     }
     if !args.config.files.is_empty() || args.config.set.iter().any(|set| !set.starts_with("run.")) {
@@ -44,6 +49,34 @@ pub(crate) fn settings(args: &RunArgs, beneath: &[Layer]) -> anyhow::Result<Load
         saved.config.run.device = given.config.run.device;
     }
     Ok(saved)
+}
+
+/// What `--from` names must be there, and be a checkpoint.
+fn check_checkpoint(path: &Path) -> Result<(), Failure> {
+    if path.join(STATE).is_file() {
+        return Ok(());
+    }
+    let outputs = path.join(OUTPUTS);
+    let beside = if outputs.is_dir() { &outputs } else { path.parent().unwrap_or(path) };
+    let hint = match checkpoints(beside).join(", ") {
+        none if none.is_empty() => {
+            "checkpoints of a run are `runs/NAME/outputs/checkpoint-STEP`; `whet runs` lists the runs"
+                .to_owned()
+        }
+        there => format!("`{}` has {there}", beside.display()),
+    };
+    Err(Failure::NoCheckpoint { path: path.to_owned(), hint })
+}
+
+/// The checkpoints in the outputs of a run, by their steps, and its final model.
+fn checkpoints(outputs: &Path) -> Vec<String> {
+    let entries = fs::read_dir(outputs).into_iter().flatten().flatten();
+    let there = entries.filter(|entry| entry.path().join(STATE).is_file());
+    let mut names: Vec<String> =
+        there.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let step = |name: &str| name.rsplit('-').next().and_then(|step| step.parse::<u64>().ok());
+    names.sort_by_key(|name| (step(name).unwrap_or(u64::MAX), name.clone()));
+    names
 }
 
 /// A run before anything is loaded: one to go on with, or the name of a new one.

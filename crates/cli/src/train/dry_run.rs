@@ -37,7 +37,7 @@ impl Planned<'_> {
         whole.count("tokens", tokens as u64 * sequences / plan.items.max(1));
         whole.does(plan.arithmetic("rows", config.training.max_steps == 0));
         whole.memory("to train", &self.student.sft_memory(config));
-        self.run(&mut whole);
+        self.run(&mut whole, "settings, events, checkpoints, the final model");
         whole
     }
 
@@ -70,7 +70,7 @@ impl Planned<'_> {
                 whole.memory("to train", &self.student.sft_memory(self.config));
             }
         }
-        self.run(&mut whole);
+        self.run(&mut whole, "settings, events, rollouts, checkpoints, the final model");
         whole
     }
 
@@ -91,12 +91,11 @@ impl Planned<'_> {
         whole.memory("to sample", &sampling);
     }
 
-    fn run(&self, whole: &mut DryRun) {
+    fn run(&self, whole: &mut DryRun, writes: &str) {
         whole.count("steps", self.plan.steps);
         whole.reads(format!("{}: the student", self.config.student.model_name));
         let dir = Path::new(&self.config.run.dir).join(self.name);
-        let what = "settings, events, rollouts, checkpoints, the final model";
-        whole.writes(format!("{}: {what}", dir.display()));
+        whole.writes(format!("{}: {writes}", dir.display()));
     }
 }
 

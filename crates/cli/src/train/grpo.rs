@@ -59,10 +59,12 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
         let (loaded, known, stop) = (&loaded, known.as_ref(), &*stop);
         return recorded::run(recorded::Run { args, loaded, known, files, stop, printer });
     }
-    let tasks =
-        read_tasks(files.tasks.as_deref().unwrap_or(Path::new(TASKS))).map_err(Failure::Lines)?;
-    let tasks = untested::to_learn_from(tasks, config, printer);
-    let held_out = untested::left_out(held_out(files.held_out.as_deref(), &tasks)?, printer);
+    let tasks_file = files.tasks.clone().unwrap_or_else(|| TASKS.into());
+    let held_out_file = files.held_out.clone().unwrap_or_default();
+    let tasks = read_tasks(&tasks_file).map_err(Failure::Lines)?;
+    let tasks = untested::to_learn_from(&tasks_file, tasks, config, printer);
+    let held_out = held_out(files.held_out.as_deref(), &tasks)?;
+    let held_out = untested::left_out(&held_out_file, held_out, printer);
     let traces = traces(files.traces.as_deref())?;
     Plan::grpo(config, tasks.len()).map_err(Failure::Train)?;
     // Before anything large is loaded: the judge's processes are children of this one.
@@ -71,10 +73,11 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     let mut student = begin::student(&args.run, (config, checkpoint.as_deref()), printer)?;
     let environment = environment(judge, config);
-    let tasks =
-        fitting(&student, (config, &environment), tasks, printer).map_err(Failure::Train)?;
-    let held_out =
-        fitting(&student, (config, &environment), held_out, printer).map_err(Failure::Train)?;
+    let within = |path: &Path, tasks| {
+        fitting(&student, (config, &environment), TaskFile { path, tasks }, printer)
+    };
+    let tasks = within(&tasks_file, tasks).map_err(Failure::Train)?;
+    let held_out = within(&held_out_file, held_out).map_err(Failure::Train)?;
     let traces_file = files.traces.clone().unwrap_or_default();
     let traces = TraceFile { path: &traces_file, traces };
     let taught = teach(&student, config, (&tasks, traces), printer).map_err(Failure::Train)?;
@@ -213,11 +216,17 @@ fn watched<T>(
     result
 }
 
+/// Tasks and the file that they come from.
+pub(super) struct TaskFile<'a> {
+    pub(super) path: &'a Path,
+    pub(super) tasks: Vec<Task>,
+}
+
 /// The tasks whose prompts leave room for a completion.
 pub(super) fn fitting(
     student: &Student,
     (config, environment): (&Config, &dyn Environment),
-    mut tasks: Vec<Task>,
+    TaskFile { path, mut tasks }: TaskFile<'_>,
     printer: Printer,
 ) -> Result<Vec<Task>, TrainError> {
     let all = tasks.len();
@@ -237,7 +246,7 @@ pub(super) fn fitting(
         (_, true) => return Err(TrainError::PromptsTooLong { most }),
         (left, false) => {
             let left = counted(left, "task");
-            printer.note(format_args!("left out: {left} {reason}"));
+            printer.note(format_args!("{}: left out: {left} {reason}", path.display()));
         }
     }
     Ok(tasks)

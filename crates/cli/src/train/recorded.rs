@@ -15,7 +15,7 @@ use whetstone_train::recorded::{Recorded, RecordedCounts, check_settings};
 use whetstone_train::{Example, Student, TrainError, rows};
 
 use super::args::GrpoArgs;
-use super::grpo::{Prepared, Training, fitting};
+use super::grpo::{Prepared, TaskFile, Training, fitting};
 use super::inputs::{Files, Known};
 use super::{begin, grpo};
 use crate::config::Loaded;
@@ -60,7 +60,7 @@ pub(super) fn run(begun: Run<'_>) -> anyhow::Result<Exit> {
     }
     let tasks = files.tasks.as_deref().map(read_tasks).transpose().map_err(Failure::Lines)?;
     let held_out = match files.held_out.as_deref() {
-        Some(path) => untested::left_out(read_tasks(path).map_err(Failure::Lines)?, printer),
+        Some(path) => untested::left_out(path, read_tasks(path).map_err(Failure::Lines)?, printer),
         None => Vec::new(),
     };
     let traces = grpo::traces(files.traces.as_deref())?;
@@ -78,6 +78,8 @@ pub(super) fn run(begun: Run<'_>) -> anyhow::Result<Exit> {
         Some(environment) => environment,
         None => &NothingJudged,
     };
+    let held_out_file = files.held_out.clone().unwrap_or_default();
+    let held_out = TaskFile { path: &held_out_file, tasks: held_out };
     let held_out =
         fitting(&student, (config, environment), held_out, printer).map_err(Failure::Train)?;
     let mut recorded = Recorded::read(&path, &student, config, &tasks.unwrap_or_default())

@@ -78,6 +78,7 @@ fn a_training_takes_one_step_and_keeps_nothing() {
     let small = ["--set=student.model_name=student", "--set=training.max_length=160"];
     let (text, json) = dry(dir.path(), &[&sft[..], &small].concat());
     assert!(text.contains("traces.jsonl: 4 rows") && text.contains("one step: "), "{text}");
+    assert!(text.contains("runs/s: settings, events, checkpoints, the final model"), "{text}");
     assert_eq!((&json["counts"]["rows"], &json["counts"]["steps"]), (&4.into(), &3.into()));
 }
 

@@ -53,6 +53,17 @@ fn measurements_become_a_table_and_a_file_of_tensorboard() {
 }
 
 #[test]
+fn before_the_first_training_there_are_no_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let ran = whet_in(dir.path(), &["runs"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}", ran.err);
+    assert!(ran.err.contains("no runs in `runs`"), "{}", ran.err);
+    let ran = whet_in(dir.path(), &["runs", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((ran.code, &told["runs"]), (0, &serde_json::json!([])));
+}
+
+#[test]
 fn a_folder_that_is_not_there_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let ran = whet_in(dir.path(), &["runs", "elsewhere"]);

@@ -141,6 +141,17 @@ fn numbers_that_are_none_stop_the_run_and_another_begins_from_its_checkpoint() {
     check(&ran, 1, &said);
     assert!(dir.path().join("runs/run/logs/batch-of-step-2.json").is_file());
     check(&run(dir.path(), &["--traces=others.jsonl", "--resume"]), 1, &said);
+    for missing in ["runs/run/outputs/checkpoint-9", "runs/run"] {
+        let ran = trained(dir.path(), &grpo("other", &[&format!("--from={missing}")]));
+        let said = format!("error: there is no checkpoint at `{missing}`\n");
+        check(&ran, 2, &[&said, "hint: `runs/run/outputs` has checkpoint-1\n"]);
+    }
+    let ran = trained(dir.path(), &grpo("other", &["--from=nowhere"]));
+    check(
+        &ran,
+        2,
+        &["error: there is no checkpoint at `nowhere`", "hint: checkpoints of a run are"],
+    );
     let from = ["--from=runs/run/outputs/checkpoint-1", "--traces=others.jsonl"];
     let ran = trained(dir.path(), &grpo("other", &[&steps_set[..], &from].concat()));
     assert_eq!(ran.code, 0, "{}", ran.err);
@@ -326,7 +337,7 @@ fn tasks_whose_prompts_are_too_long_are_left_out_and_counted() {
     let ran = run(dir.path(), &["--set=training.max_steps=2", "--json"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(
-        ran.err.contains("left out: 1 task with prompts of more than 128 tokens"),
+        ran.err.contains("tasks.jsonl: left out: 1 task with prompts of more than 128 tokens"),
         "{}",
         ran.err
     );
@@ -337,7 +348,7 @@ fn tasks_whose_prompts_are_too_long_are_left_out_and_counted() {
         "of the others something is left: {}",
         ran.err
     );
-    assert!(ran.out.contains("of 3 tasks"), "{}", ran.out);
+    assert!(ran.out.contains("groups from 3 tasks"), "{}", ran.out);
 }
 
 #[test]

@@ -30,13 +30,13 @@ fn tasks_without_tests_are_said_once_with_their_number() {
     };
     let ran = learn(dir.path(), "tests", &flags(&[]));
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let said =
-        "left out: 2 tasks without tests: `reward.composite = \"tests\"` pays passed tests alone";
+    let said = "mixed.jsonl: left out: 2 tasks without tests: `reward.composite = \"tests\"` pays passed tests alone";
     assert_eq!(ran.err.matches(said).count(), 1, "{}", ran.err);
     let ran = learn(dir.path(), "form", &flags(&["--set=reward.composite=weighted_sum"]));
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(
-        ran.err.contains("2 tasks without tests: their replies are worth their static"),
+        ran.err
+            .contains("mixed.jsonl: 2 tasks without tests: their replies are worth their static"),
         "{}",
         ran.err
     );
@@ -72,5 +72,5 @@ fn tasks_without_tests_are_said_once_with_their_number() {
     ];
     let ran = whet_in(dir.path(), &eval);
     assert_eq!(ran.code, 2, "{}", ran.err);
-    assert!(ran.err.contains("left out: 2 tasks without tests"), "{}", ran.err);
+    assert!(ran.err.contains("prompts.jsonl: left out: 2 tasks without tests"), "{}", ran.err);
 }

@@ -36,7 +36,8 @@ pub const FINAL_MODEL: &str = "final_model";
 /// The code of what the watchdog says.
 const SILENCE: &str = "silence";
 const OPTIMIZER: &str = "optimizer.safetensors";
-const STATE: &str = "training_state.json";
+/// The file of a checkpoint that says how far its training was.
+pub const STATE: &str = "training_state.json";
 
 /// A run that is being written.
 #[derive(Debug)]
