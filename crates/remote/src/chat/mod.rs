@@ -109,7 +109,7 @@ impl Client {
             let failure = match self.try_once(request, &body) {
                 Ok(response) => {
                     pass.succeeded();
-                    return Ok(response);
+                    return Ok(response.read_for(request));
                 }
                 Err(Miss::Final(err)) => {
                     // The server is there; it is this request that it cannot answer.
@@ -152,8 +152,13 @@ impl Client {
         self.url.shown()
     }
 
-    /// Sends a request once, and does not try again.
+    /// The same with one try.
     pub fn complete_once(&self, request: &Request) -> Result<Response, ChatError> {
+        self.send_once(request).map(|response| response.read_for(request))
+    }
+
+    /// What comes of one try, as the server sends it.
+    fn send_once(&self, request: &Request) -> Result<Response, ChatError> {
         self.try_once(request, &request.to_json()).map_err(|miss| match miss {
             Miss::Passing(last) => ChatError::GaveUp { tries: 1, last },
             Miss::Final(err) => err,
@@ -172,11 +177,10 @@ impl Client {
         if !(200..300).contains(&answer.status) {
             return Err(self.refusal(&answer));
         }
-        let response = response::parse(&answer.body, request.wanted()).map_err(|bad| {
+        response::parse(&answer.body, request.wanted()).map_err(|bad| {
             let text = shown::beginning(&answer.body, self.http.secret());
             Miss::Passing(Failure::of_answer(&answer.url, &bad, &text))
-        })?;
-        Ok(if request.asks_for_thinking() { response.with_cut_off_thinking() } else { response })
+        })
     }
 
     /// An answer that is no success: for now, or for good.

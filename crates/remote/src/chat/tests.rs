@@ -276,6 +276,37 @@ fn threads_share_connections() {
     assert!(server.connections() < 50, "{}", server.connections());
 }
 
+/// A completion that was cut off, with these fields of its message.
+fn cut_off(fields: &str) -> Act {
+    let choice = format!(r#"{{"message":{{{fields}}},"finish_reason":"length"}}"#);
+    body(&format!(r#"{{"model":"m","choices":[{choice}]}}"#))
+}
+
+#[test]
+fn a_cut_off_text_without_a_sign_of_where_thinking_ends_is_thinking_if_that_was_asked_for() {
+    let read = |fields: &str, thinks: bool| {
+        let server = ChatServer::start(Manners::script([cut_off(fields)]));
+        let teacher = TeacherConfig { enable_thinking: thinks, ..TeacherConfig::default() };
+        let request = Request::of(&teacher, vec![Message::user("1+1?")]);
+        let completion = client(&server).complete(&request).unwrap().completions.remove(0);
+        (completion.text, completion.reasoning)
+    };
+    let text = |text: &str| (text.to_owned(), None);
+    let draft = r#""content":"a draft""#;
+    assert_eq!(read(draft, true), (String::new(), Some("a draft".to_owned())));
+    assert_eq!(read(draft, false), text("a draft"));
+    assert_eq!(read(r#""content":"<think>a draft""#, true), text("<think>a draft"));
+    let closed = "why</think>an answer";
+    assert_eq!(read(&format!(r#""content":"{closed}""#), true), text(closed));
+    let parsed = ("an answer".to_owned(), Some("why".to_owned()));
+    assert_eq!(read(r#""content":"an answer","reasoning_content":"why""#, true), parsed);
+    let server = ChatServer::start(Manners::script([cut_off(draft)]));
+    let probe = client(&server).probe(&request("unused")).unwrap();
+    assert_eq!(probe.reasoning, ReasoningPlace::NotSeen, "a probe guesses nothing");
+    let (whole, _) = outcome(vec![body(r#"{"choices":[{"message":{"content":"x"}}]}"#)]);
+    assert_eq!(whole.unwrap().completions[0].text, "x");
+}
+
 #[test]
 fn a_probe_says_what_the_server_can_do() {
     let like = request("unused");
