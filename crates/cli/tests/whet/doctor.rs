@@ -158,7 +158,7 @@ fn a_teacher_is_asked_for_a_program_that_compiles() {
     check(code, &unasked, "PASS", "no thinking, as asked, and its code compiles");
     let whole =
         "<think>Nothing divides it.</think>\n```python\ndef is_prime(n):\n    return n > 1\n```";
-    check(whole, &[], "PASS", "22 characters of thinking, and its code compiles");
+    check(whole, &[], "PASS", "19 characters of thinking, and its code compiles");
 }
 
 #[test]
