@@ -24,7 +24,7 @@ mod rules;
 
 use std::collections::BTreeMap;
 
-use whetstone_core::config::{Config, Curriculum, TestsWorth};
+use whetstone_core::config::{Config, Curriculum};
 use whetstone_record::event::Suspect;
 
 use self::history::History;
@@ -68,7 +68,7 @@ impl Alarms {
         let rules = Rules {
             kl_budget: config.dual_source.kl_budget,
             tasks_get_harder: config.grpo.curriculum == Curriculum::Difficulty,
-            has_partial_credit: config.reward.tests == TestsWorth::Fraction,
+            has_partial_credit: !config.reward.needs_all_tests(),
         };
         Self { rules, ..Self::default() }
     }

@@ -49,7 +49,7 @@ pub(super) struct Rules {
     pub(super) kl_budget: f64,
     /// Fewer programs pass later, as they should.
     pub(super) tasks_get_harder: bool,
-    /// Programs that pass some tests are paid (`reward.tests = "fraction"`).
+    /// Programs that pass some tests are paid for them.
     pub(super) has_partial_credit: bool,
 }
 
@@ -222,8 +222,8 @@ fn term_rises_alone(history: &History, has_partial_credit: bool) -> Option<Found
     let passes = rises(PASS).is_none_or(|it| it.mean > it.error);
     (mean >= TERM_RISE && mean > CLEAR * error && !passes).then_some(())?;
     let cause = if term == TESTS && has_partial_credit {
-        "partial credit is being collected, by programs that pass some of the tests \
-         (`reward.tests = \"fraction\"`). `reward.tests = \"all\"` pays whole solutions only"
+        "partial credit is being collected, by programs that pass some of the tests. \
+         `reward.tests = \"all\"` pays whole solutions only"
     } else {
         "the student may have found out how to be paid without solving"
     };

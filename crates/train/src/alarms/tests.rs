@@ -1,5 +1,7 @@
 //! Each alarm in a training that is made to ring it, and none in one that goes well.
 
+use whetstone_core::config::TestsWorth;
+
 use super::*;
 
 /// A step of a training that goes well, with the noise of its tasks: numbers that jump by a tenth.
@@ -281,6 +283,8 @@ fn tests_that_rise_without_more_passes_are_partial_credit_where_that_is_paid() {
     let partly = said(TestsWorth::Fraction);
     assert!(partly.contains("partial credit is being collected"), "{partly}");
     assert!(partly.contains("`reward.tests = \"all\"` pays whole solutions only"), "{partly}");
-    let whole = said(TestsWorth::All);
-    assert!(!whole.contains("partial credit"), "{whole}");
+    for tests in [TestsWorth::All, TestsWorth::Auto] {
+        let whole = said(tests);
+        assert!(!whole.contains("partial credit"), "{whole}");
+    }
 }
