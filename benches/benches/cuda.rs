@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use whetstone_kernels::adamw::{AdamW, State, step};
-use whetstone_kernels::matmul::matmul;
+use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::rms_norm::{self, Gradient, Heads, Norm};
 use whetstone_kernels::rope::{RopeTable, Rotate, turn};
 use whetstone_kernels::{
@@ -268,7 +268,7 @@ fn products(device: &Device, cuda: &Cuda) -> Result<Vec<String>, DeviceError> {
         let time = seconds(device, repeats, |_| {
             let to = MatrixMut::new(y.view_mut(), m, n);
             let (x, w) = (Matrix::new(x.view(), m, k), Matrix::new(w.view(), n, k).transposed());
-            matmul(device, to, WriteMode::Overwrite, (1.0, x, w));
+            matmul(device, to, WriteMode::Overwrite, ScaledProduct { scale: 1.0, a: x, b: w });
         })?;
         let flop = 2.0 * m as f64 * n as f64 * k as f64;
         all.push(format!(

@@ -34,7 +34,7 @@ use std::time::Instant;
 use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::{Map, Value, json};
 use whetstone_core::config::LoraConfig;
-use whetstone_kernels::matmul::matmul;
+use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::{Activation, Device, Matrix, MatrixMut, WriteMode};
 
 use shapes::{rounded, shape_a, shape_s};
@@ -199,7 +199,7 @@ fn gemm_peak(device: &Device) -> f64 {
             let start = Instant::now();
             let to = MatrixMut::new(to.view_mut(), side, side);
             let (a, b) = (Matrix::new(a.view(), side, side), Matrix::new(b.view(), side, side));
-            matmul(device, to, WriteMode::Overwrite, (1.0, a, b));
+            matmul(device, to, WriteMode::Overwrite, ScaledProduct { scale: 1.0, a, b });
             start.elapsed().as_secs_f64()
         })
         .collect();

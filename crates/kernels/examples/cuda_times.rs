@@ -13,7 +13,7 @@ use std::time::Instant;
 use whetstone_kernels::attention::{self, Saved, Shape};
 use whetstone_kernels::head::{self, Input, Output, Signal};
 use whetstone_kernels::linear::Weight;
-use whetstone_kernels::matmul::matmul;
+use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::paged::{Cache, PAGE, Stored, Tables, attend};
 use whetstone_kernels::rms_norm::{self, Gradient, Heads, Norm};
 use whetstone_kernels::rope::{RopeTable, Rotate, turn};
@@ -313,11 +313,11 @@ fn product(device: &Device, [rows, cols, inner]: [usize; 3]) -> Result<String, D
     let (x, w) = (noise(device, rows * inner), noise(device, cols * inner));
     let mut y = noise(device, rows * cols);
     let repeats = if rows > 1000 { 20 } else { 200 };
-    let mut multiply = |before| {
+    let mut multiply = |mode| {
         let to = MatrixMut::new(y.view_mut(), rows, cols);
         let x = Matrix::new(x.view(), rows, inner);
         let w = Matrix::new(w.view(), cols, inner).transposed();
-        matmul(device, to, before, (1.0, x, w));
+        matmul(device, to, mode, ScaledProduct { scale: 1.0, a: x, b: w });
     };
     device.check()?;
     let begin = Instant::now();

@@ -19,7 +19,7 @@ use crate::buffer::{Buffer, View};
 use crate::copy::copy_matrix;
 use crate::cuda;
 use crate::device::Device;
-use crate::matmul::{Matrix, MatrixMut, WriteMode, matmul};
+use crate::matmul::{Matrix, MatrixMut, ScaledProduct, WriteMode, matmul};
 use crate::swiglu;
 
 /// Numbers of a matrix that weights share.
@@ -170,7 +170,7 @@ pub fn forward(
             if part == Narrow::With {
                 narrow(device, x, weight);
             }
-            let before =
+            let mode =
                 if residual.is_some() { WriteMode::Accumulate } else { WriteMode::Overwrite };
             if let Some(residual) = residual {
                 copy_matrix(device, y.reborrow(), residual);
@@ -178,7 +178,7 @@ pub fn forward(
             let inner = 0..if part == Narrow::With { sizes.stride() } else { sizes.inputs };
             let weights = weight.all().row_range(0..sizes.outputs).columns(inner.clone());
             let x = x.view().columns(inner);
-            matmul(device, y, before, (1.0, x, weights.transposed()));
+            matmul(device, y, mode, ScaledProduct { scale: 1.0, a: x, b: weights.transposed() });
         }
         Device::Cuda(cuda) => cuda::fused_linear::forward(cuda, y, x, (weight, part, residual)),
     }
@@ -232,7 +232,8 @@ pub fn backward(
                 inner.end += narrow;
             }
             let weights = weight.all().row_range(inner.clone()).columns(0..inputs);
-            matmul(device, dx, WriteMode::Overwrite, (1.0, dy.view().columns(inner), weights));
+            let product = ScaledProduct { scale: 1.0, a: dy.view().columns(inner), b: weights };
+            matmul(device, dx, WriteMode::Overwrite, product);
         }
         Device::Cuda(cuda) => cuda::fused_linear::backward(cuda, dx, dy, (weight, part)),
     }
@@ -250,7 +251,8 @@ fn multiply_beside(
     let to = MatrixMut::new(from.view_mut(), count, inputs);
     copy_matrix(device, to, rows.view().columns(0..inputs));
     let from = Matrix::new(from.view(), count, inputs);
-    matmul(device, rows.columns(inputs..cols), WriteMode::Overwrite, (scale, from, by));
+    let product = ScaledProduct { scale, a: from, b: by };
+    matmul(device, rows.columns(inputs..cols), WriteMode::Overwrite, product);
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use crate::cpu;
 use crate::cuda;
 use crate::device::Device;
 use crate::linear::{self, Weight};
-use crate::matmul::{Matrix, MatrixMut, WriteMode, matmul};
+use crate::matmul::{Matrix, MatrixMut, ScaledProduct, WriteMode, matmul};
 
 /// Rows whose logits exist at a time, and tokens of the vocabulary. Part of the definition of every
 /// sum here.
@@ -157,8 +157,8 @@ pub fn forward(device: &Device, mut output: Output<'_>, input: Input<'_>) {
             let weights = (logits.host(), &mut slope);
             cpu::head::carry_slope(&cpu.threads, to, weights, (targets, tokens.clone()));
             let weights = Matrix::new(logits.view(), rows.len(), tokens.len());
-            let before = if first { WriteMode::Overwrite } else { WriteMode::Accumulate };
-            linear::backward(device, slope, before, (1.0, weights, weight));
+            let mode = if first { WriteMode::Overwrite } else { WriteMode::Accumulate };
+            linear::backward(device, slope, mode, (1.0, weights, weight));
         }
         if let Some(slope) = &mut output.slope {
             let known = (&*carried, targets, input.weight, input.inverse_temperature);
@@ -235,9 +235,9 @@ pub fn backward(device: &Device, mut dhidden: MatrixMut<'_>, input: Input<'_>, s
         return cuda::head::backward(device, cuda, dhidden, came);
     }
     for_each_tile(device, input, signal, |(rows, tokens), dlogits| {
-        let before = if tokens.start == 0 { WriteMode::Overwrite } else { WriteMode::Accumulate };
+        let mode = if tokens.start == 0 { WriteMode::Overwrite } else { WriteMode::Accumulate };
         let weight = input.weight.row_range(tokens);
-        linear::backward(device, dhidden.row_range(rows), before, (1.0, dlogits, weight));
+        linear::backward(device, dhidden.row_range(rows), mode, (1.0, dlogits, weight));
     });
 }
 
@@ -261,12 +261,8 @@ pub fn backward_weight(
     }
     for_each_tile(device, input, signal, |(rows, tokens), dlogits| {
         let hidden = input.hidden.row_range(rows);
-        matmul(
-            device,
-            dweight.row_range(tokens),
-            WriteMode::Accumulate,
-            (1.0, dlogits.transposed(), hidden),
-        );
+        let product = ScaledProduct { scale: 1.0, a: dlogits.transposed(), b: hidden };
+        matmul(device, dweight.row_range(tokens), WriteMode::Accumulate, product);
     });
 }
 

@@ -10,7 +10,7 @@ use crate::buffer::{Real, View};
 use crate::cuda;
 use crate::device::Device;
 use crate::int8;
-use crate::matmul::{Matrix, MatrixMut, WriteMode, add_pieces, matmul};
+use crate::matmul::{Matrix, MatrixMut, ScaledProduct, WriteMode, add_pieces, matmul};
 use crate::offsets::{self, Offsets};
 
 /// The weight of a projection: `outputs` rows of `inputs` numbers.
@@ -76,12 +76,12 @@ pub const UNPACKED_ROWS: usize = 512;
 pub fn forward<T: Real>(
     device: &Device,
     mut y: MatrixMut<'_, T>,
-    before: WriteMode,
+    mode: WriteMode,
     (scale, x, weight): (f32, Matrix<'_>, Weight<'_>),
 ) {
     for_each_piece(device, weight, |begin, weight| {
         let part = y.columns(begin..begin + weight.rows);
-        matmul(device, part, before, (scale, x, weight.transposed()));
+        matmul(device, part, mode, ScaledProduct { scale, a: x, b: weight.transposed() });
     });
 }
 
@@ -93,13 +93,13 @@ pub fn forward<T: Real>(
 pub fn backward<T: Real>(
     device: &Device,
     mut dx: MatrixMut<'_>,
-    before: WriteMode,
+    mode: WriteMode,
     (scale, dy, weight): (f32, Matrix<'_, T>, Weight<'_>),
 ) {
     for_each_piece(device, weight, |begin, weight| {
-        let before = if begin == 0 { before } else { WriteMode::Accumulate };
+        let mode = if begin == 0 { mode } else { WriteMode::Accumulate };
         let dy = dy.columns(begin..begin + weight.rows);
-        matmul(device, dx.reborrow(), before, (scale, dy, weight));
+        matmul(device, dx.reborrow(), mode, ScaledProduct { scale, a: dy, b: weight });
     });
 }
 
@@ -114,7 +114,8 @@ pub fn backward_weight<T: Real>(
     (scale, dy, x): (f32, Matrix<'_, T>, Matrix<'_>),
     sequences: Offsets<'_>,
 ) {
-    add_pieces(device, dweight, (scale, dy.transposed(), x), sequences);
+    let product = ScaledProduct { scale, a: dy.transposed(), b: x };
+    add_pieces(device, dweight, product, sequences);
 }
 
 /// One of several gradients: `to += scale · dyᵀ · x`.

@@ -180,6 +180,34 @@ pub enum WriteMode {
     Accumulate,
 }
 
+/// `scale · a · b`.
+#[derive(Debug, Clone, Copy)]
+pub struct ScaledProduct<'a, A: Element = Activation, B: Element = Activation> {
+    /// Multiplies every sum.
+    pub scale: f32,
+    /// The left matrix.
+    pub a: Matrix<'a, A>,
+    /// The right matrix, with a row for each column of `a`.
+    pub b: Matrix<'a, B>,
+}
+
+/// A product and the matrix that it is written to.
+#[derive(Debug)]
+pub(crate) struct Multiply<'a, T: Element, A: Element, B: Element> {
+    pub(crate) to: MatrixMut<'a, T>,
+    pub(crate) mode: WriteMode,
+    pub(crate) product: ScaledProduct<'a, A, B>,
+}
+
+impl<'a, T: Real, A: Real, B: Real> Multiply<'a, T, A, B> {
+    /// On a processor every kind of number with a fraction is the same.
+    fn on_host(self) -> Multiply<'a, Activation, Activation, Activation> {
+        let Self { to, mode, product: ScaledProduct { scale, a, b } } = self;
+        let product = ScaledProduct { scale, a: a.on_host(), b: b.on_host() };
+        Multiply { to: to.on_host(), mode, product }
+    }
+}
+
 /// `to = [to +] scale · a · b`.
 ///
 /// # Panics
@@ -188,18 +216,17 @@ pub enum WriteMode {
 pub fn matmul<T: Real, A: Real, B: Real>(
     device: &Device,
     to: MatrixMut<'_, T>,
-    before: WriteMode,
-    (scale, a, b): (f32, Matrix<'_, A>, Matrix<'_, B>),
+    mode: WriteMode,
+    product: ScaledProduct<'_, A, B>,
 ) {
-    check_product(&to, a, b);
+    check_product(&to, product);
+    let inner = product.a.cols;
+    let multiply = Multiply { to, mode, product };
     match device {
         Device::Cpu(cpu) => {
-            let (mut to, a, b) = (to.on_host(), a.on_host(), b.on_host());
-            cpu::product::multiply(&cpu.threads, (&mut to, before), (scale, a, b), &[0, a.cols]);
+            cpu::product::multiply(&cpu.threads, multiply.on_host(), &[0, inner]);
         }
-        Device::Cuda(cuda) => {
-            cuda::product::multiply(cuda, cuda::product::Scaled { to, before, scale, a, b });
-        }
+        Device::Cuda(cuda) => cuda::product::multiply(cuda, multiply),
     }
 }
 
@@ -212,31 +239,27 @@ pub fn matmul<T: Real, A: Real, B: Real>(
 pub(crate) fn add_pieces<T: Real, A: Real, B: Real>(
     device: &Device,
     mut to: MatrixMut<'_, T>,
-    (scale, a, b): (f32, Matrix<'_, A>, Matrix<'_, B>),
+    product: ScaledProduct<'_, A, B>,
     pieces: Offsets<'_>,
 ) {
-    check_product(&to, a, b);
-    offsets::check(pieces, a.cols);
+    check_product(&to, product);
+    offsets::check(pieces, product.a.cols);
+    let mode = WriteMode::Accumulate;
     match device {
         Device::Cpu(cpu) => {
-            let (mut to, a, b) = (to.on_host(), a.on_host(), b.on_host());
-            cpu::product::multiply(
-                &cpu.threads,
-                (&mut to, WriteMode::Accumulate),
-                (scale, a, b),
-                pieces,
-            );
+            let multiply = Multiply { to, mode, product };
+            cpu::product::multiply(&cpu.threads, multiply.on_host(), pieces);
         }
         Device::Cuda(cuda) => {
-            let (whole, before) = (to.reborrow(), WriteMode::Accumulate);
-            let mut all = cuda::product::Scaled { to: whole, before, scale, a, b };
+            let mut all = Multiply { to: to.reborrow(), mode, product };
             if cuda::weight_gradients::add_one(cuda, &mut all, pieces) {
                 return;
             }
+            let ScaledProduct { scale, a, b } = product;
             for ends in pieces.windows(2).filter(|ends| ends[0] < ends[1]) {
                 let (a, b) = (a.columns(ends[0]..ends[1]), b.row_range(ends[0]..ends[1]));
-                let (to, before) = (to.reborrow(), WriteMode::Accumulate);
-                cuda::product::multiply(cuda, cuda::product::Scaled { to, before, scale, a, b });
+                let product = ScaledProduct { scale, a, b };
+                cuda::product::multiply(cuda, Multiply { to: to.reborrow(), mode, product });
             }
         }
     }
@@ -244,9 +267,9 @@ pub(crate) fn add_pieces<T: Real, A: Real, B: Real>(
 
 fn check_product<T: Element, A: Element, B: Element>(
     to: &MatrixMut<'_, T>,
-    a: Matrix<'_, A>,
-    b: Matrix<'_, B>,
+    product: ScaledProduct<'_, A, B>,
 ) {
+    let ScaledProduct { a, b, .. } = product;
     assert!(
         a.rows == to.rows && b.cols == to.cols && a.cols == b.rows,
         "a product of {}x{} and {}x{} is not {}x{}",

@@ -8,7 +8,7 @@ use super::tests::open;
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Activation;
-use crate::matmul::{Matrix, MatrixMut, WriteMode, matmul};
+use crate::matmul::{Matrix, MatrixMut, ScaledProduct, WriteMode, matmul};
 use crate::swiglu;
 
 /// A device with its calls, and what it says.
@@ -205,7 +205,8 @@ fn an_algorithm_that_was_not_looked_for_ends_the_capture() {
         let (x, mut to): (Buffer, Buffer) = (device.take(PRODUCT), device.take(PRODUCT));
         let weight = Matrix::new(x.view(), cols, 8).transposed();
         let to = MatrixMut::new(to.view_mut(), 8, cols);
-        matmul(device, to, WriteMode::Overwrite, (1.0, Matrix::new(x.view(), 8, 8), weight));
+        let product = ScaledProduct { scale: 1.0, a: Matrix::new(x.view(), 8, 8), b: weight };
+        matmul(device, to, WriteMode::Overwrite, product);
     });
 }
 

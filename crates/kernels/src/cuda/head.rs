@@ -14,7 +14,7 @@ use crate::buffer::{Buffer, View};
 use crate::device::Device;
 use crate::head::{Input, Output, Signal, ranges};
 use crate::linear;
-use crate::matmul::{Matrix, MatrixMut, WriteMode, matmul};
+use crate::matmul::{Matrix, MatrixMut, ScaledProduct, WriteMode, matmul};
 use Argument::{Address, F32, Four, U32, U64};
 
 /// Rows whose logits exist at a time.
@@ -236,12 +236,8 @@ pub(crate) fn backward_weight(
 ) {
     for_each_chunk(device, cuda, came, |rows, dlogits| {
         let hidden = came.input.hidden.row_range(rows);
-        matmul(
-            device,
-            dweight.reborrow(),
-            WriteMode::Accumulate,
-            (1.0, dlogits.transposed(), hidden),
-        );
+        let product = ScaledProduct { scale: 1.0, a: dlogits.transposed(), b: hidden };
+        matmul(device, dweight.reborrow(), WriteMode::Accumulate, product);
     });
 }
 

@@ -14,7 +14,7 @@ use super::elementwise::{blocks, to_bf16};
 use super::order::{fastest_in_order, in_order_of, is_large, representative};
 use super::weight_gradients::add_one;
 use crate::buffer::{Buffer, Real, View};
-use crate::matmul::{Matrix, MatrixMut, WriteMode};
+use crate::matmul::{Matrix, Multiply, ScaledProduct, WriteMode};
 use Argument::{Address, F32, Four, U32, U64};
 
 /// How a device sums up products.
@@ -35,27 +35,20 @@ pub struct Candidates {
     pub in_order: usize,
 }
 
-/// `to = [to +] scale · a · b`.
-#[derive(Debug)]
-pub(crate) struct Scaled<'a, T: Real, A: Real, B: Real> {
-    pub(crate) to: MatrixMut<'a, T>,
-    pub(crate) before: WriteMode,
-    pub(crate) scale: f32,
-    pub(crate) a: Matrix<'a, A>,
-    pub(crate) b: Matrix<'a, B>,
-}
-
-pub(crate) fn multiply<T: Real, A: Real, B: Real>(cuda: &Cuda, mut product: Scaled<'_, T, A, B>) {
-    let (rows, cols, inner) = (product.to.rows, product.to.cols, product.a.cols);
+pub(crate) fn multiply<T: Real, A: Real, B: Real>(
+    cuda: &Cuda,
+    mut multiply: Multiply<'_, T, A, B>,
+) {
+    let (rows, cols, inner) = (multiply.to.rows, multiply.to.cols, multiply.product.a.cols);
     let nothing = rows == 0 || cols == 0;
     // A weight's gradient: how long its sums are changes from call to call, and no algorithm of the
     // library is looked for.
     let mut added =
-        || product.before == WriteMode::Accumulate && add_one(cuda, &mut product, &[0, inner]);
+        || multiply.mode == WriteMode::Accumulate && add_one(cuda, &mut multiply, &[0, inner]);
     if nothing || added() {
         return;
     }
-    let Scaled { mut to, before, scale, a, b } = product;
+    let Multiply { mut to, mode, product: ScaledProduct { scale, a, b } } = multiply;
     let (a_copy, b_copy) = (as_bf16(cuda, a.data), as_bf16(cuda, b.data));
     let address = |copy: &Option<Buffer>, own: u64| {
         copy.as_ref().map_or(own, |copy| copy.view().cuda().address)
@@ -74,7 +67,7 @@ pub(crate) fn multiply<T: Real, A: Real, B: Real>(cuda: &Cuda, mut product: Scal
         to_stride: to.stride as u64,
         to_format: T::FORMAT.unwrap_or(Format::F32),
         scale_bits: scale.to_bits(),
-        kept: before == WriteMode::Accumulate,
+        kept: mode == WriteMode::Accumulate,
     };
     multiply_at(cuda, &product, &operands);
 }
@@ -243,10 +236,10 @@ impl Cuda {
     }
 
     /// How many algorithms the library names for that product, and how many keep the order; `scale`
-    /// is what it is multiplied by, and `before` what becomes of what the result held.
-    pub fn candidates(&self, shape: [u32; 3], scale: f32, before: WriteMode) -> Candidates {
+    /// is what it is multiplied by, and `mode` what becomes of what the result held.
+    pub fn candidates(&self, shape: [u32; 3], scale: f32, mode: WriteMode) -> Candidates {
         let [rows, cols, inner] = shape;
-        let (scale_bits, kept) = (scale.to_bits(), before == WriteMode::Accumulate);
+        let (scale_bits, kept) = (scale.to_bits(), mode == WriteMode::Accumulate);
         let product = Product { scale_bits, kept, ..weight_product(rows, cols, inner) };
         let found = in_order_of(self, &product);
         Candidates { named: found.named, in_order: found.all.len() }

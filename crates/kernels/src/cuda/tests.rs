@@ -8,7 +8,7 @@ use super::fake::{H200, Machine};
 use super::*;
 use crate::device::Device;
 use crate::element::Activation;
-use crate::matmul::{Matrix, MatrixMut, WriteMode, matmul};
+use crate::matmul::{Matrix, MatrixMut, ScaledProduct, WriteMode, matmul};
 use crate::swiglu;
 
 pub(super) fn open(machine: &Machine) -> DeviceResult<Cuda> {
@@ -153,7 +153,12 @@ fn a_lost_device_does_nothing_more_and_says_its_first_failure() {
         let mut product = device.zeros::<f32>(16);
         let to = MatrixMut::new(product.view_mut(), 4, 4);
         let half = Matrix::new(gate.view(), 4, 16);
-        matmul(&device, to, WriteMode::Overwrite, (1.0, half, half.transposed()));
+        matmul(
+            &device,
+            to,
+            WriteMode::Overwrite,
+            ScaledProduct { scale: 1.0, a: half, b: half.transposed() },
+        );
         let read = device.read(y.view());
         assert_eq!(read.len(), 64);
         let first = device.check();

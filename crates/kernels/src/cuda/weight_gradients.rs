@@ -4,10 +4,9 @@
 use super::Cuda;
 use super::driver::{Argument, Format, Launch};
 use super::elementwise::blocks;
-use super::product::Scaled;
 use crate::buffer::{Buffer, Part, Real};
 use crate::linear::WeightGradient;
-use crate::matmul::Matrix;
+use crate::matmul::{Matrix, Multiply, ScaledProduct};
 use crate::offsets::Offsets;
 use Argument::{Address, U32, U64};
 
@@ -117,19 +116,20 @@ pub(crate) fn add_all(
 /// Adds one, `to += scale · a · b` with `a` a transpose; says whether it could.
 pub(crate) fn add_one<T: Real, A: Real, B: Real>(
     cuda: &Cuda,
-    product: &mut Scaled<'_, T, A, B>,
+    multiply: &mut Multiply<'_, T, A, B>,
     sequences: Offsets<'_>,
 ) -> bool {
+    let ScaledProduct { scale, a, b } = multiply.product;
     let formats = [T::FORMAT, A::FORMAT, B::FORMAT];
-    let plain = product.a.row_stride == 1 && product.b.col_stride == 1;
+    let plain = a.row_stride == 1 && b.col_stride == 1;
     if !plain || formats != [Some(Format::F32), Some(Format::Bf16), Some(Format::Bf16)] {
         return false;
     }
-    let sides = [Side::of(product.a.transposed()), Side::of(product.b)];
+    let sides = [Side::of(a.transposed()), Side::of(b)];
     let fits = sides.iter().all(Side::fits);
     if fits {
-        let stride = product.to.stride as u64;
-        let job = job(product.to.data.cuda(), stride, sides, product.scale);
+        let stride = multiply.to.stride as u64;
+        let job = job(multiply.to.data.cuda(), stride, sides, scale);
         launch(cuda, vec![job], sequences);
     }
     fits

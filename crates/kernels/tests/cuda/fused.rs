@@ -3,11 +3,10 @@
 
 use whetstone_kernels::attention::Shape;
 use whetstone_kernels::fused_linear::{self, AugmentedWeight, Narrow, Sizes};
+use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::qk_norm_rope::{self, Placing};
 use whetstone_kernels::rope::RopeTable;
-use whetstone_kernels::{
-    Activation, Device, Matrix, MatrixMut, WriteMode, matmul, nearest_bf16, swiglu,
-};
+use whetstone_kernels::{Activation, Device, Matrix, MatrixMut, WriteMode, nearest_bf16, swiglu};
 
 use crate::oracle;
 use crate::support::{
@@ -40,11 +39,11 @@ fn plain<T: whetstone_kernels::Real<Host = f32>>(
         Matrix::new(b.view(), inner, cols)
     };
     let a = Matrix::new(a.view(), rows, inner);
-    matmul::matmul(
+    matmul(
         device,
         MatrixMut::new(to.view_mut(), rows, cols),
         WriteMode::Overwrite,
-        (scale, a, by),
+        ScaledProduct { scale, a, b: by },
     );
     device.read(to.view())
 }

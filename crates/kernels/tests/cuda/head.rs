@@ -5,7 +5,8 @@ use whetstone_kernels::head::{
 };
 use whetstone_kernels::int8::pack_row;
 use whetstone_kernels::linear::Weight;
-use whetstone_kernels::{Activation, Buffer, Device, Matrix, MatrixMut, nearest_bf16};
+use whetstone_kernels::matmul::{ScaledProduct, matmul};
+use whetstone_kernels::{Activation, Buffer, Device, Matrix, MatrixMut, WriteMode, nearest_bf16};
 
 use crate::oracle::head::head;
 use crate::shared::slope;
@@ -298,8 +299,8 @@ fn a_value_is_one_column_of_a_product() {
         let mut values = device.upload::<f32>(&vec![POISON; rows]);
         let to = MatrixMut::new(values.view_mut(), rows, 1);
         let (h, w) = (Matrix::new(h.view(), rows, width), Matrix::new(w.view(), 1, width));
-        let before = whetstone_kernels::WriteMode::Overwrite;
-        whetstone_kernels::matmul::matmul(device, to, before, (1.0, h, w.transposed()));
+        let product = ScaledProduct { scale: 1.0, a: h, b: w.transposed() };
+        matmul(device, to, WriteMode::Overwrite, product);
         vec![device.read(values.view())]
     });
     close(&ours[0], &crate::oracle::linear(&f64s(&h), &f64s(&w), width), 1e-5);

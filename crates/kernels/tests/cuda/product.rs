@@ -2,7 +2,7 @@
 
 use whetstone_kernels::cuda::AccumulationOrder;
 use whetstone_kernels::linear::{self, Weight};
-use whetstone_kernels::matmul::matmul;
+use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::{Activation, Device, Matrix, MatrixMut, WriteMode, nearest_bf16};
 
 use crate::oracle;
@@ -24,7 +24,7 @@ fn a_product_is_the_formula_for_every_transpose_and_format() {
         let (a_turned, b_turned) = (transposed(&a, rows, inner), transposed(&b, inner, cols));
         let product = oracle::product(&f64s(&a), &f64s(&b), (rows, inner, cols));
         for (turn_a, turn_b) in [(false, false), (false, true), (true, false), (true, true)] {
-            for before in [WriteMode::Overwrite, WriteMode::Accumulate] {
+            for mode in [WriteMode::Overwrite, WriteMode::Accumulate] {
                 let ours = twice(device, || {
                     let upload = |x: &[f32]| device.upload::<Activation>(x);
                     let first = upload(if turn_a { &a_turned } else { &a });
@@ -39,19 +39,19 @@ fn a_product_is_the_formula_for_every_transpose_and_format() {
                     } else {
                         Matrix::new(second.view(), inner, cols)
                     };
-                    let begin = match before {
+                    let begin = match mode {
                         WriteMode::Overwrite => vec![POISON; rows * cols],
                         WriteMode::Accumulate => old.clone(),
                     };
                     let mut exact = device.upload::<f32>(&begin);
                     let mut rounded = device.upload::<Activation>(&begin);
                     let to = MatrixMut::new(exact.view_mut(), rows, cols);
-                    matmul(device, to, before, (0.5, a, b));
+                    matmul(device, to, mode, ScaledProduct { scale: 0.5, a, b });
                     let to = MatrixMut::new(rounded.view_mut(), rows, cols);
-                    matmul(device, to, before, (0.5, a, b));
+                    matmul(device, to, mode, ScaledProduct { scale: 0.5, a, b });
                     vec![device.read(exact.view()), device.read(rounded.view())]
                 });
-                let kept = if before == WriteMode::Accumulate { 1.0 } else { 0.0 };
+                let kept = if mode == WriteMode::Accumulate { 1.0 } else { 0.0 };
                 let pairs = product.iter().zip(&old);
                 let truth: Vec<f64> =
                     pairs.map(|(p, old)| 0.5 * p + kept * f64::from(*old)).collect();
@@ -149,9 +149,9 @@ fn an_added_product_is_rounded_once() {
                 let mut exact = device.upload::<f32>(&vec![POISON; rows * cols]);
                 let mut added = device.upload::<Activation>(&old);
                 let to = MatrixMut::new(exact.view_mut(), rows, cols);
-                matmul(device, to, WriteMode::Overwrite, (scale, a, b));
+                matmul(device, to, WriteMode::Overwrite, ScaledProduct { scale, a, b });
                 let to = MatrixMut::strided(added.view_mut(), rows, cols, stride);
-                matmul(device, to, WriteMode::Accumulate, (scale, a, b));
+                matmul(device, to, WriteMode::Accumulate, ScaledProduct { scale, a, b });
                 vec![device.read(exact.view()), device.read(added.view())]
             });
             let truth: Vec<f32> = (0..rows * stride)

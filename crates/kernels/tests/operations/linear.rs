@@ -2,7 +2,8 @@
 
 use whetstone_kernels::int8::pack_row;
 use whetstone_kernels::linear::{self, Weight};
-use whetstone_kernels::{Activation, Device, Matrix, MatrixMut, WriteMode, matmul::matmul};
+use whetstone_kernels::matmul::{ScaledProduct, matmul};
+use whetstone_kernels::{Activation, Device, Matrix, MatrixMut, WriteMode};
 
 use crate::oracle;
 use crate::support::{Layout, close, f64s, inner, numbers, same_bits, slopes};
@@ -56,20 +57,20 @@ fn forward_is_the_formula_and_leaves_gaps_alone() {
         let to = Layout { rows, cols: outputs, stride: outputs + 5 };
         with_both(&numbers(2, outputs * inputs), inputs, |weight, truth| {
             let plain = oracle::linear(&f64s(&x), truth, inputs);
-            for before in [WriteMode::Overwrite, WriteMode::Accumulate] {
+            for mode in [WriteMode::Overwrite, WriteMode::Accumulate] {
                 let ours = same_bits(|device| {
                     let x = device.upload(&from.apart(&x));
                     let start =
-                        if before == WriteMode::Accumulate { to.apart(&old) } else { to.nothing() };
+                        if mode == WriteMode::Accumulate { to.apart(&old) } else { to.nothing() };
                     let mut y = device.upload::<Activation>(&start);
                     weight(device, &mut |weight| {
                         let x = Matrix::strided(x.view(), rows, inputs, from.stride);
                         let y = MatrixMut::strided(y.view_mut(), rows, outputs, to.stride);
-                        linear::forward(device, y, before, (-0.75, x, weight));
+                        linear::forward(device, y, mode, (-0.75, x, weight));
                     });
                     vec![to.together(&device.read(y.view()))]
                 });
-                let kept = if before == WriteMode::Accumulate { 1.0 } else { 0.0 };
+                let kept = if mode == WriteMode::Accumulate { 1.0 } else { 0.0 };
                 let sums = plain.iter().zip(&old);
                 let truth: Vec<f64> =
                     sums.map(|(new, old)| kept * f64::from(*old) - 0.75 * new).collect();
@@ -89,20 +90,20 @@ fn the_gradient_of_the_input_is_the_slope() {
         with_both(&numbers(2, outputs * inputs), inputs, |weight, truth| {
             let loss = |x: &[f64]| 1.5 * inner(&oracle::linear(x, truth, inputs), &f64s(&dy));
             let slopes = slopes(loss, &x);
-            for before in [WriteMode::Overwrite, WriteMode::Accumulate] {
+            for mode in [WriteMode::Overwrite, WriteMode::Accumulate] {
                 let ours = same_bits(|device| {
                     let dy = device.upload::<Activation>(&from.apart(&dy));
                     let start =
-                        if before == WriteMode::Accumulate { to.apart(&old) } else { to.nothing() };
+                        if mode == WriteMode::Accumulate { to.apart(&old) } else { to.nothing() };
                     let mut dx = device.upload(&start);
                     weight(device, &mut |weight| {
                         let dy = Matrix::strided(dy.view(), rows, outputs, from.stride);
                         let dx = MatrixMut::strided(dx.view_mut(), rows, inputs, to.stride);
-                        linear::backward(device, dx, before, (1.5, dy, weight));
+                        linear::backward(device, dx, mode, (1.5, dy, weight));
                     });
                     vec![to.together(&device.read(dx.view()))]
                 });
-                let kept = if before == WriteMode::Accumulate { 1.0 } else { 0.0 };
+                let kept = if mode == WriteMode::Accumulate { 1.0 } else { 0.0 };
                 let sums = slopes.iter().zip(&old);
                 let truth: Vec<f64> = sums.map(|(new, old)| kept * f64::from(*old) + new).collect();
                 close(&ours[0], &truth, 1e-5);
@@ -188,7 +189,12 @@ fn columns_of_matrices_are_multiplied_where_they_lie() {
         let a = Matrix::strided(a.view(), rows, inner, from_a.stride).columns(10..inner);
         let b = Matrix::strided(b.view(), inner, cols, from_b.stride).transposed();
         let b = b.columns(10..inner).transposed();
-        matmul(device, whole.columns(begin..begin + cols), WriteMode::Overwrite, (1.0, a, b));
+        matmul(
+            device,
+            whole.columns(begin..begin + cols),
+            WriteMode::Overwrite,
+            ScaledProduct { scale: 1.0, a, b },
+        );
         vec![wide.together(&device.read(to.view()))]
     });
     let part = |a: &[f32]| {
@@ -207,10 +213,15 @@ fn columns_of_matrices_are_multiplied_where_they_lie() {
 fn an_empty_sum_is_nothing() {
     let device = Device::cpu(2).unwrap();
     let none = device.take::<Activation>(0);
-    for (before, rest) in [(WriteMode::Overwrite, 0.0f32), (WriteMode::Accumulate, 2.0)] {
+    for (mode, rest) in [(WriteMode::Overwrite, 0.0f32), (WriteMode::Accumulate, 2.0)] {
         let mut to = device.upload::<f32>(&[2.0; 6]);
         let (a, b) = (Matrix::new(none.view(), 2, 0), Matrix::strided(none.view(), 0, 3, 3));
-        matmul(&device, MatrixMut::new(to.view_mut(), 2, 3), before, (1.0, a, b));
+        matmul(
+            &device,
+            MatrixMut::new(to.view_mut(), 2, 3),
+            mode,
+            ScaledProduct { scale: 1.0, a, b },
+        );
         let bits: Vec<u32> = device.read(to.view()).into_iter().map(f32::to_bits).collect();
         assert_eq!(bits, [rest.to_bits(); 6]);
     }

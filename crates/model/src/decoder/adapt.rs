@@ -1,7 +1,7 @@
 //! Where adapters are put in, and worked into the weights when a model is written.
 
 use whetstone_core::config::Module;
-use whetstone_kernels::matmul::matmul;
+use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::{Device, Matrix, MatrixMut, WriteMode};
 
 use super::Decoder;
@@ -104,7 +104,7 @@ impl Decoder {
                 Matrix::new(self.parameters.values(id), shape[0], shape[1])
             });
             let to = MatrixMut::new(sum.view_mut(), b.rows(), a.cols());
-            matmul(&self.device, to, WriteMode::Accumulate, (scale, b, a));
+            matmul(&self.device, to, WriteMode::Accumulate, ScaledProduct { scale, a: b, b: a });
         }
         self.device.read(sum.view())
     }

@@ -6,7 +6,7 @@
 //! the way forward.
 
 use whetstone_kernels::head::{self, Input, Output};
-use whetstone_kernels::matmul::matmul;
+use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, WriteMode, add, embedding};
 
 use super::layer::{norm_backward, normed};
@@ -165,7 +165,8 @@ impl Decoder {
         let mut to = MatrixMut::new(values.view_mut(), rows, 1);
         let h = Matrix::new(h.view(), rows, self.sizes.width);
         let weight = Matrix::new(self.parameters.values(head.weight), 1, self.sizes.width);
-        matmul(&self.device, to.reborrow(), WriteMode::Overwrite, (1.0, h, weight.transposed()));
+        let product = ScaledProduct { scale: 1.0, a: h, b: weight.transposed() };
+        matmul(&self.device, to.reborrow(), WriteMode::Overwrite, product);
         if let Some(bias) = head.bias {
             add::bias(&self.device, to, self.parameters.values(bias));
         }
@@ -182,7 +183,8 @@ impl Decoder {
         let dvalue = Matrix::new(dvalue.view(), rows, 1);
         let weight = Matrix::new(self.parameters.values(head.weight), 1, width);
         let to = MatrixMut::new(dh.view_mut(), rows, width);
-        matmul(&self.device, to, WriteMode::Accumulate, (1.0, dvalue, weight));
+        let product = ScaledProduct { scale: 1.0, a: dvalue, b: weight };
+        matmul(&self.device, to, WriteMode::Accumulate, product);
         sums.add_product(head.weight, (1.0, dvalue, Matrix::new(h.view(), rows, width)));
         sums.add_rows(head.bias, dvalue);
     }

@@ -56,11 +56,11 @@ impl Projection {
     pub(crate) fn forward(
         &self,
         pass: &Pass<'_>,
-        (mut y, before): (MatrixMut<'_>, WriteMode),
+        (mut y, mode): (MatrixMut<'_>, WriteMode),
         x: Matrix<'_>,
     ) {
         let weight = pass.parameters.weight(self.weight);
-        linear::forward(pass.device, y.reborrow(), before, (1.0, x, weight));
+        linear::forward(pass.device, y.reborrow(), mode, (1.0, x, weight));
         if let Some(id) = self.bias {
             bias(pass.device, y.reborrow(), pass.parameters.activations(id));
         }
@@ -76,11 +76,11 @@ impl Projection {
     pub(crate) fn backward_input(
         &self,
         pass: &Pass<'_>,
-        (mut dx, before): (MatrixMut<'_>, WriteMode),
+        (mut dx, mode): (MatrixMut<'_>, WriteMode),
         dy: Matrix<'_>,
     ) -> LoraInputGradient {
         let weight = pass.parameters.weight(self.weight);
-        linear::backward(pass.device, dx.reborrow(), before, (1.0, dy, weight));
+        linear::backward(pass.device, dx.reborrow(), mode, (1.0, dy, weight));
         let du = self.adapter(pass).map(|adapter| {
             let (b, a) = (pass.parameters.weight(adapter.b), pass.parameters.weight(adapter.a));
             let rank = b.shape().1;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use whetstone_kernels::matmul::matmul;
+use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::{Activation, Buffer, Device, DeviceError, Matrix, MatrixMut, WriteMode};
 
 use super::median;
@@ -41,7 +41,8 @@ pub fn rates(device: &Device) -> Result<Rates, DeviceError> {
     let product = seconds(device, repeats, || {
         let to = MatrixMut::new(to.view_mut(), side, side);
         let b = Matrix::new(b.view(), side, side).transposed();
-        matmul(device, to, WriteMode::Overwrite, (1.0, Matrix::new(a.view(), side, side), b));
+        let product = ScaledProduct { scale: 1.0, a: Matrix::new(a.view(), side, side), b };
+        matmul(device, to, WriteMode::Overwrite, product);
     })?;
     drop((a, b, to));
     device.trim();

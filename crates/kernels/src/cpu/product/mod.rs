@@ -25,7 +25,8 @@ use self::tile::{Broad, Single, Target, tile};
 use super::shared::Shared;
 use super::threads::Threads;
 use super::vectorized::LANES;
-use crate::matmul::{Matrix, MatrixMut, WriteMode};
+use crate::buffer::Activation;
+use crate::matmul::{Multiply, ScaledProduct, WriteMode};
 use crate::offsets::Offsets;
 
 /// Places of the inner side that are summed before the sum is added to the result, at most.
@@ -52,10 +53,10 @@ thread_local! {
 /// added to what is there by then. Shapes were checked.
 pub(crate) fn multiply(
     threads: &Threads,
-    (to, before): (&mut MatrixMut<'_>, WriteMode),
-    (scale, a, b): (f32, Matrix<'_>, Matrix<'_>),
+    multiply: Multiply<'_, Activation, Activation, Activation>,
     pieces: Offsets<'_>,
 ) {
+    let Multiply { mut to, mode, product: ScaledProduct { scale, a, b } } = multiply;
     let (m, n) = (to.rows, to.cols);
     if m == 0 || n == 0 {
         return;
@@ -71,15 +72,15 @@ pub(crate) fn multiply(
         let (rows, cols) = if by_rows { (begin..end, 0..n) } else { (0..m, begin..end) };
         for (piece, ends) in pieces.windows(2).enumerate() {
             let (first, places) = (ends[0], ends[1] - ends[0]);
-            let before = if piece == 0 { before } else { WriteMode::Accumulate };
-            if places == 0 && before == WriteMode::Accumulate {
+            let mode = if piece == 0 { mode } else { WriteMode::Accumulate };
+            if places == 0 && mode == WriteMode::Accumulate {
                 continue;
             }
             let call = Call {
                 shape: (rows.len(), cols.len(), places),
                 to: all.at(rows.start * stride + cols.start),
                 to_stride: stride,
-                before,
+                mode,
                 scale,
                 a: a_all[rows.start * a.row_stride + first * a.col_stride..].as_ptr(),
                 a_strides: (a.row_stride, a.col_stride),
@@ -104,7 +105,7 @@ pub(crate) struct Call {
     pub(crate) shape: (usize, usize, usize),
     pub(crate) to: *mut f32,
     pub(crate) to_stride: usize,
-    pub(crate) before: WriteMode,
+    pub(crate) mode: WriteMode,
     pub(crate) scale: f32,
     pub(crate) a: *const f32,
     /// From row to row, and from column to column.
@@ -136,7 +137,7 @@ impl Call {
             return;
         }
         if k == 0 {
-            for row in 0..if self.before == WriteMode::Overwrite { m } else { 0 } {
+            for row in 0..if self.mode == WriteMode::Overwrite { m } else { 0 } {
                 // SAFETY: the caller's.
                 let row =
                     unsafe { std::slice::from_raw_parts_mut(self.to.add(row * self.to_stride), n) };
@@ -153,7 +154,7 @@ impl Call {
             to: self.to,
             stride: self.to_stride,
             turned,
-            fresh: self.before == WriteMode::Overwrite,
+            fresh: self.mode == WriteMode::Overwrite,
             scale: self.scale,
         };
         ROOMS.with_borrow_mut(|rooms| {

@@ -8,7 +8,7 @@ use pulp::Simd;
 use super::{Call, Product};
 use crate::Activation;
 use crate::device::Device;
-use crate::matmul::{Matrix, MatrixMut, WriteMode, matmul};
+use crate::matmul::{Matrix, MatrixMut, ScaledProduct, WriteMode, matmul};
 
 fn numbers(count: usize, seed: usize) -> Vec<f32> {
     (0..count).map(|i| (((i + seed) * 7919 % 1009) as f32 - 504.0) / 300.0).collect()
@@ -44,7 +44,12 @@ fn product(
     } else {
         Matrix::new(b.view(), k, n)
     };
-    matmul(device, MatrixMut::new(to.view_mut(), m, n), before.0, (0.5, left, right));
+    matmul(
+        device,
+        MatrixMut::new(to.view_mut(), m, n),
+        before.0,
+        ScaledProduct { scale: 0.5, a: left, b: right },
+    );
     device.read(to.view())
 }
 
@@ -172,7 +177,7 @@ fn on_vectors<S: Simd>(simd: S, shape: (usize, usize, usize), a: &[f32], b: &[f3
         shape,
         to: to.as_mut_ptr(),
         to_stride: n,
-        before: WriteMode::Accumulate,
+        mode: WriteMode::Accumulate,
         scale: 0.5,
         a: a.as_ptr(),
         a_strides: (k, 1),

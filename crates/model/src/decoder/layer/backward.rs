@@ -86,14 +86,14 @@ impl Layer {
         drop(open);
         let h = normed(pass, sizes, (x1.view(), self.before_network));
         let mut dh = device.take(x1.len());
-        let mut before = WriteMode::Overwrite;
+        let mut mode = WriteMode::Overwrite;
         for (projection, dy) in [(&self.gate, gate), (&self.up, up)] {
             let dy = Matrix::new(dy.view(), tokens, sizes.ffn);
             let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
-            let narrow = projection.backward_input(pass, (to, before), dy);
+            let narrow = projection.backward_input(pass, (to, mode), dy);
             let x = Matrix::new(h.view(), tokens, sizes.width);
             projection.backward_weights(pass, sums, (x, dy, narrow));
-            before = WriteMode::Accumulate;
+            mode = WriteMode::Accumulate;
         }
         norm_backward(pass, sizes, (self.before_network, &x1, &dh), (dx, sums));
     }
@@ -172,14 +172,14 @@ impl Layer {
         let tokens = x0.len() / sizes.width;
         let h = normed(pass, sizes, (x0.view(), self.before_attention));
         let mut dh = pass.device.take(x0.len());
-        let mut before = WriteMode::Overwrite;
+        let mut mode = WriteMode::Overwrite;
         for (projection, columns) in self.heads(sizes) {
             let dy = Matrix::new(dqkv.view(), tokens, sizes.shape.packed_width()).columns(columns);
             let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
-            let narrow = projection.backward_input(pass, (to, before), dy);
+            let narrow = projection.backward_input(pass, (to, mode), dy);
             let x = Matrix::new(h.view(), tokens, sizes.width);
             projection.backward_weights(pass, sums, (x, dy, narrow));
-            before = WriteMode::Accumulate;
+            mode = WriteMode::Accumulate;
         }
         norm_backward(pass, sizes, (self.before_attention, x0, &dh), (dx, sums));
     }
