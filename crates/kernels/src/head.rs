@@ -94,12 +94,8 @@ impl Input<'_> {
         let to = MatrixMut::new(logits.reborrow(), rows.len(), tokens.len());
         let hidden = self.hidden.row_range(rows.clone());
         let weight = self.weight.row_range(tokens.clone());
-        linear::forward(
-            device,
-            to,
-            WriteMode::Overwrite,
-            (self.inverse_temperature, hidden, weight),
-        );
+        let product = linear::Forward { scale: self.inverse_temperature, x: hidden, weight };
+        linear::forward(device, to, WriteMode::Overwrite, product);
         logits
     }
 }
@@ -158,7 +154,8 @@ pub fn forward(device: &Device, mut output: Output<'_>, input: Input<'_>) {
             cpu::head::carry_slope(&cpu.threads, to, weights, (targets, tokens.clone()));
             let weights = Matrix::new(logits.view(), rows.len(), tokens.len());
             let mode = if first { WriteMode::Overwrite } else { WriteMode::Accumulate };
-            linear::backward(device, slope, mode, (1.0, weights, weight));
+            let product = linear::Backward { scale: 1.0, dy: weights, weight };
+            linear::backward(device, slope, mode, product);
         }
         if let Some(slope) = &mut output.slope {
             let known = (&*carried, targets, input.weight, input.inverse_temperature);
@@ -237,7 +234,8 @@ pub fn backward(device: &Device, mut dhidden: MatrixMut<'_>, input: Input<'_>, s
     for_each_tile(device, input, signal, |(rows, tokens), dlogits| {
         let mode = if tokens.start == 0 { WriteMode::Overwrite } else { WriteMode::Accumulate };
         let weight = input.weight.row_range(tokens);
-        linear::backward(device, dhidden.row_range(rows), mode, (1.0, dlogits, weight));
+        let product = linear::Backward { scale: 1.0, dy: dlogits, weight };
+        linear::backward(device, dhidden.row_range(rows), mode, product);
     });
 }
 

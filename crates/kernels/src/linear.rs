@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::buffer::{Real, View};
+use crate::buffer::{Activation, Element, Real, View};
 use crate::cuda;
 use crate::device::Device;
 use crate::int8;
@@ -68,6 +68,28 @@ impl<'a> Weight<'a> {
 /// Rows of a byte weight that are turned into numbers at a time on a processor.
 pub const UNPACKED_ROWS: usize = 512;
 
+/// `scale · x · Wᵀ`.
+#[derive(Debug, Clone, Copy)]
+pub struct Forward<'a> {
+    /// Multiplies every sum.
+    pub scale: f32,
+    /// The input, a row for each token.
+    pub x: Matrix<'a>,
+    /// `W`.
+    pub weight: Weight<'a>,
+}
+
+/// `scale · dy · W`.
+#[derive(Debug, Clone, Copy)]
+pub struct Backward<'a, T: Element = Activation> {
+    /// Multiplies every sum.
+    pub scale: f32,
+    /// The gradient of the output, a row for each token.
+    pub dy: Matrix<'a, T>,
+    /// `W`.
+    pub weight: Weight<'a>,
+}
+
 /// `y = [y +] scale · x · Wᵀ`.
 ///
 /// # Panics
@@ -77,8 +99,9 @@ pub fn forward<T: Real>(
     device: &Device,
     mut y: MatrixMut<'_, T>,
     mode: WriteMode,
-    (scale, x, weight): (f32, Matrix<'_>, Weight<'_>),
+    forward: Forward<'_>,
 ) {
+    let Forward { scale, x, weight } = forward;
     for_each_piece(device, weight, |begin, weight| {
         let part = y.columns(begin..begin + weight.rows);
         matmul(device, part, mode, ScaledProduct { scale, a: x, b: weight.transposed() });
@@ -94,8 +117,9 @@ pub fn backward<T: Real>(
     device: &Device,
     mut dx: MatrixMut<'_>,
     mode: WriteMode,
-    (scale, dy, weight): (f32, Matrix<'_, T>, Weight<'_>),
+    backward: Backward<'_, T>,
 ) {
+    let Backward { scale, dy, weight } = backward;
     for_each_piece(device, weight, |begin, weight| {
         let mode = if begin == 0 { mode } else { WriteMode::Accumulate };
         let dy = dy.columns(begin..begin + weight.rows);
@@ -110,23 +134,23 @@ pub fn backward<T: Real>(
 /// If the shapes do not fit.
 pub fn backward_weight<T: Real>(
     device: &Device,
-    dweight: MatrixMut<'_, f32>,
-    (scale, dy, x): (f32, Matrix<'_, T>, Matrix<'_>),
+    gradient: WeightGradient<'_, T>,
     sequences: Offsets<'_>,
 ) {
+    let WeightGradient { to, scale, dy, x } = gradient;
     let product = ScaledProduct { scale, a: dy.transposed(), b: x };
-    add_pieces(device, dweight, product, sequences);
+    add_pieces(device, to, product, sequences);
 }
 
-/// One of several gradients: `to += scale · dyᵀ · x`.
+/// The gradient of a weight: `to += scale · dyᵀ · x`.
 #[derive(Debug)]
-pub struct WeightGradient<'a> {
+pub struct WeightGradient<'a, T: Element = Activation> {
     /// Is added to: a row for each column of `dy`, a column for each of `x`.
     pub to: MatrixMut<'a, f32>,
     /// What the product is multiplied by.
     pub scale: f32,
     /// What came back.
-    pub dy: Matrix<'a>,
+    pub dy: Matrix<'a, T>,
     /// What went in.
     pub x: Matrix<'a>,
 }
@@ -153,7 +177,8 @@ pub fn backward_weights(
         return;
     }
     for WeightGradient { to, scale, dy, x } in gradients {
-        backward_weight(device, to.reborrow(), (*scale, *dy, *x), sequences);
+        let gradient = WeightGradient { to: to.reborrow(), scale: *scale, dy: *dy, x: *x };
+        backward_weight(device, gradient, sequences);
     }
 }
 

@@ -87,8 +87,9 @@ impl<'a> Chunk<'a> {
         let data = self.logits.view_mut();
         let to = MatrixMut::strided(data, rows.len(), vocabulary, stride(vocabulary));
         let hidden = self.input.hidden.row_range(rows.clone());
-        let factors = (self.input.inverse_temperature, hidden, self.input.weight);
-        linear::forward(self.device, to, WriteMode::Overwrite, factors);
+        let Input { weight, inverse_temperature: scale, .. } = self.input;
+        let product = linear::Forward { scale, x: hidden, weight };
+        linear::forward(self.device, to, WriteMode::Overwrite, product);
     }
 
     /// Log-probability, entropy and `lse` of each row.
@@ -175,8 +176,9 @@ pub(crate) fn forward(device: &Device, cuda: &Cuda, mut output: Output<'_>, inpu
         let Some(slope) = &mut output.slope else { continue };
         let signals = Signals::of_slope(output.lse.view().part(rows.clone()));
         let gradients = chunk.gradients(&signals, &rows);
-        let factors = (input.inverse_temperature, chunk.matrix(&gradients, &rows), input.weight);
-        linear::backward(device, slope.row_range(rows), WriteMode::Overwrite, factors);
+        let (scale, dy) = (input.inverse_temperature, chunk.matrix(&gradients, &rows));
+        let product = linear::Backward { scale, dy, weight: input.weight };
+        linear::backward(device, slope.row_range(rows), WriteMode::Overwrite, product);
     }
 }
 
@@ -223,8 +225,8 @@ pub(crate) struct Came<'a> {
 
 pub(crate) fn backward(device: &Device, cuda: &Cuda, mut dhidden: MatrixMut<'_>, came: Came<'_>) {
     for_each_chunk(device, cuda, came, |rows, dlogits| {
-        let factors = (1.0, dlogits, came.input.weight);
-        linear::backward(device, dhidden.row_range(rows), WriteMode::Overwrite, factors);
+        let product = linear::Backward { scale: 1.0, dy: dlogits, weight: came.input.weight };
+        linear::backward(device, dhidden.row_range(rows), WriteMode::Overwrite, product);
     });
 }
 

@@ -1,7 +1,7 @@
 //! Products: the formula, and the one order of accumulation.
 
 use whetstone_kernels::cuda::AccumulationOrder;
-use whetstone_kernels::linear::{self, Weight};
+use whetstone_kernels::linear::{self, Weight, WeightGradient};
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::{Activation, Device, Matrix, MatrixMut, WriteMode, nearest_bf16};
 
@@ -75,7 +75,12 @@ fn a_row_alone_and_among_300_has_the_same_bits() {
             let to = MatrixMut::new(y.view_mut(), rows, outputs);
             let from = Matrix::new(from.view(), rows, inputs);
             let weight = Weight::new(weight.view(), outputs, inputs);
-            linear::forward(device, to, WriteMode::Overwrite, (1.0, from, weight));
+            linear::forward(
+                device,
+                to,
+                WriteMode::Overwrite,
+                linear::Forward { scale: 1.0, x: from, weight },
+            );
             device.read(y.view())
         };
         let all = run(&x);
@@ -102,7 +107,7 @@ fn gradients_of_weights_do_not_depend_on_packing() {
             let x = Matrix::new(x.view(), 231, inputs).row_range(begin..end);
             let dy = Matrix::new(dy.view(), 231, outputs).row_range(begin..end);
             let to = MatrixMut::new(dweight.view_mut(), outputs, inputs);
-            linear::backward_weight(device, to, (0.25, dy, x), &part);
+            linear::backward_weight(device, WeightGradient { to, scale: 0.25, dy, x }, &part);
         }
         device.read(dweight.view())
     };

@@ -3,7 +3,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "small sizes become u32, and numbers f32")]
 
 use whetstone_kernels::head::{self, Input, Output};
-use whetstone_kernels::linear::{Weight, forward};
+use whetstone_kernels::linear::{Forward, Weight, forward};
 use whetstone_kernels::philox::uniform;
 use whetstone_kernels::sample::{Request, Rule, sample};
 use whetstone_kernels::{Activation, Device, Matrix, MatrixMut, WriteMode};
@@ -312,7 +312,8 @@ fn a_sampled_log_probability_has_every_bit_of_trainings() {
                 let mut logits = device.take::<f32>(count * vocabulary);
                 let to = MatrixMut::new(logits.view_mut(), count, vocabulary);
                 let hidden = Matrix::new(part, count, width);
-                forward(device, to, WriteMode::Overwrite, (1.0, hidden, weight));
+                let product = Forward { scale: 1.0, x: hidden, weight };
+                forward(device, to, WriteMode::Overwrite, product);
                 let (mut tokens, mut logps) = (device.take(count), device.take(count));
                 let to = MatrixMut::new(logits.view_mut(), count, vocabulary);
                 sample(device, (&mut tokens.view_mut(), &mut logps.view_mut()), to, &requests);

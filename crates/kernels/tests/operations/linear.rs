@@ -1,7 +1,7 @@
 //! Products and projections: strides, both kinds of weights, both ways.
 
 use whetstone_kernels::int8::pack_row;
-use whetstone_kernels::linear::{self, Weight};
+use whetstone_kernels::linear::{self, Weight, WeightGradient};
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::{Activation, Device, Matrix, MatrixMut, WriteMode};
 
@@ -66,7 +66,12 @@ fn forward_is_the_formula_and_leaves_gaps_alone() {
                     weight(device, &mut |weight| {
                         let x = Matrix::strided(x.view(), rows, inputs, from.stride);
                         let y = MatrixMut::strided(y.view_mut(), rows, outputs, to.stride);
-                        linear::forward(device, y, mode, (-0.75, x, weight));
+                        linear::forward(
+                            device,
+                            y,
+                            mode,
+                            linear::Forward { scale: -0.75, x, weight },
+                        );
                     });
                     vec![to.together(&device.read(y.view()))]
                 });
@@ -99,7 +104,12 @@ fn the_gradient_of_the_input_is_the_slope() {
                     weight(device, &mut |weight| {
                         let dy = Matrix::strided(dy.view(), rows, outputs, from.stride);
                         let dx = MatrixMut::strided(dx.view_mut(), rows, inputs, to.stride);
-                        linear::backward(device, dx, mode, (1.5, dy, weight));
+                        linear::backward(
+                            device,
+                            dx,
+                            mode,
+                            linear::Backward { scale: 1.5, dy, weight },
+                        );
                     });
                     vec![to.together(&device.read(dx.view()))]
                 });
@@ -130,7 +140,8 @@ fn the_gradient_of_the_weight_is_the_slope_and_leaves_gaps_alone() {
             let mut dweight = device.upload(&to.apart(&old));
             let to_part = MatrixMut::strided(dweight.view_mut(), outputs, inputs, to.stride);
             let sequences = [0, rows / 3, rows / 3, rows];
-            linear::backward_weight(device, to_part, (1.5, dy, x), &sequences);
+            let gradient = WeightGradient { to: to_part, scale: 1.5, dy, x };
+            linear::backward_weight(device, gradient, &sequences);
             vec![to.together(&device.read(dweight.view()))]
         });
         let loss =
@@ -159,7 +170,8 @@ fn what_a_sequence_adds_to_a_weight_does_not_depend_on_its_neighbours() {
                 });
                 let to = MatrixMut::new(to.view_mut(), outputs, inputs);
                 let part: Vec<usize> = part.collect();
-                linear::backward_weight(device, to, (0.7, both[0], both[1]), &part);
+                let gradient = WeightGradient { to, scale: 0.7, dy: both[0], x: both[1] };
+                linear::backward_weight(device, gradient, &part);
             }
             vec![device.read(to.view())]
         };

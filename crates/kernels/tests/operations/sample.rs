@@ -1,7 +1,7 @@
 //! Who is chosen: greedily, alone and among others, and from logits that are none.
 
 use whetstone_kernels::head::{self, Input, Output};
-use whetstone_kernels::linear::{Weight, forward};
+use whetstone_kernels::linear::{Forward, Weight, forward};
 use whetstone_kernels::sample::{Request, Rule, sample};
 use whetstone_kernels::{Device, Matrix, MatrixMut, WriteMode};
 
@@ -114,7 +114,8 @@ fn check_against_head(rule: Rule) {
     let weight = Weight::new(weight.view(), vocabulary, width);
     let mut logits = device.take::<f32>(rows * vocabulary);
     let to = MatrixMut::new(logits.view_mut(), rows, vocabulary);
-    forward(&device, to, WriteMode::Overwrite, (1.0, hidden, weight));
+    let product = Forward { scale: 1.0, x: hidden, weight };
+    forward(&device, to, WriteMode::Overwrite, product);
     let (tokens, logps) = draw(&device, &device.read(logits.view()), &requests);
     let targets = device.upload(&tokens);
     let mut known = [0; 3].map(|_| device.take(rows));

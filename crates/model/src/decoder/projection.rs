@@ -60,7 +60,8 @@ impl Projection {
         x: Matrix<'_>,
     ) {
         let weight = pass.parameters.weight(self.weight);
-        linear::forward(pass.device, y.reborrow(), mode, (1.0, x, weight));
+        let product = linear::Forward { scale: 1.0, x, weight };
+        linear::forward(pass.device, y.reborrow(), mode, product);
         if let Some(id) = self.bias {
             bias(pass.device, y.reborrow(), pass.parameters.activations(id));
         }
@@ -68,7 +69,8 @@ impl Projection {
             let u = adapter.narrow(pass, x);
             let b = pass.parameters.weight(adapter.b);
             let u = Matrix::new(u.view(), x.rows(), b.shape().1);
-            linear::forward(pass.device, y, WriteMode::Accumulate, (adapter.scale, u, b));
+            let product = linear::Forward { scale: adapter.scale, x: u, weight: b };
+            linear::forward(pass.device, y, WriteMode::Accumulate, product);
         }
     }
 
@@ -80,15 +82,18 @@ impl Projection {
         dy: Matrix<'_>,
     ) -> LoraInputGradient {
         let weight = pass.parameters.weight(self.weight);
-        linear::backward(pass.device, dx.reborrow(), mode, (1.0, dy, weight));
+        let product = linear::Backward { scale: 1.0, dy, weight };
+        linear::backward(pass.device, dx.reborrow(), mode, product);
         let du = self.adapter(pass).map(|adapter| {
             let (b, a) = (pass.parameters.weight(adapter.b), pass.parameters.weight(adapter.a));
             let rank = b.shape().1;
             let mut du = pass.device.take(dy.rows() * rank);
             let to = MatrixMut::new(du.view_mut(), dy.rows(), rank);
-            linear::backward(pass.device, to, WriteMode::Overwrite, (adapter.scale, dy, b));
+            let product = linear::Backward { scale: adapter.scale, dy, weight: b };
+            linear::backward(pass.device, to, WriteMode::Overwrite, product);
             let narrow = Matrix::new(du.view(), dy.rows(), rank);
-            linear::backward(pass.device, dx, WriteMode::Accumulate, (1.0, narrow, a));
+            let product = linear::Backward { scale: 1.0, dy: narrow, weight: a };
+            linear::backward(pass.device, dx, WriteMode::Accumulate, product);
             du
         });
         LoraInputGradient(du)
@@ -125,7 +130,8 @@ impl Adapter {
         let rank = a.shape().0;
         let mut u = pass.device.take(x.rows() * rank);
         let to = MatrixMut::new(u.view_mut(), x.rows(), rank);
-        linear::forward(pass.device, to, WriteMode::Overwrite, (1.0, x, a));
+        let product = linear::Forward { scale: 1.0, x, weight: a };
+        linear::forward(pass.device, to, WriteMode::Overwrite, product);
         u
     }
 }

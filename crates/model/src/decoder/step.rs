@@ -210,12 +210,9 @@ impl Decoder {
         let mut logits = self.device.take(rows * vocab);
         let to = MatrixMut::new(logits.view_mut(), rows, vocab);
         let h = Matrix::new(h.view(), rows, self.sizes.width);
-        linear::forward(
-            &self.device,
-            to,
-            WriteMode::Overwrite,
-            (1.0, h, self.parameters.weight(self.head)),
-        );
+        let product =
+            linear::Forward { scale: 1.0, x: h, weight: self.parameters.weight(self.head) };
+        linear::forward(&self.device, to, WriteMode::Overwrite, product);
         logits
     }
 }

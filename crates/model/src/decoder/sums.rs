@@ -96,7 +96,7 @@ impl<'a> GradientAccumulator<'a> {
     ) {
         if let Some(to) = self.gradients.get_mut(id) {
             let to = MatrixMut::new(to, dy.cols(), x.cols());
-            backward_weight(self.device, to, (scale, dy, x), self.sequences);
+            backward_weight(self.device, WeightGradient { to, scale, dy, x }, self.sequences);
         }
     }
 
