@@ -181,15 +181,15 @@ fn kernels(device: &Device, copy_rate: f64) -> Result<Vec<String>, DeviceError> 
     })?;
     push("rms_norm backward, added", 4 * x, time);
     let time = seconds(device, 50, |at| {
-        let both = (a.view().part(part(at, wide)), b.view().part(part(at, wide)));
-        swiglu::forward(device, &mut c.view_mut().part(part(at, wide)), both);
+        let (gate, up) = (a.view().part(part(at, wide)), b.view().part(part(at, wide)));
+        swiglu::forward(device, &mut c.view_mut().part(part(at, wide)), gate, up);
     })?;
     push("swiglu forward", 3 * ffn, time);
     let mut e = noise(device, 4 * TOKENS * FFN);
     let time = seconds(device, 50, |at| {
         let (mut gate, mut up) = (d.view_mut(), e.view_mut());
-        let both = (&mut gate.part(part(at, wide)), &mut up.part(part(at, wide)));
-        swiglu::backward(device, &mut c.view_mut().part(part(at, wide)), both);
+        let (gate, up) = (&mut gate.part(part(at, wide)), &mut up.part(part(at, wide)));
+        swiglu::backward(device, &mut c.view_mut().part(part(at, wide)), gate, up);
     })?;
     push("swiglu backward", 6 * ffn, time);
     let time = seconds(device, 50, |at| {

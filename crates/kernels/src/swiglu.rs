@@ -15,11 +15,11 @@ use crate::matmul::{Matrix, MatrixMut};
 /// # Panics
 ///
 /// If they are not equally long.
-pub fn forward(device: &Device, y: &mut ViewMut<'_>, (gate, up): (View<'_>, View<'_>)) {
+pub fn forward(device: &Device, y: &mut ViewMut<'_>, gate: View<'_>, up: View<'_>) {
     assert!(y.len() == gate.len() && y.len() == up.len(), "as many gates as numbers");
     match device {
         Device::Cpu(cpu) => {
-            cpu::swiglu::forward(&cpu.threads, y.host(), (gate.host(), up.host()));
+            cpu::swiglu::forward(&cpu.threads, y.host(), gate.host(), up.host());
         }
         Device::Cuda(cuda) => cuda::elementwise::swiglu_forward(cuda, y, gate, up),
     }
@@ -34,12 +34,13 @@ pub fn forward(device: &Device, y: &mut ViewMut<'_>, (gate, up): (View<'_>, View
 pub fn backward(
     device: &Device,
     dy: &mut ViewMut<'_>,
-    (gate, up): (&mut ViewMut<'_>, &mut ViewMut<'_>),
+    gate: &mut ViewMut<'_>,
+    up: &mut ViewMut<'_>,
 ) {
     assert!(dy.len() == gate.len() && dy.len() == up.len(), "as many gates as numbers");
     match device {
         Device::Cpu(cpu) => {
-            cpu::swiglu::backward(&cpu.threads, dy.host(), (gate.host(), up.host()));
+            cpu::swiglu::backward(&cpu.threads, dy.host(), gate.host(), up.host());
         }
         Device::Cuda(cuda) => cuda::elementwise::swiglu_backward(cuda, dy, gate, up),
     }
@@ -56,7 +57,7 @@ pub fn forward_rows(device: &Device, mut y: MatrixMut<'_>, both: Matrix<'_>) {
         Device::Cpu(_) => {
             let [gate, up] = halves(device, both);
             let mut together: Buffer = device.take(gate.len());
-            forward(device, &mut together.view_mut(), (gate.view(), up.view()));
+            forward(device, &mut together.view_mut(), gate.view(), up.view());
             let from = Matrix::new(together.view(), y.rows, y.cols);
             copy_matrix(device, y, from);
         }
@@ -76,8 +77,7 @@ pub fn backward_rows(device: &Device, mut dy: MatrixMut<'_>, mut both: MatrixMut
             let (rows, cols) = (dy.rows, dy.cols);
             let [mut gate, mut up] = halves(device, both.view());
             let mut own = copied(device, dy.view());
-            let through = (&mut gate.view_mut(), &mut up.view_mut());
-            backward(device, &mut own.view_mut(), through);
+            backward(device, &mut own.view_mut(), &mut gate.view_mut(), &mut up.view_mut());
             copy_matrix(device, dy, Matrix::new(own.view(), rows, cols));
             copy_matrix(device, both.columns(0..cols), Matrix::new(gate.view(), rows, cols));
             copy_matrix(device, both.columns(cols..2 * cols), Matrix::new(up.view(), rows, cols));

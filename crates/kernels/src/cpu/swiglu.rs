@@ -9,7 +9,7 @@ use super::vectorized::{sigmoid, with_simd};
 /// Numbers that a thread takes at a time.
 const PIECE: usize = 1 << 14;
 
-pub(crate) fn forward(threads: &Threads, y: &mut [f32], (gate, up): (&[f32], &[f32])) {
+pub(crate) fn forward(threads: &Threads, y: &mut [f32], gate: &[f32], up: &[f32]) {
     threads.pieces(y, PIECE, |piece, y| {
         let (gate, up) = (&gate[piece * PIECE..][..y.len()], &up[piece * PIECE..][..y.len()]);
         with_simd(
@@ -23,7 +23,7 @@ pub(crate) fn forward(threads: &Threads, y: &mut [f32], (gate, up): (&[f32], &[f
     });
 }
 
-pub(crate) fn backward(threads: &Threads, dy: &mut [f32], (gate, up): (&mut [f32], &mut [f32])) {
+pub(crate) fn backward(threads: &Threads, dy: &mut [f32], gate: &mut [f32], up: &mut [f32]) {
     let (gate, up) = (Shared::new(gate), Shared::new(up));
     threads.pieces(dy, PIECE, |piece, dy| {
         // SAFETY: pieces do not overlap.

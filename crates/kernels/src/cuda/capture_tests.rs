@@ -41,7 +41,7 @@ impl Watched {
 fn work(device: &Device, y: &mut Buffer, from: &Buffer) {
     let mut between: Buffer = device.take(from.len());
     device.copy(&mut between.view_mut(), from.view());
-    swiglu::forward(device, &mut y.view_mut(), (between.view(), from.view()));
+    swiglu::forward(device, &mut y.view_mut(), between.view(), from.view());
 }
 
 const CAPTURED: [&str; 4] =

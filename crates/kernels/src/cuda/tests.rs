@@ -149,7 +149,7 @@ fn a_lost_device_does_nothing_more_and_says_its_first_failure() {
         let device = Device::Cuda(open(&machine).unwrap());
         let gate = device.upload::<Activation>(&[1.0; 64]);
         let mut y = device.zeros::<Activation>(64);
-        swiglu::forward(&device, &mut y.view_mut(), (gate.view(), gate.view()));
+        swiglu::forward(&device, &mut y.view_mut(), gate.view(), gate.view());
         let mut product = device.zeros::<f32>(16);
         let to = MatrixMut::new(product.view_mut(), 4, 4);
         let half = Matrix::new(gate.view(), 4, 16);

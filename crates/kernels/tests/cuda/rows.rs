@@ -198,9 +198,9 @@ fn a_gate_is_the_formula_and_its_gradient_the_slope() {
         let upload = |x: &[f32]| device.upload::<Activation>(x);
         let (mut gate, mut up, mut dy) = (upload(&gate), upload(&up), upload(&dy));
         let mut y = upload(&vec![POISON; count]);
-        swiglu::forward(device, &mut y.view_mut(), (gate.view(), up.view()));
-        let both = (&mut gate.view_mut(), &mut up.view_mut());
-        swiglu::backward(device, &mut dy.view_mut(), both);
+        swiglu::forward(device, &mut y.view_mut(), gate.view(), up.view());
+        let (gate_view, up_view) = (&mut gate.view_mut(), &mut up.view_mut());
+        swiglu::backward(device, &mut dy.view_mut(), gate_view, up_view);
         vec![
             device.read(y.view()),
             device.read(dy.view()),

@@ -19,7 +19,7 @@ fn forward_is_the_formula() {
     let ours = same_bits(|device| {
         let (gate, up) = (device.upload(&gate), device.upload(&up));
         let mut y = device.take(COUNT);
-        forward(device, &mut y.view_mut(), (gate.view(), up.view()));
+        forward(device, &mut y.view_mut(), gate.view(), up.view());
         vec![device.read(y.view())]
     });
     close(&ours[0], &oracle::swiglu(&f64s(&gate), &f64s(&up)), 2e-6);
@@ -31,8 +31,8 @@ fn backward_gives_both_slopes_and_what_came_out() {
     let ours = same_bits(|device| {
         let upload = |x: &[f32]| device.upload(x);
         let (mut gate, mut up, mut dy) = (upload(&gate), upload(&up), upload(&dy));
-        let both = (&mut gate.view_mut(), &mut up.view_mut());
-        backward(device, &mut dy.view_mut(), both);
+        let (gate_view, up_view) = (&mut gate.view_mut(), &mut up.view_mut());
+        backward(device, &mut dy.view_mut(), gate_view, up_view);
         vec![device.read(gate.view()), device.read(up.view()), device.read(dy.view())]
     });
     let one = |at: usize| [f64::from(gate[at]), f64::from(up[at])];
@@ -51,7 +51,7 @@ fn a_gate_far_out_is_shut_or_open() {
     let ours = same_bits(|device| {
         let (gate, up) = (device.upload(&[-200.0, 200.0, 0.0]), device.upload(&[3.0; 3]));
         let mut y = device.take(3);
-        forward(device, &mut y.view_mut(), (gate.view(), up.view()));
+        forward(device, &mut y.view_mut(), gate.view(), up.view());
         vec![device.read(y.view())]
     });
     assert!(ours[0][0].abs() < 1e-30, "{:?}", ours[0]);
@@ -78,9 +78,9 @@ fn rows_of_both_side_by_side_are_those_of_both_apart() {
         let [mut gate, mut up, mut dy] =
             [half(0), half(cols), dy.clone()].map(|numbers| device.upload(&numbers));
         let mut y = device.zeros(rows * cols);
-        forward(device, &mut y.view_mut(), (gate.view(), up.view()));
-        let both = (&mut gate.view_mut(), &mut up.view_mut());
-        backward(device, &mut dy.view_mut(), both);
+        forward(device, &mut y.view_mut(), gate.view(), up.view());
+        let (gate_view, up_view) = (&mut gate.view_mut(), &mut up.view_mut());
+        backward(device, &mut dy.view_mut(), gate_view, up_view);
         [&y, &gate, &up, &dy].map(|numbers| device.read(numbers.view())).to_vec()
     });
     assert_eq!((&ours[0], &ours[2]), (&apart[0], &apart[3]));

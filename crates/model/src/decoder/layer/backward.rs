@@ -78,8 +78,8 @@ impl Layer {
             let dy = Matrix::new(dx.view(), tokens, sizes.width);
             self.down.backward_input(pass, (to, WriteMode::Overwrite), dy)
         };
-        let both = (&mut gate.view_mut(), &mut up.view_mut());
-        swiglu::backward(device, &mut open.view_mut(), both);
+        let (gate_view, up_view) = (&mut gate.view_mut(), &mut up.view_mut());
+        swiglu::backward(device, &mut open.view_mut(), gate_view, up_view);
         let x = Matrix::new(open.view(), tokens, sizes.ffn);
         let dy = Matrix::new(dx.view(), tokens, sizes.width);
         self.down.backward_weights(pass, sums, (x, dy, narrow));

@@ -320,7 +320,7 @@ impl Layer {
         }
         drop(h);
         let mut open = wide();
-        swiglu::forward(device, &mut open.view_mut(), (gate.view(), up.view()));
+        swiglu::forward(device, &mut open.view_mut(), gate.view(), up.view());
         let mut x2 = device.take(x1.len());
         device.copy(&mut x2.view_mut(), x1.view());
         let open = Matrix::new(open.view(), tokens, sizes.ffn);
