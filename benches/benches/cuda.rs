@@ -200,7 +200,7 @@ fn kernels(device: &Device, copy_rate: f64) -> Result<Vec<String>, DeviceError> 
     push("rope, 24 heads of 128", TOKENS * 24 * 128 * 4, time);
     let time = seconds(device, 50, |at| {
         let table = a.view().part(0..20_000 * WIDTH);
-        embedding::gather(device, &mut c.view_mut().part(part(at, narrow)), (table, ids.view()));
+        embedding::gather(device, &mut c.view_mut().part(part(at, narrow)), table, ids.view());
     })?;
     push("gather", 2 * x, time);
     let time = seconds(device, 50, |at| {

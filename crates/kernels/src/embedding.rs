@@ -10,12 +10,12 @@ use crate::device::Device;
 /// # Panics
 ///
 /// If the shapes do not fit or the table has no such row.
-pub fn gather(device: &Device, to: &mut ViewMut<'_>, (table, ids): (View<'_>, View<'_, u32>)) {
+pub fn gather(device: &Device, to: &mut ViewMut<'_>, table: View<'_>, ids: View<'_, u32>) {
     let width = width(to.len(), ids.len());
     assert!(table.len().is_multiple_of(width), "a table of such rows");
     match device {
         Device::Cpu(cpu) => {
-            cpu::embedding::gather(&cpu.threads, to.host(), (table.host(), ids.host(), width));
+            cpu::embedding::gather(&cpu.threads, to.host(), table.host(), ids.host());
         }
         Device::Cuda(cuda) => cuda::elementwise::gather(cuda, to, table, ids),
     }
@@ -55,13 +55,14 @@ pub fn resolve(
 pub fn scatter<T: Real>(
     device: &Device,
     dtable: &mut ViewMut<'_, T>,
-    (dy, ids): (View<'_>, View<'_, u32>),
+    dy: View<'_>,
+    ids: View<'_, u32>,
 ) {
     let width = width(dy.len(), ids.len());
     assert!(dtable.len().is_multiple_of(width), "a table of such rows");
     match device {
         Device::Cpu(cpu) => {
-            cpu::embedding::scatter(&cpu.threads, dtable.host(), (dy.host(), ids.host(), width));
+            cpu::embedding::scatter(&cpu.threads, dtable.host(), dy.host(), ids.host());
         }
         Device::Cuda(cuda) => cuda::elementwise::scatter(cuda, dtable, dy, ids),
     }
@@ -72,11 +73,11 @@ pub fn scatter<T: Real>(
 /// # Panics
 ///
 /// If the shapes do not fit or there is no such row.
-pub fn place(device: &Device, to: &mut ViewMut<'_>, (from, rows): (View<'_>, View<'_, u32>)) {
+pub fn place(device: &Device, to: &mut ViewMut<'_>, from: View<'_>, rows: View<'_, u32>) {
     let width = width(from.len(), rows.len());
     assert!(to.len().is_multiple_of(width), "a matrix of such rows");
     match device {
-        Device::Cpu(_) => scatter(device, to, (from, rows)),
+        Device::Cpu(_) => scatter(device, to, from, rows),
         Device::Cuda(cuda) => cuda::elementwise::place_rows(cuda, to, from, rows),
     }
 }

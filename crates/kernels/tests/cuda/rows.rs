@@ -259,10 +259,10 @@ fn rows_of_a_table_are_gathered_and_their_gradients_added_in_order() {
         let ours = twice(device, || {
             let (from, list) = (device.upload(&table), device.upload(&ids));
             let mut to = device.upload::<Activation>(&vec![POISON; dy.len()]);
-            embedding::gather(device, &mut to.view_mut(), (from.view(), list.view()));
+            embedding::gather(device, &mut to.view_mut(), from.view(), list.view());
             let dy = device.upload(&dy);
             let mut dtable = device.upload::<f32>(&vec![0.25; rows * width]);
-            embedding::scatter(device, &mut dtable.view_mut(), (dy.view(), list.view()));
+            embedding::scatter(device, &mut dtable.view_mut(), dy.view(), list.view());
             vec![device.read(to.view()), device.read(dtable.view())]
         });
         let mut sums = vec![0.25f32; rows * width];

@@ -11,7 +11,7 @@ fn each_token_gets_its_row() {
     let ours = same_bits(|device| {
         let (table, ids) = (device.upload(&table), device.upload(&ids));
         let mut to = device.take(12);
-        embedding::gather(device, &mut to.view_mut(), (table.view(), ids.view()));
+        embedding::gather(device, &mut to.view_mut(), table.view(), ids.view());
         vec![device.read(to.view())]
     });
     let truth: Vec<f32> =
@@ -26,7 +26,7 @@ fn more_tokens_than_a_thread_takes_at_a_time_all_get_theirs() {
     let ours = same_bits(|device| {
         let (table, ids) = (device.upload(&table), device.upload(&ids));
         let mut to = device.take(ids.len() * 2);
-        embedding::gather(device, &mut to.view_mut(), (table.view(), ids.view()));
+        embedding::gather(device, &mut to.view_mut(), table.view(), ids.view());
         vec![device.read(to.view())]
     });
     for (row, id) in ours[0].chunks(2).zip(&ids) {
@@ -41,7 +41,7 @@ fn the_gradient_of_a_row_is_the_sum_over_its_tokens() {
     let ours = same_bits(|device| {
         let (dy, ids) = (device.upload(&dy), device.upload(&ids));
         let mut dtable = device.upload::<f32>(&old);
-        embedding::scatter(device, &mut dtable.view_mut(), (dy.view(), ids.view()));
+        embedding::scatter(device, &mut dtable.view_mut(), dy.view(), ids.view());
         vec![device.read(dtable.view())]
     });
     let mut truth = f64s(&old);
@@ -63,7 +63,7 @@ fn tokens_in_one_call_and_in_several_give_a_table_the_same_gradient() {
         for ends in splits.windows(2) {
             let dy = device.upload(&dy[ends[0] * width..ends[1] * width]);
             let ids = device.upload(&ids[ends[0]..ends[1]]);
-            embedding::scatter(device, &mut dtable.view_mut(), (dy.view(), ids.view()));
+            embedding::scatter(device, &mut dtable.view_mut(), dy.view(), ids.view());
         }
         vec![device.read(dtable.view())]
     };
@@ -79,7 +79,7 @@ fn a_token_beyond_the_table_is_refused() {
     let device = Device::cpu(1).unwrap();
     let (table, ids) = (device.zeros(6), device.upload(&[3u32]));
     let mut to = device.take(2);
-    embedding::gather(&device, &mut to.view_mut(), (table.view(), ids.view()));
+    embedding::gather(&device, &mut to.view_mut(), table.view(), ids.view());
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_gradient_for_a_token_beyond_the_table_is_refused() {
     let device = Device::cpu(2).unwrap();
     let (dy, ids) = (device.zeros(2), device.upload(&[3u32]));
     let mut dtable = device.zeros::<f32>(6);
-    embedding::scatter(&device, &mut dtable.view_mut(), (dy.view(), ids.view()));
+    embedding::scatter(&device, &mut dtable.view_mut(), dy.view(), ids.view());
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl Decoder {
         let device = &self.device;
         let (rows, width) = (batch.asked(), self.sizes.width);
         let mut last = device.take(rows * width);
-        embedding::gather(device, &mut last.view_mut(), (x.view(), batch.rows.view()));
+        embedding::gather(device, &mut last.view_mut(), x.view(), batch.rows.view());
         drop(x);
         let h = normed(&self.pass(forward.adapters), &self.sizes, (last.view(), self.norm));
         let numbers = || device.take(rows);
@@ -154,7 +154,7 @@ impl Decoder {
             }
             if let Some(mut to) = gradients.get_mut(self.embedding) {
                 let dx = dx.view().part(tokens.start * width..tokens.end * width);
-                embedding::scatter(device, &mut to, (dx, batch.ids.view().part(tokens)));
+                embedding::scatter(device, &mut to, dx, batch.ids.view().part(tokens));
             }
         }
     }

@@ -173,7 +173,7 @@ impl Decoder {
         let dlast = self.head_backward(&pass, (batch, &mut head), (&coming, gradients));
         let head = gradients.get(self.head).is_some().then_some((head, coming));
         let mut dx = device.zeros(tokens * self.sizes.width);
-        embedding::place(device, &mut dx.view_mut(), (dlast.view(), batch.rows.view()));
+        embedding::place(device, &mut dx.view_mut(), dlast.view(), batch.rows.view());
         drop(dlast);
         let packed = self.packed(batch);
         let mut sums = GradientAccumulator::new(device, gradients, &batch.offsets);
@@ -202,7 +202,7 @@ impl Decoder {
         let packed = self.packed(batch);
         let table = self.parameters.activations(self.embedding);
         let mut x = self.device.take(batch.tokens() * self.sizes.width);
-        embedding::gather(&self.device, &mut x.view_mut(), (table, batch.ids.view()));
+        embedding::gather(&self.device, &mut x.view_mut(), table, batch.ids.view());
         let mut all = Vec::new();
         for layer in &self.layers {
             let (out, kept) = layer.forward(pass, &self.sizes, (&packed, x, keep));

@@ -142,7 +142,7 @@ impl Decoder {
         };
         let x = self.decode_rows(cache, &input);
         let mut ends = device.take(prompts.len() * self.sizes.width);
-        embedding::gather(device, &mut ends.view_mut(), (x.view(), last.view()));
+        embedding::gather(device, &mut ends.view_mut(), x.view(), last.view());
         drop(x);
         self.logits(ends.view())
     }
@@ -176,7 +176,7 @@ impl Decoder {
         let (count, shape) = (input.ids.len(), &sizes.shape);
         let mut x = self.device.take(count * sizes.width);
         let table = self.parameters.activations(self.embedding);
-        embedding::gather(&self.device, &mut x.view_mut(), (table, input.ids));
+        embedding::gather(&self.device, &mut x.view_mut(), table, input.ids);
         for (index, layer) in self.layers.iter().enumerate() {
             let qkv = layer.project(&pass, sizes, x.view());
             let (positions, slots) = (input.positions, input.slots);
