@@ -31,7 +31,8 @@ pub fn pack_row(from: &[f32], to: &mut [i8]) -> f32 {
 pub fn unpack<T: Real>(
     device: &Device,
     to: &mut ViewMut<'_, T>,
-    (bytes, scales): (View<'_, i8>, View<'_, f32>),
+    bytes: View<'_, i8>,
+    scales: View<'_, f32>,
 ) {
     assert!(to.len() == bytes.len() && bytes.len().is_multiple_of(scales.len()), "rows of bytes");
     let cpu = match device {
@@ -69,7 +70,7 @@ mod tests {
         let scales: Vec<f32> = pairs.map(|(from, to)| pack_row(from, to)).collect();
         let mut to = device.take::<f32>(from.len());
         let (bytes, steps) = (device.upload(&bytes), device.upload(&scales));
-        unpack(&device, &mut to.view_mut(), (bytes.view(), steps.view()));
+        unpack(&device, &mut to.view_mut(), bytes.view(), steps.view());
         for (at, (from, to)) in from.iter().zip(device.read(to.view())).enumerate() {
             assert!((from - to).abs() <= scales[at / 50] * 0.5001, "{from} {to}");
         }

@@ -200,7 +200,8 @@ fn for_each_piece(device: &Device, weight: Weight<'_>, mut work: impl FnMut(usiz
                 int8::unpack(
                     device,
                     &mut to.part(0..rows * inputs),
-                    (bytes, scales.part(begin..begin + rows)),
+                    bytes,
+                    scales.part(begin..begin + rows),
                 );
                 work(begin, Matrix::new(scratch.view(), rows, inputs));
             }

@@ -209,8 +209,8 @@ fn bytes_become_numbers_by_the_scale_of_their_row() {
         let (bytes, scales) = (device.upload(&bytes), device.upload(&scales));
         let mut rounded = device.upload::<Activation>(&vec![POISON; from.len()]);
         let mut exact = device.upload::<f32>(&vec![POISON; from.len()]);
-        unpack(device, &mut rounded.view_mut(), (bytes.view(), scales.view()));
-        unpack(device, &mut exact.view_mut(), (bytes.view(), scales.view()));
+        unpack(device, &mut rounded.view_mut(), bytes.view(), scales.view());
+        unpack(device, &mut exact.view_mut(), bytes.view(), scales.view());
         vec![device.read(rounded.view()), device.read(exact.view())]
     });
     let truth: Vec<f32> =

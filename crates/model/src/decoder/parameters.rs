@@ -173,7 +173,7 @@ impl Parameters {
             Store::Master(weight) => weight.to_numbers(device),
             Store::Int8 { bytes, scales } => {
                 let mut copy = device.take(self.get(id).numbers());
-                unpack(device, &mut copy.view_mut(), (bytes.view(), scales.view()));
+                unpack(device, &mut copy.view_mut(), bytes.view(), scales.view());
                 copy
             }
         }
