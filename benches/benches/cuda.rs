@@ -16,7 +16,7 @@ use std::time::Instant;
 use whetstone_kernels::adamw::{AdamW, State, step};
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::rms_norm::{self, Gradient, Heads, Norm};
-use whetstone_kernels::rope::{RopeTable, Rotate, turn};
+use whetstone_kernels::rope::{Angles, RopeTable, Rotate, turn};
 use whetstone_kernels::{
     Activation, Buffer, Cuda, Device, DeviceError, Matrix, MatrixMut, WriteMode, add, embedding,
     swiglu,
@@ -159,7 +159,7 @@ fn kernels(device: &Device, copy_rate: f64) -> Result<Vec<String>, DeviceError> 
     let rows = Heads::rows(TOKENS, WIDTH);
     let heads = Heads { rows: TOKENS, heads: 24, size: 128, stride: 4096 };
     let frequencies: Vec<f32> = (0..64).map(|at| 1.0 / (at + 1) as f32).collect();
-    let turns = RopeTable::new(device, (&frequencies, 1.0), 1024);
+    let turns = RopeTable::new(device, &frequencies, 1.0, 1024);
     let list = |of: fn(u32) -> u32| (0..8192u32).map(of).collect::<Vec<_>>();
     let positions = device.upload::<u32>(&list(|at| at % 1024));
     let ids = device.upload::<u32>(&list(|at| at * 7919 % 20_000));
@@ -195,7 +195,9 @@ fn kernels(device: &Device, copy_rate: f64) -> Result<Vec<String>, DeviceError> 
     let time = seconds(device, 50, |at| {
         let mut view = c.view_mut();
         let mut view = view.part(part(at, TOKENS * 4096));
-        turn(device, (&mut view, heads), (&turns, positions.view()), Rotate::Forward);
+        let angles =
+            Angles { table: &turns, positions: positions.view(), direction: Rotate::Forward };
+        turn(device, &mut view, heads, angles);
     })?;
     push("rope, 24 heads of 128", TOKENS * 24 * 128 * 4, time);
     let time = seconds(device, 50, |at| {

@@ -16,7 +16,7 @@ use whetstone_kernels::linear::Weight;
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::paged::{Cache, PAGE, Stored, Tables, attend};
 use whetstone_kernels::rms_norm::{self, Gradient, Heads, Norm};
-use whetstone_kernels::rope::{RopeTable, Rotate, turn};
+use whetstone_kernels::rope::{Angles, RopeTable, Rotate, turn};
 use whetstone_kernels::sample::{Request, Rule, sample};
 use whetstone_kernels::{Activation, Buffer, Device, DeviceError, Matrix, MatrixMut, WriteMode};
 
@@ -172,11 +172,12 @@ fn norms(device: &Device) -> Result<Vec<String>, DeviceError> {
     })?;
     let heads = Heads { rows, heads: 24, size: 128, stride: 32 * 128 };
     let mut qkv = noise(device, rows * 32 * 128);
-    let turns = RopeTable::new(device, (&[0.5; 64], 1.0), 1024);
+    let turns = RopeTable::new(device, &[0.5; 64], 1.0, 1024);
     let positions = device.upload::<u32>(&(0..8192).map(|row| row % 1024).collect::<Vec<_>>());
     let turned = seconds(device, 30, |_| {
-        let to = (&mut qkv.view_mut(), heads);
-        turn(device, to, (&turns, positions.view()), Rotate::Forward);
+        let direction = Rotate::Forward;
+        let angles = Angles { table: &turns, positions: positions.view(), direction };
+        turn(device, &mut qkv.view_mut(), heads, angles);
     })?;
     let times = [("norm", forward), ("norm backward, added", backward), ("rope", turned)];
     Ok(times

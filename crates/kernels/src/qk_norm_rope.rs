@@ -14,7 +14,7 @@ use crate::device::Device;
 use crate::matmul::{Matrix, MatrixMut, WriteMode};
 use crate::paged::{self, Cache};
 use crate::rms_norm::{self, Gradient, Heads, Norm};
-use crate::rope::{self, RopeTable, Rotate};
+use crate::rope::{self, Angles, RopeTable, Rotate};
 
 /// Gains, positions and how heads lie.
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +55,8 @@ impl Placing<'_> {
     fn turn(&self, device: &Device, x: &mut MatrixMut<'_>, direction: Rotate) {
         let Shape { heads, kv_heads, size, .. } = *self.shape;
         let heads = Heads { rows: x.rows, heads: heads + kv_heads, size, stride: x.stride };
-        rope::turn(device, (&mut x.data, heads), (self.turns, self.positions), direction);
+        let angles = Angles { table: self.turns, positions: self.positions, direction };
+        rope::turn(device, &mut x.data, heads, angles);
     }
 }
 

@@ -31,7 +31,7 @@ impl RopeTable {
     /// Tables for positions below `positions`. `factor` scales both, as `YaRN` wants it. An angle is
     /// rounded to f32, as the libraries that trained the models do, before its sine is taken.
     #[expect(clippy::cast_possible_truncation, reason = "computed in f64, kept in f32")]
-    pub fn new(device: &Device, (frequencies, factor): (&[f32], f32), positions: usize) -> Self {
+    pub fn new(device: &Device, frequencies: &[f32], factor: f32, positions: usize) -> Self {
         let table = |of: fn(f64) -> f64| {
             let rows = (0..positions).flat_map(|position| {
                 let angle = move |f: &f32| f64::from(position as f32 * f);
@@ -53,29 +53,28 @@ impl RopeTable {
     }
 }
 
-/// Turns the heads in place; `positions` has one for each row.
+/// The angles by which rows are turned.
+#[derive(Debug, Clone, Copy)]
+pub struct Angles<'a> {
+    /// Cosines and sines of every position.
+    pub table: &'a RopeTable,
+    /// The position of each row.
+    pub positions: View<'a, u32>,
+    /// Which way the heads are turned.
+    pub direction: Rotate,
+}
+
+/// Turns the heads in place.
 ///
 /// # Panics
 ///
 /// If the shapes do not fit, or a position has no table.
-pub fn turn(
-    device: &Device,
-    (x, shape): (&mut ViewMut<'_>, Heads),
-    (turns, positions): (&RopeTable, View<'_, u32>),
-    direction: Rotate,
-) {
+pub fn turn(device: &Device, x: &mut ViewMut<'_>, shape: Heads, angles: Angles<'_>) {
     shape.check(x.len());
-    assert!(shape.size == 2 * turns.half && positions.len() == shape.rows, "heads to turn");
-    let tables = (turns.cos.view(), turns.sin.view());
+    let Angles { table, positions, .. } = angles;
+    assert!(shape.size == 2 * table.half && positions.len() == shape.rows, "heads to turn");
     match device {
-        Device::Cpu(cpu) => {
-            let tables = (tables.0.host(), tables.1.host());
-            cpu::rope::turn(&cpu.threads, (x.host(), shape), tables, (positions.host(), direction));
-        }
-        Device::Cuda(cuda) => {
-            let (cosines, sines) = tables;
-            let angles = cuda::elementwise::Angles { cosines, sines, positions, direction };
-            cuda::elementwise::turn(cuda, x, shape, angles);
-        }
+        Device::Cpu(cpu) => cpu::rope::turn(&cpu.threads, x.host(), shape, angles),
+        Device::Cuda(cuda) => cuda::elementwise::turn(cuda, x, shape, angles),
     }
 }

@@ -6,19 +6,16 @@ use super::shared::Shared;
 use super::threads::Threads;
 use super::vectorized::with_simd;
 use crate::rms_norm::Heads;
-use crate::rope::Rotate;
+use crate::rope::{Angles, Rotate};
 
 /// Rows that a thread takes at a time.
 const BLOCK: usize = 64;
 
-pub(crate) fn turn(
-    threads: &Threads,
-    (x, shape): (&mut [f32], Heads),
-    (cos, sin): (&[f32], &[f32]),
-    (positions, direction): (&[u32], Rotate),
-) {
+pub(crate) fn turn(threads: &Threads, x: &mut [f32], shape: Heads, angles: Angles<'_>) {
     let half = shape.size / 2;
-    let sign = if direction == Rotate::Forward { 1.0 } else { -1.0 };
+    let (cos, sin) = angles.table.tables();
+    let (cos, sin, positions) = (cos.host(), sin.host(), angles.positions.host());
+    let sign = if angles.direction == Rotate::Forward { 1.0 } else { -1.0 };
     let x = Shared::new(x);
     threads.each(shape.rows.div_ceil(BLOCK), |block| {
         with_simd(

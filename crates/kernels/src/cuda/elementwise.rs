@@ -6,7 +6,7 @@ use super::driver::{Argument, Format, Launch};
 use crate::buffer::{Buffer, Part, Real, View, ViewMut};
 use crate::matmul::{Matrix, MatrixMut};
 use crate::rms_norm::Heads;
-use crate::rope::Rotate;
+use crate::rope::{Angles, Rotate};
 use Argument::{Address, F32, U32, U64};
 
 /// Numbers that a thread takes at a time; `GROUP` of `common.cuh`.
@@ -58,17 +58,9 @@ pub(crate) fn swiglu_backward(
     cuda.over("swiglu_backward", count, &arguments);
 }
 
-/// By how much each row's heads are turned.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Angles<'a> {
-    pub(crate) cosines: View<'a, f32>,
-    pub(crate) sines: View<'a, f32>,
-    pub(crate) positions: View<'a, u32>,
-    pub(crate) direction: Rotate,
-}
-
 pub(crate) fn turn(cuda: &Cuda, x: &mut ViewMut<'_>, shape: Heads, angles: Angles<'_>) {
-    let Angles { cosines, sines, positions, direction } = angles;
+    let Angles { table, positions, direction } = angles;
+    let (cosines, sines) = table.tables();
     let known = cosines.len() / (shape.size / 2).max(1);
     let sign = if direction == Rotate::Forward { 1.0 } else { -1.0 };
     let arguments = [

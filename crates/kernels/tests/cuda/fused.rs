@@ -206,7 +206,7 @@ fn place(
     let room = vec![POISON; TOKENS * 8];
     let apart = |seed| beside(&numbers(seed, TOKENS * width), &room, TOKENS);
     let ours = twice(device, || {
-        let turns = RopeTable::new(device, (&frequencies(shape.size), 1.0), 40);
+        let turns = RopeTable::new(device, &frequencies(shape.size), 1.0, 40);
         let positions = device.upload(&positions());
         let upload = |x: &[f32]| device.upload::<Activation>(x);
         let (q_gain, k_gain) = (upload(&numbers(5, shape.size)), upload(&numbers(6, shape.size)));

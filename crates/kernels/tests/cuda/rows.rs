@@ -1,7 +1,7 @@
 //! Norms, gates, turns, tables: operations on rows.
 
 use whetstone_kernels::rms_norm::{self, Gain, Gradient, Heads, Norm};
-use whetstone_kernels::rope::{RopeTable, Rotate, turn};
+use whetstone_kernels::rope::{Angles, RopeTable, Rotate, turn};
 use whetstone_kernels::{Activation, Matrix, MatrixMut, WriteMode, copy, embedding, swiglu};
 
 use crate::oracle;
@@ -230,11 +230,11 @@ fn heads_are_turned_there_and_back() {
     let x = numbers(1, 70 * 12);
     for (direction, sign) in [(Rotate::Forward, 1.0), (Rotate::Inverse, -1.0)] {
         let ours = twice(device, || {
-            let turns = RopeTable::new(device, (&frequencies, 1.25), 40);
+            let turns = RopeTable::new(device, &frequencies, 1.25, 40);
             let positions = device.upload(&positions);
             let mut x = device.upload::<Activation>(&apart(&x, shape));
-            let to = (&mut x.view_mut(), shape);
-            turn(device, to, (&turns, positions.view()), direction);
+            let angles = Angles { table: &turns, positions: positions.view(), direction };
+            turn(device, &mut x.view_mut(), shape, angles);
             vec![together(&device.read(x.view()), shape)]
         });
         let truth: Vec<f64> = f64s(&x)

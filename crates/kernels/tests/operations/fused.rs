@@ -151,7 +151,7 @@ fn place(run: impl Fn(&Device, MatrixMut<'_>, Matrix<'_>, Placing<'_>)) -> Vec<f
     let (qkv, old) = (numbers(7, ROWS * width), numbers(8, ROWS * width));
     let apart = |values: &[f32]| with_room(values, width, STRIDE - width);
     let ours = same_bits(|device| {
-        let turns = RopeTable::new(device, (&FREQUENCIES, 1.0), 40);
+        let turns = RopeTable::new(device, &FREQUENCIES, 1.0, 40);
         let positions = device.upload(&positions());
         let (q_gain, k_gain) = (device.upload(&numbers(5, 6)), device.upload(&numbers(6, 6)));
         let (qkv, mut to) = (device.upload(&apart(&qkv)), device.upload(&apart(&old)));

@@ -2,7 +2,7 @@
 
 use whetstone_kernels::Device;
 use whetstone_kernels::rms_norm::Heads;
-use whetstone_kernels::rope::{RopeTable, Rotate, turn};
+use whetstone_kernels::rope::{Angles, RopeTable, Rotate, turn};
 
 use crate::oracle;
 use crate::support::{Layout, close, f64s, inner, numbers, same_bits, slopes};
@@ -22,11 +22,12 @@ fn positions() -> Vec<u32> {
 
 fn ours(x: &[f32], direction: Rotate) -> Vec<f32> {
     let run = |device: &Device| {
-        let turns = RopeTable::new(device, (&FREQUENCIES, FACTOR), 40);
+        let turns = RopeTable::new(device, &FREQUENCIES, FACTOR, 40);
         assert_eq!(turns.positions(), 40);
         let positions = device.upload(&positions());
         let mut x = device.upload(&layout().apart(x));
-        turn(device, (&mut x.view_mut(), SHAPE), (&turns, positions.view()), direction);
+        let angles = Angles { table: &turns, positions: positions.view(), direction };
+        turn(device, &mut x.view_mut(), SHAPE, angles);
         vec![layout().together(&device.read(x.view()))]
     };
     same_bits(run).remove(0)
@@ -60,9 +61,10 @@ fn turning_back_is_the_gradient() {
 #[should_panic(expected = "range")]
 fn a_position_without_a_table_is_refused() {
     let device = Device::cpu(1).unwrap();
-    let turns = RopeTable::new(&device, (&FREQUENCIES, FACTOR), 4);
+    let turns = RopeTable::new(&device, &FREQUENCIES, FACTOR, 4);
     let positions = device.upload(&[4u32]);
     let mut x = device.zeros(6);
-    let at = (&mut x.view_mut(), Heads::rows(1, 6));
-    turn(&device, at, (&turns, positions.view()), Rotate::Forward);
+    let direction = Rotate::Forward;
+    let angles = Angles { table: &turns, positions: positions.view(), direction };
+    turn(&device, &mut x.view_mut(), Heads::rows(1, 6), angles);
 }

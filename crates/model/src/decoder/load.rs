@@ -115,8 +115,12 @@ impl Decoder {
         let norm = places.next();
         let head = if config.tied_head { embedding } else { places.next() };
         let frequencies = config.frequencies();
-        let turn = (frequencies.inverse.as_slice(), frequencies.attention_factor);
-        let turns = RopeTable::new(device, turn, positions.min(config.positions));
+        let turns = RopeTable::new(
+            device,
+            &frequencies.inverse,
+            frequencies.attention_factor,
+            positions.min(config.positions),
+        );
         let shape = Shape {
             heads: config.heads,
             kv_heads: config.kv_heads,

@@ -6,7 +6,7 @@ use whetstone_kernels::attention::{self, Saved};
 use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::qk_norm_rope;
 use whetstone_kernels::rms_norm::{self, Gradient, Heads};
-use whetstone_kernels::rope::{self, RopeTable, Rotate};
+use whetstone_kernels::rope::{self, Angles, RopeTable, Rotate};
 use whetstone_kernels::{Buffer, Matrix, MatrixMut, View, WriteMode, swiglu};
 
 use super::{
@@ -135,8 +135,8 @@ impl Layer {
             return dqkv;
         }
         let (_, both) = heads_of((tokens, width), (0, shape.heads + shape.kv_heads), shape);
-        let direction = Rotate::Inverse;
-        rope::turn(device, (&mut dqkv.view_mut(), both), (turns, positions), direction);
+        let angles = Angles { table: turns, positions, direction: Rotate::Inverse };
+        rope::turn(device, &mut dqkv.view_mut(), both, angles);
         let Some(gains) = self.qk_norm else { return dqkv };
         let mut to = device.take(dqkv.len());
         for (gain, heads) in both_norms(gains, shape) {

@@ -20,7 +20,7 @@ use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::paged::{self, Cache};
 use whetstone_kernels::qk_norm_rope::{self, Placing, PlacingInPages};
 use whetstone_kernels::rms_norm::{self, Heads, Norm};
-use whetstone_kernels::rope::{self, RopeTable, Rotate};
+use whetstone_kernels::rope::{self, Angles, RopeTable, Rotate};
 use whetstone_kernels::{Buffer, Matrix, MatrixMut, Offsets, View, WriteMode, swiglu};
 
 use super::parameters::ParameterId;
@@ -215,8 +215,8 @@ impl Layer {
         let to = beside.as_mut().unwrap_or(qkv);
         let stride = self.qkv_stride(sizes);
         let both = heads_of((tokens, stride), (0, shape.heads + shape.kv_heads), shape);
-        let direction = Rotate::Forward;
-        rope::turn(pass.device, (&mut to.view_mut(), both.1), (turns, positions), direction);
+        let angles = Angles { table: turns, positions, direction: Rotate::Forward };
+        rope::turn(pass.device, &mut to.view_mut(), both.1, angles);
         beside
     }
 
