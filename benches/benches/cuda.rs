@@ -168,16 +168,18 @@ fn kernels(device: &Device, copy_rate: f64) -> Result<Vec<String>, DeviceError> 
     let mut push = |name, bytes, seconds| all.push(Timed { name, bytes, seconds });
     let time = seconds(device, 50, |at| {
         let mut view = c.view_mut();
-        let to = (&mut view.part(part(at, narrow)), rows);
-        rms_norm::forward(device, to, (a.view().part(part(at, narrow)), rows), norm);
+        let output = rms_norm::Output { data: view.part(part(at, narrow)), shape: rows };
+        let input = rms_norm::Input { data: a.view().part(part(at, narrow)), shape: rows };
+        rms_norm::forward(device, output, input, norm);
     })?;
     push("rms_norm forward", 2 * x, time);
     let time = seconds(device, 50, |at| {
         let mut view = c.view_mut();
         let dx = view.part(part(at, narrow));
-        let gradient = Gradient { dx, before: WriteMode::Accumulate, dgain: None };
-        let both = (a.view().part(part(at, narrow)), b.view().part(part(at, narrow)));
-        rms_norm::backward(device, gradient, ((both.0, rows), (both.1, rows)), norm);
+        let gradient = Gradient { dx, mode: WriteMode::Accumulate, dgain: None };
+        let x = rms_norm::Input { data: a.view().part(part(at, narrow)), shape: rows };
+        let dy = rms_norm::Input { data: b.view().part(part(at, narrow)), shape: rows };
+        rms_norm::backward(device, gradient, rms_norm::Saved { x, dy }, norm);
     })?;
     push("rms_norm backward, added", 4 * x, time);
     let time = seconds(device, 50, |at| {

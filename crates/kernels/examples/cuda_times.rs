@@ -164,11 +164,15 @@ fn norms(device: &Device) -> Result<Vec<String>, DeviceError> {
     let (mut y, gain) = (noise(device, rows * width), noise(device, width));
     let norm = || Norm { gain: gain.view(), epsilon: 1e-6 };
     let forward = seconds(device, 30, |_| {
-        rms_norm::forward(device, (&mut y.view_mut(), shape), (x.view(), shape), norm());
+        let output = rms_norm::Output { data: y.view_mut(), shape };
+        let input = rms_norm::Input { data: x.view(), shape };
+        rms_norm::forward(device, output, input, norm());
     })?;
     let backward = seconds(device, 30, |_| {
-        let gradient = Gradient { dx: y.view_mut(), before: WriteMode::Accumulate, dgain: None };
-        rms_norm::backward(device, gradient, ((x.view(), shape), (dy.view(), shape)), norm());
+        let gradient = Gradient { dx: y.view_mut(), mode: WriteMode::Accumulate, dgain: None };
+        let x = rms_norm::Input { data: x.view(), shape };
+        let dy = rms_norm::Input { data: dy.view(), shape };
+        rms_norm::backward(device, gradient, rms_norm::Saved { x, dy }, norm());
     })?;
     let heads = Heads { rows, heads: 24, size: 128, stride: 32 * 128 };
     let mut qkv = noise(device, rows * 32 * 128);

@@ -100,9 +100,10 @@ pub fn forward(device: &Device, mut to: MatrixMut<'_>, qkv: Matrix<'_>, placing:
             for norm in placing.norms() {
                 let (to_heads, from_heads) =
                     (norm.heads(to.rows, to.stride), norm.heads(qkv.rows, qkv.row_stride));
-                let mut part = to.columns(norm.columns.clone());
+                let part = to.columns(norm.columns.clone());
                 let from = qkv.columns(norm.columns.clone());
-                let (y, x) = ((&mut part.data, to_heads), (from.data, from_heads));
+                let y = rms_norm::Output { data: part.data, shape: to_heads };
+                let x = rms_norm::Input { data: from.data, shape: from_heads };
                 rms_norm::forward(device, y, x, norm.norm(&placing));
             }
             let values = placing.rotated_columns()..qkv.cols;
@@ -171,11 +172,13 @@ pub fn backward(device: &Device, mut d: MatrixMut<'_>, qkv: Matrix<'_>, placing:
                 let mut x: Buffer = device.take(qkv.rows * cols);
                 let copy = MatrixMut::new(x.view_mut(), qkv.rows, cols);
                 copy_matrix(device, copy, qkv.columns(norm.columns.clone()));
-                let heads = norm.heads(qkv.rows, cols);
+                let shape = norm.heads(qkv.rows, cols);
                 let gradient =
-                    Gradient { dx: dx.view_mut(), before: WriteMode::Overwrite, dgain: None };
-                let known = ((x.view(), heads), (dy.view(), heads));
-                rms_norm::backward(device, gradient, known, norm.norm(&placing));
+                    Gradient { dx: dx.view_mut(), mode: WriteMode::Overwrite, dgain: None };
+                let x = rms_norm::Input { data: x.view(), shape };
+                let dy = rms_norm::Input { data: dy.view(), shape };
+                let saved = rms_norm::Saved { x, dy };
+                rms_norm::backward(device, gradient, saved, norm.norm(&placing));
                 let dx = Matrix::new(dx.view(), qkv.rows, cols);
                 copy_matrix(device, d.columns(norm.columns.clone()), dx);
             }

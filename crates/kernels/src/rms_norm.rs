@@ -50,29 +50,37 @@ pub struct Norm<'a> {
     pub epsilon: f32,
 }
 
+/// Numbers to read, and how heads lie in them.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// The numbers.
+    pub data: View<'a>,
+    /// The heads.
+    pub shape: Heads,
+}
+
+/// Numbers to write, and how heads lie in them.
+#[derive(Debug)]
+pub struct Output<'a> {
+    /// The numbers.
+    pub data: ViewMut<'a>,
+    /// The heads.
+    pub shape: Heads,
+}
+
 /// `y` of `x`. The two may lie differently, but have the same heads.
 ///
 /// # Panics
 ///
 /// If the shapes do not fit.
-pub fn forward(
-    device: &Device,
-    (y, to): (&mut ViewMut<'_>, Heads),
-    (x, from): (View<'_>, Heads),
-    norm: Norm<'_>,
-) {
-    from.check(x.len());
-    to.check(y.len());
+pub fn forward(device: &Device, y: Output<'_>, x: Input<'_>, norm: Norm<'_>) {
+    let (from, to) = (x.shape, y.shape);
+    from.check(x.data.len());
+    to.check(y.data.len());
     assert!(from.fits(&to) && norm.gain.len() == from.size, "{from:?} to {to:?}");
     match device {
-        Device::Cpu(cpu) => {
-            cpu::rms_norm::forward(&cpu.threads, (y.host(), to), (x.host(), from), norm);
-        }
-        Device::Cuda(cuda) => {
-            let y = cuda::rms_norm::Output { data: y.reborrow(), shape: to };
-            let x = cuda::rms_norm::Input { data: x, shape: from };
-            cuda::rms_norm::forward(cuda, y, x, norm);
-        }
+        Device::Cpu(cpu) => cpu::rms_norm::forward(&cpu.threads, y, x, norm),
+        Device::Cuda(cuda) => cuda::rms_norm::forward(cuda, y, x, norm),
     }
 }
 
@@ -81,8 +89,8 @@ pub fn forward(
 pub struct Gradient<'a> {
     /// Gets the gradient of the input.
     pub dx: ViewMut<'a>,
-    /// What it held.
-    pub before: WriteMode,
+    /// Whether `dx` is overwritten or added to.
+    pub mode: WriteMode,
     /// Gets the gradient of the gain added, if there is one.
     pub dgain: Option<Gain<'a>>,
 }
@@ -96,35 +104,35 @@ pub struct Gain<'a> {
     pub sequences: Offsets<'a>,
 }
 
+/// The input of the forward pass and the gradient of its output.
+#[derive(Debug, Clone, Copy)]
+pub struct Saved<'a> {
+    /// The input.
+    pub x: Input<'a>,
+    /// The gradient of the output.
+    pub dy: Input<'a>,
+}
+
 /// The gradient, given that of `y`.
 ///
 /// # Panics
 ///
 /// If the shapes do not fit.
-pub fn backward(
-    device: &Device,
-    gradient: Gradient<'_>,
-    ((x, from), (dy, to)): ((View<'_>, Heads), (View<'_>, Heads)),
-    norm: Norm<'_>,
-) {
-    from.check(x.len());
+pub fn backward(device: &Device, gradient: Gradient<'_>, saved: Saved<'_>, norm: Norm<'_>) {
+    let (from, to) = (saved.x.shape, saved.dy.shape);
+    from.check(saved.x.data.len());
     from.check(gradient.dx.len());
-    to.check(dy.len());
+    to.check(saved.dy.data.len());
     assert!(from.fits(&to) && norm.gain.len() == from.size, "{from:?} to {to:?}");
     let all = [0, from.rows];
     let sequences = gradient.dgain.as_ref().map_or(&all[..], |dgain| dgain.sequences);
     offsets::check(sequences, from.rows);
     let cpu = match device {
         Device::Cpu(cpu) => cpu,
-        Device::Cuda(cuda) => {
-            let x = cuda::rms_norm::Input { data: x, shape: from };
-            let dy = cuda::rms_norm::Input { data: dy, shape: to };
-            let saved = cuda::rms_norm::Saved { x, dy };
-            return cuda::rms_norm::backward(cuda, gradient, saved, norm);
-        }
+        Device::Cuda(cuda) => return cuda::rms_norm::backward(cuda, gradient, saved, norm),
     };
     let blocks = offsets::blocks(sequences, cpu::rms_norm::BLOCK);
     let sums = gradient.dgain.as_ref().map(|_| device.take(blocks.len() * from.size));
-    let known = ((x.host(), from), (dy.host(), to), norm);
-    cpu::rms_norm::backward(&cpu.threads, gradient, (&blocks, sums), known);
+    let backward = cpu::rms_norm::Backward { saved, norm, blocks: &blocks, sums };
+    cpu::rms_norm::backward(&cpu.threads, gradient, backward);
 }

@@ -10,27 +10,20 @@ use super::threads::Threads;
 use super::vectorized::{LANES, dot, fold, with_simd};
 use crate::buffer::Buffer;
 use crate::matmul::WriteMode;
-use crate::rms_norm::{Gradient, Heads, Norm};
+use crate::rms_norm::{Gradient, Heads, Input, Norm, Output, Saved};
 
 /// Rows that a thread takes at a time. The gradient of a gain is summed within such a block of a
 /// sequence first.
 pub(crate) const BLOCK: usize = 64;
-
-/// Numbers and how heads lie in them.
-type Laid<'a> = (&'a [f32], Heads);
 
 #[inline(always)]
 fn reciprocal(x: &[f32], epsilon: f32) -> f32 {
     1.0 / (dot(x, x) / x.len() as f32 + epsilon).sqrt()
 }
 
-pub(crate) fn forward(
-    threads: &Threads,
-    (y, to): (&mut [f32], Heads),
-    (x, from): (&[f32], Heads),
-    norm: Norm<'_>,
-) {
-    let y = Shared::new(y);
+pub(crate) fn forward(threads: &Threads, mut y: Output<'_>, x: Input<'_>, norm: Norm<'_>) {
+    let (to, from) = (y.shape, x.shape);
+    let (y, x) = (Shared::new(y.data.host()), x.data.host());
     let gain = norm.gain.host();
     threads.each(from.rows.div_ceil(BLOCK), |block| {
         with_simd(
@@ -51,12 +44,21 @@ pub(crate) fn forward(
     });
 }
 
-pub(crate) fn backward(
-    threads: &Threads,
-    mut gradient: Gradient<'_>,
-    (blocks, mut sums): (&[Range<usize>], Option<Buffer<f32>>),
-    ((x, from), (dy, to), norm): (Laid<'_>, Laid<'_>, Norm<'_>),
-) {
+/// The backward pass, divided into blocks of rows.
+#[derive(Debug)]
+pub(crate) struct Backward<'a> {
+    pub(crate) saved: Saved<'a>,
+    pub(crate) norm: Norm<'a>,
+    /// The rows of each block.
+    pub(crate) blocks: &'a [Range<usize>],
+    /// A row of sums for each block, where the gain has a gradient.
+    pub(crate) sums: Option<Buffer<f32>>,
+}
+
+pub(crate) fn backward(threads: &Threads, mut gradient: Gradient<'_>, backward: Backward<'_>) {
+    let Backward { saved: Saved { x, dy }, norm, blocks, mut sums } = backward;
+    let (from, to) = (x.shape, dy.shape);
+    let (x, dy) = (x.data.host(), dy.data.host());
     let gain = norm.gain.host();
     let dx = Shared::new(gradient.dx.host());
     let mut view = sums.as_mut().map(Buffer::view_mut);
@@ -82,7 +84,7 @@ pub(crate) fn backward(
                             *dgain += dy * x * r;
                         }
                     }
-                    one_head(dx, gradient.before, (x, dy, gain), r);
+                    one_head(dx, gradient.mode, &HeadInput { x, dy, gain, r });
                 }
             },
         );
@@ -97,12 +99,22 @@ pub(crate) fn backward(
     }
 }
 
+/// One head on its way back.
+struct HeadInput<'a> {
+    x: &'a [f32],
+    dy: &'a [f32],
+    gain: &'a [f32],
+    /// `1 / √(mean(x²) + ε)`.
+    r: f32,
+}
+
 #[inline(always)]
-fn one_head(dx: &mut [f32], before: WriteMode, (x, dy, gain): (&[f32], &[f32], &[f32]), r: f32) {
+fn one_head(dx: &mut [f32], mode: WriteMode, head: &HeadInput<'_>) {
+    let HeadInput { x, dy, gain, r } = *head;
     let shift = weighted_dot(x, dy, gain) * r * r * r / x.len() as f32;
     let of = |x: f32, dy: f32, g: f32| dy * g * r - x * shift;
     let all = dx.iter_mut().zip(x).zip(dy).zip(gain);
-    if before == WriteMode::Accumulate {
+    if mode == WriteMode::Accumulate {
         for (((dx, x), dy), g) in all {
             *dx += of(*x, *dy, *g);
         }

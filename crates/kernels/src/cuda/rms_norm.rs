@@ -3,9 +3,9 @@
 use super::Cuda;
 use super::driver::{Argument, Launch};
 use super::elementwise::{GROUP, blocks};
-use crate::buffer::{Buffer, View, ViewMut};
+use crate::buffer::Buffer;
 use crate::matmul::WriteMode;
-use crate::rms_norm::{Gradient, Heads, Norm};
+use crate::rms_norm::{Gradient, Heads, Input, Norm, Output, Saved};
 use Argument::{Address, F32, Four, U32};
 
 /// Threads for a head and heads for a block of 256 threads. The first depends on the head's size
@@ -42,20 +42,6 @@ fn launch_ahead(cuda: &Cuda, shape: Heads) -> Launch {
 /// Blocks of a processor that ask ahead.
 const BLOCKS_AHEAD: u32 = 6;
 
-/// Numbers, and how heads lie in them.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Input<'a> {
-    pub(crate) data: View<'a>,
-    pub(crate) shape: Heads,
-}
-
-/// The same, to write.
-#[derive(Debug)]
-pub(crate) struct Output<'a> {
-    pub(crate) data: ViewMut<'a>,
-    pub(crate) shape: Heads,
-}
-
 fn four(shape: Heads) -> Argument {
     let Heads { rows, heads, size, stride } = shape;
     Four([rows, heads, size, stride].map(|number| number as u64))
@@ -80,13 +66,6 @@ pub(crate) fn forward(cuda: &Cuda, y: Output<'_>, x: Input<'_>, norm: Norm<'_>) 
     }
 }
 
-/// What went forward and what comes back.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Saved<'a> {
-    pub(crate) x: Input<'a>,
-    pub(crate) dy: Input<'a>,
-}
-
 pub(crate) fn backward(cuda: &Cuda, mut gradient: Gradient<'_>, saved: Saved<'_>, norm: Norm<'_>) {
     let Saved { x: Input { data: x, shape: from }, dy: Input { data: dy, shape: to } } = saved;
     let heads = from.rows * from.heads;
@@ -97,7 +76,7 @@ pub(crate) fn backward(cuda: &Cuda, mut gradient: Gradient<'_>, saved: Saved<'_>
     let (x, dy) = (Address(addresses[1]), Address(addresses[2]));
     let arguments = [
         Address(dx),
-        U32(u32::from(gradient.before == WriteMode::Accumulate)),
+        U32(u32::from(gradient.mode == WriteMode::Accumulate)),
         x,
         four(from),
         dy,

@@ -49,7 +49,9 @@ fn a_norm_is_the_formula() {
             let (x, gain) = (upload(&apart(&x, shape)), upload(&gain));
             let mut y = upload(&apart(&vec![POISON; rows * heads * size], to));
             let norm = Norm { gain: gain.view(), epsilon: EPSILON };
-            rms_norm::forward(device, (&mut y.view_mut(), to), (x.view(), shape), norm);
+            let output = rms_norm::Output { data: y.view_mut(), shape: to };
+            let input = rms_norm::Input { data: x.view(), shape };
+            rms_norm::forward(device, output, input, norm);
             vec![together(&device.read(y.view()), to)]
         });
         let truth = oracle::rms_norm(&f64s(&x), &f64s(&gain), f64::from(EPSILON));
@@ -71,23 +73,24 @@ fn a_norms_gradients_are_the_slopes() {
         };
         let dx = slopes(|x| loss(x, &f64s(&gain)), &f64s(&x));
         let dgain = slopes(|gain| loss(&f64s(&x), gain), &f64s(&gain));
-        for before in [WriteMode::Overwrite, WriteMode::Accumulate] {
-            let kept = if before == WriteMode::Accumulate { 1.0 } else { 0.0 };
+        for mode in [WriteMode::Overwrite, WriteMode::Accumulate] {
+            let kept = if mode == WriteMode::Accumulate { 1.0 } else { 0.0 };
             let ours = twice(device, || {
                 let upload = |x: &[f32]| device.upload::<Activation>(x);
                 let (x, gain) = (upload(&apart(&x, shape)), upload(&gain));
                 let dy = upload(&apart(&dy, shape));
-                let mut dx = match before {
+                let mut dx = match mode {
                     WriteMode::Overwrite => upload(&apart(&vec![POISON; count], shape)),
                     WriteMode::Accumulate => upload(&apart(&old, shape)),
                 };
                 let mut dgain = device.upload(&old_gain);
                 let sequences = &[0, 1, 1, rows];
                 let to = Some(Gain { to: dgain.view_mut(), sequences });
-                let gradient = Gradient { dx: dx.view_mut(), before, dgain: to };
+                let gradient = Gradient { dx: dx.view_mut(), mode, dgain: to };
                 let norm = Norm { gain: gain.view(), epsilon: EPSILON };
-                let both = ((x.view(), shape), (dy.view(), shape));
-                rms_norm::backward(device, gradient, both, norm);
+                let x = rms_norm::Input { data: x.view(), shape };
+                let dy = rms_norm::Input { data: dy.view(), shape };
+                rms_norm::backward(device, gradient, rms_norm::Saved { x, dy }, norm);
                 vec![together(&device.read(dx.view()), shape), device.read(dgain.view())]
             });
             let sum = |kept: f64, new: &[f64], old: &[f32]| {
@@ -120,10 +123,11 @@ fn what_a_sequence_adds_to_a_gain_does_not_depend_on_its_neighbours() {
                 let mut dx = device.take(of.len());
                 let to = Some(Gain { to: dgain.view_mut(), sequences: &part });
                 let gradient =
-                    Gradient { dx: dx.view_mut(), before: WriteMode::Overwrite, dgain: to };
+                    Gradient { dx: dx.view_mut(), mode: WriteMode::Overwrite, dgain: to };
                 let norm = Norm { gain: gain.view(), epsilon: EPSILON };
-                let both = ((x.view().part(of.clone()), shape), (dy.view().part(of), shape));
-                rms_norm::backward(device, gradient, both, norm);
+                let x = rms_norm::Input { data: x.view().part(of.clone()), shape };
+                let dy = rms_norm::Input { data: dy.view().part(of), shape };
+                rms_norm::backward(device, gradient, rms_norm::Saved { x, dy }, norm);
             }
             vec![device.read(dgain.view())]
         })
@@ -145,7 +149,9 @@ fn a_row_alone_and_among_300_is_normalised_to_the_same_bits() {
         let mut y = device.take(x.len());
         let shape = Heads::rows(x.len() / size, size);
         let norm = Norm { gain: gain.view(), epsilon: EPSILON };
-        rms_norm::forward(device, (&mut y.view_mut(), shape), (from.view(), shape), norm);
+        let output = rms_norm::Output { data: y.view_mut(), shape };
+        let input = rms_norm::Input { data: from.view(), shape };
+        rms_norm::forward(device, output, input, norm);
         device.read(y.view())
     };
     let all = run(&x);
@@ -165,24 +171,27 @@ fn a_norm_has_the_same_bits_wherever_rows_begin() {
         let count = rows * heads * size;
         let (x, gain, dy, old) =
             (numbers(1, count), numbers(2, size), numbers(3, count), numbers(4, count));
-        let run = |gap: usize, before: WriteMode| {
+        let run = |gap: usize, mode: WriteMode| {
             let shape = Heads { rows, heads, size, stride: heads * size + gap };
             let upload = |x: &[f32]| device.upload::<Activation>(&apart(x, shape));
             let (from, dy, gain) = (upload(&x), upload(&dy), device.upload::<Activation>(&gain));
             let (mut y, mut dx) = (upload(&vec![POISON; count]), upload(&old));
             let norm = Norm { gain: gain.view(), epsilon: EPSILON };
-            rms_norm::forward(device, (&mut y.view_mut(), shape), (from.view(), shape), norm);
+            let output = rms_norm::Output { data: y.view_mut(), shape };
+            let input = rms_norm::Input { data: from.view(), shape };
+            rms_norm::forward(device, output, input, norm);
             let mut dgain = device.upload::<f32>(&vec![0.5; size]);
             let to = Some(Gain { to: dgain.view_mut(), sequences: &[0, 2, rows] });
-            let gradient = Gradient { dx: dx.view_mut(), before, dgain: to };
-            let both = ((from.view(), shape), (dy.view(), shape));
-            rms_norm::backward(device, gradient, both, norm);
+            let gradient = Gradient { dx: dx.view_mut(), mode, dgain: to };
+            let x = rms_norm::Input { data: from.view(), shape };
+            let dy = rms_norm::Input { data: dy.view(), shape };
+            rms_norm::backward(device, gradient, rms_norm::Saved { x, dy }, norm);
             let rows = [y, dx].map(|buffer| together(&device.read(buffer.view()), shape));
             [rows.concat(), device.read(dgain.view())].concat()
         };
-        for before in [WriteMode::Overwrite, WriteMode::Accumulate] {
-            let (ahead, plain) = (run(8, before), run(3, before));
-            assert!(ahead == plain, "{rows} rows of {heads} heads of {size}, {before:?}");
+        for mode in [WriteMode::Overwrite, WriteMode::Accumulate] {
+            let (ahead, plain) = (run(8, mode), run(3, mode));
+            assert!(ahead == plain, "{rows} rows of {heads} heads of {size}, {mode:?}");
         }
     }
     device.check().unwrap();

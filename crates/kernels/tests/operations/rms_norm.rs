@@ -1,7 +1,9 @@
 //! Norms over rows and over heads, with different strides on the two sides.
 
 use whetstone_kernels::WriteMode;
-use whetstone_kernels::rms_norm::{Gain, Gradient, Heads, Norm, backward, forward};
+use whetstone_kernels::rms_norm::{
+    Gain, Gradient, Heads, Input, Norm, Output, Saved, backward, forward,
+};
 
 use crate::oracle;
 use crate::support::{Layout, close, f64s, inner, numbers, same_bits, slopes};
@@ -47,7 +49,9 @@ fn forward_is_the_formula() {
             let (x, gain) = (device.upload(&layout(from).apart(&x)), device.upload(&gain));
             let mut y = device.upload(&layout(to).nothing());
             let norm = Norm { gain: gain.view(), epsilon: EPSILON };
-            forward(device, (&mut y.view_mut(), to), (x.view(), from), norm);
+            let output = Output { data: y.view_mut(), shape: to };
+            let input = Input { data: x.view(), shape: from };
+            forward(device, output, input, norm);
             vec![layout(to).together(&device.read(y.view()))]
         });
         let truth = oracle::rms_norm(&f64s(&x), &f64s(&gain), f64::from(EPSILON));
@@ -65,20 +69,22 @@ fn gradients_of_input_and_gain_are_the_slopes() {
         };
         let dx = slopes(|x| loss(x, &f64s(&gain)), &f64s(&x));
         let dgain = slopes(|gain| loss(&f64s(&x), gain), &f64s(&gain));
-        for before in [WriteMode::Overwrite, WriteMode::Accumulate] {
-            let kept = if before == WriteMode::Accumulate { 1.0 } else { 0.0 };
+        for mode in [WriteMode::Overwrite, WriteMode::Accumulate] {
+            let kept = if mode == WriteMode::Accumulate { 1.0 } else { 0.0 };
             let ours = same_bits(|device| {
                 let upload = |of, x: &[f32]| device.upload(&layout(of).apart(x));
                 let (x, dy, gain) = (upload(from, &x), upload(to, &dy), device.upload(&gain));
-                let mut dx = match before {
+                let mut dx = match mode {
                     WriteMode::Overwrite => device.upload(&layout(from).nothing()),
                     WriteMode::Accumulate => upload(from, &old),
                 };
                 let mut dgain = device.upload(&old_gain);
                 let gain_to = Gain { to: dgain.view_mut(), sequences: &[0, 1, 1, from.rows] };
-                let gradient = Gradient { dx: dx.view_mut(), before, dgain: Some(gain_to) };
+                let gradient = Gradient { dx: dx.view_mut(), mode, dgain: Some(gain_to) };
                 let norm = Norm { gain: gain.view(), epsilon: EPSILON };
-                backward(device, gradient, ((x.view(), from), (dy.view(), to)), norm);
+                let x = Input { data: x.view(), shape: from };
+                let dy = Input { data: dy.view(), shape: to };
+                backward(device, gradient, Saved { x, dy }, norm);
                 vec![layout(from).together(&device.read(dx.view())), device.read(dgain.view())]
             });
             let sum = |kept: f64, new: &[f64], old: &[f32]| {
@@ -101,9 +107,11 @@ fn a_gain_that_is_not_trained_changes_nothing_for_the_input() {
             let mut dgain = device.zeros(from.size);
             let sequences = &[0, from.rows];
             let dgain = trained.then(|| Gain { to: dgain.view_mut(), sequences });
-            let gradient = Gradient { dx: dx.view_mut(), before: WriteMode::Overwrite, dgain };
+            let gradient = Gradient { dx: dx.view_mut(), mode: WriteMode::Overwrite, dgain };
             let norm = Norm { gain: gain.view(), epsilon: EPSILON };
-            backward(device, gradient, ((x.view(), from), (dy.view(), to)), norm);
+            let x = Input { data: x.view(), shape: from };
+            let dy = Input { data: dy.view(), shape: to };
+            backward(device, gradient, Saved { x, dy }, norm);
             vec![layout(from).together(&device.read(dx.view()))]
         })
     };
@@ -125,10 +133,11 @@ fn what_a_sequence_adds_to_a_gain_does_not_depend_on_its_neighbours() {
             let of = begin * from.stride..sequences[ends[1]] * from.stride;
             let mut dx = device.take(of.len());
             let dgain = Some(Gain { to: dgain.view_mut(), sequences: &part });
-            let gradient = Gradient { dx: dx.view_mut(), before: WriteMode::Overwrite, dgain };
+            let gradient = Gradient { dx: dx.view_mut(), mode: WriteMode::Overwrite, dgain };
             let norm = Norm { gain: gain.view(), epsilon: EPSILON };
-            let both = ((x.view().part(of.clone()), rows), (dy.view().part(of), rows));
-            backward(device, gradient, both, norm);
+            let x = Input { data: x.view().part(of.clone()), shape: rows };
+            let dy = Input { data: dy.view().part(of), shape: rows };
+            backward(device, gradient, Saved { x, dy }, norm);
         }
         vec![device.read(dgain.view())]
     };

@@ -145,12 +145,13 @@ impl Layer {
             let mut view = to.view_mut();
             let gradient = Gradient {
                 dx: view.part(begin..end),
-                before: WriteMode::Overwrite,
+                mode: WriteMode::Overwrite,
                 dgain: sums.gain(gain),
             };
-            let x = (qkv.view().part(begin..end), heads);
-            let dy = (dqkv.view().part(begin..end), heads);
-            rms_norm::backward(device, gradient, (x, dy), norm(pass, sizes, gain));
+            let x = rms_norm::Input { data: qkv.view().part(begin..end), shape: heads };
+            let dy = rms_norm::Input { data: dqkv.view().part(begin..end), shape: heads };
+            let saved = rms_norm::Saved { x, dy };
+            rms_norm::backward(device, gradient, saved, norm(pass, sizes, gain));
         }
         let values = self.heads(sizes)[2].1.clone();
         let from = Matrix::new(dqkv.view(), tokens, width).columns(values.clone());
@@ -194,7 +195,9 @@ pub(crate) fn norm_backward(
 ) {
     let rows = Heads::rows(x.len() / sizes.width, sizes.width);
     let gradient =
-        Gradient { dx: dx.view_mut(), before: WriteMode::Accumulate, dgain: sums.gain(gain) };
+        Gradient { dx: dx.view_mut(), mode: WriteMode::Accumulate, dgain: sums.gain(gain) };
     let norm = norm(pass, sizes, gain);
-    rms_norm::backward(pass.device, gradient, ((x.view(), rows), (dy.view(), rows)), norm);
+    let x = rms_norm::Input { data: x.view(), shape: rows };
+    let dy = rms_norm::Input { data: dy.view(), shape: rows };
+    rms_norm::backward(pass.device, gradient, rms_norm::Saved { x, dy }, norm);
 }

@@ -212,7 +212,9 @@ impl FusedLayer {
         let from = Heads::rows(rows, sizes.width);
         let lies = Heads { stride, ..from };
         let gain = norm(pass, sizes, gain);
-        rms_norm::forward(pass.device, (&mut to.view_mut(), lies), (x, from), gain);
+        let output = rms_norm::Output { data: to.view_mut(), shape: lies };
+        let input = rms_norm::Input { data: x, shape: from };
+        rms_norm::forward(pass.device, output, input, gain);
         to
     }
 

@@ -275,9 +275,9 @@ impl Layer {
         let mut view = to.view_mut();
         for (gain, heads) in both_norms(gains, shape) {
             let (begin, heads) = heads_of((tokens, width), heads, shape);
-            let mut part = view.part(begin..tokens * width);
-            let from = (from.part(begin..from.len()), heads);
-            rms_norm::forward(pass.device, (&mut part, heads), from, norm(pass, sizes, gain));
+            let y = rms_norm::Output { data: view.part(begin..tokens * width), shape: heads };
+            let x = rms_norm::Input { data: from.part(begin..from.len()), shape: heads };
+            rms_norm::forward(pass.device, y, x, norm(pass, sizes, gain));
         }
         let values = self.heads(sizes)[2].1.clone();
         let from = Matrix::new(from, tokens, width).columns(values.clone());
@@ -368,6 +368,8 @@ pub(crate) fn normed(pass: &Pass<'_>, sizes: &Sizes, (x, gain): (View<'_>, Param
     let mut to = pass.device.take(x.len());
     let rows = Heads::rows(x.len() / sizes.width, sizes.width);
     let norm = norm(pass, sizes, gain);
-    rms_norm::forward(pass.device, (&mut to.view_mut(), rows), (x, rows), norm);
+    let output = rms_norm::Output { data: to.view_mut(), shape: rows };
+    let input = rms_norm::Input { data: x, shape: rows };
+    rms_norm::forward(pass.device, output, input, norm);
     to
 }
