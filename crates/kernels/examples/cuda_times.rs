@@ -107,7 +107,9 @@ fn forward(
     let time = seconds(device, 30, |_| {
         let to = MatrixMut::new(out.view_mut(), rows, shape.width());
         let from = Matrix::new(qkv.view(), rows, shape.packed_width());
-        attention::forward(device, (to, &mut lse.view_mut()), from, (shape, &offsets));
+        let output = attention::Output { out: to, lse: lse.view_mut() };
+        let packed = attention::Sequences { shape, offsets: &offsets };
+        attention::forward(device, output, from, packed);
     })?;
     let pairs = sequences as f64 * length as f64 * (length as f64 + 1.0) / 2.0;
     let flop = 4.0 * pairs * shape.width() as f64;
@@ -134,7 +136,9 @@ fn backward(
     let offsets: Vec<usize> = (0..=sequences).map(|at| at * length).collect();
     let to = MatrixMut::new(out.view_mut(), rows, shape.width());
     let from = Matrix::new(qkv.view(), rows, shape.packed_width());
-    attention::forward(device, (to, &mut lse.view_mut()), from, (shape, &offsets));
+    let output = attention::Output { out: to, lse: lse.view_mut() };
+    let packed = attention::Sequences { shape, offsets: &offsets };
+    attention::forward(device, output, from, packed);
     let time = seconds(device, 20, |_| {
         let saved = Saved {
             qkv: from,
@@ -143,7 +147,7 @@ fn backward(
             lse: lse.view(),
         };
         let to = MatrixMut::new(dqkv.view_mut(), rows, shape.packed_width());
-        attention::backward(device, to, saved, (shape, &offsets));
+        attention::backward(device, to, saved, packed);
     })?;
     let pairs = sequences as f64 * length as f64 * (length as f64 + 1.0) / 2.0;
     let flop = 10.0 * pairs * shape.width() as f64;

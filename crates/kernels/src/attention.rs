@@ -55,31 +55,39 @@ impl Shape {
     }
 }
 
+/// Heads, and where sequences begin.
+#[derive(Debug, Clone, Copy)]
+pub struct Sequences<'a> {
+    /// Heads of a row.
+    pub shape: &'a Shape,
+    /// Where sequences begin among the rows.
+    pub offsets: Offsets<'a>,
+}
+
+/// The results of [`forward`].
+#[derive(Debug)]
+pub struct Output<'a> {
+    /// `o`, a row for each token.
+    pub out: MatrixMut<'a>,
+    /// `lse` of each token and query head, for [`backward`].
+    pub lse: ViewMut<'a, f32>,
+}
+
 /// `o`, and `lse` for each token and query head.
 ///
 /// # Panics
 ///
 /// If the shapes do not fit.
-pub fn forward(
-    device: &Device,
-    (mut out, lse): (MatrixMut<'_>, &mut ViewMut<'_, f32>),
-    qkv: Matrix<'_>,
-    (shape, offsets): (&Shape, Offsets<'_>),
-) {
+pub fn forward(device: &Device, output: Output<'_>, qkv: Matrix<'_>, sequences: Sequences<'_>) {
+    let (Output { out, lse }, Sequences { shape, offsets }) = (&output, sequences);
     shape.check();
     offsets::check(offsets, qkv.rows);
     assert!(qkv.cols == shape.packed_width() && qkv.col_stride == 1, "queries, keys and values");
     assert!(out.rows == qkv.rows && out.cols == shape.width(), "a row for each token");
     assert_eq!(lse.len(), qkv.rows * shape.heads, "one for each token and head");
     match device {
-        Device::Cpu(cpu) => {
-            cpu::attention::forward(&cpu.threads, (&mut out, lse.host()), qkv, (shape, offsets));
-        }
-        Device::Cuda(cuda) => {
-            let lse = lse.reborrow();
-            let work = cuda::attention::Forward { out, lse, qkv, shape, offsets };
-            cuda::attention::forward(cuda, work);
-        }
+        Device::Cpu(cpu) => cpu::attention::forward(&cpu.threads, output, qkv, sequences),
+        Device::Cuda(cuda) => cuda::attention::forward(cuda, output, qkv, sequences),
     }
 }
 
@@ -105,8 +113,9 @@ pub fn backward(
     device: &Device,
     mut dqkv: MatrixMut<'_>,
     saved: Saved<'_>,
-    (shape, offsets): (&Shape, Offsets<'_>),
+    sequences: Sequences<'_>,
 ) {
+    let Sequences { shape, offsets } = sequences;
     shape.check();
     let Saved { qkv, out, dout, lse } = saved;
     offsets::check(offsets, qkv.rows);
@@ -117,10 +126,9 @@ pub fn backward(
     assert_eq!(lse.len(), qkv.rows * shape.heads, "one for each token and head");
     match device {
         Device::Cpu(cpu) => {
-            cpu::attention::backward(&cpu.threads, &mut dqkv, saved, (shape, offsets));
+            cpu::attention::backward(&cpu.threads, &mut dqkv, saved, sequences);
         }
         Device::Cuda(cuda) => {
-            let sequences = cuda::attention_backward::Sequences { shape, offsets };
             cuda::attention_backward::backward(cuda, &mut dqkv, saved, sequences);
         }
     }

@@ -13,9 +13,8 @@ use super::product::Call;
 use super::shared::Shared;
 use super::threads::Threads;
 use super::vectorized::{LANES, dot, exp, with_simd};
-use crate::attention::{Saved, Shape};
+use crate::attention::{Output, Saved, Sequences, Shape};
 use crate::matmul::{Matrix, MatrixMut, WriteMode};
-use crate::offsets::Offsets;
 
 /// Queries of a strip.
 const BLOCK: usize = 32;
@@ -49,6 +48,23 @@ impl<'a> Head<'a> {
     }
 }
 
+/// Some rows of one head, to write.
+#[derive(Clone, Copy)]
+struct HeadMut {
+    to: *mut f32,
+    stride: usize,
+}
+
+/// `scale · keys · queriesᵀ`.
+#[derive(Clone, Copy)]
+struct Scores<'a> {
+    /// A row for each key.
+    keys: Head<'a>,
+    /// A row for each query.
+    queries: Head<'a>,
+    scale: f32,
+}
+
 /// A block of queries and the keys they see.
 #[derive(Clone, Copy)]
 struct Block {
@@ -73,16 +89,17 @@ impl Block {
         self.queries.next_multiple_of(LANES)
     }
 
-    /// `scale · k · qᵀ` into a strip, and minus infinity where a key comes after a query.
-    fn scores(self, strip: &mut [f32], (k, q): (Head<'_>, Head<'_>), scale: f32) {
-        self.products(strip, (k, q), scale);
+    /// The same as [`Self::products`], and minus infinity where a key comes after a query.
+    fn scores(self, strip: &mut [f32], scores: Scores<'_>) {
+        self.products(strip, scores);
         for (later, row) in strip.chunks_exact_mut(self.width()).skip(self.first).enumerate() {
             row[..later].fill(f32::NEG_INFINITY);
         }
     }
 
-    /// `scale · k · qᵀ` into a strip.
-    fn products(self, strip: &mut [f32], (k, q): (Head<'_>, Head<'_>), scale: f32) {
+    /// `scale · keys · queriesᵀ` into a strip.
+    fn products(self, strip: &mut [f32], scores: Scores<'_>) {
+        let Scores { keys: k, queries: q, scale } = scores;
         assert_eq!(strip.len(), self.keys() * self.width(), "a row for each key");
         let call = Call {
             shape: (self.keys(), self.queries, q.size),
@@ -104,11 +121,11 @@ impl Block {
     /// # Safety
     ///
     /// `to` must have room for that and be nobody else's.
-    unsafe fn over_keys(self, (to, stride): (*mut f32, usize), strip: &[f32], x: Head<'_>) {
+    unsafe fn over_keys(self, to: HeadMut, strip: &[f32], x: Head<'_>) {
         let call = Call {
             shape: (self.queries, x.size, self.keys()),
-            to,
-            to_stride: stride,
+            to: to.to,
+            to_stride: to.stride,
             mode: WriteMode::Overwrite,
             scale: 1.0,
             a: strip.as_ptr(),
@@ -125,11 +142,11 @@ impl Block {
     /// # Safety
     ///
     /// `to` must have room for that and be nobody else's.
-    unsafe fn over_queries(self, (to, stride): (*mut f32, usize), strip: &[f32], x: Head<'_>) {
+    unsafe fn over_queries(self, to: HeadMut, strip: &[f32], x: Head<'_>) {
         let call = Call {
             shape: (self.keys(), x.size, self.queries),
-            to,
-            to_stride: stride,
+            to: to.to,
+            to_stride: to.stride,
             mode: WriteMode::Accumulate,
             scale: 1.0,
             a: strip.as_ptr(),
@@ -144,14 +161,14 @@ impl Block {
 
 pub(crate) fn forward(
     threads: &Threads,
-    (out, lse): (&mut MatrixMut<'_>, &mut [f32]),
+    output: Output<'_>,
     qkv: Matrix<'_>,
-    (shape, offsets): (&Shape, Offsets<'_>),
+    sequences: Sequences<'_>,
 ) {
-    let sequences = offsets.len() - 1;
+    let (Output { mut out, mut lse }, Sequences { shape, offsets }) = (output, sequences);
     let stride = out.stride;
-    let (out, lse) = (Shared::new(out.data.host()), Shared::new(lse));
-    threads.each(sequences * shape.heads, |part| {
+    let (out, lse) = (Shared::new(out.data.host()), Shared::new(lse.host()));
+    threads.each((offsets.len() - 1) * shape.heads, |part| {
         let (sequence, head) = (part / shape.heads, part % shape.heads);
         let (begin, end) = (offsets[sequence], offsets[sequence + 1]);
         if begin == end {
@@ -163,16 +180,17 @@ pub(crate) fn forward(
         STRIPS.with_borrow_mut(|[strip, _]| {
             for block in Block::all(end - begin) {
                 let strip = room(strip, block.keys() * block.width());
-                block.scores(strip, (k, of(block.first, head)), shape.scale);
+                let queries = of(block.first, head);
+                block.scores(strip, Scores { keys: k, queries, scale: shape.scale });
                 let (mut tops, mut sums) = ([f32::NEG_INFINITY; BLOCK], [0.0; BLOCK]);
                 with_simd(
                     #[inline(always)]
-                    || weigh(strip, block.width(), (&mut tops, &mut sums)),
+                    || weigh(strip, block.width(), &mut tops, &mut sums),
                 );
                 let token = begin + block.first;
                 let place = |query: usize| (token + query) * stride + head * shape.size;
                 // SAFETY: these rows of this head are this part's alone.
-                unsafe { block.over_keys((out.at(place(0)), stride), strip, v) };
+                unsafe { block.over_keys(HeadMut { to: out.at(place(0)), stride }, strip, v) };
                 for query in 0..block.queries {
                     let known = tops[query] + sums[query].ln();
                     // SAFETY: one place for each token and head.
@@ -191,7 +209,7 @@ pub(crate) fn forward(
 
 /// Turns scores into `e^(score - top)`, with the top and the sum of each query.
 #[inline(always)]
-fn weigh(strip: &mut [f32], width: usize, (tops, sums): (&mut Each, &mut Each)) {
+fn weigh(strip: &mut [f32], width: usize, tops: &mut Each, sums: &mut Each) {
     for row in strip.chunks_exact(width) {
         for (row, tops) in row.as_chunks::<LANES>().0.iter().zip(tops.as_chunks_mut::<LANES>().0) {
             for at in 0..LANES {
@@ -217,12 +235,12 @@ pub(crate) fn backward(
     threads: &Threads,
     dqkv: &mut MatrixMut<'_>,
     saved: Saved<'_>,
-    (shape, offsets): (&Shape, Offsets<'_>),
+    sequences: Sequences<'_>,
 ) {
-    let sequences = offsets.len() - 1;
+    let Sequences { shape, offsets } = sequences;
     let stride = dqkv.stride;
     let dqkv = Shared::new(dqkv.data.host());
-    threads.each(sequences * shape.kv_heads, |part| {
+    threads.each((offsets.len() - 1) * shape.kv_heads, |part| {
         let (sequence, kv_head) = (part / shape.kv_heads, part % shape.kv_heads);
         let (begin, end) = (offsets[sequence], offsets[sequence + 1]);
         let place = |row: usize, head: usize| (begin + row) * stride + head * shape.size;
@@ -236,7 +254,7 @@ pub(crate) fn backward(
             let work = OneHead { saved: &saved, shape, head, begin };
             for block in Block::all(end - begin) {
                 let to = [(block.first, head), (0, k_head), (0, v_head)];
-                let to = to.map(|(row, head)| (dqkv.at(place(row, head)), stride));
+                let to = to.map(|(row, head)| HeadMut { to: dqkv.at(place(row, head)), stride });
                 // SAFETY: these rows of these heads are this part's alone.
                 unsafe { work.block(block, to) };
             }
@@ -258,7 +276,7 @@ impl OneHead<'_> {
     /// # Safety
     ///
     /// These must have room for that and be nobody else's.
-    unsafe fn block(&self, block: Block, [dq, dk, dv]: [(*mut f32, usize); 3]) {
+    unsafe fn block(&self, block: Block, [dq, dk, dv]: [HeadMut; 3]) {
         let (shape, size) = (self.shape, block.keys() * block.width());
         let of = |matrix, row, head| Head::new(matrix, self.begin + row, head, shape.size);
         let k_head = shape.heads + self.head / shape.group();
@@ -271,8 +289,8 @@ impl OneHead<'_> {
         let (mut lse, mut shift) = ([0.0; BLOCK], [0.0; BLOCK]);
         STRIPS.with_borrow_mut(|[p, ds]| {
             let (p, ds) = (room(p, size), room(ds, size));
-            block.scores(p, (k, q), shape.scale);
-            block.products(ds, (v, dout), 1.0);
+            block.scores(p, Scores { keys: k, queries: q, scale: shape.scale });
+            block.products(ds, Scores { keys: v, queries: dout, scale: 1.0 });
             with_simd(
                 #[inline(always)]
                 || {
@@ -280,7 +298,8 @@ impl OneHead<'_> {
                         lse[query] = known[query * shape.heads];
                         shift[query] = dot(dout.row(query), out.row(query));
                     }
-                    score_gradients((p, ds), block.width(), (&lse, &shift, shape.scale));
+                    let queries = QueryStats { lse: &lse, shift: &shift, scale: shape.scale };
+                    score_gradients(p, ds, block.width(), queries);
                 },
             );
             // SAFETY: the caller's.
@@ -293,13 +312,19 @@ impl OneHead<'_> {
     }
 }
 
+/// Numbers of each query of a block.
+struct QueryStats<'a> {
+    lse: &'a Each,
+    /// `do·o`.
+    shift: &'a Each,
+    /// Of every score.
+    scale: f32,
+}
+
 /// `p` from scores, and `ds` from `dp`.
 #[inline(always)]
-fn score_gradients(
-    (p, ds): (&mut [f32], &mut [f32]),
-    width: usize,
-    (lse, shift, scale): (&Each, &Each, f32),
-) {
+fn score_gradients(p: &mut [f32], ds: &mut [f32], width: usize, queries: QueryStats<'_>) {
+    let QueryStats { lse, shift, scale } = queries;
     for (p, ds) in p.chunks_exact_mut(width).zip(ds.chunks_exact_mut(width)) {
         let both = p.as_chunks_mut::<LANES>().0.iter_mut().zip(ds.as_chunks_mut::<LANES>().0);
         let known = lse.as_chunks::<LANES>().0.iter().zip(shift.as_chunks::<LANES>().0);

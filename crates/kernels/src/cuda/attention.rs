@@ -10,8 +10,8 @@ use super::Cuda;
 use super::attention_wgmma;
 use super::driver::{Argument, Launch};
 use super::elementwise::blocks;
-use crate::attention::Shape;
-use crate::buffer::{Buffer, View, ViewMut};
+use crate::attention::{Output, Sequences, Shape};
+use crate::buffer::{Buffer, View};
 use crate::matmul::{Matrix, MatrixMut};
 use crate::offsets::Offsets;
 use crate::paged::{Cache, Stored, Tables};
@@ -99,25 +99,21 @@ fn scale(shape: &Shape) -> Argument {
     F32(shape.scale * LOG2_E)
 }
 
-/// What attention forward reads and writes.
-#[derive(Debug)]
-pub(crate) struct Forward<'a> {
-    pub(crate) out: MatrixMut<'a>,
-    pub(crate) lse: ViewMut<'a, f32>,
-    pub(crate) qkv: Matrix<'a>,
-    pub(crate) shape: &'a Shape,
-    pub(crate) offsets: Offsets<'a>,
-}
-
-pub(crate) fn forward(cuda: &Cuda, mut forward: Forward<'_>) {
-    let (to, from) = (Rows::to(&mut forward.out), Rows::of(forward.qkv));
-    if let Some(problem) = problem(forward.shape, &[to, from]) {
+pub(crate) fn forward(
+    cuda: &Cuda,
+    mut output: Output<'_>,
+    qkv: Matrix<'_>,
+    sequences: Sequences<'_>,
+) {
+    let Sequences { shape, offsets } = sequences;
+    let (to, from) = (Rows::to(&mut output.out), Rows::of(qkv));
+    if let Some(problem) = problem(shape, &[to, from]) {
         return cuda.unsupported(problem);
     }
-    if attention_wgmma::suits(cuda, forward.shape) {
-        return attention_wgmma::forward(cuda, forward);
+    if attention_wgmma::suits(cuda, shape) {
+        return attention_wgmma::forward(cuda, output, qkv, sequences);
     }
-    let Forward { mut lse, shape, offsets, .. } = forward;
+    let mut lse = output.lse;
     let at_once = heads_at_once(shape);
     let list = work(offsets, WARPS / at_once * TILE);
     let mut uploaded: Buffer<u32> = cuda.take(list.len());

@@ -12,10 +12,9 @@ use super::attention_wgmma;
 use super::driver::{Argument, Launch};
 use super::elementwise::blocks;
 use super::work::{ROWS, by_keys, by_queries, upload, works};
-use crate::attention::{Saved, Shape};
+use crate::attention::{Saved, Sequences, Shape};
 use crate::buffer::Buffer;
 use crate::matmul::MatrixMut;
-use crate::offsets::Offsets;
 use Argument::{Address, Four, U64};
 
 /// Stages of keys and values on their way into shared memory; `STAGES` of `attention_backward.cu`.
@@ -93,13 +92,6 @@ pub(crate) fn backward(
     let launch = Launch::new(blocks(queries.len() * (shape.heads / at_once)), 256);
     let launch = Launch { shared_bytes: queries_bytes(size), ..launch };
     cuda.launch(names[2], launch, &arguments(queries_at));
-}
-
-/// Heads, and where sequences begin.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Sequences<'a> {
-    pub(crate) shape: &'a Shape,
-    pub(crate) offsets: Offsets<'a>,
 }
 
 #[cfg(test)]

@@ -7,14 +7,14 @@
 use std::f32::consts::LOG2_E;
 
 use super::Cuda;
-use super::attention::{Forward, Rows, four};
-use super::attention_backward::{Sequences, scale_pair};
+use super::attention::{Rows, four};
+use super::attention_backward::scale_pair;
 use super::driver::{Argument, HeadRows, Launch, TensorMap};
 use super::elementwise::blocks;
 use super::work::{Work, by_keys, by_queries, works};
-use crate::attention::{Saved, Shape};
+use crate::attention::{Output, Saved, Sequences, Shape};
 use crate::buffer::Buffer;
-use crate::matmul::MatrixMut;
+use crate::matmul::{Matrix, MatrixMut};
 use crate::offsets::Offsets;
 use Argument::{Address, F32, Four, U32, U64};
 
@@ -120,8 +120,9 @@ fn launch(count: u32, shared_bytes: usize) -> Launch {
     Launch { shared_bytes: blocks(shared_bytes), ..Launch::new(count, THREADS) }
 }
 
-pub(super) fn forward(cuda: &Cuda, forward: Forward<'_>) {
-    let Forward { mut out, mut lse, qkv, shape, offsets } = forward;
+pub(super) fn forward(cuda: &Cuda, output: Output<'_>, qkv: Matrix<'_>, sequences: Sequences<'_>) {
+    let Sequences { shape, offsets } = sequences;
+    let Output { mut out, mut lse } = output;
     let works = by_queries(works(offsets, QUERIES).0);
     let pieces = works.len() * shape.heads / 2;
     let heads = HeadsOf { rows: Rows::of(qkv), heads: shape.heads + 2 * shape.kv_heads };

@@ -3,7 +3,7 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "small sizes become u32")]
 
-use whetstone_kernels::attention::{Shape, forward};
+use whetstone_kernels::attention::{Output, Sequences, Shape, forward};
 use whetstone_kernels::paged::{Cache, PAGE, Stored, Tables, attend, copy_page, store};
 use whetstone_kernels::{Activation, Device, Matrix, MatrixMut};
 
@@ -69,7 +69,9 @@ pub(crate) fn ours(
     let mut lse = device.upload::<f32>(&vec![POISON; rows * shape.heads]);
     let whole = MatrixMut::strided(out.view_mut(), rows, width, width + GAP);
     let qkv = Matrix::strided(from.view(), rows, packed, packed + GAP);
-    forward(device, (whole, &mut lse.view_mut()), qkv, (shape, offsets));
+    let output = Output { out: whole, lse: lse.view_mut() };
+    let sequences = Sequences { shape, offsets };
+    forward(device, output, qkv, sequences);
     vec![together(&device.read(out.view()), width), device.read(lse.view())]
 }
 
@@ -251,6 +253,8 @@ fn heads_without_a_kernel_are_a_failure_that_says_so() {
     let (qkv, mut out) = (own.zeros::<Activation>(3 * 504), own.zeros::<Activation>(3 * 168));
     let mut lse = own.zeros::<f32>(6);
     let to = MatrixMut::new(out.view_mut(), 3, 168);
-    forward(&own, (to, &mut lse.view_mut()), Matrix::new(qkv.view(), 3, 504), (&shape, &[0, 3]));
+    let output = Output { out: to, lse: lse.view_mut() };
+    let sequences = Sequences { shape: &shape, offsets: &[0, 3] };
+    forward(&own, output, Matrix::new(qkv.view(), 3, 504), sequences);
     assert!(own.check().unwrap_err().to_string().contains("multiples of 8"));
 }

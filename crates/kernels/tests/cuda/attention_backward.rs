@@ -1,6 +1,6 @@
 //! Attention's gradient beside the same operation on processors, and its bits.
 
-use whetstone_kernels::attention::{Saved, Shape, backward};
+use whetstone_kernels::attention::{Saved, Sequences, Shape, backward};
 use whetstone_kernels::{Activation, Device, Matrix, MatrixMut};
 
 use crate::attention::{GAP, LENGTHS, POISON, apart, offsets, ours, shapes, together};
@@ -38,7 +38,7 @@ impl Case {
             lse: lse.view(),
         };
         let to = MatrixMut::strided(dqkv.view_mut(), rows, packed, packed + GAP);
-        backward(device, to, saved, (&self.shape, offsets));
+        backward(device, to, saved, Sequences { shape: &self.shape, offsets });
         together(&device.read(dqkv.view()), packed)
     }
 

@@ -1,6 +1,6 @@
 //! Attention of packed sequences beside that of one sequence after another.
 
-use whetstone_kernels::attention::{Saved, Shape, backward, forward};
+use whetstone_kernels::attention::{Output, Saved, Sequences, Shape, backward, forward};
 use whetstone_kernels::{Device, Matrix, MatrixMut};
 
 use crate::oracle::attention::attention;
@@ -44,7 +44,9 @@ fn ours(device: &Device, shape: &Shape, offsets: &[usize], x: [&[f32]; 2]) -> Ve
     let mut dqkv = device.upload(&back.nothing());
     let qkv = Matrix::strided(qkv.view(), rows, from.cols, from.stride);
     let whole = MatrixMut::strided(out.view_mut(), rows, to.cols, to.stride);
-    forward(device, (whole, &mut lse.view_mut()), qkv, (shape, offsets));
+    let output = Output { out: whole, lse: lse.view_mut() };
+    let sequences = Sequences { shape, offsets };
+    forward(device, output, qkv, sequences);
     let saved = Saved {
         qkv,
         out: Matrix::strided(out.view(), rows, to.cols, to.stride),
@@ -52,7 +54,7 @@ fn ours(device: &Device, shape: &Shape, offsets: &[usize], x: [&[f32]; 2]) -> Ve
         lse: lse.view(),
     };
     let whole = MatrixMut::strided(dqkv.view_mut(), rows, back.cols, back.stride);
-    backward(device, whole, saved, (shape, offsets));
+    backward(device, whole, saved, Sequences { shape, offsets });
     vec![
         to.together(&device.read(out.view())),
         device.read(lse.view()),

@@ -193,8 +193,9 @@ impl Decoder {
                 }
                 Attend::Packed(offsets) => {
                     let mut lse = self.device.take(count * shape.heads);
-                    let to = (to, &mut lse.view_mut());
-                    attention::forward(&self.device, to, rows, (shape, offsets));
+                    let output = attention::Output { out: to, lse: lse.view_mut() };
+                    let sequences = attention::Sequences { shape, offsets };
+                    attention::forward(&self.device, output, rows, sequences);
                 }
             }
             let x1 = layer.after_attention(&pass, sizes, (&x, &mut attended));

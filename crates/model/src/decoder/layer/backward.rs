@@ -48,7 +48,8 @@ impl Layer {
             lse: lse.view(),
         };
         let to = MatrixMut::strided(dqkv.view_mut(), tokens, shape.packed_width(), stride);
-        attention::backward(pass.device, to, saved, (shape, packed.offsets));
+        let sequences = attention::Sequences { shape, offsets: packed.offsets };
+        attention::backward(pass.device, to, saved, sequences);
         drop((turned, attended, dattended, lse));
         let dqkv = self.place_backward(pass, sizes, (positions, &qkv), (dqkv, sums));
         drop(qkv);

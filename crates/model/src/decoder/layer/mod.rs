@@ -141,7 +141,9 @@ impl Layer {
         let mut lse = device.take(tokens * shape.heads);
         let to = MatrixMut::strided(attended.view_mut(), tokens, shape.width(), stride);
         let from = self.packed_rows(sizes, turned.as_ref().unwrap_or(&qkv));
-        attention::forward(device, (to, &mut lse.view_mut()), from, (shape, packed.offsets));
+        let output = attention::Output { out: to, lse: lse.view_mut() };
+        let sequences = attention::Sequences { shape, offsets: packed.offsets };
+        attention::forward(device, output, from, sequences);
         drop(turned);
         let x1 = self.after_attention(pass, sizes, (x0, &mut attended));
         let (x2, network) = self.network(pass, sizes, &x1);
