@@ -14,7 +14,7 @@ use whetstone_kernels::attention::{self, Saved, Shape};
 use whetstone_kernels::head::{self, Input, Output, Signal};
 use whetstone_kernels::linear::Weight;
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
-use whetstone_kernels::paged::{Cache, PAGE, Stored, Tables, attend};
+use whetstone_kernels::paged::{Attend, Cache, PAGE, Stored, Tables, attend};
 use whetstone_kernels::rms_norm::{self, Gradient, Heads, Norm};
 use whetstone_kernels::rope::{Angles, RopeTable, Rotate, turn};
 use whetstone_kernels::sample::{Request, Rule, sample};
@@ -289,7 +289,7 @@ fn paged(
     (rows, length): (usize, usize),
 ) -> Result<String, DeviceError> {
     let (each, layers) = (length / PAGE, 28);
-    let cache = Cache::new(device, (layers, rows * each), shape);
+    let cache = Cache::new(device, layers, rows * each, shape);
     let list = |count: usize, of: &dyn Fn(usize) -> usize| {
         device.upload(&(0..count).map(|at| u32::try_from(of(at)).unwrap_or(0)).collect::<Vec<_>>())
     };
@@ -306,7 +306,7 @@ fn paged(
             lengths: lengths.view(),
             stored: Stored::Any,
         };
-        attend(device, to, (&cache, at % layers), (from, tables));
+        attend(device, Attend { out: to, cache: &cache, layer: at % layers, qkv: from, tables });
     })?;
     let bytes = (rows * length * 4 * shape.kv_heads * shape.size) as f64;
     Ok(format!(

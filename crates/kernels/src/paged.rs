@@ -28,7 +28,7 @@ pub struct Cache {
 
 impl Cache {
     /// So many pages for each layer.
-    pub fn new(device: &Device, (layers, pages): (usize, usize), shape: Shape) -> Self {
+    pub fn new(device: &Device, layers: usize, pages: usize, shape: Shape) -> Self {
         shape.check();
         let size = layers * pages * PAGE * shape.kv_heads * shape.size;
         Self {
@@ -51,6 +51,11 @@ impl Cache {
         PAGE * width * device.activation_bytes()
     }
 
+    /// Heads of a row.
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
     pub(crate) fn page_size(&self) -> usize {
         PAGE * self.shape.kv_heads * self.shape.size
     }
@@ -64,32 +69,46 @@ impl Cache {
     }
 }
 
-/// Puts keys and values of new tokens into their places. `qkv` has a row for each token, `slots`
-/// says where it goes: page · [`PAGE`] + place in the page.
+/// New tokens, and the layer of a cache that their keys and values go to.
+#[derive(Debug)]
+pub struct Store<'a> {
+    /// The pages.
+    pub cache: &'a mut Cache,
+    /// Which layer of them.
+    pub layer: usize,
+    /// A row for each token.
+    pub qkv: Matrix<'a>,
+    /// Where each token goes: page · [`PAGE`] + place in the page.
+    pub slots: View<'a, u32>,
+}
+
+impl Store<'_> {
+    pub(crate) fn check(&self) {
+        let Self { cache, layer, qkv, slots } = self;
+        assert!(
+            qkv.cols == cache.shape.packed_width() && qkv.col_stride == 1,
+            "queries, keys, values"
+        );
+        assert!(qkv.rows == slots.len() && *layer < cache.layers(), "a slot for each token");
+    }
+
+    /// Where the layer begins among the numbers of the cache.
+    pub(crate) fn begin(&self) -> usize {
+        self.layer * self.cache.layer_size()
+    }
+}
+
+/// Puts keys and values of new tokens into their places.
 ///
 /// # Panics
 ///
 /// If the shapes do not fit, or on a processor a slot is not there; on CUDA such a token is left out.
-pub fn store(device: &Device, cache: &mut Cache, layer: usize, rows: (Matrix<'_>, View<'_, u32>)) {
-    let (qkv, slots) = rows;
-    check_store(cache, layer, rows);
-    let shape = cache.shape;
-    let begin = layer * cache.layer_size();
+pub fn store(device: &Device, store: Store<'_>) {
+    store.check();
     match device {
-        Device::Cpu(cpu) => {
-            cpu::paged::store(&cpu.threads, cache, (begin, shape), (qkv, slots.host()));
-        }
-        Device::Cuda(cuda) => {
-            let shape = &shape;
-            let store = cuda::attention::Store { cache, begin, shape, qkv, slots };
-            cuda::attention::store(cuda, store);
-        }
+        Device::Cpu(cpu) => cpu::paged::store(&cpu.threads, store),
+        Device::Cuda(cuda) => cuda::attention::store(cuda, store),
     }
-}
-
-pub(crate) fn check_store(cache: &Cache, layer: usize, (qkv, slots): (Matrix<'_>, View<'_, u32>)) {
-    assert!(qkv.cols == cache.shape.packed_width() && qkv.col_stride == 1, "queries, keys, values");
-    assert!(qkv.rows == slots.len() && layer < cache.layers(), "a slot for each token");
 }
 
 /// Copies a page in every layer: for a sequence that goes its own way in the middle of one.
@@ -141,29 +160,35 @@ pub enum Stored {
     Any,
 }
 
+/// Rows that look at the pages of a layer, and where their results go.
+#[derive(Debug)]
+pub struct Attend<'a> {
+    /// `o`, a row for each row of `qkv`.
+    pub out: MatrixMut<'a>,
+    /// The pages.
+    pub cache: &'a Cache,
+    /// Which layer of them.
+    pub layer: usize,
+    /// Queries, and keys and values that are in the pages already.
+    pub qkv: Matrix<'a>,
+    /// The pages of each row.
+    pub tables: Tables<'a>,
+}
+
 /// Attention of each row to the tokens of its sequence. A row's bits depend on nothing else.
 ///
 /// # Panics
 ///
 /// If the shapes do not fit.
-pub fn attend(
-    device: &Device,
-    mut out: MatrixMut<'_>,
-    (cache, layer): (&Cache, usize),
-    (qkv, tables): (Matrix<'_>, Tables<'_>),
-) {
+pub fn attend(device: &Device, attend: Attend<'_>) {
+    let Attend { out, cache, layer, qkv, tables } = &attend;
     let shape = &cache.shape;
     assert!(qkv.cols == shape.packed_width() && qkv.col_stride == 1, "queries, keys, values");
     assert!(out.rows == qkv.rows && out.cols == shape.width(), "a row for each row");
     assert!(tables.starts.len() == qkv.rows && tables.lengths.len() == qkv.rows, "tables");
-    assert!(layer < cache.layers(), "layer {layer}");
+    assert!(*layer < cache.layers(), "layer {layer}");
     match device {
-        Device::Cpu(cpu) => {
-            cpu::paged::attend(&cpu.threads, &mut out, (cache, layer, shape), (qkv, tables));
-        }
-        Device::Cuda(cuda) => {
-            let work = cuda::attention::Attend { out, cache, layer, shape, qkv, tables };
-            cuda::attention::attend(cuda, work);
-        }
+        Device::Cpu(cpu) => cpu::paged::attend(&cpu.threads, attend),
+        Device::Cuda(cuda) => cuda::attention::attend(cuda, attend),
     }
 }

@@ -12,7 +12,7 @@ use crate::copy::copy_matrix;
 use crate::cuda;
 use crate::device::Device;
 use crate::matmul::{Matrix, MatrixMut, WriteMode};
-use crate::paged::{self, Cache};
+use crate::paged::{self, Cache, Store};
 use crate::rms_norm::{self, Gradient, Heads, Norm};
 use crate::rope::{self, Angles, RopeTable, Rotate};
 
@@ -141,13 +141,12 @@ pub fn forward_and_store(
     let PlacingInPages { placing, cache, layer, slots } = with;
     let Device::Cuda(cuda) = device else {
         forward(device, to.reborrow(), qkv, placing);
-        return paged::store(device, cache, layer, (to.view(), slots));
+        return paged::store(device, Store { cache, layer, qkv: to.view(), slots });
     };
     placing.check(qkv.rows, qkv.cols);
     assert!((to.rows, to.cols, 1) == (qkv.rows, qkv.cols, qkv.col_stride), "a row for each row");
-    paged::check_store(cache, layer, (qkv, slots));
-    let begin = layer * cache.layer_size();
-    let store = cuda::attention::Store { cache, begin, shape: placing.shape, qkv, slots };
+    let store = Store { cache, layer, qkv, slots };
+    store.check();
     cuda::qk_norm_rope::forward_and_store(cuda, &mut to, store, placing);
 }
 

@@ -7,9 +7,7 @@ use std::cell::RefCell;
 use super::shared::{Shared, prefetch};
 use super::threads::Threads;
 use super::vectorized::{exp, largest, sum_by, with_simd};
-use crate::attention::Shape;
-use crate::matmul::{Matrix, MatrixMut};
-use crate::paged::{Cache, PAGE, Tables};
+use crate::paged::{Attend, PAGE, Store};
 
 /// Places of a head whose sums are kept in registers at a time.
 const PLACES: usize = 64;
@@ -19,12 +17,10 @@ thread_local! {
     static SCORES: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
 }
 
-pub(crate) fn store(
-    threads: &Threads,
-    cache: &mut Cache,
-    (begin, shape): (usize, Shape),
-    (qkv, slots): (Matrix<'_>, &[u32]),
-) {
+pub(crate) fn store(threads: &Threads, store: Store<'_>) {
+    let begin = store.begin();
+    let Store { cache, qkv, slots, .. } = store;
+    let (shape, slots) = (*cache.shape(), slots.host());
     let (size, page_size, there) = (shape.size, cache.page_size(), cache.pages() * PAGE);
     assert!(slots.iter().all(|&slot| (slot as usize) < there), "a slot of the cache");
     let (mut keys, mut values) = (cache.keys.view_mut(), cache.values.view_mut());
@@ -49,12 +45,9 @@ pub(crate) fn store(
     });
 }
 
-pub(crate) fn attend(
-    threads: &Threads,
-    out: &mut MatrixMut<'_>,
-    (cache, layer, shape): (&Cache, usize, &Shape),
-    (qkv, tables): (Matrix<'_>, Tables<'_>),
-) {
+pub(crate) fn attend(threads: &Threads, attend: Attend<'_>) {
+    let Attend { mut out, cache, layer, qkv, tables } = attend;
+    let shape = cache.shape();
     let (size, stride) = (shape.size, out.stride);
     let out = Shared::new(out.data.host());
     let (keys, values) = (cache.keys.view().host(), cache.values.view().host());
@@ -87,7 +80,7 @@ pub(crate) fn attend(
                         let keys = &keys[place(page)..][..size * PAGE];
                         for (q, scores) in q.chunks_exact(size).zip(scores.chunks_exact_mut(room)) {
                             let scores = &mut scores[at * PAGE..][..PAGE];
-                            scores.copy_from_slice(&page_scores(q, (keys, next), shape.scale));
+                            scores.copy_from_slice(&page_scores(q, keys, next, shape.scale));
                             next = keys.as_ptr();
                         }
                     }
@@ -100,9 +93,10 @@ pub(crate) fn attend(
                 #[inline(always)]
                 || {
                     for first in (0..size).step_by(PLACES) {
-                        let place = |page| &values[place(page) + first..][..size * PAGE - first];
-                        let part = (first, PLACES.min(size - first));
-                        add_values(out, (scores, length), (pages, place), (size, part));
+                        let values = |page| &values[place(page) + first..][..size * PAGE - first];
+                        let count = PLACES.min(size - first);
+                        let weighted = WeightedValues { scores, length, pages, values };
+                        add_values(out, weighted, Places { size, first, count });
                     }
                 },
             );
@@ -125,7 +119,7 @@ fn soft_max(scores: &mut [f32]) {
 
 /// The scores of a page's tokens.
 #[inline(always)]
-fn page_scores(q: &[f32], (keys, next): (&[f32], *const f32), scale: f32) -> [f32; PAGE] {
+fn page_scores(q: &[f32], keys: &[f32], next: *const f32, scale: f32) -> [f32; PAGE] {
     let mut sums = [[0.0f32; PAGE]; 4];
     let (columns, _) = keys.as_chunks::<PAGE>();
     let (fours, rest) = columns.as_chunks::<4>();
@@ -151,15 +145,36 @@ fn page_scores(q: &[f32], (keys, next): (&[f32], *const f32), scale: f32) -> [f3
     scores
 }
 
+/// Values of a sequence, and the weight of each token.
+struct WeightedValues<'a, V> {
+    /// For each head a score for each place of the pages.
+    scores: &'a [f32],
+    /// Tokens of the sequence.
+    length: usize,
+    pages: &'a [u32],
+    /// The values of a page.
+    values: V,
+}
+
+/// Some places of a head.
+#[derive(Clone, Copy)]
+struct Places {
+    /// Numbers in a head.
+    size: usize,
+    first: usize,
+    count: usize,
+}
+
 /// `Σ p·v` for up to [`PLACES`] places of each of some heads. Places of a page behind the last token
 /// are not looked at: another sequence may have left anything there.
 #[inline(always)]
 fn add_values<'a>(
     out: &mut [f32],
-    (scores, length): (&[f32], usize),
-    (pages, values): (&[u32], impl Fn(u32) -> &'a [f32]),
-    (size, (first, count)): (usize, (usize, usize)),
+    weighted: WeightedValues<'a, impl Fn(u32) -> &'a [f32]>,
+    places: Places,
 ) {
+    let WeightedValues { scores, length, pages, values } = weighted;
+    let Places { size, first, count } = places;
     let room = pages.len() * PAGE;
     for (at, &page) in pages.iter().enumerate() {
         let there = values(page);
@@ -171,20 +186,27 @@ fn add_values<'a>(
             if at > 0 {
                 sums[..count].copy_from_slice(out);
             }
-            weighted_values(&mut sums, (&scores[tokens.clone()], there, next), (size, count));
+            let page = PageValues { scores: &scores[tokens.clone()], values: there, next };
+            weighted_values(&mut sums, page, places);
             out.copy_from_slice(&sums[..count]);
             next = there.as_ptr();
         }
     }
 }
 
+/// Values of a page, and the weight of each token.
+struct PageValues<'a> {
+    scores: &'a [f32],
+    values: &'a [f32],
+    /// What is read next.
+    next: *const f32,
+}
+
 /// Adds `Σ p·v` of a page.
 #[inline(always)]
-fn weighted_values(
-    sums: &mut [f32; PLACES],
-    (scores, values, next): (&[f32], &[f32], *const f32),
-    (size, count): (usize, usize),
-) {
+fn weighted_values(sums: &mut [f32; PLACES], page: PageValues<'_>, places: Places) {
+    let PageValues { scores, values, next } = page;
+    let Places { size, count, .. } = places;
     for (token, p) in scores.iter().enumerate() {
         for line in (0..count).step_by(PAGE) {
             prefetch(next.wrapping_add(token * size + line));

@@ -14,7 +14,7 @@ use crate::attention::{Output, Sequences, Shape};
 use crate::buffer::{Buffer, View};
 use crate::matmul::{Matrix, MatrixMut};
 use crate::offsets::Offsets;
-use crate::paged::{Cache, Stored, Tables};
+use crate::paged::{Attend, Store, Stored, Tables};
 use Argument::{Address, F32, Four, U64};
 
 /// Queries of a warp, and warps of a block.
@@ -136,18 +136,10 @@ pub(crate) fn forward(
     cuda.launch(kernel, Launch::new(count, 256), &arguments);
 }
 
-/// Keys and values of rows into slots of a layer that begins at `begin`.
-#[derive(Debug)]
-pub(crate) struct Store<'a> {
-    pub(crate) cache: &'a mut Cache,
-    pub(crate) begin: usize,
-    pub(crate) shape: &'a Shape,
-    pub(crate) qkv: Matrix<'a>,
-    pub(crate) slots: View<'a, u32>,
-}
-
 pub(crate) fn store(cuda: &Cuda, store: Store<'_>) {
-    let Store { cache, begin, shape, qkv, slots } = store;
+    let begin = store.begin();
+    let Store { cache, qkv, slots, .. } = store;
+    let shape = *cache.shape();
     let layer = begin..begin + cache.layer_size();
     let arguments = [
         Address(cache.keys.view_mut().part(layer.clone()).cuda().address),
@@ -156,7 +148,7 @@ pub(crate) fn store(cuda: &Cuda, store: Store<'_>) {
         Address(qkv.data.cuda().address),
         U64(qkv.row_stride as u64),
         Address(slots.cuda().address),
-        four(shape),
+        four(&shape),
         U64(shape.size as u64),
     ];
     cuda.launch("store_in_pages", Launch::new(blocks(qkv.rows), 256), &arguments);
@@ -181,19 +173,9 @@ pub(crate) fn copy_within(cuda: &Cuda, buffer: &mut Buffer, copy: Copy) {
     }
 }
 
-/// What attention to pages reads and writes.
-#[derive(Debug)]
-pub(crate) struct Attend<'a> {
-    pub(crate) out: MatrixMut<'a>,
-    pub(crate) cache: &'a Cache,
-    pub(crate) layer: usize,
-    pub(crate) shape: &'a Shape,
-    pub(crate) qkv: Matrix<'a>,
-    pub(crate) tables: Tables<'a>,
-}
-
 pub(crate) fn attend(cuda: &Cuda, attend: Attend<'_>) {
-    let Attend { mut out, cache, layer, shape, qkv, tables } = attend;
+    let Attend { mut out, cache, layer, qkv, tables } = attend;
+    let shape = cache.shape();
     let (to, from) = (Rows::to(&mut out), Rows::of(qkv));
     let too_many = (shape.group() > MOST_SHARING).then_some(OTHER_GROUPS);
     if let Some(problem) = problem(shape, &[to, from]).or(too_many) {

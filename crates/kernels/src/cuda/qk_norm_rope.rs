@@ -1,11 +1,11 @@
 //! Launchers of [`crate::qk_norm_rope`]. Shapes were checked by the caller.
 
 use super::Cuda;
-use super::attention::Store;
 use super::driver::{Argument, Launch};
 use super::elementwise::blocks;
 use crate::attention::Shape;
 use crate::matmul::{Matrix, MatrixMut};
+use crate::paged::Store;
 use crate::qk_norm_rope::Placing;
 use Argument::{Address, F32, Four, U64};
 
@@ -43,17 +43,19 @@ impl Kernel {
 }
 
 pub(crate) fn forward(cuda: &Cuda, to: &mut MatrixMut<'_>, qkv: Matrix<'_>, placing: Placing<'_>) {
-    launch(cuda, Kernel::forward(qkv.rows), (to, qkv), (placing, Four([0; 4])));
+    let rows = Rows { qkv, placing, pages: Four([0; 4]) };
+    launch(cuda, Kernel::forward(qkv.rows), to, rows);
 }
 
-/// The same, and keys and values into slots of a layer that begins at `begin`.
+/// The same, and keys and values into slots of a layer.
 pub(crate) fn forward_and_store(
     cuda: &Cuda,
     to: &mut MatrixMut<'_>,
     store: Store<'_>,
     placing: Placing<'_>,
 ) {
-    let Store { cache, begin, qkv, slots, .. } = store;
+    let begin = store.begin();
+    let Store { cache, qkv, slots, .. } = store;
     let layer = begin..begin + cache.layer_size();
     let pages = Four([
         cache.keys.view_mut().part(layer.clone()).cuda().address,
@@ -61,19 +63,23 @@ pub(crate) fn forward_and_store(
         cache.pages() as u64,
         slots.cuda().address,
     ]);
-    launch(cuda, Kernel::forward(qkv.rows), (to, qkv), (placing, pages));
+    launch(cuda, Kernel::forward(qkv.rows), to, Rows { qkv, placing, pages });
 }
 
 pub(crate) fn backward(cuda: &Cuda, d: &mut MatrixMut<'_>, qkv: Matrix<'_>, placing: Placing<'_>) {
-    launch(cuda, BACKWARD, (d, qkv), (placing, Four([0; 4])));
+    launch(cuda, BACKWARD, d, Rows { qkv, placing, pages: Four([0; 4]) });
 }
 
-fn launch(
-    cuda: &Cuda,
-    kernel: Kernel,
-    (to, qkv): (&mut MatrixMut<'_>, Matrix<'_>),
-    (placing, pages): (Placing<'_>, Argument),
-) {
+/// Rows that a kernel reads, and where it puts keys and values if there are pages.
+struct Rows<'a> {
+    qkv: Matrix<'a>,
+    placing: Placing<'a>,
+    /// Addresses of keys, values and slots, and the number of pages; zeros without pages.
+    pages: Argument,
+}
+
+fn launch(cuda: &Cuda, kernel: Kernel, to: &mut MatrixMut<'_>, rows: Rows<'_>) {
+    let Rows { qkv, placing, pages } = rows;
     let Placing { shape, q_gain, k_gain, epsilon, turns, positions } = placing;
     let (cosines, sines) = turns.tables();
     let tables = [cosines.cuda().address, sines.cuda().address, positions.cuda().address];

@@ -4,7 +4,9 @@
 #![expect(clippy::cast_possible_truncation, reason = "small sizes become u32")]
 
 use whetstone_kernels::attention::{Output, Sequences, Shape, forward};
-use whetstone_kernels::paged::{Cache, PAGE, Stored, Tables, attend, copy_page, store};
+use whetstone_kernels::paged::{
+    Attend, Cache, PAGE, Store, Stored, Tables, attend, copy_page, store,
+};
 use whetstone_kernels::{Activation, Device, Matrix, MatrixMut};
 
 use crate::support::{ROUNDED, close, device, distance, f64s, numbers, same_bits, twice};
@@ -127,7 +129,7 @@ impl Paged {
         let mut free = (0..all).map(|page| (page * 7 % all) as u32);
         let pages = lengths.iter().map(|l| free.by_ref().take(l.div_ceil(PAGE)).collect());
         let pages = pages.collect();
-        let mut paged = Self { cache: Cache::new(device, (2, all), shape), pages, shape };
+        let mut paged = Self { cache: Cache::new(device, 2, all, shape), pages, shape };
         let slots: Vec<u32> = (0..(all * PAGE) as u32).collect();
         let none = vec![f32::NAN; slots.len() * shape.packed_width()];
         for layer in [0, 1] {
@@ -145,7 +147,7 @@ impl Paged {
         let packed = self.shape.packed_width();
         let (from, list) = (device.upload(&apart(rows, packed)), device.upload(slots));
         let from = Matrix::strided(from.view(), slots.len(), packed, packed + GAP);
-        store(device, &mut self.cache, layer, (from, list.view()));
+        store(device, Store { cache: &mut self.cache, layer, qkv: from, slots: list.view() });
     }
 
     /// Every row looks back from its place in its sequence.
@@ -167,7 +169,7 @@ impl Paged {
         let mut out = device.upload::<Activation>(&poison);
         let whole = MatrixMut::strided(out.view_mut(), rows.len(), width, width + GAP);
         let qkv = Matrix::strided(from.view(), rows.len(), packed, packed + GAP);
-        attend(device, whole, (&self.cache, 1), (qkv, tables));
+        attend(device, Attend { out: whole, cache: &self.cache, layer: 1, qkv, tables });
         together(&device.read(out.view()), width)
     }
 }

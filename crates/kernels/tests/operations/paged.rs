@@ -1,7 +1,9 @@
 //! Attention to pages beside plain attention to the same tokens.
 
 use whetstone_kernels::attention::Shape;
-use whetstone_kernels::paged::{Cache, PAGE, Stored, Tables, attend, copy_page, store};
+use whetstone_kernels::paged::{
+    Attend, Cache, PAGE, Store, Stored, Tables, attend, copy_page, store,
+};
 use whetstone_kernels::{Device, Matrix, MatrixMut};
 
 use crate::oracle::attention::attention;
@@ -37,7 +39,7 @@ fn put(device: &Device, cache: &mut Cache, layer: usize, (rows, slots): (&[f32],
     };
     let (rows, slots) = (device.upload(&layout.apart(rows)), device.upload(slots));
     let rows = Matrix::strided(rows.view(), layout.rows, layout.cols, layout.stride);
-    store(device, cache, layer, (rows, slots.view()));
+    store(device, Store { cache, layer, qkv: rows, slots: slots.view() });
 }
 
 /// The last token of each sequence looks back.
@@ -69,7 +71,7 @@ fn look(
     };
     let qkv = Matrix::strided(qkv.view(), from.rows, from.cols, from.stride);
     let whole = MatrixMut::strided(out.view_mut(), to.rows, to.cols, to.stride);
-    attend(device, whole, (cache, layer), (qkv, tables));
+    attend(device, Attend { out: whole, cache, layer, qkv, tables });
     to.together(&device.read(out.view()))
 }
 
@@ -97,7 +99,7 @@ fn pages_are_only_another_place_for_the_same_tokens() {
     for shape in SHAPES {
         let sequences = sequences(&shape);
         let ours = same_bits(|device| {
-            let mut cache = Cache::new(device, (2, 23), shape);
+            let mut cache = Cache::new(device, 2, 23, shape);
             assert_eq!(cache.pages(), 23);
             let everywhere: Vec<u32> = (0..23 * PAGE as u32).collect();
             let none = vec![f32::NAN; everywhere.len() * shape.packed_width()];
@@ -120,7 +122,7 @@ fn pages_are_only_another_place_for_the_same_tokens() {
 fn a_row_has_the_same_bits_alone_and_among_others() {
     let shape = SHAPES[0];
     let device = Device::cpu(2).unwrap();
-    let mut cache = Cache::new(&device, (1, 23), shape);
+    let mut cache = Cache::new(&device, 1, 23, shape);
     let sequences = sequences(&shape);
     for s in &sequences {
         let tokens = s.rows.len() / shape.packed_width();
@@ -144,7 +146,7 @@ fn two_sequences_share_a_page_and_part_ways_in_the_next() {
         Sequence { rows: [common.clone(), second.clone()].concat(), pages: vec![3, 2] },
     ];
     let ours = same_bits(|device| {
-        let mut cache = Cache::new(device, (2, 4), shape);
+        let mut cache = Cache::new(device, 2, 4, shape);
         for layer in [0, 1] {
             put(device, &mut cache, layer, (&common, &forks[0].slots(20)));
         }
@@ -165,7 +167,7 @@ fn two_sequences_share_a_page_and_part_ways_in_the_next() {
 #[should_panic(expected = "a slot of the cache")]
 fn a_slot_behind_the_last_page_of_a_layer_is_refused() {
     let device = Device::cpu(1).unwrap();
-    let mut cache = Cache::new(&device, (2, 1), SHAPES[1]);
+    let mut cache = Cache::new(&device, 2, 1, SHAPES[1]);
     put(&device, &mut cache, 0, (&numbers(1, SHAPES[1].packed_width()), &[16]));
 }
 
@@ -173,7 +175,7 @@ fn a_slot_behind_the_last_page_of_a_layer_is_refused() {
 #[should_panic(expected = "a page of the cache")]
 fn a_page_of_another_layer_is_refused() {
     let device = Device::cpu(1).unwrap();
-    let cache = Cache::new(&device, (2, 1), SHAPES[1]);
+    let cache = Cache::new(&device, 2, 1, SHAPES[1]);
     let sequence = Sequence { rows: numbers(1, SHAPES[1].packed_width()), pages: vec![1] };
     look(&device, &cache, 0, (&SHAPES[1], &[sequence]));
 }

@@ -100,7 +100,7 @@ pub(super) enum Attend<'a> {
 impl Decoder {
     /// Pages for sequences that are being sampled.
     pub fn cache(&self, pages: usize) -> Cache {
-        Cache::new(&self.device, (self.layers.len(), pages), self.sizes.shape)
+        Cache::new(&self.device, self.layers.len(), pages, self.sizes.shape)
     }
 
     /// Bytes of a page over all layers.
@@ -189,7 +189,8 @@ impl Decoder {
             let to = MatrixMut::strided(attended.view_mut(), count, shape.width(), stride);
             match input.attend {
                 Attend::Paged(tables) => {
-                    paged::attend(&self.device, to, (cache, index), (rows, tables));
+                    let attend = paged::Attend { out: to, cache, layer: index, qkv: rows, tables };
+                    paged::attend(&self.device, attend);
                 }
                 Attend::Packed(offsets) => {
                     let mut lse = self.device.take(count * shape.heads);

@@ -234,7 +234,8 @@ impl Layer {
         let Some(placing) = self.placing(pass, sizes, (positions, turns)) else {
             let placed = self.place(pass, sizes, (positions, turns), &mut qkv);
             let placed = placed.unwrap_or(qkv);
-            paged::store(pass.device, cache, layer, (self.packed_rows(sizes, &placed), slots));
+            let qkv = self.packed_rows(sizes, &placed);
+            paged::store(pass.device, paged::Store { cache, layer, qkv, slots });
             return placed;
         };
         let (width, stride) = (sizes.shape.packed_width(), self.qkv_stride(sizes));
