@@ -17,7 +17,7 @@ use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::paged::{Attend, Cache, PAGE, Stored, Tables, attend};
 use whetstone_kernels::rms_norm::{self, Gradient, Heads, Norm};
 use whetstone_kernels::rope::{Angles, RopeTable, Rotate, turn};
-use whetstone_kernels::sample::{Request, Rule, sample};
+use whetstone_kernels::sample::{Request, Rule, Sampled, sample};
 use whetstone_kernels::{Activation, Buffer, Device, DeviceError, Matrix, MatrixMut, WriteMode};
 
 fn main() -> ExitCode {
@@ -276,7 +276,8 @@ fn sampling(device: &Device, rows: usize) -> Result<Vec<String>, DeviceError> {
             };
             let requests: Vec<_> = (0..rows).map(of).collect();
             let to = MatrixMut::new(logits.view_mut(), rows, vocabulary);
-            sample(device, (&mut tokens.view_mut(), &mut logps.view_mut()), to, &requests);
+            let chosen = Sampled { tokens: tokens.view_mut(), logps: logps.view_mut() };
+            sample(device, chosen, to, &requests);
         })?;
         lines.push(format!("  \"sampling {name}, {rows} rows\": {{ \"us\": {:.1} }}", time * 1e6));
     }

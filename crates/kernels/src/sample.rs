@@ -136,15 +136,12 @@ pub fn sample_uploaded(
     mut logits: MatrixMut<'_, f32>,
     by: Uploaded<'_>,
 ) {
-    let (rows, Sampled { tokens, logps }) = (logits.rows, to);
-    assert!(tokens.len() == rows && logps.len() == rows, "a token for each row");
+    let rows = logits.rows;
+    assert!(to.tokens.len() == rows && to.logps.len() == rows, "a token for each row");
     assert!(by.requests.len() == rows * REQUEST_WORDS && logits.cols > 0, "a request for each row");
     match device {
         Device::Cpu(_) => panic!("a processor samples by requests of the host"),
-        Device::Cuda(cuda) => {
-            let chosen = cuda::sample::Chosen { tokens, logps };
-            cuda::sample::sample_uploaded(cuda, chosen, &mut logits, by);
-        }
+        Device::Cuda(cuda) => cuda::sample::sample_uploaded(cuda, to, &mut logits, by),
     }
 }
 
@@ -155,22 +152,18 @@ pub fn sample_uploaded(
 /// If the shapes do not fit.
 pub fn sample(
     device: &Device,
-    (tokens, logps): (&mut ViewMut<'_, u32>, &mut ViewMut<'_, f32>),
+    to: Sampled<'_>,
     mut logits: MatrixMut<'_, f32>,
     requests: &[Request<'_>],
 ) {
     let rows = logits.rows;
-    assert!([tokens.len(), logps.len(), requests.len()] == [rows; 3], "a request for each row");
+    assert!(
+        [to.tokens.len(), to.logps.len(), requests.len()] == [rows; 3],
+        "a request for each row"
+    );
     assert!(logits.cols > 0, "a vocabulary");
     match device {
-        Device::Cpu(cpu) => {
-            let to = (tokens.host(), logps.host());
-            cpu::sample::sample(&cpu.threads, to, &mut logits, requests);
-        }
-        Device::Cuda(cuda) => {
-            let chosen =
-                cuda::sample::Chosen { tokens: tokens.reborrow(), logps: logps.reborrow() };
-            cuda::sample::sample(cuda, chosen, &mut logits, requests);
-        }
+        Device::Cpu(cpu) => cpu::sample::sample(&cpu.threads, to, &mut logits, requests),
+        Device::Cuda(cuda) => cuda::sample::sample(cuda, to, &mut logits, requests),
     }
 }

@@ -10,7 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
-use whetstone_kernels::sample::{Request, Rule, sample};
+use whetstone_kernels::sample::{Request, Rule, Sampled, sample};
 use whetstone_kernels::{Device, MatrixMut};
 use whetstone_model::decoder::{
     Decoder, Forward, Gradients, Keep, LoadOptions, Prefill, Sequence, Signal, Step, WeightFormat,
@@ -133,7 +133,8 @@ fn sampled_bits(family: &str) -> u64 {
         let requests: Vec<Request<'_>> = (0..4).map(request).collect();
         let (mut tokens, mut logps) = (device.take(4), device.take(4));
         let rows = MatrixMut::new(logits.view_mut(), 4, vocab);
-        sample(device, (&mut tokens.view_mut(), &mut logps.view_mut()), rows, &requests);
+        let chosen = Sampled { tokens: tokens.view_mut(), logps: logps.view_mut() };
+        sample(device, chosen, rows, &requests);
         let (tokens, logps) = (device.read(tokens.view()), device.read(logps.view()));
         hash.numbers(&logps);
         step.clear();

@@ -10,17 +10,18 @@ use super::threads::Threads;
 use super::vectorized::{exp, largest, sum_by, with_simd};
 use crate::matmul::MatrixMut;
 use crate::philox::uniform;
-use crate::sample::{Request, Rule};
+use crate::sample::{Request, Rule, Sampled};
 
 pub(crate) fn sample(
     threads: &Threads,
-    (tokens, logps): (&mut [u32], &mut [f32]),
+    to: Sampled<'_>,
     logits: &mut MatrixMut<'_, f32>,
     requests: &[Request<'_>],
 ) {
     let (cols, stride) = (logits.cols, logits.stride);
-    let (logits, logps) = (Shared::new(logits.data.host()), Shared::new(logps));
-    threads.pieces(tokens, 1, |row, token| {
+    let Sampled { mut tokens, mut logps } = to;
+    let (logits, logps) = (Shared::new(logits.data.host()), Shared::new(logps.host()));
+    threads.pieces(tokens.host(), 1, |row, token| {
         // SAFETY: different rows.
         let logits = unsafe { logits.part(row * stride, cols) };
         let (chosen, logp) = one_row(logits, &requests[row]);

@@ -9,10 +9,10 @@ use super::Cuda;
 use super::driver::{Argument, Launch};
 use super::elementwise::blocks;
 use super::head::{a_warp_each, take_tiles, tiles};
-use crate::buffer::{Buffer, View, ViewMut};
+use crate::buffer::{Buffer, View};
 use crate::matmul::MatrixMut;
 use crate::philox::uniform;
-use crate::sample::{Cuts, Request, Rule, Uploaded};
+use crate::sample::{Cuts, Request, Rule, Sampled, Uploaded};
 use Argument::{Address, U32, U64};
 
 /// Words of a rule on the device; `Rule` of `sample.cu`.
@@ -81,13 +81,6 @@ pub(crate) fn words(requests: &[Request<'_>]) -> Vec<u32> {
     Wishes::new(requests).rules
 }
 
-/// Where tokens and their log-probabilities go.
-#[derive(Debug)]
-pub(crate) struct Chosen<'a> {
-    pub(crate) tokens: ViewMut<'a, u32>,
-    pub(crate) logps: ViewMut<'a, f32>,
-}
-
 /// Rows of logits with their rules on the device, and what penalties need if there are any.
 struct Rows<'a> {
     data: Argument,
@@ -107,7 +100,7 @@ struct Penalties {
 
 pub(crate) fn sample(
     cuda: &Cuda,
-    chosen: Chosen<'_>,
+    to: Sampled<'_>,
     logits: &mut MatrixMut<'_, f32>,
     requests: &[Request<'_>],
 ) {
@@ -121,16 +114,16 @@ pub(crate) fn sample(
     let penalties = (!wishes.ids.is_empty())
         .then(|| Penalties { ids: upload(&wishes.ids), before: cuda.take(wishes.ids.len()) });
     let cuts = if wishes.cut { Cuts::Some } else { Cuts::None };
-    choose(cuda, chosen, &rows_of(logits, rules.view(), penalties, cuts));
+    choose(cuda, to, &rows_of(logits, rules.view(), penalties, cuts));
 }
 
 pub(crate) fn sample_uploaded(
     cuda: &Cuda,
-    chosen: Chosen<'_>,
+    to: Sampled<'_>,
     logits: &mut MatrixMut<'_, f32>,
     by: Uploaded<'_>,
 ) {
-    choose(cuda, chosen, &rows_of(logits, by.requests, None, by.cuts));
+    choose(cuda, to, &rows_of(logits, by.requests, None, by.cuts));
 }
 
 fn rows_of<'a>(
@@ -144,7 +137,7 @@ fn rows_of<'a>(
     Rows { data, stride, count: logits.rows, vocabulary: logits.cols, rules, penalties, cut }
 }
 
-fn choose(cuda: &Cuda, mut chosen: Chosen<'_>, rows: &Rows<'_>) {
+fn choose(cuda: &Cuda, mut to: Sampled<'_>, rows: &Rows<'_>) {
     let Rows { data, stride, count, vocabulary, ref penalties, cut, .. } = *rows;
     let at = |buffer: &Buffer<f32>| Address(buffer.view().cuda().address);
     let rules = Address(rows.rules.cuda().address);
@@ -167,8 +160,8 @@ fn choose(cuda: &Cuda, mut chosen: Chosen<'_>, rows: &Rows<'_>) {
         penalised = Some(tiles);
     }
     let arguments = [
-        Address(chosen.tokens.cuda().address),
-        Address(chosen.logps.cuda().address),
+        Address(to.tokens.cuda().address),
+        Address(to.logps.cuda().address),
         data,
         stride,
         at(&plain),

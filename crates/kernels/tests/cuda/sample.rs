@@ -5,7 +5,7 @@
 use whetstone_kernels::head::{self, Input, Output};
 use whetstone_kernels::linear::{Forward, Weight, forward};
 use whetstone_kernels::philox::uniform;
-use whetstone_kernels::sample::{Request, Rule, sample};
+use whetstone_kernels::sample::{Request, Rule, Sampled, sample};
 use whetstone_kernels::{Activation, Device, Matrix, MatrixMut, WriteMode};
 
 use crate::support::{POISON, device, numbers, same_bits};
@@ -28,7 +28,8 @@ fn draw(
     let mut tokens = device.upload::<u32>(&vec![u32::MAX; rows]);
     let mut logps = device.upload::<f32>(&vec![POISON; rows]);
     let to = MatrixMut::strided(logits.view_mut(), rows, cols, cols + gap);
-    sample(device, (&mut tokens.view_mut(), &mut logps.view_mut()), to, requests);
+    let chosen = Sampled { tokens: tokens.view_mut(), logps: logps.view_mut() };
+    sample(device, chosen, to, requests);
     let left = device.read(logits.view());
     assert!(left.chunks(cols + gap).all(|row| row[cols..].iter().all(|&x| x == POISON)), "gaps");
     device.check().unwrap();
@@ -316,7 +317,8 @@ fn a_sampled_log_probability_has_every_bit_of_trainings() {
                 forward(device, to, WriteMode::Overwrite, product);
                 let (mut tokens, mut logps) = (device.take(count), device.take(count));
                 let to = MatrixMut::new(logits.view_mut(), count, vocabulary);
-                sample(device, (&mut tokens.view_mut(), &mut logps.view_mut()), to, &requests);
+                let chosen = Sampled { tokens: tokens.view_mut(), logps: logps.view_mut() };
+                sample(device, chosen, to, &requests);
                 (device.read::<u32>(tokens.view()), device.read::<f32>(logps.view()))
             };
             let (tokens, sampled) = draw_rows(0..rows);

@@ -2,7 +2,7 @@
 
 use whetstone_kernels::head::{self, Input, Output};
 use whetstone_kernels::linear::{Forward, Weight, forward};
-use whetstone_kernels::sample::{Request, Rule, sample};
+use whetstone_kernels::sample::{Request, Rule, Sampled, sample};
 use whetstone_kernels::{Device, Matrix, MatrixMut, WriteMode};
 
 use crate::support::{Layout, close, numbers, same_bits};
@@ -31,7 +31,8 @@ pub(crate) fn draw(
     let mut logits = device.upload(&layout.apart(logits));
     let (mut tokens, mut logps) = (device.take(rows), device.take(rows));
     let to = MatrixMut::strided(logits.view_mut(), rows, layout.cols, layout.stride);
-    sample(device, (&mut tokens.view_mut(), &mut logps.view_mut()), to, requests);
+    let chosen = Sampled { tokens: tokens.view_mut(), logps: logps.view_mut() };
+    sample(device, chosen, to, requests);
     layout.together(&device.read(logits.view()));
     (device.read(tokens.view()), device.read(logps.view()))
 }

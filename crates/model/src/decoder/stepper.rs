@@ -175,7 +175,8 @@ impl Decoder {
         let (device, rows) = (&self.device, requests.len());
         let (mut tokens, mut logps) = (device.take(rows), device.take(rows));
         let all = MatrixMut::new(logits.view_mut(), rows, self.config.vocab);
-        sample(device, (&mut tokens.view_mut(), &mut logps.view_mut()), all, requests);
+        let chosen = Sampled { tokens: tokens.view_mut(), logps: logps.view_mut() };
+        sample(device, chosen, all, requests);
         let (tokens, logps) = (device.read_later(tokens.view()), device.read_later(logps.view()));
         Chosen { tokens, logps }
     }
