@@ -131,6 +131,24 @@ impl AugmentedWeight {
     }
 }
 
+/// Weights, and whether their adapters take part.
+#[derive(Debug, Clone, Copy)]
+pub struct FusedWeight<'a> {
+    /// Weights with their adapters.
+    pub weight: &'a AugmentedWeight,
+    /// Whether the adapters take part.
+    pub narrow: Narrow,
+}
+
+/// A result, and what is added to it.
+#[derive(Debug)]
+pub struct Output<'a> {
+    /// The result.
+    pub y: MatrixMut<'a>,
+    /// A number for each of the result's.
+    pub residual: Option<Matrix<'a>>,
+}
+
 /// `u = s·x·Aᵀ` right of `x`, whose rows have room for it.
 ///
 /// # Panics
@@ -142,7 +160,7 @@ pub fn narrow(device: &Device, x: &mut MatrixMut<'_>, weight: &AugmentedWeight) 
         Device::Cpu(_) => {
             let Sizes { outputs, inputs, narrow } = weight.sizes;
             let halves = weight.all().row_range(outputs..outputs + narrow).columns(0..inputs);
-            multiply_beside(device, x, inputs, (weight.scale, halves.transposed()));
+            multiply_beside(device, x, weight.scale, halves.transposed());
         }
         Device::Cuda(cuda) => cuda::fused_linear::narrow(cuda, x, weight),
     }
@@ -153,13 +171,9 @@ pub fn narrow(device: &Device, x: &mut MatrixMut<'_>, weight: &AugmentedWeight) 
 /// # Panics
 ///
 /// If the shapes do not fit.
-pub fn forward(
-    device: &Device,
-    mut y: MatrixMut<'_>,
-    (x, weight, part): (&mut MatrixMut<'_>, &AugmentedWeight, Narrow),
-    residual: Option<Matrix<'_>>,
-) {
-    let sizes = weight.sizes;
+pub fn forward(device: &Device, output: Output<'_>, x: &mut MatrixMut<'_>, fused: FusedWeight<'_>) {
+    let FusedWeight { weight, narrow: part } = fused;
+    let (sizes, Output { y, residual }) = (weight.sizes, &output);
     assert!(x.cols == sizes.stride() && x.rows == y.rows && y.cols == sizes.outputs, "{sizes:?}");
     if let Some(residual) = residual {
         let same = (residual.rows, residual.cols, residual.col_stride) == (y.rows, y.cols, 1);
@@ -167,6 +181,7 @@ pub fn forward(
     }
     match device {
         Device::Cpu(_) => {
+            let Output { mut y, residual } = output;
             if part == Narrow::With {
                 narrow(device, x, weight);
             }
@@ -180,7 +195,7 @@ pub fn forward(
             let x = x.view().columns(inner);
             matmul(device, y, mode, ScaledProduct { scale: 1.0, a: x, b: weights.transposed() });
         }
-        Device::Cuda(cuda) => cuda::fused_linear::forward(cuda, y, x, (weight, part, residual)),
+        Device::Cuda(cuda) => cuda::fused_linear::forward(cuda, output, x, fused),
     }
 }
 
@@ -193,18 +208,19 @@ pub fn forward(
 pub fn forward_gated(
     device: &Device,
     mut y: MatrixMut<'_>,
-    (x, weight, part): (&mut MatrixMut<'_>, &AugmentedWeight, Narrow),
+    x: &mut MatrixMut<'_>,
+    fused: FusedWeight<'_>,
 ) {
-    let (sizes, rows) = (weight.sizes, y.rows);
+    let (sizes, rows) = (fused.weight.sizes, y.rows);
     assert!(x.cols == sizes.stride() && x.rows == rows && 2 * y.cols == sizes.outputs, "{sizes:?}");
     if let Device::Cuda(cuda) = device
-        && cuda::fused_linear::forward_gated(cuda, y.reborrow(), x, (weight, part))
+        && cuda::fused_linear::forward_gated(cuda, y.reborrow(), x, fused)
     {
         return;
     }
     let mut both: Buffer = device.take(rows * sizes.outputs);
     let to = MatrixMut::new(both.view_mut(), rows, sizes.outputs);
-    forward(device, to, (x, weight, part), None);
+    forward(device, Output { y: to, residual: None }, x, fused);
     swiglu::forward_rows(device, y, Matrix::new(both.view(), rows, sizes.outputs));
 }
 
@@ -218,8 +234,9 @@ pub fn backward(
     device: &Device,
     dx: MatrixMut<'_>,
     dy: &mut MatrixMut<'_>,
-    (weight, part): (&AugmentedWeight, Narrow),
+    fused: FusedWeight<'_>,
 ) {
+    let FusedWeight { weight, narrow: part } = fused;
     let Sizes { outputs, inputs, narrow } = weight.sizes;
     let fits = dy.cols == outputs + narrow && dy.rows == dx.rows && dx.cols == inputs;
     assert!(fits, "{:?}", weight.sizes);
@@ -228,25 +245,21 @@ pub fn backward(
             let mut inner = 0..outputs;
             if part == Narrow::With {
                 let halves = weight.all().row_range(0..outputs).columns(inputs..inputs + narrow);
-                multiply_beside(device, dy, outputs, (weight.scale, halves));
+                multiply_beside(device, dy, weight.scale, halves);
                 inner.end += narrow;
             }
             let weights = weight.all().row_range(inner.clone()).columns(0..inputs);
             let product = ScaledProduct { scale: 1.0, a: dy.view().columns(inner), b: weights };
             matmul(device, dx, WriteMode::Overwrite, product);
         }
-        Device::Cuda(cuda) => cuda::fused_linear::backward(cuda, dx, dy, (weight, part)),
+        Device::Cuda(cuda) => cuda::fused_linear::backward(cuda, dx, dy, fused),
     }
 }
 
-/// On a processor: the first `inputs` columns times a scaled matrix, into the columns behind them.
-fn multiply_beside(
-    device: &Device,
-    rows: &mut MatrixMut<'_>,
-    inputs: usize,
-    (scale, by): (f32, Matrix<'_>),
-) {
-    let (count, cols) = (rows.rows, rows.cols);
+/// On a processor: the first columns times a scaled matrix with a row for each of them, into the
+/// columns behind them.
+fn multiply_beside(device: &Device, rows: &mut MatrixMut<'_>, scale: f32, by: Matrix<'_>) {
+    let (count, cols, inputs) = (rows.rows, rows.cols, by.rows);
     let mut from: Buffer = device.take(count * inputs);
     let to = MatrixMut::new(from.view_mut(), count, inputs);
     copy_matrix(device, to, rows.view().columns(0..inputs));

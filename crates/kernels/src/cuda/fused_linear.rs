@@ -10,7 +10,7 @@ use super::driver::{Argument, Format, Launch, Operands, Order, Product};
 use super::elementwise::blocks;
 use super::product::{multiply_at, multiply_beside};
 use crate::buffer::Buffer;
-use crate::fused_linear::{AugmentedWeight, Narrow, Sizes};
+use crate::fused_linear::{AugmentedWeight, FusedWeight, Narrow, Output, Sizes};
 use crate::matmul::{Matrix, MatrixMut};
 use Argument::{Address, F32, Four};
 
@@ -54,6 +54,13 @@ enum End<'a> {
     Gated,
 }
 
+/// Weights, and what becomes of the sums of their product.
+#[derive(Debug, Clone, Copy)]
+struct Continued<'a> {
+    weight: &'a AugmentedWeight,
+    end: End<'a>,
+}
+
 /// A product of bf16 into bf16, of rows that lie `strides` apart.
 fn product(rows: usize, cols: usize, inner: usize, strides: [usize; 3]) -> Product {
     let [a, b, to] = strides.map(|stride| stride as u64);
@@ -85,16 +92,17 @@ pub(crate) fn narrow(cuda: &Cuda, x: &mut MatrixMut<'_>, weight: &AugmentedWeigh
 
 pub(crate) fn forward(
     cuda: &Cuda,
-    mut y: MatrixMut<'_>,
+    output: Output<'_>,
     x: &mut MatrixMut<'_>,
-    (weight, part, residual): (&AugmentedWeight, Narrow, Option<Matrix<'_>>),
+    fused: FusedWeight<'_>,
 ) {
+    let (Output { mut y, residual }, FusedWeight { weight, narrow: part }) = (output, fused);
     let Sizes { outputs, inputs, .. } = weight.sizes();
     let stride = weight.sizes().stride();
     if part == Narrow::With {
         let beside = residual.map_or(y.stride, |residual| residual.row_stride);
         if continues(y.rows, weight.sizes(), &[x.stride, y.stride, beside]) {
-            return continued(cuda, y, x, (weight, End::Plain(residual)));
+            return continued(cuda, y, x, Continued { weight, end: End::Plain(residual) });
         }
         narrow(cuda, x, weight);
     }
@@ -116,24 +124,21 @@ pub(crate) fn forward_gated(
     cuda: &Cuda,
     y: MatrixMut<'_>,
     x: &mut MatrixMut<'_>,
-    (weight, part): (&AugmentedWeight, Narrow),
+    fused: FusedWeight<'_>,
 ) -> bool {
+    let FusedWeight { weight, narrow: part } = fused;
     let there = part == Narrow::With
         && weight.sizes().outputs.is_multiple_of(16)
         && continues(y.rows, weight.sizes(), &[x.stride, y.stride]);
     if there {
-        continued(cuda, y, x, (weight, End::Gated));
+        continued(cuda, y, x, Continued { weight, end: End::Gated });
     }
     there
 }
 
 /// One product of the inputs alone, and its end.
-fn continued(
-    cuda: &Cuda,
-    mut y: MatrixMut<'_>,
-    x: &mut MatrixMut<'_>,
-    (weight, end): (&AugmentedWeight, End<'_>),
-) {
+fn continued(cuda: &Cuda, mut y: MatrixMut<'_>, x: &mut MatrixMut<'_>, continued: Continued<'_>) {
+    let Continued { weight, end } = continued;
     let Sizes { outputs, inputs, narrow } = weight.sizes();
     let (rows, columns, stride) = (y.rows, outputs + narrow, weight.sizes().stride());
     let sums: Buffer<f32> = cuda.take(rows * columns);
@@ -171,8 +176,9 @@ pub(crate) fn backward(
     cuda: &Cuda,
     mut dx: MatrixMut<'_>,
     dy: &mut MatrixMut<'_>,
-    (weight, part): (&AugmentedWeight, Narrow),
+    fused: FusedWeight<'_>,
 ) {
+    let FusedWeight { weight, narrow: part } = fused;
     let Sizes { outputs, inputs, narrow } = weight.sizes();
     let stride = weight.sizes().stride();
     let (at, all) = (dy.data.cuda().address, weight.view().cuda().address);

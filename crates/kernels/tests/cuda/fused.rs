@@ -2,7 +2,7 @@
 //! operations.
 
 use whetstone_kernels::attention::Shape;
-use whetstone_kernels::fused_linear::{self, AugmentedWeight, Narrow, Sizes};
+use whetstone_kernels::fused_linear::{self, AugmentedWeight, FusedWeight, Narrow, Sizes};
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::qk_norm_rope::{self, Placing};
 use whetstone_kernels::rope::RopeTable;
@@ -89,7 +89,9 @@ fn fused_projections_have_the_bits_of_plain_products() {
                     let to = MatrixMut::new(y.view_mut(), rows, outputs);
                     let old = device.upload::<Activation>(&old);
                     let old = is_added.then(|| Matrix::new(old.view(), rows, outputs));
-                    fused_linear::forward(device, to, (&mut x, &weight, with), old);
+                    let fused = FusedWeight { weight: &weight, narrow: with };
+                    let output = fused_linear::Output { y: to, residual: old };
+                    fused_linear::forward(device, output, &mut x, fused);
                     vec![device.read(y.view()), device.read(x_all.view())]
                 });
                 if with == Narrow::With {
@@ -119,10 +121,12 @@ fn a_gate_in_the_same_pass_has_the_bits_of_one_behind_it() {
                 let mut x = MatrixMut::new(x.view_mut(), rows, sizes.stride());
                 let mut y = device.upload::<Activation>(&vec![POISON; rows * half]);
                 let to = MatrixMut::new(y.view_mut(), rows, half);
-                fused_linear::forward_gated(device, to, (&mut x, &weight, with));
+                let fused = FusedWeight { weight: &weight, narrow: with };
+                fused_linear::forward_gated(device, to, &mut x, fused);
                 let mut both = device.upload::<Activation>(&vec![POISON; rows * outputs]);
                 let to = MatrixMut::new(both.view_mut(), rows, outputs);
-                fused_linear::forward(device, to, (&mut x, &weight, with), None);
+                let output = fused_linear::Output { y: to, residual: None };
+                fused_linear::forward(device, output, &mut x, fused);
                 let mut behind = device.upload::<Activation>(&vec![POISON; rows * half]);
                 let to = MatrixMut::new(behind.view_mut(), rows, half);
                 swiglu::forward_rows(device, to, Matrix::new(both.view(), rows, outputs));
@@ -156,7 +160,8 @@ fn what_comes_back_through_fused_projections_has_the_bits_of_plain_products() {
                 let mut dy = MatrixMut::new(dy.view_mut(), rows, outputs + narrow);
                 let mut dx = device.upload::<Activation>(&vec![POISON; rows * inputs]);
                 let to = MatrixMut::new(dx.view_mut(), rows, inputs);
-                fused_linear::backward(device, to, &mut dy, (&weight, with));
+                let fused = FusedWeight { weight: &weight, narrow: with };
+                fused_linear::backward(device, to, &mut dy, fused);
                 vec![device.read(dx.view())]
             });
             same_bits(&ours[0], &truth);

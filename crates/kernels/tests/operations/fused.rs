@@ -2,7 +2,7 @@
 //! operations.
 
 use whetstone_kernels::attention::Shape;
-use whetstone_kernels::fused_linear::{self, AugmentedWeight, Narrow, Sizes};
+use whetstone_kernels::fused_linear::{self, AugmentedWeight, FusedWeight, Narrow, Sizes};
 use whetstone_kernels::qk_norm_rope::{self, Placing};
 use whetstone_kernels::rope::RopeTable;
 use whetstone_kernels::{Device, Matrix, MatrixMut};
@@ -62,7 +62,9 @@ fn projections_with_and_without_adapters_are_the_sums_of_plain_ones() {
                 let to = MatrixMut::new(y.view_mut(), ROWS, outputs);
                 let beside = device.upload(&residual);
                 let beside = added.then(|| Matrix::new(beside.view(), ROWS, outputs));
-                fused_linear::forward(device, to, (&mut x, &weight, part), beside);
+                let fused = FusedWeight { weight: &weight, narrow: part };
+                let output = fused_linear::Output { y: to, residual: beside };
+                fused_linear::forward(device, output, &mut x, fused);
                 vec![device.read(y.view())]
             });
             let mut truth = projected(&f64s(&x), part);
@@ -85,10 +87,12 @@ fn the_first_half_of_the_outputs_is_a_gate_for_the_second() {
         let mut x = MatrixMut::new(x.view_mut(), ROWS, sizes.stride());
         let mut both = device.zeros(ROWS * 12);
         let to = MatrixMut::new(both.view_mut(), ROWS, 12);
-        fused_linear::forward(device, to, (&mut x, &weight, Narrow::With), None);
+        let fused = FusedWeight { weight: &weight, narrow: Narrow::With };
+        let output = fused_linear::Output { y: to, residual: None };
+        fused_linear::forward(device, output, &mut x, fused);
         let mut y = device.upload(&vec![f32::NAN; ROWS * 6]);
         let to = MatrixMut::new(y.view_mut(), ROWS, 6);
-        fused_linear::forward_gated(device, to, (&mut x, &weight, Narrow::With));
+        fused_linear::forward_gated(device, to, &mut x, fused);
         vec![device.read(y.view()), device.read(both.view())]
     });
     let side = |first: usize| -> Vec<f64> {
@@ -108,7 +112,8 @@ fn what_comes_back_through_projections_is_the_slope() {
             let mut dy = MatrixMut::new(dy.view_mut(), ROWS, outputs + narrow);
             let mut dx = device.upload(&vec![f32::NAN; ROWS * inputs]);
             let to = MatrixMut::new(dx.view_mut(), ROWS, inputs);
-            fused_linear::backward(device, to, &mut dy, (&weight, part));
+            let fused = FusedWeight { weight: &weight, narrow: part };
+            fused_linear::backward(device, to, &mut dy, fused);
             vec![device.read(dx.view())]
         });
         let truth = slopes(|x| inner(&projected(x, part), &f64s(&dy)), &f64s(&x));

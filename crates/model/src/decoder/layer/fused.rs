@@ -10,7 +10,9 @@ use std::rc::Rc;
 
 use whetstone_kernels::add::bias;
 use whetstone_kernels::copy::copy_matrix;
-use whetstone_kernels::fused_linear::{self, AugmentedWeight, Narrow, Sizes as Widths};
+use whetstone_kernels::fused_linear::{
+    self, AugmentedWeight, FusedWeight, Narrow, Sizes as Widths,
+};
 use whetstone_kernels::rms_norm::{self, Heads};
 use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, View, swiglu};
 
@@ -115,6 +117,10 @@ impl Fused {
         }
     }
 
+    fn fused_weight(&self, pass: &Pass<'_>) -> FusedWeight<'_> {
+        FusedWeight { weight: &self.weight, narrow: self.part(pass) }
+    }
+
     /// `y` of rows that have room.
     pub(super) fn forward(
         &self,
@@ -127,8 +133,8 @@ impl Fused {
         let rows = x.len() / stride;
         let mut x = MatrixMut::new(x.view_mut(), rows, stride);
         let residual = residual.map(|all| Matrix::new(all, rows, self.widths().outputs));
-        let with = (&mut x, &self.weight, self.part(pass));
-        fused_linear::forward(pass.device, y.reborrow(), with, residual);
+        let output = fused_linear::Output { y: y.reborrow(), residual };
+        fused_linear::forward(pass.device, output, &mut x, self.fused_weight(pass));
         for member in &self.members {
             if let Some(id) = member.bias {
                 let columns = y.columns(member.outputs.clone());
@@ -142,7 +148,7 @@ impl Fused {
         let stride = self.out_stride();
         let rows = dy.len() / stride;
         let mut dy = MatrixMut::new(dy.view_mut(), rows, stride);
-        fused_linear::backward(pass.device, dx, &mut dy, (&self.weight, self.part(pass)));
+        fused_linear::backward(pass.device, dx, &mut dy, self.fused_weight(pass));
     }
 
     /// What adapters make of rows, beside them.
@@ -287,8 +293,7 @@ impl FusedLayer {
         let mut open = device.take(tokens * self.down.in_stride());
         let to = MatrixMut::strided(open.view_mut(), tokens, sizes.ffn, self.down.in_stride());
         let mut h = MatrixMut::new(h.view_mut(), tokens, self.gate_up.in_stride());
-        let with = (&mut h, &self.gate_up.weight, self.gate_up.part(pass));
-        fused_linear::forward_gated(device, to, with);
+        fused_linear::forward_gated(device, to, &mut h, self.gate_up.fused_weight(pass));
         let mut x2 = device.take(x1.len());
         let to = MatrixMut::new(x2.view_mut(), tokens, sizes.width);
         self.down.forward(pass, to, &mut open, Some(x1.view()));
