@@ -22,7 +22,16 @@ pub fn sum_of_squares(device: &Device, x: View<'_, f32>) -> f64 {
 ///
 /// If they are not equally long.
 pub fn dot(device: &Device, x: View<'_, f32>, y: View<'_, f32>) -> f64 {
-    dot_all(device, &[(x, y)])
+    dot_all(device, &[Pair { x, y }])
+}
+
+/// Two tensors that are multiplied number by number.
+#[derive(Debug, Clone, Copy)]
+pub struct Pair<'a> {
+    /// The first.
+    pub x: View<'a, f32>,
+    /// The second.
+    pub y: View<'a, f32>,
 }
 
 /// The sum of [`dot`] over pairs of tensors, in their order. A device with a queue is waited for once.
@@ -30,11 +39,11 @@ pub fn dot(device: &Device, x: View<'_, f32>, y: View<'_, f32>) -> f64 {
 /// # Panics
 ///
 /// If the two of a pair are not equally long.
-pub fn dot_all(device: &Device, pairs: &[(View<'_, f32>, View<'_, f32>)]) -> f64 {
-    let equal = pairs.iter().all(|(x, y)| x.len() == y.len());
+pub fn dot_all(device: &Device, pairs: &[Pair<'_>]) -> f64 {
+    let equal = pairs.iter().all(|Pair { x, y }| x.len() == y.len());
     assert!(equal, "what is multiplied by what");
     match device {
-        Device::Cpu(cpu) => pairs.iter().map(|&(x, y)| on_cpu(cpu, x, y)).sum(),
+        Device::Cpu(cpu) => pairs.iter().map(|&Pair { x, y }| on_cpu(cpu, x, y)).sum(),
         Device::Cuda(cuda) => {
             let sums = cuda::tensors::dot_blocks(cuda, pairs).into_iter();
             sums.map(|blocks| blocks.into_iter().map(f64::from).sum::<f64>()).sum()

@@ -7,7 +7,7 @@ use super::elementwise::blocks;
 use super::weight_gradients::upload;
 use crate::adamw::{Copied, Factors, Tensor};
 use crate::buffer::{Buffer, View, ViewMut};
-use crate::norm;
+use crate::norm::{self, Pair};
 use Argument::{Address, F32, U32};
 
 /// Numbers of a block of the optimizer; `BLOCK` of `adamw.cu`.
@@ -79,17 +79,17 @@ pub(crate) fn adamw(cuda: &Cuda, tensors: &mut [Tensor<'_>], factors: &Factors) 
 }
 
 /// For each pair of tensors its sums of products, one for each block of numbers; read at once.
-pub(crate) fn dot_blocks(cuda: &Cuda, pairs: &[(View<'_, f32>, View<'_, f32>)]) -> Vec<Vec<f32>> {
-    let lengths = pairs.iter().map(|(x, _)| x.len());
+pub(crate) fn dot_blocks(cuda: &Cuda, pairs: &[Pair<'_>]) -> Vec<Vec<f32>> {
+    let lengths = pairs.iter().map(|pair| pair.x.len());
     let table = Table::new(lengths, norm::BLOCK, |at, first_block| {
-        let (x, y) = pairs[at];
+        let Pair { x, y } = pairs[at];
         [x.cuda().address, y.cuda().address, x.len() as u64, first_block]
     });
     let sums: Buffer<f32> = cuda.take(table.blocks);
     table.launch(cuda, "dot_blocks", &[Address(sums.view().cuda().address)], &[]);
     let all = cuda.read(sums.view());
     let mut rest = all.as_slice();
-    let of = |(x, _): &(View<'_, f32>, View<'_, f32>)| {
+    let of = |Pair { x, .. }: &Pair<'_>| {
         let (own, others) = rest.split_at(x.len().div_ceil(norm::BLOCK));
         rest = others;
         own.to_vec()

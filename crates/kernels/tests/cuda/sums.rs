@@ -141,7 +141,7 @@ fn several_gradients_are_measured_and_cleared_at_once() {
     let lengths = [1, 4096, 0, 4097, 70_001, 12];
     let all: Vec<Vec<f32>> = (1..).zip(lengths).map(|(seed, n)| numbers(seed, n)).collect();
     let mut there: Vec<_> = all.iter().map(|x| device.upload::<f32>(x)).collect();
-    let pairs: Vec<_> = there.iter().map(|x| (x.view(), x.view())).collect();
+    let pairs: Vec<_> = there.iter().map(|x| norm::Pair { x: x.view(), y: x.view() }).collect();
     let apart: f64 = there.iter().map(|x| norm::sum_of_squares(device, x.view())).sum();
     assert_eq!(norm::dot_all(device, &pairs).to_bits(), apart.to_bits());
     let views: Vec<_> = there.iter().map(|x| x.view()).collect();

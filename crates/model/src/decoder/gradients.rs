@@ -81,7 +81,7 @@ impl Gradients {
     pub fn dot(&self, device: &Device, other: &Self) -> f64 {
         self.check(other);
         let both = self.all.iter().flatten().zip(other.all.iter().flatten());
-        let pairs: Vec<_> = both.map(|(x, y)| (x.view(), y.view())).collect();
+        let pairs: Vec<_> = both.map(|(x, y)| norm::Pair { x: x.view(), y: y.view() }).collect();
         norm::dot_all(device, &pairs)
     }
 
