@@ -88,8 +88,9 @@ impl Input<'_> {
         &self,
         device: &Device,
         logits: &'b mut ViewMut<'_, f32>,
-        (rows, tokens): (&Range<usize>, &Range<usize>),
+        tile: &Tile,
     ) -> ViewMut<'b, f32> {
+        let Tile { rows, tokens } = tile;
         let mut logits = logits.part(0..rows.len() * tokens.len());
         let to = MatrixMut::new(logits.reborrow(), rows.len(), tokens.len());
         let hidden = self.hidden.row_range(rows.clone());
@@ -98,6 +99,13 @@ impl Input<'_> {
         linear::forward(device, to, WriteMode::Overwrite, product);
         logits
     }
+}
+
+/// Some rows, and some tokens of the vocabulary.
+#[derive(Debug, Clone)]
+struct Tile {
+    rows: Range<usize>,
+    tokens: Range<usize>,
 }
 
 pub(crate) fn ranges(count: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
@@ -141,28 +149,30 @@ pub fn forward(device: &Device, mut output: Output<'_>, input: Input<'_>) {
         let carried = &mut carried.host()[..rows.len() * cpu::head::CARRIED];
         for tokens in input.tokens() {
             let mut view = logits.view_mut();
-            let mut logits = input.logits(device, &mut view, (&rows, &tokens));
-            let to = (&mut *carried, logp.host());
+            let tile = Tile { rows: rows.clone(), tokens: tokens.clone() };
+            let mut logits = input.logits(device, &mut view, &tile);
+            let to = cpu::head::Carry { carried, logp: logp.host() };
+            let targets = cpu::head::Targets { targets, tokens: tokens.clone() };
             let Some(slope) = &mut output.slope else {
-                let logits = logits.view().host();
-                cpu::head::carry(&cpu.threads, to, (logits, targets, tokens));
+                cpu::head::carry(&cpu.threads, to, logits.view().host(), &targets);
                 continue;
             };
             let mut slope = slope.row_range(rows.clone());
             let (first, weight) = (tokens.start == 0, input.weight.row_range(tokens.clone()));
-            let weights = (logits.host(), &mut slope);
-            cpu::head::carry_slope(&cpu.threads, to, weights, (targets, tokens.clone()));
+            let slopes = cpu::head::Slopes { logits: logits.host(), slope: slope.reborrow() };
+            cpu::head::carry_slope(&cpu.threads, to, slopes, &targets);
             let weights = Matrix::new(logits.view(), rows.len(), tokens.len());
             let mode = if first { WriteMode::Overwrite } else { WriteMode::Accumulate };
             let product = linear::Backward { scale: 1.0, dy: weights, weight };
             linear::backward(device, slope, mode, product);
         }
         if let Some(slope) = &mut output.slope {
-            let known = (&*carried, targets, input.weight, input.inverse_temperature);
-            cpu::head::finish_slope(&cpu.threads, &mut slope.row_range(rows.clone()), known);
+            let Input { weight, inverse_temperature: scale, .. } = input;
+            let known = cpu::head::FinishSlope { carried, targets, weight, scale };
+            cpu::head::finish_slope(&cpu.threads, &mut slope.row_range(rows.clone()), &known);
         }
         let (mut entropy, mut lse) = (output.entropy.part(rows.clone()), output.lse.part(rows));
-        cpu::head::finish(carried, (logp.host(), entropy.host(), lse.host()));
+        cpu::head::finish(carried, logp.host(), entropy.host(), lse.host());
     }
 }
 
@@ -182,7 +192,7 @@ pub fn backward_by_slope(
     assert!(slope.col_stride == 1, "rows of a transpose");
     match device {
         Device::Cpu(cpu) => {
-            cpu::head::backward_by_slope(&cpu.threads, &mut dhidden, (slope, dlogp.host()));
+            cpu::head::backward_by_slope(&cpu.threads, &mut dhidden, slope, dlogp.host());
         }
         Device::Cuda(cuda) => {
             cuda::head::backward_by_slope(cuda, &mut dhidden, slope, dlogp);
@@ -231,7 +241,7 @@ pub fn backward(device: &Device, mut dhidden: MatrixMut<'_>, input: Input<'_>, s
         let came = cuda::head::Came { input, signal };
         return cuda::head::backward(device, cuda, dhidden, came);
     }
-    for_each_tile(device, input, signal, |(rows, tokens), dlogits| {
+    for_each_tile(device, input, signal, |Tile { rows, tokens }, dlogits| {
         let mode = if tokens.start == 0 { WriteMode::Overwrite } else { WriteMode::Accumulate };
         let weight = input.weight.row_range(tokens);
         let product = linear::Backward { scale: 1.0, dy: dlogits, weight };
@@ -257,7 +267,7 @@ pub fn backward_weight(
         let came = cuda::head::Came { input, signal };
         return cuda::head::backward_weight(device, cuda, dweight, came);
     }
-    for_each_tile(device, input, signal, |(rows, tokens), dlogits| {
+    for_each_tile(device, input, signal, |Tile { rows, tokens }, dlogits| {
         let hidden = input.hidden.row_range(rows);
         let product = ScaledProduct { scale: 1.0, a: dlogits.transposed(), b: hidden };
         matmul(device, dweight.row_range(tokens), WriteMode::Accumulate, product);
@@ -276,20 +286,23 @@ fn for_each_tile(
     device: &Device,
     input: Input<'_>,
     signal: Signal<'_>,
-    mut work: impl FnMut((Range<usize>, Range<usize>), Matrix<'_, f32>),
+    mut work: impl FnMut(Tile, Matrix<'_, f32>),
 ) {
     let Device::Cpu(cpu) = device else { return };
     let mut logits = device.take(input.scratch_size());
     cpu::head::check(input.targets.host(), input.weight.shape().0);
     for rows in input.rows() {
         let targets = input.targets.part(rows.clone()).host();
-        let of = (signal.row_range(rows.clone()), targets, input.inverse_temperature);
+        let (signal, scale) = (signal.row_range(rows.clone()), input.inverse_temperature);
         for tokens in input.tokens() {
             let mut view = logits.view_mut();
-            let mut logits = input.logits(device, &mut view, (&rows, &tokens));
-            cpu::head::backward(&cpu.threads, logits.host(), (of, tokens.clone()));
+            let tile = Tile { rows: rows.clone(), tokens: tokens.clone() };
+            let mut logits = input.logits(device, &mut view, &tile);
+            let targets = cpu::head::Targets { targets, tokens: tokens.clone() };
+            let backward = cpu::head::Backward { signal, scale, targets };
+            cpu::head::backward(&cpu.threads, logits.host(), &backward);
             let dlogits = Matrix::new(logits.view(), rows.len(), tokens.len());
-            work((rows.clone(), tokens), dlogits);
+            work(tile, dlogits);
         }
     }
 }

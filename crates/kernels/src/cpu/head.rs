@@ -24,13 +24,26 @@ pub(crate) fn check(targets: &[u32], vocabulary: usize) {
     assert!(targets.iter().all(known), "targets of the vocabulary");
 }
 
+/// Numbers of each row that a pass over the vocabulary carries along.
+#[derive(Debug)]
+pub(crate) struct Carry<'a> {
+    /// [`CARRIED`] of them.
+    pub(crate) carried: &'a mut [f32],
+    /// The logit of the target, once its token was there.
+    pub(crate) logp: &'a mut [f32],
+}
+
+/// The target of each row, and the tokens of the vocabulary whose logits there are.
+#[derive(Debug)]
+pub(crate) struct Targets<'a> {
+    pub(crate) targets: &'a [u32],
+    pub(crate) tokens: Range<usize>,
+}
+
 /// Adds some tokens of the vocabulary to what is carried; the first ones begin it. Where the target
 /// is among them, its logit is left in `logp`.
-pub(crate) fn carry(
-    threads: &Threads,
-    (carried, logp): (&mut [f32], &mut [f32]),
-    (logits, targets, tokens): (&[f32], &[u32], Range<usize>),
-) {
+pub(crate) fn carry(threads: &Threads, to: Carry<'_>, logits: &[f32], targets: &Targets<'_>) {
+    let (Carry { carried, logp }, Targets { targets, tokens }) = (to, targets);
     let (count, first) = (tokens.len(), tokens.start == 0);
     let logp = Shared::new(logp);
     threads.pieces(carried, CARRIED, |row, carried| {
@@ -50,16 +63,24 @@ pub(crate) fn carry(
     });
 }
 
+/// Logits that become weights, and the slopes that are summed by them.
+#[derive(Debug)]
+pub(crate) struct Slopes<'a> {
+    pub(crate) logits: &'a mut [f32],
+    pub(crate) slope: MatrixMut<'a>,
+}
+
 /// The same, for rows whose slopes are summed up as well: logits become weights `e^(l-t)`, and what
 /// was summed before is brought to the new `t`.
 pub(crate) fn carry_slope(
     threads: &Threads,
-    to: (&mut [f32], &mut [f32]),
-    (logits, slope): (&mut [f32], &mut MatrixMut<'_>),
-    (targets, tokens): (&[u32], Range<usize>),
+    to: Carry<'_>,
+    slopes: Slopes<'_>,
+    targets: &Targets<'_>,
 ) {
-    let (carried, count) = (to.0, tokens.len());
-    carry(threads, (&mut *carried, to.1), (logits, targets, tokens));
+    let (Carry { carried, logp }, Slopes { logits, mut slope }) = (to, slopes);
+    let count = targets.tokens.len();
+    carry(threads, Carry { carried, logp }, logits, targets);
     let (cols, stride) = (slope.cols, slope.stride);
     let slope = Shared::new(slope.data.host());
     threads.pieces(logits, count, |row, logits| {
@@ -82,12 +103,20 @@ pub(crate) fn carry_slope(
     });
 }
 
+/// Numbers of each row that turn `Σ e·W` into its slope.
+#[derive(Debug)]
+pub(crate) struct FinishSlope<'a> {
+    pub(crate) carried: &'a [f32],
+    pub(crate) targets: &'a [u32],
+    /// `W`.
+    pub(crate) weight: Weight<'a>,
+    /// `τ`.
+    pub(crate) scale: f32,
+}
+
 /// `τ · (W_target - Σ e·W / Σ e)` from `Σ e·W`.
-pub(crate) fn finish_slope(
-    threads: &Threads,
-    slope: &mut MatrixMut<'_>,
-    (carried, targets, weight, scale): (&[f32], &[u32], Weight<'_>, f32),
-) {
+pub(crate) fn finish_slope(threads: &Threads, slope: &mut MatrixMut<'_>, known: &FinishSlope<'_>) {
+    let FinishSlope { carried, targets, weight, scale } = *known;
     let (cols, stride) = (slope.cols, slope.stride);
     let slope = Shared::new(slope.data.host());
     threads.each(targets.len(), |row| {
@@ -116,7 +145,8 @@ pub(crate) fn finish_slope(
 pub(crate) fn backward_by_slope(
     threads: &Threads,
     dhidden: &mut MatrixMut<'_>,
-    (slope, dlogp): (Matrix<'_>, &[f32]),
+    slope: Matrix<'_>,
+    dlogp: &[f32],
 ) {
     let (cols, stride) = (dhidden.cols, dhidden.stride);
     let dhidden = Shared::new(dhidden.data.host());
@@ -131,7 +161,7 @@ pub(crate) fn backward_by_slope(
 }
 
 /// What is carried, as what is known of each row.
-pub(crate) fn finish(carried: &[f32], (logp, entropy, lse): (&mut [f32], &mut [f32], &mut [f32])) {
+pub(crate) fn finish(carried: &[f32], logp: &mut [f32], entropy: &mut [f32], lse: &mut [f32]) {
     let (carried, _) = carried.as_chunks::<CARRIED>();
     for (row, carried) in carried.iter().enumerate() {
         let [top, sum, weighted, _] = *carried;
@@ -186,12 +216,18 @@ fn sums(logits: &[f32]) -> Sums {
     [top, fold(sum), fold(weighted)]
 }
 
+/// Gradients that come back to each row.
+#[derive(Debug)]
+pub(crate) struct Backward<'a> {
+    pub(crate) signal: Signal<'a>,
+    /// `τ`.
+    pub(crate) scale: f32,
+    pub(crate) targets: Targets<'a>,
+}
+
 /// Turns logits of some tokens into their gradients.
-pub(crate) fn backward(
-    threads: &Threads,
-    logits: &mut [f32],
-    ((signal, targets, scale), tokens): ((Signal<'_>, &[u32], f32), Range<usize>),
-) {
+pub(crate) fn backward(threads: &Threads, logits: &mut [f32], backward: &Backward<'_>) {
+    let Backward { signal, scale, targets: Targets { targets, tokens } } = backward;
     threads.pieces(logits, tokens.len(), |row, logits| {
         let (lse, entropy) = (signal.lse.host()[row], signal.entropy.host()[row]);
         let a = signal.dlogp.host()[row] * scale;
