@@ -20,7 +20,7 @@ use std::cell::RefCell;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use self::pack::{PANEL, Room, STRIP, panels, strips};
+use self::pack::{PANEL, Room, STRIP, Span, panels, strips};
 use self::tile::{Broad, Single, Target, tile};
 use super::shared::Shared;
 use super::threads::Threads;
@@ -203,7 +203,8 @@ impl WithSimd for Product<'_> {
                 let (strip, target) = unsafe {
                     let strip = if packed {
                         let room = rooms.1.numbers(rows.next_multiple_of(STRIP) * depth);
-                        strips(room, single, (row, rows), (first, depth));
+                        let span = Span { begin: row, count: rows, first, depth };
+                        strips(room, single, span);
                         Strip::Packed(room.as_ptr())
                     } else {
                         let data = single.data.add(row * single.step + first * single.inner);
@@ -217,7 +218,8 @@ impl WithSimd for Product<'_> {
                     let columns = panels.min(broad.count - column);
                     // SAFETY: the same.
                     unsafe {
-                        work.by_columns(simd, broad, (column, columns), (first, &mut rooms.0));
+                        let span = Span { begin: column, count: columns, first, depth };
+                        work.by_columns(simd, broad, span, &mut rooms.0);
                     }
                 }
             }
@@ -258,13 +260,8 @@ struct Panels {
 impl Rows {
     /// These rows by some columns of the other side.
     #[inline(always)]
-    unsafe fn by_columns<S: Simd>(
-        self,
-        simd: S,
-        side: Side,
-        (column, columns): (usize, usize),
-        (first, room): (usize, &mut Room),
-    ) {
+    unsafe fn by_columns<S: Simd>(self, simd: S, side: Side, span: Span, room: &mut Room) {
+        let Span { begin: column, count: columns, first, .. } = span;
         let (whole, width) = (columns / PANEL, columns % PANEL);
         let there = side.step == 1 && self.count <= ONCE && width.is_multiple_of(LANES);
         // SAFETY: the caller's.
@@ -273,7 +270,7 @@ impl Rows {
                 (side.data.add(column + first * side.inner), PANEL, side.inner, side.inner)
             } else {
                 let room = room.numbers(columns.next_multiple_of(LANES) * self.depth);
-                panels(room, side, (column, columns), (first, self.depth));
+                panels(room, side, span);
                 (room.as_ptr(), PANEL * self.depth, PANEL, width.next_multiple_of(LANES))
             }
         };
@@ -321,19 +318,19 @@ impl Rows {
         unsafe {
             while row + ROWS <= self.count {
                 for panel in 0..panels.count {
-                    self.one_tile::<S, VECTORS, ROWS>(simd, row, (panels, panel));
+                    self.one_tile::<S, VECTORS, ROWS>(simd, row, panels, panel);
                 }
                 row += ROWS;
             }
             while row + 4 <= self.count {
                 for panel in 0..panels.count {
-                    self.one_tile::<S, VECTORS, 4>(simd, row, (panels, panel));
+                    self.one_tile::<S, VECTORS, 4>(simd, row, panels, panel);
                 }
                 row += 4;
             }
             while row < self.count {
                 for panel in 0..panels.count {
-                    self.one_tile::<S, VECTORS, 1>(simd, row, (panels, panel));
+                    self.one_tile::<S, VECTORS, 1>(simd, row, panels, panel);
                 }
                 row += 1;
             }
@@ -345,7 +342,8 @@ impl Rows {
         self,
         simd: S,
         row: usize,
-        (panels, panel): (Panels, usize),
+        panels: Panels,
+        panel: usize,
     ) {
         let lanes = VECTORS * S::F32_LANES;
         // SAFETY: the caller's: rows, panels and the result have these places.
@@ -364,7 +362,7 @@ impl Rows {
                 let broad = Broad { data, step: panels.step };
                 let target = self.target.at(row, panels.column + panel * PANEL + begin);
                 target.prefetch::<S, VECTORS, ROWS>();
-                let sums = tile::<S, VECTORS, ROWS>(simd, self.depth, (broad, single));
+                let sums = tile::<S, VECTORS, ROWS>(simd, self.depth, broad, single);
                 target.put(simd, sums, lanes.min(panels.width - begin));
             }
         }

@@ -34,6 +34,17 @@ impl Room {
     }
 }
 
+/// Some rows or columns of an operand, and some places of its inner side.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
+    /// The first row or column, and how many.
+    pub(super) begin: usize,
+    pub(super) count: usize,
+    /// The first place, and how many.
+    pub(super) first: usize,
+    pub(super) depth: usize,
+}
+
 /// Panels of [`PANEL`] columns, the last one of as many whole vectors as it needs, with zeros
 /// behind its last column. In a panel, numbers of one place of the inner side lie side by side.
 ///
@@ -41,12 +52,8 @@ impl Room {
 ///
 /// The side must have these columns and places.
 #[inline(always)]
-pub(super) unsafe fn panels(
-    to: &mut [f32],
-    side: Side,
-    (begin, count): (usize, usize),
-    (first, depth): (usize, usize),
-) {
+pub(super) unsafe fn panels(to: &mut [f32], side: Side, span: Span) {
+    let Span { begin, count, first, depth } = span;
     // SAFETY: the caller's.
     let data = unsafe { side.data.add(begin * side.step + first * side.inner) };
     for (panel, column) in (0..count).step_by(PANEL).enumerate() {
@@ -70,7 +77,7 @@ pub(super) unsafe fn panels(
             }
         } else {
             // SAFETY: the same.
-            unsafe { transposed_panel(to, (data, side), (width, room), depth) };
+            unsafe { transposed_panel(to, Side { data, ..side }, width, depth) };
         }
     }
 }
@@ -81,12 +88,8 @@ pub(super) unsafe fn panels(
 ///
 /// As of [`panels`].
 #[inline(always)]
-unsafe fn transposed_panel(
-    to: &mut [f32],
-    (data, side): (*const f32, Side),
-    (width, room): (usize, usize),
-    depth: usize,
-) {
+unsafe fn transposed_panel(to: &mut [f32], side: Side, width: usize, depth: usize) {
+    let (data, room) = (side.data, width.next_multiple_of(LANES));
     for begin in (0..room).step_by(LANES) {
         let there = width.saturating_sub(begin).min(LANES);
         for place in 0..depth {
@@ -114,12 +117,8 @@ unsafe fn transposed_panel(
 ///
 /// The side must have these rows and places.
 #[inline(always)]
-pub(super) unsafe fn strips(
-    to: &mut [f32],
-    side: Side,
-    (begin, count): (usize, usize),
-    (first, depth): (usize, usize),
-) {
+pub(super) unsafe fn strips(to: &mut [f32], side: Side, span: Span) {
+    let Span { begin, count, first, depth } = span;
     // SAFETY: the caller's.
     let data = unsafe { side.data.add(begin * side.step + first * side.inner) };
     for place in (0..depth).step_by(PLACES) {

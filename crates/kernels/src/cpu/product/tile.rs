@@ -38,7 +38,8 @@ pub(super) struct Single {
 pub(super) unsafe fn tile<S: Simd, const VECTORS: usize, const ROWS: usize>(
     simd: S,
     depth: usize,
-    (broad, single): (Broad, Single),
+    broad: Broad,
+    single: Single,
 ) -> [[S::f32s; VECTORS]; ROWS] {
     let mut sums = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
     let (mut broad_at, mut single_at) = (broad.data, single.data);
@@ -54,8 +55,9 @@ pub(super) unsafe fn tile<S: Simd, const VECTORS: usize, const ROWS: usize>(
         for place in 0..4 {
             // SAFETY: the caller's: these are places of the inner side.
             unsafe {
-                let at = (broad_at.add(place * broad.step), single_at.add(place));
-                add_place(simd, &mut sums, at, single.row);
+                let data = single_at.add(place);
+                let vectors = broad_at.add(place * broad.step);
+                add_place(simd, &mut sums, vectors, Single { data, ..single });
             }
         }
         // SAFETY: the same, or one past the end.
@@ -67,7 +69,7 @@ pub(super) unsafe fn tile<S: Simd, const VECTORS: usize, const ROWS: usize>(
     for _ in fours * 4..depth {
         // SAFETY: the same.
         unsafe {
-            add_place(simd, &mut sums, (broad_at, single_at), single.row);
+            add_place(simd, &mut sums, broad_at, Single { data: single_at, ..single });
             broad_at = broad_at.add(broad.step);
             single_at = single_at.add(single.step);
         }
@@ -84,8 +86,8 @@ pub(super) unsafe fn tile<S: Simd, const VECTORS: usize, const ROWS: usize>(
 unsafe fn add_place<S: Simd, const VECTORS: usize, const ROWS: usize>(
     simd: S,
     sums: &mut [[S::f32s; VECTORS]; ROWS],
-    (broad, single): (*const f32, *const f32),
-    row: usize,
+    broad: *const f32,
+    single: Single,
 ) {
     let mut vectors = [simd.splat_f32s(0.0); VECTORS];
     for at in 0..VECTORS {
@@ -94,7 +96,7 @@ unsafe fn add_place<S: Simd, const VECTORS: usize, const ROWS: usize>(
     }
     for at in 0..ROWS {
         // SAFETY: the caller's.
-        let number = simd.splat_f32s(unsafe { single.add(at * row).read() });
+        let number = simd.splat_f32s(unsafe { single.data.add(at * single.row).read() });
         for vector in 0..VECTORS {
             sums[at][vector] = simd.mul_add_f32s(number, vectors[vector], sums[at][vector]);
         }
