@@ -162,7 +162,7 @@ fn gib(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use whetstone_kernels::cuda::{CudaVersion, Properties};
+    use whetstone_kernels::cuda::{ComputeCapability, CudaVersion, Properties};
 
     use super::*;
     use crate::doctor::Status;
@@ -192,7 +192,7 @@ mod tests {
         let version = CudaVersion { major: 13, minor: 0 };
         let properties = Properties {
             name: "NVIDIA H200".to_owned(),
-            capability: (9, 0),
+            capability: ComputeCapability { major: 9, minor: 0 },
             multiprocessors: 132,
             total_bytes: 140 << 30,
         };

@@ -9,7 +9,7 @@ use std::f32::consts::LOG2_E;
 use super::Cuda;
 use super::attention::{Rows, four};
 use super::attention_backward::scale_pair;
-use super::driver::{Argument, HeadRows, Launch, TensorMap};
+use super::driver::{Argument, ComputeCapability, HeadRows, Launch, TensorMap};
 use super::elementwise::blocks;
 use super::work::{Work, by_keys, by_queries, works};
 use crate::attention::{Output, Saved, Sequences, Shape};
@@ -46,7 +46,7 @@ const QUERIES_BYTES: usize = 4 * TILE_BYTES + 4 * 2 * TILE_BYTES + BARRIER_BYTES
 
 /// Whether the device and the shape are ones for these kernels.
 pub(super) fn suits(cuda: &Cuda, shape: &Shape) -> bool {
-    cuda.info().properties.capability == (9, 0) && suits_shape(shape)
+    cuda.info().properties.capability == ComputeCapability::HOPPER && suits_shape(shape)
 }
 
 fn suits_shape(shape: &Shape) -> bool {

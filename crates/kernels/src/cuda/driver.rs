@@ -81,13 +81,35 @@ pub(crate) struct Source<'a> {
     pub(crate) architecture: &'a str,
 }
 
+/// The compute capability of a chip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ComputeCapability {
+    /// The number before the point.
+    pub major: u32,
+    /// The number behind it.
+    pub minor: u32,
+}
+
+impl ComputeCapability {
+    /// Tensor cores for bf16: the least that kernels need.
+    pub(crate) const AMPERE: Self = Self { major: 8, minor: 0 };
+    /// Products of warpgroups and the tensor memory accelerator.
+    pub(crate) const HOPPER: Self = Self { major: 9, minor: 0 };
+}
+
+impl std::fmt::Display for ComputeCapability {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
 /// What a device is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Properties {
     /// The chip's name.
     pub name: String,
     /// Its compute capability.
-    pub capability: (u32, u32),
+    pub capability: ComputeCapability,
     /// Its multiprocessors.
     pub multiprocessors: u32,
     /// Its memory.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use super::driver::ComputeCapability;
+
 /// A version of CUDA, as drivers count them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CudaVersion {
@@ -66,15 +68,14 @@ pub enum DeviceError {
     },
     /// The chip is too old.
     #[error(
-        "{name} (compute capability {}.{}) has no bf16 tensor cores; Whetstone needs compute \
-         capability 8.0",
-        .capability.0, .capability.1
+        "{name} (compute capability {capability}) has no bf16 tensor cores; Whetstone needs compute \
+         capability 8.0"
     )]
     OldDevice {
         /// The chip's name.
         name: String,
-        /// Major and minor.
-        capability: (u32, u32),
+        /// Its compute capability.
+        capability: ComputeCapability,
     },
     /// A kernel's source does not compile: a bug of this program, or a compiler it does not know.
     #[error(

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::driver::{
-    Address, Algorithm, Argument, Driver, Function, Graph, HeadRows, Launch, Libraries, Operands,
-    Pattern, Product, Properties, Source, TensorMap, Ticket,
+    Address, Algorithm, Argument, ComputeCapability, Driver, Function, Graph, HeadRows, Launch,
+    Libraries, Operands, Pattern, Product, Properties, Source, TensorMap, Ticket,
 };
 use super::error::{CudaVersion, DeviceError, DeviceResult};
 use super::library::Library;
@@ -42,7 +42,7 @@ pub(super) type Calls = Arc<Mutex<Vec<&'static str>>>;
 
 pub(super) const H200: fn() -> Properties = || Properties {
     name: "NVIDIA H200".to_owned(),
-    capability: (9, 0),
+    capability: ComputeCapability::HOPPER,
     multiprocessors: 132,
     total_bytes: 1 << 20,
 };

@@ -45,7 +45,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 pub use compile::{check_sources, source_names};
-pub use driver::{Format, Pattern, Properties};
+pub use driver::{ComputeCapability, Format, Pattern, Properties};
 pub use error::{CudaVersion, DeviceError, DeviceResult};
 pub use product::{AccumulationOrder, Candidates};
 pub use start::Info;
@@ -251,7 +251,7 @@ impl Cuda {
             return;
         }
         let function = self.0.functions.get(kernel).copied().expect("a kernel of the list");
-        let is_hopper = self.0.info.properties.capability.0 >= 9;
+        let is_hopper = self.0.info.properties.capability >= ComputeCapability::HOPPER;
         let launch = Launch { programmatic: launch.programmatic && is_hopper, ..launch };
         self.attempt(|driver| driver.launch(function, launch, arguments));
     }

@@ -13,8 +13,8 @@ use cudarc::driver::sys as cu;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 
 use super::driver::{
-    Address, Algorithm, Argument, Driver, Function, Graph, HeadRows, Launch, Libraries, Operands,
-    Pattern, Product, Properties, Source, TensorMap, Ticket,
+    Address, Algorithm, Argument, ComputeCapability, Driver, Function, Graph, HeadRows, Launch,
+    Libraries, Operands, Pattern, Product, Properties, Source, TensorMap, Ticket,
 };
 use super::error::{CudaVersion, DeviceError, DeviceResult};
 use super::launch::launch_on;
@@ -102,7 +102,8 @@ impl Libraries for Nvidia {
         let multiprocessors =
             attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         let name = text.to_string_lossy().into_owned();
-        Ok(Properties { name, capability: (major, minor), multiprocessors, total_bytes })
+        let capability = ComputeCapability { major, minor };
+        Ok(Properties { name, capability, multiprocessors, total_bytes })
     }
 
     fn start(&self, index: u32) -> DeviceResult<Box<dyn Driver>> {

@@ -7,15 +7,12 @@ use std::time::{Duration, Instant};
 
 use super::choices::{Choices, Setting};
 use super::compile::{Programs, compile_all, product_source};
-use super::driver::{Libraries, Properties};
+use super::driver::{ComputeCapability, Libraries, Properties};
 use super::error::{CudaVersion, DeviceError, DeviceResult};
 use super::graph::Capture;
 use super::library::{CUBLASLT, DRIVER, Library, NVRTC};
 use super::pool::Pool;
 use super::{Inner, Listener};
-
-/// The least compute capability: tensor cores for bf16.
-const LEAST_CAPABILITY: (u32, u32) = (8, 0);
 
 /// What a device is, and what it was started with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +49,7 @@ pub(super) fn start(
         return Err(DeviceError::NoDevice { index, count });
     }
     let properties = libraries.properties(index)?;
-    if properties.capability < LEAST_CAPABILITY {
+    if properties.capability < ComputeCapability::AMPERE {
         let Properties { name, capability, .. } = properties;
         return Err(DeviceError::OldDevice { name, capability });
     }
@@ -101,9 +98,10 @@ fn needed(libraries: &dyn Libraries, library: &Library) -> DeviceResult<PathBuf>
 }
 
 /// Hopper's own instructions have an architecture of their own.
-fn architecture(capability: (u32, u32)) -> String {
+fn architecture(capability: ComputeCapability) -> String {
+    let ComputeCapability { major, minor } = capability;
     match capability {
-        (9, 0) => "sm_90a".to_owned(),
-        (major, minor) => format!("sm_{major}{minor}"),
+        ComputeCapability::HOPPER => "sm_90a".to_owned(),
+        _ => format!("sm_{major}{minor}"),
     }
 }

@@ -60,7 +60,8 @@ fn a_device_that_is_not_there_or_too_old_is_refused() {
     let none = Machine { devices: Vec::new(), ..Machine::whole() };
     assert_eq!(said(&none), "there is no CUDA device 0: the driver has 0");
     let name = "Tesla T4".to_owned();
-    let turing = Properties { name, capability: (7, 5), ..H200() };
+    let turing =
+        Properties { name, capability: ComputeCapability { major: 7, minor: 5 }, ..H200() };
     let machine = Machine { devices: vec![turing], ..Machine::whole() };
     assert_eq!(
         said(&machine),
