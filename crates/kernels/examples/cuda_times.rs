@@ -35,12 +35,12 @@ fn measured() -> Result<Vec<String>, DeviceError> {
     for (size, heads) in [(128, 16), (64, 32)] {
         for (sequences, length) in [(8, 1024), (4, 2048), (1, 8192)] {
             let shape = Shape { heads, kv_heads: 8, size, scale: 0.1 };
-            lines.push(forward(&device, &shape, (sequences, length))?);
-            lines.push(backward(&device, &shape, (sequences, length))?);
+            lines.push(forward(&device, &shape, sequences, length)?);
+            lines.push(backward(&device, &shape, sequences, length)?);
         }
         for rows in [64, 256] {
             let shape = Shape { heads, kv_heads: 8, size, scale: 0.1 };
-            lines.push(paged(&device, shape, (rows, 192))?);
+            lines.push(paged(&device, shape, rows, 192)?);
         }
     }
     lines.extend(norms(&device)?);
@@ -97,7 +97,8 @@ fn noise(device: &Device, count: usize) -> Buffer {
 fn forward(
     device: &Device,
     shape: &Shape,
-    (sequences, length): (usize, usize),
+    sequences: usize,
+    length: usize,
 ) -> Result<String, DeviceError> {
     let rows = sequences * length;
     let qkv = noise(device, rows * shape.packed_width());
@@ -125,7 +126,8 @@ fn forward(
 fn backward(
     device: &Device,
     shape: &Shape,
-    (sequences, length): (usize, usize),
+    sequences: usize,
+    length: usize,
 ) -> Result<String, DeviceError> {
     let rows = sequences * length;
     let qkv = noise(device, rows * shape.packed_width());
@@ -284,11 +286,7 @@ fn sampling(device: &Device, rows: usize) -> Result<Vec<String>, DeviceError> {
     Ok(lines)
 }
 
-fn paged(
-    device: &Device,
-    shape: Shape,
-    (rows, length): (usize, usize),
-) -> Result<String, DeviceError> {
+fn paged(device: &Device, shape: Shape, rows: usize, length: usize) -> Result<String, DeviceError> {
     let (each, layers) = (length / PAGE, 28);
     let cache = Cache::new(device, layers, rows * each, shape);
     let list = |count: usize, of: &dyn Fn(usize) -> usize| {

@@ -113,6 +113,12 @@ fn scores_of_hundreds_do_not_overflow() {
     close(&ours_all[1], &f64s(&theirs[1]), 1e-5);
 }
 
+/// A token of a sequence.
+struct Token {
+    sequence: usize,
+    place: usize,
+}
+
 /// Sequences in a cache, on pages that lie apart and that held what is no number.
 struct Paged {
     cache: Cache,
@@ -133,7 +139,7 @@ impl Paged {
         let slots: Vec<u32> = (0..(all * PAGE) as u32).collect();
         let none = vec![f32::NAN; slots.len() * shape.packed_width()];
         for layer in [0, 1] {
-            paged.store(device, layer, (&none, &slots));
+            paged.store(device, layer, &none, &slots);
         }
         paged
     }
@@ -143,7 +149,7 @@ impl Paged {
         (0..length).map(|t| pages[t / PAGE] * PAGE as u32 + (t % PAGE) as u32).collect()
     }
 
-    fn store(&mut self, device: &Device, layer: usize, (rows, slots): (&[f32], &[u32])) {
+    fn store(&mut self, device: &Device, layer: usize, rows: &[f32], slots: &[u32]) {
         let packed = self.shape.packed_width();
         let (from, list) = (device.upload(&apart(rows, packed)), device.upload(slots));
         let from = Matrix::strided(from.view(), slots.len(), packed, packed + GAP);
@@ -151,11 +157,11 @@ impl Paged {
     }
 
     /// Every row looks back from its place in its sequence.
-    fn look(&self, device: &Device, qkv: &[f32], rows: &[(usize, usize)]) -> Vec<f32> {
+    fn look(&self, device: &Device, qkv: &[f32], rows: &[Token]) -> Vec<f32> {
         let (packed, width) = (self.shape.packed_width(), self.shape.width());
         let starts = offsets(&self.pages.iter().map(Vec::len).collect::<Vec<_>>());
-        let start: Vec<u32> = rows.iter().map(|&(sequence, _)| starts[sequence] as u32).collect();
-        let length: Vec<u32> = rows.iter().map(|&(_, place)| place as u32 + 1).collect();
+        let start: Vec<u32> = rows.iter().map(|token| starts[token.sequence] as u32).collect();
+        let length: Vec<u32> = rows.iter().map(|token| token.place as u32 + 1).collect();
         let pages = device.upload(&self.pages.concat());
         let (starts, lengths) = (device.upload(&start), device.upload(&length));
         let tables = Tables {
@@ -190,8 +196,8 @@ fn training_is_prefill_is_paged(device: &Device, shape: Shape, lengths: &[usize]
             same_bits(&alone[1], &training[1][tokens(shape.heads)][..prefix * shape.heads]);
         }
         let slots = paged.slots(sequence, length);
-        paged.store(device, 1, (own, &slots));
-        rows.extend((0..length).map(|place| (sequence, place)));
+        paged.store(device, 1, own, &slots);
+        rows.extend((0..length).map(|place| Token { sequence, place }));
     }
     same_bits(&paged.look(device, &qkv, &rows), &training[0]);
     for at in [0, rows.len() / 2, rows.len() - 1] {
@@ -227,19 +233,23 @@ fn a_copied_page_is_another_sequences_own() {
         (numbers(1, 20 * packed), numbers(2, 2 * packed), numbers(3, packed));
     let mut paged = Paged::new(device, shape, &[22, 21]);
     let slots = paged.slots(0, 22);
-    paged.store(device, 1, (&common, &slots[..20]));
+    paged.store(device, 1, &common, &slots[..20]);
     // The second sequence shares the first page and goes its own way in a copy of the second.
     let (from, to) = (paged.pages[0][1], paged.pages[1][1]);
     paged.pages[1][0] = paged.pages[0][0];
     copy_page(&mut paged.cache, from as usize, to as usize);
-    paged.store(device, 1, (&first, &slots[20..]));
+    paged.store(device, 1, &first, &slots[20..]);
     let slots = paged.slots(1, 21);
-    paged.store(device, 1, (&second, &slots[20..]));
+    paged.store(device, 1, &second, &slots[20..]);
     for (sequence, rest) in [(0, &first), (1, &second)] {
         let all = [&common[..], rest].concat();
         let tokens = all.len() / packed;
         let truth = ours(device, &shape, &[0, tokens], &all);
-        let last = paged.look(device, &all[all.len() - packed..], &[(sequence, tokens - 1)]);
+        let last = paged.look(
+            device,
+            &all[all.len() - packed..],
+            &[Token { sequence, place: tokens - 1 }],
+        );
         same_bits(&last, &truth[0][(tokens - 1) * shape.width()..]);
     }
     device.check().unwrap();

@@ -24,13 +24,23 @@ const ALL: [Sizes; 3] = [
 /// Rows that few and many algorithms take.
 const ROWS: [usize; 4] = [1, 64, 300, 600];
 
+/// `rows` of `inner` numbers times `inner` rows of `cols` numbers, or times the transpose of such.
+struct Plain<'a> {
+    a: &'a [f32],
+    rows: usize,
+    inner: usize,
+    b: &'a [f32],
+    cols: usize,
+    is_turned: bool,
+}
+
 /// A product of rows with the transpose of rows, or with rows, as the plain operation gives it.
 fn plain<T: whetstone_kernels::Real<Host = f32>>(
     device: &Device,
     scale: f32,
-    (a, rows, inner): (&[f32], usize, usize),
-    (b, cols, is_turned): (&[f32], usize, bool),
+    product: &Plain<'_>,
 ) -> Vec<f32> {
+    let Plain { a, rows, inner, b, cols, is_turned } = *product;
     let (a, b) = (device.upload::<Activation>(a), device.upload::<Activation>(b));
     let mut to = device.zeros::<T>(rows * cols);
     let by = if is_turned {
@@ -73,12 +83,20 @@ fn fused_projections_have_the_bits_of_plain_products() {
         let all = numbers(1, (outputs + narrow) * stride);
         let (x, old) = (numbers(2, rows * inputs), numbers(3, rows * outputs));
         let halves = part(&all, stride, outputs..outputs + narrow, 0..inputs);
-        let u = plain::<Activation>(device, SCALE, (&x, rows, inputs), (&halves, narrow, true));
+        let u = plain::<Activation>(
+            device,
+            SCALE,
+            &Plain { a: &x, rows, inner: inputs, b: &halves, cols: narrow, is_turned: true },
+        );
         for with in [Narrow::With, Narrow::Without] {
             let inner = if with == Narrow::With { stride } else { inputs };
             let whole = if with == Narrow::With { beside(&x, &u, rows) } else { x.clone() };
             let weights = part(&all, stride, 0..outputs, 0..inner);
-            let truth = plain::<f32>(device, 1.0, (&whole, rows, inner), (&weights, outputs, true));
+            let truth = plain::<f32>(
+                device,
+                1.0,
+                &Plain { a: &whole, rows, inner, b: &weights, cols: outputs, is_turned: true },
+            );
             for is_added in [false, true] {
                 let ours = twice(device, || {
                     let weight = AugmentedWeight::with_numbers(device, sizes, SCALE, &all);
@@ -146,13 +164,20 @@ fn what_comes_back_through_fused_projections_has_the_bits_of_plain_products() {
         let all = numbers(1, (outputs + narrow) * stride);
         let dy = numbers(4, rows * outputs);
         let halves = part(&all, stride, 0..outputs, inputs..stride);
-        let du = plain::<Activation>(device, SCALE, (&dy, rows, outputs), (&halves, narrow, false));
+        let du = plain::<Activation>(
+            device,
+            SCALE,
+            &Plain { a: &dy, rows, inner: outputs, b: &halves, cols: narrow, is_turned: false },
+        );
         for with in [Narrow::With, Narrow::Without] {
             let inner = if with == Narrow::With { outputs + narrow } else { outputs };
             let whole = if with == Narrow::With { beside(&dy, &du, rows) } else { dy.clone() };
             let weights = part(&all, stride, 0..inner, 0..inputs);
-            let truth =
-                plain::<Activation>(device, 1.0, (&whole, rows, inner), (&weights, inputs, false));
+            let truth = plain::<Activation>(
+                device,
+                1.0,
+                &Plain { a: &whole, rows, inner, b: &weights, cols: inputs, is_turned: false },
+            );
             let ours = twice(device, || {
                 let weight = AugmentedWeight::with_numbers(device, sizes, SCALE, &all);
                 let room = vec![POISON; rows * narrow];

@@ -37,9 +37,17 @@ fn chi_square(counts: &[usize], probabilities: &[f64]) -> f64 {
 /// Four tokens with these probabilities at temperature 1.
 const PLAIN: [f64; 4] = [0.5, 0.25, 0.15, 0.1];
 
+/// Tokens before the one that is drawn.
+#[derive(Clone, Copy)]
+struct History {
+    prompt: &'static [u32],
+    sampled: &'static [u32],
+}
+
 /// Weights that each rule leaves, worked out by hand.
 #[track_caller]
-fn check(rule: Rule, (prompt, sampled): (&'static [u32], &'static [u32]), weights: [f64; 4]) {
+fn check(rule: Rule, history: History, weights: [f64; 4]) {
+    let History { prompt, sampled } = history;
     let logits = PLAIN.map(|p| p.ln() as f32);
     let counts = counts(&logits, |position| Request { prompt, sampled, ..request(rule, position) });
     let total: f64 = weights.iter().sum();
@@ -48,7 +56,7 @@ fn check(rule: Rule, (prompt, sampled): (&'static [u32], &'static [u32]), weight
     assert!(chi_square < 16.3, "{chi_square}: {counts:?} for {weights:?}");
 }
 
-const NONE: (&[u32], &[u32]) = (&[], &[]);
+const NONE: History = History { prompt: &[], sampled: &[] };
 
 #[test]
 fn without_cuts_every_token_comes_as_often_as_it_is_probable() {
@@ -101,15 +109,19 @@ fn cuts_come_one_after_another_behind_the_temperature() {
 fn penalties_are_for_logits_before_the_temperature() {
     let presence = Rule { presence_penalty: 1.0, ..Rule::default() };
     let less = (-1f64).exp();
-    check(presence, (&[1], &[0, 0]), [0.5 * less, 0.25, 0.15, 0.1]);
+    check(presence, History { prompt: &[1], sampled: &[0, 0] }, [0.5 * less, 0.25, 0.15, 0.1]);
     // √ of what a penalty leaves.
     let warm = Rule { temperature: 2.0, ..presence };
-    check(warm, (&[], &[0]), [0.5 * less, 0.25, 0.15, 0.1].map(f64::sqrt));
+    check(
+        warm,
+        History { prompt: &[], sampled: &[0] },
+        [0.5 * less, 0.25, 0.15, 0.1].map(f64::sqrt),
+    );
     // Logits are negative here: l becomes 2·l, and a probability its square.
     let repetition = Rule { repetition_penalty: 2.0, ..Rule::default() };
-    check(repetition, (&[1], &[0]), [0.25, 0.0625, 0.15, 0.1]);
+    check(repetition, History { prompt: &[1], sampled: &[0] }, [0.25, 0.0625, 0.15, 0.1]);
     let warm = Rule { temperature: 2.0, ..repetition };
-    check(warm, (&[1], &[0]), [0.25, 0.0625, 0.15, 0.1].map(f64::sqrt));
+    check(warm, History { prompt: &[1], sampled: &[0] }, [0.25, 0.0625, 0.15, 0.1].map(f64::sqrt));
 }
 
 #[test]

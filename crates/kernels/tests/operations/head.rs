@@ -21,7 +21,7 @@ struct Case {
 }
 
 impl Case {
-    fn new((rows, vocabulary, width): (usize, usize, usize), tau: f32) -> Self {
+    fn new(rows: usize, vocabulary: usize, width: usize, tau: f32) -> Self {
         Self {
             width,
             hidden: numbers(1, rows * width),
@@ -108,27 +108,23 @@ impl Case {
 
 #[test]
 fn a_weight_of_numbers_at_several_temperatures_and_over_several_chunks() {
-    for (shape, tau) in [
-        ((1030, 37, 3), 1.0),
-        ((5, 16, 4), 1.6),
-        ((1, 1, 1), 1.0),
-        ((7, 100, 9), 0.4),
-        ((5, 1040, 3), 0.7),
-    ] {
-        let case = Case::new(shape, tau);
+    for (rows, vocabulary, width, tau) in
+        [(1030, 37, 3, 1.0), (5, 16, 4, 1.6), (1, 1, 1, 1.0), (7, 100, 9, 0.4), (5, 1040, 3, 0.7)]
+    {
+        let case = Case::new(rows, vocabulary, width, tau);
         let ours = same_bits(|device| {
             let weight = device.upload(&case.weight);
-            case.run(device, Weight::new(weight.view(), shape.1, shape.2))
+            case.run(device, Weight::new(weight.view(), vocabulary, width))
         });
-        let last = shape.0 - 1;
+        let last = rows - 1;
         case.check(&ours, &f64s(&case.weight), &[0, last / 2, last.saturating_sub(6), last]);
     }
 }
 
 #[test]
 fn a_weight_of_bytes_over_several_pieces_of_it() {
-    let (shape, width) = ((4, 1100, 5), 5);
-    let case = Case::new(shape, 0.8);
+    let width = 5;
+    let case = Case::new(4, 1100, width, 0.8);
     let mut bytes = vec![0; case.weight.len()];
     let rows = case.weight.chunks(width).zip(bytes.chunks_mut(width));
     let scales: Vec<f32> = rows.map(|(from, to)| pack_row(from, to)).collect();
@@ -143,7 +139,7 @@ fn a_weight_of_bytes_over_several_pieces_of_it() {
 
 #[test]
 fn logits_of_hundreds_are_still_probabilities() {
-    let case = Case::new((6, 50, 4), 300.0);
+    let case = Case::new(6, 50, 4, 300.0);
     let ours = same_bits(|device| {
         let weight = device.upload(&case.weight);
         case.run(device, Weight::new(weight.view(), 50, 4))
@@ -160,7 +156,7 @@ fn logits_of_hundreds_are_still_probabilities() {
 #[test]
 fn some_rows_of_an_input_and_its_signal_are_those_rows() {
     let (rows, vocabulary, width) = (1100, 40, 4);
-    let case = Case::new((rows, vocabulary, width), 1.0);
+    let case = Case::new(rows, vocabulary, width, 1.0);
     let ours = same_bits(|device| {
         let (hidden, targets) = (device.upload(&case.hidden), device.upload(&case.targets));
         let weight = device.upload(&case.weight);
@@ -195,7 +191,7 @@ fn some_rows_of_an_input_and_its_signal_are_those_rows() {
 #[test]
 fn the_slope_is_that_of_the_log_probability_and_changes_nothing_else() {
     for ((rows, vocabulary, width), tau) in [((5, 1040, 3), 0.7), ((1030, 37, 4), 1.3)] {
-        let mut case = Case::new((rows, vocabulary, width), tau);
+        let mut case = Case::new(rows, vocabulary, width, tau);
         case.dentropy.fill(0.0);
         let last = case.weight.len() - width;
         for w in &mut case.weight[last..] {

@@ -30,8 +30,15 @@ impl Sequence {
     }
 }
 
+/// Rows of queries, keys and values, and where they go.
+struct Tokens<'a> {
+    rows: &'a [f32],
+    slots: &'a [u32],
+}
+
 /// Puts all tokens of a sequence into a layer.
-fn put(device: &Device, cache: &mut Cache, layer: usize, (rows, slots): (&[f32], &[u32])) {
+fn put(device: &Device, cache: &mut Cache, layer: usize, tokens: Tokens<'_>) {
+    let Tokens { rows, slots } = tokens;
     let layout = Layout {
         rows: slots.len(),
         cols: rows.len() / slots.len(),
@@ -42,13 +49,15 @@ fn put(device: &Device, cache: &mut Cache, layer: usize, (rows, slots): (&[f32],
     store(device, Store { cache, layer, qkv: rows, slots: slots.view() });
 }
 
-/// The last token of each sequence looks back.
-fn look(
-    device: &Device,
-    cache: &Cache,
+/// A layer of a cache.
+struct Layer<'a> {
+    cache: &'a Cache,
     layer: usize,
-    (shape, sequences): (&Shape, &[Sequence]),
-) -> Vec<f32> {
+}
+
+/// The last token of each sequence looks back.
+fn look(device: &Device, at: Layer<'_>, shape: &Shape, sequences: &[Sequence]) -> Vec<f32> {
+    let Layer { cache, layer } = at;
     let packed = shape.packed_width();
     let last: Vec<f32> =
         sequences.iter().flat_map(|s| s.rows[s.rows.len() - packed..].to_vec()).collect();
@@ -106,13 +115,13 @@ fn pages_are_only_another_place_for_the_same_tokens() {
             // What earlier users of the pages left behind, in this layer and in the other, is no
             // number: it must not be looked at.
             for layer in [0, 1] {
-                put(device, &mut cache, layer, (&none, &everywhere));
+                put(device, &mut cache, layer, Tokens { rows: &none, slots: &everywhere });
             }
             for s in &sequences {
                 let tokens = s.rows.len() / shape.packed_width();
-                put(device, &mut cache, 1, (&s.rows, &s.slots(tokens)));
+                put(device, &mut cache, 1, Tokens { rows: &s.rows, slots: &s.slots(tokens) });
             }
-            vec![look(device, &cache, 1, (&shape, &sequences))]
+            vec![look(device, Layer { cache: &cache, layer: 1 }, &shape, &sequences)]
         });
         close(&ours[0], &truth(&shape, &sequences), 1e-5);
     }
@@ -126,11 +135,11 @@ fn a_row_has_the_same_bits_alone_and_among_others() {
     let sequences = sequences(&shape);
     for s in &sequences {
         let tokens = s.rows.len() / shape.packed_width();
-        put(&device, &mut cache, 0, (&s.rows, &s.slots(tokens)));
+        put(&device, &mut cache, 0, Tokens { rows: &s.rows, slots: &s.slots(tokens) });
     }
-    let all = look(&device, &cache, 0, (&shape, &sequences));
+    let all = look(&device, Layer { cache: &cache, layer: 0 }, &shape, &sequences);
     for (at, all) in all.chunks(shape.width()).enumerate() {
-        let alone = look(&device, &cache, 0, (&shape, &sequences[at..=at]));
+        let alone = look(&device, Layer { cache: &cache, layer: 0 }, &shape, &sequences[at..=at]);
         assert!(all.iter().zip(&alone).all(|(a, b)| a.to_bits() == b.to_bits()), "row {at}");
     }
 }
@@ -148,13 +157,23 @@ fn two_sequences_share_a_page_and_part_ways_in_the_next() {
     let ours = same_bits(|device| {
         let mut cache = Cache::new(device, 2, 4, shape);
         for layer in [0, 1] {
-            put(device, &mut cache, layer, (&common, &forks[0].slots(20)));
+            put(device, &mut cache, layer, Tokens { rows: &common, slots: &forks[0].slots(20) });
         }
         copy_page(&mut cache, 1, 2);
         let looks = [0, 1].map(|layer| {
-            put(device, &mut cache, layer, (&first, &forks[0].slots(22)[20..]));
-            put(device, &mut cache, layer, (&second, &forks[1].slots(21)[20..]));
-            look(device, &cache, layer, (&shape, &forks))
+            put(
+                device,
+                &mut cache,
+                layer,
+                Tokens { rows: &first, slots: &forks[0].slots(22)[20..] },
+            );
+            put(
+                device,
+                &mut cache,
+                layer,
+                Tokens { rows: &second, slots: &forks[1].slots(21)[20..] },
+            );
+            look(device, Layer { cache: &cache, layer }, &shape, &forks)
         });
         looks.to_vec()
     });
@@ -168,7 +187,12 @@ fn two_sequences_share_a_page_and_part_ways_in_the_next() {
 fn a_slot_behind_the_last_page_of_a_layer_is_refused() {
     let device = Device::cpu(1).unwrap();
     let mut cache = Cache::new(&device, 2, 1, SHAPES[1]);
-    put(&device, &mut cache, 0, (&numbers(1, SHAPES[1].packed_width()), &[16]));
+    put(
+        &device,
+        &mut cache,
+        0,
+        Tokens { rows: &numbers(1, SHAPES[1].packed_width()), slots: &[16] },
+    );
 }
 
 #[test]
@@ -177,5 +201,5 @@ fn a_page_of_another_layer_is_refused() {
     let device = Device::cpu(1).unwrap();
     let cache = Cache::new(&device, 2, 1, SHAPES[1]);
     let sequence = Sequence { rows: numbers(1, SHAPES[1].packed_width()), pages: vec![1] };
-    look(&device, &cache, 0, (&SHAPES[1], &[sequence]));
+    look(&device, Layer { cache: &cache, layer: 0 }, &SHAPES[1], &[sequence]);
 }

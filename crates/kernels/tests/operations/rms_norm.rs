@@ -11,15 +11,22 @@ use crate::support::{Layout, close, f64s, inner, numbers, same_bits, slopes};
 /// Not small beside the mean of squares, so that a wrong place for it shows.
 const EPSILON: f32 = 0.02;
 
-/// Rows, heads and numbers in a head; the gaps of the two sides.
-type Sizes = ((usize, usize, usize), (usize, usize));
+/// Rows, heads and numbers in a head; numbers between the rows of `x` and between those of `y`.
+#[derive(Clone, Copy)]
+struct Sizes {
+    rows: usize,
+    heads: usize,
+    size: usize,
+    x_gap: usize,
+    y_gap: usize,
+}
 
 const SHAPES: [Sizes; 5] = [
-    ((1, 1, 1), (0, 0)),
-    ((3, 1, 19), (0, 0)),
-    ((5, 2, 8), (3, 1)),
-    ((2, 3, 17), (0, 5)),
-    ((130, 2, 3), (2, 0)),
+    Sizes { rows: 1, heads: 1, size: 1, x_gap: 0, y_gap: 0 },
+    Sizes { rows: 3, heads: 1, size: 19, x_gap: 0, y_gap: 0 },
+    Sizes { rows: 5, heads: 2, size: 8, x_gap: 3, y_gap: 1 },
+    Sizes { rows: 2, heads: 3, size: 17, x_gap: 0, y_gap: 5 },
+    Sizes { rows: 130, heads: 2, size: 3, x_gap: 2, y_gap: 0 },
 ];
 
 struct Case {
@@ -30,11 +37,12 @@ struct Case {
     dy: Vec<f32>,
 }
 
-fn case(((rows, heads, size), (left, right)): Sizes) -> Case {
+fn case(sizes: Sizes) -> Case {
+    let Sizes { rows, heads, size, x_gap, y_gap } = sizes;
     let shape = |gap| Heads { rows, heads, size, stride: heads * size + gap };
     let count = rows * heads * size;
     let gain = numbers(2, size).iter().map(|g| g + 1.5).collect();
-    Case { from: shape(left), to: shape(right), x: numbers(1, count), gain, dy: numbers(3, count) }
+    Case { from: shape(x_gap), to: shape(y_gap), x: numbers(1, count), gain, dy: numbers(3, count) }
 }
 
 fn layout(heads: Heads) -> Layout {
@@ -121,7 +129,8 @@ fn a_gain_that_is_not_trained_changes_nothing_for_the_input() {
 /// Sequences shorter and longer than what a thread takes at a time.
 #[test]
 fn what_a_sequence_adds_to_a_gain_does_not_depend_on_its_neighbours() {
-    let Case { from, x, gain, dy, .. } = case(((231, 2, 5), (0, 0)));
+    let Case { from, x, gain, dy, .. } =
+        case(Sizes { rows: 231, heads: 2, size: 5, x_gap: 0, y_gap: 0 });
     let sequences = [0, 3, 90, 91, 91, 231];
     let run = |device: &whetstone_kernels::Device, splits: &[usize]| {
         let (x, dy, gain) = (device.upload(&x), device.upload(&dy), device.upload(&gain));

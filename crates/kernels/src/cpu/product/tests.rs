@@ -14,47 +14,62 @@ fn numbers(count: usize, seed: usize) -> Vec<f32> {
     (0..count).map(|i| (((i + seed) * 7919 % 1009) as f32 - 504.0) / 300.0).collect()
 }
 
+/// Rows and columns of a product, and its inner side.
+type Shape = (usize, usize, usize);
+
+/// Whether operands are the transposes of what is uploaded.
+#[derive(Debug, Clone, Copy)]
+struct Turned {
+    a: bool,
+    b: bool,
+}
+
+const PLAIN: Turned = Turned { a: false, b: false };
+const A: Turned = Turned { a: true, b: false };
+const B: Turned = Turned { a: false, b: true };
+const BOTH: Turned = Turned { a: true, b: true };
+
+/// The operands of a product.
+#[derive(Clone, Copy)]
+struct Operands<'a> {
+    shape: Shape,
+    a: &'a [f32],
+    b: &'a [f32],
+    turned: Turned,
+}
+
 /// The product of `a` (m x k, or its transpose) and `b` by the formula, in f64.
-fn oracle(shape: (usize, usize, usize), a: &[f32], b: &[f32], turned: (bool, bool)) -> Vec<f64> {
-    let (m, n, k) = shape;
-    let at = |i: usize, p: usize| if turned.0 { a[p * m + i] } else { a[i * k + p] };
-    let bt = |p: usize, j: usize| if turned.1 { b[j * k + p] } else { b[p * n + j] };
+fn oracle(operands: Operands<'_>) -> Vec<f64> {
+    let Operands { shape: (m, n, k), a, b, turned } = operands;
+    let at = |i: usize, p: usize| if turned.a { a[p * m + i] } else { a[i * k + p] };
+    let bt = |p: usize, j: usize| if turned.b { b[j * k + p] } else { b[p * n + j] };
     (0..m * n)
         .map(|x| (0..k).map(|p| f64::from(at(x / n, p)) * f64::from(bt(p, x % n))).sum())
         .collect()
 }
 
-fn product(
-    device: &Device,
-    shape: (usize, usize, usize),
-    (a, b): (&[f32], &[f32]),
-    turned: (bool, bool),
-    before: (WriteMode, f32),
-) -> Vec<f32> {
-    let (m, n, k) = shape;
+/// Half the product, written to numbers that are all `old`.
+fn product(device: &Device, operands: Operands<'_>, mode: WriteMode, old: f32) -> Vec<f32> {
+    let Operands { shape: (m, n, k), a, b, turned } = operands;
     let (a, b) = (device.upload::<Activation>(a), device.upload::<Activation>(b));
-    let mut to = device.upload::<Activation>(&vec![before.1; m * n]);
-    let left = if turned.0 {
+    let mut to = device.upload::<Activation>(&vec![old; m * n]);
+    let left = if turned.a {
         Matrix::new(a.view(), k, m).transposed()
     } else {
         Matrix::new(a.view(), m, k)
     };
-    let right = if turned.1 {
+    let right = if turned.b {
         Matrix::new(b.view(), n, k).transposed()
     } else {
         Matrix::new(b.view(), k, n)
     };
-    matmul(
-        device,
-        MatrixMut::new(to.view_mut(), m, n),
-        before.0,
-        ScaledProduct { scale: 0.5, a: left, b: right },
-    );
+    let product = ScaledProduct { scale: 0.5, a: left, b: right };
+    matmul(device, MatrixMut::new(to.view_mut(), m, n), mode, product);
     device.read(to.view())
 }
 
 /// Ends of tiles, panels, strips and blocks, and few and many rows.
-const SHAPES: [(usize, usize, usize); 14] = [
+const SHAPES: [Shape; 14] = [
     (1, 1, 1),
     (1, 70, 33),
     (65, 1, 600),
@@ -77,11 +92,12 @@ fn every_transpose_is_the_formula_with_and_without_what_was_there() {
     for shape in SHAPES {
         let (m, n, k) = shape;
         let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
-        for turned in [(false, false), (false, true), (true, false), (true, true)] {
-            let truth = oracle(shape, &a, &b, turned);
-            for before in [(WriteMode::Overwrite, f32::NAN), (WriteMode::Accumulate, 3.0)] {
-                let ours = product(&device, shape, (&a, &b), turned, before);
-                let base = if before.0 == WriteMode::Accumulate { 3.0 } else { 0.0 };
+        for turned in [PLAIN, B, A, BOTH] {
+            let operands = Operands { shape, a: &a, b: &b, turned };
+            let truth = oracle(operands);
+            for (mode, old) in [(WriteMode::Overwrite, f32::NAN), (WriteMode::Accumulate, 3.0)] {
+                let ours = product(&device, operands, mode, old);
+                let base = if mode == WriteMode::Accumulate { 3.0 } else { 0.0 };
                 for (ours, truth) in ours.iter().zip(&truth) {
                     let truth = base + 0.5 * truth;
                     let near = 2e-6 * (k as f64).max(10.0);
@@ -99,9 +115,10 @@ fn the_number_of_threads_changes_no_bit() {
     for shape in SHAPES {
         let (m, n, k) = shape;
         let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
-        for turned in [(false, true), (true, false)] {
+        for turned in [B, A] {
+            let operands = Operands { shape, a: &a, b: &b, turned };
             let bits = |device| {
-                let ours = product(device, shape, (&a, &b), turned, (WriteMode::Accumulate, 1.0));
+                let ours = product(device, operands, WriteMode::Accumulate, 1.0);
                 ours.into_iter().map(f32::to_bits).collect::<Vec<_>>()
             };
             let one = bits(&alone);
@@ -121,7 +138,8 @@ fn a_row_is_the_same_alone_and_with_any_others() {
         let run = |x: &[f32], threads| {
             let device = Device::cpu(threads).unwrap();
             let shape = (x.len() / inputs, outputs, inputs);
-            let y = product(&device, shape, (x, &w), (false, true), (WriteMode::Accumulate, 0.3));
+            let operands = Operands { shape, a: x, b: &w, turned: B };
+            let y = product(&device, operands, WriteMode::Accumulate, 0.3);
             y.into_iter().map(f32::to_bits).collect::<Vec<_>>()
         };
         let all = run(&x, 1);
@@ -159,10 +177,11 @@ fn bits_are_those_of_the_definition() {
             (0..rows * cols).map(|x| from[x % rows * cols + x / rows]).collect()
         };
         let (a_turned, b_turned) = (turn(&a, m, k), turn(&b, k, n));
-        for turned in [(false, false), (false, true), (true, false), (true, true)] {
-            let a = if turned.0 { &a_turned } else { &a };
-            let b = if turned.1 { &b_turned } else { &b };
-            let ours = product(&device, shape, (a, b), turned, (WriteMode::Accumulate, 0.7));
+        for turned in [PLAIN, B, A, BOTH] {
+            let a = if turned.a { &a_turned } else { &a };
+            let b = if turned.b { &b_turned } else { &b };
+            let operands = Operands { shape, a, b, turned };
+            let ours = product(&device, operands, WriteMode::Accumulate, 0.7);
             let ours: Vec<u32> = ours.into_iter().map(f32::to_bits).collect();
             assert_eq!(ours, definition, "{shape:?} {turned:?}");
         }
@@ -170,7 +189,7 @@ fn bits_are_those_of_the_definition() {
 }
 
 /// A product of `a` and `b` by rows on vectors of a chosen kind.
-fn on_vectors<S: Simd>(simd: S, shape: (usize, usize, usize), a: &[f32], b: &[f32]) -> Vec<u32> {
+fn on_vectors<S: Simd>(simd: S, shape: Shape, a: &[f32], b: &[f32]) -> Vec<u32> {
     let (m, n, k) = shape;
     let mut to = vec![0.7; m * n];
     let call = Call {
@@ -195,7 +214,8 @@ fn narrower_vectors_and_none_give_the_same_bits() {
         let (m, n, k) = shape;
         let (a, b) = (numbers(m * k, 1), numbers(k * n, 2));
         let device = Device::cpu(1).unwrap();
-        let widest = product(&device, shape, (&a, &b), (false, true), (WriteMode::Accumulate, 0.7));
+        let operands = Operands { shape, a: &a, b: &b, turned: B };
+        let widest = product(&device, operands, WriteMode::Accumulate, 0.7);
         let widest: Vec<u32> = widest.into_iter().map(f32::to_bits).collect();
         assert_eq!(on_vectors(pulp::Scalar::new(), shape, &a, &b), widest, "{shape:?}");
         #[cfg(target_arch = "x86_64")]

@@ -4,11 +4,8 @@ pub(crate) mod attention;
 pub(crate) mod head;
 
 /// `a` (rows x inner) times `b` (inner x cols).
-pub(crate) fn product(
-    a: &[f64],
-    b: &[f64],
-    (rows, inner, cols): (usize, usize, usize),
-) -> Vec<f64> {
+pub(crate) fn product(a: &[f64], b: &[f64], inner: usize) -> Vec<f64> {
+    let (rows, cols) = (a.len() / inner, b.len() / inner);
     let one = |i: usize, j: usize| (0..inner).map(|p| a[i * inner + p] * b[p * cols + j]).sum();
     (0..rows * cols).map(|at| one(at / cols, at % cols)).collect()
 }
