@@ -15,7 +15,7 @@ use nix::unistd::{
 use serde::{Deserialize, Serialize};
 use whetstone_core::program::Language;
 
-use super::{JAIL, SOURCE, root, shut};
+use super::{JAIL, SOURCE, START, root, shut};
 use crate::jail::landlock::Rights;
 use crate::jail::serve::CHANNEL;
 use crate::os::Inherit;
@@ -116,10 +116,12 @@ fn try_launch(wanted: &Wanted, socket: i32) -> Result<std::convert::Infallible, 
         "-s",
         "-S",
         "-B",
-        &zygote,
+        "-c",
+        START,
         &socket.to_string(),
         &proc_dir.to_string(),
         &library,
+        &zygote,
     ];
     let arguments: Vec<CString> =
         arguments.iter().map(|word| text(word)).collect::<Result<_, _>>()?;

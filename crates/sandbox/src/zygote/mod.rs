@@ -14,6 +14,9 @@ mod shut;
 pub(crate) use handle::{Fds, Zygote};
 pub(crate) use shown::shown;
 
+/// What the interpreter runs: it starts [`SOURCE`].
+pub(crate) const START: &str = include_str!("start.py");
+
 /// The zygote's program.
 pub(crate) const SOURCE: &str = include_str!("zygote.py");
 
