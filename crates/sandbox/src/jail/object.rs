@@ -1,7 +1,8 @@
 //! The root of the shared object that the Python zygote imports: see `mod.rs` beside it.
 //!
 //! It is an extension module of one function. Only what every CPython since 3.9 has in the same
-//! place is used of its interface: the module's definition, a method table, and the fork hooks.
+//! place is used of its interface: the module's definition, a method table, allocators, and the fork
+//! hooks.
 
 #![no_std]
 #![allow(dead_code, unreachable_pub, reason = "the same files are a module of the crate")]
@@ -9,6 +10,8 @@
 use core::ffi::{c_char, c_int, c_long, c_void};
 use core::ptr::{null, null_mut};
 
+#[path = "fill.rs"]
+pub(crate) mod fill;
 #[path = "harden.rs"]
 pub(crate) mod harden;
 #[path = "landlock.rs"]
@@ -127,6 +130,8 @@ unsafe extern "C" fn whet_serve(_module: Object, arguments: Object) -> Object {
         after_parent: Some(PyOS_AfterFork_Parent),
         after_child: Some(PyOS_AfterFork_Child),
     };
+    // SAFETY: the interpreter's lock is held.
+    unsafe { fill::fill() };
     // SAFETY: the hooks are the interpreter's own; the zygote has one thread and calls this once.
     let kind = unsafe { serve::serve(socket, proc_dir, hooks) };
     // SAFETY: makes a number.
