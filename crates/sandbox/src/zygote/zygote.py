@@ -21,7 +21,7 @@ def main(socket, proc_dir, library):
     loader = ExtensionFileLoader("jail", library)
     serve = module_from_spec(spec_from_file_location("jail", library, loader=loader)).serve
     rehearse()
-    child = children(os.read, os.write)
+    kinds = children(os.read, os.write)
     # A program gets as many frames as it would have by itself: six are ours.
     sys.setrecursionlimit(sys.getrecursionlimit() + 6)
     sys.argv = ["solution.py"]
@@ -31,7 +31,7 @@ def main(socket, proc_dir, library):
     kind = serve(socket, proc_dir)
     if kind < 0:
         os._exit(0)
-    child(kind)
+    kinds[kind]()
     os._exit(0)
 
 
@@ -202,7 +202,7 @@ def gather(words: List[str], limit=3, *rest, **named) -> Dict[str, int]:
         pass
 
     modules = dict(sys.modules)
-    for _ in range(24):
+    for _ in range(16):
         frames = [frame(*question) for question in questions]
 
         def read(channel, size):
@@ -211,7 +211,7 @@ def gather(words: List[str], limit=3, *rest, **named) -> Dict[str, int]:
             return frames.pop(0)
 
         try:
-            children(read, lambda channel, data: len(data))(1)
+            children(read, lambda channel, data: len(data))[1]()
         except Over:
             pass
     sys.modules.clear()
@@ -219,7 +219,7 @@ def gather(words: List[str], limit=3, *rest, **named) -> Dict[str, int]:
 
 
 def children(read, write):
-    """Returns the function that a child runs; everything it needs is bound here, in advance."""
+    """Returns what children run, by their kinds; all that it needs is bound here, in advance."""
     import atexit
     import builtins
     import datetime as dates
@@ -479,12 +479,10 @@ def children(read, write):
             raise ValueError
         return dumps(plain(value), 2)
 
-    def answer(value):
-        respond(lambda: encode(value))
-
-    def respond(result):
+    def respond(make, *args):
+        """Sends what is made of these arguments, if it is plain data."""
         try:
-            data = result()
+            data = make(*args)
         except MemoryError:
             return send(b"e", b"MemoryError")
         except BaseException:
@@ -1123,9 +1121,16 @@ def children(read, write):
         made = types.ModuleType(name)
         made.__file__ = "/tmp/solution.py"
         made.__builtins__ = builtins
-        sys.modules["__main__"] = made
-        sys.modules[name] = made
-        return made.__dict__
+        return made
+
+    # What programs are loaded into, and a ledger: made here once, and not by every child.
+    program_modules = {name: module(name) for name in ("solution", "__main__")}
+    ledger = Ledger()
+
+    def begin_module(name):
+        """The namespace of the module that a program becomes."""
+        sys.modules["__main__"] = sys.modules[name] = program_modules[name]
+        return program_modules[name].__dict__
 
     def run(source, namespace, name="/tmp/solution.py"):
         exec_(compile_(source, name, "exec", 0, True), namespace)
@@ -1174,8 +1179,8 @@ def children(read, write):
 
     def program():
         """A program whose functions are called; it is imported, so its main guard stays shut."""
-        namespace = module("solution")
-        setup, held, ledger = {}, {}, Ledger()
+        namespace = begin_module("solution")
+        setup, held = {}, {}
         while True:
             kind, payload = receive()
             try:
@@ -1211,7 +1216,7 @@ def children(read, write):
             if kind in b"PN":
                 respond(result)
             else:
-                answer(value)
+                respond(encode, value)
 
     def described(found, setup, held):
         """What a name stands for, for a checker: a function, plain data, or something else."""
@@ -1243,7 +1248,7 @@ def children(read, write):
 
     def script():
         """A whole program with real standard streams; what it writes is its answer."""
-        namespace = module("__main__")
+        namespace = begin_module("__main__")
         _, payload = receive()
         source, _ = texts(payload)
         try:
@@ -1939,7 +1944,7 @@ def children(read, write):
 
     # Every child has the same random numbers.
     random.seed(0)
-    return lambda kind: kinds[kind]()
+    return kinds
 
 
 main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
