@@ -91,8 +91,8 @@ impl Watch {
         if seen.too_much.is_none() && now >= seen.next {
             seen.next = now + EVERY;
             if let Some(held) = self.holds() {
-                // A process on its way out is seen like that once.
-                let goes_on = held.leaderless && seen.leaderless;
+                // A process that ends is seen like that once, and on a busy machine more often.
+                let goes_on = held.leaderless && seen.leaderless && !self.is_ending();
                 seen.leaderless = held.leaderless;
                 let stop = || goes_on.then_some(Stop::Threads);
                 seen.too_much = self.exceeded_by(held).or_else(stop);
@@ -157,6 +157,23 @@ impl Watch {
         read(&String::from_utf8_lossy(&stat))
     }
 
+    /// Whether every thread that is left has been killed and has only to be scheduled once more. A thread
+    /// that nobody has killed can take no part in this: it cannot have `SIGKILL` pending and go on.
+    fn is_ending(&self) -> bool {
+        let Ok(tasks) = std::fs::read_dir(format!("/proc/{}/task", self.pid)) else { return true };
+        tasks.flatten().filter(|task| task.file_name() != *self.pid.to_string()).all(|task| {
+            let file = |name| std::fs::read(task.path().join(name));
+            match (file("stat"), file("status")) {
+                (Ok(stat), Ok(status)) => {
+                    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                    is_killed(&text(&stat), &text(&status))
+                }
+                // It has ended since.
+                _ => true,
+            }
+        })
+    }
+
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -184,9 +201,34 @@ fn read(stat: &str) -> Option<Held> {
     Some(Held { threads, memory, leaderless: has_left && threads > 1 })
 }
 
+/// Whether a thread is exiting, or has a `SIGKILL` pending; from its `/proc/PID/task/TID/stat` and `status`.
+fn is_killed(stat: &str, status: &str) -> bool {
+    const EXITING: u64 = 0x4;
+    let flags = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(6));
+    let flags = flags.and_then(|flags| flags.parse::<u64>().ok()).unwrap_or(0);
+    let pending = status.lines().find_map(|line| line.strip_prefix("SigPnd:"));
+    let pending = pending.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
+    flags & EXITING != 0 || pending & (1 << (libc::SIGKILL - 1)) != 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_that_was_killed_is_told_from_one_that_goes_on() {
+        let stat = |flags: u64| format!("7 (a) b (c) S 1 7 7 0 -1 {flags} 1 2 3\n");
+        let status = |name: &str, pending: u64| {
+            format!("Name:\t{name}\nSigPnd:\t{pending:016x}\nShdPnd:\t{:016x}\n", 0x100)
+        };
+        assert!(!is_killed(&stat(4_194_560), &status("SigPnd:0100", 0)));
+        assert!(!is_killed(&stat(4_194_560), &status("a", 0x80)), "another signal");
+        assert!(is_killed(&stat(4_194_560), &status("a", 0x180)));
+        assert!(is_killed(&stat(4_194_564), &status("a", 0)));
+        assert!(!is_killed("7 (a) S 1", ""));
+        let own = |name: &str| std::fs::read_to_string(format!("/proc/self/{name}")).unwrap();
+        assert!(!is_killed(&own("stat"), &own("status")));
+    }
 
     #[test]
     fn threads_and_memory_are_read_behind_a_name_that_holds_anything() {
