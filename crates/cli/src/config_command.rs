@@ -30,10 +30,10 @@ pub(crate) fn check(args: &ConfigFileArgs, printer: Printer) -> anyhow::Result<E
         ok: bool,
         problems: &'a [Problem],
         warnings: &'a [Problem],
-        /// Commands that refuse the config, though it has no problems.
-        refused_by: &'a [&'static str],
+        /// The command that refuses the config, though it has no problems.
+        refused_by: Option<&'static str>,
     }
-    let mut refused_by = Vec::new();
+    let mut refused_by = None;
     let (problems, warnings) = match problems_of(&[], &all(args)) {
         Err(problems) => (problems, Vec::new()),
         Ok(loaded) => {
@@ -41,7 +41,7 @@ pub(crate) fn check(args: &ConfigFileArgs, printer: Printer) -> anyhow::Result<E
             if loaded.is_for_grpo() {
                 (refused, warnings)
             } else {
-                refused_by.extend((!refused.is_empty()).then_some("whet train grpo"));
+                refused_by = (!refused.is_empty()).then_some("whet train grpo");
                 warnings.extend(refused);
                 (Vec::new(), warnings)
             }
@@ -50,7 +50,7 @@ pub(crate) fn check(args: &ConfigFileArgs, printer: Printer) -> anyhow::Result<E
     let ok = problems.is_empty();
     if args.json {
         let (problems, warnings) = (&problems, &warnings);
-        printer.json(&Report { ok, problems, warnings, refused_by: &refused_by })?;
+        printer.json(&Report { ok, problems, warnings, refused_by })?;
     } else {
         for warning in &warnings {
             printer
@@ -61,8 +61,8 @@ pub(crate) fn check(args: &ConfigFileArgs, printer: Printer) -> anyhow::Result<E
         }
         let (word, tone) = if ok { ("ok", Tone::Good) } else { ("error", Tone::Bad) };
         let word = printer.toned_talk(word, tone);
-        let refused: String =
-            refused_by.iter().map(|command| format!(", but `{command}` refuses it")).collect();
+        let refused = refused_by.map(|command| format!(", but `{command}` refuses it"));
+        let refused = refused.unwrap_or_default();
         let count = counted(problems.len(), "problem");
         printer.note(format_args!("{word}: the config has {count}{refused}"));
     }

@@ -36,8 +36,10 @@ impl Response {
         if !request.asks_for_thinking() {
             return self;
         }
-        for completion in self.completions.iter_mut().filter(|it| may_be_all_thinking(it)) {
-            completion.reasoning = Some(std::mem::take(&mut completion.text));
+        for completion in &mut self.completions {
+            if may_be_all_thinking(completion) {
+                completion.reasoning = Some(std::mem::take(&mut completion.text));
+            }
         }
         self
     }
