@@ -1,7 +1,7 @@
 //! Tests that lack something: data, a model, a browser, a GPU, a kernel feature.
 //!
 //! Such a test prints `SKIPPED: ` and its reason, and passes. cargo-nextest keeps the output of every test in a
-//! JUnit file (`.config/nextest.toml`, profile `ci`); the reasons are counted from there, so that the last lines
+//! `JUnit` file (`.config/nextest.toml`, profile `ci`); the reasons are counted from there, so that the last lines
 //! of CI say what was not tested here.
 
 use std::collections::BTreeMap;
