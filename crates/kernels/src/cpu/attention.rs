@@ -313,6 +313,7 @@ impl OneHead<'_> {
 }
 
 /// Numbers of each query of a block.
+#[derive(Clone, Copy)]
 struct QueryStats<'a> {
     lse: &'a Each,
     /// `do·o`.

@@ -195,6 +195,7 @@ fn add_values<'a>(
 }
 
 /// Values of a page, and the weight of each token.
+#[derive(Clone, Copy)]
 struct PageValues<'a> {
     scores: &'a [f32],
     values: &'a [f32],

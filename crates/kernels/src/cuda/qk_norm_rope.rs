@@ -71,6 +71,7 @@ pub(crate) fn backward(cuda: &Cuda, d: &mut MatrixMut<'_>, qkv: Matrix<'_>, plac
 }
 
 /// Rows that a kernel reads, and where it puts keys and values if there are pages.
+#[derive(Debug, Clone, Copy)]
 struct Rows<'a> {
     qkv: Matrix<'a>,
     placing: Placing<'a>,

@@ -31,6 +31,7 @@ impl Sequence {
 }
 
 /// Rows of queries, keys and values, and where they go.
+#[derive(Clone, Copy)]
 struct Tokens<'a> {
     rows: &'a [f32],
     slots: &'a [u32],
@@ -50,6 +51,7 @@ fn put(device: &Device, cache: &mut Cache, layer: usize, tokens: Tokens<'_>) {
 }
 
 /// A layer of a cache.
+#[derive(Clone, Copy)]
 struct Layer<'a> {
     cache: &'a Cache,
     layer: usize,
