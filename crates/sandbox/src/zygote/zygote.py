@@ -223,6 +223,7 @@ def children(read, write):
     import atexit
     import builtins
     import datetime as dates
+    import io
     import marshal
     import operator
     import os
@@ -1297,6 +1298,106 @@ def children(read, write):
         old.update(new)
         return old
 
+    # Of a text that test code evaluates: what may be in it, and how far powers may go.
+    arithmetic = frozenset(
+        "Expression Constant BinOp UnaryOp BoolOp Compare IfExp List Tuple Set Dict Load Add Sub Mult Div FloorDiv Mod "
+        "Pow MatMult BitAnd BitOr BitXor UAdd USub Not Invert And Or Eq NotEq Lt LtE Gt GtE Is IsNot In NotIn".split()
+    )
+    power_max = 1000
+
+    def is_arithmetic(tree):
+        """Whether a syntax tree has nothing but literals and operators, and no large powers."""
+        powers, nodes = 1, [tree]
+        while nodes:
+            node = nodes.pop()
+            kind = type(node).__name__
+            if kind not in arithmetic:
+                return False
+            if kind == "BinOp" and type(node.op).__name__ == "Pow":
+                exponent = node.right
+                if type(exponent).__name__ == "UnaryOp":
+                    exponent = exponent.operand
+                exponent = getattr(exponent, "value", None)
+                if type(exponent) not in (int, float) or not abs(exponent) <= power_max:
+                    return False
+                powers *= max(abs(exponent), 1)
+            for field in node._fields:
+                value = getattr(node, field, None)
+                values = value if type(value) is list else [value]
+                nodes.extend(one for one in values if hasattr(one, "_fields"))
+        return powers <= power_max
+
+    def constants_of(code):
+        """The texts that stand in a piece of code."""
+        found, codes = set(), [code]
+        while codes:
+            for one in codes.pop().co_consts:
+                if type(one) is types.CodeType:
+                    codes.append(one)
+                elif type(one) is str:
+                    found.add(one)
+        return found
+
+    def guarded(own, has_answer, refuse):
+        """`eval`, `exec`, `compile` and `__import__` for code that holds answers of a program.
+
+        Texts that stand in that code (`own`) are its author's. Of any other text, which may be an answer once there
+        is one, literals and operators are evaluated, and everything else is refused: it would run with the rights of
+        whoever decides.
+        """
+        made = []
+
+        def check(source, mode):
+            if not has_answer():
+                return
+            if type(source) is types.CodeType:
+                return None if any(source is one for one in made) else refuse()
+            if isinstance(source, (bytes, bytearray)):
+                source = bytes(source).decode("utf-8")
+            if isinstance(source, str) and source not in own:
+                text = source.lstrip(" \t") if mode == "eval" else source
+                tree = compile_(text, "<answer>", mode, 0x400, True)
+                if mode != "eval" or not is_arithmetic(tree):
+                    refuse()
+
+        def guarded_eval(source, *scopes, **named):
+            check(source, "eval")
+            if not scopes and not named:
+                frame = sys._getframe(1)
+                scopes = frame.f_globals, frame.f_locals
+            return eval_(source, *scopes, **named)
+
+        def guarded_exec(source, *scopes, **named):
+            check(source, "exec")
+            if not scopes and not named:
+                frame = sys._getframe(1)
+                scopes = frame.f_globals, frame.f_locals
+            return exec_(source, *scopes, **named)
+
+        def guarded_compile(source, filename, mode, *args, **named):
+            check(source, mode)
+            code = compile_(source, filename, mode, *args, **named)
+            made.append(code)
+            return code
+
+        def guard_pickle(pickle):
+            def find_class(self, *name):
+                return refuse() if has_answer() else super(type(self), self).find_class(*name)
+
+            reader = type("Unpickler", (pickle.Unpickler,), {"find_class": find_class})
+            pickle.Unpickler = pickle._Unpickler = reader
+            pickle.load = lambda file, **named: reader(file, **named).load()
+            pickle.loads = lambda data, **named: reader(io.BytesIO(data), **named).load()
+
+        def guarded_import(*args, **named):
+            found = __import__(*args, **named)
+            pickle = sys.modules.get("pickle")
+            if pickle is not None and pickle.Unpickler.__module__ == "_pickle":
+                guard_pickle(pickle)
+            return found
+
+        return {"eval": guarded_eval, "exec": guarded_exec, "compile": guarded_compile, "__import__": guarded_import}
+
     def checker():
         """Test code that asks the program through the supervisor, and never loads it."""
 
@@ -1316,6 +1417,9 @@ def children(read, write):
             nonlocal is_opaque
             is_opaque = True
             raise Refused
+
+        def has_answers():
+            return has_answered
 
         def exception(name, details):
             """An exception like the one that the program has raised."""
@@ -1869,7 +1973,8 @@ def children(read, write):
             numbered.clear()
             has_answered, fetched, solutions = False, set(), set()
             classes, stand_ins = {}, {}
-            namespace = {"__name__": "check", "__builtins__": Builtins(vars(builtins))}
+            own = set()
+            namespace = {"__name__": "check", "__builtins__": Builtins({**vars(builtins), **guarded(own, has_answers, refuse)})}
             namespace["whet_drop"] = wanting("changes")
             namespace["whet_void"] = wanting("changes if nothing")
             sys.modules["check"] = types.ModuleType("check")
@@ -1877,11 +1982,14 @@ def children(read, write):
             try:
                 for name in modules.split():
                     namespace[name] = __import__(name)
+                compiled = compile_(code, "<test>", "exec", 0, True)
+                own.update(constants_of(compiled))
                 if setup:
-                    run(setup, namespace, "<setup>")
+                    prepared = compile_(setup, "<setup>", "exec", 0, True)
+                    own.update(constants_of(prepared))
+                    exec_(prepared, namespace)
                     classes = setup_classes(namespace)
                     setup_names.update(classes)
-                compiled = compile_(code, "<test>", "exec", 0, True)
             except BaseException as error:
                 # Once the program has answered, it may be the answer that the setup fails on.
                 is_ours = not is_opaque and not has_answered and replayed is None
@@ -1930,12 +2038,25 @@ def children(read, write):
             parts.append(payload[at + 4:at + 4 + length])
             at += 4 + length
         code, data = parts[0].decode("utf-8"), [loads(part) for part in parts[1:]]
-        namespace = {"__name__": "checker", "__builtins__": builtins}
+        own, refused, given = set(), [], []
+
+        def refuse(*_):
+            refused.append(True)
+            raise Refused
+
+        namespace = {"__name__": "checker", "__builtins__": {**vars(builtins), **guarded(own, lambda: given, refuse)}}
         try:
-            run(code, namespace, "<checker>")
+            compiled = compile_(code, "<checker>", "exec", 0, True)
+            own.update(constants_of(compiled))
+            exec_(compiled, namespace)
+            given.append(True)
             found = namespace["check"](*data)
         except BaseException as error:
+            if refused:
+                return send(b"n")
             return send(b"f", (checker_line(error) + ascii(error)[:400]).encode())
+        if refused:
+            return send(b"n")
         if found is True or found is False:
             return send(b"p" if found else b"n")
         send(b"f", b"`check` returns " + ascii(type(found).__name__)[:80].encode() + b", expected True or False")

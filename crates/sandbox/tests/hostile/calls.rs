@@ -96,6 +96,9 @@ fn a_call_with_a_condition_fails_outside_it() {
         ("mmap", &[0, 4096, 3, 0x21, -1, 0], ENOMEM),
         ("fallocate", &[-1, 0, 0, 1], EOPNOTSUPP),
         ("sendfile", &[-1, -1, 0, 1], EINVAL),
+        ("futex", &[0, 1, 1], EPERM),
+        ("futex", &[0, 4, 1], EPERM),
+        ("statx", &[0, 0, 0, 0x4000, 0], EINVAL),
         ("madvise", &[0, 0, 20], EPERM),
         ("madvise", &[0, 0, 21], EPERM),
         // The CPU clock of process 1.
@@ -226,7 +229,7 @@ fn harmless(name: &str) -> (Vec<serde_json::Value>, i32) {
         "getgroups" => (json!([-1]), EINVAL),
         "getpriority" => (json!([9]), EINVAL),
         "getpgid" | "getsid" => (json!([0]), 0),
-        "futex" => (json!(["room", 99]), ENOSYS),
+        "futex" => (json!(["room", 0x80 + 99]), ENOSYS),
         "restart_syscall" => (json!([]), 4),
         "kill" => (json!(["pid", 0]), 0),
         "tgkill" => (json!(["pid", "tid", 0]), 0),

@@ -1,10 +1,10 @@
 //! Problems with several right answers, decided by a checker of the task's author.
 //!
-//! Twelve tasks, each with honest programs that give different right answers and with programs that are
+//! Thirteen tasks, each with honest programs that give different right answers and with programs that are
 //! wrong; then, for each task, answers made to confuse a checker. None of those may be paid, and none
 //! may make the task look broken. Checkers that are broken are: then nobody is judged by them.
 
-// size: a table of twelve tasks with their programs, beside what is asked of all of them.
+// size: a table of thirteen tasks with their programs, beside what is asked of all of them.
 
 use std::time::Duration;
 
@@ -84,6 +84,22 @@ math.isclose = lambda *a, **k: True
 #[expect(clippy::too_many_lines, reason = "a table of tasks")]
 fn problems() -> Vec<Problem> {
     vec![
+        calls(
+            "a sum that is evaluated",
+            "def check(input, expected, answer):
+    value = eval(answer)
+    return type(value) in (int, float) and abs(value - 24) < 1e-6",
+            &json!([{"args": [[4, 7, 8, 8]], "expected": "(7 - 8 / 8) * 4"}]),
+            [
+                &["def f(n): return '(7 - 8 / 8) * 4'", "def f(n): return '4 * (7 - 8 / 8)'"],
+                &[
+                    "def f(n): return '4 + 7 + 8 + 8'",
+                    "def f(n): return \"__import__('os').write(3, b'\\\\x01\\\\0\\\\0\\\\0p') and __import__('os')._exit(0)\"",
+                    "def f(n): return '(lambda: 24)()'",
+                    "def f(n): return '9 ** 999 ** 999'",
+                ],
+            ],
+        ),
         calls(
             "two places whose numbers add up",
             "def check(input, expected, answer):

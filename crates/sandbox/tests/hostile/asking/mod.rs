@@ -3,6 +3,7 @@
 
 mod arguments;
 mod blame;
+mod evaluated;
 mod files;
 mod methods;
 mod objects;
@@ -51,6 +52,11 @@ pub(crate) fn hold(stage: &Stage, rows: &[Row]) {
 #[test]
 fn methods_of_objects_are_not_told_the_answer() {
     at_both_levels(|stage| hold(stage, methods::ROWS));
+}
+
+#[test]
+fn an_answer_that_a_test_evaluates_is_data() {
+    at_both_levels(|stage| hold(stage, evaluated::ROWS));
 }
 
 #[test]
