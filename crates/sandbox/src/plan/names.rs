@@ -167,14 +167,8 @@ impl<'a> Visitor<'a> for Names {
     }
 
     fn visit_pattern(&mut self, pattern: &'a Pattern) {
-        let name = match pattern {
-            Pattern::MatchAs(pattern) => pattern.name.as_ref(),
-            Pattern::MatchStar(pattern) => pattern.name.as_ref(),
-            Pattern::MatchMapping(pattern) => pattern.rest.as_ref(),
-            _ => None,
-        };
-        if let Some(name) = name {
-            self.bind(name.as_str());
+        if let Some(name) = captured(pattern) {
+            self.bind(name);
         }
         walk_pattern(self, pattern);
     }
@@ -183,6 +177,17 @@ impl<'a> Visitor<'a> for Names {
         self.bind(parameter.name().as_str());
         walk_type_param(self, parameter);
     }
+}
+
+/// The name that a pattern binds itself, apart from those of the patterns in it.
+pub(super) fn captured(pattern: &Pattern) -> Option<&str> {
+    let name = match pattern {
+        Pattern::MatchAs(pattern) => pattern.name.as_ref(),
+        Pattern::MatchStar(pattern) => pattern.name.as_ref(),
+        Pattern::MatchMapping(pattern) => pattern.rest.as_ref(),
+        _ => None,
+    };
+    name.map(Identifier::as_str)
 }
 
 #[cfg(test)]

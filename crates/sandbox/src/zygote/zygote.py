@@ -1360,19 +1360,15 @@ def children(read, write):
                 if mode != "eval" or not is_arithmetic(tree):
                     refuse()
 
-        def guarded_eval(source, *scopes, **named):
-            check(source, "eval")
-            if not scopes and not named:
-                frame = sys._getframe(1)
-                scopes = frame.f_globals, frame.f_locals
-            return eval_(source, *scopes, **named)
+        def guarded_run(run, mode):
+            def checked_run(source, *scopes, **named):
+                check(source, mode)
+                if not scopes and not named:
+                    frame = sys._getframe(1)
+                    scopes = frame.f_globals, frame.f_locals
+                return run(source, *scopes, **named)
 
-        def guarded_exec(source, *scopes, **named):
-            check(source, "exec")
-            if not scopes and not named:
-                frame = sys._getframe(1)
-                scopes = frame.f_globals, frame.f_locals
-            return exec_(source, *scopes, **named)
+            return checked_run
 
         def guarded_compile(source, filename, mode, *args, **named):
             check(source, mode)
@@ -1382,7 +1378,7 @@ def children(read, write):
 
         def guard_pickle(pickle):
             def find_class(self, *name):
-                return refuse() if has_answer() else super(type(self), self).find_class(*name)
+                return refuse() if has_answer() else super(reader, self).find_class(*name)
 
             reader = type("Unpickler", (pickle.Unpickler,), {"find_class": find_class})
             pickle.Unpickler = pickle._Unpickler = reader
@@ -1396,7 +1392,12 @@ def children(read, write):
                 guard_pickle(pickle)
             return found
 
-        return {"eval": guarded_eval, "exec": guarded_exec, "compile": guarded_compile, "__import__": guarded_import}
+        return {
+            "eval": guarded_run(eval_, "eval"),
+            "exec": guarded_run(exec_, "exec"),
+            "compile": guarded_compile,
+            "__import__": guarded_import,
+        }
 
     def checker():
         """Test code that asks the program through the supervisor, and never loads it."""

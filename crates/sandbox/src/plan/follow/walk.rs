@@ -5,13 +5,14 @@ use ruff_python_ast::visitor::{
     walk_stmt, walk_with_item,
 };
 use ruff_python_ast::{
-    Alias, Comprehension, ExceptHandler, Expr, ExprCall, Identifier, Parameters, Pattern, Stmt,
-    StmtClassDef, StmtFunctionDef, WithItem,
+    Alias, Comprehension, ExceptHandler, Expr, ExprCall, Parameters, Pattern, Stmt, StmtClassDef,
+    StmtFunctionDef, WithItem,
 };
 use ruff_text_size::Ranged;
 
 use super::link::Taken;
 use super::{Values, places};
+use crate::plan::names::captured;
 use crate::plan::unused::is_by_text;
 
 impl<'a> Values<'a> {
@@ -221,13 +222,7 @@ struct Captured<'a>(Vec<&'a str>);
 
 impl<'a> Visitor<'a> for Captured<'a> {
     fn visit_pattern(&mut self, pattern: &'a Pattern) {
-        let name = match pattern {
-            Pattern::MatchAs(pattern) => pattern.name.as_ref(),
-            Pattern::MatchStar(pattern) => pattern.name.as_ref(),
-            Pattern::MatchMapping(pattern) => pattern.rest.as_ref(),
-            _ => None,
-        };
-        self.0.extend(name.map(Identifier::as_str));
+        self.0.extend(captured(pattern));
         walk_pattern(self, pattern);
     }
 }
