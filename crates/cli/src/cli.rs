@@ -206,6 +206,12 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
 
+    /// Print every token of the student's training row with its label: `masked` or `trained`
+    ///
+    /// With `--json` they are always there, as `tokens` of the check `SFT labels`.
+    #[arg(long, requires = "model")]
+    pub labels: bool,
+
     /// Ask the teacher of `teacher.*` for a small program, and look for its thinking and code
     #[arg(long)]
     pub teacher: bool,

@@ -21,8 +21,8 @@ pub enum DataCommand {
     /// Prove every task: its reference passes its tests, and no trivial answer does
     ///
     /// Runs the reference of each task several times, and answers that solve nothing (constants, the
-    /// first argument, the empty program, the first test by heart). What is not proven is set apart
-    /// with its reason.
+    /// first argument, the empty program, the first test by heart, wrong answers that the program calls right).
+    /// What is not proven is set apart with its reason.
     Validate(ValidateArgs),
 }
 

@@ -31,6 +31,18 @@ pub(crate) struct Finding {
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'static str>,
+    /// The tokens of a training row, where that is what was looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tokens: Vec<LabelledToken>,
+}
+
+/// A token of a training row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct LabelledToken {
+    id: u32,
+    text: String,
+    /// It is a label, and not masked.
+    trained: bool,
 }
 
 /// How a check came out.
@@ -70,6 +82,9 @@ pub(crate) fn run(args: &DoctorArgs, printer: Printer) -> anyhow::Result<Exit> {
         tracing::debug!(?finding, "checked");
         if !args.json {
             progress.suspend(|| print(findings.len() + 1, &finding, printer))?;
+            if args.labels {
+                progress.suspend(|| print_labels(&finding.tokens, printer))?;
+            }
         }
         progress.inc(1);
         findings.push(finding);
@@ -97,15 +112,27 @@ pub(crate) fn probe(feature: ProbeFeature) -> Exit {
 
 impl Finding {
     fn pass(check: &'static str, detail: impl Into<String>) -> Self {
-        Self { check, status: Status::Pass, detail: detail.into(), hint: None }
+        Self { check, status: Status::Pass, detail: detail.into(), hint: None, tokens: Vec::new() }
     }
 
     fn warn(check: &'static str, detail: impl Into<String>, hint: &'static str) -> Self {
-        Self { check, status: Status::Warn, detail: detail.into(), hint: Some(hint) }
+        Self {
+            check,
+            status: Status::Warn,
+            detail: detail.into(),
+            hint: Some(hint),
+            tokens: Vec::new(),
+        }
     }
 
     fn fail(check: &'static str, detail: impl Into<String>, hint: &'static str) -> Self {
-        Self { check, status: Status::Fail, detail: detail.into(), hint: Some(hint) }
+        Self {
+            check,
+            status: Status::Fail,
+            detail: detail.into(),
+            hint: Some(hint),
+            tokens: Vec::new(),
+        }
     }
 }
 
@@ -122,6 +149,14 @@ fn print(number: usize, finding: &Finding, printer: Printer) -> anyhow::Result<(
         }
         None => Ok(()),
     }
+}
+
+/// Every token with its label.
+fn print_labels(tokens: &[LabelledToken], printer: Printer) -> anyhow::Result<()> {
+    tokens.iter().try_for_each(|LabelledToken { id, text, trained }| {
+        let label = if *trained { "trained" } else { "masked" };
+        printer.data(format_args!("         {label:<7} {id:>6} {text:?}"))
+    })
 }
 
 fn summary(findings: &[Finding], json: bool, printer: Printer) -> anyhow::Result<Exit> {

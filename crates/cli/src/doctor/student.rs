@@ -23,8 +23,8 @@ use whetstone_model::tokenizer::SpecialTokens;
 use whetstone_sandbox::job::{Job, Judging};
 use whetstone_train::Ending;
 
-use super::Finding;
 use super::formats::{CODE, THINKING};
+use super::{Finding, LabelledToken};
 use crate::failure::Failure;
 use crate::model::find::{self, Around, Found};
 use crate::model::open;
@@ -99,7 +99,7 @@ fn prompt_finding(model: &Pretrained, prompt: &str) -> Finding {
     Finding::pass("student's prompt", detail)
 }
 
-/// Which tokens of a row are learnt from, shown around the border.
+/// Which tokens of a row are learnt from: all of them as data, those around the border in words.
 fn labels(config: &Config, model: &Pretrained, prompt: &str) -> Finding {
     const CHECK: &str = "SFT labels";
     let bug = |detail: &str| Finding::fail(CHECK, detail, "this is a bug in whet: report it");
@@ -128,19 +128,22 @@ fn labels(config: &Config, model: &Pretrained, prompt: &str) -> Finding {
         let hint = "its tokenizer loses or changes text: training would teach what it lost";
         return Finding::warn(CHECK, "the trained tokens are not read back as the response", hint);
     }
-    let shown = |ids: &[u32]| {
-        let one = |id: &u32| {
-            format!("{:?}", tokenizer.decode(&[*id], SpecialTokens::Shown).unwrap_or_default())
-        };
-        ids.iter().map(one).collect::<Vec<_>>().join(" ")
-    };
+    let text = |id: u32| tokenizer.decode(&[id], SpecialTokens::Shown).unwrap_or_default();
+    let shown =
+        |ids: &[u32]| ids.iter().map(|id| format!("{:?}", text(*id))).collect::<Vec<_>>().join(" ");
+    let labelled = row.tokens().iter().zip(&labels);
+    let tokens = labelled.map(|(id, label)| LabelledToken {
+        id: *id,
+        text: text(*id),
+        trained: label.is_some(),
+    });
     let (before, after) = row.tokens().split_at(first);
     let thinking = if config.training.include_thinking {
         ", its thinking too"
     } else {
         ", without thinking (`training.include_thinking = false`)"
     };
-    Finding::pass(
+    let finding = Finding::pass(
         CHECK,
         format!(
             "{first} tokens of the prompt masked, {} of the response trained{thinking}: … {} | {} … {}",
@@ -149,7 +152,8 @@ fn labels(config: &Config, model: &Pretrained, prompt: &str) -> Finding {
             shown(&after[..AROUND.min(after.len())]),
             shown(&after[after.len().saturating_sub(2)..]),
         ),
-    )
+    );
+    Finding { tokens: tokens.collect(), ..finding }
 }
 
 /// What the student answers, and what is read from it.

@@ -97,6 +97,28 @@ fn a_student_goes_all_the_way_that_training_would_take_it() {
     let labels = finding("SFT labels");
     assert_eq!(labels["status"], "PASS", "{}", ran.out);
     assert!(labels["detail"].as_str().expect("text").contains("of the prompt masked"), "{labels}");
+    let tokens = labels["tokens"].as_array().expect("tokens");
+    let trained = tokens.iter().position(|token| token["trained"] == true).expect("a label");
+    assert!(trained > 0 && tokens[trained..].iter().all(|token| token["trained"] == true));
+    let text = |tokens: &[Value]| -> String {
+        tokens.iter().map(|token| token["text"].as_str().expect("text")).collect()
+    };
+    assert!(text(&tokens[..trained]).contains("Say whether a number is prime."), "{labels}");
+    assert!(text(&tokens[trained..]).contains("def is_prime"), "{labels}");
+    let ran = crate::binary::whet_under(
+        folder.path(),
+        &["doctor", "--model", "embedded", "--labels"],
+        &cache,
+    );
+    let lines = |label: &str| {
+        ran.out.lines().filter(|line| line.split_whitespace().next() == Some(label)).count()
+    };
+    assert_eq!(
+        [lines("masked"), lines("trained")],
+        [trained, tokens.len() - trained],
+        "{}",
+        ran.out
+    );
     let reply = finding("student's reply");
     assert!(reply["detail"].as_str().expect("text").contains("thinking "), "{reply}");
     if finding("judge")["status"] == "PASS" {

@@ -24,6 +24,7 @@ mod javascript;
 mod judging;
 mod ledger;
 mod lines;
+mod made_wrong;
 mod python;
 mod report;
 mod streams;

@@ -15,7 +15,7 @@ mod reward;
 mod roots;
 pub mod syntax;
 
-pub use determinism::may_vary;
+pub use determinism::{may_vary, tests_may_vary};
 pub use entry_point::EntryPoint;
 pub use environment::PythonEnvironment;
 pub use ruff_python_ast::PythonVersion;

@@ -9,7 +9,7 @@ use whetstone_core::task::Task;
 use whetstone_sandbox::job::Limits;
 
 /// Raised when the parts of a key, what they mean, how quality is measured, or what may be kept change.
-const FORMAT: &str = "whet-reward-key-4";
+const FORMAT: &str = "whet-reward-key-5";
 
 /// Who judges, and how programs are held: what a verdict depends on beside program and tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

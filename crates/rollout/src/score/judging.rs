@@ -2,9 +2,8 @@
 //!
 //! One thread reads the file and offers lines; the others parse them, look into the cache, ask the
 //! judge and write results down. Programs that are the same, of the same task, are judged once when
-//! there is a cache: the line that comes first judges, those that come while it does wait without
-//! holding a thread, and are answered with it. If what it found may not be kept (a program that slept
-//! too long, a broken machine), each of them is judged by itself.
+//! there is a cache: the line that comes first judges, others wait without holding a thread and are
+//! answered with it. If what it found may not be kept (a broken machine), each is judged by itself.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -26,6 +25,7 @@ use super::parked::{Parked, Place};
 use super::queue::Queue;
 use super::table::{Entry, State};
 use super::tasks::Tasks;
+use super::tests_vary::TestsVary;
 use super::{How, Runtime, ScoreError, Scoring};
 use crate::cache::{Cache, Key, Known, ProgramKeys, TaskKeys};
 
@@ -62,6 +62,7 @@ struct Room<'a> {
     tasks: &'a Tasks,
     /// One for each task; empty if nothing is cached.
     keys: Vec<TaskKeys>,
+    tests_vary: TestsVary,
     queue: Queue<Work>,
     /// Lines before this one may have been done by an earlier run.
     known: u64,
@@ -85,6 +86,7 @@ pub(super) fn judge_all(
     let room = Room {
         scoring,
         tasks,
+        tests_vary: TestsVary::new(keys.len()),
         keys,
         queue: Queue::new(),
         known: ledger.table.len(),
@@ -231,7 +233,8 @@ impl Room<'_> {
             let reading = Reading::Runs(candidate);
             return self.pay_known(&Waiting { at, entry, reading }, &judgement, cache);
         }
-        match carefully(|| self.scoring.rules.read_program(task, Some(program), stack)) {
+        let rules = self.scoring.rules;
+        match carefully(|| self.tests_vary.read(rules, entry.task, task, program, stack)) {
             Err(broken) => self.fail(at, entry, &broken),
             Ok(Reading::Settled(judgement)) => self.settle(at, entry, &judgement),
             Ok(reading) => self.wait_or_judge(keys, Waiting { at, entry, reading }, cache),

@@ -31,6 +31,7 @@ mod records;
 mod report;
 mod table;
 pub(crate) mod tasks;
+mod tests_vary;
 mod write;
 
 use std::fs;

@@ -41,7 +41,7 @@ pub(crate) fn harden(
     step(b'f', bare(nr::CLOSE_RANGE, [fd(CHANNEL + 1), u64::from(u32::MAX), 0, 0, 0, 0]))?;
     step(b'r', limit(order))?;
     step(b'k', bare(nr::PRCTL, [sys::PR_SET_PDEATHSIG, sys::SIGKILL, 0, 0, 0, 0]))?;
-    step(b'l', landlock::restrict(terms))?;
+    step(b'l', landlock::restrict(terms, terms.level >= 2 || is_program(order)))?;
     step(b'a', drop_capabilities())?;
     if terms.shows_files == 0 || !is_program(order) {
         step(b'n', bare(nr::PRCTL, [sys::PR_SET_DUMPABLE, 0, 0, 0, 0, 0]))?;

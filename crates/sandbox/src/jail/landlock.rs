@@ -15,6 +15,8 @@ pub(crate) const WRITE_FILE: u64 = 1 << 1;
 pub(crate) const READ_FILE: u64 = 1 << 2;
 pub(crate) const READ_DIR: u64 = 1 << 3;
 const MAKE_CHAR: u64 = 1 << 6;
+/// To make and remove names of every kind: folders, files, sockets, pipes, devices, links.
+const NAMES: u64 = 0b1_1111_1111 << 4;
 
 /// What a layer of Landlock takes away; its rules give some of it back.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +43,9 @@ struct Beneath {
 
 /// Shuts the file system, the net, and signals and sockets to others, but for what `terms` leave
 /// open. Does nothing where Landlock is not used.
-pub(crate) fn restrict(terms: &Terms) -> Result<(), i32> {
+///
+/// Test code that shares its folder with a program makes no names there: the program could read them.
+pub(crate) fn restrict(terms: &Terms, makes_names: bool) -> Result<(), i32> {
     if terms.level == 0 {
         return Ok(());
     }
@@ -50,19 +54,23 @@ pub(crate) fn restrict(terms: &Terms) -> Result<(), i32> {
         net: terms.landlock_net,
         scopes: terms.landlock_scopes,
     };
-    let is_layer_alone = rights.files == 0 && rights.scopes == 0;
-    if is_layer_alone {
+    let has_own_root = rights.files != 0;
+    if !has_own_root && !makes_names {
+        rights.files = NAMES;
+    } else if !has_own_root && rights.scopes == 0 {
         // With a layer of its own, the child may not look into its zygote, which has none of it. What the
         // layer takes away, devices, no program can make anyway.
         rights.files = MAKE_CHAR;
     }
     let ruleset = make(rights)?;
-    if rights.files != 0 && !is_layer_alone {
+    if has_own_root {
         // A private root holds nothing that may not be read.
         allow(ruleset, b"/\0", (READ_FILE | READ_DIR | EXECUTE) & rights.files)?;
         // Where honest programs send what they do not want.
         allow(ruleset, b"/dev/null\0", WRITE_FILE & rights.files)?;
-        allow(ruleset, &terms.scratch, rights.files & !EXECUTE)?;
+        if makes_names {
+            allow(ruleset, &terms.scratch, rights.files & !EXECUTE)?;
+        }
     }
     enforce(ruleset)
 }

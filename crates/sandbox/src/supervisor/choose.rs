@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use whetstone_core::judgement::Isolation;
 
 use super::cores;
-use super::setting::{self, LANDLOCK_MIN, Setting, secret, ways};
+use super::setting::{self, LANDLOCK_MIN, Setting, random, ways};
 use super::slot::Slot;
 use crate::protocol::{About, Start};
 use crate::zygote::interpreter::Interpreter;
@@ -53,7 +53,7 @@ pub(crate) fn choose(start: &Start) -> Result<Chosen, String> {
             landlock,
             groups: true,
             scratch: PathBuf::from(&start.scratch),
-            secret: secret(),
+            user_offset: u32::try_from(random() >> 32).unwrap_or(0),
             hash_seed: start.hash_seed,
         };
         let mut trial = Slot::new(0, std::sync::Arc::new(setting.clone()));

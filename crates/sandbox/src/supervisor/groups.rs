@@ -178,10 +178,9 @@ pub(crate) fn sweep(gone: impl Fn(u32) -> bool) {
     }
 }
 
-/// The process in a name like `whet-1234-0`, or with a secret behind it.
+/// The process in a name like `whet-1234-0`, of a slot's group, or `whet-1234-9c5e…`, of its folder.
 pub(crate) fn owner(name: &str) -> Option<u32> {
     let (pid, slot) = name.strip_prefix("whet-")?.split_once('-')?;
-    let (slot, secret) = slot.split_once('-').unwrap_or((slot, "0"));
-    let _: (u32, u64) = (slot.parse().ok()?, u64::from_str_radix(secret, 16).ok()?);
-    pid.parse().ok()
+    let named_by_us = !slot.is_empty() && slot.bytes().all(|byte| byte.is_ascii_hexdigit());
+    named_by_us.then(|| pid.parse().ok())?
 }

@@ -15,7 +15,7 @@ use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, send, 
 use nix::unistd::pipe2;
 
 use super::cores::Permit;
-use super::scratch::Scratch;
+use super::scratch::ProgramFolder;
 use super::watch::Watch;
 use crate::channel::{Bad, Frame, Inbox};
 use crate::jail::order::Order;
@@ -100,6 +100,11 @@ impl Budget {
     pub(crate) fn less(self, used: Self) -> Self {
         let (cpu, wall) = (self.cpu.saturating_sub(used.cpu), self.wall.saturating_sub(used.wall));
         Self { cpu, wall }
+    }
+
+    /// Whether there is no CPU time or no time on the wall left.
+    pub(crate) fn is_spent(self) -> bool {
+        self.cpu.is_zero() || self.wall.is_zero()
     }
 
     /// Both together.
@@ -192,7 +197,7 @@ impl Kid {
         kind: Kind,
         stdin: BorrowedFd<'_>,
         budget: Budget,
-        scratch: Option<Arc<Scratch>>,
+        scratch: Option<Arc<ProgramFolder>>,
     ) -> Result<Self, String> {
         let said = |error: Errno| format!("cannot make a channel: {error}");
         let none = SockFlag::SOCK_CLOEXEC;

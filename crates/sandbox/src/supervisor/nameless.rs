@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
-use super::scratch::Scratch;
+use super::scratch::ProgramFolder;
 
 /// Bytes of one file, at most.
 pub(crate) const FILE_MAX: u64 = 16 << 20;
 
 /// Bytes of files that a process keeps and that have no name any more, but for files in memory, which
 /// other limits count. The disk is not asked for: on an overlay, files and folders have different ones.
-pub(crate) fn nameless(pid: i32, scratch: &Scratch) -> u64 {
+pub(crate) fn nameless(pid: i32, scratch: &ProgramFolder) -> u64 {
     let mut bytes = 0;
     let mut open = BTreeSet::new();
     for entry in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {

@@ -1,21 +1,26 @@
-//! A folder outside for programs that cannot mount their own, emptied after each.
+//! A folder outside for programs that cannot mount their own: a fresh one for each.
 //!
 //! What a program built there is hostile: links are never followed, nothing is opened but folders,
 //! and depth does not matter, because folders are moved to the top before they are emptied. Modes
 //! do not matter either: a folder is opened by name without rights, and what that opened is given
-//! them. The folder itself has the same mode and times before each program, and the same size: one
-//! that has grown, which some file systems never take back, is given up for a new one.
+//! them.
+//!
+//! A folder remembers what was done in it: its size, its times, and on some file systems how many names
+//! were ever made in it. So each program has a new one, inside a folder of ours in which programs can
+//! make and list nothing.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, renameat};
-use nix::sys::stat::{FchmodatFlags, Mode, fchmod, fchmodat, futimens};
-use nix::sys::time::TimeSpec;
-use nix::unistd::{Gid, Uid, UnlinkatFlags, chown, unlinkat};
+use nix::sys::stat::{FchmodatFlags, Mode, fchmod, fchmodat, mkdirat};
+use nix::unistd::{Gid, Uid, UnlinkatFlags, fchown, unlinkat};
+
+use crate::zygote::launch::PROGRAM_FOLDER;
 
 /// Names taken from a folder at once.
 const NAMES_MAX: usize = 8192;
@@ -26,21 +31,22 @@ const DEPTH_MAX: usize = 64;
 /// The number of the first folder that was put aside; no slot has it.
 const ASIDE: u32 = 100_000;
 
-/// A folder for programs.
+/// A slot's folder, which holds the folder of the program that is judged there.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,
     folder: OwnedFd,
-    /// What programs call it.
+    /// What programs call their folder.
     inside: String,
     /// Whose programs write to it, if that is not ourselves.
     user: Option<u32>,
-    /// Its own size when it was new.
-    size: i64,
+    program: Option<Arc<ProgramFolder>>,
+    /// No program has had that folder.
+    is_new: bool,
 }
 
 impl Scratch {
-    /// Makes it, for `user` if that is not ourselves; programs call it `inside`.
+    /// Makes it, for `user` if that is not ourselves; programs call their folder `inside`.
     pub(crate) fn make(path: &Path, user: Option<u32>, inside: &Path) -> Result<Self, String> {
         let fail =
             |error: &dyn std::fmt::Display| format!("cannot make {}: {error}", path.display());
@@ -52,35 +58,27 @@ impl Scratch {
             Err(error) => return Err(fail(&error)),
         }
         let folder = nix::fcntl::open(path, FOLDER, Mode::empty()).map_err(|e| fail(&e))?;
-        if let Some(user) = user {
-            chown(path, Some(Uid::from_raw(user)), Some(Gid::from_raw(user)))
-                .map_err(|e| fail(&e))?;
-        }
-        let mut made = Self::of(path, folder, inside).map_err(|e| fail(&e))?;
+        let mut made = Self::of(path, folder, inside);
         made.user = user;
-        made.reset().map_err(|e| fail(&e))?;
+        made.renew()?;
         Ok(made)
     }
 
-    fn of(path: &Path, folder: OwnedFd, inside: &Path) -> Result<Self, nix::Error> {
-        let status = nix::sys::stat::fstat(&folder)?;
-        Ok(Self {
+    fn of(path: &Path, folder: OwnedFd, inside: &Path) -> Self {
+        Self {
             path: path.to_owned(),
             folder,
             inside: inside.to_string_lossy().into_owned(),
             user: None,
-            size: status.st_size,
-        })
+            program: None,
+            is_new: false,
+        }
     }
 
-    /// What programs call it.
-    pub(crate) fn inside(&self) -> &str {
-        &self.inside
-    }
-
-    /// Whose programs write to it, if that is not ourselves.
-    pub(crate) fn user(&self) -> Option<u32> {
-        self.user
+    /// The folder for the next child, which from now on is not new.
+    pub(crate) fn take(&mut self) -> Option<Arc<ProgramFolder>> {
+        self.is_new = false;
+        self.program.clone()
     }
 
     /// Takes away a folder that another supervisor made and can no longer take away itself; only
@@ -92,9 +90,34 @@ impl Scratch {
         }
     }
 
-    /// Takes away everything in it, and what was changed of the folder itself. One that cannot be made
-    /// as it was is an error.
-    pub(crate) fn empty(&self) -> Result<(), String> {
+    /// Takes away the last program's folder and makes one for the next.
+    pub(crate) fn renew(&mut self) -> Result<(), String> {
+        if self.is_new {
+            return Ok(());
+        }
+        self.program = None;
+        self.empty()?;
+        let program = self.make_program();
+        let said = |error| format!("cannot make a folder in {}: {error}", self.path.display());
+        self.program = Some(Arc::new(program.map_err(said)?));
+        self.is_new = true;
+        Ok(())
+    }
+
+    fn make_program(&self) -> Result<ProgramFolder, nix::Error> {
+        mkdirat(&self.folder, PROGRAM_FOLDER, all())?;
+        let folder = openat(&self.folder, PROGRAM_FOLDER, FOLDER, Mode::empty())?;
+        if let Some(user) = self.user {
+            fchown(&folder, Some(Uid::from_raw(user)), Some(Gid::from_raw(user)))?;
+        }
+        // Programs may go through ours, and neither list it nor make a name in it.
+        let through = if self.user.is_some() { 0o111 } else { 0o100 };
+        fchmod(&self.folder, Mode::from_bits_truncate(through))?;
+        Ok(ProgramFolder { folder, inside: self.inside.clone(), user: self.user })
+    }
+
+    /// Takes away everything in it.
+    fn empty(&self) -> Result<(), String> {
         let said = |error: nix::Error| format!("cannot empty {}: {error}", self.path.display());
         // Without its rights it could not be listed.
         fchmod(&self.folder, all()).map_err(said)?;
@@ -102,7 +125,7 @@ impl Scratch {
         loop {
             let entries = entries(self.folder.as_fd()).map_err(said)?;
             if entries.is_empty() {
-                return self.reset().map_err(said);
+                return Ok(());
             }
             for entry in entries {
                 if unlinkat(&self.folder, entry.as_c_str(), UnlinkatFlags::NoRemoveDir).is_err() {
@@ -110,15 +133,6 @@ impl Scratch {
                 }
             }
         }
-    }
-
-    /// The mode and times that it has before every program; fails if its size is another.
-    fn reset(&self) -> Result<(), nix::Error> {
-        fchmod(&self.folder, all())?;
-        let always = TimeSpec::new(0, 0);
-        futimens(&self.folder, &always, &always)?;
-        let size = nix::sys::stat::fstat(&self.folder)?.st_size;
-        if size == self.size { Ok(()) } else { Err(nix::Error::EFBIG) }
     }
 
     /// Takes the files out of a folder at the top, and moves the folders in it up beside it.
@@ -169,6 +183,26 @@ impl Scratch {
                 return;
             }
         }
+    }
+}
+
+/// The folder of one program.
+#[derive(Debug)]
+pub(crate) struct ProgramFolder {
+    folder: OwnedFd,
+    inside: String,
+    user: Option<u32>,
+}
+
+impl ProgramFolder {
+    /// What the program calls it.
+    pub(crate) fn inside(&self) -> &str {
+        &self.inside
+    }
+
+    /// Whose programs write to it, if that is not ourselves.
+    pub(crate) fn user(&self) -> Option<u32> {
+        self.user
     }
 
     /// Whether it holds more than so many bytes or entries, or cannot be looked through.

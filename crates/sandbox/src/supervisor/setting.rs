@@ -1,7 +1,7 @@
 //! How programs are held on this machine: tried, not asked.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::unistd::{getegid, geteuid};
 use whetstone_core::judgement::Isolation;
@@ -12,11 +12,15 @@ use crate::jail::order::{Instruction, PATH_MAX, Terms};
 use crate::os;
 use crate::protocol::Start;
 use crate::zygote::interpreter::Interpreter;
-use crate::zygote::launch::{RootKind, SCRATCH, Wanted, landlock_rights};
+use crate::zygote::launch::{
+    PROGRAM_FOLDER, RootKind, SCRATCH, SLOT_FOLDER, Wanted, landlock_rights,
+};
 use crate::zygote::shown;
 
-/// The first of the users that programs run as when we are root: one for each slot.
+/// The users that programs run as when we are root, one for each slot: the first, and how many. A judge
+/// begins at one of them by chance, so that a program cannot tell by its user which slot it is in.
 const FIRST_USER: u32 = 200_000;
+const USERS: u32 = 65_536;
 
 /// Everything that is the same for all programs.
 #[derive(Debug, Clone)]
@@ -30,15 +34,29 @@ pub(crate) struct Setting {
     pub(crate) groups: bool,
     /// Where folders for programs are made when they cannot mount their own.
     pub(crate) scratch: PathBuf,
-    /// A part of the names of those folders that no program can guess: without a private root, the names
-    /// that it could guess it could also read links of.
-    pub(crate) secret: u64,
+    /// Which of the users the first slot's programs run as.
+    pub(crate) user_offset: u32,
     /// What Python's hashes of text start from.
     pub(crate) hash_seed: u32,
 }
 
+/// Which slot.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SlotId {
+    pub(crate) number: u32,
+    /// A part of the name of its folder that no other program can guess: without a private root, the names
+    /// that it could guess it could also read links of.
+    secret: u64,
+}
+
+impl SlotId {
+    pub(crate) fn new(number: u32) -> Self {
+        Self { number, secret: random() }
+    }
+}
+
 /// A number from the system's own random source.
-pub(crate) fn secret() -> u64 {
+pub(crate) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
@@ -58,29 +76,34 @@ pub(crate) fn ways(start: &Start) -> Vec<(Isolation, RootKind)> {
 }
 
 impl Setting {
-    /// Whether threads can be counted: not if they would be counted with all of our user's.
+    /// Whether the kernel can count a program's threads: not if it would count them with all of its
+    /// user's, which are its checker's too.
     pub(crate) fn counts_threads(&self) -> bool {
-        self.isolation == Isolation::Full || own_users()
+        self.isolation == Isolation::Full
     }
 
-    /// The folder outside for a slot's programs, if they need one.
-    pub(crate) fn scratch(&self, slot: u32) -> Option<PathBuf> {
-        (self.isolation != Isolation::Full).then(|| {
-            let name = format!("whet-{}-{slot}-{:016x}", std::process::id(), self.secret);
-            self.scratch.join(name)
-        })
+    /// The folder outside that a slot's programs have theirs in, if they need one.
+    pub(crate) fn scratch(&self, slot: SlotId) -> Option<PathBuf> {
+        (self.isolation != Isolation::Full)
+            .then(|| self.scratch.join(format!("whet-{}-{:016x}", std::process::id(), slot.secret)))
     }
 
     /// What a slot's programs call the folder that they may write to.
-    pub(crate) fn inside(&self, slot: u32) -> PathBuf {
+    pub(crate) fn inside(&self, slot: SlotId) -> PathBuf {
         match (self.root, self.scratch(slot)) {
-            (RootKind::None, Some(path)) => path,
-            _ => PathBuf::from(SCRATCH),
+            (_, None) => PathBuf::from(SCRATCH),
+            (RootKind::None, Some(path)) => path.join(PROGRAM_FOLDER),
+            (_, Some(_)) => Path::new(SLOT_FOLDER).join(PROGRAM_FOLDER),
         }
     }
 
+    /// The user of a slot's programs, outside; `None` if it is our own.
+    pub(crate) fn user(&self, slot: SlotId) -> Option<u32> {
+        own_users().then(|| FIRST_USER + self.user_offset.wrapping_add(slot.number) % USERS)
+    }
+
     /// What a slot's zygote is to be.
-    pub(crate) fn wanted(&self, slot: u32, language: Language) -> Wanted {
+    pub(crate) fn wanted(&self, slot: SlotId, language: Language) -> Wanted {
         let shown = match language {
             Language::Python => shown(&self.interpreter),
             Language::Javascript => Vec::new(),
@@ -92,14 +115,14 @@ impl Setting {
             shown,
             landlock,
             root: self.root,
-            user: user(slot),
+            user: self.user(slot),
             scratch: self.scratch(slot),
             hash_seed: self.hash_seed,
         }
     }
 
     /// How a slot's children are held.
-    pub(crate) fn terms(&self, slot: u32) -> Result<Box<Terms>, String> {
+    pub(crate) fn terms(&self, slot: SlotId) -> Result<Box<Terms>, String> {
         let mut terms = Box::new(Terms::empty());
         terms.level = match self.isolation {
             Isolation::Rlimit => 0,
@@ -114,8 +137,8 @@ impl Setting {
                 (terms.landlock_files, terms.landlock_net) = (rights.files, rights.net);
             }
         }
-        terms.uid = user(slot).unwrap_or_else(|| geteuid().as_raw());
-        terms.gid = user(slot).unwrap_or_else(|| getegid().as_raw());
+        terms.uid = self.user(slot).unwrap_or_else(|| geteuid().as_raw());
+        terms.gid = self.user(slot).unwrap_or_else(|| getegid().as_raw());
         // What a program has unlinked is counted by its open files, which its own user alone may see.
         terms.shows_files = u32::from(self.isolation == Isolation::Landlock);
         set_path(&mut terms.scratch, &self.inside(slot).to_string_lossy())?;
@@ -132,17 +155,12 @@ impl Setting {
     }
 }
 
-/// The user of a slot's programs, outside; `None` if it is our own.
-pub(crate) fn user(slot: u32) -> Option<u32> {
-    own_users().then_some(FIRST_USER + slot)
-}
-
 /// Whether programs run as users of their own: we are root, and those users exist. In a container
 /// that maps few users they may not, and root there is an ordinary user outside.
 fn own_users() -> bool {
     geteuid().is_root() && {
         let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
-        map.lines().any(|line| covers(line, FIRST_USER, FIRST_USER + 1024))
+        map.lines().any(|line| covers(line, FIRST_USER, FIRST_USER + USERS))
     }
 }
 
@@ -184,9 +202,9 @@ mod tests {
 
     #[test]
     fn a_map_of_few_users_has_none_for_programs() {
-        assert!(covers("         0          0 4294967295", FIRST_USER, FIRST_USER + 1024));
-        assert!(!covers("         0       1000          1", FIRST_USER, FIRST_USER + 1024));
-        assert!(!covers("0 100000 65536", FIRST_USER, FIRST_USER + 1024));
-        assert!(!covers("", FIRST_USER, FIRST_USER + 1024));
+        assert!(covers("         0          0 4294967295", FIRST_USER, FIRST_USER + USERS));
+        assert!(!covers("         0       1000          1", FIRST_USER, FIRST_USER + USERS));
+        assert!(!covers("0 100000 65536", FIRST_USER, FIRST_USER + USERS));
+        assert!(!covers("", FIRST_USER, FIRST_USER + USERS));
     }
 }

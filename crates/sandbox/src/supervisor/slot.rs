@@ -17,7 +17,7 @@ use super::kid::{Budget, Kid, Kind, Stop};
 use super::nameless::FILE_MAX;
 use super::planned::Planned;
 use super::scratch::Scratch;
-use super::setting::{self, Setting};
+use super::setting::{Setting, SlotId};
 use super::steps::{Answered, Ask, Failure};
 use super::tally::Tally;
 use super::watch::THREADS_MAX;
@@ -32,7 +32,7 @@ use crate::zygote::Zygote;
 /// A slot.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    number: u32,
+    id: SlotId,
     setting: Arc<Setting>,
     zygote: Option<Zygote>,
     /// What `zygote` speaks.
@@ -40,7 +40,7 @@ pub(crate) struct Slot {
     /// The zygote of the other language, if there was a program in it.
     other_zygote: Option<Zygote>,
     group: Option<Group>,
-    scratch: Option<Arc<Scratch>>,
+    scratch: Option<Scratch>,
     /// The program whose end is still to be waited for.
     pub(super) leaving: Option<Kid>,
     /// Something broke with this program before.
@@ -71,7 +71,7 @@ impl Drop for Slot {
 impl Slot {
     pub(crate) fn new(number: u32, setting: Arc<Setting>) -> Self {
         Self {
-            number,
+            id: SlotId::new(number),
             setting,
             zygote: None,
             language: Language::default(),
@@ -87,7 +87,7 @@ impl Slot {
     }
 
     pub(crate) fn number(&self) -> u32 {
-        self.number
+        self.id.number
     }
 
     /// Whether it may judge: its last program did not give the core up.
@@ -144,8 +144,8 @@ impl Slot {
         if let Some(mut kid) = self.leaving.take() {
             kid.end(None);
         }
-        if self.scratch.as_ref().is_some_and(|scratch| scratch.empty().is_err()) {
-            // A new folder, and new zygotes that know it.
+        if self.scratch.as_mut().is_some_and(|scratch| scratch.renew().is_err()) {
+            // A new folder of ours, and new zygotes that know it.
             self.scratch = None;
             self.zygote = None;
             self.other_zygote = None;
@@ -300,6 +300,11 @@ impl Slot {
             let Step::Run { input, any_of } = step else { continue };
             let test = u32::try_from(number).unwrap_or(u32::MAX);
             self.rest();
+            // A run that is over before its clocks are looked at must not be one too many.
+            if left.is_spent() {
+                tally.fail(Verdict::Timeout);
+                break;
+            }
             let budget = Budget::for_one(limits).at_most(left);
             let mut kid = self.fork_within(Kind::Script, limits, Some(input), budget)?;
             let fatal = self.run_once(&mut kid, &request.program.source, limits)?;
@@ -429,18 +434,18 @@ impl Slot {
         let setting = self.setting.clone();
         if self.zygote.is_none() {
             if self.scratch.is_none()
-                && let Some(path) = setting.scratch(self.number)
+                && let Some(path) = setting.scratch(self.id)
             {
-                let inside = setting.inside(self.number);
-                let made = Scratch::make(&path, setting::user(self.number), &inside)?;
-                self.scratch = Some(Arc::new(made));
+                let inside = setting.inside(self.id);
+                let made = Scratch::make(&path, setting.user(self.id), &inside)?;
+                self.scratch = Some(made);
             }
-            let terms = setting.terms(self.number)?;
-            let wanted = setting.wanted(self.number, self.language);
+            let terms = setting.terms(self.id)?;
+            let wanted = setting.wanted(self.id, self.language);
             let zygote = Zygote::start(&setting.command, &wanted, &terms);
             let zygote = zygote.map_err(|error| error.to_string())?;
             if setting.groups && self.group.is_none() {
-                self.group = Group::make(self.number);
+                self.group = Group::make(self.id.number);
             }
             if let Some(group) = &self.group {
                 let added = group.add(zygote.pid());
@@ -469,7 +474,7 @@ impl Slot {
         // to an open file, its flags and its times, is found by whoever has it next.
         let stdin = os::memfd("input", input.unwrap_or_default(), Inherit::No)
             .map_err(|error| format!("cannot keep a test's input in memory: {error}"))?;
-        let scratch = self.scratch.clone();
+        let scratch = self.scratch.as_mut().and_then(Scratch::take);
         let mut forked = Kid::fork(zygote, &order, kind, stdin.as_fd(), budget, scratch);
         if let (Ok(kid), Some(core)) = (&mut forked, &self.core) {
             kid.uses(core.clone(), limits.memory);

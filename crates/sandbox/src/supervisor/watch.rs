@@ -13,7 +13,7 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use super::kid::Stop;
 use super::nameless::nameless;
-use super::scratch::{Look, Scratch};
+use super::scratch::{Look, ProgramFolder};
 use crate::os;
 
 /// Threads of one child, the first of them too.
@@ -45,7 +45,7 @@ struct Seen {
     next: Instant,
     next_files: Instant,
     /// The folder outside that it writes to, if it has one.
-    scratch: Option<Arc<Scratch>>,
+    scratch: Option<Arc<ProgramFolder>>,
     /// Time that looking at files took: the child made them.
     spent: Duration,
     too_much: Option<Stop>,
@@ -59,7 +59,7 @@ impl Watch {
         pid: i32,
         process: OwnedFd,
         memory: u64,
-        scratch: Option<Arc<Scratch>>,
+        scratch: Option<Arc<ProgramFolder>>,
     ) -> Self {
         let now = Instant::now();
         let seen = Seen {
@@ -130,7 +130,7 @@ impl Watch {
 
     /// Whether there are more files than there may be. A program that moves them while we look is
     /// halted for another look.
-    fn exceeds(&self, scratch: &Scratch, bytes: u64) -> bool {
+    fn exceeds(&self, scratch: &ProgramFolder, bytes: u64) -> bool {
         let look = || scratch.look(bytes, SCRATCH_ENTRIES);
         let mut found = look();
         if found == Look::Moving {

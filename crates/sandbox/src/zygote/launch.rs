@@ -56,6 +56,10 @@ pub(crate) enum RootKind {
 
 /// Where a program may write, as it is called inside.
 pub(crate) const SCRATCH: &str = "/tmp";
+/// A slot's folder in a private root, where `/tmp` is a link to the program's folder in it.
+pub(crate) const SLOT_FOLDER: &str = "/.slot";
+/// A program's folder in its slot's.
+pub(crate) const PROGRAM_FOLDER: &str = "program";
 
 /// Becomes the zygote; returns only if it cannot.
 ///
@@ -106,7 +110,7 @@ fn try_launch(wanted: &Wanted, socket: i32) -> Result<std::convert::Infallible, 
         return crate::javascript::become_zygote(socket, proc_dir);
     }
     let scratch = match (&wanted.scratch, wanted.root) {
-        (Some(path), RootKind::None) => path.to_string_lossy().into_owned(),
+        (Some(path), RootKind::None) => path.join(PROGRAM_FOLDER).to_string_lossy().into_owned(),
         _ => SCRATCH.to_owned(),
     };
     // An interpreter finds its library by the name it is called by.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::unistd::{chdir, pivot_root};
 
+use super::launch::{PROGRAM_FOLDER, SCRATCH, SLOT_FOLDER};
 use super::shown::packages;
 use crate::os::{self, Shows};
 
@@ -20,8 +21,8 @@ const DEVICES: [&str; 3] = ["/dev/null", "/dev/random", "/dev/urandom"];
 /// Makes the private root and enters it.
 ///
 /// `shown` are files and folders, none below another; folders of packages in them are covered.
-/// `scratch` becomes `/tmp`; without one, `/tmp` is an empty folder to mount over. `files` are put
-/// beside it.
+/// With `scratch`, `/tmp` is a link to the program's folder in it; without one, an empty folder to mount
+/// over. `files` are put beside it.
 pub(super) fn enter(
     shown: &[PathBuf],
     scratch: Option<&Path>,
@@ -90,10 +91,16 @@ fn fill(
         make_file(&inside(device))?;
         bind(device, &inside(device), Some(Shows::Device))?;
     }
-    let tmp = inside(Path::new("/tmp"));
-    make_folder(&tmp)?;
-    if let Some(scratch) = scratch {
-        bind(scratch, &tmp, None)?;
+    let tmp = inside(Path::new(SCRATCH));
+    match scratch {
+        None => make_folder(&tmp)?,
+        Some(scratch) => {
+            let slot = inside(Path::new(SLOT_FOLDER));
+            make_folder(&slot)?;
+            bind(scratch, &slot, None)?;
+            let program = Path::new(SLOT_FOLDER).join(PROGRAM_FOLDER);
+            symlink(program, &tmp).map_err(|error| format!("cannot link {SCRATCH}: {error}"))?;
+        }
     }
     files.iter().try_for_each(|(path, bytes)| {
         fs::write(inside(Path::new(path)), bytes)

@@ -81,7 +81,7 @@ fn shared_memory() -> BTreeSet<PathBuf> {
     let own = nix::unistd::geteuid();
     let made_by_programs = |path: &PathBuf| {
         let owner = fs::symlink_metadata(path).map_or(0, |meta| meta.uid());
-        (200_000..201_000).contains(&owner) || (!own.is_root() && owner == own.as_raw())
+        (200_000..265_536).contains(&owner) || (!own.is_root() && owner == own.as_raw())
     };
     let entries = fs::read_dir("/dev/shm").map(|entries| entries.flatten().collect::<Vec<_>>());
     let paths = entries.unwrap_or_default().into_iter().map(|entry| entry.path());

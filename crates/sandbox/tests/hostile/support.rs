@@ -1,7 +1,7 @@
 //! The two tasks, what a case is, and how a list of cases is held against a judge.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -195,19 +195,24 @@ impl Stage {
 
     /// The same, with this many workers.
     pub(crate) fn start_with(level: Isolation, workers: u32) -> Option<Self> {
-        Self::start_as(level, options(workers))
+        Self::start_in(level, workers, &std::env::temp_dir())
+    }
+
+    /// The same, with programs' folders in this one where they are outside.
+    pub(crate) fn start_in(level: Isolation, workers: u32, folder: &Path) -> Option<Self> {
+        Self::start_as(level, options(workers), folder)
     }
 
     /// At `landlock`, with no later version of it than this.
     pub(crate) fn start_older(version: u32) -> Option<Self> {
         let mut options = options(WORKERS);
         options.landlock = version;
-        Self::start_as(Isolation::Landlock, options)
+        Self::start_as(Isolation::Landlock, options, &std::env::temp_dir())
     }
 
-    fn start_as(level: Isolation, mut options: Options) -> Option<Self> {
+    fn start_as(level: Isolation, mut options: Options, folder: &Path) -> Option<Self> {
         let world = World::new();
-        let scratch = tempfile::tempdir().unwrap();
+        let scratch = tempfile::tempdir_in(folder).unwrap();
         let before = Machine::look();
         options.minimum = level;
         options.ceiling = level;

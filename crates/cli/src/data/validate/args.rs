@@ -75,8 +75,8 @@ answer fails. Otherwise it is dropped, for one of these reasons:
   reference_fails  the reference fails its own tests
   flaky            the reference gets another verdict with other hashes, or when run again
   too_slow         the reference needs too much of the time a program has
-  trivial_passes   a constant, the first argument, the empty program, or an answer that knows only
-                   the first test passes: a reward for nothing
+  trivial_passes   a constant, the first argument, the empty program, an answer that knows only the
+                   first test, or wrong answers that the program itself calls right
 A task whose tests all expect the same is rightly among the last. Where there is but one test, or
 one several times, no answer that knows it is tried: it would pass by definition.
 

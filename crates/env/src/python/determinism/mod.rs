@@ -20,10 +20,13 @@
 //! stands there as a literal, and if what makes or seeds them is called and never handed on
 //! ([`chance`]).
 //!
+//! A task's own tests, setup and checker can vary as well: [`tests_may_vary`].
+//!
 //! Not seen: a NaN that a program makes of arguments alone, and the text of an object that a task's setup
 //! hands to it.
 // size: one walk over the tree; what it finds is weighed together at its end.
 
+mod author;
 mod chance;
 mod modules;
 mod names;
@@ -46,6 +49,8 @@ use super::syntax::Module;
 use whetstone_sandbox::plan::is_builtin;
 
 use crate::stack::BigStack;
+
+pub use author::tests_may_vary;
 
 /// Calls that are handed functions every day, and neither show nor keep them.
 const TAKES_FUNCTIONS: [&str; 16] = [
@@ -79,6 +84,8 @@ pub fn may_vary(module: &Module<'_>, _stack: &BigStack) -> bool {
 #[expect(clippy::struct_excessive_bools, reason = "each is a finding of its own")]
 struct Walk<'b> {
     bound: &'b Bound,
+    /// Names that nobody binds are the program's.
+    beside_program: bool,
     varies: bool,
     /// There may be a value that shows its address as text.
     shows_address: bool,
@@ -104,6 +111,7 @@ impl<'b> Walk<'b> {
     fn new(bound: &'b Bound) -> Self {
         Self {
             bound,
+            beside_program: false,
             varies: false,
             shows_address: false,
             hashed_by_address: false,
@@ -141,7 +149,8 @@ impl<'b> Walk<'b> {
     /// A name that is read, whatever for.
     fn name(&mut self, name: &str) {
         self.flag(steady::UNSTEADY_BUILTINS.contains(&name));
-        self.flag(!is_builtin(name) && !self.bound.all.contains(name));
+        let is_known = is_builtin(name) || self.bound.all.contains(name) || self.beside_program;
+        self.flag(!is_known);
         // How much memory or stack is left differs from run to run.
         self.flag(matches!(name, "MemoryError" | "RecursionError"));
         self.sets |= matches!(name, "set" | "frozenset");

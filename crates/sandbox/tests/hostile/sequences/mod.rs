@@ -6,6 +6,7 @@
 mod pairs;
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use whetstone_core::judgement::Isolation;
 use whetstone_core::verdict::Verdict;
@@ -86,7 +87,12 @@ pub(crate) fn faults(stage: &Stage) -> String {
 
 /// Holds all pairs at one level; the caller sees to it that nothing else runs.
 pub(crate) fn hold_pairs(level: Isolation) {
-    let Some(stage) = Stage::start_with(level, 1) else { return };
+    hold_pairs_in(level, &std::env::temp_dir());
+}
+
+/// The same, with programs' folders in this one where they are outside.
+fn hold_pairs_in(level: Isolation, folder: &Path) {
+    let Some(stage) = Stage::start_in(level, 1, folder) else { return };
     let faults = faults(&stage);
     assert!(faults.is_empty(), "at {level:?}:\n{faults}");
     println!("held at {level:?}: {} pairs", PAIRS.len());
@@ -103,4 +109,18 @@ fn what_one_leaves_the_next_does_not_find_at_full() {
 fn what_one_leaves_the_next_does_not_find_at_landlock() {
     let _alone = alone();
     hold_pairs(Isolation::Landlock);
+}
+
+/// A tmpfs numbers the names in a folder as they are made.
+#[test]
+fn what_one_leaves_the_next_does_not_find_at_landlock_in_memory() {
+    const TMPFS_MAGIC: i64 = 0x0102_1994;
+    let folder = Path::new("/dev/shm");
+    let kind = nix::sys::statfs::statfs(folder).map_or(0, |found| found.filesystem_type().0);
+    if kind != TMPFS_MAGIC {
+        println!("SKIPPED: /dev/shm is not a tmpfs");
+        return;
+    }
+    let _alone = alone();
+    hold_pairs_in(Isolation::Landlock, folder);
 }

@@ -240,4 +240,17 @@ pub(crate) const PAIRS: &[Pair] = &[
         "sys.modules['whet_word'] = sys\nos.environ['WHET_WORD'] = 'x'\n__builtins__.whet_word = 1\nstruct.whet_word = 1",
         "'whet_word' in sys.modules or 'WHET_WORD' in os.environ or hasattr(struct, 'whet_word') or hasattr(__builtins__, 'whet_word')",
     ),
+    pair(
+        "how many names were made in its folder",
+        "[(os.close(os.open('n', os.O_CREAT)), os.unlink('n')) for _ in range(400)]",
+        // Offsets of the four entries of the folder, of 24 bytes each; a tmpfs counts them up.
+        "(open('x', 'w').close(), open('y', 'w').close(), \
+         b := ctypes.create_string_buffer(4096), libc.syscall(217, os.open('.', 0), b, 4096), \
+         max(at for at in struct.unpack_from('<12Q', b)[1::3] if at < 0x7fffffff) > 300)[-1]",
+    ),
+    pair(
+        "names beside its folder",
+        "os.mkdir('../left')\nos.rename('.', '../left')\nos.mkdir(os.getcwd() + '/../left')",
+        "os.path.exists('../left') or 'left' in os.listdir('..')",
+    ),
 ];
