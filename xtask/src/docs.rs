@@ -4,9 +4,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use crate::ci::cargo;
+use crate::built::{Program, executable};
 use crate::tidy::generated::{self, PAGES, Page};
 
 /// The `docs` step: every generated page is byte for byte what `whet` prints.
@@ -33,14 +33,19 @@ pub fn write(root: &Path) -> Result<String, String> {
     Ok(written.join("\n"))
 }
 
+/// The flags of the test step: what that has built is not built again.
+const BUILD: &[&str] = &["build", "--workspace", "--locked", "--lib", "--bins", "--tests"];
+
 fn generate_all(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
-    PAGES.iter().map(|page| Ok((page.path, generate(root, page)?))).collect()
+    let whet = executable(root, BUILD, Program { kind: "bin", name: "whet" })?;
+    PAGES.iter().map(|page| Ok((page.path, generate(root, &whet, page)?))).collect()
 }
 
-fn generate(root: &Path, page: &Page) -> Result<String, String> {
-    let whet = ["run", "--locked", "-p", "whetstone-cli", "--bin", "whet", "--"];
+fn generate(root: &Path, whet: &Path, page: &Page) -> Result<String, String> {
     let name = format!("whet {}", page.command.join(" "));
-    let output = cargo(root, &[&whet, page.command].concat())
+    let output = Command::new(whet)
+        .args(page.command)
+        .current_dir(root)
         .stderr(Stdio::inherit())
         .output()
         .map_err(|err| format!("cannot start `{name}`: {err}"))?;

@@ -8,6 +8,7 @@
 //! Dependencies are kept to a TOML parser, so that the first line of output comes in seconds.
 
 pub mod browser;
+pub mod built;
 pub mod ci;
 pub mod cuda;
 pub mod docs;

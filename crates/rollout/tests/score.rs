@@ -220,6 +220,21 @@ fn a_cached_run_judges_each_program_once_and_the_next_run_none() {
 }
 
 #[test]
+fn where_the_tests_themselves_vary_nothing_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = vec![rollout(0, "a", "PASS"); 5];
+    let bench = Bench::new(dir.path(), &lines.concat());
+    let tasks =
+        bench.read("tasks.jsonl").replace("assert f(3)", "import time\\nassert f(time.time())");
+    std::fs::write(bench.path("tasks.jsonl"), tasks).unwrap();
+    let cache = Cache::open(&bench.path("cache.redb"), Bounds::default()).unwrap();
+    let judge = Fake::default();
+    let asked = Asked { judge: Some(&judge), cache: Some(&cache), ..Asked::default() };
+    bench.score("out.jsonl", &asked).unwrap();
+    assert_eq!((judge.calls(), cache.stats().stored), (5, 0), "{:?}", cache.stats());
+}
+
+#[test]
 fn what_may_not_be_kept_is_judged_every_time() {
     let dir = tempfile::tempdir().unwrap();
     let same = ["SLEEPS", "BROKEN", "PASS clock", "wrong clock"];
