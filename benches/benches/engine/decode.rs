@@ -51,7 +51,7 @@ pub(crate) fn prompts(
 /// Configuration A: 32 sequences, prompts of 16 tokens, 128 new ones.
 pub(crate) fn decode(device: &Device) -> Result<Value, Box<dyn Error>> {
     let config = shape_a();
-    let decoder = Decoder::new(device, &config, (0, 256));
+    let decoder = Decoder::new(device, &config, 0, 256);
     let tokenizer = words(&config)?;
     let prompts = prompts(&config, (32, 16), 128);
     let mut local = Local::new(&decoder, &tokenizer, Limits::default());
@@ -72,7 +72,7 @@ pub(crate) fn decode(device: &Device) -> Result<Value, Box<dyn Error>> {
 /// fastest counts.
 pub(crate) fn linear(device: &Device) -> Result<Value, Box<dyn Error>> {
     let config = shape_a();
-    let decoder = Decoder::new(device, &config, (0, 1024));
+    let decoder = Decoder::new(device, &config, 0, 1024);
     let tokenizer = words(&config)?;
     let mut local = Local::new(&decoder, &tokenizer, Limits::default());
     let mut rows = Vec::new();

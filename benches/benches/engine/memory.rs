@@ -39,7 +39,7 @@ pub(crate) fn measure(
     };
     let before = peak_mib()?;
     let options = LoadOptions { weights: WeightFormat::Trainable, positions: length + 1 };
-    let decoder = Decoder::load(device, (&model.config, model.weights.as_ref()), options)?;
+    let decoder = Decoder::load(device, &model.config, model.weights.as_ref(), options)?;
     if let Purpose::Inference = planned {
         let prompts = prompts(&model.config, (batch, length - 32), 32);
         let mut local = Local::new(&decoder, &model.tokenizer, Limits::default());

@@ -51,8 +51,7 @@ impl Training {
         let forward = Forward { keep: Some(Keep::Most), ..Forward::default() };
         let (_, trail) = self.decoder.forward(&packed, forward);
         let signal = Signal { dlogp: &signal, dentropy: None, dvalue: None };
-        let to = (signal, &mut self.gradients);
-        self.decoder.backward(&packed, trail.expect("kept"), to);
+        self.decoder.backward(&packed, trail.expect("kept"), signal, &mut self.gradients);
         self.steps += 1;
         self.update();
         start.elapsed().as_secs_f64()
@@ -88,7 +87,7 @@ pub(crate) fn train(
     (batch, length): (usize, usize),
     lora: Option<&LoraConfig>,
 ) -> Value {
-    let mut training = Training::new(Decoder::new(device, config, (0, length + 1)), lora);
+    let mut training = Training::new(Decoder::new(device, config, 0, length + 1), lora);
     let mut times: Vec<f64> = (0..WARM + STEPS).map(|_| training.step((batch, length))).collect();
     let seconds = median(&mut times[WARM..]);
     let count = (batch * length) as f64;

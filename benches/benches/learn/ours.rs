@@ -93,8 +93,8 @@ fn make(device: &Device, tokenizer: &Path, to: &Path) -> Result<(), Box<dyn Erro
     let tokenizer = Tokenizer::from_file(tokenizer)?;
     let object: Map<String, Value> = serde_json::from_str(CONFIG)?;
     let shape = Shape::from_object(Path::new("config.json"), &object)?;
-    let decoder = Decoder::new(device, &shape, (1, 1024));
-    Ok(decoder.export_new((&tokenizer, Some(TEMPLATE)), to, ExportOptions::default())?)
+    let decoder = Decoder::new(device, &shape, 1, 1024);
+    Ok(decoder.export_new(&tokenizer, Some(TEMPLATE), to, ExportOptions::default())?)
 }
 
 /// 8 tasks, 8 completions each, at most 128 tokens; no reference, every weight trained.

@@ -225,7 +225,7 @@ fn load(
 ) -> Result<Decoder, ModelFailure> {
     let positions = sizes.length.max(sizes.prompt + sizes.new);
     let options = LoadOptions { weights: WeightFormat::Frozen, positions };
-    let mut decoder = Decoder::load(device, (&model.config, model.weights.as_ref()), options)?;
+    let mut decoder = Decoder::load(device, &model.config, model.weights.as_ref(), options)?;
     let alpha = 2.0 * f64::from(args.rank);
     decoder.add_adapter(&LoraConfig { rank: args.rank, alpha, ..LoraConfig::default() }, 1);
     device.check()?;

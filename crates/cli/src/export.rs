@@ -121,7 +121,7 @@ fn load(
 ) -> Result<(Decoder, Option<AdapterSettings>), ModelFailure> {
     let device = device::cpu(Some(1))?;
     let options = LoadOptions { weights: WeightFormat::Trainable, positions: 1 };
-    let mut decoder = Decoder::load(&device, (&model.config, model.weights.as_ref()), options)?;
+    let mut decoder = Decoder::load(&device, &model.config, model.weights.as_ref(), options)?;
     let settings = adapter.map(|dir| decoder.load_adapter(dir)).transpose()?;
     Ok((decoder, settings))
 }

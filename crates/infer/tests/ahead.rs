@@ -32,7 +32,7 @@ fn run(prompt: Prompt) -> (Vec<Drawn>, Usage, Vec<&'static str>) {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/golden/llama");
     let cuda = Cuda::fake(0).unwrap();
     let config = Config { eos: Vec::new(), ..Config::from_dir(&dir).unwrap() };
-    let decoder = Decoder::new(&Device::Cuda(cuda.clone()), &config, (1, 128));
+    let decoder = Decoder::new(&Device::Cuda(cuda.clone()), &config, 1, 128);
     let tokenizer = words(u32::try_from(config.vocab).unwrap());
     let (mut drawn, before) = (Vec::new(), cuda.fake_calls().len());
     let mut keep = |one| {

@@ -46,7 +46,7 @@ fn golden(device: &Device, family: &str) -> Decoder {
     let config = Config::from_dir(&dir).unwrap();
     let weights = Safetensors::open_dir(&dir).unwrap();
     let options = LoadOptions { weights: WeightFormat::Frozen, positions: 128 };
-    let mut decoder = Decoder::load(device, (&config, &weights), options).unwrap();
+    let mut decoder = Decoder::load(device, &config, &weights, options).unwrap();
     decoder.load_adapter(&dir.join("adapter")).unwrap();
     decoder
 }
@@ -67,7 +67,7 @@ fn random(device: &Device, size: usize) -> Decoder {
         positions: 512,
         ..llama
     };
-    let mut decoder = Decoder::new(device, &config, (3, 512));
+    let mut decoder = Decoder::new(device, &config, 3, 512);
     decoder.freeze_base();
     decoder.add_adapter(&LoraConfig { rank: 16, alpha: 32.0, ..LoraConfig::default() }, 4);
     let ids: Vec<_> = decoder.adapter_parameters().collect();

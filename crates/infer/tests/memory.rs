@@ -46,7 +46,7 @@ fn config() -> Config {
 fn sampling_holds_what_was_planned() {
     let (config, tokenizer) = (config(), words(VOCAB));
     for (batch, samples, length) in [(8u32, 1, 256u32), (1, 8, 256), (1, 1, 512), (16, 1, 64)] {
-        let decoder = Decoder::new(&Device::cpu(2).unwrap(), &config, (1, length as usize));
+        let decoder = Decoder::new(&Device::cpu(2).unwrap(), &config, 1, length as usize);
         let prompt = |at: u32| Prompt {
             tokens: (0..length - 32).map(|token| (token * 7 + at) % VOCAB).collect(),
             samples,

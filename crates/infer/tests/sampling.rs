@@ -28,7 +28,7 @@ fn model(family: &str, threads: usize) -> Decoder {
     let weights = Safetensors::open_dir(&dir).unwrap();
     let options = LoadOptions { weights: WeightFormat::Trainable, positions: 128 };
     let device = Device::cpu(threads).unwrap();
-    let mut decoder = Decoder::load(&device, (&config, &weights), options).unwrap();
+    let mut decoder = Decoder::load(&device, &config, &weights, options).unwrap();
     decoder.load_adapter(&dir.join("adapter")).unwrap();
     decoder
 }

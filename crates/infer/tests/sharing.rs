@@ -49,7 +49,7 @@ fn eight(length: u32, pages: usize) -> (Vec<Drawn>, Usage) {
 }
 
 fn eight_of(max_tokens: usize, length: u32, pages: usize) -> (Vec<Drawn>, Usage) {
-    let decoder = Decoder::new(&Device::cpu(2).unwrap(), &config(), (5, 1024));
+    let decoder = Decoder::new(&Device::cpu(2).unwrap(), &config(), 5, 1024);
     let tokenizer = words(VOCAB);
     let prompt = Prompt {
         tokens: (0..length).map(|at| (at * 7 + 3) % VOCAB).collect(),

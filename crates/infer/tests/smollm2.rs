@@ -31,7 +31,7 @@ fn model() -> Option<(Pretrained, Decoder)> {
     model.config.eos.clear();
     let device = Device::cpu(2).unwrap();
     let options = LoadOptions { weights: WeightFormat::Trainable, positions: 1024 };
-    let decoder = Decoder::load(&device, (&model.config, model.weights.as_ref()), options).unwrap();
+    let decoder = Decoder::load(&device, &model.config, model.weights.as_ref(), options).unwrap();
     Some((model, decoder))
 }
 

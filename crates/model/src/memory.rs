@@ -139,35 +139,28 @@ pub fn plan(config: &Config, work: Work, purpose: Purpose<'_>) -> Plan {
     let frozen = if work.eight_bit { Stored::Int8 } else { Stored::Frozen };
     match purpose {
         Purpose::Inference => {
-            let weights = weights(&expected_tensors(config), (frozen, target));
+            let weights = weights(&expected_tensors(config), frozen, target);
             inference(config, work, Plan { weights, tables: tables.bytes(), ..Plan::default() })
         }
         Purpose::Lora(lora, keep) => {
             let adapter = adapter_tensors(config, lora);
-            let base = weights(&expected_tensors(config), (frozen, target));
-            let trained = weights(&adapter, (Stored::Exact, target));
+            let base = weights(&expected_tensors(config), frozen, target);
+            let trained = weights(&adapter, Stored::Exact, target);
             let rows = rows.with_narrow(lora.rank as usize);
             let rows = if work.eight_bit { rows.with_bytes(config) } else { rows };
-            let weights = base.saturating_add(weights(&adapter, (Stored::Trained, target)));
+            let weights = base.saturating_add(weights(&adapter, Stored::Trained, target));
             let tables = rows.batch_tables(tables).bytes();
-            training(
-                (&rows, config),
-                (keep, None),
-                trained,
-                Plan { weights, tables, ..Plan::default() },
-            )
+            let training = Training { rows: &rows, config, keep, trained_head: None };
+            training.plan(trained, Plan { weights, tables, ..Plan::default() })
         }
         Purpose::Full(keep) => {
             let all = expected_tensors(config);
-            let trained = weights(&all, (Stored::Exact, target));
-            let weights = weights(&all, (Stored::Trained, target));
+            let trained = weights(&all, Stored::Exact, target);
+            let weights = weights(&all, Stored::Trained, target);
             let tables = rows.batch_tables(tables).bytes();
-            training(
-                (&rows, config),
-                (keep, Some(work.length)),
-                trained,
-                Plan { weights, tables, ..Plan::default() },
-            )
+            let trained_head = Some(work.length);
+            let training = Training { rows: &rows, config, keep, trained_head };
+            training.plan(trained, Plan { weights, tables, ..Plan::default() })
         }
     }
 }
@@ -242,7 +235,7 @@ enum Stored {
     Int8,
 }
 
-fn weights(tensors: &[Expected], (stored, target): (Stored, Target)) -> u64 {
+fn weights(tensors: &[Expected], stored: Stored, target: Target) -> u64 {
     let of = |tensor: &Expected| {
         let numbers: usize = tensor.shape.iter().product();
         let exact = target.taken(numbers * 4);
@@ -381,41 +374,48 @@ impl Rows {
     }
 }
 
-/// A forward and a backward, every token asked about. A trained head waits for the layers, and then
-/// takes a sequence of this length at a time.
-fn training(
-    (rows, config): (&Rows, &Config),
-    (keep, trained_head): (Keep, Option<usize>),
-    trained: u64,
-    plan: Plan,
-) -> Plan {
-    let target = rows.target;
-    let inputs = Moment::new(target).with(rows.x, config.layers);
-    let (kept, before) = match keep {
-        Keep::Most => {
-            let all = inputs.clone().and(&rows.rest(config.layers));
-            (all, inputs.and(&rows.rest(config.layers.saturating_sub(1))))
-        }
-        Keep::Input => (inputs.clone(), inputs),
-    };
-    let chunk = |moment: Moment, tokens: usize| match target {
-        Target::Cpu => moment.exact(logits_at_a_time(tokens, config.vocab), 1),
-        Target::Cuda => {
-            let logits = logits_at_a_time_on_cuda(tokens, config.vocab);
-            moment.exact(logits, 1).with(logits, 1)
-        }
-    };
-    let head = kept.clone().with(rows.x, 4).exact(rows.tokens, 4);
-    let waits = usize::from(trained_head.is_some());
-    let before = before.with(rows.x, waits).exact(rows.tokens, 4 * waits);
-    let moments = || rows.backward(&before).into_iter().chain([head.clone()]);
-    let total = held(moments());
-    let forward = chunk(kept.clone().with(rows.x, 3), rows.tokens);
-    let one = chunk(Moment::new(target).with(rows.x, 3), trained_head.unwrap_or(0));
-    let logits = held(moments().chain([forward, one])).saturating_sub(total);
-    let kept = kept.bytes();
-    let (gradients, means) = (trained, trained.saturating_mul(2));
-    Plan { gradients, means, kept, temporary: total.saturating_sub(kept), logits, ..plan }
+/// A forward and a backward, every token asked about.
+#[derive(Debug, Clone, Copy)]
+struct Training<'a> {
+    rows: &'a Rows,
+    config: &'a Config,
+    keep: Keep,
+    /// A trained head waits for the layers, and then takes a sequence of this length at a time.
+    trained_head: Option<usize>,
+}
+
+impl Training<'_> {
+    /// `plan` with what training takes; `trained` are the bytes of what is trained.
+    fn plan(self, trained: u64, plan: Plan) -> Plan {
+        let Self { rows, config, keep, trained_head } = self;
+        let target = rows.target;
+        let inputs = Moment::new(target).with(rows.x, config.layers);
+        let (kept, before) = match keep {
+            Keep::Most => {
+                let all = inputs.clone().and(&rows.rest(config.layers));
+                (all, inputs.and(&rows.rest(config.layers.saturating_sub(1))))
+            }
+            Keep::Input => (inputs.clone(), inputs),
+        };
+        let chunk = |moment: Moment, tokens: usize| match target {
+            Target::Cpu => moment.exact(logits_at_a_time(tokens, config.vocab), 1),
+            Target::Cuda => {
+                let logits = logits_at_a_time_on_cuda(tokens, config.vocab);
+                moment.exact(logits, 1).with(logits, 1)
+            }
+        };
+        let head = kept.clone().with(rows.x, 4).exact(rows.tokens, 4);
+        let waits = usize::from(trained_head.is_some());
+        let before = before.with(rows.x, waits).exact(rows.tokens, 4 * waits);
+        let moments = || rows.backward(&before).into_iter().chain([head.clone()]);
+        let total = held(moments());
+        let forward = chunk(kept.clone().with(rows.x, 3), rows.tokens);
+        let one = chunk(Moment::new(target).with(rows.x, 3), trained_head.unwrap_or(0));
+        let logits = held(moments().chain([forward, one])).saturating_sub(total);
+        let kept = kept.bytes();
+        let (gradients, means) = (trained, trained.saturating_mul(2));
+        Plan { gradients, means, kept, temporary: total.saturating_sub(kept), logits, ..plan }
+    }
 }
 
 /// Tokens of prompts that go through a GPU together, at most.

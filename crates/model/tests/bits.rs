@@ -37,7 +37,7 @@ fn model(family: &str, trained: Trained) -> Decoder {
     let weights = Safetensors::open_dir(&dir).unwrap();
     let options = LoadOptions { weights: WeightFormat::Trainable, positions: 128 };
     let device = Device::cpu(2).unwrap();
-    let mut decoder = Decoder::load(&device, (&config, &weights), options).unwrap();
+    let mut decoder = Decoder::load(&device, &config, &weights, options).unwrap();
     match trained {
         Trained::Whole => decoder.train_base(true),
         Trained::Adapter => drop(decoder.load_adapter(&dir.join("adapter")).unwrap()),
@@ -99,7 +99,7 @@ fn trained_bits(family: &str, trained: Trained, keep: Keep) -> u64 {
         hash.numbers(&scored.entropy);
         let mut gradients = Gradients::new(decoder.device(), decoder.parameters());
         let signal = Signal { dlogp: &dlogp, dentropy, dvalue: None };
-        decoder.backward(&batch, trail.unwrap(), (signal, &mut gradients));
+        decoder.backward(&batch, trail.unwrap(), signal, &mut gradients);
         for id in decoder.parameters().trained() {
             hash.numbers(&decoder.device().read(gradients.get(id).unwrap()));
         }

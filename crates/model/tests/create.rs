@@ -196,7 +196,7 @@ fn created(recipe: Recipe) -> (tempfile::TempDir, whetstone_model::Pretrained) {
     let dir = tempfile::tempdir().unwrap();
     let to = dir.path().join("model");
     let tokenizer = trained(&CORPUS, 290);
-    let config = create(&Device::cpu(1).unwrap(), (&tokenizer, &recipe), &to).unwrap();
+    let config = create(&Device::cpu(1).unwrap(), &tokenizer, &recipe, &to).unwrap();
     let model = open(&to).unwrap();
     assert_eq!(model.config, config);
     (dir, model)
@@ -219,7 +219,7 @@ fn a_new_model_is_read_back_as_it_was_made() {
     let id = |token| model.tokenizer.id(token).unwrap();
     assert_eq!(config.eos, [id("<|endoftext|>"), id("<|im_end|>")]);
     assert_eq!(model.tokenizer.eos(), Some(id("<|im_end|>")));
-    let fresh = Decoder::new(&Device::cpu(1).unwrap(), config, (7, 64));
+    let fresh = Decoder::new(&Device::cpu(1).unwrap(), config, 7, 64);
     let parameters = fresh.parameters();
     for parameter in parameters.ids() {
         let made = fresh.device().read(parameters.values(parameter));
@@ -268,7 +268,7 @@ fn sizes_that_do_not_fit_are_refused_and_nothing_is_written() {
         let to = dir.path().join("model");
         let recipe = Recipe { sizes, ..RECIPE };
         let tokenizer = trained(&CORPUS, 290);
-        let err = create(&Device::cpu(1).unwrap(), (&tokenizer, &recipe), &to).unwrap_err();
+        let err = create(&Device::cpu(1).unwrap(), &tokenizer, &recipe, &to).unwrap_err();
         assert!(err.to_string().contains(expected), "{err}");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     };
@@ -288,7 +288,7 @@ fn what_exists_is_never_written_over() {
     let (dir, model) = created(RECIPE);
     let to = dir.path().join("model");
     let device = Device::cpu(1).unwrap();
-    let err = create(&device, (&model.tokenizer, &RECIPE), &to).unwrap_err();
+    let err = create(&device, &model.tokenizer, &RECIPE, &to).unwrap_err();
     assert!(matches!(err, CreateError::Export(_)), "{err}");
     assert!(err.to_string().contains("exists; remove it"), "{err}");
 }

@@ -40,8 +40,8 @@ fn source(family: &str, to: &Path) -> Pretrained {
 
 fn load(model: &Pretrained) -> Decoder {
     let options = LoadOptions { weights: WeightFormat::Trainable, positions: 128 };
-    let weights = (&model.config, model.weights.as_ref());
-    Decoder::load(&Device::cpu(2).unwrap(), weights, options).unwrap()
+    let weights = model.weights.as_ref();
+    Decoder::load(&Device::cpu(2).unwrap(), &model.config, weights, options).unwrap()
 }
 
 fn adapted(model: &Pretrained, family: &str) -> Decoder {

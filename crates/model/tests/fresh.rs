@@ -13,7 +13,7 @@ use whetstone_model::decoder::{Decoder, Forward, Gradients, Keep, ParameterId, S
 fn fresh() -> Decoder {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/qwen2");
     let config = Config::from_dir(&dir).unwrap();
-    Decoder::new(&Device::cpu(1).unwrap(), &config, (9, 1000))
+    Decoder::new(&Device::cpu(1).unwrap(), &config, 9, 1000)
 }
 
 fn numbers(decoder: &Decoder, id: ParameterId) -> Vec<f32> {
@@ -94,7 +94,7 @@ fn gradients_add_up_until_they_are_cleared() {
         let forward = Forward { keep: Some(Keep::Most), ..Forward::default() };
         let (_, trail) = decoder.forward(&batch, forward);
         let signal = Signal { dlogp: &[1.0; 19], dentropy: None, dvalue: None };
-        decoder.backward(&batch, trail.unwrap(), (signal, gradients));
+        decoder.backward(&batch, trail.unwrap(), signal, gradients);
         decoder.device().read(gradients.get(id).unwrap())
     };
     let once = add(&mut gradients);

@@ -50,7 +50,7 @@ fn model(family: &str, threads: usize) -> Decoder {
     let config = Config::from_dir(&dir).unwrap();
     let weights = Safetensors::open_dir(&dir).unwrap();
     let options = LoadOptions { weights: WeightFormat::Trainable, positions: 128 };
-    Decoder::load(&device, (&config, &weights), options).unwrap()
+    Decoder::load(&device, &config, &weights, options).unwrap()
 }
 
 /// The largest difference, in units of the largest number.
@@ -75,7 +75,7 @@ fn run(decoder: &Decoder, golden: &Golden, keep: Keep) -> (Vec<f32>, Vec<f32>, G
     let mut gradients = Gradients::new(decoder.device(), decoder.parameters());
     let (dlogp, dentropy) = (golden.get("dlogp"), golden.get("dentropy"));
     let signal = Signal { dlogp: &dlogp, dentropy: Some(&dentropy), dvalue: None };
-    decoder.backward(&batch, trail.unwrap(), (signal, &mut gradients));
+    decoder.backward(&batch, trail.unwrap(), signal, &mut gradients);
     (scored.logp, scored.entropy, gradients)
 }
 

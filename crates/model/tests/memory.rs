@@ -53,7 +53,7 @@ fn trained(decoder: &Decoder, work: Work, keep: Keep) -> u64 {
     let (scored, trail) = decoder.forward(&batch, forward);
     let dlogp = vec![1e-3; scored.logp.len()];
     let signal = Signal { dlogp: &dlogp, dentropy: None, dvalue: None };
-    decoder.backward(&batch, trail.expect("what was kept"), (signal, &mut gradients));
+    decoder.backward(&batch, trail.expect("what was kept"), signal, &mut gradients);
     device.held_bytes() as u64
 }
 
@@ -72,7 +72,7 @@ fn training_holds_what_was_planned() {
     for (odd, batch, length) in [(false, 4, 128), (true, 3, 100)] {
         let config = config(odd);
         let work = Work { batch, length, eight_bit: false, target: Target::Cpu };
-        let mut decoder = Decoder::new(&Device::cpu(1).unwrap(), &config, (1, length));
+        let mut decoder = Decoder::new(&Device::cpu(1).unwrap(), &config, 1, length);
         decoder.train_base(true);
         for keep in [Keep::Most, Keep::Input] {
             let said = plan(&config, work, Purpose::Full(keep));
@@ -93,7 +93,7 @@ fn an_adapter_beside_weights_of_bytes_holds_what_was_planned() {
     let weights = Safetensors::open_dir(&dir).unwrap();
     let options = LoadOptions { weights: WeightFormat::Int8, positions: 50 };
     let device = Device::cpu(1).unwrap();
-    let mut decoder = Decoder::load(&device, (&config, &weights), options).unwrap();
+    let mut decoder = Decoder::load(&device, &config, &weights, options).unwrap();
     let lora = LoraConfig { rank: 4, ..LoraConfig::default() };
     decoder.add_adapter(&lora, 2);
     let work = Work { batch: 3, length: 50, eight_bit: true, target: Target::Cpu };

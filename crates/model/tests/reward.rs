@@ -39,7 +39,7 @@ fn model(family: &str) -> Decoder {
     let config = Config::from_dir(&dir).unwrap();
     let weights = Safetensors::open_dir(&dir).unwrap();
     let options = LoadOptions { weights: WeightFormat::Trainable, positions: 128 };
-    Decoder::load(&Device::cpu(2).unwrap(), (&config, &weights), options).unwrap()
+    Decoder::load(&Device::cpu(2).unwrap(), &config, &weights, options).unwrap()
 }
 
 /// The largest difference, in units of the largest number.
@@ -58,7 +58,7 @@ fn run(decoder: &Decoder, tokens: &[Vec<u32>], dvalue: Option<&[f32]>) -> (Vec<f
     let (scored, trail) = decoder.forward(&batch, forward);
     let mut gradients = Gradients::new(decoder.device(), decoder.parameters());
     let signal = Signal { dlogp: &vec![0.0; batch.asked()], dentropy: None, dvalue };
-    decoder.backward(&batch, trail.unwrap(), (signal, &mut gradients));
+    decoder.backward(&batch, trail.unwrap(), signal, &mut gradients);
     (scored.value.unwrap(), gradients)
 }
 
@@ -212,7 +212,7 @@ fn signals_by_log_probabilities_and_by_values_add_up() {
         let mut gradients = Gradients::new(decoder.device(), decoder.parameters());
         let (dlogp, dvalue) = (vec![dlogp; batch.asked()], vec![dvalue; batch.asked()]);
         let signal = Signal { dlogp: &dlogp, dentropy: None, dvalue: Some(&dvalue) };
-        decoder.backward(&batch, trail.unwrap(), (signal, &mut gradients));
+        decoder.backward(&batch, trail.unwrap(), signal, &mut gradients);
         decoder.device().read(gradients.get(id).unwrap())
     };
     let (both, by_logp, by_value) = (gradient(1.0, 1.0), gradient(1.0, 0.0), gradient(0.0, 1.0));

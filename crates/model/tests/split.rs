@@ -119,7 +119,7 @@ impl Case {
     /// Every tensor has numbers of its own: zeros would leave gradients out.
     fn decoder(&self, threads: usize) -> Decoder {
         let mut decoder =
-            Decoder::new(&Device::cpu(threads).unwrap(), &self.config, (self.seed, 2048));
+            Decoder::new(&Device::cpu(threads).unwrap(), &self.config, self.seed, 2048);
         self.add_trained(&mut decoder);
         let device = decoder.device().clone();
         let ids: Vec<_> = decoder.parameters().ids().collect();
@@ -204,7 +204,7 @@ impl Case {
             dentropy: said.then_some(&dentropy),
             dvalue: scored.value.is_some().then_some(&dvalue),
         };
-        decoder.backward(&batch, trail.unwrap(), (signal, gradients));
+        decoder.backward(&batch, trail.unwrap(), signal, gradients);
     }
 
     /// Batches of so many sequences.
@@ -265,7 +265,7 @@ fn nor_are_weights_of_bytes() {
     let options = LoadOptions { weights: WeightFormat::Int8, positions: 128 };
     let decoder = |threads| {
         let device = Device::cpu(threads).unwrap();
-        let mut decoder = Decoder::load(&device, (&config, &weights), options).unwrap();
+        let mut decoder = Decoder::load(&device, &config, &weights, options).unwrap();
         decoder.load_adapter(&dir.join("adapter")).unwrap();
         decoder
     };

@@ -56,7 +56,7 @@ impl Pass<'_> {
             }
             let signal = Signal { dlogp: &dlogp, dentropy: None, dvalue: None };
             let trail = trail.expect("kept, since there is a way back");
-            self.decoder.backward(batch, trail, (signal, gradients));
+            self.decoder.backward(batch, trail, signal, gradients);
             Ok(())
         })
     }

@@ -68,9 +68,9 @@ impl Student {
         let options = LoadOptions { weights, positions: asked };
         match config.training.train {
             Trained::Lora => {
-                let weights = (&model.config, model.weights.as_ref());
-                let mut decoder =
-                    Decoder::load(device, weights, options).map_err(TrainError::Weights)?;
+                let weights = model.weights.as_ref();
+                let mut decoder = Decoder::load(device, &model.config, weights, options)
+                    .map_err(TrainError::Weights)?;
                 let settings = adapter(&mut decoder, config, checkpoint)?;
                 let base =
                     Some(base_name(path, &config.student.model_name, model.origin.as_deref()));
@@ -82,7 +82,7 @@ impl Student {
                 let mut decoder = match checkpoint {
                     Some(dir) => saved(device, (&model, options), dir)
                         .map_err(|err| TrainError::damaged(dir, CheckpointError::Weights(err)))?,
-                    None => Decoder::load(device, (&model.config, model.weights.as_ref()), options)
+                    None => Decoder::load(device, &model.config, model.weights.as_ref(), options)
                         .map_err(TrainError::Weights)?,
                 };
                 decoder.train_base(true);
@@ -99,8 +99,8 @@ impl Student {
         }
         let options =
             LoadOptions { weights: WeightFormat::Frozen, positions: self.decoder.positions() };
-        let weights = (&self.model.config, self.model.weights.as_ref());
-        let decoder = Decoder::load(self.decoder.device(), weights, options);
+        let Pretrained { config, weights, .. } = &self.model;
+        let decoder = Decoder::load(self.decoder.device(), config, weights.as_ref(), options);
         decoder.map(Some).map_err(TrainError::Weights)
     }
 
@@ -235,7 +235,7 @@ fn saved(
     dir: &Path,
 ) -> Result<Decoder, WeightsError> {
     let weights = Safetensors::open_dir(dir)?;
-    Decoder::load(device, (&model.config, &weights), options)
+    Decoder::load(device, &model.config, &weights, options)
 }
 
 /// A new adapter, or that of a checkpoint.

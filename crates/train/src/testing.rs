@@ -85,7 +85,7 @@ fn student_in(path: &Path, config: &Config) -> Student {
     let tokenizer = trainer.train(LEAST_TOKENS).unwrap();
     let sizes = Sizes { width: 8, layers: 1, heads: 2, kv_heads: 1, ffn: 8, positions: 32 };
     let recipe = Recipe { sizes, seed: 3, dtype: Dtype::F32, system: SystemMessages::Kept };
-    create(&device, (&tokenizer, &recipe), path).unwrap();
+    create(&device, &tokenizer, &recipe, path).unwrap();
     Student::open(path, (&device, config), None).unwrap()
 }
 

@@ -68,7 +68,7 @@ mod tests {
         let forward = Forward { keep: Some(Keep::Most), ..Forward::default() };
         let (_, trail) = decoder.forward(&batch, forward);
         let signal = Signal { dlogp: &[dlogp, 0.5], dentropy: None, dvalue: None };
-        decoder.backward(&batch, trail.unwrap(), (signal, &mut gradients));
+        decoder.backward(&batch, trail.unwrap(), signal, &mut gradients);
         gradients
     }
 

@@ -210,8 +210,9 @@ fn ask(
     }
     let device = device::open(config, None, printer).map_err(|err| said(&err))?;
     let options = LoadOptions { weights: WeightFormat::Frozen, positions: tokens.len() + room };
-    let weights = (&model.config, model.weights.as_ref());
-    let mut decoder = Decoder::load(&device, weights, options).map_err(|err| said(&err))?;
+    let weights = model.weights.as_ref();
+    let mut decoder =
+        Decoder::load(&device, &model.config, weights, options).map_err(|err| said(&err))?;
     if let Some(dir) = &found.adapter {
         decoder.load_adapter(dir).map_err(|err| said(&err))?;
     }

@@ -160,7 +160,7 @@ fn load(
 ) -> Result<Decoder, ModelFailure> {
     let device = device::open(it.config, it.args.threads.map(usize::from), it.printer)?;
     let options = LoadOptions { weights: WeightFormat::frozen(it.args.eight_bit), positions };
-    let mut decoder = Decoder::load(&device, (&model.config, model.weights.as_ref()), options)?;
+    let mut decoder = Decoder::load(&device, &model.config, model.weights.as_ref(), options)?;
     if let Some(dir) = &place.adapter {
         decoder.load_adapter(dir)?;
     }

@@ -86,7 +86,7 @@ fn load(
 ) -> Result<Decoder, ModelFailure> {
     let device = device::choose(args.device, args.threads.map(usize::from), printer)?;
     let options = LoadOptions { weights: WeightFormat::frozen(args.eight_bit), positions };
-    let mut decoder = Decoder::load(&device, (&model.config, model.weights.as_ref()), options)?;
+    let mut decoder = Decoder::load(&device, &model.config, model.weights.as_ref(), options)?;
     if let Some(dir) = adapter {
         decoder.load_adapter(dir)?;
     }

@@ -212,7 +212,7 @@ mod tests {
     fn admitted(lengths: &[usize], samples: usize, limits: Limits) -> Vec<Vec<(usize, usize)>> {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/golden/llama");
         let config = Config { positions: 512, ..Config::from_dir(&dir).unwrap() };
-        let decoder = Decoder::new(&Device::cpu(1).unwrap(), &config, (1, 512));
+        let decoder = Decoder::new(&Device::cpu(1).unwrap(), &config, 1, 512);
         let words =
             r#"{"version":"1.0","model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}"#;
         let tokenizer = Tokenizer::from_json(words, Path::new("made in a test")).unwrap();

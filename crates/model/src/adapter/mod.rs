@@ -61,7 +61,7 @@ impl Decoder {
             let count = shape[0] * shape[1];
             // `B` has the rank as its inputs; it is the second of each pair.
             Ok::<_, AdapterError>(match tensor % 2 {
-                0 => crate::decoder::spread(count, bound, (seed, tensor)),
+                0 => crate::decoder::spread(count, bound, seed, tensor),
                 _ => vec![0.0; count],
             })
         })

@@ -93,13 +93,14 @@ pub enum CreateError {
 /// If the sizes do not fit together, or the directory exists or cannot be written.
 pub fn create(
     device: &Device,
-    (tokenizer, recipe): (&Tokenizer, &Recipe),
+    tokenizer: &Tokenizer,
+    recipe: &Recipe,
     to: &Path,
 ) -> Result<Config, CreateError> {
     let config = recipe.config(tokenizer)?;
-    let decoder = Decoder::new(device, &config, (recipe.seed, config.positions));
+    let decoder = Decoder::new(device, &config, recipe.seed, config.positions);
     let options = ExportOptions { dtype: recipe.dtype, ..ExportOptions::default() };
-    decoder.export_new((tokenizer, Some(recipe.system.template())), to, options)?;
+    decoder.export_new(tokenizer, Some(recipe.system.template()), to, options)?;
     Ok(config)
 }
 
@@ -134,7 +135,9 @@ impl Recipe {
             pad: tokenizer.id(END_OF_TEXT),
             dtype: self.dtype,
         };
-        config.add_eos([MESSAGE_END, END_OF_TEXT].into_iter().filter_map(|it| tokenizer.id(it)));
+        config.add_eos(
+            [MESSAGE_END, END_OF_TEXT].into_iter().filter_map(|token| tokenizer.id(token)),
+        );
         self.checked(&config)
     }
 
@@ -143,7 +146,8 @@ impl Recipe {
         let object = config.to_object(self.dtype).map_err(ExportError::Config)?;
         let config = Config::from_object(Path::new("config.json"), &object)?;
         let numbers = |shape: &[usize]| shape.iter().product::<usize>();
-        let parameters = expected_tensors(&config).iter().map(|it| numbers(&it.shape)).sum();
+        let parameters =
+            expected_tensors(&config).iter().map(|tensor| numbers(&tensor.shape)).sum();
         if parameters > LIMIT_PARAMETERS {
             return Err(CreateError::TooLarge { parameters });
         }

@@ -24,9 +24,11 @@ impl Decoder {
         settings: &AdapterSettings,
         values: impl Fn(&str, &[usize], u64) -> Result<Vec<f32>, E>,
     ) -> Result<(), E> {
-        let adapted =
-            self.layers.iter().flat_map(Layer::projections).any(|it| it.adapter.is_some());
-        assert!(!adapted, "the model has an adapter");
+        let mut projections = self.layers.iter().flat_map(Layer::projections);
+        assert!(
+            projections.all(|projection| projection.adapter.is_none()),
+            "the model has an adapter"
+        );
         let mut tensor = 0;
         for index in 0..self.layers.len() {
             for &module in &settings.modules {
@@ -40,7 +42,7 @@ impl Decoder {
                     let numbers = values(&name, &shape, tensor)?;
                     tensor += 1;
                     let buffer = self.device.upload(&numbers);
-                    let id = self.parameters.add(&self.device, (name, shape.to_vec()), buffer);
+                    let id = self.parameters.add(&self.device, name, shape.to_vec(), buffer);
                     self.parameters.train(id, true);
                     ids.push(id);
                 }
@@ -96,7 +98,8 @@ impl Decoder {
     /// A tensor's numbers with its adapter worked in.
     pub(crate) fn merged(&self, id: ParameterId) -> Vec<f32> {
         let projections = self.layers.iter().flat_map(Layer::projections);
-        let adapter = projections.filter(|it| it.weight == id).find_map(|it| it.adapter);
+        let mut of_tensor = projections.filter(|projection| projection.weight == id);
+        let adapter = of_tensor.find_map(|projection| projection.adapter);
         let mut sum = self.parameters.numbers(&self.device, id);
         if let Some(Adapter { a, b, scale }) = adapter {
             let [a, b] = [a, b].map(|id| {

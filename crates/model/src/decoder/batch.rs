@@ -66,17 +66,26 @@ pub struct Batch {
     pub(crate) targets: Buffer<u32>,
 }
 
+/// What a model takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BatchLimits {
+    /// Tokens of its vocabulary.
+    pub(super) vocab: usize,
+    /// Tokens of the longest sequence.
+    pub(super) positions: usize,
+}
+
 impl Batch {
-    /// Checks and uploads. `vocab` and `limit` are the model's.
-    pub(crate) fn new(
+    /// Checks and uploads.
+    pub(super) fn new(
         device: &Device,
         sequences: &[Sequence<'_>],
-        (vocab, limit): (usize, usize),
+        limits: BatchLimits,
     ) -> Result<Self, BatchError> {
         let mut packed = Host::default();
-        for (sequence, it) in sequences.iter().enumerate() {
-            check(sequence, it, (vocab, limit))?;
-            packed.add(it);
+        for (index, sequence) in sequences.iter().enumerate() {
+            check(index, sequence, limits)?;
+            packed.add(sequence);
         }
         if packed.rows.is_empty() {
             return Err(BatchError::NothingAsked);
@@ -104,24 +113,18 @@ impl Batch {
     }
 }
 
-fn check(
-    sequence: usize,
-    it: &Sequence<'_>,
-    (vocab, limit): (usize, usize),
-) -> Result<(), BatchError> {
-    let length = it.tokens.len();
-    if length == 0
-        || it.asked.start == 0
-        || it.asked.start > it.asked.end
-        || it.asked.end > length + 1
-    {
-        return Err(BatchError::Asked { sequence, asked: it.asked.clone(), length });
+fn check(index: usize, sequence: &Sequence<'_>, limits: BatchLimits) -> Result<(), BatchError> {
+    let Sequence { tokens, asked } = sequence;
+    let length = tokens.len();
+    if length == 0 || asked.start == 0 || asked.start > asked.end || asked.end > length + 1 {
+        return Err(BatchError::Asked { sequence: index, asked: asked.clone(), length });
     }
-    if length > limit {
-        return Err(BatchError::TooLong { sequence, length, limit });
+    let BatchLimits { vocab, positions } = limits;
+    if length > positions {
+        return Err(BatchError::TooLong { sequence: index, length, limit: positions });
     }
-    match it.tokens.iter().find(|&&token| token as usize >= vocab) {
-        Some(&token) => Err(BatchError::Token { sequence, token, vocab }),
+    match tokens.iter().find(|&&token| token as usize >= vocab) {
+        Some(&token) => Err(BatchError::Token { sequence: index, token, vocab }),
         None => Ok(()),
     }
 }
@@ -157,7 +160,7 @@ mod tests {
     use super::*;
 
     fn batch(sequences: &[Sequence<'_>]) -> Result<Batch, BatchError> {
-        Batch::new(&Device::cpu(1).unwrap(), sequences, (10, 4))
+        Batch::new(&Device::cpu(1).unwrap(), sequences, BatchLimits { vocab: 10, positions: 4 })
     }
 
     #[test]

@@ -115,7 +115,7 @@ mod tests {
         let mut parameters = Parameters::default();
         for (at, size) in [3, 5, 2].into_iter().enumerate() {
             let numbers = device.zeros(size);
-            let id = parameters.add(device, (format!("t{at}"), vec![size]), numbers);
+            let id = parameters.add(device, format!("t{at}"), vec![size], numbers);
             parameters.train(id, at != 1);
         }
         parameters

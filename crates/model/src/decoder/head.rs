@@ -9,8 +9,8 @@ use whetstone_kernels::head::{self, Input, Output};
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, WriteMode, add, embedding};
 
-use super::layer::{norm_backward, normed};
-use super::projection::Pass;
+use super::layer::{LayerGradients, NormInput, norm_backward, normed};
+use super::pass::{Adapters, Pass};
 use super::sums::GradientAccumulator;
 use super::{Batch, Decoder, Forward, Gradients, Scored, Signal, ValueHead};
 
@@ -36,6 +36,15 @@ pub(super) struct HeadGradients {
     entropies: bool,
 }
 
+/// What the head's way back needs.
+#[derive(Debug)]
+pub(super) struct HeadBackward {
+    /// Left behind on the way forward.
+    pub(super) activations: HeadActivations,
+    /// The signal.
+    pub(super) incoming: HeadGradients,
+}
+
 impl HeadGradients {
     pub(super) fn new(device: &Device, signal: Signal<'_>, rows: usize) -> Self {
         let Signal { dlogp, dentropy, dvalue } = signal;
@@ -50,10 +59,10 @@ impl HeadGradients {
     }
 
     /// Beside what went forward.
-    fn beside<'a>(&'a self, said: &'a HeadActivations) -> head::Signal<'a> {
+    fn beside<'a>(&'a self, activations: &'a HeadActivations) -> head::Signal<'a> {
         head::Signal {
-            lse: said.lse.view(),
-            entropy: said.entropy.view(),
+            lse: activations.lse.view(),
+            entropy: activations.entropy.view(),
             dlogp: self.dlogp.view(),
             dentropy: self.dentropy.view(),
         }
@@ -65,14 +74,15 @@ impl Decoder {
     pub(super) fn head_forward(
         &self,
         x: Buffer,
-        (batch, forward): (&Batch, Forward),
+        batch: &Batch,
+        forward: Forward,
     ) -> (Scored, HeadActivations) {
         let device = &self.device;
         let (rows, width) = (batch.asked(), self.sizes.width);
         let mut last = device.take(rows * width);
         embedding::gather(device, &mut last.view_mut(), x.view(), batch.rows.view());
         drop(x);
-        let h = normed(&self.pass(forward.adapters), &self.sizes, (last.view(), self.norm));
+        let h = self.last_normed(&last);
         let numbers = || device.take(rows);
         let (mut logp, mut entropy, mut lse) = (numbers(), numbers(), numbers());
         let wanted = forward.keep.is_some() && !forward.entropies;
@@ -93,6 +103,11 @@ impl Decoder {
         (scored, HeadActivations { last, lse, entropy, slope, inverse_temperature })
     }
 
+    /// What the head is given: the last layer's output behind the last norm, which has no adapter.
+    fn last_normed(&self, last: &Buffer) -> Buffer {
+        normed(&self.pass(Adapters::Off), NormInput { x: last.view(), gain: self.norm })
+    }
+
     fn head_input<'a>(&'a self, h: &'a Buffer, batch: &'a Batch, scale: f32) -> Input<'a> {
         Input {
             hidden: Matrix::new(h.view(), batch.asked(), self.sizes.width),
@@ -106,51 +121,54 @@ impl Decoder {
     pub(super) fn head_backward(
         &self,
         pass: &Pass<'_>,
-        (batch, said): (&Batch, &mut HeadActivations),
-        (coming, gradients): (&HeadGradients, &mut Gradients),
+        batch: &Batch,
+        head: &mut HeadBackward,
+        gradients: &mut Gradients,
     ) -> Buffer {
         let (device, rows, width) = (&self.device, batch.asked(), self.sizes.width);
-        let h = normed(pass, &self.sizes, (said.last.view(), self.norm));
+        let HeadBackward { activations, incoming } = head;
+        let h = self.last_normed(&activations.last);
         let mut dh = device.take(rows * width);
         let to = MatrixMut::new(dh.view_mut(), rows, width);
-        match said.slope.take() {
-            Some(slope) if !coming.entropies => {
+        match activations.slope.take() {
+            Some(slope) if !incoming.entropies => {
                 let slope = Matrix::new(slope.view(), rows, width);
-                head::backward_by_slope(device, to, slope, coming.dlogp.view());
+                head::backward_by_slope(device, to, slope, incoming.dlogp.view());
             }
             _ => {
-                let input = self.head_input(&h, batch, said.inverse_temperature);
-                head::backward(device, to, input, coming.beside(said));
+                let input = self.head_input(&h, batch, activations.inverse_temperature);
+                head::backward(device, to, input, incoming.beside(activations));
             }
         }
         let mut sums = GradientAccumulator::new(device, gradients, &batch.asked_offsets);
-        if let Some(dvalue) = &coming.dvalue {
-            self.values_backward((&h, dvalue), (&mut dh, &mut sums));
+        if let Some(dvalue) = &incoming.dvalue {
+            self.values_backward(&h, dvalue, &mut dh, &mut sums);
         }
-        let mut dlast = device.zeros(rows * width);
-        let through = (self.norm, &said.last, &dh);
-        norm_backward(pass, &self.sizes, through, (&mut dlast, &mut sums));
-        dlast
+        let mut layer_gradients = LayerGradients { dx: device.zeros(rows * width), sums };
+        let input = NormInput { x: activations.last.view(), gain: self.norm };
+        norm_backward(pass, input, &dh, &mut layer_gradients);
+        layer_gradients.dx
     }
 
     /// Adds to the gradients of the head and of the embedding, each sequence to both.
     pub(super) fn embedding_backward(
         &self,
-        pass: &Pass<'_>,
-        (batch, head): (&Batch, Option<(HeadActivations, HeadGradients)>),
-        (dx, gradients): (&Buffer, &mut Gradients),
+        batch: &Batch,
+        head: Option<HeadBackward>,
+        dx: &Buffer,
+        gradients: &mut Gradients,
     ) {
         let (device, width) = (&self.device, self.sizes.width);
-        let h = |said: &HeadActivations| normed(pass, &self.sizes, (said.last.view(), self.norm));
-        let head = head.map(|(said, coming)| (h(&said), said, coming));
+        let head = head.map(|head| (self.last_normed(&head.activations.last), head));
         let both = batch.asked_offsets.windows(2).zip(batch.offsets.windows(2));
         for (asked, tokens) in both {
             let (rows, tokens) = (asked[0]..asked[1], tokens[0]..tokens[1]);
-            if let (Some((h, said, coming)), Some(to)) = (&head, gradients.get_mut(self.head)) {
+            if let (Some((h, head)), Some(to)) = (&head, gradients.get_mut(self.head)) {
+                let HeadBackward { activations, incoming } = head;
                 let to = MatrixMut::new(to, self.config.vocab, width);
-                let input =
-                    self.head_input(h, batch, said.inverse_temperature).row_range(rows.clone());
-                head::backward_weight(device, to, input, coming.beside(said).row_range(rows));
+                let input = self.head_input(h, batch, activations.inverse_temperature);
+                let signal = incoming.beside(activations).row_range(rows.clone());
+                head::backward_weight(device, to, input.row_range(rows), signal);
             }
             if let Some(mut to) = gradients.get_mut(self.embedding) {
                 let dx = dx.view().part(tokens.start * width..tokens.end * width);
@@ -175,8 +193,10 @@ impl Decoder {
 
     fn values_backward(
         &self,
-        (h, dvalue): (&Buffer, &Buffer<f32>),
-        (dh, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
+        h: &Buffer,
+        dvalue: &Buffer<f32>,
+        dh: &mut Buffer,
+        sums: &mut GradientAccumulator<'_>,
     ) {
         let head = self.value.expect("a head, since the signal names values");
         let (rows, width) = (dvalue.len(), self.sizes.width);
@@ -185,7 +205,7 @@ impl Decoder {
         let to = MatrixMut::new(dh.view_mut(), rows, width);
         let product = ScaledProduct { scale: 1.0, a: dvalue, b: weight };
         matmul(&self.device, to, WriteMode::Accumulate, product);
-        sums.add_product(head.weight, (1.0, dvalue, Matrix::new(h.view(), rows, width)));
+        sums.add_product(head.weight, dvalue, Matrix::new(h.view(), rows, width));
         sums.add_rows(head.bias, dvalue);
     }
 }

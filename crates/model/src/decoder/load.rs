@@ -7,8 +7,9 @@ use whetstone_kernels::rope::RopeTable;
 use whetstone_kernels::{Buffer, Device};
 
 use super::adapt::{SCORE_WEIGHT, VALUE_BIAS, VALUE_WEIGHT};
-use super::layer::{Layer, Sizes};
+use super::layer::{Layer, QkNorm};
 use super::parameters::{ParameterId, Parameters};
+use super::pass::Sizes;
 use super::projection::Projection;
 use super::{Decoder, ValueHead};
 use crate::config::Config;
@@ -50,36 +51,37 @@ impl Decoder {
     /// If a tensor is missing, has another shape, or holds what is no finite number.
     pub fn load(
         device: &Device,
-        (config, weights): (&Config, &dyn Weights),
+        config: &Config,
+        weights: &dyn Weights,
         options: LoadOptions,
     ) -> Result<Self, WeightsError> {
         let mut parameters = Parameters::default();
         for Expected { name, shape } in expected_tensors(config) {
             weights.expect_shape(&name, &shape)?;
             if options.weights == WeightFormat::Int8 && name.ends_with("_proj.weight") {
-                let both = read_bytes(device, weights, (&name, &shape))?;
-                parameters.add_bytes((name, shape), both);
+                let (bytes, scales) = read_bytes(device, weights, &name, &shape)?;
+                parameters.add_bytes(name, shape, bytes, scales);
             } else {
                 let count = shape.iter().product();
                 let buffer = device.load(count, |to| weights.read(&name, to))?;
-                let id = parameters.add(device, (name, shape), buffer);
+                let id = parameters.add(device, name, shape, buffer);
                 if options.weights != WeightFormat::Trainable {
                     parameters.freeze(id);
                 }
             }
         }
-        Ok(Self::assemble(device, config, (parameters, options.positions)))
+        Ok(Self::assemble(device, config, parameters, options.positions))
     }
 
     /// A new model: projections and the embedding spread evenly with a deviation of 0.02, gains 1.
-    pub fn new(device: &Device, config: &Config, (seed, positions): (u64, usize)) -> Self {
+    pub fn new(device: &Device, config: &Config, seed: u64, positions: usize) -> Self {
         let options = LoadOptions { weights: WeightFormat::Trainable, positions };
         Self::made(device, config, options, |at, Expected { name, shape }| {
             let count = shape.iter().product();
             match shape.len() {
                 1 if name.ends_with("bias") => vec![0.0; count],
                 1 => vec![1.0; count],
-                _ => spread(count, 0.02 * 3f64.sqrt(), (seed, at)),
+                _ => spread(count, 0.02 * 3f64.sqrt(), seed, at),
             }
         })
     }
@@ -95,19 +97,20 @@ impl Decoder {
         let mut parameters = Parameters::default();
         for (at, tensor) in (0..).zip(expected_tensors(config)) {
             let buffer = device.upload(&values(at, &tensor));
-            let id = parameters.add(device, (tensor.name, tensor.shape), buffer);
+            let id = parameters.add(device, tensor.name, tensor.shape, buffer);
             if options.weights != WeightFormat::Trainable {
                 parameters.freeze(id);
             }
         }
-        Self::assemble(device, config, (parameters, options.positions))
+        Self::assemble(device, config, parameters, options.positions)
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a small number, used in f32")]
     fn assemble(
         device: &Device,
         config: &Config,
-        (parameters, positions): (Parameters, usize),
+        parameters: Parameters,
+        positions: usize,
     ) -> Self {
         let mut places = Places { ids: parameters.ids(), config };
         let embedding = places.next();
@@ -170,8 +173,8 @@ impl Decoder {
     /// If the model has a head for values.
     pub fn add_value_head(&mut self) {
         let width = self.sizes.width;
-        let weight = self.add_head_part((VALUE_WEIGHT, vec![1, width]), &vec![0.0; width]);
-        let bias = self.add_head_part((VALUE_BIAS, vec![1]), &[0.0]);
+        let weight = self.add_head_part(VALUE_WEIGHT, vec![1, width], &vec![0.0; width]);
+        let bias = self.add_head_part(VALUE_BIAS, vec![1], &[0.0]);
         self.set_value_head(ValueHead { weight, bias: Some(bias) });
     }
 
@@ -187,13 +190,13 @@ impl Decoder {
 
     /// The same, with these weights.
     pub(crate) fn put_score_head(&mut self, weights: &[f32]) {
-        let weight = self.add_head_part((SCORE_WEIGHT, vec![1, weights.len()]), weights);
+        let weight = self.add_head_part(SCORE_WEIGHT, vec![1, weights.len()], weights);
         self.set_value_head(ValueHead { weight, bias: None });
     }
 
-    fn add_head_part(&mut self, (name, shape): (&str, Vec<usize>), values: &[f32]) -> ParameterId {
+    fn add_head_part(&mut self, name: &str, shape: Vec<usize>, values: &[f32]) -> ParameterId {
         let buffer = self.device.upload(values);
-        let id = self.parameters.add(&self.device, (name.to_owned(), shape), buffer);
+        let id = self.parameters.add(&self.device, name.to_owned(), shape, buffer);
         self.parameters.train(id, true);
         id
     }
@@ -211,7 +214,7 @@ fn scale_of(size: usize) -> f32 {
 
 /// Numbers evenly spread over `±bound`.
 #[expect(clippy::cast_possible_truncation, reason = "computed in f64, kept in f32")]
-pub(crate) fn spread(count: usize, bound: f64, (seed, tensor): (u64, u64)) -> Vec<f32> {
+pub(crate) fn spread(count: usize, bound: f64, seed: u64, tensor: u64) -> Vec<f32> {
     let at = |position| ((uniform(seed, tensor, position) * 2.0 - 1.0) * bound) as f32;
     (0..count as u64).map(at).collect()
 }
@@ -219,7 +222,8 @@ pub(crate) fn spread(count: usize, bound: f64, (seed, tensor): (u64, u64)) -> Ve
 fn read_bytes(
     device: &Device,
     weights: &dyn Weights,
-    (name, shape): (&str, &[usize]),
+    name: &str,
+    shape: &[usize],
 ) -> Result<(Buffer<i8>, Buffer<f32>), WeightsError> {
     let (rows, inputs) = (shape[0], shape[1..].iter().product::<usize>());
     let mut scales = vec![0.0; rows];
@@ -257,7 +261,7 @@ impl<I: Iterator<Item = ParameterId>> Places<'_, I> {
             q: self.projection(biased),
             k: self.projection(biased),
             v: self.projection(biased),
-            qk_norm: normed.then(|| (self.next(), self.next())),
+            qk_norm: normed.then(|| QkNorm { q: self.next(), k: self.next() }),
             o: self.projection(false),
             before_network: self.next(),
             gate: self.projection(false),

@@ -16,6 +16,7 @@ mod head;
 mod layer;
 mod load;
 mod parameters;
+mod pass;
 mod projection;
 mod step;
 mod stepper;
@@ -28,7 +29,7 @@ pub use layer::Keep;
 pub(crate) use load::spread;
 pub use load::{LoadOptions, WeightFormat};
 pub use parameters::{Parameter, ParameterId, Parameters};
-pub use projection::Adapters;
+pub use pass::Adapters;
 pub use step::{Prefill, Step};
 pub use stepper::{Chosen, Most, Stepper};
 pub use whetstone_kernels::paged::{Cache, PAGE};
@@ -37,9 +38,10 @@ use whetstone_kernels::rope::RopeTable;
 use whetstone_kernels::{Buffer, Device, embedding};
 
 use crate::config::Config;
-use head::{HeadActivations, HeadGradients};
-use layer::{Layer, Packed, SavedActivations, Sizes};
-use projection::Pass;
+use batch::BatchLimits;
+use head::{HeadActivations, HeadBackward, HeadGradients};
+use layer::{Layer, LayerGradients, Packed, Rope, SavedActivations};
+use pass::{Pass, Sizes};
 use sums::GradientAccumulator;
 
 /// A model on a device.
@@ -141,16 +143,17 @@ impl Decoder {
     ///
     /// If they are none that the model can take.
     pub fn batch(&self, sequences: &[Sequence<'_>]) -> Result<Batch, BatchError> {
-        Batch::new(&self.device, sequences, (self.config.vocab, self.turns.positions()))
+        let limits = BatchLimits { vocab: self.config.vocab, positions: self.turns.positions() };
+        Batch::new(&self.device, sequences, limits)
     }
 
     /// What the model says; with `keep`, also what the way back needs.
     pub fn forward(&self, batch: &Batch, forward: Forward) -> (Scored, Option<Tape>) {
         let pass = self.pass(forward.adapters);
         let (x, layers) = self.through_layers(&pass, batch, forward.keep);
-        let (scored, head) = self.head_forward(x, (batch, forward));
-        let trail = forward.keep.map(|_| Tape { adapters: forward.adapters, layers, head });
-        (scored, trail)
+        let (scored, head) = self.head_forward(x, batch, forward);
+        let tape = forward.keep.map(|_| Tape { adapters: forward.adapters, layers, head });
+        (scored, tape)
     }
 
     /// Adds the gradients of everything that is trained, sequence by sequence: batches of some
@@ -163,34 +166,38 @@ impl Decoder {
     pub fn backward(
         &self,
         batch: &Batch,
-        trail: Tape,
-        (signal, gradients): (Signal<'_>, &mut Gradients),
+        tape: Tape,
+        signal: Signal<'_>,
+        gradients: &mut Gradients,
     ) {
         let (device, tokens) = (&self.device, batch.tokens());
-        let Tape { adapters, layers, mut head } = trail;
+        let Tape { adapters, layers, head: activations } = tape;
         let pass = self.pass(adapters);
-        let coming = HeadGradients::new(device, signal, batch.asked());
-        let dlast = self.head_backward(&pass, (batch, &mut head), (&coming, gradients));
-        let head = gradients.get(self.head).is_some().then_some((head, coming));
+        let incoming = HeadGradients::new(device, signal, batch.asked());
+        let mut head = HeadBackward { activations, incoming };
+        let dlast = self.head_backward(&pass, batch, &mut head, gradients);
+        let head = gradients.get(self.head).is_some().then_some(head);
         let mut dx = device.zeros(tokens * self.sizes.width);
         embedding::place(device, &mut dx.view_mut(), dlast.view(), batch.rows.view());
         drop(dlast);
         let packed = self.packed(batch);
-        let mut sums = GradientAccumulator::new(device, gradients, &batch.offsets);
+        let sums = GradientAccumulator::new(device, gradients, &batch.offsets);
+        let mut layer_gradients = LayerGradients { dx, sums };
         for (layer, kept) in self.layers.iter().zip(layers).rev() {
-            layer.backward(&pass, &self.sizes, (&packed, kept), (&mut dx, &mut sums));
+            layer.backward(&pass, &packed, kept, &mut layer_gradients);
         }
-        self.embedding_backward(&pass, (batch, head), (&dx, gradients));
+        let dx = layer_gradients.dx;
+        self.embedding_backward(batch, head, &dx, gradients);
     }
 
     fn pass(&self, adapters: Adapters) -> Pass<'_> {
         let (device, parameters) = (&self.device, &self.parameters);
-        Pass { device, parameters, adapters }
+        Pass { device, parameters, sizes: &self.sizes, adapters }
     }
 
     fn packed<'a>(&'a self, batch: &'a Batch) -> Packed<'a> {
-        let positions = batch.positions.view();
-        Packed { offsets: &batch.offsets, positions, turns: &self.turns }
+        let rope = Rope { positions: batch.positions.view(), table: &self.turns };
+        Packed { offsets: &batch.offsets, rope }
     }
 
     fn through_layers(
@@ -205,7 +212,7 @@ impl Decoder {
         embedding::gather(&self.device, &mut x.view_mut(), table, batch.ids.view());
         let mut all = Vec::new();
         for layer in &self.layers {
-            let (out, kept) = layer.forward(pass, &self.sizes, (&packed, x, keep));
+            let (out, kept) = layer.forward(pass, &packed, x, keep);
             all.extend(kept);
             x = out;
         }

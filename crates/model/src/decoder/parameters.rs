@@ -49,7 +49,8 @@ impl Parameters {
     pub(crate) fn add(
         &mut self,
         device: &Device,
-        (name, shape): (String, Vec<usize>),
+        name: String,
+        shape: Vec<usize>,
         numbers: Buffer<f32>,
     ) -> ParameterId {
         let store = Store::Master(MasterWeight::new(device, numbers));
@@ -59,8 +60,10 @@ impl Parameters {
     /// Adds a frozen tensor of bytes, with what a byte is worth for each row.
     pub(crate) fn add_bytes(
         &mut self,
-        (name, shape): (String, Vec<usize>),
-        (bytes, scales): (Buffer<i8>, Buffer<f32>),
+        name: String,
+        shape: Vec<usize>,
+        bytes: Buffer<i8>,
+        scales: Buffer<f32>,
     ) -> ParameterId {
         self.push(Parameter { name, shape, trained: false, store: Store::Int8 { bytes, scales } })
     }

@@ -6,9 +6,10 @@
 
 use whetstone_kernels::add::bias;
 use whetstone_kernels::linear;
-use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, WriteMode};
+use whetstone_kernels::{Buffer, Matrix, MatrixMut, WriteMode};
 
-use super::parameters::{ParameterId, Parameters};
+use super::parameters::ParameterId;
+use super::pass::{Adapters, Pass};
 use super::sums::{self, GradientAccumulator};
 
 /// A projection's places in the list of parameters.
@@ -30,21 +31,15 @@ pub(crate) struct Adapter {
     pub(crate) scale: f32,
 }
 
-/// Where a pass finds the numbers, and whether adapters take part.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Pass<'a> {
-    pub(crate) device: &'a Device,
-    pub(crate) parameters: &'a Parameters,
-    pub(crate) adapters: Adapters,
-}
-
-/// Whether low-rank additions take part: without them a model is its own reference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Adapters {
-    /// They do.
-    On,
-    /// They do not.
-    Off,
+/// What the gradients of a projection's weights are computed from.
+#[derive(Debug)]
+pub(crate) struct WeightBackward<'a> {
+    /// The projection's input.
+    pub(crate) x: Matrix<'a>,
+    /// The gradient of its output.
+    pub(crate) dy: Matrix<'a>,
+    /// What [`Projection::backward_input`] returned.
+    pub(crate) du: LoraInputGradient,
 }
 
 impl Projection {
@@ -56,7 +51,8 @@ impl Projection {
     pub(crate) fn forward(
         &self,
         pass: &Pass<'_>,
-        (mut y, mode): (MatrixMut<'_>, WriteMode),
+        mut y: MatrixMut<'_>,
+        mode: WriteMode,
         x: Matrix<'_>,
     ) {
         let weight = pass.parameters.weight(self.weight);
@@ -78,7 +74,8 @@ impl Projection {
     pub(crate) fn backward_input(
         &self,
         pass: &Pass<'_>,
-        (mut dx, mode): (MatrixMut<'_>, WriteMode),
+        mut dx: MatrixMut<'_>,
+        mode: WriteMode,
         dy: Matrix<'_>,
     ) -> LoraInputGradient {
         let weight = pass.parameters.weight(self.weight);
@@ -104,11 +101,12 @@ impl Projection {
         &self,
         pass: &Pass<'_>,
         sums: &mut GradientAccumulator<'_>,
-        (x, dy, narrow): (Matrix<'_>, Matrix<'_>, LoraInputGradient),
+        from: WeightBackward<'_>,
     ) {
-        sums.add_product(self.weight, (1.0, dy, x));
+        let WeightBackward { x, dy, du } = from;
+        sums.add_product(self.weight, dy, x);
         sums.add_rows(self.bias, dy);
-        if let (Some(adapter), Some(du)) = (self.adapter(pass), narrow.0) {
+        if let (Some(adapter), Some(du)) = (self.adapter(pass), du.0) {
             let u = adapter.narrow(pass, x);
             let rank = u.len() / x.rows().max(1);
             let [u, du] = [&u, &du].map(|narrow| Matrix::new(narrow.view(), x.rows(), rank));

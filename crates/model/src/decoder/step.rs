@@ -10,8 +10,8 @@ use whetstone_kernels::paged::{self, Cache, PAGE, Stored, Tables};
 use whetstone_kernels::{Buffer, Matrix, MatrixMut, Offsets, View, WriteMode, embedding, linear};
 
 use super::Decoder;
-use super::layer::{Places, normed};
-use super::projection::Adapters;
+use super::layer::{NormInput, Places, Rope, normed};
+use super::pass::Adapters;
 
 /// The next token of some sequences, and where each finds what came before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -178,11 +178,10 @@ impl Decoder {
         let table = self.parameters.activations(self.embedding);
         embedding::gather(&self.device, &mut x.view_mut(), table, input.ids);
         for (index, layer) in self.layers.iter().enumerate() {
-            let qkv = layer.project(&pass, sizes, x.view());
-            let (positions, slots) = (input.positions, input.slots);
-            let turns = &self.turns;
-            let to = Places { positions, turns, cache: &mut *cache, layer: index, slots };
-            let qkv = layer.place_and_store(&pass, sizes, qkv, to);
+            let qkv = layer.project(&pass, x.view());
+            let rope = Rope { positions: input.positions, table: &self.turns };
+            let to = Places { rope, cache: &mut *cache, layer: index, slots: input.slots };
+            let qkv = layer.place_and_store(&pass, qkv, to);
             let rows = layer.packed_rows(sizes, &qkv);
             let stride = layer.attended_stride(sizes);
             let mut attended = self.device.take(count * stride);
@@ -199,8 +198,8 @@ impl Decoder {
                     attention::forward(&self.device, output, rows, sequences);
                 }
             }
-            let x1 = layer.after_attention(&pass, sizes, (&x, &mut attended));
-            x = layer.network_output(&pass, sizes, &x1);
+            let x1 = layer.after_attention(&pass, &x, &mut attended);
+            x = layer.network_output(&pass, &x1);
         }
         x
     }
@@ -208,7 +207,7 @@ impl Decoder {
     pub(super) fn logits(&self, x: View<'_>) -> Buffer<f32> {
         let pass = self.pass(Adapters::On);
         let (rows, vocab) = (x.len() / self.sizes.width, self.config.vocab);
-        let h = normed(&pass, &self.sizes, (x, self.norm));
+        let h = normed(&pass, NormInput { x, gain: self.norm });
         let mut logits = self.device.take(rows * vocab);
         let to = MatrixMut::new(logits.view_mut(), rows, vocab);
         let h = Matrix::new(h.view(), rows, self.sizes.width);

@@ -75,10 +75,10 @@ impl<'a> GradientAccumulator<'a> {
     /// Adds all that waits.
     pub(crate) fn flush(&mut self) {
         let pending = std::mem::take(&mut self.pending);
-        let ids: Vec<ParameterId> = pending.iter().map(|it| it.id).collect();
+        let ids: Vec<ParameterId> = pending.iter().map(|product| product.id).collect();
         let to = self.gradients.several_mut(&ids);
-        let jobs = to.into_iter().zip(&pending).filter_map(|(to, it)| {
-            let (dy, x) = (it.dy.matrix(), it.x.matrix());
+        let jobs = to.into_iter().zip(&pending).filter_map(|(to, product)| {
+            let (dy, x) = (product.dy.matrix(), product.x.matrix());
             let to = MatrixMut::new(to?, dy.cols(), x.cols());
             Some(WeightGradient { to, scale: 1.0, dy, x })
         });
@@ -88,15 +88,16 @@ impl<'a> GradientAccumulator<'a> {
         }
     }
 
-    /// `dW += scale · dyᵀ·x`, if `W` is trained.
+    /// `dW += dyᵀ·x`, if `W` is trained.
     pub(crate) fn add_product<T: Real>(
         &mut self,
         id: ParameterId,
-        (scale, dy, x): (f32, Matrix<'_, T>, Matrix<'_>),
+        dy: Matrix<'_, T>,
+        x: Matrix<'_>,
     ) {
         if let Some(to) = self.gradients.get_mut(id) {
             let to = MatrixMut::new(to, dy.cols(), x.cols());
-            backward_weight(self.device, WeightGradient { to, scale, dy, x }, self.sequences);
+            backward_weight(self.device, WeightGradient { to, scale: 1.0, dy, x }, self.sequences);
         }
     }
 

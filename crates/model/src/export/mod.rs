@@ -99,7 +99,8 @@ impl Decoder {
     /// If the directory exists or cannot be written; then there is none.
     pub fn export_new(
         &self,
-        (tokenizer, template): (&Tokenizer, Option<&str>),
+        tokenizer: &Tokenizer,
+        template: Option<&str>,
         to: &Path,
         options: ExportOptions,
     ) -> Result<(), ExportError> {
@@ -114,12 +115,12 @@ impl Decoder {
         let ids: Vec<ParameterId> = self.base_parameters().collect();
         let shards = self.shards(&ids, options);
         if let [all] = shards.as_slice() {
-            return self.put_shard(folder, "model.safetensors", (all, options.dtype));
+            return self.put_shard(folder, "model.safetensors", all, options.dtype);
         }
         let mut places = BTreeMap::new();
         for (index, shard) in shards.iter().enumerate() {
             let name = format!("model-{:05}-of-{:05}.safetensors", index + 1, shards.len());
-            self.put_shard(folder, &name, (shard, options.dtype))?;
+            self.put_shard(folder, &name, shard, options.dtype)?;
             let names = shard.iter().map(|&id| self.parameters().get(id).name.clone());
             places.extend(names.map(|tensor| (tensor, name.clone())));
         }
@@ -143,7 +144,7 @@ impl Decoder {
         let settings = AdapterSettings { score: self.has_score_head(), ..settings.clone() };
         folder.put(SETTINGS_FILE, settings.to_json().as_bytes())?;
         let ids: Vec<ParameterId> = self.adapter_parameters().collect();
-        self.put_shard(&folder, WEIGHTS_FILE, (&ids, dtype))?;
+        self.put_shard(&folder, WEIGHTS_FILE, &ids, dtype)?;
         folder.finish()
     }
 
@@ -151,7 +152,8 @@ impl Decoder {
         &self,
         folder: &Folder,
         name: &str,
-        (ids, dtype): (&[ParameterId], Dtype),
+        ids: &[ParameterId],
+        dtype: Dtype,
     ) -> Result<(), ExportError> {
         folder.stream(name, |out| Ok(self.write_tensors(out, ids, dtype)?))
     }

@@ -136,11 +136,11 @@ impl Weights for Gguf {
         match self.tensors[name].rows {
             rows @ Rows::Interleaved(_) if fits && out.len().is_multiple_of(columns) => {
                 for (at, out) in out.chunks_exact_mut(columns).enumerate() {
-                    self.file.read_rows((name, stored), rows.in_file(row + at), out)?;
+                    self.file.read_rows(name, stored, rows.in_file(row + at), out)?;
                 }
                 Ok(())
             }
-            _ => self.file.read_rows((name, stored), row, out),
+            _ => self.file.read_rows(name, stored, row, out),
         }
     }
 }
@@ -153,6 +153,6 @@ fn rope_factors(file: &TensorFile, header: &Header) -> Result<Option<Vec<f32>>, 
         return Err(WeightsError::Dtype { path, tensor, dtype: stored.dtype().name() });
     }
     let mut factors = vec![0.0; stored.numbers()];
-    file.read_rows((ROPE_FACTORS, stored), 0, &mut factors)?;
+    file.read_rows(ROPE_FACTORS, stored, 0, &mut factors)?;
     Ok(Some(factors))
 }

@@ -90,7 +90,7 @@ impl Weights for Safetensors {
 
     fn read_rows(&self, name: &str, row: usize, out: &mut [f32]) -> Result<(), WeightsError> {
         let stored = self.expect(name)?;
-        self.files[self.tensors[name].file].read_rows((name, stored), row, out)
+        self.files[self.tensors[name].file].read_rows(name, stored, row, out)
     }
 }
 

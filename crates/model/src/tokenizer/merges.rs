@@ -14,7 +14,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Two tokens that stand side by side.
-pub(super) type Pair = (u32, u32);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Pair {
+    pub(super) left: u32,
+    pub(super) right: u32,
+}
 
 /// A pair that stands only once is not worth a token.
 const LEAST: u64 = 2;
@@ -51,8 +55,8 @@ impl Learnt {
     }
 
     /// The bytes of both tokens of a pair.
-    fn spelt(&self, (left, right): Pair) -> (&[u8], &[u8]) {
-        (&self.tokens[left as usize], &self.tokens[right as usize])
+    fn spelt(&self, pair: Pair) -> (&[u8], &[u8]) {
+        (&self.tokens[pair.left as usize], &self.tokens[pair.right as usize])
     }
 }
 
@@ -113,7 +117,7 @@ impl Learning {
     fn count(&mut self, at: usize) {
         let Word { tokens, count } = &self.words[at];
         for pair in tokens.windows(2) {
-            let uses = self.pairs.entry((pair[0], pair[1])).or_default();
+            let uses = self.pairs.entry(Pair { left: pair[0], right: pair[1] }).or_default();
             uses.count += count;
             uses.words.insert(at);
         }
@@ -122,7 +126,7 @@ impl Learning {
     fn uncount(&mut self, at: usize) {
         let Word { tokens, count } = &self.words[at];
         for pair in tokens.windows(2) {
-            let pair = (pair[0], pair[1]);
+            let pair = Pair { left: pair[0], right: pair[1] };
             let Some(uses) = self.pairs.get_mut(&pair) else { continue };
             uses.count -= count;
             uses.words.remove(&at);
@@ -134,11 +138,11 @@ impl Learning {
 }
 
 /// The tokens with each occurrence of the pair, from the left, as one.
-fn merged(tokens: &[u32], (left, right): Pair, token: u32) -> Vec<u32> {
+fn merged(tokens: &[u32], pair: Pair, token: u32) -> Vec<u32> {
     let mut out = Vec::with_capacity(tokens.len());
     let mut rest = tokens;
     while let [first, tail @ ..] = rest {
-        let found = *first == left && tail.first() == Some(&right);
+        let found = *first == pair.left && tail.first() == Some(&pair.right);
         out.push(if found { token } else { *first });
         rest = if found { &tail[1..] } else { tail };
     }
@@ -160,7 +164,7 @@ mod tests {
     /// The merges as texts, in their order.
     fn merges(learnt: &Learnt) -> Vec<(String, String)> {
         let text = |id: u32| String::from_utf8(learnt.tokens[id as usize].clone()).unwrap();
-        learnt.merges.iter().map(|&(left, right)| (text(left), text(right))).collect()
+        learnt.merges.iter().map(|pair| (text(pair.left), text(pair.right))).collect()
     }
 
     #[track_caller]
@@ -195,7 +199,7 @@ mod tests {
 
     #[test]
     fn runs_are_merged_from_the_left() {
-        assert_eq!(merged(&[1, 1, 1, 2, 1, 1], (1, 1), 9), [9, 1, 2, 9]);
+        assert_eq!(merged(&[1, 1, 1, 2, 1, 1], Pair { left: 1, right: 1 }, 9), [9, 1, 2, 9]);
         check(&[("    ", 4)], 1000, &[(" ", " "), ("  ", "  ")]);
     }
 

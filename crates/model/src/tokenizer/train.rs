@@ -109,7 +109,7 @@ fn failed(err: &tokenizers::Error) -> TokenizerError {
 fn describe(steps: &[Value], learnt: &Learnt) -> Value {
     let names: Vec<String> = learnt.tokens.iter().map(|bytes| written(bytes)).collect();
     let name = |id: u32| names[id as usize].as_str();
-    let merges = learnt.merges.iter().map(|&(left, right)| [name(left), name(right)]);
+    let merges = learnt.merges.iter().map(|pair| [name(pair.left), name(pair.right)]);
     let vocab: Map<String, Value> =
         (0..).zip(&names).map(|(id, name): (u32, _)| (name.clone(), id.into())).collect();
     json!({

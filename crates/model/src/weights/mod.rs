@@ -41,7 +41,7 @@ pub trait Weights: Debug + Send + Sync {
     fn read(&self, name: &str, out: &mut [f32]) -> Result<(), WeightsError> {
         let stored = self.expect(name)?;
         if stored.numbers() != out.len() {
-            return Err(wrong_shape(self.path(), (name, stored), &[out.len()]));
+            return Err(wrong_shape(self.path(), name, stored, &[out.len()]));
         }
         self.read_rows(name, 0, out)
     }
@@ -58,13 +58,13 @@ pub trait Weights: Debug + Send + Sync {
     fn expect_shape(&self, name: &str, expected: &[usize]) -> Result<&Stored, WeightsError> {
         let stored = self.expect(name)?;
         if stored.shape() != expected {
-            return Err(wrong_shape(self.path(), (name, stored), expected));
+            return Err(wrong_shape(self.path(), name, stored, expected));
         }
         Ok(stored)
     }
 }
 
-fn wrong_shape(path: &Path, (name, stored): (&str, &Stored), expected: &[usize]) -> WeightsError {
+fn wrong_shape(path: &Path, name: &str, stored: &Stored, expected: &[usize]) -> WeightsError {
     WeightsError::Shape {
         path: path.to_owned(),
         tensor: shown::beginning(name),

@@ -129,7 +129,8 @@ impl TensorFile {
     /// Fills `out` with the rows of `stored` from `row` on.
     pub(crate) fn read_rows(
         &self,
-        (name, stored): (&str, &Stored),
+        name: &str,
+        stored: &Stored,
         row: usize,
         out: &mut [f32],
     ) -> Result<(), WeightsError> {
@@ -137,7 +138,7 @@ impl TensorFile {
         let rows = out.len() / columns;
         let ends = row.checked_add(rows).is_some_and(|end| end <= stored.rows());
         if !ends || !out.len().is_multiple_of(columns) {
-            return Err(self.bad_span((name, stored), row, out.len()));
+            return Err(self.bad_span(name, stored, row, out.len()));
         }
         let (block_numbers, block_bytes) =
             (stored.dtype.block_numbers(), stored.dtype.block_bytes());
@@ -155,14 +156,19 @@ impl TensorFile {
             stored.dtype.decode(bytes, piece).ok_or_else(|| self.bad_dtype(name, stored))?;
             if let Some(bad) = piece.iter().position(|number| !number.is_finite()) {
                 let number = row * columns + piece_at * piece_numbers + bad;
-                let place = (number / columns, number % columns);
-                return Err(self.not_finite(name, place, piece[bad]));
+                return Err(WeightsError::NotFinite {
+                    path: self.path.clone(),
+                    tensor: shown::beginning(name),
+                    row: number / columns,
+                    column: number % columns,
+                    value: piece[bad],
+                });
             }
         }
         Ok(())
     }
 
-    fn bad_span(&self, (name, stored): (&str, &Stored), row: usize, asked: usize) -> WeightsError {
+    fn bad_span(&self, name: &str, stored: &Stored, row: usize, asked: usize) -> WeightsError {
         WeightsError::Span {
             path: self.path.clone(),
             tensor: shown::beginning(name),
@@ -176,10 +182,5 @@ impl TensorFile {
     fn bad_dtype(&self, name: &str, stored: &Stored) -> WeightsError {
         let (path, tensor) = (self.path.clone(), shown::beginning(name));
         WeightsError::Dtype { path, tensor, dtype: stored.dtype.name() }
-    }
-
-    fn not_finite(&self, name: &str, (row, column): (usize, usize), value: f32) -> WeightsError {
-        let (path, tensor) = (self.path.clone(), shown::beginning(name));
-        WeightsError::NotFinite { path, tensor, row, column, value }
     }
 }

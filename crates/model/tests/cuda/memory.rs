@@ -22,7 +22,7 @@ fn held(decoder: &Decoder, work: Work, keep: Keep) -> u64 {
         let (scored, trail) = decoder.forward(&batch, forward);
         let dlogp = vec![1e-3; scored.logp.len()];
         let signal = Signal { dlogp: &dlogp, dentropy: None, dvalue: None };
-        decoder.backward(&batch, trail.unwrap(), (signal, &mut gradients));
+        decoder.backward(&batch, trail.unwrap(), signal, &mut gradients);
     }
     device.check().unwrap();
     device.held_bytes() as u64
@@ -42,7 +42,7 @@ fn training_holds_what_was_planned() {
         for full in [true, false] {
             // A pool of its own, after what looking for algorithms took is given back.
             let gpu = Device::cuda(0).unwrap();
-            let mut decoder = Decoder::new(&gpu, &config, (1, work.length));
+            let mut decoder = Decoder::new(&gpu, &config, 1, work.length);
             let purpose = if full {
                 decoder.train_base(true);
                 Purpose::Full(keep)

@@ -51,7 +51,7 @@ pub(crate) fn heads_of_128() -> Config {
 
 /// A random model. An adapter has numbers in both halves, as one that was trained.
 pub(crate) fn random(device: &Device, config: &Config, trained: Trained) -> Decoder {
-    let mut decoder = Decoder::new(device, config, (11, config.positions));
+    let mut decoder = Decoder::new(device, config, 11, config.positions);
     match trained {
         Trained::Whole => decoder.train_base(true),
         Trained::Adapter => {

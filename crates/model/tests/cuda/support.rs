@@ -49,7 +49,7 @@ pub(crate) fn model(device: &Device, family: &str, trained: Trained) -> Decoder 
         Trained::Adapter => WeightFormat::Frozen,
     };
     let options = LoadOptions { weights: format, positions: 128 };
-    let mut decoder = Decoder::load(device, (&config, &weights), options).unwrap();
+    let mut decoder = Decoder::load(device, &config, &weights, options).unwrap();
     match trained {
         Trained::Whole => decoder.train_base(true),
         Trained::Adapter => drop(decoder.load_adapter(&dir.join("adapter")).unwrap()),
@@ -119,7 +119,7 @@ pub(crate) fn both_ways(
         let rows = logp.len()..logp.len() + scored.logp.len();
         let dentropy = back.dentropy.map(|all| &all[rows.clone()]);
         let signal = Signal { dlogp: &back.dlogp[rows], dentropy, dvalue: None };
-        decoder.backward(&batch, trail.unwrap(), (signal, &mut sums));
+        decoder.backward(&batch, trail.unwrap(), signal, &mut sums);
         logp.extend(scored.logp);
         entropy.extend(scored.entropy);
     }

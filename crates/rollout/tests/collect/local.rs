@@ -59,7 +59,7 @@ fn render(messages: &[Message]) -> Result<Vec<u32>, RenderError> {
 
 #[test]
 fn groups_of_a_real_model_have_the_tokens_that_it_samples_alone() {
-    let decoder = Decoder::new(&Device::cpu(1).unwrap(), &config(), (5, 64));
+    let decoder = Decoder::new(&Device::cpu(1).unwrap(), &config(), 5, 64);
     let tokenizer = words();
     let (stage, tasks) = (Stage::default(), [task("add"), task("multiply"), task("sort a list")]);
     let settings = Collecting { render: &render, max_tokens: MAX_TOKENS, ..collecting(&stage) };

@@ -74,7 +74,7 @@ pub fn training_step(
         let dlogp = vec![1e-4; scored.logp.len()];
         let signal = Signal { dlogp: &dlogp, dentropy: None, dvalue: None };
         let trail = trail.expect("something was kept");
-        decoder.backward(&batch, trail, (signal, &mut gradients));
+        decoder.backward(&batch, trail, signal, &mut gradients);
         wait()?;
         times.backward = begin.elapsed().as_secs_f64() - times.forward;
         // Both are read by the host in training too.

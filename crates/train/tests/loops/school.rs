@@ -318,5 +318,5 @@ fn model(to: &Path, seed: u64) {
     let sizes =
         Sizes { width: 16, layers: 2, heads: 2, kv_heads: 1, ffn: 24, positions: POSITIONS };
     let recipe = Recipe { sizes, seed, dtype: Dtype::F32, system: SystemMessages::Kept };
-    create(&Device::cpu(1).unwrap(), (&tokenizer, &recipe), to).unwrap();
+    create(&Device::cpu(1).unwrap(), &tokenizer, &recipe, to).unwrap();
 }

@@ -59,7 +59,7 @@ fn train(lines: &[Line], size: usize) -> Result<Tokenizer, ModelFailure> {
 fn write(args: &NewArgs, tokenizer: &Tokenizer) -> Result<Config, ModelFailure> {
     let device = device::cpu(Some(1))?;
     let recipe = args.recipe(Seed::new(args.seed).derive("model", 0).get());
-    Ok(create(&device, (tokenizer, &recipe), &args.dir)?)
+    Ok(create(&device, tokenizer, &recipe, &args.dir)?)
 }
 
 /// How long the lines of the corpus are in tokens.

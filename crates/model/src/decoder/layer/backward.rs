@@ -6,35 +6,43 @@ use whetstone_kernels::attention::{self, Saved};
 use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::qk_norm_rope;
 use whetstone_kernels::rms_norm::{self, Gradient, Heads};
-use whetstone_kernels::rope::{self, Angles, RopeTable, Rotate};
-use whetstone_kernels::{Buffer, Matrix, MatrixMut, View, WriteMode, swiglu};
+use whetstone_kernels::rope::{self, Angles, Rotate};
+use whetstone_kernels::{Buffer, Matrix, MatrixMut, WriteMode, swiglu};
 
+use super::heads::{HeadRange, QkNorm, both_norms, heads_of};
 use super::{
-    Layer, Network, Packed, SavedActivations, SavedProjections, Sizes, both_norms, heads_of, norm,
-    normed,
+    Layer, LayerGradients, Network, NormInput, Packed, Rope, SavedActivations, SavedProjections,
+    norm, normed,
 };
-use crate::decoder::parameters::ParameterId;
-use crate::decoder::projection::Pass;
+use crate::decoder::pass::Pass;
+use crate::decoder::projection::WeightBackward;
 use crate::decoder::sums::GradientAccumulator;
+
+/// Queries, keys and values before norms and rotations, and the gradient of what came out of these.
+struct QkvGradient<'a> {
+    qkv: &'a Buffer,
+    dqkv: Buffer,
+}
 
 impl Layer {
     /// Turns the gradient of `x2` into that of `x0`, and adds to those of the parameters.
     pub(crate) fn backward(
         &self,
         pass: &Pass<'_>,
-        sizes: &Sizes,
-        (packed, kept): (&Packed<'_>, SavedActivations),
-        (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
+        packed: &Packed<'_>,
+        kept: SavedActivations,
+        gradients: &mut LayerGradients<'_>,
     ) {
+        let sizes = pass.sizes;
         let SavedActivations { x0, rest } = kept;
-        let rest = rest.unwrap_or_else(|| self.compute(pass, sizes, (packed, &x0)).1);
+        let rest = rest.unwrap_or_else(|| self.compute(pass, packed, &x0).1);
         let SavedProjections { mut qkv, attended, lse, x1, network } = rest;
         let attended = Rc::new(attended);
-        self.network_backward(pass, sizes, (x1, network), (dx, sums));
-        let dattended = self.o_backward(pass, sizes, &attended, (dx, sums));
-        let positions = (packed.positions, packed.turns);
+        self.network_backward(pass, &x1, network, gradients);
+        drop(x1);
+        let dattended = self.o_backward(pass, &attended, gradients);
         let turned = match self.qk_norm {
-            Some(_) => self.place(pass, sizes, positions, &mut qkv),
+            Some(_) => self.place(pass, packed.rope, &mut qkv),
             None => None,
         };
         let (tokens, shape) = (packed.tokens(), &sizes.shape);
@@ -51,71 +59,74 @@ impl Layer {
         let sequences = attention::Sequences { shape, offsets: packed.offsets };
         attention::backward(pass.device, to, saved, sequences);
         drop((turned, attended, dattended, lse));
-        let dqkv = self.place_backward(pass, sizes, (positions, &qkv), (dqkv, sums));
+        let from = QkvGradient { qkv: &qkv, dqkv };
+        let dqkv = self.place_backward(pass, packed.rope, from, &mut gradients.sums);
         drop(qkv);
-        self.project_backward(pass, sizes, (&x0, dqkv), (dx, sums));
-        sums.flush();
+        self.project_backward(pass, &x0, dqkv, gradients);
+        gradients.sums.flush();
     }
 
     fn network_backward(
         &self,
         pass: &Pass<'_>,
-        sizes: &Sizes,
-        (x1, network): (Buffer, Network),
-        (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
+        x1: &Buffer,
+        network: Network,
+        gradients: &mut LayerGradients<'_>,
     ) {
+        let input = NormInput { x: x1.view(), gain: self.before_network };
         let (mut gate, mut up) = match (network, &self.fused) {
             (Network::Apart { gate, up }, _) => (gate, up),
             (Network::Together(both), fused) => {
                 let fused = fused.as_ref().expect("rows of both come from fused projections");
-                let known = (x1, self.before_network, both);
-                return fused.network_backward(pass, sizes, known, (dx, sums));
+                return fused.network_backward(pass, input, both, gradients);
             }
         };
-        let (device, tokens) = (pass.device, x1.len() / sizes.width);
+        let LayerGradients { dx, sums } = &mut *gradients;
+        let (device, sizes, tokens) = (pass.device, pass.sizes, x1.len() / pass.sizes.width);
         let mut open = device.take(tokens * sizes.ffn);
-        let narrow = {
+        let du = {
             let to = MatrixMut::new(open.view_mut(), tokens, sizes.ffn);
             let dy = Matrix::new(dx.view(), tokens, sizes.width);
-            self.down.backward_input(pass, (to, WriteMode::Overwrite), dy)
+            self.down.backward_input(pass, to, WriteMode::Overwrite, dy)
         };
         let (gate_view, up_view) = (&mut gate.view_mut(), &mut up.view_mut());
         swiglu::backward(device, &mut open.view_mut(), gate_view, up_view);
         let x = Matrix::new(open.view(), tokens, sizes.ffn);
         let dy = Matrix::new(dx.view(), tokens, sizes.width);
-        self.down.backward_weights(pass, sums, (x, dy, narrow));
+        self.down.backward_weights(pass, sums, WeightBackward { x, dy, du });
         drop(open);
-        let h = normed(pass, sizes, (x1.view(), self.before_network));
+        let h = normed(pass, input);
         let mut dh = device.take(x1.len());
         let mut mode = WriteMode::Overwrite;
         for (projection, dy) in [(&self.gate, gate), (&self.up, up)] {
             let dy = Matrix::new(dy.view(), tokens, sizes.ffn);
             let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
-            let narrow = projection.backward_input(pass, (to, mode), dy);
+            let du = projection.backward_input(pass, to, mode, dy);
             let x = Matrix::new(h.view(), tokens, sizes.width);
-            projection.backward_weights(pass, sums, (x, dy, narrow));
+            projection.backward_weights(pass, sums, WeightBackward { x, dy, du });
             mode = WriteMode::Accumulate;
         }
-        norm_backward(pass, sizes, (self.before_network, &x1, &dh), (dx, sums));
+        norm_backward(pass, input, &dh, gradients);
     }
 
     fn o_backward(
         &self,
         pass: &Pass<'_>,
-        sizes: &Sizes,
         attended: &Rc<Buffer>,
-        (dx, sums): (&Buffer, &mut GradientAccumulator<'_>),
+        gradients: &mut LayerGradients<'_>,
     ) -> Buffer {
         if let Some(fused) = &self.fused {
-            return fused.o_backward(pass, sizes, attended, (dx, sums));
+            return fused.o_backward(pass, attended, gradients);
         }
+        let LayerGradients { dx, sums } = gradients;
+        let sizes = pass.sizes;
         let (tokens, width) = (dx.len() / sizes.width, sizes.shape.width());
         let mut dattended = pass.device.take(attended.len());
         let dy = Matrix::new(dx.view(), tokens, sizes.width);
         let to = MatrixMut::new(dattended.view_mut(), tokens, width);
-        let narrow = self.o.backward_input(pass, (to, WriteMode::Overwrite), dy);
+        let du = self.o.backward_input(pass, to, WriteMode::Overwrite, dy);
         let x = Matrix::new(attended.view(), tokens, width);
-        self.o.backward_weights(pass, sums, (x, dy, narrow));
+        self.o.backward_weights(pass, sums, WeightBackward { x, dy, du });
         dattended
     }
 
@@ -123,25 +134,29 @@ impl Layer {
     fn place_backward(
         &self,
         pass: &Pass<'_>,
-        sizes: &Sizes,
-        ((positions, turns), qkv): ((View<'_, u32>, &RopeTable), &Buffer),
-        (mut dqkv, sums): (Buffer, &mut GradientAccumulator<'_>),
+        rope: Rope<'_>,
+        from: QkvGradient<'_>,
+        sums: &mut GradientAccumulator<'_>,
     ) -> Buffer {
-        let (device, tokens, shape) = (pass.device, positions.len(), &sizes.shape);
+        let QkvGradient { qkv, mut dqkv } = from;
+        let (device, sizes, tokens) = (pass.device, pass.sizes, rope.positions.len());
+        let shape = &sizes.shape;
         let width = self.qkv_stride(sizes);
-        let trained = self.qk_norm.is_some_and(|(q, k)| sums.is_trained(q) || sums.is_trained(k));
-        if let Some(placing) = self.placing(pass, sizes, (positions, turns)).filter(|_| !trained) {
+        let trained = |QkNorm { q, k }| sums.is_trained(q) || sums.is_trained(k);
+        let trained = self.qk_norm.is_some_and(trained);
+        if let Some(placing) = self.placing(pass, rope).filter(|_| !trained) {
             let d = MatrixMut::strided(dqkv.view_mut(), tokens, shape.packed_width(), width);
             qk_norm_rope::backward(device, d, self.packed_rows(sizes, qkv), placing);
             return dqkv;
         }
-        let (_, both) = heads_of((tokens, width), (0, shape.heads + shape.kv_heads), shape);
-        let angles = Angles { table: turns, positions, direction: Rotate::Inverse };
+        let (_, both) = heads_of(tokens, width, HeadRange::rotated(shape), shape);
+        let Rope { positions, table } = rope;
+        let angles = Angles { table, positions, direction: Rotate::Inverse };
         rope::turn(device, &mut dqkv.view_mut(), both, angles);
         let Some(gains) = self.qk_norm else { return dqkv };
         let mut to = device.take(dqkv.len());
         for (gain, heads) in both_norms(gains, shape) {
-            let (begin, heads) = heads_of((tokens, width), heads, shape);
+            let (begin, heads) = heads_of(tokens, width, heads, shape);
             let end = tokens * width;
             let mut view = to.view_mut();
             let gradient = Gradient {
@@ -152,7 +167,7 @@ impl Layer {
             let x = rms_norm::Input { data: qkv.view().part(begin..end), shape: heads };
             let dy = rms_norm::Input { data: dqkv.view().part(begin..end), shape: heads };
             let saved = rms_norm::Saved { x, dy };
-            rms_norm::backward(device, gradient, saved, norm(pass, sizes, gain));
+            rms_norm::backward(device, gradient, saved, norm(pass, gain));
         }
         let values = self.heads(sizes)[2].1.clone();
         let from = Matrix::new(dqkv.view(), tokens, width).columns(values.clone());
@@ -163,42 +178,46 @@ impl Layer {
     fn project_backward(
         &self,
         pass: &Pass<'_>,
-        sizes: &Sizes,
-        (x0, dqkv): (&Buffer, Buffer),
-        (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
+        x0: &Buffer,
+        dqkv: Buffer,
+        gradients: &mut LayerGradients<'_>,
     ) {
+        let input = NormInput { x: x0.view(), gain: self.before_attention };
         if let Some(fused) = &self.fused {
-            let known = (x0, self.before_attention, dqkv);
-            return fused.project_backward(pass, sizes, known, (dx, sums));
+            return fused.project_backward(pass, input, dqkv, gradients);
         }
+        let sums = &mut gradients.sums;
+        let sizes = pass.sizes;
         let tokens = x0.len() / sizes.width;
-        let h = normed(pass, sizes, (x0.view(), self.before_attention));
+        let h = normed(pass, input);
         let mut dh = pass.device.take(x0.len());
         let mut mode = WriteMode::Overwrite;
         for (projection, columns) in self.heads(sizes) {
             let dy = Matrix::new(dqkv.view(), tokens, sizes.shape.packed_width()).columns(columns);
             let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
-            let narrow = projection.backward_input(pass, (to, mode), dy);
+            let du = projection.backward_input(pass, to, mode, dy);
             let x = Matrix::new(h.view(), tokens, sizes.width);
-            projection.backward_weights(pass, sums, (x, dy, narrow));
+            projection.backward_weights(pass, sums, WeightBackward { x, dy, du });
             mode = WriteMode::Accumulate;
         }
-        norm_backward(pass, sizes, (self.before_attention, x0, &dh), (dx, sums));
+        norm_backward(pass, input, &dh, gradients);
     }
 }
 
 /// Adds what comes back through a norm to the residual's gradient.
 pub(crate) fn norm_backward(
     pass: &Pass<'_>,
-    sizes: &Sizes,
-    (gain, x, dy): (ParameterId, &Buffer, &Buffer),
-    (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
+    input: NormInput<'_>,
+    dy: &Buffer,
+    gradients: &mut LayerGradients<'_>,
 ) {
-    let rows = Heads::rows(x.len() / sizes.width, sizes.width);
+    let NormInput { x, gain } = input;
+    let LayerGradients { dx, sums } = gradients;
+    let width = pass.sizes.width;
+    let rows = Heads::rows(x.len() / width, width);
     let gradient =
         Gradient { dx: dx.view_mut(), mode: WriteMode::Accumulate, dgain: sums.gain(gain) };
-    let norm = norm(pass, sizes, gain);
-    let x = rms_norm::Input { data: x.view(), shape: rows };
+    let x = rms_norm::Input { data: x, shape: rows };
     let dy = rms_norm::Input { data: dy.view(), shape: rows };
-    rms_norm::backward(pass.device, gradient, rms_norm::Saved { x, dy }, norm);
+    rms_norm::backward(pass.device, gradient, rms_norm::Saved { x, dy }, norm(pass, gain));
 }

@@ -16,9 +16,10 @@ use whetstone_kernels::fused_linear::{
 use whetstone_kernels::rms_norm::{self, Heads};
 use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, View, swiglu};
 
-use super::{Sizes, norm, norm_backward};
+use super::{LayerGradients, NormInput, norm, norm_backward};
 use crate::decoder::parameters::{ParameterId, Parameters};
-use crate::decoder::projection::{Adapter, Adapters, Pass, Projection};
+use crate::decoder::pass::{Adapters, Pass};
+use crate::decoder::projection::{Adapter, Projection};
 use crate::decoder::sums::{Columns, GradientAccumulator, Pending};
 
 /// Narrow parts begin at multiples of so many columns.
@@ -56,9 +57,9 @@ impl Fused {
         parameters: &mut Parameters,
         projections: &[Projection],
     ) -> Option<Self> {
-        let frozen = projections.iter().all(|it| parameters.is_frozen(it.weight));
-        let scales: Vec<f32> =
-            projections.iter().filter_map(|it| it.adapter).map(|adapter| adapter.scale).collect();
+        let frozen = projections.iter().all(|projection| parameters.is_frozen(projection.weight));
+        let adapters = projections.iter().filter_map(|projection| projection.adapter);
+        let scales: Vec<f32> = adapters.map(|adapter| adapter.scale).collect();
         let scale = scales.first().copied().unwrap_or(1.0);
         if !frozen || scales.iter().any(|other| other.to_bits() != scale.to_bits()) {
             return None;
@@ -67,22 +68,22 @@ impl Fused {
         let (mut outputs, mut narrow) = (0, 0);
         let members: Vec<Member> = projections
             .iter()
-            .map(|it| {
+            .map(|projection| {
                 let first = outputs;
-                outputs += shape(it.weight).0;
-                let adapter = it.adapter.map(|adapter| {
+                outputs += shape(projection.weight).0;
+                let adapter = projection.adapter.map(|adapter| {
                     let (begin, rank) = (narrow, shape(adapter.a).0);
                     narrow = (begin + rank).next_multiple_of(NARROW_STEP);
                     (adapter, begin..begin + rank)
                 });
-                Member { outputs: first..outputs, bias: it.bias, adapter }
+                Member { outputs: first..outputs, bias: projection.bias, adapter }
             })
             .collect();
         let inputs = shape(projections.first()?.weight).1;
         let weight = AugmentedWeight::new(device, Widths { outputs, inputs, narrow }, scale);
-        for (it, member) in projections.iter().zip(&members) {
+        for (projection, member) in projections.iter().zip(&members) {
             let first = member.outputs.start;
-            parameters.move_to(device, it.weight, weight.weight(first));
+            parameters.move_to(device, projection.weight, weight.weight(first));
             if let Some((adapter, own)) = &member.adapter {
                 parameters.move_to(device, adapter.a, weight.first_half(own.start));
                 parameters.move_to(device, adapter.b, weight.second_half(first, own.start));
@@ -181,11 +182,8 @@ impl Fused {
         };
         let of_x =
             |columns| Columns { buffer: Rc::clone(x), stride: self.in_stride(), range: columns };
-        for (member, adapter, own) in self
-            .members
-            .iter()
-            .filter_map(|it| it.adapter.as_ref().map(|(adapter, own)| (it, adapter, own)))
-        {
+        for member in &self.members {
+            let Some((adapter, own)) = &member.adapter else { continue };
             let narrow = inputs + own.start..inputs + own.end;
             let back = outputs + own.start..outputs + own.end;
             let dy_own = of_dy(member.outputs.clone());
@@ -196,7 +194,7 @@ impl Fused {
 }
 
 /// Rows with room for what a product's adapters make of them.
-fn with_room(device: &Device, from: View<'_>, (width, stride): (usize, usize)) -> Buffer {
+fn with_room(device: &Device, from: View<'_>, width: usize, stride: usize) -> Buffer {
     let rows = from.len() / width;
     let mut to = device.take(rows * stride);
     let narrow = MatrixMut::strided(to.view_mut(), rows, width, stride);
@@ -206,18 +204,15 @@ fn with_room(device: &Device, from: View<'_>, (width, stride): (usize, usize)) -
 
 impl FusedLayer {
     /// Normed rows with room.
-    fn normed(
-        pass: &Pass<'_>,
-        sizes: &Sizes,
-        (x, gain): (View<'_>, ParameterId),
-        fused: &Fused,
-    ) -> Buffer {
-        let rows = x.len() / sizes.width;
+    fn normed(pass: &Pass<'_>, input: NormInput<'_>, fused: &Fused) -> Buffer {
+        let NormInput { x, gain } = input;
+        let width = pass.sizes.width;
+        let rows = x.len() / width;
         let stride = fused.in_stride();
         let mut to = pass.device.take(rows * stride);
-        let from = Heads::rows(rows, sizes.width);
+        let from = Heads::rows(rows, width);
         let lies = Heads { stride, ..from };
-        let gain = norm(pass, sizes, gain);
+        let gain = norm(pass, gain);
         let output = rms_norm::Output { data: to.view_mut(), shape: lies };
         let input = rms_norm::Input { data: x, shape: from };
         rms_norm::forward(pass.device, output, input, gain);
@@ -225,14 +220,10 @@ impl FusedLayer {
     }
 
     /// Queries, keys and values, each row with room for what comes back.
-    pub(super) fn project(
-        &self,
-        pass: &Pass<'_>,
-        sizes: &Sizes,
-        (x0, gain): (View<'_>, ParameterId),
-    ) -> Buffer {
-        let mut h = Self::normed(pass, sizes, (x0, gain), &self.qkv);
-        let tokens = x0.len() / sizes.width;
+    pub(super) fn project(&self, pass: &Pass<'_>, input: NormInput<'_>) -> Buffer {
+        let mut h = Self::normed(pass, input, &self.qkv);
+        let sizes = pass.sizes;
+        let tokens = input.x.len() / sizes.width;
         let stride = self.qkv.out_stride();
         let mut qkv = pass.device.take(tokens * stride);
         let to = MatrixMut::strided(qkv.view_mut(), tokens, sizes.shape.packed_width(), stride);
@@ -244,24 +235,21 @@ impl FusedLayer {
     pub(super) fn after_attention(
         &self,
         pass: &Pass<'_>,
-        sizes: &Sizes,
-        (x0, attended): (&Buffer, &mut Buffer),
+        x0: &Buffer,
+        attended: &mut Buffer,
     ) -> Buffer {
+        let width = pass.sizes.width;
         let mut x1 = pass.device.take(x0.len());
-        let to = MatrixMut::new(x1.view_mut(), x0.len() / sizes.width, sizes.width);
+        let to = MatrixMut::new(x1.view_mut(), x0.len() / width, width);
         self.o.forward(pass, to, attended, Some(x0.view()));
         x1
     }
 
     /// `x2`, and the gate beside what goes through it.
-    pub(super) fn network(
-        &self,
-        pass: &Pass<'_>,
-        sizes: &Sizes,
-        (x1, gain): (&Buffer, ParameterId),
-    ) -> (Buffer, Buffer) {
-        let (device, tokens, ffn) = (pass.device, x1.len() / sizes.width, sizes.ffn);
-        let mut h = Self::normed(pass, sizes, (x1.view(), gain), &self.gate_up);
+    pub(super) fn network(&self, pass: &Pass<'_>, input: NormInput<'_>) -> (Buffer, Buffer) {
+        let (device, sizes, x1) = (pass.device, pass.sizes, input.x);
+        let (tokens, ffn) = (x1.len() / sizes.width, sizes.ffn);
+        let mut h = Self::normed(pass, input, &self.gate_up);
         let both_stride = self.gate_up.out_stride();
         let mut both = device.take(tokens * both_stride);
         let to = MatrixMut::strided(both.view_mut(), tokens, 2 * ffn, both_stride);
@@ -277,38 +265,36 @@ impl FusedLayer {
         );
         let mut x2 = device.take(x1.len());
         let to = MatrixMut::new(x2.view_mut(), tokens, sizes.width);
-        self.down.forward(pass, to, &mut open, Some(x1.view()));
+        self.down.forward(pass, to, &mut open, Some(x1));
         (x2, both)
     }
 
     /// `x2` alone.
-    pub(super) fn network_output(
-        &self,
-        pass: &Pass<'_>,
-        sizes: &Sizes,
-        (x1, gain): (&Buffer, ParameterId),
-    ) -> Buffer {
-        let (device, tokens) = (pass.device, x1.len() / sizes.width);
-        let mut h = Self::normed(pass, sizes, (x1.view(), gain), &self.gate_up);
+    pub(super) fn network_output(&self, pass: &Pass<'_>, input: NormInput<'_>) -> Buffer {
+        let (device, sizes, x1) = (pass.device, pass.sizes, input.x);
+        let tokens = x1.len() / sizes.width;
+        let mut h = Self::normed(pass, input, &self.gate_up);
         let mut open = device.take(tokens * self.down.in_stride());
         let to = MatrixMut::strided(open.view_mut(), tokens, sizes.ffn, self.down.in_stride());
         let mut h = MatrixMut::new(h.view_mut(), tokens, self.gate_up.in_stride());
         fused_linear::forward_gated(device, to, &mut h, self.gate_up.fused_weight(pass));
         let mut x2 = device.take(x1.len());
         let to = MatrixMut::new(x2.view_mut(), tokens, sizes.width);
-        self.down.forward(pass, to, &mut open, Some(x1.view()));
+        self.down.forward(pass, to, &mut open, Some(x1));
         x2
     }
 
     pub(super) fn network_backward(
         &self,
         pass: &Pass<'_>,
-        sizes: &Sizes,
-        (x1, gain, mut both): (Buffer, ParameterId, Buffer),
-        (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
+        input: NormInput<'_>,
+        mut both: Buffer,
+        gradients: &mut LayerGradients<'_>,
     ) {
-        let (device, tokens, ffn) = (pass.device, x1.len() / sizes.width, sizes.ffn);
-        let mut dy = with_room(device, dx.view(), (sizes.width, self.down.out_stride()));
+        let LayerGradients { dx, sums } = &mut *gradients;
+        let (device, sizes) = (pass.device, pass.sizes);
+        let (tokens, ffn) = (input.x.len() / sizes.width, sizes.ffn);
+        let mut dy = with_room(device, dx.view(), sizes.width, self.down.out_stride());
         let stride = self.down.in_stride();
         let mut open = device.take(tokens * stride);
         let to = MatrixMut::strided(open.view_mut(), tokens, ffn, stride);
@@ -319,24 +305,25 @@ impl FusedLayer {
         swiglu::backward_rows(device, dopen, rows);
         self.down.narrow(pass, &mut open);
         self.down.defer(pass, sums, dy, &Rc::new(open));
-        let mut h = Self::normed(pass, sizes, (x1.view(), gain), &self.gate_up);
+        let mut h = Self::normed(pass, input, &self.gate_up);
         self.gate_up.narrow(pass, &mut h);
-        let mut dh = device.take(x1.len());
+        let mut dh = device.take(input.x.len());
         let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
         self.gate_up.backward(pass, to, &mut both);
         self.gate_up.defer(pass, sums, both, &Rc::new(h));
-        norm_backward(pass, sizes, (gain, &x1, &dh), (dx, sums));
+        norm_backward(pass, input, &dh, gradients);
     }
 
     pub(super) fn o_backward(
         &self,
         pass: &Pass<'_>,
-        sizes: &Sizes,
         attended: &Rc<Buffer>,
-        (dx, sums): (&Buffer, &mut GradientAccumulator<'_>),
+        gradients: &mut LayerGradients<'_>,
     ) -> Buffer {
+        let LayerGradients { dx, sums } = gradients;
+        let sizes = pass.sizes;
         let (tokens, width) = (dx.len() / sizes.width, sizes.shape.width());
-        let mut dy = with_room(pass.device, dx.view(), (sizes.width, self.o.out_stride()));
+        let mut dy = with_room(pass.device, dx.view(), sizes.width, self.o.out_stride());
         let mut dattended = pass.device.take(tokens * width);
         let to = MatrixMut::new(dattended.view_mut(), tokens, width);
         self.o.backward(pass, to, &mut dy);
@@ -347,17 +334,18 @@ impl FusedLayer {
     pub(super) fn project_backward(
         &self,
         pass: &Pass<'_>,
-        sizes: &Sizes,
-        (x0, gain, mut dqkv): (&Buffer, ParameterId, Buffer),
-        (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
+        input: NormInput<'_>,
+        mut dqkv: Buffer,
+        gradients: &mut LayerGradients<'_>,
     ) {
-        let tokens = x0.len() / sizes.width;
-        let mut h = Self::normed(pass, sizes, (x0.view(), gain), &self.qkv);
+        let (x0, width) = (input.x, pass.sizes.width);
+        let tokens = x0.len() / width;
+        let mut h = Self::normed(pass, input, &self.qkv);
         self.qkv.narrow(pass, &mut h);
         let mut dh = pass.device.take(x0.len());
-        let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
+        let to = MatrixMut::new(dh.view_mut(), tokens, width);
         self.qkv.backward(pass, to, &mut dqkv);
-        self.qkv.defer(pass, sums, dqkv, &Rc::new(h));
-        norm_backward(pass, sizes, (gain, x0, &dh), (dx, sums));
+        self.qkv.defer(pass, &mut gradients.sums, dqkv, &Rc::new(h));
+        norm_backward(pass, input, &dh, gradients);
     }
 }

@@ -12,9 +12,12 @@
 
 mod backward;
 mod fused;
+mod heads;
 
 pub(crate) use backward::norm_backward;
 pub(crate) use fused::{Fused, FusedLayer};
+pub(crate) use heads::QkNorm;
+use heads::{HeadRange, both_norms, heads_of};
 use whetstone_kernels::attention::{self, Shape};
 use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::paged::{self, Cache};
@@ -24,7 +27,9 @@ use whetstone_kernels::rope::{self, Angles, RopeTable, Rotate};
 use whetstone_kernels::{Buffer, Matrix, MatrixMut, Offsets, View, WriteMode, swiglu};
 
 use super::parameters::ParameterId;
-use super::projection::{Pass, Projection};
+use super::pass::{Pass, Sizes};
+use super::projection::Projection;
+use super::sums::GradientAccumulator;
 
 /// A layer's places in the list of parameters.
 #[derive(Debug, Clone)]
@@ -33,8 +38,7 @@ pub(crate) struct Layer {
     pub(crate) q: Projection,
     pub(crate) k: Projection,
     pub(crate) v: Projection,
-    /// Gains for the heads of queries and of keys.
-    pub(crate) qk_norm: Option<(ParameterId, ParameterId)>,
+    pub(crate) qk_norm: Option<QkNorm>,
     pub(crate) o: Projection,
     pub(crate) before_network: ParameterId,
     pub(crate) gate: Projection,
@@ -44,34 +48,46 @@ pub(crate) struct Layer {
     pub(crate) fused: Option<FusedLayer>,
 }
 
-/// The sizes of every layer.
+/// Positions of tokens, and the table by which queries and keys are rotated at each.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sizes {
-    pub(crate) width: usize,
-    pub(crate) ffn: usize,
-    pub(crate) epsilon: f32,
-    pub(crate) shape: Shape,
+pub(crate) struct Rope<'a> {
+    pub(crate) positions: View<'a, u32>,
+    pub(crate) table: &'a RopeTable,
 }
 
 /// Packed tokens on their way through the layers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packed<'a> {
     pub(crate) offsets: Offsets<'a>,
-    pub(crate) positions: View<'a, u32>,
-    pub(crate) turns: &'a RopeTable,
+    pub(crate) rope: Rope<'a>,
 }
 
 impl Packed<'_> {
     pub(crate) fn tokens(&self) -> usize {
-        self.positions.len()
+        self.rope.positions.len()
     }
+}
+
+/// Rows in front of an RMS norm, and its gain.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NormInput<'a> {
+    pub(crate) x: View<'a>,
+    pub(crate) gain: ParameterId,
+}
+
+/// Gradients during the backward pass through the layers.
+#[derive(Debug)]
+pub(crate) struct LayerGradients<'a> {
+    /// Of the residual stream.
+    pub(crate) dx: Buffer,
+    /// Of the parameters.
+    pub(crate) sums: GradientAccumulator<'a>,
 }
 
 /// Positions of tokens, and places in pages for their keys and values.
 #[derive(Debug)]
 pub(crate) struct Places<'a> {
-    pub(crate) positions: View<'a, u32>,
-    pub(crate) turns: &'a RopeTable,
+    pub(crate) rope: Rope<'a>,
     pub(crate) cache: &'a mut Cache,
     pub(crate) layer: usize,
     pub(crate) slots: View<'a, u32>,
@@ -118,10 +134,11 @@ impl Layer {
     pub(crate) fn forward(
         &self,
         pass: &Pass<'_>,
-        sizes: &Sizes,
-        (packed, x0, keep): (&Packed<'_>, Buffer, Option<Keep>),
+        packed: &Packed<'_>,
+        x0: Buffer,
+        keep: Option<Keep>,
     ) -> (Buffer, Option<SavedActivations>) {
-        let (x2, rest) = self.compute(pass, sizes, (packed, &x0));
+        let (x2, rest) = self.compute(pass, packed, &x0);
         let kept =
             keep.map(|keep| SavedActivations { x0, rest: (keep == Keep::Most).then_some(rest) });
         (x2, kept)
@@ -130,12 +147,13 @@ impl Layer {
     fn compute(
         &self,
         pass: &Pass<'_>,
-        sizes: &Sizes,
-        (packed, x0): (&Packed<'_>, &Buffer),
+        packed: &Packed<'_>,
+        x0: &Buffer,
     ) -> (Buffer, SavedProjections) {
-        let (device, tokens, shape) = (pass.device, packed.tokens(), &sizes.shape);
-        let mut qkv = self.project(pass, sizes, x0.view());
-        let turned = self.place(pass, sizes, (packed.positions, packed.turns), &mut qkv);
+        let (device, sizes, tokens) = (pass.device, pass.sizes, packed.tokens());
+        let shape = &sizes.shape;
+        let mut qkv = self.project(pass, x0.view());
+        let turned = self.place(pass, packed.rope, &mut qkv);
         let stride = self.attended_stride(sizes);
         let mut attended = device.take(tokens * stride);
         let mut lse = device.take(tokens * shape.heads);
@@ -145,8 +163,8 @@ impl Layer {
         let sequences = attention::Sequences { shape, offsets: packed.offsets };
         attention::forward(device, output, from, sequences);
         drop(turned);
-        let x1 = self.after_attention(pass, sizes, (x0, &mut attended));
-        let (x2, network) = self.network(pass, sizes, &x1);
+        let x1 = self.after_attention(pass, x0, &mut attended);
+        let (x2, network) = self.network(pass, &x1);
         (x2, SavedProjections { qkv, attended, lse, x1, network })
     }
 
@@ -169,17 +187,19 @@ impl Layer {
     }
 
     /// `Q·n1(x)`, `K·n1(x)` and `V·n1(x)` side by side.
-    pub(crate) fn project(&self, pass: &Pass<'_>, sizes: &Sizes, x0: View<'_>) -> Buffer {
+    pub(crate) fn project(&self, pass: &Pass<'_>, x0: View<'_>) -> Buffer {
+        let sizes = pass.sizes;
+        let input = NormInput { x: x0, gain: self.before_attention };
         if let Some(fused) = &self.fused {
-            return fused.project(pass, sizes, (x0, self.before_attention));
+            return fused.project(pass, input);
         }
-        let h = normed(pass, sizes, (x0, self.before_attention));
+        let h = normed(pass, input);
         let tokens = x0.len() / sizes.width;
         let mut qkv = pass.device.take(tokens * sizes.shape.packed_width());
         let h = Matrix::new(h.view(), tokens, sizes.width);
         let mut to = MatrixMut::new(qkv.view_mut(), tokens, sizes.shape.packed_width());
         for (projection, columns) in self.heads(sizes) {
-            projection.forward(pass, (to.columns(columns), WriteMode::Overwrite), h);
+            projection.forward(pass, to.columns(columns), WriteMode::Overwrite, h);
         }
         qkv
     }
@@ -196,13 +216,12 @@ impl Layer {
     pub(crate) fn place(
         &self,
         pass: &Pass<'_>,
-        sizes: &Sizes,
-        (positions, turns): (View<'_, u32>, &RopeTable),
+        rope: Rope<'_>,
         qkv: &mut Buffer,
     ) -> Option<Buffer> {
-        let shape = &sizes.shape;
-        let tokens = positions.len();
-        if let Some(placing) = self.placing(pass, sizes, (positions, turns)) {
+        let (sizes, shape) = (pass.sizes, &pass.sizes.shape);
+        let tokens = rope.positions.len();
+        if let Some(placing) = self.placing(pass, rope) {
             let stride = self.qkv_stride(sizes);
             let mut beside = pass.device.take(qkv.len());
             let to = MatrixMut::strided(beside.view_mut(), tokens, shape.packed_width(), stride);
@@ -211,14 +230,15 @@ impl Layer {
         }
         let mut beside = self.qk_norm.map(|gains| {
             let mut to = pass.device.take(qkv.len());
-            self.head_norms(pass, sizes, gains, (&mut to, qkv.view()));
+            self.head_norms(pass, gains, &mut to, qkv.view());
             to
         });
         let to = beside.as_mut().unwrap_or(qkv);
         let stride = self.qkv_stride(sizes);
-        let both = heads_of((tokens, stride), (0, shape.heads + shape.kv_heads), shape);
-        let angles = Angles { table: turns, positions, direction: Rotate::Forward };
-        rope::turn(pass.device, &mut to.view_mut(), both.1, angles);
+        let (_, both) = heads_of(tokens, stride, HeadRange::rotated(shape), shape);
+        let Rope { positions, table } = rope;
+        let angles = Angles { table, positions, direction: Rotate::Forward };
+        rope::turn(pass.device, &mut to.view_mut(), both, angles);
         beside
     }
 
@@ -226,13 +246,13 @@ impl Layer {
     pub(crate) fn place_and_store(
         &self,
         pass: &Pass<'_>,
-        sizes: &Sizes,
         mut qkv: Buffer,
         to: Places<'_>,
     ) -> Buffer {
-        let Places { positions, turns, cache, layer, slots } = to;
-        let Some(placing) = self.placing(pass, sizes, (positions, turns)) else {
-            let placed = self.place(pass, sizes, (positions, turns), &mut qkv);
+        let sizes = pass.sizes;
+        let Places { rope, cache, layer, slots } = to;
+        let Some(placing) = self.placing(pass, rope) else {
+            let placed = self.place(pass, rope, &mut qkv);
             let placed = placed.unwrap_or(qkv);
             let qkv = self.packed_rows(sizes, &placed);
             paged::store(pass.device, paged::Store { cache, layer, qkv, slots });
@@ -240,47 +260,37 @@ impl Layer {
         };
         let (width, stride) = (sizes.shape.packed_width(), self.qkv_stride(sizes));
         let mut beside = pass.device.take(qkv.len());
-        let to = MatrixMut::strided(beside.view_mut(), positions.len(), width, stride);
+        let to = MatrixMut::strided(beside.view_mut(), rope.positions.len(), width, stride);
         let with = PlacingInPages { placing, cache, layer, slots };
         qk_norm_rope::forward_and_store(pass.device, to, self.packed_rows(sizes, &qkv), with);
         beside
     }
 
     /// What norms and turns need in one pass, if there are norms and a device has a kernel for both.
-    fn placing<'b>(
-        &self,
-        pass: &Pass<'b>,
-        sizes: &'b Sizes,
-        (positions, turns): (View<'b, u32>, &'b RopeTable),
-    ) -> Option<Placing<'b>> {
-        let (q, k) = self.qk_norm?;
+    fn placing<'b>(&self, pass: &Pass<'b>, rope: Rope<'b>) -> Option<Placing<'b>> {
+        let QkNorm { q, k } = self.qk_norm?;
+        let sizes = pass.sizes;
         let there = qk_norm_rope::is_there(pass.device, &sizes.shape, self.qkv_stride(sizes));
         there.then(|| Placing {
             shape: &sizes.shape,
             q_gain: pass.parameters.activations(q),
             k_gain: pass.parameters.activations(k),
             epsilon: sizes.epsilon,
-            turns,
-            positions,
+            turns: rope.table,
+            positions: rope.positions,
         })
     }
 
-    fn head_norms(
-        &self,
-        pass: &Pass<'_>,
-        sizes: &Sizes,
-        gains: (ParameterId, ParameterId),
-        (to, from): (&mut Buffer, View<'_>),
-    ) {
-        let shape = &sizes.shape;
+    fn head_norms(&self, pass: &Pass<'_>, gains: QkNorm, to: &mut Buffer, from: View<'_>) {
+        let (sizes, shape) = (pass.sizes, &pass.sizes.shape);
         let width = self.qkv_stride(sizes);
         let tokens = from.len() / width;
         let mut view = to.view_mut();
         for (gain, heads) in both_norms(gains, shape) {
-            let (begin, heads) = heads_of((tokens, width), heads, shape);
+            let (begin, heads) = heads_of(tokens, width, heads, shape);
             let y = rms_norm::Output { data: view.part(begin..tokens * width), shape: heads };
             let x = rms_norm::Input { data: from.part(begin..from.len()), shape: heads };
-            rms_norm::forward(pass.device, y, x, norm(pass, sizes, gain));
+            rms_norm::forward(pass.device, y, x, norm(pass, gain));
         }
         let values = self.heads(sizes)[2].1.clone();
         let from = Matrix::new(from, tokens, width).columns(values.clone());
@@ -291,35 +301,37 @@ impl Layer {
     pub(crate) fn after_attention(
         &self,
         pass: &Pass<'_>,
-        sizes: &Sizes,
-        (x0, attended): (&Buffer, &mut Buffer),
+        x0: &Buffer,
+        attended: &mut Buffer,
     ) -> Buffer {
         if let Some(fused) = &self.fused {
-            return fused.after_attention(pass, sizes, (x0, attended));
+            return fused.after_attention(pass, x0, attended);
         }
+        let sizes = pass.sizes;
         let tokens = x0.len() / sizes.width;
         let mut x1 = pass.device.take(x0.len());
         pass.device.copy(&mut x1.view_mut(), x0.view());
         let attended = Matrix::new(attended.view(), tokens, sizes.shape.width());
         let to = MatrixMut::new(x1.view_mut(), tokens, sizes.width);
-        self.o.forward(pass, (to, WriteMode::Accumulate), attended);
+        self.o.forward(pass, to, WriteMode::Accumulate, attended);
         x1
     }
 
     /// `x1 + Down·(silu(Gate·n2(x1)) · Up·n2(x1))`, with the gate and what goes through it.
-    pub(crate) fn network(&self, pass: &Pass<'_>, sizes: &Sizes, x1: &Buffer) -> (Buffer, Network) {
+    pub(crate) fn network(&self, pass: &Pass<'_>, x1: &Buffer) -> (Buffer, Network) {
+        let input = NormInput { x: x1.view(), gain: self.before_network };
         if let Some(fused) = &self.fused {
-            let (x2, both) = fused.network(pass, sizes, (x1, self.before_network));
+            let (x2, both) = fused.network(pass, input);
             return (x2, Network::Together(both));
         }
-        let (device, tokens) = (pass.device, x1.len() / sizes.width);
-        let h = normed(pass, sizes, (x1.view(), self.before_network));
+        let (device, sizes, tokens) = (pass.device, pass.sizes, x1.len() / pass.sizes.width);
+        let h = normed(pass, input);
         let wide = || device.take(tokens * sizes.ffn);
         let (mut gate, mut up) = (wide(), wide());
         for (projection, to) in [(&self.gate, &mut gate), (&self.up, &mut up)] {
             let to = MatrixMut::new(to.view_mut(), tokens, sizes.ffn);
             let h = Matrix::new(h.view(), tokens, sizes.width);
-            projection.forward(pass, (to, WriteMode::Overwrite), h);
+            projection.forward(pass, to, WriteMode::Overwrite, h);
         }
         drop(h);
         let mut open = wide();
@@ -328,49 +340,31 @@ impl Layer {
         device.copy(&mut x2.view_mut(), x1.view());
         let open = Matrix::new(open.view(), tokens, sizes.ffn);
         let to = MatrixMut::new(x2.view_mut(), tokens, sizes.width);
-        self.down.forward(pass, (to, WriteMode::Accumulate), open);
+        self.down.forward(pass, to, WriteMode::Accumulate, open);
         (x2, Network::Apart { gate, up })
     }
 }
 
 impl Layer {
     /// The first part of [`Self::network`] alone, for a layer that keeps nothing.
-    pub(crate) fn network_output(&self, pass: &Pass<'_>, sizes: &Sizes, x1: &Buffer) -> Buffer {
-        let gain = self.before_network;
+    pub(crate) fn network_output(&self, pass: &Pass<'_>, x1: &Buffer) -> Buffer {
+        let input = NormInput { x: x1.view(), gain: self.before_network };
         let fused = self.fused.as_ref().filter(|fused| !fused.gate_up.has_bias());
-        fused.map_or_else(
-            || self.network(pass, sizes, x1).0,
-            |fused| fused.network_output(pass, sizes, (x1, gain)),
-        )
+        fused.map_or_else(|| self.network(pass, x1).0, |fused| fused.network_output(pass, input))
     }
 }
 
-/// Heads `first` to `first + count` of packed rows: where they begin, and how they lie.
-fn heads_of(
-    (tokens, stride): (usize, usize),
-    (first, count): (usize, usize),
-    shape: &Shape,
-) -> (usize, Heads) {
-    let heads = Heads { rows: tokens, heads: count, size: shape.size, stride };
-    (first * shape.size, heads)
-}
-
-type Range2 = (usize, usize);
-
-/// The gains of queries and of keys, with their heads.
-fn both_norms((q, k): (ParameterId, ParameterId), shape: &Shape) -> [(ParameterId, Range2); 2] {
-    [(q, (0, shape.heads)), (k, (shape.heads, shape.kv_heads))]
-}
-
-fn norm<'a>(pass: &Pass<'a>, sizes: &Sizes, gain: ParameterId) -> Norm<'a> {
-    Norm { gain: pass.parameters.activations(gain), epsilon: sizes.epsilon }
+fn norm<'a>(pass: &Pass<'a>, gain: ParameterId) -> Norm<'a> {
+    Norm { gain: pass.parameters.activations(gain), epsilon: pass.sizes.epsilon }
 }
 
 /// Normed rows.
-pub(crate) fn normed(pass: &Pass<'_>, sizes: &Sizes, (x, gain): (View<'_>, ParameterId)) -> Buffer {
+pub(crate) fn normed(pass: &Pass<'_>, input: NormInput<'_>) -> Buffer {
+    let NormInput { x, gain } = input;
     let mut to = pass.device.take(x.len());
-    let rows = Heads::rows(x.len() / sizes.width, sizes.width);
-    let norm = norm(pass, sizes, gain);
+    let width = pass.sizes.width;
+    let rows = Heads::rows(x.len() / width, width);
+    let norm = norm(pass, gain);
     let output = rms_norm::Output { data: to.view_mut(), shape: rows };
     let input = rms_norm::Input { data: x, shape: rows };
     rms_norm::forward(pass.device, output, input, norm);
