@@ -27,7 +27,7 @@ use whetstone_sandbox::job::{Job, Judging, Limits as JobLimits};
 use whetstone_sandbox::{Judge, Options};
 use whetstone_train::Student;
 use whetstone_train::grpo::{Grpo, STAGE, Source, TaskWithTraces, grpo};
-use whetstone_train::session::{Place, Session};
+use whetstone_train::session::{Place, RunStart, Session};
 use whetstone_train::watch::{StepReport, Watch};
 use whetstone_train::watchdog::Watchdog;
 
@@ -48,9 +48,13 @@ pub(crate) fn steps(tokenizer: &Path, judged: bool) -> Result<Vec<f64>, Box<dyn 
     let model = dir.path().join("model");
     make(&device, tokenizer, &model)?;
     let config = config(&model);
-    let mut student = Student::open(&model, (&device, &config), None)?;
+    let mut student = Student::open(&model, &device, &config, None)?;
     let place = Place { root: dir.path(), name: "run" };
-    let mut session = Session::create(place, STAGE, (&config, "", "bench"))?;
+    let mut session = Session::create(
+        place,
+        STAGE,
+        RunStart { config: &config, config_text: "", command: "bench" },
+    )?;
     let programs = whetstone_data::embedded::generate(Seed::new(1), 64);
     // Called by their numbers, which end the prompts as they end the peer's.
     let mut tasks: Vec<Task> = programs.into_iter().map(|made| made.task).collect();

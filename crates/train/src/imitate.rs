@@ -12,7 +12,8 @@ use crate::pass::Pass;
 pub(crate) fn imitate(
     pass: Pass<'_>,
     rows: &[&Example],
-    (weight, gradients): (f64, &mut Gradients),
+    weight: f64,
+    gradients: &mut Gradients,
 ) -> Result<Mean, TrainError> {
     let masks: Vec<Vec<bool>> = rows.iter().map(|row| row.mask()).collect();
     let step = Totals::count(masks.iter().map(Vec::as_slice));

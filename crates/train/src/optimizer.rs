@@ -56,7 +56,8 @@ impl Optimizer {
     pub fn update(
         &mut self,
         device: &Device,
-        (parameters, gradients): (&mut Parameters, &Gradients),
+        parameters: &mut Parameters,
+        gradients: &Gradients,
         rule: Rule,
     ) {
         self.updates += 1;
@@ -96,15 +97,16 @@ impl Optimizer {
     /// Writes both means of everything, as f32.
     pub fn write(
         &self,
-        (device, parameters): (&Device, &Parameters),
+        device: &Device,
+        parameters: &Parameters,
         out: impl Write,
     ) -> io::Result<()> {
         let announced: Vec<(String, Vec<usize>)> = self
             .means
             .keys()
             .flat_map(|&id| {
-                let it = parameters.get(id);
-                names(&it.name).map(|name| (name, it.shape.clone()))
+                let parameter = parameters.get(id);
+                names(&parameter.name).map(|name| (name, parameter.shape.clone()))
             })
             .collect();
         let metadata = BTreeMap::from([("updates".to_owned(), self.updates.to_string())]);
@@ -120,7 +122,8 @@ impl Optimizer {
 
     /// Reads what [`Self::write`] wrote after so many updates.
     pub fn read(
-        (device, parameters): (&Device, &Parameters),
+        device: &Device,
+        parameters: &Parameters,
         path: &Path,
         updates: u64,
     ) -> Result<Self, WeightsError> {
@@ -131,9 +134,10 @@ impl Optimizer {
         };
         let mut means = BTreeMap::new();
         for id in parameters.trained() {
-            let it = parameters.get(id);
-            let [mean, square] = names(&it.name);
-            let (mean, square) = (load(&mean, &it.shape)?, load(&square, &it.shape)?);
+            let parameter = parameters.get(id);
+            let [mean, square] = names(&parameter.name);
+            let shape = &parameter.shape;
+            let (mean, square) = (load(&mean, shape)?, load(&square, shape)?);
             means.insert(id, Means { mean, square });
         }
         Ok(Self { means, updates })
@@ -181,7 +185,8 @@ mod tests {
         // Nothing is learnt, and half of every weight goes.
         optimizer.update(
             &device,
-            (parameters, &gradients),
+            parameters,
+            &gradients,
             Rule { lr: 0.5, betas: (0.9, 0.999), decay: 1.0, scale: 1.0 },
         );
         for ((id, before), after) in ids.iter().zip(&before).zip(read(parameters)) {

@@ -4,11 +4,13 @@
 //! over a step has the same bits however it is cut into micro-batches.
 
 use whetstone_algo::AlgoError;
+use whetstone_core::config::Config;
 use whetstone_model::decoder::{Adapters, Batch, Decoder, Forward, Gradients, Sequence, Signal};
 
 use crate::error::TrainError;
 use crate::example::{Example, order, pieces};
-use crate::watch::{Phase, Watch};
+use crate::student::keep;
+use crate::watch::{Part, Phase, Watch};
 
 /// How sequences go through the model.
 #[derive(Clone, Copy)]
@@ -22,8 +24,10 @@ pub(crate) struct Pass<'a> {
     pub(crate) most_bytes: usize,
     /// For messages.
     pub(crate) step: u64,
-    /// Who is told how far it is, and what this is called.
-    pub(crate) watch: (Watch<'a>, Phase),
+    /// Who is told how far it is.
+    pub(crate) watch: Watch<'a>,
+    /// What this is called there.
+    pub(crate) phase: Phase,
 }
 
 /// What the model said of the trained tokens of a sequence.
@@ -33,7 +37,25 @@ pub(crate) struct Seen {
     pub(crate) entropy: Vec<f64>,
 }
 
-impl Pass<'_> {
+impl<'a> Pass<'a> {
+    /// A pass with the settings' micro-batches, before the first step.
+    pub(crate) fn new(
+        decoder: &'a Decoder,
+        config: &Config,
+        watch: Watch<'a>,
+        phase: Phase,
+    ) -> Self {
+        Self {
+            decoder,
+            micro_batch: config.training.per_device_train_batch_size as usize,
+            forward: Forward { keep: Some(keep(config)), ..Forward::default() },
+            most_bytes: usize::MAX,
+            step: 0,
+            watch,
+            phase,
+        }
+    }
+
     /// Adds the gradients of a loss. `signal` is told the place of an example and what was seen of
     /// its tokens, and says the derivative by each log-probability.
     pub(crate) fn learn(
@@ -43,7 +65,7 @@ impl Pass<'_> {
         mut signal: impl FnMut(usize, &Seen) -> Result<Vec<f64>, AlgoError>,
     ) -> Result<(), TrainError> {
         self.each(examples, |places, batch| {
-            let (scored, trail) = self.decoder.forward(batch, self.forward);
+            let (scored, tape) = self.decoder.forward(batch, self.forward);
             self.decoder.device().check()?;
             let (mut logp, mut entropy) = (scored.logp.as_slice(), scored.entropy.as_slice());
             let mut dlogp = Vec::with_capacity(logp.len());
@@ -55,8 +77,8 @@ impl Pass<'_> {
                 dlogp.extend(found.into_iter().map(narrow));
             }
             let signal = Signal { dlogp: &dlogp, dentropy: None, dvalue: None };
-            let trail = trail.expect("kept, since there is a way back");
-            self.decoder.backward(batch, trail, signal, gradients);
+            let tape = tape.expect("kept, since there is a way back");
+            self.decoder.backward(batch, tape, signal, gradients);
             Ok(())
         })
     }
@@ -88,9 +110,8 @@ impl Pass<'_> {
         mut work: impl FnMut(&[usize], &Batch) -> Result<(), TrainError>,
     ) -> Result<(), TrainError> {
         let order = order(examples.iter().copied());
-        let (watch, phase) = self.watch;
         for piece in pieces(order.len(), self.micro_batch) {
-            watch.part(phase, (piece.start, order.len()));
+            self.watch.part(self.phase, Part { done: piece.start, all: order.len() });
             if self.decoder.device().held_bytes() > self.most_bytes {
                 self.decoder.device().trim();
             }

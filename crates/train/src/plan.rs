@@ -49,7 +49,7 @@ impl Plan {
         if rows == 0 {
             return Err(TrainError::NoRows);
         }
-        Self::new(config, (rows as u64, 1, 1))
+        Self::new(config, rows as u64, 1, 1)
     }
 
     /// A step takes as many tasks as its micro-batches have groups.
@@ -62,7 +62,7 @@ impl Plan {
             return Err(TrainError::NoTasks);
         }
         let samples = u64::from(config.grpo.num_samples_per_prompt);
-        Self::new(config, (tasks as u64, samples, u64::from(config.grpo.num_iterations)))
+        Self::new(config, tasks as u64, samples, u64::from(config.grpo.num_iterations))
     }
 
     /// A step takes as many groups of a file as fill its micro-batches, at least one.
@@ -104,10 +104,7 @@ impl Plan {
         Ok(plan)
     }
 
-    fn new(
-        config: &Config,
-        (items, samples, iterations): (u64, u64, u64),
-    ) -> Result<Self, TrainError> {
+    fn new(config: &Config, items: u64, samples: u64, iterations: u64) -> Result<Self, TrainError> {
         let training = &config.training;
         let micro_batch = u64::from(training.per_device_train_batch_size);
         let accumulation = u64::from(training.gradient_accumulation_steps);

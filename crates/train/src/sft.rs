@@ -11,7 +11,7 @@ use serde::Serialize;
 use whetstone_algo::Mean;
 use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
-use whetstone_model::decoder::{Forward, Gradients};
+use whetstone_model::decoder::Gradients;
 
 use crate::alarms::nobody;
 use crate::error::TrainError;
@@ -23,8 +23,8 @@ use crate::plan::Plan;
 use crate::probe::Probe;
 use crate::rehearse::rehearse;
 use crate::session::{Session, restore};
-use crate::student::{Student, keep};
-use crate::update;
+use crate::student::Student;
+use crate::update::{self, UpdateSettings};
 use crate::watch::{Ended, Phase, StepReport, Watch};
 
 /// The name of this training in events and checkpoints.
@@ -51,34 +51,36 @@ pub struct Sft<'a> {
 pub fn sft(
     student: &mut Student,
     session: &mut Session,
-    it: &Sft<'_>,
+    sft: &Sft<'_>,
 ) -> Result<Ended, TrainError> {
-    let result = it.watch.dog.during(|| steps(student, session, it));
+    let result = sft.watch.dog.during(|| steps(student, session, sft));
     session.closed(result)
 }
 
-fn steps(student: &mut Student, session: &mut Session, it: &Sft<'_>) -> Result<Ended, TrainError> {
-    let plan = Plan::sft(it.config, it.rows.len())?;
-    student.check_sft_room(it.config)?;
-    let (mut optimizer, mut progress) = restore(student, STAGE, it.checkpoint)?;
-    let mut order = Endless::new(Seed::new(it.config.seed).derive("sft rows", 0), it.rows.len());
+fn steps(student: &mut Student, session: &mut Session, sft: &Sft<'_>) -> Result<Ended, TrainError> {
+    let plan = Plan::sft(sft.config, sft.rows.len())?;
+    student.check_sft_room(sft.config)?;
+    let (mut optimizer, mut progress) = restore(student, STAGE, sft.checkpoint)?;
+    let mut order = Endless::new(Seed::new(sft.config.seed).derive("sft rows", 0), sft.rows.len());
     let mut gradients = Gradients::new(student.decoder.device(), student.decoder.parameters());
-    let most = rehearse(student, it.config, (it.rows, &mut gradients), it.watch)?;
+    let pass = Pass::new(&student.decoder, sft.config, sft.watch, Phase::Rehearsing);
+    let most_bytes = rehearse(pass, sft.rows, &mut gradients)?;
     while progress.step < plan.steps {
-        if it.watch.stopped() {
-            session.checkpoint(student, (&optimizer, &progress))?;
+        if sft.watch.stopped() {
+            session.checkpoint(student, &optimizer, &progress)?;
             return Ok(Ended::Stopped(progress.step));
         }
         let (began, step) = (Instant::now(), progress.step + 1);
         session.check_there()?;
         let positions = progress.position..progress.position + plan.items_per_step;
         let rows: Vec<&Example> =
-            positions.clone().map(|at| &it.rows[order.at(at, |_| ())]).collect();
+            positions.clone().map(|at| &sft.rows[order.at(at, |_| ())]).collect();
         let lr = plan.schedule.rate(progress.step)?;
-        let rule = (lr, &it.config.training);
-        let learnt = learn(student, it, (step, &rows), (&mut gradients, most)).and_then(|learnt| {
-            let updated = update::apply(&mut student.decoder, (&mut optimizer, &gradients), rule)?;
-            Ok((learnt, updated))
+        let settings = UpdateSettings { lr, training: &sft.config.training };
+        let step_rows = StepRows { step, rows: &rows, most_bytes };
+        let learnt = learn(student, sft, step_rows, &mut gradients).and_then(|learnt| {
+            let decoder = &mut student.decoder;
+            Ok((learnt, update::apply(decoder, &mut optimizer, &gradients, settings)?))
         });
         let ((surprise, tokens), updated) =
             learnt.map_err(|err| session.with_batch(err, step, || kept(&rows)))?;
@@ -97,14 +99,14 @@ fn steps(student: &mut Student, session: &mut Session, it: &Sft<'_>) -> Result<E
         ]);
         let (steps, warnings) = (plan.steps, Vec::new());
         let report = StepReport { step, steps, took, values, warnings, again: false };
-        session.step(report, &nobody, it.watch)?;
+        session.step(report, &nobody, sft.watch)?;
         if session.is_due(step, plan.steps) {
-            it.watch.phase(Phase::Saving);
-            session.checkpoint(student, (&optimizer, &progress))?;
+            sft.watch.phase(Phase::Saving);
+            session.checkpoint(student, &optimizer, &progress)?;
         }
     }
-    it.watch.phase(Phase::Saving);
-    session.final_model(student, (&optimizer, &progress))?;
+    sft.watch.phase(Phase::Saving);
+    session.final_model(student, &optimizer, &progress)?;
     Ok(Ended::Done)
 }
 
@@ -114,23 +116,25 @@ fn steps(student: &mut Student, session: &mut Session, it: &Sft<'_>) -> Result<E
 /// # Errors
 ///
 /// What the training itself would end with in that step.
-pub fn probe(student: &mut Student, training: &Sft<'_>) -> Result<Option<Probe>, TrainError> {
-    let plan = Plan::sft(training.config, training.rows.len())?;
-    student.check_sft_room(training.config)?;
-    let (mut optimizer, progress) = restore(student, STAGE, training.checkpoint)?;
-    let mut order =
-        Endless::new(Seed::new(training.config.seed).derive("sft rows", 0), training.rows.len());
+pub fn probe(student: &mut Student, sft: &Sft<'_>) -> Result<Option<Probe>, TrainError> {
+    let plan = Plan::sft(sft.config, sft.rows.len())?;
+    student.check_sft_room(sft.config)?;
+    let (mut optimizer, progress) = restore(student, STAGE, sft.checkpoint)?;
+    let mut order = Endless::new(Seed::new(sft.config.seed).derive("sft rows", 0), sft.rows.len());
     let mut gradients = Gradients::new(student.decoder.device(), student.decoder.parameters());
-    let most = rehearse(student, training.config, (training.rows, &mut gradients), training.watch)?;
-    if training.watch.stopped() {
+    let pass = Pass::new(&student.decoder, sft.config, sft.watch, Phase::Rehearsing);
+    let most_bytes = rehearse(pass, sft.rows, &mut gradients)?;
+    if sft.watch.stopped() {
         return Ok(None);
     }
     let began = Instant::now();
     let positions = progress.position..progress.position + plan.items_per_step;
-    let rows: Vec<&Example> = positions.map(|at| &training.rows[order.at(at, |_| ())]).collect();
-    learn(student, training, (progress.step + 1, &rows), (&mut gradients, most))?;
-    let rule = (plan.schedule.rate(progress.step)?, &training.config.training);
-    update::apply(&mut student.decoder, (&mut optimizer, &gradients), rule)?;
+    let rows: Vec<&Example> = positions.map(|at| &sft.rows[order.at(at, |_| ())]).collect();
+    let step_rows = StepRows { step: progress.step + 1, rows: &rows, most_bytes };
+    learn(student, sft, step_rows, &mut gradients)?;
+    let lr = plan.schedule.rate(progress.step)?;
+    let settings = UpdateSettings { lr, training: &sft.config.training };
+    update::apply(&mut student.decoder, &mut optimizer, &gradients, settings)?;
     Ok(Some(Probe {
         step: began.elapsed(),
         parts: Vec::new(),
@@ -141,23 +145,26 @@ pub fn probe(student: &mut Student, training: &Sft<'_>) -> Result<Option<Probe>,
     }))
 }
 
+/// The rows of a step.
+#[derive(Clone, Copy)]
+struct StepRows<'r> {
+    step: u64,
+    rows: &'r [&'r Example],
+    /// Bytes that the longest batch left the device with.
+    most_bytes: usize,
+}
+
 /// The gradient of the cross-entropy; returns the surprise and how many tokens went through.
 fn learn(
     student: &Student,
-    it: &Sft<'_>,
-    (step, rows): (u64, &[&Example]),
-    (gradients, most_bytes): (&mut Gradients, usize),
+    sft: &Sft<'_>,
+    step_rows: StepRows<'_>,
+    gradients: &mut Gradients,
 ) -> Result<(Mean, usize), TrainError> {
+    let StepRows { step, rows, most_bytes } = step_rows;
     gradients.clear(student.decoder.device());
-    let pass = Pass {
-        decoder: &student.decoder,
-        micro_batch: it.config.training.per_device_train_batch_size as usize,
-        forward: Forward { keep: Some(keep(it.config)), ..Forward::default() },
-        most_bytes,
-        step,
-        watch: (it.watch, Phase::Learning),
-    };
-    let surprise = imitate(pass, rows, (1.0, gradients))?;
+    let pass = Pass::new(&student.decoder, sft.config, sft.watch, Phase::Learning);
+    let surprise = imitate(Pass { step, most_bytes, ..pass }, rows, 1.0, gradients)?;
     Ok((surprise, rows.iter().map(|row| row.tokens.len()).sum()))
 }
 

@@ -51,7 +51,8 @@ impl Student {
     /// If the model or the checkpoint cannot be read, or the settings do not fit the model.
     pub fn open(
         path: &Path,
-        (device, config): (&Device, &Config),
+        device: &Device,
+        config: &Config,
         checkpoint: Option<&Path>,
     ) -> Result<Self, TrainError> {
         let model = open(path).map_err(TrainError::Open)?;
@@ -80,7 +81,7 @@ impl Student {
             }
             Trained::Full => {
                 let mut decoder = match checkpoint {
-                    Some(dir) => saved(device, (&model, options), dir)
+                    Some(dir) => saved(device, &model, options, dir)
                         .map_err(|err| TrainError::damaged(dir, CheckpointError::Weights(err)))?,
                     None => Decoder::load(device, &model.config, model.weights.as_ref(), options)
                         .map_err(TrainError::Weights)?,
@@ -231,7 +232,8 @@ pub(crate) fn keep(config: &Config) -> Keep {
 /// Every weight, as a checkpoint has it.
 fn saved(
     device: &Device,
-    (model, options): (&Pretrained, LoadOptions),
+    model: &Pretrained,
+    options: LoadOptions,
     dir: &Path,
 ) -> Result<Decoder, WeightsError> {
     let weights = Safetensors::open_dir(dir)?;

@@ -32,15 +32,20 @@ pub(crate) fn task(id: &str, difficulty: &str) -> Task {
 /// A rollout that said these tokens after the prompt `[1, 2]`: 1 passes both tests, less none.
 pub(crate) fn rolled(sample: usize, ids: &[u32], worth: f64) -> Rolled {
     let verdict = if worth >= 1.0 { Verdict::Pass } else { Verdict::Wrong { test: 0 } };
-    rolled_as(sample, (ids, Finish::Stop), (verdict, worth))
+    rolled_as(sample, Said { ids, finish: Finish::Stop, verdict, worth })
 }
 
-/// The same that ended so and was found so.
-pub(crate) fn rolled_as(
-    sample: usize,
-    (ids, finish): (&[u32], Finish),
-    (verdict, worth): (Verdict, f64),
-) -> Rolled {
+/// What a rollout said, how it ended and what it was found to be.
+pub(crate) struct Said<'a> {
+    pub(crate) ids: &'a [u32],
+    pub(crate) finish: Finish,
+    pub(crate) verdict: Verdict,
+    pub(crate) worth: f64,
+}
+
+/// A rollout after the prompt `[1, 2]`.
+pub(crate) fn rolled_as(sample: usize, said: Said<'_>) -> Rolled {
+    let Said { ids, finish, verdict, worth } = said;
     let tokens = SampledTokens::new(ids.to_vec(), vec![-0.5; ids.len()]).unwrap();
     let completion =
         Completion { text: format!("{ids:?}"), reasoning: None, finish, tokens: Some(tokens) };
@@ -86,7 +91,7 @@ fn student_in(path: &Path, config: &Config) -> Student {
     let sizes = Sizes { width: 8, layers: 1, heads: 2, kv_heads: 1, ffn: 8, positions: 32 };
     let recipe = Recipe { sizes, seed: 3, dtype: Dtype::F32, system: SystemMessages::Kept };
     create(&device, &tokenizer, &recipe, path).unwrap();
-    Student::open(path, (&device, config), None).unwrap()
+    Student::open(path, &device, config, None).unwrap()
 }
 
 /// Settings that fit it.

@@ -15,6 +15,15 @@ pub(crate) struct Updated {
     pub(crate) is_skipped: bool,
 }
 
+/// What an update takes from the settings and the schedule.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UpdateSettings<'a> {
+    /// The learning rate of this update.
+    pub(crate) lr: f64,
+    /// Betas, weight decay and the longest gradient.
+    pub(crate) training: &'a TrainingConfig,
+}
+
 /// The global norm of a gradient.
 pub(crate) fn norm(decoder: &Decoder, gradients: &Gradients) -> f64 {
     gradients.sum_of_squares(decoder.device()).sqrt()
@@ -27,9 +36,11 @@ pub(crate) fn norm(decoder: &Decoder, gradients: &Gradients) -> f64 {
 /// decay would move weights that nothing was learnt for.
 pub(crate) fn apply(
     decoder: &mut Decoder,
-    (optimizer, gradients): (&mut Optimizer, &Gradients),
-    (lr, training): (f64, &TrainingConfig),
+    optimizer: &mut Optimizer,
+    gradients: &Gradients,
+    settings: UpdateSettings<'_>,
 ) -> Result<Updated, TrainError> {
+    let UpdateSettings { lr, training } = settings;
     let device = decoder.device().clone();
     device.check()?;
     if let Some(id) = gradients.first_not_finite(&device) {
@@ -48,7 +59,7 @@ pub(crate) fn apply(
         decay: training.weight_decay,
         scale: clip_scale(norm, training.max_grad_norm),
     };
-    optimizer.update(&device, (decoder.parameters_mut(), gradients), rule);
+    optimizer.update(&device, decoder.parameters_mut(), gradients, rule);
     Ok(Updated { norm, is_skipped: false })
 }
 
@@ -77,7 +88,7 @@ mod tests {
         let (device, parameters) = (student.decoder.device(), student.decoder.parameters());
         let numbers = parameters.trained().flat_map(|id| device.read(parameters.values(id)));
         let mut means = Vec::new();
-        optimizer.write((device, parameters), &mut means).unwrap();
+        optimizer.write(device, parameters, &mut means).unwrap();
         (numbers.collect(), means)
     }
 
@@ -93,9 +104,9 @@ mod tests {
         let before = state(&student, &optimizer);
         for signal in [f32::NAN, f32::INFINITY] {
             let gradients = gradients(&student, signal);
-            let with = (&mut optimizer, &gradients);
+            let settings = UpdateSettings { lr: 0.1, training: &TrainingConfig::default() };
             let err =
-                apply(&mut student.decoder, with, (0.1, &TrainingConfig::default())).unwrap_err();
+                apply(&mut student.decoder, &mut optimizer, &gradients, settings).unwrap_err();
             assert!(err.to_string().starts_with("the gradient of `"), "{err}");
             assert!(err.to_string().contains("layers.0."), "{err}");
             assert!(err.to_string().ends_with("` is not finite"), "{err}");
@@ -108,13 +119,12 @@ mod tests {
         let (_dir, mut student, mut optimizer) = begin();
         let training = TrainingConfig { weight_decay: 0.5, ..settings().training };
         let gradients = gradients(&student, 1.0);
-        let with = (&mut optimizer, &gradients);
-        let first = apply(&mut student.decoder, with, (0.1, &training)).unwrap();
+        let settings = UpdateSettings { lr: 0.1, training: &training };
+        let first = apply(&mut student.decoder, &mut optimizer, &gradients, settings).unwrap();
         assert!(!first.is_skipped);
         let before = state(&student, &optimizer);
         let nothing = Gradients::new(student.decoder.device(), student.decoder.parameters());
-        let with = (&mut optimizer, &nothing);
-        let second = apply(&mut student.decoder, with, (0.1, &training)).unwrap();
+        let second = apply(&mut student.decoder, &mut optimizer, &nothing, settings).unwrap();
         assert_eq!(second, Updated { norm: 0.0, is_skipped: true });
         assert!(state(&student, &optimizer) == before);
         assert_eq!(optimizer.updates(), 1);
@@ -130,14 +140,14 @@ mod tests {
         training.max_grad_norm = length / 8.0;
         training.weight_decay = 0.5;
         training.adam_beta2 = 0.9;
-        let with = (&mut optimizer, &gradients);
-        let updated = apply(&mut student.decoder, with, (0.1, &training)).unwrap();
+        let settings = UpdateSettings { lr: 0.1, training: &training };
+        let updated = apply(&mut student.decoder, &mut optimizer, &gradients, settings).unwrap();
         assert_eq!(updated.norm.to_bits(), length.to_bits());
         let (_dir, mut other, mut by_hand) = begin();
         let device = other.decoder.device().clone();
         let scale = training.max_grad_norm / length;
         let rule = Rule { lr: 0.1, betas: (0.9, 0.9), decay: 0.5, scale };
-        by_hand.update(&device, (other.decoder.parameters_mut(), &gradients), rule);
+        by_hand.update(&device, other.decoder.parameters_mut(), &gradients, rule);
         assert!(state(&student, &optimizer) == state(&other, &by_hand));
     }
 }

@@ -44,6 +44,15 @@ impl Phase {
     }
 }
 
+/// How much of a phase is done, of how much; of 0 where that is not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Part {
+    /// Done.
+    pub done: usize,
+    /// In all.
+    pub all: usize,
+}
+
 /// A step that is done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepReport {
@@ -73,8 +82,8 @@ pub struct Warning {
 /// Whoever looks on.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
-    /// A phase begins, or goes on: how much of it is done, of how much.
-    pub on_phase: &'a dyn Fn(Phase, (usize, usize)),
+    /// A phase begins, or goes on.
+    pub on_phase: &'a dyn Fn(Phase, Part),
     /// A step is done.
     pub on_step: &'a dyn Fn(&StepReport),
     /// An alarm rings.
@@ -87,11 +96,11 @@ pub struct Watch<'a> {
 
 impl Watch<'_> {
     pub(crate) fn phase(&self, phase: Phase) {
-        self.part(phase, (0, 0));
+        self.part(phase, Part::default());
     }
 
     /// A phase goes on.
-    pub(crate) fn part(&self, phase: Phase, part: (usize, usize)) {
+    pub(crate) fn part(&self, phase: Phase, part: Part) {
         self.tell(At { phase, part, waits_for: None });
     }
 

@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::watch::Phase;
+use crate::watch::{Part, Phase};
 
 /// Looks whether a training says anything.
 pub struct Watchdog<'a> {
@@ -27,8 +27,7 @@ pub struct Watchdog<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct At {
     pub(crate) phase: Phase,
-    /// How much of it is done, of how much; of nothing if that is not counted.
-    pub(crate) part: (usize, usize),
+    pub(crate) part: Part,
     /// What is waited for, by name.
     pub(crate) waits_for: Option<String>,
 }
@@ -59,7 +58,7 @@ impl<'a> Watchdog<'a> {
     /// Hears where a training is.
     pub(crate) fn hear(&self, at: At) {
         let (now, limit) = (self.began.elapsed(), self.limit);
-        self.lock().hear(at, (now, limit));
+        self.lock().hear(at, now, limit);
     }
 
     /// What was said since this was last asked.
@@ -115,7 +114,7 @@ impl Drop for End<'_> {
 }
 
 impl Heard {
-    fn hear(&mut self, at: At, (now, limit): (Duration, Duration)) {
+    fn hear(&mut self, at: At, now: Duration, limit: Duration) {
         self.last = Some((at, now));
         self.patience = limit;
     }
@@ -141,10 +140,11 @@ impl Heard {
 impl At {
     fn sentence(&self, silence: Duration) -> String {
         let (phase, seconds) = (self.phase.name(), silence.as_secs());
-        let waits_for = self.waits_for.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
+        let waits_for =
+            self.waits_for.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
         match self.part {
-            (_, 0) => format!("{phase} has been going on for {seconds} s{waits_for}"),
-            (done, all) => {
+            Part { all: 0, .. } => format!("{phase} has been going on for {seconds} s{waits_for}"),
+            Part { done, all } => {
                 format!("{phase} has been at {done} of {all} for {seconds} s{waits_for}")
             }
         }
@@ -159,8 +159,8 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_mins(5);
 
-    fn at(phase: Phase, part: (usize, usize)) -> At {
-        At { phase, part, waits_for: None }
+    fn at(phase: Phase, done: usize, all: usize) -> At {
+        At { phase, part: Part { done, all }, waits_for: None }
     }
 
     fn seconds(count: u64) -> Duration {
@@ -169,25 +169,25 @@ mod tests {
 
     fn heard(at: At, now: u64) -> Heard {
         let mut heard = Heard::default();
-        heard.hear(at, (seconds(now), LIMIT));
+        heard.hear(at, seconds(now), LIMIT);
         heard
     }
 
     #[test]
     fn the_phase_the_count_and_the_sample_are_named() {
         let waits_for = Some("task embedded/3, sample 2".to_owned());
-        let mut heard = heard(At { waits_for, ..at(Phase::Sampling, (37, 64)) }, 10);
+        let mut heard = heard(At { waits_for, ..at(Phase::Sampling, 37, 64) }, 10);
         assert_eq!(
             heard.look(seconds(310)).unwrap(),
             "sampling has been at 37 of 64 for 300 s (task embedded/3, sample 2)"
         );
-        let mut saving = super::tests::heard(at(Phase::Saving, (0, 0)), 0);
+        let mut saving = super::tests::heard(at(Phase::Saving, 0, 0), 0);
         assert_eq!(saving.look(seconds(301)).unwrap(), "saving has been going on for 301 s");
     }
 
     #[test]
     fn nothing_is_said_before_the_limit_or_before_anything_was_heard() {
-        let mut heard = heard(at(Phase::Learning, (1, 2)), 10);
+        let mut heard = heard(at(Phase::Learning, 1, 2), 10);
         assert_eq!(heard.look(seconds(309)), None);
         assert_eq!(heard.left(seconds(309)), Some(seconds(1)));
         let mut deaf = Heard::default();
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_silence_is_told_of_again_when_it_has_doubled() {
-        let mut heard = heard(at(Phase::Learning, (1, 2)), 0);
+        let mut heard = heard(at(Phase::Learning, 1, 2), 0);
         let told = (0..=1300).filter(|&now| heard.look(seconds(now)).is_some());
         assert_eq!(told.collect::<Vec<_>>(), [300, 600, 1200]);
         assert_eq!(heard.left(seconds(1300)), Some(seconds(1100)));
@@ -204,9 +204,9 @@ mod tests {
 
     #[test]
     fn whoever_speaks_is_given_the_whole_limit_again() {
-        let mut heard = heard(at(Phase::Learning, (1, 2)), 0);
+        let mut heard = heard(at(Phase::Learning, 1, 2), 0);
         assert!(heard.look(seconds(300)).is_some());
-        heard.hear(at(Phase::Learning, (2, 2)), (seconds(301), LIMIT));
+        heard.hear(at(Phase::Learning, 2, 2), seconds(301), LIMIT);
         assert_eq!(heard.look(seconds(600)), None);
         let said = heard.look(seconds(601)).unwrap();
         assert_eq!(said, "learning has been at 2 of 2 for 300 s");
@@ -220,7 +220,7 @@ mod tests {
         dog.limit = Duration::from_millis(1);
         // The work ends when the dog has spoken.
         let spoken = dog.during(|| {
-            dog.hear(at(Phase::Judging, (3, 4)));
+            dog.hear(at(Phase::Judging, 3, 4));
             listen.recv_timeout(seconds(30)).unwrap()
         });
         assert_eq!(spoken, "judging has been at 3 of 4 for 0 s");
@@ -232,7 +232,7 @@ mod tests {
     fn one_that_sleeps_starts_no_thread() {
         let dog = Watchdog::new(0, &|_| panic!("it sleeps"));
         let same = dog.during(|| {
-            dog.hear(at(Phase::Judging, (3, 4)));
+            dog.hear(at(Phase::Judging, 3, 4));
             thread::current().id()
         });
         assert_eq!(same, thread::current().id());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use whetstone_core::config::{Config, Trained};
 use whetstone_record::error::RunError;
 use whetstone_record::run_dir::RunDir;
-use whetstone_train::session::{Place, STATE, Session};
+use whetstone_train::session::{Place, RunStart, STATE, Session};
 use whetstone_train::{Student, TrainError};
 
 use super::args::RunArgs;
@@ -121,10 +121,11 @@ impl Begun {
         let (place, text) = (place(args, &loaded.config), config::show(loaded));
         let command: Vec<String> = std::env::args().collect();
         let command = command.join(" ");
-        let settings = (&loaded.config, text.as_str(), command.as_str());
+        let config = &loaded.config;
+        let start = RunStart { config, config_text: &text, command: &command };
         match self.checkpoint {
-            Some(from) => Session::create_from(place, stage, settings, &from),
-            None => Session::create(place, stage, settings),
+            Some(from) => Session::create_from(place, stage, start, &from),
+            None => Session::create(place, stage, start),
         }
     }
 }
@@ -147,7 +148,7 @@ pub(crate) fn student(
             hint: "go on from it with `--from`, or make one model of it with `whet export`",
         });
     }
-    let student = Student::open(&found.model, (&device, config), checkpoint)?;
+    let student = Student::open(&found.model, &device, config, checkpoint)?;
     let is_gguf = found.model.extension().is_some_and(|ending| ending == "gguf");
     if is_gguf && student.model.origin.is_none() && config.training.train == Trained::Lora {
         printer.note(

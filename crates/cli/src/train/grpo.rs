@@ -233,7 +233,7 @@ pub(super) fn fitting(
     if all == 0 {
         return Ok(tasks);
     }
-    let fitting = tasks.iter().map(|task| fits(student, (config, environment), task));
+    let fitting = tasks.iter().map(|task| fits(student, config, environment, task));
     let fitting = fitting.collect::<Result<Vec<bool>, _>>()?;
     let most = max_prompt_tokens(config);
     let reason = format!("with prompts of more than {most} tokens");

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use whetstone_record::event::Suspect;
 use whetstone_train::alarms::Alarm;
-use whetstone_train::watch::{Phase, StepReport};
+use whetstone_train::watch::{Part, Phase, StepReport};
 
 use crate::failure::counted;
 use crate::figures::plain;
@@ -33,8 +33,8 @@ impl View {
     }
 
     /// A phase begins or goes on.
-    pub(crate) fn phase(&self, phase: Phase, part: (usize, usize)) {
-        self.progress.phase(phase.name(), part.0, part.1);
+    pub(crate) fn phase(&self, phase: Phase, part: Part) {
+        self.progress.phase(phase.name(), part.done, part.all);
     }
 
     /// A step is done.

@@ -37,6 +37,21 @@ pub(super) struct Level {
     pub(super) error: f64,
 }
 
+/// The levels of the first and of the last steps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Ends {
+    pub(super) first: Level,
+    pub(super) last: Level,
+}
+
+impl Ends {
+    /// How far the last is above the first, and how far that is by chance.
+    pub(super) fn rise(self) -> Level {
+        let Self { first, last } = self;
+        Level { mean: last.mean - first.mean, error: first.error.hypot(last.error) }
+    }
+}
+
 /// Values by name, each with its step.
 #[derive(Debug, Default)]
 pub(super) struct History(BTreeMap<String, Vec<(u64, f64)>>);
@@ -86,10 +101,10 @@ impl History {
     }
 
     /// The levels of the first and of the last steps, if they do not share any.
-    pub(super) fn ends(&self, name: &str) -> Option<(Level, Level)> {
+    pub(super) fn ends(&self, name: &str) -> Option<Ends> {
         let values = self.values(name);
         (values.len() >= 2 * WINDOW).then_some(())?;
-        Some((level(&values[..WINDOW]), self.last(name)?))
+        Some(Ends { first: level(&values[..WINDOW]), last: self.last(name)? })
     }
 
     /// The mean around a step, of as many steps as there are.
@@ -100,11 +115,6 @@ impl History {
         let near = &values[from..(from + WINDOW).min(values.len())];
         (!near.is_empty()).then(|| level(near).mean)
     }
-}
-
-/// How far the second is above the first, and how far that is by chance.
-pub(super) fn rise((first, last): (Level, Level)) -> Level {
-    Level { mean: last.mean - first.mean, error: first.error.hypot(last.error) }
 }
 
 fn level(values: &[(u64, f64)]) -> Level {
@@ -140,7 +150,7 @@ mod tests {
     fn the_ends_share_no_step() {
         let values: Vec<f64> = (1..=20).map(f64::from).collect();
         assert!(history(&values[..19]).ends(REWARD).is_none());
-        let (first, last) = history(&values).ends(REWARD).unwrap();
+        let Ends { first, last } = history(&values).ends(REWARD).unwrap();
         assert!((first.mean - 5.5).abs() < 1e-12 && (last.mean - 15.5).abs() < 1e-12);
         assert!(history(&values[..9]).last(REWARD).is_none());
     }

@@ -4,8 +4,8 @@
 use whetstone_core::reward::TESTS;
 
 use super::history::{
-    CLAMPED, CUT_OFF, DEAD, ENTROPY, GAP, HELD_OUT, HELD_OUT_TASKS, History, KL, Level, PASS,
-    REWARD, SOLVED, TERMS, TIMEOUTS, UNSOLVED, rise,
+    CLAMPED, CUT_OFF, DEAD, ENTROPY, Ends, GAP, HELD_OUT, HELD_OUT_TASKS, History, KL, Level, PASS,
+    REWARD, SOLVED, TERMS, TIMEOUTS, UNSOLVED,
 };
 
 /// Entropy that is left, of what there was, when samples are all alike.
@@ -112,7 +112,7 @@ fn kl_over_budget(history: &History, budget: f64) -> Option<Found> {
 }
 
 fn entropy_collapse(history: &History) -> Option<Found> {
-    let (first, last) = history.ends(ENTROPY)?;
+    let Ends { first, last } = history.ends(ENTROPY)?;
     (last.mean < COLLAPSED * first.mean).then_some(())?;
     let message = format!(
         "entropy fell from {:.3} to {:.4} nats a token: the samples of a group are nearly all alike, \
@@ -172,13 +172,13 @@ fn dead_groups(history: &History) -> Option<Found> {
 
 fn timeouts(history: &History) -> Option<Found> {
     let ends = history.ends(TIMEOUTS)?;
-    let Level { mean, error } = rise(ends);
+    let Level { mean, error } = ends.rise();
     (mean > MORE_TIMEOUTS && mean > CLEAR * error).then_some(())?;
     let message = format!(
         "{} of the programs run out of time, {} did in the beginning: read some, and look whether \
          they loop without end or the limit (`sandbox.cpu_seconds`) is too low",
-        percent(ends.1.mean),
-        percent(ends.0.mean)
+        percent(ends.last.mean),
+        percent(ends.first.mean)
     );
     Some(found("timeouts", message))
 }
@@ -186,35 +186,35 @@ fn timeouts(history: &History) -> Option<Found> {
 /// The student gets worse at what it is trained on.
 fn passes_fall(history: &History) -> Option<Found> {
     let ends = history.ends(PASS)?;
-    let Level { mean, error } = rise(ends);
+    let Level { mean, error } = ends.rise();
     (-mean > FEWER_PASSES && -mean > CLEAR * error).then_some(())?;
     let message = format!(
         "{} of the programs of the last steps pass, {} did in the beginning: the student gets worse, or \
          its tasks harder. Take a checkpoint from before, and lower `training.learning_rate` or raise \
          `grpo.kl_coef`",
-        percent(ends.1.mean),
-        percent(ends.0.mean)
+        percent(ends.last.mean),
+        percent(ends.first.mean)
     );
     Some(found("passes_fall", message))
 }
 
 fn cut_off(history: &History) -> Option<Found> {
     let ends = history.ends(CUT_OFF)?;
-    let Level { mean, error } = rise(ends);
+    let Level { mean, error } = ends.rise();
     (mean > MORE_CUT_OFF && mean > CLEAR * error).then_some(())?;
     let message = format!(
         "{} of the completions of the last steps were cut off by the limit on tokens, {} were in the \
          beginning: read some. If they repeat themselves, lower `training.learning_rate`; if they are \
          only long, raise `grpo.max_completion_length`",
-        percent(ends.1.mean),
-        percent(ends.0.mean)
+        percent(ends.last.mean),
+        percent(ends.first.mean)
     );
     Some(found("cut_off", message))
 }
 
 /// The term that clearly rises while nothing else does, not even doubtfully.
 fn term_rises_alone(history: &History, has_partial_credit: bool) -> Option<Found> {
-    let rises = |name: &str| history.ends(name).map(rise);
+    let rises = |name: &str| history.ends(name).map(Ends::rise);
     let of = |term| rises(&format!("{TERMS}{term}")).map(|it| (term, it));
     let rising: Vec<(&str, Level)> =
         history.terms().filter_map(of).filter(|(_, it)| it.mean > it.error).collect();

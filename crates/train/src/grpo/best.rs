@@ -74,14 +74,22 @@ mod tests {
     use whetstone_model::tokenizer::SpecialTokens;
 
     use super::*;
-    use crate::testing::{group, rolled, rolled_as, settings, student};
+    use crate::testing::{Said, group, rolled, rolled_as, settings, student};
 
     fn pass(sample: usize, id: u32, worth: f64) -> Rolled {
-        rolled_as(sample, (&[id], Finish::Stop), (Verdict::Pass, worth))
+        rolled_as(sample, Said { ids: &[id], finish: Finish::Stop, verdict: Verdict::Pass, worth })
     }
 
     fn fail(sample: usize) -> Rolled {
-        rolled_as(sample, (&[6], Finish::Stop), (Verdict::Wrong { test: 0 }, 0.95))
+        rolled_as(
+            sample,
+            Said {
+                ids: &[6],
+                finish: Finish::Stop,
+                verdict: Verdict::Wrong { test: 0 },
+                worth: 0.95,
+            },
+        )
     }
 
     fn found(groups: &[Gathered], count: usize) -> Vec<u32> {
@@ -140,7 +148,10 @@ mod tests {
 
     #[test]
     fn what_was_cut_off_is_not_taken() {
-        let cut = rolled_as(0, (&[7, 7], Finish::Length), (Verdict::Pass, 1.0));
+        let cut = rolled_as(
+            0,
+            Said { ids: &[7, 7], finish: Finish::Length, verdict: Verdict::Pass, worth: 1.0 },
+        );
         assert!(found(&[group("a", vec![cut, rolled(1, &[8], 0.0)])], 9).is_empty());
     }
 }

@@ -42,18 +42,18 @@ pub(super) fn held_back(weights: DualSourceConfig, divergence: Option<f64>) -> D
 }
 
 /// The divergence of log-probabilities from those of the reference.
-pub(super) fn divergence(loss: Loss, (now, reference): (&[Vec<f64>], &[Vec<f64>])) -> Mean {
+pub(super) fn divergence(loss: Loss, now: &[Vec<f64>], reference: &[Vec<f64>]) -> Mean {
     let estimator = loss.penalty.map_or(Estimator::default(), |it| it.estimator);
-    mean(estimator, (now, reference))
+    mean(estimator, now, reference)
 }
 
 /// How far the policy moved from the one that sampled, in nats a token: KL(old ‖ now) by k3, on tokens
 /// of the old one.
 pub(super) fn moved(old: &[Vec<f64>], now: &[Vec<f64>]) -> Mean {
-    mean(Estimator::K3, (old, now))
+    mean(Estimator::K3, old, now)
 }
 
-fn mean(estimator: Estimator, (logp, other): (&[Vec<f64>], &[Vec<f64>])) -> Mean {
+fn mean(estimator: Estimator, logp: &[Vec<f64>], other: &[Vec<f64>]) -> Mean {
     let mut mean = Mean::default();
     for (&logp, &other) in logp.iter().flatten().zip(other.iter().flatten()) {
         mean.add(estimator.at(logp, other).value);
@@ -114,7 +114,7 @@ mod tests {
         let loss = loss(&config).unwrap();
         let (now, reference) =
             (vec![vec![-1.0, -2.0], vec![-3.0]], vec![vec![-1.5, -2.0], vec![-4.0]]);
-        let found = divergence(loss, (&now, &reference));
+        let found = divergence(loss, &now, &reference);
         assert_eq!((found.get(), found.count()), (Some(0.5), 3));
     }
 }

@@ -132,10 +132,13 @@ mod tests {
     use whetstone_rollout::collect::Gathered;
 
     use super::*;
-    use crate::testing::{dropped, group, rolled, rolled_as, settings};
+    use crate::testing::{Said, dropped, group, rolled, rolled_as, settings};
 
     fn cut(sample: usize) -> Rolled {
-        rolled_as(sample, (&[7, 7], Finish::Length), (Verdict::NoCode, 0.0))
+        rolled_as(
+            sample,
+            Said { ids: &[7, 7], finish: Finish::Length, verdict: Verdict::NoCode, worth: 0.0 },
+        )
     }
 
     /// What is said after each of the steps, which all draw the same.
@@ -203,7 +206,10 @@ mod tests {
         let mut config = settings();
         config.grpo.mask_truncated_completions = true;
         config.dual_source.self_sft_weight = 0.0;
-        let one = rolled_as(0, (&[7], Finish::Length), (Verdict::Pass, 1.0));
+        let one = rolled_as(
+            0,
+            Said { ids: &[7], finish: Finish::Length, verdict: Verdict::Pass, worth: 1.0 },
+        );
         let groups = [group("a", vec![one, cut(1)])];
         let told = said(&config, 5, &groups);
         let last = told.last().unwrap();

@@ -21,7 +21,7 @@ use super::tasks::collecting;
 use crate::error::TrainError;
 use crate::order::shuffled;
 use crate::student::Student;
-use crate::watch::Phase;
+use crate::watch::{Part, Phase};
 use crate::watchdog::At;
 
 /// Measures the student before a step, if that is due. If it is told to stop meanwhile, nothing is
@@ -42,10 +42,10 @@ pub(super) fn measure(
         .map(|task| Asked { task, samples, seed: seed.derive(task.id.as_str(), 0) })
         .collect();
     let all = asked.len() * samples;
-    it.watch.part(Phase::HeldOut, (0, all));
+    it.watch.part(Phase::HeldOut, Part { done: 0, all });
     let render = |messages: &[Message]| student.render(messages);
     let on_event = |now: Progress<'_>| {
-        let part = (now.over + now.dropped, all);
+        let part = Part { done: now.over + now.dropped, all };
         it.watch.go_on(At { phase: Phase::HeldOut, part, waits_for: None })
     };
     let mut generator = Local::new(&student.decoder, &student.model.tokenizer, it.limits);

@@ -21,8 +21,8 @@ use crate::optimizer::Optimizer;
 use crate::pass::Pass;
 use crate::plan::Plan;
 use crate::rehearse::rehearse;
-use crate::student::{Student, keep};
-use crate::update;
+use crate::student::Student;
+use crate::update::{self, UpdateSettings};
 use crate::watch::{Phase, Watch};
 
 /// What learns: the loss, the gradients and the optimizer.
@@ -104,8 +104,8 @@ impl<'a> Learner<'a> {
         student: &Student,
         longest: &[Example],
     ) -> Result<(), TrainError> {
-        let with = (longest, &mut self.gradients);
-        self.most_bytes = rehearse(student, self.config, with, self.watch)?;
+        let pass = Pass::new(&student.decoder, self.config, self.watch, Phase::Rehearsing);
+        self.most_bytes = rehearse(pass, longest, &mut self.gradients)?;
         Ok(())
     }
 
@@ -147,10 +147,12 @@ impl<'a> Learner<'a> {
             let weights = budget::held_back(self.config.dual_source, measured.reference_kl());
             measured.weights = weights;
             let grpo_norm = measured.grpo_norm;
-            let rows = (step, batch.teacher.as_slice(), weights.teacher_sft_weight);
-            measured.teacher = self.traces(student, rows, (Which::Teacher, grpo_norm))?;
-            let rows = (step, batch.own.as_slice(), weights.self_sft_weight);
-            measured.own = self.traces(student, rows, (Which::Own, grpo_norm))?;
+            let (rows, weight) = (batch.teacher.as_slice(), weights.teacher_sft_weight);
+            let traces = Traces { of: Which::Teacher, step, rows, weight };
+            measured.teacher = self.traces(student, traces, grpo_norm)?;
+            let (rows, weight) = (batch.own.as_slice(), weights.self_sft_weight);
+            let traces = Traces { of: Which::Own, step, rows, weight };
+            measured.own = self.traces(student, traces, grpo_norm)?;
             let lr = plan.schedule.rate((step - 1) * plan.iterations + iteration)?;
             measured.lr = lr;
             self.update(student, lr, measured)?;
@@ -167,14 +169,9 @@ impl<'a> Learner<'a> {
     {
         #[expect(clippy::cast_possible_truncation, reason = "a small number, used in f32")]
         let temperature = self.config.grpo.temperature as f32;
-        Pass {
-            decoder: &student.decoder,
-            micro_batch: self.config.training.per_device_train_batch_size as usize,
-            forward: Forward { keep: Some(keep(self.config)), temperature, ..Forward::default() },
-            most_bytes: self.most_bytes,
-            step,
-            watch: (self.watch, Phase::Learning),
-        }
+        let pass = Pass::new(&student.decoder, self.config, self.watch, Phase::Learning);
+        let forward = Forward { temperature, ..pass.forward };
+        Pass { forward, most_bytes: self.most_bytes, step, ..pass }
     }
 
     /// What the student would have said before it was trained, if that is asked for.
@@ -200,7 +197,7 @@ impl<'a> Learner<'a> {
     ) -> Result<Logps, TrainError> {
         let pass = self.pass(student, step);
         let decoder = self.untrained.as_ref().unwrap_or(pass.decoder);
-        let pass = Pass { decoder, watch: (self.watch, Phase::Reference), ..pass };
+        let pass = Pass { decoder, phase: Phase::Reference, ..pass };
         pass.score(examples, Adapters::Off)
     }
 
@@ -282,7 +279,7 @@ impl<'a> Learner<'a> {
         let examples: Vec<&Example> = batch.idle.iter().map(|it| &it.example).collect();
         let now = self.pass(student, step).score(&examples, Adapters::On)?;
         let reference = self.untrained_logps(student, step, &batch.idle)?.unwrap_or_default();
-        measured.diverged(budget::divergence(self.loss, (&now, &reference)));
+        measured.diverged(budget::divergence(self.loss, &now, &reference));
         Ok(())
     }
 
@@ -290,13 +287,14 @@ impl<'a> Learner<'a> {
     fn traces(
         &mut self,
         student: &Student,
-        (step, rows, weight): (u64, &[Example], f64),
-        (which, grpo_norm): (Which, f64),
+        traces: Traces<'_>,
+        grpo_norm: f64,
     ) -> Result<Option<Source>, TrainError> {
+        let Traces { of, step, rows, weight } = traces;
         let (decoder, device) = (&student.decoder, student.decoder.device());
         let pass = self.pass(student, step);
         let forward = Forward { temperature: 1.0, ..pass.forward };
-        let (grpo, gradients) = match which {
+        let (grpo, gradients) = match of {
             Which::Teacher => (&self.gradients, self.teacher.as_mut()),
             Which::Own => (&self.gradients, self.own.as_mut()),
         };
@@ -306,7 +304,7 @@ impl<'a> Learner<'a> {
             return Ok(None);
         }
         let rows: Vec<&Example> = rows.iter().collect();
-        let loss = imitate(Pass { forward, ..pass }, &rows, (weight, &mut *gradients))?;
+        let loss = imitate(Pass { forward, ..pass }, &rows, weight, gradients)?;
         let norm = update::norm(decoder, gradients);
         let dot = gradients.dot(device, grpo);
         let cosine = (grpo_norm > 0.0 && norm > 0.0).then(|| dot / grpo_norm / norm);
@@ -323,8 +321,9 @@ impl<'a> Learner<'a> {
         for other in [&self.teacher, &self.own].into_iter().flatten() {
             self.gradients.add_scaled(&device, 1.0, other);
         }
-        let with = (&mut self.optimizer, &self.gradients);
-        let updated = update::apply(&mut student.decoder, with, (lr, &self.config.training))?;
+        let settings = UpdateSettings { lr, training: &self.config.training };
+        let (optimizer, gradients) = (&mut self.optimizer, &self.gradients);
+        let updated = update::apply(&mut student.decoder, optimizer, gradients, settings)?;
         measured.norm = updated.norm;
         measured.skipped_updates += usize::from(updated.is_skipped);
         Ok(())
@@ -352,6 +351,15 @@ impl<'a> Learner<'a> {
 /// Places of at most `most` of `count` things, evenly spread.
 fn few(count: usize, most: usize) -> impl Iterator<Item = usize> {
     (0..count).step_by(count.div_ceil(most.max(1)).max(1))
+}
+
+/// Rows to learn from in a step, beside its rollouts.
+#[derive(Clone, Copy)]
+struct Traces<'r> {
+    of: Which,
+    step: u64,
+    rows: &'r [Example],
+    weight: f64,
 }
 
 /// Whose rows.

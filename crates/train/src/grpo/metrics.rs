@@ -273,14 +273,20 @@ mod tests {
     use whetstone_core::reward::{Reward, Term};
 
     use super::*;
-    use crate::testing::{dropped, group, rolled, rolled_as, settings};
+    use crate::testing::{Said, dropped, group, rolled, rolled_as, settings};
 
     /// Five rollouts: two pass, one is no program, one was cut off, one could not be judged.
     fn drawn() -> Drawn {
         let mut first = group("a", vec![rolled(0, &[7, 7, 7], 1.0), rolled(1, &[8], 0.0)]);
         first.dropped = vec![dropped(2)];
-        let no_code = rolled_as(0, (&[9, 9], Finish::Stop), (Verdict::NoCode, 0.0));
-        let cut = rolled_as(1, (&[9, 9], Finish::Length), (Verdict::Pass, 1.0));
+        let no_code = rolled_as(
+            0,
+            Said { ids: &[9, 9], finish: Finish::Stop, verdict: Verdict::NoCode, worth: 0.0 },
+        );
+        let cut = rolled_as(
+            1,
+            Said { ids: &[9, 9], finish: Finish::Length, verdict: Verdict::Pass, worth: 1.0 },
+        );
         Drawn {
             groups: vec![first, group("b", vec![no_code, cut])],
             consumed: 2,
@@ -322,7 +328,10 @@ mod tests {
         let mut drawn = drawn();
         let terms = [("style".to_owned(), Term { value: 0.5, weight: 0.8 })];
         drawn.groups[0].rollouts[0].outcome.reward = Reward::new(terms.into(), [].into()).unwrap();
-        drawn.groups[1].rollouts[0] = rolled_as(0, (&[9], Finish::Stop), (Verdict::Timeout, 0.0));
+        drawn.groups[1].rollouts[0] = rolled_as(
+            0,
+            Said { ids: &[9], finish: Finish::Stop, verdict: Verdict::Timeout, worth: 0.0 },
+        );
         let found = values(&Measured::default(), &drawn);
         // One of four has the term, which adds 0.4; one of them passes by its tests.
         for (name, value) in

@@ -41,9 +41,9 @@ use self::first_steps::{FirstSteps, Taken};
 use self::learn::{Learner, Work};
 use self::metrics::Measured;
 use self::record::Rollouts;
-use self::source::{NextStep, Supply};
+use self::source::Supply;
 use self::suspects::suspects;
-use self::tasks::Drawn;
+use self::tasks::{Drawn, NextStep};
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::session::{Progress, Session, restore};
@@ -108,7 +108,7 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
         held_out::measure(student, it, step, &mut measured)?;
         let next = NextStep { student, grpo: it, plan: &plan, progress: &progress };
         let Some(drawn) = supply.next(next, &learner, &mut measured)? else {
-            session.checkpoint(student, (learner.optimizer(), &progress))?;
+            session.checkpoint(student, learner.optimizer(), &progress)?;
             return Ok(Ended::Stopped(progress.step));
         };
         let mut batch = batch_of(student, it.config, &drawn)?;
@@ -142,14 +142,14 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
             if hopeless.is_some() {
                 progress.hope_again();
             }
-            session.checkpoint(student, (learner.optimizer(), &progress))?;
+            session.checkpoint(student, learner.optimizer(), &progress)?;
         }
         if let Some(err) = hopeless {
             return Err(err);
         }
     }
     it.watch.phase(Phase::Saving);
-    session.final_model(student, (learner.optimizer(), &progress))?;
+    session.final_model(student, learner.optimizer(), &progress)?;
     Ok(Ended::Done)
 }
 

@@ -6,17 +6,15 @@ use whetstone_core::seed::Seed;
 use whetstone_env::environment::Outcome;
 use whetstone_rollout::collect::{Dropped, Gathered, Rolled, Turn};
 
-use super::Grpo;
 use super::learn::{Learner, Logps};
 use super::metrics::Measured;
-use super::tasks::{Drawn, TaskWithTraces, Tasks, number_apart};
+use super::tasks::{Drawn, NextStep, TaskWithTraces, Tasks, number_apart};
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::order::{Endless, shuffled};
 use crate::plan::Plan;
 use crate::recorded::{LearntTurn, Recorded, RecordedGroup, RecordedRollout};
 use crate::session::Progress;
-use crate::student::Student;
 
 /// Where rollouts come from.
 #[derive(Clone, Copy)]
@@ -55,15 +53,6 @@ pub(super) enum Supply<'a> {
     Recorded(Replay<'a>),
 }
 
-/// A step that is to be taken.
-#[derive(Clone, Copy)]
-pub(super) struct NextStep<'b> {
-    pub(super) student: &'b Student,
-    pub(super) grpo: &'b Grpo<'b>,
-    pub(super) plan: &'b Plan,
-    pub(super) progress: &'b Progress,
-}
-
 impl<'a> Supply<'a> {
     pub(super) fn new(config: &Config, source: Source<'a>) -> Self {
         match source {
@@ -79,9 +68,9 @@ impl<'a> Supply<'a> {
         learner: &Learner<'_>,
         measured: &mut Measured,
     ) -> Result<Option<Drawn>, TrainError> {
-        let NextStep { student, grpo, plan, progress } = next;
+        let NextStep { student, grpo, progress, .. } = next;
         match self {
-            Self::Tasks(tasks) => tasks.sample(student, grpo, (plan, progress), measured),
+            Self::Tasks(tasks) => tasks.sample(next, measured),
             Self::Recorded(_) if grpo.watch.stopped() => Ok(None),
             Self::Recorded(replay) => {
                 measured.is_recorded = true;

@@ -24,7 +24,7 @@ use crate::order::{Endless, shuffled};
 use crate::plan::Plan;
 use crate::session::Progress;
 use crate::student::Student;
-use crate::watch::Phase;
+use crate::watch::{Part, Phase};
 use crate::watchdog::At;
 
 /// A task, and what the teacher said of it.
@@ -50,6 +50,15 @@ pub(super) struct Drawn {
     pub(super) timeline: Timeline,
 }
 
+/// A step that is to come.
+#[derive(Clone, Copy)]
+pub(super) struct NextStep<'b> {
+    pub(super) student: &'b Student,
+    pub(super) grpo: &'b Grpo<'b>,
+    pub(super) plan: &'b Plan,
+    pub(super) progress: &'b Progress,
+}
+
 /// The tasks, and in which order they come.
 #[derive(Debug)]
 pub(super) struct Tasks<'a> {
@@ -68,15 +77,14 @@ impl<'a> Tasks<'a> {
     /// The rollouts of a step; `None` if it was told to stop meanwhile.
     pub(super) fn sample(
         &mut self,
-        student: &Student,
-        it: &Grpo<'_>,
-        (plan, progress): (&Plan, &Progress),
+        next: NextStep<'_>,
         measured: &mut Measured,
     ) -> Result<Option<Drawn>, TrainError> {
-        it.watch.phase(Phase::Sampling);
+        let NextStep { grpo, progress, .. } = next;
+        grpo.watch.phase(Phase::Sampling);
         let began = Instant::now();
-        let drawn = self.collect(student, it, (plan, progress));
-        if it.watch.stopped() {
+        let drawn = self.collect(next);
+        if grpo.watch.stopped() {
             return Ok(None);
         }
         let mut drawn = drawn?;
@@ -84,27 +92,23 @@ impl<'a> Tasks<'a> {
         measured.sampling = began.elapsed();
         let before = progress.position;
         for position in before..before + drawn.consumed as u64 {
-            drawn.teacher.extend(self.teacher(it.config, (position, progress)));
+            drawn.teacher.extend(self.teacher(grpo.config, position, progress));
         }
         Ok(Some(drawn))
     }
 
-    fn collect(
-        &mut self,
-        student: &Student,
-        it: &Grpo<'_>,
-        (plan, progress): (&Plan, &Progress),
-    ) -> Result<Drawn, TrainError> {
-        let config = it.config;
+    fn collect(&mut self, next: NextStep<'_>) -> Result<Drawn, TrainError> {
+        let NextStep { student, grpo, plan, progress } = next;
+        let config = grpo.config;
         let wanted = usize::try_from(plan.items_per_step).unwrap_or(usize::MAX);
         let all = wanted * config.grpo.num_samples_per_prompt as usize;
         let render = |messages: &[Message]| student.render(messages);
-        let on_event = |now: Collected<'_>| it.watch.go_on(at(now, all));
-        let collecting = collecting(student, it, &render, &on_event);
-        let mut generator = Local::new(&student.decoder, &student.model.tokenizer, it.limits);
+        let on_event = |now: Collected<'_>| grpo.watch.go_on(at(now, all));
+        let collecting = collecting(student, grpo, &render, &on_event);
+        let mut generator = Local::new(&student.decoder, &student.model.tokenizer, grpo.limits);
         let mut position = progress.position;
         let mut asked = std::iter::from_fn(|| {
-            let at = self.at(config, (position, progress));
+            let at = self.at(config, position, progress);
             let seed = self.seed.derive("rollouts", position);
             position += 1;
             let samples = config.grpo.num_samples_per_prompt as usize;
@@ -126,7 +130,7 @@ impl<'a> Tasks<'a> {
     }
 
     /// Which task stands at a position.
-    fn at(&mut self, config: &Config, (position, progress): (u64, &Progress)) -> usize {
+    fn at(&mut self, config: &Config, position: u64, progress: &Progress) -> usize {
         let all = self.all;
         let by_difficulty = |&at: &usize| {
             let level = all[at].task.difficulty.as_deref().and_then(level);
@@ -146,8 +150,8 @@ impl<'a> Tasks<'a> {
     }
 
     /// Rows of the teacher for the task at a position, another choice each time.
-    fn teacher(&mut self, config: &Config, (position, progress): (u64, &Progress)) -> Vec<Example> {
-        let rows = self.all[self.at(config, (position, progress))].rows;
+    fn teacher(&mut self, config: &Config, position: u64, progress: &Progress) -> Vec<Example> {
+        let rows = self.all[self.at(config, position, progress)].rows;
         let order = shuffled(self.seed.derive("traces", position), 0, rows.len());
         let count = config.dual_source.teacher_traces_per_task as usize;
         order.into_iter().take(count).map(|row| rows[row].clone()).collect()
@@ -189,7 +193,8 @@ pub fn max_prompt_tokens(config: &Config) -> usize {
 /// If the prompt cannot be rendered.
 pub fn fits(
     student: &Student,
-    (config, environment): (&Config, &dyn Environment),
+    config: &Config,
+    environment: &dyn Environment,
     task: &Task,
 ) -> Result<bool, TrainError> {
     let Ok(episode) = environment.open(task, Seed::new(config.seed)) else { return Ok(true) };
@@ -242,7 +247,7 @@ fn at(now: Collected<'_>, all: usize) -> At {
         _ => (Phase::Judging, done),
     };
     let waits_for = now.waits_for.map(|(task, sample)| format!("task {task}, sample {sample}"));
-    At { phase, part: (done, all), waits_for }
+    At { phase, part: Part { done, all }, waits_for }
 }
 
 /// How tokens are chosen: by the policy itself, since that is what is trained.
@@ -289,7 +294,7 @@ mod tests {
         let (mut found, progress) = (Tasks::new(&config, &all), Progress::default());
         let levels: Vec<&str> = (0..8)
             .map(|position| {
-                let at = found.at(&config, (position, &progress));
+                let at = found.at(&config, position, &progress);
                 all[at].task.difficulty.as_deref().unwrap()
             })
             .collect();
@@ -304,7 +309,7 @@ mod tests {
         config.grpo.curriculum = Curriculum::Difficulty;
         let (mut found, progress) = (Tasks::new(&config, &all), Progress::default());
         let order: Vec<usize> =
-            (0..4).map(|position| found.at(&config, (position, &progress))).collect();
+            (0..4).map(|position| found.at(&config, position, &progress)).collect();
         assert_eq!(order[..2], [3, 1], "{order:?}");
     }
 
@@ -323,7 +328,7 @@ mod tests {
             }
             let positions = progress.position..progress.position + each;
             let taken: Vec<usize> =
-                positions.map(|position| found.at(&config, (position, &progress))).collect();
+                positions.map(|position| found.at(&config, position, &progress)).collect();
             let group_of = |&at: &usize| {
                 let worth = [[1.0, 1.0], [1.0, 0.0], [0.0, 0.0]][(at / 2).min(2)];
                 let rollouts = vec![rolled(0, &[7], worth[0]), rolled(1, &[8], worth[1])];
@@ -368,17 +373,17 @@ mod tests {
         let (mut found, progress) = (Tasks::new(&config, &all), Progress::default());
         let mut choices = Vec::new();
         for position in 0..20 {
-            let choice = found.teacher(&config, (position, &progress));
+            let choice = found.teacher(&config, position, &progress);
             assert_eq!(choice.len(), 2);
             assert_ne!(choice[0], choice[1]);
-            assert_eq!(choice, found.teacher(&config, (position, &progress)), "the same again");
+            assert_eq!(choice, found.teacher(&config, position, &progress), "the same again");
             choices.push(choice);
         }
         assert!(choices.windows(2).any(|pair| pair[0] != pair[1]));
         let seen = rows.iter().filter(|row| choices.concat().contains(row)).count();
         assert_eq!(seen, 6, "all of them in time");
         config.dual_source.teacher_traces_per_task = 9;
-        assert_eq!(found.teacher(&config, (0, &progress)).len(), 6, "no more than there are");
+        assert_eq!(found.teacher(&config, 0, &progress).len(), 6, "no more than there are");
     }
 
     #[test]
@@ -386,9 +391,10 @@ mod tests {
         let id = task("t/3", "1").id;
         let now = Collected { sampled: 3, over: 1, dropped: 1, ..Collected::default() };
         let waiting = at(Collected { waits_for: Some((&id, 2)), ..now }, 4);
-        assert_eq!((waiting.phase, waiting.part), (Phase::Sampling, (3, 4)));
+        assert_eq!((waiting.phase, waiting.part), (Phase::Sampling, Part { done: 3, all: 4 }));
         assert_eq!(waiting.waits_for.as_deref(), Some("task t/3, sample 2"));
         let judged = at(Collected { sampled: 4, ..now }, 4);
-        assert_eq!((judged.phase, judged.part, judged.waits_for), (Phase::Judging, (2, 4), None));
+        assert_eq!((judged.phase, judged.waits_for), (Phase::Judging, None));
+        assert_eq!(judged.part, Part { done: 2, all: 4 });
     }
 }

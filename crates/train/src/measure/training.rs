@@ -80,7 +80,7 @@ pub fn training_step(
         // Both are read by the host in training too.
         let _ = (gradients.first_not_finite(device), gradients.sum_of_squares(device));
         let rule = Rule { lr: 1e-5, betas: (0.9, 0.999), decay: 0.01, scale: 1.0 };
-        optimizer.update(device, (decoder.parameters_mut(), &gradients), rule);
+        optimizer.update(device, decoder.parameters_mut(), &gradients, rule);
         device.check()?;
         times.step = begin.elapsed().as_secs_f64();
         times.update = times.step - times.forward - times.backward;

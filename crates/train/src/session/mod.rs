@@ -77,6 +77,17 @@ pub struct Place<'a> {
     pub name: &'a str,
 }
 
+/// What a new run begins with.
+#[derive(Debug, Clone, Copy)]
+pub struct RunStart<'a> {
+    /// The settings.
+    pub config: &'a Config,
+    /// The settings as they are kept with the run.
+    pub config_text: &'a str,
+    /// The command line.
+    pub command: &'a str,
+}
+
 impl Session {
     /// Begins a new run.
     ///
@@ -86,8 +97,9 @@ impl Session {
     pub fn create(
         place: Place<'_>,
         stage: &'static str,
-        (config, config_text, command): (&Config, &str, &str),
+        start: RunStart<'_>,
     ) -> Result<Self, TrainError> {
+        let RunStart { config, config_text, command } = start;
         let run = RunDir::create(place.root, place.name, config_text, now_ms())?;
         let mut session = Self::new(run, stage, config);
         session.event(Event::RunStarted {
@@ -107,11 +119,11 @@ impl Session {
     pub fn create_from(
         place: Place<'_>,
         stage: &'static str,
-        settings: (&Config, &str, &str),
+        start: RunStart<'_>,
         checkpoint: &Path,
     ) -> Result<Self, TrainError> {
         let step = Progress::read(checkpoint, stage)?.step;
-        let mut session = Self::create(place, stage, settings)?;
+        let mut session = Self::create(place, stage, start)?;
         session.adopt(checkpoint, step)?;
         Ok(session)
     }
@@ -302,12 +314,13 @@ impl Session {
     pub(crate) fn checkpoint(
         &mut self,
         student: &Student,
-        (optimizer, progress): (&Optimizer, &Progress),
+        optimizer: &Optimizer,
+        progress: &Progress,
     ) -> Result<(), TrainError> {
         if self.saved == Some(progress.step) {
             return Ok(());
         }
-        self.write(&checkpoint_name(progress.step), student, (optimizer, progress))?;
+        self.write(&checkpoint_name(progress.step), student, optimizer, progress)?;
         self.saved = Some(progress.step);
         self.event(saved_event(progress.step))?;
         if self.keep > 0 {
@@ -320,29 +333,31 @@ impl Session {
     pub(crate) fn final_model(
         &self,
         student: &Student,
-        state: (&Optimizer, &Progress),
+        optimizer: &Optimizer,
+        progress: &Progress,
     ) -> Result<(), TrainError> {
         if self.run.view().outputs_dir().join(FINAL_MODEL).is_dir() {
             return Ok(());
         }
-        self.write(FINAL_MODEL, student, state)
+        self.write(FINAL_MODEL, student, optimizer, progress)
     }
 
     fn write(
         &self,
         name: &str,
         student: &Student,
-        (optimizer, progress): (&Optimizer, &Progress),
+        optimizer: &Optimizer,
+        progress: &Progress,
     ) -> Result<(), TrainError> {
         self.check_there()?;
         let staged = self.run.stage_output(name)?;
         student.save(staged.path())?;
-        let with = (student.decoder.device(), student.decoder.parameters());
-        staged.stream(OPTIMIZER, |out| optimizer.write(with, out))?;
+        let (device, parameters) = (student.decoder.device(), student.decoder.parameters());
+        staged.stream(OPTIMIZER, |out| optimizer.write(device, parameters, out))?;
         let text = serde_json::to_string_pretty(progress).expect("plain data");
         staged.put(STATE, format!("{text}\n").as_bytes())?;
         // What was read from a device that failed is zeros: it is not kept.
-        student.decoder.device().check()?;
+        device.check()?;
         Ok(staged.commit()?)
     }
 

@@ -106,12 +106,13 @@ pub(crate) fn restore(
     stage: &str,
     checkpoint: Option<&Path>,
 ) -> Result<(Optimizer, Progress), TrainError> {
-    let with = (student.decoder.device(), student.decoder.parameters());
+    let (device, parameters) = (student.decoder.device(), student.decoder.parameters());
     let Some(dir) = checkpoint else {
-        return Ok((Optimizer::new(with.0, with.1), Progress::new(stage)));
+        return Ok((Optimizer::new(device, parameters), Progress::new(stage)));
     };
     let progress = Progress::read(dir, stage)?;
-    let optimizer = Optimizer::read(with, &dir.join(OPTIMIZER), progress.updates)
+    let path = dir.join(OPTIMIZER);
+    let optimizer = Optimizer::read(device, parameters, &path, progress.updates)
         .map_err(|err| TrainError::damaged(dir, CheckpointError::Weights(err)))?;
     Ok((optimizer, progress))
 }
@@ -119,7 +120,7 @@ pub(crate) fn restore(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{group, rolled, rolled_as};
+    use crate::testing::{Said, group, rolled, rolled_as};
     use whetstone_core::completion::Finish;
     use whetstone_core::verdict::Verdict;
 
@@ -161,7 +162,12 @@ mod tests {
     #[test]
     fn one_group_of_many_is_enough() {
         let mut progress = Progress::new("grpo");
-        let syntax = || rolled_as(0, (&[7], Finish::Stop), (Verdict::SyntaxError, 0.0));
+        let syntax = || {
+            rolled_as(
+                0,
+                Said { ids: &[7], finish: Finish::Stop, verdict: Verdict::SyntaxError, worth: 0.0 },
+            )
+        };
         let dead = || group("a", vec![syntax(), syntax()]);
         let live = group("b", vec![rolled(0, &[7], 1.0), rolled(1, &[8], 0.0)]);
         progress.count(&[dead(), live, dead()], 0.01);

@@ -14,7 +14,12 @@ use crate::watchdog::Watchdog;
 
 fn create(dir: &TempDir, config: &Config) -> Session {
     let place = Place { root: dir.path(), name: "run" };
-    Session::create(place, "grpo", (config, "seed = 1", "whet train grpo")).unwrap()
+    Session::create(
+        place,
+        "grpo",
+        RunStart { config, config_text: "seed = 1", command: "whet train grpo" },
+    )
+    .unwrap()
 }
 
 fn resume(dir: &TempDir, config: &Config) -> (Session, Option<PathBuf>) {
@@ -40,7 +45,7 @@ fn a_checkpoint_whose_event_was_not_written_is_recorded_once() {
     let mut progress = Progress::new("grpo");
     progress.step = 3;
     // Killed right behind the rename.
-    session.write("checkpoint-3", &student, (&optimizer, &progress)).unwrap();
+    session.write("checkpoint-3", &student, &optimizer, &progress).unwrap();
     drop(session);
     for _ in 0..2 {
         let (session, checkpoint) = resume(&dir, &config);
@@ -124,9 +129,9 @@ fn nothing_is_written_where_a_run_was_removed() {
     let mut session = create(&dir, &config);
     fs::remove_dir_all(session.dir()).unwrap();
     let progress = Progress::new("grpo");
-    let err = session.checkpoint(&student, (&optimizer, &progress)).unwrap_err();
+    let err = session.checkpoint(&student, &optimizer, &progress).unwrap_err();
     assert!(matches!(err, TrainError::Gone(_)), "{err}");
-    let err = session.final_model(&student, (&optimizer, &progress)).unwrap_err();
+    let err = session.final_model(&student, &optimizer, &progress).unwrap_err();
     assert!(matches!(err, TrainError::Gone(_)), "{err}");
     let err = session.closed(Ok(Ended::Done)).unwrap_err();
     assert!(matches!(err, TrainError::Gone(_)), "a run without a record is not done: {err}");

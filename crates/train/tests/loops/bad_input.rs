@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use whetstone_core::config::{LoraConfig, Module, Trained};
 use whetstone_record::event::{Event, Outcome};
 use whetstone_train::grpo::STAGE;
-use whetstone_train::session::{Place, Session};
+use whetstone_train::session::{Place, RunStart, Session};
 use whetstone_train::watch::Ended;
 use whetstone_train::{TrainError, sft};
 
@@ -132,7 +132,15 @@ fn numbers_that_are_none_stop_a_run_and_another_begins_from_its_checkpoint() {
         school.config.dual_source.teacher_sft_weight = 0.3;
         let from = school.path("run", "outputs/checkpoint-1");
         let place = Place { root: school.dir.path(), name: "other" };
-        drop(Session::create_from(place, STAGE, (&school.config, "", ""), &from).unwrap());
+        drop(
+            Session::create_from(
+                place,
+                STAGE,
+                RunStart { config: &school.config, config_text: "", command: "" },
+                &from,
+            )
+            .unwrap(),
+        );
         assert_eq!(school.grpo_again("other").unwrap(), Ended::Done);
         assert_eq!(steps(&school, "other"), [2, 3]);
     }
@@ -234,7 +242,13 @@ fn a_run_and_a_checkpoint_of_another_training_are_refused() {
     let from = school.path("whole", "outputs/checkpoint-4");
     let create = |stage, name, from: &Path| {
         let place = Place { root: school.dir.path(), name };
-        Session::create_from(place, stage, (&school.config, "", ""), from).unwrap_err()
+        Session::create_from(
+            place,
+            stage,
+            RunStart { config: &school.config, config_text: "", command: "" },
+            from,
+        )
+        .unwrap_err()
     };
     let err = create(sft::STAGE, "new", &from);
     assert!(err.to_string().ends_with("checkpoint-4` is one of `whet train grpo`"), "{err}");

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use whetstone_core::task::Task;
 use whetstone_train::grpo::STAGE;
-use whetstone_train::watch::{Ended, Phase, Watch};
+use whetstone_train::watch::{Ended, Part, Phase, Watch};
 
 use crate::school::{School, nobody, parity, task};
 
@@ -65,7 +65,7 @@ fn a_run_that_is_stopped_while_it_is_measured_goes_on_and_measures_the_same() {
     school.grpo("whole").unwrap();
     let stop = AtomicBool::new(false);
     let seen = AtomicBool::new(false);
-    let on_phase = |phase, (done, _): (usize, usize)| {
+    let on_phase = |phase, Part { done, .. }: Part| {
         if phase == Phase::HeldOut && done > 0 && seen.swap(true, Ordering::Relaxed) {
             stop.store(true, Ordering::Relaxed);
         }

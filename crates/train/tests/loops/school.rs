@@ -26,7 +26,7 @@ use whetstone_record::event::Event;
 use whetstone_record::run_dir::RunDir;
 use whetstone_train::grpo::{self, Grpo, TaskWithTraces, grpo};
 use whetstone_train::recorded::Recorded;
-use whetstone_train::session::{Place, Session};
+use whetstone_train::session::{Place, RunStart, Session};
 use whetstone_train::sft::{self, Sft, sft};
 use whetstone_train::watch::{Ended, Watch};
 use whetstone_train::watchdog::Watchdog;
@@ -82,7 +82,7 @@ impl School {
     pub(crate) fn student(&self, checkpoint: Option<&Path>) -> Result<Student, TrainError> {
         let cpu = || Device::cpu(self.threads).unwrap();
         let device = self.gpu.clone().unwrap_or_else(cpu);
-        Student::open(&self.dir.path().join("model"), (&device, &self.config), checkpoint)
+        Student::open(&self.dir.path().join("model"), &device, &self.config, checkpoint)
     }
 
     fn place<'a>(&'a self, name: &'a str) -> Place<'a> {
@@ -90,7 +90,12 @@ impl School {
     }
 
     pub(crate) fn create(&self, name: &str, stage: &'static str) -> Session {
-        Session::create(self.place(name), stage, (&self.config, "", "whet train")).unwrap()
+        Session::create(
+            self.place(name),
+            stage,
+            RunStart { config: &self.config, config_text: "", command: "whet train" },
+        )
+        .unwrap()
     }
 
     pub(crate) fn resume(

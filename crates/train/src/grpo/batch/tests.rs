@@ -5,7 +5,7 @@ use whetstone_core::config::{AdvantageBy, KlEstimator, KlIn};
 use whetstone_core::verdict::Verdict;
 
 use super::*;
-use crate::testing::{group, rolled, rolled_as, settings};
+use crate::testing::{Said, group, rolled, rolled_as, settings};
 
 fn batch(config: &Config, groups: Vec<Gathered>) -> Batch {
     Batch::new(config, &Drawn { groups, ..Drawn::default() }).unwrap()
@@ -123,7 +123,10 @@ fn with_a_budget_dead_groups_that_are_left_out_are_kept_to_be_measured() {
 fn what_the_length_limit_cut_off_is_masked_if_asked_and_never_learnt_by_heart() {
     let mut config = settings();
     let groups = || {
-        let cut = rolled_as(0, (&[7, 7], Finish::Length), (Verdict::Pass, 1.0));
+        let cut = rolled_as(
+            0,
+            Said { ids: &[7, 7], finish: Finish::Length, verdict: Verdict::Pass, worth: 1.0 },
+        );
         vec![group("a", vec![cut, rolled(1, &[8], 0.0)])]
     };
     let found = batch(&config, groups());
