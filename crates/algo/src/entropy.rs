@@ -32,7 +32,7 @@ pub fn bonus(
     coefficient: f64,
     denominator: Denominator,
 ) -> Result<EntropyLoss, AlgoError> {
-    setting("the entropy coefficient", coefficient, (coefficient >= 0.0, "0 or more"))?;
+    setting("the entropy coefficient", coefficient, coefficient >= 0.0, "0 or more")?;
     denominator.covers(Totals::of(batch))?;
     let mut out = EntropyLoss::default();
     for (at, sequence) in batch.iter().enumerate() {

@@ -119,7 +119,8 @@ pub enum AlgoError {
 pub(crate) fn setting(
     what: &'static str,
     value: f64,
-    (fits, must): (bool, &'static str),
+    fits: bool,
+    must: &'static str,
 ) -> Result<(), AlgoError> {
     if value.is_finite() && fits { Ok(()) } else { Err(AlgoError::Setting { what, value, must }) }
 }
@@ -160,10 +161,10 @@ mod tests {
 
     #[test]
     fn a_setting_must_be_a_number_even_where_its_bounds_hold() {
-        assert_eq!(setting("x", 1.0, (true, "positive")), Ok(()));
-        let error = setting("x", -1.0, (false, "positive")).unwrap_err();
+        assert_eq!(setting("x", 1.0, true, "positive"), Ok(()));
+        let error = setting("x", -1.0, false, "positive").unwrap_err();
         assert_eq!(error.to_string(), "x is -1; it must be positive");
-        assert!(setting("x", f64::INFINITY, (true, "positive")).is_err());
+        assert!(setting("x", f64::INFINITY, true, "positive").is_err());
     }
 
     #[test]

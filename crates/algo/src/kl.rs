@@ -136,7 +136,7 @@ pub fn penalty(
     denominator: Denominator,
 ) -> Result<KlLoss, AlgoError> {
     let Penalty { estimator, coefficient } = penalty;
-    setting("the KL coefficient", coefficient, (coefficient >= 0.0, "0 or more"))?;
+    setting("the KL coefficient", coefficient, coefficient >= 0.0, "0 or more")?;
     denominator.covers(Totals::of(batch))?;
     let mut out = KlLoss::default();
     for (at, sequence) in batch.iter().enumerate() {

@@ -51,11 +51,11 @@ impl Schedule {
     /// If the peak is not positive, the start not between 0 and 1, or the warm-up longer than all.
     pub fn rate(&self, step: u64) -> Result<f64, AlgoError> {
         let (start, warmup, total) = (self.warmup_start, self.warmup_steps, self.total_steps);
-        setting("the peak learning rate", self.peak, (self.peak > 0.0, "above 0"))?;
+        setting("the peak learning rate", self.peak, self.peak > 0.0, "above 0")?;
         let within = (0.0..=1.0).contains(&start);
-        setting("the start of the warm-up", start, (within, "between 0 and 1"))?;
-        let fits = (warmup <= total, "at most the number of steps");
-        setting("the number of warm-up steps", number(warmup), fits)?;
+        setting("the start of the warm-up", start, within, "between 0 and 1")?;
+        let (what, fits) = ("the number of warm-up steps", warmup <= total);
+        setting(what, number(warmup), fits, "at most the number of steps")?;
         if step < warmup {
             return Ok(self.peak * (start + (1.0 - start) * number(step) / number(warmup)));
         }
@@ -85,7 +85,7 @@ impl Schedule {
 /// # Ok::<(), whetstone_algo::AlgoError>(())
 /// ```
 pub fn warmup_steps(part: f64, total_steps: u64) -> Result<u64, AlgoError> {
-    setting("the warm-up", part, ((0.0..=1.0).contains(&part), "between 0 and 1"))?;
+    setting("the warm-up", part, (0.0..=1.0).contains(&part), "between 0 and 1")?;
     // 0.07 · 100 is a little more than 7, which is still 7 steps.
     let steps = (part * number(total_steps) - 1e-6).ceil();
     #[expect(

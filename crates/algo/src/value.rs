@@ -54,7 +54,7 @@ pub fn loss(
     denominator: Denominator,
 ) -> Result<ValueLoss, AlgoError> {
     if let Some(range) = range {
-        setting("the clip range of values", range, (range > 0.0, "above 0"))?;
+        setting("the clip range of values", range, range > 0.0, "above 0")?;
     }
     denominator.covers(Totals::count(batch.iter().map(|sequence| sequence.trained)))?;
     let mut out = ValueLoss::default();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use whetstone_remote::hub::{Hub, HubError, Origin, Repo};
+use whetstone_remote::hub::{Hub, HubError, Origin, RemoteFile, Repo};
 
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -28,10 +28,12 @@ pub(crate) fn is_name(path: &Path) -> bool {
 
 /// Fetches one file, unless it is here, and says how many bytes came.
 pub(crate) fn fetch(
-    (hub, repo): (&Hub, &Repo),
-    (path, bytes): (&str, Option<u64>),
+    hub: &Hub,
+    repo: &Repo,
+    file: &RemoteFile,
     printer: Printer,
 ) -> Result<PathBuf, HubError> {
+    let RemoteFile { path, bytes } = file;
     let bar = printer.progress(bytes.unwrap_or(0)).with_message("bytes");
     let fetched = hub.file(repo, path, &mut |progress| {
         bar.set_length(progress.total.unwrap_or(progress.bytes));
@@ -58,7 +60,7 @@ pub(crate) fn model(given: &str, printer: Printer) -> Result<PathBuf, Failure> {
     let wanted = |path: &str| MODEL_FILES.contains(&path) || is_weights(path);
     let mut dir = None;
     for file in listing.files.iter().filter(|file| wanted(&file.path)) {
-        let path = fetch((&hub, &repo), (&file.path, file.bytes), printer).map_err(failed)?;
+        let path = fetch(&hub, &repo, file, printer).map_err(failed)?;
         dir = path.parent().map(Path::to_owned).or(dir);
     }
     let files = listing.files.iter().take(5).map(|file| file.path.as_str()).collect::<Vec<_>>();

@@ -72,7 +72,7 @@ impl Difference {
 pub fn pass_at_k(tallies: &[Tally], k: u64) -> Result<Estimate, EvalError> {
     let figures = figures(tallies, k)?;
     let values: Vec<f64> = figures.values().copied().flatten().collect();
-    enough(&values, (tallies, k))?;
+    enough(&values, tallies, k)?;
     let ((low, high), value) = (around(&values, RESAMPLES), mean(&values));
     let left_out = figures.len() - values.len();
     Ok(Estimate { value, low, high, tasks: values.len(), left_out })
@@ -95,9 +95,9 @@ pub fn compare(before: &[Tally], after: &[Tally], k: u64) -> Result<Difference, 
     }
     let pairs = earlier.values().zip(later.values());
     let values: Vec<f64> = pairs.filter_map(|(one, other)| Some((*other)? - (*one)?)).collect();
-    enough(&values, (before, k))?;
+    enough(&values, before, k)?;
     let left_out = earlier.len() - values.len();
-    Ok(Difference { left_out, ..difference(&values, (RESAMPLES, FLIPS)) })
+    Ok(Difference { left_out, ..difference(&values, RESAMPLES, FLIPS) })
 }
 
 /// The 95 % interval of a mean of figures.
@@ -110,7 +110,7 @@ pub(crate) fn around(values: &[f64], resamples: u64) -> (f64, f64) {
 }
 
 /// The mean of paired differences, of which there is at least one.
-pub(crate) fn difference(values: &[f64], (resamples, flips): (u64, u64)) -> Difference {
+pub(crate) fn difference(values: &[f64], resamples: u64, flips: u64) -> Difference {
     let ((low, high), value) = (interval_of(values, resamples), mean(values));
     let p = p_value(values, flips);
     Difference { value, low, high, tasks: values.len(), left_out: 0, p }
@@ -133,7 +133,7 @@ fn figures(tallies: &[Tally], k: u64) -> Result<BTreeMap<&TaskId, Option<f64>>, 
 }
 
 /// Refuses figures of no task.
-fn enough(values: &[f64], (tallies, k): (&[Tally], u64)) -> Result<(), EvalError> {
+fn enough(values: &[f64], tallies: &[Tally], k: u64) -> Result<(), EvalError> {
     if !values.is_empty() {
         return Ok(());
     }

@@ -207,7 +207,8 @@ impl Work<'_> {
         match gathered {
             Err(CollectError::Stopped) => Ok(ControlFlow::Break(())),
             gathered => {
-                self.times.add(&gathered?);
+                let (usage, timeline) = gathered?;
+                self.times.add(usage, &timeline);
                 Ok(ControlFlow::Continue(()))
             }
         }
@@ -256,7 +257,7 @@ impl Work<'_> {
 }
 
 impl Times {
-    fn add(&mut self, (usage, timeline): &(Usage, Timeline)) {
+    fn add(&mut self, usage: Usage, timeline: &Timeline) {
         let spans =
             timeline.waves.iter().map(|wave| wave.sampling.end.saturating_sub(wave.sampling.start));
         self.prompts += usage.prefill_time;

@@ -65,7 +65,7 @@ impl Setting {
                 figure(other(chance)) - figure(chance)
             };
             let changes: Vec<f64> = (0..self.tasks).map(change).collect();
-            difference(&changes, (RESAMPLES, FLIPS)).is_clear()
+            difference(&changes, RESAMPLES, FLIPS).is_clear()
         };
         part(clear)
     }

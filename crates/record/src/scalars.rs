@@ -49,7 +49,7 @@ pub fn tensorboard(view: &RunView, folder: &Path) -> Result<(PathBuf, u64), View
         let Some(timed) = timed else { return Scalars::begin(file, began).map(drop) };
         let Event::Metrics { step, values, .. } = &timed.event else { return Ok(()) };
         let values = values.iter().map(|(name, value)| (name.as_str(), *value));
-        Scalars::go_on(file).step((timed.time_ms, *step), values)
+        Scalars::go_on(file).step(timed.time_ms, *step, values)
     })?;
     Ok((out, steps))
 }

@@ -41,7 +41,8 @@ impl<W: Write> Scalars<W> {
     /// Adds the measurements of a step.
     pub(crate) fn step<'v>(
         &mut self,
-        (time_ms, step): (u64, u64),
+        time_ms: u64,
+        step: u64,
         values: impl IntoIterator<Item = (&'v str, f64)>,
     ) -> io::Result<()> {
         let mut summary = Vec::new();
@@ -147,7 +148,7 @@ mod tests {
     fn a_step_is_the_record_that_tensorboard_knows() {
         let mut scalars = Scalars::begin(Vec::new(), 0).unwrap();
         let before = scalars.out.len();
-        scalars.step((1500, 300), [("a/b", 0.5)]).unwrap();
+        scalars.step(1500, 300, [("a/b", 0.5)]).unwrap();
         let bytes = scalars.out;
         let record = &bytes[before + 12..bytes.len() - 4];
         let expected = 0x0900_0000_0000_00f8_3f10_ac02_2a0c_0a0a_u128.to_be_bytes();

@@ -68,13 +68,15 @@ impl Gae {
     /// none.
     pub fn estimate(self, rollout: Rewarded<'_>) -> Result<Estimate, AlgoError> {
         let Self { discount, lambda } = self;
-        let within = |value: f64| ((0.0..=1.0).contains(&value), "between 0 and 1");
-        setting("the discount", discount, within(discount))?;
-        setting("lambda", lambda, within(lambda))?;
+        let fraction = |what, value: f64| {
+            setting(what, value, (0.0..=1.0).contains(&value), "between 0 and 1")
+        };
+        fraction("the discount", discount)?;
+        fraction("lambda", lambda)?;
         let mut next_value = match rollout.end {
             End::Over => 0.0,
             End::CutOff(value) => {
-                setting("the value after the end", value, (true, "a number"))?;
+                setting("the value after the end", value, true, "a number")?;
                 value
             }
         };

@@ -54,8 +54,8 @@ impl Clip {
     ///
     /// If `low` is not between 0 and 1, or `high` is negative.
     pub fn new(low: f64, high: f64) -> Result<Self, AlgoError> {
-        setting("the lower clip range", low, ((0.0..=1.0).contains(&low), "between 0 and 1"))?;
-        setting("the upper clip range", high, (high >= 0.0, "0 or more"))?;
+        setting("the lower clip range", low, (0.0..=1.0).contains(&low), "between 0 and 1")?;
+        setting("the upper clip range", high, high >= 0.0, "0 or more")?;
         Ok(Self { low, high, dual: None })
     }
 
@@ -65,8 +65,8 @@ impl Clip {
     ///
     /// If it is not above the first.
     pub fn with_dual(self, bound: f64) -> Result<Self, AlgoError> {
-        let above = (bound > self.highest(), "above the upper clip bound");
-        setting("the dual clip bound", bound, above)?;
+        let is_above = bound > self.highest();
+        setting("the dual clip bound", bound, is_above, "above the upper clip bound")?;
         Ok(Self { dual: Some(bound), ..self })
     }
 

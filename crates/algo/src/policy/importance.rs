@@ -34,7 +34,7 @@ impl Cap {
     ///
     /// If it is not positive.
     pub fn new(cap: f64) -> Result<Self, AlgoError> {
-        setting("the cap of importance weights", cap, (cap > 0.0, "above 0"))?;
+        setting("the cap of importance weights", cap, cap > 0.0, "above 0")?;
         Ok(Self(cap))
     }
 

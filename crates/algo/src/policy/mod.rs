@@ -80,7 +80,7 @@ pub fn loss(
         let place = Place { sequence: at, trained: sequence.trained };
         check(place, sequence, surrogate)?;
         let weight = denominator.weight_in(sequence, place);
-        let mut signals = out.add(place, sequence, (surrogate, weight))?;
+        let mut signals = out.add(place, sequence, surrogate, weight)?;
         if surrogate.ratio == Ratio::Sequence {
             gspo::share(place, &mut signals);
         }
@@ -110,7 +110,8 @@ impl PolicyLoss {
         &mut self,
         place: Place<'_>,
         sequence: &Sequence<'_>,
-        (surrogate, weight): (Surrogate, f64),
+        surrogate: Surrogate,
+        weight: f64,
     ) -> Result<Vec<f64>, AlgoError> {
         let whole = gspo::log_ratio(place, sequence);
         let mut signals = vec![0.0; sequence.trained.len()];

@@ -34,7 +34,7 @@ pub(super) fn measure(it: &Measure<'_>) -> Result<Option<Evaluated>, Failure> {
     let room = room(&model, max_tokens)?;
     let longest = longest(it, &model)?.min(room);
     let decoder = load(it, &place, &model, longest + max_tokens)?;
-    let about = it.about_sampling((place.name.clone(), max_tokens), settings(&place, it));
+    let about = it.about_sampling(place.name.clone(), max_tokens, settings(&place, it));
     let mut local = Local::new(&decoder, &model.tokenizer, Limits::default());
     let mut source = Source {
         generator: &mut local,

@@ -173,7 +173,8 @@ impl Measure<'_> {
     /// The same for what is sampled.
     fn about_sampling(
         &self,
-        (model, max_tokens): (String, usize),
+        model: String,
+        max_tokens: usize,
         mut more: Vec<(&str, String)>,
     ) -> About {
         let eval = &self.config.eval;

@@ -38,7 +38,7 @@ pub(super) fn measure(it: &Measure<'_>, url: &str) -> Result<Option<Evaluated>, 
     let settings =
         vec![("--model", teacher.model_name.clone()), ("teacher.enable_thinking", thinking)];
     let max_tokens = it.max_tokens(usize::MAX);
-    let about = it.about_sampling((teacher.model_name.clone(), max_tokens), settings);
+    let about = it.about_sampling(teacher.model_name.clone(), max_tokens, settings);
     let mut source = Source {
         generator: &mut server,
         tokenizer: None,
@@ -101,18 +101,14 @@ impl<'a> Server<'a> {
         loop {
             let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some((prompt, sample)) = job else { return };
-            let Some(answered) = self.answer(prompts, (prompt, sample)) else { continue };
+            let Some(answered) = self.answer(prompts, prompt, sample) else { continue };
             if done.send(answered).is_err() {
                 return;
             }
         }
     }
 
-    fn answer(
-        &self,
-        prompts: &[Prompt],
-        (prompt, sample): (usize, usize),
-    ) -> Option<(Drawn, usize)> {
+    fn answer(&self, prompts: &[Prompt], prompt: usize, sample: usize) -> Option<(Drawn, usize)> {
         let asked = &prompts[prompt];
         let seed = asked.seed.derive("sample", sample as u64).get();
         let request = Request {

@@ -14,8 +14,8 @@ use std::time::Instant;
 use whetstone_core::config::Config;
 use whetstone_core::{Completion, Seed};
 use whetstone_infer::{GenerateError, Generator, Limits, Local, Prompt, Usage};
+use whetstone_model::Pretrained;
 use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
-use whetstone_model::{Pretrained, Tokenizer};
 
 pub use self::args::GenerateArgs;
 use self::output::{Completions, Report, Seconds};
@@ -42,15 +42,19 @@ pub(crate) fn run(args: &GenerateArgs, printer: Printer) -> anyhow::Result<Exit>
     let decoder = load(args, &model, adapter, positions, printer).map_err(Failure::Model)?;
     let load = began.elapsed().as_secs_f64();
     printer.note(format_args!("{} loaded in {load:.2} s", args.model));
-    let (usage, completions) = complete(args, (&decoder, &model.tokenizer), &rendered, printer)?;
+    let limits = Limits { cache_bytes: cache_bytes(args), ..Limits::default() };
+    let generator = Local::new(&decoder, &model.tokenizer, limits);
+    let (usage, completions) = complete(args, generator, &rendered, printer)?;
     if args.json {
         let (prefill, decode) = (usage.prefill_time.as_secs_f64(), usage.decode_time.as_secs_f64());
         let seconds = Seconds { load, prefill, decode };
-        printer.json(&Report::new(
-            args.model.clone(),
-            (&rendered, completions),
-            (&usage, seconds),
-        ))?;
+        printer.json(&Report {
+            v: 1,
+            model: args.model.clone(),
+            prompts: output::prompt_reports(&rendered, completions),
+            usage: (&usage).into(),
+            seconds,
+        })?;
     } else {
         output::talk(&usage, &completions, printer);
     }
@@ -96,20 +100,20 @@ fn load(
 
 fn complete(
     args: &GenerateArgs,
-    (decoder, tokenizer): (&Decoder, &Tokenizer),
+    mut generator: Local<'_>,
     rendered: &[Rendered],
     printer: Printer,
 ) -> anyhow::Result<(Usage, Vec<Vec<Completion>>)> {
-    let prompts: Vec<Prompt> = (0..).zip(rendered).map(|(at, it)| prompt(args, at, it)).collect();
-    let (shape, cache_bytes) = ((prompts.len(), args.samples as usize), cache_bytes(args));
+    let prompts: Vec<Prompt> =
+        (0..).zip(rendered).map(|(at, rendered)| prompt(args, at, rendered)).collect();
     let all = prompts.len() as u64 * u64::from(args.samples);
     // One that is waited for alone is printed as soon as it is there.
     let watched = if all > 1 { printer } else { Printer::new(true) };
     let progress = Progress::new(watched, "completion");
     progress.reach(0, all);
-    let mut completions = Completions::new(shape, (!args.json).then_some(printer));
-    let limits = Limits { cache_bytes, ..Limits::default() };
-    let usage = Local::new(decoder, tokenizer, limits).generate(&prompts, &mut |drawn| {
+    let shown_by = (!args.json).then_some(printer);
+    let mut completions = Completions::new(prompts.len(), args.samples as usize, shown_by);
+    let usage = generator.generate(&prompts, &mut |drawn| {
         progress.add_one();
         progress.suspend(|| completions.take(drawn))
     });

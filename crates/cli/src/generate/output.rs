@@ -27,7 +27,7 @@ pub(super) struct Completions {
 impl Completions {
     /// Of so many prompts and samples of each; with a printer, text is printed as soon as all before
     /// it is.
-    pub(super) fn new((prompts, samples): (usize, usize), printer: Option<Printer>) -> Self {
+    pub(super) fn new(prompts: usize, samples: usize, printer: Option<Printer>) -> Self {
         Self { prompts, samples, printer, done: BTreeMap::new(), printed: 0, trouble: None }
     }
 
@@ -88,22 +88,22 @@ pub(super) struct Seconds {
 /// The whole answer as JSON.
 #[derive(Debug, Serialize)]
 pub(super) struct Report<'a> {
-    v: u32,
-    model: String,
-    prompts: Vec<PromptReport<'a>>,
-    usage: UsageReport,
-    seconds: Seconds,
+    pub(super) v: u32,
+    pub(super) model: String,
+    pub(super) prompts: Vec<PromptReport<'a>>,
+    pub(super) usage: UsageReport,
+    pub(super) seconds: Seconds,
 }
 
 #[derive(Debug, Serialize)]
-struct PromptReport<'a> {
+pub(super) struct PromptReport<'a> {
     prompt: &'a str,
     prompt_tokens: &'a [u32],
     completions: Vec<Completion>,
 }
 
 #[derive(Debug, Serialize)]
-struct UsageReport {
+pub(super) struct UsageReport {
     prompt_tokens: usize,
     sampled_tokens: usize,
     steps: usize,
@@ -111,29 +111,28 @@ struct UsageReport {
     most_pages: usize,
 }
 
-impl<'a> Report<'a> {
-    pub(super) fn new(
-        model: String,
-        (prompts, completions): (&'a [Rendered], Vec<Vec<Completion>>),
-        (usage, seconds): (&Usage, Seconds),
-    ) -> Self {
-        let one = |(prompt, completions): (&'a Rendered, Vec<Completion>)| PromptReport {
-            prompt: &prompt.text,
-            prompt_tokens: &prompt.tokens,
-            completions,
-        };
+/// Prompts with their completions.
+pub(super) fn prompt_reports(
+    prompts: &[Rendered],
+    completions: Vec<Vec<Completion>>,
+) -> Vec<PromptReport<'_>> {
+    let both = prompts.iter().zip(completions);
+    both.map(|(prompt, completions)| PromptReport {
+        prompt: &prompt.text,
+        prompt_tokens: &prompt.tokens,
+        completions,
+    })
+    .collect()
+}
+
+impl From<&Usage> for UsageReport {
+    fn from(usage: &Usage) -> Self {
         Self {
-            v: 1,
-            model,
-            prompts: prompts.iter().zip(completions).map(one).collect(),
-            usage: UsageReport {
-                prompt_tokens: usage.prefilled,
-                sampled_tokens: usage.sampled,
-                steps: usage.steps,
-                most_sequences: usage.widest,
-                most_pages: usage.most_pages,
-            },
-            seconds,
+            prompt_tokens: usage.prefilled,
+            sampled_tokens: usage.sampled,
+            steps: usage.steps,
+            most_sequences: usage.widest,
+            most_pages: usage.most_pages,
         }
     }
 }
@@ -148,7 +147,7 @@ pub(super) fn talk(usage: &Usage, completions: &[Vec<Completion>], printer: Prin
     line("prompt: ", usage.prefilled, usage.prefill_time);
     line("sampled:", usage.sampled, usage.decode_time);
     let all = completions.iter().flatten();
-    let cut = all.clone().filter(|it| it.finish == Finish::Length).count();
+    let cut = all.clone().filter(|completion| completion.finish == Finish::Length).count();
     if cut > 0 {
         let of = all.count();
         printer.note(format_args!(
@@ -172,8 +171,8 @@ mod tests {
         Completion { text: text.to_owned(), reasoning: None, finish: Finish::Stop, tokens: None }
     }
 
-    fn printed(shape: (usize, usize), arrivals: &[(usize, usize)]) -> Vec<String> {
-        let mut all = Completions::new(shape, None);
+    fn printed(prompts: usize, samples: usize, arrivals: &[(usize, usize)]) -> Vec<String> {
+        let mut all = Completions::new(prompts, samples, None);
         let mut texts = Vec::new();
         for &(prompt, sample) in arrivals {
             let text = format!("{prompt}{sample}");
@@ -188,7 +187,7 @@ mod tests {
 
     #[test]
     fn completions_leave_in_order_each_under_its_title() {
-        let found = printed((2, 2), &[(1, 1), (0, 1), (0, 0), (1, 0)]);
+        let found = printed(2, 2, &[(1, 1), (0, 1), (0, 0), (1, 0)]);
         let expected = [
             "=== prompt 1 of 2, sample 1 of 2 ===\n00\n",
             "=== prompt 1 of 2, sample 2 of 2 ===\n01\n",
@@ -196,12 +195,12 @@ mod tests {
             "=== prompt 2 of 2, sample 2 of 2 ===\n11\n",
         ];
         assert_eq!(found, expected);
-        assert_eq!(printed((1, 2), &[(0, 1)]), Vec::<String>::new(), "the first is not there");
+        assert_eq!(printed(1, 2, &[(0, 1)]), Vec::<String>::new(), "the first is not there");
     }
 
     #[test]
     fn a_completion_alone_has_no_title() {
-        assert_eq!(printed((1, 1), &[(0, 0)]), ["00\n"]);
-        assert_eq!(printed((1, 2), &[(0, 0)]), ["=== sample 1 of 2 ===\n00\n"]);
+        assert_eq!(printed(1, 1, &[(0, 0)]), ["00\n"]);
+        assert_eq!(printed(1, 2, &[(0, 0)]), ["=== sample 1 of 2 ===\n00\n"]);
     }
 }

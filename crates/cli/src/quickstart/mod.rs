@@ -43,6 +43,7 @@ use self::phases::{Phases, Trained};
 use self::report::{Report, Stopped};
 use self::student::Origin;
 use self::tasks::Tasks;
+use self::traces::JudgedFolder;
 use crate::config::Loaded;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -156,8 +157,7 @@ impl Quickstart<'_> {
         } else {
             let from = Some(final_model(&self.session)).filter(|path| path.is_dir());
             let from = from.or_else(|| self.checkpoint.clone());
-            let mut student =
-                begin::student(self.run, (self.config, from.as_deref()), self.printer)?;
+            let mut student = begin::student(self.run, self.config, from.as_deref(), self.printer)?;
             let whole = self.measure(When::Before, &student, &tasks)?
                 && self.train(&mut student, &tasks, traces)?
                 && self.measure(When::After, &student, &tasks)?;
@@ -191,8 +191,9 @@ impl Quickstart<'_> {
 
     fn traces(&mut self, tasks: usize) -> anyhow::Result<Vec<Trace>> {
         self.say("3/6 traces", format_args!("the solutions that {tasks} tasks bring, judged"));
-        let place = (self.session.dir(), &self.environment);
-        let traces = traces::collect(self.config, place, &mut self.phases, self.printer)?;
+        let (config, dir, environment) = (self.config, self.session.dir(), &self.environment);
+        let folder = JudgedFolder { config, dir, environment };
+        let traces = traces::collect(folder, &mut self.phases, self.printer)?;
         let passing = traces.iter().filter(|trace| trace.passes()).count();
         self.told(format_args!("{passing} of {} pass", traces.len()));
         Ok(traces)
@@ -238,11 +239,13 @@ impl Quickstart<'_> {
         if !final_model(&self.session).is_dir() {
             let path = self.session.dir().join(traces::FILE);
             let traces = TraceFile { path: &path, traces };
-            let taught = grpo::teach(student, self.config, (&tasks.train, traces), self.printer)
+            let taught = traces
+                .teach(&tasks.train, student, self.config, self.printer)
                 .map_err(Failure::Train)?;
             let plan = Plan::grpo(self.config, tasks.train.len()).map_err(Failure::Train)?;
             let arithmetic = plan.arithmetic("tasks", self.config.training.max_steps == 0);
-            grpo::preflight(student, (self.config, &arithmetic), &taught, self.printer);
+            self.printer.note(&arithmetic);
+            grpo::preflight(student, self.config, &taught, self.printer);
             let with_traces = grpo::with_traces(&tasks.train, &taught);
             let training = Training {
                 config: self.config,

@@ -45,7 +45,7 @@ pub(super) fn prepare(config: &Config, dir: &Path, phases: &mut Phases) -> Resul
 /// Makes the tasks of a run.
 pub(super) fn compose(config: &Config) -> Result<Tasks, Failure> {
     let held_out = config.quickstart.held_out_tasks as usize;
-    Ok(make(generator(config)?, (taken(config)?, held_out)))
+    Ok(make(generator(config)?, taken(config)?, held_out))
 }
 
 /// How many tasks training will take.
@@ -70,7 +70,7 @@ pub(super) fn generator(config: &Config) -> Result<Generator, Failure> {
 }
 
 /// The first tasks, until there are enough of both parts.
-fn make(generator: Generator, (train, held_out): (usize, usize)) -> Tasks {
+fn make(generator: Generator, train: usize, held_out: usize) -> Tasks {
     let mut tasks = Tasks::default();
     for made in generator {
         let (part, wanted) = match made.part {
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn there_are_as_many_as_were_wanted_of_each_part() {
         for (train, held_out) in [(9, 1), (1, 4), (3, 3)] {
-            let tasks = make(Generator::new(Seed::new(42)), (train, held_out));
+            let tasks = make(Generator::new(Seed::new(42)), train, held_out);
             assert_eq!((tasks.train.len(), tasks.held_out.len()), (train, held_out));
         }
     }

@@ -19,26 +19,30 @@ use crate::train::sft;
 /// The file of traces in a run.
 pub(super) const FILE: &str = "teacher_traces.jsonl";
 
+/// A folder with tasks, and how the traces that they bring along are judged.
+#[derive(Clone, Copy)]
+pub(super) struct JudgedFolder<'a> {
+    pub(super) config: &'a Config,
+    pub(super) dir: &'a Path,
+    pub(super) environment: &'a PythonEnvironment,
+}
+
 /// Collects the traces of a run, or reads those that it has.
 pub(super) fn collect(
-    config: &Config,
-    (dir, environment): (&Path, &PythonEnvironment),
+    folder: JudgedFolder<'_>,
     phases: &mut Phases,
     printer: Printer,
 ) -> anyhow::Result<Vec<Trace>> {
     if phases.traces.is_none() {
-        phases.traces = Some(judge(config, (dir, environment), printer)?);
-        phases.save(dir).map_err(Failure::Train)?;
+        phases.traces = Some(judge(folder, printer)?);
+        phases.save(folder.dir).map_err(Failure::Train)?;
     }
-    sft::read(&dir.join(FILE))
+    sft::read(&folder.dir.join(FILE))
 }
 
 /// Judges the traces of the tasks in a folder, into a file beside them.
-pub(super) fn judge(
-    config: &Config,
-    (dir, environment): (&Path, &PythonEnvironment),
-    printer: Printer,
-) -> Result<Taught, Failure> {
+pub(super) fn judge(folder: JudgedFolder<'_>, printer: Printer) -> Result<Taught, Failure> {
+    let JudgedFolder { config, dir, environment } = folder;
     let tasks = dir.join(TRAIN);
     let progress = Progress::new(printer, "trace");
     let report = teach(&Teaching {

@@ -95,18 +95,18 @@ pub(crate) fn run(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
             let view = open(run)?;
             let out = out.clone().unwrap_or_else(|| view.dir().join("metrics.csv"));
             let steps = csv(&view, &out).map_err(Failure::View)?;
-            wrote((&out, steps), printer)
+            wrote(&out, steps, printer)
         }
         Some(RunsCommand::Tensorboard { run, out }) => {
             let view = open(run)?;
             let folder = out.clone().unwrap_or_else(|| view.dir().join("tensorboard"));
             let (out, steps) = tensorboard(&view, &folder).map_err(Failure::View)?;
-            wrote((&out, steps), printer)
+            wrote(&out, steps, printer)
         }
     }
 }
 
-fn wrote((out, steps): (&Path, u64), printer: Printer) -> anyhow::Result<Exit> {
+fn wrote(out: &Path, steps: u64, printer: Printer) -> anyhow::Result<Exit> {
     printer.data(out.display())?;
     printer.note(format_args!("{steps} steps"));
     Ok(Exit::Done)

@@ -4,7 +4,7 @@ use whetstone_core::config::Config;
 use whetstone_record::journal::path_beside;
 use whetstone_rollout::score::rejected_path;
 
-use super::{ScoreArgs, default_output, default_report, score_into};
+use super::{ScoreArgs, ScoreFile, default_output, default_report, score_into};
 use crate::dry_run::{DryRun, on_cores};
 use crate::exit::Exit;
 use crate::failure::counted;
@@ -34,7 +34,8 @@ pub(super) fn run(args: &ScoreArgs, config: &Config, printer: Printer) -> anyhow
     }
     let lines = counted(found.taken, "line");
     let probe = ScoreArgs { rollouts: found.path, cache: None, fresh: true, ..args.clone() };
-    let scored = score_into(&probe, config, &scratch.path().join("scored.jsonl"), printer)?;
+    let output = &scratch.path().join("scored.jsonl");
+    let scored = score_into(ScoreFile { args: &probe, config, output, printer })?;
     let (seconds, cores) = (scored.took.as_secs_f64(), crate::judge::workers(config));
     let estimate = on_cores(seconds, found.taken as u64, found.all as u64, cores);
     whole.probed(format!("one task, {lines}"), seconds, estimate);

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
         return dry_run::run(args, &config, printer);
     }
     let output = args.out.clone().unwrap_or_else(|| default_output(&args.rollouts));
-    let report = score_into(args, &config, &output, printer)?.report;
+    let report = score_into(ScoreFile { args, config: &config, output: &output, printer })?.report;
     if report.untested > 0 && !args.skip_runtime && config.reward.composite == Composite::Tests {
         printer.note(
             "lines without tests have a reward of 0: `reward.composite = \"tests\"` pays passed tests \
@@ -53,12 +53,17 @@ struct Scored {
     took: Duration,
 }
 
-fn score_into(
-    args: &ScoreArgs,
-    config: &Config,
-    output: &Path,
+/// A file to score.
+#[derive(Clone, Copy)]
+struct ScoreFile<'a> {
+    args: &'a ScoreArgs,
+    config: &'a Config,
+    output: &'a Path,
     printer: Printer,
-) -> Result<Scored, Failure> {
+}
+
+fn score_into(file: ScoreFile<'_>) -> Result<Scored, Failure> {
+    let ScoreFile { args, config, printer, .. } = file;
     let rules = Rules::new(config.reward.clone());
     if args.skip_runtime {
         if let Some(path) = &args.cache {
@@ -73,7 +78,7 @@ fn score_into(
                  passed tests alone\n  hint: `--set reward.composite=weighted_sum` pays form"
             ));
         }
-        score_with(args, config, output, (&rules, How::Static), printer)
+        score_with(file, &rules, How::Static)
     } else {
         let started = judge::start_judge(config)?;
         if args.dry_run {
@@ -89,17 +94,12 @@ fn score_into(
             limits: crate::judge::limits(config),
             cache: cache.as_ref(),
         };
-        score_with(args, config, output, (&rules, How::Run(runtime)), printer)
+        score_with(file, &rules, How::Run(runtime))
     }
 }
 
-fn score_with(
-    args: &ScoreArgs,
-    config: &Config,
-    output: &Path,
-    (rules, how): (&Rules, How<'_>),
-    printer: Printer,
-) -> Result<Scored, Failure> {
+fn score_with(file: ScoreFile<'_>, rules: &Rules, how: How<'_>) -> Result<Scored, Failure> {
+    let ScoreFile { args, config, output, printer } = file;
     let progress = Progress::new(printer, "line");
     let report = score(&Scoring {
         rollouts: &args.rollouts,

@@ -137,7 +137,8 @@ fn place<'a>(args: &'a RunArgs, config: &'a Config) -> Place<'a> {
 /// Opens the student on the device that the settings name.
 pub(crate) fn student(
     args: &RunArgs,
-    (config, checkpoint): (&Config, Option<&Path>),
+    config: &Config,
+    checkpoint: Option<&Path>,
     printer: Printer,
 ) -> Result<Student, Failure> {
     let device = crate::device::open(config, args.threads.map(usize::from), printer)?;

@@ -71,22 +71,22 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let judge = crate::judge::start(config).map_err(|err| crate::judge::failure(&err))?;
     let begun = begin::look(&args.run, config, STAGE).map_err(Failure::Train)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
-    let mut student = begin::student(&args.run, (config, checkpoint.as_deref()), printer)?;
+    let mut student = begin::student(&args.run, config, checkpoint.as_deref(), printer)?;
     let environment = environment(judge, config);
-    let within = |path: &Path, tasks| {
-        fitting(&student, (config, &environment), TaskFile { path, tasks }, printer)
-    };
+    let room = PromptRoom { student: &student, config, environment: &environment };
+    let within = |path: &Path, tasks| room.fitting(TaskFile { path, tasks }, printer);
     let tasks = within(&tasks_file, tasks).map_err(Failure::Train)?;
     let held_out = within(&held_out_file, held_out).map_err(Failure::Train)?;
     let traces_file = files.traces.clone().unwrap_or_default();
     let traces = TraceFile { path: &traces_file, traces };
-    let taught = teach(&student, config, (&tasks, traces), printer).map_err(Failure::Train)?;
+    let taught = traces.teach(&tasks, &student, config, printer).map_err(Failure::Train)?;
     if config.dual_source.teacher_sft_weight > 0.0 && taught.iter().all(Vec::is_empty) {
         return Err(Failure::OtherTraces { path: traces_file }.into());
     }
     let plan = Plan::grpo(config, tasks.len()).map_err(Failure::Train)?;
     let arithmetic = plan.arithmetic("tasks", config.training.max_steps == 0);
-    preflight(&student, (config, &arithmetic), &taught, printer);
+    printer.note(&arithmetic);
+    preflight(&student, config, &taught, printer);
     let tasks = with_traces(&tasks, &taught);
     let training = Training {
         config,
@@ -222,34 +222,45 @@ pub(super) struct TaskFile<'a> {
     pub(super) tasks: Vec<Task>,
 }
 
-/// The tasks whose prompts leave room for a completion.
-pub(super) fn fitting(
-    student: &Student,
-    (config, environment): (&Config, &dyn Environment),
-    TaskFile { path, mut tasks }: TaskFile<'_>,
-    printer: Printer,
-) -> Result<Vec<Task>, TrainError> {
-    let all = tasks.len();
-    if all == 0 {
-        return Ok(tasks);
-    }
-    let fitting = tasks.iter().map(|task| fits(student, config, environment, task));
-    let fitting = fitting.collect::<Result<Vec<bool>, _>>()?;
-    let most = max_prompt_tokens(config);
-    let reason = format!("with prompts of more than {most} tokens");
-    left_out::tasks(tasks.iter().zip(fitting.iter().copied()), &reason, printer);
-    let mut fitting = fitting.into_iter();
-    tasks.retain(|_| fitting.next().unwrap_or(true));
-    let left = all - tasks.len();
-    match (left, tasks.is_empty()) {
-        (0, _) => {}
-        (_, true) => return Err(TrainError::PromptsTooLong { most }),
-        (left, false) => {
-            let left = counted(left, "task");
-            printer.note(format_args!("{}: left out: {left} {reason}", path.display()));
+/// What decides whether a prompt leaves room for a completion.
+#[derive(Clone, Copy)]
+pub(super) struct PromptRoom<'a> {
+    pub(super) student: &'a Student,
+    pub(super) config: &'a Config,
+    pub(super) environment: &'a dyn Environment,
+}
+
+impl PromptRoom<'_> {
+    /// The tasks whose prompts leave room for a completion.
+    pub(super) fn fitting(
+        self,
+        file: TaskFile<'_>,
+        printer: Printer,
+    ) -> Result<Vec<Task>, TrainError> {
+        let Self { student, config, environment } = self;
+        let TaskFile { path, mut tasks } = file;
+        let all = tasks.len();
+        if all == 0 {
+            return Ok(tasks);
         }
+        let fitting = tasks.iter().map(|task| fits(student, config, environment, task));
+        let fitting = fitting.collect::<Result<Vec<bool>, _>>()?;
+        let most = max_prompt_tokens(config);
+        let reason = format!("with prompts of more than {most} tokens");
+        left_out::tasks(tasks.iter().zip(fitting.iter().copied()), &reason, printer);
+        let mut fitting = fitting.into_iter();
+        tasks.retain(|_| fitting.next().unwrap_or(true));
+        let left = all - tasks.len();
+        match (left, tasks.is_empty()) {
+            (0, _) => {}
+            (_, true) => return Err(TrainError::PromptsTooLong { most }),
+            (left, false) => {
+                let left = counted(left, "task");
+                printer.note(format_args!("{}: left out: {left} {reason}", path.display()));
+            }
+        }
+        Ok(tasks)
     }
-    Ok(tasks)
 }
 
 /// The files that are read: those of the run, if it goes on, and else those that are given.
@@ -304,29 +315,32 @@ pub(crate) struct TraceFile<'a> {
     pub(crate) traces: Vec<Trace>,
 }
 
-/// The rows of each task. Warns of sources of traces of which nothing is left.
-pub(crate) fn teach(
-    student: &Student,
-    config: &Config,
-    (tasks, traces): (&[Task], TraceFile<'_>),
-    printer: Printer,
-) -> Result<Vec<Vec<Example>>, TrainError> {
-    let max_tokens = config.training.max_length as usize;
-    let mut found = left_out::Traces::new(traces.path, max_tokens);
-    let mut by_task: BTreeMap<String, Vec<Trace>> = BTreeMap::new();
-    for trace in traces.traces {
-        by_task.entry(trace.task_id.to_string()).or_default().push(trace);
+impl TraceFile<'_> {
+    /// The rows of each task. Warns of sources of traces of which nothing is left.
+    pub(crate) fn teach(
+        self,
+        tasks: &[Task],
+        student: &Student,
+        config: &Config,
+        printer: Printer,
+    ) -> Result<Vec<Vec<Example>>, TrainError> {
+        let max_tokens = config.training.max_length as usize;
+        let mut found = left_out::Traces::new(self.path, max_tokens);
+        let mut by_task: BTreeMap<String, Vec<Trace>> = BTreeMap::new();
+        for trace in self.traces {
+            by_task.entry(trace.task_id.to_string()).or_default().push(trace);
+        }
+        let mut taught = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            let traces = by_task.remove(task.id.as_str()).unwrap_or_default();
+            let made = rows(student, &traces, config)?;
+            found.made(traces.iter().map(|trace| &trace.task_id), &made);
+            taught.push(made.rows.iter().map(Example::from).collect());
+        }
+        by_task.values().flatten().for_each(|trace| found.of_another_task(&trace.task_id));
+        found.warn(printer);
+        Ok(taught)
     }
-    let mut taught = Vec::with_capacity(tasks.len());
-    for task in tasks {
-        let traces = by_task.remove(task.id.as_str()).unwrap_or_default();
-        let made = rows(student, &traces, config)?;
-        found.made(traces.iter().map(|trace| &trace.task_id), &made);
-        taught.push(made.rows.iter().map(Example::from).collect());
-    }
-    by_task.values().flatten().for_each(|trace| found.of_another_task(&trace.task_id));
-    found.warn(printer);
-    Ok(taught)
 }
 
 /// Where replies are judged.
@@ -343,11 +357,10 @@ pub(crate) fn environment(judge: Judge, config: &Config) -> PythonEnvironment {
 
 pub(crate) fn preflight(
     student: &Student,
-    (config, arithmetic): (&Config, &str),
+    config: &Config,
     taught: &[Vec<Example>],
     printer: Printer,
 ) {
-    printer.note(arithmetic);
     let with = taught.iter().filter(|rows| !rows.is_empty()).count();
     let of = taught.len();
     let weights = config.dual_source;

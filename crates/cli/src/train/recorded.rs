@@ -15,7 +15,7 @@ use whetstone_train::recorded::{Recorded, RecordedCounts, check_settings};
 use whetstone_train::{Example, Student, TrainError, rows};
 
 use super::args::GrpoArgs;
-use super::grpo::{Prepared, TaskFile, Training, fitting};
+use super::grpo::{Prepared, PromptRoom, TaskFile, Training};
 use super::inputs::{Files, Known};
 use super::{begin, grpo};
 use crate::config::Loaded;
@@ -72,7 +72,7 @@ pub(super) fn run(begun: Run<'_>) -> anyhow::Result<Exit> {
     };
     let begun = begin::look(&args.run, config, STAGE).map_err(Failure::Train)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
-    let mut student = begin::student(&args.run, (config, checkpoint.as_deref()), printer)?;
+    let mut student = begin::student(&args.run, config, checkpoint.as_deref(), printer)?;
     let python = judge.map(|judge| grpo::environment(judge, config));
     let environment: &dyn Environment = match &python {
         Some(environment) => environment,
@@ -80,8 +80,8 @@ pub(super) fn run(begun: Run<'_>) -> anyhow::Result<Exit> {
     };
     let held_out_file = files.held_out.clone().unwrap_or_default();
     let held_out = TaskFile { path: &held_out_file, tasks: held_out };
-    let held_out =
-        fitting(&student, (config, environment), held_out, printer).map_err(Failure::Train)?;
+    let room = PromptRoom { student: &student, config, environment };
+    let held_out = room.fitting(held_out, printer).map_err(Failure::Train)?;
     let mut recorded = Recorded::read(&path, &student, config, &tasks.unwrap_or_default())
         .map_err(Failure::Train)?;
     check_held_out(files.held_out.as_deref(), &held_out, &recorded)?;
@@ -94,7 +94,8 @@ pub(super) fn run(begun: Run<'_>) -> anyhow::Result<Exit> {
     let plan = source.plan(config).map_err(Failure::Train)?;
     let arithmetic = plan.recorded_arithmetic();
     say(&path, &recorded.counts, config, printer);
-    preflight(&student, (config, &arithmetic), taught, printer);
+    printer.note(&arithmetic);
+    preflight(&student, config, taught, printer);
     let training = Training {
         config,
         source,
@@ -203,13 +204,7 @@ fn say(path: &Path, counts: &RecordedCounts, config: &Config, printer: Printer) 
     about(counts.too_long, &long);
 }
 
-fn preflight(
-    student: &Student,
-    (config, arithmetic): (&Config, &str),
-    taught: usize,
-    printer: Printer,
-) {
-    printer.note(arithmetic);
+fn preflight(student: &Student, config: &Config, taught: usize, printer: Printer) {
     let weights = config.dual_source;
     printer.note(format_args!(
         "weights: rollouts {}, teacher {} ({taught} tasks have a passing trace), own best {}",

@@ -43,7 +43,7 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
     let traces = read(path)?;
     let begun = begin::look(&args.run, config, STAGE).map_err(Failure::Train)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
-    let mut student = begin::student(&args.run, (config, checkpoint.as_deref()), printer)?;
+    let mut student = begin::student(&args.run, config, checkpoint.as_deref(), printer)?;
     let made = rows(&student, &traces, config).map_err(Failure::Train)?;
     let examples: Vec<Example> = made.rows.iter().map(Example::from).collect();
     counts(&made.counts, config, printer);
@@ -52,7 +52,8 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
     found.warn(printer);
     let plan = Plan::sft(config, examples.len()).map_err(Failure::Train)?;
     let arithmetic = plan.arithmetic("rows", config.training.max_steps == 0);
-    preflight(&student, (config, &arithmetic), printer);
+    printer.note(&arithmetic);
+    preflight(&student, config, printer);
     let view = View::new(printer, plan.steps, &SHOWN);
     let on_silence = |sentence: &str| view.warning(sentence);
     let training = Sft {
@@ -102,8 +103,7 @@ fn counts(counts: &RowCounts, config: &Config, printer: Printer) {
     ));
 }
 
-fn preflight(student: &Student, (config, arithmetic): (&Config, &str), printer: Printer) {
-    printer.note(arithmetic);
+fn preflight(student: &Student, config: &Config, printer: Printer) {
     let (all, trained) = student.decoder.parameters().count();
     let mib = student.sft_memory(config).total() >> 20;
     printer.note(format_args!("{trained} of {all} parameters are trained; about {mib} MiB"));

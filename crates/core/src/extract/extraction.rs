@@ -176,7 +176,8 @@ fn code<'a>(text: &'a str, scan: &Scan<'a>, form: Form) -> Option<Code<'a>> {
         return Some(Code { source: dedented(block.content, block.indent), origin: Origin::Other });
     }
     if let Some(open) = scan.unclosed {
-        return unclosed(open.fence.without_end(open.content(text)), open.fence.indent);
+        let (content, closed) = open.fence.without_end(open.content(text));
+        return unclosed(content, closed, open.fence.indent);
     }
     let thought = scan.sections.last().map_or(0, |section| section.end);
     let plain = text[thought..].trim_start_matches('\u{feff}').trim();
@@ -184,7 +185,7 @@ fn code<'a>(text: &'a str, scan: &Scan<'a>, form: Form) -> Option<Code<'a>> {
     is_code.then(|| Code { source: with_newlines(plain), origin: Origin::Plain })
 }
 
-fn unclosed((content, closed): (&str, bool), indent: usize) -> Option<Code<'_>> {
+fn unclosed(content: &str, closed: bool, indent: usize) -> Option<Code<'_>> {
     let content = content.trim_end();
     if content.trim().is_empty() {
         return None;

@@ -42,10 +42,11 @@ pub(super) struct Naming {
 
 const fn naming(
     arguments: &'static [&'static str],
-    words: (&'static str, &'static str),
+    one: &'static str,
+    many: &'static str,
     phrases: &'static [&'static str],
 ) -> Naming {
-    Naming { arguments, one: words.0, many: words.1, phrases, natural: true }
+    Naming { arguments, one, many, phrases, natural: true }
 }
 
 const INTEGERS: &[&str] = &["a list of integers `{}`", "a list `{}` of integers"];
@@ -65,7 +66,7 @@ const fn naturals(
     one: &'static str,
     many: &'static str,
 ) -> Naming {
-    naming(arguments, (one, many), NATURALS)
+    naming(arguments, one, many, NATURALS)
 }
 
 static NUMBERS: &[Naming] = &[
@@ -80,54 +81,55 @@ static NUMBERS: &[Naming] = &[
     naturals(&["items"], "item", "items"),
 ];
 static POSITIVE: &[Naming] = &[
-    naming(&["n"], ("number", "numbers"), &["a positive integer `{}`"]),
-    naming(&["num"], ("number", "numbers"), &["a positive integer `{}`"]),
-    naming(&["size"], ("number", "numbers"), &["a positive integer `{}`"]),
+    naming(&["n"], "number", "numbers", &["a positive integer `{}`"]),
+    naming(&["num"], "number", "numbers", &["a positive integer `{}`"]),
+    naming(&["size"], "number", "numbers", &["a positive integer `{}`"]),
 ];
 static ROUNDS: &[Naming] = &[
-    naming(&["n"], ("number", "numbers"), &["a non-negative integer `{}`"]),
-    naming(&["rounds"], ("number", "numbers"), &["a non-negative integer `{}`"]),
+    naming(&["n"], "number", "numbers", &["a non-negative integer `{}`"]),
+    naming(&["rounds"], "number", "numbers", &["a non-negative integer `{}`"]),
 ];
 static WHOLE: &[Naming] = &[
-    Naming { natural: false, ..naming(&["n"], ("number", "numbers"), &["an integer `{}`"]) },
-    Naming { natural: false, ..naming(&["num"], ("number", "numbers"), &["an integer `{}`"]) },
-    Naming { natural: false, ..naming(&["temp"], ("number", "numbers"), &["an integer `{}`"]) },
+    Naming { natural: false, ..naming(&["n"], "number", "numbers", &["an integer `{}`"]) },
+    Naming { natural: false, ..naming(&["num"], "number", "numbers", &["an integer `{}`"]) },
+    Naming { natural: false, ..naming(&["temp"], "number", "numbers", &["an integer `{}`"]) },
 ];
 static TEXT: &[Naming] = &[
-    naming(&["text"], ("character", "characters"), &["a string `{}`"]),
-    naming(&["s"], ("character", "characters"), &["a string `{}`"]),
-    naming(&["line"], ("character", "characters"), &["a string `{}`"]),
-    naming(&["title"], ("character", "characters"), &["a string `{}`"]),
+    naming(&["text"], "character", "characters", &["a string `{}`"]),
+    naming(&["s"], "character", "characters", &["a string `{}`"]),
+    naming(&["line"], "character", "characters", &["a string `{}`"]),
+    naming(&["title"], "character", "characters", &["a string `{}`"]),
 ];
 const STRINGS: &[&str] = &["a list of words `{}`", "a list `{}` of words"];
 static WORDS: &[Naming] = &[
-    naming(&["words"], ("word", "words"), STRINGS),
-    naming(&["names"], ("name", "names"), &["a list of names `{}`"]),
-    naming(&["tags"], ("tag", "tags"), &["a list `{}` of tags (strings)"]),
+    naming(&["words"], "word", "words", STRINGS),
+    naming(&["names"], "name", "names", &["a list of names `{}`"]),
+    naming(&["tags"], "tag", "tags", &["a list `{}` of tags (strings)"]),
 ];
 static TABLE: &[Naming] = &[
-    naming(&["stock"], ("value", "values"), &["a dictionary `{}` from item names to integers"]),
-    naming(&["points"], ("value", "values"), &["a dictionary `{}` that maps names to integers"]),
-    naming(&["votes"], ("value", "values"), &["a dictionary `{}` from names to integers"]),
+    naming(&["stock"], "value", "values", &["a dictionary `{}` from item names to integers"]),
+    naming(&["points"], "value", "values", &["a dictionary `{}` that maps names to integers"]),
+    naming(&["votes"], "value", "values", &["a dictionary `{}` from names to integers"]),
 ];
 static TWO_NUMBERS: &[Naming] = &[
-    naming(&["p", "q"], ("number", "numbers"), &["two positive integers `{}` and `{2}`"]),
-    naming(&["first", "second"], ("number", "numbers"), &["positive integers `{}` and `{2}`"]),
+    naming(&["p", "q"], "number", "numbers", &["two positive integers `{}` and `{2}`"]),
+    naming(&["first", "second"], "number", "numbers", &["positive integers `{}` and `{2}`"]),
 ];
 static TWO_LISTS: &[Naming] = &[
     Naming {
         natural: false,
-        ..naming(&["xs", "ys"], ("number", "numbers"), &["two lists of integers `{}` and `{2}`"])
+        ..naming(&["xs", "ys"], "number", "numbers", &["two lists of integers `{}` and `{2}`"])
     },
     Naming {
         natural: false,
-        ..naming(&["old", "new"], ("number", "numbers"), &["two lists of integers, `{}` and `{2}`"])
+        ..naming(&["old", "new"], "number", "numbers", &["two lists of integers, `{}` and `{2}`"])
     },
     Naming {
         natural: false,
         ..naming(
             &["first", "second"],
-            ("number", "numbers"),
+            "number",
+            "numbers",
             &["two lists `{}` and `{2}` of integers"],
         )
     },
@@ -135,12 +137,14 @@ static TWO_LISTS: &[Naming] = &[
 static TWO_TABLES: &[Naming] = &[
     naming(
         &["old", "new"],
-        ("value", "values"),
+        "value",
+        "values",
         &["two dictionaries `{}` and `{2}` from names to integers"],
     ),
     naming(
         &["home", "away"],
-        ("value", "values"),
+        "value",
+        "values",
         &["two dictionaries, `{}` and `{2}`, from names to integers"],
     ),
 ];

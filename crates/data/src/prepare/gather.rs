@@ -113,9 +113,9 @@ impl Gathered {
             Rank::Made(if part == Part::Validation { Validation::Yes } else { Validation::No });
         let source = task.source.clone().unwrap_or_else(|| "embedded".to_owned());
         self.count(&source).rows += 1;
-        let place = (Path::new("embedded"), self.count(&source).rows);
+        let row = self.count(&source).rows;
         let entry = Entry { part: Some(part), ..entry(task, task.to_line(), source, rank, known) };
-        self.add(entry, place);
+        self.add(entry, Path::new("embedded"), row);
     }
 
     fn take(&mut self, found: Found<'_>, split: Split, known: &Benchmarks) {
@@ -127,7 +127,7 @@ impl Gathered {
                 let rank = Rank::DataSet(found.kind.unwrap_or(Kind::Tasks));
                 let part = split.part(found.kind, &task.id);
                 let entry = Entry { part, ..entry(&task, line, source, rank, known) };
-                self.add(entry, (found.file, found.row));
+                self.add(entry, found.file, found.row);
             }
             What::Bad(reason) => {
                 self.count(kind).rows += 1;
@@ -141,7 +141,7 @@ impl Gathered {
         }
     }
 
-    fn add(&mut self, entry: Entry, (file, row): (&Path, u64)) {
+    fn add(&mut self, entry: Entry, file: &Path, row: u64) {
         if let Some((first, line)) = self.places.get(&entry.id) {
             let reason =
                 format!("task id `{}` stands already in {}:{line}", entry.id, first.display());

@@ -23,7 +23,7 @@ pub(super) fn of_streams(language: Language, plan: &Plan) -> Vec<Trivial> {
     let Some(first) = tests.next() else { return Vec::new() };
     let too_long = first.0.len().max(first.1.len()) > MAX_KNOWN_BYTES;
     let knows_it = !too_long && steps.iter().any(|step| *step != steps[0]);
-    let words = Words::of(language, first);
+    let words = Words::of(language, first.0, first.1);
     let empty: Writes = |_, _| b"";
     let echo: Writes = |input, _| input;
     let always: Writes = |_, (_, output)| output;
@@ -69,7 +69,7 @@ struct Words {
 }
 
 impl Words {
-    fn of(language: Language, (input, output): (&[u8], &[u8])) -> Self {
+    fn of(language: Language, input: &[u8], output: &[u8]) -> Self {
         match language {
             Language::Python => Self::python(input, output),
             Language::Javascript => Self::javascript(input, output),

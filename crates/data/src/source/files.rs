@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::apps_folder::QUESTION;
 use super::error::SourceError;
-use super::table::Format;
+use super::table::{Encoding, Format};
 
 /// Folders within folders that are looked into.
 const MAX_DEPTH: usize = 4;
@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 4;
 /// What a path stands for.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    pub(super) tables: Vec<(PathBuf, (Format, bool))>,
+    pub(super) tables: Vec<(PathBuf, Encoding)>,
     pub(super) problems: Vec<PathBuf>,
     pub(super) passed_over: Vec<PathBuf>,
 }
@@ -29,9 +29,9 @@ pub(super) fn files(path: &Path) -> Result<Files, SourceError> {
     let mut files = Files::default();
     let metadata = fs::metadata(path).map_err(SourceError::at(path))?;
     if !metadata.is_dir() {
-        let format =
-            Format::of(path).ok_or_else(|| SourceError::Format { path: path.to_owned() })?;
-        files.tables.push((path.to_owned(), format));
+        let encoding =
+            Encoding::of(path).ok_or_else(|| SourceError::Format { path: path.to_owned() })?;
+        files.tables.push((path.to_owned(), encoding));
         return Ok(files);
     }
     look_into(path, MAX_DEPTH, &mut files)?;
@@ -71,8 +71,8 @@ fn look_into(folder: &Path, depth: usize, files: &mut Files) -> Result<(), Sourc
             if depth > 0 {
                 look_into(&path, depth - 1, files)?;
             }
-        } else if let Some(format) = Format::of(&path) {
-            files.tables.push((path, format));
+        } else if let Some(encoding) = Encoding::of(&path) {
+            files.tables.push((path, encoding));
         }
     }
     Ok(())
@@ -80,7 +80,7 @@ fn look_into(folder: &Path, depth: usize, files: &mut Files) -> Result<(), Sourc
 
 /// Keeps the tables of one format, and of MBPP the full set.
 fn choose(files: &mut Files) {
-    let best = files.tables.iter().map(|(_, (format, _))| *format).min();
+    let best = files.tables.iter().map(|(_, encoding)| encoding.format).min();
     keep(files, |_, format| Some(format) == best);
     if files.tables.iter().any(|(path, _)| !is_sanitized(path)) {
         keep(files, |path, _| !is_sanitized(path));
@@ -91,7 +91,7 @@ fn choose(files: &mut Files) {
 fn keep(files: &mut Files, wanted: impl Fn(&Path, Format) -> bool) {
     let (kept, others): (Vec<_>, Vec<_>) = std::mem::take(&mut files.tables)
         .into_iter()
-        .partition(|(path, (format, _))| wanted(path, *format));
+        .partition(|(path, encoding)| wanted(path, encoding.format));
     files.tables = kept;
     files.passed_over.extend(others.into_iter().map(|(path, _)| path));
 }

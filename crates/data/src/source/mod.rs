@@ -35,7 +35,7 @@ use std::path::Path;
 
 /// Whether a file is named as one that rows can be read from.
 pub fn is_table(path: &Path) -> bool {
-    table::Format::of(path).is_some()
+    table::Encoding::of(path).is_some()
 }
 
 /// A data set whose columns we know.

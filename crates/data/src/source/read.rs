@@ -13,7 +13,7 @@ use whetstone_core::wire::{Object, Wire};
 use super::apps::{Difficulty, Place};
 use super::error::SourceError;
 use super::row::{Mapped, brief};
-use super::table::{self, Format, TableError};
+use super::table::{self, Encoding, TableError};
 use super::{Kind, apps, apps_folder, files, humaneval, leetcode, mbpp, plain};
 
 /// Where tasks come from, and which of them are wanted.
@@ -66,8 +66,8 @@ pub struct Input {
 pub fn read(origin: &Origin, each: &mut dyn FnMut(Found<'_>)) -> Result<Vec<Input>, SourceError> {
     let found = files::files(&origin.path)?;
     let mut inputs = Vec::new();
-    for (path, format) in &found.tables {
-        read_table(origin, path, *format, each)?;
+    for (path, encoding) in &found.tables {
+        read_table(origin, path, *encoding, each)?;
         let blake3 = digest(path).map_err(SourceError::at(path))?;
         inputs.push(Input { path: path.clone(), blake3, passed_over: false });
     }
@@ -85,20 +85,20 @@ pub fn read(origin: &Origin, each: &mut dyn FnMut(Found<'_>)) -> Result<Vec<Inpu
 fn read_table(
     origin: &Origin,
     path: &Path,
-    format: (Format, bool),
+    encoding: Encoding,
     each: &mut dyn FnMut(Found<'_>),
 ) -> Result<(), SourceError> {
     let mut kind = origin.kind;
     let absolute = std::path::absolute(path).map_err(SourceError::at(path))?;
     let place = Place { half: files::half(&absolute), difficulties: &origin.difficulties };
-    let read = table::columns(path, format).and_then(|columns| {
+    let read = table::columns(path, encoding).and_then(|columns| {
         if let Some(columns) = columns {
             match known(kind, &columns) {
                 Ok(found) => kind = Some(found),
                 Err(problem) => return Err(TableError::Broken { row: 0, problem }),
             }
         }
-        table::read(path, format, &mut |row, object| {
+        table::read(path, encoding, &mut |row, object| {
             let (what, flow) = look_at(object, &mut kind, place);
             each(Found { file: path, row, kind, what });
             flow

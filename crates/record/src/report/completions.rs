@@ -60,13 +60,22 @@ struct Writing<'a> {
     text_bytes: u64,
 }
 
+/// What is known of a run before its completions are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Surveyed<'a> {
+    pub(super) survey: &'a Survey,
+    /// The tasks that the page has.
+    pub(super) known: &'a Known,
+}
+
 /// Writes the completions and their index; returns how many there are.
 pub(super) fn write(
     view: &RunView,
-    (survey, known): (&Survey, &Known),
+    of: Surveyed<'_>,
     page: &mut Page<'_>,
     progress: Progress<'_>,
 ) -> Result<Written, ViewError> {
+    let Surveyed { survey, known } = of;
     let stride = survey.text_stride();
     let steps: HashMap<u64, usize> =
         survey.steps.keys().enumerate().map(|(at, &step)| (step, at)).collect();

@@ -45,7 +45,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub use self::chunk::policy_hash;
-use self::completions::Written;
+use self::completions::{Surveyed, Written};
 use self::live::Cursor;
 use self::page::{Form, Page};
 use self::survey::Survey;
@@ -167,8 +167,9 @@ impl Drawn {
     ) -> Result<(Written, Known), ViewError> {
         page.chunk("feed", &self.feed)?;
         page.scripts()?;
-        let known = tasks::write(view, wanted, (&self.survey, page))?;
-        let written = completions::write(view, (&self.survey, &known), page, progress)?;
+        let known = tasks::write(view, wanted, &self.survey, page)?;
+        let of = Surveyed { survey: &self.survey, known: &known };
+        let written = completions::write(view, of, page, progress)?;
         Ok((written, known))
     }
 }

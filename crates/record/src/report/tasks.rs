@@ -46,7 +46,8 @@ pub(super) struct Wanted<'a> {
 pub(super) fn write(
     view: &RunView,
     wanted: Wanted<'_>,
-    (survey, page): (&Survey, &mut Page<'_>),
+    survey: &Survey,
+    page: &mut Page<'_>,
 ) -> Result<Known, ViewError> {
     let mut known = Known::new();
     let Some(tasks) = open(view, wanted.given)? else { return Ok(known) };

@@ -75,7 +75,7 @@ pub(super) fn gather_each(
     taker: Taker<'_>,
 ) -> Result<(Usage, Timeline), CollectError> {
     let bench = Bench::new(collecting, asked);
-    let mut driver = Driver::new(collecting, asked, (bench.clock, taker));
+    let mut driver = Driver::new(collecting, asked, bench.clock, taker);
     let mut questions = driver.first_questions(&bench)?;
     let (mut usage, mut timeline) = (Usage::default(), Timeline::default());
     thread::scope(|scope| {
@@ -100,7 +100,8 @@ impl<'a, 't> Driver<'a, 't> {
     fn new(
         collecting: &'a Collecting<'a>,
         asked: &'a [Asked<'a>],
-        (clock, taker): (Instant, Taker<'t>),
+        clock: Instant,
+        taker: Taker<'t>,
     ) -> Self {
         Self {
             collecting,

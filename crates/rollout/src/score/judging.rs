@@ -48,6 +48,14 @@ struct Raw {
     done: bool,
 }
 
+/// A line with a reply that is not read yet.
+#[derive(Clone, Copy)]
+struct ReplyLine<'r> {
+    at: u64,
+    entry: Entry,
+    reply: Reply<'r>,
+}
+
 /// A line with a program to run.
 #[derive(Debug)]
 struct Waiting {
@@ -178,24 +186,20 @@ impl Room<'_> {
             self.finish(at);
             return Ok(());
         }
-        let place = (at, entry);
         let reply = Reply::text(&candidate.text).after(candidate.thinking_opened);
+        let line = ReplyLine { at, entry, reply };
         let is_tested = !self.tasks.get(task).tests.is_absent();
         match &self.scoring.how {
             How::Run(Runtime { cache: Some(cache), .. }) if is_tested => {
-                self.look_up(place, reply, cache, stack)
+                self.look_up(line, cache, stack)
             }
-            _ => self.read_and_judge(place, reply, stack),
+            _ => self.read_and_judge(line, stack),
         }
     }
 
     /// Reads a reply, and judges it if there is something to run.
-    fn read_and_judge(
-        &self,
-        (at, entry): (u64, Entry),
-        reply: Reply<'_>,
-        stack: &BigStack,
-    ) -> Result<(), LedgerError> {
+    fn read_and_judge(&self, line: ReplyLine<'_>, stack: &BigStack) -> Result<(), LedgerError> {
+        let ReplyLine { at, entry, reply } = line;
         let task = self.tasks.get(entry.task);
         match (carefully(|| self.scoring.rules.read(task, reply, stack)), &self.scoring.how) {
             (Err(broken), _) => self.fail(at, entry, &broken),
@@ -213,15 +217,15 @@ impl Room<'_> {
     /// A program that is known is not even parsed.
     fn look_up(
         &self,
-        (at, entry): (u64, Entry),
-        reply: Reply<'_>,
+        line: ReplyLine<'_>,
         cache: &Cache,
         stack: &BigStack,
     ) -> Result<(), LedgerError> {
+        let ReplyLine { at, entry, reply } = line;
         let task = self.tasks.get(entry.task);
         let program = match carefully(|| find_program(task, reply)) {
             Err(broken) => return self.fail(at, entry, &broken),
-            Ok(None) => return self.read_and_judge((at, entry), reply, stack),
+            Ok(None) => return self.read_and_judge(line, stack),
             Ok(Some(program)) => program,
         };
         let keys = self.keys[entry.task as usize].program(&program.source);

@@ -21,15 +21,16 @@ const LEFTOVER_TIME: Duration = Duration::from_millis(500);
 pub(super) fn answer(
     mut stream: TcpStream,
     handler: &impl Fn(&Request) -> Response,
-    (hosts, limits): (&Hosts, &Limits),
+    hosts: &Hosts,
+    limits: &Limits,
 ) {
     let sent = match read_head(&mut stream, limits) {
         Ok(Ok(Some(request))) if !hosts.answer_for(&request.host) => {
-            send(&stream, (request.method, MISDIRECTED.into()), *limits)
+            send(&stream, request.method, MISDIRECTED.into(), *limits)
         }
-        Ok(Ok(Some(request))) => send(&stream, (request.method, handler(&request)), *limits),
+        Ok(Ok(Some(request))) => send(&stream, request.method, handler(&request), *limits),
         Ok(Ok(None)) => return,
-        Ok(Err(refusal)) => send(&stream, (Method::Get, refusal.into()), *limits),
+        Ok(Err(refusal)) => send(&stream, Method::Get, refusal.into(), *limits),
         Err(err) => Err(err),
     };
     match sent {
@@ -41,7 +42,7 @@ pub(super) fn answer(
 /// Says that there are too many. The one thread that takes connections does not wait for this one.
 pub(super) fn turn_away(mut stream: TcpStream, limits: Limits) {
     let limits = Limits { write_time: Duration::from_millis(100), ..limits };
-    let sent = send(&stream, (Method::Get, BUSY.into()), limits);
+    let sent = send(&stream, Method::Get, BUSY.into(), limits);
     if sent.is_ok() && stream.set_nonblocking(true).is_ok() {
         let _ = stream.shutdown(Shutdown::Write);
         let _ = stream.read(&mut [0; 4 << 10]);
@@ -81,11 +82,7 @@ fn is_timeout(err: &io::Error) -> bool {
     matches!(err.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-fn send(
-    stream: &TcpStream,
-    (method, response): (Method, Response),
-    limits: Limits,
-) -> io::Result<()> {
+fn send(stream: &TcpStream, method: Method, response: Response, limits: Limits) -> io::Result<()> {
     stream.set_write_timeout(Some(limits.write_time))?;
     let end = Instant::now() + limits.answer_time;
     response.send(method, &mut Patient { stream, end })

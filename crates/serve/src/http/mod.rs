@@ -118,7 +118,7 @@ impl Server {
 
     /// Answers requests for as long as the process lives.
     pub fn run(self, handler: impl Fn(&Request) -> Response + Send + Sync + 'static) -> ! {
-        let shared = Arc::new((handler, self.hosts, self.limits));
+        let shared = Arc::new(Shared { handler, hosts: self.hosts, limits: self.limits });
         let open = Arc::new(AtomicUsize::new(0));
         loop {
             let Ok((stream, _)) = self.listener.accept() else {
@@ -155,16 +155,23 @@ impl Drop for Place {
     }
 }
 
+/// What the threads of all connections share.
+struct Shared<H> {
+    handler: H,
+    hosts: Hosts,
+    limits: Limits,
+}
+
 /// Answers a connection in a thread of its own. If none can be started, the connection is closed.
-fn start<H>(stream: TcpStream, place: Place, shared: &Arc<(H, Hosts, Limits)>)
+fn start<H>(stream: TcpStream, place: Place, shared: &Arc<Shared<H>>)
 where
     H: Fn(&Request) -> Response + Send + Sync + 'static,
 {
     let shared = Arc::clone(shared);
     let thread = thread::Builder::new().name("connection".to_owned());
     let started = thread.spawn(move || {
-        let (handler, hosts, limits) = &*shared;
-        answer(stream, handler, (hosts, limits));
+        let Shared { handler, hosts, limits } = &*shared;
+        answer(stream, handler, hosts, limits);
         drop(place);
     });
     if let Err(err) = started {

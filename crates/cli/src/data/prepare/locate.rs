@@ -56,7 +56,7 @@ fn fetch(name: &str, published: &Published, printer: Printer) -> Result<Vec<Path
     let mut found = Vec::new();
     let wanted = |path: &str| path.starts_with(beginning) && is_table(Path::new(path));
     for file in files.iter().filter(|file| wanted(&file.path)) {
-        let fetched = hub::fetch((&hub, &repo), (&file.path, file.bytes), printer);
+        let fetched = hub::fetch(&hub, &repo, file, printer);
         found.push(fetched.map_err(failed)?);
     }
     if found.is_empty() {
@@ -73,7 +73,8 @@ fn fetch(name: &str, published: &Published, printer: Printer) -> Result<Vec<Path
 /// Tasks that need no download, of some families or of all.
 pub(super) fn embedded(
     seed: Seed,
-    (count, families): (usize, &[String]),
+    count: usize,
+    families: &[String],
 ) -> Result<Vec<(Part, Task)>, Failure> {
     let names: Vec<&str> = families.iter().map(String::as_str).collect();
     let generator = if names.is_empty() {

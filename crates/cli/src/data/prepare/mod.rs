@@ -38,7 +38,7 @@ pub(crate) fn run(args: &PrepareArgs, printer: Printer) -> anyhow::Result<Exit> 
 
 fn prepare_with(args: &PrepareArgs, seed: Seed, printer: Printer) -> Result<Report, Failure> {
     let origins = origins(args, printer)?;
-    let made = args.embedded.map(|count| embedded(seed, (count, &args.families)));
+    let made = args.embedded.map(|count| embedded(seed, count, &args.families));
     let made = made.transpose()?.unwrap_or_default();
     if args.embedded.is_some_and(|wanted| made.len() < wanted) {
         printer.note(format_args!("no more than {} embedded tasks can be made", made.len()));

@@ -47,30 +47,35 @@ pub(super) enum TableError {
     Broken { row: u64, problem: String },
 }
 
-impl Format {
-    /// The format that a file's name says, and whether it is packed.
-    pub(super) fn of(path: &Path) -> Option<(Self, bool)> {
+/// How a file is to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Encoding {
+    pub(super) format: Format,
+    /// Compressed by gzip.
+    pub(super) packed: bool,
+}
+
+impl Encoding {
+    /// What a file's name says.
+    pub(super) fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let (name, packed) = match name.strip_suffix(".gz") {
             Some(name) => (name, true),
             None => (name.as_str(), false),
         };
         let format = match name.rsplit_once('.')?.1 {
-            "jsonl" | "ndjson" => Self::Lines,
-            "json" => Self::Array,
-            "parquet" => Self::Parquet,
+            "jsonl" | "ndjson" => Format::Lines,
+            "json" => Format::Array,
+            "parquet" => Format::Parquet,
             _ => return None,
         };
-        Some((format, packed))
+        Some(Self { format, packed })
     }
 }
 
 /// Reads every row of a file.
-pub(super) fn read(
-    path: &Path,
-    (format, packed): (Format, bool),
-    each: Each<'_>,
-) -> Result<(), TableError> {
+pub(super) fn read(path: &Path, encoding: Encoding, each: Each<'_>) -> Result<(), TableError> {
+    let Encoding { format, packed } = encoding;
     let file = File::open(path).map_err(TableError::Io)?;
     if format == Format::Parquet {
         return columns::read(file, packed, each);
@@ -92,15 +97,12 @@ pub(super) fn read(
 }
 
 /// The names of a parquet file's columns; other formats have none until a row is read.
-pub(super) fn columns(
-    path: &Path,
-    (format, packed): (Format, bool),
-) -> Result<Option<Vec<String>>, TableError> {
-    if format != Format::Parquet {
+pub(super) fn columns(path: &Path, encoding: Encoding) -> Result<Option<Vec<String>>, TableError> {
+    if encoding.format != Format::Parquet {
         return Ok(None);
     }
     let file = File::open(path).map_err(TableError::Io)?;
-    columns::names(file, packed).map(Some)
+    columns::names(file, encoding.packed).map(Some)
 }
 
 fn lines(path: &Path, reader: &mut dyn BufRead, each: Each<'_>) -> Result<(), TableError> {

@@ -15,7 +15,7 @@ fn rows(name: &str, contents: &[u8]) -> Vec<String> {
     let path = dir.path().join(name);
     std::fs::write(&path, contents).unwrap();
     let mut rows = Vec::new();
-    let ended = read(&path, Format::of(&path).unwrap(), &mut |row, object| {
+    let ended = read(&path, Encoding::of(&path).unwrap(), &mut |row, object| {
         rows.push(match object {
             Ok(object) => format!("{row} {}", serde_json::to_string(&object).unwrap()),
             Err(problem) => format!("{row} bad: {problem}"),
@@ -40,7 +40,7 @@ fn packed(contents: &[u8]) -> Vec<u8> {
 
 #[test]
 fn names_say_the_format() {
-    let of = |name: &str| Format::of(Path::new(name));
+    let of = |name: &str| Encoding::of(Path::new(name)).map(|found| (found.format, found.packed));
     assert_eq!(of("a/mbpp.jsonl"), Some((Format::Lines, false)));
     assert_eq!(of("HumanEval.JSONL.gz"), Some((Format::Lines, true)));
     assert_eq!(of("sanitized-mbpp.json"), Some((Format::Array, false)));
