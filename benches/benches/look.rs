@@ -137,7 +137,10 @@ fn get(address: SocketAddr, path: &str) -> Result<Answer, Box<dyn Error>> {
     let first_byte_s = began.elapsed().as_secs_f64();
     stream.read_to_end(&mut text)?;
     let all_s = began.elapsed().as_secs_f64();
-    let end = text.windows(4).position(|it| it == b"\r\n\r\n").ok_or("an answer without a head")?;
+    let end = text
+        .windows(4)
+        .position(|window| window == b"\r\n\r\n")
+        .ok_or("an answer without a head")?;
     assert!(text.starts_with(b"HTTP/1.1 200 "), "{path}");
     Ok(Answer { first_byte_s, all_s, body: text.split_off(end + 4) })
 }

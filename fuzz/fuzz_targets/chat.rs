@@ -17,7 +17,12 @@ fuzz_target!(|bytes: &[u8]| {
             let sum = usage.prompt_tokens + usage.completion_tokens;
             assert!(sum.max(usage.total_tokens) < 1 << 34);
             assert!(usage.is_reported || sum == 0);
-            assert!(response.completions.iter().all(|it| it.reasoning.as_deref() != Some("")));
+            assert!(
+                response
+                    .completions
+                    .iter()
+                    .all(|completion| completion.reasoning.as_deref() != Some(""))
+            );
         }
         Err(reason) => assert!(!reason.is_empty()),
     }

@@ -175,15 +175,15 @@ mod tests {
 
     #[test]
     fn it_says_everything_and_ends_with_the_time() {
-        let mut it = DryRun::of("whet eval");
-        it.reads("tasks.jsonl: 4 tasks");
-        it.does("4 tasks × 10 samples");
-        it.count("tasks", 4);
-        it.writes("out/rollouts.jsonl");
-        it.writes("out/evaluation_results.json");
-        it.memory("to sample", &Plan { weights: 3 << 20, ..Plan::default() });
-        assert!(it.text().ends_with("\nhow long it takes is not known\n"));
-        it.probed("one task", 81.0, 32_400.0);
+        let mut dry_run = DryRun::of("whet eval");
+        dry_run.reads("tasks.jsonl: 4 tasks");
+        dry_run.does("4 tasks × 10 samples");
+        dry_run.count("tasks", 4);
+        dry_run.writes("out/rollouts.jsonl");
+        dry_run.writes("out/evaluation_results.json");
+        dry_run.memory("to sample", &Plan { weights: 3 << 20, ..Plan::default() });
+        assert!(dry_run.text().ends_with("\nhow long it takes is not known\n"));
+        dry_run.probed("one task", 81.0, 32_400.0);
         let expected = "\
 dry run of `whet eval`: nothing is written
   reads    tasks.jsonl: 4 tasks
@@ -194,8 +194,8 @@ dry run of `whet eval`: nothing is written
   probe    one task: 81.00 s
 about 9 h
 ";
-        assert_eq!(it.text(), expected);
-        let json = serde_json::to_value(&it).unwrap();
+        assert_eq!(dry_run.text(), expected);
+        let json = serde_json::to_value(&dry_run).unwrap();
         assert_eq!((&json["dry_run"], &json["counts"]["tasks"]), (&true.into(), &4.into()));
         assert_eq!(
             (&json["estimate"], &json["memory_mib"]["to sample"]),

@@ -5,14 +5,15 @@ use whetstone_eval::{Difference, Estimate};
 use crate::printer::Tone;
 
 /// `12.3 % [8.0, 16.9]`.
-pub(crate) fn estimate(it: &Estimate) -> String {
-    let [value, low, high] = [it.value, it.low, it.high].map(|part| 100.0 * part);
+pub(crate) fn estimate(estimate: &Estimate) -> String {
+    let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(|part| 100.0 * part);
     format!("{value:.1} % [{low:.1}, {high:.1}]")
 }
 
 /// `+18.7 points [+13.9, +23.6]`.
-pub(crate) fn points(it: &Difference) -> String {
-    let [value, low, high] = [it.value, it.low, it.high].map(|part| 100.0 * part);
+pub(crate) fn points(difference: &Difference) -> String {
+    let [value, low, high] =
+        [difference.value, difference.low, difference.high].map(|part| 100.0 * part);
     format!("{value:+.1} points [{low:+.1}, {high:+.1}]")
 }
 
@@ -67,8 +68,8 @@ mod tests {
         assert_eq!(judged(&better), ("better", Tone::Good));
         assert_eq!(judged(&of(-0.1, -0.2, -0.05)), ("worse", Tone::Bad));
         assert_eq!(judged(&of(0.1, -0.01, 0.2)).0, "no clear difference");
-        let it = Estimate { value: 0.123, low: 0.08, high: 0.169, tasks: 9, left_out: 0 };
-        assert_eq!(estimate(&it), "12.3 % [8.0, 16.9]");
+        let found = Estimate { value: 0.123, low: 0.08, high: 0.169, tasks: 9, left_out: 0 };
+        assert_eq!(estimate(&found), "12.3 % [8.0, 16.9]");
     }
 
     #[test]

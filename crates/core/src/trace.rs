@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn every_name_of_a_verdict_is_one_here_and_one_of_them_passes() {
         let names = Verdict::NAMES.map(|name| VerdictName::try_from(name.to_owned()).unwrap());
-        assert_eq!(names.map(VerdictName::is_pass).iter().filter(|it| **it).count(), 1);
+        assert_eq!(names.map(VerdictName::is_pass).iter().filter(|passes| **passes).count(), 1);
         assert_eq!(VerdictName::from(&Verdict::Pass), names[0]);
         assert!(names[0].is_pass());
     }

@@ -118,6 +118,6 @@ mod tests {
             Verdict::SyntaxError,
             Verdict::Unserialisable { test: 0 },
         ];
-        assert_eq!(all.map(|it| it.name()), Verdict::NAMES);
+        assert_eq!(all.map(|verdict| verdict.name()), Verdict::NAMES);
     }
 }

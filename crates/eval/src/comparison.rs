@@ -118,15 +118,16 @@ fn flipped(before: &Results, after: &Results) -> (Vec<Flipped>, Vec<Flipped>) {
     let (mut gained, mut lost) = (Vec::new(), Vec::new());
     for count in &after.by_task {
         let Some(before) = earlier.get(&count.id) else { continue };
-        let it = Flipped { id: count.id.clone(), before: counts(before), after: counts(count) };
-        match (solved(it.before), solved(it.after)) {
-            (false, true) => gained.push(it),
-            (true, false) => lost.push(it),
+        let flipped =
+            Flipped { id: count.id.clone(), before: counts(before), after: counts(count) };
+        match (solved(flipped.before), solved(flipped.after)) {
+            (false, true) => gained.push(flipped),
+            (true, false) => lost.push(flipped),
             _ => {}
         }
     }
-    gained.sort_by_key(|it| (-it.change(), it.id.clone()));
-    lost.sort_by_key(|it| (it.change(), it.id.clone()));
+    gained.sort_by_key(|task| (-task.change(), task.id.clone()));
+    lost.sort_by_key(|task| (task.change(), task.id.clone()));
     (gained, lost)
 }
 
@@ -160,7 +161,10 @@ mod tests {
             (results(&[0, 2, 4, 3, 1], &[1, 4]), results(&[4, 3, 2, 0, 2], &[1, 2]));
         let found = Comparison::new(&before, &after, &[]).unwrap();
         let named = |tasks: &[Flipped]| -> Vec<String> {
-            tasks.iter().map(|it| format!("{} {:?} {:?}", it.id, it.before, it.after)).collect()
+            tasks
+                .iter()
+                .map(|task| format!("{} {:?} {:?}", task.id, task.before, task.after))
+                .collect()
         };
         assert_eq!(named(&found.gained), ["t/0 (0, 4) (4, 4)", "t/1 (2, 4) (3, 4)"]);
         assert_eq!(named(&found.lost), ["t/3 (3, 4) (0, 4)", "t/2 (4, 4) (2, 4)"]);

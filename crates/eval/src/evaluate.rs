@@ -107,22 +107,28 @@ struct Pass {
 ///
 /// If there are no tasks, an evaluation is in the way, nothing could be judged, or files break.
 pub fn evaluate(
-    it: &Evaluating<'_>,
+    evaluating: &Evaluating<'_>,
     generator: &mut dyn Generator,
     tasks: &[Task],
 ) -> Result<Option<Evaluated>, EvalError> {
     if tasks.is_empty() {
         return Err(EvalError::NoTasks);
     }
-    make_room(it.directory, it.earlier)?;
-    let store = Store::open(&it.directory.join(ROLLOUTS), &it.about.settings, it.earlier)?;
-    let passes = it.passes();
+    make_room(evaluating.directory, evaluating.earlier)?;
+    let store = Store::open(
+        &evaluating.directory.join(ROLLOUTS),
+        &evaluating.about.settings,
+        evaluating.earlier,
+    )?;
+    let passes = evaluating.passes();
     let all = tasks.len() * passes.iter().map(|pass| pass.samples).sum::<usize>();
-    let mut work = Work { it, store, all, given_up: 0, first: None, times: Times::default() };
+    let mut work =
+        Work { evaluating, store, all, given_up: 0, first: None, times: Times::default() };
     for pass in passes {
-        let tasks_at_a_time = (it.samples_at_a_time / pass.samples).max(1);
+        let tasks_at_a_time = (evaluating.samples_at_a_time / pass.samples).max(1);
         for piece in work.missing(&pass, tasks).chunks(tasks_at_a_time) {
-            if unless(it.stop).is_break() || work.piece(&pass, generator, piece)?.is_break() {
+            if unless(evaluating.stop).is_break() || work.piece(&pass, generator, piece)?.is_break()
+            {
                 return Ok(None);
             }
         }
@@ -158,7 +164,7 @@ impl Evaluating<'_> {
 
 /// An evaluation under way.
 struct Work<'a> {
-    it: &'a Evaluating<'a>,
+    evaluating: &'a Evaluating<'a>,
     store: Store,
     /// Samples of all passes.
     all: usize,
@@ -184,15 +190,16 @@ impl Work<'_> {
         piece: &[&Task],
     ) -> Result<ControlFlow<()>, EvalError> {
         let (before, all) = (self.store.len() + self.given_up, self.all);
-        let Evaluating { on_progress, stop, .. } = *self.it;
+        let Evaluating { on_progress, stop, .. } = *self.evaluating;
         let broken = Cell::new(false);
         let told = |now: Progress<'_>| {
             on_progress(Sampled::of(now, before, all));
             if broken.get() { ControlFlow::Break(()) } else { unless(stop) }
         };
         let _ = told(Progress::default());
-        let collecting = Collecting { on_event: &told, rule: pass.rule, ..self.it.collecting };
-        let seed = self.it.seed;
+        let collecting =
+            Collecting { on_event: &told, rule: pass.rule, ..self.evaluating.collecting };
+        let seed = self.evaluating.seed;
         let asked: Vec<Asked<'_>> =
             piece.iter().copied().map(|task| ask(task, pass.samples, seed)).collect();
         let mut kept = Ok(());
@@ -219,19 +226,20 @@ impl Work<'_> {
         self.times.samples += group.rollouts.len() + group.dropped.len();
         let failed = group.dropped.first().map(|dropped| dropped.reason.clone());
         self.first = self.first.take().or(failed);
-        let (step, rule, max_tokens) = (pass.step, pass.rule, self.it.collecting.max_tokens);
-        let thinking_opened = self.it.collecting.thinking_opened;
+        let (step, rule, max_tokens) =
+            (pass.step, pass.rule, self.evaluating.collecting.max_tokens);
+        let thinking_opened = self.evaluating.collecting.thinking_opened;
         let recording = Recording {
             step,
             rule,
             max_tokens: Some(max_tokens),
-            model: Some(&self.it.about.model),
-            tokenizer: self.it.tokenizer,
+            model: Some(&self.evaluating.about.model),
+            tokenizer: self.evaluating.tokenizer,
             advantages: &[],
             thinking_opened,
         };
         for line in lines(group, &recording) {
-            let line = if self.it.keeps_tokens { line } else { without_tokens(line) };
+            let line = if self.evaluating.keeps_tokens { line } else { without_tokens(line) };
             self.store.keep(kept(line, pass.is_greedy))?;
         }
         Ok(())
@@ -239,15 +247,15 @@ impl Work<'_> {
 
     /// Writes samples and results. The journal goes once nothing is to be asked for again.
     fn finish(self, tasks: &[Task]) -> Result<Evaluated, EvalError> {
-        let Self { it, store, all, first, mut times, .. } = self;
+        let Self { evaluating, store, all, first, mut times, .. } = self;
         let began = Instant::now();
         if let (0, Some(first)) = (store.len(), first) {
             return Err(CollectError::NothingJudged { dropped: all, first }.into());
         }
-        let output = it.directory.join(ROLLOUTS);
+        let output = evaluating.directory.join(ROLLOUTS);
         store.write(&output, tasks)?;
-        let results = Results::count(it.about, tasks, &output)?;
-        results.write(&it.directory.join(RESULTS))?;
+        let results = Results::count(evaluating.about, tasks, &output)?;
+        results.write(&evaluating.directory.join(RESULTS))?;
         if results.errors == 0 {
             store.remove()?;
         }

@@ -82,7 +82,7 @@ pub struct Measured {
 ///
 /// If there are no tasks, or rollouts cannot be collected.
 pub fn measure(
-    it: &Measuring<'_>,
+    measuring: &Measuring<'_>,
     generator: &mut dyn Generator,
     tasks: &[Task],
 ) -> Result<Option<Measured>, EvalError> {
@@ -90,20 +90,21 @@ pub fn measure(
         return Err(EvalError::NoTasks);
     }
     let began = Instant::now();
-    let (samples, all) = (it.samples.max(1), tasks.len() * it.samples.max(1));
+    let (samples, all) = (measuring.samples.max(1), tasks.len() * measuring.samples.max(1));
     let (mut measured, mut surprise) = (Measured::default(), Mean::default());
     let mut before = 0;
-    for piece in tasks.chunks((it.samples_at_a_time / samples).max(1)) {
-        if it.stop.load(Ordering::Relaxed) {
+    for piece in tasks.chunks((measuring.samples_at_a_time / samples).max(1)) {
+        if measuring.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let on_event = |now: Progress<'_>| {
-            (it.on_progress)(Sampled::of(now, before, all));
-            unless(it.stop)
+            (measuring.on_progress)(Sampled::of(now, before, all));
+            unless(measuring.stop)
         };
         let _ = on_event(Progress::default());
-        let collecting = Collecting { on_event: &on_event, ..it.collecting };
-        let asked: Vec<Asked<'_>> = piece.iter().map(|task| ask(task, samples, it.seed)).collect();
+        let collecting = Collecting { on_event: &on_event, ..measuring.collecting };
+        let asked: Vec<Asked<'_>> =
+            piece.iter().map(|task| ask(task, samples, measuring.seed)).collect();
         let collected = match collect(&collecting, generator, &asked) {
             Err(CollectError::Stopped) => return Ok(None),
             collected => collected?,
@@ -120,7 +121,9 @@ pub fn measure(
 /// The log-probabilities of all that was sampled, in order.
 fn logps(collected: &Collected) -> impl Iterator<Item = f64> {
     let rolled = collected.groups.iter().flat_map(|group| &group.rollouts);
-    let tokens = rolled.flat_map(|it| &it.turns).filter_map(|turn| turn.completion.tokens.as_ref());
+    let tokens = rolled
+        .flat_map(|rollout| &rollout.turns)
+        .filter_map(|turn| turn.completion.tokens.as_ref());
     tokens.flat_map(SampledTokens::logps).copied().map(f64::from)
 }
 
@@ -142,8 +145,11 @@ impl Measured {
 
     fn count(&mut self, group: &Gathered) {
         for rolled in &group.rollouts {
-            let verdict =
-                rolled.outcome.judgement.as_ref().map_or("not_run", |it| it.verdict().name());
+            let verdict = rolled
+                .outcome
+                .judgement
+                .as_ref()
+                .map_or("not_run", |judgement| judgement.verdict().name());
             *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
             let last = rolled.turns.last().map(|turn| turn.completion.finish);
             self.cut_off += u64::from(last == Some(Finish::Length));

@@ -117,7 +117,8 @@ fn a_difference_that_is_not_there_is_found_in_5_of_100_comparisons() {
 fn three_points_are_found() {
     let setting = Setting { tasks: 427, samples: 16, k: 1, power: 1.0 };
     let better = |chance: f64| chance + 0.18 * chance * (1.0 - chance);
-    let gains: Vec<f64> = setting.world().into_iter().map(|it| better(it) - it).collect();
+    let gains: Vec<f64> =
+        setting.world().into_iter().map(|chance| better(chance) - chance).collect();
     within(mean(&gains), 0.0299, 0.0301);
     within(setting.found(better), 0.95, 1.0);
 }

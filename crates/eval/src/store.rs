@@ -90,8 +90,11 @@ impl Store {
         let place = |id: &str| order.get(id).copied().unwrap_or(usize::MAX);
         let judged = Ordered::new(self.journal.path(), place).map_err(LedgerError::from)?;
         // A group is asked for as a whole: what was judged before and not now is no failure.
-        let mut failed: Vec<&Rollout> = self.failed.iter().filter(|it| !self.has(it)).collect();
-        failed.sort_by_key(|it| (it.step, place(it.prompt_id.as_str()), it.group_id));
+        let mut failed: Vec<&Rollout> =
+            self.failed.iter().filter(|rollout| !self.has(rollout)).collect();
+        failed.sort_by_key(|rollout| {
+            (rollout.step, place(rollout.prompt_id.as_str()), rollout.group_id)
+        });
         let lines = judged
             .map(|line| line.map_err(io::Error::other))
             .chain(failed.into_iter().map(|rollout| Ok(rollout.to_line())));

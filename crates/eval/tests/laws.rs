@@ -18,12 +18,12 @@ fn tallies(passed: &[u64]) -> Vec<Tally> {
     passed.iter().enumerate().map(tally).collect()
 }
 
-fn ends(it: Estimate) -> (f64, f64, f64) {
-    (it.value, it.low, it.high)
+fn ends(estimate: Estimate) -> (f64, f64, f64) {
+    (estimate.value, estimate.low, estimate.high)
 }
 
-fn width(it: Estimate) -> f64 {
-    it.high - it.low
+fn width(estimate: Estimate) -> f64 {
+    estimate.high - estimate.low
 }
 
 #[test]

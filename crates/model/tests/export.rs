@@ -63,8 +63,8 @@ fn apart(one: &[f32], other: &[f32]) -> f32 {
 }
 
 fn files(dir: &Path) -> Vec<String> {
-    let entries = fs::read_dir(dir).unwrap().map(|it| it.unwrap().file_name());
-    let mut names: Vec<String> = entries.map(|it| it.into_string().unwrap()).collect();
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<String> = entries.map(|name| name.into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -105,7 +105,7 @@ fn a_large_model_is_written_as_several_files() {
     let options = ExportOptions { shard_bytes: 20_000, ..WHOLE };
     decoder.export_merged(&model, &to, options).unwrap();
     let shards: Vec<String> =
-        files(&to).into_iter().filter(|it| it.ends_with(".safetensors")).collect();
+        files(&to).into_iter().filter(|name| name.ends_with(".safetensors")).collect();
     assert!(shards.len() > 3, "{shards:?}");
     let last = format!("model-{0:05}-of-{0:05}.safetensors", shards.len());
     assert_eq!(*shards.last().unwrap(), last);
@@ -121,7 +121,7 @@ fn a_large_model_is_written_as_several_files() {
     // A tensor is never split, and no file is empty.
     let to = dir.path().join("each");
     decoder.export_merged(&model, &to, ExportOptions { shard_bytes: 1, ..WHOLE }).unwrap();
-    let shards = files(&to).into_iter().filter(|it| it.ends_with(".safetensors")).count();
+    let shards = files(&to).into_iter().filter(|name| name.ends_with(".safetensors")).count();
     assert_eq!(shards, decoder.base_parameters().count());
 }
 
@@ -165,8 +165,9 @@ fn what_is_there_is_not_overwritten_and_what_fails_leaves_nothing() {
 #[test]
 fn a_gguf_file_becomes_a_directory_with_its_tokenizer_and_template() {
     let cache = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cache/smollm2");
-    let entries = fs::read_dir(cache).into_iter().flatten().map(|it| it.unwrap().path());
-    let Some(path) = entries.into_iter().find(|it| it.extension().is_some_and(|it| it == "gguf"))
+    let entries = fs::read_dir(cache).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let Some(path) =
+        entries.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "gguf"))
     else {
         eprintln!("SKIPPED: there is no GGUF file in .cache/smollm2");
         return;

@@ -62,19 +62,23 @@ fn a_new_adapter_is_spread_by_its_inputs_changes_nothing_and_freezes_the_rest() 
     assert_eq!(logps(&decoder), before);
     let adapter: Vec<ParameterId> = decoder.adapter_parameters().collect();
     for id in decoder.parameters().ids() {
-        let it = decoder.parameters().get(id);
-        assert_eq!(it.trained, adapter.contains(&id), "{}", it.name);
+        let parameter = decoder.parameters().get(id);
+        assert_eq!(parameter.trained, adapter.contains(&id), "{}", parameter.name);
     }
     for id in adapter {
-        let it = decoder.parameters().get(id);
+        let parameter = decoder.parameters().get(id);
         let numbers = numbers(&decoder, id);
-        if it.name.contains("lora_B") {
-            assert!(numbers.iter().all(|&x| x == 0.0), "{}", it.name);
+        if parameter.name.contains("lora_B") {
+            assert!(numbers.iter().all(|&x| x == 0.0), "{}", parameter.name);
             continue;
         }
-        let bound = 1.0 / f32::from(u16::try_from(it.shape[1]).unwrap()).sqrt();
+        let bound = 1.0 / f32::from(u16::try_from(parameter.shape[1]).unwrap()).sqrt();
         let (_, largest) = spread(&numbers);
-        assert!(largest <= bound && largest > bound * 0.97, "{}: {largest} {bound}", it.name);
+        assert!(
+            largest <= bound && largest > bound * 0.97,
+            "{}: {largest} {bound}",
+            parameter.name
+        );
     }
     let (all, trained) = decoder.parameters().count();
     let base: usize =

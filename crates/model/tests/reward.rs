@@ -52,7 +52,7 @@ fn difference(ours: &[f32], theirs: &[f32]) -> f32 {
 /// Values behind every token of every sequence, and the gradients of `Σ dvalue · value`.
 fn run(decoder: &Decoder, tokens: &[Vec<u32>], dvalue: Option<&[f32]>) -> (Vec<f32>, Gradients) {
     let of = |tokens| Sequence { tokens, asked: 1..tokens.len() + 1 };
-    let sequences: Vec<Sequence<'_>> = tokens.iter().map(|it| of(it.as_slice())).collect();
+    let sequences: Vec<Sequence<'_>> = tokens.iter().map(|tokens| of(tokens.as_slice())).collect();
     let batch = decoder.batch(&sequences).unwrap();
     let forward = Forward { keep: Some(Keep::Most), ..Forward::default() };
     let (scored, trail) = decoder.forward(&batch, forward);
@@ -89,8 +89,8 @@ fn a_reward_model_of_peft_has_the_scores_and_gradients_of_transformers() {
         let mut worst = difference(&scores, &get(&golden, "scores"));
         // A reward model's answer is the score behind the last token.
         let mut end = 0;
-        let last = tokens.each_ref().map(|it| {
-            end += it.len();
+        let last = tokens.each_ref().map(|tokens| {
+            end += tokens.len();
             scores[end - 1]
         });
         worst = worst.max(difference(&last, &get(&golden, "last")));

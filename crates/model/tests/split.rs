@@ -218,7 +218,8 @@ impl Case {
         let whole = self.bits(&decoders[0], Keep::Most, &[self.sequences.len()]);
         assert!(whole.iter().all(|tensor| tensor.iter().any(|&bits| bits != 0)), "{self:?}");
         let sizes = [1, 2, 3, 8].map(|size| self.ends(size));
-        for (decoder, keep) in decoders.iter().flat_map(|it| [(it, Keep::Most), (it, Keep::Input)])
+        for (decoder, keep) in
+            decoders.iter().flat_map(|decoder| [(decoder, Keep::Most), (decoder, Keep::Input)])
         {
             for ends in sizes.iter().map(Vec::as_slice).chain([other]) {
                 let split = self.bits(decoder, keep, ends);
@@ -239,7 +240,7 @@ proptest! {
     fn gradients_are_the_same_however_a_step_is_divided(case in case(), cut in 0..9_usize) {
         let count = case.sequences.len();
         // A first token sees itself alone: queries and keys would have no gradient.
-        let seen = |it: &One| !it.asked.is_empty() && it.asked.end > 2;
+        let seen = |sequence: &One| !sequence.asked.is_empty() && sequence.asked.end > 2;
         prop_assume!(case.sequences.iter().any(seen));
         case.check(&[case.decoder(1), case.decoder(2)], &[cut.min(count), count]);
     }

@@ -281,7 +281,7 @@ mod tests {
         }
         fs::create_dir(root.path().join("no run")).unwrap();
         fs::write(root.path().join("file"), "").unwrap();
-        let names: Vec<String> = runs(root.path()).unwrap().into_iter().map(|it| it.0).collect();
+        let names: Vec<String> = runs(root.path()).unwrap().into_iter().map(|run| run.0).collect();
         assert_eq!(names, ["broken", "done", "stopped"]);
     }
 

@@ -19,7 +19,7 @@ pub struct Tally {
 impl Tally {
     /// Counts a group.
     pub fn of(group: &Gathered) -> Self {
-        let passes = group.rollouts.iter().filter(|it| it.outcome.is_pass());
+        let passes = group.rollouts.iter().filter(|rollout| rollout.outcome.is_pass());
         let (samples, passed) = (group.rollouts.len() as u64, passes.count() as u64);
         Self { task: group.task.clone(), samples, passed }
     }

@@ -26,7 +26,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 
 /// Names are sorted, so a gap or a double shows as a number that is not its place.
 fn misnumbered(name: &str, place: usize) -> Option<Problem> {
-    let title = name.strip_prefix(&format!("{place:04}-")).and_then(|it| it.strip_suffix(".md"));
+    let title =
+        name.strip_prefix(&format!("{place:04}-")).and_then(|rest| rest.strip_suffix(".md"));
     if title.is_some_and(|title| !title.is_empty()) {
         return None;
     }

@@ -29,25 +29,28 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 }
 
 fn misnamed(crates: &[Crate]) -> Vec<Problem> {
-    let wrong = crates.iter().filter(|it| it.package != format!("whetstone-{}", it.name));
+    let wrong =
+        crates.iter().filter(|member| member.package != format!("whetstone-{}", member.name));
     wrong
-        .map(|it| {
-            let message =
-                format!("package `{}`: call it `whetstone-{}`, as its folder", it.package, it.name);
-            Problem::new(RULE, &manifest::manifest_of(&it.name), message)
+        .map(|member| {
+            let message = format!(
+                "package `{}`: call it `whetstone-{}`, as its folder",
+                member.package, member.name
+            );
+            Problem::new(RULE, &manifest::manifest_of(&member.name), message)
         })
         .collect()
 }
 
 fn unlisted(crates: &[Crate], rooms: &Rooms) -> Vec<Problem> {
     let listed = |name: &str| rooms.built.iter().any(|room| room.name == name);
-    let missing = crates.iter().filter(|it| !listed(&it.name));
+    let missing = crates.iter().filter(|member| !listed(&member.name));
     missing
-        .map(|it| {
+        .map(|member| {
             let message = format!(
                 "unlisted crate `{}`: give it a row in the table of crates (and take it out of \
                  the planned ones)",
-                it.name
+                member.name
             );
             Problem::new(RULE, rooms::PAGE, message)
         })
@@ -55,7 +58,7 @@ fn unlisted(crates: &[Crate], rooms: &Rooms) -> Vec<Problem> {
 }
 
 fn absent(crates: &[Crate], rooms: &Rooms) -> Vec<Problem> {
-    let there = |name: &str| crates.iter().any(|it| it.name == name);
+    let there = |name: &str| crates.iter().any(|member| member.name == name);
     let built = rooms.built.iter().filter(|room| !there(&room.name)).map(|room| {
         format!("crate `{0}` has a row but no `crates/{0}/Cargo.toml`: it is planned", room.name)
     });

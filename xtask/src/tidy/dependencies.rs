@@ -42,13 +42,18 @@ fn rows(page: &str) -> BTreeSet<String> {
 fn declared(tree: &Tree) -> BTreeSet<String> {
     let root = manifest::read(tree, "Cargo.toml");
     let table = manifest::table(&root, &["workspace", "dependencies"]);
-    table.into_iter().flat_map(|table| table.keys().cloned()).filter(|it| is_external(it)).collect()
+    table
+        .into_iter()
+        .flat_map(|table| table.keys().cloned())
+        .filter(|name| is_external(name))
+        .collect()
 }
 
 /// What the packages' own manifests name.
 fn used(tree: &Tree) -> BTreeSet<String> {
     let packages = ["members", "exclude"].iter().flat_map(|key| packages(tree, key));
-    let names = packages.flat_map(|(_, dependencies)| dependencies).map(|it| it.name);
+    let names =
+        packages.flat_map(|(_, dependencies)| dependencies).map(|dependency| dependency.name);
     names.filter(|name| is_external(name)).collect()
 }
 
@@ -56,11 +61,11 @@ fn used(tree: &Tree) -> BTreeSet<String> {
 fn own_versions(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (path, dependencies) in packages(tree, "members") {
-        for it in dependencies.iter().filter(|it| !it.inherited) {
+        for dependency in dependencies.iter().filter(|dependency| !dependency.inherited) {
             let message = format!(
                 "`{0}` is declared here: declare it in the root's [workspace.dependencies] and \
                  write `{0} = {{ workspace = true }}`",
-                it.name
+                dependency.name
             );
             problems.push(Problem::new(RULE, &path, message));
         }

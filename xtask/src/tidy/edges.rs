@@ -13,22 +13,22 @@ const RULE: &str = "edges";
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let rooms = rooms::read(tree);
     let crates = manifest::crates(tree);
-    let row_of = |it: &Crate| rooms.built.iter().find(|room| room.name == it.name);
-    crates.iter().filter_map(|it| Some(forbidden(it, row_of(it)?))).flatten().collect()
+    let row_of = |member: &Crate| rooms.built.iter().find(|room| room.name == member.name);
+    crates.iter().filter_map(|member| Some(forbidden(member, row_of(member)?))).flatten().collect()
 }
 
-fn forbidden(it: &Crate, room: &Room) -> Vec<Problem> {
-    let edges = it.edges.iter().filter(|(_, kind)| *kind == Kind::Build);
+fn forbidden(member: &Crate, room: &Room) -> Vec<Problem> {
+    let edges = member.edges.iter().filter(|(_, kind)| *kind == Kind::Build);
     edges
         .filter(|(to, _)| !room.allows(to))
         .map(|(to, _)| {
             let message = format!(
                 "`{}` may not depend on `{to}`: turn the edge round, or change its row in {} and \
                  say why there",
-                it.name,
+                member.name,
                 rooms::PAGE
             );
-            Problem::new(RULE, &manifest::manifest_of(&it.name), message)
+            Problem::new(RULE, &manifest::manifest_of(&member.name), message)
         })
         .collect()
 }

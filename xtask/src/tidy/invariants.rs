@@ -18,9 +18,9 @@ const JUDGED: &[&str] = &["kernels", "model", "infer"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let crates = manifest::crates(tree);
-    let judges = crates.iter().filter(|it| JUDGES.contains(&it.name.as_str()));
-    let mut problems: Vec<Problem> = judges.flat_map(|it| seen_by(it, &crates)).collect();
-    problems.extend(crates.iter().filter(|it| it.name == "algo").flat_map(beyond_core));
+    let judges = crates.iter().filter(|member| JUDGES.contains(&member.name.as_str()));
+    let mut problems: Vec<Problem> = judges.flat_map(|judge| seen_by(judge, &crates)).collect();
+    problems.extend(crates.iter().filter(|member| member.name == "algo").flat_map(beyond_core));
     problems
 }
 
@@ -43,8 +43,8 @@ fn ways_from<'a>(start: &'a Crate, crates: &'a [Crate]) -> Vec<Vec<&'a str>> {
     let mut at = 0;
     while at < ways.len() {
         let way = ways[at].clone();
-        let here = crates.iter().find(|it| way.last() == Some(&it.name.as_str()));
-        for (to, kind) in here.iter().flat_map(|it| &it.edges) {
+        let here = crates.iter().find(|member| way.last() == Some(&member.name.as_str()));
+        for (to, kind) in here.iter().flat_map(|member| &member.edges) {
             if (at == 0 || *kind == Kind::Build) && seen.insert(to) {
                 ways.push([way.as_slice(), &[to]].concat());
             }

@@ -23,7 +23,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
         headings_differ(page(ENGLISH), page(CHINESE)),
         commands_differ(page(ENGLISH), page(CHINESE)),
     ];
-    differences.into_iter().flatten().map(|it| Problem::new(RULE, CHINESE, it)).collect()
+    differences
+        .into_iter()
+        .flatten()
+        .map(|difference| Problem::new(RULE, CHINESE, difference))
+        .collect()
 }
 
 fn headings_differ(english: &str, chinese: &str) -> Option<String> {
@@ -43,7 +47,8 @@ fn commands_differ(english: &str, chinese: &str) -> Option<String> {
     let (english, chinese) = (commands(english), commands(chinese));
     let longest = english.len().max(chinese.len());
     let at = (0..longest).find(|&at| english.get(at) != chinese.get(at))?;
-    let shown = |lines: &[&str]| lines.get(at).map_or("nothing".to_owned(), |it| format!("`{it}`"));
+    let shown =
+        |lines: &[&str]| lines.get(at).map_or("nothing".to_owned(), |line| format!("`{line}`"));
     Some(format!(
         "in blocks of commands, {} stands where {ENGLISH} has {}",
         shown(&chinese),

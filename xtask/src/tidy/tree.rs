@@ -108,5 +108,5 @@ pub(super) fn is_test_data(path: &str) -> bool {
 
 /// Whether a file's name ends in `.` and `extension`.
 pub(super) fn has_extension(path: &str, extension: &str) -> bool {
-    Path::new(path).extension().is_some_and(|it| it == extension)
+    Path::new(path).extension().is_some_and(|ending| ending == extension)
 }

@@ -71,18 +71,19 @@ Everything starts in `crates/core/src/lib.rs`.
 
 impl Miniature {
     pub(crate) fn clean() -> Self {
-        let it = Self { folder: TempDir::new().unwrap() };
+        let miniature = Self { folder: TempDir::new().unwrap() };
         for (path, text) in FILES {
-            it.write(path, text);
+            miniature.write(path, text);
         }
-        it.write("Cargo.toml", &root_manifest()).write("justfile", &justfile());
+        miniature.write("Cargo.toml", &root_manifest()).write("justfile", &justfile());
         for (name, needs) in CRATES {
-            it.write(&format!("crates/{name}/Cargo.toml"), &manifest(name, needs));
-            it.write(&format!("crates/{name}/src/lib.rs"), "//! A crate.\n");
+            miniature.write(&format!("crates/{name}/Cargo.toml"), &manifest(name, needs));
+            miniature.write(&format!("crates/{name}/src/lib.rs"), "//! A crate.\n");
         }
-        it.append("crates/core/Cargo.toml", "serde = { workspace = true }\n");
-        fs::set_permissions(it.root().join(".ci/run"), PermissionsExt::from_mode(0o755)).unwrap();
-        it
+        miniature.append("crates/core/Cargo.toml", "serde = { workspace = true }\n");
+        fs::set_permissions(miniature.root().join(".ci/run"), PermissionsExt::from_mode(0o755))
+            .unwrap();
+        miniature
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -134,7 +135,8 @@ impl Miniature {
 
 fn root_manifest() -> String {
     let members = lines(CRATES.iter().map(|(name, _)| format!("\"crates/{name}\",")));
-    let ours = lines(CRATES.iter().map(|(it, _)| format!("whetstone-{it}.path = \"crates/{it}\"")));
+    let ours =
+        lines(CRATES.iter().map(|(name, _)| format!("whetstone-{name}.path = \"crates/{name}\"")));
     format!(
         "[workspace]\nmembers = [\n{members}]\nexclude = [\"fuzz\"]\n\n\
          [workspace.package]\nversion = \"0.1.0\"\n\n\
@@ -143,7 +145,8 @@ fn root_manifest() -> String {
 }
 
 fn manifest(name: &str, needs: &[&str]) -> String {
-    let edges = lines(needs.iter().map(|it| format!("whetstone-{it} = {{ workspace = true }}")));
+    let edges =
+        lines(needs.iter().map(|name| format!("whetstone-{name} = {{ workspace = true }}")));
     format!("[package]\nname = \"whetstone-{name}\"\n\n[dependencies]\n{edges}")
 }
 

@@ -26,36 +26,46 @@ pub(super) fn run(args: &CompareArgs, printer: Printer) -> anyhow::Result<Exit> 
     Ok(Exit::Done)
 }
 
-fn text(it: &Comparison, printer: Printer) -> String {
+fn text(comparison: &Comparison, printer: Printer) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "A  {}\nB  {}", plain(&it.before, 100), plain(&it.after, 100));
-    let _ = writeln!(text, "{} tasks, paired; 95 % intervals\n", it.tasks);
-    if !it.same_suite {
+    let _ = writeln!(
+        text,
+        "A  {}\nB  {}",
+        plain(&comparison.before, 100),
+        plain(&comparison.after, 100)
+    );
+    let _ = writeln!(text, "{} tasks, paired; 95 % intervals\n", comparison.tasks);
+    if !comparison.same_suite {
         let word = printer.toned("other tests", Tone::Bad);
         let _ = writeln!(text, "{word}: the tasks have the same names, and are not the same\n");
     }
     let _ = writeln!(text, "  {:<8} {:<24} {:<24} {:<30} p", "", "A", "B", "B - A");
-    for (k, compared) in &it.pass_at_k {
+    for (k, compared) in &comparison.pass_at_k {
         row(&mut text, &format!("pass@{k}"), compared, printer);
     }
-    if let Some(greedy) = &it.greedy {
+    if let Some(greedy) = &comparison.greedy {
         row(&mut text, "greedy", greedy, printer);
     }
-    let left_out = it.pass_at_k.values().map(|it| it.difference.left_out).max().unwrap_or(0);
+    let left_out = comparison
+        .pass_at_k
+        .values()
+        .map(|compared| compared.difference.left_out)
+        .max()
+        .unwrap_or(0);
     if left_out > 0 {
         let _ = writeln!(text, "  tasks left out, with too few judged samples: {left_out}");
     }
-    flipped(&mut text, "gained", &it.gained);
-    flipped(&mut text, "lost", &it.lost);
+    flipped(&mut text, "gained", &comparison.gained);
+    flipped(&mut text, "lost", &comparison.lost);
     text
 }
 
-fn row(text: &mut String, name: &str, it: &Compared, printer: Printer) {
-    let (word, tone) = judged(&it.difference);
+fn row(text: &mut String, name: &str, compared: &Compared, printer: Printer) {
+    let (word, tone) = judged(&compared.difference);
     let word = printer.toned(word, tone);
     let (before, after, change) =
-        (estimate(&it.before), estimate(&it.after), points(&it.difference));
-    let p = it.difference.p;
+        (estimate(&compared.before), estimate(&compared.after), points(&compared.difference));
+    let p = compared.difference.p;
     let _ = writeln!(text, "  {name:<8} {before:<24} {after:<24} {change:<30} {p:.4}  {word}");
 }
 

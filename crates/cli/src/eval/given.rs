@@ -18,44 +18,48 @@ use crate::progress::Progress;
 use crate::score::judge::start_judge;
 
 /// Judges the samples in a file, and counts them.
-pub(super) fn measure(it: &Measure<'_>, samples: &Path) -> Result<Evaluated, Failure> {
-    make_room(&it.args.out, it.earlier())?;
-    let output = it.args.out.join(ROLLOUTS);
-    let (report, took) = judge(it, samples, &output)?;
+pub(super) fn measure(measure: &Measure<'_>, samples: &Path) -> Result<Evaluated, Failure> {
+    make_room(&measure.args.out, measure.earlier())?;
+    let output = measure.args.out.join(ROLLOUTS);
+    let (report, took) = judge(measure, samples, &output)?;
     let file = samples.display().to_string();
-    let name = it.args.model.clone().unwrap_or_else(|| file.clone());
-    let about = it.about(name, vec![("--samples", file)]);
-    let mut results = Results::count(&about, it.tasks, &output)?;
+    let name = measure.args.model.clone().unwrap_or_else(|| file.clone());
+    let about = measure.about(name, vec![("--samples", file)]);
+    let mut results = Results::count(&about, measure.tasks, &output)?;
     results.rejected = report.rejected;
-    results.write(&it.args.out.join(RESULTS))?;
+    results.write(&measure.args.out.join(RESULTS))?;
     let times = Times { judging: took, ..Times::default() };
     Ok(Evaluated { results, times })
 }
 
 /// Judges the samples; how long their lines took.
-fn judge(it: &Measure<'_>, samples: &Path, output: &Path) -> Result<(Report, Duration), Failure> {
-    let started = start_judge(it.config)?;
-    if it.args.dry_run {
-        crate::judge::warm_up(&started.judge, it.config);
+fn judge(
+    measure: &Measure<'_>,
+    samples: &Path,
+    output: &Path,
+) -> Result<(Report, Duration), Failure> {
+    let started = start_judge(measure.config)?;
+    if measure.args.dry_run {
+        crate::judge::warm_up(&started.judge, measure.config);
     }
     let [_, minor, _] = started.judge.about().python_version;
-    let rules = Rules::new(it.config.reward.clone());
-    let progress = Progress::new(it.printer, "sample");
+    let rules = Rules::new(measure.config.reward.clone());
+    let progress = Progress::new(measure.printer, "sample");
     let report = score(&Scoring {
         rollouts: samples,
-        tasks: &it.args.tasks,
+        tasks: &measure.args.tasks,
         output,
         rules: &rules.for_python(u8::try_from(minor).unwrap_or(u8::MAX)),
         how: How::Run(Runtime {
             judge: &started.judge,
             identity: &started.identity,
-            limits: crate::judge::limits(it.config),
+            limits: crate::judge::limits(measure.config),
             cache: None,
         }),
-        advantage: GroupRule { how: Advantage::Mean, floor: it.config.alive_floor() },
-        workers: crate::judge::callers(it.config),
+        advantage: GroupRule { how: Advantage::Mean, floor: measure.config.alive_floor() },
+        workers: crate::judge::callers(measure.config),
         bad_lines: BadLines::Reject,
-        earlier: it.earlier(),
+        earlier: measure.earlier(),
         on_start: &|lines| {
             progress.phase("judging", 0, 0);
             progress.reach(0, lines);
@@ -65,11 +69,11 @@ fn judge(it: &Measure<'_>, samples: &Path, output: &Path) -> Result<(Report, Dur
     progress.finish();
     let report = report?;
     for bad in report.rejected_lines.iter().take(3) {
-        it.printer.note(format_args!("{}:{}: {}", samples.display(), bad.line, bad.reason));
+        measure.printer.note(format_args!("{}:{}: {}", samples.display(), bad.line, bad.reason));
     }
     if report.rejected > 0 {
         let lines = counted(usize::try_from(report.rejected).unwrap_or(usize::MAX), "line");
-        it.printer.note(format_args!("{lines} set aside: not samples of these tasks"));
+        measure.printer.note(format_args!("{lines} set aside: not samples of these tasks"));
     }
     Ok((report, progress.spent()))
 }

@@ -23,18 +23,18 @@ use crate::model::{ModelFailure, open};
 use crate::train::grpo;
 
 /// Measures it; `None` if it was told to stop.
-pub(super) fn measure(it: &Measure<'_>) -> Result<Option<Evaluated>, Failure> {
+pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failure> {
     // Before anything large is loaded: the judge's processes are children of this one.
-    let judge = crate::judge::start(it.config).map_err(|err| crate::judge::failure(&err))?;
-    let environment = grpo::environment(judge, it.config);
-    make_room(&it.args.out, it.earlier())?;
-    let place = find(it)?;
+    let judge = crate::judge::start(measure.config).map_err(|err| crate::judge::failure(&err))?;
+    let environment = grpo::environment(judge, measure.config);
+    make_room(&measure.args.out, measure.earlier())?;
+    let place = find(measure)?;
     let model = open(&place.model)?;
-    let max_tokens = it.max_tokens(model.config.positions);
+    let max_tokens = measure.max_tokens(model.config.positions);
     let room = room(&model, max_tokens)?;
-    let longest = longest(it, &model)?.min(room);
-    let decoder = load(it, &place, &model, longest + max_tokens)?;
-    let about = it.about_sampling(place.name.clone(), max_tokens, settings(&place, it));
+    let longest = longest(measure, &model)?.min(room);
+    let decoder = load(measure, &place, &model, longest + max_tokens)?;
+    let about = measure.about_sampling(place.name.clone(), max_tokens, settings(&place, measure));
     let mut local = Local::new(&decoder, &model.tokenizer, Limits::default());
     let mut source = Source {
         generator: &mut local,
@@ -46,67 +46,69 @@ pub(super) fn measure(it: &Measure<'_>) -> Result<Option<Evaluated>, Failure> {
         max_tokens,
         max_prompt_tokens: longest,
     };
-    it.evaluate(&about, &environment, &mut source)
+    measure.evaluate(&about, &environment, &mut source)
 }
 
 /// The memory that sampling takes.
-pub(super) fn memory(it: &Measure<'_>) -> Result<Plan, Failure> {
-    let model = open(&find(it)?.model)?;
-    let max_tokens = it.max_tokens(model.config.positions);
-    let longest = longest(it, &model)?.min(room(&model, max_tokens)?);
-    let target = match it.config.run.device() {
+pub(super) fn memory(measure: &Measure<'_>) -> Result<Plan, Failure> {
+    let model = open(&find(measure)?.model)?;
+    let max_tokens = measure.max_tokens(model.config.positions);
+    let longest = longest(measure, &model)?.min(room(&model, max_tokens)?);
+    let target = match measure.config.run.device() {
         Ok(DeviceChoice::Cuda(_)) => Target::Cuda,
         _ => Target::Cpu,
     };
     let work = Work {
         batch: Limits::default().sequences,
         length: longest + max_tokens,
-        eight_bit: it.args.eight_bit,
+        eight_bit: measure.args.eight_bit,
         target,
     };
     Ok(memory::plan(&model.config, work, Purpose::Inference))
 }
 
 /// The model that is meant.
-fn find(it: &Measure<'_>) -> Result<Found, Failure> {
-    let unpack = Some(it.args.out.join("student"));
-    let around = Around { unpack, ..Around::of(it.config, it.printer) };
-    find::find(&named(it, &around), &around)?.with_adapter(it.args.adapter.as_deref())
+fn find(measure: &Measure<'_>) -> Result<Found, Failure> {
+    let unpack = Some(measure.args.out.join("student"));
+    let around = Around { unpack, ..Around::of(measure.config, measure.printer) };
+    find::find(&named(measure, &around), &around)?.with_adapter(measure.args.adapter.as_deref())
 }
 
 /// The model's name: the one that is given, or else what the last run made, or else the student. An
 /// adapter goes into the student.
-fn named(it: &Measure<'_>, around: &Around) -> String {
-    let student = &it.config.student.model_name;
-    let is_set = it.args.config.set.iter().any(|set| set.starts_with("student.model_name="));
-    if let Some(given) = &it.args.model {
+fn named(measure: &Measure<'_>, around: &Around) -> String {
+    let student = &measure.config.student.model_name;
+    let is_set = measure.args.config.set.iter().any(|set| set.starts_with("student.model_name="));
+    if let Some(given) = &measure.args.model {
         return given.clone();
     }
-    let last = find::last_run(&around.runs).filter(|_| it.args.adapter.is_none() && !is_set);
+    let last = find::last_run(&around.runs).filter(|_| measure.args.adapter.is_none() && !is_set);
     if let Some(run) = last {
         let made = around.runs.join(&run).join("outputs/final_model");
         let shown = made.display();
-        it.printer.note(format_args!("no `--model`: measuring {shown}, what the last run made"));
+        measure
+            .printer
+            .note(format_args!("no `--model`: measuring {shown}, what the last run made"));
         return shown.to_string();
     }
-    it.printer.note(format_args!("no `--model`: measuring `student.model_name`, {student}"));
+    measure.printer.note(format_args!("no `--model`: measuring `student.model_name`, {student}"));
     student.clone()
 }
 
 /// What an evaluation that goes on must find again: names, and files that nobody changed.
-fn settings(place: &Found, it: &Measure<'_>) -> Vec<(&'static str, String)> {
+fn settings(place: &Found, measure: &Measure<'_>) -> Vec<(&'static str, String)> {
     let adapter = place.adapter.as_ref();
     let mut settings = vec![
         ("--model", place.name.clone()),
         ("the model's files", stamp(&place.model)),
         ("--adapter", adapter.map_or_else(String::new, |path| path.display().to_string())),
         ("the adapter's files", adapter.map_or_else(String::new, |path| stamp(path))),
-        ("--8bit", it.args.eight_bit.to_string()),
+        ("--8bit", measure.args.eight_bit.to_string()),
     ];
     // The CPU is not named, as in evaluations from before there was a choice.
-    let device = Some(it.config.run.device.clone()).filter(|device| device != "cpu");
+    let device = Some(measure.config.run.device.clone()).filter(|device| device != "cpu");
     settings.extend(device.map(|device| ("--device", device)));
-    settings.extend(it.args.keep_tokens.then(|| ("--keep-tokens", true.to_string())));
+    settings.extend(measure.args.keep_tokens.then(|| ("--keep-tokens", true.to_string())));
     settings
 }
 
@@ -133,10 +135,10 @@ fn room(model: &Pretrained, max_tokens: usize) -> Result<usize, Failure> {
 }
 
 /// Tokens of the longest prompt.
-fn longest(it: &Measure<'_>, model: &Pretrained) -> Result<usize, Failure> {
+fn longest(measure: &Measure<'_>, model: &Pretrained) -> Result<usize, Failure> {
     let mut longest = 1;
-    for task in it.tasks {
-        let prompt = Prompt::new(task.view(), it.config.prompt.language);
+    for task in measure.tasks {
+        let prompt = Prompt::new(task.view(), measure.config.prompt.language);
         longest = longest.max(tokens(model, &prompt.messages())?.len());
     }
     Ok(longest)
@@ -147,19 +149,20 @@ fn longest(it: &Measure<'_>, model: &Pretrained) -> Result<usize, Failure> {
 fn tokens(model: &Pretrained, messages: &[Message]) -> Result<Vec<u32>, ModelFailure> {
     let text = match &model.template {
         Some(template) => template.render(messages, &Options::prompt())?,
-        None => messages.iter().flat_map(|it| [it.content.as_str(), "\n\n"]).collect(),
+        None => messages.iter().flat_map(|message| [message.content.as_str(), "\n\n"]).collect(),
     };
     Ok(model.tokenizer.encode(&text)?)
 }
 
 fn load(
-    it: &Measure<'_>,
+    measure: &Measure<'_>,
     place: &Found,
     model: &Pretrained,
     positions: usize,
 ) -> Result<Decoder, ModelFailure> {
-    let device = device::open(it.config, it.args.threads.map(usize::from), it.printer)?;
-    let options = LoadOptions { weights: WeightFormat::frozen(it.args.eight_bit), positions };
+    let device =
+        device::open(measure.config, measure.args.threads.map(usize::from), measure.printer)?;
+    let options = LoadOptions { weights: WeightFormat::frozen(measure.args.eight_bit), positions };
     let mut decoder = Decoder::load(&device, &model.config, model.weights.as_ref(), options)?;
     if let Some(dir) = &place.adapter {
         decoder.load_adapter(dir)?;

@@ -53,11 +53,11 @@ fn measure(args: &MeasureArgs, printer: Printer) -> anyhow::Result<Exit> {
     let stop = if args.samples.is_some() { Arc::default() } else { stop::on_signal(printer) };
     let config = crate::config_command::load(&settings(args))?.config;
     let tasks = tasks(args, printer)?;
-    let it = Measure { args, config: &config, tasks: &tasks, stop: &stop, began, printer };
+    let measure = Measure { args, config: &config, tasks: &tasks, stop: &stop, began, printer };
     if args.dry_run {
-        return dry_run::run(&it);
+        return dry_run::run(&measure);
     }
-    let Some(Evaluated { results, .. }) = it.measure()? else {
+    let Some(Evaluated { results, .. }) = measure.measure()? else {
         printer.note("stopped; what was judged is kept: the same command goes on with it");
         return Ok(Exit::Done);
     };
@@ -82,7 +82,9 @@ fn settings(args: &MeasureArgs) -> ConfigArgs {
     let samples = if args.samples.is_some() { Some(most) } else { args.num_samples };
     config.set.extend(samples.map(|samples| format!("eval.num_samples={samples}")));
     config.set.extend(args.device.map(|device| format!("run.device={device}")));
-    config.set.extend(args.temperature.map(|it| format!("eval.temperature={it:?}")));
+    config
+        .set
+        .extend(args.temperature.map(|temperature| format!("eval.temperature={temperature:?}")));
     if !args.k.is_empty() {
         config.set.push(format!("eval.k={:?}", args.k));
     }
@@ -208,7 +210,7 @@ impl Measure<'_> {
             judges: 2 * crate::judge::workers(self.config),
             on_event: &|_| ControlFlow::Continue(()),
         };
-        let it = Evaluating {
+        let evaluating = Evaluating {
             collecting,
             about,
             tokenizer: source.tokenizer.as_deref(),
@@ -223,7 +225,7 @@ impl Measure<'_> {
             stop: self.stop,
         };
         let loading = self.began.elapsed();
-        let evaluated = evaluate(&it, source.generator, self.tasks);
+        let evaluated = evaluate(&evaluating, source.generator, self.tasks);
         progress.finish();
         let evaluated = evaluated?;
         if let Some(evaluated) = &evaluated {

@@ -26,19 +26,19 @@ use crate::failure::Failure;
 use crate::train::grpo;
 
 /// Measures it; `None` if it was told to stop.
-pub(super) fn measure(it: &Measure<'_>, url: &str) -> Result<Option<Evaluated>, Failure> {
-    let mut teacher = it.config.teacher.clone();
+pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluated>, Failure> {
+    let mut teacher = measure.config.teacher.clone();
     url.clone_into(&mut teacher.api_url);
-    teacher.model_name = it.args.model.clone().unwrap_or(teacher.model_name);
-    let judge = crate::judge::start(it.config).map_err(|err| crate::judge::failure(&err))?;
-    let environment = grpo::environment(judge, it.config);
-    make_room(&it.args.out, it.earlier())?;
-    let mut server = Server::new(&teacher, it)?;
+    teacher.model_name = measure.args.model.clone().unwrap_or(teacher.model_name);
+    let judge = crate::judge::start(measure.config).map_err(|err| crate::judge::failure(&err))?;
+    let environment = grpo::environment(judge, measure.config);
+    make_room(&measure.args.out, measure.earlier())?;
+    let mut server = Server::new(&teacher, measure)?;
     let thinking = teacher.enable_thinking.to_string();
     let settings =
         vec![("--model", teacher.model_name.clone()), ("teacher.enable_thinking", thinking)];
-    let max_tokens = it.max_tokens(usize::MAX);
-    let about = it.about_sampling(teacher.model_name.clone(), max_tokens, settings);
+    let max_tokens = measure.max_tokens(usize::MAX);
+    let about = measure.about_sampling(teacher.model_name.clone(), max_tokens, settings);
     let mut source = Source {
         generator: &mut server,
         tokenizer: None,
@@ -48,8 +48,8 @@ pub(super) fn measure(it: &Measure<'_>, url: &str) -> Result<Option<Evaluated>, 
         max_tokens,
         max_prompt_tokens: usize::MAX,
     };
-    let results = it.evaluate(&about, &environment, &mut source);
-    server.tell(it);
+    let results = measure.evaluate(&about, &environment, &mut source);
+    server.tell(measure);
     match server.into_end() {
         Some(gone) => Err(gone),
         None => results,
@@ -81,19 +81,20 @@ fn tokens(messages: &[Message]) -> Result<Vec<u32>, RenderError> {
 
 /// The conversation that these bytes are.
 fn messages(tokens: &[u32]) -> Option<Vec<Message>> {
-    let bytes: Vec<u8> = tokens.iter().map(|&it| u8::try_from(it).ok()).collect::<Option<_>>()?;
+    let bytes: Vec<u8> =
+        tokens.iter().map(|&token| u8::try_from(token).ok()).collect::<Option<_>>()?;
     serde_json::from_slice(&bytes).ok()
 }
 
 impl<'a> Server<'a> {
     /// Looks whether it can be reached: one that never was there is said at once.
-    fn new(settings: &'a TeacherConfig, it: &Measure<'a>) -> Result<Self, Failure> {
-        let seed = Seed::new(it.config.seed).derive("eval/pauses", 0);
+    fn new(settings: &'a TeacherConfig, measure: &Measure<'a>) -> Result<Self, Failure> {
+        let seed = Seed::new(measure.config.seed).derive("eval/pauses", 0);
         let client = Client::new(&Settings::of(settings, seed)).map_err(Failure::Teacher)?;
         if let Err(err @ ChatError::Http(HttpError::Unreachable { .. })) = client.models() {
             return Err(gone(&err));
         }
-        Ok(Self { client, settings, stop: it.stop, trouble: Mutex::default() })
+        Ok(Self { client, settings, stop: measure.stop, trouble: Mutex::default() })
     }
 
     /// Answers jobs until there are none, or nobody to tell.
@@ -149,11 +150,11 @@ impl<'a> Server<'a> {
     }
 
     /// Says which requests failed.
-    fn tell(&self, it: &Measure<'_>) {
+    fn tell(&self, measure: &Measure<'_>) {
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         for (count, example) in trouble.failed.values() {
             let example = crate::figures::plain(example, 300);
-            it.printer.note(format_args!("{count} requests failed: {example}"));
+            measure.printer.note(format_args!("{count} requests failed: {example}"));
         }
     }
 
@@ -172,8 +173,9 @@ impl Generator for Server<'_> {
         done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
     ) -> Result<Usage, GenerateError> {
         let samples = prompts.iter().enumerate();
-        let jobs: Vec<(usize, usize)> =
-            samples.flat_map(|(at, it)| (0..it.samples).map(move |sample| (at, sample))).collect();
+        let jobs: Vec<(usize, usize)> = samples
+            .flat_map(|(at, prompt)| (0..prompt.samples).map(move |sample| (at, sample)))
+            .collect();
         let threads = jobs.len().min(self.settings.max_concurrent_requests as usize);
         let jobs = Mutex::new(jobs.into_iter());
         let mut usage = Usage::default();

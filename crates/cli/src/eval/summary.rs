@@ -65,15 +65,21 @@ fn figures(text: &mut String, results: &Results) {
     let _ = writeln!(text, "{RULE}");
     let model = plain(&results.model, 100);
     let _ = writeln!(text, "{model}: {tasks}, {samples} of each; 95 % intervals");
-    let left_out = results.pass_at_k.values().map(|it| it.left_out).max().unwrap_or(0);
+    let left_out = results.pass_at_k.values().map(|estimate| estimate.left_out).max().unwrap_or(0);
     if left_out > 0 {
         let _ = writeln!(text, "tasks left out, with too few judged samples: {left_out}");
     }
 }
 
 /// `0.4523 (45.23%) [0.4110, 0.4935]`.
-fn line(it: &Estimate) -> String {
-    format!("{:.4} ({:.2}%) [{:.4}, {:.4}]", it.value, 100.0 * it.value, it.low, it.high)
+fn line(estimate: &Estimate) -> String {
+    format!(
+        "{:.4} ({:.2}%) [{:.4}, {:.4}]",
+        estimate.value,
+        100.0 * estimate.value,
+        estimate.low,
+        estimate.high
+    )
 }
 
 /// A table of parts, if there is more than one.

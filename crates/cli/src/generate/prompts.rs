@@ -114,7 +114,7 @@ mod tests {
     fn a_line_is_a_prompt_and_a_blank_line_is_none() {
         let found = lines("`p`", b"one\n\n  \ntwo  \r\nthree".to_vec()).unwrap();
         let texts: Vec<(&str, &str)> =
-            found.iter().map(|it| (it.text.as_str(), it.place.as_str())).collect();
+            found.iter().map(|prompt| (prompt.text.as_str(), prompt.place.as_str())).collect();
         assert_eq!(
             texts,
             [("one", "`p`, line 1"), ("two  ", "`p`, line 4"), ("three", "`p`, line 5")]

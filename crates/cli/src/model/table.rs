@@ -12,23 +12,42 @@ pub(super) fn text(info: &Info) -> String {
 }
 
 fn facts(info: &Info) -> Vec<(&'static str, String)> {
-    let it = &info.architecture;
+    let architecture = &info.architecture;
     let parameters = &info.parameters;
     let of_each = |(name, count): (&&str, &usize)| format!("{name} ({count})");
     let dtypes: Vec<String> = info.file.dtypes.iter().map(of_each).collect();
     vec![
-        ("family", it.family.to_owned()),
-        ("layers", format!("{}, {} wide, ffn {}", it.layers, it.width, it.ffn)),
-        ("heads", heads(it)),
-        ("vocabulary", format!("{}, of which the tokenizer uses {}", it.vocabulary, it.tokens)),
-        ("head", if it.tied_head { "the embedding" } else { "its own" }.to_owned()),
-        ("rope", format!("theta {}, scaling {}", it.rope_theta, it.rope_scaling)),
-        ("context", it.context.to_string()),
+        ("family", architecture.family.to_owned()),
+        (
+            "layers",
+            format!(
+                "{}, {} wide, ffn {}",
+                architecture.layers, architecture.width, architecture.ffn
+            ),
+        ),
+        ("heads", heads(architecture)),
+        (
+            "vocabulary",
+            format!(
+                "{}, of which the tokenizer uses {}",
+                architecture.vocabulary, architecture.tokens
+            ),
+        ),
+        ("head", if architecture.tied_head { "the embedding" } else { "its own" }.to_owned()),
+        (
+            "rope",
+            format!("theta {}, scaling {}", architecture.rope_theta, architecture.rope_scaling),
+        ),
+        ("context", architecture.context.to_string()),
         (
             "bos, eos",
-            format!("{}, {}", it.bos.map_or("none".to_owned(), |id| id.to_string()), list(&it.eos)),
+            format!(
+                "{}, {}",
+                architecture.bos.map_or("none".to_owned(), |id| id.to_string()),
+                list(&architecture.eos)
+            ),
         ),
-        ("chat template", if it.chat_template { "yes" } else { "no" }.to_owned()),
+        ("chat template", if architecture.chat_template { "yes" } else { "no" }.to_owned()),
         ("tensors", format!("{}, {} MiB", dtypes.join(", "), mebibytes(info.file.bytes))),
         (
             "parameters",
@@ -42,10 +61,13 @@ fn facts(info: &Info) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn heads(it: &Architecture) -> String {
-    let norm = if it.qk_norm { ", queries and keys normed" } else { "" };
-    let bias = if it.qkv_bias { ", with biases" } else { "" };
-    format!("{} of {}, {} of keys and values{norm}{bias}", it.heads, it.head_size, it.kv_heads)
+fn heads(architecture: &Architecture) -> String {
+    let norm = if architecture.qk_norm { ", queries and keys normed" } else { "" };
+    let bias = if architecture.qkv_bias { ", with biases" } else { "" };
+    format!(
+        "{} of {}, {} of keys and values{norm}{bias}",
+        architecture.heads, architecture.head_size, architecture.kv_heads
+    )
 }
 
 fn list(ids: &[u32]) -> String {
@@ -57,15 +79,15 @@ fn list(ids: &[u32]) -> String {
 fn memory(memory: &Memory) -> Vec<String> {
     type Part = (&'static str, fn(&Bytes) -> u64);
     const PARTS: [Part; 9] = [
-        ("weights", |it| it.weights),
-        ("gradients", |it| it.gradients),
-        ("optimizer", |it| it.optimizer),
-        ("kept by layers", |it| it.kept),
-        ("temporary", |it| it.temporary),
-        ("logits", |it| it.logits),
-        ("keys, values", |it| it.keys_values),
-        ("tables", |it| it.tables),
-        ("total", |it| it.total),
+        ("weights", |part| part.weights),
+        ("gradients", |part| part.gradients),
+        ("optimizer", |part| part.optimizer),
+        ("kept by layers", |part| part.kept),
+        ("temporary", |part| part.temporary),
+        ("logits", |part| part.logits),
+        ("keys, values", |part| part.keys_values),
+        ("tables", |part| part.tables),
+        ("total", |part| part.total),
     ];
     let Memory { batch, length, lora_rank, eight_bit, purposes } = memory;
     let bytes = if *eight_bit { ", projections as bytes" } else { "" };
@@ -74,10 +96,10 @@ fn memory(memory: &Memory) -> Vec<String> {
         let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>15}")).collect();
         format!("  {name:<14} {}", cells.join(" "))
     };
-    let titles = purposes.iter().map(|it| it.purpose.to_owned()).collect();
+    let titles = purposes.iter().map(|memory| memory.purpose.to_owned()).collect();
     let mut lines = vec![head, row("", titles)];
     for (name, part) in PARTS {
-        lines.push(row(name, purposes.iter().map(|it| mebibytes(part(it))).collect()));
+        lines.push(row(name, purposes.iter().map(|memory| mebibytes(part(memory))).collect()));
     }
     if *eight_bit {
         lines.push("  full training needs projections as numbers: leave `--8bit` out".to_owned());

@@ -72,7 +72,7 @@ pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exi
     let session = begun.session(&run, &loaded, STAGE).map_err(|err| exists(args, err))?;
     let phases = known(&session, checkpoint.as_deref()).map_err(Failure::Train)?;
     let environment = grpo::environment(judge, config);
-    let mut it = Quickstart {
+    let mut quickstart = Quickstart {
         run: &run,
         config,
         environment,
@@ -83,9 +83,9 @@ pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exi
         ended: false,
         printer,
     };
-    match it.go()? {
-        Some(report) => it.finish(&report),
-        None => it.stopped(&args.resume_command()),
+    match quickstart.go()? {
+        Some(report) => quickstart.finish(&report),
+        None => quickstart.stopped(&args.resume_command()),
     }
 }
 

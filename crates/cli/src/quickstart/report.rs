@@ -193,17 +193,17 @@ impl Figures {
 }
 
 impl Learnt {
-    fn new(it: &Trained) -> Self {
-        let [first_pass_rate, last_pass_rate] = it.pass_rate;
-        let Trained { steps, rollouts, sampled_tokens, .. } = *it;
+    fn new(trained: &Trained) -> Self {
+        let [first_pass_rate, last_pass_rate] = trained.pass_rate;
+        let Trained { steps, rollouts, sampled_tokens, .. } = *trained;
         Self { steps, rollouts, sampled_tokens, first_pass_rate, last_pass_rate }
     }
 }
 
 impl Side {
-    fn new(it: &Measured) -> Self {
-        let Measured { unjudged, cut_off, sampled_tokens, surprise, .. } = *it;
-        Self { verdicts: it.verdicts.clone(), unjudged, cut_off, sampled_tokens, surprise }
+    fn new(measured: &Measured) -> Self {
+        let Measured { unjudged, cut_off, sampled_tokens, surprise, .. } = *measured;
+        Self { verdicts: measured.verdicts.clone(), unjudged, cut_off, sampled_tokens, surprise }
     }
 }
 

@@ -33,9 +33,9 @@ pub(super) fn figures(k: &[u32], found: &Measured) -> Result<String, EvalError> 
 }
 
 /// What training did, in one line.
-pub(super) fn learnt(it: &Trained) -> String {
-    let [first, last] = it.pass_rate.map(|rate| 100.0 * rate);
-    let (steps, rollouts, seconds) = (it.steps, it.rollouts, it.seconds);
+pub(super) fn learnt(trained: &Trained) -> String {
+    let [first, last] = trained.pass_rate.map(|rate| 100.0 * rate);
+    let (steps, rollouts, seconds) = (trained.steps, trained.rollouts, trained.seconds);
     format!(
         "{steps} steps, {rollouts} rollouts in {seconds:.1} s; {first:.1} % of them passed in the \
          first quarter, {last:.1} % in the last"
@@ -68,7 +68,8 @@ fn figures_table(text: &mut String, report: &Report, printer: Printer) {
         let name = format!("pass@{k}");
         let _ = writeln!(text, "  {name:<8} {before:<22} {after:<22} {change:<28} {word}");
     }
-    let left_out = report.pass_at_k.values().map(|it| it.difference.left_out).max().unwrap_or(0);
+    let left_out =
+        report.pass_at_k.values().map(|compared| compared.difference.left_out).max().unwrap_or(0);
     if left_out > 0 {
         let _ = writeln!(text, "  {left_out} tasks left out: too few samples could be judged");
     }

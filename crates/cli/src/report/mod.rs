@@ -92,7 +92,8 @@ pub(crate) fn open(run: &Path) -> anyhow::Result<RunView> {
     let path = if is_name { Path::new(RUNS).join(run) } else { run.to_owned() };
     // `.` and `runs/..` have a name too, which only the file system knows.
     let path = if path.file_name().is_some() { path } else { fs::canonicalize(&path)? };
-    let root = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let root =
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     Ok(RunDir::open_read_only(root, &name).map_err(Failure::Run)?)
 }

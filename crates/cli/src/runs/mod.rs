@@ -120,10 +120,10 @@ fn list(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
     } else {
         runs(dir).map_err(|err| Failure::View(err.into()))?
     };
-    let unreadable = found.iter().filter_map(|(name, it)| Some((name, it.as_ref().err()?)));
+    let unreadable = found.iter().filter_map(|(name, read)| Some((name, read.as_ref().err()?)));
     let unreadable: Vec<Unreadable<'_>> =
         unreadable.map(|(name, err)| Unreadable::new(name, err)).collect();
-    let runs: Vec<&Overview> = found.iter().filter_map(|(_, it)| it.as_ref().ok()).collect();
+    let runs: Vec<&Overview> = found.iter().filter_map(|(_, read)| read.as_ref().ok()).collect();
     for Unreadable { name, error, hint } in &unreadable {
         let hint = hint.map_or(String::new(), |hint| format!("; {hint}"));
         printer.note(format_args!("{name} cannot be shown: {error}{hint}"));
@@ -136,11 +136,11 @@ fn list(args: &RunsArgs, printer: Printer) -> anyhow::Result<Exit> {
         printer.note(format_args!("no runs in `{}`", dir.display()));
         return Ok(Exit::Done);
     }
-    let width = runs.iter().map(|it| it.name.len()).max().unwrap_or(0).max("run".len());
+    let width = runs.iter().map(|run| run.name.len()).max().unwrap_or(0).max("run".len());
     let head = ["state", "stage", "step", "reward", "pass", "alarms", "size", "last event"];
     printer.data(format_args!("{:<width$}  {}", "run", row(head.map(str::to_owned))))?;
-    for it in runs {
-        printer.data(format_args!("{:<width$}  {}", it.name, row(cells(it))))?;
+    for run in runs {
+        printer.data(format_args!("{:<width$}  {}", run.name, row(cells(run))))?;
     }
     Ok(Exit::Done)
 }
@@ -152,17 +152,19 @@ fn row([state, stage, step, reward, pass, alarms, size, last]: [String; 8]) -> S
 }
 
 #[expect(clippy::cast_precision_loss, reason = "megabytes with one digit")]
-fn cells(it: &Overview) -> [String; 8] {
-    let measured = |name: &str| it.values.get(name).map_or("-".to_owned(), |it| format!("{it:.3}"));
+fn cells(overview: &Overview) -> [String; 8] {
+    let measured = |name: &str| {
+        overview.values.get(name).map_or("-".to_owned(), |value| format!("{value:.3}"))
+    };
     [
-        state(it.state).to_owned(),
-        it.stage.clone().unwrap_or_else(|| "-".to_owned()),
-        it.step.map_or("-".to_owned(), |step| step.to_string()),
+        state(overview.state).to_owned(),
+        overview.stage.clone().unwrap_or_else(|| "-".to_owned()),
+        overview.step.map_or("-".to_owned(), |step| step.to_string()),
         measured("grpo/mean_reward"),
         measured("grpo/pass_rate"),
-        it.alarms.to_string(),
-        format!("{:.1} MB", it.bytes as f64 / 1e6),
-        it.last_ms.map_or("-".to_owned(), ago),
+        overview.alarms.to_string(),
+        format!("{:.1} MB", overview.bytes as f64 / 1e6),
+        overview.last_ms.map_or("-".to_owned(), ago),
     ]
 }
 
@@ -179,7 +181,7 @@ fn state(state: State) -> &'static str {
 /// How long ago something was.
 fn ago(time_ms: u64) -> String {
     let then = UNIX_EPOCH + Duration::from_millis(time_ms);
-    let seconds = SystemTime::now().duration_since(then).map_or(0, |it| it.as_secs());
+    let seconds = SystemTime::now().duration_since(then).map_or(0, |ago| ago.as_secs());
     match seconds {
         0..120 => format!("{seconds} s ago"),
         120..7200 => format!("{} min ago", seconds / 60),

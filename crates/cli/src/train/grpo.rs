@@ -171,10 +171,10 @@ pub(crate) fn with_traces<'a>(
 pub(crate) fn train(
     student: &mut Student,
     session: &mut Session,
-    it: &Training<'_>,
+    training: &Training<'_>,
     printer: Printer,
 ) -> Result<Ended, TrainError> {
-    watched(it, printer, |training| grpo(student, session, training))
+    watched(training, printer, |training| grpo(student, session, training))
 }
 
 /// Takes one step of which nothing is kept, and shows how far it is; `None` if it was told to stop.

@@ -50,7 +50,8 @@ fn a_new_step_appears_without_reloading_and_what_is_looked_at_stays() {
 #[track_caller]
 fn is_quiet(browser: &Browser, url: &str) {
     assert_eq!(browser.complaints(), Vec::<String>::new());
-    let strangers: Vec<String> = browser.asked_for().filter(|it| !it.starts_with(url)).collect();
+    let strangers: Vec<String> =
+        browser.asked_for().filter(|address| !address.starts_with(url)).collect();
     assert_eq!(strangers, Vec::<String>::new());
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct Browser {
 pub(crate) fn find() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = env::split_paths(&path).collect();
-    let places = NAMES.iter().flat_map(|name| folders.iter().map(move |it| it.join(name)));
+    let places = NAMES.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
     let found = places.into_iter().find(|place| place.is_file());
     if found.is_none() {
         eprintln!("SKIPPED: none of {} is installed", NAMES.join(", "));
@@ -131,7 +131,7 @@ impl Browser {
 
     fn wait_for(&mut self, event: &str) {
         let end = Instant::now() + PATIENCE;
-        while !self.events.iter().any(|it| it["method"] == event) {
+        while !self.events.iter().any(|sent| sent["method"] == event) {
             let next = self.next(end);
             self.events.push_back(next);
         }
@@ -184,7 +184,7 @@ impl Browser {
             Some("Log.entryAdded") => event["params"]["entry"]["level"] != "info",
             _ => false,
         };
-        self.events.iter().filter(bad).map(|it| it["params"].to_string()).collect()
+        self.events.iter().filter(bad).map(|event| event["params"].to_string()).collect()
     }
 
     /// Everything that the page asked for beside itself.
@@ -195,8 +195,9 @@ impl Browser {
 
     /// Every address that the page asked for.
     pub(crate) fn asked_for(&self) -> impl Iterator<Item = String> {
-        let sent = self.events.iter().filter(|it| it["method"] == "Network.requestWillBeSent");
-        sent.map(|it| it["params"]["request"]["url"].to_string().replace('"', ""))
+        let sent =
+            self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
+        sent.map(|event| event["params"]["request"]["url"].to_string().replace('"', ""))
     }
 }
 
@@ -213,7 +214,7 @@ fn listen(output: impl std::io::Read + Send + 'static) -> Receiver<Value> {
     let (sender, answers) = channel();
     thread::spawn(move || {
         for message in BufReader::new(output).split(0) {
-            let message = message.ok().and_then(|it| serde_json::from_slice(&it).ok());
+            let message = message.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
             let Some(message) = message else { return };
             if sender.send(message).is_err() {
                 return;

@@ -208,19 +208,25 @@ fn a_server_is_asked_for_samples_and_for_the_likeliest_tokens() {
     let server = server(|_| Act::Answer);
     let ran = ask(dir.path(), &server.url(), &["--temperature", "0.5", "--max-tokens", "77"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-    let asked: Vec<Value> =
-        server.requests().iter().filter_map(|it| serde_json::from_slice(&it.body).ok()).collect();
+    let asked: Vec<Value> = server
+        .requests()
+        .iter()
+        .filter_map(|request| serde_json::from_slice(&request.body).ok())
+        .collect();
     assert_eq!(asked.len(), 25);
-    assert!(asked.iter().all(|it| it["model"] == "m" && it["max_tokens"] == 77), "{asked:?}");
-    assert_eq!(asked.iter().filter(|it| it["temperature"] == 0.0).count(), 5);
-    assert_eq!(asked.iter().filter(|it| it["temperature"] == 0.5).count(), 20);
+    assert!(
+        asked.iter().all(|request| request["model"] == "m" && request["max_tokens"] == 77),
+        "{asked:?}"
+    );
+    assert_eq!(asked.iter().filter(|request| request["temperature"] == 0.0).count(), 5);
+    assert_eq!(asked.iter().filter(|request| request["temperature"] == 0.5).count(), 20);
     assert!(asked[0]["messages"][1]["content"].as_str().unwrap().contains("Add one (t/"));
     let found = results(dir.path(), "outputs");
     assert_eq!((&found["model"], &found["errors"]), (&json!("m"), &json!(0)));
     assert_eq!(found["greedy"]["tasks"], 5);
     let kept = lines(&dir.path().join("outputs/rollouts.jsonl"));
     assert_eq!(kept.len(), 25);
-    let passed = |it: &&Value| it["step"] == 0 && it["validation"]["verdict"] == "pass";
+    let passed = |line: &&Value| line["step"] == 0 && line["validation"]["verdict"] == "pass";
     assert_eq!(found["verdicts"]["pass"], kept.iter().filter(passed).count());
     let again = ask(dir.path(), &server.url(), &[]);
     assert_eq!(again.code, 2);

@@ -16,7 +16,7 @@ fn info(family: &str, flags: &[&str]) -> Value {
 
 fn purpose<'a>(info: &'a Value, name: &str) -> Option<&'a Value> {
     let purposes = info["memory"]["purposes"].as_array().expect("a list");
-    purposes.iter().find(|it| it["purpose"] == name)
+    purposes.iter().find(|purpose| purpose["purpose"] == name)
 }
 
 #[test]
@@ -65,10 +65,10 @@ fn parts_add_up_to_the_total() {
     let found = info("llama", &[]);
     assert_eq!(found["memory"]["batch"], 2);
     assert_eq!(found["memory"]["length"], 128, "all that the model can, which is below 1024");
-    for it in found["memory"]["purposes"].as_array().unwrap() {
-        let parts = it.as_object().unwrap().iter().filter(|(name, _)| *name != "total");
+    for purpose in found["memory"]["purposes"].as_array().unwrap() {
+        let parts = purpose.as_object().unwrap().iter().filter(|(name, _)| *name != "total");
         let sum: u64 = parts.filter_map(|(_, bytes)| bytes.as_u64()).sum();
-        assert_eq!(it["total"], sum, "{it}");
+        assert_eq!(purpose["total"], sum, "{purpose}");
     }
 }
 

@@ -128,7 +128,7 @@ fn completions_are_found_by_verdict_and_by_text(browser: &mut Browser) {
     let chip = "document.querySelector('.chip[data-verdict=wrong]').click()";
     let (wrong, shown) = filter(browser, chip);
     assert_ne!(wrong, all, "fewer are wrong than there are");
-    assert!(shown.as_array().unwrap().iter().all(|it| it == "wrong"), "{shown}");
+    assert!(shown.as_array().unwrap().iter().all(|verdict| verdict == "wrong"), "{shown}");
     let failing = browser
         .value("document.querySelector('#group .sample[data-verdict=wrong] .failing').textContent");
     let failing = failing.as_str().unwrap();
@@ -225,16 +225,16 @@ fn hostile_text_is_shown_as_text(browser: &mut Browser) {
     let shown =
         browser.value("[...document.querySelectorAll('.reply')].map((it) => it.textContent)");
     let shown: Vec<&str> =
-        shown.as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+        shown.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
     assert!(shown.contains(&MARKUP), "the markup, letter by letter");
-    let escapes = shown.iter().find(|it| it.contains("red")).unwrap();
+    let escapes = shown.iter().find(|text| text.contains("red")).unwrap();
     assert!(escapes.contains("\u{241b}[31mred") && escapes.contains("U+202E"), "{escapes}");
     let quiet = |text: &&str| {
-        !text.chars().any(|it| ESCAPES.contains(it) && !(' '..='\u{7e}').contains(&it))
+        !text.chars().any(|letter| ESCAPES.contains(letter) && !(' '..='\u{7e}').contains(&letter))
     };
     assert!(shown.iter().all(quiet), "no control is left");
-    assert!(shown.iter().any(|it| it.contains("caf\u{fffd}")), "broken bytes are marks");
-    let long = shown.iter().find(|it| it.starts_with("xxxx")).unwrap();
+    assert!(shown.iter().any(|text| text.contains("caf\u{fffd}")), "broken bytes are marks");
+    let long = shown.iter().find(|text| text.starts_with("xxxx")).unwrap();
     assert_eq!(long.len(), 16 << 10, "a line of a megabyte is cut");
     assert_eq!(
         browser
@@ -249,5 +249,7 @@ fn the_policy_stops_scripts_that_are_not_the_pages(browser: &mut Browser) {
          document.body.append(it); return typeof window.owned; })()",
     );
     assert_eq!(stopped, "undefined");
-    assert!(browser.complaints().iter().any(|it| it.contains("Content Security Policy")));
+    assert!(
+        browser.complaints().iter().any(|complaint| complaint.contains("Content Security Policy"))
+    );
 }

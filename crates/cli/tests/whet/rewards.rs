@@ -156,11 +156,16 @@ fn whoever_solves_more_is_paid_more_and_whoever_solves_nothing_nothing() {
             assert_eq!(column.report["paid_without_pass"], 0, "{table}");
         }
         // Form alone makes no advantage: not where nobody passes, nor where all solve it.
-        let is_zero = |advantages: &Vec<f64>| advantages.iter().all(|it| it.to_bits() << 1 == 0);
+        let is_zero = |advantages: &Vec<f64>| {
+            advantages.iter().all(|advantage| advantage.to_bits() << 1 == 0)
+        };
         assert!(is_zero(&column.advantages[0]), "{name}\n{table}");
         assert!(is_zero(&column.advantages[3]), "{name}\n{table}");
         let solved = &column.advantages[2];
-        assert!(solved[3] > 1.0 && solved[..2].iter().all(|&it| it < 0.0), "{name}\n{table}");
+        assert!(
+            solved[3] > 1.0 && solved[..2].iter().all(|&advantage| advantage < 0.0),
+            "{name}\n{table}"
+        );
         let partly = &column.advantages[1];
         match name {
             "tests" => assert!(is_zero(partly), "1 of 3 is nothing\n{table}"),
@@ -169,7 +174,10 @@ fn whoever_solves_more_is_paid_more_and_whoever_solves_nothing_nothing() {
                 assert!(partly[3] > partly[1] && partly[1] > partly[2], "{table}");
             }
             _ => {
-                assert!(partly[3] > 1.0 && partly[..3].iter().all(|&it| it < 0.0), "{table}");
+                assert!(
+                    partly[3] > 1.0 && partly[..3].iter().all(|&advantage| advantage < 0.0),
+                    "{table}"
+                );
             }
         }
     }

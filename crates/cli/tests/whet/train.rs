@@ -126,7 +126,8 @@ fn numbers_that_are_none_stop_the_run_and_another_begins_from_its_checkpoint() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     // Traces of a task that the first step does not take: from then on a weight is too large.
     let rollouts = records(&dir.path().join("runs/probe/rollouts/rollouts.jsonl"));
-    let first: Vec<&str> = rollouts[..4].iter().filter_map(|it| it["prompt_id"].as_str()).collect();
+    let first: Vec<&str> =
+        rollouts[..4].iter().filter_map(|rollout| rollout["prompt_id"].as_str()).collect();
     let traces = fs::read_to_string(dir.path().join("traces.jsonl")).unwrap();
     let others = traces.lines().filter(|line| !first.iter().any(|id| line.contains(id)));
     let others: Vec<String> = others.map(|line| format!("{line}\n")).collect();

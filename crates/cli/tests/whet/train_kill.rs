@@ -30,7 +30,7 @@ fn written(run: &Path) -> u64 {
 /// Whether a checkpoint is being written: a directory that does not have its name yet.
 fn is_saving(run: &Path) -> bool {
     let Ok(mut entries) = fs::read_dir(run.join("outputs")) else { return false };
-    entries.any(|entry| entry.is_ok_and(|it| it.file_name().to_string_lossy().starts_with('.')))
+    entries.any(|entry| entry.is_ok_and(|file| file.file_name().to_string_lossy().starts_with('.')))
 }
 
 /// Starts a run, and hears nothing of it.
@@ -141,6 +141,7 @@ fn killed_at_random_moments_it_learns_the_same_bits_and_records_every_step_once(
     for (expected, found) in expected.iter().zip(&found) {
         assert_eq!(found, expected);
     }
-    let rewards: f64 = expected.iter().filter_map(|it| it["reward"]["total"].as_f64()).sum();
+    let rewards: f64 =
+        expected.iter().filter_map(|rollout| rollout["reward"]["total"].as_f64()).sum();
     assert!(rewards > 0.0, "a student that is never paid proves little");
 }

@@ -142,12 +142,12 @@ mod tests {
             assert_eq!(header().differences(&other), expected);
         };
         check(|_| {}, &[]);
-        check(|it| it.validation += 1, &["the version of whet"]);
-        check(|it| it.tasks.push('x'), &["the tasks"]);
-        check(|it| it.runs += 1, &["`--repeats`"]);
-        check(|it| it.cpu_us += 1, &["`sandbox.cpu_seconds`"]);
-        check(|it| it.slow_us += 1, &["`--max-cpu-share`"]);
-        check(|it| it.memory_bytes += 1, &["`sandbox.memory_mib`"]);
-        check(|it| it.judge.push('x'), &["the judge"]);
+        check(|header| header.validation += 1, &["the version of whet"]);
+        check(|header| header.tasks.push('x'), &["the tasks"]);
+        check(|header| header.runs += 1, &["`--repeats`"]);
+        check(|header| header.cpu_us += 1, &["`sandbox.cpu_seconds`"]);
+        check(|header| header.slow_us += 1, &["`--max-cpu-share`"]);
+        check(|header| header.memory_bytes += 1, &["`sandbox.memory_mib`"]);
+        check(|header| header.judge.push('x'), &["the judge"]);
     }
 }

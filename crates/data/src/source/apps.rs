@@ -61,7 +61,8 @@ pub(super) fn task(mut row: Object, place: Place<'_>) -> Result<Mapped, RowProbl
     let id = id(&mut row, place.half)?;
     let question: String = row.require("question")?;
     let solutions: Option<Vec<String>> = nested(&mut row, "solutions", MAX_SOLUTIONS_BYTES)?;
-    let reference = solutions.and_then(|list| list.into_iter().next()).map(|it| plain_lines(&it));
+    let reference =
+        solutions.and_then(|list| list.into_iter().next()).map(|solution| plain_lines(&solution));
     let starter = row.take::<String>("starter_code")?.filter(|code| !code.trim().is_empty());
     let starter = starter.map(|code| plain_lines(&code));
     let tests: Option<InputOutput> = nested(&mut row, "input_output", MAX_TESTS_BYTES)?;

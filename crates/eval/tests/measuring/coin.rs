@@ -41,7 +41,7 @@ impl Generator for Coin {
         self.calls.push(prompts.iter().map(|prompt| prompt.samples).sum());
         for (at, prompt) in prompts.iter().enumerate() {
             let asked: String =
-                prompt.tokens.iter().map(|&it| char::from_u32(it).unwrap()).collect();
+                prompt.tokens.iter().map(|&token| char::from_u32(token).unwrap()).collect();
             for sample in 0..prompt.samples {
                 let heads = prompt.seed.derive("coin", sample as u64).get().is_multiple_of(2);
                 let text = format!("{asked} {}", if heads { "pass" } else { "wrong" });

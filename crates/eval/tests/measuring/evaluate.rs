@@ -50,7 +50,7 @@ fn evaluated(
 ) -> Result<Option<Results>, EvalError> {
     let stop = AtomicBool::new(false);
     let on_progress = |now: Sampled| stop.store(now.done >= most, Ordering::Relaxed);
-    let it = Evaluating {
+    let evaluating = Evaluating {
         collecting: collecting(),
         about,
         tokenizer: None,
@@ -64,7 +64,7 @@ fn evaluated(
         on_progress: &on_progress,
         stop: &stop,
     };
-    Ok(evaluate(&it, model, tasks)?.map(|it| it.results))
+    Ok(evaluate(&evaluating, model, tasks)?.map(|evaluated| evaluated.results))
 }
 
 fn whole(dir: &Path, tasks: &[Task]) -> Results {

@@ -21,7 +21,7 @@ fn measured(
     model: &mut Coin,
     tasks: &[Task],
 ) -> Result<Option<Measured>, EvalError> {
-    let it = Measuring {
+    let measuring = Measuring {
         collecting: collecting(),
         samples: 4,
         samples_at_a_time: how.at_a_time,
@@ -29,7 +29,7 @@ fn measured(
         on_progress: how.on_progress,
         stop: how.stop,
     };
-    measure(&it, model, tasks)
+    measure(&measuring, model, tasks)
 }
 
 fn plainly(seed: u64, at_a_time: usize, tasks: &[Task]) -> (Measured, Coin) {

@@ -33,7 +33,10 @@ fn what_changes_the_numbers_is_refused_by_its_key() {
         ("peft_type", json!("IA3")),
     ] {
         let problems = AdapterSettings::from_object(&object(&[(key, value.clone())])).unwrap_err();
-        assert!(problems.iter().any(|it| it.contains(key)), "{key} {value}: {problems:?}");
+        assert!(
+            problems.iter().any(|problem| problem.contains(key)),
+            "{key} {value}: {problems:?}"
+        );
     }
     AdapterSettings::from_object(&object(&[("lora_dropout", json!(0.1))])).unwrap();
 }

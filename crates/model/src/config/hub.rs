@@ -121,7 +121,7 @@ fn read(keys: &mut Keys<'_>, family: Family) -> Config {
 
 /// Some files say -1 for "none".
 fn pad(keys: &mut Keys<'_>, vocab: usize) -> Option<u32> {
-    let none = keys.get("pad_token_id").is_some_and(|it| it == -1);
+    let none = keys.get("pad_token_id").is_some_and(|value| value == -1);
     if none { None } else { keys.token_if("pad_token_id", vocab) }
 }
 
@@ -198,14 +198,14 @@ fn refuse_unsupported(keys: &mut Keys<'_>, family: Family) {
     }
     let types = keys.get("layer_types").unwrap_or_default();
     let mut types = types.as_array().map(Vec::as_slice).unwrap_or_default().iter();
-    if let Some(other) = types.find(|it| *it != "full_attention") {
+    if let Some(other) = types.find(|layer_type| *layer_type != "full_attention") {
         let other = shown::beginning(&other.to_string());
         keys.problem(format!("`layer_types` has {other}; only full attention is supported"));
     }
     if keys.get("quantization_config").is_some() {
         keys.problem("`quantization_config`: weights quantised that way are not read".to_owned());
     }
-    if keys.get("partial_rotary_factor").is_some_and(|it| it.as_f64() != Some(1.0)) {
+    if keys.get("partial_rotary_factor").is_some_and(|factor| factor.as_f64() != Some(1.0)) {
         keys.problem("`partial_rotary_factor` other than 1 is not supported".to_owned());
     }
 }

@@ -107,7 +107,9 @@ impl Scaling {
         match self {
             Self::None => plain,
             Self::Linear { factor } => plain / factor,
-            Self::Factors(factors) => plain / factors.get(pair).map_or(1.0, |it| f64::from(*it)),
+            Self::Factors(factors) => {
+                plain / factors.get(pair).map_or(1.0, |factor| f64::from(*factor))
+            }
             Self::Llama3 { factor, low, high, original } => {
                 let turns = *original as f64 * plain / (2.0 * PI);
                 // 0 where a frequency is slow, 1 where it is fast.
@@ -138,7 +140,7 @@ impl Scaling {
 /// Reads `rope_theta`, `rope_type` and what belongs to it.
 pub(super) fn read(keys: &mut Keys<'_>, positions: usize) -> Rope {
     let theta = keys.number_if("rope_theta", bounds::THETA).unwrap_or(10_000.0);
-    if keys.get("partial_rotary_factor").is_some_and(|it| it.as_f64() != Some(1.0)) {
+    if keys.get("partial_rotary_factor").is_some_and(|factor| factor.as_f64() != Some(1.0)) {
         keys.problem("`partial_rotary_factor` other than 1 is not supported".to_owned());
     }
     let scaling = match keys.text_if("rope_type").as_deref() {
@@ -179,8 +181,8 @@ fn llama3(keys: &mut Keys<'_>, positions: usize) -> Scaling {
 
 fn yarn(keys: &mut Keys<'_>, positions: usize) -> Scaling {
     let factor = factor(keys);
-    let mscale = keys.number_if("mscale", 0.0..=1e3).filter(|it| *it > 0.0);
-    let all = keys.number_if("mscale_all_dim", 0.0..=1e3).filter(|it| *it > 0.0);
+    let mscale = keys.number_if("mscale", 0.0..=1e3).filter(|value| *value > 0.0);
+    let all = keys.number_if("mscale_all_dim", 0.0..=1e3).filter(|value| *value > 0.0);
     let inferred = match (mscale, all) {
         (Some(mscale), Some(all)) => yarn_attention(factor, mscale) / yarn_attention(factor, all),
         _ => yarn_attention(factor, 1.0),

@@ -99,8 +99,8 @@ impl Gradients {
     }
 
     fn check(&self, other: &Self) {
-        let sizes = |it: &Self| -> Vec<Option<usize>> {
-            it.all.iter().map(|buffer| buffer.as_ref().map(Buffer::len)).collect()
+        let sizes = |gradients: &Self| -> Vec<Option<usize>> {
+            gradients.all.iter().map(|buffer| buffer.as_ref().map(Buffer::len)).collect()
         };
         assert_eq!(sizes(self), sizes(other), "gradients of the same tensors");
     }

@@ -38,7 +38,9 @@ impl Folder {
 
     /// Writes a file.
     pub(super) fn put(&self, name: &str, bytes: &[u8]) -> Result<(), ExportError> {
-        self.stream(name, |out| out.write_all(bytes).map_err(|it| failed(&self.to.join(name), it)))
+        self.stream(name, |out| {
+            out.write_all(bytes).map_err(|err| failed(&self.to.join(name), err))
+        })
     }
 
     /// Writes a file piece by piece.

@@ -179,7 +179,8 @@ mod tests {
                 let expected = bytes(&case.numbers);
                 let mut out = vec![0.0; expected.len() / 4];
                 dtype.decode(&bytes(&case.bytes), &mut out).unwrap();
-                let found: Vec<u8> = out.iter().flat_map(|it| it.to_bits().to_be_bytes()).collect();
+                let found: Vec<u8> =
+                    out.iter().flat_map(|number| number.to_bits().to_be_bytes()).collect();
                 assert_eq!(found, expected, "{}", case.dtype);
                 seen.push(dtype.name());
             }

@@ -40,7 +40,8 @@ pub(super) fn read(
     if problems.is_empty() {
         return Ok(config);
     }
-    let problems = problems.into_iter().map(|it| format!("{it} ({prefix} metadata)")).collect();
+    let problems =
+        problems.into_iter().map(|problem| format!("{problem} ({prefix} metadata)")).collect();
     Err(ConfigError::Keys { path: path.to_owned(), problems })
 }
 

@@ -80,7 +80,11 @@ fn alignment(metadata: &BTreeMap<String, Value>) -> Result<u64, HeaderError> {
     let key = "general.alignment";
     match metadata.get(key) {
         None => Ok(32),
-        Some(Value::Unsigned(it)) if it.is_power_of_two() && (8..=1 << 16).contains(it) => Ok(*it),
+        Some(Value::Unsigned(bytes))
+            if bytes.is_power_of_two() && (8..=1 << 16).contains(bytes) =>
+        {
+            Ok(*bytes)
+        }
         Some(_) => Err(bad_key(key, "expected a power of two from 8 to 65536".to_owned())),
     }
 }
@@ -120,13 +124,14 @@ fn place(
 ) -> Result<BTreeMap<String, Stored>, HeaderError> {
     let mut tensors = BTreeMap::new();
     let mut order: BTreeMap<u64, String> = BTreeMap::new();
-    for (name, it) in described {
-        if !it.offset.is_multiple_of(alignment) {
-            let problem = format!("byte {} is no multiple of {alignment}", it.offset);
+    for (name, tensor) in described {
+        if !tensor.offset.is_multiple_of(alignment) {
+            let problem = format!("byte {} is no multiple of {alignment}", tensor.offset);
             return Err(bad_tensor(&name, problem));
         }
-        let at = data.start.saturating_add(it.offset);
-        let stored = Stored::new(it.shape, it.dtype, at).map_err(|it| bad_tensor(&name, it))?;
+        let at = data.start.saturating_add(tensor.offset);
+        let stored = Stored::new(tensor.shape, tensor.dtype, at)
+            .map_err(|problem| bad_tensor(&name, problem))?;
         if stored.end() > data.end {
             let (needs, has) = (stored.bytes(), data.end.saturating_sub(at));
             let problem = format!("it needs {needs} bytes and the file has {has} left for it");

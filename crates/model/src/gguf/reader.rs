@@ -94,7 +94,7 @@ impl<'a, R: Read> Reader<'a, R> {
                 let kind = kind_of(code)?;
                 let needs = length.checked_mul(kind.bytes() as u64);
                 let bytes = self.many("a list of numbers", needs)?;
-                if kind == Kind::Bool && bytes.iter().any(|&it| it > 1) {
+                if kind == Kind::Bool && bytes.iter().any(|&byte| byte > 1) {
                     return Err(not_a_bool());
                 }
                 Ok(Value::Numbers(Numbers { kind, bytes }))

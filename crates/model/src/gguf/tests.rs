@@ -43,14 +43,14 @@ impl Builder {
     }
 
     fn texts(self, key: &str, texts: &[&str]) -> Self {
-        let elements: Vec<u8> = texts.iter().flat_map(|it| text(it)).collect();
+        let elements: Vec<u8> = texts.iter().flat_map(|element| text(element)).collect();
         self.entry(key, 9, &list(8, texts.len() as u64, &elements))
     }
 
     /// A tensor with GGUF's order of dimensions, at a place of its own.
     fn described(mut self, name: &str, shape: &[u64], kind: u32, offset: u64) -> Self {
         let dimensions = u32::try_from(shape.len()).unwrap().to_le_bytes();
-        let sizes: Vec<u8> = shape.iter().flat_map(|it| it.to_le_bytes()).collect();
+        let sizes: Vec<u8> = shape.iter().flat_map(|size| size.to_le_bytes()).collect();
         let place = [&kind.to_le_bytes()[..], &offset.to_le_bytes()].concat();
         self.tensors.push([&text(name)[..], &dimensions, &sizes, &place].concat());
         self
@@ -60,7 +60,7 @@ impl Builder {
     fn floats(mut self, name: &str, shape: &[u64], numbers: &[f32]) -> Self {
         self.data.resize(self.data.len().next_multiple_of(32), 0);
         let offset = self.data.len() as u64;
-        self.data.extend(numbers.iter().flat_map(|it| it.to_le_bytes()));
+        self.data.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
         self.described(name, shape, 0, offset)
     }
 
@@ -234,10 +234,10 @@ fn a_llama_file_is_a_whole_model_with_rows_in_the_hubs_order() {
         [("q", [0.0, 2.0, 1.0, 3.0]), ("k", [0.0, 2.0, 1.0, 3.0]), ("v", [0.0, 1.0, 2.0, 3.0])]
     {
         let name = format!("model.layers.0.self_attn.{part}_proj.weight");
-        assert_eq!([0, 1, 2, 3].map(|it| row(&name, it)).to_vec(), rows, "{name}");
+        assert_eq!([0, 1, 2, 3].map(|index| row(&name, index)).to_vec(), rows, "{name}");
         let mut whole = [0.0; 16];
         opened.weights.read(&name, &mut whole).unwrap();
-        assert_eq!(vec![whole[0], whole[4], whole[8], whole[12]], rows.map(|it| it * 4.0));
+        assert_eq!(vec![whole[0], whole[4], whole[8], whole[12]], rows.map(|number| number * 4.0));
         let mut beyond = [0.0; 8];
         let err = opened.weights.read_rows(&name, 3, &mut beyond).unwrap_err().to_string();
         assert!(err.contains("it has 4 rows of 4"), "{err}");
@@ -324,21 +324,21 @@ fn a_tokenizer_that_does_not_fit_is_refused() {
         assert!(err.contains("m.gguf"), "{err}");
         err
     };
-    let err = with("tokenizer.ggml.model", |it| it.text("tokenizer.ggml.model", "llama"));
+    let err = with("tokenizer.ggml.model", |file| file.text("tokenizer.ggml.model", "llama"));
     assert!(err.contains("put a `tokenizer.json` beside it"), "{err}");
-    let err = with("tokenizer.ggml.pre", |it| it.text("tokenizer.ggml.pre", "odd"));
+    let err = with("tokenizer.ggml.pre", |file| file.text("tokenizer.ggml.pre", "odd"));
     assert!(err.contains("`odd` is not known"), "{err}");
-    let err = with("tokenizer.ggml.token_type", |it| {
-        it.entry("tokenizer.ggml.token_type", 9, &list(1, 2, &[1, 1]))
+    let err = with("tokenizer.ggml.token_type", |file| {
+        file.entry("tokenizer.ggml.token_type", 9, &list(1, 2, &[1, 1]))
     });
     assert!(err.contains("2 types for 5 tokens"), "{err}");
-    let err = with("tokenizer.ggml.merges", |it| it.texts("tokenizer.ggml.merges", &["a z"]));
+    let err = with("tokenizer.ggml.merges", |file| file.texts("tokenizer.ggml.merges", &["a z"]));
     assert!(err.contains("the tokenizer of"), "{err}");
-    let err = with("tokenizer.ggml.tokens", |it| {
-        let it = it.texts("tokenizer.ggml.tokens", &["<end>", "a", "b", "ab", "c", "d"]);
-        let mut it = it;
-        it.metadata.retain(|entry| !entry.starts_with(&text("tokenizer.ggml.token_type")));
-        it.entry("tokenizer.ggml.token_type", 9, &list(1, 6, &[3, 1, 1, 1, 1, 1]))
+    let err = with("tokenizer.ggml.tokens", |file| {
+        let file = file.texts("tokenizer.ggml.tokens", &["<end>", "a", "b", "ab", "c", "d"]);
+        let mut file = file;
+        file.metadata.retain(|entry| !entry.starts_with(&text("tokenizer.ggml.token_type")));
+        file.entry("tokenizer.ggml.token_type", 9, &list(1, 6, &[3, 1, 1, 1, 1, 1]))
     });
     assert!(err.contains("has token 5, the embedding only 5 rows"), "{err}");
 }

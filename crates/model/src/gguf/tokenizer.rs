@@ -198,9 +198,9 @@ mod tests {
             tokens[id] = token["content"].as_str().unwrap().to_owned();
             types[id] = if token["special"] == true { 3 } else { 4 };
         }
-        let merge = |it: &Json| match it.as_array() {
+        let merge = |pair: &Json| match pair.as_array() {
             Some(pair) => format!("{} {}", pair[0].as_str().unwrap(), pair[1].as_str().unwrap()),
-            None => it.as_str().unwrap().to_owned(),
+            None => pair.as_str().unwrap().to_owned(),
         };
         let merges: Vec<_> =
             file["model"]["merges"].as_array().unwrap().iter().map(merge).collect();

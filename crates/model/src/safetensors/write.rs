@@ -60,7 +60,8 @@ impl<W: Write> Writer<W> {
         }
         let (mut expected, mut at) = (Vec::new(), 0);
         for (name, shape) in tensors {
-            let stored = Stored::new(shape.clone(), dtype, at).map_err(|it| bad(name, it))?;
+            let stored =
+                Stored::new(shape.clone(), dtype, at).map_err(|problem| bad(name, problem))?;
             let place = [at, stored.end()];
             let entry = json!({"dtype": dtype.name(), "shape": shape, "data_offsets": place});
             if name == "__metadata__" || header.insert(name.clone(), entry).is_some() {

@@ -56,7 +56,7 @@ fn template(value: &Value) -> Option<String> {
     if let Some(text) = value.as_str() {
         return Some(text.to_owned());
     }
-    let named = value.as_array()?.iter().find(|it| it["name"] == "default")?;
+    let named = value.as_array()?.iter().find(|template| template["name"] == "default")?;
     named["template"].as_str().map(str::to_owned)
 }
 

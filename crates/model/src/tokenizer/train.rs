@@ -125,7 +125,8 @@ fn describe(steps: &[Value], learnt: &Learnt) -> Value {
 
 /// The words that are tokens of their own, with the numbers behind all others.
 fn added(first: usize) -> Vec<Value> {
-    let words = SPECIAL.iter().map(|it| (it, true)).chain(WHOLE.iter().map(|it| (it, false)));
+    let words =
+        SPECIAL.iter().map(|word| (word, true)).chain(WHOLE.iter().map(|word| (word, false)));
     let token = |(id, (content, special)): (usize, (&&str, bool))| {
         json!({
             "id": id, "content": content, "special": special, "normalized": false,

@@ -101,8 +101,8 @@ impl Dtype {
         match self {
             Self::F64 => decode_f64(bytes, out),
             Self::F32 => numbers(bytes, out, f32::from_le_bytes),
-            Self::F16 => numbers(bytes, out, |it| from_f16(u16::from_le_bytes(it))),
-            Self::Bf16 => numbers(bytes, out, |it| from_bf16(u16::from_le_bytes(it))),
+            Self::F16 => numbers(bytes, out, |bytes| from_f16(u16::from_le_bytes(bytes))),
+            Self::Bf16 => numbers(bytes, out, |bytes| from_bf16(u16::from_le_bytes(bytes))),
             Self::Q4_0 => blocks::each(bytes, out, blocks::q4_0),
             Self::Q4_1 => blocks::each(bytes, out, blocks::q4_1),
             Self::Q5_0 => blocks::each(bytes, out, blocks::q5_0),
@@ -119,7 +119,7 @@ impl Dtype {
 
 #[expect(clippy::cast_possible_truncation, reason = "weights are computed with in f32")]
 fn decode_f64(bytes: &[u8], out: &mut [f32]) {
-    numbers(bytes, out, |it| f64::from_le_bytes(it) as f32);
+    numbers(bytes, out, |bytes| f64::from_le_bytes(bytes) as f32);
 }
 
 fn numbers<const N: usize>(bytes: &[u8], out: &mut [f32], convert: impl Fn([u8; N]) -> f32) {

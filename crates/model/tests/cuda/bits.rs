@@ -24,9 +24,10 @@ fn asked(tokens: &[Vec<u32>]) -> Vec<Sequence<'_>> {
 /// All at once, one by one, in two batches, and once more; with what is dear kept and without.
 fn check_packing(what: &str, decoder: &Decoder, problems: &mut Problems) {
     let vocab = u32::try_from(decoder.config().vocab).unwrap();
-    let tokens: Vec<Vec<u32>> = sequences(vocab).into_iter().filter(|it| it.len() > 1).collect();
+    let tokens: Vec<Vec<u32>> =
+        sequences(vocab).into_iter().filter(|tokens| tokens.len() > 1).collect();
     let all = asked(&tokens);
-    let count: usize = all.iter().map(|it| it.asked.len()).sum();
+    let count: usize = all.iter().map(|sequence| sequence.asked.len()).sum();
     #[expect(clippy::cast_precision_loss, reason = "small numbers")]
     let dlogp: Vec<f32> = (0..count).map(|at| ((at * 37 % 101) as f32 - 50.0) / 64.0).collect();
     let dentropy: Vec<f32> = dlogp.iter().map(|x| x * 0.125).collect();
@@ -48,7 +49,7 @@ fn gradients_have_the_same_bits_for_any_packing() {
     let Some(device) = device() else { return };
     let mut problems = Problems::default();
     for (family, trained) in
-        FAMILIES.iter().flat_map(|it| [(it, Trained::Whole), (it, Trained::Adapter)])
+        FAMILIES.iter().flat_map(|family| [(family, Trained::Whole), (family, Trained::Adapter)])
     {
         let decoder = model(device, family, trained);
         check_packing(&format!("{family} {trained:?}"), &decoder, &mut problems);

@@ -43,7 +43,7 @@ fn save(dir: &Path, name: &str, value: &Value) {
 /// Weights of a configuration, with one number of one tensor as `change` says.
 fn save_weights(dir: &Path, config: &Config, change: Option<(&str, f32)>) {
     let expected = expected_tensors(config);
-    let shapes: Vec<_> = expected.into_iter().map(|it| (it.name, it.shape)).collect();
+    let shapes: Vec<_> = expected.into_iter().map(|tensor| (tensor.name, tensor.shape)).collect();
     let file =
         fs::File::create(dir.join("model.safetensors")).expect("weights that can be written");
     let mut writer = Writer::new(file, &shapes, Dtype::F32, &BTreeMap::new())

@@ -48,7 +48,7 @@ fn its_parts_are_what_is_known_of_it() {
     assert!((config.rope.theta - 100_000.0).abs() < 1e-6 && config.tied_head);
     assert_eq!((config.eos.as_slice(), config.rms_eps.to_string().as_str()), (&[2][..], "0.00001"));
     let expected = expected_tensors(config);
-    let numbers: usize = expected.iter().map(|it| it.shape.iter().product::<usize>()).sum();
+    let numbers: usize = expected.iter().map(|tensor| tensor.shape.iter().product::<usize>()).sum();
     assert_eq!(numbers, 134_515_008);
     let text = opened.template.unwrap().render(&[Message::user("hi")], &Options::prompt()).unwrap();
     assert_eq!(

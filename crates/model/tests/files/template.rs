@@ -37,7 +37,8 @@ fn template(source: &str) -> Result<ChatTemplate, TemplateError> {
 
 fn render(source: &str) -> Result<String, String> {
     let messages = [Message::user("hi")];
-    let rendered = template(source).and_then(|it| it.render(&messages, &Options::prompt()));
+    let rendered =
+        template(source).and_then(|template| template.render(&messages, &Options::prompt()));
     rendered.map_err(|err| err.to_string())
 }
 

@@ -40,12 +40,13 @@ fn base64(bytes: &[u8]) -> String {
 #[cfg(test)]
 pub(super) fn unbase64(text: &str) -> Vec<u8> {
     let letters: Vec<u8> = text.bytes().filter(|&letter| letter != b'=').collect();
-    let value =
-        |letter: u8| (0..64).zip(ALPHABET).find(|&(_, &it)| it == letter).map_or(0, |it| it.0);
+    let value = |letter: u8| {
+        (0..64).zip(ALPHABET).find(|&(_, &known)| known == letter).map_or(0, |found| found.0)
+    };
     let mut bytes = Vec::new();
     for group in letters.chunks(4) {
-        let bits =
-            (0..4).fold(0_u32, |bits, at| bits << 6 | group.get(at).map_or(0, |&it| value(it)));
+        let bits = (0..4)
+            .fold(0_u32, |bits, at| bits << 6 | group.get(at).map_or(0, |&letter| value(letter)));
         bytes.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
     }
     bytes

@@ -136,7 +136,7 @@ impl Index {
         self.task.push(task);
         self.sample.push(rollout.group_id);
         self.verdict.push(rollouts::verdict_number(rollout));
-        self.reward.push(reward(rollout).map(|it| round(it.total())));
+        self.reward.push(reward(rollout).map(|reward| round(reward.total())));
         self.advantage.push(advantage.map(round));
     }
 

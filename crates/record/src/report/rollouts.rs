@@ -125,7 +125,7 @@ pub(super) fn verdict(rollout: &Rollout) -> &'static str {
 /// The place of [`verdict`] in [`verdicts`].
 pub(super) fn verdict_number(rollout: &Rollout) -> usize {
     let name = verdict(rollout);
-    verdicts().position(|it| it == name).unwrap_or(Verdict::NAMES.len())
+    verdicts().position(|verdict| verdict == name).unwrap_or(Verdict::NAMES.len())
 }
 
 fn list(view: &RunView) -> Result<(Journals, Vec<PathBuf>), FileError> {
@@ -133,7 +133,7 @@ fn list(view: &RunView) -> Result<(Journals, Vec<PathBuf>), FileError> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(&dir).map_err(FileError::at("list", &dir))? {
         let path = entry.map_err(FileError::at("list", &dir))?.path();
-        if path.extension().is_some_and(|it| it == "jsonl") {
+        if path.extension().is_some_and(|ending| ending == "jsonl") {
             paths.push(path);
         }
     }

@@ -53,7 +53,7 @@ impl Sampled {
         Self {
             earlier: texts.map(|text| cut(&text, MAX_COMPLETION_BYTES / MAX_EARLIER)).collect(),
             tokens: rollout.meta.take("tokens").ok().flatten(),
-            finish: finish.map(|it| cut(&it, MAX_NAME_BYTES)),
+            finish: finish.map(|name| cut(&name, MAX_NAME_BYTES)),
         }
     }
 }

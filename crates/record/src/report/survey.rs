@@ -199,7 +199,7 @@ impl Survey {
     }
 
     fn join_group(&mut self, rollout: &Rollout) {
-        let same = |it: &Group| it.step == rollout.step && it.task == rollout.prompt_id;
+        let same = |group: &Group| group.step == rollout.step && group.task == rollout.prompt_id;
         if !self.group.as_ref().is_some_and(same) {
             self.end_group();
             let (step, task) = (rollout.step, rollout.prompt_id.clone());

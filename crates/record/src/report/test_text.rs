@@ -84,7 +84,8 @@ mod tests {
     #[track_caller]
     fn check(tests: &str, expected: &[(&'static str, &str)]) {
         let found = read(&serde_json::from_str(tests).unwrap()).unwrap();
-        let expected: Parts = expected.iter().map(|&(name, it)| (name, it.to_owned())).collect();
+        let expected: Parts =
+            expected.iter().map(|&(name, text)| (name, text.to_owned())).collect();
         assert_eq!(found.hidden, [expected]);
     }
 

@@ -71,9 +71,10 @@ pub(super) fn unpacked(packed: &str) -> String {
 }
 
 fn feed(page: &str, kind: &str) -> Vec<Value> {
-    let records = chunk(page, "feed").lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let records =
+        chunk(page, "feed").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let records: Vec<Value> = records;
-    records.into_iter().filter(|it| it["type"] == kind).collect()
+    records.into_iter().filter(|record| record["type"] == kind).collect()
 }
 
 #[test]
@@ -173,7 +174,7 @@ fn bytes_that_are_no_text_are_an_error_with_file_and_line_and_no_page() {
     let view = run(dir.path(), &["a"; 3]);
     let path = view.rollouts_dir().join("rollouts.jsonl");
     let mut bytes = fs::read(&path).unwrap();
-    let at = bytes.iter().position(|&it| it == b'\n').unwrap() + 30;
+    let at = bytes.iter().position(|&byte| byte == b'\n').unwrap() + 30;
     bytes[at] = 0xff;
     fs::write(&path, bytes).unwrap();
     let out = default_path(&view);

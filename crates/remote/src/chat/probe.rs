@@ -72,9 +72,9 @@ impl Client {
 
 fn place(completions: &[Completion]) -> ReasoningPlace {
     let is_inline = |text: &str| text.contains("<think>") || text.contains("</think>");
-    if completions.iter().any(|it| it.reasoning.is_some()) {
+    if completions.iter().any(|completion| completion.reasoning.is_some()) {
         ReasoningPlace::Field
-    } else if completions.iter().any(|it| is_inline(&it.text)) {
+    } else if completions.iter().any(|completion| is_inline(&completion.text)) {
         ReasoningPlace::Inline
     } else {
         ReasoningPlace::NotSeen

@@ -41,7 +41,8 @@ impl Resolver for Remembering {
         timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, Error> {
         let scheme = uri.scheme_str().unwrap_or_default();
-        let place = format!("{scheme}://{}", uri.authority().map_or("", |it| it.as_str()));
+        let place =
+            format!("{scheme}://{}", uri.authority().map_or("", |authority| authority.as_str()));
         if let Some(addresses) = self.recall(&place, Instant::now()) {
             let mut found = self.empty();
             for address in addresses {

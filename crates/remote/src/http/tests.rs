@@ -38,7 +38,7 @@ fn redirects_are_followed_so_far_and_no_further() {
     let url = |n: u32| format!("{}/{n}", server.url());
     let answer = client.open(&url(3), 0, Redirects::Follow).unwrap();
     assert_eq!((answer.status, answer.url.as_str()), (200, url(0).as_str()));
-    let err = client.open(&url(4), 0, Redirects::Follow).map(|it| it.url).unwrap_err();
+    let err = client.open(&url(4), 0, Redirects::Follow).map(|opened| opened.url).unwrap_err();
     assert!(matches!(err, HttpError::Redirects { .. }), "{err}");
     for shown in [client.head(&url(3)).unwrap(), client.get(&url(3)).unwrap()] {
         assert_eq!((shown.status, shown.redirect()), (302, Some("/2")));

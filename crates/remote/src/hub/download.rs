@@ -132,9 +132,10 @@ impl Download<'_> {
     fn open(&self, from: u64) -> Result<Opened, Break> {
         let opened = self.follow(from)?;
         let is_rest = |range: &str| range.starts_with(&format!("bytes {from}-"));
-        let is_html = opened.headers.get("content-type").is_some_and(|it| it.contains("html"));
-        let extension = Path::new(&self.url).extension().and_then(|it| it.to_str());
-        let is_page = is_html && !extension.is_some_and(|it| it.eq_ignore_ascii_case("html"));
+        let is_html = opened.headers.get("content-type").is_some_and(|kind| kind.contains("html"));
+        let extension = Path::new(&self.url).extension().and_then(|ending| ending.to_str());
+        let is_page =
+            is_html && !extension.is_some_and(|ending| ending.eq_ignore_ascii_case("html"));
         match opened.status {
             200 if is_page => Err(self.not_a_hub("a web page")),
             200 => Ok(opened),

@@ -108,7 +108,7 @@ fn files_are_listed_with_their_commit() {
     let server = HubServer::start(holding());
     let listing = hub(&server.url(), dir.path()).list(&repo()).unwrap();
     assert_eq!(listing.commit, COMMIT);
-    let files: Vec<_> = listing.files.iter().map(|it| (it.path.as_str(), it.bytes)).collect();
+    let files: Vec<_> = listing.files.iter().map(|file| (file.path.as_str(), file.bytes)).collect();
     assert_eq!(files, [("a.json", Some(3)), ("data/train.parquet", Some(200_000))]);
 }
 
@@ -139,8 +139,8 @@ fn progress_grows_to_the_whole() {
     let mut seen = Vec::new();
     let hub = hub(&server.url(), dir.path());
     hub.file(&repo(), "data/train.parquet", &mut |progress| seen.push(progress)).unwrap();
-    assert!(seen.iter().all(|it| it.total == Some(200_000)));
-    assert!(seen.is_sorted_by_key(|it| it.bytes) && seen.len() > 2, "{seen:?}");
+    assert!(seen.iter().all(|progress| progress.total == Some(200_000)));
+    assert!(seen.is_sorted_by_key(|progress| progress.bytes) && seen.len() > 2, "{seen:?}");
     assert_eq!((seen[0].bytes, seen.last().unwrap().bytes), (0, 200_000));
 }
 
@@ -354,7 +354,9 @@ fn a_repository_that_was_renamed_is_listed_with_the_token_and_a_stranger_gets_no
     });
     let elsewhere = format!("{}/api", stranger.url());
     let server = Server::start(move |asked| match asked.path.as_str() {
-        "/new" if asked.headers.get("authorization").is_some_and(|it| it == "Bearer hf_1") => {
+        "/new"
+            if asked.headers.get("authorization").is_some_and(|token| token == "Bearer hf_1") =>
+        {
             Reply::json(200, &json!({"sha": COMMIT, "siblings": [{"rfilename": "a"}]}))
         }
         path if path.contains("ada/tasks") => {

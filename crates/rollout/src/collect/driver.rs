@@ -92,8 +92,8 @@ pub(super) fn gather_each(
 }
 
 /// A group without rollouts.
-fn none(it: &Asked<'_>) -> Gathered {
-    Gathered { task: it.task.id.clone(), rollouts: Vec::new(), dropped: Vec::new() }
+fn none(asked: &Asked<'_>) -> Gathered {
+    Gathered { task: asked.task.id.clone(), rollouts: Vec::new(), dropped: Vec::new() }
 }
 
 impl<'a, 't> Driver<'a, 't> {
@@ -121,13 +121,13 @@ impl<'a, 't> Driver<'a, 't> {
     /// One question for all samples of a task.
     fn first_questions(&mut self, bench: &Bench<'_>) -> Result<Vec<Question>, CollectError> {
         let mut questions = Vec::new();
-        for (group, it) in self.asked.iter().enumerate().filter(|(_, it)| it.samples > 0) {
-            let places = (0..it.samples).map(|sample| Place { group, sample });
+        for (group, asked) in self.asked.iter().enumerate().filter(|(_, asked)| asked.samples > 0) {
+            let places = (0..asked.samples).map(|sample| Place { group, sample });
             match bench.first_prompt(group)? {
                 Ok(prompt) => {
                     let member = |place| Member { place, turns: Vec::new(), episode: None };
                     let waiting = places.map(member).map(Some).collect();
-                    questions.push(Question { prompt, seed: turn_seed(it.seed, 0), waiting });
+                    questions.push(Question { prompt, seed: turn_seed(asked.seed, 0), waiting });
                 }
                 Err(reason) => places.for_each(|place| self.left_out(place, Vec::new(), &reason)),
             }
@@ -154,7 +154,7 @@ impl<'a, 't> Driver<'a, 't> {
         mut questions: Vec<Question>,
         way: &Way,
     ) -> Result<(Usage, Wave), CollectError> {
-        let prompts: Vec<Prompt> = questions.iter().map(|it| self.prompt(it)).collect();
+        let prompts: Vec<Prompt> = questions.iter().map(|question| self.prompt(question)).collect();
         self.drawn = waiting(&questions);
         let began = self.clock.elapsed();
         let mut hand_on = |drawn| {
@@ -166,7 +166,7 @@ impl<'a, 't> Driver<'a, 't> {
         if self.stopped {
             return Err(self.stop(way));
         }
-        for member in questions.into_iter().flat_map(|it| it.waiting).flatten() {
+        for member in questions.into_iter().flat_map(|question| question.waiting).flatten() {
             let reason = Infrastructure("the generator gave no completion".to_owned());
             self.left_out(member.place, member.turns, &reason);
         }
@@ -292,7 +292,12 @@ impl<'a, 't> Driver<'a, 't> {
 
 /// The places of all rollouts that wait for a completion.
 fn waiting(questions: &[Question]) -> BTreeSet<Place> {
-    questions.iter().flat_map(|it| &it.waiting).flatten().map(|member| member.place).collect()
+    questions
+        .iter()
+        .flat_map(|question| &question.waiting)
+        .flatten()
+        .map(|member| member.place)
+        .collect()
 }
 
 /// What the samples of a turn derive from.

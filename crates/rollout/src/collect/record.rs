@@ -102,7 +102,8 @@ struct Told<'a> {
 /// The lines of a group, by the numbers of its rollouts.
 pub fn lines(group: &Gathered, recording: &Recording<'_>) -> Vec<Rollout> {
     let advantages = recording.advantages.iter().copied().map(Some).chain(iter::repeat(None));
-    let judged = group.rollouts.iter().zip(advantages).map(|(rolled, it)| judged(rolled, it));
+    let judged =
+        group.rollouts.iter().zip(advantages).map(|(rolled, advantage)| judged(rolled, advantage));
     let told = judged.chain(group.dropped.iter().map(failed));
     let mut lines: Vec<Rollout> = told.map(|told| line(told, &group.task, recording)).collect();
     lines.sort_by_key(|line| line.group_id);

@@ -77,7 +77,9 @@ impl Ledger {
 
     /// Keeps an answer, before anything is made of it.
     pub(super) fn answered(&mut self, task: u32, answer: Answered) -> Result<Entry, LedgerError> {
-        let length = |it: &Completion| it.text.len() + it.reasoning.as_ref().map_or(0, String::len);
+        let length = |completion: &Completion| {
+            completion.text.len() + completion.reasoning.as_ref().map_or(0, String::len)
+        };
         let bytes = answer.completions.iter().map(length).sum();
         let samples = answer.samples.clone();
         let entry = Entry::Answer(answer);

@@ -53,7 +53,7 @@ fn a_task_that_cannot_be_opened_costs_its_group() {
     let mut player = Player::new(&says);
     let collected = collect(&collecting(&stage), &mut player, &asked(&tasks, 2)).unwrap();
     let counts: Vec<(usize, usize)> =
-        collected.groups.iter().map(|it| (it.rollouts.len(), it.dropped.len())).collect();
+        collected.groups.iter().map(|group| (group.rollouts.len(), group.dropped.len())).collect();
     assert_eq!(counts, [(0, 2), (2, 0), (0, 2), (2, 0)]);
     let reason = "no zygote for closed broken";
     assert_eq!(dropped(&collected.groups[0]), [(0, reason), (1, reason)]);

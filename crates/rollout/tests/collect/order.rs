@@ -25,7 +25,7 @@ struct Turnstile {
 impl Turnstile {
     /// Waits until it is this reply's turn. One that came through may come again.
     fn pass(&self, reply: &str) {
-        let Some(place) = self.order.iter().position(|it| it == reply) else { return };
+        let Some(place) = self.order.iter().position(|known| known == reply) else { return };
         let next = self.next.lock().unwrap();
         let waits = |next: &mut usize| *next < place;
         let (mut next, waited) = self.moved.wait_timeout_while(next, PATIENCE, waits).unwrap();
@@ -92,7 +92,7 @@ fn the_scene_has_all_that_may_become_of_a_rollout() {
         .groups
         .iter()
         .map(|group| {
-            let long = group.rollouts.iter().filter(|it| it.turns.len() == 2).count();
+            let long = group.rollouts.iter().filter(|rollout| rollout.turns.len() == 2).count();
             (group.rollouts.len(), group.dropped.len(), long)
         })
         .collect();

@@ -94,7 +94,7 @@ fn a_sample_is_judged_while_the_next_is_drawn() {
     let settings = Collecting { judges: 1, on_event, ..collecting(&stage) };
     let collected = collect(&settings, &mut player, &asked(&tasks, 6)).unwrap();
     let told = told.into_inner();
-    let last = told.iter().find(|it| it.sampled == 6).unwrap();
+    let last = told.iter().find(|progress| progress.sampled == 6).unwrap();
     assert!(last.judged >= 3, "told before the last was drawn: {told:?}");
     let timeline = &collected.timeline;
     assert!(timeline.judged_while_sampling() >= 5, "all but the last: {timeline:?}");
@@ -124,7 +124,8 @@ fn progress_counts_up_to_everything_that_was_asked_for() {
     assert_eq!(told.len(), 9);
     let last = Progress { sampled: 3, judged: 3, over: 2, dropped: 4, waits_for: None };
     assert_eq!(told.last(), Some(&last));
-    let sums: Vec<usize> = told.iter().map(|it| it.sampled + it.over + it.dropped).collect();
+    let sums: Vec<usize> =
+        told.iter().map(|progress| progress.sampled + progress.over + progress.dropped).collect();
     assert!(sums.is_sorted(), "{told:?}");
 }
 

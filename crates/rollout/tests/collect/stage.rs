@@ -261,5 +261,5 @@ pub(crate) fn told(group: &Gathered) -> Vec<(usize, &str, f64)> {
 
 /// The dropped rollouts, with their reasons.
 pub(crate) fn dropped(group: &Gathered) -> Vec<(usize, &str)> {
-    group.dropped.iter().map(|it| (it.sample, it.reason.0.as_str())).collect()
+    group.dropped.iter().map(|dropped| (dropped.sample, dropped.reason.0.as_str())).collect()
 }

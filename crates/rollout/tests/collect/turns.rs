@@ -12,7 +12,7 @@ fn with(words: &'static [&'static [&'static str]]) -> impl Fn(&str, usize) -> St
     move |prompt, sample| {
         let turn = prompt.lines().count() / 2;
         let said = prompt.lines().nth(1);
-        let sample = words.iter().position(|it| Some(it[0]) == said).unwrap_or(sample);
+        let sample = words.iter().position(|word| Some(word[0]) == said).unwrap_or(sample);
         words[sample][turn].to_owned()
     }
 }
@@ -51,7 +51,7 @@ fn an_episode_goes_on_until_it_is_done() {
     let prompts: Vec<String> = first.turns.iter().map(|turn| text(&turn.prompt)).collect();
     assert_eq!(prompts, ["a", "a\nmore 0\n1 seen", "a\nmore 0\n1 seen\nmore\n2 seen"]);
     assert_eq!((first.end, first.sampled_tokens()), (End::Done, 14));
-    let waves: Vec<usize> = collected.timeline.waves.iter().map(|it| it.spans.len()).collect();
+    let waves: Vec<usize> = collected.timeline.waves.iter().map(|wave| wave.spans.len()).collect();
     assert_eq!(waves, [3, 2, 1]);
     assert_eq!((collected.usage.sampled, collected.usage.widest), (6 + 4 + 6 + 4 + 5 + 4, 2));
 }
@@ -76,7 +76,7 @@ fn an_episode_without_an_end_is_worth_what_its_environment_says() {
     let group = &collected.groups[0];
     assert_eq!(calls.len(), 3);
     assert_eq!(told(group), [(0, "more", 0.03), (1, "pass", 1.0)]);
-    let ends: Vec<End> = group.rollouts.iter().map(|it| it.end).collect();
+    let ends: Vec<End> = group.rollouts.iter().map(|rollout| rollout.end).collect();
     assert_eq!(ends, [End::OutOfTurns, End::Done]);
     assert!(group.dropped.is_empty() && !group.is_dead(0.01));
 }

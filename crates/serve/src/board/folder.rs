@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn names(folder: &Folder) -> Vec<String> {
-        folder.runs().unwrap().into_iter().map(|it| it.0).collect()
+        folder.runs().unwrap().into_iter().map(|run| run.0).collect()
     }
 
     #[test]

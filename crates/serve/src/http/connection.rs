@@ -58,7 +58,7 @@ fn read_head(
     let mut head = Vec::new();
     let mut piece = [0; 2 << 10];
     loop {
-        let Some(left) = end.checked_duration_since(Instant::now()).filter(|it| !it.is_zero())
+        let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
         else {
             return Ok(if head.is_empty() { Ok(None) } else { Err(TOO_SLOW) });
         };
@@ -95,7 +95,8 @@ fn close(mut stream: TcpStream) {
     }
     let end = Instant::now() + LEFTOVER_TIME;
     let (mut rest, mut piece) = (LEFTOVER_BYTES, [0; 4 << 10]);
-    while let Some(left) = end.checked_duration_since(Instant::now()).filter(|it| !it.is_zero()) {
+    while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+    {
         if stream.set_read_timeout(Some(left)).is_err() {
             return;
         }

@@ -43,7 +43,7 @@ impl Hosts {
         if name.eq_ignore_ascii_case("localhost") {
             return true;
         }
-        let bare = name.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+        let bare = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         let address = match bare {
             Some(bare) => bare.parse().map(IpAddr::V6).ok(),
             None => name.parse().map(IpAddr::V4).ok(),

@@ -89,7 +89,10 @@ fn named<'a>(
     headers: &'a [httparse::Header<'_>],
     name: &'static str,
 ) -> impl Iterator<Item = &'a [u8]> {
-    headers.iter().filter(move |it| it.name.eq_ignore_ascii_case(name)).map(|it| it.value)
+    headers
+        .iter()
+        .filter(move |header| header.name.eq_ignore_ascii_case(name))
+        .map(|header| header.value)
 }
 
 fn has_body(headers: &[httparse::Header<'_>]) -> bool {
@@ -124,9 +127,9 @@ mod tests {
 
     #[track_caller]
     fn check(head: &str, expected: Result<(&str, &str), u16>) {
-        let found = parse(head.as_bytes()).map(|it| it.expect("a whole head"));
-        let found = found.as_ref().map(|it| (it.path.as_str(), it.query.as_str()));
-        assert_eq!(found.map_err(|it| it.status), expected, "{head}");
+        let found = parse(head.as_bytes()).map(|request| request.expect("a whole head"));
+        let found = found.as_ref().map(|request| (request.path.as_str(), request.query.as_str()));
+        assert_eq!(found.map_err(|refusal| refusal.status), expected, "{head}");
     }
 
     fn asked(target: &str) -> String {

@@ -29,7 +29,7 @@ fn the_list_has_the_runs_and_says_which_cannot_be_shown() {
     run(dir.path(), "b");
     let told: Value = serde_json::from_str(body(&get(address, "/list"))).unwrap();
     let names: Vec<&str> =
-        told["runs"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+        told["runs"].as_array().unwrap().iter().map(|run| run["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["a", "b"], "one that came later is there");
     assert_eq!(told["unreadable"][0]["name"], "cut");
     assert!(told["unreadable"][0]["error"].as_str().unwrap().contains("has no `config.toml`"));

@@ -90,8 +90,8 @@ impl History {
 
     /// The value of the step that was taken in last.
     pub(super) fn newest(&self, name: &str) -> Option<f64> {
-        let last = self.0.values().filter_map(|it| it.last()).map(|it| it.0).max()?;
-        self.values(name).last().filter(|it| it.0 == last).map(|it| it.1)
+        let last = self.0.values().filter_map(|values| values.last()).map(|value| value.0).max()?;
+        self.values(name).last().filter(|value| value.0 == last).map(|value| value.1)
     }
 
     /// The level of the last steps, if there are enough.
@@ -110,7 +110,7 @@ impl History {
     /// The mean around a step, of as many steps as there are.
     pub(super) fn around(&self, name: &str, step: u64) -> Option<f64> {
         let values = self.values(name);
-        let at = values.partition_point(|it| it.0 < step);
+        let at = values.partition_point(|value| value.0 < step);
         let from = at.saturating_sub(WINDOW / 2);
         let near = &values[from..(from + WINDOW).min(values.len())];
         (!near.is_empty()).then(|| level(near).mean)
@@ -120,8 +120,8 @@ impl History {
 fn level(values: &[(u64, f64)]) -> Level {
     #[expect(clippy::cast_precision_loss, reason = "a few steps")]
     let count = values.len() as f64;
-    let mean = values.iter().map(|it| it.1).sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|it| (it.1 - mean).powi(2)).sum();
+    let mean = values.iter().map(|value| value.1).sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value.1 - mean).powi(2)).sum();
     Level { mean, error: (squares / (count - 1.0).max(1.0) / count).sqrt() }
 }
 

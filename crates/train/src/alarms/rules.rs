@@ -124,7 +124,7 @@ fn entropy_collapse(history: &History) -> Option<Found> {
 }
 
 fn sampler_gap(history: &History) -> Option<Found> {
-    let gap = history.newest(GAP).filter(|&it| it > GAP_LIMIT)?;
+    let gap = history.newest(GAP).filter(|&gap| gap > GAP_LIMIT)?;
     let message = format!(
         "a log-probability differs by {gap:.2e} between sampler and trainer, where rounding is below \
          1e-4: the update is not that of what was sampled. This is a defect of whet or of the \
@@ -215,11 +215,11 @@ fn cut_off(history: &History) -> Option<Found> {
 /// The term that clearly rises while nothing else does, not even doubtfully.
 fn term_rises_alone(history: &History, has_partial_credit: bool) -> Option<Found> {
     let rises = |name: &str| history.ends(name).map(Ends::rise);
-    let of = |term| rises(&format!("{TERMS}{term}")).map(|it| (term, it));
+    let of = |term| rises(&format!("{TERMS}{term}")).map(|rise| (term, rise));
     let rising: Vec<(&str, Level)> =
-        history.terms().filter_map(of).filter(|(_, it)| it.mean > it.error).collect();
+        history.terms().filter_map(of).filter(|(_, rise)| rise.mean > rise.error).collect();
     let &[(term, Level { mean, error })] = &rising[..] else { return None };
-    let passes = rises(PASS).is_none_or(|it| it.mean > it.error);
+    let passes = rises(PASS).is_none_or(|rise| rise.mean > rise.error);
     (mean >= TERM_RISE && mean > CLEAR * error && !passes).then_some(())?;
     let cause = if term == TESTS && has_partial_credit {
         "partial credit is being collected, by programs that pass some of the tests. \

@@ -62,7 +62,7 @@ fn put(values: &mut BTreeMap<String, f64>, name: &str, value: f64) {
 #[track_caller]
 fn check(change: impl Fn(u64, &mut BTreeMap<String, f64>), expected: &[(u64, &str)], says: &str) {
     let found = ringing(change);
-    let rung: Vec<(u64, &str)> = found.iter().map(|it| (it.step, it.code)).collect();
+    let rung: Vec<(u64, &str)> = found.iter().map(|alarm| (alarm.step, alarm.code)).collect();
     assert_eq!(rung, expected, "{found:#?}");
     assert!(found[0].message.contains(says), "{}", found[0].message);
 }

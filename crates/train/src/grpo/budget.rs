@@ -34,7 +34,7 @@ pub(super) fn loss(config: &Config) -> Result<Loss, TrainError> {
 /// The weights of a step: those of the settings, unless the student is too far from the reference.
 pub(super) fn held_back(weights: DualSourceConfig, divergence: Option<f64>) -> DualSourceConfig {
     let (budget, mut held) = (weights.kl_budget, weights);
-    if let Some(divergence) = divergence.filter(|&it| budget > 0.0 && it > budget) {
+    if let Some(divergence) = divergence.filter(|&divergence| budget > 0.0 && divergence > budget) {
         held.teacher_sft_weight *= budget / divergence;
         held.self_sft_weight *= budget / divergence;
     }
@@ -43,7 +43,7 @@ pub(super) fn held_back(weights: DualSourceConfig, divergence: Option<f64>) -> D
 
 /// The divergence of log-probabilities from those of the reference.
 pub(super) fn divergence(loss: Loss, now: &[Vec<f64>], reference: &[Vec<f64>]) -> Mean {
-    let estimator = loss.penalty.map_or(Estimator::default(), |it| it.estimator);
+    let estimator = loss.penalty.map_or(Estimator::default(), |penalty| penalty.estimator);
     mean(estimator, now, reference)
 }
 

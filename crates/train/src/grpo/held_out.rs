@@ -28,28 +28,28 @@ use crate::watchdog::At;
 /// measured, and the step is not taken either.
 pub(super) fn measure(
     student: &Student,
-    it: &Grpo<'_>,
+    grpo: &Grpo<'_>,
     step: u64,
     measured: &mut Measured,
 ) -> Result<(), TrainError> {
-    if !is_due(it, step) {
+    if !is_due(grpo, step) {
         return Ok(());
     }
     let began = Instant::now();
-    let seed = Seed::new(it.config.seed).derive("held out", 0);
-    let samples = it.config.held_out.num_samples as usize;
-    let asked: Vec<Asked<'_>> = chosen(it, seed)
+    let seed = Seed::new(grpo.config.seed).derive("held out", 0);
+    let samples = grpo.config.held_out.num_samples as usize;
+    let asked: Vec<Asked<'_>> = chosen(grpo, seed)
         .map(|task| Asked { task, samples, seed: seed.derive(task.id.as_str(), 0) })
         .collect();
     let all = asked.len() * samples;
-    it.watch.part(Phase::HeldOut, Part { done: 0, all });
+    grpo.watch.part(Phase::HeldOut, Part { done: 0, all });
     let render = |messages: &[Message]| student.render(messages);
     let on_event = |now: Progress<'_>| {
         let part = Part { done: now.over + now.dropped, all };
-        it.watch.go_on(At { phase: Phase::HeldOut, part, waits_for: None })
+        grpo.watch.go_on(At { phase: Phase::HeldOut, part, waits_for: None })
     };
-    let mut generator = Local::new(&student.decoder, &student.model.tokenizer, it.limits);
-    match collect(&collecting(student, it, &render, &on_event), &mut generator, &asked) {
+    let mut generator = Local::new(&student.decoder, &student.model.tokenizer, grpo.limits);
+    match collect(&collecting(student, grpo, &render, &on_event), &mut generator, &asked) {
         Err(CollectError::Stopped) => Ok(()),
         found => {
             let (pass_rate, tasks) = rate(&found?.groups);
@@ -60,26 +60,26 @@ pub(super) fn measure(
 }
 
 /// Whether the student is measured before this step.
-pub(super) fn is_due(it: &Grpo<'_>, step: u64) -> bool {
-    let every = u64::from(it.config.held_out.every_steps);
-    !it.held_out.is_empty() && every > 0 && (step - 1).is_multiple_of(every)
+pub(super) fn is_due(grpo: &Grpo<'_>, step: u64) -> bool {
+    let every = u64::from(grpo.config.held_out.every_steps);
+    !grpo.held_out.is_empty() && every > 0 && (step - 1).is_multiple_of(every)
 }
 
 /// The tasks to measure by: all, or as many as the settings let, chosen by the seed.
-fn chosen<'a>(it: &Grpo<'a>, seed: Seed) -> impl Iterator<Item = &'a Task> {
-    let mut order = shuffled(seed.derive("choice", 0), 0, it.held_out.len());
-    order.truncate(it.config.held_out.max_tasks as usize);
+fn chosen<'a>(grpo: &Grpo<'a>, seed: Seed) -> impl Iterator<Item = &'a Task> {
+    let mut order = shuffled(seed.derive("choice", 0), 0, grpo.held_out.len());
+    order.truncate(grpo.config.held_out.max_tasks as usize);
     order.sort_unstable();
-    let tasks = it.held_out;
+    let tasks = grpo.held_out;
     order.into_iter().map(move |at| &tasks[at])
 }
 
 /// The part of samples that pass, averaged over the tasks of which any could be judged, and how many
 /// these are.
 fn rate(groups: &[Gathered]) -> (Option<f64>, usize) {
-    let tallies = groups.iter().map(Tally::of).filter(|it| it.samples > 0);
+    let tallies = groups.iter().map(Tally::of).filter(|tally| tally.samples > 0);
     #[expect(clippy::cast_precision_loss, reason = "samples of a task")]
-    let rates: Vec<f64> = tallies.map(|it| it.passed as f64 / it.samples as f64).collect();
+    let rates: Vec<f64> = tallies.map(|tally| tally.passed as f64 / tally.samples as f64).collect();
     #[expect(clippy::cast_precision_loss, reason = "tasks")]
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     ((!rates.is_empty()).then_some(mean), rates.len())

@@ -69,21 +69,21 @@ pub(super) type Logps = Vec<Vec<f64>>;
 impl<'a> Learner<'a> {
     pub(super) fn new(
         student: &Student,
-        it: &Grpo<'a>,
+        grpo: &Grpo<'a>,
         optimizer: Optimizer,
     ) -> Result<Self, TrainError> {
         let new = || Gradients::new(student.decoder.device(), student.decoder.parameters());
-        let weights = it.config.dual_source;
+        let weights = grpo.config.dual_source;
         let teacher = (weights.teacher_sft_weight > 0.0).then(new);
         let own = (weights.self_sft_weight > 0.0).then(new);
-        let loss = budget::loss(it.config)?;
-        let recorded = it.source.recorded();
-        let is_asked = recorded.is_some_and(|recorded| recorded.asks_untrained(it.config));
+        let loss = budget::loss(grpo.config)?;
+        let recorded = grpo.source.recorded();
+        let is_asked = recorded.is_some_and(|recorded| recorded.asks_untrained(grpo.config));
         let untrained =
             if loss.penalty.is_some() || is_asked { student.untrained()? } else { None };
         Ok(Self {
-            config: it.config,
-            watch: it.watch,
+            config: grpo.config,
+            watch: grpo.watch,
             loss,
             untrained,
             gradients: new(),
@@ -184,7 +184,7 @@ impl<'a> Learner<'a> {
         if self.loss.penalty.is_none() {
             return Ok(None);
         }
-        let examples: Vec<&Example> = played.iter().map(|it| &it.example).collect();
+        let examples: Vec<&Example> = played.iter().map(|sequence| &sequence.example).collect();
         self.before_training(student, step, &examples).map(Some)
     }
 
@@ -216,7 +216,8 @@ impl<'a> Learner<'a> {
         if let Some(reference) = reference {
             return Ok(reference.played.clone());
         }
-        let examples: Vec<&Example> = batch.played.iter().map(|it| &it.example).collect();
+        let examples: Vec<&Example> =
+            batch.played.iter().map(|sequence| &sequence.example).collect();
         self.before_training(student, step, &examples)
     }
 
@@ -237,7 +238,7 @@ impl<'a> Learner<'a> {
         }
         let pass = self.pass(student, step);
         let examples: Vec<&Example> = places.iter().map(|&at| &batch.played[at].example).collect();
-        let masks: Vec<Vec<bool>> = examples.iter().map(|it| it.mask()).collect();
+        let masks: Vec<Vec<bool>> = examples.iter().map(|example| example.mask()).collect();
         let mut first: Logps = vec![Vec::new(); examples.len()];
         let loss = self.loss;
         pass.learn(&examples, &mut self.gradients, |place, seen| {
@@ -276,7 +277,7 @@ impl<'a> Learner<'a> {
         if !budget::is_set(self.config) || !batch.played.is_empty() {
             return Ok(());
         }
-        let examples: Vec<&Example> = batch.idle.iter().map(|it| &it.example).collect();
+        let examples: Vec<&Example> = batch.idle.iter().map(|sequence| &sequence.example).collect();
         let now = self.pass(student, step).score(&examples, Adapters::On)?;
         let reference = self.untrained_logps(student, step, &batch.idle)?.unwrap_or_default();
         measured.diverged(budget::divergence(self.loss, &now, &reference));

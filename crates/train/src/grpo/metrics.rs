@@ -188,7 +188,9 @@ fn of_rollouts(drawn: &Drawn, values: &mut Values) {
     let mean_judged = |of: &dyn Fn(&Judgement) -> f64| {
         let mut mean = Mean::default();
         let judged = all().filter_map(|rolled| rolled.outcome.judgement.as_ref());
-        judged.filter(|it| it.counts().total > 0).for_each(|judgement| mean.add(of(judgement)));
+        judged
+            .filter(|judgement| judgement.counts().total > 0)
+            .for_each(|judgement| mean.add(of(judgement)));
         mean.get()
     };
     let reward = |rolled: &Rolled| rolled.outcome.reward.total();
@@ -196,7 +198,8 @@ fn of_rollouts(drawn: &Drawn, values: &mut Values) {
     values.put_some("grpo/mean_reward", mean(&reward));
     let spread = mean(&|rolled| (reward(rolled) - average).powi(2));
     values.put_some("grpo/reward_std", spread.map(f64::sqrt));
-    values.put_some("grpo/pass_rate", mean_judged(&|it| flag(it.verdict().is_pass())));
+    values
+        .put_some("grpo/pass_rate", mean_judged(&|judgement| flag(judgement.verdict().is_pass())));
     values.put_some("code/syntax_success_rate", mean(&|rolled| flag(parses(rolled))));
     let tests = |judgement: &Judgement| {
         let counts = judgement.counts();
@@ -206,8 +209,9 @@ fn of_rollouts(drawn: &Drawn, values: &mut Values) {
     let late = |judgement: &Judgement| flag(*judgement.verdict() == Verdict::Timeout);
     values.put_some("code/timeouts", mean_judged(&late));
     for name in term_names(all()) {
-        let paid =
-            |rolled: &Rolled| rolled.outcome.reward.terms().get(name).map_or(0.0, |it| it.paid());
+        let paid = |rolled: &Rolled| {
+            rolled.outcome.reward.terms().get(name).map_or(0.0, |term| term.paid())
+        };
         values.put_some(&format!("reward/{name}"), mean(&paid));
     }
     // What is no program has no quality, and is not one of the worst.
@@ -346,7 +350,8 @@ mod tests {
         assert!(!values(&Measured::default(), &drawn()).contains_key("held_out/tasks"));
         let held_out = HeldOut { pass_rate: Some(0.75), tasks: 8, took: Duration::from_secs(3) };
         let found = values(&Measured { held_out: Some(held_out), ..Measured::default() }, &drawn());
-        let told = ["held_out/pass_rate", "held_out/tasks", "time/held_out_s"].map(|it| found[it]);
+        let told =
+            ["held_out/pass_rate", "held_out/tasks", "time/held_out_s"].map(|name| found[name]);
         assert_eq!(told.map(f64::to_bits), [0.75, 8.0, 3.0].map(f64::to_bits));
     }
 
@@ -356,7 +361,7 @@ mod tests {
         assert!(!values(&Measured::default(), &drawn).contains_key("code/quality_score"));
         let with = |value| {
             let terms = [("tests", 1.0), ("quality", 0.0)]
-                .map(|(it, weight)| (it.to_owned(), Term { value, weight }));
+                .map(|(name, weight)| (name.to_owned(), Term { value, weight }));
             Reward::new(terms.into(), [].into()).unwrap()
         };
         drawn.groups[0].rollouts[0].outcome.reward = with(0.75);
@@ -400,7 +405,7 @@ mod tests {
         let of = |name: &str| found[name];
         assert_eq!(
             ["loss", "grad_norm", "cosine", "weight"]
-                .map(|it| of(&format!("teacher_sft/{it}")).to_bits()),
+                .map(|name| of(&format!("teacher_sft/{name}")).to_bits()),
             [3.0_f64, 2.0, -0.5, 0.3].map(f64::to_bits)
         );
         assert_eq!(of("self_sft/weight").to_bits(), 0.2_f64.to_bits());

@@ -86,40 +86,44 @@ pub struct Grpo<'a> {
 pub fn grpo(
     student: &mut Student,
     session: &mut Session,
-    it: &Grpo<'_>,
+    grpo: &Grpo<'_>,
 ) -> Result<Ended, TrainError> {
-    let result = it.watch.dog.during(|| steps(student, session, it));
+    let result = grpo.watch.dog.during(|| steps(student, session, grpo));
     session.closed(result)
 }
 
-fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<Ended, TrainError> {
-    let plan = it.source.plan(it.config)?;
-    student.check_grpo_room(it.config, it.limits)?;
-    let (optimizer, mut progress) = restore(student, STAGE, it.checkpoint)?;
-    let mut supply = Supply::new(it.config, it.source);
+fn steps(
+    student: &mut Student,
+    session: &mut Session,
+    grpo: &Grpo<'_>,
+) -> Result<Ended, TrainError> {
+    let plan = grpo.source.plan(grpo.config)?;
+    student.check_grpo_room(grpo.config, grpo.limits)?;
+    let (optimizer, mut progress) = restore(student, STAGE, grpo.checkpoint)?;
+    let mut supply = Supply::new(grpo.config, grpo.source);
     let mut rollouts = Rollouts::open(session, student)?;
     let mut first_steps = FirstSteps::default();
-    let mut learner = Learner::new(student, it, optimizer)?;
-    learner.rehearse(student, &longest(student, it))?;
+    let mut learner = Learner::new(student, grpo, optimizer)?;
+    learner.rehearse(student, &longest(student, grpo))?;
     while progress.step < plan.steps {
         let (began, step) = (Instant::now(), progress.step + 1);
         session.check_there()?;
         let mut measured = Measured::default();
-        held_out::measure(student, it, step, &mut measured)?;
-        let next = NextStep { student, grpo: it, plan: &plan, progress: &progress };
+        held_out::measure(student, grpo, step, &mut measured)?;
+        let next = NextStep { student, grpo: grpo, plan: &plan, progress: &progress };
         let Some(drawn) = supply.next(next, &learner, &mut measured)? else {
             session.checkpoint(student, learner.optimizer(), &progress)?;
             return Ok(Ended::Stopped(progress.step));
         };
-        let mut batch = batch_of(student, it.config, &drawn)?;
+        let mut batch = batch_of(student, grpo.config, &drawn)?;
         let reference = learner.reference(student, step, &batch, &mut measured)?;
-        if let (KlIn::Reward, Some(reference)) = (it.config.grpo.kl_in, &reference) {
-            let charged = batch.charge(it.config, &drawn, reference);
+        if let (KlIn::Reward, Some(reference)) = (grpo.config.grpo.kl_in, &reference) {
+            let charged = batch.charge(grpo.config, &drawn, reference);
             charged.map_err(|err| session.with_batch(err, step, || batch.kept()))?;
         }
-        rollouts.record(step, it, &drawn, &batch)?;
+        rollouts.record(step, grpo, &drawn, &batch)?;
         let reference = reference.as_ref();
-        let old = match it.source {
+        let old = match grpo.source {
             Source::Tasks(_) => None,
             Source::Recorded(_) => Some(learner.sampling_policy(student, step, &batch, reference)?),
         };
@@ -127,18 +131,18 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
         learner
             .learn(student, &plan, work, &mut measured)
             .map_err(|err| session.with_batch(err, step, || batch.kept()))?;
-        supply.count(it.config, &drawn, &mut progress);
+        supply.count(grpo.config, &drawn, &mut progress);
         progress.step = step;
         progress.updates = learner.optimizer().updates();
         let took = began.elapsed();
         let values = measured.values(&batch, &drawn, took);
-        let hopeless = hopeless(it.config, &progress, &values);
+        let hopeless = hopeless(grpo.config, &progress, &values);
         let taken = Taken { step, steps: plan.steps, drawn: &drawn, batch: &batch };
-        let warnings = first_steps.see(it.config, taken);
+        let warnings = first_steps.see(grpo.config, taken);
         let report = StepReport { step, steps: plan.steps, took, values, warnings, again: false };
-        session.step(report, &|term| suspects(&drawn, term), it.watch)?;
+        session.step(report, &|term| suspects(&drawn, term), grpo.watch)?;
         if session.is_due(step, plan.steps) || hopeless.is_some() {
-            it.watch.phase(Phase::Saving);
+            grpo.watch.phase(Phase::Saving);
             if hopeless.is_some() {
                 progress.hope_again();
             }
@@ -148,7 +152,7 @@ fn steps(student: &mut Student, session: &mut Session, it: &Grpo<'_>) -> Result<
             return Err(err);
         }
     }
-    it.watch.phase(Phase::Saving);
+    grpo.watch.phase(Phase::Saving);
     session.final_model(student, learner.optimizer(), &progress)?;
     Ok(Ended::Done)
 }
@@ -180,10 +184,10 @@ fn hopeless(
 }
 
 /// As many sequences as go through at a time, each as long as any can be.
-fn longest(student: &Student, it: &Grpo<'_>) -> Vec<Example> {
-    let length = it.config.training.max_length as usize;
-    let completion = (it.config.grpo.max_completion_length as usize).min(length - 1);
+fn longest(student: &Student, grpo: &Grpo<'_>) -> Vec<Example> {
+    let length = grpo.config.training.max_length as usize;
+    let completion = (grpo.config.grpo.max_completion_length as usize).min(length - 1);
     let token = student.model.tokenizer.eos().unwrap_or(0);
     let longest = Example::new(&vec![token; length - completion], &vec![token; completion]);
-    vec![longest; it.config.training.per_device_train_batch_size as usize]
+    vec![longest; grpo.config.training.per_device_train_batch_size as usize]
 }

@@ -11,9 +11,12 @@ const MOST: usize = 3;
 /// The rollouts of a step that do not pass, those to which the term pays most first. Of equal ones, the
 /// first that were sampled.
 pub(super) fn suspects(drawn: &Drawn, term: &str) -> Vec<Suspect> {
-    let pay = |rolled: &Rolled| rolled.outcome.reward.terms().get(term).map_or(0.0, |it| it.paid());
-    let all =
-        drawn.groups.iter().flat_map(|group| group.rollouts.iter().map(move |it| (group, it)));
+    let pay =
+        |rolled: &Rolled| rolled.outcome.reward.terms().get(term).map_or(0.0, |term| term.paid());
+    let all = drawn
+        .groups
+        .iter()
+        .flat_map(|group| group.rollouts.iter().map(move |rollout| (group, rollout)));
     let mut paid: Vec<_> = all
         .filter(|(_, rolled)| !rolled.outcome.is_pass())
         .map(|(group, rolled)| (pay(rolled), group, rolled))
@@ -39,7 +42,9 @@ mod tests {
         let second = group("b", vec![rolled(0, &[7], 0.0), rolled(2, &[7], 0.9)]);
         let third = group("c", vec![rolled(4, &[7], 0.2), rolled(5, &[7], 0.1)]);
         let drawn = Drawn { groups: vec![first, second, third], ..Drawn::default() };
-        let found = suspects(&drawn, "tests").into_iter().map(|it| (it.prompt_id, it.group_id));
+        let found = suspects(&drawn, "tests")
+            .into_iter()
+            .map(|suspect| (suspect.prompt_id, suspect.group_id));
         let expected = [("b", 2), ("a", 1), ("c", 4)].map(|(task, at)| (task.to_owned(), at));
         assert_eq!(found.collect::<Vec<_>>(), expected);
         assert_eq!(suspects(&drawn, "another"), []);

@@ -216,19 +216,19 @@ pub(super) fn number_apart(groups: &mut [Gathered]) {
 /// How rollouts are collected.
 pub(super) fn collecting<'a>(
     student: &Student,
-    it: &Grpo<'a>,
+    grpo: &Grpo<'a>,
     render: &'a Render<'a>,
     on_event: &'a dyn Fn(Collected<'_>) -> ControlFlow<()>,
 ) -> Collecting<'a> {
     Collecting {
-        environment: it.environment,
+        environment: grpo.environment,
         render,
         thinking_opened: student.thinking_opened,
-        rule: rule(it.config),
-        max_tokens: it.config.grpo.max_completion_length as usize,
-        max_prompt_tokens: max_prompt_tokens(it.config),
+        rule: rule(grpo.config),
+        max_tokens: grpo.config.grpo.max_completion_length as usize,
+        max_prompt_tokens: max_prompt_tokens(grpo.config),
         max_turns: 1,
-        judges: it.judges,
+        judges: grpo.judges,
         on_event,
     }
 }
@@ -273,8 +273,8 @@ mod tests {
         groups[2].dropped = vec![dropped(1)];
         number_apart(&mut groups);
         let numbers = groups.each_ref().map(|group| {
-            let judged = group.rollouts.iter().map(|it| it.sample);
-            judged.chain(group.dropped.iter().map(|it| it.sample)).collect::<Vec<_>>()
+            let judged = group.rollouts.iter().map(|rollout| rollout.sample);
+            judged.chain(group.dropped.iter().map(|dropped| dropped.sample)).collect::<Vec<_>>()
         });
         assert_eq!(numbers, [vec![0, 2, 1], vec![0, 2], vec![3, 5, 4]]);
     }

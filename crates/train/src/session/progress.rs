@@ -73,8 +73,8 @@ impl Progress {
             let Tally { samples, passed: more, .. } = Tally::of(group);
             (*seen, *passed) = (*seen + samples, *passed + more);
             // What was not run had no test to pass.
-            let passed_one = |it: &Rolled| {
-                it.outcome.judgement.as_ref().is_none_or(|judged| judged.counts().passed > 0)
+            let passed_one = |rollout: &Rolled| {
+                rollout.outcome.judgement.as_ref().is_none_or(|judged| judged.counts().passed > 0)
             };
             any |= group.rollouts.iter().any(passed_one);
         }

@@ -60,7 +60,7 @@ fn a_step_that_is_computed_again_is_told_of_and_not_recorded() {
     let config = settings();
     let dir = tempfile::tempdir().unwrap();
     let told = RefCell::new(Vec::new());
-    let on_step = |it: &StepReport| told.borrow_mut().push((it.step, it.again));
+    let on_step = |report: &StepReport| told.borrow_mut().push((report.step, report.again));
     let (stop, dog) = (AtomicBool::new(false), Watchdog::new(0, &|_| ()));
     let (on_phase, on_alarm) = (&|_, _| (), &|_: &Alarm| ());
     let watch = Watch { on_phase, on_step: &on_step, on_alarm, stop: &stop, dog: &dog };

@@ -39,7 +39,10 @@ fn groups_that_teach_nothing_are_told_of_and_recorded_before_their_step() {
     let session = school.create("run", STAGE);
     school.grpo_on(session, None, Watch { on_alarm: &on_alarm, ..nobody() }).unwrap();
     let told = told.into_inner();
-    assert_eq!(told.iter().map(|it| (it.step, it.code)).collect::<Vec<_>>(), [(10, "dead_groups")]);
+    assert_eq!(
+        told.iter().map(|alarm| (alarm.step, alarm.code)).collect::<Vec<_>>(),
+        [(10, "dead_groups")]
+    );
     assert!(told[0].message.contains("teach nothing"), "{}", told[0].message);
     let found = recorded(&school, "run");
     assert_eq!(found.len(), 15);

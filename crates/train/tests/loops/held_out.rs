@@ -41,10 +41,10 @@ fn measuring_changes_nothing_that_is_learnt() {
     });
     school.grpo("with").unwrap();
     let found = measured(&school, "with");
-    assert_eq!(found.iter().map(|it| it.0).collect::<Vec<_>>(), [1, 4, 7]);
-    assert!(found.iter().all(|it| it.2.to_bits() == 3.0_f64.to_bits()), "{found:?}");
+    assert_eq!(found.iter().map(|measured| measured.0).collect::<Vec<_>>(), [1, 4, 7]);
+    assert!(found.iter().all(|measured| measured.2.to_bits() == 3.0_f64.to_bits()), "{found:?}");
     let mut held: Vec<String> =
-        asked.lock().unwrap().iter().filter(|it| it.starts_with("held/")).cloned().collect();
+        asked.lock().unwrap().iter().filter(|id| id.starts_with("held/")).cloned().collect();
     assert_eq!(held.len(), 3 * 3 * 2);
     held.sort();
     held.dedup();
@@ -97,7 +97,7 @@ fn a_student_that_does_not_change_says_the_same_each_time() {
         measured.sort();
     }
     assert_eq!(each.len(), 3);
-    assert!(each.iter().all(|it| *it == each[0]), "{each:?}");
+    assert!(each.iter().all(|other| *other == each[0]), "{each:?}");
     assert_ne!(each[0][0].1, each[0][1].1, "two samples of a task");
 }
 

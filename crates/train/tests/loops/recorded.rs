@@ -182,7 +182,7 @@ fn every_group_comes_once_an_epoch_in_an_order_of_the_seed() {
     let order = |school: &School, run: &str| {
         learn(school, run, &lines);
         let path = school.path(run, "rollouts/rollouts.jsonl");
-        let written = journal::read(&path).unwrap().map(|it| it.unwrap().json);
+        let written = journal::read(&path).unwrap().map(|line| line.unwrap().json);
         let tasks: Vec<String> = written
             .map(|line| serde_json::from_str::<Value>(&line).unwrap())
             .map(|line| line["prompt_id"].as_str().unwrap().to_owned())

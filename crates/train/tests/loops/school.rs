@@ -131,7 +131,7 @@ impl School {
             .zip(&self.rows)
             .map(|(task, rows)| TaskWithTraces { task, rows })
             .collect();
-        let it = Grpo {
+        let training = Grpo {
             config: &self.config,
             source: grpo::Source::Tasks(&tasks),
             held_out: &self.held_out,
@@ -144,7 +144,7 @@ impl School {
             checkpoint,
             watch,
         };
-        grpo(&mut student, &mut session, &it)
+        grpo(&mut student, &mut session, &training)
     }
 
     /// Learns from a file of rollouts in a run, with whoever looks on.
@@ -157,7 +157,7 @@ impl School {
     ) -> Result<Ended, TrainError> {
         let mut student = self.student(checkpoint)?;
         let recorded = Recorded::read(file, &student, &self.config, &self.tasks)?;
-        let it = Grpo {
+        let training = Grpo {
             config: &self.config,
             source: grpo::Source::Recorded(&recorded),
             held_out: &[],
@@ -170,7 +170,7 @@ impl School {
             checkpoint,
             watch,
         };
-        grpo(&mut student, &mut session, &it)
+        grpo(&mut student, &mut session, &training)
     }
 
     /// Learns all rows by heart, in a new run.
@@ -185,8 +185,8 @@ impl School {
     ) -> Result<Ended, TrainError> {
         let mut student = self.student(checkpoint)?;
         let rows = self.rows.concat();
-        let it = Sft { config: &self.config, rows: &rows, checkpoint, watch: nobody() };
-        sft(&mut student, &mut session, &it)
+        let training = Sft { config: &self.config, rows: &rows, checkpoint, watch: nobody() };
+        sft(&mut student, &mut session, &training)
     }
 
     /// A file of a run.

@@ -26,7 +26,7 @@ pub(super) struct Line {
 pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Line>, ModelFailure> {
     let mut lines = Vec::new();
     for file in files {
-        let extension = file.extension().and_then(|it| it.to_str()).unwrap_or_default();
+        let extension = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         if PLAIN.contains(&extension) {
             lines.push(plain(file)?);
             continue;

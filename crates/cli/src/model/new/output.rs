@@ -37,7 +37,7 @@ pub(super) struct CorpusInfo {
 impl Report {
     pub(super) fn new(args: &NewArgs, config: &Config, corpus: CorpusInfo) -> Self {
         let numbers = |shape: &[usize]| shape.iter().product::<usize>();
-        let parameters = expected_tensors(config).iter().map(|it| numbers(&it.shape)).sum();
+        let parameters = expected_tensors(config).iter().map(|tensor| numbers(&tensor.shape)).sum();
         Self {
             v: 1,
             model: args.dir.display().to_string(),

@@ -34,7 +34,7 @@ fn cursor(page: &str) -> Cursor {
 }
 
 fn ask(view: &RunView, cursor: &Cursor) -> Option<Value> {
-    news(view, cursor, Texts::Sent).unwrap().map(|it| serde_json::to_value(it).unwrap())
+    news(view, cursor, Texts::Sent).unwrap().map(|news| serde_json::to_value(news).unwrap())
 }
 
 /// What is new, and the cursor behind it.
@@ -46,7 +46,7 @@ fn next(view: &RunView, cursor: &mut Cursor) -> Value {
 
 fn of(found: &Value, kind: &str) -> Vec<Value> {
     let records = found["records"].as_array().unwrap().iter();
-    records.filter(|it| it["type"] == kind).cloned().collect()
+    records.filter(|record| record["type"] == kind).cloned().collect()
 }
 
 #[test]
@@ -75,7 +75,8 @@ fn what_is_new_comes_once_and_figures_are_those_of_a_new_page() {
         let new = &found["completions"];
         let chunk: Vec<Value> =
             serde_json::from_str(&unpacked(new["chunk"].as_str().unwrap())).unwrap();
-        texts.extend(chunk.iter().map(|it| it["text"].as_str().unwrap().to_owned()));
+        texts
+            .extend(chunk.iter().map(|completion| completion["text"].as_str().unwrap().to_owned()));
         numbers.extend(new["index"]["step"].as_array().unwrap().clone());
         let later = ask(&view, &seen).unwrap();
         assert_eq!((&later["records"], &later["completions"]), (&json!([]), &Value::Null));
@@ -84,8 +85,8 @@ fn what_is_new_comes_once_and_figures_are_those_of_a_new_page() {
     assert_eq!(numbers.len(), 12);
     let whole = page(&view);
     let feed = chunk(&whole, "feed");
-    let feed = feed.lines().map(|it| serde_json::from_str::<Value>(it).unwrap());
-    let expected: Vec<Value> = feed.filter(|it| it["type"] == "rollouts").collect();
+    let feed = feed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let expected: Vec<Value> = feed.filter(|record| record["type"] == "rollouts").collect();
     assert_eq!(steps.into_values().collect::<Vec<_>>(), expected, "however it was cut");
     assert_eq!(cursor(&whole).to_string(), seen.to_string(), "both are at the end");
 }

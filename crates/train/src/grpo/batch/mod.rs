@@ -194,8 +194,12 @@ impl Batch {
             (example.tokens.as_slice(), example.first)
         }
         Kept {
-            rollouts: self.played.iter().map(|it| (row(&it.example), it.advantage)).collect(),
-            sampled: self.played.iter().map(|it| it.sampled.as_slice()).collect(),
+            rollouts: self
+                .played
+                .iter()
+                .map(|sequence| (row(&sequence.example), sequence.advantage))
+                .collect(),
+            sampled: self.played.iter().map(|sequence| sequence.sampled.as_slice()).collect(),
             teacher: self.teacher.iter().map(row).collect(),
             own: self.own.iter().map(row).collect(),
         }

@@ -13,11 +13,15 @@ fn batch(config: &Config, groups: Vec<Gathered>) -> Batch {
 
 /// The completions and their advantages.
 fn played(batch: &Batch) -> Vec<(&[u32], f64)> {
-    batch.played.iter().map(|it| (&it.example.tokens[it.example.first..], it.advantage)).collect()
+    batch
+        .played
+        .iter()
+        .map(|sequence| (&sequence.example.tokens[sequence.example.first..], sequence.advantage))
+        .collect()
 }
 
 fn own(batch: &Batch) -> Vec<&[u32]> {
-    batch.own.iter().map(|it| &it.tokens[it.first..]).collect()
+    batch.own.iter().map(|row| &row.tokens[row.first..]).collect()
 }
 
 #[test]
@@ -115,7 +119,7 @@ fn with_a_budget_dead_groups_that_are_left_out_are_kept_to_be_measured() {
     let dead = group("a", vec![rolled(0, &[7], 0.0), rolled(1, &[8], 0.0)]);
     let live = group("b", vec![rolled(0, &[9], 0.0), rolled(1, &[10], 0.5)]);
     let found = batch(&config, vec![dead, live]);
-    let idle: Vec<u32> = found.idle.iter().map(|it| it.example.tokens[2]).collect();
+    let idle: Vec<u32> = found.idle.iter().map(|sequence| sequence.example.tokens[2]).collect();
     assert_eq!(idle, [7, 8]);
 }
 
