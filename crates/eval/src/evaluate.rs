@@ -23,7 +23,7 @@ use whetstone_record::error::FileError;
 use whetstone_record::journal::{Earlier, path_beside};
 use whetstone_rollout::collect::record::{Recording, lines};
 use whetstone_rollout::collect::{
-    Asked, CollectError, Collecting, Gathered, Progress, Timeline, gather_each, unless,
+    Asked, CollectError, Collecting, Group, Progress, Timeline, check_stop, collect_each,
 };
 
 use crate::error::EvalError;
@@ -127,7 +127,8 @@ pub fn evaluate(
     for pass in passes {
         let tasks_at_a_time = (evaluating.samples_at_a_time / pass.samples).max(1);
         for piece in work.missing(&pass, tasks).chunks(tasks_at_a_time) {
-            if unless(evaluating.stop).is_break() || work.piece(&pass, generator, piece)?.is_break()
+            if check_stop(evaluating.stop).is_break()
+                || work.piece(&pass, generator, piece)?.is_break()
             {
                 return Ok(None);
             }
@@ -194,7 +195,7 @@ impl Work<'_> {
         let broken = Cell::new(false);
         let told = |now: Progress<'_>| {
             on_progress(Sampled::of(now, before, all));
-            if broken.get() { ControlFlow::Break(()) } else { unless(stop) }
+            if broken.get() { ControlFlow::Break(()) } else { check_stop(stop) }
         };
         let _ = told(Progress::default());
         let collecting =
@@ -203,25 +204,25 @@ impl Work<'_> {
         let asked: Vec<Asked<'_>> =
             piece.iter().copied().map(|task| ask(task, pass.samples, seed)).collect();
         let mut kept = Ok(());
-        let mut keep = |_, group: Gathered| {
+        let mut keep = |_, group: Group| {
             if kept.is_ok() {
                 kept = self.keep(pass, &group);
                 broken.set(kept.is_err());
             }
         };
-        let gathered = gather_each(&collecting, generator, &asked, &mut keep);
+        let collected = collect_each(&collecting, generator, &asked, &mut keep);
         kept?;
-        match gathered {
+        match collected {
             Err(CollectError::Stopped) => Ok(ControlFlow::Break(())),
-            gathered => {
-                let (usage, timeline) = gathered?;
+            collected => {
+                let (usage, timeline) = collected?;
                 self.times.add(usage, &timeline);
                 Ok(ControlFlow::Continue(()))
             }
         }
     }
 
-    fn keep(&mut self, pass: &Pass, group: &Gathered) -> Result<(), EvalError> {
+    fn keep(&mut self, pass: &Pass, group: &Group) -> Result<(), EvalError> {
         self.given_up += group.dropped.len();
         self.times.samples += group.rollouts.len() + group.dropped.len();
         let failed = group.dropped.first().map(|dropped| dropped.reason.clone());

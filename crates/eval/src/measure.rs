@@ -16,7 +16,7 @@ use whetstone_core::completion::SampledTokens;
 use whetstone_core::{Seed, Task};
 use whetstone_infer::Generator;
 use whetstone_rollout::collect::{
-    Asked, CollectError, Collected, Collecting, Gathered, Progress, collect, unless,
+    Asked, CollectError, Collected, Collecting, Group, Progress, check_stop, collect,
 };
 use whetstone_rollout::measure::Tally;
 
@@ -99,7 +99,7 @@ pub fn measure(
         }
         let on_event = |now: Progress<'_>| {
             (measuring.on_progress)(Sampled::of(now, before, all));
-            unless(measuring.stop)
+            check_stop(measuring.stop)
         };
         let _ = on_event(Progress::default());
         let collecting = Collecting { on_event: &on_event, ..measuring.collecting };
@@ -120,8 +120,8 @@ pub fn measure(
 
 /// The log-probabilities of all that was sampled, in order.
 fn logps(collected: &Collected) -> impl Iterator<Item = f64> {
-    let rolled = collected.groups.iter().flat_map(|group| &group.rollouts);
-    let tokens = rolled
+    let rollout = collected.groups.iter().flat_map(|group| &group.rollouts);
+    let tokens = rollout
         .flat_map(|rollout| &rollout.turns)
         .filter_map(|turn| turn.completion.tokens.as_ref());
     tokens.flat_map(SampledTokens::logps).copied().map(f64::from)
@@ -143,15 +143,15 @@ impl Measured {
         }
     }
 
-    fn count(&mut self, group: &Gathered) {
-        for rolled in &group.rollouts {
-            let verdict = rolled
+    fn count(&mut self, group: &Group) {
+        for rollout in &group.rollouts {
+            let verdict = rollout
                 .outcome
                 .judgement
                 .as_ref()
                 .map_or("not_run", |judgement| judgement.verdict().name());
             *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
-            let last = rolled.turns.last().map(|turn| turn.completion.finish);
+            let last = rollout.turns.last().map(|turn| turn.completion.finish);
             self.cut_off += u64::from(last == Some(Finish::Length));
         }
     }

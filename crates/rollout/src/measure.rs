@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use whetstone_core::task::TaskId;
 
-use crate::collect::Gathered;
+use crate::collect::Group;
 
 /// The counts of one task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct Tally {
 
 impl Tally {
     /// Counts a group.
-    pub fn of(group: &Gathered) -> Self {
+    pub fn of(group: &Group) -> Self {
         let passes = group.rollouts.iter().filter(|rollout| rollout.outcome.is_pass());
         let (samples, passed) = (group.rollouts.len() as u64, passes.count() as u64);
         Self { task: group.task.clone(), samples, passed }

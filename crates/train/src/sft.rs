@@ -13,16 +13,16 @@ use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
 use whetstone_model::decoder::Gradients;
 
-use crate::alarms::nobody;
+use crate::alarms::no_suspects;
 use crate::error::TrainError;
 use crate::example::Example;
-use crate::imitate::imitate;
+use crate::memory_check::memory_check;
 use crate::order::Endless;
 use crate::pass::Pass;
 use crate::plan::Plan;
 use crate::probe::Probe;
-use crate::rehearse::rehearse;
 use crate::session::{Session, restore};
+use crate::sft_gradient::sft_gradient;
 use crate::student::Student;
 use crate::update::{self, UpdateSettings};
 use crate::watch::{Ended, Phase, StepReport, Watch};
@@ -63,8 +63,8 @@ fn steps(student: &mut Student, session: &mut Session, sft: &Sft<'_>) -> Result<
     let (mut optimizer, mut progress) = restore(student, STAGE, sft.checkpoint)?;
     let mut order = Endless::new(Seed::new(sft.config.seed).derive("sft rows", 0), sft.rows.len());
     let mut gradients = Gradients::new(student.decoder.device(), student.decoder.parameters());
-    let pass = Pass::new(&student.decoder, sft.config, sft.watch, Phase::Rehearsing);
-    let most_bytes = rehearse(pass, sft.rows, &mut gradients)?;
+    let pass = Pass::new(&student.decoder, sft.config, sft.watch, Phase::MemoryCheck);
+    let most_bytes = memory_check(pass, sft.rows, &mut gradients)?;
     while progress.step < plan.steps {
         if sft.watch.stopped() {
             session.checkpoint(student, &optimizer, &progress)?;
@@ -99,7 +99,7 @@ fn steps(student: &mut Student, session: &mut Session, sft: &Sft<'_>) -> Result<
         ]);
         let (steps, warnings) = (plan.steps, Vec::new());
         let report = StepReport { step, steps, took, values, warnings, again: false };
-        session.step(report, &nobody, sft.watch)?;
+        session.step(report, &no_suspects, sft.watch)?;
         if session.is_due(step, plan.steps) {
             sft.watch.phase(Phase::Saving);
             session.checkpoint(student, &optimizer, &progress)?;
@@ -122,8 +122,8 @@ pub fn probe(student: &mut Student, sft: &Sft<'_>) -> Result<Option<Probe>, Trai
     let (mut optimizer, progress) = restore(student, STAGE, sft.checkpoint)?;
     let mut order = Endless::new(Seed::new(sft.config.seed).derive("sft rows", 0), sft.rows.len());
     let mut gradients = Gradients::new(student.decoder.device(), student.decoder.parameters());
-    let pass = Pass::new(&student.decoder, sft.config, sft.watch, Phase::Rehearsing);
-    let most_bytes = rehearse(pass, sft.rows, &mut gradients)?;
+    let pass = Pass::new(&student.decoder, sft.config, sft.watch, Phase::MemoryCheck);
+    let most_bytes = memory_check(pass, sft.rows, &mut gradients)?;
     if sft.watch.stopped() {
         return Ok(None);
     }
@@ -164,7 +164,7 @@ fn learn(
     let StepRows { step, rows, most_bytes } = step_rows;
     gradients.clear(student.decoder.device());
     let pass = Pass::new(&student.decoder, sft.config, sft.watch, Phase::Learning);
-    let surprise = imitate(Pass { step, most_bytes, ..pass }, rows, 1.0, gradients)?;
+    let surprise = sft_gradient(Pass { most_bytes, step, ..pass }, rows, 1.0, gradients)?;
     Ok((surprise, rows.iter().map(|row| row.tokens.len()).sum()))
 }
 

@@ -17,7 +17,7 @@ use whetstone_kernels::Device;
 use whetstone_model::create::{Recipe, Sizes, SystemMessages, create};
 use whetstone_model::tokenizer::{LEAST_TOKENS, Trainer};
 use whetstone_model::weights::Dtype;
-use whetstone_rollout::collect::{Dropped, End, Gathered, Rolled, Turn};
+use whetstone_rollout::collect::{Dropped, End, Group, Rollout, Turn};
 
 use crate::student::Student;
 
@@ -30,9 +30,9 @@ pub(crate) fn task(id: &str, difficulty: &str) -> Task {
 }
 
 /// A rollout that said these tokens after the prompt `[1, 2]`: 1 passes both tests, less none.
-pub(crate) fn rolled(sample: usize, ids: &[u32], worth: f64) -> Rolled {
+pub(crate) fn rollout(sample: usize, ids: &[u32], worth: f64) -> Rollout {
     let verdict = if worth >= 1.0 { Verdict::Pass } else { Verdict::Wrong { test: 0 } };
-    rolled_as(sample, Said { ids, finish: Finish::Stop, verdict, worth })
+    rollout_as(sample, Said { ids, finish: Finish::Stop, verdict, worth })
 }
 
 /// What a rollout said, how it ended and what it was found to be.
@@ -44,7 +44,7 @@ pub(crate) struct Said<'a> {
 }
 
 /// A rollout after the prompt `[1, 2]`.
-pub(crate) fn rolled_as(sample: usize, said: Said<'_>) -> Rolled {
+pub(crate) fn rollout_as(sample: usize, said: Said<'_>) -> Rollout {
     let Said { ids, finish, verdict, worth } = said;
     let tokens = SampledTokens::new(ids.to_vec(), vec![-0.5; ids.len()]).unwrap();
     let completion =
@@ -58,7 +58,7 @@ pub(crate) fn rolled_as(sample: usize, said: Said<'_>) -> Rolled {
     };
     let terms = BTreeMap::from([("tests".to_owned(), Term { value: worth, weight: 1.0 })]);
     let reward = Reward::new(terms, BTreeMap::new()).unwrap();
-    Rolled {
+    Rollout {
         sample,
         turns: vec![turn],
         outcome: Outcome { judgement: Some(judgement), reward },
@@ -67,8 +67,8 @@ pub(crate) fn rolled_as(sample: usize, said: Said<'_>) -> Rolled {
 }
 
 /// A group of rollouts of a task.
-pub(crate) fn group(task: &str, rollouts: Vec<Rolled>) -> Gathered {
-    Gathered { task: TaskId::try_from(task.to_owned()).unwrap(), rollouts, dropped: Vec::new() }
+pub(crate) fn group(task: &str, rollouts: Vec<Rollout>) -> Group {
+    Group { task: TaskId::try_from(task.to_owned()).unwrap(), rollouts, dropped: Vec::new() }
 }
 
 /// A rollout that could not be judged.

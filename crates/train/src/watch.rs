@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use whetstone_rollout::collect::unless;
+use whetstone_rollout::collect::check_stop;
 
 use crate::alarms::Alarm;
 use crate::watchdog::{At, Watchdog};
@@ -13,8 +13,8 @@ use crate::watchdog::{At, Watchdog};
 /// What is being done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// The longest batch goes through once, to see whether it fits.
-    Rehearsing,
+    /// The longest batch goes through once, to see whether it fits into memory.
+    MemoryCheck,
     /// Tasks that are not learnt from are solved.
     HeldOut,
     /// Completions are sampled, and programs judged beside it.
@@ -33,7 +33,7 @@ impl Phase {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Rehearsing => "rehearsing",
+            Self::MemoryCheck => "memory check",
             Self::HeldOut => "held-out",
             Self::Sampling => "sampling",
             Self::Judging => "judging",
@@ -112,7 +112,7 @@ impl Watch<'_> {
     /// The same, to whoever can end what is going on.
     pub(crate) fn go_on(&self, at: At) -> ControlFlow<()> {
         self.tell(at);
-        unless(self.stop)
+        check_stop(self.stop)
     }
 
     pub(crate) fn stopped(&self) -> bool {

@@ -8,7 +8,7 @@
 
 use whetstone_infer::{Generator, Usage};
 
-use super::{Asked, CollectError, Collected, Collecting, Gathered, Timeline, driver, error};
+use super::{Asked, CollectError, Collected, Collecting, Group, Timeline, driver, error};
 
 /// How many live groups are wanted, and how long they are looked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,9 +25,9 @@ pub struct Supply {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Alive {
     /// Groups that are alive, in the order of their tasks; at most as many as were wanted.
-    pub live: Vec<Gathered>,
+    pub live: Vec<Group>,
     /// The others: tests that do not differ, or fewer than two rollouts that could be judged.
-    pub dead: Vec<Gathered>,
+    pub dead: Vec<Group>,
     /// Tasks that were drawn. A run that goes on begins so many further.
     pub consumed: usize,
     /// Rounds that it took.
@@ -55,11 +55,11 @@ pub fn collect_alive<'t>(
     let mut alive = Alive::default();
     while alive.rounds < supply.max_rounds && alive.live.len() < supply.wanted {
         let missing = supply.wanted - alive.live.len();
-        let drawn: Vec<Asked<'t>> = (&mut *asked).take(missing).collect();
-        if drawn.is_empty() {
+        let next: Vec<Asked<'t>> = (&mut *asked).take(missing).collect();
+        if next.is_empty() {
             break;
         }
-        alive.add(driver::gather(collecting, generator, &drawn)?, supply.floor);
+        alive.add(driver::collect_all(collecting, generator, &next)?, supply.floor);
     }
     error::something_judged(alive.live.iter().chain(&alive.dead))?;
     Ok(alive)
@@ -72,7 +72,7 @@ impl Alive {
         self.timeline.then(round.timeline, self.consumed);
         self.consumed += round.groups.len();
         self.usage = self.usage.and(round.usage);
-        let is_dead = |group: &Gathered| group.is_dead(floor);
+        let is_dead = |group: &Group| group.is_dead(floor);
         let (dead, live): (Vec<_>, Vec<_>) = round.groups.into_iter().partition(is_dead);
         self.live.extend(live);
         self.dead.extend(dead);

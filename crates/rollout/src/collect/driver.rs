@@ -10,9 +10,9 @@ use whetstone_core::judgement::Infrastructure;
 use whetstone_core::seed::Seed;
 use whetstone_infer::{Drawn, Generator, Prompt, Usage};
 
-use super::judging::{Answer, Bench, Found, Job, Member, Place, Way};
+use super::judging::{Answer, Channels, Job, JudgePool, Member, RolloutId, TurnResult};
 use super::{
-    Asked, CollectError, Collected, Collecting, Dropped, Gathered, Progress, Span, Timeline, Turn,
+    Asked, CollectError, Collected, Collecting, Dropped, Group, Progress, Span, Timeline, Turn,
     Wave,
 };
 
@@ -28,24 +28,24 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Who takes a group that is over, with its place among those that were asked for.
 pub(super) struct Taker<'a> {
-    pub(super) each: &'a mut dyn FnMut(usize, Gathered),
+    pub(super) each: &'a mut dyn FnMut(usize, Group),
     /// How long what was sampled is waited for when the collection ends early.
     pub(super) patience: Duration,
 }
 
-/// A collection under way.
+/// A collection under channels.
 struct Driver<'a, 't> {
     collecting: &'a Collecting<'a>,
     asked: &'a [Asked<'a>],
     clock: Instant,
     /// Those that are not over.
-    groups: Vec<Gathered>,
+    groups: Vec<Group>,
     taker: Taker<'t>,
     progress: Progress<'a>,
     /// Of this wave: what is being sampled.
-    drawn: BTreeSet<Place>,
+    sampling: BTreeSet<RolloutId>,
     /// Of this wave: what the judges have.
-    open: BTreeSet<Place>,
+    open: BTreeSet<RolloutId>,
     /// Of this wave: what was judged.
     spans: Vec<Span>,
     /// Of this wave: who goes on.
@@ -55,33 +55,33 @@ struct Driver<'a, 't> {
 }
 
 /// Collects, whether or not anything could be judged.
-pub(super) fn gather(
+pub(super) fn collect_all(
     collecting: &Collecting<'_>,
     generator: &mut dyn Generator,
     asked: &[Asked<'_>],
 ) -> Result<Collected, CollectError> {
-    let mut groups: Vec<Gathered> = asked.iter().map(none).collect();
+    let mut groups: Vec<Group> = asked.iter().map(none).collect();
     let each = &mut |place, group| groups[place] = group;
     let taker = Taker { each, patience: Duration::ZERO };
-    let (usage, timeline) = gather_each(collecting, generator, asked, taker)?;
+    let (usage, timeline) = collect_each(collecting, generator, asked, taker)?;
     Ok(Collected { groups, usage, timeline })
 }
 
 /// The same, group by group as they are over.
-pub(super) fn gather_each(
+pub(super) fn collect_each(
     collecting: &Collecting<'_>,
     generator: &mut dyn Generator,
     asked: &[Asked<'_>],
     taker: Taker<'_>,
 ) -> Result<(Usage, Timeline), CollectError> {
-    let bench = Bench::new(collecting, asked);
-    let mut driver = Driver::new(collecting, asked, bench.clock, taker);
-    let mut questions = driver.first_questions(&bench)?;
+    let judges = JudgePool::new(collecting, asked);
+    let mut driver = Driver::new(collecting, asked, judges.clock, taker);
+    let mut questions = driver.first_questions(&judges)?;
     let (mut usage, mut timeline) = (Usage::default(), Timeline::default());
     thread::scope(|scope| {
-        let way = bench.start(scope, collecting.judges)?;
+        let channels = judges.start(scope, collecting.judges)?;
         while !questions.is_empty() {
-            let (used, wave) = driver.wave(generator, questions, &way)?;
+            let (used, wave) = driver.wave(generator, questions, &channels)?;
             usage = usage.and(used);
             timeline.waves.push(wave);
             questions = driver.next_questions(timeline.waves.len());
@@ -92,8 +92,8 @@ pub(super) fn gather_each(
 }
 
 /// A group without rollouts.
-fn none(asked: &Asked<'_>) -> Gathered {
-    Gathered { task: asked.task.id.clone(), rollouts: Vec::new(), dropped: Vec::new() }
+fn none(asked: &Asked<'_>) -> Group {
+    Group { task: asked.task.id.clone(), rollouts: Vec::new(), dropped: Vec::new() }
 }
 
 impl<'a, 't> Driver<'a, 't> {
@@ -110,7 +110,7 @@ impl<'a, 't> Driver<'a, 't> {
             groups: asked.iter().map(none).collect(),
             taker,
             progress: Progress::default(),
-            drawn: BTreeSet::new(),
+            sampling: BTreeSet::new(),
             open: BTreeSet::new(),
             spans: Vec::new(),
             asks: Vec::new(),
@@ -119,29 +119,29 @@ impl<'a, 't> Driver<'a, 't> {
     }
 
     /// One question for all samples of a task.
-    fn first_questions(&mut self, bench: &Bench<'_>) -> Result<Vec<Question>, CollectError> {
+    fn first_questions(&mut self, judges: &JudgePool<'_>) -> Result<Vec<Question>, CollectError> {
         let mut questions = Vec::new();
         for (group, asked) in self.asked.iter().enumerate().filter(|(_, asked)| asked.samples > 0) {
-            let places = (0..asked.samples).map(|sample| Place { group, sample });
-            match bench.first_prompt(group)? {
+            let ids = (0..asked.samples).map(|sample| RolloutId { group, sample });
+            match judges.first_prompt(group)? {
                 Ok(prompt) => {
-                    let member = |place| Member { place, turns: Vec::new(), episode: None };
-                    let waiting = places.map(member).map(Some).collect();
+                    let member = |id| Member { id, turns: Vec::new(), episode: None };
+                    let waiting = ids.map(member).map(Some).collect();
                     questions.push(Question { prompt, seed: turn_seed(asked.seed, 0), waiting });
                 }
-                Err(reason) => places.for_each(|place| self.left_out(place, Vec::new(), &reason)),
+                Err(reason) => ids.for_each(|id| self.left_out(id, Vec::new(), &reason)),
             }
         }
         Ok(questions)
     }
 
-    /// One question for every episode that goes on, in the order of their places.
+    /// One question for every episode that goes on, in the order of their ids.
     fn next_questions(&mut self, turn: usize) -> Vec<Question> {
         let mut asks = std::mem::take(&mut self.asks);
-        asks.sort_by_key(|(member, _)| member.place);
+        asks.sort_by_key(|(member, _)| member.id);
         let question = |(member, prompt): (Member, _)| {
-            let seed = turn_seed(self.asked[member.place.group].seed, turn);
-            let seed = seed.derive("sample", member.place.sample as u64);
+            let seed = turn_seed(self.asked[member.id.group].seed, turn);
+            let seed = seed.derive("sample", member.id.sample as u64);
             Question { prompt, seed, waiting: vec![Some(member)] }
         };
         asks.into_iter().map(question).collect()
@@ -152,30 +152,31 @@ impl<'a, 't> Driver<'a, 't> {
         &mut self,
         generator: &mut dyn Generator,
         mut questions: Vec<Question>,
-        way: &Way,
+        channels: &Channels,
     ) -> Result<(Usage, Wave), CollectError> {
         let prompts: Vec<Prompt> = questions.iter().map(|question| self.prompt(question)).collect();
-        self.drawn = waiting(&questions);
+        self.sampling = waiting(&questions);
         let began = self.clock.elapsed();
         let mut hand_on = |drawn| {
-            self.sampled(&mut questions, drawn, way);
+            self.sampled(&mut questions, drawn, channels);
             if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let usage = generator.generate(&prompts, &mut hand_on)?;
         let sampling = began..self.clock.elapsed();
         if self.stopped {
-            return Err(self.stop(way));
+            return Err(self.stop(channels));
         }
         for member in questions.into_iter().flat_map(|question| question.waiting).flatten() {
             let reason = Infrastructure("the generator gave no completion".to_owned());
-            self.left_out(member.place, member.turns, &reason);
+            self.left_out(member.id, member.turns, &reason);
         }
         while !self.open.is_empty() && !self.stopped {
-            let answer = way.answers.recv().expect("judges stay until the way is dropped");
+            let answer =
+                channels.answers.recv().expect("judges stay until the channels are dropped");
             self.answered(answer);
         }
         if self.stopped {
-            return Err(self.stop(way));
+            return Err(self.stop(channels));
         }
         let judged_at = self.clock.elapsed();
         let mut spans = std::mem::take(&mut self.spans);
@@ -197,36 +198,36 @@ impl<'a, 't> Driver<'a, 't> {
     /// Hands a completion to the judges, and looks what they have meanwhile.
     ///
     /// One that nobody waits for is passed over.
-    fn sampled(&mut self, questions: &mut [Question], drawn: Drawn, way: &Way) {
+    fn sampled(&mut self, questions: &mut [Question], drawn: Drawn, channels: &Channels) {
         let Some(question) = questions.get_mut(drawn.prompt) else { return };
         let waiting = question.waiting.get_mut(drawn.sample);
         let Some(mut member) = waiting.and_then(Option::take) else { return };
         let (prompt, completion) = (Arc::clone(&question.prompt), drawn.completion);
         member.turns.push(Turn { prompt, completion });
-        self.drawn.remove(&member.place);
-        self.open.insert(member.place);
+        self.sampling.remove(&member.id);
+        self.open.insert(member.id);
         let job = Job { member, sampled_at: self.clock.elapsed() };
-        way.jobs.send(job).expect("judges stay until the way is dropped");
+        channels.jobs.send(job).expect("judges stay until the channels are dropped");
         self.progress.sampled += 1;
         self.tell();
-        while let Ok(answer) = way.answers.try_recv() {
+        while let Ok(answer) = channels.answers.try_recv() {
             self.answered(answer);
         }
     }
 
     fn answered(&mut self, answer: Answer) {
-        let Answer { span, found } = answer;
+        let Answer { span, result } = answer;
         let group = span.group;
-        self.open.remove(&Place { group, sample: span.sample });
+        self.open.remove(&RolloutId { group, sample: span.sample });
         self.progress.judged += 1;
         self.spans.push(span);
-        match found {
-            Found::Asks(member, prompt) => self.asks.push((member, prompt)),
-            Found::Over(rolled) => {
+        match result {
+            TurnResult::Asks(member, prompt) => self.asks.push((member, prompt)),
+            TurnResult::Over(rollout) => {
                 self.progress.over += 1;
-                self.groups[group].rollouts.push(rolled);
+                self.groups[group].rollouts.push(rollout);
             }
-            Found::Dropped(dropped) => {
+            TurnResult::Dropped(dropped) => {
                 self.progress.dropped += 1;
                 self.groups[group].dropped.push(dropped);
             }
@@ -236,10 +237,10 @@ impl<'a, 't> Driver<'a, 't> {
     }
 
     /// A rollout that never came to the judges.
-    fn left_out(&mut self, place: Place, turns: Vec<Turn>, reason: &Infrastructure) {
-        let Place { group, sample } = place;
+    fn left_out(&mut self, id: RolloutId, turns: Vec<Turn>, reason: &Infrastructure) {
+        let RolloutId { group, sample } = id;
         self.groups[group].dropped.push(Dropped { sample, turns, reason: reason.clone() });
-        self.drawn.remove(&place);
+        self.sampling.remove(&id);
         self.progress.dropped += 1;
         self.hand_over(group);
         self.tell();
@@ -260,18 +261,18 @@ impl<'a, 't> Driver<'a, 't> {
     /// Gives what there is of a group, by the numbers of its rollouts.
     fn give(&mut self, place: usize) {
         let mut group = std::mem::replace(&mut self.groups[place], none(&self.asked[place]));
-        group.rollouts.sort_by_key(|rolled| rolled.sample);
+        group.rollouts.sort_by_key(|rollout| rollout.sample);
         group.dropped.sort_by_key(|dropped| dropped.sample);
         (self.taker.each)(place, group);
     }
 
     /// Ends the collection early: what the judges have is waited for, but not for long, and the groups
     /// that have begun are given as they are.
-    fn stop(&mut self, way: &Way) -> CollectError {
+    fn stop(&mut self, channels: &Channels) -> CollectError {
         let end = Instant::now() + self.taker.patience;
         while !self.open.is_empty() {
             let left = end.saturating_duration_since(Instant::now());
-            let Ok(answer) = way.answers.recv_timeout(left) else { break };
+            let Ok(answer) = channels.answers.recv_timeout(left) else { break };
             self.answered(answer);
         }
         for place in 0..self.groups.len() {
@@ -283,20 +284,20 @@ impl<'a, 't> Driver<'a, 't> {
     }
 
     fn tell(&mut self) {
-        let first = self.open.first().or_else(|| self.drawn.first());
-        let waits_for = first.map(|place| (&self.asked[place.group].task.id, place.sample));
+        let first = self.open.first().or_else(|| self.sampling.first());
+        let waits_for = first.map(|id| (&self.asked[id.group].task.id, id.sample));
         let told = (self.collecting.on_event)(Progress { waits_for, ..self.progress });
         self.stopped |= told.is_break();
     }
 }
 
-/// The places of all rollouts that wait for a completion.
-fn waiting(questions: &[Question]) -> BTreeSet<Place> {
+/// All rollouts that wait for a completion.
+fn waiting(questions: &[Question]) -> BTreeSet<RolloutId> {
     questions
         .iter()
         .flat_map(|question| &question.waiting)
         .flatten()
-        .map(|member| member.place)
+        .map(|member| member.id)
         .collect()
 }
 

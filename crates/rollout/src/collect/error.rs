@@ -6,7 +6,7 @@ use whetstone_core::judgement::Infrastructure;
 use whetstone_core::task::TaskId;
 use whetstone_infer::GenerateError;
 
-use super::{Gathered, RenderError};
+use super::{Group, RenderError};
 
 /// Rollouts could not be collected.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +57,7 @@ impl CollectError {
 
 /// Refuses groups of which every rollout was dropped. Where none was asked for, none is missing.
 pub(super) fn something_judged<'a>(
-    groups: impl IntoIterator<Item = &'a Gathered, IntoIter: Clone>,
+    groups: impl IntoIterator<Item = &'a Group, IntoIter: Clone>,
 ) -> Result<(), CollectError> {
     let groups = groups.into_iter();
     let mut dropped = groups.clone().flat_map(|group| &group.dropped);

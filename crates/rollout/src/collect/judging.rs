@@ -13,19 +13,19 @@ use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
 
-use super::{Asked, CollectError, Collecting, Dropped, End, Render, Rolled, Span, Turn};
-use crate::score::careful::caught;
+use super::{Asked, CollectError, Collecting, Dropped, End, Render, Rollout, Span, Turn};
+use crate::score::catch_panic::catch_panic_in;
 
-/// Which rollout: the group, and its number there.
+/// Identifies a rollout: the index of its group, and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct RolloutId {
     pub(super) group: usize,
     pub(super) sample: usize,
 }
 
 /// A rollout that is under way.
 pub(super) struct Member {
-    pub(super) place: Place,
+    pub(super) id: RolloutId,
     pub(super) turns: Vec<Turn>,
     /// Where it stands; none before its first reply.
     pub(super) episode: Option<Box<dyn Episode>>,
@@ -37,28 +37,28 @@ pub(super) struct Job {
     pub(super) sampled_at: Duration,
 }
 
-/// What became of a job.
+/// The answer to a job.
 pub(super) struct Answer {
     pub(super) span: Span,
-    pub(super) found: Found,
+    pub(super) result: TurnResult,
 }
 
-/// What became of a rollout.
-pub(super) enum Found {
-    Over(Rolled),
+/// How a rollout stands after its newest reply.
+pub(super) enum TurnResult {
+    Over(Rollout),
     Dropped(Dropped),
     /// It goes on with this prompt.
     Asks(Member, Arc<[u32]>),
 }
 
-/// Both ends of the way to the judges and back. They go home when it is dropped.
-pub(super) struct Way {
+/// The channels to the judges and back. The judges' threads end when it is dropped.
+pub(super) struct Channels {
     pub(super) jobs: Sender<Job>,
     pub(super) answers: Receiver<Answer>,
 }
 
-/// What all judges share.
-pub(super) struct Bench<'a> {
+/// The state that the judges' threads share.
+pub(super) struct JudgePool<'a> {
     environment: &'a dyn Environment,
     render: &'a Render<'a>,
     thinking_opened: bool,
@@ -68,13 +68,13 @@ pub(super) struct Bench<'a> {
     pub(super) clock: Instant,
 }
 
-/// What follows a reply.
-enum Follows {
+/// What an episode says to a reply.
+enum AfterReply {
     Over(Outcome, End),
     Asks(Box<dyn Episode>, Arc<[u32]>),
 }
 
-impl<'a> Bench<'a> {
+impl<'a> JudgePool<'a> {
     pub(super) fn new(collecting: &Collecting<'a>, asked: &'a [Asked<'a>]) -> Self {
         let Collecting {
             environment, render, thinking_opened, max_prompt_tokens, max_turns, ..
@@ -88,7 +88,7 @@ impl<'a> Bench<'a> {
         &'s self,
         scope: &'s Scope<'s, '_>,
         judges: usize,
-    ) -> Result<Way, CollectError> {
+    ) -> Result<Channels, CollectError> {
         let (jobs, waiting) = channel();
         let (done, answers) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
@@ -99,7 +99,7 @@ impl<'a> Bench<'a> {
                 .spawn_scoped(scope, move || self.work(&waiting, &done));
             started.map_err(CollectError::Threads)?;
         }
-        Ok(Way { jobs, answers })
+        Ok(Channels { jobs, answers })
     }
 
     /// The first prompt of a group, or why none of its rollouts can begin.
@@ -107,7 +107,7 @@ impl<'a> Bench<'a> {
         &self,
         group: usize,
     ) -> Result<Result<Arc<[u32]>, Infrastructure>, CollectError> {
-        let messages = match twice(|| Ok(self.open(group)?.messages().to_vec())) {
+        let messages = match retry_once(|| Ok(self.open(group)?.messages().to_vec())) {
             Ok(messages) => messages,
             Err(reason) => return Ok(Err(reason)),
         };
@@ -138,19 +138,19 @@ impl<'a> Bench<'a> {
         let began = self.clock.elapsed();
         let mut episode = member.episode.take();
         // The second time there is none left, and a fresh one is opened.
-        let follows = twice(|| self.reply(&member, episode.take()));
-        let Place { group, sample } = member.place;
+        let follows = retry_once(|| self.reply(&member, episode.take()));
+        let RolloutId { group, sample } = member.id;
         let judging = began..self.clock.elapsed();
-        let found = match follows {
-            Ok(Follows::Over(outcome, end)) => {
-                Found::Over(Rolled { sample, turns: member.turns, outcome, end })
+        let result = match follows {
+            Ok(AfterReply::Over(outcome, end)) => {
+                TurnResult::Over(Rollout { sample, turns: member.turns, outcome, end })
             }
-            Ok(Follows::Asks(episode, prompt)) => {
-                Found::Asks(Member { episode: Some(episode), ..member }, prompt)
+            Ok(AfterReply::Asks(episode, prompt)) => {
+                TurnResult::Asks(Member { episode: Some(episode), ..member }, prompt)
             }
-            Err(reason) => Found::Dropped(Dropped { sample, turns: member.turns, reason }),
+            Err(reason) => TurnResult::Dropped(Dropped { sample, turns: member.turns, reason }),
         };
-        Answer { span: Span { group, sample, sampled_at, judging }, found }
+        Answer { span: Span { group, sample, sampled_at, judging }, result }
     }
 
     /// Tells the newest reply to `episode`, or to a fresh one.
@@ -158,14 +158,14 @@ impl<'a> Bench<'a> {
         &self,
         member: &Member,
         episode: Option<Box<dyn Episode>>,
-    ) -> Result<Follows, Infrastructure> {
+    ) -> Result<AfterReply, Infrastructure> {
         let mut episode = match episode {
             Some(episode) => episode,
-            None => self.relive(member)?,
+            None => self.replay(member)?,
         };
         let newest = member.turns.last().map_or(Reply::text(""), |turn| self.told(turn));
         if let Next::Done(outcome) = episode.reply(newest).map_err(broken)? {
-            return Ok(Follows::Over(outcome, End::Done));
+            return Ok(AfterReply::Over(outcome, End::Done));
         }
         if member.turns.len() >= self.max_turns {
             return cut_short(episode, End::OutOfTurns);
@@ -174,12 +174,12 @@ impl<'a> Bench<'a> {
         if prompt.len() > self.max_prompt_tokens {
             return cut_short(episode, End::OutOfContext);
         }
-        Ok(Follows::Asks(episode, prompt.into()))
+        Ok(AfterReply::Asks(episode, prompt.into()))
     }
 
-    /// A fresh episode that was told all replies but the newest.
-    fn relive(&self, member: &Member) -> Result<Box<dyn Episode>, Infrastructure> {
-        let mut episode = self.open(member.place.group)?;
+    /// Replays all replies but the newest to a fresh episode.
+    fn replay(&self, member: &Member) -> Result<Box<dyn Episode>, Infrastructure> {
+        let mut episode = self.open(member.id.group)?;
         let Some((newest, earlier)) = member.turns.split_last() else { return Ok(episode) };
         for turn in earlier {
             if episode.reply(self.told(turn)).map_err(broken)? != Next::Ask {
@@ -208,13 +208,15 @@ impl<'a> Bench<'a> {
     }
 }
 
-fn cut_short(mut episode: Box<dyn Episode>, end: End) -> Result<Follows, Infrastructure> {
-    Ok(Follows::Over(episode.cut_short().map_err(broken)?, end))
+fn cut_short(mut episode: Box<dyn Episode>, end: End) -> Result<AfterReply, Infrastructure> {
+    Ok(AfterReply::Over(episode.cut_short().map_err(broken)?, end))
 }
 
-/// Tries what may break or panic, and once more if it does. Of two failures the first is told.
-fn twice<T>(mut attempt: impl FnMut() -> Result<T, Infrastructure>) -> Result<T, Infrastructure> {
-    let mut once = || caught("the environment", &mut attempt).flatten();
+/// Calls `attempt`, and retries once if it fails or panics. Of two failures the first is returned.
+fn retry_once<T>(
+    mut attempt: impl FnMut() -> Result<T, Infrastructure>,
+) -> Result<T, Infrastructure> {
+    let mut once = || catch_panic_in("the environment", &mut attempt).flatten();
     once().or_else(|first| once().map_err(|_| first))
 }
 

@@ -34,7 +34,7 @@
 mod alive;
 mod driver;
 mod error;
-mod gathered;
+mod group;
 mod judging;
 pub mod record;
 mod timeline;
@@ -53,7 +53,7 @@ use self::driver::{PATIENCE, Taker};
 
 pub use self::alive::{Alive, Supply, collect_alive};
 pub use self::error::CollectError;
-pub use self::gathered::{Dropped, End, Gathered, Rolled, Turn};
+pub use self::group::{Dropped, End, Group, Rollout, Turn};
 pub use self::timeline::{Span, Timeline, Wave};
 
 /// One group to collect.
@@ -97,9 +97,8 @@ pub struct Collecting<'a> {
     pub on_event: &'a dyn Fn(Progress<'_>) -> ControlFlow<()>,
 }
 
-/// Whether a collection goes on: it does unless somebody set the flag. For
-/// [`Collecting::on_event`].
-pub fn unless(stop: &AtomicBool) -> ControlFlow<()> {
+/// `Break` once the flag is set. For [`Collecting::on_event`].
+pub fn check_stop(stop: &AtomicBool) -> ControlFlow<()> {
     if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
@@ -123,7 +122,7 @@ pub struct Progress<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collected {
     /// One for each group that was asked for, in that order.
-    pub groups: Vec<Gathered>,
+    pub groups: Vec<Group>,
     /// What the generator computed, over all waves.
     pub usage: Usage,
     /// What happened when.
@@ -141,7 +140,7 @@ pub fn collect(
     generator: &mut dyn Generator,
     asked: &[Asked<'_>],
 ) -> Result<Collected, CollectError> {
-    let collected = driver::gather(collecting, generator, asked)?;
+    let collected = driver::collect_all(collecting, generator, asked)?;
     error::something_judged(&collected.groups)?;
     Ok(collected)
 }
@@ -154,12 +153,12 @@ pub fn collect(
 /// # Errors
 ///
 /// If a task cannot be rendered, the generator fails, or [`Collecting::on_event`] ended it.
-pub fn gather_each(
+pub fn collect_each(
     collecting: &Collecting<'_>,
     generator: &mut dyn Generator,
     asked: &[Asked<'_>],
-    each: &mut dyn FnMut(usize, Gathered),
+    each: &mut dyn FnMut(usize, Group),
 ) -> Result<(Usage, Timeline), CollectError> {
     let taker = Taker { each, patience: PATIENCE };
-    driver::gather_each(collecting, generator, asked, taker)
+    driver::collect_each(collecting, generator, asked, taker)
 }

@@ -18,13 +18,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use whetstone_core::completion::{Completion, Finish, SampledTokens};
-use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::rollout::{Rollout as RolloutLine, Score};
 use whetstone_core::task::TaskId;
 use whetstone_core::wire::{Object, WireError};
 use whetstone_infer::Rule;
 
-use super::gathered::sampled_tokens;
-use super::{Dropped, End, Gathered, Rolled, Turn};
+use super::group::sampled_tokens;
+use super::{Dropped, End, Group, Rollout, Turn};
 
 /// The field of `meta` with the tokens.
 const TURNS: &str = "turns";
@@ -100,12 +100,15 @@ struct Told<'a> {
 }
 
 /// The lines of a group, by the numbers of its rollouts.
-pub fn lines(group: &Gathered, recording: &Recording<'_>) -> Vec<Rollout> {
+pub fn lines(group: &Group, recording: &Recording<'_>) -> Vec<RolloutLine> {
     let advantages = recording.advantages.iter().copied().map(Some).chain(iter::repeat(None));
-    let judged =
-        group.rollouts.iter().zip(advantages).map(|(rolled, advantage)| judged(rolled, advantage));
+    let judged = group
+        .rollouts
+        .iter()
+        .zip(advantages)
+        .map(|(rollout, advantage)| judged(rollout, advantage));
     let told = judged.chain(group.dropped.iter().map(failed));
-    let mut lines: Vec<Rollout> = told.map(|told| line(told, &group.task, recording)).collect();
+    let mut lines: Vec<RolloutLine> = told.map(|told| line(told, &group.task, recording)).collect();
     lines.sort_by_key(|line| line.group_id);
     lines
 }
@@ -115,18 +118,18 @@ pub fn lines(group: &Gathered, recording: &Recording<'_>) -> Vec<Rollout> {
 /// # Errors
 ///
 /// If what stands there are no turns, or log-probabilities that do not belong to the tokens.
-pub fn turns(rollout: &Rollout) -> Result<Vec<RecordedTurn>, WireError> {
+pub fn turns(rollout: &RolloutLine) -> Result<Vec<RecordedTurn>, WireError> {
     let written: Vec<Written> = rollout.meta.clone().take(TURNS)?.unwrap_or_default();
     written.into_iter().map(|turn| read(turn, &rollout.text)).collect()
 }
 
-fn judged(rolled: &Rolled, advantage: Option<f64>) -> Told<'_> {
-    let reward = rolled.outcome.reward.clone();
-    let score = match rolled.outcome.judgement.clone() {
+fn judged(rollout: &Rollout, advantage: Option<f64>) -> Told<'_> {
+    let reward = rollout.outcome.reward.clone();
+    let score = match rollout.outcome.judgement.clone() {
         Some(judgement) => Score::Judged { judgement, reward, advantage },
         None => Score::NotRun { reward, advantage },
     };
-    Told { sample: rolled.sample, turns: &rolled.turns, end: Some(rolled.end), score }
+    Told { sample: rollout.sample, turns: &rollout.turns, end: Some(rollout.end), score }
 }
 
 fn failed(dropped: &Dropped) -> Told<'_> {
@@ -134,9 +137,9 @@ fn failed(dropped: &Dropped) -> Told<'_> {
     Told { sample: dropped.sample, turns: &dropped.turns, end: None, score }
 }
 
-fn line(told: Told<'_>, task: &TaskId, recording: &Recording<'_>) -> Rollout {
+fn line(told: Told<'_>, task: &TaskId, recording: &Recording<'_>) -> RolloutLine {
     let last = told.turns.last().map(|turn| &turn.completion);
-    Rollout {
+    RolloutLine {
         step: recording.step,
         prompt_id: task.clone(),
         group_id: Some(told.sample as u64),

@@ -18,7 +18,7 @@ use whetstone_record::error::LedgerError;
 use whetstone_sandbox::job::Job;
 
 use super::candidate::{self, Bad, Line};
-use super::careful::carefully;
+use super::catch_panic::catch_panic;
 use super::ledger::{Ledger, Outcome};
 use super::lines::{Lines, Took};
 use super::parked::{Parked, Place};
@@ -163,8 +163,7 @@ impl Room<'_> {
     }
 
     fn line(&self, raw: &Raw, stack: &BigStack) -> Result<(), LedgerError> {
-        let Raw { at, took, bytes, done } = raw;
-        let (at, took, done) = (*at, *took, *done);
+        let Raw { at, took, ref bytes, done } = *raw;
         let (candidate, task) = match candidate::read(took, bytes, at, self.tasks) {
             Ok(Line::Rollout(candidate, task)) => (candidate, task),
             Ok(Line::Blank) => {
@@ -201,7 +200,7 @@ impl Room<'_> {
     fn read_and_judge(&self, line: ReplyLine<'_>, stack: &BigStack) -> Result<(), LedgerError> {
         let ReplyLine { at, entry, reply } = line;
         let task = self.tasks.get(entry.task);
-        match (carefully(|| self.scoring.rules.read(task, reply, stack)), &self.scoring.how) {
+        match (catch_panic(|| self.scoring.rules.read(task, reply, stack)), &self.scoring.how) {
             (Err(broken), _) => self.fail(at, entry, &broken),
             (Ok(reading), How::Static) => self.static_terms(at, entry, &reading),
             (Ok(reading), How::Run(_)) if task.tests.is_absent() => {
@@ -223,7 +222,7 @@ impl Room<'_> {
     ) -> Result<(), LedgerError> {
         let ReplyLine { at, entry, reply } = line;
         let task = self.tasks.get(entry.task);
-        let program = match carefully(|| find_program(task, reply)) {
+        let program = match catch_panic(|| find_program(task, reply)) {
             Err(broken) => return self.fail(at, entry, &broken),
             Ok(None) => return self.read_and_judge(line, stack),
             Ok(Some(program)) => program,
@@ -238,7 +237,7 @@ impl Room<'_> {
             return self.pay_known(&Waiting { at, entry, reading }, &judgement, cache);
         }
         let rules = self.scoring.rules;
-        match carefully(|| self.tests_vary.read(rules, entry.task, task, program, stack)) {
+        match catch_panic(|| self.tests_vary.read(rules, entry.task, task, program, stack)) {
             Err(broken) => self.fail(at, entry, &broken),
             Ok(Reading::Settled(judgement)) => self.settle(at, entry, &judgement),
             Ok(reading) => self.wait_or_judge(keys, Waiting { at, entry, reading }, cache),
@@ -280,7 +279,7 @@ impl Room<'_> {
         let task = self.task(waiting);
         let (program, limits) = (&candidate.program, runtime.limits);
         let job = Job { program, setup: &task.setup, tests: &task.tests, limits };
-        let judged = carefully(|| runtime.judge.judge(job))
+        let judged = catch_panic(|| runtime.judge.judge(job))
             .and_then(|judged| judged.map_err(Infrastructure::from));
         let mut kept = None;
         if let Some(cache) = runtime.cache {
@@ -340,14 +339,14 @@ impl Room<'_> {
         cached: bool,
     ) -> Result<(), LedgerError> {
         let Waiting { at, entry, reading } = waiting;
-        match carefully(|| self.scoring.rules.reward(reading, judgement)) {
+        match catch_panic(|| self.scoring.rules.reward(reading, judgement)) {
             Ok(reward) => self.keep(*at, *entry, &Outcome::judged(judgement, reward, cached)),
             Err(broken) => self.fail(*at, *entry, &broken),
         }
     }
 
     fn static_terms(&self, at: u64, entry: Entry, reading: &Reading) -> Result<(), LedgerError> {
-        let reward: Result<Reward, _> = carefully(|| self.scoring.rules.static_reward(reading));
+        let reward: Result<Reward, _> = catch_panic(|| self.scoring.rules.static_reward(reading));
         let validation = match reading {
             // That there is no program, or none that compiles, is known without running it.
             Reading::Settled(judgement) => Validation::Judged(judgement.clone()),

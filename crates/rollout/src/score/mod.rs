@@ -19,7 +19,7 @@
 //! stands in the output with the error, has no reward, and does not count in its group.
 
 mod candidate;
-pub(crate) mod careful;
+pub(crate) mod catch_panic;
 mod error;
 mod header;
 mod judging;

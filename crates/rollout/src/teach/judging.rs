@@ -9,7 +9,7 @@ use whetstone_sandbox::job::{Job, Unjudged};
 
 use super::records::Judged;
 use super::room::{Candidate, Room};
-use crate::score::careful::carefully;
+use crate::score::catch_panic::catch_panic;
 
 impl Room<'_> {
     /// Judges a program and keeps the verdict.
@@ -21,7 +21,7 @@ impl Room<'_> {
             Ok(Reading::Runs(candidate)) => self.teaching.judge.map(|runtime| {
                 let (program, limits) = (&candidate.program, runtime.limits);
                 let job = Job { program, setup: &task.setup, tests: &task.tests, limits };
-                carefully(|| runtime.judge.judge(job))?
+                catch_panic(|| runtime.judge.judge(job))?
             }),
             Err(broken) => Some(Err(broken.into())),
         };
@@ -52,6 +52,6 @@ impl Room<'_> {
         stack: &BigStack,
     ) -> Result<Reading, Infrastructure> {
         let program = candidate.program?;
-        carefully(|| self.teaching.rules.read_program(task, program, stack))
+        catch_panic(|| self.teaching.rules.read_program(task, program, stack))
     }
 }

@@ -30,7 +30,7 @@ use super::report::Report;
 use super::table::Place;
 use super::teacher::{Answer, Failure, Question, Refusal};
 use super::{Asked, TeachError, Teaching};
-use crate::score::careful::carefully;
+use crate::score::catch_panic::catch_panic;
 
 /// Enough to talk to a server; a thousand of these are still small.
 const ASKER_STACK_BYTES: usize = 1 << 20;
@@ -318,5 +318,5 @@ impl<'a> Room<'a> {
 }
 
 fn program(task: &Task, reply: Reply<'_>) -> Result<Option<Program>, Infrastructure> {
-    carefully(|| find_program(task, reply))
+    catch_panic(|| find_program(task, reply))
 }

@@ -22,7 +22,7 @@ use super::records::{Answered, Entry, entries};
 use super::report::Report;
 use super::table::Place;
 use super::{Asked, TeachError};
-use crate::score::careful::carefully;
+use crate::score::catch_panic::catch_panic;
 
 /// Bytes of answers that are held at a time.
 const HELD_BYTES: u64 = 256 << 20;
@@ -132,7 +132,7 @@ fn trace(asked: &Asked<'_>, number: u32, answered: &Answered, at: usize) -> Trac
     let task: &Task = asked.tasks.get(number);
     let completion = &answered.completions[at];
     // If reading it panics, it is not judged either; its text is kept.
-    let found = carefully(|| extract(Reply::of(completion), Form::of(task.language))).ok();
+    let found = catch_panic(|| extract(Reply::of(completion), Form::of(task.language))).ok();
     let (thinking, code) = found.map_or((None, None), |found| {
         let thinking = found.thinking.or(found.plan).map(Cow::into_owned);
         (thinking, found.code.map(|code| code.source.into_owned()))

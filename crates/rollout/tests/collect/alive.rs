@@ -28,7 +28,7 @@ fn found(names: &[&str], supply: Supply) -> (Result<Alive, CollectError>, usize)
     (alive, asked.count())
 }
 
-fn names(groups: &[whetstone_rollout::collect::Gathered]) -> Vec<&str> {
+fn names(groups: &[whetstone_rollout::collect::Group]) -> Vec<&str> {
     groups.iter().map(|group| group.task.as_str()).collect()
 }
 

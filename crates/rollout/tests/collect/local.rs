@@ -88,15 +88,15 @@ fn groups_of_a_real_model_have_the_tokens_that_it_samples_alone() {
             })
             .unwrap();
         assert_eq!((group.rollouts.len(), group.dropped.len()), (SAMPLES, 0));
-        for (rolled, alone) in group.rollouts.iter().zip(alone) {
-            let [turn] = &rolled.turns[..] else { panic!("one turn") };
+        for (rollout, alone) in group.rollouts.iter().zip(alone) {
+            let [turn] = &rollout.turns[..] else { panic!("one turn") };
             assert_eq!(Some(&turn.completion), alone.as_ref());
             assert_eq!(*turn.prompt, tokens[..]);
-            sampled += rolled.sampled_tokens();
+            sampled += rollout.sampled_tokens();
         }
     }
     assert_eq!(collected.usage.sampled, sampled);
     let ended = collected.groups.iter().flat_map(|group| &group.rollouts);
-    let short = ended.filter(|rolled| rolled.sampled_tokens() < MAX_TOKENS).count();
+    let short = ended.filter(|rollout| rollout.sampled_tokens() < MAX_TOKENS).count();
     assert!(short > 0 && short < 3 * SAMPLES, "some end by themselves: {short}");
 }

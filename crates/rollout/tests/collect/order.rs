@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use whetstone_infer::Prompt;
-use whetstone_rollout::collect::{Collecting, Gathered, Wave, collect};
+use whetstone_rollout::collect::{Collecting, Group, Wave, collect};
 
 use crate::stage::{Player, Samples, Stage, asked, collecting, task};
 
@@ -54,7 +54,7 @@ fn says(prompt: &str, sample: usize) -> String {
 /// All that may be seen of a collection but its times.
 #[derive(Debug, PartialEq)]
 struct Seen {
-    groups: Vec<Gathered>,
+    groups: Vec<Group>,
     /// What the model was asked, call by call.
     calls: Vec<Vec<Prompt>>,
     /// What was judged, wave by wave.

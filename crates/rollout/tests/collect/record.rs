@@ -5,12 +5,12 @@ use whetstone_core::rollout::{Rollout, Score};
 use whetstone_core::wire::{Wire, WireError};
 use whetstone_infer::Rule;
 use whetstone_rollout::collect::record::{RecordedTurn, Recording, lines, turns};
-use whetstone_rollout::collect::{Collecting, Gathered, Turn, collect};
+use whetstone_rollout::collect::{Collecting, Group, Turn, collect};
 
 use crate::stage::{Player, Stage, asked, collecting, task};
 
 /// Two judged rollouts, the second of two turns, around one that was dropped.
-fn group() -> Gathered {
+fn group() -> Group {
     let (stage, tasks) = (Stage::default(), [task("x/1")]);
     let says = |prompt: &str, sample: usize| {
         let first = ["pass", "broken", "more"][sample];

@@ -16,7 +16,7 @@ use whetstone_core::wire::Wire;
 use whetstone_core::{Seed, Task};
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
 use whetstone_infer::{Drawn, GenerateError, Generator, Prompt, Rule, Usage};
-use whetstone_rollout::collect::{Asked, Collecting, Gathered, Progress, RenderError, Rolled};
+use whetstone_rollout::collect::{Asked, Collecting, Group, Progress, RenderError, Rollout};
 
 /// A task with this name, which is also what the model is asked.
 pub(crate) fn task(id: &str) -> Task {
@@ -247,9 +247,9 @@ fn outcome(worth: f64) -> Outcome {
 }
 
 /// The last texts of the judged rollouts, with their numbers and worth.
-pub(crate) fn told(group: &Gathered) -> Vec<(usize, &str, f64)> {
+pub(crate) fn told(group: &Group) -> Vec<(usize, &str, f64)> {
     let mut told = Vec::new();
-    for Rolled { sample, turns, outcome, .. } in &group.rollouts {
+    for Rollout { sample, turns, outcome, .. } in &group.rollouts {
         told.push((
             *sample,
             turns.last().unwrap().completion.text.as_str(),
@@ -260,6 +260,6 @@ pub(crate) fn told(group: &Gathered) -> Vec<(usize, &str, f64)> {
 }
 
 /// The dropped rollouts, with their reasons.
-pub(crate) fn dropped(group: &Gathered) -> Vec<(usize, &str)> {
+pub(crate) fn dropped(group: &Group) -> Vec<(usize, &str)> {
     group.dropped.iter().map(|dropped| (dropped.sample, dropped.reason.0.as_str())).collect()
 }

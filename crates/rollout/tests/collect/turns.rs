@@ -89,10 +89,10 @@ fn a_conversation_that_outgrows_the_context_is_cut_short() {
     // "a", and twelve characters for each turn.
     let settings = Collecting { max_turns: 9, max_prompt_tokens: 25, ..collecting(&stage) };
     let collected = collect(&settings, &mut player, &asked(&tasks, 1)).unwrap();
-    let [rolled] = &collected.groups[0].rollouts[..] else { panic!("one sample") };
-    let lengths: Vec<usize> = rolled.turns.iter().map(|turn| turn.prompt.len()).collect();
+    let [rollout] = &collected.groups[0].rollouts[..] else { panic!("one sample") };
+    let lengths: Vec<usize> = rollout.turns.iter().map(|turn| turn.prompt.len()).collect();
     assert_eq!(lengths, [1, 13, 25]);
-    assert_eq!((rolled.end, rolled.outcome.reward.total()), (End::OutOfContext, 0.03));
+    assert_eq!((rollout.end, rollout.outcome.reward.total()), (End::OutOfContext, 0.03));
 }
 
 #[test]

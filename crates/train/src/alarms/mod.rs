@@ -49,8 +49,8 @@ pub struct Alarm {
 /// Who gains by a term of the reward without passing: completions of a step.
 pub(crate) type Suspects<'a> = &'a dyn Fn(&str) -> Vec<Suspect>;
 
-/// Where there are no rewards.
-pub(crate) fn nobody(_term: &str) -> Vec<Suspect> {
+/// [`Suspects`] of a training without rewards: none.
+pub(crate) fn no_suspects(_term: &str) -> Vec<Suspect> {
     Vec::new()
 }
 

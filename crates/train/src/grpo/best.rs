@@ -1,4 +1,4 @@
-//! The student's own best answers of a step, which it learns by heart.
+//! Self-SFT: the student's own best answers of a step, which it is fine-tuned on.
 //!
 //! Taken over the whole step: first from groups in which some rollouts pass and some do not, since on a
 //! task that is always solved there is nothing to learn; then by reward. Of rollouts with the same program
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use whetstone_core::completion::Finish;
 use whetstone_core::extract::{Form, Reply, Response, extract};
 use whetstone_data::rows::Tokens;
-use whetstone_rollout::collect::{Gathered, Rolled, Turn};
+use whetstone_rollout::collect::{Group, Rollout, Turn};
 
 use crate::example::Example;
 use crate::rows::Ending;
@@ -17,24 +17,24 @@ use crate::student::Student;
 
 /// The turns of the best `count` rollouts that pass. One that the length limit cut off is none: it would
 /// teach not to come to an end.
-pub(super) fn best(groups: &[Gathered], count: usize) -> impl Iterator<Item = &Turn> {
-    let mut passing: Vec<(bool, &Rolled)> = Vec::new();
+pub(super) fn best(groups: &[Group], count: usize) -> impl Iterator<Item = &Turn> {
+    let mut passing: Vec<(bool, &Rollout)> = Vec::new();
     for group in groups {
-        let is_mixed = group.rollouts.iter().any(|rolled| !passes(rolled));
-        let whole = group.rollouts.iter().filter(|rolled| passes(rolled) && !is_cut(rolled));
-        passing.extend(whole.map(|rolled| (is_mixed, rolled)));
+        let is_mixed = group.rollouts.iter().any(|rollout| !passes(rollout));
+        let whole = group.rollouts.iter().filter(|rollout| passes(rollout) && !is_cut(rollout));
+        passing.extend(whole.map(|rollout| (is_mixed, rollout)));
     }
-    let worth = |rolled: &Rolled| rolled.outcome.reward.total();
+    let worth = |rollout: &Rollout| rollout.outcome.reward.total();
     // Of equals the first that was sampled.
     passing.sort_by(|a, b| b.0.cmp(&a.0).then(worth(b.1).total_cmp(&worth(a.1))));
     let mut seen = BTreeSet::new();
-    let unseen = passing.into_iter().filter(move |(_, rolled)| seen.insert(program(rolled)));
-    unseen.take(count).flat_map(|(_, rolled)| &rolled.turns)
+    let unseen = passing.into_iter().filter(move |(_, rollout)| seen.insert(program(rollout)));
+    unseen.take(count).flat_map(|(_, rollout)| &rollout.turns)
 }
 
 /// The same without their thinking, as rows: the code alone, behind the prompt as it was seen. One whose
 /// code cannot be laid out is left out.
-pub(super) fn answers(student: &Student, groups: &[Gathered], count: usize) -> Vec<Example> {
+pub(super) fn answers(student: &Student, groups: &[Group], count: usize) -> Vec<Example> {
     let Some(ending) = Ending::of(&student.model) else { return Vec::new() };
     let row = |turn: &Turn| {
         let form = Form::ThinkPython;
@@ -52,18 +52,18 @@ pub(super) fn answers(student: &Student, groups: &[Gathered], count: usize) -> V
 /// How a prompt ends that opens the thinking.
 const OPENED: &str = "<think>\n";
 
-fn passes(rolled: &Rolled) -> bool {
-    rolled.outcome.is_pass()
+fn passes(rollout: &Rollout) -> bool {
+    rollout.outcome.is_pass()
 }
 
-fn is_cut(rolled: &Rolled) -> bool {
-    rolled.turns.iter().any(|turn| turn.completion.finish == Finish::Length)
+fn is_cut(rollout: &Rollout) -> bool {
+    rollout.turns.iter().any(|turn| turn.completion.finish == Finish::Length)
 }
 
 /// The program of a rollout, to compare: its code, or all that it said last if none is found there. A program
 /// that passes stands behind the closing tag, so it is found whether or not the prompt opened the thinking.
-fn program(rolled: &Rolled) -> String {
-    let Some(turn) = rolled.turns.last() else { return String::new() };
+fn program(rollout: &Rollout) -> String {
+    let Some(turn) = rollout.turns.last() else { return String::new() };
     let code = extract(Reply::of(&turn.completion), Form::ThinkPython).code;
     code.map_or_else(|| turn.completion.text.clone(), |code| code.source.trim().to_owned())
 }
@@ -74,14 +74,14 @@ mod tests {
     use whetstone_model::tokenizer::SpecialTokens;
 
     use super::*;
-    use crate::testing::{Said, group, rolled, rolled_as, settings, student};
+    use crate::testing::{Said, group, rollout, rollout_as, settings, student};
 
-    fn pass(sample: usize, id: u32, worth: f64) -> Rolled {
-        rolled_as(sample, Said { ids: &[id], finish: Finish::Stop, verdict: Verdict::Pass, worth })
+    fn pass(sample: usize, id: u32, worth: f64) -> Rollout {
+        rollout_as(sample, Said { ids: &[id], finish: Finish::Stop, verdict: Verdict::Pass, worth })
     }
 
-    fn fail(sample: usize) -> Rolled {
-        rolled_as(
+    fn fail(sample: usize) -> Rollout {
+        rollout_as(
             sample,
             Said {
                 ids: &[6],
@@ -92,7 +92,7 @@ mod tests {
         )
     }
 
-    fn found(groups: &[Gathered], count: usize) -> Vec<u32> {
+    fn found(groups: &[Group], count: usize) -> Vec<u32> {
         let ids = |turn: &Turn| turn.completion.tokens.as_ref().unwrap().ids()[0];
         best(groups, count).map(ids).collect()
     }
@@ -112,9 +112,9 @@ mod tests {
     #[test]
     fn of_equal_programs_one_is_taken_whatever_was_thought() {
         let said = |sample, id, worth, text: &str| {
-            let mut rolled = pass(sample, id, worth);
-            rolled.turns[0].completion.text = text.to_owned();
-            rolled
+            let mut rollout = pass(sample, id, worth);
+            rollout.turns[0].completion.text = text.to_owned();
+            rollout
         };
         let groups = [group(
             "a",
@@ -131,9 +131,9 @@ mod tests {
     #[test]
     fn an_answer_alone_is_the_code_behind_the_prompt_as_it_was_seen() {
         let (_dir, mut student) = student(&settings());
-        let mut rolled = pass(0, 7, 1.0);
-        rolled.turns[0].completion.text = "<think>One.</think>\n```python\nx = 1\n```".to_owned();
-        let groups = [group("a", vec![rolled, fail(1)])];
+        let mut rollout = pass(0, 7, 1.0);
+        rollout.turns[0].completion.text = "<think>One.</think>\n```python\nx = 1\n```".to_owned();
+        let groups = [group("a", vec![rollout, fail(1)])];
         let said = |student: &Student| {
             let [row] = &answers(student, &groups, 9)[..] else { panic!("one answer") };
             assert_eq!(row.tokens[..row.first], [1, 2]);
@@ -148,10 +148,10 @@ mod tests {
 
     #[test]
     fn what_was_cut_off_is_not_taken() {
-        let cut = rolled_as(
+        let cut = rollout_as(
             0,
             Said { ids: &[7, 7], finish: Finish::Length, verdict: Verdict::Pass, worth: 1.0 },
         );
-        assert!(found(&[group("a", vec![cut, rolled(1, &[8], 0.0)])], 9).is_empty());
+        assert!(found(&[group("a", vec![cut, rollout(1, &[8], 0.0)])], 9).is_empty());
     }
 }

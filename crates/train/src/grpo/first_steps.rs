@@ -7,16 +7,16 @@
 use whetstone_core::completion::Finish;
 use whetstone_core::config::Config;
 use whetstone_core::survivors::Survivors;
-use whetstone_rollout::collect::Rolled;
+use whetstone_rollout::collect::Rollout;
 
 use super::batch::Batch;
-use super::tasks::Drawn;
+use super::tasks::StepRollouts;
 use crate::watch::Warning;
 
 /// Steps after which an empty source is told of.
 const STEPS: u64 = 5;
 const ROLLOUTS: &str = "the rollouts";
-const OWN: &str = "the student's own best answers";
+const SELF_SFT: &str = "the student's own best answers";
 const UNJUDGED: &str = "that could not be judged";
 const CUT_OFF: &str = "cut off by the token limit";
 
@@ -25,7 +25,7 @@ const CUT_OFF: &str = "cut off by the token limit";
 pub(super) struct FirstSteps {
     seen: u64,
     rollouts: Survivors,
-    own: Survivors,
+    self_sft: Survivors,
 }
 
 /// A step that was taken.
@@ -35,24 +35,24 @@ pub(super) struct Taken<'a> {
     pub(super) step: u64,
     /// Of how many.
     pub(super) steps: u64,
-    pub(super) drawn: &'a Drawn,
+    pub(super) step_rollouts: &'a StepRollouts,
     pub(super) batch: &'a Batch,
 }
 
 impl FirstSteps {
     /// Looks at a step; says what there is to say of it.
     pub(super) fn see(&mut self, config: &Config, taken: Taken<'_>) -> Vec<Warning> {
-        let Taken { step, steps, drawn, batch } = taken;
+        let Taken { step, steps, step_rollouts, batch } = taken;
         // A run that goes on behind its first steps has been told.
         if step > STEPS || step != self.seen + 1 {
             return Vec::new();
         }
         self.seen = step;
-        self.count(config, drawn, batch);
+        self.count(config, step_rollouts, batch);
         let mut warnings = Vec::new();
-        warnings.extend((step == 1).then(|| cut_off(config, drawn)).flatten());
+        warnings.extend((step == 1).then(|| cut_off(config, step_rollouts)).flatten());
         if step == STEPS.min(steps) {
-            let lost = [("rollouts", &self.rollouts), ("own_best", &self.own)];
+            let lost = [("rollouts", &self.rollouts), ("own_best", &self.self_sft)];
             warnings.extend(lost.into_iter().flat_map(|(source, found)| {
                 let code = format!("no_{source}");
                 let of = match step {
@@ -66,23 +66,23 @@ impl FirstSteps {
         warnings
     }
 
-    fn count(&mut self, config: &Config, drawn: &Drawn, batch: &Batch) {
+    fn count(&mut self, config: &Config, step_rollouts: &StepRollouts, batch: &Batch) {
         let weights = config.dual_source;
         if weights.grpo_weight > 0.0 {
-            count_rollouts(&mut self.rollouts, drawn, batch);
+            count_rollouts(&mut self.rollouts, step_rollouts, batch);
         }
         if weights.self_sft_weight > 0.0 {
-            count_own(&mut self.own, drawn);
+            count_self_sft(&mut self.self_sft, step_rollouts);
         }
     }
 }
 
-fn count_rollouts(found: &mut Survivors, drawn: &Drawn, batch: &Batch) {
+fn count_rollouts(found: &mut Survivors, step_rollouts: &StepRollouts, batch: &Batch) {
     let learnt = batch.members();
-    for (group, gathered) in drawn.groups.iter().enumerate() {
-        found.leave_out_many(ROLLOUTS, UNJUDGED, gathered.dropped.len() as u64);
-        for rollout in 0..gathered.rollouts.len() {
-            match learnt.get(&(group, rollout)) {
+    for (index, group) in step_rollouts.groups.iter().enumerate() {
+        found.leave_out_many(ROLLOUTS, UNJUDGED, group.dropped.len() as u64);
+        for rollout in 0..group.rollouts.len() {
+            match learnt.get(&(index, rollout)) {
                 Some(true) => found.keep(ROLLOUTS),
                 Some(false) => found.leave_out(ROLLOUTS, CUT_OFF),
                 None => found.leave_out(ROLLOUTS, "with the same reward as their group"),
@@ -91,25 +91,25 @@ fn count_rollouts(found: &mut Survivors, drawn: &Drawn, batch: &Batch) {
     }
 }
 
-fn count_own(found: &mut Survivors, drawn: &Drawn) {
-    for gathered in &drawn.groups {
-        found.leave_out_many(OWN, UNJUDGED, gathered.dropped.len() as u64);
-        for rolled in &gathered.rollouts {
-            let judgement = rolled.outcome.judgement.as_ref();
+fn count_self_sft(found: &mut Survivors, step_rollouts: &StepRollouts) {
+    for group in &step_rollouts.groups {
+        found.leave_out_many(SELF_SFT, UNJUDGED, group.dropped.len() as u64);
+        for rollout in &group.rollouts {
+            let judgement = rollout.outcome.judgement.as_ref();
             if !judgement.is_some_and(|judgement| judgement.verdict().is_pass()) {
-                found.leave_out(OWN, "that do not pass");
-            } else if is_cut(rolled) {
-                found.leave_out(OWN, CUT_OFF);
+                found.leave_out(SELF_SFT, "that do not pass");
+            } else if is_cut(rollout) {
+                found.leave_out(SELF_SFT, CUT_OFF);
             } else {
-                found.keep(OWN);
+                found.keep(SELF_SFT);
             }
         }
     }
 }
 
 /// Every answer of the step was cut off.
-fn cut_off(config: &Config, drawn: &Drawn) -> Option<Warning> {
-    let mut rollouts = drawn.groups.iter().flat_map(|group| &group.rollouts);
+fn cut_off(config: &Config, step_rollouts: &StepRollouts) -> Option<Warning> {
+    let mut rollouts = step_rollouts.groups.iter().flat_map(|group| &group.rollouts);
     let all = rollouts.clone().count();
     if all == 0 || !rollouts.all(is_cut) {
         return None;
@@ -122,33 +122,33 @@ fn cut_off(config: &Config, drawn: &Drawn) -> Option<Warning> {
     Some(Warning { code: "all_cut_off".to_owned(), message })
 }
 
-fn is_cut(rolled: &Rolled) -> bool {
-    rolled.turns.iter().any(|turn| turn.completion.finish == Finish::Length)
+fn is_cut(rollout: &Rollout) -> bool {
+    rollout.turns.iter().any(|turn| turn.completion.finish == Finish::Length)
 }
 
 #[cfg(test)]
 mod tests {
     use whetstone_core::verdict::Verdict;
-    use whetstone_rollout::collect::Gathered;
+    use whetstone_rollout::collect::Group;
 
     use super::*;
-    use crate::testing::{Said, dropped, group, rolled, rolled_as, settings};
+    use crate::testing::{Said, dropped, group, rollout, rollout_as, settings};
 
-    fn cut(sample: usize) -> Rolled {
-        rolled_as(
+    fn cut(sample: usize) -> Rollout {
+        rollout_as(
             sample,
             Said { ids: &[7, 7], finish: Finish::Length, verdict: Verdict::NoCode, worth: 0.0 },
         )
     }
 
     /// What is said after each of the steps, which all draw the same.
-    fn said(config: &Config, steps: u64, groups: &[Gathered]) -> Vec<(u64, String, String)> {
+    fn said(config: &Config, steps: u64, groups: &[Group]) -> Vec<(u64, String, String)> {
         let mut first = FirstSteps::default();
         let mut said = Vec::new();
         for step in 1..=steps {
-            let drawn = Drawn { groups: groups.to_vec(), ..Drawn::default() };
-            let batch = Batch::new(config, &drawn).unwrap();
-            let taken = Taken { step, steps, drawn: &drawn, batch: &batch };
+            let step_rollouts = StepRollouts { groups: groups.to_vec(), ..StepRollouts::default() };
+            let batch = Batch::new(config, &step_rollouts).unwrap();
+            let taken = Taken { step, steps, step_rollouts: &step_rollouts, batch: &batch };
             for Warning { code, message } in first.see(config, taken) {
                 said.push((step, code, message));
             }
@@ -168,7 +168,7 @@ mod tests {
             "all 2 answers of the first step were cut off at 64 tokens (max_new_tokens), before their \
              programs were whole: raise `grpo.max_completion_length`"
         );
-        let one_whole = [group("a", vec![cut(0), rolled(1, &[8], 1.0)])];
+        let one_whole = [group("a", vec![cut(0), rollout(1, &[8], 1.0)])];
         assert!(said(&config, 9, &one_whole).is_empty());
     }
 
@@ -176,7 +176,7 @@ mod tests {
     fn a_source_that_gives_nothing_is_told_of_once_after_a_few_steps() {
         let mut config = settings();
         config.dual_source.self_sft_weight = 0.5;
-        let mut equal = group("a", vec![rolled(0, &[7], 0.0), rolled(1, &[8], 0.0)]);
+        let mut equal = group("a", vec![rollout(0, &[7], 0.0), rollout(1, &[8], 0.0)]);
         equal.dropped = vec![dropped(2)];
         let told = said(&config, 9, &[equal]);
         let expected = [
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(messages, expected);
         assert!(told.iter().all(|(step, ..)| *step == 5), "{told:?}");
         config.dual_source.self_sft_weight = 0.0;
-        let equal = group("a", vec![rolled(0, &[7], 0.0), rolled(1, &[8], 0.0)]);
+        let equal = group("a", vec![rollout(0, &[7], 0.0), rollout(1, &[8], 0.0)]);
         assert_eq!(said(&config, 9, &[equal]).len(), 1, "what is not asked for is not missed");
     }
 
@@ -197,7 +197,7 @@ mod tests {
     fn one_rollout_that_teaches_is_enough() {
         let mut config = settings();
         config.dual_source.self_sft_weight = 0.5;
-        let live = group("a", vec![rolled(0, &[7], 1.0), rolled(1, &[8], 0.0)]);
+        let live = group("a", vec![rollout(0, &[7], 1.0), rollout(1, &[8], 0.0)]);
         assert!(said(&config, 9, &[live]).is_empty());
     }
 
@@ -206,7 +206,7 @@ mod tests {
         let mut config = settings();
         config.grpo.mask_truncated_completions = true;
         config.dual_source.self_sft_weight = 0.0;
-        let one = rolled_as(
+        let one = rollout_as(
             0,
             Said { ids: &[7], finish: Finish::Length, verdict: Verdict::Pass, worth: 1.0 },
         );
@@ -219,9 +219,12 @@ mod tests {
     #[test]
     fn a_run_that_goes_on_later_is_not_told_again() {
         let config = settings();
-        let drawn = Drawn { groups: vec![group("a", vec![cut(0), cut(1)])], ..Drawn::default() };
-        let batch = Batch::new(&config, &drawn).unwrap();
-        let taken = Taken { step: 3, steps: 9, drawn: &drawn, batch: &batch };
+        let step_rollouts = StepRollouts {
+            groups: vec![group("a", vec![cut(0), cut(1)])],
+            ..StepRollouts::default()
+        };
+        let batch = Batch::new(&config, &step_rollouts).unwrap();
+        let taken = Taken { step: 3, steps: 9, step_rollouts: &step_rollouts, batch: &batch };
         assert!(FirstSteps::default().see(&config, taken).is_empty());
     }
 }

@@ -12,7 +12,7 @@ use whetstone_core::Message;
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
 use whetstone_infer::Local;
-use whetstone_rollout::collect::{Asked, CollectError, Gathered, Progress, collect};
+use whetstone_rollout::collect::{Asked, CollectError, Group, Progress, collect};
 use whetstone_rollout::measure::Tally;
 
 use super::Grpo;
@@ -76,7 +76,7 @@ fn chosen<'a>(grpo: &Grpo<'a>, seed: Seed) -> impl Iterator<Item = &'a Task> {
 
 /// The part of samples that pass, averaged over the tasks of which any could be judged, and how many
 /// these are.
-fn rate(groups: &[Gathered]) -> (Option<f64>, usize) {
+fn rate(groups: &[Group]) -> (Option<f64>, usize) {
     let tallies = groups.iter().map(Tally::of).filter(|tally| tally.samples > 0);
     #[expect(clippy::cast_precision_loss, reason = "samples of a task")]
     let rates: Vec<f64> = tallies.map(|tally| tally.passed as f64 / tally.samples as f64).collect();
@@ -88,12 +88,12 @@ fn rate(groups: &[Gathered]) -> (Option<f64>, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{dropped, group, rolled};
+    use crate::testing::{dropped, group, rollout};
 
     #[test]
     fn every_task_counts_once_and_one_that_nobody_judged_does_not() {
-        let half = group("a", vec![rolled(0, &[7], 1.0), rolled(1, &[7], 0.0)]);
-        let whole = group("b", vec![rolled(0, &[7], 1.0)]);
+        let half = group("a", vec![rollout(0, &[7], 1.0), rollout(1, &[7], 0.0)]);
+        let whole = group("b", vec![rollout(0, &[7], 1.0)]);
         let mut broken = group("c", Vec::new());
         broken.dropped = vec![dropped(0)];
         assert_eq!(rate(&[half, whole, broken.clone()]), (Some(0.75), 2));

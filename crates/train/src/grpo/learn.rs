@@ -11,16 +11,16 @@ use whetstone_core::config::{Config, KlIn};
 use whetstone_model::decoder::{Adapters, Decoder, Forward, Gradients};
 
 use super::Grpo;
-use super::batch::{Batch, Played, Reference};
+use super::batch::{Batch, Reference, TrainSequence};
 use super::budget;
 use super::metrics::{Measured, Source};
 use crate::error::TrainError;
 use crate::example::Example;
-use crate::imitate::imitate;
+use crate::memory_check::memory_check;
 use crate::optimizer::Optimizer;
 use crate::pass::Pass;
 use crate::plan::Plan;
-use crate::rehearse::rehearse;
+use crate::sft_gradient::sft_gradient;
 use crate::student::Student;
 use crate::update::{self, UpdateSettings};
 use crate::watch::{Phase, Watch};
@@ -35,9 +35,9 @@ pub(super) struct Learner<'a> {
     gradients: Gradients,
     /// Room for the other sources, where they count.
     teacher: Option<Gradients>,
-    own: Option<Gradients>,
+    self_sft: Option<Gradients>,
     optimizer: Optimizer,
-    /// Bytes that the device held after the rehearsal.
+    /// Bytes that the device held after the memory check.
     most_bytes: usize,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Learner<'a> {
         let new = || Gradients::new(student.decoder.device(), student.decoder.parameters());
         let weights = grpo.config.dual_source;
         let teacher = (weights.teacher_sft_weight > 0.0).then(new);
-        let own = (weights.self_sft_weight > 0.0).then(new);
+        let self_sft = (weights.self_sft_weight > 0.0).then(new);
         let loss = budget::loss(grpo.config)?;
         let recorded = grpo.source.recorded();
         let is_asked = recorded.is_some_and(|recorded| recorded.asks_untrained(grpo.config));
@@ -88,7 +88,7 @@ impl<'a> Learner<'a> {
             untrained,
             gradients: new(),
             teacher,
-            own,
+            self_sft,
             optimizer,
             most_bytes: usize::MAX,
         })
@@ -98,14 +98,14 @@ impl<'a> Learner<'a> {
         &self.optimizer
     }
 
-    /// Sends the longest batch through once.
-    pub(super) fn rehearse(
+    /// Sends the longest batch through once, to see whether it fits into memory.
+    pub(super) fn check_memory(
         &mut self,
         student: &Student,
         longest: &[Example],
     ) -> Result<(), TrainError> {
-        let pass = Pass::new(&student.decoder, self.config, self.watch, Phase::Rehearsing);
-        self.most_bytes = rehearse(pass, longest, &mut self.gradients)?;
+        let pass = Pass::new(&student.decoder, self.config, self.watch, Phase::MemoryCheck);
+        self.most_bytes = memory_check(pass, longest, &mut self.gradients)?;
         Ok(())
     }
 
@@ -118,14 +118,14 @@ impl<'a> Learner<'a> {
         measured: &mut Measured,
     ) -> Result<Option<Reference>, TrainError> {
         let began = Instant::now();
-        let Some(played) = self.untrained_logps(student, step, &batch.played)? else {
+        let Some(sequences) = self.untrained_logps(student, step, &batch.sequences)? else {
             return Ok(None);
         };
         let is_charged = self.config.grpo.kl_in == KlIn::Reward;
         let masked = if is_charged { batch.masked.as_slice() } else { &[] };
         let masked = self.untrained_logps(student, step, masked)?.unwrap_or_default();
         measured.reference = began.elapsed();
-        Ok(Some(Reference { played, masked }))
+        Ok(Some(Reference { sequences, masked }))
     }
 
     /// Makes the updates of a step.
@@ -150,9 +150,9 @@ impl<'a> Learner<'a> {
             let (rows, weight) = (batch.teacher.as_slice(), weights.teacher_sft_weight);
             let traces = Traces { of: Which::Teacher, step, rows, weight };
             measured.teacher = self.traces(student, traces, grpo_norm)?;
-            let (rows, weight) = (batch.own.as_slice(), weights.self_sft_weight);
-            let traces = Traces { of: Which::Own, step, rows, weight };
-            measured.own = self.traces(student, traces, grpo_norm)?;
+            let (rows, weight) = (batch.self_sft.as_slice(), weights.self_sft_weight);
+            let traces = Traces { of: Which::SelfSft, step, rows, weight };
+            measured.self_sft = self.traces(student, traces, grpo_norm)?;
             let lr = plan.schedule.rate((step - 1) * plan.iterations + iteration)?;
             measured.lr = lr;
             self.update(student, lr, measured)?;
@@ -179,12 +179,12 @@ impl<'a> Learner<'a> {
         &self,
         student: &Student,
         step: u64,
-        played: &[Played],
+        sequences: &[TrainSequence],
     ) -> Result<Option<Logps>, TrainError> {
         if self.loss.penalty.is_none() {
             return Ok(None);
         }
-        let examples: Vec<&Example> = played.iter().map(|sequence| &sequence.example).collect();
+        let examples: Vec<&Example> = sequences.iter().map(|sequence| &sequence.example).collect();
         self.before_training(student, step, &examples).map(Some)
     }
 
@@ -211,13 +211,13 @@ impl<'a> Learner<'a> {
         reference: Option<&Reference>,
     ) -> Result<Logps, TrainError> {
         if self.loss.surrogate.cap.is_none() {
-            return Ok(batch.played.iter().map(|played| played.sampled.clone()).collect());
+            return Ok(batch.sequences.iter().map(|sequence| sequence.sampled.clone()).collect());
         }
         if let Some(reference) = reference {
-            return Ok(reference.played.clone());
+            return Ok(reference.sequences.clone());
         }
         let examples: Vec<&Example> =
-            batch.played.iter().map(|sequence| &sequence.example).collect();
+            batch.sequences.iter().map(|sequence| &sequence.example).collect();
         self.before_training(student, step, &examples)
     }
 
@@ -237,25 +237,26 @@ impl<'a> Learner<'a> {
             return Ok(());
         }
         let pass = self.pass(student, step);
-        let examples: Vec<&Example> = places.iter().map(|&at| &batch.played[at].example).collect();
+        let examples: Vec<&Example> =
+            places.iter().map(|&at| &batch.sequences[at].example).collect();
         let masks: Vec<Vec<bool>> = examples.iter().map(|example| example.mask()).collect();
         let mut first: Logps = vec![Vec::new(); examples.len()];
         let loss = self.loss;
         pass.learn(&examples, &mut self.gradients, |place, seen| {
-            let played = &batch.played[places[place]];
+            let train_sequence = &batch.sequences[places[place]];
             if old.is_none() {
-                measured.compare(&played.sampled, &seen.logp);
+                measured.compare(&train_sequence.sampled, &seen.logp);
                 first[place].clone_from(&seen.logp);
             }
             let sequence = Sequence {
                 trained: &masks[place],
                 logp: &seen.logp,
                 old_logp: old.as_ref().map_or(&seen.logp, |old| &old[place]),
-                sampler_logp: loss.surrogate.cap.map(|_| played.sampled.as_slice()),
-                reference_logp: reference.map(|of| of.played[places[place]].as_slice()),
+                sampler_logp: loss.surrogate.cap.map(|_| train_sequence.sampled.as_slice()),
+                reference_logp: reference.map(|of| of.sequences[places[place]].as_slice()),
                 entropy: Some(&seen.entropy),
-                advantage: Advantages::Whole(played.advantage),
-                episode_tokens: played.episode_tokens,
+                advantage: Advantages::Whole(train_sequence.advantage),
+                episode_tokens: train_sequence.episode_tokens,
             };
             let found = loss.loss(&[sequence], batch.totals)?;
             measured.policy(&found);
@@ -274,7 +275,7 @@ impl<'a> Learner<'a> {
         Work { step, batch, .. }: Work<'_>,
         measured: &mut Measured,
     ) -> Result<(), TrainError> {
-        if !budget::is_set(self.config) || !batch.played.is_empty() {
+        if !budget::is_set(self.config) || !batch.sequences.is_empty() {
             return Ok(());
         }
         let examples: Vec<&Example> = batch.idle.iter().map(|sequence| &sequence.example).collect();
@@ -297,7 +298,7 @@ impl<'a> Learner<'a> {
         let forward = Forward { temperature: 1.0, ..pass.forward };
         let (grpo, gradients) = match of {
             Which::Teacher => (&self.gradients, self.teacher.as_mut()),
-            Which::Own => (&self.gradients, self.own.as_mut()),
+            Which::SelfSft => (&self.gradients, self.self_sft.as_mut()),
         };
         let Some(gradients) = gradients else { return Ok(None) };
         gradients.clear(device);
@@ -305,7 +306,7 @@ impl<'a> Learner<'a> {
             return Ok(None);
         }
         let rows: Vec<&Example> = rows.iter().collect();
-        let loss = imitate(Pass { forward, ..pass }, &rows, weight, gradients)?;
+        let loss = sft_gradient(Pass { forward, ..pass }, &rows, weight, gradients)?;
         let norm = update::norm(decoder, gradients);
         let dot = gradients.dot(device, grpo);
         let cosine = (grpo_norm > 0.0 && norm > 0.0).then(|| dot / grpo_norm / norm);
@@ -319,7 +320,7 @@ impl<'a> Learner<'a> {
         measured: &mut Measured,
     ) -> Result<(), TrainError> {
         let device = student.decoder.device().clone();
-        for other in [&self.teacher, &self.own].into_iter().flatten() {
+        for other in [&self.teacher, &self.self_sft].into_iter().flatten() {
             self.gradients.add_scaled(&device, 1.0, other);
         }
         let settings = UpdateSettings { lr, training: &self.config.training };
@@ -342,7 +343,7 @@ impl<'a> Learner<'a> {
         };
         let few: Vec<usize> = few(learnt.places.len(), MEASURED_SEQUENCES).collect();
         let examples: Vec<&Example> =
-            few.iter().map(|&at| &batch.played[learnt.places[at]].example).collect();
+            few.iter().map(|&at| &batch.sequences[learnt.places[at]].example).collect();
         let now = self.pass(student, step).score(&examples, Adapters::On)?;
         let old: Logps = few.iter().map(|&at| old[at].clone()).collect();
         Ok(budget::moved(&old, &now))
@@ -367,7 +368,7 @@ struct Traces<'r> {
 #[derive(Debug, Clone, Copy)]
 enum Which {
     Teacher,
-    Own,
+    SelfSft,
 }
 
 #[cfg(test)]

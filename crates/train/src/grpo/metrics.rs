@@ -1,19 +1,17 @@
 //! What was seen of a step, by the names under which it is recorded.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use whetstone_algo::Mean;
 use whetstone_algo::grpo::GrpoLoss;
 use whetstone_algo::policy::Statistics;
-use whetstone_core::completion::Finish;
 use whetstone_core::config::DualSourceConfig;
-use whetstone_core::judgement::Judgement;
-use whetstone_core::verdict::Verdict;
-use whetstone_rollout::collect::{Gathered, Rolled};
 
 use super::batch::Batch;
-use super::tasks::Drawn;
+use super::rollout_metrics::of_rollouts;
+use super::tasks::StepRollouts;
+use super::values::{Values, number};
 
 /// What was seen of one source.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -48,7 +46,7 @@ pub(super) struct Measured {
     pub(super) grpo_norm: f64,
     pub(super) weights: DualSourceConfig,
     pub(super) teacher: Option<Source>,
-    pub(super) own: Option<Source>,
+    pub(super) self_sft: Option<Source>,
     /// How far the updates moved the policy that sampled; of recorded rollouts, how far the student is
     /// from that policy after them.
     pub(super) update_kl: Mean,
@@ -104,18 +102,18 @@ impl Measured {
     pub(super) fn values(
         &self,
         batch: &Batch,
-        drawn: &Drawn,
+        step_rollouts: &StepRollouts,
         took: Duration,
     ) -> BTreeMap<String, f64> {
         let mut values = Values::default();
         self.of_policy(&mut values);
-        of_rollouts(drawn, &mut values);
+        of_rollouts(step_rollouts, &mut values);
         values.put("grpo/dead_groups", number(batch.dead_groups));
         values.put("grpo/solved_groups", number(batch.solved_groups));
         values.put("grpo/unsolved_groups", number(batch.unsolved_groups));
         values.put("grpo/masked", number(batch.masked.len()));
         values.put_some("grpo/kl_charge", batch.charge);
-        for (name, source) in [("teacher_sft", &self.teacher), ("self_sft", &self.own)] {
+        for (name, source) in [("teacher_sft", &self.teacher), ("self_sft", &self.self_sft)] {
             if let Some(source) = source {
                 values.put_some(&format!("{name}/loss"), source.loss.get());
                 values.put(&format!("{name}/grad_norm"), source.norm);
@@ -129,7 +127,7 @@ impl Measured {
             values.put("held_out/tasks", number(tasks));
             values.put("time/held_out_s", took.as_secs_f64());
         }
-        self.of_time(drawn, took, &mut values);
+        self.of_time(step_rollouts, took, &mut values);
         values.0
     }
 
@@ -157,155 +155,61 @@ impl Measured {
         values.put_some("grpo/sampler_gap", self.gap);
     }
 
-    fn of_time(&self, drawn: &Drawn, took: Duration, values: &mut Values) {
+    fn of_time(&self, step_rollouts: &StepRollouts, took: Duration, values: &mut Values) {
         values.put("time/reference_s", self.reference.as_secs_f64());
         values.put("time/learning_s", self.learning.as_secs_f64());
         values.put("time/step_s", took.as_secs_f64());
         if self.is_recorded {
             return;
         }
-        let waited = drawn.timeline.judging_after_sampling();
+        let waited = step_rollouts.timeline.judging_after_sampling();
         values.put("time/sampling_s", (self.sampling.saturating_sub(waited)).as_secs_f64());
         values.put("time/judging_after_sampling_s", waited.as_secs_f64());
         let sampling = self.sampling.as_secs_f64().max(1e-9);
-        values.put("speed/sampled_tokens_per_s", number(drawn.usage.sampled) / sampling);
-        let programs: usize = drawn.groups.iter().map(|group| group.rollouts.len()).sum();
+        values.put("speed/sampled_tokens_per_s", number(step_rollouts.usage.sampled) / sampling);
+        let programs: usize = step_rollouts.groups.iter().map(|group| group.rollouts.len()).sum();
         values.put("speed/programs_per_s", number(programs) / sampling);
-        let early = drawn.timeline.judged_while_sampling();
+        let early = step_rollouts.timeline.judged_while_sampling();
         values.put("rollout/judged_while_sampling", number(early) / number(programs.max(1)));
     }
 }
 
-/// Rewards, verdicts and lengths.
-fn of_rollouts(drawn: &Drawn, values: &mut Values) {
-    let all = || drawn.groups.iter().flat_map(|group: &Gathered| &group.rollouts);
-    let mean = |of: &dyn Fn(&Rolled) -> f64| {
-        let mut mean = Mean::default();
-        all().for_each(|rolled| mean.add(of(rolled)));
-        mean.get()
-    };
-    // What was not run against tests has no verdict, and counts in no figure that needs one.
-    let mean_judged = |of: &dyn Fn(&Judgement) -> f64| {
-        let mut mean = Mean::default();
-        let judged = all().filter_map(|rolled| rolled.outcome.judgement.as_ref());
-        judged
-            .filter(|judgement| judgement.counts().total > 0)
-            .for_each(|judgement| mean.add(of(judgement)));
-        mean.get()
-    };
-    let reward = |rolled: &Rolled| rolled.outcome.reward.total();
-    let average = mean(&reward).unwrap_or(0.0);
-    values.put_some("grpo/mean_reward", mean(&reward));
-    let spread = mean(&|rolled| (reward(rolled) - average).powi(2));
-    values.put_some("grpo/reward_std", spread.map(f64::sqrt));
-    values
-        .put_some("grpo/pass_rate", mean_judged(&|judgement| flag(judgement.verdict().is_pass())));
-    values.put_some("code/syntax_success_rate", mean(&|rolled| flag(parses(rolled))));
-    let tests = |judgement: &Judgement| {
-        let counts = judgement.counts();
-        f64::from(counts.passed) / f64::from(counts.total.max(1))
-    };
-    values.put_some("code/avg_test_pass_rate", mean_judged(&tests));
-    let late = |judgement: &Judgement| flag(*judgement.verdict() == Verdict::Timeout);
-    values.put_some("code/timeouts", mean_judged(&late));
-    for name in term_names(all()) {
-        let paid = |rolled: &Rolled| {
-            rolled.outcome.reward.terms().get(name).map_or(0.0, |term| term.paid())
-        };
-        values.put_some(&format!("reward/{name}"), mean(&paid));
-    }
-    // What is no program has no quality, and is not one of the worst.
-    let mut quality = Mean::default();
-    for rolled in all().filter(|rolled| parses(rolled)) {
-        if let Some(term) = rolled.outcome.reward.terms().get("quality") {
-            quality.add(term.value);
-        }
-    }
-    values.put_some("code/quality_score", quality.get());
-    values.put_some("rollout/mean_tokens", mean(&|rolled| number(rolled.sampled_tokens())));
-    let cut = |rolled: &Rolled| {
-        let last = rolled.turns.last().map(|turn| turn.completion.finish);
-        flag(last == Some(Finish::Length))
-    };
-    values.put_some("rollout/truncated", mean(&cut));
-    let dropped: usize = drawn.groups.iter().map(|group| group.dropped.len()).sum();
-    values.put("rollout/dropped", number(dropped));
-    values.put("rollout/tasks", number(drawn.consumed));
-}
-
-/// Whether there is a program that parses: the verdict says so, or where nothing was run the gates.
-fn parses(rolled: &Rolled) -> bool {
-    let gate = |name: &str| rolled.outcome.reward.gates().get(name).is_none_or(|gate| gate.passed);
-    match &rolled.outcome.judgement {
-        Some(judgement) => !matches!(judgement.verdict(), Verdict::NoCode | Verdict::SyntaxError),
-        None => gate("code") && gate("syntax"),
-    }
-}
-
-/// The terms of the rewards. They are the environment's, so there are few.
-fn term_names<'a>(all: impl Iterator<Item = &'a Rolled>) -> BTreeSet<&'a str> {
-    all.flat_map(|rolled| rolled.outcome.reward.terms().keys()).map(String::as_str).collect()
-}
-
-/// Metrics that are being gathered.
-#[derive(Debug, Default)]
-struct Values(BTreeMap<String, f64>);
-
-impl Values {
-    fn put(&mut self, name: &str, value: f64) {
-        self.0.insert(name.to_owned(), value);
-    }
-
-    fn put_some(&mut self, name: &str, value: Option<f64>) {
-        if let Some(value) = value {
-            self.put(name, value);
-        }
-    }
-}
-
-fn flag(is: bool) -> f64 {
-    f64::from(u8::from(is))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of a step")]
-fn number(count: usize) -> f64 {
-    count as f64
-}
-
 #[cfg(test)]
 mod tests {
+    use whetstone_core::completion::Finish;
     use whetstone_core::reward::{Reward, Term};
+    use whetstone_core::verdict::Verdict;
 
     use super::*;
-    use crate::testing::{Said, dropped, group, rolled, rolled_as, settings};
+    use crate::testing::{Said, dropped, group, rollout, rollout_as, settings};
 
     /// Five rollouts: two pass, one is no program, one was cut off, one could not be judged.
-    fn drawn() -> Drawn {
-        let mut first = group("a", vec![rolled(0, &[7, 7, 7], 1.0), rolled(1, &[8], 0.0)]);
+    fn step_rollouts() -> StepRollouts {
+        let mut first = group("a", vec![rollout(0, &[7, 7, 7], 1.0), rollout(1, &[8], 0.0)]);
         first.dropped = vec![dropped(2)];
-        let no_code = rolled_as(
+        let no_code = rollout_as(
             0,
             Said { ids: &[9, 9], finish: Finish::Stop, verdict: Verdict::NoCode, worth: 0.0 },
         );
-        let cut = rolled_as(
+        let cut = rollout_as(
             1,
             Said { ids: &[9, 9], finish: Finish::Length, verdict: Verdict::Pass, worth: 1.0 },
         );
-        Drawn {
+        StepRollouts {
             groups: vec![first, group("b", vec![no_code, cut])],
             consumed: 2,
-            ..Drawn::default()
+            ..StepRollouts::default()
         }
     }
 
-    fn values(measured: &Measured, drawn: &Drawn) -> BTreeMap<String, f64> {
-        let batch = Batch::new(&settings(), drawn).unwrap();
-        measured.values(&batch, drawn, Duration::from_secs(2))
+    fn values(measured: &Measured, step_rollouts: &StepRollouts) -> BTreeMap<String, f64> {
+        let batch = Batch::new(&settings(), step_rollouts).unwrap();
+        measured.values(&batch, step_rollouts, Duration::from_secs(2))
     }
 
     #[test]
     fn rollouts_are_counted_by_hand() {
-        let found = values(&Measured::default(), &drawn());
+        let found = values(&Measured::default(), &step_rollouts());
         let expected = [
             ("grpo/mean_reward", 0.5),
             ("grpo/reward_std", 0.5),
@@ -329,14 +233,15 @@ mod tests {
 
     #[test]
     fn a_term_is_what_it_adds_and_a_program_out_of_time_is_counted() {
-        let mut drawn = drawn();
+        let mut step_rollouts = step_rollouts();
         let terms = [("style".to_owned(), Term { value: 0.5, weight: 0.8 })];
-        drawn.groups[0].rollouts[0].outcome.reward = Reward::new(terms.into(), [].into()).unwrap();
-        drawn.groups[1].rollouts[0] = rolled_as(
+        step_rollouts.groups[0].rollouts[0].outcome.reward =
+            Reward::new(terms.into(), [].into()).unwrap();
+        step_rollouts.groups[1].rollouts[0] = rollout_as(
             0,
             Said { ids: &[9], finish: Finish::Stop, verdict: Verdict::Timeout, worth: 0.0 },
         );
-        let found = values(&Measured::default(), &drawn);
+        let found = values(&Measured::default(), &step_rollouts);
         // One of four has the term, which adds 0.4; one of them passes by its tests.
         for (name, value) in
             [("reward/style", 0.1), ("reward/tests", 0.25), ("code/timeouts", 0.25)]
@@ -347,9 +252,10 @@ mod tests {
 
     #[test]
     fn held_out_tasks_are_told_of_where_they_were_measured() {
-        assert!(!values(&Measured::default(), &drawn()).contains_key("held_out/tasks"));
+        assert!(!values(&Measured::default(), &step_rollouts()).contains_key("held_out/tasks"));
         let held_out = HeldOut { pass_rate: Some(0.75), tasks: 8, took: Duration::from_secs(3) };
-        let found = values(&Measured { held_out: Some(held_out), ..Measured::default() }, &drawn());
+        let found =
+            values(&Measured { held_out: Some(held_out), ..Measured::default() }, &step_rollouts());
         let told =
             ["held_out/pass_rate", "held_out/tasks", "time/held_out_s"].map(|name| found[name]);
         assert_eq!(told.map(f64::to_bits), [0.75, 8.0, 3.0].map(f64::to_bits));
@@ -357,24 +263,25 @@ mod tests {
 
     #[test]
     fn quality_is_that_of_programs_that_parse_whether_or_not_it_is_paid() {
-        let mut drawn = drawn();
-        assert!(!values(&Measured::default(), &drawn).contains_key("code/quality_score"));
+        let mut step_rollouts = step_rollouts();
+        assert!(!values(&Measured::default(), &step_rollouts).contains_key("code/quality_score"));
         let with = |value| {
             let terms = [("tests", 1.0), ("quality", 0.0)]
                 .map(|(name, weight)| (name.to_owned(), Term { value, weight }));
             Reward::new(terms.into(), [].into()).unwrap()
         };
-        drawn.groups[0].rollouts[0].outcome.reward = with(0.75);
-        drawn.groups[0].rollouts[1].outcome.reward = with(0.25);
+        step_rollouts.groups[0].rollouts[0].outcome.reward = with(0.75);
+        step_rollouts.groups[0].rollouts[1].outcome.reward = with(0.25);
         // No code: what is recorded as 0 is no measurement.
-        drawn.groups[1].rollouts[0].outcome.reward = with(0.0);
-        let found = values(&Measured::default(), &drawn)["code/quality_score"];
+        step_rollouts.groups[1].rollouts[0].outcome.reward = with(0.0);
+        let found = values(&Measured::default(), &step_rollouts)["code/quality_score"];
         assert_eq!(found.to_bits(), 0.5_f64.to_bits());
     }
 
     #[test]
     fn what_was_not_measured_is_not_there() {
-        let nothing = Drawn { groups: vec![group("a", Vec::new())], ..Drawn::default() };
+        let nothing =
+            StepRollouts { groups: vec![group("a", Vec::new())], ..StepRollouts::default() };
         let found = values(&Measured::default(), &nothing);
         for name in ["grpo/mean_reward", "grpo/sampler_gap", "grpo/kl_divergence", "self_sft/loss"]
         {
@@ -390,7 +297,7 @@ mod tests {
         measured.compare(&[-1.0], &[-0.5]);
         measured.compare(&[-1.0], &[-1.0]);
         measured.begin_rollouts();
-        let found = values(&measured, &drawn());
+        let found = values(&measured, &step_rollouts());
         assert_eq!(found["grpo/sampler_gap"].to_bits(), 0.5_f64.to_bits());
     }
 
@@ -401,7 +308,7 @@ mod tests {
         let teacher = Some(Source { norm: 2.0, cosine: Some(-0.5), loss });
         let weights = DualSourceConfig::default();
         let measured = Measured { weights, teacher, ..Measured::default() };
-        let found = values(&measured, &drawn());
+        let found = values(&measured, &step_rollouts());
         let of = |name: &str| found[name];
         assert_eq!(
             ["loss", "grad_norm", "cosine", "weight"]

@@ -23,9 +23,11 @@ mod learn;
 mod metrics;
 mod probe;
 mod record;
+mod rollout_metrics;
 mod source;
 mod suspects;
 mod tasks;
+mod values;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,7 +45,7 @@ use self::metrics::Measured;
 use self::record::Rollouts;
 use self::source::Supply;
 use self::suspects::suspects;
-use self::tasks::{Drawn, NextStep};
+use self::tasks::{NextStep, StepRollouts};
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::session::{Progress, Session, restore};
@@ -104,24 +106,24 @@ fn steps(
     let mut rollouts = Rollouts::open(session, student)?;
     let mut first_steps = FirstSteps::default();
     let mut learner = Learner::new(student, grpo, optimizer)?;
-    learner.rehearse(student, &longest(student, grpo))?;
+    learner.check_memory(student, &longest(student, grpo))?;
     while progress.step < plan.steps {
         let (began, step) = (Instant::now(), progress.step + 1);
         session.check_there()?;
         let mut measured = Measured::default();
         held_out::measure(student, grpo, step, &mut measured)?;
-        let next = NextStep { student, grpo: grpo, plan: &plan, progress: &progress };
-        let Some(drawn) = supply.next(next, &learner, &mut measured)? else {
+        let next = NextStep { student, grpo, plan: &plan, progress: &progress };
+        let Some(step_rollouts) = supply.next(next, &learner, &mut measured)? else {
             session.checkpoint(student, learner.optimizer(), &progress)?;
             return Ok(Ended::Stopped(progress.step));
         };
-        let mut batch = batch_of(student, grpo.config, &drawn)?;
+        let mut batch = batch_of(student, grpo.config, &step_rollouts)?;
         let reference = learner.reference(student, step, &batch, &mut measured)?;
         if let (KlIn::Reward, Some(reference)) = (grpo.config.grpo.kl_in, &reference) {
-            let charged = batch.charge(grpo.config, &drawn, reference);
+            let charged = batch.charge(grpo.config, &step_rollouts, reference);
             charged.map_err(|err| session.with_batch(err, step, || batch.kept()))?;
         }
-        rollouts.record(step, grpo, &drawn, &batch)?;
+        rollouts.record(step, grpo, &step_rollouts, &batch)?;
         let reference = reference.as_ref();
         let old = match grpo.source {
             Source::Tasks(_) => None,
@@ -131,24 +133,24 @@ fn steps(
         learner
             .learn(student, &plan, work, &mut measured)
             .map_err(|err| session.with_batch(err, step, || batch.kept()))?;
-        supply.count(grpo.config, &drawn, &mut progress);
+        supply.count(grpo.config, &step_rollouts, &mut progress);
         progress.step = step;
         progress.updates = learner.optimizer().updates();
         let took = began.elapsed();
-        let values = measured.values(&batch, &drawn, took);
-        let hopeless = hopeless(grpo.config, &progress, &values);
-        let taken = Taken { step, steps: plan.steps, drawn: &drawn, batch: &batch };
+        let values = measured.values(&batch, &step_rollouts, took);
+        let stalled = stalled(grpo.config, &progress, &values);
+        let taken = Taken { step, steps: plan.steps, step_rollouts: &step_rollouts, batch: &batch };
         let warnings = first_steps.see(grpo.config, taken);
         let report = StepReport { step, steps: plan.steps, took, values, warnings, again: false };
-        session.step(report, &|term| suspects(&drawn, term), grpo.watch)?;
-        if session.is_due(step, plan.steps) || hopeless.is_some() {
+        session.step(report, &|term| suspects(&step_rollouts, term), grpo.watch)?;
+        if session.is_due(step, plan.steps) || stalled.is_some() {
             grpo.watch.phase(Phase::Saving);
-            if hopeless.is_some() {
-                progress.hope_again();
+            if stalled.is_some() {
+                progress.reset_patience();
             }
             session.checkpoint(student, learner.optimizer(), &progress)?;
         }
-        if let Some(err) = hopeless {
+        if let Some(err) = stalled {
             return Err(err);
         }
     }
@@ -158,17 +160,22 @@ fn steps(
 }
 
 /// What a step learns from what was drawn; the student's own best without their thinking, if it is left out.
-fn batch_of(student: &Student, config: &Config, drawn: &Drawn) -> Result<Batch, TrainError> {
-    let mut batch = Batch::new(config, drawn)?;
+fn batch_of(
+    student: &Student,
+    config: &Config,
+    step_rollouts: &StepRollouts,
+) -> Result<Batch, TrainError> {
+    let mut batch = Batch::new(config, step_rollouts)?;
     if !config.training.include_thinking {
         let top_k = config.dual_source.self_sft_top_k as usize;
-        batch.own = best::answers(student, &drawn.groups, top_k);
+        batch.self_sft = best::answers(student, &step_rollouts.groups, top_k);
     }
     Ok(batch)
 }
 
-/// Whether nothing has been learnt for so long that nothing will be.
-fn hopeless(
+/// The error of a training that is stalled: no group with a gradient, or no test passed, for
+/// `grpo.patience_steps` steps.
+fn stalled(
     config: &Config,
     progress: &Progress,
     values: &BTreeMap<String, f64>,

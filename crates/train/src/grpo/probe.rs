@@ -31,18 +31,18 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     let (optimizer, progress) = restore(student, STAGE, training.checkpoint)?;
     let mut supply = Supply::new(training.config, training.source);
     let mut learner = Learner::new(student, training, optimizer)?;
-    learner.rehearse(student, &longest(student, training))?;
+    learner.check_memory(student, &longest(student, training))?;
     let mut measured = Measured::default();
     held_out::measure(student, training, 1, &mut measured)?;
     let (began, step) = (Instant::now(), progress.step + 1);
     let next = NextStep { student, grpo: training, plan: &plan, progress: &progress };
-    let Some(drawn) = supply.next(next, &learner, &mut measured)? else {
+    let Some(step_rollouts) = supply.next(next, &learner, &mut measured)? else {
         return Ok(None);
     };
-    let mut batch = batch_of(student, training.config, &drawn)?;
+    let mut batch = batch_of(student, training.config, &step_rollouts)?;
     let reference = learner.reference(student, step, &batch, &mut measured)?;
     if let (KlIn::Reward, Some(reference)) = (training.config.grpo.kl_in, &reference) {
-        batch.charge(training.config, &drawn, reference)?;
+        batch.charge(training.config, &step_rollouts, reference)?;
     }
     let reference = reference.as_ref();
     let old = match training.source {
@@ -51,7 +51,7 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     };
     let work = Work { step, batch: &batch, reference, old: old.as_ref() };
     learner.learn(student, &plan, work, &mut measured)?;
-    let taken = Taken { step: 1, steps: u64::MAX, drawn: &drawn, batch: &batch };
+    let taken = Taken { step: 1, steps: u64::MAX, step_rollouts: &step_rollouts, batch: &batch };
     let parts = [
         ("sampling and judging", measured.sampling),
         ("reference", measured.reference),

@@ -6,7 +6,7 @@ use whetstone_record::journal::{self, Journal};
 use whetstone_rollout::collect::record::{Recording, lines};
 
 use super::batch::Batch;
-use super::tasks::{Drawn, rule};
+use super::tasks::{StepRollouts, rule};
 use super::{Grpo, Source};
 use crate::error::TrainError;
 use crate::session::Session;
@@ -47,7 +47,7 @@ impl Rollouts {
         &mut self,
         step: u64,
         grpo: &Grpo<'_>,
-        drawn: &Drawn,
+        step_rollouts: &StepRollouts,
         batch: &Batch,
     ) -> Result<(), TrainError> {
         if step < self.last.0 {
@@ -67,7 +67,7 @@ impl Rollouts {
             advantages,
             thinking_opened,
         };
-        let groups = drawn.groups.iter().zip(&batch.advantages);
+        let groups = step_rollouts.groups.iter().zip(&batch.advantages);
         let all = groups.flat_map(|(group, advantages)| lines(group, &recording(advantages)));
         let mut written = known;
         for line in all.skip(known) {

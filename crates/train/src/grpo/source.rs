@@ -4,11 +4,11 @@ use whetstone_core::completion::SampledTokens;
 use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
 use whetstone_env::environment::Outcome;
-use whetstone_rollout::collect::{Dropped, Gathered, Rolled, Turn};
+use whetstone_rollout::collect::{Dropped, Group, Rollout, Turn};
 
 use super::learn::{Learner, Logps};
 use super::metrics::Measured;
-use super::tasks::{Drawn, NextStep, TaskWithTraces, Tasks, number_apart};
+use super::tasks::{NextStep, StepRollouts, TaskWithTraces, Tasks, number_apart};
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::order::{Endless, shuffled};
@@ -67,7 +67,7 @@ impl<'a> Supply<'a> {
         next: NextStep<'_>,
         learner: &Learner<'_>,
         measured: &mut Measured,
-    ) -> Result<Option<Drawn>, TrainError> {
+    ) -> Result<Option<StepRollouts>, TrainError> {
         let NextStep { student, grpo, progress, .. } = next;
         match self {
             Self::Tasks(tasks) => tasks.sample(next, measured),
@@ -83,12 +83,17 @@ impl<'a> Supply<'a> {
     }
 
     /// Counts what a step has taken.
-    pub(super) fn count(&self, config: &Config, drawn: &Drawn, progress: &mut Progress) {
+    pub(super) fn count(
+        &self,
+        config: &Config,
+        step_rollouts: &StepRollouts,
+        progress: &mut Progress,
+    ) {
         match self {
-            Self::Tasks(tasks) => tasks.count(config, drawn, progress),
+            Self::Tasks(tasks) => tasks.count(config, step_rollouts, progress),
             Self::Recorded(_) => {
-                progress.count(&drawn.groups, config.alive_floor());
-                progress.position += drawn.consumed as u64;
+                progress.count(&step_rollouts.groups, config.alive_floor());
+                progress.position += step_rollouts.consumed as u64;
             }
         }
     }
@@ -111,10 +116,10 @@ impl<'a> Replay<'a> {
         Self { recorded, order, seed }
     }
 
-    fn next(&mut self, next: NextStep<'_>, score: &Score<'_>) -> Result<Drawn, TrainError> {
+    fn next(&mut self, next: NextStep<'_>, score: &Score<'_>) -> Result<StepRollouts, TrainError> {
         let NextStep { plan, progress, grpo, .. } = next;
         let config = grpo.config;
-        let mut drawn = Drawn::default();
+        let mut step_rollouts = StepRollouts::default();
         // The last step of the last epoch takes what is left of it.
         let all = match config.training.max_steps {
             0 => plan.items * plan.epochs,
@@ -127,21 +132,23 @@ impl<'a> Replay<'a> {
         let groups: Vec<&RecordedGroup> = places.iter().map(|&at| &recorded.groups[at]).collect();
         let mut logps = unscored(&groups, score)?.into_iter();
         for (group, position) in groups.iter().zip(positions) {
-            drawn.groups.push(gathered(group, &mut logps)?);
+            step_rollouts.groups.push(replayed_group(group, &mut logps)?);
             let rows = recorded.rows.get(&group.task).map_or(&[][..], Vec::as_slice);
             let order = shuffled(self.seed.derive("traces", position), 0, rows.len());
             let count = config.dual_source.teacher_traces_per_task as usize;
-            drawn.teacher.extend(order.into_iter().take(count).map(|row| rows[row].clone()));
+            step_rollouts
+                .teacher
+                .extend(order.into_iter().take(count).map(|row| rows[row].clone()));
         }
-        number_apart(&mut drawn.groups);
-        drawn.consumed = places.len();
-        Ok(drawn)
+        number_apart(&mut step_rollouts.groups);
+        step_rollouts.consumed = places.len();
+        Ok(step_rollouts)
     }
 }
 
 /// Log-probabilities of all turns that have none recorded, in their order.
 fn unscored(groups: &[&RecordedGroup], score: &Score<'_>) -> Result<Logps, TrainError> {
-    let turns = groups.iter().flat_map(|group| &group.rollouts).flat_map(|rolled| &rolled.turns);
+    let turns = groups.iter().flat_map(|group| &group.rollouts).flat_map(|rollout| &rollout.turns);
     let examples: Vec<Example> = turns.filter_map(LearntTurn::unscored).collect();
     if examples.is_empty() {
         return Ok(Vec::new());
@@ -149,15 +156,15 @@ fn unscored(groups: &[&RecordedGroup], score: &Score<'_>) -> Result<Logps, Train
     score(&examples.iter().collect::<Vec<_>>())
 }
 
-fn gathered(
+fn replayed_group(
     group: &RecordedGroup,
     logps: &mut impl Iterator<Item = Vec<f64>>,
-) -> Result<Gathered, TrainError> {
+) -> Result<Group, TrainError> {
     let mut rollouts = Vec::with_capacity(group.rollouts.len());
     for RecordedRollout { sample, turns, judgement, reward, end } in &group.rollouts {
         let turns = turns.iter().map(|turn| scored(turn, logps)).collect::<Result<Vec<_>, _>>()?;
         let outcome = Outcome { judgement: judgement.clone(), reward: reward.clone() };
-        rollouts.push(Rolled { sample: *sample, turns, outcome, end: *end });
+        rollouts.push(Rollout { sample: *sample, turns, outcome, end: *end });
     }
     let dropped = |(sample, reason): &(usize, _)| Dropped {
         sample: *sample,
@@ -165,7 +172,7 @@ fn gathered(
         reason: Clone::clone(reason),
     };
     let dropped = group.unjudged.iter().map(dropped).collect();
-    Ok(Gathered { task: group.task.clone(), rollouts, dropped })
+    Ok(Group { task: group.task.clone(), rollouts, dropped })
 }
 
 /// A log-probability as it was computed, without what rounding put above 0.

@@ -11,7 +11,7 @@ use whetstone_core::task::{Task, TaskId};
 use whetstone_env::environment::Environment;
 use whetstone_infer::{Local, Rule, Usage};
 use whetstone_rollout::collect::{
-    Asked, Collecting, Gathered, Progress as Collected, Render, Supply, Timeline, collect,
+    Asked, Collecting, Group, Progress as Collected, Render, Supply, Timeline, collect,
     collect_alive,
 };
 
@@ -36,12 +36,12 @@ pub struct TaskWithTraces<'a> {
     pub rows: &'a [Example],
 }
 
-/// What a step has to learn from.
+/// The rollouts of a step, and the teacher's rows of the same tasks.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Drawn {
+pub(super) struct StepRollouts {
     /// All that were sampled, in the order of their tasks; if some were drawn in the place of others,
     /// those with variance first.
-    pub(super) groups: Vec<Gathered>,
+    pub(super) groups: Vec<Group>,
     /// The teacher's rows of the same tasks.
     pub(super) teacher: Vec<Example>,
     /// Tasks that were taken.
@@ -79,25 +79,25 @@ impl<'a> Tasks<'a> {
         &mut self,
         next: NextStep<'_>,
         measured: &mut Measured,
-    ) -> Result<Option<Drawn>, TrainError> {
+    ) -> Result<Option<StepRollouts>, TrainError> {
         let NextStep { grpo, progress, .. } = next;
         grpo.watch.phase(Phase::Sampling);
         let began = Instant::now();
-        let drawn = self.collect(next);
+        let step_rollouts = self.collect(next);
         if grpo.watch.stopped() {
             return Ok(None);
         }
-        let mut drawn = drawn?;
-        number_apart(&mut drawn.groups);
+        let mut step_rollouts = step_rollouts?;
+        number_apart(&mut step_rollouts.groups);
         measured.sampling = began.elapsed();
         let before = progress.position;
-        for position in before..before + drawn.consumed as u64 {
-            drawn.teacher.extend(self.teacher(grpo.config, position, progress));
+        for position in before..before + step_rollouts.consumed as u64 {
+            step_rollouts.teacher.extend(self.teacher(grpo.config, position, progress));
         }
-        Ok(Some(drawn))
+        Ok(Some(step_rollouts))
     }
 
-    fn collect(&mut self, next: NextStep<'_>) -> Result<Drawn, TrainError> {
+    fn collect(&mut self, next: NextStep<'_>) -> Result<StepRollouts, TrainError> {
         let NextStep { student, grpo, plan, progress } = next;
         let config = grpo.config;
         let wanted = usize::try_from(plan.items_per_step).unwrap_or(usize::MAX);
@@ -119,14 +119,20 @@ impl<'a> Tasks<'a> {
             let asked: Vec<Asked<'_>> = asked.take(wanted).collect();
             let found = collect(&collecting, &mut generator, &asked)?;
             let (groups, usage, timeline) = (found.groups, found.usage, found.timeline);
-            return Ok(Drawn { groups, teacher: Vec::new(), consumed: wanted, usage, timeline });
+            return Ok(StepRollouts {
+                groups,
+                teacher: Vec::new(),
+                consumed: wanted,
+                usage,
+                timeline,
+            });
         }
         let floor = config.alive_floor();
         let supply = Supply { wanted, max_rounds: rounds + 1, floor };
         let found = collect_alive(&collecting, &mut generator, supply, &mut asked)?;
         let groups = found.live.into_iter().chain(found.dead).collect();
         let (consumed, usage, timeline) = (found.consumed, found.usage, found.timeline);
-        Ok(Drawn { groups, teacher: Vec::new(), consumed, usage, timeline })
+        Ok(StepRollouts { groups, teacher: Vec::new(), consumed, usage, timeline })
     }
 
     /// Which task stands at a position.
@@ -161,13 +167,19 @@ impl<'a> Tasks<'a> {
     ///
     /// An epoch's order is made from what was known when its first task was drawn, so that every task
     /// comes once: of a step that reaches into a new epoch, only what was known before it.
-    pub(super) fn count(&self, config: &Config, drawn: &Drawn, progress: &mut Progress) {
-        let (before, after) = (progress.position, progress.position + drawn.consumed as u64);
+    pub(super) fn count(
+        &self,
+        config: &Config,
+        step_rollouts: &StepRollouts,
+        progress: &mut Progress,
+    ) {
+        let (before, after) =
+            (progress.position, progress.position + step_rollouts.consumed as u64);
         let last = self.epoch(after.saturating_sub(1).max(before));
         if last != self.epoch(before) {
             progress.begin_epoch();
         }
-        progress.count(&drawn.groups, config.alive_floor());
+        progress.count(&step_rollouts.groups, config.alive_floor());
         if self.epoch(after) != last {
             progress.begin_epoch();
         }
@@ -203,11 +215,11 @@ pub fn fits(
 
 /// Gives the rollouts of a task that a step took twice numbers of their own: where few tasks are left of
 /// an epoch, the next one may begin with the same. Lines name a rollout by step, task and number.
-pub(super) fn number_apart(groups: &mut [Gathered]) {
+pub(super) fn number_apart(groups: &mut [Group]) {
     let mut taken: BTreeMap<TaskId, usize> = BTreeMap::new();
     for group in groups {
         let first = taken.entry(group.task.clone()).or_default();
-        group.rollouts.iter_mut().for_each(|rolled| rolled.sample += *first);
+        group.rollouts.iter_mut().for_each(|rollout| rollout.sample += *first);
         group.dropped.iter_mut().for_each(|dropped| dropped.sample += *first);
         *first += group.rollouts.len() + group.dropped.len();
     }
@@ -258,7 +270,7 @@ pub(super) fn rule(config: &Config) -> Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{dropped, group, rolled, settings, task};
+    use crate::testing::{dropped, group, rollout, settings, task};
 
     fn with_traces<'a>(tasks: &'a [Task], rows: &'a [Example]) -> Vec<TaskWithTraces<'a>> {
         tasks.iter().map(|task| TaskWithTraces { task, rows }).collect()
@@ -266,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_task_that_comes_twice_has_no_number_twice() {
-        let two = || vec![rolled(0, &[7], 1.0), rolled(2, &[7], 0.0)];
+        let two = || vec![rollout(0, &[7], 1.0), rollout(2, &[7], 0.0)];
         let mut first = group("a", two());
         first.dropped = vec![dropped(1)];
         let mut groups = [first, group("b", two()), group("a", two())];
@@ -315,7 +327,7 @@ mod tests {
 
     /// Takes steps of `each` tasks; the first `solved` tasks are always solved, the next half of the
     /// time, the others never. Returns the tasks in the order in which they came.
-    fn played(each: u64, steps: u64, resumed: bool) -> Vec<usize> {
+    fn order_of(each: u64, steps: u64, resumed: bool) -> Vec<usize> {
         let tasks: Vec<Task> = (0..7).map(|at| task(&format!("t/{at}"), "1")).collect();
         let all = with_traces(&tasks, &[]);
         let mut config = settings();
@@ -331,13 +343,13 @@ mod tests {
                 positions.map(|position| found.at(&config, position, &progress)).collect();
             let group_of = |&at: &usize| {
                 let worth = [[1.0, 1.0], [1.0, 0.0], [0.0, 0.0]][(at / 2).min(2)];
-                let rollouts = vec![rolled(0, &[7], worth[0]), rolled(1, &[8], worth[1])];
+                let rollouts = vec![rollout(0, &[7], worth[0]), rollout(1, &[8], worth[1])];
                 group(&format!("t/{at}"), rollouts)
             };
             let groups = taken.iter().map(group_of).collect();
             let consumed = taken.len();
-            let drawn = Drawn { groups, consumed, ..Drawn::default() };
-            found.count(&config, &drawn, &mut progress);
+            let step_rollouts = StepRollouts { groups, consumed, ..StepRollouts::default() };
+            found.count(&config, &step_rollouts, &mut progress);
             came.extend(taken);
         }
         came
@@ -346,19 +358,19 @@ mod tests {
     #[test]
     fn every_epoch_has_every_task_once_also_where_a_step_reaches_into_the_next() {
         for each in [1, 2, 3, 7, 10] {
-            let came = played(each, 42 / each, false);
+            let came = order_of(each, 42 / each, false);
             for epoch in came.chunks_exact(7) {
                 let mut sorted = epoch.to_vec();
                 sorted.sort_unstable();
                 assert_eq!(sorted, (0..7).collect::<Vec<_>>(), "{each} a step: {came:?}");
             }
-            assert_eq!(came, played(each, 42 / each, true), "a run that goes on every step");
+            assert_eq!(came, order_of(each, 42 / each, true), "a run that goes on every step");
         }
     }
 
     #[test]
     fn what_is_solved_half_of_the_time_comes_first_in_the_next_epoch() {
-        let mut first = played(7, 2, false)[7..9].to_vec();
+        let mut first = order_of(7, 2, false)[7..9].to_vec();
         first.sort_unstable();
         assert_eq!(first, [2, 3]);
     }

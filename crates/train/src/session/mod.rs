@@ -6,6 +6,7 @@
 //! recorded, its alarms are.
 
 mod progress;
+mod start;
 
 use std::fs::{self, File};
 use std::io;
@@ -22,7 +23,7 @@ use whetstone_record::plain_file::open_plain;
 use whetstone_record::run_dir::RunDir;
 use whetstone_rollout::collect::CollectError;
 
-use crate::alarms::{Alarm, Alarms, Suspects, nobody};
+use crate::alarms::{Alarm, Alarms, Suspects, no_suspects};
 use crate::error::{CheckpointError, TrainError};
 use crate::optimizer::Optimizer;
 use crate::student::Student;
@@ -30,6 +31,7 @@ use crate::watch::{Ended, StepReport, Warning, Watch};
 
 pub use self::progress::Progress;
 pub(crate) use self::progress::restore;
+pub use self::start::{Place, RunStart};
 
 /// The directory of what is trained when all is done.
 pub const FINAL_MODEL: &str = "final_model";
@@ -66,26 +68,6 @@ struct Kept<'a, T> {
     problem: &'a str,
     #[serde(flatten)]
     batch: T,
-}
-
-/// Where a run is.
-#[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
-    /// The folder of all runs.
-    pub root: &'a Path,
-    /// The run's name.
-    pub name: &'a str,
-}
-
-/// What a new run begins with.
-#[derive(Debug, Clone, Copy)]
-pub struct RunStart<'a> {
-    /// The settings.
-    pub config: &'a Config,
-    /// The settings as they are kept with the run.
-    pub config_text: &'a str,
-    /// The command line.
-    pub command: &'a str,
 }
 
 impl Session {
@@ -200,7 +182,7 @@ impl Session {
                         });
                     }
                     self.recorded = self.recorded.max(step);
-                    self.alarms.see(step, &values, &nobody);
+                    self.alarms.see(step, &values, &no_suspects);
                 }
                 Event::Alarm { step, code, .. } => self.rung.push((step, code)),
                 Event::CheckpointSaved { step, .. } => saved.push(step),

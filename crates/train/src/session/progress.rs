@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use whetstone_record::plain_file::read_plain;
-use whetstone_rollout::collect::{Gathered, Rolled};
+use whetstone_rollout::collect::{Group, Rollout};
 use whetstone_rollout::measure::Tally;
 
 use super::{OPTIMIZER, STATE};
@@ -66,14 +66,14 @@ impl Progress {
     }
 
     /// Counts the rollouts of a step; `floor` is that of a group that is alive.
-    pub(crate) fn count(&mut self, groups: &[Gathered], floor: f64) {
+    pub(crate) fn count(&mut self, groups: &[Group], floor: f64) {
         let mut any = false;
         for group in groups {
             let [.., seen, passed] = self.solved.entry(group.task.to_string()).or_default();
             let Tally { samples, passed: more, .. } = Tally::of(group);
             (*seen, *passed) = (*seen + samples, *passed + more);
             // What was not run had no test to pass.
-            let passed_one = |rollout: &Rolled| {
+            let passed_one = |rollout: &Rollout| {
                 rollout.outcome.judgement.as_ref().is_none_or(|judged| judged.counts().passed > 0)
             };
             any |= group.rollouts.iter().any(passed_one);
@@ -83,8 +83,8 @@ impl Progress {
         self.dead_steps = if alive { 0 } else { self.dead_steps + 1 };
     }
 
-    /// Gives a training that is hopeless another chance: whoever goes on with it wants that.
-    pub(crate) fn hope_again(&mut self) {
+    /// Resets the counts that stop a stalled training, so that it can be resumed.
+    pub(crate) fn reset_patience(&mut self) {
         (self.dead_steps, self.unsolved_steps) = (0, 0);
     }
 
@@ -120,14 +120,14 @@ pub(crate) fn restore(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Said, group, rolled, rolled_as};
+    use crate::testing::{Said, group, rollout, rollout_as};
     use whetstone_core::completion::Finish;
     use whetstone_core::verdict::Verdict;
 
     /// Counts a step of one group of two that are worth so much.
     fn step(progress: &mut Progress, worth: [f64; 2]) {
         let [first, second] = worth;
-        let groups = [group("a", vec![rolled(0, &[7], first), rolled(1, &[8], second)])];
+        let groups = [group("a", vec![rollout(0, &[7], first), rollout(1, &[8], second)])];
         progress.count(&groups, 0.01);
     }
 
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(counts(&progress), (0, 0));
         progress.count(&[], 0.01);
         assert_eq!(counts(&progress), (1, 1), "nothing was judged");
-        progress.hope_again();
+        progress.reset_patience();
         assert_eq!(counts(&progress), (0, 0));
     }
 
@@ -163,13 +163,13 @@ mod tests {
     fn one_group_of_many_is_enough() {
         let mut progress = Progress::new("grpo");
         let syntax = || {
-            rolled_as(
+            rollout_as(
                 0,
                 Said { ids: &[7], finish: Finish::Stop, verdict: Verdict::SyntaxError, worth: 0.0 },
             )
         };
         let dead = || group("a", vec![syntax(), syntax()]);
-        let live = group("b", vec![rolled(0, &[7], 1.0), rolled(1, &[8], 0.0)]);
+        let live = group("b", vec![rollout(0, &[7], 1.0), rollout(1, &[8], 0.0)]);
         progress.count(&[dead(), live, dead()], 0.01);
         assert_eq!((progress.dead_steps, progress.unsolved_steps), (0, 0));
     }

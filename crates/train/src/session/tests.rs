@@ -65,12 +65,12 @@ fn a_step_that_is_computed_again_is_told_of_and_not_recorded() {
     let (on_phase, on_alarm) = (&|_, _| (), &|_: &Alarm| ());
     let watch = Watch { on_phase, on_step: &on_step, on_alarm, stop: &stop, dog: &dog };
     let mut session = create(&dir, &config);
-    session.step(report(1), &nobody, watch).unwrap();
-    session.step(report(2), &nobody, watch).unwrap();
+    session.step(report(1), &no_suspects, watch).unwrap();
+    session.step(report(2), &no_suspects, watch).unwrap();
     drop(session);
     let (mut session, checkpoint) = resume(&dir, &config);
     assert_eq!(checkpoint, None);
-    (1..=3).for_each(|step| session.step(report(step), &nobody, watch).unwrap());
+    (1..=3).for_each(|step| session.step(report(step), &no_suspects, watch).unwrap());
     let recorded = events(&session).into_iter().filter_map(|event| match event {
         Event::Metrics { step, stage, values } => Some((step, stage, values)),
         _ => None,

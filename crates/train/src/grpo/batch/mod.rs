@@ -13,17 +13,17 @@ use whetstone_algo::advantage::{self, GroupRule};
 use whetstone_algo::kl::{self, Penalty};
 use whetstone_core::completion::Finish;
 use whetstone_core::config::{Config, DeadGroups};
-use whetstone_rollout::collect::{Gathered, Rolled, Turn};
+use whetstone_rollout::collect::{Group, Rollout, Turn};
 
 use super::best::best;
 use super::budget;
-use super::tasks::Drawn;
+use super::tasks::StepRollouts;
 use crate::error::TrainError;
 use crate::example::Example;
 
-/// A completion of the student with what it is worth.
+/// One turn of a rollout as a sequence to train on, with its advantage.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Played {
+pub(super) struct TrainSequence {
     pub(super) example: Example,
     /// The log-probabilities that it was sampled with.
     pub(super) sampled: Vec<f64>,
@@ -46,7 +46,7 @@ struct Member {
 struct Judged<'a> {
     /// Its place in the step.
     at: usize,
-    group: &'a Gathered,
+    group: &'a Group,
     advantages: &'a [f64],
     is_dead: bool,
 }
@@ -55,22 +55,23 @@ struct Judged<'a> {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Batch {
     /// What counts in the loss, in the order of the groups.
-    pub(super) played: Vec<Played>,
+    pub(super) sequences: Vec<TrainSequence>,
     /// What the whole of it comes to.
     pub(super) totals: Totals,
     /// One list for each group that was judged, dead ones included.
     pub(super) advantages: Vec<Vec<f64>>,
     pub(super) teacher: Vec<Example>,
-    pub(super) own: Vec<Example>,
+    /// The student's own best rollouts of the step.
+    pub(super) self_sft: Vec<Example>,
     pub(super) dead_groups: usize,
     /// Of these, groups in which every rollout passes, and groups in which none does.
     pub(super) solved_groups: usize,
     pub(super) unsolved_groups: usize,
     /// Of dead groups that are left out, if there is a budget of divergence that they could show the
     /// use of.
-    pub(super) idle: Vec<Played>,
+    pub(super) idle: Vec<TrainSequence>,
     /// Completions that the length limit cut off and that are not learnt from.
-    pub(super) masked: Vec<Played>,
+    pub(super) masked: Vec<TrainSequence>,
     /// What rollouts were charged for their divergence, on average, if they were.
     pub(super) charge: Option<f64>,
 }
@@ -79,16 +80,16 @@ pub(super) struct Batch {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Reference {
     /// Of what counts in the loss.
-    pub(super) played: Vec<Vec<f64>>,
+    pub(super) sequences: Vec<Vec<f64>>,
     /// Of what was masked, where rollouts are charged.
     pub(super) masked: Vec<Vec<f64>>,
 }
 
 impl Batch {
-    pub(super) fn new(config: &Config, drawn: &Drawn) -> Result<Self, TrainError> {
+    pub(super) fn new(config: &Config, step_rollouts: &StepRollouts) -> Result<Self, TrainError> {
         let rule = GroupRule::new(config);
-        let mut batch = Self { teacher: drawn.teacher.clone(), ..Self::default() };
-        for (at, group) in drawn.groups.iter().enumerate() {
+        let mut batch = Self { teacher: step_rollouts.teacher.clone(), ..Self::default() };
+        for (at, group) in step_rollouts.groups.iter().enumerate() {
             let advantages = advantage::of_group(&group.compared(), rule)?;
             let is_dead = group.is_dead(rule.floor);
             batch.dead_groups += usize::from(is_dead);
@@ -99,28 +100,28 @@ impl Batch {
                 batch.add(config, &judged);
             } else if budget::is_set(config) {
                 batch.idle.extend(group.rollouts.iter().enumerate().flat_map(
-                    |(rollout, rolled)| turns(rolled, Member { group: at, rollout }, 0.0),
+                    |(index, rollout)| turns(rollout, Member { group: at, rollout: index }, 0.0),
                 ));
             }
             batch.advantages.push(advantages);
         }
         let top_k = config.dual_source.self_sft_top_k as usize;
-        batch.own = best(&drawn.groups, top_k).filter_map(example).collect();
+        batch.self_sft = best(&step_rollouts.groups, top_k).filter_map(example).collect();
         Ok(batch)
     }
 
     fn add(&mut self, config: &Config, judged: &Judged<'_>) {
         let Judged { at, group, advantages, is_dead } = *judged;
-        for ((rollout, rolled), &advantage) in group.rollouts.iter().enumerate().zip(advantages) {
-            let member = Member { group: at, rollout };
+        for ((index, rollout), &advantage) in group.rollouts.iter().enumerate().zip(advantages) {
+            let member = Member { group: at, rollout: index };
             let mut counts = Vec::new();
-            for turn in &rolled.turns {
+            for turn in &rollout.turns {
                 let cut = turn.completion.finish == Finish::Length;
-                let played = played(turn, member, advantage);
+                let sequence = train_sequence(turn, member, advantage);
                 if cut && config.grpo.mask_truncated_completions {
-                    self.masked.extend(played);
+                    self.masked.extend(sequence);
                 } else {
-                    counts.extend(played.map(|played| Played { is_dead, ..played }));
+                    counts.extend(sequence.map(|sequence| TrainSequence { is_dead, ..sequence }));
                 }
             }
             let tokens = counts.iter().map(|turn| turn.example.trained() as u64).sum();
@@ -130,22 +131,23 @@ impl Batch {
                 }
             }
             self.totals = self.totals + Totals::episode(tokens);
-            self.played.append(&mut counts);
+            self.sequences.append(&mut counts);
         }
     }
 
     /// The places of what has a signal. Rollouts of dead groups have one only where their divergence
     /// costs something or is measured.
     pub(super) fn learnt(&self, is_divergence_measured: bool) -> Vec<usize> {
-        let has = |turn: &Played| !turn.is_dead || turn.advantage != 0.0 || is_divergence_measured;
-        (0..self.played.len()).filter(|&at| has(&self.played[at])).collect()
+        let has =
+            |turn: &TrainSequence| !turn.is_dead || turn.advantage != 0.0 || is_divergence_measured;
+        (0..self.sequences.len()).filter(|&at| has(&self.sequences[at])).collect()
     }
 
-    /// Rollouts that were played, by the places of their group and of themselves there: whether they have a
+    /// Rollouts that count or were masked, by the places of their group and of themselves there: whether they have a
     /// signal, or were masked. Those of dead groups are not among them.
     pub(super) fn members(&self) -> BTreeMap<(usize, usize), bool> {
         let masked = self.masked.iter().map(|turn| (turn.member, false));
-        let learnt = self.learnt(false).into_iter().map(|at| (self.played[at].member, true));
+        let learnt = self.learnt(false).into_iter().map(|at| (self.sequences[at].member, true));
         // One turn that counts is enough.
         masked
             .chain(learnt)
@@ -157,13 +159,13 @@ impl Batch {
     pub(super) fn charge(
         &mut self,
         config: &Config,
-        drawn: &Drawn,
+        step_rollouts: &StepRollouts,
         reference: &Reference,
     ) -> Result<(), TrainError> {
         let penalty = Penalty::new(&config.grpo);
         let mut charges: Vec<Vec<f64>> =
             self.advantages.iter().map(|group| vec![0.0; group.len()]).collect();
-        let both = [(&self.played, &reference.played), (&self.masked, &reference.masked)];
+        let both = [(&self.sequences, &reference.sequences), (&self.masked, &reference.masked)];
         for (turns, reference) in both {
             for (turn, reference) in turns.iter().zip(reference) {
                 let Member { group, rollout } = turn.member;
@@ -171,7 +173,7 @@ impl Batch {
             }
         }
         let rule = GroupRule::new(config);
-        for ((at, group), charges) in drawn.groups.iter().enumerate().zip(&charges) {
+        for ((at, group), charges) in step_rollouts.groups.iter().enumerate().zip(&charges) {
             let is_left_out =
                 config.grpo.dead_groups == DeadGroups::LeaveOut && group.is_dead(rule.floor);
             if !is_left_out {
@@ -179,7 +181,7 @@ impl Batch {
                 self.advantages[at] = advantage::of_charged_group(&compared, charges, rule)?;
             }
         }
-        for turn in &mut self.played {
+        for turn in &mut self.sequences {
             turn.advantage = self.advantages[turn.member.group][turn.member.rollout];
         }
         let mut mean = whetstone_algo::Mean::default();
@@ -195,13 +197,13 @@ impl Batch {
         }
         Kept {
             rollouts: self
-                .played
+                .sequences
                 .iter()
                 .map(|sequence| (row(&sequence.example), sequence.advantage))
                 .collect(),
-            sampled: self.played.iter().map(|sequence| sequence.sampled.as_slice()).collect(),
+            sampled: self.sequences.iter().map(|sequence| sequence.sampled.as_slice()).collect(),
             teacher: self.teacher.iter().map(row).collect(),
-            own: self.own.iter().map(row).collect(),
+            own: self.self_sft.iter().map(row).collect(),
         }
     }
 }
@@ -216,27 +218,35 @@ pub(super) struct Kept<'a> {
 }
 
 /// Whether every rollout of a group passes.
-fn is_solved(group: &Gathered) -> bool {
-    !group.rollouts.is_empty() && group.rollouts.iter().all(|rolled| rolled.outcome.is_pass())
+fn is_solved(group: &Group) -> bool {
+    !group.rollouts.is_empty() && group.rollouts.iter().all(|rollout| rollout.outcome.is_pass())
 }
 
 /// Whether no rollout of a group passes. One that was not run says nothing.
-fn is_unsolved(group: &Gathered) -> bool {
-    let fails = |rolled: &Rolled| rolled.outcome.judgement.is_some() && !rolled.outcome.is_pass();
+fn is_unsolved(group: &Group) -> bool {
+    let fails =
+        |rollout: &Rollout| rollout.outcome.judgement.is_some() && !rollout.outcome.is_pass();
     !group.rollouts.is_empty() && group.rollouts.iter().all(fails)
 }
 
 /// The turns of a rollout as sequences.
-fn turns(rolled: &Rolled, member: Member, advantage: f64) -> impl Iterator<Item = Played> {
-    rolled.turns.iter().filter_map(move |turn| played(turn, member, advantage))
+fn turns(rollout: &Rollout, member: Member, advantage: f64) -> impl Iterator<Item = TrainSequence> {
+    rollout.turns.iter().filter_map(move |turn| train_sequence(turn, member, advantage))
 }
 
 /// A turn as a sequence to learn from; none if nothing was sampled.
-fn played(turn: &Turn, member: Member, advantage: f64) -> Option<Played> {
+fn train_sequence(turn: &Turn, member: Member, advantage: f64) -> Option<TrainSequence> {
     let example = example(turn)?;
     let tokens = turn.completion.tokens.as_ref()?;
     let sampled = tokens.logps().iter().copied().map(f64::from).collect();
-    Some(Played { example, sampled, advantage, episode_tokens: None, member, is_dead: false })
+    Some(TrainSequence {
+        example,
+        sampled,
+        advantage,
+        episode_tokens: None,
+        member,
+        is_dead: false,
+    })
 }
 
 /// The tokens of a turn; none if nothing was sampled.

@@ -5,44 +5,44 @@ use whetstone_core::config::{AdvantageBy, KlEstimator, KlIn};
 use whetstone_core::verdict::Verdict;
 
 use super::*;
-use crate::testing::{Said, group, rolled, rolled_as, settings};
+use crate::testing::{Said, group, rollout, rollout_as, settings};
 
-fn batch(config: &Config, groups: Vec<Gathered>) -> Batch {
-    Batch::new(config, &Drawn { groups, ..Drawn::default() }).unwrap()
+fn batch(config: &Config, groups: Vec<Group>) -> Batch {
+    Batch::new(config, &StepRollouts { groups, ..StepRollouts::default() }).unwrap()
 }
 
 /// The completions and their advantages.
-fn played(batch: &Batch) -> Vec<(&[u32], f64)> {
+fn sequences(batch: &Batch) -> Vec<(&[u32], f64)> {
     batch
-        .played
+        .sequences
         .iter()
         .map(|sequence| (&sequence.example.tokens[sequence.example.first..], sequence.advantage))
         .collect()
 }
 
-fn own(batch: &Batch) -> Vec<&[u32]> {
-    batch.own.iter().map(|row| &row.tokens[row.first..]).collect()
+fn self_sft(batch: &Batch) -> Vec<&[u32]> {
+    batch.self_sft.iter().map(|row| &row.tokens[row.first..]).collect()
 }
 
 #[test]
 fn advantages_are_of_the_group_and_as_the_settings_say() {
     let mut config = settings();
-    let groups = || vec![group("a", vec![rolled(0, &[7], 1.0), rolled(1, &[8, 9], 0.0)])];
-    assert_eq!(played(&batch(&config, groups())), [(&[7][..], 1.0), (&[8, 9][..], -1.0)]);
+    let groups = || vec![group("a", vec![rollout(0, &[7], 1.0), rollout(1, &[8, 9], 0.0)])];
+    assert_eq!(sequences(&batch(&config, groups())), [(&[7][..], 1.0), (&[8, 9][..], -1.0)]);
     config.grpo.advantage = AdvantageBy::Mean;
-    assert_eq!(played(&batch(&config, groups())), [(&[7][..], 0.5), (&[8, 9][..], -0.5)]);
+    assert_eq!(sequences(&batch(&config, groups())), [(&[7][..], 0.5), (&[8, 9][..], -0.5)]);
     config.grpo.advantage = AdvantageBy::LeaveOneOut;
     let found = batch(&config, groups());
     assert_eq!(found.advantages, [[1.0, -1.0]]);
-    assert_eq!(found.played[1].example.tokens, [1, 2, 8, 9], "the prompt comes first");
-    assert_eq!(found.played[1].sampled, [-0.5, -0.5]);
+    assert_eq!(found.sequences[1].example.tokens, [1, 2, 8, 9], "the prompt comes first");
+    assert_eq!(found.sequences[1].sampled, [-0.5, -0.5]);
 }
 
-fn dead_and_live() -> Vec<Gathered> {
-    let dead = group("a", vec![rolled(0, &[7], 1.0), rolled(1, &[8, 8], 1.0)]);
-    let alone = group("b", vec![rolled(0, &[9], 0.0)]);
+fn dead_and_live() -> Vec<Group> {
+    let dead = group("a", vec![rollout(0, &[7], 1.0), rollout(1, &[8, 8], 1.0)]);
+    let alone = group("b", vec![rollout(0, &[9], 0.0)]);
     let none = group("c", Vec::new());
-    let live = group("d", vec![rolled(0, &[10], 0.0), rolled(1, &[11, 12], 1.0)]);
+    let live = group("d", vec![rollout(0, &[10], 0.0), rollout(1, &[11, 12], 1.0)]);
     vec![dead, alone, none, live]
 }
 
@@ -52,7 +52,7 @@ fn rollouts_of_dead_groups_count_in_the_totals_with_an_advantage_of_0() {
     assert_eq!((found.dead_groups, found.totals), (3, Totals { tokens: 7, episodes: 5 }));
     assert_eq!(found.advantages, [vec![0.0, 0.0], vec![0.0], vec![], vec![-1.0, 1.0]]);
     let zero = [(&[7][..], 0.0), (&[8, 8], 0.0), (&[9], 0.0)];
-    assert_eq!(played(&found), [&zero[..], &[(&[10][..], -1.0), (&[11, 12], 1.0)]].concat());
+    assert_eq!(sequences(&found), [&zero[..], &[(&[10][..], -1.0), (&[11, 12], 1.0)]].concat());
     assert_eq!(found.learnt(true), [0, 1, 2, 3, 4], "their divergence costs something");
     assert_eq!(found.learnt(false), [3, 4], "or there is nothing to compute");
 }
@@ -63,17 +63,17 @@ fn dead_groups_that_are_left_out_count_nowhere() {
     config.grpo.dead_groups = DeadGroups::LeaveOut;
     let found = batch(&config, dead_and_live());
     assert_eq!((found.dead_groups, found.totals), (3, Totals { tokens: 3, episodes: 2 }));
-    assert_eq!(played(&found), [(&[10][..], -1.0), (&[11, 12][..], 1.0)]);
-    assert!(found.idle.is_empty(), "nobody asked for it");
+    assert_eq!(sequences(&found), [(&[10][..], -1.0), (&[11, 12][..], 1.0)]);
+    assert!(found.idle.is_empty(), "no_suspects asked for it");
 }
 
 #[test]
 fn an_episode_of_two_turns_counts_once() {
-    let mut long = rolled(0, &[7, 7], 1.0);
-    long.turns.push(rolled(0, &[8, 8, 8], 1.0).turns.remove(0));
-    let found = batch(&settings(), vec![group("a", vec![long, rolled(1, &[9], 0.0)])]);
+    let mut long = rollout(0, &[7, 7], 1.0);
+    long.turns.push(rollout(0, &[8, 8, 8], 1.0).turns.remove(0));
+    let found = batch(&settings(), vec![group("a", vec![long, rollout(1, &[9], 0.0)])]);
     assert_eq!(found.totals, Totals { tokens: 6, episodes: 2 });
-    let tokens: Vec<_> = found.played.iter().map(|turn| turn.episode_tokens).collect();
+    let tokens: Vec<_> = found.sequences.iter().map(|turn| turn.episode_tokens).collect();
     assert_eq!(tokens, [Some(5), Some(5), None]);
 }
 
@@ -86,19 +86,20 @@ fn a_charge_comes_off_the_reward_before_advantages() {
     config.grpo.kl_in = KlIn::Reward;
     config.grpo.kl_estimator = KlEstimator::K1;
     config.grpo.kl_coef = 0.1;
-    let live = group("a", vec![rolled(0, &[7, 7], 1.0), rolled(1, &[8], 0.0)]);
-    let dead = group("b", vec![rolled(0, &[7, 7], 0.0), rolled(1, &[8], 0.0)]);
-    let drawn = Drawn { groups: vec![live, dead], ..Drawn::default() };
+    let live = group("a", vec![rollout(0, &[7, 7], 1.0), rollout(1, &[8], 0.0)]);
+    let dead = group("b", vec![rollout(0, &[7, 7], 0.0), rollout(1, &[8], 0.0)]);
+    let step_rollouts = StepRollouts { groups: vec![live, dead], ..StepRollouts::default() };
     let check = |config: &Config, expected: [[f64; 2]; 2]| {
-        let mut found = Batch::new(config, &drawn).unwrap();
-        let logps = |all: &[Played]| {
+        let mut found = Batch::new(config, &step_rollouts).unwrap();
+        let logps = |all: &[TrainSequence]| {
             all.iter().map(|turn| vec![-1.5; turn.sampled.len()]).collect::<Vec<_>>()
         };
-        let reference = Reference { played: logps(&found.played), masked: logps(&found.masked) };
-        found.charge(config, &drawn, &reference).unwrap();
+        let reference =
+            Reference { sequences: logps(&found.sequences), masked: logps(&found.masked) };
+        found.charge(config, &step_rollouts, &reference).unwrap();
         let all = found.advantages.concat().into_iter().zip(expected.concat());
         assert!(all.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{all:?}");
-        for turn in &found.played {
+        for turn in &found.sequences {
             let told = found.advantages[turn.member.group][turn.member.rollout];
             assert_eq!(turn.advantage.to_bits(), told.to_bits());
         }
@@ -116,8 +117,8 @@ fn with_a_budget_dead_groups_that_are_left_out_are_kept_to_be_measured() {
     let mut config = settings();
     config.grpo.dead_groups = DeadGroups::LeaveOut;
     config.dual_source.kl_budget = 0.1;
-    let dead = group("a", vec![rolled(0, &[7], 0.0), rolled(1, &[8], 0.0)]);
-    let live = group("b", vec![rolled(0, &[9], 0.0), rolled(1, &[10], 0.5)]);
+    let dead = group("a", vec![rollout(0, &[7], 0.0), rollout(1, &[8], 0.0)]);
+    let live = group("b", vec![rollout(0, &[9], 0.0), rollout(1, &[10], 0.5)]);
     let found = batch(&config, vec![dead, live]);
     let idle: Vec<u32> = found.idle.iter().map(|sequence| sequence.example.tokens[2]).collect();
     assert_eq!(idle, [7, 8]);
@@ -127,35 +128,35 @@ fn with_a_budget_dead_groups_that_are_left_out_are_kept_to_be_measured() {
 fn what_the_length_limit_cut_off_is_masked_if_asked_and_never_learnt_by_heart() {
     let mut config = settings();
     let groups = || {
-        let cut = rolled_as(
+        let cut = rollout_as(
             0,
             Said { ids: &[7, 7], finish: Finish::Length, verdict: Verdict::Pass, worth: 1.0 },
         );
-        vec![group("a", vec![cut, rolled(1, &[8], 0.0)])]
+        vec![group("a", vec![cut, rollout(1, &[8], 0.0)])]
     };
     let found = batch(&config, groups());
-    assert_eq!((found.played.len(), found.masked.len()), (2, 0));
-    assert!(own(&found).is_empty());
+    assert_eq!((found.sequences.len(), found.masked.len()), (2, 0));
+    assert!(self_sft(&found).is_empty());
     config.grpo.mask_truncated_completions = true;
     let found = batch(&config, groups());
-    assert_eq!(played(&found), [(&[8][..], -1.0)], "against the whole group");
+    assert_eq!(sequences(&found), [(&[8][..], -1.0)], "against the whole group");
     assert_eq!((found.masked.len(), found.totals.tokens), (1, 1));
 }
 
 #[test]
 fn what_says_nothing_is_no_sequence() {
     let found =
-        batch(&settings(), vec![group("a", vec![rolled(0, &[], 1.0), rolled(1, &[8], 0.0)])]);
-    assert_eq!(played(&found), [(&[8][..], -1.0)]);
-    assert!(own(&found).is_empty());
+        batch(&settings(), vec![group("a", vec![rollout(0, &[], 1.0), rollout(1, &[8], 0.0)])]);
+    assert_eq!(sequences(&found), [(&[8][..], -1.0)]);
+    assert!(self_sft(&found).is_empty());
 }
 
 #[test]
 fn a_batch_is_kept_with_everything_that_a_replay_needs() {
-    let groups = vec![group("a", vec![rolled(0, &[7], 1.0), rolled(1, &[8], 0.0)])];
+    let groups = vec![group("a", vec![rollout(0, &[7], 1.0), rollout(1, &[8], 0.0)])];
     let teacher = vec![Example::new(&[3], &[4])];
-    let drawn = Drawn { groups, teacher, ..Drawn::default() };
-    let found = Batch::new(&settings(), &drawn).unwrap();
+    let step_rollouts = StepRollouts { groups, teacher, ..StepRollouts::default() };
+    let found = Batch::new(&settings(), &step_rollouts).unwrap();
     let expected = json!({
         "rollouts": [[[[1, 2, 7], 2], 1.0], [[[1, 2, 8], 2], -1.0]],
         "sampled": [[-0.5], [-0.5]],

@@ -44,7 +44,7 @@ impl End {
 
 /// An episode that is over, with its log-probabilities.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rolled {
+pub struct Rollout {
     /// Which of its group, from 0.
     pub sample: usize,
     /// What was said, in order; at least one.
@@ -68,31 +68,31 @@ pub struct Dropped {
 
 /// The rollouts of one task.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Gathered {
+pub struct Group {
     /// The task.
     pub task: TaskId,
     /// Those that were judged, by number.
-    pub rollouts: Vec<Rolled>,
+    pub rollouts: Vec<Rollout>,
     /// Those that could not be, by number.
     pub dropped: Vec<Dropped>,
 }
 
-impl Rolled {
+impl Rollout {
     /// Tokens that were sampled, as far as the generator says them.
     pub fn sampled_tokens(&self) -> usize {
         sampled_tokens(&self.turns)
     }
 }
 
-impl Gathered {
+impl Group {
     /// What the judged rollouts are worth, in their order.
     pub fn rewards(&self) -> Vec<f64> {
-        self.rollouts.iter().map(|rolled| rolled.outcome.reward.total()).collect()
+        self.rollouts.iter().map(|rollout| rollout.outcome.reward.total()).collect()
     }
 
     /// The same as an advantage needs it: each total with its tests term.
     pub fn compared(&self) -> Vec<GroupReward> {
-        self.rollouts.iter().map(|rolled| GroupReward::from(&rolled.outcome.reward)).collect()
+        self.rollouts.iter().map(|rollout| GroupReward::from(&rollout.outcome.reward)).collect()
     }
 
     /// Whether it gives no gradient: see [`Spread::is_alive`], which also says what `floor` is.

@@ -1,4 +1,5 @@
-//! Learning by heart: the cross-entropy on rows, of a teacher or of the student's own best.
+//! The teacher-forced SFT loss: the cross-entropy on rows, of a teacher or of the student's own best
+//! rollouts (self-SFT).
 
 use whetstone_algo::cross_entropy::{self, Labelled};
 use whetstone_algo::{Denominator, Mean, Normaliser, Totals};
@@ -9,7 +10,7 @@ use crate::example::Example;
 use crate::pass::Pass;
 
 /// Adds the gradient of the cross-entropy on rows; returns the mean surprise of a token.
-pub(crate) fn imitate(
+pub(crate) fn sft_gradient(
     pass: Pass<'_>,
     rows: &[&Example],
     weight: f64,

@@ -1,4 +1,5 @@
-//! The longest batch first: what does not fit into memory is known before the first step.
+//! A memory check: the longest micro-batch goes forward and backward before the first step, so that a
+//! training which runs out of memory does so at once.
 
 use whetstone_model::decoder::Gradients;
 
@@ -8,7 +9,7 @@ use crate::pass::Pass;
 
 /// Sends the longest micro-batch forward and back, with a signal of zeros. Nothing changes; returns the
 /// bytes that the device then holds.
-pub(crate) fn rehearse(
+pub(crate) fn memory_check(
     pass: Pass<'_>,
     examples: &[Example],
     gradients: &mut Gradients,

@@ -1,0 +1,25 @@
+//! Where a run is, and what it begins with.
+
+use std::path::Path;
+
+use whetstone_core::config::Config;
+
+/// Where a run is.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The folder of all runs.
+    pub root: &'a Path,
+    /// The run's name.
+    pub name: &'a str,
+}
+
+/// What a new run begins with.
+#[derive(Debug, Clone, Copy)]
+pub struct RunStart<'a> {
+    /// The settings.
+    pub config: &'a Config,
+    /// The settings as they are kept with the run.
+    pub config_text: &'a str,
+    /// The command line.
+    pub command: &'a str,
+}
