@@ -46,8 +46,9 @@ const AWKWARD: [(&str, &str); 15] = [
 ];
 
 fn main() -> ExitCode {
-    let throughput: Vec<_> = workloads().iter().map(throughput).collect();
-    let growth: Vec<_> = AWKWARD.iter().map(|piece| growth(*piece)).collect();
+    let throughput: Vec<_> =
+        workloads().iter().map(|(name, replies)| throughput(name, replies)).collect();
+    let growth: Vec<_> = AWKWARD.iter().map(|(name, piece)| growth(name, piece)).collect();
     let linear = growth.iter().all(|row| row["growth"].as_f64().is_some_and(|g| g <= MOST_GROWTH));
     if std::env::args().any(|arg| arg == "--json") {
         println!("{:#}", json!({ "throughput": throughput, "growth": growth }));
@@ -77,7 +78,7 @@ fn workloads() -> [(&'static str, Vec<String>); 3] {
     ]
 }
 
-fn throughput((name, replies): &(&'static str, Vec<String>)) -> Value {
+fn throughput(name: &str, replies: &[String]) -> Value {
     let bytes: usize = replies.iter().map(String::len).sum();
     let read = || {
         seconds(|| {
@@ -96,7 +97,7 @@ fn throughput((name, replies): &(&'static str, Vec<String>)) -> Value {
     })
 }
 
-fn growth((name, piece): (&str, &str)) -> Value {
+fn growth(name: &str, piece: &str) -> Value {
     let text = |bytes: usize| piece.repeat(bytes / piece.len());
     let (small, large) = (vec![text(SMALL_BYTES); 16], [text(16 * SMALL_BYTES)]);
     let read = |texts: &[String]| {

@@ -94,7 +94,7 @@ impl Run {
     fn step(&mut self, step: u64) -> Result<(), Box<dyn Error>> {
         for number in 0..GROUPS * SAMPLES {
             let (task, sample) = (step * GROUPS + number / SAMPLES, number % SAMPLES);
-            self.rollouts.append(&rollout((step, task, sample)))?;
+            self.rollouts.append(&rollout(step, task, sample))?;
         }
         let values = (0_u8..40).map(|at| (format!("grpo/{at}"), 0.5 + f64::from(at) / 7.0));
         let values: BTreeMap<String, f64> = values.collect();
@@ -105,7 +105,7 @@ impl Run {
 }
 
 /// A completion of about 600 characters, no two alike.
-fn rollout((step, task, sample): (u64, u64, u64)) -> Value {
+fn rollout(step: u64, task: u64, sample: u64) -> Value {
     let line = |at: u64| format!("    total_{at} = values[{at}] * {} + {task}\n", step % 97 + at);
     let code: String = (0..12).map(line).collect();
     let text = format!(

@@ -32,7 +32,8 @@ fn words(config: &Config) -> Result<Tokenizer, Box<dyn Error>> {
 /// Prompts of `length` tokens that are completed with the most probable ones.
 pub(crate) fn prompts(
     config: &Config,
-    (count, length): (usize, usize),
+    count: usize,
+    length: usize,
     max_tokens: usize,
 ) -> Vec<Prompt> {
     let rule = Rule { temperature: 0.0, ..Rule::default() };
@@ -53,7 +54,7 @@ pub(crate) fn decode(device: &Device) -> Result<Value, Box<dyn Error>> {
     let config = shape_a();
     let decoder = Decoder::new(device, &config, 0, 256);
     let tokenizer = words(&config)?;
-    let prompts = prompts(&config, (32, 16), 128);
+    let prompts = prompts(&config, 32, 16, 128);
     let mut local = Local::new(&decoder, &tokenizer, Limits::default());
     let mut times = Vec::new();
     for _ in 0..WARM + STEPS {
@@ -77,7 +78,7 @@ pub(crate) fn linear(device: &Device) -> Result<Value, Box<dyn Error>> {
     let mut local = Local::new(&decoder, &tokenizer, Limits::default());
     let mut rows = Vec::new();
     for new in [64, 128, 256, 512] {
-        let mut prompts = prompts(&config, (1, PROMPT), new);
+        let mut prompts = prompts(&config, 1, PROMPT, new);
         prompts[0].samples = SAMPLES;
         let mut fastest: Option<Usage> = None;
         for _ in 0..WARM + STEPS {

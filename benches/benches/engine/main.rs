@@ -106,7 +106,7 @@ fn compare(
     for _ in 0..ROUNDS {
         ours.push(run_ours(what, threads, None)?);
         if let Some((python, script)) = peer {
-            theirs.push(run_peer((python, script), arguments, threads)?);
+            theirs.push(run_peer(python, script, arguments, threads)?);
         }
     }
     let fastest = |of: Vec<Value>| of.into_iter().max_by(|a, b| rate(a).total_cmp(&rate(b)));
@@ -143,7 +143,8 @@ fn run_ours(what: &str, threads: usize, model: Option<&str>) -> Result<Value, Bo
 
 /// The peer's line is `RESULT … tok/s=N … peak_GiB=X`.
 fn run_peer(
-    (python, script): (&str, &str),
+    python: &str,
+    script: &str,
     arguments: &[&str],
     threads: usize,
 ) -> Result<Value, Box<dyn Error>> {
@@ -167,8 +168,15 @@ fn child(what: &str, threads: usize, model: Option<&str>) -> Result<Value, Box<d
     let device = Device::cpu(threads)?;
     let lora = LoraConfig::default();
     let mut measured = match (what, model) {
-        ("train", _) => train::train(&device, &shape_a(), (16, 256), None),
-        ("lora", _) => train::train(&device, &shape_s(), (4, 256), Some(&lora)),
+        ("train", _) => {
+            train::train(&device, &shape_a(), train::BatchShape { batch: 16, length: 256 }, None)
+        }
+        ("lora", _) => train::train(
+            &device,
+            &shape_s(),
+            train::BatchShape { batch: 4, length: 256 },
+            Some(&lora),
+        ),
         ("decode", _) => decode::decode(&device)?,
         ("linear", _) => decode::linear(&device)?,
         (_, Some(model)) => return memory::measure(&device, what, model.as_ref()),

@@ -15,7 +15,7 @@ use whetstone_model::memory::{Purpose, Target, Work, plan};
 
 use crate::decode::prompts;
 use crate::shapes::rounded;
-use crate::train::Training;
+use crate::train::{BatchShape, Training};
 use crate::{mebibytes, peak_mib};
 
 /// Sequences and their length for each purpose.
@@ -41,15 +41,15 @@ pub(crate) fn measure(
     let options = LoadOptions { weights: WeightFormat::Trainable, positions: length + 1 };
     let decoder = Decoder::load(device, &model.config, model.weights.as_ref(), options)?;
     if let Purpose::Inference = planned {
-        let prompts = prompts(&model.config, (batch, length - 32), 32);
+        let prompts = prompts(&model.config, batch, length - 32, 32);
         let mut local = Local::new(&decoder, &model.tokenizer, Limits::default());
         local.generate(&prompts, &mut |_| ControlFlow::Continue(()))?;
     } else {
         let adapter = matches!(planned, Purpose::Lora(..)).then_some(&lora);
         let mut training = Training::new(decoder, adapter);
         // A step asks about one token less than a sequence has.
-        training.step((batch, length - 1));
-        training.step((batch, length - 1));
+        training.step(BatchShape { batch, length: length - 1 });
+        training.step(BatchShape { batch, length: length - 1 });
     }
     let peak = peak_mib()?;
     let said =

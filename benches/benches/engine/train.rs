@@ -12,6 +12,13 @@ use whetstone_model::decoder::{Decoder, Forward, Gradients, Keep, ParameterId, S
 use crate::shapes::{median, rounded, tokens};
 use crate::{STEPS, WARM};
 
+/// Sequences of a step, and the tokens that each is asked about.
+#[derive(Clone, Copy)]
+pub(crate) struct BatchShape {
+    pub(crate) batch: usize,
+    pub(crate) length: usize,
+}
+
 /// A model and all that its training holds.
 pub(crate) struct Training {
     decoder: Decoder,
@@ -37,7 +44,8 @@ impl Training {
     }
 
     /// One step on so many sequences, each asked about so many tokens; its seconds.
-    pub(crate) fn step(&mut self, (batch, length): (usize, usize)) -> f64 {
+    pub(crate) fn step(&mut self, shape: BatchShape) -> f64 {
+        let BatchShape { batch, length } = shape;
         let tokens = tokens(batch * (length + 1), self.decoder.config().vocab, self.steps);
         let sequences: Vec<Sequence<'_>> = tokens
             .chunks(length + 1)
@@ -84,11 +92,12 @@ impl Training {
 pub(crate) fn train(
     device: &Device,
     config: &Config,
-    (batch, length): (usize, usize),
+    shape: BatchShape,
     lora: Option<&LoraConfig>,
 ) -> Value {
+    let BatchShape { batch, length } = shape;
     let mut training = Training::new(Decoder::new(device, config, 0, length + 1), lora);
-    let mut times: Vec<f64> = (0..WARM + STEPS).map(|_| training.step((batch, length))).collect();
+    let mut times: Vec<f64> = (0..WARM + STEPS).map(|_| training.step(shape)).collect();
     let seconds = median(&mut times[WARM..]);
     let count = (batch * length) as f64;
     let work = work_per_token(config, length, lora) * count;

@@ -78,8 +78,8 @@ fn compare(
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         ours.push(median(run_ours(what, tokenizer)?)?);
-        if let Some(peer) = peer {
-            theirs.push(median(run_peer(what, tokenizer, peer)?)?);
+        if let Some((python, script)) = peer {
+            theirs.push(median(run_peer(what, tokenizer, python, script)?)?);
         }
     }
     let fastest = |of: Vec<f64>| of.into_iter().min_by(f64::total_cmp);
@@ -104,7 +104,8 @@ fn run_ours(what: &str, tokenizer: &Path) -> Result<Vec<f64>, Box<dyn Error>> {
 fn run_peer(
     what: &str,
     tokenizer: &Path,
-    (python, script): &(String, String),
+    python: &str,
+    script: &str,
 ) -> Result<Vec<f64>, Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("learn/peer.py");

@@ -59,7 +59,7 @@ fn trained(decoder: &Decoder, work: Work, keep: Keep) -> u64 {
 
 #[expect(clippy::print_stdout, reason = "the figures, for whoever asks for the output")]
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-fn check(what: &str, plan: Plan, (held, allowed): (u64, f64)) {
+fn check(what: &str, plan: Plan, held: u64, allowed: f64) {
     let said = plan.total() - plan.means;
     let off = said as f64 / held as f64 - 1.0;
     println!("{what}: said {said}, held {held}, off by {:.2} %", off * 100.0);
@@ -76,12 +76,12 @@ fn training_holds_what_was_planned() {
         decoder.train_base(true);
         for keep in [Keep::Most, Keep::Input] {
             let said = plan(&config, work, Purpose::Full(keep));
-            check(&format!("full, {keep:?}, {odd}"), said, (trained(&decoder, work, keep), EXACT));
+            check(&format!("full, {keep:?}, {odd}"), said, trained(&decoder, work, keep), EXACT);
         }
         decoder.add_adapter(&lora, 2);
         for keep in [Keep::Most, Keep::Input] {
             let said = plan(&config, work, Purpose::Lora(&lora, keep));
-            check(&format!("lora, {keep:?}, {odd}"), said, (trained(&decoder, work, keep), EXACT));
+            check(&format!("lora, {keep:?}, {odd}"), said, trained(&decoder, work, keep), EXACT);
         }
     }
 }
@@ -99,7 +99,7 @@ fn an_adapter_beside_weights_of_bytes_holds_what_was_planned() {
     let work = Work { batch: 3, length: 50, eight_bit: true, target: Target::Cpu };
     let said = plan(&config, work, Purpose::Lora(&lora, Keep::Most));
     // In a model this small other buffers have the sizes of unpacked weights.
-    check("bytes", said, (trained(&decoder, work, Keep::Most), 0.15));
+    check("bytes", said, trained(&decoder, work, Keep::Most), 0.15);
 }
 
 #[test]

@@ -47,14 +47,21 @@ struct Case {
     seed: u64,
 }
 
-/// Width, layers, the network's width and the vocabulary.
-type Sizes = (usize, usize, usize, usize);
+/// What tiny models differ in.
+#[derive(Clone, Copy)]
+struct Tiny {
+    family: Family,
+    tied_head: bool,
+    heads: usize,
+    kv_heads: usize,
+    width: usize,
+    layers: usize,
+    ffn: usize,
+    vocab: usize,
+}
 
-fn tiny(
-    (family, tied_head): (Family, bool),
-    (heads, kv_heads): (usize, usize),
-    (width, layers, ffn, vocab): Sizes,
-) -> Config {
+fn tiny(of: Tiny) -> Config {
+    let Tiny { family, tied_head, heads, kv_heads, width, layers, ffn, vocab } = of;
     Config {
         family,
         vocab,
@@ -81,8 +88,11 @@ fn config() -> impl Strategy<Value = Config> {
     let family = prop::sample::select(vec![Family::Llama, Family::Qwen2, Family::Qwen3]);
     let heads = prop::sample::select(vec![(2, 1), (4, 2), (3, 3)]);
     let sizes = (prop::sample::select(vec![20, 36]), 1..3_usize, 30..70_usize, 40..600_usize);
-    ((family, any::<bool>()), heads, sizes)
-        .prop_map(|(family, heads, sizes)| tiny(family, heads, sizes))
+    ((family, any::<bool>()), heads, sizes).prop_map(|(kind, heads, sizes)| {
+        let ((family, tied_head), (heads, kv_heads)) = (kind, heads);
+        let (width, layers, ffn, vocab) = sizes;
+        tiny(Tiny { family, tied_head, heads, kv_heads, width, layers, ffn, vocab })
+    })
 }
 
 /// Up to three blocks of what norms sum at a time; nothing, some or all of it is asked for.
@@ -160,7 +170,7 @@ impl Case {
         let mut gradients = Gradients::new(device, decoder.parameters());
         let mut begin = 0;
         for &end in ends {
-            self.one_batch(decoder, keep, (begin..end, &mut gradients));
+            self.one_batch(decoder, keep, begin..end, &mut gradients);
             begin = end;
         }
         assert_eq!(begin, self.sequences.len());
@@ -172,7 +182,8 @@ impl Case {
         &self,
         decoder: &Decoder,
         keep: Keep,
-        (which, gradients): (Range<usize>, &mut Gradients),
+        which: Range<usize>,
+        gradients: &mut Gradients,
     ) {
         let tokens: Vec<Vec<u32>> = which.clone().map(|at| self.tokens(at)).collect();
         let of = |at: usize| Sequence {
@@ -250,7 +261,16 @@ proptest! {
 #[test]
 fn long_sequences_are_no_exception() {
     for trained in [Trained::Critic, Trained::Reward] {
-        let config = tiny((Family::Qwen3, true), (4, 2), (20, 1, 30, 600));
+        let config = tiny(Tiny {
+            family: Family::Qwen3,
+            tied_head: true,
+            heads: 4,
+            kv_heads: 2,
+            width: 20,
+            layers: 1,
+            ffn: 30,
+            vocab: 600,
+        });
         let one = |length: usize, asked| One { length, asked };
         let sequences = vec![one(40, 1..41), one(1300, 20..1300), one(3, 2..4), one(800, 1..801)];
         let case = Case { config, trained, sequences, entropies: (true, true), seed: 5 };

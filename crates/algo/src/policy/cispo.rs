@@ -33,22 +33,22 @@ mod tests {
     use crate::testing::{assert_near, assert_slopes};
 
     #[track_caller]
-    fn check(ratio: f64, advantage: f64, (loss, dlogp, clipped): (f64, f64, Option<Bound>)) {
+    fn check(ratio: f64, advantage: f64, expected: Term) {
         // Bounds at 3/4 and 3/2, a log-probability of -3.
         let found = term(Clip::new(0.25, 0.5).unwrap(), ratio, -3.0, advantage);
-        assert_near(found.loss, loss);
-        assert_near(found.dlogp, dlogp);
-        assert_eq!(found.clipped, clipped);
+        assert_near(found.loss, expected.loss);
+        assert_near(found.dlogp, expected.dlogp);
+        assert_eq!(found.clipped, expected.clipped);
     }
 
     #[test]
     fn worked_by_hand() {
-        check(1.25, 2.0, (7.5, -2.5, None));
-        check(2.0, 2.0, (9.0, -3.0, Some(Bound::High)));
-        check(2.0, -2.0, (-9.0, 3.0, Some(Bound::High)));
-        check(0.5, -2.0, (-4.5, 1.5, Some(Bound::Low)));
-        check(0.75, 1.0, (2.25, -0.75, None));
-        check(1.5, 1.0, (4.5, -1.5, None));
+        check(1.25, 2.0, Term { loss: 7.5, dlogp: -2.5, clipped: None });
+        check(2.0, 2.0, Term { loss: 9.0, dlogp: -3.0, clipped: Some(Bound::High) });
+        check(2.0, -2.0, Term { loss: -9.0, dlogp: 3.0, clipped: Some(Bound::High) });
+        check(0.5, -2.0, Term { loss: -4.5, dlogp: 1.5, clipped: Some(Bound::Low) });
+        check(0.75, 1.0, Term { loss: 2.25, dlogp: -0.75, clipped: None });
+        check(1.5, 1.0, Term { loss: 4.5, dlogp: -1.5, clipped: None });
     }
 
     proptest! {

@@ -106,31 +106,31 @@ mod tests {
     use crate::testing::{assert_near, assert_slopes};
 
     #[track_caller]
-    fn check(ratio: f64, advantage: f64, (loss, dlogp, clipped): (f64, f64, Option<Bound>)) {
+    fn check(ratio: f64, advantage: f64, expected: Term) {
         let found = Clip::new(0.25, 0.5).unwrap().term(ratio, advantage);
-        assert_near(found.loss, loss);
-        assert_near(found.dlogp, dlogp);
-        assert_eq!(found.clipped, clipped);
+        assert_near(found.loss, expected.loss);
+        assert_near(found.dlogp, expected.dlogp);
+        assert_eq!(found.clipped, expected.clipped);
     }
 
     /// Bounds at 3/4 and 3/2, which are exact.
     #[test]
     fn worked_by_hand() {
         // Nothing has moved: the plain policy gradient.
-        check(1.0, 2.0, (-2.0, -2.0, None));
-        check(1.0, -2.0, (2.0, 2.0, None));
+        check(1.0, 2.0, Term { loss: -2.0, dlogp: -2.0, clipped: None });
+        check(1.0, -2.0, Term { loss: 2.0, dlogp: 2.0, clipped: None });
         // Far in the direction that pays.
-        check(2.0, 2.0, (-3.0, 0.0, Some(Bound::High)));
-        check(0.5, -2.0, (1.5, 0.0, Some(Bound::Low)));
+        check(2.0, 2.0, Term { loss: -3.0, dlogp: 0.0, clipped: Some(Bound::High) });
+        check(0.5, -2.0, Term { loss: 1.5, dlogp: 0.0, clipped: Some(Bound::Low) });
         // Just as far in the wrong one: the way back stays open.
-        check(0.5, 2.0, (-1.0, -1.0, None));
-        check(2.0, -2.0, (4.0, 4.0, None));
+        check(0.5, 2.0, Term { loss: -1.0, dlogp: -1.0, clipped: None });
+        check(2.0, -2.0, Term { loss: 4.0, dlogp: 4.0, clipped: None });
         // At the bounds themselves.
-        check(1.5, 2.0, (-3.0, -3.0, None));
-        check(0.75, -2.0, (1.5, 1.5, None));
+        check(1.5, 2.0, Term { loss: -3.0, dlogp: -3.0, clipped: None });
+        check(0.75, -2.0, Term { loss: 1.5, dlogp: 1.5, clipped: None });
         // Without an advantage there is nothing to clip.
-        check(2.0, 0.0, (0.0, 0.0, None));
-        check(0.5, 0.0, (0.0, 0.0, None));
+        check(2.0, 0.0, Term { loss: 0.0, dlogp: 0.0, clipped: None });
+        check(0.5, 0.0, Term { loss: 0.0, dlogp: 0.0, clipped: None });
     }
 
     /// The loss of a bad token stops at four times its size; of a good one nothing changes.

@@ -146,8 +146,8 @@ fn choose_step(browser: &mut Browser, step: u64) {
 }
 
 fn hostile_text_that_arrives_is_text(browser: &mut Browser, run: &mut GrowingRun) {
-    run.says(3, (0, 0), MARKUP);
-    run.says(3, (0, 1), ESCAPES);
+    run.says(3, 0, 0, MARKUP);
+    run.says(3, 0, 1, ESCAPES);
     run.measures(3);
     browser.wait_until("document.querySelector('#filter-step option[value=\"3\"]')");
     choose_step(browser, 3);
@@ -174,12 +174,12 @@ fn a_search_goes_on(browser: &mut Browser, run: &mut GrowingRun) {
 }
 
 fn half_a_group_becomes_whole(browser: &mut Browser, run: &mut GrowingRun) {
-    run.says(5, (1, 0), "first needle");
+    run.says(5, 1, 0, "first needle");
     browser.wait_until("document.querySelector('#filter-step option[value=\"5\"]')");
     browser.wait_until("document.querySelectorAll('#groups button').length === 3");
     browser.value("document.querySelectorAll('#groups button')[2].click()");
     browser.wait_until("document.querySelectorAll('#group .sample').length === 1");
-    run.says(5, (1, 1), "second needle");
+    run.says(5, 1, 1, "second needle");
     run.measures(5);
     browser.wait_until("document.querySelectorAll('#group .sample').length === 2");
     let detail = browser.value("document.querySelectorAll('#groups button')[2].textContent");

@@ -38,7 +38,7 @@ fn eval(dir: &Path, flags: &[&str]) -> Ran {
 }
 
 /// Measures given samples into `out`.
-fn given(dir: &Path, samples: &str, (out, flags): (&str, &[&str])) -> Ran {
+fn given(dir: &Path, samples: &str, out: &str, flags: &[&str]) -> Ran {
     fs::write(dir.join("samples.jsonl"), samples).unwrap();
     eval(dir, &[&["--samples", "samples.jsonl", "--out", out], flags].concat())
 }
@@ -73,7 +73,7 @@ fn given_samples_are_judged_anew_and_counted() {
         sample(3, WRONG),
         claim,
     ];
-    let ran = given(dir.path(), &samples.concat(), ("out", &["--k", "1,2"]));
+    let ran = given(dir.path(), &samples.concat(), "out", &["--k", "1,2"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("pass@  1: 0.3750 (37.50%) ["), "{}", ran.out);
     assert!(ran.out.contains("pass@  2: 0.5000 (50.00%) ["), "{}", ran.out);
@@ -130,9 +130,9 @@ fn what_cannot_be_measured_is_said_with_what_to_do() {
     };
     let many = eval(dir.path(), &["--num-samples", "4", "--k", "1,5"]);
     refused(many, &["pass@5 needs 5 samples, and `eval.num_samples` is 4", "smaller values of k"]);
-    let few = given(dir.path(), &sample(0, RIGHT), ("few", &["--k", "1,5"]));
+    let few = given(dir.path(), &sample(0, RIGHT), "few", &["--k", "1,5"]);
     refused(few, &["pass@5 needs 5 samples and there are 1; sample more or ask for a smaller k"]);
-    let none = given(dir.path(), "", ("none", &["--k", "1"]));
+    let none = given(dir.path(), "", "none", &["--k", "1"]);
     refused(none, &["pass@1 needs 1 samples and there are 0"]);
     refused(eval(dir.path(), &["--model", "nowhere/at/all"]), &["there is no model at"]);
     let long = eval(dir.path(), &["--model", "embedded", "--max-tokens", "1024"]);
@@ -149,7 +149,7 @@ fn a_comparison_finds_what_changed_and_refuses_other_tasks() {
         (0..30).map(|at| sample(at, if at < right { RIGHT } else { WRONG })).collect()
     };
     for (out, right) in [("low", 5), ("high", 20), ("same", 6)] {
-        let ran = given(dir.path(), &side(right), (out, &["--k", "1"]));
+        let ran = given(dir.path(), &side(right), out, &["--k", "1"]);
         assert_eq!(ran.code, 0, "{}", ran.err);
     }
     let compare = |a: &str, b: &str| whet_in(dir.path(), &["eval", "compare", a, b]);
@@ -163,7 +163,7 @@ fn a_comparison_finds_what_changed_and_refuses_other_tasks() {
     assert!(compare("high", "low").out.contains("worse\n"));
     write_tasks(dir.path(), 29);
     let fewer: String = (0..29).map(|at| sample(at, RIGHT)).collect();
-    assert_eq!(given(dir.path(), &fewer, ("other", &["--k", "1"])).code, 0);
+    assert_eq!(given(dir.path(), &fewer, "other", &["--k", "1"]).code, 0);
     let other = compare("low", "other");
     assert_eq!((other.code, other.out.as_str()), (2, ""));
     assert!(other.err.contains("task `t/29` was measured on one side only"), "{}", other.err);
@@ -372,7 +372,7 @@ fn the_solutions_of_humaneval_pass_and_its_prompts_alone_do_not() {
             format!("{}\n", json!({"step": 0, "prompt_id": task["id"], "text": text}))
         };
         let samples: String = tasks.iter().map(sample).collect();
-        let ran = given(dir.path(), &samples, (field, &["--k", "1"]));
+        let ran = given(dir.path(), &samples, field, &["--k", "1"]);
         assert_eq!(ran.code, 0, "{}", ran.err);
         let one = &results(dir.path(), field)["pass_at_k"]["1"];
         assert_eq!((&one["value"], &one["tasks"]), (&json!(expected), &json!(164)));

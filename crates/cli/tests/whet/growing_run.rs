@@ -40,15 +40,15 @@ impl GrowingRun {
     }
 
     /// Records one completion.
-    pub(crate) fn says(&mut self, step: u64, (task, sample): (usize, u64), text: &str) {
-        self.rollouts.append(&line(step, (TASKS[task], sample), text)).expect("a line");
+    pub(crate) fn says(&mut self, step: u64, task: usize, sample: u64, text: &str) {
+        self.rollouts.append(&line(step, TASKS[task], sample, text)).expect("a line");
     }
 
     /// Records a step: two samples of each task, all of which say the same, and what was measured.
     pub(crate) fn steps(&mut self, step: u64, text: &str) {
         for task in 0..TASKS.len() {
             for sample in 0..2 {
-                self.says(step, (task, sample), text);
+                self.says(step, task, sample, text);
             }
         }
         self.measures(step);
@@ -69,7 +69,7 @@ impl GrowingRun {
 }
 
 /// The first sample of a task passes, the others do not.
-fn line(step: u64, (task, sample): (&str, u64), text: &str) -> Value {
+fn line(step: u64, task: &str, sample: u64, text: &str) -> Value {
     let passes = sample == 0;
     let verdict = if passes {
         json!({"verdict": "pass", "tests_passed": 1, "tests_total": 1, "cpu_ms": 1.0, "isolation": "full"})

@@ -169,7 +169,7 @@ fn the_same_seed_gives_the_same_on_two_threads_and_another_seed_other_tasks() {
 }
 
 /// Runs `whet` until it says a line that begins so, sends it a signal, and hears it out.
-fn disturbed(dir: &TempDir, args: &[&str], (line, signal): (&str, Signal)) -> Ran {
+fn disturbed(dir: &TempDir, args: &[&str], line: &str, signal: Signal) -> Ran {
     let mut whet = Command::new(env!("CARGO_BIN_EXE_whet"))
         .args(args)
         .current_dir(dir.path())
@@ -192,10 +192,10 @@ fn disturbed(dir: &TempDir, args: &[&str], (line, signal): (&str, Signal)) -> Ra
 #[test]
 fn a_run_that_was_stopped_and_killed_ends_like_one_that_was_not() {
     let dir = tempfile::tempdir().unwrap();
-    let killed = disturbed(&dir, &small(&["--threads", "1"]), ("4/6", Signal::SIGKILL));
+    let killed = disturbed(&dir, &small(&["--threads", "1"]), "4/6", Signal::SIGKILL);
     assert_eq!((killed.code, killed.out.as_str()), (-1, ""), "{}", killed.err);
     let resume = ["quickstart", "--resume", "--threads", "1", "--json"];
-    let stopped = disturbed(&dir, &resume, ("step 1/4", Signal::SIGINT));
+    let stopped = disturbed(&dir, &resume, "step 1/4", Signal::SIGINT);
     assert_eq!(stopped.code, 0, "{}", stopped.err);
     assert!(stopped.err.contains("go on with `whet quickstart --resume`"), "{}", stopped.err);
     let said: Value = serde_json::from_str(&stopped.out).expect("JSON");

@@ -21,33 +21,56 @@ fn about() -> About {
     About { model: "coin".to_owned(), k: vec![1, 4], settings }
 }
 
+/// What an evaluation is called, and what becomes of an earlier one.
+#[derive(Clone, Copy)]
+struct How<'a> {
+    about: &'a About,
+    earlier: Earlier,
+}
+
+/// Who is evaluated on which tasks.
+struct Subject<'a> {
+    model: &'a mut Coin,
+    tasks: &'a [Task],
+}
+
+/// When an evaluation ends, and how many samples are collected together.
+#[derive(Clone, Copy)]
+struct Bounds {
+    most: usize,
+    samples_at_a_time: usize,
+}
+
 /// An evaluation of four samples a task and one beside them, which ends once `most` are judged; two tasks
 /// at a time.
 fn until(
     most: usize,
     dir: &Path,
-    how: (&About, Earlier),
-    whom: (&mut Coin, &[Task]),
+    how: How<'_>,
+    whom: Subject<'_>,
 ) -> Result<Option<Results>, EvalError> {
-    evaluated((most, 8), dir, how, whom)
+    evaluated(Bounds { most, samples_at_a_time: 8 }, dir, how, whom)
 }
 
 /// The same with all tasks together.
 fn all_at_once(
     most: usize,
     dir: &Path,
-    how: (&About, Earlier),
-    whom: (&mut Coin, &[Task]),
+    how: How<'_>,
+    whom: Subject<'_>,
 ) -> Result<Option<Results>, EvalError> {
-    evaluated((most, 1000), dir, how, whom)
+    evaluated(Bounds { most, samples_at_a_time: 1000 }, dir, how, whom)
 }
 
 fn evaluated(
-    (most, samples_at_a_time): (usize, usize),
+    bounds: Bounds,
     dir: &Path,
-    (about, earlier): (&About, Earlier),
-    (model, tasks): (&mut Coin, &[Task]),
+    how: How<'_>,
+    whom: Subject<'_>,
 ) -> Result<Option<Results>, EvalError> {
+    let Bounds { most, samples_at_a_time } = bounds;
+    let How { about, earlier } = how;
+    let Subject { model, tasks } = whom;
     let stop = AtomicBool::new(false);
     let on_progress = |now: Sampled| stop.store(now.done >= most, Ordering::Relaxed);
     let evaluating = Evaluating {
@@ -68,8 +91,8 @@ fn evaluated(
 }
 
 fn whole(dir: &Path, tasks: &[Task]) -> Results {
-    let how = (&about(), Earlier::Resume);
-    until(usize::MAX, dir, how, (&mut Coin::default(), tasks)).unwrap().unwrap()
+    let how = How { about: &about(), earlier: Earlier::Resume };
+    until(usize::MAX, dir, how, Subject { model: &mut Coin::default(), tasks }).unwrap().unwrap()
 }
 
 fn folder() -> TempDir {
@@ -113,13 +136,20 @@ fn an_evaluation_that_was_stopped_asks_for_what_is_missing_and_ends_the_same() {
     let mut asked = 0;
     for most in [8, 16, 20] {
         let mut model = Coin::default();
-        let ended = until(most, dir.path(), (&about(), Earlier::Resume), (&mut model, &tasks));
+        let ended = until(
+            most,
+            dir.path(),
+            How { about: &about(), earlier: Earlier::Resume },
+            Subject { model: &mut model, tasks: &tasks },
+        );
         assert_eq!(ended.unwrap(), None, "stopped after {most}");
         asked += model.calls.iter().sum::<usize>();
     }
     let mut model = Coin::default();
-    let how = (&about(), Earlier::Resume);
-    let found = until(usize::MAX, dir.path(), how, (&mut model, &tasks)).unwrap().unwrap();
+    let how = How { about: &about(), earlier: Earlier::Resume };
+    let found = until(usize::MAX, dir.path(), how, Subject { model: &mut model, tasks: &tasks })
+        .unwrap()
+        .unwrap();
     asked += model.calls.iter().sum::<usize>();
     assert_eq!(found, expected);
     // Only what was under way when it was stopped, a piece of two tasks at most, is asked for again.
@@ -132,13 +162,16 @@ fn a_task_is_kept_as_soon_as_all_of_it_is_judged() {
     let tasks = tasks(&["a", "b", "c", "d", "e"]);
     let (calm, dir) = (folder(), folder());
     whole(calm.path(), &tasks);
-    let how = (&about(), Earlier::Resume);
+    let how = How { about: &about(), earlier: Earlier::Resume };
     // All twenty samples are asked for at once. Two judges take them in order: when nine are judged, one at
     // most of the first ten is not.
-    let stopped = all_at_once(9, dir.path(), how, (&mut Coin::default(), &tasks));
+    let stopped =
+        all_at_once(9, dir.path(), how, Subject { model: &mut Coin::default(), tasks: &tasks });
     assert_eq!(stopped.unwrap(), None);
     let mut model = Coin::default();
-    all_at_once(usize::MAX, dir.path(), how, (&mut model, &tasks)).unwrap().unwrap();
+    all_at_once(usize::MAX, dir.path(), how, Subject { model: &mut model, tasks: &tasks })
+        .unwrap()
+        .unwrap();
     assert!(model.calls[0] <= 20 - SAMPLES, "{:?}", model.calls);
     assert_eq!(files(dir.path()), files(calm.path()), "in the order of the tasks");
 }
@@ -146,20 +179,28 @@ fn a_task_is_kept_as_soon_as_all_of_it_is_judged() {
 #[test]
 fn a_journal_of_other_settings_and_finished_results_are_left_alone() {
     let (dir, tasks) = (folder(), tasks(&["a", "b", "c"]));
-    let how = (&about(), Earlier::Resume);
-    until(8, dir.path(), how, (&mut Coin::default(), &tasks)).unwrap();
+    let how = How { about: &about(), earlier: Earlier::Resume };
+    until(8, dir.path(), how, Subject { model: &mut Coin::default(), tasks: &tasks }).unwrap();
     let mut other = about();
     other.settings.insert("eval.temperature".to_owned(), "0.5".to_owned());
-    let changed = until(99, dir.path(), (&other, Earlier::Resume), (&mut Coin::default(), &tasks));
+    let changed = until(
+        99,
+        dir.path(),
+        How { about: &other, earlier: Earlier::Resume },
+        Subject { model: &mut Coin::default(), tasks: &tasks },
+    );
     let said = changed.unwrap_err().to_string();
     assert!(said.ends_with("other inputs: `eval.temperature` changed"), "{said}");
     whole(dir.path(), &tasks);
     let before = files(dir.path());
-    let again = until(99, dir.path(), how, (&mut Coin::default(), &tasks)).unwrap_err();
+    let again = until(99, dir.path(), how, Subject { model: &mut Coin::default(), tasks: &tasks })
+        .unwrap_err();
     assert!(matches!(again, EvalError::Exists { .. }) && again.is_usage(), "{again}");
     assert_eq!(files(dir.path()), before);
-    let fresh = (&other, Earlier::Forget);
-    until(99, dir.path(), fresh, (&mut Coin::default(), &tasks)).unwrap().unwrap();
+    let fresh = How { about: &other, earlier: Earlier::Forget };
+    until(99, dir.path(), fresh, Subject { model: &mut Coin::default(), tasks: &tasks })
+        .unwrap()
+        .unwrap();
     assert_ne!(files(dir.path())[1], before[1]);
 }
 
@@ -175,11 +216,15 @@ fn what_the_machine_breaks_counts_nowhere_and_is_asked_for_again() {
     assert_eq!((one.tasks, one.left_out), (2, 1));
     assert!(files(dir.path())[0].contains(r#""validation":{"error":"no zygote"}"#));
     let mut model = Coin::default();
-    let how = (&about(), Earlier::Resume);
-    until(usize::MAX, dir.path(), how, (&mut model, &tasks)).unwrap().unwrap();
+    let how = How { about: &about(), earlier: Earlier::Resume };
+    until(usize::MAX, dir.path(), how, Subject { model: &mut model, tasks: &tasks })
+        .unwrap()
+        .unwrap();
     assert_eq!(model.calls, [4, 1], "of the broken task only");
     let alone = &tasks[1..2];
-    let err = until(99, folder().path(), how, (&mut Coin::default(), alone)).unwrap_err();
+    let err =
+        until(99, folder().path(), how, Subject { model: &mut Coin::default(), tasks: alone })
+            .unwrap_err();
     assert_eq!(err.to_string(), "cannot measure");
     assert!(!err.is_usage());
 }

@@ -37,7 +37,7 @@ fn plain(school: &School, run: &str) -> Vec<BTreeMap<String, f64>> {
 
 /// The second run has what the first one has.
 #[track_caller]
-fn same(school: &School, (one, other): (&str, &str)) {
+fn same(school: &School, one: &str, other: &str) {
     assert!(school.files(one, "outputs/final_model") == school.files(other, "outputs/final_model"));
     assert_eq!(plain(school, one), plain(school, other));
     assert!(rollouts(school, one) == rollouts(school, other));
@@ -71,7 +71,7 @@ fn a_run_that_is_stopped_after_every_step_is_the_same_run() {
         }
         assert_eq!(school.grpo_again("cut").unwrap(), Ended::Done);
         assert_eq!(steps(&school, "cut"), [1, 2, 3, 4]);
-        same(&school, ("whole", "cut"));
+        same(&school, "whole", "cut");
     }
 }
 
@@ -109,7 +109,7 @@ fn a_run_that_breaks_goes_on_from_its_checkpoint_and_records_no_step_twice() {
     school.worth = whole;
     assert_eq!(school.grpo_again("cut").unwrap(), Ended::Done);
     assert_eq!(steps(&school, "cut"), [1, 2, 3, 4, 5]);
-    same(&school, ("whole", "cut"));
+    same(&school, "whole", "cut");
 }
 
 #[test]
