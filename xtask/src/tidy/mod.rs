@@ -17,11 +17,13 @@ mod head;
 mod invariants;
 mod manifest;
 mod markdown;
+mod parameters;
 mod paths;
 mod readme_twin;
 mod recipes;
 mod rooms;
 mod rust_code;
+mod signatures;
 mod sizes;
 mod tree;
 pub mod words;
@@ -56,6 +58,7 @@ const RULES: &[Rule] = &[
     generated::check,
     head::check,
     invariants::check,
+    parameters::check,
     paths::check,
     readme_twin::check,
     recipes::check,

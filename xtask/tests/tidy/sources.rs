@@ -1,4 +1,4 @@
-//! Rules on source files: `sizes`, `unsafe`, `print`, `head`, `words`.
+//! Rules on source files: `sizes`, `unsafe`, `print`, `head`, `parameters`, `words`.
 
 use super::miniature::Miniature;
 use xtask::tidy::words::{Reach, WORDS};
@@ -80,6 +80,40 @@ fn every_rust_file_says_what_it_is() {
         "head",
         "benches/benches/speed.rs",
         "begin the file with a `//!` comment",
+    );
+}
+
+#[test]
+fn a_parameter_is_no_tuple() {
+    for parameter in ["(a, b): (u8, u8)", "pair: &(u8, u8)", "(a, b): Pair"] {
+        let code = format!("//! Pairs.\n\nfn f({parameter}) {{}}\n");
+        let (file, message) = ("crates/core/src/task.rs:3", "`f` takes a tuple");
+        Miniature::clean().write(FILE, &code).check("parameters", file, message);
+    }
+    let data = "//! Data.\nfn f(all: &[(u8, u8)]) { all.iter().map(|(a, b)| a + b) }\n";
+    Miniature::clean().write(FILE, data).check_tidy();
+}
+
+#[test]
+fn a_parameter_says_what_it_is() {
+    for code in ["fn f(it: u8) {}", "fn f() { g(|it| it + 1) }", "fn f() { g(|(_, it)| it) }"] {
+        let code = format!("//! It.\n{code}\n");
+        let file = "crates/core/src/task.rs:2";
+        Miniature::clean().write(FILE, &code).check("parameters", file, "say what it is");
+    }
+    let code = "//! It.\nfn f(item: u8) { let it = item | 1; g(it); }\n";
+    Miniature::clean().write(FILE, code).check_tidy();
+}
+
+#[test]
+fn an_exception_that_excuses_nothing_is_a_problem() {
+    let file = "crates/infer/src/work/start.rs";
+    let clean = Miniature::clean();
+    clean.write(file, "//! Start.\nfn f(it: u8) {}\n").check_tidy();
+    clean.write(file, "//! Start.\nfn f(item: u8) {}\n").check(
+        "parameters",
+        file,
+        "no longer needs",
     );
 }
 
