@@ -15,6 +15,7 @@ pub mod docs;
 pub mod gpu;
 pub mod hostile;
 pub mod skips;
+pub mod stats;
 pub mod steps;
 pub mod tidy;
 

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use xtask::ci::Skipping;
 use xtask::steps::{self, STEPS};
-use xtask::{ci, docs, gpu, hostile};
+use xtask::{ci, docs, gpu, hostile, stats};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -27,6 +27,7 @@ fn run(words: &[&str]) -> io::Result<ExitCode> {
         ["ci"] => ci::run(root, STEPS, Skipping::Told, &mut io::stderr()),
         ["ci", "--strict"] => ci::run(root, STEPS, Skipping::Fails, &mut io::stderr()),
         ["docs", "--write"] => write_docs(root),
+        ["stats"] => count(root),
         ["hostile"] => hostile::run(root, &mut io::stderr()),
         ["gpu", rest @ ..] => run_gpu(root, rest),
         [name] => match STEPS.iter().position(|step| step.name == *name) {
@@ -40,6 +41,11 @@ fn run(words: &[&str]) -> io::Result<ExitCode> {
 
 fn help() -> io::Result<ExitCode> {
     io::stdout().write_all(steps::help().as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn count(root: &Path) -> io::Result<ExitCode> {
+    io::stdout().write_all(stats::count(root)?.to_string().as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::ci::Outcome;
-use crate::{browser, cuda, docs, hostile, tidy};
+use crate::{browser, cuda, docs, hostile, stats, tidy};
 
 /// One step of CI, which is also a subcommand of `cargo xtask`.
 #[derive(Debug, Clone, Copy)]
@@ -150,6 +150,7 @@ pub fn help() -> String {
         text += &line(step.name, step.what);
     }
     text += "\nBeside them:\n";
+    text += &line("stats", stats::WHAT);
     text += &line("hostile", hostile::WHAT);
     text += &line("gpu", "tests and times of the kernels on a GPU [--bundle DIR | --run DIR]");
     text
@@ -185,7 +186,7 @@ mod tests {
             .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next())
             .collect();
         let steps = STEPS.iter().map(|step| step.name);
-        let beside = ["hostile", "gpu"];
+        let beside = ["stats", "hostile", "gpu"];
         let expected: Vec<&str> = std::iter::once("ci").chain(steps).chain(beside).collect();
         assert_eq!(listed, expected);
     }

@@ -22,10 +22,10 @@ mod paths;
 mod readme_twin;
 mod recipes;
 mod rooms;
-mod rust_code;
-mod signatures;
+pub(crate) mod rust_code;
+pub(crate) mod signatures;
 mod sizes;
-mod tree;
+pub(crate) mod tree;
 pub mod words;
 
 use std::fmt;

@@ -4,7 +4,7 @@
 //! place.
 
 /// Replaces every comment, string and character literal by a space; lines keep their numbers.
-pub(super) fn code_of(text: &str) -> String {
+pub(crate) fn code_of(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {

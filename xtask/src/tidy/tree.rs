@@ -15,7 +15,7 @@ const SKIPPED: &[&str] = &[".git", "target", "node_modules", "/fuzz/corpus", "/f
 const TEST_DATA: &[&str] = &["testdata", "fixtures"];
 
 /// A repository in memory. Paths are relative to its root, with `/` between their parts.
-pub(super) struct Tree {
+pub(crate) struct Tree {
     root: PathBuf,
     /// Text is `None` where a file is not UTF-8.
     files: BTreeMap<String, Option<String>>,
@@ -24,7 +24,7 @@ pub(super) struct Tree {
 
 impl Tree {
     /// Reads every file under `root` that is not skipped.
-    pub(super) fn read(root: &Path) -> io::Result<Self> {
+    pub(crate) fn read(root: &Path) -> io::Result<Self> {
         let ignored = fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
         let ignored =
             ignored.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
@@ -52,7 +52,7 @@ impl Tree {
     }
 
     /// Every Rust file, as path and text.
-    pub(super) fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
         self.texts().filter(|(path, _)| has_extension(path, "rs"))
     }
 
