@@ -1,4 +1,4 @@
-//! What a step learns from: sequences, in one order, in micro-batches.
+//! Training examples: sequences, in one order, in micro-batches.
 //!
 //! The order is the longest first, and among equals the order in which they came. It depends on the
 //! step alone and not on the size of micro-batches, which are pieces of it: gradients are summed
@@ -26,7 +26,7 @@ impl Example {
         Self { tokens, first: prompt.len() }
     }
 
-    /// How many tokens are trained.
+    /// Count of trained tokens.
     pub fn trained(&self) -> usize {
         self.tokens.len() - self.first
     }

@@ -13,7 +13,7 @@ use whetstone_model::weights::{Dtype, Weights, WeightsError};
 /// Adam's own default, which every tool has.
 const EPSILON: f64 = 1e-8;
 
-/// The means of every trained tensor.
+/// First- and second-moment estimates of every trained tensor.
 #[derive(Debug)]
 pub struct Optimizer {
     means: BTreeMap<ParameterId, Means>,
@@ -27,22 +27,21 @@ struct Means {
     square: Buffer<f32>,
 }
 
-/// What one update does.
+/// Hyperparameters of one `AdamW` update.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     /// The learning rate.
     pub lr: f64,
-    /// How slowly the two means follow.
+    /// Adam beta1 and beta2: decay rates of the first- and second-moment estimates.
     pub betas: (f64, f64),
-    /// How much of a weight goes away, in units of the learning rate. Vectors (gains, biases) keep
-    /// theirs.
+    /// Decoupled weight decay, in units of the learning rate; vectors (gains, biases) have none.
     pub decay: f64,
-    /// What gradients are multiplied by.
+    /// The factor of the gradients, e.g. from clipping.
     pub scale: f64,
 }
 
 impl Optimizer {
-    /// One that has seen nothing.
+    /// A new optimizer, with both moments 0.
     pub fn new(device: &Device, parameters: &Parameters) -> Self {
         let zeros = |id| {
             let numbers = parameters.get(id).numbers();
@@ -52,7 +51,7 @@ impl Optimizer {
         Self { means, updates: 0 }
     }
 
-    /// Changes every trained weight once.
+    /// Makes one update of every trained weight.
     pub fn update(
         &mut self,
         device: &Device,
@@ -94,7 +93,7 @@ impl Optimizer {
         self.updates
     }
 
-    /// Writes both means of everything, as f32.
+    /// Writes both moments of every tensor, as f32.
     pub fn write(
         &self,
         device: &Device,
@@ -120,7 +119,7 @@ impl Optimizer {
         Ok(())
     }
 
-    /// Reads what [`Self::write`] wrote after so many updates.
+    /// Reads what [`Self::write`] wrote; `updates` is the count of updates at that time.
     pub fn read(
         device: &Device,
         parameters: &Parameters,
@@ -155,8 +154,7 @@ fn plain(err: WriteError) -> io::Error {
     }
 }
 
-/// What a gradient of this norm is multiplied by, so that it is no longer than `longest`; 0 is no
-/// bound.
+/// The factor that clips a gradient of this norm to `longest`; 0 is no bound.
 pub fn clip_scale(norm: f64, longest: f64) -> f64 {
     if longest > 0.0 && norm > longest { longest / norm } else { 1.0 }
 }

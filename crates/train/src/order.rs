@@ -29,7 +29,7 @@ impl Endless {
         Self { seed, count, epoch: None }
     }
 
-    /// What stands at a position; `sort` puts a new epoch into its order.
+    /// The item at a position; `sort` orders each new epoch.
     pub(crate) fn at(&mut self, position: u64, sort: impl FnOnce(&mut [usize])) -> usize {
         let count = self.count as u64;
         let (epoch, place) = (position / count, position % count);

@@ -12,7 +12,7 @@ use crate::example::{Example, order, pieces};
 use crate::student::keep;
 use crate::watch::{Part, Phase, Watch};
 
-/// How sequences go through the model.
+/// Settings of forward and backward passes over micro-batches.
 #[derive(Clone, Copy)]
 pub(crate) struct Pass<'a> {
     pub(crate) decoder: &'a Decoder,
@@ -24,13 +24,13 @@ pub(crate) struct Pass<'a> {
     pub(crate) most_bytes: usize,
     /// For messages.
     pub(crate) step: u64,
-    /// Who is told how far it is.
+    /// Receives the progress.
     pub(crate) watch: Watch<'a>,
-    /// What this is called there.
+    /// The phase that the progress is reported for.
     pub(crate) phase: Phase,
 }
 
-/// What the model said of the trained tokens of a sequence.
+/// The model's output for the trained tokens of a sequence.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) logp: Vec<f64>,

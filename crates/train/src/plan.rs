@@ -1,4 +1,4 @@
-//! What a run will do, counted before it begins.
+//! Steps, epochs and the learning rate schedule of a run, computed before it begins.
 
 use whetstone_algo::schedule::{Schedule, Shape, warmup_steps};
 use whetstone_core::config::{Config, LrScheduler};
@@ -29,12 +29,12 @@ pub struct Plan {
     pub schedule: Schedule,
 }
 
-/// What a plan is made of.
+/// Counts that a plan is computed from.
 #[derive(Clone, Copy)]
 struct Items {
     count: u64,
     samples: u64,
-    /// How many a step takes.
+    /// Items of a step.
     each_step: u64,
     iterations: u64,
 }

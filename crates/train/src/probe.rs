@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use crate::watch::Warning;
 
-/// What a step took.
+/// Measurements of a probed step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Probe {
     /// The step without measuring by held-out tasks.
     pub step: Duration,
-    /// What it is made of, by name.
+    /// Its parts, by name.
     pub parts: Vec<(&'static str, Duration)>,
     /// Steps that the training has before it.
     pub steps: u64,
     /// One measurement by held-out tasks, if the training makes any.
     pub held_out: Option<Duration>,
-    /// How many measurements there will be.
+    /// Count of held-out measurements in the run.
     pub measurements: u64,
-    /// What was seen that a person should look at.
+    /// Warnings of the step.
     pub warnings: Vec<Warning>,
 }
 

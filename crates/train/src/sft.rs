@@ -1,4 +1,4 @@
-//! Supervised fine-tuning: the student learns to say what the traces say.
+//! Supervised fine-tuning (SFT) of the student on teacher traces.
 //!
 //! ```text
 //! rows ─► micro-batches ─► log-probabilities ─► cross-entropy ─► gradient ─► update
@@ -30,15 +30,15 @@ use crate::watch::{Ended, Phase, StepReport, Watch};
 /// The name of this training in events and checkpoints.
 pub const STAGE: &str = "sft";
 
-/// What is needed to begin or to go on.
+/// A supervised fine-tuning run, new or resumed.
 pub struct Sft<'a> {
     /// The settings.
     pub config: &'a Config,
-    /// What is learnt from.
+    /// The rows to train on.
     pub rows: &'a [Example],
-    /// The checkpoint to go on from.
+    /// The checkpoint to resume from.
     pub checkpoint: Option<&'a std::path::Path>,
-    /// Whoever looks on.
+    /// Receives progress, and tells when to stop.
     pub watch: Watch<'a>,
 }
 

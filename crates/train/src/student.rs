@@ -32,13 +32,13 @@ pub const BASE_FILE: &str = "base_model.json";
 /// A model with what is trained of it.
 #[derive(Debug)]
 pub struct Student {
-    /// What it was before.
+    /// The pretrained model it was opened from.
     pub model: Pretrained,
     /// Its numbers.
     pub decoder: Decoder,
     /// Whether its prompts end inside the thinking tag, so that completions begin with thinking.
     pub thinking_opened: bool,
-    /// What its adapter is, if that is what is trained.
+    /// The adapter's settings, if an adapter is what is trained.
     adapter: Option<AdapterSettings>,
 }
 
@@ -112,7 +112,7 @@ impl Student {
         Ok(self.model.tokenizer.encode(&text)?)
     }
 
-    /// The same for whoever collects rollouts.
+    /// [`Self::prompt`] with the error type that collecting rollouts needs.
     ///
     /// # Errors
     ///
@@ -172,7 +172,7 @@ impl Student {
         check_room(&self.sft_memory(config), self.decoder.device().room_bytes())
     }
 
-    /// The same for learning from rollouts, which are sampled beside all that training holds.
+    /// [`Self::check_sft_room`] for GRPO, whose rollouts are sampled while training state is in memory.
     ///
     /// # Errors
     ///
@@ -224,7 +224,7 @@ fn check_room(plan: &Plan, room: Option<usize>) -> Result<(), TrainError> {
     })
 }
 
-/// What layers keep for the way back.
+/// The activations that layers keep for the backward pass.
 pub(crate) fn keep(config: &Config) -> Keep {
     if config.training.gradient_checkpointing { Keep::Input } else { Keep::Most }
 }

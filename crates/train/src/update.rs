@@ -1,4 +1,4 @@
-//! From a gradient to new weights: clipped, and only if every number is one.
+//! The optimizer update: gradients are clipped, and a non-finite one is an error.
 
 use whetstone_core::config::TrainingConfig;
 use whetstone_model::decoder::{Decoder, Gradients};
@@ -6,7 +6,7 @@ use whetstone_model::decoder::{Decoder, Gradients};
 use crate::error::TrainError;
 use crate::optimizer::{Optimizer, Rule, clip_scale};
 
-/// What an update was.
+/// The result of an update.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Updated {
     /// The norm of the gradient before it was clipped.
@@ -15,7 +15,7 @@ pub(crate) struct Updated {
     pub(crate) is_skipped: bool,
 }
 
-/// What an update takes from the settings and the schedule.
+/// Settings of an update, and its learning rate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UpdateSettings<'a> {
     /// The learning rate of this update.
@@ -29,10 +29,9 @@ pub(crate) fn norm(decoder: &Decoder, gradients: &Gradients) -> f64 {
     gradients.sum_of_squares(decoder.device()).sqrt()
 }
 
-/// Changes the weights, unless a gradient is infinite or none: then nothing is touched and the error
-/// says which.
+/// Updates the weights. If a gradient is non-finite, nothing is changed and the error names its tensor.
 ///
-/// Where the gradient is 0 throughout, nothing is touched either: the optimizer's momentum and the weight
+/// If the gradient is 0 everywhere, nothing is changed either: the optimizer's momentum and the weight
 /// decay would move weights that nothing was learnt for.
 pub(crate) fn apply(
     decoder: &mut Decoder,

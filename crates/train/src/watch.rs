@@ -1,4 +1,4 @@
-//! What a training tells while it runs, and how it is told to stop.
+//! Progress reports of a training, and the flag that stops it.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use whetstone_rollout::collect::check_stop;
 use crate::alarms::Alarm;
 use crate::watchdog::{At, Watchdog};
 
-/// What is being done.
+/// A phase of a training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// The longest batch goes through once, to see whether it fits into memory.
@@ -44,7 +44,7 @@ impl Phase {
     }
 }
 
-/// How much of a phase is done, of how much; of 0 where that is not counted.
+/// The part of a phase that is done; of 0 where that is not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Part {
     /// Done.
@@ -56,15 +56,15 @@ pub struct Part {
 /// A step that is done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepReport {
-    /// Which, from 1.
+    /// Its number, from 1.
     pub step: u64,
     /// Of how many.
     pub steps: u64,
-    /// How long it took.
+    /// Its duration.
     pub took: Duration,
-    /// What was measured, by name.
+    /// Metrics by name.
     pub values: BTreeMap<String, f64>,
-    /// What a person should look at, beside alarms.
+    /// Warnings, beside alarms.
     pub warnings: Vec<Warning>,
     /// Whether it was computed again, since the run was killed after it.
     pub again: bool,
@@ -75,11 +75,11 @@ pub struct StepReport {
 pub struct Warning {
     /// A stable name to search and count by.
     pub code: String,
-    /// What was seen, in words.
+    /// The observation, as a sentence.
     pub message: String,
 }
 
-/// Whoever looks on.
+/// Receives the progress of a training, and tells it to stop.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
     /// A phase begins, or goes on.
@@ -109,7 +109,7 @@ impl Watch<'_> {
         self.dog.hear(at);
     }
 
-    /// The same, to whoever can end what is going on.
+    /// Reports progress; `Break` if the training is to stop.
     pub(crate) fn go_on(&self, at: At) -> ControlFlow<()> {
         self.tell(at);
         check_stop(self.stop)
@@ -120,7 +120,7 @@ impl Watch<'_> {
     }
 }
 
-/// How a training ended, if nothing went wrong.
+/// The end of a training that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// It did all its steps.

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use crate::watch::{Part, Phase};
 
-/// Looks whether a training says anything.
+/// Warns when a training has not reported progress for too long.
 pub struct Watchdog<'a> {
-    /// Zero if it sleeps.
+    /// 0 turns it off.
     limit: Duration,
     on_silence: &'a (dyn Fn(&str) + Sync),
     began: Instant,
@@ -23,28 +23,28 @@ pub struct Watchdog<'a> {
     over: Condvar,
 }
 
-/// Where a training is.
+/// The phase a training is in, and its progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct At {
     pub(crate) phase: Phase,
     pub(crate) part: Part,
-    /// What is waited for, by name.
+    /// The name of the task and sample that is waited for.
     pub(crate) waits_for: Option<String>,
 }
 
-/// What was heard of it.
+/// The last report of a training, and the watchdog's state.
 #[derive(Debug, Default)]
 struct Heard {
-    /// Where it was last, and since when.
+    /// The last report, and when it came.
     last: Option<(At, Duration)>,
-    /// How long a silence may be until it is told of.
+    /// The length of a silence at which the next warning is due.
     patience: Duration,
     said: Vec<String>,
     is_over: bool,
 }
 
 impl<'a> Watchdog<'a> {
-    /// One that speaks after so many seconds of silence; with 0 it never does.
+    /// A watchdog that warns after `limit_s` seconds of silence; with 0 it never does.
     pub fn new(limit_s: u32, on_silence: &'a (dyn Fn(&str) + Sync)) -> Self {
         Self {
             limit: Duration::from_secs(limit_s.into()),
@@ -55,18 +55,18 @@ impl<'a> Watchdog<'a> {
         }
     }
 
-    /// Hears where a training is.
+    /// Records a report of progress.
     pub(crate) fn hear(&self, at: At) {
         let (now, limit) = (self.began.elapsed(), self.limit);
         self.lock().hear(at, now, limit);
     }
 
-    /// What was said since this was last asked.
+    /// Takes the warnings since the last call.
     pub(crate) fn said(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().said)
     }
 
-    /// Keeps watch while some work is done.
+    /// Watches while `work` runs.
     pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
         if self.limit.is_zero() {
             return work();
@@ -103,7 +103,7 @@ impl<'a> Watchdog<'a> {
     }
 }
 
-/// Sends the thread home, also when the work panics.
+/// Ends the watching thread, also when the work panics.
 struct End<'a>(&'a Watchdog<'a>);
 
 impl Drop for End<'_> {
@@ -119,7 +119,7 @@ impl Heard {
         self.patience = limit;
     }
 
-    /// What is to be said now, if anything.
+    /// The warning that is due now, if any.
     fn look(&mut self, now: Duration) -> Option<String> {
         let (at, since) = self.last.as_ref()?;
         let silence = now.saturating_sub(*since);
@@ -130,7 +130,7 @@ impl Heard {
         Some(at.sentence(silence))
     }
 
-    /// How long nothing will have to be said.
+    /// The time until the next warning is due.
     fn left(&self, now: Duration) -> Option<Duration> {
         let (_, since) = self.last.as_ref()?;
         Some((*since + self.patience).saturating_sub(now))

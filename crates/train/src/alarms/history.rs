@@ -24,13 +24,13 @@ const DEAD_GROUPS: &str = "grpo/dead_groups";
 const SOLVED_GROUPS: &str = "grpo/solved_groups";
 const UNSOLVED_GROUPS: &str = "grpo/unsolved_groups";
 const GROUPS: &str = "rollout/tasks";
-/// What a term adds to the reward.
+/// Prefix of the metrics of the reward's terms.
 pub(super) const TERMS: &str = "reward/";
 
 const WATCHED: [&str; 10] =
     [REWARD, PASS, ENTROPY, KL, GAP, CLAMPED, TIMEOUTS, CUT_OFF, HELD_OUT, HELD_OUT_TASKS];
 
-/// A mean, and how far it is from the true one by chance.
+/// A mean with its standard error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Level {
     pub(super) mean: f64,
@@ -45,7 +45,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// How far the last is above the first, and how far that is by chance.
+    /// The difference of the last level from the first, with its standard error.
     pub(super) fn rise(self) -> Level {
         let Self { first, last } = self;
         Level { mean: last.mean - first.mean, error: first.error.hypot(last.error) }
@@ -57,7 +57,7 @@ impl Ends {
 pub(super) struct History(BTreeMap<String, Vec<(u64, f64)>>);
 
 impl History {
-    /// Takes in a step. What is no number is left out: the loop speaks of that.
+    /// Adds the values of a step. Non-finite values are left out: the loop reports those.
     pub(super) fn add(&mut self, step: u64, values: &BTreeMap<String, f64>) {
         for (name, &value) in values {
             if WATCHED.contains(&name.as_str()) || name.starts_with(TERMS) {

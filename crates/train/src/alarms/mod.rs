@@ -40,13 +40,13 @@ pub struct Alarm {
     pub step: u64,
     /// Its stable name.
     pub code: &'static str,
-    /// What was seen, and where to look.
+    /// The observation, and where to look.
     pub message: String,
     /// Completions of the step to look at.
     pub suspects: Vec<Suspect>,
 }
 
-/// Who gains by a term of the reward without passing: completions of a step.
+/// Finds completions of a step that gain by a term of the reward without passing.
 pub(crate) type Suspects<'a> = &'a dyn Fn(&str) -> Vec<Suspect>;
 
 /// [`Suspects`] of a training without rewards: none.

@@ -18,12 +18,12 @@ const CLAMPED_LIMIT: f64 = 1e-4;
 /// to be solved is spread evenly leave 2 in 5 groups dead, and a student that solves most tasks always or
 /// never two thirds: both learn. Beyond four in five nearly all sampling is for nothing.
 const DEAD_LIMIT: f64 = 0.8;
-/// How many times as many groups are dead for one reason as for the other, when that reason is the one.
+/// The ratio of groups that are dead for one reason to those for the other, from which that reason is named.
 const ONE_SIDED: f64 = 3.0;
-/// How many more programs, of all, run out of time, or are cut off.
+/// The rise of the fraction of programs that time out, or are cut off, from which an alarm is due.
 const MORE_TIMEOUTS: f64 = 0.1;
 const MORE_CUT_OFF: f64 = 0.1;
-/// How many fewer programs, of all, pass.
+/// The fall of the pass rate from which an alarm is due.
 const FEWER_PASSES: f64 = 0.1;
 /// The least fall of the held-out pass rate that is one.
 const HELD_OUT_FALL: f64 = 0.05;
@@ -33,7 +33,7 @@ const TERM_RISE: f64 = 0.02;
 const LIKELY: f64 = 2.0;
 const CLEAR: f64 = 3.0;
 
-/// What a rule found.
+/// An alarm that a rule found due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) code: &'static str,
@@ -42,7 +42,7 @@ pub(super) struct Found {
     pub(super) term: Option<String>,
 }
 
-/// What rules take from the settings.
+/// Settings that rules depend on.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rules {
     /// 0 is none.

@@ -1,7 +1,7 @@
 //! A budget of divergence: how far from the reference the cross-entropies may pull the student.
 //!
-//! Learning by heart pulls always, also where rollouts teach nothing, and in public runs such a weight
-//! made the divergence run away. Beyond the budget both weights are multiplied by `budget /
+//! The SFT losses have a gradient even where rollouts have none, and in public runs such a weight made
+//! the divergence run away. Beyond the budget both weights are multiplied by `budget /
 //! divergence`.
 
 use whetstone_algo::Mean;
@@ -47,8 +47,8 @@ pub(super) fn divergence(loss: Loss, now: &[Vec<f64>], reference: &[Vec<f64>]) -
     mean(estimator, now, reference)
 }
 
-/// How far the policy moved from the one that sampled, in nats a token: KL(old ‖ now) by k3, on tokens
-/// of the old one.
+/// KL(old ‖ now) of the policy from the one that sampled, in nats a token, by k3 on tokens of the old
+/// one.
 pub(super) fn moved(old: &[Vec<f64>], now: &[Vec<f64>]) -> Mean {
     mean(Estimator::K3, old, now)
 }

@@ -20,7 +20,7 @@ const SELF_SFT: &str = "the student's own best answers";
 const UNJUDGED: &str = "that could not be judged";
 const CUT_OFF: &str = "cut off by the token limit";
 
-/// What is known after so many steps.
+/// Counts over the first steps.
 #[derive(Debug, Default)]
 pub(super) struct FirstSteps {
     seen: u64,
@@ -31,7 +31,7 @@ pub(super) struct FirstSteps {
 /// A step that was taken.
 #[derive(Clone, Copy)]
 pub(super) struct Taken<'a> {
-    /// Which, from 1.
+    /// Its number, from 1.
     pub(super) step: u64,
     /// Of how many.
     pub(super) steps: u64,

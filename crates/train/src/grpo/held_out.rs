@@ -1,4 +1,4 @@
-//! How often tasks are solved that are not learnt from, while a training goes on.
+//! The pass rate on held-out tasks, measured during training.
 //!
 //! Measured before the step, so that it is the pass rate of the policy whose rollouts the step has: both
 //! are sampled the same way. The same tasks are sampled with the same luck each time, which leaves

@@ -25,7 +25,7 @@ use crate::student::Student;
 use crate::update::{self, UpdateSettings};
 use crate::watch::{Phase, Watch};
 
-/// What learns: the loss, the gradients and the optimizer.
+/// The loss, the gradients and the optimizer of a training.
 pub(super) struct Learner<'a> {
     config: &'a Config,
     watch: Watch<'a>,
@@ -47,7 +47,7 @@ pub(super) struct Work<'b> {
     pub(super) step: u64,
     pub(super) batch: &'b Batch,
     pub(super) reference: Option<&'b Reference>,
-    /// What the policy that sampled gave the tokens of the batch, where that is not the student as it is.
+    /// Log-probabilities under the policy that sampled, where that is not the student as it is.
     pub(super) old: Option<&'b Logps>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Work<'b> {
 struct Learnt {
     /// Their places in the batch.
     places: Vec<usize>,
-    /// What the policy that sampled gave their tokens; known after the first pass over them.
+    /// Log-probabilities under the policy that sampled; known after the first pass.
     old: Option<Logps>,
 }
 
@@ -109,7 +109,7 @@ impl<'a> Learner<'a> {
         Ok(())
     }
 
-    /// What the reference says of a batch, if the divergence from it counts or is measured.
+    /// Log-probabilities of a batch under the reference model, if the KL divergence is used or measured.
     pub(super) fn reference(
         &self,
         student: &Student,
@@ -162,7 +162,7 @@ impl<'a> Learner<'a> {
         Ok(())
     }
 
-    /// How rollouts go through the student: at the temperature that they were sampled with.
+    /// A pass over rollouts, at the temperature that they were sampled with.
     fn pass<'s>(&self, student: &'s Student, step: u64) -> Pass<'s>
     where
         'a: 's,
@@ -174,7 +174,7 @@ impl<'a> Learner<'a> {
         Pass { forward, most_bytes: self.most_bytes, step, ..pass }
     }
 
-    /// What the student would have said before it was trained, if that is asked for.
+    /// Log-probabilities under the student before training, if the KL divergence is used or measured.
     fn untrained_logps(
         &self,
         student: &Student,
@@ -331,7 +331,7 @@ impl<'a> Learner<'a> {
         Ok(())
     }
 
-    /// How far the updates of a step moved the policy, seen on a few of its rollouts.
+    /// KL divergence of the policy after a step from that before, measured on a few of its rollouts.
     fn moved(
         &self,
         student: &Student,

@@ -1,4 +1,4 @@
-//! What was seen of a step, by the names under which it is recorded.
+//! Metrics of a step, by the names under which they are recorded.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::rollout_metrics::of_rollouts;
 use super::tasks::StepRollouts;
 use super::values::{Values, number};
 
-/// What was seen of one source.
+/// Measurements of one SFT source.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Source {
     /// The norm of its gradient, weight included.
@@ -24,7 +24,7 @@ pub(super) struct Source {
     pub(super) loss: Mean,
 }
 
-/// How tasks were solved that are not learnt from.
+/// The measurement on held-out tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct HeldOut {
     /// The part of samples that passed, averaged over tasks.
@@ -34,7 +34,7 @@ pub(super) struct HeldOut {
     pub(super) took: Duration,
 }
 
-/// What was seen of a step.
+/// Measurements of a step.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Measured {
     pub(super) sampling: Duration,

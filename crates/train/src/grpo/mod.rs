@@ -59,23 +59,23 @@ pub use self::tasks::{TaskWithTraces, fits, max_prompt_tokens};
 /// The name of this training in events and checkpoints.
 pub const STAGE: &str = "grpo";
 
-/// What is needed to begin or to go on.
+/// A GRPO training, new or resumed.
 pub struct Grpo<'a> {
     /// The settings.
     pub config: &'a Config,
-    /// Where rollouts come from, with the teacher's traces as rows.
+    /// The source of rollouts, with the teacher's traces as rows.
     pub source: Source<'a>,
     /// Tasks that are not learnt from, to measure by; there may be none.
     pub held_out: &'a [Task],
-    /// Where replies are judged.
+    /// The environment that judges replies.
     pub environment: &'a dyn Environment,
     /// Threads that judge.
     pub judges: usize,
-    /// What sampling may use.
+    /// Limits of sampling.
     pub limits: Limits,
-    /// The checkpoint to go on from.
+    /// The checkpoint to resume from.
     pub checkpoint: Option<&'a Path>,
-    /// Whoever looks on.
+    /// Receives progress, and tells when to stop.
     pub watch: Watch<'a>,
 }
 
@@ -83,8 +83,8 @@ pub struct Grpo<'a> {
 ///
 /// # Errors
 ///
-/// If there are no tasks, a number is none, nothing can be learnt for too long, or something cannot
-/// be written; what was written before stays.
+/// If there are no tasks, a value is NaN or infinite, no group has had a gradient for
+/// `grpo.patience_steps` steps, or something cannot be written; what was written before stays.
 pub fn grpo(
     student: &mut Student,
     session: &mut Session,
@@ -159,7 +159,7 @@ fn steps(
     Ok(Ended::Done)
 }
 
-/// What a step learns from what was drawn; the student's own best without their thinking, if it is left out.
+/// The batch of a step's rollouts; self-SFT rows have no thinking if the settings leave it out.
 fn batch_of(
     student: &Student,
     config: &Config,

@@ -1,4 +1,4 @@
-//! Where the rollouts of a step come from: the student samples them, or a file has them.
+//! The source of a step's rollouts: sampled by the student, or recorded in a file.
 
 use whetstone_core::completion::SampledTokens;
 use whetstone_core::config::Config;
@@ -16,7 +16,7 @@ use crate::plan::Plan;
 use crate::recorded::{LearntTurn, Recorded, RecordedGroup, RecordedRollout};
 use crate::session::Progress;
 
-/// Where rollouts come from.
+/// The source of rollouts.
 #[derive(Clone, Copy)]
 pub enum Source<'a> {
     /// The student samples them, of these tasks.

@@ -1,4 +1,4 @@
-//! Which tasks a step takes, and their rollouts.
+//! The tasks of a step, and their rollouts.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -30,7 +30,7 @@ use crate::watchdog::At;
 /// A task, and what the teacher said of it.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskWithTraces<'a> {
-    /// What is to be solved.
+    /// The task.
     pub task: &'a Task,
     /// Passing traces, as the student would say them.
     pub rows: &'a [Example],
@@ -135,7 +135,7 @@ impl<'a> Tasks<'a> {
         Ok(StepRollouts { groups, teacher: Vec::new(), consumed, usage, timeline })
     }
 
-    /// Which task stands at a position.
+    /// The index of the task at a position of the endless order.
     fn at(&mut self, config: &Config, position: u64, progress: &Progress) -> usize {
         let all = self.all;
         let by_difficulty = |&at: &usize| {
@@ -225,7 +225,7 @@ pub(super) fn number_apart(groups: &mut [Group]) {
     }
 }
 
-/// How rollouts are collected.
+/// The settings for collecting rollouts.
 pub(super) fn collecting<'a>(
     student: &Student,
     grpo: &Grpo<'a>,
@@ -251,7 +251,7 @@ fn distance([seen, passed]: [u64; 2]) -> u64 {
     (1000 * passed).checked_div(seen).map_or(500, |rate| rate.abs_diff(500))
 }
 
-/// Where a collection of so many rollouts is: sampling, or waiting for the judges.
+/// The progress of a collection of `all` rollouts: sampling, or waiting for the judges.
 fn at(now: Collected<'_>, all: usize) -> At {
     let done = now.over + now.dropped;
     let (phase, done) = match now.sampled {
@@ -262,7 +262,7 @@ fn at(now: Collected<'_>, all: usize) -> At {
     At { phase, part: Part { done, all }, waits_for }
 }
 
-/// How tokens are chosen: by the policy itself, since that is what is trained.
+/// Sampling parameters: the policy's own distribution, since that is what is trained.
 pub(super) fn rule(config: &Config) -> Rule {
     Rule::at(config.grpo.temperature)
 }

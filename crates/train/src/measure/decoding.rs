@@ -9,7 +9,7 @@ use whetstone_model::decoder::Decoder;
 
 use super::tokens;
 
-/// What is sampled.
+/// Prompts to sample from.
 #[derive(Debug, Clone, Copy)]
 pub struct Decoding {
     /// Sequences side by side.
@@ -22,7 +22,7 @@ pub struct Decoding {
     pub cache_bytes: usize,
 }
 
-/// What was sampled.
+/// Sampled completions.
 #[derive(Debug)]
 pub struct Decoded {
     /// The prompts.

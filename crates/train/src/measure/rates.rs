@@ -1,4 +1,4 @@
-//! How fast a device copies and multiplies: what everything else is compared with.
+//! The rates at which a device copies and multiplies, to compare other measurements with.
 
 use std::time::Instant;
 

@@ -31,7 +31,7 @@ pub(super) struct Reader<'a> {
     seen: HashMap<(u64, String, u64), u64>,
 }
 
-/// What a rollout lacks.
+/// Parts that a recorded rollout lacks.
 #[derive(Default)]
 struct Lacks {
     logps: bool,
@@ -228,7 +228,7 @@ const GREEDY: &str = "greedy";
 
 const NOT_SCORED: &str = "has no reward: score the file first, with `whet score`";
 
-/// How an episode ended, as far as the line says.
+/// The end of the episode, if the line has one.
 fn end(rollout: &Rollout) -> Result<End, WireError> {
     let name: Option<String> = rollout.meta.clone().take("end")?;
     Ok(match name.as_deref() {

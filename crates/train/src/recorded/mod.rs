@@ -37,11 +37,11 @@ pub struct Recorded {
     pub(crate) groups: Vec<RecordedGroup>,
     /// The teacher's rows, by task.
     pub(crate) rows: BTreeMap<TaskId, Vec<Example>>,
-    /// What the file holds.
+    /// Counts of the file's groups and rollouts.
     pub counts: RecordedCounts,
 }
 
-/// What a file of rollouts holds.
+/// Counts of a file of rollouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RecordedCounts {
     /// Groups.

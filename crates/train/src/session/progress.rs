@@ -1,4 +1,4 @@
-//! How far a training has come, and how it is read back from a checkpoint.
+//! The progress of a training, as a checkpoint keeps it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ const STATE_VERSION: u64 = 1;
 /// Bytes of the file, at most: a line for each task.
 const STATE_LIMIT_BYTES: u64 = 64 << 20;
 
-/// How far a training has come: what a checkpoint knows beside weights and means.
+/// The progress of a training: the part of a checkpoint beside weights and optimizer state.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
@@ -88,7 +88,7 @@ impl Progress {
         (self.dead_steps, self.unsolved_steps) = (0, 0);
     }
 
-    /// What is known now is what the next epoch's order is made from.
+    /// Fixes the pass rates that the next epoch's order is made from.
     pub(crate) fn begin_epoch(&mut self) {
         for counts in self.solved.values_mut() {
             (counts[0], counts[1]) = (counts[2], counts[3]);

@@ -1,10 +1,10 @@
-//! Where a run is, and what it begins with.
+//! The location of a run, and the settings it is created with.
 
 use std::path::Path;
 
 use whetstone_core::config::Config;
 
-/// Where a run is.
+/// The location of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     /// The folder of all runs.
@@ -13,7 +13,7 @@ pub struct Place<'a> {
     pub name: &'a str,
 }
 
-/// What a new run begins with.
+/// Settings and command line of a new run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunStart<'a> {
     /// The settings.

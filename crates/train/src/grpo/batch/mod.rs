@@ -1,4 +1,4 @@
-//! What a step learns from: rollouts with their advantages, the teacher's rows, the student's best.
+//! The training batch of a step: rollouts with their advantages, the teacher's rows, self-SFT rows.
 //!
 //! Every judged rollout of the step counts in the normaliser, also where its group is dead: it has an
 //! advantage of 0 and keeps its divergence from the reference (`grpo.dead_groups`). A completion that the
@@ -30,7 +30,7 @@ pub(super) struct TrainSequence {
     pub(super) advantage: f64,
     /// Trained tokens of all turns of its episode, where it has several.
     pub(super) episode_tokens: Option<u64>,
-    /// Whose it is.
+    /// The rollout it is a turn of.
     member: Member,
     is_dead: bool,
 }
@@ -42,7 +42,7 @@ struct Member {
     rollout: usize,
 }
 
-/// A group with what its rollouts are worth.
+/// A group with the advantages of its rollouts.
 struct Judged<'a> {
     /// Its place in the step.
     at: usize,
@@ -51,12 +51,12 @@ struct Judged<'a> {
     is_dead: bool,
 }
 
-/// What a step learns from.
+/// The training batch of a step.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Batch {
-    /// What counts in the loss, in the order of the groups.
+    /// Sequences that count in the loss, in the order of the groups.
     pub(super) sequences: Vec<TrainSequence>,
-    /// What the whole of it comes to.
+    /// Totals of the step, for the normalisers.
     pub(super) totals: Totals,
     /// One list for each group that was judged, dead ones included.
     pub(super) advantages: Vec<Vec<f64>>,
@@ -72,16 +72,16 @@ pub(super) struct Batch {
     pub(super) idle: Vec<TrainSequence>,
     /// Completions that the length limit cut off and that are not learnt from.
     pub(super) masked: Vec<TrainSequence>,
-    /// What rollouts were charged for their divergence, on average, if they were.
+    /// The mean KL charge of rollouts, if rewards are charged.
     pub(super) charge: Option<f64>,
 }
 
 /// Log-probabilities under the reference.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Reference {
-    /// Of what counts in the loss.
+    /// Of the sequences that count in the loss.
     pub(super) sequences: Vec<Vec<f64>>,
-    /// Of what was masked, where rollouts are charged.
+    /// Of the masked ones, where rewards are charged.
     pub(super) masked: Vec<Vec<f64>>,
 }
 
@@ -190,7 +190,7 @@ impl Batch {
         Ok(())
     }
 
-    /// What is kept of a batch that could not be learnt from.
+    /// The batch as it is saved after an error, for a replay.
     pub(super) fn kept(&self) -> Kept<'_> {
         fn row(example: &Example) -> (&[u32], usize) {
             (example.tokens.as_slice(), example.first)
