@@ -1,4 +1,4 @@
-//! How often a task was solved: what pass@k is estimated from.
+//! Counts of samples and passes of a task, which pass@k is estimated from.
 
 use serde::{Deserialize, Serialize};
 use whetstone_core::task::TaskId;

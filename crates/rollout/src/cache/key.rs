@@ -1,4 +1,4 @@
-//! What a verdict follows from, as 32 bytes.
+//! Cache keys: a hash of everything that a verdict depends on.
 //!
 //! Every part is hashed with its length before it, so that no two lists of parts have the same
 //! bytes. What one task shares among its programs (judge, tests, limits) is hashed once.
@@ -11,14 +11,14 @@ use whetstone_sandbox::job::Limits;
 /// Raised when the parts of a key, what they mean, how quality is measured, or what may be kept change.
 const FORMAT: &str = "whet-reward-key-5";
 
-/// Who judges, and how programs are held: what a verdict depends on beside program and tests.
+/// The judge and its isolation: what a verdict depends on beside program and tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// The judge and its version; another version may judge differently.
     pub judge: String,
     /// The interpreter and its version, e.g. `CPython 3.11.7`.
     pub interpreter: String,
-    /// How much keeps programs from the machine.
+    /// The isolation of programs from the machine.
     pub isolation: Isolation,
 }
 
@@ -26,7 +26,7 @@ pub struct Identity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(pub [u8; 32]);
 
-/// Where a program's verdict is kept, and where its timeout is.
+/// The keys of a program's verdict and of its timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ProgramKeys {
     /// With the limit on CPU time in it.

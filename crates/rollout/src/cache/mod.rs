@@ -1,4 +1,4 @@
-//! What programs did, remembered: the reward cache.
+//! The reward cache: verdicts of programs that were judged before.
 //!
 //! A verdict follows from the program, its tests, its limits and the judge; all of these are in the
 //! [`Key`], so an entry is never out of date: what changed has another key. With the verdict stands
@@ -42,7 +42,7 @@ pub use self::key::{Identity, Key, ProgramKeys, TaskKeys};
 use self::memory::Memory;
 use self::store::Store;
 
-/// How much a cache may hold.
+/// Bounds of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// Entries in the file. An entry takes about 350 bytes there, and never more than 1.2 KB.
@@ -51,7 +51,7 @@ pub struct Bounds {
     pub memory_entries: usize,
 }
 
-/// What a cache was good for.
+/// Hits and misses of a cache.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
     /// Programs whose verdict was known.
@@ -66,13 +66,13 @@ pub struct Stats {
     pub trouble: Option<String>,
 }
 
-/// What is known of a program.
+/// A cached verdict of a program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
-    /// What the judge saw.
+    /// The judgement.
     pub judgement: Judgement,
-    /// How well it is written.
+    /// Its code quality score.
     #[serde(with = "three_numbers")]
     pub quality: Quality,
     /// It defines what the tests call, whichever way its module goes.
@@ -115,7 +115,7 @@ impl Cache {
         Ok(Self { memory, store, hits: AtomicU64::new(0), misses: AtomicU64::new(0) })
     }
 
-    /// What is known of a program that was judged before.
+    /// The entry of a program that was judged before.
     ///
     /// Not counted: whether it was a [`Cache::hit`] or a [`Cache::miss`] is for the caller to say,
     /// who may find that there is nothing to judge.
@@ -177,7 +177,7 @@ impl Cache {
         self.store.flush();
     }
 
-    /// What the cache was good for so far.
+    /// Hits and misses so far.
     pub fn stats(&self) -> Stats {
         let (stored, lost, trouble) = self.store.counts();
         let (hits, misses) =

@@ -41,7 +41,7 @@ const MAGIC: &[u8] = b"redb\x1A\x0A\xA9\x0D\x0A";
 
 /// Entries committed together.
 const BATCH: usize = 256;
-/// How long entries may wait for the disk while others come.
+/// The longest time that entries wait to be written while others arrive.
 const DURABLE_EVERY: Duration = Duration::from_secs(1);
 /// Pages that redb may hold in memory; its own default is a gigabyte.
 const PAGES_BYTES: usize = 8 << 20;
@@ -54,7 +54,7 @@ pub(super) struct Store {
     writer: Mutex<Writer>,
 }
 
-/// What can be read without a lock on the database.
+/// State that can be read without a lock on the database.
 struct Snapshot {
     young: ReadOnlyTable<&'static [u8; 32], &'static [u8]>,
     old: ReadOnlyTable<&'static [u8; 32], &'static [u8]>,

@@ -10,18 +10,18 @@ use whetstone_infer::{Generator, Usage};
 
 use super::{Asked, CollectError, Collected, Collecting, Group, Timeline, driver, error};
 
-/// How many live groups are wanted, and how long they are looked for.
+/// Count of live groups wanted, and the bound on rounds of sampling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Supply {
     /// Groups that are alive.
     pub wanted: usize,
     /// Rounds at most; the first draws `wanted` tasks.
     pub max_rounds: usize,
-    /// How far rewards without tests must be apart in a group that is alive.
+    /// The spread of rewards without a tests term from which a group is alive.
     pub floor: f64,
 }
 
-/// What was found.
+/// Groups that were collected until enough were alive.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Alive {
     /// Groups that are alive, in the order of their tasks; at most as many as were wanted.
@@ -32,9 +32,9 @@ pub struct Alive {
     pub consumed: usize,
     /// Rounds that it took.
     pub rounds: usize,
-    /// What the generator computed, over all rounds.
+    /// The generator's work, over all rounds.
     pub usage: Usage,
-    /// What happened when; groups count on from round to round in the order they were drawn.
+    /// Times; groups are numbered on from round to round, in the order they were drawn.
     pub timeline: Timeline,
 }
 

@@ -1,4 +1,4 @@
-//! The thread that collects: it asks the generator, and hands on what comes.
+//! The collecting thread: it calls the generator, and hands completions to the judges.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -23,13 +23,13 @@ struct Question {
     waiting: Vec<Option<Member>>,
 }
 
-/// How long what was sampled is judged when a collection ends early.
+/// The time given to judge what was sampled when a collection ends early.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Who takes a group that is over, with its place among those that were asked for.
+/// Receives every group that is over, with its index among those that were asked for.
 pub(super) struct Taker<'a> {
     pub(super) each: &'a mut dyn FnMut(usize, Group),
-    /// How long what was sampled is waited for when the collection ends early.
+    /// The time given to judge what was sampled when the collection ends early.
     pub(super) patience: Duration,
 }
 
@@ -42,13 +42,13 @@ struct Driver<'a, 't> {
     groups: Vec<Group>,
     taker: Taker<'t>,
     progress: Progress<'a>,
-    /// Of this wave: what is being sampled.
+    /// Of this wave: rollouts that are being sampled.
     sampling: BTreeSet<RolloutId>,
-    /// Of this wave: what the judges have.
+    /// Of this wave: rollouts that are being judged.
     open: BTreeSet<RolloutId>,
-    /// Of this wave: what was judged.
+    /// Of this wave: times of what was judged.
     spans: Vec<Span>,
-    /// Of this wave: who goes on.
+    /// Of this wave: rollouts that have another turn.
     asks: Vec<(Member, Arc<[u32]>)>,
     /// Whether somebody wants it to end.
     stopped: bool,
@@ -67,7 +67,7 @@ pub(super) fn collect_all(
     Ok(Collected { groups, usage, timeline })
 }
 
-/// The same, group by group as they are over.
+/// Collects, and hands on each group as soon as it is over.
 pub(super) fn collect_each(
     collecting: &Collecting<'_>,
     generator: &mut dyn Generator,
@@ -195,9 +195,9 @@ impl<'a, 't> Driver<'a, 't> {
         }
     }
 
-    /// Hands a completion to the judges, and looks what they have meanwhile.
+    /// Hands a completion to the judges, and takes the answers that are there.
     ///
-    /// One that nobody waits for is passed over.
+    /// A completion of no open rollout is ignored.
     fn sampled(&mut self, questions: &mut [Question], drawn: Drawn, channels: &Channels) {
         let Some(question) = questions.get_mut(drawn.prompt) else { return };
         let waiting = question.waiting.get_mut(drawn.sample);
@@ -301,7 +301,7 @@ fn waiting(questions: &[Question]) -> BTreeSet<RolloutId> {
         .collect()
 }
 
-/// What the samples of a turn derive from.
+/// The seed of a turn's samples.
 fn turn_seed(seed: Seed, turn: usize) -> Seed {
     seed.derive("turn", turn as u64)
 }

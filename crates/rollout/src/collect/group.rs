@@ -16,11 +16,11 @@ use whetstone_env::environment::Outcome;
 pub struct Turn {
     /// The tokens that the model saw; samples of one prompt share them.
     pub prompt: Arc<[u32]>,
-    /// What it said.
+    /// The completion.
     pub completion: Completion,
 }
 
-/// How an episode came to its end.
+/// The reason that an episode ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// By itself.
@@ -45,22 +45,22 @@ impl End {
 /// An episode that is over, with its log-probabilities.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rollout {
-    /// Which of its group, from 0.
+    /// Its number in the group, from 0.
     pub sample: usize,
-    /// What was said, in order; at least one.
+    /// Its turns, in order; at least one.
     pub turns: Vec<Turn>,
-    /// What the judge saw and what that is worth.
+    /// The judgement and the reward.
     pub outcome: Outcome,
-    /// How it came to its end.
+    /// The reason that it ended.
     pub end: End,
 }
 
 /// An episode that the machine broke: it has no reward.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dropped {
-    /// Which of its group, from 0.
+    /// Its number in the group, from 0.
     pub sample: usize,
-    /// What was said until then.
+    /// Its turns until then.
     pub turns: Vec<Turn>,
     /// Why.
     pub reason: Infrastructure,
@@ -85,12 +85,12 @@ impl Rollout {
 }
 
 impl Group {
-    /// What the judged rollouts are worth, in their order.
+    /// Total rewards of the judged rollouts, in their order.
     pub fn rewards(&self) -> Vec<f64> {
         self.rollouts.iter().map(|rollout| rollout.outcome.reward.total()).collect()
     }
 
-    /// The same as an advantage needs it: each total with its tests term.
+    /// Rewards as advantages need them: each total with its tests term.
     pub fn compared(&self) -> Vec<GroupReward> {
         self.rollouts.iter().map(|rollout| GroupReward::from(&rollout.outcome.reward)).collect()
     }

@@ -27,7 +27,7 @@ pub(super) struct RolloutId {
 pub(super) struct Member {
     pub(super) id: RolloutId,
     pub(super) turns: Vec<Turn>,
-    /// Where it stands; none before its first reply.
+    /// Its episode; none before its first reply.
     pub(super) episode: Option<Box<dyn Episode>>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Answer {
     pub(super) result: TurnResult,
 }
 
-/// How a rollout stands after its newest reply.
+/// The state of a rollout after its newest reply.
 pub(super) enum TurnResult {
     Over(Rollout),
     Dropped(Dropped),
@@ -68,7 +68,7 @@ pub(super) struct JudgePool<'a> {
     pub(super) clock: Instant,
 }
 
-/// What an episode says to a reply.
+/// The result of a reply to an episode.
 enum AfterReply {
     Over(Outcome, End),
     Asks(Box<dyn Episode>, Arc<[u32]>),

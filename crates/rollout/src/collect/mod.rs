@@ -20,8 +20,8 @@
 //! its reason. Only if nothing at all could be judged is that an error.
 //!
 //! **An episode that does not end by itself** has earned what [`Episode::cut_short`] says. It is not
-//! dropped: not to come to an end is the model's doing, and a group without its endless members
-//! would praise those that are left for less.
+//! dropped: not to come to an end is the model's doing, and dropping unfinished episodes would inflate
+//! the advantage of the rest.
 //!
 //! All episodes of a group are opened with one seed, since an advantage compares rollouts that began
 //! alike; only the sampling differs. They are opened when their first reply is there: an episode
@@ -59,11 +59,11 @@ pub use self::timeline::{Span, Timeline, Wave};
 /// One group to collect.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
-    /// What is to be solved.
+    /// The task.
     pub task: &'a Task,
-    /// How many rollouts.
+    /// Count of rollouts.
     pub samples: usize,
-    /// What everything random in the group derives from: samples and episodes.
+    /// The seed of everything random in the group: samples and episodes.
     pub seed: Seed,
 }
 
@@ -73,15 +73,15 @@ pub type Render<'a> = dyn Fn(&[Message]) -> Result<Vec<u32>, RenderError> + Sync
 /// Why a conversation is no prompt.
 pub type RenderError = Box<dyn Error + Send + Sync>;
 
-/// How rollouts are collected.
+/// Settings for collecting rollouts.
 pub struct Collecting<'a> {
-    /// Where replies are judged.
+    /// The environment that judges replies.
     pub environment: &'a dyn Environment,
-    /// How a conversation becomes a prompt. Called from any thread.
+    /// Renders a conversation as a prompt. Called from any thread.
     pub render: &'a Render<'a>,
     /// Whether a rendered prompt ends inside the thinking tag, so that completions begin with thinking.
     pub thinking_opened: bool,
-    /// How tokens are chosen.
+    /// Sampling parameters.
     pub rule: Rule,
     /// Tokens of a completion at most.
     pub max_tokens: usize,
@@ -102,7 +102,7 @@ pub fn check_stop(stop: &AtomicBool) -> ControlFlow<()> {
     if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
-/// How far a collection is.
+/// The progress of a collection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress<'a> {
     /// Completions that were sampled.
@@ -113,19 +113,18 @@ pub struct Progress<'a> {
     pub over: usize,
     /// Rollouts that were left out.
     pub dropped: usize,
-    /// What is waited for: the first task, with the number of its rollout, that the judges have, or
-    /// else that is being sampled.
+    /// The first task, with the number of its rollout, that is being judged, or else sampled.
     pub waits_for: Option<(&'a TaskId, usize)>,
 }
 
-/// What was collected.
+/// Collected groups.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collected {
     /// One for each group that was asked for, in that order.
     pub groups: Vec<Group>,
-    /// What the generator computed, over all waves.
+    /// The generator's work, over all waves.
     pub usage: Usage,
-    /// What happened when.
+    /// Times of sampling and judging.
     pub timeline: Timeline,
 }
 
@@ -145,8 +144,8 @@ pub fn collect(
     Ok(collected)
 }
 
-/// The same, whether or not anything could be judged, for whoever keeps groups as they come: `each` is
-/// given every group that is over, with its place among those that were asked for. A collection that
+/// Collects the groups that are `asked` for and gives each to `each` as soon as it is over, with its index,
+/// whether or not anything could be judged. A collection that
 /// [`Collecting::on_event`] ends goes on judging what was sampled for a few seconds, and then gives the
 /// groups that have begun as they are.
 ///

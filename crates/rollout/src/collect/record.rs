@@ -38,16 +38,16 @@ pub const TOKENIZER: &str = "tokenizer";
 /// The field of `meta` that says that the prompt ended inside the thinking tag.
 pub(crate) const THINKING_OPENED: &str = "thinking_opened";
 
-/// What a group's lines say beside the group.
+/// Metadata that a group's lines have beside the group.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recording<'a> {
     /// The optimizer step that it was sampled for.
     pub step: u64,
-    /// How tokens were chosen.
+    /// Sampling parameters.
     pub rule: Rule,
     /// Tokens of a completion at most, if that is known.
     pub max_tokens: Option<usize>,
-    /// Who sampled.
+    /// The model that sampled.
     pub model: Option<&'a str>,
     /// The digest of the vocabulary that token ids belong to.
     pub tokenizer: Option<&'a str>,
@@ -79,7 +79,7 @@ struct Written {
 pub struct RecordedTurn {
     /// The tokens that the model saw.
     pub prompt: Arc<[u32]>,
-    /// What it said.
+    /// The completion's text.
     pub text: String,
     /// Thinking that a server sent apart from the text.
     pub reasoning: Option<String>,

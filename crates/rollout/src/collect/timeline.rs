@@ -1,4 +1,4 @@
-//! What happened when, while rollouts were collected.
+//! Times of sampling and judging while rollouts were collected.
 //!
 //! All times count from the beginning of the collection. Whoever wants to know whether more judges
 //! would help looks at [`Timeline::judging_after_sampling`]: time in which nothing was sampled
@@ -17,7 +17,7 @@ const LEVELS: [char; 9] = ['·', '▁', '▂', '▃', '▄', '▅', '▆', '▇'
 pub struct Span {
     /// Its group, from 0.
     pub group: usize,
-    /// Which rollout of the group, from 0.
+    /// The rollout's number in the group, from 0.
     pub sample: usize,
     /// When its last token was sampled.
     pub sampled_at: Duration,

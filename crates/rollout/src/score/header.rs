@@ -1,4 +1,4 @@
-//! What a scoring was asked to do: the first record of its journal.
+//! The settings of a scoring: the first record of its journal.
 //!
 //! Only a run that was asked the same may go on with the journal of another. What decides the
 //! bytes of the output beside these (how advantages are taken) is computed anew each time.
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::records::VERSION;
 use crate::cache::Identity;
 
-/// What was asked. Every field decides a verdict or a reward.
+/// Settings of a scoring. Every field decides a verdict or a reward.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Header {
     /// Version of the journal.

@@ -64,7 +64,7 @@ struct Waiting {
     reading: Reading,
 }
 
-/// What all threads share.
+/// State that all threads share.
 struct Room<'a> {
     scoring: &'a Scoring<'a>,
     tasks: &'a Tasks,

@@ -1,4 +1,4 @@
-//! Where results go while lines are judged: their numbers into memory, the rest into the journal.
+//! Results while lines are judged: numbers stay in memory, the rest goes to the journal.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::header::Header;
 use super::records::{Done, Failed, Replayed};
 use super::table::{Entry, State, Table};
 
-/// What is known of the lines so far.
+/// Results of the lines so far.
 #[derive(Debug)]
 pub(super) struct Ledger {
     pub(super) table: Table,

@@ -12,7 +12,7 @@ const MOST: usize = 512;
 #[derive(Debug)]
 pub(super) struct Parked<W>(Mutex<State<W>>);
 
-/// What a line with a program is to do.
+/// The turn of a line with a program among lines with the same program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place<W> {
     /// Judge it; others may come to wait for it, until [`Parked::leave`].

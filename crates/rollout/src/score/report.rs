@@ -1,4 +1,4 @@
-//! What scoring a file came to: the numbers behind the summary.
+//! The report of scoring a file: the numbers behind the summary.
 //!
 //! The scored lines hold nothing that differs from run to run; what does (times, cache hits) is
 //! here.
@@ -21,7 +21,7 @@ const MESSAGES: usize = 50;
 /// What further messages are counted under.
 const OTHER_MESSAGES: &str = "other errors";
 
-/// What scoring a file came to.
+/// The report of scoring a file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Version of the report.
@@ -64,7 +64,7 @@ pub struct Report {
     pub isolation: BTreeMap<Level, u64>,
     /// The programs that took most CPU time.
     pub slowest: Vec<Slow>,
-    /// What the cache was good for, if there was one.
+    /// Hits and misses of the cache, if there was one.
     pub cache: Option<CacheReport>,
     /// Lines that an earlier run had judged before it was ended.
     pub resumed: u64,
@@ -122,7 +122,7 @@ pub struct Slow {
     pub verdict: String,
 }
 
-/// What the cache was good for.
+/// Hits and misses of the cache.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CacheReport {
     /// Counts.

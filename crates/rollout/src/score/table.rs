@@ -1,4 +1,4 @@
-//! What is kept of every line while a file is scored: 32 bytes, and 4 more to sort them.
+//! The entry of every line while a file is scored: 32 bytes, and 4 more to sort them.
 //!
 //! Texts and verdicts are on the disk; groups and advantages need only these numbers.
 
@@ -6,7 +6,7 @@ use whetstone_algo::advantage::{self, GroupRule};
 use whetstone_core::group::{GroupReward, Spread};
 use whetstone_core::reward::Reward;
 
-/// What became of a line.
+/// The state of a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum State {
     /// Nothing yet.

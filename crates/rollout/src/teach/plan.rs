@@ -1,4 +1,4 @@
-//! Which questions are still to be asked, in the order of the tasks.
+//! Requests that are still to be made, in the order of the tasks.
 //!
 //! The samples of a task are divided into requests of a fixed size from sample 0 on, so that a run
 //! that goes on asks as the first one would have. Of a request that was answered in part, the rest

@@ -1,4 +1,4 @@
-//! What collecting traces came to: the numbers behind the table.
+//! The report of collecting traces: the numbers behind the table.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const KINDS: usize = 50;
 /// What further ones are counted under.
 const OTHERS: &str = "other reasons";
 
-/// What collecting traces came to.
+/// The report of collecting traces.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Version of the report.

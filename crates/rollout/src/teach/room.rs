@@ -37,14 +37,14 @@ const ASKER_STACK_BYTES: usize = 1 << 20;
 /// Programs that wait for each thread that judges.
 const QUEUED_PER_JUDGE: usize = 4;
 
-/// What all threads share.
+/// State that all threads share.
 pub(super) struct Room<'a> {
     pub(super) teaching: &'a Teaching<'a>,
     pub(super) asked: &'a Asked<'a>,
     state: Mutex<State>,
 }
 
-/// What one thread at a time may touch.
+/// State behind the lock.
 pub(super) struct State {
     pub(super) ledger: Ledger,
     pub(super) report: Report,
@@ -67,7 +67,7 @@ pub(super) struct Candidate {
     pub(super) program: Result<Option<Program>, Infrastructure>,
 }
 
-/// What is left when all threads are done.
+/// The result when all threads are done.
 pub(super) struct Left {
     pub(super) ledger: Ledger,
     pub(super) report: Report,

@@ -1,4 +1,4 @@
-//! Who can be asked for traces.
+//! Teachers that can be asked for traces.
 
 use whetstone_core::completion::{Completion, Finish};
 use whetstone_core::extract::{Form, Response};
@@ -15,7 +15,7 @@ pub trait Teacher: Send + Sync {
     fn stop(&self) {}
 }
 
-/// What a teacher is asked.
+/// A request to a teacher.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     /// The unified prompt of the task. A teacher sees no more of it.
@@ -32,7 +32,7 @@ pub struct Question<'a> {
     pub seed: u32,
 }
 
-/// What a teacher answered.
+/// A teacher's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// Who answered.
