@@ -27,7 +27,7 @@ use whetstone_sandbox::job::{Job, Judging, Limits as JobLimits};
 use whetstone_sandbox::{Judge, Options};
 use whetstone_train::Student;
 use whetstone_train::grpo::{Grpo, STAGE, Source, TaskWithTraces, grpo};
-use whetstone_train::session::{Place, RunStart, Session};
+use whetstone_train::session::{RunLocation, RunStart, Session};
 use whetstone_train::watch::{StepReport, Watch};
 use whetstone_train::watchdog::Watchdog;
 
@@ -49,7 +49,7 @@ pub(crate) fn steps(tokenizer: &Path, judged: bool) -> Result<Vec<f64>, Box<dyn 
     make(&device, tokenizer, &model)?;
     let config = config(&model);
     let mut student = Student::open(&model, &device, &config, None)?;
-    let place = Place { root: dir.path(), name: "run" };
+    let place = RunLocation { root: dir.path(), name: "run" };
     let mut session = Session::create(
         place,
         STAGE,

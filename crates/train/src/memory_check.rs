@@ -16,7 +16,7 @@ pub(crate) fn memory_check(
 ) -> Result<usize, TrainError> {
     let longest: Vec<&Example> =
         order(examples).into_iter().take(pass.micro_batch).map(|at| &examples[at]).collect();
-    pass.learn(&longest, gradients, |_, seen| Ok(vec![0.0; seen.logp.len()]))?;
+    pass.learn(&longest, gradients, |_, scores| Ok(vec![0.0; scores.logp.len()]))?;
     let device = pass.decoder.device();
     device.check()?;
     Ok(device.held_bytes())

@@ -32,7 +32,7 @@ pub(crate) struct Pass<'a> {
 
 /// The model's output for the trained tokens of a sequence.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct TokenScores {
     pub(crate) logp: Vec<f64>,
     pub(crate) entropy: Vec<f64>,
 }
@@ -62,7 +62,7 @@ impl<'a> Pass<'a> {
         &self,
         examples: &[&Example],
         gradients: &mut Gradients,
-        mut signal: impl FnMut(usize, &Seen) -> Result<Vec<f64>, AlgoError>,
+        mut signal: impl FnMut(usize, &TokenScores) -> Result<Vec<f64>, AlgoError>,
     ) -> Result<(), TrainError> {
         self.each(examples, |places, batch| {
             let (scored, tape) = self.decoder.forward(batch, self.forward);
@@ -71,9 +71,11 @@ impl<'a> Pass<'a> {
             let mut dlogp = Vec::with_capacity(logp.len());
             for &place in places {
                 let count = examples[place].trained();
-                let seen =
-                    Seen { logp: next(&mut logp, count), entropy: next(&mut entropy, count) };
-                let found = signal(place, &seen).map_err(|err| at(err, place))?;
+                let scores = TokenScores {
+                    logp: next(&mut logp, count),
+                    entropy: next(&mut entropy, count),
+                };
+                let found = signal(place, &scores).map_err(|err| at(err, place))?;
                 dlogp.extend(found.into_iter().map(narrow));
             }
             let signal = Signal { dlogp: &dlogp, dentropy: None, dvalue: None };

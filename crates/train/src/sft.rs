@@ -83,7 +83,7 @@ fn steps(student: &mut Student, session: &mut Session, sft: &Sft<'_>) -> Result<
             Ok((learnt, update::apply(decoder, &mut optimizer, &gradients, settings)?))
         });
         let ((surprise, tokens), updated) =
-            learnt.map_err(|err| session.with_batch(err, step, || kept(&rows)))?;
+            learnt.map_err(|err| session.with_batch(err, step, || saved(&rows)))?;
         progress.step = step;
         progress.position = positions.end;
         progress.updates = optimizer.updates();
@@ -170,10 +170,10 @@ fn learn(
 
 /// A batch that could not be learnt from.
 #[derive(Serialize)]
-struct Kept<'a> {
+struct SavedRows<'a> {
     rows: Vec<(&'a [u32], usize)>,
 }
 
-fn kept<'a>(rows: &[&'a Example]) -> Kept<'a> {
-    Kept { rows: rows.iter().map(|row| (row.tokens.as_slice(), row.first)).collect() }
+fn saved<'a>(rows: &[&'a Example]) -> SavedRows<'a> {
+    SavedRows { rows: rows.iter().map(|row| (row.tokens.as_slice(), row.first)).collect() }
 }

@@ -20,8 +20,8 @@ pub(crate) fn sft_gradient(
     let step = Totals::count(masks.iter().map(Vec::as_slice));
     let denominator = Denominator { normaliser: Normaliser::TokenMean, step };
     let mut surprise = Mean::default();
-    pass.learn(rows, gradients, |place, seen| {
-        let labelled = Labelled { trained: &masks[place], logp: &seen.logp };
+    pass.learn(rows, gradients, |place, scores| {
+        let labelled = Labelled { trained: &masks[place], logp: &scores.logp };
         let loss = cross_entropy::loss(&[labelled], denominator)?;
         surprise.merge(loss.surprise);
         Ok(loss.objective.scaled(weight).dlogp)

@@ -8,7 +8,7 @@ use std::time::Duration;
 use whetstone_rollout::collect::check_stop;
 
 use crate::alarms::Alarm;
-use crate::watchdog::{At, Watchdog};
+use crate::watchdog::{PhaseProgress, Watchdog};
 
 /// A phase of a training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,16 +101,16 @@ impl Watch<'_> {
 
     /// A phase goes on.
     pub(crate) fn part(&self, phase: Phase, part: Part) {
-        self.tell(At { phase, part, waits_for: None });
+        self.tell(PhaseProgress { phase, part, waits_for: None });
     }
 
-    pub(crate) fn tell(&self, at: At) {
+    pub(crate) fn tell(&self, at: PhaseProgress) {
         (self.on_phase)(at.phase, at.part);
         self.dog.hear(at);
     }
 
     /// Reports progress; `Break` if the training is to stop.
-    pub(crate) fn go_on(&self, at: At) -> ControlFlow<()> {
+    pub(crate) fn go_on(&self, at: PhaseProgress) -> ControlFlow<()> {
         self.tell(at);
         check_stop(self.stop)
     }

@@ -19,13 +19,13 @@ pub struct Watchdog<'a> {
     limit: Duration,
     on_silence: &'a (dyn Fn(&str) + Sync),
     began: Instant,
-    heard: Mutex<Heard>,
+    heard: Mutex<WatchState>,
     over: Condvar,
 }
 
 /// The phase a training is in, and its progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct At {
+pub(crate) struct PhaseProgress {
     pub(crate) phase: Phase,
     pub(crate) part: Part,
     /// The name of the task and sample that is waited for.
@@ -34,9 +34,9 @@ pub(crate) struct At {
 
 /// The last report of a training, and the watchdog's state.
 #[derive(Debug, Default)]
-struct Heard {
+struct WatchState {
     /// The last report, and when it came.
-    last: Option<(At, Duration)>,
+    last: Option<(PhaseProgress, Duration)>,
     /// The length of a silence at which the next warning is due.
     patience: Duration,
     said: Vec<String>,
@@ -56,7 +56,7 @@ impl<'a> Watchdog<'a> {
     }
 
     /// Records a report of progress.
-    pub(crate) fn hear(&self, at: At) {
+    pub(crate) fn hear(&self, at: PhaseProgress) {
         let (now, limit) = (self.began.elapsed(), self.limit);
         self.lock().hear(at, now, limit);
     }
@@ -71,7 +71,7 @@ impl<'a> Watchdog<'a> {
         if self.limit.is_zero() {
             return work();
         }
-        *self.lock() = Heard::default();
+        *self.lock() = WatchState::default();
         thread::scope(|scope| {
             let _end = End(self);
             let thread = thread::Builder::new().name("watchdog".to_owned());
@@ -98,7 +98,7 @@ impl<'a> Watchdog<'a> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Heard> {
+    fn lock(&self) -> MutexGuard<'_, WatchState> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -113,8 +113,8 @@ impl Drop for End<'_> {
     }
 }
 
-impl Heard {
-    fn hear(&mut self, at: At, now: Duration, limit: Duration) {
+impl WatchState {
+    fn hear(&mut self, at: PhaseProgress, now: Duration, limit: Duration) {
         self.last = Some((at, now));
         self.patience = limit;
     }
@@ -137,7 +137,7 @@ impl Heard {
     }
 }
 
-impl At {
+impl PhaseProgress {
     fn sentence(&self, silence: Duration) -> String {
         let (phase, seconds) = (self.phase.name(), silence.as_secs());
         let waits_for =
@@ -159,16 +159,16 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_mins(5);
 
-    fn at(phase: Phase, done: usize, all: usize) -> At {
-        At { phase, part: Part { done, all }, waits_for: None }
+    fn at(phase: Phase, done: usize, all: usize) -> PhaseProgress {
+        PhaseProgress { phase, part: Part { done, all }, waits_for: None }
     }
 
     fn seconds(count: u64) -> Duration {
         Duration::from_secs(count)
     }
 
-    fn heard(at: At, now: u64) -> Heard {
-        let mut heard = Heard::default();
+    fn heard(at: PhaseProgress, now: u64) -> WatchState {
+        let mut heard = WatchState::default();
         heard.hear(at, seconds(now), LIMIT);
         heard
     }
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn the_phase_the_count_and_the_sample_are_named() {
         let waits_for = Some("task embedded/3, sample 2".to_owned());
-        let mut heard = heard(At { waits_for, ..at(Phase::Sampling, 37, 64) }, 10);
+        let mut heard = heard(PhaseProgress { waits_for, ..at(Phase::Sampling, 37, 64) }, 10);
         assert_eq!(
             heard.look(seconds(310)).unwrap(),
             "sampling has been at 37 of 64 for 300 s (task embedded/3, sample 2)"
@@ -190,7 +190,7 @@ mod tests {
         let mut heard = heard(at(Phase::Learning, 1, 2), 10);
         assert_eq!(heard.look(seconds(309)), None);
         assert_eq!(heard.left(seconds(309)), Some(seconds(1)));
-        let mut deaf = Heard::default();
+        let mut deaf = WatchState::default();
         assert_eq!((deaf.look(seconds(1000)), deaf.left(seconds(1000))), (None, None));
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use whetstone_core::config::{Config, Trained};
 use whetstone_record::error::RunError;
 use whetstone_record::run_dir::RunDir;
-use whetstone_train::session::{Place, RunStart, STATE, Session};
+use whetstone_train::session::{RunLocation, RunStart, STATE, Session};
 use whetstone_train::{Student, TrainError};
 
 use super::args::RunArgs;
@@ -130,8 +130,8 @@ impl Begun {
     }
 }
 
-fn place<'a>(args: &'a RunArgs, config: &'a Config) -> Place<'a> {
-    Place { root: Path::new(&config.run.dir), name: &args.run }
+fn place<'a>(args: &'a RunArgs, config: &'a Config) -> RunLocation<'a> {
+    RunLocation { root: Path::new(&config.run.dir), name: &args.run }
 }
 
 /// Opens the student on the device that the settings name.

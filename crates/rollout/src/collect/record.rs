@@ -92,7 +92,7 @@ pub struct RecordedTurn {
 }
 
 /// A rollout, judged or not.
-struct Told<'a> {
+struct AnyRollout<'a> {
     sample: usize,
     turns: &'a [Turn],
     end: Option<End>,
@@ -123,21 +123,21 @@ pub fn turns(rollout: &RolloutLine) -> Result<Vec<RecordedTurn>, WireError> {
     written.into_iter().map(|turn| read(turn, &rollout.text)).collect()
 }
 
-fn judged(rollout: &Rollout, advantage: Option<f64>) -> Told<'_> {
+fn judged(rollout: &Rollout, advantage: Option<f64>) -> AnyRollout<'_> {
     let reward = rollout.outcome.reward.clone();
     let score = match rollout.outcome.judgement.clone() {
         Some(judgement) => Score::Judged { judgement, reward, advantage },
         None => Score::NotRun { reward, advantage },
     };
-    Told { sample: rollout.sample, turns: &rollout.turns, end: Some(rollout.end), score }
+    AnyRollout { sample: rollout.sample, turns: &rollout.turns, end: Some(rollout.end), score }
 }
 
-fn failed(dropped: &Dropped) -> Told<'_> {
+fn failed(dropped: &Dropped) -> AnyRollout<'_> {
     let score = Score::Failed(dropped.reason.clone());
-    Told { sample: dropped.sample, turns: &dropped.turns, end: None, score }
+    AnyRollout { sample: dropped.sample, turns: &dropped.turns, end: None, score }
 }
 
-fn line(told: Told<'_>, task: &TaskId, recording: &Recording<'_>) -> RolloutLine {
+fn line(told: AnyRollout<'_>, task: &TaskId, recording: &Recording<'_>) -> RolloutLine {
     let last = told.turns.last().map(|turn| &turn.completion);
     RolloutLine {
         step: recording.step,
@@ -150,7 +150,7 @@ fn line(told: Told<'_>, task: &TaskId, recording: &Recording<'_>) -> RolloutLine
     }
 }
 
-fn meta(told: &Told<'_>, recording: &Recording<'_>) -> Object {
+fn meta(told: &AnyRollout<'_>, recording: &Recording<'_>) -> Object {
     let last = told.turns.len().saturating_sub(1);
     let written = told.turns.iter().enumerate().map(|(at, turn)| write(turn, at < last));
     let mut meta = Object::new();

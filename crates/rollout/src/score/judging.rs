@@ -21,7 +21,7 @@ use super::candidate::{self, Bad, Line};
 use super::catch_panic::catch_panic;
 use super::ledger::{Ledger, Outcome};
 use super::lines::{Lines, Took};
-use super::parked::{Parked, Place};
+use super::parked::{Parked, Role};
 use super::queue::Queue;
 use super::table::{Entry, State};
 use super::tasks::Tasks;
@@ -65,7 +65,7 @@ struct Waiting {
 }
 
 /// State that all threads share.
-struct Room<'a> {
+struct Scorer<'a> {
     scoring: &'a Scoring<'a>,
     tasks: &'a Tasks,
     /// One for each task; empty if nothing is cached.
@@ -91,7 +91,7 @@ pub(super) fn judge_all(
         }
         _ => Vec::new(),
     };
-    let room = Room {
+    let scorer = Scorer {
         scoring,
         tasks,
         tests_vary: TestsVary::new(keys.len()),
@@ -104,27 +104,27 @@ pub(super) fn judge_all(
     };
     let fed = thread::scope(|scope| {
         for _ in 0..scoring.workers.max(1) {
-            let started = stack::spawn(scope, |stack| room.work(stack));
+            let started = stack::spawn(scope, |stack| scorer.work(stack));
             if let Err(err) = started {
-                room.queue.stop();
+                scorer.queue.stop();
                 return Err(ScoreError::Threads(err));
             }
         }
-        let fed = room.feed();
+        let fed = scorer.feed();
         if fed.is_err() {
-            room.queue.stop();
+            scorer.queue.stop();
         }
-        room.queue.close();
+        scorer.queue.close();
         fed
     });
     fed?;
-    match room.trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match scorer.trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(err) => Err(err.into()),
-        None => Ok(room.ledger.into_inner().unwrap_or_else(PoisonError::into_inner)),
+        None => Ok(scorer.ledger.into_inner().unwrap_or_else(PoisonError::into_inner)),
     }
 }
 
-impl Room<'_> {
+impl Scorer<'_> {
     /// Offers every line of the file.
     fn feed(&self) -> Result<(), ScoreError> {
         let path = self.scoring.rollouts;
@@ -252,13 +252,13 @@ impl Room<'_> {
     ) -> Result<(), LedgerError> {
         // What may vary has no neighbours: each is run for itself.
         let steady = matches!(&waiting.reading, Reading::Runs(candidate) if !candidate.may_vary);
-        let place =
-            if steady { self.parked.enter(keys.verdict, waiting) } else { Place::Alone(waiting) };
-        match place {
-            Place::Waits => Ok(()),
-            Place::Alone(waiting) => self.judge(&waiting, Some((keys, false))),
+        let role =
+            if steady { self.parked.enter(keys.verdict, waiting) } else { Role::Alone(waiting) };
+        match role {
+            Role::Waits => Ok(()),
+            Role::Alone(waiting) => self.judge(&waiting, Some((keys, false))),
             // A neighbour may have put its verdict there since we looked.
-            Place::First(waiting) => match cache.find(&keys, self.scoring.how.limits()) {
+            Role::First(waiting) => match cache.find(&keys, self.scoring.how.limits()) {
                 Some(known) => {
                     self.answer_neighbours(&keys.verdict, Some(&known.judgement))?;
                     self.pay_known(&waiting, &known.judgement, cache)

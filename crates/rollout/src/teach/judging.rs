@@ -7,11 +7,11 @@ use whetstone_env::stack::BigStack;
 use whetstone_record::error::LedgerError;
 use whetstone_sandbox::job::{Job, Unjudged};
 
+use super::collector::{Candidate, TraceCollector};
 use super::records::Judged;
-use super::room::{Candidate, Room};
 use crate::score::catch_panic::catch_panic;
 
-impl Room<'_> {
+impl TraceCollector<'_> {
     /// Judges a program and keeps the verdict.
     pub(super) fn judge(&self, candidate: Candidate, stack: &BigStack) -> Result<(), LedgerError> {
         let place = candidate.place;

@@ -16,7 +16,7 @@ use whetstone_record::journal::{self, Journal, Reader};
 
 use super::error::TeachError;
 use super::records::{Answered, Brief, Entry, Header, Judged, VERSION, digest};
-use super::table::{Place, Table};
+use super::table::{SampleId, Table};
 use super::{Asked, Earlier};
 
 /// Samples of a task that are told apart: as many as can be asked for.
@@ -85,13 +85,13 @@ impl Ledger {
         let entry = Entry::Answer(answer);
         self.append(&entry)?;
         for sample in samples {
-            self.table.store(Place { task, sample }, bytes);
+            self.table.store(SampleId { task, sample }, bytes);
         }
         Ok(entry)
     }
 
     /// Keeps what the judge saw.
-    pub(super) fn judged(&mut self, place: Place, judged: Judged) -> Result<(), LedgerError> {
+    pub(super) fn judged(&mut self, place: SampleId, judged: Judged) -> Result<(), LedgerError> {
         let verdict = VerdictName::from(judged.judgement.verdict());
         self.append(&Entry::Verdict(judged))?;
         self.table.judge(place, verdict);

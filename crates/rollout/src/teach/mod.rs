@@ -16,13 +16,13 @@
 //! What was stored stays: a later run with more samples or more tasks adds to it, and one with fewer
 //! asks for nothing more.
 
+mod collector;
 mod error;
 mod judging;
 mod ledger;
 mod plan;
 mod records;
 mod report;
-mod room;
 mod table;
 mod teacher;
 mod write;
@@ -38,12 +38,12 @@ use whetstone_core::task::TaskId;
 use whetstone_env::python::Rules;
 use whetstone_sandbox::job::{Judging, Limits};
 
+use self::collector::{End, Left, TraceCollector};
 pub use self::error::TeachError;
 use self::ledger::{Ledger, MAX_SAMPLES};
 use self::plan::Extent;
 pub use self::report::{FailureCount, Report, Tokens};
-use self::room::{End, Left, Room};
-use self::table::Place;
+use self::table::SampleId;
 pub use self::teacher::{Answer, Embedded, Failure, Question, References, Refusal, Teacher};
 use crate::score::BadLines;
 use crate::score::tasks::Tasks;
@@ -132,7 +132,7 @@ pub fn teach(teaching: &Teaching<'_>) -> Result<Report, TeachError> {
     let report = first_counts(&tasks, &asked, &ledger);
     (teaching.on_start)(work(&asked, &ledger));
     let Left { ledger, mut report, end, asking_seconds } =
-        Room::new(teaching, &asked, ledger, report).work()?;
+        TraceCollector::new(teaching, &asked, ledger, report).work()?;
     ledger.sync()?;
     match end {
         None => {}
@@ -170,7 +170,12 @@ impl<'a> Asked<'a> {
     }
 
     /// Where a stored sample belongs, if `same` says that its prompt is still the same.
-    fn place(&self, id: &TaskId, sample: u32, same: impl Fn(u32) -> bool) -> Result<Place, String> {
+    fn place(
+        &self,
+        id: &TaskId,
+        sample: u32,
+        same: impl Fn(u32) -> bool,
+    ) -> Result<SampleId, String> {
         let Some(task) = self.tasks.find(id) else {
             return Err(format!("`{id}` is no task of `{}`", self.tasks.file().display()));
         };
@@ -180,7 +185,7 @@ impl<'a> Asked<'a> {
         if sample >= MAX_SAMPLES {
             return Err(format!("sample {sample} is not below {MAX_SAMPLES}"));
         }
-        Ok(Place { task, sample })
+        Ok(SampleId { task, sample })
     }
 }
 

@@ -7,7 +7,7 @@
 use whetstone_core::seed::Seed;
 use whetstone_core::task::TaskId;
 
-use super::table::{Place, Table};
+use super::table::{SampleId, Table};
 
 /// How much is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -31,13 +31,13 @@ pub(super) struct Ask {
 #[derive(Debug)]
 pub(super) struct Plan {
     extent: Extent,
-    next: Place,
+    next: SampleId,
 }
 
 impl Extent {
     /// Samples that are not stored.
     pub(super) fn open(&self, table: &Table) -> u64 {
-        let samples = |task| (0..self.samples).map(move |sample| Place { task, sample });
+        let samples = |task| (0..self.samples).map(move |sample| SampleId { task, sample });
         let places = (0..self.tasks).flat_map(samples);
         places.filter(|&place| !table.get(place).stored).count() as u64
     }
@@ -45,21 +45,21 @@ impl Extent {
 
 impl Plan {
     pub(super) fn new(extent: Extent) -> Self {
-        Self { extent, next: Place { task: 0, sample: 0 } }
+        Self { extent, next: SampleId { task: 0, sample: 0 } }
     }
 
     /// The next question; none is given twice.
     pub(super) fn next(&mut self, table: &Table) -> Option<Ask> {
         while self.next.task < self.extent.tasks {
-            let Place { task, sample: first } = self.next;
+            let SampleId { task, sample: first } = self.next;
             let behind = first.saturating_add(self.extent.per_request.max(1));
             let end = behind.min(self.extent.samples);
             self.next = if end < self.extent.samples {
-                Place { task, sample: end }
+                SampleId { task, sample: end }
             } else {
-                Place { task: task + 1, sample: 0 }
+                SampleId { task: task + 1, sample: 0 }
             };
-            let open = |&sample: &u32| !table.get(Place { task, sample }).stored;
+            let open = |&sample: &u32| !table.get(SampleId { task, sample }).stored;
             let samples: Vec<_> = (first..end).filter(open).collect();
             if !samples.is_empty() {
                 return Some(Ask { task, samples });
@@ -89,7 +89,7 @@ mod tests {
         let extent = Extent { tasks: 2, samples: 5, per_request: 2 };
         let mut table = Table::new(3);
         for (task, sample) in [(0, 1), (0, 4), (1, 0), (1, 1), (1, 9)] {
-            table.store(Place { task, sample }, 1);
+            table.store(SampleId { task, sample }, 1);
         }
         let asks = all(extent, &table);
         assert_eq!(asks, [(0, vec![0]), (0, vec![2, 3]), (1, vec![2, 3]), (1, vec![4])]);

@@ -15,7 +15,7 @@ pub(super) struct Slot {
 
 /// Which sample of which task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct SampleId {
     pub(super) task: u32,
     pub(super) sample: u32,
 }
@@ -31,13 +31,13 @@ impl Table {
     }
 
     /// What is known of a sample.
-    pub(super) fn get(&self, place: Place) -> Slot {
+    pub(super) fn get(&self, place: SampleId) -> Slot {
         let samples = self.0.get(place.task as usize);
         samples.and_then(|slots| slots.get(place.sample as usize)).copied().unwrap_or_default()
     }
 
     /// Notes that an answer is stored; `false` if one was already.
-    pub(super) fn store(&mut self, place: Place, bytes: usize) -> bool {
+    pub(super) fn store(&mut self, place: SampleId, bytes: usize) -> bool {
         let slot = self.slot(place);
         let new = !slot.stored;
         if new {
@@ -48,19 +48,19 @@ impl Table {
     }
 
     /// Notes what the judge saw.
-    pub(super) fn judge(&mut self, place: Place, verdict: VerdictName) {
+    pub(super) fn judge(&mut self, place: SampleId, verdict: VerdictName) {
         self.slot(place).verdict = Some(verdict);
     }
 
     /// Every sample that is stored, by task and sample.
-    pub(super) fn stored(&self) -> impl Iterator<Item = (Place, Slot)> {
+    pub(super) fn stored(&self) -> impl Iterator<Item = (SampleId, Slot)> {
         self.0.iter().zip(0..).flat_map(|(slots, task)| {
             let places = slots.iter().zip(0..).filter(|(slot, _)| slot.stored);
-            places.map(move |(slot, sample)| (Place { task, sample }, *slot))
+            places.map(move |(slot, sample)| (SampleId { task, sample }, *slot))
         })
     }
 
-    fn slot(&mut self, place: Place) -> &mut Slot {
+    fn slot(&mut self, place: SampleId) -> &mut Slot {
         let slots = &mut self.0[place.task as usize];
         let at = place.sample as usize;
         if slots.len() <= at {
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn what_is_stored_comes_by_task_and_sample_and_once() {
         let mut table = Table::new(3);
-        let place = |task, sample| Place { task, sample };
+        let place = |task, sample| SampleId { task, sample };
         assert!(table.store(place(2, 1), 10));
         assert!(table.store(place(0, 3), 20));
         assert!(!table.store(place(0, 3), 30), "it is stored already");

@@ -20,7 +20,7 @@ use whetstone_record::error::FileError;
 use super::ledger::Ledger;
 use super::records::{Answered, Entry, entries};
 use super::report::Report;
-use super::table::Place;
+use super::table::SampleId;
 use super::{Asked, TeachError};
 use crate::score::catch_panic::catch_panic;
 
@@ -74,7 +74,7 @@ fn all(
 }
 
 /// Divides places into parts of so many bytes, or of one place that has more.
-fn parts(places: &[(Place, u32)], limit: u64) -> Vec<&[(Place, u32)]> {
+fn parts(places: &[(SampleId, u32)], limit: u64) -> Vec<&[(SampleId, u32)]> {
     let (mut parts, mut first, mut bytes) = (Vec::new(), 0, 0);
     for (at, &(_, size)) in places.iter().enumerate() {
         bytes += u64::from(size);
@@ -89,13 +89,13 @@ fn parts(places: &[(Place, u32)], limit: u64) -> Vec<&[(Place, u32)]> {
 
 /// Reads the journal for the traces of one part.
 fn hold(
-    part: &[(Place, u32)],
+    part: &[(SampleId, u32)],
     asked: &Asked<'_>,
     ledger: &Ledger,
-) -> Result<HashMap<Place, Trace>, TeachError> {
+) -> Result<HashMap<SampleId, Trace>, TeachError> {
     let mut held = HashMap::new();
     let (Some((first, _)), Some((last, _))) = (part.first(), part.last()) else { return Ok(held) };
-    let mut keep = |place: Place, trace: Trace| {
+    let mut keep = |place: SampleId, trace: Trace| {
         if (*first..=*last).contains(&place) {
             held.entry(place).or_insert(trace);
         }
@@ -109,7 +109,7 @@ fn hold(
                 let whole = answered.samples.len().min(answered.completions.len());
                 for at in (0..whole).filter(|_| inside) {
                     let trace = trace(asked, task, &answered, at);
-                    keep(Place { task, sample: trace.sample }, trace);
+                    keep(SampleId { task, sample: trace.sample }, trace);
                 }
             }
             Entry::Trace(object) => {
@@ -119,7 +119,7 @@ fn hold(
                 };
                 let trace = Trace::from_object(object).map_err(foreign)?;
                 let Some(task) = asked.tasks.find(&trace.task_id) else { continue };
-                keep(Place { task, sample: trace.sample }, trace);
+                keep(SampleId { task, sample: trace.sample }, trace);
             }
             Entry::Teaching(_) | Entry::Imported { .. } | Entry::Verdict(_) => {}
         }
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn parts_hold_every_place_once_and_stay_below_the_limit() {
-        let place = |sample| Place { task: 0, sample };
+        let place = |sample| SampleId { task: 0, sample };
         let places: Vec<_> =
             [3, 3, 3, 20, 1, 9].into_iter().zip(0..).map(|(size, n)| (place(n), size)).collect();
         let sizes =
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(sizes(10), [3, 1, 2]);
         assert_eq!(sizes(1000), [6]);
         assert_eq!(sizes(0), [1; 6]);
-        assert_eq!(parts(&[], 10), [&[] as &[(Place, u32)]]);
+        assert_eq!(parts(&[], 10), [&[] as &[(SampleId, u32)]]);
     }
 
     #[test]

@@ -28,7 +28,7 @@ use whetstone_core::config::{Config, Curriculum};
 use whetstone_record::event::Suspect;
 
 use self::history::History;
-use self::rules::{Found, Rules};
+use self::rules::{DueAlarm, Rules};
 
 /// Steps for which an alarm must not have been due before it rings again.
 pub const QUIET_STEPS: u64 = 50;
@@ -85,8 +85,8 @@ impl Alarms {
         found.into_iter().filter_map(|found| self.ring(step, found, suspects)).collect()
     }
 
-    fn ring(&mut self, step: u64, found: Found, suspects: Suspects<'_>) -> Option<Alarm> {
-        let Found { code, message, term } = found;
+    fn ring(&mut self, step: u64, due: DueAlarm, suspects: Suspects<'_>) -> Option<Alarm> {
+        let DueAlarm { code, message, term } = due;
         let about = format!("{code} {}", term.as_deref().unwrap_or_default());
         let before = self.due.insert(about, step);
         if before.is_some_and(|before| step <= before + QUIET_STEPS) {

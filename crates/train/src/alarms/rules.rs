@@ -35,7 +35,7 @@ const CLEAR: f64 = 3.0;
 
 /// An alarm that a rule found due.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct DueAlarm {
     pub(super) code: &'static str,
     pub(super) message: String,
     /// The term of the reward that it is about.
@@ -54,7 +54,7 @@ pub(super) struct Rules {
 }
 
 /// Everything that is due after the last step.
-pub(super) fn all(history: &History, rules: &Rules) -> Vec<Found> {
+pub(super) fn all(history: &History, rules: &Rules) -> Vec<DueAlarm> {
     let all = [
         held_out_falls(history),
         kl_over_budget(history, rules.kl_budget),
@@ -70,15 +70,15 @@ pub(super) fn all(history: &History, rules: &Rules) -> Vec<Found> {
     all.into_iter().flatten().collect()
 }
 
-fn found(code: &'static str, message: String) -> Found {
-    Found { code, message, term: None }
+fn due(code: &'static str, message: String) -> DueAlarm {
+    DueAlarm { code, message, term: None }
 }
 
 /// Rewards rose since the held-out tasks were solved best, and these are solved clearly less often.
 ///
 /// The best of many measurements is partly luck, so two in a row are averaged before the best is taken;
 /// and what is compared with it is uncertain too, so the error is that of the difference.
-fn held_out_falls(history: &History) -> Option<Found> {
+fn held_out_falls(history: &History) -> Option<DueAlarm> {
     let tasks = history.values(HELD_OUT_TASKS).last()?.1.max(1.0);
     let (&(step, now), before) = history.values(HELD_OUT).split_last()?;
     let pairs = before.windows(2).map(|pair| (pair[1].0, f64::midpoint(pair[0].1, pair[1].1)));
@@ -97,10 +97,10 @@ fn held_out_falls(history: &History) -> Option<Found> {
         percent(best),
         percent(now)
     );
-    Some(found("held_out_falls", message))
+    Some(due("held_out_falls", message))
 }
 
-fn kl_over_budget(history: &History, budget: f64) -> Option<Found> {
+fn kl_over_budget(history: &History, budget: f64) -> Option<DueAlarm> {
     let Level { mean, .. } = history.last(KL)?;
     (budget > 0.0 && mean > budget).then_some(())?;
     let message = format!(
@@ -108,10 +108,10 @@ fn kl_over_budget(history: &History, budget: f64) -> Option<Found> {
          (`dual_source.kl_budget`): the weights of traces are held back. Lower \
          `training.learning_rate`, or raise `grpo.kl_coef`"
     );
-    Some(found("kl_over_budget", message))
+    Some(due("kl_over_budget", message))
 }
 
-fn entropy_collapse(history: &History) -> Option<Found> {
+fn entropy_collapse(history: &History) -> Option<DueAlarm> {
     let Ends { first, last } = history.ends(ENTROPY)?;
     (last.mean < COLLAPSED * first.mean).then_some(())?;
     let message = format!(
@@ -120,20 +120,20 @@ fn entropy_collapse(history: &History) -> Option<Found> {
          `grpo.temperature`, or stop here",
         first.mean, last.mean
     );
-    Some(found("entropy_collapse", message))
+    Some(due("entropy_collapse", message))
 }
 
-fn sampler_gap(history: &History) -> Option<Found> {
+fn sampler_gap(history: &History) -> Option<DueAlarm> {
     let gap = history.newest(GAP).filter(|&gap| gap > GAP_LIMIT)?;
     let message = format!(
         "a log-probability differs by {gap:.2e} between sampler and trainer, where rounding is below \
          1e-4: the update is not that of what was sampled. This is a defect of whet or of the \
          machine; `whet doctor` looks at the latter"
     );
-    Some(found("sampler_gap", message))
+    Some(due("sampler_gap", message))
 }
 
-fn ratios_clamped(history: &History) -> Option<Found> {
+fn ratios_clamped(history: &History) -> Option<DueAlarm> {
     let fraction = history.newest(CLAMPED).filter(|&fraction| fraction > CLAMPED_LIMIT)?;
     let message = format!(
         "{:.2} % of the tokens have a ratio or a divergence so far off that it was clamped, and these \
@@ -141,12 +141,12 @@ fn ratios_clamped(history: &History) -> Option<Found> {
          reference. Lower `training.learning_rate` or `grpo.num_iterations`, or raise `grpo.kl_coef`",
         100.0 * fraction
     );
-    Some(found("ratios_clamped", message))
+    Some(due("ratios_clamped", message))
 }
 
 /// Nearly no group teaches anything. Why decides what to do: tasks that are always solved are learnt, tasks
 /// that never are are out of reach.
-fn dead_groups(history: &History) -> Option<Found> {
+fn dead_groups(history: &History) -> Option<DueAlarm> {
     let Level { mean, error } = history.last(DEAD)?;
     (mean - LIKELY * error > DEAD_LIMIT).then_some(())?;
     let part = |name| history.last(name).map_or(0.0, |level| level.mean);
@@ -167,10 +167,10 @@ fn dead_groups(history: &History) -> Option<Found> {
         percent(solved),
         percent(unsolved)
     );
-    Some(found("dead_groups", message))
+    Some(due("dead_groups", message))
 }
 
-fn timeouts(history: &History) -> Option<Found> {
+fn timeouts(history: &History) -> Option<DueAlarm> {
     let ends = history.ends(TIMEOUTS)?;
     let Level { mean, error } = ends.rise();
     (mean > MORE_TIMEOUTS && mean > CLEAR * error).then_some(())?;
@@ -180,11 +180,11 @@ fn timeouts(history: &History) -> Option<Found> {
         percent(ends.last.mean),
         percent(ends.first.mean)
     );
-    Some(found("timeouts", message))
+    Some(due("timeouts", message))
 }
 
 /// The student gets worse at what it is trained on.
-fn passes_fall(history: &History) -> Option<Found> {
+fn passes_fall(history: &History) -> Option<DueAlarm> {
     let ends = history.ends(PASS)?;
     let Level { mean, error } = ends.rise();
     (-mean > FEWER_PASSES && -mean > CLEAR * error).then_some(())?;
@@ -195,10 +195,10 @@ fn passes_fall(history: &History) -> Option<Found> {
         percent(ends.last.mean),
         percent(ends.first.mean)
     );
-    Some(found("passes_fall", message))
+    Some(due("passes_fall", message))
 }
 
-fn cut_off(history: &History) -> Option<Found> {
+fn cut_off(history: &History) -> Option<DueAlarm> {
     let ends = history.ends(CUT_OFF)?;
     let Level { mean, error } = ends.rise();
     (mean > MORE_CUT_OFF && mean > CLEAR * error).then_some(())?;
@@ -209,11 +209,11 @@ fn cut_off(history: &History) -> Option<Found> {
         percent(ends.last.mean),
         percent(ends.first.mean)
     );
-    Some(found("cut_off", message))
+    Some(due("cut_off", message))
 }
 
 /// The term that clearly rises while nothing else does, not even doubtfully.
-fn term_rises_alone(history: &History, has_partial_credit: bool) -> Option<Found> {
+fn term_rises_alone(history: &History, has_partial_credit: bool) -> Option<DueAlarm> {
     let rises = |name: &str| history.ends(name).map(Ends::rise);
     let of = |term| rises(&format!("{TERMS}{term}")).map(|rise| (term, rise));
     let rising: Vec<(&str, Level)> =
@@ -231,7 +231,7 @@ fn term_rises_alone(history: &History, has_partial_credit: bool) -> Option<Found
         "the term `{term}` of the reward rose by {mean:.3} while no other did, and no more programs \
          pass: {cause}. Read the completions named here, which gain by it and do not pass"
     );
-    Some(Found { term: Some(term.to_owned()), ..found("term_rises_alone", message) })
+    Some(DueAlarm { term: Some(term.to_owned()), ..due("term_rises_alone", message) })
 }
 
 fn percent(part: f64) -> String {

@@ -22,7 +22,7 @@ use crate::error::TrainError;
 use crate::order::shuffled;
 use crate::student::Student;
 use crate::watch::{Part, Phase};
-use crate::watchdog::At;
+use crate::watchdog::PhaseProgress;
 
 /// Measures the student before a step, if that is due. If it is told to stop meanwhile, nothing is
 /// measured, and the step is not taken either.
@@ -46,7 +46,7 @@ pub(super) fn measure(
     let render = |messages: &[Message]| student.render(messages);
     let on_event = |now: Progress<'_>| {
         let part = Part { done: now.over + now.dropped, all };
-        grpo.watch.go_on(At { phase: Phase::HeldOut, part, waits_for: None })
+        grpo.watch.go_on(PhaseProgress { phase: Phase::HeldOut, part, waits_for: None })
     };
     let mut generator = Local::new(&student.decoder, &student.model.tokenizer, grpo.limits);
     match collect(&collecting(student, grpo, &render, &on_event), &mut generator, &asked) {

@@ -242,19 +242,19 @@ impl<'a> Learner<'a> {
         let masks: Vec<Vec<bool>> = examples.iter().map(|example| example.mask()).collect();
         let mut first: Logps = vec![Vec::new(); examples.len()];
         let loss = self.loss;
-        pass.learn(&examples, &mut self.gradients, |place, seen| {
+        pass.learn(&examples, &mut self.gradients, |place, scores| {
             let train_sequence = &batch.sequences[places[place]];
             if old.is_none() {
-                measured.compare(&train_sequence.sampled, &seen.logp);
-                first[place].clone_from(&seen.logp);
+                measured.compare(&train_sequence.sampled, &scores.logp);
+                first[place].clone_from(&scores.logp);
             }
             let sequence = Sequence {
                 trained: &masks[place],
-                logp: &seen.logp,
-                old_logp: old.as_ref().map_or(&seen.logp, |old| &old[place]),
+                logp: &scores.logp,
+                old_logp: old.as_ref().map_or(&scores.logp, |old| &old[place]),
                 sampler_logp: loss.surrogate.cap.map(|_| train_sequence.sampled.as_slice()),
                 reference_logp: reference.map(|of| of.sequences[places[place]].as_slice()),
-                entropy: Some(&seen.entropy),
+                entropy: Some(&scores.entropy),
                 advantage: Advantages::Whole(train_sequence.advantage),
                 episode_tokens: train_sequence.episode_tokens,
             };

@@ -121,7 +121,7 @@ fn steps(
         let reference = learner.reference(student, step, &batch, &mut measured)?;
         if let (KlIn::Reward, Some(reference)) = (grpo.config.grpo.kl_in, &reference) {
             let charged = batch.charge(grpo.config, &step_rollouts, reference);
-            charged.map_err(|err| session.with_batch(err, step, || batch.kept()))?;
+            charged.map_err(|err| session.with_batch(err, step, || batch.saved()))?;
         }
         rollouts.record(step, grpo, &step_rollouts, &batch)?;
         let reference = reference.as_ref();
@@ -132,7 +132,7 @@ fn steps(
         let work = Work { step, batch: &batch, reference, old: old.as_ref() };
         learner
             .learn(student, &plan, work, &mut measured)
-            .map_err(|err| session.with_batch(err, step, || batch.kept()))?;
+            .map_err(|err| session.with_batch(err, step, || batch.saved()))?;
         supply.count(grpo.config, &step_rollouts, &mut progress);
         progress.step = step;
         progress.updates = learner.optimizer().updates();

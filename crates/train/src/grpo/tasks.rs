@@ -25,7 +25,7 @@ use crate::plan::Plan;
 use crate::session::Progress;
 use crate::student::Student;
 use crate::watch::{Part, Phase};
-use crate::watchdog::At;
+use crate::watchdog::PhaseProgress;
 
 /// A task, and what the teacher said of it.
 #[derive(Debug, Clone, Copy)]
@@ -252,14 +252,14 @@ fn distance([seen, passed]: [u64; 2]) -> u64 {
 }
 
 /// The progress of a collection of `all` rollouts: sampling, or waiting for the judges.
-fn at(now: Collected<'_>, all: usize) -> At {
+fn at(now: Collected<'_>, all: usize) -> PhaseProgress {
     let done = now.over + now.dropped;
     let (phase, done) = match now.sampled {
         sampled if sampled < all => (Phase::Sampling, sampled),
         _ => (Phase::Judging, done),
     };
     let waits_for = now.waits_for.map(|(task, sample)| format!("task {task}, sample {sample}"));
-    At { phase, part: Part { done, all }, waits_for }
+    PhaseProgress { phase, part: Part { done, all }, waits_for }
 }
 
 /// Sampling parameters: the policy's own distribution, since that is what is trained.

@@ -31,7 +31,7 @@ use crate::watch::{Ended, StepReport, Warning, Watch};
 
 pub use self::progress::Progress;
 pub(crate) use self::progress::restore;
-pub use self::start::{Place, RunStart};
+pub use self::start::{RunLocation, RunStart};
 
 /// The directory of what is trained when all is done.
 pub const FINAL_MODEL: &str = "final_model";
@@ -61,7 +61,7 @@ pub struct Session {
 
 /// A batch that could not be learnt from, as it is kept.
 #[derive(Serialize)]
-struct Kept<'a, T> {
+struct SavedBatch<'a, T> {
     v: u64,
     stage: &'static str,
     step: u64,
@@ -77,7 +77,7 @@ impl Session {
     ///
     /// If there is such a run, or it cannot be written.
     pub fn create(
-        place: Place<'_>,
+        place: RunLocation<'_>,
         stage: &'static str,
         start: RunStart<'_>,
     ) -> Result<Self, TrainError> {
@@ -99,7 +99,7 @@ impl Session {
     /// If there is such a run, the checkpoint cannot be read or is one of another training, or the
     /// run cannot be written.
     pub fn create_from(
-        place: Place<'_>,
+        place: RunLocation<'_>,
         stage: &'static str,
         start: RunStart<'_>,
         checkpoint: &Path,
@@ -118,7 +118,7 @@ impl Session {
     /// If there is no such run, it is one of another training, somebody writes it, or it cannot be
     /// read.
     pub fn resume(
-        place: Place<'_>,
+        place: RunLocation<'_>,
         stage: &'static str,
         config: &Config,
     ) -> Result<(Self, Option<PathBuf>), TrainError> {
@@ -355,7 +355,7 @@ impl Session {
             TrainError::NoNumber(what) => what,
             other => return other,
         };
-        let kept = Kept { v: 1, stage: self.stage, step, problem: &what, batch: batch() };
+        let kept = SavedBatch { v: 1, stage: self.stage, step, problem: &what, batch: batch() };
         match self.keep_batch(step, &kept) {
             Ok(saved) => TrainError::NotFinite { step, what, saved },
             Err(err) => err,

@@ -6,7 +6,7 @@ use whetstone_core::config::Config;
 
 /// The location of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct RunLocation<'a> {
     /// The folder of all runs.
     pub root: &'a Path,
     /// The run's name.

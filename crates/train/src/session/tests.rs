@@ -13,7 +13,7 @@ use crate::testing::{settings, student};
 use crate::watchdog::Watchdog;
 
 fn create(dir: &TempDir, config: &Config) -> Session {
-    let place = Place { root: dir.path(), name: "run" };
+    let place = RunLocation { root: dir.path(), name: "run" };
     Session::create(
         place,
         "grpo",
@@ -23,7 +23,7 @@ fn create(dir: &TempDir, config: &Config) -> Session {
 }
 
 fn resume(dir: &TempDir, config: &Config) -> (Session, Option<PathBuf>) {
-    Session::resume(Place { root: dir.path(), name: "run" }, "grpo", config).unwrap()
+    Session::resume(RunLocation { root: dir.path(), name: "run" }, "grpo", config).unwrap()
 }
 
 fn events(session: &Session) -> Vec<Event> {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use whetstone_core::config::{LoraConfig, Module, Trained};
 use whetstone_record::event::{Event, Outcome};
 use whetstone_train::grpo::STAGE;
-use whetstone_train::session::{Place, RunStart, Session};
+use whetstone_train::session::{RunLocation, RunStart, Session};
 use whetstone_train::watch::Ended;
 use whetstone_train::{TrainError, sft};
 
@@ -131,7 +131,7 @@ fn numbers_that_are_none_stop_a_run_and_another_begins_from_its_checkpoint() {
         assert_eq!(again.to_string(), err.to_string());
         school.config.dual_source.teacher_sft_weight = 0.3;
         let from = school.path("run", "outputs/checkpoint-1");
-        let place = Place { root: school.dir.path(), name: "other" };
+        let place = RunLocation { root: school.dir.path(), name: "other" };
         drop(
             Session::create_from(
                 place,
@@ -241,7 +241,7 @@ fn a_run_and_a_checkpoint_of_another_training_are_refused() {
     assert!(err.to_string().ends_with("/run` is one of `whet train grpo`"), "{err}");
     let from = school.path("whole", "outputs/checkpoint-4");
     let create = |stage, name, from: &Path| {
-        let place = Place { root: school.dir.path(), name };
+        let place = RunLocation { root: school.dir.path(), name };
         Session::create_from(
             place,
             stage,

@@ -9,7 +9,7 @@ use whetstone_core::config::{Curriculum, Trained};
 use whetstone_core::judgement::Infrastructure;
 use whetstone_record::event::{Event, Outcome};
 use whetstone_train::grpo::STAGE;
-use whetstone_train::session::{Place, RunStart, Session};
+use whetstone_train::session::{RunLocation, RunStart, Session};
 use whetstone_train::watch::{Ended, StepReport, Watch};
 use whetstone_train::{TrainError, sft};
 
@@ -202,7 +202,7 @@ fn a_new_run_begins_where_a_checkpoint_of_another_is() {
     school.config.training.save_steps = 2;
     school.grpo("first").unwrap();
     let from = school.path("first", "outputs/checkpoint-2");
-    let place = Place { root: school.dir.path(), name: "second" };
+    let place = RunLocation { root: school.dir.path(), name: "second" };
     let start = RunStart { config: &school.config, config_text: "", command: "whet train" };
     drop(Session::create_from(place, STAGE, start, &from).unwrap());
     // Killed at once: the checkpoint is its own by now.

@@ -26,7 +26,7 @@ use whetstone_record::event::Event;
 use whetstone_record::run_dir::RunDir;
 use whetstone_train::grpo::{self, Grpo, TaskWithTraces, grpo};
 use whetstone_train::recorded::Recorded;
-use whetstone_train::session::{Place, RunStart, Session};
+use whetstone_train::session::{RunLocation, RunStart, Session};
 use whetstone_train::sft::{self, Sft, sft};
 use whetstone_train::watch::{Ended, Watch};
 use whetstone_train::watchdog::Watchdog;
@@ -85,8 +85,8 @@ impl School {
         Student::open(&self.dir.path().join("model"), &device, &self.config, checkpoint)
     }
 
-    fn place<'a>(&'a self, name: &'a str) -> Place<'a> {
-        Place { root: self.dir.path(), name }
+    fn place<'a>(&'a self, name: &'a str) -> RunLocation<'a> {
+        RunLocation { root: self.dir.path(), name }
     }
 
     pub(crate) fn create(&self, name: &str, stage: &'static str) -> Session {

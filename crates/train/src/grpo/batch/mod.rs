@@ -191,11 +191,11 @@ impl Batch {
     }
 
     /// The batch as it is saved after an error, for a replay.
-    pub(super) fn kept(&self) -> Kept<'_> {
+    pub(super) fn saved(&self) -> SavedSequences<'_> {
         fn row(example: &Example) -> (&[u32], usize) {
             (example.tokens.as_slice(), example.first)
         }
-        Kept {
+        SavedSequences {
             rollouts: self
                 .sequences
                 .iter()
@@ -210,7 +210,7 @@ impl Batch {
 
 /// A batch as JSON.
 #[derive(Serialize)]
-pub(super) struct Kept<'a> {
+pub(super) struct SavedSequences<'a> {
     rollouts: Vec<((&'a [u32], usize), f64)>,
     sampled: Vec<&'a [f64]>,
     teacher: Vec<(&'a [u32], usize)>,

@@ -163,5 +163,5 @@ fn a_batch_is_kept_with_everything_that_a_replay_needs() {
         "teacher": [[[3, 4], 1]],
         "own": [[[1, 2, 7], 2]],
     });
-    assert_eq!(serde_json::to_value(found.kept()).unwrap(), expected);
+    assert_eq!(serde_json::to_value(found.saved()).unwrap(), expected);
 }

@@ -27,7 +27,7 @@ use super::ledger::Ledger;
 use super::plan::{Ask, Plan, seed};
 use super::records::{Answered, Entry, entries};
 use super::report::Report;
-use super::table::Place;
+use super::table::SampleId;
 use super::teacher::{Answer, Failure, Question, Refusal};
 use super::{Asked, TeachError, Teaching};
 use crate::score::catch_panic::catch_panic;
@@ -38,7 +38,7 @@ const ASKER_STACK_BYTES: usize = 1 << 20;
 const QUEUED_PER_JUDGE: usize = 4;
 
 /// State that all threads share.
-pub(super) struct Room<'a> {
+pub(super) struct TraceCollector<'a> {
     pub(super) teaching: &'a Teaching<'a>,
     pub(super) asked: &'a Asked<'a>,
     state: Mutex<State>,
@@ -63,7 +63,7 @@ pub(super) enum End {
 
 /// A program to judge, or the lack of one.
 pub(super) struct Candidate {
-    pub(super) place: Place,
+    pub(super) place: SampleId,
     pub(super) program: Result<Option<Program>, Infrastructure>,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Left {
     pub(super) asking_seconds: f64,
 }
 
-impl<'a> Room<'a> {
+impl<'a> TraceCollector<'a> {
     pub(super) fn new(
         teaching: &'a Teaching<'a>,
         asked: &'a Asked<'a>,
@@ -223,7 +223,7 @@ impl<'a> Room<'a> {
         (self.teaching.on_answer)(answered.completions.len());
         for (&sample, completion) in answered.samples.iter().zip(&answered.completions) {
             let program = program(self.asked.tasks.get(task), Reply::of(completion));
-            let candidate = Candidate { place: Place { task, sample }, program };
+            let candidate = Candidate { place: SampleId { task, sample }, program };
             if queue.send(candidate).is_err() {
                 return false;
             }
@@ -248,14 +248,14 @@ impl<'a> Room<'a> {
                     {
                         let reply = Reply::of(completion);
                         let Some(task) = self.asked.tasks.find(&answered.task) else { continue };
-                        self.judge_later(Place { task, sample }, reply, queue);
+                        self.judge_later(SampleId { task, sample }, reply, queue);
                     }
                 }
                 Entry::Trace(object) => {
                     if let Ok(trace) = Trace::from_object(object)
                         && let Some(task) = self.asked.tasks.find(&trace.task_id)
                     {
-                        let place = Place { task, sample: trace.sample };
+                        let place = SampleId { task, sample: trace.sample };
                         self.judge_later(place, Reply::text(&trace.text), queue);
                     }
                 }
@@ -268,7 +268,7 @@ impl<'a> Room<'a> {
         Ok(())
     }
 
-    fn judge_later(&self, place: Place, reply: Reply<'_>, queue: &SyncSender<Candidate>) {
+    fn judge_later(&self, place: SampleId, reply: Reply<'_>, queue: &SyncSender<Candidate>) {
         if self.state().ledger.table.get(place).verdict.is_some() {
             return;
         }
