@@ -67,7 +67,7 @@ pub fn loss(
         let mut dvalue = vec![0.0; sequence.trained.len()];
         for token in place.tokens() {
             let (value, old) = (sequence.value[token], sequence.old_value[token]);
-            let (square, slope) = term(value, sequence.returns[token], range.map(|by| (old, by)));
+            let (square, slope) = term(value, old, sequence.returns[token], range);
             out.loss += weight * place.finite("value loss", token, square)?;
             dvalue[token] = weight * slope.unwrap_or(0.0);
             out.clipped += u64::from(slope.is_none());
@@ -79,10 +79,10 @@ pub fn loss(
 }
 
 /// The loss of one value and its slope, if the clip leaves it one.
-fn term(value: f64, target: f64, clip: Option<(f64, f64)>) -> (f64, Option<f64>) {
+fn term(value: f64, old: f64, target: f64, range: Option<f64>) -> (f64, Option<f64>) {
     let error = value - target;
     // A clamp gives a value within the range back to the bit, so that rounding clips nothing.
-    let held = clip.map_or(error, |(old, range)| value.clamp(old - range, old + range) - target);
+    let held = range.map_or(error, |range| value.clamp(old - range, old + range) - target);
     if held * held > error * error {
         return (held * held, None);
     }
