@@ -16,8 +16,8 @@ use whetstone_rollout::collect::{Asked, CollectError, Group, Progress, collect};
 use whetstone_rollout::measure::Tally;
 
 use super::Grpo;
+use super::collecting::collecting;
 use super::metrics::{HeldOut, Measured};
-use super::tasks::collecting;
 use crate::error::TrainError;
 use crate::order::shuffled;
 use crate::student::Student;

@@ -16,6 +16,7 @@
 mod batch;
 mod best;
 pub(crate) mod budget;
+mod collecting;
 mod difficulty;
 mod first_steps;
 mod held_out;
@@ -52,9 +53,10 @@ use crate::session::{Progress, Session, restore};
 use crate::student::Student;
 use crate::watch::{Ended, Phase, StepReport, Watch};
 
+pub use self::collecting::{fits, max_prompt_tokens};
 pub use self::probe::probe;
 pub use self::source::Source;
-pub use self::tasks::{TaskWithTraces, fits, max_prompt_tokens};
+pub use self::tasks::TaskWithTraces;
 
 /// The name of this training in events and checkpoints.
 pub const STAGE: &str = "grpo";

@@ -6,7 +6,8 @@ use whetstone_record::journal::{self, Journal};
 use whetstone_rollout::collect::record::{Recording, lines};
 
 use super::batch::Batch;
-use super::tasks::{StepRollouts, rule};
+use super::collecting::rule;
+use super::tasks::StepRollouts;
 use super::{Grpo, Source};
 use crate::error::TrainError;
 use crate::session::Session;

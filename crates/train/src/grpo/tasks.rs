@@ -1,21 +1,19 @@
 //! The tasks of a step, and their rollouts.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 use whetstone_core::Message;
 use whetstone_core::config::{Config, Curriculum};
 use whetstone_core::seed::Seed;
 use whetstone_core::task::{Task, TaskId};
-use whetstone_env::environment::Environment;
-use whetstone_infer::{Local, Rule, Usage};
+use whetstone_infer::{Local, Usage};
 use whetstone_rollout::collect::{
-    Asked, Collecting, Group, Progress as Collected, Render, Supply, Timeline, collect,
-    collect_alive,
+    Asked, Group, Progress as Collected, Supply, Timeline, collect, collect_alive,
 };
 
 use super::Grpo;
+use super::collecting::{collecting, progress_of};
 use super::difficulty::level;
 use super::metrics::Measured;
 use crate::error::TrainError;
@@ -24,8 +22,7 @@ use crate::order::{Endless, shuffled};
 use crate::plan::Plan;
 use crate::session::Progress;
 use crate::student::Student;
-use crate::watch::{Part, Phase};
-use crate::watchdog::PhaseProgress;
+use crate::watch::Phase;
 
 /// A task, and what the teacher said of it.
 #[derive(Debug, Clone, Copy)]
@@ -103,7 +100,7 @@ impl<'a> Tasks<'a> {
         let wanted = usize::try_from(plan.items_per_step).unwrap_or(usize::MAX);
         let all = wanted * config.grpo.num_samples_per_prompt as usize;
         let render = |messages: &[Message]| student.render(messages);
-        let on_event = |now: Collected<'_>| grpo.watch.go_on(at(now, all));
+        let on_event = |now: Collected<'_>| grpo.watch.go_on(progress_of(now, all));
         let collecting = collecting(student, grpo, &render, &on_event);
         let mut generator = Local::new(&student.decoder, &student.model.tokenizer, grpo.limits);
         let mut position = progress.position;
@@ -191,28 +188,6 @@ impl<'a> Tasks<'a> {
     }
 }
 
-/// Tokens that a prompt may have, so that the longest completion has room behind it.
-pub fn max_prompt_tokens(config: &Config) -> usize {
-    let (all, completion) = (config.training.max_length, config.grpo.max_completion_length);
-    all.saturating_sub(completion) as usize
-}
-
-/// Whether a task's prompt leaves room for a completion. One that does not would be dropped whenever
-/// its turn came; where it is the environment that fails, that is seen then.
-///
-/// # Errors
-///
-/// If the prompt cannot be rendered.
-pub fn fits(
-    student: &Student,
-    config: &Config,
-    environment: &dyn Environment,
-    task: &Task,
-) -> Result<bool, TrainError> {
-    let Ok(episode) = environment.open(task, Seed::new(config.seed)) else { return Ok(true) };
-    Ok(student.prompt(episode.messages())?.len() <= max_prompt_tokens(config))
-}
-
 /// Gives the rollouts of a task that a step took twice numbers of their own: where few tasks are left of
 /// an epoch, the next one may begin with the same. Lines name a rollout by step, task and number.
 pub(super) fn number_apart(groups: &mut [Group]) {
@@ -225,46 +200,10 @@ pub(super) fn number_apart(groups: &mut [Group]) {
     }
 }
 
-/// The settings for collecting rollouts.
-pub(super) fn collecting<'a>(
-    student: &Student,
-    grpo: &Grpo<'a>,
-    render: &'a Render<'a>,
-    on_event: &'a dyn Fn(Collected<'_>) -> ControlFlow<()>,
-) -> Collecting<'a> {
-    Collecting {
-        environment: grpo.environment,
-        render,
-        thinking_opened: student.thinking_opened,
-        rule: rule(grpo.config),
-        max_tokens: grpo.config.grpo.max_completion_length as usize,
-        max_prompt_tokens: max_prompt_tokens(grpo.config),
-        max_turns: 1,
-        judges: grpo.judges,
-        on_event,
-    }
-}
-
 /// How far from being solved half of the time: that first, never or always last, and what is unknown
 /// beside these.
 fn distance([seen, passed]: [u64; 2]) -> u64 {
     (1000 * passed).checked_div(seen).map_or(500, |rate| rate.abs_diff(500))
-}
-
-/// The progress of a collection of `all` rollouts: sampling, or waiting for the judges.
-fn at(now: Collected<'_>, all: usize) -> PhaseProgress {
-    let done = now.over + now.dropped;
-    let (phase, done) = match now.sampled {
-        sampled if sampled < all => (Phase::Sampling, sampled),
-        _ => (Phase::Judging, done),
-    };
-    let waits_for = now.waits_for.map(|(task, sample)| format!("task {task}, sample {sample}"));
-    PhaseProgress { phase, part: Part { done, all }, waits_for }
-}
-
-/// Sampling parameters: the policy's own distribution, since that is what is trained.
-pub(super) fn rule(config: &Config) -> Rule {
-    Rule::at(config.grpo.temperature)
 }
 
 #[cfg(test)]
@@ -396,17 +335,5 @@ mod tests {
         assert_eq!(seen, 6, "all of them in time");
         config.dual_source.teacher_traces_per_task = 9;
         assert_eq!(found.teacher(&config, 0, &progress).len(), 6, "no more than there are");
-    }
-
-    #[test]
-    fn whoever_looks_on_is_told_what_is_waited_for() {
-        let id = task("t/3", "1").id;
-        let now = Collected { sampled: 3, over: 1, dropped: 1, ..Collected::default() };
-        let waiting = at(Collected { waits_for: Some((&id, 2)), ..now }, 4);
-        assert_eq!((waiting.phase, waiting.part), (Phase::Sampling, Part { done: 3, all: 4 }));
-        assert_eq!(waiting.waits_for.as_deref(), Some("task t/3, sample 2"));
-        let judged = at(Collected { sampled: 4, ..now }, 4);
-        assert_eq!((judged.phase, judged.waits_for), (Phase::Judging, None));
-        assert_eq!(judged.part, Part { done: 2, all: 4 });
     }
 }
