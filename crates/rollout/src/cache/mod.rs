@@ -33,8 +33,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use whetstone_core::judgement::Judgement;
+use whetstone_core::program::Program;
 use whetstone_core::verdict::Verdict;
-use whetstone_env::python::Quality;
+use whetstone_env::python::{Candidate, EntryPoint, Quality};
 use whetstone_sandbox::job::Limits;
 
 pub use self::error::CacheError;
@@ -80,6 +81,15 @@ pub struct Known {
     /// Of a timeout: the limit on CPU time that it was measured at, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_us: Option<u64>,
+}
+
+impl Known {
+    /// A program of which this is known, as if it had been read.
+    pub(crate) fn candidate(&self, program: Program) -> Candidate {
+        let entry_point =
+            if self.defines_entry_point { EntryPoint::Defined } else { EntryPoint::Unknown };
+        Candidate { program, quality: self.quality, may_vary: false, entry_point }
+    }
 }
 
 /// Verdicts of programs that were judged before.

@@ -228,13 +228,9 @@ impl Scorer<'_> {
             Ok(Some(program)) => program,
         };
         let keys = self.keys[entry.task as usize].program(&program.source);
-        let known = cache.find(&keys, self.scoring.how.limits());
-        if let Some(Known { judgement, quality, defines_entry_point, .. }) = known {
-            let entry_point =
-                if defines_entry_point { EntryPoint::Defined } else { EntryPoint::Unknown };
-            let candidate = Candidate { program, quality, may_vary: false, entry_point };
-            let reading = Reading::Runs(candidate);
-            return self.pay_known(&Waiting { at, entry, reading }, &judgement, cache);
+        if let Some(known) = cache.find(&keys, self.scoring.how.limits()) {
+            let reading = Reading::Runs(known.candidate(program));
+            return self.pay_known(&Waiting { at, entry, reading }, &known.judgement, cache);
         }
         let rules = self.scoring.rules;
         match catch_panic(|| self.tests_vary.read(rules, entry.task, task, program, stack)) {
