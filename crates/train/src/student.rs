@@ -93,8 +93,8 @@ impl Student {
         }
     }
 
-    /// The model as it was before it was trained, if that cannot be had by leaving an adapter out.
-    pub(crate) fn untrained(&self) -> Result<Option<Decoder>, TrainError> {
+    /// The reference model, loaded again, where the student without its adapter is not it.
+    pub(crate) fn reference_model(&self) -> Result<Option<Decoder>, TrainError> {
         if self.adapter.is_some() {
             return Ok(None);
         }
@@ -157,7 +157,7 @@ impl Student {
         let sources = 1 + others.into_iter().filter(|&weight| weight > 0.0).count() as u64;
         let mut training = self.sft_memory(config);
         training.gradients = training.gradients.saturating_mul(sources);
-        if self.adapter.is_none() && budget::measures(config) {
+        if self.adapter.is_none() && budget::measures_kl(config) {
             training.weights = training.weights.saturating_mul(2);
         }
         (training, self.memory(config, sequences, Purpose::Inference))

@@ -17,7 +17,7 @@ pub(super) fn is_set(config: &Config) -> bool {
 }
 
 /// Whether the divergence from the student as it was is measured: it costs something, or has a budget.
-pub(crate) fn measures(config: &Config) -> bool {
+pub(crate) fn measures_kl(config: &Config) -> bool {
     config.grpo.kl_coef > 0.0 || is_set(config)
 }
 
@@ -25,14 +25,17 @@ pub(crate) fn measures(config: &Config) -> bool {
 /// divergence, even if that is no term of the loss.
 pub(super) fn loss(config: &Config) -> Result<Loss, TrainError> {
     let mut loss = Loss::new(&config.grpo)?;
-    if loss.penalty.is_none() && measures(config) {
+    if loss.penalty.is_none() && measures_kl(config) {
         loss.penalty = Some(Penalty { coefficient: 0.0, ..Penalty::new(&config.grpo) });
     }
     Ok(loss)
 }
 
 /// The weights of a step: those of the settings, unless the student is too far from the reference.
-pub(super) fn held_back(weights: DualSourceConfig, divergence: Option<f64>) -> DualSourceConfig {
+pub(super) fn scaled_weights(
+    weights: DualSourceConfig,
+    divergence: Option<f64>,
+) -> DualSourceConfig {
     let (budget, mut held) = (weights.kl_budget, weights);
     if let Some(divergence) = divergence.filter(|&divergence| budget > 0.0 && divergence > budget) {
         held.teacher_sft_weight *= budget / divergence;
@@ -49,7 +52,7 @@ pub(super) fn divergence(loss: Loss, now: &[Vec<f64>], reference: &[Vec<f64>]) -
 
 /// KL(old ‖ now) of the policy from the one that sampled, in nats a token, by k3 on tokens of the old
 /// one.
-pub(super) fn moved(old: &[Vec<f64>], now: &[Vec<f64>]) -> Mean {
+pub(super) fn update_kl(old: &[Vec<f64>], now: &[Vec<f64>]) -> Mean {
     mean(Estimator::K3, old, now)
 }
 
@@ -75,7 +78,7 @@ mod tests {
 
     /// The teacher's and the own best's weight.
     fn held(kl_budget: f64, divergence: Option<f64>) -> [u64; 2] {
-        let held = held_back(weights(kl_budget), divergence);
+        let held = scaled_weights(weights(kl_budget), divergence);
         assert_eq!(held.grpo_weight.to_bits(), 1.0_f64.to_bits(), "rollouts are not held back");
         bits([held.teacher_sft_weight, held.self_sft_weight])
     }

@@ -28,9 +28,9 @@ pub(super) struct FirstSteps {
     self_sft: Survivors,
 }
 
-/// A step that was taken.
+/// A step that was finished.
 #[derive(Clone, Copy)]
-pub(super) struct Taken<'a> {
+pub(super) struct FinishedStep<'a> {
     /// Its number, from 1.
     pub(super) step: u64,
     /// Of how many.
@@ -41,8 +41,8 @@ pub(super) struct Taken<'a> {
 
 impl FirstSteps {
     /// Looks at a step; says what there is to say of it.
-    pub(super) fn see(&mut self, config: &Config, taken: Taken<'_>) -> Vec<Warning> {
-        let Taken { step, steps, step_rollouts, batch } = taken;
+    pub(super) fn see(&mut self, config: &Config, finished: FinishedStep<'_>) -> Vec<Warning> {
+        let FinishedStep { step, steps, step_rollouts, batch } = finished;
         // A run that goes on behind its first steps has been told.
         if step > STEPS || step != self.seen + 1 {
             return Vec::new();
@@ -148,8 +148,9 @@ mod tests {
         for step in 1..=steps {
             let step_rollouts = StepRollouts { groups: groups.to_vec(), ..StepRollouts::default() };
             let batch = Batch::new(config, &step_rollouts).unwrap();
-            let taken = Taken { step, steps, step_rollouts: &step_rollouts, batch: &batch };
-            for Warning { code, message } in first.see(config, taken) {
+            let finished =
+                FinishedStep { step, steps, step_rollouts: &step_rollouts, batch: &batch };
+            for Warning { code, message } in first.see(config, finished) {
                 said.push((step, code, message));
             }
         }
@@ -224,7 +225,8 @@ mod tests {
             ..StepRollouts::default()
         };
         let batch = Batch::new(&config, &step_rollouts).unwrap();
-        let taken = Taken { step: 3, steps: 9, step_rollouts: &step_rollouts, batch: &batch };
-        assert!(FirstSteps::default().see(&config, taken).is_empty());
+        let finished =
+            FinishedStep { step: 3, steps: 9, step_rollouts: &step_rollouts, batch: &batch };
+        assert!(FirstSteps::default().see(&config, finished).is_empty());
     }
 }

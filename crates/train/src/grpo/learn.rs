@@ -13,7 +13,7 @@ use whetstone_model::decoder::{Adapters, Decoder, Forward, Gradients};
 use super::Grpo;
 use super::batch::{Batch, Reference, TrainSequence};
 use super::budget;
-use super::metrics::{Measured, Source};
+use super::metrics::{Measured, SftMeasured};
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::memory_check::memory_check;
@@ -30,8 +30,8 @@ pub(super) struct Learner<'a> {
     config: &'a Config,
     watch: Watch<'a>,
     loss: Loss,
-    /// The student as it was, where leaving an adapter out does not give it.
-    untrained: Option<Decoder>,
+    /// The reference model, where the student without its adapter is not it.
+    reference_model: Option<Decoder>,
     gradients: Gradients,
     /// Room for the other sources, where they count.
     teacher: Option<Gradients>,
@@ -52,7 +52,7 @@ pub(super) struct Work<'b> {
 }
 
 /// The rollouts of a step that have a signal.
-struct Learnt {
+struct LearntSequences {
     /// Their places in the batch.
     places: Vec<usize>,
     /// Log-probabilities under the policy that sampled; known after the first pass.
@@ -78,14 +78,14 @@ impl<'a> Learner<'a> {
         let self_sft = (weights.self_sft_weight > 0.0).then(new);
         let loss = budget::loss(grpo.config)?;
         let recorded = grpo.source.recorded();
-        let is_asked = recorded.is_some_and(|recorded| recorded.asks_untrained(grpo.config));
-        let untrained =
-            if loss.penalty.is_some() || is_asked { student.untrained()? } else { None };
+        let is_asked = recorded.is_some_and(|recorded| recorded.asks_reference(grpo.config));
+        let reference_model =
+            if loss.penalty.is_some() || is_asked { student.reference_model()? } else { None };
         Ok(Self {
             config: grpo.config,
             watch: grpo.watch,
             loss,
-            untrained,
+            reference_model,
             gradients: new(),
             teacher,
             self_sft,
@@ -118,12 +118,12 @@ impl<'a> Learner<'a> {
         measured: &mut Measured,
     ) -> Result<Option<Reference>, TrainError> {
         let began = Instant::now();
-        let Some(sequences) = self.untrained_logps(student, step, &batch.sequences)? else {
+        let Some(sequences) = self.reference_logps(student, step, &batch.sequences)? else {
             return Ok(None);
         };
         let is_charged = self.config.grpo.kl_in == KlIn::Reward;
         let masked = if is_charged { batch.masked.as_slice() } else { &[] };
-        let masked = self.untrained_logps(student, step, masked)?.unwrap_or_default();
+        let masked = self.reference_logps(student, step, masked)?.unwrap_or_default();
         measured.reference = began.elapsed();
         Ok(Some(Reference { sequences, masked }))
     }
@@ -140,24 +140,24 @@ impl<'a> Learner<'a> {
         let Work { step, batch, .. } = work;
         let places = batch.learnt(self.loss.penalty.is_some());
         let old = work.old.map(|old| places.iter().map(|&at| old[at].clone()).collect());
-        let mut learnt = Learnt { places, old };
+        let mut learnt = LearntSequences { places, old };
         for iteration in 0..plan.iterations {
-            self.rollouts(student, work, &mut learnt, measured)?;
-            self.idle(student, work, measured)?;
-            let weights = budget::held_back(self.config.dual_source, measured.reference_kl());
+            self.policy_gradient(student, work, &mut learnt, measured)?;
+            self.measure_idle_kl(student, work, measured)?;
+            let weights = budget::scaled_weights(self.config.dual_source, measured.reference_kl());
             measured.weights = weights;
             let grpo_norm = measured.grpo_norm;
             let (rows, weight) = (batch.teacher.as_slice(), weights.teacher_sft_weight);
-            let traces = Traces { of: Which::Teacher, step, rows, weight };
-            measured.teacher = self.traces(student, traces, grpo_norm)?;
+            let rows = SftRows { of: SftSource::Teacher, step, rows, weight };
+            measured.teacher = self.sft_gradients(student, rows, grpo_norm)?;
             let (rows, weight) = (batch.self_sft.as_slice(), weights.self_sft_weight);
-            let traces = Traces { of: Which::SelfSft, step, rows, weight };
-            measured.self_sft = self.traces(student, traces, grpo_norm)?;
+            let rows = SftRows { of: SftSource::SelfSft, step, rows, weight };
+            measured.self_sft = self.sft_gradients(student, rows, grpo_norm)?;
             let lr = plan.schedule.rate((step - 1) * plan.iterations + iteration)?;
             measured.lr = lr;
             self.update(student, lr, measured)?;
         }
-        measured.update_kl = self.moved(student, work, &learnt)?;
+        measured.update_kl = self.update_kl(student, work, &learnt)?;
         measured.learning = began.elapsed();
         Ok(())
     }
@@ -175,7 +175,7 @@ impl<'a> Learner<'a> {
     }
 
     /// Log-probabilities under the student before training, if the KL divergence is used or measured.
-    fn untrained_logps(
+    fn reference_logps(
         &self,
         student: &Student,
         step: u64,
@@ -185,18 +185,18 @@ impl<'a> Learner<'a> {
             return Ok(None);
         }
         let examples: Vec<&Example> = sequences.iter().map(|sequence| &sequence.example).collect();
-        self.before_training(student, step, &examples).map(Some)
+        self.initial_logps(student, step, &examples).map(Some)
     }
 
     /// The log-probabilities of examples, under the student before its first update.
-    pub(super) fn before_training(
+    pub(super) fn initial_logps(
         &self,
         student: &Student,
         step: u64,
         examples: &[&Example],
     ) -> Result<Logps, TrainError> {
         let pass = self.pass(student, step);
-        let decoder = self.untrained.as_ref().unwrap_or(pass.decoder);
+        let decoder = self.reference_model.as_ref().unwrap_or(pass.decoder);
         let pass = Pass { decoder, phase: Phase::Reference, ..pass };
         pass.score(examples, Adapters::Off)
     }
@@ -218,18 +218,18 @@ impl<'a> Learner<'a> {
         }
         let examples: Vec<&Example> =
             batch.sequences.iter().map(|sequence| &sequence.example).collect();
-        self.before_training(student, step, &examples)
+        self.initial_logps(student, step, &examples)
     }
 
     /// The gradient of the policy loss. In the first pass the policy is the one that sampled.
-    fn rollouts(
+    fn policy_gradient(
         &mut self,
         student: &Student,
         Work { step, batch, reference, .. }: Work<'_>,
-        learnt: &mut Learnt,
+        learnt: &mut LearntSequences,
         measured: &mut Measured,
     ) -> Result<(), TrainError> {
-        let Learnt { places, old } = learnt;
+        let LearntSequences { places, old } = learnt;
         self.gradients.clear(student.decoder.device());
         measured.begin_rollouts();
         let weight = self.config.dual_source.grpo_weight;
@@ -269,7 +269,7 @@ impl<'a> Learner<'a> {
 
     /// The divergence where nothing but dead groups could show it, if there is a budget of it: the
     /// other two sources are held back whether or not rollouts teach anything.
-    fn idle(
+    fn measure_idle_kl(
         &self,
         student: &Student,
         Work { step, batch, .. }: Work<'_>,
@@ -280,25 +280,25 @@ impl<'a> Learner<'a> {
         }
         let examples: Vec<&Example> = batch.idle.iter().map(|sequence| &sequence.example).collect();
         let now = self.pass(student, step).score(&examples, Adapters::On)?;
-        let reference = self.untrained_logps(student, step, &batch.idle)?.unwrap_or_default();
+        let reference = self.reference_logps(student, step, &batch.idle)?.unwrap_or_default();
         measured.diverged(budget::divergence(self.loss, &now, &reference));
         Ok(())
     }
 
     /// The gradient of the cross-entropy on rows.
-    fn traces(
+    fn sft_gradients(
         &mut self,
         student: &Student,
-        traces: Traces<'_>,
+        rows: SftRows<'_>,
         grpo_norm: f64,
-    ) -> Result<Option<Source>, TrainError> {
-        let Traces { of, step, rows, weight } = traces;
+    ) -> Result<Option<SftMeasured>, TrainError> {
+        let SftRows { of, step, rows, weight } = rows;
         let (decoder, device) = (&student.decoder, student.decoder.device());
         let pass = self.pass(student, step);
         let forward = Forward { temperature: 1.0, ..pass.forward };
         let (grpo, gradients) = match of {
-            Which::Teacher => (&self.gradients, self.teacher.as_mut()),
-            Which::SelfSft => (&self.gradients, self.self_sft.as_mut()),
+            SftSource::Teacher => (&self.gradients, self.teacher.as_mut()),
+            SftSource::SelfSft => (&self.gradients, self.self_sft.as_mut()),
         };
         let Some(gradients) = gradients else { return Ok(None) };
         gradients.clear(device);
@@ -310,7 +310,7 @@ impl<'a> Learner<'a> {
         let norm = update::norm(decoder, gradients);
         let dot = gradients.dot(device, grpo);
         let cosine = (grpo_norm > 0.0 && norm > 0.0).then(|| dot / grpo_norm / norm);
-        Ok(Some(Source { norm, cosine, loss }))
+        Ok(Some(SftMeasured { norm, cosine, loss }))
     }
 
     fn update(
@@ -332,33 +332,33 @@ impl<'a> Learner<'a> {
     }
 
     /// KL divergence of the policy after a step from that before, measured on a few of its rollouts.
-    fn moved(
+    fn update_kl(
         &self,
         student: &Student,
         Work { step, batch, .. }: Work<'_>,
-        learnt: &Learnt,
+        learnt: &LearntSequences,
     ) -> Result<Mean, TrainError> {
         let Some(old) = learnt.old.as_ref().filter(|old| !old.is_empty()) else {
             return Ok(Mean::default());
         };
-        let few: Vec<usize> = few(learnt.places.len(), MEASURED_SEQUENCES).collect();
+        let few: Vec<usize> = spread_indices(learnt.places.len(), MEASURED_SEQUENCES).collect();
         let examples: Vec<&Example> =
             few.iter().map(|&at| &batch.sequences[learnt.places[at]].example).collect();
         let now = self.pass(student, step).score(&examples, Adapters::On)?;
         let old: Logps = few.iter().map(|&at| old[at].clone()).collect();
-        Ok(budget::moved(&old, &now))
+        Ok(budget::update_kl(&old, &now))
     }
 }
 
 /// Places of at most `most` of `count` things, evenly spread.
-fn few(count: usize, most: usize) -> impl Iterator<Item = usize> {
+fn spread_indices(count: usize, most: usize) -> impl Iterator<Item = usize> {
     (0..count).step_by(count.div_ceil(most.max(1)).max(1))
 }
 
 /// Rows to learn from in a step, beside its rollouts.
 #[derive(Clone, Copy)]
-struct Traces<'r> {
-    of: Which,
+struct SftRows<'r> {
+    of: SftSource,
     step: u64,
     rows: &'r [Example],
     weight: f64,
@@ -366,7 +366,7 @@ struct Traces<'r> {
 
 /// Whose rows.
 #[derive(Debug, Clone, Copy)]
-enum Which {
+enum SftSource {
     Teacher,
     SelfSft,
 }
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_few_are_spread_over_all() {
-        let places = |count, most| few(count, most).collect::<Vec<_>>();
+        let places = |count, most| spread_indices(count, most).collect::<Vec<_>>();
         assert_eq!(places(3, 8), [0, 1, 2]);
         assert_eq!(places(16, 8), [0, 2, 4, 6, 8, 10, 12, 14]);
         assert_eq!(places(17, 8), [0, 3, 6, 9, 12, 15]);

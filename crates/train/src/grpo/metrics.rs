@@ -15,7 +15,7 @@ use super::values::{Values, number};
 
 /// Measurements of one SFT source.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Source {
+pub(super) struct SftMeasured {
     /// The norm of its gradient, weight included.
     pub(super) norm: f64,
     /// Its angle to the gradient of the rollouts.
@@ -45,8 +45,8 @@ pub(super) struct Measured {
     pub(super) norm: f64,
     pub(super) grpo_norm: f64,
     pub(super) weights: DualSourceConfig,
-    pub(super) teacher: Option<Source>,
-    pub(super) self_sft: Option<Source>,
+    pub(super) teacher: Option<SftMeasured>,
+    pub(super) self_sft: Option<SftMeasured>,
     /// How far the updates moved the policy that sampled; of recorded rollouts, how far the student is
     /// from that policy after them.
     pub(super) update_kl: Mean,
@@ -305,7 +305,7 @@ mod tests {
     fn every_source_has_its_own_names() {
         let mut loss = Mean::default();
         loss.add(3.0);
-        let teacher = Some(Source { norm: 2.0, cosine: Some(-0.5), loss });
+        let teacher = Some(SftMeasured { norm: 2.0, cosine: Some(-0.5), loss });
         let weights = DualSourceConfig::default();
         let measured = Measured { weights, teacher, ..Measured::default() };
         let found = values(&measured, &step_rollouts());

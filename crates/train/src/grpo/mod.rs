@@ -40,11 +40,11 @@ use whetstone_env::environment::Environment;
 use whetstone_infer::Limits;
 
 use self::batch::Batch;
-use self::first_steps::{FirstSteps, Taken};
+use self::first_steps::{FinishedStep, FirstSteps};
 use self::learn::{Learner, Work};
 use self::metrics::Measured;
 use self::record::Rollouts;
-use self::source::Supply;
+use self::source::RolloutStream;
 use self::suspects::suspects;
 use self::tasks::{NextStep, StepRollouts};
 use crate::error::TrainError;
@@ -104,7 +104,7 @@ fn steps(
     let plan = grpo.source.plan(grpo.config)?;
     student.check_grpo_room(grpo.config, grpo.limits)?;
     let (optimizer, mut progress) = restore(student, STAGE, grpo.checkpoint)?;
-    let mut supply = Supply::new(grpo.config, grpo.source);
+    let mut stream = RolloutStream::new(grpo.config, grpo.source);
     let mut rollouts = Rollouts::open(session, student)?;
     let mut first_steps = FirstSteps::default();
     let mut learner = Learner::new(student, grpo, optimizer)?;
@@ -115,7 +115,7 @@ fn steps(
         let mut measured = Measured::default();
         held_out::measure(student, grpo, step, &mut measured)?;
         let next = NextStep { student, grpo, plan: &plan, progress: &progress };
-        let Some(step_rollouts) = supply.next(next, &learner, &mut measured)? else {
+        let Some(step_rollouts) = stream.next(next, &learner, &mut measured)? else {
             session.checkpoint(student, learner.optimizer(), &progress)?;
             return Ok(Ended::Stopped(progress.step));
         };
@@ -135,14 +135,15 @@ fn steps(
         learner
             .learn(student, &plan, work, &mut measured)
             .map_err(|err| session.with_batch(err, step, || batch.saved()))?;
-        supply.count(grpo.config, &step_rollouts, &mut progress);
+        stream.count(grpo.config, &step_rollouts, &mut progress);
         progress.step = step;
         progress.updates = learner.optimizer().updates();
         let took = began.elapsed();
         let values = measured.values(&batch, &step_rollouts, took);
         let stalled = stalled(grpo.config, &progress, &values);
-        let taken = Taken { step, steps: plan.steps, step_rollouts: &step_rollouts, batch: &batch };
-        let warnings = first_steps.see(grpo.config, taken);
+        let finished =
+            FinishedStep { step, steps: plan.steps, step_rollouts: &step_rollouts, batch: &batch };
+        let warnings = first_steps.see(grpo.config, finished);
         let report = StepReport { step, steps: plan.steps, took, values, warnings, again: false };
         session.step(report, &|term| suspects(&step_rollouts, term), grpo.watch)?;
         if session.is_due(step, plan.steps) || stalled.is_some() {

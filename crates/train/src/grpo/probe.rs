@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use whetstone_core::config::KlIn;
 
-use super::first_steps::{FirstSteps, Taken};
+use super::first_steps::{FinishedStep, FirstSteps};
 use super::learn::{Learner, Work};
 use super::metrics::Measured;
-use super::source::{Source, Supply};
+use super::source::{RolloutStream, Source};
 use super::tasks::NextStep;
 use super::{Grpo, STAGE, batch_of, held_out, longest};
 use crate::error::TrainError;
@@ -29,14 +29,14 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     let plan = training.source.plan(training.config)?;
     student.check_grpo_room(training.config, training.limits)?;
     let (optimizer, progress) = restore(student, STAGE, training.checkpoint)?;
-    let mut supply = Supply::new(training.config, training.source);
+    let mut stream = RolloutStream::new(training.config, training.source);
     let mut learner = Learner::new(student, training, optimizer)?;
     learner.check_memory(student, &longest(student, training))?;
     let mut measured = Measured::default();
     held_out::measure(student, training, 1, &mut measured)?;
     let (began, step) = (Instant::now(), progress.step + 1);
     let next = NextStep { student, grpo: training, plan: &plan, progress: &progress };
-    let Some(step_rollouts) = supply.next(next, &learner, &mut measured)? else {
+    let Some(step_rollouts) = stream.next(next, &learner, &mut measured)? else {
         return Ok(None);
     };
     let mut batch = batch_of(student, training.config, &step_rollouts)?;
@@ -51,7 +51,8 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
     };
     let work = Work { step, batch: &batch, reference, old: old.as_ref() };
     learner.learn(student, &plan, work, &mut measured)?;
-    let taken = Taken { step: 1, steps: u64::MAX, step_rollouts: &step_rollouts, batch: &batch };
+    let finished =
+        FinishedStep { step: 1, steps: u64::MAX, step_rollouts: &step_rollouts, batch: &batch };
     let parts = [
         ("sampling and judging", measured.sampling),
         ("reference", measured.reference),
@@ -64,6 +65,6 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
         held_out: measured.held_out.map(|held_out| held_out.took),
         measurements: (step..=plan.steps).filter(|&step| held_out::is_due(training, step)).count()
             as u64,
-        warnings: FirstSteps::default().see(training.config, taken),
+        warnings: FirstSteps::default().see(training.config, finished),
     }))
 }

@@ -48,12 +48,12 @@ impl Source<'_> {
 }
 
 /// The source under way.
-pub(super) enum Supply<'a> {
+pub(super) enum RolloutStream<'a> {
     Tasks(Tasks<'a>),
     Recorded(Replay<'a>),
 }
 
-impl<'a> Supply<'a> {
+impl<'a> RolloutStream<'a> {
     pub(super) fn new(config: &Config, source: Source<'a>) -> Self {
         match source {
             Source::Tasks(tasks) => Self::Tasks(Tasks::new(config, tasks)),
@@ -75,7 +75,7 @@ impl<'a> Supply<'a> {
             Self::Recorded(replay) => {
                 measured.is_recorded = true;
                 let score = |examples: &[&Example]| {
-                    learner.before_training(student, progress.step + 1, examples)
+                    learner.initial_logps(student, progress.step + 1, examples)
                 };
                 replay.next(next, &score).map(Some)
             }

@@ -140,7 +140,7 @@ impl Recorded {
     }
 
     /// Whether the student before its first update is asked, in the place of the sampler or beside it.
-    pub(crate) fn asks_untrained(&self, config: &Config) -> bool {
+    pub(crate) fn asks_reference(&self, config: &Config) -> bool {
         let rollouts = self.groups.iter().flat_map(|group| &group.rollouts);
         let mut turns = rollouts.flat_map(|rollout| &rollout.turns);
         config.grpo.importance_cap > 0.0 || turns.any(|turn| turn.unscored.is_some())
