@@ -89,7 +89,7 @@ __device__ __forceinline__ void keep_pair(const Words &pages, const Placed &plac
     bool is_value = head >= placed.heads + placed.kv_heads;
     u64 own = head - placed.heads - (is_value ? placed.kv_heads : 0);
     bf16 *to = (bf16 *)pages.at[is_value ? 1 : 0];
-    store_pair(to + ((slot / 16 * placed.kv_heads + own) * 16 + slot % 16) * placed.size + place, x);
+    store_pair(to + (slot / 16 * placed.kv_heads + own) * 16 * placed.size + place_in_page(slot % 16, place, placed.size), x);
 }
 
 template <int HEADS>
