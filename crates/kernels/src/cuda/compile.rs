@@ -170,7 +170,17 @@ const PROGRAMS: &[Program] = &[
     Program {
         name: "qk_norm_rope.cu",
         text: include_str!("../../cuda/qk_norm_rope.cu"),
-        kernels: &["qk_norm_rope_forward", "qk_norm_rope_forward_few", "qk_norm_rope_backward"],
+        kernels: &[
+            "qk_norm_rope_forward",
+            "qk_norm_rope_forward_few",
+            "qk_norm_rope_backward",
+            "qk_norm_rope_forward_64",
+            "qk_norm_rope_forward_128",
+            "qk_norm_rope_forward_64_few",
+            "qk_norm_rope_forward_128_few",
+            "qk_norm_rope_backward_64",
+            "qk_norm_rope_backward_128",
+        ],
     },
     Program {
         name: "weight_gradients.cu",
