@@ -11,7 +11,7 @@ use std::rc::Rc;
 use whetstone_kernels::add::bias;
 use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::fused_linear::{
-    self, AugmentedWeight, FusedWeight, Narrow, Sizes as Widths,
+    self, AugmentedWeight, FusedWeight, Narrow, Part, Sizes as Widths,
 };
 use whetstone_kernels::rms_norm::{self, Heads};
 use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, View, swiglu};
@@ -79,7 +79,12 @@ impl Fused {
             })
             .collect();
         let inputs = shape(projections.first()?.weight).1;
-        let weight = AugmentedWeight::new(device, Widths { outputs, inputs, narrow }, scale);
+        let parts = members.iter().map(|member| Part {
+            outputs: member.outputs.clone(),
+            narrow: member.adapter.as_ref().map_or(0..0, |(_, own)| own.clone()),
+        });
+        let weight = AugmentedWeight::new(device, Widths { outputs, inputs, narrow }, scale)
+            .with_parts(parts.collect());
         for (it, member) in projections.iter().zip(&members) {
             let first = member.outputs.start;
             parameters.move_to(device, it.weight, weight.weight(first));
