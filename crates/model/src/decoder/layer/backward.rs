@@ -9,6 +9,7 @@ use whetstone_kernels::rms_norm::{self, Gradient, Heads};
 use whetstone_kernels::rope::{self, Angles, RopeTable, Rotate};
 use whetstone_kernels::{Buffer, Matrix, MatrixMut, View, WriteMode, swiglu};
 
+use super::fused::FusedGradient;
 use super::{
     Layer, Network, Packed, SavedActivations, SavedProjections, Sizes, both_norms, heads_of, norm,
     normed,
@@ -28,7 +29,7 @@ impl Layer {
     ) {
         let SavedActivations { x0, rest } = kept;
         let rest = rest.unwrap_or_else(|| self.compute(pass, sizes, (packed, &x0)).1);
-        let SavedProjections { mut qkv, attended, lse, x1, network } = rest;
+        let SavedProjections { mut qkv, qkv_narrow, attended, lse, x1, network } = rest;
         let attended = Rc::new(attended);
         self.network_backward(pass, sizes, (x1, network), (dx, sums));
         let dattended = self.o_backward(pass, sizes, &attended, (dx, sums));
@@ -53,6 +54,7 @@ impl Layer {
         drop((turned, attended, dattended, lse));
         let dqkv = self.place_backward(pass, sizes, (positions, &qkv), (dqkv, sums));
         drop(qkv);
+        let dqkv = FusedGradient { dqkv, narrow: qkv_narrow };
         self.project_backward(pass, sizes, (&x0, dqkv), (dx, sums));
         sums.flush();
     }
@@ -66,9 +68,9 @@ impl Layer {
     ) {
         let (mut gate, mut up) = match (network, &self.fused) {
             (Network::Apart { gate, up }, _) => (gate, up),
-            (Network::Together(both), fused) => {
+            (Network::Together(network), fused) => {
                 let fused = fused.as_ref().expect("rows of both come from fused projections");
-                let known = (x1, self.before_network, both);
+                let known = (x1, self.before_network, network);
                 return fused.network_backward(pass, sizes, known, (dx, sums));
             }
         };
@@ -164,14 +166,14 @@ impl Layer {
         &self,
         pass: &Pass<'_>,
         sizes: &Sizes,
-        (x0, dqkv): (&Buffer, Buffer),
+        (x0, dqkv): (&Buffer, FusedGradient),
         (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
     ) {
         if let Some(fused) = &self.fused {
             let known = (x0, self.before_attention, dqkv);
             return fused.project_backward(pass, sizes, known, (dx, sums));
         }
-        let tokens = x0.len() / sizes.width;
+        let (tokens, dqkv) = (x0.len() / sizes.width, dqkv.dqkv);
         let h = normed(pass, sizes, (x0.view(), self.before_attention));
         let mut dh = pass.device.take(x0.len());
         let mut mode = WriteMode::Overwrite;

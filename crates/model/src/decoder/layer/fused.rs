@@ -156,28 +156,33 @@ impl Fused {
         fused_linear::backward(pass.device, dx, &mut dy, self.fused_weight(pass));
     }
 
-    /// What adapters make of rows, beside them.
-    pub(super) fn narrow(&self, pass: &Pass<'_>, x: &mut Buffer) {
-        if self.part(pass) == Narrow::With {
+    /// What adapters made of rows, kept for their gradients; it lies beside them.
+    pub(super) fn kept_narrow(&self, pass: &Pass<'_>, x: &Buffer) -> Option<Rc<Buffer>> {
+        let Widths { inputs, narrow, .. } = self.widths();
+        (self.part(pass) == Narrow::With).then(|| {
             let stride = self.in_stride();
             let rows = x.len() / stride;
-            let mut x = MatrixMut::new(x.view_mut(), rows, stride);
-            fused_linear::narrow(pass.device, &mut x, &self.weight);
-        }
+            let mut to = pass.device.take(rows * narrow);
+            let from = Matrix::new(x.view(), rows, stride).columns(inputs..stride);
+            copy_matrix(pass.device, MatrixMut::new(to.view_mut(), rows, narrow), from);
+            Rc::new(to)
+        })
     }
 
-    /// The gradients of adapters wait for the end of the layer.
+    /// The gradients of adapters wait for the end of the layer. `narrow` is what adapters made of `x`, if it
+    /// does not lie beside it.
     pub(super) fn defer(
         &self,
         pass: &Pass<'_>,
         sums: &mut GradientAccumulator<'_>,
         dy: Buffer,
-        x: &Rc<Buffer>,
+        input: DeferredInput<'_>,
     ) {
         if self.part(pass) == Narrow::Without {
             return;
         }
-        let Widths { outputs, inputs, .. } = self.widths();
+        let Widths { outputs, inputs, narrow } = self.widths();
+        let DeferredInput { x, narrow: kept } = input;
         let dy = Rc::new(dy);
         let of_dy = |columns: Range<usize>| Columns {
             buffer: Rc::clone(&dy),
@@ -191,13 +196,40 @@ impl Fused {
             .iter()
             .filter_map(|it| it.adapter.as_ref().map(|(adapter, own)| (it, adapter, own)))
         {
-            let narrow = inputs + own.start..inputs + own.end;
+            let narrow = match kept {
+                None => of_x(inputs + own.start..inputs + own.end),
+                Some(kept) => {
+                    Columns { buffer: Rc::clone(kept), stride: narrow, range: own.clone() }
+                }
+            };
             let back = outputs + own.start..outputs + own.end;
             let dy_own = of_dy(member.outputs.clone());
-            sums.defer(Pending { id: adapter.b, dy: dy_own, x: of_x(narrow) });
+            sums.defer(Pending { id: adapter.b, dy: dy_own, x: narrow });
             sums.defer(Pending { id: adapter.a, dy: of_dy(back), x: of_x(0..inputs) });
         }
     }
+}
+
+/// Rows that went into a product, and what adapters made of them if that lies elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DeferredInput<'a> {
+    x: &'a Rc<Buffer>,
+    narrow: Option<&'a Rc<Buffer>>,
+}
+
+/// The gradient of queries, keys and values, and what adapters made of their input.
+#[derive(Debug)]
+pub(super) struct FusedGradient {
+    pub(super) dqkv: Buffer,
+    pub(super) narrow: Option<Rc<Buffer>>,
+}
+
+/// Rows of gate and up side by side, and what adapters made of the inputs of those and of down.
+#[derive(Debug)]
+pub(crate) struct FusedNetwork {
+    both: Buffer,
+    gate_up_narrow: Option<Rc<Buffer>>,
+    down_narrow: Option<Rc<Buffer>>,
 }
 
 /// Rows with room for what a product's adapters make of them.
@@ -229,20 +261,20 @@ impl FusedLayer {
         to
     }
 
-    /// Queries, keys and values, each row with room for what comes back.
+    /// Queries, keys and values, each row with room for what comes back, and what they were made of.
     pub(super) fn project(
         &self,
         pass: &Pass<'_>,
         sizes: &Sizes,
         (x0, gain): (View<'_>, ParameterId),
-    ) -> Buffer {
+    ) -> (Buffer, Buffer) {
         let mut h = Self::normed(pass, sizes, (x0, gain), &self.qkv);
         let tokens = x0.len() / sizes.width;
         let stride = self.qkv.out_stride();
         let mut qkv = pass.device.take(tokens * stride);
         let to = MatrixMut::strided(qkv.view_mut(), tokens, sizes.shape.packed_width(), stride);
         self.qkv.forward(pass, to, &mut h, None);
-        qkv
+        (qkv, h)
     }
 
     /// `x0 + O·attended`.
@@ -264,13 +296,14 @@ impl FusedLayer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         (x1, gain): (&Buffer, ParameterId),
-    ) -> (Buffer, Buffer) {
+    ) -> (Buffer, FusedNetwork) {
         let (device, tokens, ffn) = (pass.device, x1.len() / sizes.width, sizes.ffn);
         let mut h = Self::normed(pass, sizes, (x1.view(), gain), &self.gate_up);
         let both_stride = self.gate_up.out_stride();
         let mut both = device.take(tokens * both_stride);
         let to = MatrixMut::strided(both.view_mut(), tokens, 2 * ffn, both_stride);
         self.gate_up.forward(pass, to, &mut h, None);
+        let gate_up_narrow = self.gate_up.kept_narrow(pass, &h);
         drop(h);
         let stride = self.down.in_stride();
         let mut open = device.take(tokens * stride);
@@ -283,7 +316,8 @@ impl FusedLayer {
         let mut x2 = device.take(x1.len());
         let to = MatrixMut::new(x2.view_mut(), tokens, sizes.width);
         self.down.forward(pass, to, &mut open, Some(x1.view()));
-        (x2, both)
+        let down_narrow = self.down.kept_narrow(pass, &open);
+        (x2, FusedNetwork { both, gate_up_narrow, down_narrow })
     }
 
     /// `x2` alone.
@@ -309,9 +343,10 @@ impl FusedLayer {
         &self,
         pass: &Pass<'_>,
         sizes: &Sizes,
-        (x1, gain, mut both): (Buffer, ParameterId, Buffer),
+        (x1, gain, network): (Buffer, ParameterId, FusedNetwork),
         (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
     ) {
+        let FusedNetwork { mut both, gate_up_narrow, down_narrow } = network;
         let (device, tokens, ffn) = (pass.device, x1.len() / sizes.width, sizes.ffn);
         let mut dy = with_room(device, dx.view(), (sizes.width, self.down.out_stride()));
         let stride = self.down.in_stride();
@@ -322,14 +357,14 @@ impl FusedLayer {
         let dopen = MatrixMut::strided(open.view_mut(), tokens, ffn, stride);
         let rows = MatrixMut::strided(both.view_mut(), tokens, 2 * ffn, both_stride);
         swiglu::backward_rows(device, dopen, rows);
-        self.down.narrow(pass, &mut open);
-        self.down.defer(pass, sums, dy, &Rc::new(open));
-        let mut h = Self::normed(pass, sizes, (x1.view(), gain), &self.gate_up);
-        self.gate_up.narrow(pass, &mut h);
+        let input = DeferredInput { x: &Rc::new(open), narrow: down_narrow.as_ref() };
+        self.down.defer(pass, sums, dy, input);
+        let h = Self::normed(pass, sizes, (x1.view(), gain), &self.gate_up);
         let mut dh = device.take(x1.len());
         let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
         self.gate_up.backward(pass, to, &mut both);
-        self.gate_up.defer(pass, sums, both, &Rc::new(h));
+        let input = DeferredInput { x: &Rc::new(h), narrow: gate_up_narrow.as_ref() };
+        self.gate_up.defer(pass, sums, both, input);
         norm_backward(pass, sizes, (gain, &x1, &dh), (dx, sums));
     }
 
@@ -345,7 +380,7 @@ impl FusedLayer {
         let mut dattended = pass.device.take(tokens * width);
         let to = MatrixMut::new(dattended.view_mut(), tokens, width);
         self.o.backward(pass, to, &mut dy);
-        self.o.defer(pass, sums, dy, attended);
+        self.o.defer(pass, sums, dy, DeferredInput { x: attended, narrow: None });
         dattended
     }
 
@@ -353,16 +388,17 @@ impl FusedLayer {
         &self,
         pass: &Pass<'_>,
         sizes: &Sizes,
-        (x0, gain, mut dqkv): (&Buffer, ParameterId, Buffer),
+        (x0, gain, dqkv): (&Buffer, ParameterId, FusedGradient),
         (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
     ) {
         let tokens = x0.len() / sizes.width;
-        let mut h = Self::normed(pass, sizes, (x0.view(), gain), &self.qkv);
-        self.qkv.narrow(pass, &mut h);
+        let FusedGradient { mut dqkv, narrow } = dqkv;
+        let h = Self::normed(pass, sizes, (x0.view(), gain), &self.qkv);
         let mut dh = pass.device.take(x0.len());
         let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
         self.qkv.backward(pass, to, &mut dqkv);
-        self.qkv.defer(pass, sums, dqkv, &Rc::new(h));
+        let input = DeferredInput { x: &Rc::new(h), narrow: narrow.as_ref() };
+        self.qkv.defer(pass, sums, dqkv, input);
         norm_backward(pass, sizes, (gain, x0, &dh), (dx, sums));
     }
 }

@@ -6,15 +6,17 @@
 //! ```
 //!
 //! What is kept for the way back is what is dear to compute again: the two residuals, queries, keys
-//! and values, what attention gave, the gate and what goes through it. Norms, turns, activations
-//! and narrow products are computed again. With [`Keep::Input`] only `x0` is kept and the whole
+//! and values, what attention gave, the gate and what goes through it, and where projections are fused
+//! their narrow products. Norms, turns and activations are computed again, as are other narrow products. With [`Keep::Input`] only `x0` is kept and the whole
 //! layer is computed again.
 
 mod backward;
 mod fused;
 
+use std::rc::Rc;
+
 pub(crate) use backward::norm_backward;
-pub(crate) use fused::{Fused, FusedLayer};
+pub(crate) use fused::{Fused, FusedLayer, FusedNetwork};
 use whetstone_kernels::attention::{self, Shape};
 use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::paged::{self, Cache};
@@ -98,6 +100,8 @@ pub(crate) struct SavedActivations {
 struct SavedProjections {
     /// Before norms and turns if there are norms, else after turns.
     qkv: Buffer,
+    /// What adapters made of their input, where projections are fused.
+    qkv_narrow: Option<Rc<Buffer>>,
     attended: Buffer,
     lse: Buffer<f32>,
     x1: Buffer,
@@ -110,7 +114,7 @@ pub(crate) enum Network {
     /// Each by itself.
     Apart { gate: Buffer, up: Buffer },
     /// Side by side in each row.
-    Together(Buffer),
+    Together(FusedNetwork),
 }
 
 impl Layer {
@@ -134,7 +138,7 @@ impl Layer {
         (packed, x0): (&Packed<'_>, &Buffer),
     ) -> (Buffer, SavedProjections) {
         let (device, tokens, shape) = (pass.device, packed.tokens(), &sizes.shape);
-        let mut qkv = self.project(pass, sizes, x0.view());
+        let (mut qkv, qkv_narrow) = self.project_and_keep(pass, sizes, x0.view());
         let turned = self.place(pass, sizes, (packed.positions, packed.turns), &mut qkv);
         let stride = self.attended_stride(sizes);
         let mut attended = device.take(tokens * stride);
@@ -147,7 +151,7 @@ impl Layer {
         drop(turned);
         let x1 = self.after_attention(pass, sizes, (x0, &mut attended));
         let (x2, network) = self.network(pass, sizes, &x1);
-        (x2, SavedProjections { qkv, attended, lse, x1, network })
+        (x2, SavedProjections { qkv, qkv_narrow, attended, lse, x1, network })
     }
 
     /// Numbers between the beginnings of two rows of queries, keys and values.
@@ -171,7 +175,7 @@ impl Layer {
     /// `Q·n1(x)`, `K·n1(x)` and `V·n1(x)` side by side.
     pub(crate) fn project(&self, pass: &Pass<'_>, sizes: &Sizes, x0: View<'_>) -> Buffer {
         if let Some(fused) = &self.fused {
-            return fused.project(pass, sizes, (x0, self.before_attention));
+            return fused.project(pass, sizes, (x0, self.before_attention)).0;
         }
         let h = normed(pass, sizes, (x0, self.before_attention));
         let tokens = x0.len() / sizes.width;
@@ -182,6 +186,19 @@ impl Layer {
             projection.forward(pass, (to.columns(columns), WriteMode::Overwrite), h);
         }
         qkv
+    }
+
+    /// The same, and what adapters made of `n1(x)` where projections are fused.
+    fn project_and_keep(
+        &self,
+        pass: &Pass<'_>,
+        sizes: &Sizes,
+        x0: View<'_>,
+    ) -> (Buffer, Option<Rc<Buffer>>) {
+        let Some(fused) = &self.fused else { return (self.project(pass, sizes, x0), None) };
+        let (qkv, h) = fused.project(pass, sizes, (x0, self.before_attention));
+        let narrow = fused.qkv.kept_narrow(pass, &h);
+        (qkv, narrow)
     }
 
     /// The three projections and their columns.
@@ -309,8 +326,8 @@ impl Layer {
     /// `x1 + Down·(silu(Gate·n2(x1)) · Up·n2(x1))`, with the gate and what goes through it.
     pub(crate) fn network(&self, pass: &Pass<'_>, sizes: &Sizes, x1: &Buffer) -> (Buffer, Network) {
         if let Some(fused) = &self.fused {
-            let (x2, both) = fused.network(pass, sizes, (x1, self.before_network));
-            return (x2, Network::Together(both));
+            let (x2, network) = fused.network(pass, sizes, (x1, self.before_network));
+            return (x2, Network::Together(network));
         }
         let (device, tokens) = (pass.device, x1.len() / sizes.width);
         let h = normed(pass, sizes, (x1.view(), self.before_network));
