@@ -143,7 +143,7 @@ pub(crate) fn gather(cuda: &Cuda, to: &mut ViewMut<'_>, table: View<'_>, ids: Vi
         size(table.len() / width),
         size(width),
     ];
-    let launch = Launch::new(blocks(ids.len()), THREADS);
+    let launch = Launch::new(blocks(ids.len()), THREADS).programmatic();
     cuda.launch("gather_rows", launch, &arguments);
 }
 

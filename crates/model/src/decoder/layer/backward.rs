@@ -5,7 +5,7 @@ use std::rc::Rc;
 use whetstone_kernels::attention::{self, Saved};
 use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::qk_norm_rope;
-use whetstone_kernels::rms_norm::{self, Gradient, Heads};
+use whetstone_kernels::rms_norm::{self, Gradient, GradientBeside, Heads};
 use whetstone_kernels::rope::{self, Angles, RopeTable, Rotate};
 use whetstone_kernels::{Buffer, Matrix, MatrixMut, View, WriteMode, swiglu};
 
@@ -32,7 +32,7 @@ impl Layer {
         let SavedProjections { mut qkv, qkv_narrow, attended, lse, x1, network } = rest;
         let attended = Rc::new(attended);
         self.network_backward(pass, sizes, (x1, network), (dx, sums));
-        let dattended = self.o_backward(pass, sizes, &attended, (dx, sums));
+        let (dattended, residual) = self.o_backward(pass, sizes, &attended, (dx, sums));
         let positions = (packed.positions, packed.turns);
         let turned = match self.qk_norm {
             Some(_) => self.place(pass, sizes, positions, &mut qkv),
@@ -54,7 +54,7 @@ impl Layer {
         drop((turned, attended, dattended, lse));
         let dqkv = self.place_backward(pass, sizes, (positions, &qkv), (dqkv, sums));
         drop(qkv);
-        let dqkv = FusedGradient { dqkv, narrow: qkv_narrow };
+        let dqkv = FusedGradient { dqkv, narrow: qkv_narrow, residual };
         self.project_backward(pass, sizes, (&x0, dqkv), (dx, sums));
         sums.flush();
     }
@@ -106,10 +106,11 @@ impl Layer {
         pass: &Pass<'_>,
         sizes: &Sizes,
         attended: &Rc<Buffer>,
-        (dx, sums): (&Buffer, &mut GradientAccumulator<'_>),
-    ) -> Buffer {
+        (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
+    ) -> (Buffer, Option<Rc<Buffer>>) {
         if let Some(fused) = &self.fused {
-            return fused.o_backward(pass, sizes, attended, (dx, sums));
+            let (dattended, residual) = fused.o_backward(pass, sizes, attended, dx, sums);
+            return (dattended, Some(residual));
         }
         let (tokens, width) = (dx.len() / sizes.width, sizes.shape.width());
         let mut dattended = pass.device.take(attended.len());
@@ -118,7 +119,7 @@ impl Layer {
         let narrow = self.o.backward_input(pass, (to, WriteMode::Overwrite), dy);
         let x = Matrix::new(attended.view(), tokens, width);
         self.o.backward_weights(pass, sums, (x, dy, narrow));
-        dattended
+        (dattended, None)
     }
 
     /// Back through turns and norms.
@@ -203,4 +204,36 @@ pub(crate) fn norm_backward(
     let x = rms_norm::Input { data: x.view(), shape: rows };
     let dy = rms_norm::Input { data: dy.view(), shape: rows };
     rms_norm::backward(pass.device, gradient, rms_norm::Saved { x, dy }, norm);
+}
+
+/// What comes back through a norm, and what it is added to: rows as wide as `x`, which may lie further apart.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NormBack<'a> {
+    pub(super) gain: ParameterId,
+    pub(super) x: &'a Buffer,
+    pub(super) dy: &'a Buffer,
+    pub(super) added: &'a Buffer,
+}
+
+/// The sum of what comes back through a norm and the residual's gradient, in another buffer.
+pub(super) fn norm_backward_beside(
+    pass: &Pass<'_>,
+    sizes: &Sizes,
+    back: NormBack<'_>,
+    dx: &mut Buffer,
+    sums: &mut GradientAccumulator<'_>,
+) {
+    let NormBack { gain, x, dy, added } = back;
+    let rows = Heads::rows(x.len() / sizes.width, sizes.width);
+    let apart = |length: usize| Heads { stride: length / rows.rows.max(1), ..rows };
+    let to = apart(dx.len());
+    let gradient = GradientBeside {
+        dx: rms_norm::Output { data: dx.view_mut(), shape: to },
+        added: rms_norm::Input { data: added.view(), shape: apart(added.len()) },
+        dgain: sums.gain(gain),
+    };
+    let x = rms_norm::Input { data: x.view(), shape: rows };
+    let dy = rms_norm::Input { data: dy.view(), shape: rows };
+    let norm = norm(pass, sizes, gain);
+    rms_norm::backward_beside(pass.device, gradient, rms_norm::Saved { x, dy }, norm);
 }

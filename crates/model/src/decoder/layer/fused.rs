@@ -16,7 +16,8 @@ use whetstone_kernels::fused_linear::{
 use whetstone_kernels::rms_norm::{self, Heads};
 use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, View, swiglu};
 
-use super::{Sizes, norm, norm_backward};
+use super::backward::{NormBack, norm_backward_beside};
+use super::{Sizes, norm};
 use crate::decoder::parameters::{ParameterId, Parameters};
 use crate::decoder::projection::{Adapter, Adapters, Pass, Projection};
 use crate::decoder::sums::{Columns, GradientAccumulator, Pending};
@@ -150,9 +151,9 @@ impl Fused {
 
     /// `dx` of rows that have room.
     pub(super) fn backward(&self, pass: &Pass<'_>, dx: MatrixMut<'_>, dy: &mut Buffer) {
-        let stride = self.out_stride();
-        let rows = dy.len() / stride;
-        let mut dy = MatrixMut::new(dy.view_mut(), rows, stride);
+        let rows = dx.view().rows();
+        let stride = dy.len() / rows.max(1);
+        let mut dy = MatrixMut::strided(dy.view_mut(), rows, self.out_stride(), stride);
         fused_linear::backward(pass.device, dx, &mut dy, self.fused_weight(pass));
     }
 
@@ -175,7 +176,7 @@ impl Fused {
         &self,
         pass: &Pass<'_>,
         sums: &mut GradientAccumulator<'_>,
-        dy: Buffer,
+        dy: Rc<Buffer>,
         input: DeferredInput<'_>,
     ) {
         if self.part(pass) == Narrow::Without {
@@ -183,10 +184,10 @@ impl Fused {
         }
         let Widths { outputs, inputs, narrow } = self.widths();
         let DeferredInput { x, narrow: kept } = input;
-        let dy = Rc::new(dy);
+        let rows = x.len() / self.in_stride();
         let of_dy = |columns: Range<usize>| Columns {
             buffer: Rc::clone(&dy),
-            stride: self.out_stride(),
+            stride: dy.len() / rows.max(1),
             range: columns,
         };
         let of_x =
@@ -217,11 +218,13 @@ pub(super) struct DeferredInput<'a> {
     narrow: Option<&'a Rc<Buffer>>,
 }
 
-/// The gradient of queries, keys and values, and what adapters made of their input.
+/// The gradient of queries, keys and values, and where projections are fused what adapters made of their input
+/// and the gradient of the residual.
 #[derive(Debug)]
 pub(super) struct FusedGradient {
     pub(super) dqkv: Buffer,
     pub(super) narrow: Option<Rc<Buffer>>,
+    pub(super) residual: Option<Rc<Buffer>>,
 }
 
 /// Rows of gate and up side by side, and what adapters made of the inputs of those and of down.
@@ -230,15 +233,6 @@ pub(crate) struct FusedNetwork {
     both: Buffer,
     gate_up_narrow: Option<Rc<Buffer>>,
     down_narrow: Option<Rc<Buffer>>,
-}
-
-/// Rows with room for what a product's adapters make of them.
-fn with_room(device: &Device, from: View<'_>, (width, stride): (usize, usize)) -> Buffer {
-    let rows = from.len() / width;
-    let mut to = device.take(rows * stride);
-    let narrow = MatrixMut::strided(to.view_mut(), rows, width, stride);
-    copy_matrix(device, narrow, Matrix::new(from, rows, width));
-    to
 }
 
 impl FusedLayer {
@@ -348,7 +342,7 @@ impl FusedLayer {
     ) {
         let FusedNetwork { mut both, gate_up_narrow, down_narrow } = network;
         let (device, tokens, ffn) = (pass.device, x1.len() / sizes.width, sizes.ffn);
-        let mut dy = with_room(device, dx.view(), (sizes.width, self.down.out_stride()));
+        let mut dy = self.taken_residual(device, sizes, tokens, dx);
         let stride = self.down.in_stride();
         let mut open = device.take(tokens * stride);
         let to = MatrixMut::strided(open.view_mut(), tokens, ffn, stride);
@@ -358,30 +352,58 @@ impl FusedLayer {
         let rows = MatrixMut::strided(both.view_mut(), tokens, 2 * ffn, both_stride);
         swiglu::backward_rows(device, dopen, rows);
         let input = DeferredInput { x: &Rc::new(open), narrow: down_narrow.as_ref() };
-        self.down.defer(pass, sums, dy, input);
+        let dy = Rc::new(dy);
+        self.down.defer(pass, sums, Rc::clone(&dy), input);
         let h = Self::normed(pass, sizes, (x1.view(), gain), &self.gate_up);
         let mut dh = device.take(x1.len());
         let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
         self.gate_up.backward(pass, to, &mut both);
         let input = DeferredInput { x: &Rc::new(h), narrow: gate_up_narrow.as_ref() };
-        self.gate_up.defer(pass, sums, both, input);
-        norm_backward(pass, sizes, (gain, &x1, &dh), (dx, sums));
+        self.gate_up.defer(pass, sums, Rc::new(both), input);
+        let back = NormBack { gain, x: &x1, dy: &dh, added: &dy };
+        norm_backward_beside(pass, sizes, back, dx, sums);
     }
 
+    /// The gradient of what attention gave, and that of the residual as it was; a buffer for what it becomes
+    /// is in its place.
     pub(super) fn o_backward(
         &self,
         pass: &Pass<'_>,
         sizes: &Sizes,
         attended: &Rc<Buffer>,
-        (dx, sums): (&Buffer, &mut GradientAccumulator<'_>),
-    ) -> Buffer {
-        let (tokens, width) = (dx.len() / sizes.width, sizes.shape.width());
-        let mut dy = with_room(pass.device, dx.view(), (sizes.width, self.o.out_stride()));
+        dx: &mut Buffer,
+        sums: &mut GradientAccumulator<'_>,
+    ) -> (Buffer, Rc<Buffer>) {
+        let (tokens, width) = (attended.len() / self.o.in_stride(), sizes.shape.width());
+        let mut dy = self.taken_residual(pass.device, sizes, tokens, dx);
         let mut dattended = pass.device.take(tokens * width);
         let to = MatrixMut::new(dattended.view_mut(), tokens, width);
         self.o.backward(pass, to, &mut dy);
-        self.o.defer(pass, sums, dy, DeferredInput { x: attended, narrow: None });
-        dattended
+        let dy = Rc::new(dy);
+        let input = DeferredInput { x: attended, narrow: None };
+        self.o.defer(pass, sums, Rc::clone(&dy), input);
+        (dattended, dy)
+    }
+
+    /// The residual's gradient, rows with room for what the adapters of both projections that are added to it
+    /// make of it; a buffer of the same size takes its place, for the gradient before them.
+    fn taken_residual(
+        &self,
+        device: &Device,
+        sizes: &Sizes,
+        tokens: usize,
+        dx: &mut Buffer,
+    ) -> Buffer {
+        let stride = self.o.out_stride().max(self.down.out_stride());
+        let old = std::mem::replace(dx, device.take(tokens * stride));
+        if old.len() == tokens * stride {
+            return old;
+        }
+        let from = Matrix::strided(old.view(), tokens, sizes.width, old.len() / tokens.max(1));
+        let mut wide = device.take(tokens * stride);
+        let to = MatrixMut::strided(wide.view_mut(), tokens, sizes.width, stride);
+        copy_matrix(device, to, from);
+        wide
     }
 
     pub(super) fn project_backward(
@@ -392,13 +414,15 @@ impl FusedLayer {
         (dx, sums): (&mut Buffer, &mut GradientAccumulator<'_>),
     ) {
         let tokens = x0.len() / sizes.width;
-        let FusedGradient { mut dqkv, narrow } = dqkv;
+        let FusedGradient { mut dqkv, narrow, residual } = dqkv;
         let h = Self::normed(pass, sizes, (x0.view(), gain), &self.qkv);
         let mut dh = pass.device.take(x0.len());
         let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
         self.qkv.backward(pass, to, &mut dqkv);
         let input = DeferredInput { x: &Rc::new(h), narrow: narrow.as_ref() };
-        self.qkv.defer(pass, sums, dqkv, input);
-        norm_backward(pass, sizes, (gain, x0, &dh), (dx, sums));
+        self.qkv.defer(pass, sums, Rc::new(dqkv), input);
+        let added = residual.as_ref().expect("fused projections left the residual's gradient");
+        let back = NormBack { gain, x: x0, dy: &dh, added };
+        norm_backward_beside(pass, sizes, back, dx, sums);
     }
 }
