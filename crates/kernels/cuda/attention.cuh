@@ -130,10 +130,11 @@ template <int COLUMNS> __device__ __forceinline__ void begin_sums(Attended<COLUM
     to.top[0] = to.top[1] = UNSEEN;
 }
 
-// Sums of values by weight, from column `first` on, and of the weights.
+// Sums of values by weight, from column `first` on, and of the weights. Of the keys so many are seen: whole
+// groups of 16 behind them, whose weights are zero, change nothing and are left out.
 template <int D, int COLUMNS>
 __device__ __forceinline__ void add_values(Attended<COLUMNS> &to, u32 values, const u32 (*weights)[2], const float *factor,
-                                           int first) {
+                                           int first, int seen = KEYS) {
     int lane = threadIdx.x % 32;
 #pragma unroll
     for (int j = 0; j < COLUMNS / 8; j++)
@@ -143,6 +144,7 @@ __device__ __forceinline__ void add_values(Attended<COLUMNS> &to, u32 values, co
     for (int i = 0; i < 4; i++) to.weights[i] *= factor[i / 2];
 #pragma unroll
     for (int k = 0; k < KEYS / 16; k++) {
+        if (k * 16 >= seen) break;
         u32 a[4] = {weights[2 * k][0], weights[2 * k][1], weights[2 * k + 1][0], weights[2 * k + 1][1]};
         multiply_add(to.weights, a, ONES, ONES);
 #pragma unroll

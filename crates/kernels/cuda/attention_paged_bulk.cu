@@ -35,7 +35,8 @@ __device__ __forceinline__ void put_zeros(u32 from, u32 to) {
         asm volatile("st.shared.v4.b32 [%0], {%1,%1,%1,%1};" ::"r"(at), "r"(0) : "memory");
 }
 
-// The warp that loads. Lanes 0 to 3 have a page of each block of keys; what a row does not see is zeros.
+// The warp that loads. Lanes 0 to 3 have a page of each block of keys. A page that is not there is zeros, and so
+// are values behind the end of a row in its last page: their weights are zero, but they may be no numbers.
 template <int D>
 __device__ __forceinline__ void load_pages(const Ring<D> &ring, u32 works, const Pages &pages, const Tables &tables, u32 kv_heads) {
     constexpr u32 TOKEN = D * 2, PAGE = 16 * TOKEN;
@@ -54,8 +55,9 @@ __device__ __forceinline__ void load_pages(const Ring<D> &ring, u32 works, const
             }
             const u32 own = __shfl_sync(~0u, page, block % 8 * 4 + lane % 4);
             const int left = length - (block * KEYS + (int)lane * 16);
-            const u32 bytes = lane < 4 && own < pages.count && left > 0 ? min(left, 16) * TOKEN : 0;
+            const u32 seen = lane < 4 && left > 0 ? min(left, 16) * TOKEN : 0, bytes = own < pages.count ? seen : 0;
             const u32 all = __reduce_add_sync(~0u, bytes);
+            const bool is_whole = __all_sync(~0u, bytes == seen && seen % PAGE == 0);
             // The newest token may be on its way; the others were there before.
             if (!waited && !(pages.only_last_is_new && (block + 1) * KEYS < length)) {
                 wait_for_kernels_before();
@@ -66,8 +68,11 @@ __device__ __forceinline__ void load_pages(const Ring<D> &ring, u32 works, const
             for (int of_values = 0; of_values < 2; of_values++, item++) {
                 const u32 to = ring.at(item);
                 ring.wait_for_room(item);
-                if (all != Ring<D>::BYTES) {
-                    for (u32 i = 0; i < 4; i++) put_zeros(to + i * PAGE + __shfl_sync(~0u, bytes, i), to + (i + 1) * PAGE);
+                if (!is_whole) {
+                    for (u32 i = 0; i < 4; i++) {
+                        const u32 own_seen = __shfl_sync(~0u, seen, i), loaded = __shfl_sync(~0u, bytes, i);
+                        if (loaded < own_seen || (of_values && own_seen > 0)) put_zeros(to + i * PAGE + loaded, to + (i + 1) * PAGE);
+                    }
                     before_copies();
                 }
                 if (lane == 0) barrier_expect(ring.full_at(item), all);
@@ -100,9 +105,12 @@ __device__ __forceinline__ void attend_to_items(bf16 *out, u64 out_stride, const
             float own[2][4] = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}}, c[8][4] = {};
             // Scores of the block before may still be read.
             float *to = scores + (item / 2 % 2 * 8 + group) * SCORES + pair;
+            const int seen = length - block * KEYS;
             ring.wait_for(item);
+            if (warp * 16 < seen) {
 #pragma unroll
-            for (int k = 0; k < D / 16; k++) score_16_keys<D>(own, ring.at(item), warp * 16, query, k);
+                for (int k = 0; k < D / 16; k++) score_16_keys<D>(own, ring.at(item), warp * 16, query, k);
+            }
             ring.give_back(item);
 #pragma unroll
             for (int j = 0; j < 2; j++) *(float2 *)(to + warp * 16 + j * 8) = make_float2(own[j][0], own[j][1]);
@@ -116,7 +124,7 @@ __device__ __forceinline__ void attend_to_items(bf16 *out, u64 out_stride, const
             float factor[2];
             weigh(weights, factor, sums.top, c, rows, block * KEYS, scale, false);
             ring.wait_for(item + 1);
-            add_values<D, D / COMPUTING>(sums, ring.at(item + 1), weights, factor, warp * (D / COMPUTING));
+            add_values<D, D / COMPUTING>(sums, ring.at(item + 1), weights, factor, warp * (D / COMPUTING), seen);
             ring.give_back(item + 1);
         }
         if (there) put_row<D / COMPUTING>(out + row * out_stride + (first + group) * D, sums, 0, warp * (D / COMPUTING), D);

@@ -13,7 +13,7 @@ use Argument::{Address, F32, Four, U64};
 const WARPS: usize = 8;
 
 /// Tokens up to which a warp has as few heads as it can.
-const FEW_TOKENS: usize = 128;
+const FEW_TOKENS: usize = 512;
 
 /// One of the kernels, and the heads that a warp of it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,12 +129,12 @@ mod tests {
             (kernel.name, kernel.launch(tokens, shape).blocks)
         };
         // Four warps a token, and sixteen where tokens are few.
-        assert_eq!(blocks(129, &shape), ("qk_norm_rope_forward_128", 65));
-        assert_eq!(blocks(128, &shape), ("qk_norm_rope_forward_128_few", 2 * 128));
-        assert_eq!(blocks(160, &small), ("qk_norm_rope_forward_64", 20));
+        assert_eq!(blocks(513, &shape), ("qk_norm_rope_forward_128", 257));
+        assert_eq!(blocks(512, &shape), ("qk_norm_rope_forward_128_few", 2 * 512));
+        assert_eq!(blocks(520, &small), ("qk_norm_rope_forward_64", 65));
         assert_eq!(blocks(8, &small), ("qk_norm_rope_forward_64_few", 2));
         assert_eq!(blocks(8, &odd), ("qk_norm_rope_forward_few", 5));
-        assert_eq!(blocks(129, &odd), ("qk_norm_rope_forward", 33));
+        assert_eq!(blocks(513, &odd), ("qk_norm_rope_forward", 129));
         assert_eq!(Kernel::backward(&shape).launch(129, &shape).blocks, 65);
         assert_eq!(Kernel::backward(&odd).name, "qk_norm_rope_backward");
     }
