@@ -70,8 +70,8 @@ pub(crate) fn backward(cuda: &Cuda, mut gradient: Gradient<'_>, saved: Saved<'_>
     let from = saved.x.shape;
     let to = Place { address: gradient.dx.cuda().address, shape: from };
     let added = (gradient.mode == WriteMode::Accumulate).then_some(to);
-    let both = To { to, added, dgain: gradient.dgain };
-    go_back(cuda, both, saved, norm);
+    let destination = Destination { dx: to, added, dgain: gradient.dgain };
+    go_back(cuda, destination, saved, norm);
 }
 
 pub(crate) fn backward_beside(
@@ -83,7 +83,8 @@ pub(crate) fn backward_beside(
     let Input { data, shape } = gradient.added;
     let added = Some(Place { address: data.cuda().address, shape });
     let to = Place { address: gradient.dx.data.cuda().address, shape: gradient.dx.shape };
-    go_back(cuda, To { to, added, dgain: gradient.dgain }, saved, norm);
+    let destination = Destination { dx: to, added, dgain: gradient.dgain };
+    go_back(cuda, destination, saved, norm);
 }
 
 /// Where heads lie.
@@ -94,16 +95,16 @@ struct Place {
 }
 
 /// Where gradients go, and what is added to that of the input.
-struct To<'a> {
-    to: Place,
+struct Destination<'a> {
+    dx: Place,
     added: Option<Place>,
     dgain: Option<Gain<'a>>,
 }
 
-fn go_back(cuda: &Cuda, gradient: To<'_>, saved: Saved<'_>, norm: Norm<'_>) {
+fn go_back(cuda: &Cuda, gradient: Destination<'_>, saved: Saved<'_>, norm: Norm<'_>) {
     let Saved { x: Input { data: x, shape: from }, dy: Input { data: dy, shape: dy_shape } } =
         saved;
-    let To { to, added, dgain } = gradient;
+    let Destination { dx: to, added, dgain } = gradient;
     let heads = from.rows * from.heads;
     let reciprocals: Option<Buffer<f32>> = dgain.as_ref().map(|_| cuda.take(heads));
     let kept = reciprocals.as_ref().map_or(0, |buffer| buffer.view().cuda().address);

@@ -176,7 +176,7 @@ impl Fused {
         &self,
         pass: &Pass<'_>,
         sums: &mut GradientAccumulator<'_>,
-        dy: Rc<Buffer>,
+        dy: &Rc<Buffer>,
         input: DeferredInput<'_>,
     ) {
         if self.part(pass) == Narrow::Without {
@@ -186,7 +186,7 @@ impl Fused {
         let DeferredInput { x, narrow: kept } = input;
         let rows = x.len() / self.in_stride();
         let of_dy = |columns: Range<usize>| Columns {
-            buffer: Rc::clone(&dy),
+            buffer: Rc::clone(dy),
             stride: dy.len() / rows.max(1),
             range: columns,
         };
@@ -353,13 +353,13 @@ impl FusedLayer {
         swiglu::backward_rows(device, dopen, rows);
         let input = DeferredInput { x: &Rc::new(open), narrow: down_narrow.as_ref() };
         let dy = Rc::new(dy);
-        self.down.defer(pass, sums, Rc::clone(&dy), input);
+        self.down.defer(pass, sums, &dy, input);
         let h = Self::normed(pass, sizes, (x1.view(), gain), &self.gate_up);
         let mut dh = device.take(x1.len());
         let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
         self.gate_up.backward(pass, to, &mut both);
         let input = DeferredInput { x: &Rc::new(h), narrow: gate_up_narrow.as_ref() };
-        self.gate_up.defer(pass, sums, Rc::new(both), input);
+        self.gate_up.defer(pass, sums, &Rc::new(both), input);
         let back = NormBack { gain, x: &x1, dy: &dh, added: &dy };
         norm_backward_beside(pass, sizes, back, dx, sums);
     }
@@ -381,7 +381,7 @@ impl FusedLayer {
         self.o.backward(pass, to, &mut dy);
         let dy = Rc::new(dy);
         let input = DeferredInput { x: attended, narrow: None };
-        self.o.defer(pass, sums, Rc::clone(&dy), input);
+        self.o.defer(pass, sums, &dy, input);
         (dattended, dy)
     }
 
@@ -420,7 +420,7 @@ impl FusedLayer {
         let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
         self.qkv.backward(pass, to, &mut dqkv);
         let input = DeferredInput { x: &Rc::new(h), narrow: narrow.as_ref() };
-        self.qkv.defer(pass, sums, Rc::new(dqkv), input);
+        self.qkv.defer(pass, sums, &Rc::new(dqkv), input);
         let added = residual.as_ref().expect("fused projections left the residual's gradient");
         let back = NormBack { gain, x: x0, dy: &dh, added };
         norm_backward_beside(pass, sizes, back, dx, sums);
