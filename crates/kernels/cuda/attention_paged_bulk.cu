@@ -78,7 +78,7 @@ __device__ __forceinline__ void load_pages(const Ring<D> &ring, u32 works, const
                 if (lane == 0) barrier_expect(ring.full_at(item), all);
                 __syncwarp();
                 const bf16 *from = (of_values ? pages.values : pages.keys) + ((u64)own * kv_heads + head) * 16 * D;
-                if (bytes) copy_bytes(to + lane * PAGE, from, bytes, ring.full_at(item));
+                if (bytes) copy_bytes_once(to + lane * PAGE, from, bytes, ring.full_at(item));
             }
         }
     }

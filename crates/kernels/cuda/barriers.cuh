@@ -27,3 +27,12 @@ __device__ __forceinline__ void copy_bytes(u32 to, const void *from, u32 bytes, 
                  "r"(bytes), "r"(barrier)
                  : "memory");
 }
+
+// The same for what is read once: in the L2 cache it makes room before other things do.
+__device__ __forceinline__ void copy_bytes_once(u32 to, const void *from, u32 bytes, u32 barrier) {
+    u64 policy;
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
+                 : "memory");
+}
