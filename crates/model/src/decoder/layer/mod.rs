@@ -12,11 +12,13 @@
 
 mod backward;
 mod fused;
+mod fused_projections;
 
 use std::rc::Rc;
 
 pub(crate) use backward::norm_backward;
-pub(crate) use fused::{Fused, FusedLayer, FusedNetwork};
+pub(crate) use fused::{FusedLayer, FusedNetwork};
+pub(crate) use fused_projections::Fused;
 use whetstone_kernels::attention::{self, Shape};
 use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::paged::{self, Cache};
