@@ -1,8 +1,9 @@
 //! `cargo xtask gpu`: what only a GPU can show, in one command.
 //!
-//! `--bundle DIR` builds the tests and benchmarks that use a GPU into a folder that runs on a machine with
-//! a GPU and no Rust; `--run DIR` runs such a folder and leaves a log of each in it. Without either, it
-//! does both in `target/gpu-bundle`.
+//! `--bundle DIR` builds the tests and benchmarks that use a GPU, `whet` and this program into a folder, and
+//! packs it as `DIR.tar.gz` for a machine with a GPU and no Rust. `--run DIR`, there `DIR/xtask gpu --run DIR`,
+//! runs such a folder, leaves a log of each in it, all results in `gpu.json`, and writes a table. Without
+//! either, it does both in `target/gpu-bundle`.
 
 use std::fs;
 use std::io::{self, Write};
@@ -31,18 +32,23 @@ const fn part(
     Part { package, kind, target, name }
 }
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 8] = [
     part("whetstone-kernels", "--test", "cuda", "cuda-tests"),
     part("whetstone-model", "--test", "cuda", "model-tests"),
     part("whetstone-infer", "--test", "cuda", "infer-tests"),
     part("whetstone-train", "--test", "loops", "loops-tests"),
     part("whetstone-benches", "--bench", "cuda", "cuda-bench"),
     part("whetstone-benches", "--bench", "gpu", "gpu-bench"),
+    part("whetstone-cli", "--bin", "whet", "whet"),
+    part("xtask", "--bin", "xtask", THIS),
 ];
+
+/// This program, which runs the others.
+const THIS: &str = "xtask";
 
 /// What is run, in this order: a program, its words, and the file of its output. The benchmark of the
 /// kernels comes twice, with an empty cache and with a full one.
-const RUNS: [(&str, &[&str], &str); 7] = [
+const RUNS: [(&str, &[&str], &str); 9] = [
     ("cuda-bench", &[], "cold.json"),
     ("cuda-tests", &[], "tests.log"),
     ("model-tests", &[], "model.log"),
@@ -50,13 +56,23 @@ const RUNS: [(&str, &[&str], &str); 7] = [
     ("loops-tests", &["cuda::"], "loops.log"),
     ("cuda-bench", &[], "warm.json"),
     ("gpu-bench", &[], "models.json"),
+    ("whet", &["bench", "--device", "cuda:0", "--json"], "bench.json"),
+    ("whet", &["quickstart", "--device", "cuda:0", "--json"], "quickstart.json"),
 ];
+
+/// All results, in the bundle's folder.
+const RESULTS: &str = "gpu.json";
+
+/// Figures that the table repeats.
+const FIGURES: [&str; 6] =
+    [SEQUENCES, "step_ms", "tokens_per_s", "held_gib", "other_bits_than_training", "all_seconds"];
+const SEQUENCES: &str = "sequences";
 
 /// Models that tests load, and where a bundle has them.
 const GOLDEN: &str = "crates/model/tests/golden";
 const TESTDATA: &str = "testdata";
 
-/// The most that a bundle may weigh.
+/// The most that a packed bundle may weigh.
 const LIMIT_BYTES: u64 = 64 << 20;
 
 /// Runs the command with its arguments; `Err` is what to tell the reader.
@@ -72,20 +88,34 @@ pub fn run(root: &Path, words: &[&str], out: &mut dyn Write) -> Result<(), Strin
 
 fn bundle(root: &Path, dir: &Path, out: &mut dyn Write) -> Result<(), String> {
     fs::create_dir_all(dir).map_err(|err| format!("cannot make {}: {err}", dir.display()))?;
-    let mut bytes = 0;
     for part in &PARTS {
         let built = build(root, part)?;
         let target = dir.join(part.name);
-        bytes += fs::copy(&built, &target)
+        fs::copy(&built, &target)
             .map_err(|err| format!("cannot copy {}: {err}", built.display()))?;
         say(out, &format!("{} -> {}", built.display(), target.display()))?;
     }
-    bytes += copy_folder(&root.join(GOLDEN), &dir.join(TESTDATA))
+    copy_folder(&root.join(GOLDEN), &dir.join(TESTDATA))
         .map_err(|err| format!("cannot copy {GOLDEN}: {err}"))?;
+    let (packed, bytes) = pack(dir)?;
     if bytes > LIMIT_BYTES {
-        return Err(format!("the bundle has {bytes} bytes; {LIMIT_BYTES} are allowed"));
+        return Err(format!("{} has {bytes} bytes; {LIMIT_BYTES} are allowed", packed.display()));
     }
-    say(out, &format!("{bytes} bytes; there: `cargo xtask gpu --run DIR`, or each file by itself"))
+    let (packed, dir) = (packed.display(), dir.display());
+    say(out, &format!("{packed}: {bytes} bytes; there, unpacked: `{dir}/{THIS} gpu --run {dir}`"))
+}
+
+/// The folder as one file beside it, with its size.
+fn pack(dir: &Path) -> Result<(PathBuf, u64), String> {
+    let packed = dir.with_extension("tar.gz");
+    let made = Command::new("tar").arg("-czf").arg(&packed).arg("-C").arg(dir).arg(".").status();
+    match made {
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(format!("`tar` ended with {status}")),
+        Err(err) => return Err(format!("cannot start `tar`: {err}")),
+    }
+    let size = fs::metadata(&packed).map_err(|err| format!("{}: {err}", packed.display()))?;
+    Ok((packed, size.len()))
 }
 
 /// A folder with all that is in it; says how many bytes.
@@ -125,35 +155,102 @@ fn executable(messages: &str) -> Option<PathBuf> {
     named.filter_map(|(_, rest)| Some(PathBuf::from(rest.split_once('"')?.0))).next_back()
 }
 
+/// How a program of the bundle ended.
+struct Ended {
+    program: &'static str,
+    log: &'static str,
+    passed: bool,
+    seconds: f64,
+    how: String,
+}
+
 /// Runs everything to its end, whatever fails, and says how each ended and how long it took.
 fn execute(dir: &Path, out: &mut dyn Write) -> Result<(), String> {
     let dir = dir.canonicalize().map_err(|err| format!("{}: {err}", dir.display()))?;
     let cache = dir.join("cache");
     let _ = fs::remove_dir_all(&cache);
-    let mut failed = Vec::new();
+    fs::create_dir_all(&cache).map_err(|err| format!("{}: {err}", cache.display()))?;
+    let mut all = Vec::new();
     for (program, words, log) in RUNS {
         let path = dir.join(log);
         let file = fs::File::create(&path).map_err(|err| format!("{}: {err}", path.display()))?;
         let begin = Instant::now();
+        // What a program leaves behind is gone before the next run.
         let run = Command::new(dir.join(program))
             .args(words)
+            .current_dir(&cache)
             .env("XDG_CACHE_HOME", &cache)
             .env("WHET_TESTDATA", dir.join(TESTDATA))
             .stdout(file)
             .status();
-        let good = run.as_ref().is_ok_and(std::process::ExitStatus::success);
+        let passed = run.as_ref().is_ok_and(std::process::ExitStatus::success);
         let how = run.map_or_else(|err| err.to_string(), |status| status.to_string());
-        let (passed, took) =
-            (if good { "passed" } else { "FAILED" }, begin.elapsed().as_secs_f64());
-        say(out, &format!("{program:<12} {passed:<8} {took:6.1} s  {log:<12} {how}"))?;
-        if !good {
-            failed.push(log);
+        let ended = Ended { program, log, passed, seconds: begin.elapsed().as_secs_f64(), how };
+        say(out, &line(&ended))?;
+        all.push(ended);
+    }
+    let read = |log: &str| fs::read_to_string(dir.join(log)).unwrap_or_default();
+    let results = dir.join(RESULTS);
+    fs::write(&results, results_of(&all, read))
+        .map_err(|err| format!("{}: {err}", results.display()))?;
+    for ended in all.iter().filter(|ended| ended.passed) {
+        for figure in figures(&read(ended.log)) {
+            say(out, &format!("{:<16} {figure}", ended.log))?;
         }
     }
+    say(out, &format!("all of it: {}", results.display()))?;
+    let failed: Vec<&str> = all.iter().filter(|ended| !ended.passed).map(|it| it.log).collect();
     if failed.is_empty() {
         return Ok(());
     }
     Err(format!("failed, see {} in {}", failed.join(", "), dir.display()))
+}
+
+fn line(ended: &Ended) -> String {
+    let Ended { program, log, passed, seconds, how } = ended;
+    let passed = if *passed { "passed" } else { "FAILED" };
+    format!("{program:<12} {passed:<8} {seconds:6.1} s  {log:<16} {how}")
+}
+
+/// One JSON object: how each program ended, and what those that passed wrote as JSON.
+fn results_of(all: &[Ended], read: impl Fn(&str) -> String) -> String {
+    let run = |Ended { program, log, passed, seconds, .. }: &Ended| {
+        format!(
+            "    {{ \"program\": \"{program}\", \"log\": \"{log}\", \"passed\": {passed}, \
+             \"seconds\": {seconds:.1} }}"
+        )
+    };
+    let runs: Vec<String> = all.iter().map(run).collect();
+    let result = |ended: &Ended| {
+        let name = ended.log.strip_suffix(".json").filter(|_| ended.passed)?;
+        Some(format!("    \"{name}\": {}", read(ended.log).trim().replace('\n', "\n    ")))
+    };
+    let results: Vec<String> = all.iter().filter_map(result).collect();
+    let (runs, results) = (runs.join(",\n"), results.join(",\n"));
+    format!("{{\n  \"runs\": [\n{runs}\n  ],\n  \"results\": {{\n{results}\n  }}\n}}\n")
+}
+
+/// Lines of a table: the figures of a JSON text that has a line for each, as they follow each other. A line
+/// begins where one comes again, and with a number of sequences.
+fn figures(text: &str) -> Vec<String> {
+    let mut lines: Vec<Vec<(&str, &str)>> = Vec::new();
+    for line in text.lines() {
+        let Some((key, value)) = line.trim().trim_end_matches(',').split_once(':') else {
+            continue;
+        };
+        let (key, value) = (key.trim_matches('"'), value.trim().trim_matches('"'));
+        if !FIGURES.contains(&key) {
+            continue;
+        }
+        match lines.last_mut() {
+            Some(last) if key != SEQUENCES && last.iter().all(|(other, _)| *other != key) => {
+                last.push((key, value));
+            }
+            _ => lines.push(vec![(key, value)]),
+        }
+    }
+    let one = |(key, value): &(&str, &str)| format!("{key} {value}");
+    lines.iter().map(|line| line.iter().map(one).collect::<Vec<_>>().join("  ")).collect()
 }
 
 fn say(out: &mut dyn Write, line: &str) -> Result<(), String> {
@@ -188,6 +285,7 @@ mod tests {
             program(dir.path(), name, "echo \"$WHET_TESTDATA\"");
         }
         program(dir.path(), "loops-tests", "echo \"$@\"");
+        program(dir.path(), "whet", "pwd; echo \"$@\"");
         program(dir.path(), "cuda-bench", "echo \"$XDG_CACHE_HOME\"");
         program(dir.path(), "cuda-tests", "echo one failed; exit 1");
         let mut said = Vec::new();
@@ -198,6 +296,10 @@ mod tests {
         assert_eq!(read("tests.log"), "one failed\n");
         assert_eq!(read("loops.log"), "cuda::\n");
         assert!(read("models.json").trim().ends_with("/testdata"), "{}", read("models.json"));
+        // What `whet` leaves behind is in the folder that is emptied.
+        let said_by_whet = read("quickstart.json");
+        assert!(said_by_whet.contains("/cache\nquickstart --device"), "{said_by_whet}");
+        assert!(read(RESULTS).contains("\"log\": \"tests.log\", \"passed\": false"));
         program(dir.path(), "cuda-tests", "exit 0");
         execute(dir.path(), &mut said).unwrap();
     }
@@ -207,9 +309,71 @@ mod tests {
         for (program, _, _) in RUNS {
             assert!(PARTS.iter().any(|part| part.name == program), "{program}");
         }
-        for part in &PARTS {
+        for part in PARTS.iter().filter(|part| part.name != THIS) {
             assert!(RUNS.iter().any(|(program, _, _)| *program == part.name), "{}", part.name);
         }
+    }
+
+    fn ended(program: &'static str, log: &'static str, passed: bool) -> Ended {
+        Ended { program, log, passed, seconds: 1.25, how: String::new() }
+    }
+
+    #[test]
+    fn results_are_one_object_without_what_failed() {
+        let all = [
+            ended("cuda-tests", "tests.log", true),
+            ended("gpu-bench", "models.json", true),
+            ended("cuda-bench", "warm.json", false),
+        ];
+        let read = |log: &str| match log {
+            "models.json" => "{\n  \"a\": 1\n}\n".to_owned(),
+            _ => "{ not ended".to_owned(),
+        };
+        let expected = r#"{
+  "runs": [
+    { "program": "cuda-tests", "log": "tests.log", "passed": true, "seconds": 1.2 },
+    { "program": "gpu-bench", "log": "models.json", "passed": true, "seconds": 1.2 },
+    { "program": "cuda-bench", "log": "warm.json", "passed": false, "seconds": 1.2 }
+  ],
+  "results": {
+    "models": {
+      "a": 1
+    }
+  }
+}
+"#;
+        assert_eq!(results_of(&all, read), expected);
+    }
+
+    #[test]
+    fn a_table_has_a_line_for_each_measurement() {
+        let text = "{\n  \"lora\": {\n    \"load_s\": 11.8,\n    \"step_ms\": 130.5,\n    \"held_gib\": 16.7\n  },\n\
+                    \"rows\": [\n{\n\"sequences\": 64,\n\"step_ms\": 2.36,\n\
+                    \"other_bits_than_training\": \"0 of 4096\"\n}\n";
+        assert_eq!(
+            figures(text),
+            [
+                "step_ms 130.5  held_gib 16.7",
+                "sequences 64  step_ms 2.36  other_bits_than_training 0 of 4096",
+            ]
+        );
+        assert!(figures("no JSON\n").is_empty());
+    }
+
+    #[test]
+    fn a_packed_folder_has_all_that_is_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let bundle = dir.path().join("bundle");
+        fs::create_dir_all(bundle.join("a")).unwrap();
+        fs::write(bundle.join("a/one"), "1").unwrap();
+        let (packed, bytes) = pack(&bundle).unwrap();
+        assert_eq!(packed, dir.path().join("bundle.tar.gz"));
+        assert!(bytes > 0);
+        let there = dir.path().join("there");
+        fs::create_dir(&there).unwrap();
+        let args = [Path::new("-xzf"), &packed, Path::new("-C"), &there];
+        assert!(Command::new("tar").args(args).status().unwrap().success());
+        assert_eq!(fs::read_to_string(there.join("a/one")).unwrap(), "1");
     }
 
     #[test]

@@ -33,12 +33,6 @@ __device__ __forceinline__ void issue_sum(float (&d)[64], const u32 (&a)[4][4], 
     wgmma_end();
 }
 
-__device__ __forceinline__ void copy_bytes(u32 to, const void *from, u32 bytes, u32 barrier) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to), "l"(from),
-                 "r"(bytes), "r"(barrier)
-                 : "memory");
-}
-
 #endif
 
 // lse as a power of two, and Σ do·o.

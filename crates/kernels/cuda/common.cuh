@@ -127,6 +127,16 @@ __device__ __forceinline__ float2 sums_over_x(float2 x, float *scratch) {
 // A quotient; both are small as a rule, and then it is quick.
 __device__ __forceinline__ u64 divided(u64 a, u64 b) { return (a | b) >> 32 ? a / b : (u32)a / (u32)b; }
 
+// Where a number of a head lies in a page of the KV cache, which holds tokens one after another. In heads of
+// 64 and of 128 numbers groups of 8 change places by the token: the page can be copied as it is into shared
+// memory, where the same groups of 8 tokens are then in other banks.
+__device__ __forceinline__ u32 turned_group(u32 token, u32 group, u32 size) {
+    return size == 64 || size == 128 ? group ^ (token & 7) : group;
+}
+__device__ __forceinline__ u32 place_in_page(u32 token, u32 place, u32 size) {
+    return token * size + turned_group(token, place / GROUP, size) * GROUP + place % GROUP;
+}
+
 // Programmatic dependent launch: a kernel that is launched so begins while kernels before it still run. What
 // they wrote is there after `wait_for_kernels_before`, which every such kernel calls; before it, only what was
 // written earlier may be read: weights, and tables that a whole launch or copy lies behind.

@@ -44,15 +44,15 @@ KERNEL scale_f32(float *x, float factor, u64 count) {
     }
 }
 
-// Rows of `cols` numbers that lie apart; one block of threads goes along a row. The bytes of a
-// number are the same on both sides.
+// Rows of `cols` numbers that lie apart, group by group of all rows. The bytes of a number are the same on
+// both sides.
 KERNEL copy_rows_16(bf16 *to, const bf16 *from, u64 rows, u64 cols, u64 to_stride, u64 from_stride) {
-    for (u64 row = blockIdx.x; row < rows; row += gridDim.x) {
-        for (u64 at = (u64)threadIdx.x * GROUP; at < cols; at += (u64)blockDim.x * GROUP) {
-            float x[GROUP];
-            load_group(x, from + row * from_stride + at, left(at, cols));
-            store_group(to + row * to_stride + at, x, left(at, cols));
-        }
+    const u64 across = (cols + GROUP - 1) / GROUP;
+    for (u64 index = (u64)blockIdx.x * blockDim.x + threadIdx.x; index < rows * across; index += (u64)gridDim.x * blockDim.x) {
+        const u64 row = divided(index, across), at = (index - row * across) * GROUP;
+        float x[GROUP];
+        load_group(x, from + row * from_stride + at, left(at, cols));
+        store_group(to + row * to_stride + at, x, left(at, cols));
     }
 }
 

@@ -1,6 +1,8 @@
 // Rows of a table for tokens, and back. One block for a token; a token beyond the table is a fault.
 
 KERNEL gather_rows(bf16 *to, const bf16 *table, const u32 *ids, u64 table_rows, u64 width) {
+    let_next_kernel_begin();
+    wait_for_kernels_before();
     u32 id = ids[blockIdx.x];
     if (id >= table_rows) __trap();
     const bf16 *from = table + (u64)id * width;

@@ -1,9 +1,12 @@
 // Norm and rotary position of query and key heads in one pass, values copied; and back, in place.
 //
-// Grid: a warp for some heads of a token, eight warps a block: one head where tokens are few, else four,
-// which are all loaded before one is waited for. No shared memory. Order of sums: a lane adds its numbers of a head in the order of their places, two of the
-// first half of a head and their partners in the second, then lanes by halving distances. Arithmetic is f32,
-// results are rounded once.
+// Grid: a warp for some heads of a token, eight warps a block; all are loaded before one is waited for. No
+// shared memory. Arithmetic is f32, results are rounded once.
+//
+// Heads of 64 and of 128 numbers have 8 or 16 lanes, a lane eight numbers side by side, so that a warp has
+// several heads at once. Order of sums: a lane adds its numbers in their order, then lanes by halving
+// distances. Other heads have a warp at a time; there a lane has two numbers of the first half of a head and
+// their partners in the second, which it adds in the order of their places.
 
 struct Words {
     u64 at[4];
@@ -88,8 +91,8 @@ __device__ __forceinline__ float scale_of(const float *x, bool own, const Placed
 __device__ __forceinline__ void keep_pair(const Words &pages, const Placed &placed, u64 slot, u32 head, u32 place, const float *x) {
     bool is_value = head >= placed.heads + placed.kv_heads;
     u64 own = head - placed.heads - (is_value ? placed.kv_heads : 0);
-    bf16 *to = (bf16 *)pages.at[is_value ? 1 : 0];
-    store_pair(to + ((slot / 16 * placed.kv_heads + own) * 16 + slot % 16) * placed.size + place, x);
+    bf16 *to = (bf16 *)(is_value ? pages.at[1] : pages.at[0]);
+    store_pair(to + (slot / 16 * placed.kv_heads + own) * 16 * placed.size + place_in_page(slot % 16, place, placed.size), x);
 }
 
 template <int HEADS>
@@ -175,4 +178,154 @@ KERNEL qk_norm_rope_backward(bf16 *d, u64 d_stride, const bf16 *from, u64 from_s
         bf16 *own = row + (heads.first + h) * placed.size + heads.at;
         store_pair(own, z), store_pair(own + heads.half, z + 2);
     }
+}
+
+// Whole heads: D numbers, eight a lane, several heads at once, PASSES times.
+template <int D, int PASSES> struct WholeHeads {
+    static constexpr int LANES = D / GROUP, AT_ONCE = 32 / LANES, HEADS = PASSES * AT_ONCE;
+    u32 token, first, at;
+    bool there, is_second;
+    __device__ __forceinline__ WholeHeads(const Placed &placed) {
+        const u64 index = (u64)blockIdx.x * 8 + threadIdx.x / 32;
+        const u32 groups = (placed.heads + 2 * placed.kv_heads + HEADS - 1) / HEADS;
+        token = (u32)divided(index, groups);
+        first = (u32)(index - (u64)token * groups) * HEADS + threadIdx.x % 32 / LANES;
+        at = threadIdx.x % LANES * GROUP;
+        there = token < placed.tokens, is_second = at >= D / 2;
+    }
+    __device__ __forceinline__ u32 head(int pass) const { return first + pass * AT_ONCE; }
+    // A lane's part of each head up to `end`, or zeros.
+    __device__ __forceinline__ void load(uint4 (&x)[PASSES], const bf16 *row, u32 end) const {
+#pragma unroll
+        for (int pass = 0; pass < PASSES; pass++)
+            x[pass] = head(pass) < end ? *(const uint4 *)(row + head(pass) * D + at) : make_uint4(0, 0, 0, 0);
+    }
+    __device__ __forceinline__ void gains(float *g, const Placed &placed, int pass) const {
+        unpack_group(g, *(const uint4 *)((head(pass) < placed.heads ? placed.q_gain : placed.k_gain) + at));
+    }
+    // Cosines and sines of a lane's angles; a sine is negative where the partner's number is subtracted.
+    __device__ __forceinline__ void turn(float *c, float *s, const Placed &placed, u32 position, bool negative) const {
+        const u64 angle = (u64)(position < placed.known ? position : 0) * (D / 2) + at % (D / 2);
+        load_group(c, placed.cosines + angle, GROUP);
+        load_group(s, placed.sines + angle, GROUP);
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) s[i] = negative ? -s[i] : s[i];
+    }
+    // x · c + partner · s, where the partner is half a head away.
+    __device__ __forceinline__ static void turned(float *x, const float *c, const float *s) {
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) x[i] = x[i] * c[i] + __shfl_xor_sync(~0u, x[i], LANES / 2) * s[i];
+    }
+    __device__ __forceinline__ static float sum(const float *x, const float *y) {
+        float sum = 0.0f;
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) sum = fmaf(x[i], y[i], sum);
+#pragma unroll
+        for (int distance = LANES / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
+        return sum;
+    }
+    __device__ __forceinline__ static float scale(const float *x, const Placed &placed) {
+        return 1.0f / sqrtf(sum(x, x) / (float)D + placed.epsilon);
+    }
+};
+
+// With few tokens what does not depend on kernels before is loaded before they have ended.
+template <int D, int PASSES>
+__device__ __forceinline__ void place_whole_heads(bf16 *to, u64 to_stride, const bf16 *from, u64 from_stride, const Placed &placed,
+                                                  const Words &pages) {
+    constexpr bool FEW = PASSES == 1;
+    const WholeHeads<D, PASSES> heads(placed);
+    let_next_kernel_begin();
+    if (!heads.there) return;
+    const u32 position = placed.positions[heads.token], values = placed.heads + placed.kv_heads, all = values + placed.kv_heads;
+    const u64 slots = pages.at[2] * 16, slot = pages.at[3] ? ((const u32 *)pages.at[3])[heads.token] : slots;
+    float c[GROUP], s[GROUP];
+    if (FEW) heads.turn(c, s, placed, position, !heads.is_second);
+    wait_for_kernels_before();
+    uint4 parts[PASSES];
+    heads.load(parts, from + heads.token * from_stride, all);
+    if (!FEW) heads.turn(c, s, placed, position, !heads.is_second);
+    bf16 *row = to + heads.token * to_stride;
+#pragma unroll
+    for (int pass = 0; pass < PASSES; pass++) {
+        const u32 head = heads.head(pass);
+        float x[GROUP], g[GROUP];
+        unpack_group(x, parts[pass]);
+        heads.gains(g, placed, pass);
+        const float r = heads.scale(x, placed);
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) x[i] = x[i] * r * g[i];
+        heads.turned(x, c, s);
+        if (head >= all) continue;
+        const uint4 placed_part = make_uint4(rounded_pair(x[0], x[1]), rounded_pair(x[2], x[3]), rounded_pair(x[4], x[5]), rounded_pair(x[6], x[7]));
+        const bool changes = head < values && position < placed.known;
+        const uint4 part = changes ? placed_part : parts[pass];
+        *(uint4 *)(row + head * D + heads.at) = part;
+        if (head < placed.heads || slot >= slots) continue;
+        const bool is_value = head >= values;
+        bf16 *kept = (bf16 *)(is_value ? pages.at[1] : pages.at[0]) + (slot / 16 * placed.kv_heads + head - (is_value ? values : placed.heads)) * 16 * D;
+        *(uint4 *)(kept + place_in_page(slot % 16, heads.at, D)) = part;
+    }
+}
+
+#define PLACE_WHOLE_HEADS(D, PASSES) \
+    place_whole_heads<D, PASSES>(to, to_stride, from, from_stride, Placed(tables, gains, sizes, epsilon), pages)
+
+KERNEL_OF(256, 4) qk_norm_rope_forward_64(bf16 *to, u64 to_stride, const bf16 *from, u64 from_stride, Words tables, Words gains, Words sizes,
+                                          float epsilon, Words pages) {
+    PLACE_WHOLE_HEADS(64, 4);
+}
+
+KERNEL_OF(256, 4) qk_norm_rope_forward_128(bf16 *to, u64 to_stride, const bf16 *from, u64 from_stride, Words tables, Words gains,
+                                           Words sizes, float epsilon, Words pages) {
+    PLACE_WHOLE_HEADS(128, 4);
+}
+
+KERNEL qk_norm_rope_forward_64_few(bf16 *to, u64 to_stride, const bf16 *from, u64 from_stride, Words tables, Words gains, Words sizes,
+                                   float epsilon, Words pages) {
+    PLACE_WHOLE_HEADS(64, 1);
+}
+
+KERNEL qk_norm_rope_forward_128_few(bf16 *to, u64 to_stride, const bf16 *from, u64 from_stride, Words tables, Words gains, Words sizes,
+                                    float epsilon, Words pages) {
+    PLACE_WHOLE_HEADS(128, 1);
+}
+
+// As in qk_norm_rope_backward.
+template <int D>
+__device__ __forceinline__ void whole_heads_back(bf16 *d, u64 d_stride, const bf16 *from, u64 from_stride, const Placed &placed) {
+    constexpr int PASSES = 4;
+    const WholeHeads<D, PASSES> heads(placed);
+    const u32 values = placed.heads + placed.kv_heads;
+    if (!heads.there) return;
+    const u32 position = placed.positions[heads.token];
+    bf16 *row = d + heads.token * d_stride;
+    uint4 xs[PASSES], zs[PASSES];
+    heads.load(xs, from + heads.token * from_stride, values);
+    heads.load(zs, row, values);
+    float c[GROUP], s[GROUP];
+    heads.turn(c, s, placed, position, heads.is_second);
+#pragma unroll
+    for (int pass = 0; pass < PASSES; pass++) {
+        float x[GROUP], z[GROUP], g[GROUP];
+        unpack_group(x, xs[pass]), unpack_group(z, zs[pass]);
+        heads.gains(g, placed, pass);
+        heads.turned(z, c, s);
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) z[i] = z[i] * g[i];
+        const float r = heads.scale(x, placed), along = r * r * r * heads.sum(z, x) / (float)D;
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) z[i] = r * z[i] - x[i] * along;
+        if (heads.head(pass) < values) store_group(row + heads.head(pass) * D + heads.at, z, GROUP);
+    }
+}
+
+KERNEL_OF(256, 3) qk_norm_rope_backward_64(bf16 *d, u64 d_stride, const bf16 *from, u64 from_stride, Words tables, Words gains,
+                                           Words sizes, float epsilon, Words) {
+    whole_heads_back<64>(d, d_stride, from, from_stride, Placed(tables, gains, sizes, epsilon));
+}
+
+KERNEL_OF(256, 3) qk_norm_rope_backward_128(bf16 *d, u64 d_stride, const bf16 *from, u64 from_stride, Words tables, Words gains,
+                                            Words sizes, float epsilon, Words) {
+    whole_heads_back<128>(d, d_stride, from, from_stride, Placed(tables, gains, sizes, epsilon));
 }

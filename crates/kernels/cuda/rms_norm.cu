@@ -122,21 +122,23 @@ __device__ __forceinline__ void put_gradient(bf16 *dx, int kept, const float *ol
     store_group(dx, a, end);
 }
 
-// dx = [dx +] r · z - x · r³ · Σ(z·x) / d with z = dy · g. Leaves r of each head in `reciprocals`,
-// if there is room for it.
-KERNEL rms_norm_backward(bf16 *dx, int kept, const bf16 *x, Shape from, const bf16 *dy, Shape to,
+// dx = [added +] r · z - x · r³ · Σ(z·x) / d with z = dy · g. What is added may be dx itself. Leaves r of each
+// head in `reciprocals`, if there is room for it.
+KERNEL rms_norm_backward(bf16 *dx, Shape dx_at, const bf16 *added, Shape added_at, const bf16 *x, Shape from, const bf16 *dy, Shape to,
                          const bf16 *gain, float epsilon, float *reciprocals) {
+    const int kept = added != 0;
     __shared__ float scratch[128];
     u64 index = (u64)blockIdx.x * blockDim.y + threadIdx.y;
     bool there = index < from.rows * from.heads;
     u64 size = there ? from.size : 0, first = (u64)threadIdx.x * GROUP;
     x += there ? head_at(index, from) : 0;
-    dx += there ? head_at(index, from) : 0;
+    dx += there ? head_at(index, dx_at) : 0;
+    added += there ? head_at(index, added_at) : 0;
     dy += there ? head_at(index, to) : 0;
     float a[GROUP], z[GROUP], old[GROUP];
     const bool once = from.size <= (u64)blockDim.x * GROUP;
     Sums sums = {0.0f, 0.0f};
-    if (once && kept && first < size) load_group(old, dx + first, left(first, size));
+    if (once && kept && first < size) load_group(old, added + first, left(first, size));
     EACH_OWN(at, size) {
         load_group(a, x + at, left(at, size));
         load_slopes(z, dy + at, gain + at, left(at, size));
@@ -150,7 +152,7 @@ KERNEL rms_norm_backward(bf16 *dx, int kept, const bf16 *x, Shape from, const bf
         EACH_OWN(at, size) {
             load_group(a, x + at, left(at, size));
             load_slopes(z, dy + at, gain + at, left(at, size));
-            if (kept) load_group(old, dx + at, left(at, size));
+            if (kept) load_group(old, added + at, left(at, size));
             put_gradient(dx + at, kept, old, a, z, r, shift, left(at, size));
         }
     }
@@ -158,8 +160,9 @@ KERNEL rms_norm_backward(bf16 *dx, int kept, const bf16 *x, Shape from, const bf
 }
 
 // The same for heads of whole groups that begin at multiples of 16 bytes, as in rms_norm_forward_ahead.
-KERNEL_OF(256, 4) rms_norm_backward_ahead(bf16 *dx, int kept, const bf16 *x, Shape from, const bf16 *dy, Shape to,
-                                          const bf16 *gain, float epsilon, float *reciprocals) {
+KERNEL_OF(256, 4) rms_norm_backward_ahead(bf16 *dx, Shape dx_at, const bf16 *added, Shape added_at, const bf16 *x, Shape from,
+                                          const bf16 *dy, Shape to, const bf16 *gain, float epsilon, float *reciprocals) {
+    const int kept = added != 0;
     __shared__ float scratch[128];
     const u64 all = from.rows * from.heads, step = (u64)gridDim.x * blockDim.y, first = (u64)threadIdx.x * GROUP;
     const bool own = first < from.size;
@@ -168,15 +171,15 @@ KERNEL_OF(256, 4) rms_norm_backward_ahead(bf16 *dx, int kept, const bf16 *x, Sha
     };
     const uint4 gains = own ? *(const uint4 *)(gain + first) : make_uint4(0, 0, 0, 0);
     const u64 begin = (u64)blockIdx.x * blockDim.y + threadIdx.y;
-    uint4 x_ahead = ask(x, begin, from), dy_ahead = ask(dy, begin, to), dx_ahead = make_uint4(0, 0, 0, 0);
-    if (kept) dx_ahead = ask(dx, begin, from);
+    uint4 x_ahead = ask(x, begin, from), dy_ahead = ask(dy, begin, to), added_ahead = make_uint4(0, 0, 0, 0);
+    if (kept) added_ahead = ask(added, begin, added_at);
     for (u64 base = (u64)blockIdx.x * blockDim.y; base < all; base += step) {
         const u64 index = base + threadIdx.y;
         float a[GROUP], z[GROUP], g[GROUP], old[GROUP];
-        const uint4 dx_bits = dx_ahead;
+        const uint4 added_bits = added_ahead;
         unpack_group(a, x_ahead), unpack_group(z, dy_ahead), unpack_group(g, gains);
         x_ahead = ask(x, index + step, from), dy_ahead = ask(dy, index + step, to);
-        if (kept) dx_ahead = ask(dx, index + step, from);
+        if (kept) added_ahead = ask(added, index + step, added_at);
 #pragma unroll
         for (int i = 0; i < GROUP; i++) z[i] = z[i] * g[i];
         Sums sums = with_group(Sums{0.0f, 0.0f}, a, z);
@@ -185,8 +188,8 @@ KERNEL_OF(256, 4) rms_norm_backward_ahead(bf16 *dx, int kept, const bf16 *x, Sha
         if (index >= all) continue;
         if (reciprocals && threadIdx.x == 0) reciprocals[index] = r;
         if (!own) continue;
-        unpack_group(old, dx_bits);
-        put_gradient(dx + head_at(index, from) + first, kept, old, a, z, r, shift, GROUP);
+        unpack_group(old, added_bits);
+        put_gradient(dx + head_at(index, dx_at) + first, kept, old, a, z, r, shift, GROUP);
     }
 }
 

@@ -24,6 +24,8 @@ __device__ __forceinline__ bool penalised(const Rule &rule) { return rule.prompt
 // 8 of them a block.
 KERNEL_OF(256, 1) sample_tiles(Tile *tiles, float *logits, u64 stride, const Rule *rules, u64 rows, u32 vocabulary,
                                u32 count) {
+    let_next_kernel_begin();
+    wait_for_kernels_before();
     u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) / 32, row = warp / count;
     if (row >= rows) return;
     u32 first = (u32)(warp % count) * TILE;
@@ -389,6 +391,7 @@ KERNEL_OF(THREADS, 1) choose_tokens(u32 *tokens, float *logps, const float *logi
     __shared__ float lse, top, logit;
     __shared__ double sum;
     __shared__ u32 token;
+    wait_for_kernels_before();
     const u64 at = blockIdx.x;
     const Rule rule = rules[at];
     const float *own = logits + at * stride;

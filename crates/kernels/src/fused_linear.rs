@@ -13,6 +13,7 @@
 //! once. On processors these are plain products; models there compute projections one by one
 //! ([`crate::linear`]).
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::buffer::{Buffer, View};
@@ -38,6 +39,15 @@ impl Sizes {
     pub fn stride(&self) -> usize {
         self.inputs + self.narrow
     }
+}
+
+/// Outputs that one adapter belongs to. Beside them the matrix is zero in the columns of the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// The outputs, behind those of the part before.
+    pub outputs: Range<usize>,
+    /// The adapter's columns of what is narrow; none where there is no adapter.
+    pub narrow: Range<usize>,
 }
 
 /// Whether adapters take part.
@@ -71,13 +81,31 @@ pub struct AugmentedWeight {
     matrix: Arc<Buffer>,
     sizes: Sizes,
     scale: f32,
+    parts: Vec<Part>,
 }
 
 impl AugmentedWeight {
     /// Zeros. `scale` is the adapters' `s`.
     pub fn new(device: &Device, sizes: Sizes, scale: f32) -> Self {
         let numbers = (sizes.outputs + sizes.narrow) * sizes.stride();
-        Self { matrix: Arc::new(device.zeros(numbers)), sizes, scale }
+        Self { matrix: Arc::new(device.zeros(numbers)), sizes, scale, parts: one_part(sizes) }
+    }
+
+    /// The same where each of several adapters has outputs of its own. What lies beside outputs in columns
+    /// of another adapter must stay zero: a device need not look at it.
+    ///
+    /// # Panics
+    ///
+    /// If the parts are not the outputs in their order, or have columns that are not there.
+    #[must_use]
+    pub fn with_parts(self, parts: Vec<Part>) -> Self {
+        let mut end = 0;
+        for Part { outputs, narrow } in &parts {
+            assert!(outputs.start == end && narrow.end <= self.sizes.narrow, "{parts:?}");
+            end = outputs.end;
+        }
+        assert_eq!(end, self.sizes.outputs, "{parts:?}");
+        Self { parts, ..self }
     }
 
     /// With these numbers, row by row.
@@ -88,7 +116,7 @@ impl AugmentedWeight {
     pub fn with_numbers(device: &Device, sizes: Sizes, scale: f32, numbers: &[f32]) -> Self {
         let count = (sizes.outputs + sizes.narrow) * sizes.stride();
         assert_eq!(numbers.len(), count, "numbers of {sizes:?}");
-        Self { matrix: Arc::new(device.upload(numbers)), sizes, scale }
+        Self { matrix: Arc::new(device.upload(numbers)), sizes, scale, parts: one_part(sizes) }
     }
 
     /// How large it is.
@@ -129,6 +157,15 @@ impl AugmentedWeight {
     pub(crate) fn scale(&self) -> f32 {
         self.scale
     }
+
+    pub(crate) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+}
+
+/// All of it.
+fn one_part(sizes: Sizes) -> Vec<Part> {
+    vec![Part { outputs: 0..sizes.outputs, narrow: 0..sizes.narrow }]
 }
 
 /// Weights, and whether their adapters take part.
@@ -294,5 +331,24 @@ mod tests {
         assert_eq!(row(0), [1, 1, 1, 1, 1, 1, 5, 5, 5, 5, 0, 0, 0, 0]);
         assert_eq!(row(9), [2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 6, 6, 6, 6]);
         assert_eq!(row(17), [4, 4, 4, 4, 4, 4, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn parts_are_the_outputs_in_their_order() {
+        let device = Device::cpu(1).unwrap();
+        let sizes = Sizes { outputs: 10, inputs: 6, narrow: 8 };
+        let weight = || AugmentedWeight::new(&device, sizes, 2.0);
+        let part = |outputs, narrow| Part { outputs, narrow };
+        assert_eq!(weight().parts(), [part(0..10, 0..8)]);
+        let two = vec![part(0..7, 0..4), part(7..10, 4..8)];
+        assert_eq!(weight().with_parts(two.clone()).parts(), two);
+        for wrong in [
+            vec![part(0..7, 0..4)],
+            vec![part(0..7, 0..4), part(8..10, 4..8)],
+            vec![part(0..7, 0..4), part(7..10, 4..9)],
+        ] {
+            let refused = std::panic::AssertUnwindSafe(|| weight().with_parts(wrong));
+            assert!(std::panic::catch_unwind(refused).is_err());
+        }
     }
 }

@@ -3,7 +3,8 @@
 //! A page holds [`PAGE`] tokens of one layer. A sequence is a list of pages, so it grows without
 //! moving, and sequences with a common beginning share its pages. On a processor keys lie within a
 //! page by place and then by token, values by token and then by place: both sums of attention then
-//! run along neighbours. On CUDA both lie by head, by token and then by place, as the tensor core
+//! run along neighbours. On CUDA both lie by head, by token and then by place, where groups of eight
+//! places may change places by the token (`place_in_page` of `cuda/common.cuh`): as the tensor core
 //! loads them; a row that looks at pages has every bit of the same row in [`crate::attention`].
 
 use crate::attention::Shape;

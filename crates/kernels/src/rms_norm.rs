@@ -4,10 +4,11 @@
 //! `dx = r · z - x · r³ · Σ(z·x) / d`, and `dg = Σ dy · x · r` over all rows.
 
 use crate::buffer::{View, ViewMut};
+use crate::copy::copy_matrix;
 use crate::cpu;
 use crate::cuda;
 use crate::device::Device;
-use crate::matmul::WriteMode;
+use crate::matmul::{Matrix, MatrixMut, WriteMode};
 use crate::offsets::{self, Offsets};
 
 /// Heads inside rows: `heads` pieces of `size` numbers at the beginning of each `stride` numbers.
@@ -95,6 +96,18 @@ pub struct Gradient<'a> {
     pub dgain: Option<Gain<'a>>,
 }
 
+/// What comes back, added to something else: `dx = added + …`, which may lie differently from each other and
+/// from `x`.
+#[derive(Debug)]
+pub struct GradientBeside<'a> {
+    /// Gets the sum.
+    pub dx: Output<'a>,
+    /// What the gradient is added to.
+    pub added: Input<'a>,
+    /// Gets the gradient of the gain added, if there is one.
+    pub dgain: Option<Gain<'a>>,
+}
+
 /// The gradient of a gain, and the sequences within which it is summed.
 #[derive(Debug)]
 pub struct Gain<'a> {
@@ -135,4 +148,40 @@ pub fn backward(device: &Device, gradient: Gradient<'_>, saved: Saved<'_>, norm:
     let sums = gradient.dgain.as_ref().map(|_| device.take(blocks.len() * from.size));
     let backward = cpu::rms_norm::Backward { saved, norm, blocks: &blocks, sums };
     cpu::rms_norm::backward(&cpu.threads, gradient, backward);
+}
+
+/// The gradient, given that of `y`, added to something else.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub fn backward_beside(
+    device: &Device,
+    gradient: GradientBeside<'_>,
+    saved: Saved<'_>,
+    norm: Norm<'_>,
+) {
+    let GradientBeside { dx, added, .. } = &gradient;
+    let from = saved.x.shape;
+    for (shape, length) in [(dx.shape, dx.data.len()), (added.shape, added.data.len())] {
+        shape.check(length);
+        assert!(shape.fits(&from), "{shape:?} and {from:?}");
+    }
+    if let Device::Cuda(cuda) = device {
+        saved.dy.shape.check(saved.dy.data.len());
+        assert!(saved.dy.shape.fits(&from) && norm.gain.len() == from.size, "{from:?}");
+        return cuda::rms_norm::backward_beside(cuda, gradient, saved, norm);
+    }
+    // As `x` lies, and then where it goes.
+    let GradientBeside { mut dx, added, dgain } = gradient;
+    let (mut sums, used) = (device.zeros(saved.x.data.len()), from.heads * from.size);
+    let rows = |view, shape: Heads| Matrix::strided(view, from.rows, used, shape.stride);
+    let to = MatrixMut::strided(sums.view_mut(), from.rows, used, from.stride);
+    copy_matrix(device, to, rows(added.data, added.shape));
+    let mode = WriteMode::Accumulate;
+    backward(device, Gradient { dx: sums.view_mut(), mode, dgain }, saved, norm);
+    let stride = dx.shape.stride;
+    let end = dx.data.len();
+    let to = MatrixMut::strided(dx.data.part(0..end), from.rows, used, stride);
+    copy_matrix(device, to, rows(sums.view(), from));
 }

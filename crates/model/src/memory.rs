@@ -16,7 +16,7 @@
 //! ```
 //!
 //! On CUDA what flows through layers takes two bytes, a number that is trained six (f32 and what
-//! products take) and one that is frozen two. A product that is added to a result exists in f32 for a
+//! products take) and one that is frozen two. Layers keep the narrow products of adapters. A product that is added to a result exists in f32 for a
 //! moment, and logits of up to 1024 rows and the whole vocabulary exist at a time.
 //!
 //! Not counted: strips of attention and packed blocks of products (a few megabytes a thread), the
@@ -339,8 +339,11 @@ impl Rows {
 
     /// What a layer keeps beside its input.
     fn rest(&self, layers: usize) -> Moment {
-        let Self { x, qkv, attended, lse, wide, .. } = *self;
-        let one = [(qkv, 1), (attended, 1), (x, 1), (wide, 2)];
+        let Self { x, qkv, attended, lse, wide, narrow, .. } = *self;
+        // What three, two and one adapters made of their input, of fused projections.
+        let fused = usize::from(self.target == Target::Cuda && narrow > 0);
+        let of = |adapters: usize| (narrow.saturating_mul(adapters), fused);
+        let one = [(qkv, 1), (attended, 1), (x, 1), (wide, 2), of(3), of(2), of(1)];
         let start = Moment::new(self.target).exact(lse, layers);
         one.into_iter().fold(start, |all, (numbers, count)| all.with(numbers, count * layers))
     }

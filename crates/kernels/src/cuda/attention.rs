@@ -8,14 +8,14 @@ use std::f32::consts::LOG2_E;
 
 use super::Cuda;
 use super::attention_wgmma;
-use super::driver::{Argument, Launch};
+use super::driver::{Argument, ComputeCapability, Launch, Properties};
 use super::elementwise::blocks;
 use crate::attention::{Output, Sequences, Shape};
 use crate::buffer::{Buffer, View};
 use crate::matmul::{Matrix, MatrixMut};
 use crate::offsets::Offsets;
 use crate::paged::{Attend, Store, Stored, Tables};
-use Argument::{Address, F32, Four, U64};
+use Argument::{Address, F32, Four, U32, U64};
 
 /// Queries of a warp, and warps of a block.
 pub(super) const TILE: usize = 16;
@@ -34,11 +34,11 @@ pub(super) fn heads_at_once(shape: &Shape) -> usize {
 }
 
 /// Keys of a block, and how many blocks are on their way into shared memory; `KEYS` and `BUFFERS` of
-/// `attention.cu`.
+/// `attention.cuh`.
 const KEYS: usize = 64;
 const BUFFERS: usize = 3;
 
-/// Numbers of a row of scores in shared memory; `SCORES` of `attention.cu`.
+/// Numbers of a row of scores in shared memory; `SCORES` of `attention.cuh`.
 const SCORES: usize = 72;
 
 /// Numbers of a head as kernels see it.
@@ -49,6 +49,35 @@ pub(super) fn kernel_size(shape: &Shape) -> usize {
 /// Bytes of shared memory of a block that looks at pages.
 fn paged_bytes(shape: &Shape) -> u32 {
     blocks(BUFFERS * KEYS * kernel_size(shape) * size_of::<u16>() + TILE * SCORES * 4)
+}
+
+/// Threads of a block whose fifth warp copies pages, how many of them have room on a processor, and query
+/// heads that may share a head of keys there: half of a tile.
+const BULK_THREADS: u32 = 160;
+const BULK_BLOCKS: u32 = 4;
+const BULK_SHARING: usize = TILE / 2;
+
+/// Whether pages of the shape can be copied as they are; the device must be a Hopper as well.
+fn suits_bulk(shape: &Shape) -> bool {
+    matches!(shape.size, 64 | 128) && shape.group() <= BULK_SHARING
+}
+
+/// The kernel for pages, and its launch for so many rows.
+fn paged_launch(properties: &Properties, shape: &Shape, rows: usize) -> (&'static str, Launch) {
+    let pieces = blocks(rows * shape.kv_heads);
+    if properties.capability != ComputeCapability::HOPPER || !suits_bulk(shape) {
+        let kernel =
+            if kernel_size(shape) == 64 { "attention_paged_64" } else { "attention_paged_128" };
+        let launch = Launch { shared_bytes: paged_bytes(shape), ..Launch::new(pieces, 128) };
+        return (kernel, launch.programmatic());
+    }
+    let kernel =
+        if shape.size == 64 { "attention_paged_bulk_64" } else { "attention_paged_bulk_128" };
+    let room = properties.multiprocessors.saturating_mul(BULK_BLOCKS).max(1);
+    // Barriers of the items that are on their way: full and empty.
+    let shared_bytes = paged_bytes(shape) + blocks(2 * BUFFERS * size_of::<u64>());
+    let launch = Launch { shared_bytes, ..Launch::new(pieces.min(room), BULK_THREADS) };
+    (kernel, launch.programmatic())
 }
 
 /// For each block of queries its sequence's first row, its sequence's length and its first query;
@@ -200,14 +229,12 @@ pub(crate) fn attend(cuda: &Cuda, attend: Attend<'_>) {
         Four([address(pages), address(starts), address(lengths), pages.len() as u64]),
         four(shape),
         scale(shape),
+        // Only kernels that take rows in turn have this one.
+        U32(blocks(qkv.rows)),
     ];
-    let kernel = match kernel_size(shape) {
-        64 => "attention_paged_64",
-        _ => "attention_paged_128",
-    };
-    let launch = Launch::new(blocks(qkv.rows * shape.kv_heads), 128);
-    let launch = Launch { shared_bytes: paged_bytes(shape), ..launch }.programmatic();
-    cuda.launch(kernel, launch, &arguments);
+    let (kernel, launch) = paged_launch(&cuda.info().properties, shape, qkv.rows);
+    let arguments = if launch.threads_x == BULK_THREADS { &arguments[..] } else { &arguments[..8] };
+    cuda.launch(kernel, launch, arguments);
 }
 
 #[cfg(test)]
@@ -255,5 +282,29 @@ mod tests {
         // Three blocks of 64 keys of 128 bytes, and 16 rows of 72 scores.
         assert_eq!(paged_bytes(&SHAPE), 3 * 64 * 128 + 16 * 72 * 4);
         assert_eq!(paged_bytes(&Shape { size: 128, ..SHAPE }), 3 * 64 * 256 + 16 * 72 * 4);
+    }
+
+    #[test]
+    fn pages_of_whole_heads_are_copied_as_they_are_on_hopper() {
+        let hopper = Properties {
+            name: "H200".to_owned(),
+            capability: ComputeCapability::HOPPER,
+            multiprocessors: 132,
+            total_bytes: 1 << 30,
+        };
+        let ampere = Properties { capability: ComputeCapability::AMPERE, ..hopper.clone() };
+        let shape = Shape { heads: 16, kv_heads: 8, size: 128, scale: 1.0 };
+        let (kernel, launch) = paged_launch(&hopper, &shape, 64);
+        assert_eq!((kernel, launch.blocks), ("attention_paged_bulk_128", 512));
+        assert_eq!(launch.shared_bytes, 3 * 64 * 256 + 16 * 72 * 4 + 48);
+        assert_eq!(paged_launch(&hopper, &shape, 256).1.blocks, 4 * 132);
+        assert_eq!(paged_launch(&hopper, &SHAPE, 1).0, "attention_paged_bulk_64");
+        // Four blocks with what each keeps for the system fit into a processor.
+        assert!(4 * (launch.shared_bytes + 1024) <= 228 << 10);
+        let (kernel, launch) = paged_launch(&ampere, &shape, 256);
+        assert_eq!((kernel, launch.blocks), ("attention_paged_128", 2048));
+        for other in [Shape { heads: 72, ..shape }, Shape { size: 96, ..shape }] {
+            assert_eq!(paged_launch(&hopper, &other, 3).0, "attention_paged_128", "{other:?}");
+        }
     }
 }

@@ -63,14 +63,28 @@ const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "attention.cu",
-        text: include_str!("../../cuda/attention.cu"),
-        kernels: &[
-            "attention_forward_64",
-            "attention_forward_128",
-            "attention_paged_64",
-            "attention_paged_128",
-            "store_in_pages",
-        ],
+        text: concat!(
+            include_str!("../../cuda/attention.cuh"),
+            include_str!("../../cuda/attention.cu")
+        ),
+        kernels: &["attention_forward_64", "attention_forward_128"],
+    },
+    Program {
+        name: "attention_paged.cu",
+        text: concat!(
+            include_str!("../../cuda/attention.cuh"),
+            include_str!("../../cuda/attention_paged.cu")
+        ),
+        kernels: &["attention_paged_64", "attention_paged_128", "store_in_pages"],
+    },
+    Program {
+        name: "attention_paged_bulk.cu",
+        text: concat!(
+            include_str!("../../cuda/attention.cuh"),
+            include_str!("../../cuda/barriers.cuh"),
+            include_str!("../../cuda/attention_paged_bulk.cu")
+        ),
+        kernels: &["attention_paged_bulk_64", "attention_paged_bulk_128"],
     },
     Program {
         name: "attention_backward.cu",
@@ -87,6 +101,7 @@ const PROGRAMS: &[Program] = &[
     Program {
         name: "attention_wgmma.cu",
         text: concat!(
+            include_str!("../../cuda/barriers.cuh"),
             include_str!("../../cuda/wgmma.cuh"),
             include_str!("../../cuda/attention_wgmma.cu")
         ),
@@ -95,6 +110,7 @@ const PROGRAMS: &[Program] = &[
     Program {
         name: "attention_backward_wgmma.cu",
         text: concat!(
+            include_str!("../../cuda/barriers.cuh"),
             include_str!("../../cuda/wgmma.cuh"),
             include_str!("../../cuda/attention_backward_wgmma.cu")
         ),
@@ -154,7 +170,17 @@ const PROGRAMS: &[Program] = &[
     Program {
         name: "qk_norm_rope.cu",
         text: include_str!("../../cuda/qk_norm_rope.cu"),
-        kernels: &["qk_norm_rope_forward", "qk_norm_rope_forward_few", "qk_norm_rope_backward"],
+        kernels: &[
+            "qk_norm_rope_forward",
+            "qk_norm_rope_forward_few",
+            "qk_norm_rope_backward",
+            "qk_norm_rope_forward_64",
+            "qk_norm_rope_forward_128",
+            "qk_norm_rope_forward_64_few",
+            "qk_norm_rope_forward_128_few",
+            "qk_norm_rope_backward_64",
+            "qk_norm_rope_backward_128",
+        ],
     },
     Program {
         name: "weight_gradients.cu",

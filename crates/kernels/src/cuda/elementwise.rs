@@ -105,7 +105,7 @@ pub(crate) fn copy_rows(cuda: &Cuda, to: &mut MatrixMut<'_>, from: Matrix<'_>) {
         size(to.stride),
         size(from.row_stride),
     ];
-    cuda.over_rows("copy_rows_16", to.rows, &arguments);
+    cuda.over("copy_rows_16", to.rows * to.cols.next_multiple_of(GROUP), &arguments);
 }
 
 pub(crate) fn add_bias<T: Real>(cuda: &Cuda, x: &mut MatrixMut<'_, T>, bias: View<'_, T>) {
@@ -143,7 +143,7 @@ pub(crate) fn gather(cuda: &Cuda, to: &mut ViewMut<'_>, table: View<'_>, ids: Vi
         size(table.len() / width),
         size(width),
     ];
-    let launch = Launch::new(blocks(ids.len()), THREADS);
+    let launch = Launch::new(blocks(ids.len()), THREADS).programmatic();
     cuda.launch("gather_rows", launch, &arguments);
 }
 
@@ -251,7 +251,7 @@ pub(crate) fn copy_into_rows(cuda: &Cuda, to: Matrix<'_>, from: Matrix<'_>) {
         size(to.row_stride),
         size(from.row_stride),
     ];
-    cuda.over_rows("copy_rows_16", to.rows, &arguments);
+    cuda.over("copy_rows_16", to.rows * to.cols.next_multiple_of(GROUP), &arguments);
 }
 
 pub(crate) fn swiglu_rows_forward(cuda: &Cuda, y: &mut MatrixMut<'_>, both: Matrix<'_>) {

@@ -10,7 +10,7 @@ use super::driver::{Argument, Format, Launch, Operands, Order, Product};
 use super::elementwise::blocks;
 use super::product::{multiply_at, multiply_beside};
 use crate::buffer::Buffer;
-use crate::fused_linear::{AugmentedWeight, FusedWeight, Narrow, Output, Sizes};
+use crate::fused_linear::{AugmentedWeight, FusedWeight, Narrow, Output, Part, Sizes};
 use crate::matmul::{Matrix, MatrixMut};
 use Argument::{Address, F32, Four};
 
@@ -20,10 +20,22 @@ const BYTES: u64 = 2;
 /// The most rows that are few.
 const FEW_ROWS: usize = 512;
 
-/// Rows and columns of a block, and its threads; `fused_linear.cu` has the same.
-const BLOCK_ROWS: usize = 64;
-const BLOCK_COLUMNS: usize = 32;
+/// Rows and columns of a tile, and threads of a block; `fused_linear.cu` has the same.
+const TILE_ROWS: usize = 64;
+const TILE_COLUMNS: usize = 32;
 const THREADS: u32 = 256;
+
+/// Blocks of a processor that there is room for.
+const BLOCKS_AT_ONCE: usize = 2;
+
+/// The most narrow columns, so that a block's rows of them fit into shared memory.
+const MOST_NARROW: usize = 1024;
+
+/// Numbers between the narrow parts of two rows in shared memory.
+const NARROW_GAP: usize = 8;
+
+/// Parts that a kernel is told of.
+const MOST_PARTS: usize = 4;
 
 /// Whether sums are continued by a kernel of ours: for few rows, where the sums over inputs end at a
 /// multiple of what the tensor core takes at a time.
@@ -31,18 +43,40 @@ fn continues(rows: usize, sizes: Sizes, strides: &[usize]) -> bool {
     let Sizes { outputs, inputs, narrow } = sizes;
     let whole = inputs.is_multiple_of(16) && narrow.is_multiple_of(16);
     whole
+        && narrow <= MOST_NARROW
         && rows <= FEW_ROWS
         && outputs.is_multiple_of(8)
         && strides.iter().all(|stride| stride.is_multiple_of(8))
 }
 
-/// Blocks of the kernel that continues sums. With a gate a block has its columns from each side.
-fn continuing_blocks(rows: usize, outputs: usize, end: End<'_>) -> usize {
+/// Blocks of the kernel that continues sums. Each has some tiles of a row of tiles, so many that all blocks
+/// find room at a time: what is narrow is loaded once for all of them. With a gate a tile has its columns from
+/// each side.
+fn continuing_blocks(rows: usize, outputs: usize, end: End<'_>, room: usize) -> usize {
     let across = match end {
         End::Plain(_) => outputs,
         End::Gated => outputs / 2,
     };
-    rows.div_ceil(BLOCK_ROWS) * across.div_ceil(BLOCK_COLUMNS)
+    let (down, across) = (rows.div_ceil(TILE_ROWS), across.div_ceil(TILE_COLUMNS));
+    let each = (down * across).div_ceil(room.max(1)).max(1);
+    down * across.div_ceil(each)
+}
+
+/// Parts as the kernel reads them: where the outputs end, and above that where the narrow columns begin and
+/// end, 16 bits each. More parts than it reads are one that has all columns.
+fn part_words(parts: &[Part], sizes: Sizes) -> [u64; MOST_PARTS] {
+    let word = |outputs: usize, begin: usize, end: usize| {
+        outputs as u64 | (begin as u64) << 32 | (end as u64) << 48
+    };
+    let mut words = [word(sizes.outputs, 0, 0); MOST_PARTS];
+    if parts.len() > MOST_PARTS {
+        words[0] = word(sizes.outputs, 0, sizes.narrow);
+        return words;
+    }
+    for (to, Part { outputs, narrow }) in words.iter_mut().zip(parts) {
+        *to = word(outputs.end, narrow.start, narrow.end);
+    }
+    words
 }
 
 /// What becomes of a sum.
@@ -166,10 +200,14 @@ fn continued(cuda: &Cuda, mut y: MatrixMut<'_>, x: &mut MatrixMut<'_>, continued
         Address(a + inputs as u64 * BYTES),
         sizes([y.stride, beside_stride, columns, stride]),
         sizes([rows, outputs, narrow, x.stride]),
+        Four(part_words(weight.parts(), weight.sizes())),
         F32(weight.scale()),
     ];
-    let count = blocks(continuing_blocks(rows, outputs, end));
-    cuda.launch(kernel, Launch::new(count, THREADS).programmatic(), &arguments);
+    let room = cuda.info().properties.multiprocessors as usize * BLOCKS_AT_ONCE;
+    let count = blocks(continuing_blocks(rows, outputs, end, room));
+    let shared_bytes = blocks(TILE_ROWS * (narrow + NARROW_GAP) * size_of::<u16>());
+    let launch = Launch { shared_bytes, ..Launch::new(count, THREADS) }.programmatic();
+    cuda.launch(kernel, launch, &arguments);
 }
 
 pub(crate) fn backward(
@@ -209,20 +247,38 @@ mod tests {
         assert!(continues(512, sizes, &[2240]) && !continues(513, sizes, &[2240]));
         assert!(!continues(64, Sizes { inputs: 2056, ..sizes }, &[2240]));
         assert!(!continues(64, Sizes { narrow: 8, ..sizes }, &[2240]));
+        assert!(!continues(64, Sizes { narrow: 1040, ..sizes }, &[2240]));
         assert!(!continues(64, Sizes { outputs: 4090, ..sizes }, &[2240]));
         assert!(!continues(64, sizes, &[2241]));
     }
 
     #[test]
-    fn every_tile_has_a_block() {
-        let plain = |rows, outputs| continuing_blocks(rows, outputs, End::Plain(None));
-        assert_eq!(plain(64, 12_288), 384);
-        assert_eq!(plain(65, 12_288), 2 * 384);
+    fn every_tile_has_a_block_and_all_blocks_find_room() {
+        let plain = |rows, outputs| continuing_blocks(rows, outputs, End::Plain(None), 264);
+        // One tile each where they are few, and two or three where they are many.
+        assert_eq!(plain(64, 4096), 128);
+        assert_eq!(plain(256, 4096), 256);
+        assert_eq!(plain(65, 12_288), 2 * 128);
         assert_eq!(plain(1, 8), 1);
         assert_eq!(plain(17, 264), 9);
-        let gated = |rows, outputs| continuing_blocks(rows, outputs, End::Gated);
+        let gated = |rows, outputs| continuing_blocks(rows, outputs, End::Gated, 264);
         assert_eq!(gated(64, 12_288), 192);
+        assert_eq!(gated(256, 12_288), 4 * 64);
         // Two blocks for 40 columns of each side.
         assert_eq!(gated(48, 80), 2);
+    }
+
+    #[test]
+    fn parts_are_laid_out_as_the_kernel_reads_them() {
+        let part = |outputs, narrow| Part { outputs, narrow };
+        let sizes = Sizes { outputs: 4096, inputs: 2048, narrow: 128 };
+        let parts = [part(0..2048, 0..64), part(2048..3072, 0..0), part(3072..4096, 64..128)];
+        let all = 4096;
+        assert_eq!(
+            part_words(&parts, sizes),
+            [2048 | 64 << 48, 3072, 4096 | 64 << 32 | 128 << 48, all]
+        );
+        let many: Vec<Part> = (0..5).map(|_| part(0..1, 0..8)).collect();
+        assert_eq!(part_words(&many, sizes), [4096 | 128 << 48, all, all, all]);
     }
 }

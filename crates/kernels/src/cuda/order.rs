@@ -106,7 +106,7 @@ pub(super) fn fastest_in_order(cuda: &Cuda, product: &Product) -> Option<Algorit
 /// Rows whose algorithms are tried beside a product's own. For few rows and a long sum the library names
 /// those that would divide the sum, and of the others slow ones; what it names for more rows computes
 /// fewer as well.
-const MORE_ROWS: [u32; 2] = [96, 192];
+const MORE_ROWS: [u32; 3] = [96, 128, 192];
 
 /// Up to so many.
 const FEW_ROWS: u32 = 128;
@@ -313,8 +313,8 @@ mod tests {
     #[test]
     fn few_rows_try_what_is_named_for_more() {
         let more = |product: &Product| more_rows(product).collect::<Vec<_>>();
-        assert_eq!(more(&weight_product(64, 2048, 6144)), [96, 192]);
-        assert_eq!(more(&weight_product(96, 2048, 6144)), [192]);
+        assert_eq!(more(&weight_product(64, 2048, 6144)), [96, 128, 192]);
+        assert_eq!(more(&weight_product(96, 2048, 6144)), [128, 192]);
         assert!(more(&weight_product(192, 2048, 6144)).is_empty());
         let gradient = Product { a: (Order::ByColumns, 64), ..weight_product(64, 2048, 100) };
         assert!(more(&gradient).is_empty());

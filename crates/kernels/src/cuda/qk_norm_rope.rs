@@ -12,8 +12,8 @@ use Argument::{Address, F32, Four, U64};
 /// Warps of a block.
 const WARPS: usize = 8;
 
-/// Tokens up to which a warp has one head.
-const FEW_TOKENS: usize = 128;
+/// Tokens up to which a warp has as few heads as it can.
+const FEW_TOKENS: usize = 512;
 
 /// One of the kernels, and the heads that a warp of it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,15 +24,29 @@ struct Kernel {
     programmatic: bool,
 }
 
-const FORWARD: Kernel = Kernel { name: "qk_norm_rope_forward", heads: 4, programmatic: true };
-const FORWARD_FEW: Kernel =
-    Kernel { name: "qk_norm_rope_forward_few", heads: 1, programmatic: true };
-const BACKWARD: Kernel = Kernel { name: "qk_norm_rope_backward", heads: 4, programmatic: false };
+const fn kernel(name: &'static str, heads: usize, programmatic: bool) -> Kernel {
+    Kernel { name, heads, programmatic }
+}
 
 impl Kernel {
     /// Going forward over so many tokens.
-    fn forward(tokens: usize) -> Self {
-        if tokens <= FEW_TOKENS { FORWARD_FEW } else { FORWARD }
+    fn forward(tokens: usize, shape: &Shape) -> Self {
+        match (shape.size, tokens <= FEW_TOKENS) {
+            (64, true) => kernel("qk_norm_rope_forward_64_few", 4, true),
+            (64, false) => kernel("qk_norm_rope_forward_64", 16, true),
+            (128, true) => kernel("qk_norm_rope_forward_128_few", 2, true),
+            (128, false) => kernel("qk_norm_rope_forward_128", 8, true),
+            (_, true) => kernel("qk_norm_rope_forward_few", 1, true),
+            (_, false) => kernel("qk_norm_rope_forward", 4, true),
+        }
+    }
+
+    fn backward(shape: &Shape) -> Self {
+        match shape.size {
+            64 => kernel("qk_norm_rope_backward_64", 16, false),
+            128 => kernel("qk_norm_rope_backward_128", 8, false),
+            _ => kernel("qk_norm_rope_backward", 4, false),
+        }
     }
 
     fn launch(self, tokens: usize, shape: &Shape) -> Launch {
@@ -44,7 +58,7 @@ impl Kernel {
 
 pub(crate) fn forward(cuda: &Cuda, to: &mut MatrixMut<'_>, qkv: Matrix<'_>, placing: Placing<'_>) {
     let rows = Rows { qkv, placing, pages: Four([0; 4]) };
-    launch(cuda, Kernel::forward(qkv.rows), to, rows);
+    launch(cuda, Kernel::forward(qkv.rows, placing.shape), to, rows);
 }
 
 /// The same, and keys and values into slots of a layer.
@@ -63,11 +77,12 @@ pub(crate) fn forward_and_store(
         cache.pages() as u64,
         slots.cuda().address,
     ]);
-    launch(cuda, Kernel::forward(qkv.rows), to, Rows { qkv, placing, pages });
+    let kernel = Kernel::forward(qkv.rows, placing.shape);
+    launch(cuda, kernel, to, Rows { qkv, placing, pages });
 }
 
 pub(crate) fn backward(cuda: &Cuda, d: &mut MatrixMut<'_>, qkv: Matrix<'_>, placing: Placing<'_>) {
-    launch(cuda, BACKWARD, d, Rows { qkv, placing, pages: Four([0; 4]) });
+    launch(cuda, Kernel::backward(placing.shape), d, Rows { qkv, placing, pages: Four([0; 4]) });
 }
 
 /// Rows that a kernel reads, and where it puts keys and values if there are pages.
@@ -107,11 +122,20 @@ mod tests {
     #[test]
     fn every_head_has_a_warp() {
         let shape = Shape { heads: 16, kv_heads: 8, size: 128, scale: 1.0 };
-        let odd = Shape { heads: 3, kv_heads: 1, size: 64, scale: 1.0 };
-        assert_eq!(Kernel::forward(129), FORWARD);
-        assert_eq!(FORWARD.launch(129, &shape).blocks, 129);
-        assert_eq!(FORWARD.launch(8, &odd).blocks, 2);
-        assert_eq!(Kernel::forward(128).launch(128, &shape).blocks, 4 * 128);
-        assert_eq!(Kernel::forward(8).launch(8, &odd).blocks, 5);
+        let small = Shape { heads: 3, kv_heads: 1, size: 64, scale: 1.0 };
+        let odd = Shape { size: 40, ..small };
+        let blocks = |tokens, shape: &Shape| {
+            let kernel = Kernel::forward(tokens, shape);
+            (kernel.name, kernel.launch(tokens, shape).blocks)
+        };
+        // Four warps a token, and sixteen where tokens are few.
+        assert_eq!(blocks(513, &shape), ("qk_norm_rope_forward_128", 257));
+        assert_eq!(blocks(512, &shape), ("qk_norm_rope_forward_128_few", 2 * 512));
+        assert_eq!(blocks(520, &small), ("qk_norm_rope_forward_64", 65));
+        assert_eq!(blocks(8, &small), ("qk_norm_rope_forward_64_few", 2));
+        assert_eq!(blocks(8, &odd), ("qk_norm_rope_forward_few", 5));
+        assert_eq!(blocks(513, &odd), ("qk_norm_rope_forward", 129));
+        assert_eq!(Kernel::backward(&shape).launch(129, &shape).blocks, 65);
+        assert_eq!(Kernel::backward(&odd).name, "qk_norm_rope_backward");
     }
 }

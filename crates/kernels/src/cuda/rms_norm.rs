@@ -5,7 +5,7 @@ use super::driver::{Argument, Launch};
 use super::elementwise::{GROUP, blocks};
 use crate::buffer::Buffer;
 use crate::matmul::WriteMode;
-use crate::rms_norm::{Gradient, Heads, Input, Norm, Output, Saved};
+use crate::rms_norm::{Gain, Gradient, GradientBeside, Heads, Input, Norm, Output, Saved};
 use Argument::{Address, F32, Four, U32};
 
 /// Threads for a head and heads for a block of 256 threads. The first depends on the head's size
@@ -67,30 +67,71 @@ pub(crate) fn forward(cuda: &Cuda, y: Output<'_>, x: Input<'_>, norm: Norm<'_>) 
 }
 
 pub(crate) fn backward(cuda: &Cuda, mut gradient: Gradient<'_>, saved: Saved<'_>, norm: Norm<'_>) {
-    let Saved { x: Input { data: x, shape: from }, dy: Input { data: dy, shape: to } } = saved;
+    let from = saved.x.shape;
+    let to = Place { address: gradient.dx.cuda().address, shape: from };
+    let added = (gradient.mode == WriteMode::Accumulate).then_some(to);
+    let destination = Destination { dx: to, added, dgain: gradient.dgain };
+    go_back(cuda, destination, saved, norm);
+}
+
+pub(crate) fn backward_beside(
+    cuda: &Cuda,
+    mut gradient: GradientBeside<'_>,
+    saved: Saved<'_>,
+    norm: Norm<'_>,
+) {
+    let Input { data, shape } = gradient.added;
+    let added = Some(Place { address: data.cuda().address, shape });
+    let to = Place { address: gradient.dx.data.cuda().address, shape: gradient.dx.shape };
+    let destination = Destination { dx: to, added, dgain: gradient.dgain };
+    go_back(cuda, destination, saved, norm);
+}
+
+/// Where heads lie.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    address: u64,
+    shape: Heads,
+}
+
+/// Where gradients go, and what is added to that of the input.
+struct Destination<'a> {
+    dx: Place,
+    added: Option<Place>,
+    dgain: Option<Gain<'a>>,
+}
+
+fn go_back(cuda: &Cuda, gradient: Destination<'_>, saved: Saved<'_>, norm: Norm<'_>) {
+    let Saved { x: Input { data: x, shape: from }, dy: Input { data: dy, shape: dy_shape } } =
+        saved;
+    let Destination { dx: to, added, dgain } = gradient;
     let heads = from.rows * from.heads;
-    let reciprocals: Option<Buffer<f32>> = gradient.dgain.as_ref().map(|_| cuda.take(heads));
+    let reciprocals: Option<Buffer<f32>> = dgain.as_ref().map(|_| cuda.take(heads));
     let kept = reciprocals.as_ref().map_or(0, |buffer| buffer.view().cuda().address);
-    let dx = gradient.dx.cuda().address;
-    let addresses = [dx, x.cuda().address, dy.cuda().address, norm.gain.cuda().address];
-    let (x, dy) = (Address(addresses[1]), Address(addresses[2]));
+    let added = added.unwrap_or(Place { address: 0, shape: from });
+    let (x, dy, gain) = (x.cuda().address, dy.cuda().address, norm.gain.cuda().address);
     let arguments = [
-        Address(dx),
-        U32(u32::from(gradient.mode == WriteMode::Accumulate)),
-        x,
+        Address(to.address),
+        four(to.shape),
+        Address(added.address),
+        four(added.shape),
+        Address(x),
         four(from),
-        dy,
-        four(to),
-        Address(norm.gain.cuda().address),
+        Address(dy),
+        four(dy_shape),
+        Address(gain),
         F32(norm.epsilon),
         Address(kept),
     ];
-    if suits_ahead(&addresses, [from, to]) {
+    let addresses = [to.address, added.address, x, dy, gain];
+    let ahead = suits_ahead(&addresses, [from, dy_shape])
+        && suits_ahead(&addresses, [to.shape, added.shape]);
+    if ahead {
         cuda.launch("rms_norm_backward_ahead", launch_ahead(cuda, from), &arguments);
     } else {
         cuda.launch("rms_norm_backward", launch(from), &arguments);
     }
-    let Some(dgain) = &mut gradient.dgain else { return };
+    let Some(mut dgain) = dgain else { return };
     let offsets: Vec<u32> = dgain.sequences.iter().map(|&row| blocks(row)).collect();
     let mut sequences: Buffer<u32> = cuda.take(offsets.len());
     cuda.write(&mut sequences.view_mut(), &offsets);
@@ -98,10 +139,10 @@ pub(crate) fn backward(cuda: &Cuda, mut gradient: Gradient<'_>, saved: Saved<'_>
         Address(dgain.to.cuda().address),
         Address(sequences.view().cuda().address),
         U32(blocks(offsets.len() - 1)),
-        x,
+        Address(x),
         four(from),
-        dy,
-        four(to),
+        Address(dy),
+        four(dy_shape),
         Address(kept),
     ];
     let launch = Launch { threads_y: 8, ..Launch::new(blocks(from.size.div_ceil(32)), 32) };

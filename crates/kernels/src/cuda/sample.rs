@@ -145,7 +145,8 @@ fn choose(cuda: &Cuda, mut to: Sampled<'_>, rows: &Rows<'_>) {
     let (tokens, tile_words) = (U32(blocks(vocabulary)), U32(blocks(tile_count)));
     let over = |to: &Buffer<f32>, rules: Argument| {
         let arguments = [at(to), data, stride, rules, U64(count as u64), tokens, tile_words];
-        cuda.launch("sample_tiles", a_warp_each(count * tile_count), &arguments);
+        let launch = a_warp_each(count * tile_count).programmatic();
+        cuda.launch("sample_tiles", launch, &arguments);
     };
     let plain = take_tiles(cuda, count, vocabulary);
     over(&plain, rules);
@@ -174,7 +175,7 @@ fn choose(cuda: &Cuda, mut to: Sampled<'_>, rows: &Rows<'_>) {
         U32(listed(cut)),
     ];
     let launch = Launch { shared_bytes: shared_bytes(cut), ..Launch::new(blocks(count), 512) };
-    cuda.launch("choose_tokens", launch, &arguments);
+    cuda.launch("choose_tokens", launch.programmatic(), &arguments);
 }
 
 #[cfg(test)]

@@ -14,6 +14,12 @@ use Argument::{Address, U32, U64};
 const P_COLUMNS: usize = 128;
 const Q_COLUMNS: usize = 64;
 
+/// Threads of a block; `THREADS` of the source.
+const THREADS: u32 = 128;
+
+/// Shared memory of a block: three stages of 32 rows of both in bf16, and a tile of f32.
+const SHARED_BYTES: usize = 3 * 32 * (P_COLUMNS + Q_COLUMNS) * 2 + P_COLUMNS * Q_COLUMNS * 4;
+
 /// `Job` of the source, field by field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Job {
@@ -151,7 +157,8 @@ fn launch(cuda: &Cuda, mut jobs: Vec<Job>, sequences: Offsets<'_>) {
         U64(sequences.len().saturating_sub(1) as u64),
     ];
     let count = blocks(usize::try_from(first_block).unwrap_or(usize::MAX));
-    cuda.launch("weight_gradients", Launch::new(count, 256), &arguments);
+    let launch = Launch { shared_bytes: blocks(SHARED_BYTES), ..Launch::new(count, THREADS) };
+    cuda.launch("weight_gradients", launch, &arguments);
 }
 
 pub(super) fn upload(cuda: &Cuda, words: &[u64]) -> Buffer<u32> {

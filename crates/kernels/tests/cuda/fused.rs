@@ -2,7 +2,7 @@
 //! operations.
 
 use whetstone_kernels::attention::Shape;
-use whetstone_kernels::fused_linear::{self, AugmentedWeight, FusedWeight, Narrow, Sizes};
+use whetstone_kernels::fused_linear::{self, AugmentedWeight, FusedWeight, Narrow, Part, Sizes};
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::qk_norm_rope::{self, Placing};
 use whetstone_kernels::rope::RopeTable;
@@ -20,6 +20,75 @@ const ALL: [Sizes; 3] = [
     Sizes { outputs: 72, inputs: 200, narrow: 24 },
     Sizes { outputs: 512, inputs: 2048, narrow: 192 },
 ];
+
+/// Sizes, where the outputs of each of several adapters end, and where its narrow columns do.
+const DIVIDED: [(Sizes, &[[usize; 2]]); 4] = [
+    (Sizes { outputs: 256, inputs: 128, narrow: 192 }, &[[128, 64], [192, 128], [256, 192]]),
+    // Parts that share a tile and a step of the tensor core, and one without an adapter between.
+    (Sizes { outputs: 272, inputs: 64, narrow: 64 }, &[[40, 8], [48, 8], [136, 40], [272, 64]]),
+    (Sizes { outputs: 3072, inputs: 32, narrow: 96 }, &[[1536, 80], [3072, 96]]),
+    // More than a kernel is told of.
+    (
+        Sizes { outputs: 80, inputs: 64, narrow: 48 },
+        &[[16, 8], [32, 16], [48, 24], [64, 32], [80, 48]],
+    ),
+];
+
+/// The same numbers with zeros beside outputs where columns belong to another adapter, and the parts.
+fn divided(all: &mut [f32], sizes: Sizes, ends: &[[usize; 2]]) -> Vec<Part> {
+    let Sizes { outputs, inputs, narrow } = sizes;
+    let mut begin = [0, 0];
+    let part = |&[output_end, narrow_end]: &[usize; 2]| {
+        let [outputs, own] = [begin[0]..output_end, begin[1]..narrow_end];
+        begin = [output_end, narrow_end];
+        Part { outputs, narrow: own }
+    };
+    let parts: Vec<Part> = ends.iter().map(part).collect();
+    for (row, numbers) in all.chunks_mut(sizes.stride()).take(outputs).enumerate() {
+        let own = parts.iter().find(|part| part.outputs.contains(&row)).unwrap().narrow.clone();
+        for column in (0..narrow).filter(|column| !own.contains(column)) {
+            numbers[inputs + column] = 0.0;
+        }
+    }
+    parts
+}
+
+/// A sum that leaves out the zeros of other adapters has the bits of one that does not.
+#[test]
+fn adapters_with_outputs_of_their_own_have_the_bits_of_one_for_all() {
+    let Some(device) = device() else { return };
+    for ((sizes, ends), rows) in DIVIDED.into_iter().flat_map(|one| ROWS.map(|rows| (one, rows))) {
+        let Sizes { outputs, inputs, narrow } = sizes;
+        let mut all = numbers(1, (outputs + narrow) * sizes.stride());
+        let parts = divided(&mut all, sizes, ends);
+        let (x, old) = (numbers(2, rows * inputs), numbers(3, rows * outputs));
+        let ours = twice(device, || {
+            let whole = AugmentedWeight::with_numbers(device, sizes, SCALE, &all);
+            let apart = whole.clone().with_parts(parts.clone());
+            let results = [&whole, &apart].map(|weight| {
+                let fused = FusedWeight { weight, narrow: Narrow::With };
+                let room = vec![POISON; rows * narrow];
+                let mut from = device.upload::<Activation>(&beside(&x, &room, rows));
+                let mut x = MatrixMut::new(from.view_mut(), rows, sizes.stride());
+                let poison = |cols: usize| vec![POISON; rows * cols];
+                let mut y = device.upload::<Activation>(&poison(outputs));
+                let old = device.upload::<Activation>(&old);
+                let residual = Some(Matrix::new(old.view(), rows, outputs));
+                let to = MatrixMut::new(y.view_mut(), rows, outputs);
+                let output = fused_linear::Output { y: to, residual };
+                fused_linear::forward(device, output, &mut x, fused);
+                let mut open = device.upload::<Activation>(&poison(outputs / 2));
+                let to = MatrixMut::new(open.view_mut(), rows, outputs / 2);
+                fused_linear::forward_gated(device, to, &mut x, fused);
+                [y, open, from].map(|buffer| device.read(buffer.view()))
+            });
+            results.concat()
+        });
+        for (whole, apart) in ours[..3].iter().zip(&ours[3..]) {
+            same_bits(apart, whole);
+        }
+    }
+}
 
 /// Rows that few and many algorithms take.
 const ROWS: [usize; 4] = [1, 64, 300, 600];
@@ -195,32 +264,61 @@ fn what_comes_back_through_fused_projections_has_the_bits_of_plain_products() {
 }
 
 const EPSILON: f32 = 0.02;
-const TOKENS: usize = 21;
+
+/// Tokens that are few, and many: other kernels.
+const TOKENS: [usize; 2] = [21, 530];
 
 fn frequencies(size: usize) -> Vec<f32> {
     // So few bits that an angle is the same number in f32 and in f64.
     (0..size / 2).map(|at| 1.0 / (1 << (at % 7)) as f32).collect()
 }
 
-fn positions() -> Vec<u32> {
-    (0..21).map(|row| row * 13 % 40).collect()
+fn positions(tokens: usize) -> Vec<u32> {
+    (0..).map(|row| row * 13 % 40).take(tokens).collect()
 }
 
 fn placed(qkv: &[f64], shape: &Shape) -> Vec<f64> {
     let size = shape.size;
     let gains = [numbers(5, size), numbers(6, size)].map(|gain| f64s(&gain));
     let frequencies = f64s(&frequencies(size));
-    let rows = qkv.chunks(shape.packed_width()).zip(positions());
-    rows.flat_map(|(row, position)| {
-        let head = |(at, head): (usize, &[f64])| {
+    let rows = qkv.chunks(shape.packed_width());
+    let positions = positions(rows.len());
+    rows.zip(positions)
+        .flat_map(|(row, position)| {
+            let head = |(at, head): (usize, &[f64])| {
+                if at >= shape.heads + shape.kv_heads {
+                    return head.to_vec();
+                }
+                let gain = &gains[usize::from(at >= shape.heads)];
+                let normed = oracle::rms_norm(head, gain, f64::from(EPSILON));
+                oracle::rope(&normed, f64::from(position), &frequencies, 1.0)
+            };
+            row.chunks(size).enumerate().flat_map(head).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Back through turns and norms, by the formula; values as they are.
+fn placed_back(qkv: &[f64], dy: &[f64], shape: &Shape) -> Vec<f64> {
+    let (size, width) = (shape.size, shape.packed_width());
+    let gains = [numbers(5, size), numbers(6, size)].map(|gain| f64s(&gain));
+    let frequencies = f64s(&frequencies(size));
+    let rows = qkv.chunks(width).zip(dy.chunks(width)).zip(positions(qkv.len() / width));
+    rows.flat_map(|((row, dy), position)| {
+        let heads = row.chunks(size).zip(dy.chunks(size)).enumerate();
+        let head = |(at, (x, dy)): (usize, (&[f64], &[f64]))| {
             if at >= shape.heads + shape.kv_heads {
-                return head.to_vec();
+                return dy.to_vec();
             }
             let gain = &gains[usize::from(at >= shape.heads)];
-            let normed = oracle::rms_norm(head, gain, f64::from(EPSILON));
-            oracle::rope(&normed, f64::from(position), &frequencies, 1.0)
+            let back = oracle::rope(dy, -f64::from(position), &frequencies, 1.0);
+            let z: Vec<f64> = back.iter().zip(gain).map(|(dy, gain)| dy * gain).collect();
+            let count = x.len() as f64;
+            let r = 1.0 / (inner(x, x) / count + f64::from(EPSILON)).sqrt();
+            let along = r.powi(3) * inner(&z, x) / count;
+            z.iter().zip(x).map(|(z, x)| r * z - x * along).collect()
         };
-        row.chunks(size).enumerate().flat_map(head).collect::<Vec<_>>()
+        heads.flat_map(head).collect::<Vec<_>>()
     })
     .collect()
 }
@@ -228,16 +326,17 @@ fn placed(qkv: &[f64], shape: &Shape) -> Vec<f64> {
 fn place(
     device: &Device,
     shape: &Shape,
+    tokens: usize,
     run: impl Fn(&Device, MatrixMut<'_>, Matrix<'_>, Placing<'_>),
 ) -> Vec<f32> {
     let width = shape.packed_width();
     let stride = width + 8;
     assert!(qk_norm_rope::is_there(device, shape, stride), "{shape:?}");
-    let room = vec![POISON; TOKENS * 8];
-    let apart = |seed| beside(&numbers(seed, TOKENS * width), &room, TOKENS);
+    let room = vec![POISON; tokens * 8];
+    let apart = |seed| beside(&numbers(seed, tokens * width), &room, tokens);
     let ours = twice(device, || {
         let turns = RopeTable::new(device, &frequencies(shape.size), 1.0, 40);
-        let positions = device.upload(&positions());
+        let positions = device.upload(&positions(tokens));
         let upload = |x: &[f32]| device.upload::<Activation>(x);
         let (q_gain, k_gain) = (upload(&numbers(5, shape.size)), upload(&numbers(6, shape.size)));
         let (qkv, mut to) = (upload(&apart(7)), upload(&apart(8)));
@@ -249,8 +348,8 @@ fn place(
             turns: &turns,
             positions: positions.view(),
         };
-        let qkv = Matrix::strided(qkv.view(), TOKENS, width, stride);
-        run(device, MatrixMut::strided(to.view_mut(), TOKENS, width, stride), qkv, placing);
+        let qkv = Matrix::strided(qkv.view(), tokens, width, stride);
+        run(device, MatrixMut::strided(to.view_mut(), tokens, width, stride), qkv, placing);
         let all = device.read(to.view());
         let gap = nearest_bf16(POISON).to_bits();
         let mut gaps = all.chunks(stride).flat_map(|row| &row[width..]);
@@ -263,15 +362,32 @@ fn place(
 #[test]
 fn heads_are_normed_and_turned_in_one_pass_there_and_back() {
     let Some(device) = device() else { return };
-    for (heads, kv_heads, size) in [(3, 1, 8), (4, 2, 64), (2, 2, 128)] {
+    let shapes = [(3, 1, 8), (3, 1, 40), (4, 2, 64), (5, 1, 64), (2, 2, 128), (3, 1, 128)];
+    for (heads, kv_heads, size) in shapes {
         let shape = Shape { heads, kv_heads, size, scale: 1.0 };
         let width = shape.packed_width();
-        let qkv = f64s(&numbers(7, TOKENS * width));
-        close(&place(device, &shape, qk_norm_rope::forward), &placed(&qkv, &shape), ROUNDED);
-        if size == 8 {
-            let dy = f64s(&numbers(8, TOKENS * width));
-            let truth = slopes(|qkv| inner(&placed(qkv, &shape), &dy), &qkv);
-            close(&place(device, &shape, qk_norm_rope::backward), &truth, ROUNDED);
+        for tokens in TOKENS {
+            let (qkv, dy) = (f64s(&numbers(7, tokens * width)), f64s(&numbers(8, tokens * width)));
+            let ours = place(device, &shape, tokens, qk_norm_rope::forward);
+            close(&ours, &placed(&qkv, &shape), ROUNDED);
+            let back = place(device, &shape, tokens, qk_norm_rope::backward);
+            let truth = placed_back(&qkv, &dy, &shape);
+            close(&back, &truth, ROUNDED);
+            if size == 8 && tokens == TOKENS[0] {
+                let slopes = slopes(|qkv| inner(&placed(qkv, &shape), &dy), &qkv);
+                close(&back, &slopes, ROUNDED);
+            }
         }
+    }
+}
+
+/// A token's bits do not depend on how many there are.
+#[test]
+fn few_tokens_are_normed_and_turned_as_many() {
+    let Some(device) = device() else { return };
+    for size in [40, 64, 128] {
+        let shape = Shape { heads: 5, kv_heads: 2, size, scale: 1.0 };
+        let [few, many] = TOKENS.map(|tokens| place(device, &shape, tokens, qk_norm_rope::forward));
+        same_bits(&few, &many[..few.len()]);
     }
 }

@@ -1,11 +1,13 @@
 //! Norms, gates, turns, tables: operations on rows.
 
-use whetstone_kernels::rms_norm::{self, Gain, Gradient, Heads, Norm};
+use whetstone_kernels::rms_norm::{self, Gain, Gradient, GradientBeside, Heads, Norm};
 use whetstone_kernels::rope::{Angles, RopeTable, Rotate, turn};
 use whetstone_kernels::{Activation, Matrix, MatrixMut, WriteMode, copy, embedding, swiglu};
 
 use crate::oracle;
-use crate::support::{POISON, ROUNDED, close, device, f64s, inner, numbers, slopes, twice};
+use crate::support::{
+    POISON, ROUNDED, close, device, f64s, inner, numbers, same_bits, slopes, twice,
+};
 
 const EPSILON: f32 = 0.02;
 
@@ -98,6 +100,42 @@ fn a_norms_gradients_are_the_slopes() {
             };
             close(&ours[0], &sum(kept, &dx, &old), ROUNDED);
             close(&ours[1], &sum(1.0, &dgain, &old_gain), 1e-5);
+        }
+    }
+}
+
+/// Where all of them lie differently, with the bits of one that is added to in place.
+#[test]
+fn a_norms_gradient_beside_what_it_is_added_to_has_the_same_bits() {
+    let Some(device) = device() else { return };
+    let sizes = [(1, 1, 1), (5, 2, 8), (130, 1, 19), (300, 1, 2048), (9, 4, 128), (7, 1, 2056)];
+    for (rows, heads, size) in sizes {
+        let shape = |gap| Heads { rows, heads, size, stride: heads * size + gap };
+        let count = rows * heads * size;
+        let (x, gain) = (numbers(1, count), numbers(2, size));
+        let (dy, old) = (numbers(3, count), numbers(5, count));
+        for [to, added] in [[shape(0), shape(0)], [shape(8), shape(64)], [shape(3), shape(1)]] {
+            let ours = twice(device, || {
+                let upload = |x: &[f32]| device.upload::<Activation>(x);
+                let (x, gain, dy) = (upload(&x), upload(&gain), upload(&dy));
+                let norm = Norm { gain: gain.view(), epsilon: EPSILON };
+                let input = |data| rms_norm::Input { data, shape: shape(0) };
+                let saved = rms_norm::Saved { x: input(x.view()), dy: input(dy.view()) };
+                let mut in_place = upload(&old);
+                let mode = WriteMode::Accumulate;
+                let gradient = Gradient { dx: in_place.view_mut(), mode, dgain: None };
+                rms_norm::backward(device, gradient, saved, norm);
+                let beside = upload(&apart(&old, added));
+                let mut dx = upload(&apart(&vec![POISON; count], to));
+                let gradient = GradientBeside {
+                    dx: rms_norm::Output { data: dx.view_mut(), shape: to },
+                    added: rms_norm::Input { data: beside.view(), shape: added },
+                    dgain: None,
+                };
+                rms_norm::backward_beside(device, gradient, saved, norm);
+                vec![device.read(in_place.view()), together(&device.read(dx.view()), to)]
+            });
+            same_bits(&ours[1], &ours[0]);
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use whetstone_kernels::WriteMode;
 use whetstone_kernels::rms_norm::{
-    Gain, Gradient, Heads, Input, Norm, Output, Saved, backward, forward,
+    Gain, Gradient, GradientBeside, Heads, Input, Norm, Output, Saved, backward, backward_beside,
+    forward,
 };
 
 use crate::oracle;
@@ -101,6 +102,45 @@ fn gradients_of_input_and_gain_are_the_slopes() {
             close(&ours[0], &sum(kept, &dx, &old), 1e-5);
             close(&ours[1], &sum(1.0, &dgain, &old_gain), 1e-5);
         }
+    }
+}
+
+/// Where all of them lie differently, with the bits of one that is added to in place.
+#[test]
+fn a_gradient_beside_what_it_is_added_to_has_the_same_bits() {
+    for shape in SHAPES {
+        let Case { from, to, x, gain, dy } = case(shape);
+        let (old, old_gain) = (numbers(5, x.len()), numbers(6, gain.len()));
+        let [apart, further] = [4, 6].map(|gap| Heads { stride: from.stride + gap, ..from });
+        let ours = same_bits(|device| {
+            let upload = |of, x: &[f32]| device.upload(&layout(of).apart(x));
+            let (x, dy, gain) = (upload(from, &x), upload(to, &dy), device.upload(&gain));
+            let norm = Norm { gain: gain.view(), epsilon: EPSILON };
+            let x = Input { data: x.view(), shape: from };
+            let saved = Saved { x, dy: Input { data: dy.view(), shape: to } };
+            let sequences = &[0, 1, 1, from.rows];
+            let mut dgains = [device.upload(&old_gain), device.upload(&old_gain)];
+            let [first, second] = &mut dgains;
+            let mut in_place = upload(from, &old);
+            let dgain = Some(Gain { to: first.view_mut(), sequences });
+            let mode = WriteMode::Accumulate;
+            backward(device, Gradient { dx: in_place.view_mut(), mode, dgain }, saved, norm);
+            let mut dx = device.upload(&layout(apart).nothing());
+            let beside = upload(further, &old);
+            let gradient = GradientBeside {
+                dx: Output { data: dx.view_mut(), shape: apart },
+                added: Input { data: beside.view(), shape: further },
+                dgain: Some(Gain { to: second.view_mut(), sequences }),
+            };
+            backward_beside(device, gradient, saved, norm);
+            vec![
+                [layout(from).together(&device.read(in_place.view())), device.read(first.view())]
+                    .concat(),
+                [layout(apart).together(&device.read(dx.view())), device.read(second.view())]
+                    .concat(),
+            ]
+        });
+        assert_eq!(ours[0], ours[1]);
     }
 }
 

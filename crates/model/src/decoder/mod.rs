@@ -34,8 +34,9 @@ pub use step::{Prefill, Step};
 pub use stepper::{Chosen, Most, Stepper};
 pub use whetstone_kernels::paged::{Cache, PAGE};
 
+use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::rope::RopeTable;
-use whetstone_kernels::{Buffer, Device, embedding};
+use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, embedding};
 
 use crate::config::Config;
 use batch::BatchLimits;
@@ -186,8 +187,20 @@ impl Decoder {
         for (layer, kept) in self.layers.iter().zip(layers).rev() {
             layer.backward(&pass, &packed, kept, &mut layer_gradients);
         }
-        let dx = layer_gradients.dx;
+        let mut dx = layer_gradients.dx;
+        if gradients.get(self.embedding).is_some() && dx.len() > tokens * self.sizes.width {
+            dx = self.without_room(&dx, tokens);
+        }
         self.embedding_backward(batch, head, &dx, gradients);
+    }
+
+    /// Rows of hidden states side by side, of rows that lie further apart.
+    fn without_room(&self, rows: &Buffer, count: usize) -> Buffer {
+        let width = self.sizes.width;
+        let mut to = self.device.take(count * width);
+        let from = Matrix::strided(rows.view(), count, width, rows.len() / count.max(1));
+        copy_matrix(&self.device, MatrixMut::new(to.view_mut(), count, width), from);
+        to
     }
 
     fn pass(&self, adapters: Adapters) -> Pass<'_> {

@@ -5,10 +5,11 @@ use std::rc::Rc;
 use whetstone_kernels::attention::{self, Saved};
 use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::qk_norm_rope;
-use whetstone_kernels::rms_norm::{self, Gradient, Heads};
+use whetstone_kernels::rms_norm::{self, Gradient, GradientBeside, Heads};
 use whetstone_kernels::rope::{self, Angles, Rotate};
 use whetstone_kernels::{Buffer, Matrix, MatrixMut, WriteMode, swiglu};
 
+use super::fused::FusedGradient;
 use super::heads::{HeadRange, QkNorm, both_norms, heads_of};
 use super::{
     Layer, LayerGradients, Network, NormInput, Packed, Rope, SavedActivations, SavedProjections,
@@ -36,11 +37,11 @@ impl Layer {
         let sizes = pass.sizes;
         let SavedActivations { x0, rest } = kept;
         let rest = rest.unwrap_or_else(|| self.compute(pass, packed, &x0).1);
-        let SavedProjections { mut qkv, attended, lse, x1, network } = rest;
+        let SavedProjections { mut qkv, qkv_narrow, attended, lse, x1, network } = rest;
         let attended = Rc::new(attended);
         self.network_backward(pass, &x1, network, gradients);
         drop(x1);
-        let dattended = self.o_backward(pass, &attended, gradients);
+        let (dattended, residual) = self.o_backward(pass, &attended, gradients);
         let turned = match self.qk_norm {
             Some(_) => self.place(pass, packed.rope, &mut qkv),
             None => None,
@@ -62,6 +63,7 @@ impl Layer {
         let from = QkvGradient { qkv: &qkv, dqkv };
         let dqkv = self.place_backward(pass, packed.rope, from, &mut gradients.sums);
         drop(qkv);
+        let dqkv = FusedGradient { dqkv, narrow: qkv_narrow, residual };
         self.project_backward(pass, &x0, dqkv, gradients);
         gradients.sums.flush();
     }
@@ -76,9 +78,9 @@ impl Layer {
         let input = NormInput { x: x1.view(), gain: self.before_network };
         let (mut gate, mut up) = match (network, &self.fused) {
             (Network::Apart { gate, up }, _) => (gate, up),
-            (Network::Together(both), fused) => {
+            (Network::Together(network), fused) => {
                 let fused = fused.as_ref().expect("rows of both come from fused projections");
-                return fused.network_backward(pass, input, both, gradients);
+                return fused.network_backward(pass, input, network, gradients);
             }
         };
         let LayerGradients { dx, sums } = &mut *gradients;
@@ -114,9 +116,10 @@ impl Layer {
         pass: &Pass<'_>,
         attended: &Rc<Buffer>,
         gradients: &mut LayerGradients<'_>,
-    ) -> Buffer {
+    ) -> (Buffer, Option<Rc<Buffer>>) {
         if let Some(fused) = &self.fused {
-            return fused.o_backward(pass, attended, gradients);
+            let (dattended, residual) = fused.o_backward(pass, attended, gradients);
+            return (dattended, Some(residual));
         }
         let LayerGradients { dx, sums } = gradients;
         let sizes = pass.sizes;
@@ -127,7 +130,7 @@ impl Layer {
         let du = self.o.backward_input(pass, to, WriteMode::Overwrite, dy);
         let x = Matrix::new(attended.view(), tokens, width);
         self.o.backward_weights(pass, sums, WeightBackward { x, dy, du });
-        dattended
+        (dattended, None)
     }
 
     /// Back through turns and norms.
@@ -179,7 +182,7 @@ impl Layer {
         &self,
         pass: &Pass<'_>,
         x0: &Buffer,
-        dqkv: Buffer,
+        dqkv: FusedGradient,
         gradients: &mut LayerGradients<'_>,
     ) {
         let input = NormInput { x: x0.view(), gain: self.before_attention };
@@ -188,7 +191,7 @@ impl Layer {
         }
         let sums = &mut gradients.sums;
         let sizes = pass.sizes;
-        let tokens = x0.len() / sizes.width;
+        let (tokens, dqkv) = (x0.len() / sizes.width, dqkv.dqkv);
         let h = normed(pass, input);
         let mut dh = pass.device.take(x0.len());
         let mut mode = WriteMode::Overwrite;
@@ -220,4 +223,37 @@ pub(crate) fn norm_backward(
     let x = rms_norm::Input { data: x, shape: rows };
     let dy = rms_norm::Input { data: dy.view(), shape: rows };
     rms_norm::backward(pass.device, gradient, rms_norm::Saved { x, dy }, norm(pass, gain));
+}
+
+/// The sum of what comes back through a norm and `added`, the residual's gradient: rows as wide as the
+/// norm's, which may lie further apart. It replaces the residual's gradient.
+pub(super) fn norm_backward_beside(
+    pass: &Pass<'_>,
+    input: NormInput<'_>,
+    from: BackwardBeside<'_>,
+    gradients: &mut LayerGradients<'_>,
+) {
+    let NormInput { x, gain } = input;
+    let BackwardBeside { dy, added } = from;
+    let LayerGradients { dx, sums } = gradients;
+    let width = pass.sizes.width;
+    let rows = Heads::rows(x.len() / width, width);
+    let apart = |length: usize| Heads { stride: length / rows.rows.max(1), ..rows };
+    let to = apart(dx.len());
+    let gradient = GradientBeside {
+        dx: rms_norm::Output { data: dx.view_mut(), shape: to },
+        added: rms_norm::Input { data: added.view(), shape: apart(added.len()) },
+        dgain: sums.gain(gain),
+    };
+    let x = rms_norm::Input { data: x, shape: rows };
+    let dy = rms_norm::Input { data: dy.view(), shape: rows };
+    let saved = rms_norm::Saved { x, dy };
+    rms_norm::backward_beside(pass.device, gradient, saved, norm(pass, gain));
+}
+
+/// What comes back through a norm, and what it is added to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BackwardBeside<'a> {
+    pub(super) dy: &'a Buffer,
+    pub(super) added: &'a Buffer,
 }

@@ -5,25 +5,16 @@
 //! back for its gradient: such buffers are wider than what they are named after. The gradients of a
 //! layer's adapters are added in one launch, when the layer is done.
 
-use std::ops::Range;
 use std::rc::Rc;
 
-use whetstone_kernels::add::bias;
 use whetstone_kernels::copy::copy_matrix;
-use whetstone_kernels::fused_linear::{
-    self, AugmentedWeight, FusedWeight, Narrow, Sizes as Widths,
-};
 use whetstone_kernels::rms_norm::{self, Heads};
-use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, View, swiglu};
+use whetstone_kernels::{Buffer, Matrix, MatrixMut, fused_linear, swiglu};
 
-use super::{LayerGradients, NormInput, norm, norm_backward};
-use crate::decoder::parameters::{ParameterId, Parameters};
-use crate::decoder::pass::{Adapters, Pass};
-use crate::decoder::projection::{Adapter, Projection};
-use crate::decoder::sums::{Columns, GradientAccumulator, Pending};
-
-/// Narrow parts begin at multiples of so many columns.
-const NARROW_STEP: usize = 8;
+use super::backward::{BackwardBeside, norm_backward_beside};
+use super::fused_projections::{DeferredInput, Fused};
+use super::{LayerGradients, NormInput, norm};
+use crate::decoder::pass::Pass;
 
 /// The four products of a layer.
 #[derive(Debug, Clone)]
@@ -34,172 +25,21 @@ pub(crate) struct FusedLayer {
     pub(crate) down: Fused,
 }
 
-/// Projections of one input.
-#[derive(Debug, Clone)]
-pub(crate) struct Fused {
-    weight: AugmentedWeight,
-    members: Vec<Member>,
+/// The gradient of queries, keys and values, and where projections are fused what adapters made of their input
+/// and the gradient of the residual.
+#[derive(Debug)]
+pub(super) struct FusedGradient {
+    pub(super) dqkv: Buffer,
+    pub(super) narrow: Option<Rc<Buffer>>,
+    pub(super) residual: Option<Rc<Buffer>>,
 }
 
-/// One of them: its columns of the result, and of what is narrow if it has an adapter.
-#[derive(Debug, Clone)]
-struct Member {
-    outputs: Range<usize>,
-    bias: Option<ParameterId>,
-    adapter: Option<(Adapter, Range<usize>)>,
-}
-
-impl Fused {
-    /// Moves the weights into one matrix; none if one of them is not frozen as a whole, or adapters
-    /// differ in their scale.
-    pub(crate) fn new(
-        device: &Device,
-        parameters: &mut Parameters,
-        projections: &[Projection],
-    ) -> Option<Self> {
-        let frozen = projections.iter().all(|projection| parameters.is_frozen(projection.weight));
-        let adapters = projections.iter().filter_map(|projection| projection.adapter);
-        let scales: Vec<f32> = adapters.map(|adapter| adapter.scale).collect();
-        let scale = scales.first().copied().unwrap_or(1.0);
-        if !frozen || scales.iter().any(|other| other.to_bits() != scale.to_bits()) {
-            return None;
-        }
-        let shape = |id: ParameterId| (parameters.get(id).shape[0], parameters.get(id).shape[1]);
-        let (mut outputs, mut narrow) = (0, 0);
-        let members: Vec<Member> = projections
-            .iter()
-            .map(|projection| {
-                let first = outputs;
-                outputs += shape(projection.weight).0;
-                let adapter = projection.adapter.map(|adapter| {
-                    let (begin, rank) = (narrow, shape(adapter.a).0);
-                    narrow = (begin + rank).next_multiple_of(NARROW_STEP);
-                    (adapter, begin..begin + rank)
-                });
-                Member { outputs: first..outputs, bias: projection.bias, adapter }
-            })
-            .collect();
-        let inputs = shape(projections.first()?.weight).1;
-        let weight = AugmentedWeight::new(device, Widths { outputs, inputs, narrow }, scale);
-        for (projection, member) in projections.iter().zip(&members) {
-            let first = member.outputs.start;
-            parameters.move_to(device, projection.weight, weight.weight(first));
-            if let Some((adapter, own)) = &member.adapter {
-                parameters.move_to(device, adapter.a, weight.first_half(own.start));
-                parameters.move_to(device, adapter.b, weight.second_half(first, own.start));
-            }
-        }
-        Some(Self { weight, members })
-    }
-
-    fn widths(&self) -> Widths {
-        self.weight.sizes()
-    }
-
-    /// Numbers of a row that goes in.
-    pub(super) fn in_stride(&self) -> usize {
-        self.widths().stride()
-    }
-
-    /// Numbers of a row that comes out, or comes back.
-    pub(super) fn out_stride(&self) -> usize {
-        self.widths().outputs + self.widths().narrow
-    }
-
-    /// Whether a bias is added to a result.
-    pub(super) fn has_bias(&self) -> bool {
-        self.members.iter().any(|member| member.bias.is_some())
-    }
-
-    fn part(&self, pass: &Pass<'_>) -> Narrow {
-        match pass.adapters {
-            Adapters::On if self.widths().narrow > 0 => Narrow::With,
-            _ => Narrow::Without,
-        }
-    }
-
-    fn fused_weight(&self, pass: &Pass<'_>) -> FusedWeight<'_> {
-        FusedWeight { weight: &self.weight, narrow: self.part(pass) }
-    }
-
-    /// `y` of rows that have room.
-    pub(super) fn forward(
-        &self,
-        pass: &Pass<'_>,
-        mut y: MatrixMut<'_>,
-        x: &mut Buffer,
-        residual: Option<View<'_>>,
-    ) {
-        let stride = self.in_stride();
-        let rows = x.len() / stride;
-        let mut x = MatrixMut::new(x.view_mut(), rows, stride);
-        let residual = residual.map(|all| Matrix::new(all, rows, self.widths().outputs));
-        let output = fused_linear::Output { y: y.reborrow(), residual };
-        fused_linear::forward(pass.device, output, &mut x, self.fused_weight(pass));
-        for member in &self.members {
-            if let Some(id) = member.bias {
-                let columns = y.columns(member.outputs.clone());
-                bias(pass.device, columns, pass.parameters.activations(id));
-            }
-        }
-    }
-
-    /// `dx` of rows that have room.
-    pub(super) fn backward(&self, pass: &Pass<'_>, dx: MatrixMut<'_>, dy: &mut Buffer) {
-        let stride = self.out_stride();
-        let rows = dy.len() / stride;
-        let mut dy = MatrixMut::new(dy.view_mut(), rows, stride);
-        fused_linear::backward(pass.device, dx, &mut dy, self.fused_weight(pass));
-    }
-
-    /// What adapters make of rows, beside them.
-    pub(super) fn narrow(&self, pass: &Pass<'_>, x: &mut Buffer) {
-        if self.part(pass) == Narrow::With {
-            let stride = self.in_stride();
-            let rows = x.len() / stride;
-            let mut x = MatrixMut::new(x.view_mut(), rows, stride);
-            fused_linear::narrow(pass.device, &mut x, &self.weight);
-        }
-    }
-
-    /// The gradients of adapters wait for the end of the layer.
-    pub(super) fn defer(
-        &self,
-        pass: &Pass<'_>,
-        sums: &mut GradientAccumulator<'_>,
-        dy: Buffer,
-        x: &Rc<Buffer>,
-    ) {
-        if self.part(pass) == Narrow::Without {
-            return;
-        }
-        let Widths { outputs, inputs, .. } = self.widths();
-        let dy = Rc::new(dy);
-        let of_dy = |columns: Range<usize>| Columns {
-            buffer: Rc::clone(&dy),
-            stride: self.out_stride(),
-            range: columns,
-        };
-        let of_x =
-            |columns| Columns { buffer: Rc::clone(x), stride: self.in_stride(), range: columns };
-        for member in &self.members {
-            let Some((adapter, own)) = &member.adapter else { continue };
-            let narrow = inputs + own.start..inputs + own.end;
-            let back = outputs + own.start..outputs + own.end;
-            let dy_own = of_dy(member.outputs.clone());
-            sums.defer(Pending { id: adapter.b, dy: dy_own, x: of_x(narrow) });
-            sums.defer(Pending { id: adapter.a, dy: of_dy(back), x: of_x(0..inputs) });
-        }
-    }
-}
-
-/// Rows with room for what a product's adapters make of them.
-fn with_room(device: &Device, from: View<'_>, width: usize, stride: usize) -> Buffer {
-    let rows = from.len() / width;
-    let mut to = device.take(rows * stride);
-    let narrow = MatrixMut::strided(to.view_mut(), rows, width, stride);
-    copy_matrix(device, narrow, Matrix::new(from, rows, width));
-    to
+/// Rows of gate and up side by side, and what adapters made of the inputs of those and of down.
+#[derive(Debug)]
+pub(crate) struct FusedNetwork {
+    both: Buffer,
+    gate_up_narrow: Option<Rc<Buffer>>,
+    down_narrow: Option<Rc<Buffer>>,
 }
 
 impl FusedLayer {
@@ -219,8 +59,8 @@ impl FusedLayer {
         to
     }
 
-    /// Queries, keys and values, each row with room for what comes back.
-    pub(super) fn project(&self, pass: &Pass<'_>, input: NormInput<'_>) -> Buffer {
+    /// Queries, keys and values, each row with room for what comes back, and what they were made of.
+    pub(super) fn project(&self, pass: &Pass<'_>, input: NormInput<'_>) -> (Buffer, Buffer) {
         let mut h = Self::normed(pass, input, &self.qkv);
         let sizes = pass.sizes;
         let tokens = input.x.len() / sizes.width;
@@ -228,7 +68,7 @@ impl FusedLayer {
         let mut qkv = pass.device.take(tokens * stride);
         let to = MatrixMut::strided(qkv.view_mut(), tokens, sizes.shape.packed_width(), stride);
         self.qkv.forward(pass, to, &mut h, None);
-        qkv
+        (qkv, h)
     }
 
     /// `x0 + O·attended`.
@@ -246,7 +86,7 @@ impl FusedLayer {
     }
 
     /// `x2`, and the gate beside what goes through it.
-    pub(super) fn network(&self, pass: &Pass<'_>, input: NormInput<'_>) -> (Buffer, Buffer) {
+    pub(super) fn network(&self, pass: &Pass<'_>, input: NormInput<'_>) -> (Buffer, FusedNetwork) {
         let (device, sizes, x1) = (pass.device, pass.sizes, input.x);
         let (tokens, ffn) = (x1.len() / sizes.width, sizes.ffn);
         let mut h = Self::normed(pass, input, &self.gate_up);
@@ -254,6 +94,7 @@ impl FusedLayer {
         let mut both = device.take(tokens * both_stride);
         let to = MatrixMut::strided(both.view_mut(), tokens, 2 * ffn, both_stride);
         self.gate_up.forward(pass, to, &mut h, None);
+        let gate_up_narrow = self.gate_up.kept_narrow(pass, &h);
         drop(h);
         let stride = self.down.in_stride();
         let mut open = device.take(tokens * stride);
@@ -266,7 +107,8 @@ impl FusedLayer {
         let mut x2 = device.take(x1.len());
         let to = MatrixMut::new(x2.view_mut(), tokens, sizes.width);
         self.down.forward(pass, to, &mut open, Some(x1));
-        (x2, both)
+        let down_narrow = self.down.kept_narrow(pass, &open);
+        (x2, FusedNetwork { both, gate_up_narrow, down_narrow })
     }
 
     /// `x2` alone.
@@ -288,13 +130,14 @@ impl FusedLayer {
         &self,
         pass: &Pass<'_>,
         input: NormInput<'_>,
-        mut both: Buffer,
+        network: FusedNetwork,
         gradients: &mut LayerGradients<'_>,
     ) {
+        let FusedNetwork { mut both, gate_up_narrow, down_narrow } = network;
         let LayerGradients { dx, sums } = &mut *gradients;
         let (device, sizes) = (pass.device, pass.sizes);
         let (tokens, ffn) = (input.x.len() / sizes.width, sizes.ffn);
-        let mut dy = with_room(device, dx.view(), sizes.width, self.down.out_stride());
+        let mut dy = self.taken_residual(pass, tokens, dx);
         let stride = self.down.in_stride();
         let mut open = device.take(tokens * stride);
         let to = MatrixMut::strided(open.view_mut(), tokens, ffn, stride);
@@ -303,49 +146,72 @@ impl FusedLayer {
         let dopen = MatrixMut::strided(open.view_mut(), tokens, ffn, stride);
         let rows = MatrixMut::strided(both.view_mut(), tokens, 2 * ffn, both_stride);
         swiglu::backward_rows(device, dopen, rows);
-        self.down.narrow(pass, &mut open);
-        self.down.defer(pass, sums, dy, &Rc::new(open));
-        let mut h = Self::normed(pass, input, &self.gate_up);
-        self.gate_up.narrow(pass, &mut h);
+        let deferred = DeferredInput { x: &Rc::new(open), narrow: down_narrow.as_ref() };
+        let dy = Rc::new(dy);
+        self.down.defer(pass, sums, &dy, deferred);
+        let h = Self::normed(pass, input, &self.gate_up);
         let mut dh = device.take(input.x.len());
         let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
         self.gate_up.backward(pass, to, &mut both);
-        self.gate_up.defer(pass, sums, both, &Rc::new(h));
-        norm_backward(pass, input, &dh, gradients);
+        let deferred = DeferredInput { x: &Rc::new(h), narrow: gate_up_narrow.as_ref() };
+        self.gate_up.defer(pass, sums, &Rc::new(both), deferred);
+        let from = BackwardBeside { dy: &dh, added: &dy };
+        norm_backward_beside(pass, input, from, gradients);
     }
 
+    /// The gradient of what attention gave, and that of the residual as it was; a buffer for what it becomes
+    /// is in its place.
     pub(super) fn o_backward(
         &self,
         pass: &Pass<'_>,
         attended: &Rc<Buffer>,
         gradients: &mut LayerGradients<'_>,
-    ) -> Buffer {
+    ) -> (Buffer, Rc<Buffer>) {
         let LayerGradients { dx, sums } = gradients;
-        let sizes = pass.sizes;
-        let (tokens, width) = (dx.len() / sizes.width, sizes.shape.width());
-        let mut dy = with_room(pass.device, dx.view(), sizes.width, self.o.out_stride());
+        let (tokens, width) = (attended.len() / self.o.in_stride(), pass.sizes.shape.width());
+        let mut dy = self.taken_residual(pass, tokens, dx);
         let mut dattended = pass.device.take(tokens * width);
         let to = MatrixMut::new(dattended.view_mut(), tokens, width);
         self.o.backward(pass, to, &mut dy);
-        self.o.defer(pass, sums, dy, attended);
-        dattended
+        let dy = Rc::new(dy);
+        self.o.defer(pass, sums, &dy, DeferredInput { x: attended, narrow: None });
+        (dattended, dy)
+    }
+
+    /// The residual's gradient, rows with room for what the adapters of both projections that are added to it
+    /// make of it; a buffer of the same size takes its place, for the gradient before them.
+    fn taken_residual(&self, pass: &Pass<'_>, tokens: usize, dx: &mut Buffer) -> Buffer {
+        let (device, width) = (pass.device, pass.sizes.width);
+        let stride = self.o.out_stride().max(self.down.out_stride());
+        let old = std::mem::replace(dx, device.take(tokens * stride));
+        if old.len() == tokens * stride {
+            return old;
+        }
+        let from = Matrix::strided(old.view(), tokens, width, old.len() / tokens.max(1));
+        let mut wide = device.take(tokens * stride);
+        let to = MatrixMut::strided(wide.view_mut(), tokens, width, stride);
+        copy_matrix(device, to, from);
+        wide
     }
 
     pub(super) fn project_backward(
         &self,
         pass: &Pass<'_>,
         input: NormInput<'_>,
-        mut dqkv: Buffer,
+        dqkv: FusedGradient,
         gradients: &mut LayerGradients<'_>,
     ) {
         let (x0, width) = (input.x, pass.sizes.width);
         let tokens = x0.len() / width;
-        let mut h = Self::normed(pass, input, &self.qkv);
-        self.qkv.narrow(pass, &mut h);
+        let FusedGradient { mut dqkv, narrow, residual } = dqkv;
+        let h = Self::normed(pass, input, &self.qkv);
         let mut dh = pass.device.take(x0.len());
         let to = MatrixMut::new(dh.view_mut(), tokens, width);
         self.qkv.backward(pass, to, &mut dqkv);
-        self.qkv.defer(pass, &mut gradients.sums, dqkv, &Rc::new(h));
-        norm_backward(pass, input, &dh, gradients);
+        let deferred = DeferredInput { x: &Rc::new(h), narrow: narrow.as_ref() };
+        self.qkv.defer(pass, &mut gradients.sums, &Rc::new(dqkv), deferred);
+        let added = residual.as_ref().expect("fused projections left the residual's gradient");
+        let from = BackwardBeside { dy: &dh, added };
+        norm_backward_beside(pass, input, from, gradients);
     }
 }

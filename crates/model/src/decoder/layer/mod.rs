@@ -6,16 +6,20 @@
 //! ```
 //!
 //! What is kept for the way back is what is dear to compute again: the two residuals, queries, keys
-//! and values, what attention gave, the gate and what goes through it. Norms, turns, activations
-//! and narrow products are computed again. With [`Keep::Input`] only `x0` is kept and the whole
-//! layer is computed again.
+//! and values, what attention gave, the gate and what goes through it, and where projections are fused
+//! their narrow products. Norms, turns and activations are computed again, as are other narrow products.
+//! With [`Keep::Input`] only `x0` is kept and the whole layer is computed again.
 
 mod backward;
 mod fused;
+mod fused_projections;
 mod heads;
 
+use std::rc::Rc;
+
 pub(crate) use backward::norm_backward;
-pub(crate) use fused::{Fused, FusedLayer};
+pub(crate) use fused::{FusedLayer, FusedNetwork};
+pub(crate) use fused_projections::Fused;
 pub(crate) use heads::QkNorm;
 use heads::{HeadRange, both_norms, heads_of};
 use whetstone_kernels::attention::{self, Shape};
@@ -114,6 +118,8 @@ pub(crate) struct SavedActivations {
 struct SavedProjections {
     /// Before norms and turns if there are norms, else after turns.
     qkv: Buffer,
+    /// What adapters made of their input, where projections are fused.
+    qkv_narrow: Option<Rc<Buffer>>,
     attended: Buffer,
     lse: Buffer<f32>,
     x1: Buffer,
@@ -126,7 +132,7 @@ pub(crate) enum Network {
     /// Each by itself.
     Apart { gate: Buffer, up: Buffer },
     /// Side by side in each row.
-    Together(Buffer),
+    Together(FusedNetwork),
 }
 
 impl Layer {
@@ -152,7 +158,7 @@ impl Layer {
     ) -> (Buffer, SavedProjections) {
         let (device, sizes, tokens) = (pass.device, pass.sizes, packed.tokens());
         let shape = &sizes.shape;
-        let mut qkv = self.project(pass, x0.view());
+        let (mut qkv, qkv_narrow) = self.project_and_keep(pass, x0.view());
         let turned = self.place(pass, packed.rope, &mut qkv);
         let stride = self.attended_stride(sizes);
         let mut attended = device.take(tokens * stride);
@@ -165,7 +171,7 @@ impl Layer {
         drop(turned);
         let x1 = self.after_attention(pass, x0, &mut attended);
         let (x2, network) = self.network(pass, &x1);
-        (x2, SavedProjections { qkv, attended, lse, x1, network })
+        (x2, SavedProjections { qkv, qkv_narrow, attended, lse, x1, network })
     }
 
     /// Numbers between the beginnings of two rows of queries, keys and values.
@@ -191,7 +197,7 @@ impl Layer {
         let sizes = pass.sizes;
         let input = NormInput { x: x0, gain: self.before_attention };
         if let Some(fused) = &self.fused {
-            return fused.project(pass, input);
+            return fused.project(pass, input).0;
         }
         let h = normed(pass, input);
         let tokens = x0.len() / sizes.width;
@@ -202,6 +208,14 @@ impl Layer {
             projection.forward(pass, to.columns(columns), WriteMode::Overwrite, h);
         }
         qkv
+    }
+
+    /// The same, and what adapters made of `n1(x)` where projections are fused.
+    fn project_and_keep(&self, pass: &Pass<'_>, x0: View<'_>) -> (Buffer, Option<Rc<Buffer>>) {
+        let Some(fused) = &self.fused else { return (self.project(pass, x0), None) };
+        let (qkv, h) = fused.project(pass, NormInput { x: x0, gain: self.before_attention });
+        let narrow = fused.qkv.kept_narrow(pass, &h);
+        (qkv, narrow)
     }
 
     /// The three projections and their columns.
@@ -321,8 +335,8 @@ impl Layer {
     pub(crate) fn network(&self, pass: &Pass<'_>, x1: &Buffer) -> (Buffer, Network) {
         let input = NormInput { x: x1.view(), gain: self.before_network };
         if let Some(fused) = &self.fused {
-            let (x2, both) = fused.network(pass, input);
-            return (x2, Network::Together(both));
+            let (x2, network) = fused.network(pass, input);
+            return (x2, Network::Together(network));
         }
         let (device, sizes, tokens) = (pass.device, pass.sizes, x1.len() / pass.sizes.width);
         let h = normed(pass, input);
