@@ -109,7 +109,7 @@ pub(crate) fn train(
 }
 
 /// Multiplications and additions of one token, forward and backward: two for each weight that it
-/// meets, twice that on the way back, or once if weights are not trained; logits of a trained head
+/// meets, twice that in the backward pass, or once if weights are not trained; logits of a trained head
 /// twice forward.
 fn work_per_token(config: &Config, length: usize, lora: Option<&LoraConfig>) -> f64 {
     let (d, q, kv, f) = (config.width, config.query_width(), config.kv_width(), config.ffn);

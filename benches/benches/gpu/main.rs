@@ -86,7 +86,7 @@ fn measured(wanted: &[String]) -> Result<Value, Box<dyn Error>> {
     Ok(Value::from(all))
 }
 
-/// Sequences of a step, and what is kept of the way there.
+/// Sequences of a step, and what is kept of the forward pass.
 #[derive(Debug, Clone, Copy)]
 struct Batch {
     sequences: usize,

@@ -32,7 +32,7 @@ pub struct CrossEntropy {
 ///
 /// # Errors
 ///
-/// If a number is none, a list is of another length, or the step is smaller than the batch.
+/// If a value is not finite, a list is of another length, or the step is smaller than the batch.
 pub fn loss(batch: &[Labelled<'_>], denominator: Denominator) -> Result<CrossEntropy, AlgoError> {
     denominator.covers(Totals::count(batch.iter().map(|trace| trace.trained)))?;
     let mut out = CrossEntropy::default();

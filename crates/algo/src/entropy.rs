@@ -26,7 +26,7 @@ pub struct EntropyLoss {
 ///
 /// # Errors
 ///
-/// If a sequence lacks `entropy`, a number is none, or the step is smaller than the batch.
+/// If a sequence lacks `entropy`, a value is not finite, or the step is smaller than the batch.
 pub fn bonus(
     batch: &[Sequence<'_>],
     coefficient: f64,

@@ -16,7 +16,7 @@ use crate::{AlgoError, number};
 ///
 /// # Errors
 ///
-/// If there is not one value for each return, or one of either is no number.
+/// If there is not one value for each return, or one of either is not finite.
 ///
 /// # Example
 ///

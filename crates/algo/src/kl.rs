@@ -115,7 +115,7 @@ impl From<KlEstimator> for Estimator {
 ///
 /// # Errors
 ///
-/// If there is not one `reference_logp` for each `logp`, or one of either is no number.
+/// If there is not one `reference_logp` for each `logp`, or one of either is not finite.
 pub fn charge(penalty: Penalty, logp: &[f64], reference_logp: &[f64]) -> Result<f64, AlgoError> {
     as_many("reference_logp", reference_logp.len(), logp.len())?;
     entries("logp", logp)?;
@@ -129,7 +129,7 @@ pub fn charge(penalty: Penalty, logp: &[f64], reference_logp: &[f64]) -> Result<
 ///
 /// # Errors
 ///
-/// If a sequence lacks `reference_logp`, a number is none, or the step is smaller than the batch.
+/// If a sequence lacks `reference_logp`, a value is not finite, or the step is smaller than the batch.
 pub fn penalty(
     batch: &[Sequence<'_>],
     penalty: Penalty,

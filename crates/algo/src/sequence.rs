@@ -2,7 +2,7 @@
 //!
 //! Sequences are packed: every list has one number for each token that the model was asked for, in
 //! order, and `trained` says which of them the model itself wrote and shall learn from. The others
-//! (a prompt, an answer of a tool, padding) may hold anything, even what is no number.
+//! (a prompt, an answer of a tool, padding) may hold anything, even NaN.
 
 use crate::AlgoError;
 
@@ -46,7 +46,7 @@ impl Advantages<'_> {
         }
     }
 
-    /// Refuses what is no number for a sequence that is trained at all.
+    /// Refuses non-finite values of a sequence that is trained at all.
     pub(crate) fn check(self, place: Place<'_>) -> Result<(), AlgoError> {
         match self {
             Self::Tokens(advantages) => place.check("advantage", advantages),

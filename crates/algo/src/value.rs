@@ -46,7 +46,7 @@ pub struct ValueLoss {
 ///
 /// # Errors
 ///
-/// If a number is none or becomes none, a list is of another length, or the step is smaller than
+/// If a value is or becomes non-finite, a list is of another length, or the step is smaller than
 /// the batch.
 pub fn loss(
     batch: &[Valued<'_>],

@@ -168,10 +168,10 @@ pub(crate) enum Failure {
         /// The first of them.
         task: String,
     },
-    /// A file of tasks has a line that is none.
+    /// A file of tasks has a line that is not a task.
     #[error(transparent)]
     Lines(#[from] LineError),
-    /// A file of traces has a line that is none.
+    /// A file of traces has a line that is not a trace.
     #[error(transparent)]
     Traces(LineError),
     /// Flags that do not belong together.

@@ -108,7 +108,7 @@ pub enum JudgementError {
         /// The verdict's name.
         verdict: &'static str,
     },
-    /// Time cannot be negative or no number.
+    /// Time cannot be negative or NaN.
     #[error("`cpu_ms` is not a finite number at least 0")]
     CpuTime,
     /// A program that ran was held somehow; one that did not was not.

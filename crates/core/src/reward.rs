@@ -54,7 +54,7 @@ pub struct Gate {
 /// Why numbers are no reward.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RewardError {
-    /// A value, weight or cap is infinite or no number.
+    /// A value, weight or cap is infinite or NaN.
     #[error("`{0}` has a value, weight or cap that is not finite")]
     NotFinite(String),
     /// The written total is not the sum of the written parts.

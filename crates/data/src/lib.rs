@@ -2,7 +2,7 @@
 //!
 //! | from | to | in |
 //! |---|---|---|
-//! | a file of a data set | tasks, and every row that is none with its reason | [`source`] |
+//! | a file of a data set | tasks, and every row that is not a task with its reason | [`source`] |
 //! | nothing but a seed | tasks composed of small steps, with traces | [`embedded`] |
 //! | tasks of all sources | two halves without duplicates | [`prepare`] |
 //! | a file of tasks | those that are proven, and the others with their reasons | [`prove`] |

@@ -81,7 +81,7 @@ pub enum Take {
 pub struct Made {
     /// The rows, in the order of their traces.
     pub rows: Vec<Row>,
-    /// Why each trace that is no row is none, by its place.
+    /// Why each trace does not become a row, by its place.
     pub left_out: Vec<(usize, LeftOut)>,
     /// What became of the traces.
     pub counts: RowCounts,

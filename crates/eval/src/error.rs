@@ -47,7 +47,7 @@ pub enum EvalError {
     /// Samples cannot be read back.
     #[error(transparent)]
     Lines(#[from] LineError),
-    /// The journal cannot be opened, gone on with, written or removed.
+    /// The journal cannot be opened, resumed, written or removed.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     /// A file cannot be read or written.

@@ -7,7 +7,7 @@
 //! s_j = scale · q_i·k_j      p_j = e^(s_j - lse_i)      o_i = Σ p_j v_j
 //! ```
 //!
-//! Only `lse` is kept for the way back (Dao et al., "`FlashAttention`", 2022): `dp_j = do_i·v_j`,
+//! Only `lse` is kept for the backward pass (Dao et al., "`FlashAttention`", 2022): `dp_j = do_i·v_j`,
 //! `ds_j = scale · p_j (dp_j - do_i·o_i)`, `dq_i = Σ ds_j k_j`, `dk_j = Σ ds_j q_i`,
 //! `dv_j = Σ p_j do_i`.
 

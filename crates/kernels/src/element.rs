@@ -132,7 +132,7 @@ fn bytes_of<T: Copy, const N: usize>(numbers: &[T], of: impl Fn(T) -> [u8; N]) -
     bytes
 }
 
-/// Rounded to the nearest bf16, halves to even; what is no number stays none.
+/// Rounded to the nearest bf16, halves to even; NaN stays NaN.
 fn bf16_bits(number: f32) -> u16 {
     let bits = number.to_bits();
     if number.is_nan() {

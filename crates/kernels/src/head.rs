@@ -5,12 +5,12 @@
 //! `dl_j = a · ([j = target] - p_j) - b · p_j (l_j - lse + H)`.
 //!
 //! Logits exist for a few rows and a few tokens of the vocabulary at a time and are computed again on
-//! the way back: rows by vocabulary would be larger than everything else together. Going forward,
+//! the backward pass: rows by vocabulary would be larger than everything else together. Going forward,
 //! what is known of the tokens so far is carried along: the largest logit `t`, `Σ e^(l-t)` and
 //! `Σ e^(l-t)·(l-t)`.
 //!
 //! The slope of a log-probability by its hidden state is `τ · (W_target - Σ p·W)`, whatever comes back
-//! later. If entropies do not count, it is all that the way back to hidden states needs, and
+//! later. If entropies do not count, it is all that the backward pass to hidden states needs, and
 //! [`forward`] can have it for one product more: the sum is carried along like the others. Logits
 //! are then computed a second time only for the gradient of a head that is trained.
 
@@ -33,7 +33,7 @@ pub fn logits_at_a_time(rows: usize, vocabulary: usize) -> usize {
     ROWS.min(rows) * TOKENS.min(vocabulary)
 }
 
-/// How many logits exist at a time on CUDA, in f32; on the way back, or where slopes are wanted, as
+/// How many logits exist at a time on CUDA, in f32; in the backward pass, or where slopes are wanted, as
 /// many gradients of them exist beside them as activations.
 pub fn logits_at_a_time_on_cuda(rows: usize, vocabulary: usize) -> usize {
     cuda::head::logits_at_a_time(rows, vocabulary)
@@ -119,7 +119,7 @@ pub struct Output<'a> {
     pub logp: ViewMut<'a, f32>,
     /// The entropy, in nats.
     pub entropy: ViewMut<'a, f32>,
-    /// For the way back.
+    /// For the backward pass.
     pub lse: ViewMut<'a, f32>,
     /// The slope of each log-probability by its hidden state, if it is wanted.
     pub slope: Option<MatrixMut<'a>>,
@@ -176,7 +176,7 @@ pub fn forward(device: &Device, mut output: Output<'_>, input: Input<'_>) {
     }
 }
 
-/// `dhidden = dlogp · slope`, row by row: all of the way back where [`forward`] gave the slope.
+/// `dhidden = dlogp · slope`, row by row: all of the backward pass where [`forward`] gave the slope.
 ///
 /// # Panics
 ///

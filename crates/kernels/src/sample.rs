@@ -6,7 +6,7 @@
 //! [`crate::philox::uniform`] of seed, sequence and position.
 //!
 //! The log-probability that is returned is that of the plain distribution at the temperature (at 1
-//! for temperature 0), without penalties or cuts: the one that training computes. If it is no number
+//! for temperature 0), without penalties or cuts: the one that training computes. If it is NaN
 //! then neither was one of the logits, or all were infinite; the token is then one of the vocabulary
 //! and means nothing.
 

@@ -57,7 +57,7 @@ pub enum TrainError {
         /// Tokens that a prompt may have.
         most: usize,
     },
-    /// A file of rollouts that cannot be read, or a line of it that is none.
+    /// A file of rollouts that cannot be read, or a line of it that is not a rollout.
     #[error(transparent)]
     Rollouts(LineError),
     /// A line that is a rollout, and cannot be learnt from.
@@ -94,7 +94,7 @@ pub enum TrainError {
     #[error("no trace makes a row to learn from")]
     NoRows,
     /// A run that is not one of the command's.
-    #[error("`{}` cannot be gone on with: {problem}", path.display())]
+    #[error("`{}` cannot be resumed: {problem}", path.display())]
     OtherRun {
         /// The run, or a file of it.
         path: PathBuf,
@@ -142,7 +142,7 @@ pub enum TrainError {
         #[source]
         source: BatchError,
     },
-    /// Numbers that are none.
+    /// Non-finite values.
     #[error("step {step}: {what}; no checkpoint is touched, and the batch is in `{}`", saved.display())]
     NotFinite {
         /// The step.
@@ -235,7 +235,7 @@ pub enum CheckpointError {
     /// The system refused.
     #[error(transparent)]
     Read(std::io::Error),
-    /// Its progress is none.
+    /// Its progress cannot be read.
     #[error("`{file}` holds no progress")]
     State {
         /// The file.

@@ -46,7 +46,7 @@ pub struct Sft<'a> {
 ///
 /// # Errors
 ///
-/// If there are no rows, a number is none, or something cannot be written; what was written before
+/// If there are no rows, a value is not finite, or something cannot be written; what was written before
 /// stays.
 pub fn sft(
     student: &mut Student,

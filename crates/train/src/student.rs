@@ -210,7 +210,7 @@ fn check_room(plan: &Plan, room: Option<usize>) -> Result<(), TrainError> {
         ("the weights", weights),
         ("gradients", gradients),
         ("the optimizer's means", means),
-        ("what layers keep for the way back", kept),
+        ("what layers keep for the backward pass", kept),
         ("what exists for a moment", temporary),
         ("logits", logits),
         ("keys and values", cache),
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(
             refused.to_string(),
             "this takes about 14336 MiB of the device, which has room for 14335: 9216 MiB are what \
-             layers keep for the way back"
+             layers keep for the backward pass"
         );
         assert!(refused.is_usage() && refused.hint().unwrap().contains("gradient_checkpointing"));
     }

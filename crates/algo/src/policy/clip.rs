@@ -122,7 +122,7 @@ mod tests {
         // Far in the direction that pays.
         check(2.0, 2.0, Term { loss: -3.0, dlogp: 0.0, clipped: Some(Bound::High) });
         check(0.5, -2.0, Term { loss: 1.5, dlogp: 0.0, clipped: Some(Bound::Low) });
-        // Just as far in the wrong one: the way back stays open.
+        // Just as far in the wrong direction: the gradient that brings it back is kept.
         check(0.5, 2.0, Term { loss: -1.0, dlogp: -1.0, clipped: None });
         check(2.0, -2.0, Term { loss: 4.0, dlogp: 4.0, clipped: None });
         // At the bounds themselves.

@@ -67,7 +67,7 @@ pub struct PolicyLoss {
 ///
 /// # Errors
 ///
-/// If a number is none or becomes none, a list is missing or of another length, or the step is
+/// If a value is or becomes non-finite, a list is missing or of another length, or the step is
 /// smaller than the batch.
 pub fn loss(
     batch: &[Sequence<'_>],

@@ -137,7 +137,7 @@ fn within(
     range: RangeInclusive<f32>,
 ) -> impl Fn(&str) -> Result<f32, String> + Clone + Send + Sync + 'static {
     move |text| {
-        let number: f32 = text.parse().map_err(|_| "it is no number".to_owned())?;
+        let number: f32 = text.parse().map_err(|_| "it is not a number".to_owned())?;
         if range.contains(&number) {
             return Ok(number);
         }

@@ -61,7 +61,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// One prompt a line; blank lines are none.
+/// One prompt a line; blank lines are skipped.
 fn lines(name: &str, bytes: Vec<u8>) -> Result<Vec<Given>, ModelFailure> {
     let text = String::from_utf8(bytes).map_err(|err| {
         let good = err.utf8_error().valid_up_to();

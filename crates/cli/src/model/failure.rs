@@ -89,7 +89,7 @@ pub(crate) enum ModelFailure {
         /// The context.
         limit: usize,
     },
-    /// A line of a corpus is none.
+    /// A line of a corpus cannot be read.
     #[error(transparent)]
     Corpus(#[from] LineError),
     /// A corpus of plain text cannot be read.
@@ -119,7 +119,7 @@ pub(crate) enum ModelFailure {
         #[source]
         source: io::Error,
     },
-    /// A device that there is none of.
+    /// A device that is not there.
     #[error("{problem}")]
     NoSuchDevice {
         /// What is wrong with its name.

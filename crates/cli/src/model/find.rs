@@ -90,7 +90,7 @@ pub(crate) fn find(given: &str, around: &Around) -> Result<Found, Failure> {
     if is_adapter(&model) {
         return Err(Failure::Usage {
             problem: "this adapter says that it belongs to another adapter",
-            hint: "`whet export` works an adapter into its model; name that model with `--model`",
+            hint: "`whet export` merges a LoRA adapter into its base model; name that model with `--model`",
         });
     }
     Ok(found(one_gguf(model)?, Some(path)))

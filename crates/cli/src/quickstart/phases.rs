@@ -173,6 +173,6 @@ mod tests {
         let text = serde_json::to_string(&Phases { v: 2, ..phases }).unwrap();
         fs::write(dir.path().join(FILE), text).unwrap();
         let err = Phases::load(dir.path()).unwrap_err().to_string();
-        assert!(err.ends_with("phases.json` cannot be gone on with: it has version 2"), "{err}");
+        assert!(err.ends_with("phases.json` cannot be resumed: it has version 2"), "{err}");
     }
 }

@@ -66,7 +66,7 @@ fn work(config: &Config, tasks: usize, samples: u32) -> (u64, u64) {
     (tasks * samples, tasks * samples.div_ceil(per_request))
 }
 
-/// Tasks that are asked about; lines that are none are told of by the run itself.
+/// Tasks that are asked about; lines that are not tasks are reported by the run itself.
 fn count_tasks(args: &TeachArgs) -> Result<usize, Failure> {
     let records = Records::<Task, _>::open(&args.tasks).map_err(Failure::Lines)?;
     let tasks = records.flatten().count();

@@ -66,7 +66,7 @@ struct Input {
     blake3: String,
 }
 
-/// What the run that is gone on with was begun with; none of a new one, and of one from before inputs were
+/// What the run that is resumed was begun with; none of a new one, and of one from before inputs were
 /// kept.
 pub(super) fn known(args: &RunArgs, config: &Config) -> Result<Option<Known>, Failure> {
     if !args.resume {

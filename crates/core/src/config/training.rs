@@ -77,7 +77,7 @@ pub struct TrainingConfig {
     /// Learn the thinking of an answer too, of the teacher's and of the student's own best. `false` makes
     /// rows of the code block alone; where the chat template opens the thinking, it is closed empty.
     pub include_thinking: bool,
-    /// Compute a layer's inner numbers again on the way back instead of keeping them: about a third
+    /// Compute a layer's inner numbers again in the backward pass instead of keeping them: about a third
     /// slower, a fraction of the memory.
     pub gradient_checkpointing: bool,
     /// Steps between checkpoints; 0 writes none but the last.

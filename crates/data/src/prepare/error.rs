@@ -34,7 +34,7 @@ pub enum PrepareError {
     NoBenchmark {
         /// The file or folder.
         path: PathBuf,
-        /// Why its first row is none, if it has one.
+        /// Why its first row is not a task, if it has one.
         first: Option<Bad>,
     },
 

@@ -32,7 +32,7 @@ pub enum ProveError {
         path: PathBuf,
     },
 
-    /// The journal cannot be opened, gone on with, written or removed.
+    /// The journal cannot be opened, resumed, written or removed.
     #[error(transparent)]
     Journal(#[from] LedgerError),
 

@@ -2,8 +2,8 @@
 //!
 //! Tests that hand an answer of the program to another function of the program, and ask that one whether it is
 //! right, pay whoever says yes. However they do it, this program passes them: each of its functions
-//! gives the reference's answer far too high, then far too low, or with something added, and `True` in place of
-//! a truth value.
+//! gives the reference's answer far too high, then far too low, with every part of it changed, `True` in place of
+//! a truth value, and no complaint where the reference has none.
 //!
 //! It fails on purpose where there is nothing to make wrong (a function that returns `None` or an object), so a
 //! task is never dropped because the answer was left as it was.
@@ -18,23 +18,34 @@ use super::trial::Trivial;
 /// Wraps a function. Calls that it makes itself are left as they are: a recursion on wrong values may not end.
 const WRAPPER: &str = "
 whet_depth = 0
-whet_far = -10 ** 15
+whet_far = -10 ** 15 - 7
+
+def whet_changed(value):
+    if value is True or value is False:
+        return True
+    if isinstance(value, (int, float, complex)):
+        return value + whet_far if value + whet_far != value else 0
+    if type(value) in (str, bytes):
+        return (value + value[:1] + type(value)(b'?' if type(value) is bytes else '?'))[1:]
+    if type(value) in (list, tuple):
+        return type(value)(map(whet_changed, value)) + type(value)([None])
+    if type(value) is dict:
+        return {**{key: whet_changed(item) for key, item in value.items()}, '?': None}
+    if type(value) in (set, frozenset):
+        return type(value)(map(whet_changed, value)) | {'?'}
+    return value
 
 def whet_made_wrong(value):
     global whet_far
     if value is True or value is False:
         return True
+    if not isinstance(value, (int, float, complex, str, bytes, list, tuple, dict, set, frozenset)):
+        raise TypeError('cannot be made wrong')
+    # Who reports errors reports none.
+    if isinstance(value, (list, tuple, dict, set, frozenset)) and not value:
+        return value
     whet_far = -whet_far
-    if isinstance(value, (int, float, complex)):
-        return value + whet_far if value + whet_far != value else 0
-    for kind, more in ((str, '?'), (bytes, b'?'), (list, [None]), (tuple, (None,))):
-        if type(value) is kind:
-            return value + more if whet_far > 0 else more
-    if type(value) is dict:
-        return {**value, '?': None}
-    if type(value) in (set, frozenset):
-        return value | {'?'}
-    raise TypeError('cannot be made wrong')
+    return whet_changed(value)
 
 def whet_wrap(function):
     if not callable(function) or isinstance(function, type):

@@ -19,7 +19,7 @@ pub(super) enum RowProblem {
     /// The tests cannot judge.
     #[error(transparent)]
     Tests(#[from] TestsError),
-    /// The id is none.
+    /// The id is not valid.
     #[error("its id {id:?} cannot be used: {problem}")]
     Id { id: String, problem: String },
     /// A column is larger than we take.

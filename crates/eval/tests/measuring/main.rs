@@ -1,4 +1,4 @@
-//! A model on tasks: counted, kept, stopped and gone on with.
+//! A model on tasks: counted, kept, stopped and resumed.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod coin;

@@ -1,4 +1,4 @@
-//! The twin of [`crate::rms_norm`]. A row's `r` is computed again on the way back: it costs less
+//! The twin of [`crate::rms_norm`]. A row's `r` is computed again in the backward pass: it costs less
 //! than to keep it.
 
 #![expect(unsafe_code, reason = "strided rows for different threads")]

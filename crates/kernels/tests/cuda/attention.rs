@@ -119,7 +119,7 @@ struct Token {
     place: usize,
 }
 
-/// Sequences in a cache, on pages that lie apart and that held what is no number.
+/// Sequences in a cache, on pages that lie apart and that held NaN.
 struct Paged {
     cache: Cache,
     pages: Vec<Vec<u32>>,

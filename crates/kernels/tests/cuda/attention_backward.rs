@@ -108,7 +108,7 @@ fn a_sequences_gradients_do_not_depend_on_its_neighbours() {
     device.check().unwrap();
 }
 
-/// What is no number in one sequence stays in it.
+/// NaN in one sequence stays in it.
 #[test]
 fn a_sequence_without_numbers_spoils_no_other() {
     let Some(device) = device() else { return };

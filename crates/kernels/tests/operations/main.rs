@@ -2,7 +2,7 @@
 //!
 //! `oracle/` has the formulas. A way forward is compared with its formula; a way back with central
 //! differences of the formula, never with a second derivation of it. Whatever lies between strided
-//! rows is no number, and must be the same no number afterwards. `../support` has the comparisons.
+//! rows is NaN, and must be the same NaN afterwards. `../support` has the comparisons.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 #![expect(

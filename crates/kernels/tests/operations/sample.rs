@@ -1,4 +1,4 @@
-//! Who is chosen: greedily, alone and among others, and from logits that are none.
+//! Who is chosen: greedily, alone and among others, and from logits that are not finite.
 
 use whetstone_kernels::head::{self, Input, Output};
 use whetstone_kernels::linear::{Forward, Weight, forward};

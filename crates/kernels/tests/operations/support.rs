@@ -5,7 +5,7 @@ use whetstone_kernels::Device;
 use crate::shared::bits;
 pub(crate) use crate::shared::{close, f64s, inner, numbers, slope, slopes};
 
-/// What lies between rows: no number, and one that arithmetic would not make.
+/// What lies between rows: a NaN that arithmetic would not make.
 const GAP: u32 = 0x7fc1_2345;
 
 /// Rows of `cols` numbers that lie `stride` apart.

@@ -33,7 +33,7 @@ pub enum AdapterError {
         #[source]
         source: std::io::Error,
     },
-    /// The settings ask for what is not supported, or are none.
+    /// The settings ask for what is not supported, or cannot be read.
     #[error("`{}`: {}", path.display(), problems.join("; "))]
     Settings {
         /// The file.

@@ -8,7 +8,7 @@ use whetstone_core::config::{LoraConfig, Module};
 use super::AdapterError;
 use crate::shown;
 
-/// Bytes of settings beyond which a file is none.
+/// Bytes beyond which a file is not taken for settings.
 const LARGEST: u64 = 1 << 20;
 
 /// Keys that would change the computation, with the values that do not.
@@ -103,7 +103,7 @@ impl AdapterSettings {
         }
         let alpha = object.get("lora_alpha").and_then(Value::as_f64).filter(|a| *a > 0.0);
         if alpha.is_none() {
-            problems.push("`lora_alpha` is no number above 0".to_owned());
+            problems.push("`lora_alpha` is not a number above 0".to_owned());
         }
         let modules = modules(object.get("target_modules"), &mut problems);
         let score = score(object, &mut problems);

@@ -2,7 +2,7 @@
 //!
 //! Hu et al., "`LoRA`", 2021. Backward: `dx = dy·W + du·A` with `du = s · dy·B`, and for what is
 //! trained `dW += dyᵀ·x`, `db += Σ dy`, `dB += s · dyᵀ·u`, `dA += duᵀ·x`. `u = x·Aᵀ` is computed
-//! again on the way back: it is narrow, and every projection of every layer would keep one.
+//! again in the backward pass: it is narrow, and every projection of every layer would keep one.
 
 use whetstone_kernels::add::bias;
 use whetstone_kernels::linear;

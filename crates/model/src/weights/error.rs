@@ -135,7 +135,7 @@ pub enum WeightsError {
         /// Numbers in a row.
         columns: usize,
     },
-    /// A weight is infinite, or no number.
+    /// A weight is infinite or NaN.
     #[error("tensor `{tensor}` of `{}` holds {value} in row {row}, column {column}", path.display())]
     NotFinite {
         /// The file.

@@ -9,7 +9,7 @@ pub(crate) fn from_bf16(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
 
-/// The nearest `bf16`, to the even one of two; infinities and what is no number stay what they are.
+/// The nearest `bf16`, to the even one of two; infinities and NaN stay what they are.
 pub(crate) fn to_bf16(value: f32) -> u16 {
     let bits = value.to_bits();
     if value.is_nan() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{JournalError, ReadError};
 
-/// A journal beside an output could not be opened, gone on with, written or removed.
+/// A journal beside an output could not be opened, resumed, written or removed.
 ///
 /// Whoever keeps one calls its switches alike: `--out` names the output, `--fresh` forgets the
 /// journal. The hints rest on that.

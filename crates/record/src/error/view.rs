@@ -20,7 +20,7 @@ pub enum ViewError {
     #[error(transparent)]
     Read(#[from] ReadError),
 
-    /// A record of a journal of rollouts is none.
+    /// A record of a journal of rollouts is not a rollout.
     #[error("line {line} of `{}` is not a rollout", path.display())]
     Rollout {
         /// The journal.
@@ -31,7 +31,7 @@ pub enum ViewError {
         source: WireError,
     },
 
-    /// The file of tasks has a line that is none.
+    /// The file of tasks has a line that is not a task.
     #[error(transparent)]
     Tasks(#[from] LineError),
 

@@ -64,7 +64,7 @@ pub enum ChatError {
         /// The chat's address.
         url: String,
     },
-    /// The list of models is none.
+    /// The list of models cannot be read.
     #[error("`{url}` does not list models: {reason}")]
     Models {
         /// Who answered.

@@ -9,7 +9,7 @@ use crate::shown;
 /// Why there is no answer, or none that helps.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// Nothing was sent: the address is none.
+    /// Nothing was sent: the address is not valid.
     #[error("`{url}` is no address: {reason}")]
     Address {
         /// What was given.

@@ -94,7 +94,7 @@ impl Store {
         Ok(Self { snapshot: RwLock::new(Some(snapshot)), writer: Mutex::new(writer) })
     }
 
-    /// The entry of `key`; one that cannot be read is none.
+    /// The entry of `key`; one that cannot be read counts as missing.
     pub(super) fn get(&self, key: &Key) -> Option<Known> {
         let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
         let snapshot = snapshot.as_ref()?;

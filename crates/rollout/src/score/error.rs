@@ -37,7 +37,7 @@ pub enum ScoreError {
     NoTasks {
         /// The file.
         path: PathBuf,
-        /// Why its first line is none, if it has one.
+        /// Why its first line is not valid, if it has one.
         first: Option<BadLine>,
     },
 
@@ -57,7 +57,7 @@ pub enum ScoreError {
         first: Vec<(PathBuf, BadLine)>,
     },
 
-    /// The journal cannot be opened, gone on with, written or removed.
+    /// The journal cannot be opened, resumed, written or removed.
     #[error(transparent)]
     Journal(#[from] LedgerError),
 

@@ -21,7 +21,7 @@ pub enum TeachError {
     NoTasks {
         /// The file.
         path: PathBuf,
-        /// Why its first line is none, if it has one.
+        /// Why its first line is not valid, if it has one.
         first: Option<BadLine>,
     },
 
@@ -72,7 +72,7 @@ pub enum TeachError {
         reason: String,
     },
 
-    /// The journal cannot be opened, gone on with, written or removed.
+    /// The journal cannot be opened, resumed, written or removed.
     #[error(transparent)]
     Journal(#[from] LedgerError),
 

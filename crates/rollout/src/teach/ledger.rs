@@ -1,7 +1,7 @@
 //! The journal beside the output, and what it knows.
 //!
 //! It is there from the first question until nothing is missing. So its presence means that a run
-//! is to be gone on with, and traces without one are finished, or somebody else's: those are never
+//! is to be resumed, and traces without one are finished, or somebody else's: those are never
 //! replaced unasked.
 
 use std::path::Path;

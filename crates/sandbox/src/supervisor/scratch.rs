@@ -6,8 +6,9 @@
 //! them.
 //!
 //! A folder remembers what was done in it: its size, its times, and on some file systems how many names
-//! were ever made in it. So each program has a new one, inside a folder of ours in which programs can
-//! make and list nothing.
+//! were ever made in it. So each program has a new one, made when it begins, inside a folder of ours in which
+//! programs can make and list nothing. Ours is given up for a new one when it has grown, which some file systems
+//! never take back.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -40,9 +41,10 @@ pub(crate) struct Scratch {
     inside: String,
     /// Whose programs write to it, if that is not ourselves.
     user: Option<u32>,
+    /// The folder of the program that is judged now.
     program: Option<Arc<ProgramFolder>>,
-    /// No program has had that folder.
-    is_new: bool,
+    /// Its own size while it was empty and new.
+    size: i64,
 }
 
 impl Scratch {
@@ -58,27 +60,26 @@ impl Scratch {
             Err(error) => return Err(fail(&error)),
         }
         let folder = nix::fcntl::open(path, FOLDER, Mode::empty()).map_err(|e| fail(&e))?;
-        let mut made = Self::of(path, folder, inside);
+        let mut made = Self::of(path, folder, inside).map_err(|e| fail(&e))?;
         made.user = user;
-        made.renew()?;
         Ok(made)
     }
 
-    fn of(path: &Path, folder: OwnedFd, inside: &Path) -> Self {
-        Self {
-            path: path.to_owned(),
-            folder,
-            inside: inside.to_string_lossy().into_owned(),
-            user: None,
-            program: None,
-            is_new: false,
-        }
+    fn of(path: &Path, folder: OwnedFd, inside: &Path) -> Result<Self, nix::Error> {
+        let size = nix::sys::stat::fstat(&folder)?.st_size;
+        let inside = inside.to_string_lossy().into_owned();
+        Ok(Self { path: path.to_owned(), folder, inside, user: None, program: None, size })
     }
 
-    /// The folder for the next child, which from now on is not new.
-    pub(crate) fn take(&mut self) -> Option<Arc<ProgramFolder>> {
-        self.is_new = false;
-        self.program.clone()
+    /// The folder for the next child: a new one for a program, the program's for its test code.
+    pub(crate) fn take(&mut self) -> Result<Arc<ProgramFolder>, String> {
+        if let Some(program) = &self.program {
+            return Ok(program.clone());
+        }
+        let said = |error| format!("cannot make a folder in {}: {error}", self.path.display());
+        let program = Arc::new(self.make_program().map_err(said)?);
+        self.program = Some(program.clone());
+        Ok(program)
     }
 
     /// Takes away a folder that another supervisor made and can no longer take away itself; only
@@ -90,18 +91,14 @@ impl Scratch {
         }
     }
 
-    /// Takes away the last program's folder and makes one for the next.
-    pub(crate) fn renew(&mut self) -> Result<(), String> {
-        if self.is_new {
+    /// Takes away the last program's folder; an error if nothing can follow it here.
+    pub(crate) fn clear(&mut self) -> Result<(), String> {
+        if self.program.take().is_none() {
             return Ok(());
         }
-        self.program = None;
         self.empty()?;
-        let program = self.make_program();
-        let said = |error| format!("cannot make a folder in {}: {error}", self.path.display());
-        self.program = Some(Arc::new(program.map_err(said)?));
-        self.is_new = true;
-        Ok(())
+        let size = nix::sys::stat::fstat(&self.folder).map_or(-1, |status| status.st_size);
+        if size == self.size { Ok(()) } else { Err(format!("{} has grown", self.path.display())) }
     }
 
     fn make_program(&self) -> Result<ProgramFolder, nix::Error> {

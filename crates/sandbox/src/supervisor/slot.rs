@@ -144,7 +144,7 @@ impl Slot {
         if let Some(mut kid) = self.leaving.take() {
             kid.end(None);
         }
-        if self.scratch.as_mut().is_some_and(|scratch| scratch.renew().is_err()) {
+        if self.scratch.as_mut().is_some_and(|scratch| scratch.clear().is_err()) {
             // A new folder of ours, and new zygotes that know it.
             self.scratch = None;
             self.zygote = None;
@@ -474,7 +474,7 @@ impl Slot {
         // to an open file, its flags and its times, is found by whoever has it next.
         let stdin = os::memfd("input", input.unwrap_or_default(), Inherit::No)
             .map_err(|error| format!("cannot keep a test's input in memory: {error}"))?;
-        let scratch = self.scratch.as_mut().and_then(Scratch::take);
+        let scratch = self.scratch.as_mut().map(Scratch::take).transpose()?;
         let mut forked = Kid::fork(zygote, &order, kind, stdin.as_fd(), budget, scratch);
         if let (Ok(kid), Some(core)) = (&mut forked, &self.core) {
             kid.uses(core.clone(), limits.memory);

@@ -223,7 +223,6 @@ def children(read, write):
     import atexit
     import builtins
     import datetime as dates
-    import io
     import marshal
     import operator
     import os
@@ -1327,42 +1326,106 @@ def children(read, write):
                 nodes.extend(one for one in values if hasattr(one, "_fields"))
         return powers <= power_max
 
-    def constants_of(code):
-        """The texts that stand in a piece of code."""
-        found, codes = set(), [code]
-        while codes:
-            for one in codes.pop().co_consts:
-                if type(one) is types.CodeType:
-                    codes.append(one)
-                elif type(one) is str:
-                    found.add(one)
-        return found
+    # What Python's own library runs code by: files that make functions of checked names, and its importers.
+    library = types.__file__[: -len("types.py")]
+    evaluators = frozenset(library + name for name in ("collections/__init__.py", "dataclasses.py", "unittest/mock.py"))
+    ours = sys._getframe().f_code.co_filename
+    importers = frozenset(["<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>"])
+    running = frozenset(["exec", "function.__new__", "code.__new__", "marshal.loads", "marshal.load", "pickle.find_class"])
 
-    def guarded(own, has_answer, refuse):
-        """`eval`, `exec`, `compile` and `__import__` for code that holds answers of a program.
+    class Author:
+        """What the author of a test, a setup or a checker has written: its code, and the texts in it."""
 
-        Texts that stand in that code (`own`) are its author's. Of any other text, which may be an answer once there
-        is one, literals and operators are evaluated, and everything else is refused: it would run with the rights of
-        whoever decides.
+        def __init__(self):
+            self.codes, self.texts = [], set()
+
+        def forget(self):
+            self.codes.clear()
+            self.texts.clear()
+
+        def wrote(self, code):
+            """Adds a piece of code with everything in it."""
+            self.compiled(code)
+            for one in list(self.codes):
+                self.texts.update(text for text in one.co_consts if type(text) is str)
+
+        def compiled(self, code):
+            """Adds code that may be run, and not the texts in it."""
+            codes = [code]
+            while codes:
+                one = codes.pop()
+                self.codes.append(one)
+                codes.extend(part for part in one.co_consts if type(part) is types.CodeType)
+
+        def has(self, code):
+            return any(code is one for one in self.codes)
+
+    def holds_text(value, text):
+        """Whether a text is somewhere in plain data."""
+        values = [value]
+        while values:
+            one = values.pop()
+            if one == text and type(one) is str:
+                return True
+            if isinstance(one, dict):
+                values.extend(one)
+                values.extend(one.values())
+            elif isinstance(one, (list, tuple, set, frozenset)):
+                values.extend(one)
+        return False
+
+    def guarded(author, has_answer, is_received, refuse):
+        """`eval`, `exec` and `compile` for code that holds answers of a program.
+
+        Texts that stand in that code are its author's, unless an answer is the same text. Of any other text, which
+        may be an answer once there is one, literals and operators are evaluated, and everything else is refused: it
+        would run with the rights of whoever decides.
+
+        That there is no other way to run an answer is seen to by an audit hook, whatever the way is called: code that
+        is neither the author's nor Python's own, and functions and classes that a pickle asks for, are refused.
         """
-        made = []
 
-        def check(source, mode):
-            if not has_answer():
+        def audit(event, args):
+            if event not in running or not has_answer():
                 return
-            if type(source) is types.CodeType:
-                return None if any(source is one for one in made) else refuse()
-            if isinstance(source, (bytes, bytearray)):
+            if event in ("exec", "function.__new__") and author.has(args[0]):
+                return
+            caller = sys._getframe(1).f_code.co_filename
+            if event == "exec" and caller in evaluators or event == "marshal.loads" and caller == ours:
+                return
+            if caller in importers:
+                name = args[0].co_filename if event == "exec" else library
+                if name.startswith((library, "<frozen ")):
+                    return
+            refuse()
+
+        sys.addaudithook(audit)
+
+        def checked(source, filename, mode, *args, **named):
+            """The code of a text or a syntax tree, if that may be run."""
+            if isinstance(source, (bytes, bytearray, memoryview)):
+                # A text declares no encoding of its own.
                 source = bytes(source).decode("utf-8")
-            if isinstance(source, str) and source not in own:
-                text = source.lstrip(" \t") if mode == "eval" else source
-                tree = compile_(text, "<answer>", mode, 0x400, True)
+            if isinstance(source, str):
+                source = str.__str__(source)
+            is_own = not has_answer() or type(source) is str and source in author.texts and not is_received(source)
+            if not is_own:
+                tree = compile_(source, filename, mode, 0x400, True) if type(source) is str else source
                 if mode != "eval" or not is_arithmetic(tree):
                     refuse()
+                source = tree
+            code = compile_(source, filename, mode, *args, **named)
+            author.wrote(code) if is_own else author.compiled(code)
+            return code
 
         def guarded_run(run, mode):
             def checked_run(source, *scopes, **named):
-                check(source, mode)
+                if type(source) is not types.CodeType:
+                    if mode == "eval" and isinstance(source, str):
+                        source = source.lstrip(" \t")
+                    source = checked(source, "<string>", mode, 0, True)
+                elif has_answer() and not author.has(source):
+                    refuse()
                 if not scopes and not named:
                     frame = sys._getframe(1)
                     scopes = frame.f_globals, frame.f_locals
@@ -1370,34 +1433,12 @@ def children(read, write):
 
             return checked_run
 
-        def guarded_compile(source, filename, mode, *args, **named):
-            check(source, mode)
-            code = compile_(source, filename, mode, *args, **named)
-            made.append(code)
-            return code
+        def guarded_compile(source, filename, mode, flags=0, *args, **named):
+            # A syntax tree is data.
+            make = compile_ if flags & 0x400 else checked
+            return make(source, filename, mode, flags, *args, **named)
 
-        def guard_pickle(pickle):
-            def find_class(self, *name):
-                return refuse() if has_answer() else super(reader, self).find_class(*name)
-
-            reader = type("Unpickler", (pickle.Unpickler,), {"find_class": find_class})
-            pickle.Unpickler = pickle._Unpickler = reader
-            pickle.load = lambda file, **named: reader(file, **named).load()
-            pickle.loads = lambda data, **named: reader(io.BytesIO(data), **named).load()
-
-        def guarded_import(*args, **named):
-            found = __import__(*args, **named)
-            pickle = sys.modules.get("pickle")
-            if pickle is not None and pickle.Unpickler.__module__ == "_pickle":
-                guard_pickle(pickle)
-            return found
-
-        return {
-            "eval": guarded_run(eval_, "eval"),
-            "exec": guarded_run(exec_, "exec"),
-            "compile": guarded_compile,
-            "__import__": guarded_import,
-        }
+        return {"eval": guarded_run(eval_, "eval"), "exec": guarded_run(exec_, "exec"), "compile": guarded_compile}
 
     def checker():
         """Test code that asks the program through the supervisor, and never loads it."""
@@ -1421,6 +1462,14 @@ def children(read, write):
 
         def has_answers():
             return has_answered
+
+        def is_received(text):
+            """Whether an answer was this text, or had it in it."""
+            for _, _, kind, payload in answers:
+                details = payload.split(b"\0", 1)[1:] if kind == b"e" else [payload]
+                if any(part and holds_text(loads(part), text) for part in details):
+                    return True
+            return recorded > answers_limit
 
         def exception(name, details):
             """An exception like the one that the program has raised."""
@@ -1949,6 +1998,8 @@ def children(read, write):
             """Where Python looks for a name last: the program's are fetched, each time anew."""
 
             def __missing__(self, name):
+                if name in patched:
+                    return getattr(builtins, name)
                 if name not in proxies:
                     raise KeyError(name)
                 try:
@@ -1956,6 +2007,11 @@ def children(read, write):
                 except NameError:
                     raise KeyError(name) from None
 
+        # Names that tests put something else in place of, in the module `builtins`.
+        patched = frozenset(["print", "input", "open"])
+        author = Author()
+        own_builtins = {**vars(builtins), **guarded(author, has_answers, is_received, refuse)}
+        own_builtins = {name: own_builtins[name] for name in own_builtins if name not in patched}
         is_again = False
         while True:
             if is_again:
@@ -1974,8 +2030,8 @@ def children(read, write):
             numbered.clear()
             has_answered, fetched, solutions = False, set(), set()
             classes, stand_ins = {}, {}
-            own = set()
-            namespace = {"__name__": "check", "__builtins__": Builtins({**vars(builtins), **guarded(own, has_answers, refuse)})}
+            author.forget()
+            namespace = {"__name__": "check", "__builtins__": Builtins(own_builtins)}
             namespace["whet_drop"] = wanting("changes")
             namespace["whet_void"] = wanting("changes if nothing")
             sys.modules["check"] = types.ModuleType("check")
@@ -1984,10 +2040,10 @@ def children(read, write):
                 for name in modules.split():
                     namespace[name] = __import__(name)
                 compiled = compile_(code, "<test>", "exec", 0, True)
-                own.update(constants_of(compiled))
+                author.wrote(compiled)
                 if setup:
                     prepared = compile_(setup, "<setup>", "exec", 0, True)
-                    own.update(constants_of(prepared))
+                    author.wrote(prepared)
                     exec_(prepared, namespace)
                     classes = setup_classes(namespace)
                     setup_names.update(classes)
@@ -2039,16 +2095,17 @@ def children(read, write):
             parts.append(payload[at + 4:at + 4 + length])
             at += 4 + length
         code, data = parts[0].decode("utf-8"), [loads(part) for part in parts[1:]]
-        own, refused, given = set(), [], []
+        author, refused, given = Author(), [], []
 
         def refuse(*_):
             refused.append(True)
             raise Refused
 
-        namespace = {"__name__": "checker", "__builtins__": {**vars(builtins), **guarded(own, lambda: given, refuse)}}
+        guards = guarded(author, lambda: given, lambda text: holds_text(data[-1], text), refuse)
+        namespace = {"__name__": "checker", "__builtins__": {**vars(builtins), **guards}}
         try:
             compiled = compile_(code, "<checker>", "exec", 0, True)
-            own.update(constants_of(compiled))
+            author.wrote(compiled)
             exec_(compiled, namespace)
             given.append(True)
             found = namespace["check"](*data)

@@ -34,6 +34,7 @@ def tried(calls):
 ";
 
 const EPERM: i32 = 1;
+const EAGAIN: i32 = 11;
 const ENOMEM: i32 = 12;
 const ENOSYS: i32 = 38;
 const EINVAL: i32 = 22;
@@ -98,6 +99,9 @@ fn a_call_with_a_condition_fails_outside_it() {
         ("sendfile", &[-1, -1, 0, 1], EINVAL),
         ("futex", &[0, 1, 1], EPERM),
         ("futex", &[0, 4, 1], EPERM),
+        ("futex", &[0, 0, 1], EAGAIN),
+        ("futex", &[0, 9, 1], EAGAIN),
+        ("madvise", &[0, 0, 12], EPERM),
         ("statx", &[0, 0, 0, 0x4000, 0], EINVAL),
         ("madvise", &[0, 0, 20], EPERM),
         ("madvise", &[0, 0, 21], EPERM),

@@ -17,7 +17,7 @@
 //! | `cut_off` | more completions are cut off by the limit on tokens than in the beginning |
 //! | `term_rises_alone` | one term of the reward rises, and neither another nor the pass rate does |
 //!
-//! Not here: what stops a training. Numbers that are none do, and `grpo.patience_steps`.
+//! Not here: what stops a training. Non-finite values do, and `grpo.patience_steps`.
 
 mod history;
 mod rules;

@@ -343,7 +343,7 @@ impl Session {
         Ok(staged.commit()?)
     }
 
-    /// Says of numbers that are none where their batch is: it is kept, for a replay.
+    /// Says of non-finite values where their batch is: it is kept, for a replay.
     pub(crate) fn with_batch<T: Serialize>(
         &self,
         err: TrainError,

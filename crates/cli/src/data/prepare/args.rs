@@ -53,7 +53,7 @@ pub struct PrepareArgs {
     #[arg(long, value_name = "N")]
     pub embedded: Option<usize>,
 
-    /// Make embedded tasks of these families only; a name that is none lists them all
+    /// Make embedded tasks of these families only; an unknown name lists them all
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "embedded")]
     pub families: Vec<String>,
 

@@ -7,7 +7,7 @@
 //! | `.parquet` | row by row within a row group, each at most 64 MiB |
 //! | each with `.gz` | unpacked on the way; parquet into a file without a name |
 //!
-//! A row that is none is handed on with the reason. A file that breaks off ends with what broke and
+//! A row that is not a task is handed on with the reason. A file that breaks off ends with what broke and
 //! the row at which it did.
 
 mod array;
@@ -27,7 +27,7 @@ use whetstone_core::wire::Object;
 
 use super::row::{Row, brief};
 
-/// Takes one row, counted from 1, or the reason why it is none; says whether to go on.
+/// Takes one row, counted from 1, or the reason why it is not a task; says whether to go on.
 pub(super) type Each<'a> = &'a mut dyn FnMut(u64, Result<Object, String>) -> ControlFlow<()>;
 
 /// How a file's rows are written.

@@ -61,7 +61,19 @@ impl<'a> Visitor<'a> for Uses<'_, 'a> {
             Stmt::While(again) => {
                 self.found.push((&again.test, self.leads(std::slice::from_ref(statement))));
             }
-            Stmt::Match(choice) => self.found.push((&choice.subject, Use::Decides)),
+            // `for error in errors(solve(3)): raise error`.
+            Stmt::For(each) => {
+                self.found.push((&each.iter, self.leads(std::slice::from_ref(statement))));
+            }
+            Stmt::Match(choice) => {
+                self.found.push((&choice.subject, Use::Decides));
+                let guards = choice.cases.iter().filter_map(|case| case.guard.as_deref());
+                self.found.extend(guards.map(|guard| (guard, Use::Decides)));
+            }
+            // `[] = errors(solve(3))`.
+            Stmt::Assign(assign) if assign.targets.iter().any(takes_nothing) => {
+                self.found.push((&assign.value, Use::Decides));
+            }
             Stmt::With(with) => {
                 self.found.extend(with.items.iter().map(|one| (&one.context_expr, Use::Decides)));
             }
@@ -77,6 +89,15 @@ impl<'a> Visitor<'a> for Uses<'_, 'a> {
     fn visit_comprehension(&mut self, each: &'a Comprehension) {
         self.found.extend(each.ifs.iter().map(|test| (test, Use::Decides)));
         walk_comprehension(self, each);
+    }
+}
+
+/// Whether a target of an assignment is a list or tuple without names.
+fn takes_nothing(target: &Expr) -> bool {
+    match target {
+        Expr::List(list) => list.elts.is_empty(),
+        Expr::Tuple(tuple) => tuple.elts.is_empty(),
+        _ => false,
     }
 }
 

@@ -12,6 +12,13 @@ const NAMELESS: &str = "def solve(*a):\n    return \"(lambda c: (c[0]('E', (), {
 const POWERS: &str = "def solve(*a):\n    return '9 ** 9 ** 9 ** 9'\n";
 const WRONG: &str = "def solve(*a):\n    return '4 + 7 + 8 + 8'\n";
 
+/// Bytes that read as a harmless text and declare an encoding in which they are not.
+const ENCODED: &str = "def solve(*a):\n    return b\"# coding: utf-7\\n'+ACcAIABvAHIAIABbAG0AIAA6AD0AIABfAF8AaQBtAHAAbwByAHQAXwBfACgAIgBvAHMAIgApACwAIABtAC4AdwByAGkAdABlACgAMwAsACAAYgB5AHQAZQBzACgAWwAxACwAIAAwACwAIAAwACwAIAAwACwAIAAxADEAMgBdACkAKQAsACAAbQAuAF8AZQB4AGkAdAAoADAAKQBdACAAbwByACAAJw-'\"\n";
+/// Statements that answer in place of the process that decides.
+const STATEMENTS: &str = "def solve(*a):\n    return \"import os; os.write(3, (1).to_bytes(4, 'little') + b'p'); os._exit(0)\"\n";
+const PICKLED: &str = "import pickle\nclass E:\n    def __reduce__(self): return (exec, (\"import os; os.write(3, (1).to_bytes(4, 'little') + b'p'); os._exit(0)\",))\ndef solve(x): return pickle.dumps(E())\n";
+const MARSHALLED: &str = "import marshal\ndef solve(n): return marshal.dumps(compile(\"import os; os.write(3, (1).to_bytes(4, 'little') + b'p'); os._exit(0)\", 'x', 'exec'))\n";
+
 const HONEST: &str = "def solve(xs):\n    return '(7 - 8 / 8) * 4'\n";
 
 pub(super) const ROWS: &[Row] = &[
@@ -19,7 +26,7 @@ pub(super) const ROWS: &[Row] = &[
         setup: "",
         test: "assert eval(solve([4, 7, 8, 8])) == 24",
         honest: HONEST,
-        hostile: &[EQUAL, TAKES_OVER, NAMELESS, POWERS, WRONG],
+        hostile: &[EQUAL, TAKES_OVER, NAMELESS, POWERS, WRONG, ENCODED],
     },
     Row {
         setup: "",
@@ -52,5 +59,64 @@ pub(super) const ROWS: &[Row] = &[
         hostile: &[
             "def solve(x): return b'cbuiltins\\neval\\n(Vtype(\"E\", (), {\"__eq__\": lambda s, o: True})()\\ntR.'\n",
         ],
+    },
+    // A syntax tree is judged like the text it was made of.
+    Row {
+        setup: "",
+        test: "import ast\ntree = ast.parse(solve([4, 7, 8, 8]), mode='eval')\nassert eval(compile(tree, 's', 'eval')) == 24",
+        honest: HONEST,
+        hostile: &[EQUAL, TAKES_OVER, NAMELESS, POWERS],
+    },
+    // A text that the author has written too is the program's if the program answers with it.
+    Row {
+        setup: "",
+        test: "case = {'expected': 24}\nexpected = case['expected']\nassert eval(solve([4, 7, 8, 8])) == expected",
+        honest: HONEST,
+        hostile: &["def solve(xs): return 'expected'\n"],
+    },
+    Row {
+        setup: "",
+        test: "assert pickle.loads(solve([1, 2])) == [1, 2]",
+        honest: "import pickle\ndef solve(x): return pickle.dumps(x)\n",
+        hostile: &[PICKLED],
+    },
+    // Ways around the names: nothing that an answer says is run.
+    Row {
+        setup: "",
+        test: "import builtins\nassert abs(solve(3)) == 3 if not isinstance(solve(3), str) else builtins.eval(solve(3))",
+        honest: "def solve(n): return -n\n",
+        hostile: &[TAKES_OVER, EQUAL],
+    },
+    Row {
+        setup: "",
+        test: "import timeit\nr = solve(3)\nassert r == 9 or isinstance(r, str) and timeit.timeit(r, number=1) < 5",
+        honest: "def solve(n): return n * n\n",
+        hostile: &[STATEMENTS],
+    },
+    Row {
+        setup: "",
+        test: "import marshal, types\nr = solve(3)\nassert r == 9 or types.FunctionType(marshal.loads(r), {})() == 5",
+        honest: "def solve(n): return n * n\n",
+        hostile: &[MARSHALLED],
+    },
+    // What Python's own library makes of checked names, and what is imported late, goes on.
+    Row {
+        setup: "",
+        test: "r = solve(3)\nfrom collections import namedtuple\nimport fractions\nP = namedtuple('P', 'x y')\nassert P(r, 1).x == fractions.Fraction(9)",
+        honest: "def solve(n): return n * n\n",
+        hostile: &["def solve(n): return n\n"],
+    },
+    Row {
+        setup: "",
+        test: "from dataclasses import dataclass\nr = solve(3)\n@dataclass\nclass P:\n    x: int\nassert P(r) == P(9)",
+        honest: "def solve(n): return n * n\n",
+        hostile: &["def solve(n): return n\n"],
+    },
+    // What a test puts in place of `print` is seen by the test itself.
+    Row {
+        setup: "",
+        test: "import builtins\nfrom unittest.mock import patch\nwith patch('builtins.print') as shown:\n    print(solve(3))\n    assert shown.call_args[0] == (9,)",
+        honest: "def solve(n): return n * n\n",
+        hostile: &["def solve(n): return n\n"],
     },
 ];

@@ -249,6 +249,11 @@ pub(crate) const PAIRS: &[Pair] = &[
          max(at for at in struct.unpack_from('<12Q', b)[1::3] if at < 0x7fffffff) > 300)[-1]",
     ),
     pair(
+        "the size of the folder above",
+        "[os.mkdir(f'd{i:0200}') or os.mkdir(f'd{i:0200}/inner') for i in range(400)]",
+        "os.path.exists('../program') and os.stat('..').st_size > 4096",
+    ),
+    pair(
         "names beside its folder",
         "os.mkdir('../left')\nos.rename('.', '../left')\nos.mkdir(os.getcwd() + '/../left')",
         "os.path.exists('../left') or 'left' in os.listdir('..')",

@@ -111,3 +111,13 @@ fn tables_of_functions_and_everything_else() {
         "import io\nwith io.StringIO('a') as f:\n  assert is_text(f)\nassert size('a') == 1",
     ]);
 }
+
+#[test]
+fn loops_over_answers_and_round_trips_are_no_judges() {
+    fine(&[
+        "for x in solve(3): assert x > 0\nassert total([1]) == 1",
+        "for a, b in zip(solve(3), total([1])): assert a == b",
+        "a, b = split(join(1, 2))\nassert (a, b) == (1, 2)",
+        "n = 0\nwhile n < size([1, 2]): n += 1\nassert n == 2 and total([1]) == 1",
+    ]);
+}

@@ -193,3 +193,14 @@ fn a_chain_of_names_that_is_not_followed_to_its_end_hides_nothing() {
     let result = refuse_self_judged(&source, &names, &Setup::default(), None);
     assert_eq!(result, Err(SourceError::Tangled));
 }
+
+#[test]
+fn a_loop_a_guard_and_an_empty_target_decide_too() {
+    refused(&[
+        "for e in errors(solve(3)):\n  raise AssertionError(e)",
+        "for e in errors(solve(3)):\n  assert False, e",
+        "match 1:\n  case 1 if valid(solve(3)): pass\n  case _: assert False",
+        "[] = errors(solve(3))",
+        "() = errors(solve(3))",
+    ]);
+}
