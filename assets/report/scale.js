@@ -29,7 +29,7 @@ function span(values, { from, to } = {}) {
   return [from ?? (low === 0 ? 0 : low - air), to ?? high + air];
 }
 
-/** Points with each value replaced by the mean of those around it; what is no number stays none. */
+/** Points with each value replaced by the mean of those around it; NaN stays NaN. */
 function smooth(line) {
   const reach = Math.floor(line.length / 24);
   if (reach < 1) return null;

@@ -199,7 +199,8 @@ fn execute(dir: &Path, out: &mut dyn Write) -> Result<(), String> {
         }
     }
     say(out, &format!("all of it: {}", results.display()))?;
-    let failed: Vec<&str> = all.iter().filter(|ended| !ended.passed).map(|it| it.log).collect();
+    let failed: Vec<&str> =
+        all.iter().filter(|ended| !ended.passed).map(|value| value.log).collect();
     if failed.is_empty() {
         return Ok(());
     }

@@ -90,7 +90,7 @@ KERNEL_OF(256, 6) rms_norm_forward_ahead(bf16 *y, Shape to, const bf16 *x, Shape
     }
 }
 
-// Both sums of the way back: Σ x² and Σ dy · g · x.
+// Both sums of the backward pass: Σ x² and Σ dy · g · x.
 struct Sums {
     float squares, products;
 };

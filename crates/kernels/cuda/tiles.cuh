@@ -32,7 +32,7 @@ __device__ __forceinline__ void load_tile(float *x, const float *from, int count
 
 __device__ __forceinline__ float exponential(float x) { return power_of_two(x * LOG2_E); }
 
-// Of a lane's eight logits and those of the other lanes. A logit that is no number makes the sum none.
+// Of a lane's eight logits and those of the other lanes. A logit that is NaN makes the sum NaN.
 __device__ __forceinline__ Tile tile_of(const float *x) {
     Tile tile = {NO_LOGIT, 0.0f, 0.0f};
 #pragma unroll

@@ -110,7 +110,7 @@ pub struct Plan {
     pub gradients: u64,
     /// The optimizer's two means for each number that is trained.
     pub means: u64,
-    /// What layers keep for the way back.
+    /// What layers keep for the backward pass.
     pub kept: u64,
     /// Whatever exists for a moment only.
     pub temporary: u64,

@@ -72,7 +72,7 @@ struct ValueHead {
 pub struct Forward {
     /// Whether adapters take part.
     pub adapters: Adapters,
-    /// What layers keep for the way back; nothing if there is none.
+    /// What layers keep for the backward pass; nothing if there is none.
     pub keep: Option<Keep>,
     /// What logits are divided by.
     pub temperature: f32,
@@ -148,7 +148,7 @@ impl Decoder {
         Batch::new(&self.device, sequences, limits)
     }
 
-    /// What the model says; with `keep`, also what the way back needs.
+    /// What the model says; with `keep`, also what the backward pass needs.
     pub fn forward(&self, batch: &Batch, forward: Forward) -> (Scored, Option<Tape>) {
         let pass = self.pass(forward.adapters);
         let (x, layers) = self.through_layers(&pass, batch, forward.keep);

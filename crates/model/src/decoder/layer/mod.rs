@@ -5,7 +5,7 @@
 //! x2 = x1 + Down·(silu(Gate·n2(x1)) · Up·n2(x1))
 //! ```
 //!
-//! What is kept for the way back is what is dear to compute again: the two residuals, queries, keys
+//! What is kept for the backward pass is what is dear to compute again: the two residuals, queries, keys
 //! and values, what attention gave, the gate and what goes through it, and where projections are fused
 //! their narrow products. Norms, turns and activations are computed again, as are other narrow products.
 //! With [`Keep::Input`] only `x0` is kept and the whole layer is computed again.
@@ -97,7 +97,7 @@ pub(crate) struct Places<'a> {
     pub(crate) slots: View<'a, u32>,
 }
 
-/// What a layer keeps for the way back.
+/// What a layer keeps for the backward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keep {
     /// What is dear to compute again.
@@ -226,7 +226,7 @@ impl Layer {
     }
 
     /// Norms and turns of queries and keys: in place, or beside it if there are norms, which need
-    /// what was there before on the way back.
+    /// what was there before in the backward pass.
     pub(crate) fn place(
         &self,
         pass: &Pass<'_>,
