@@ -1329,6 +1329,7 @@ def children(read, write):
     # What Python's own library runs code by: files that make functions of checked names, and its importers.
     library = types.__file__[: -len("types.py")]
     evaluators = frozenset(library + name for name in ("collections/__init__.py", "dataclasses.py", "unittest/mock.py"))
+    timer = library + "timeit.py"
     ours = sys._getframe().f_code.co_filename
     importers = frozenset(["<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>"])
     running = frozenset(["exec", "function.__new__", "code.__new__", "marshal.loads", "marshal.load", "pickle.find_class"])
@@ -1385,12 +1386,21 @@ def children(read, write):
         is neither the author's nor Python's own, and functions and classes that a pickle asks for, are refused.
         """
 
+        def is_own(text):
+            return type(text) is str and text in author.texts and not is_received(text)
+
         def audit(event, args):
             if event not in running or not has_answer():
                 return
             if event in ("exec", "function.__new__") and author.has(args[0]):
                 return
-            caller = sys._getframe(1).f_code.co_filename
+            frame = sys._getframe(1)
+            caller = frame.f_code.co_filename
+            if event == "exec" and caller == timer:
+                # It times functions by a text of its own.
+                timed = frame.f_locals.get("stmt"), frame.f_locals.get("setup")
+                if all(one in ("pass", "_stmt()", "_setup()") or is_own(one) for one in timed):
+                    return
             if event == "exec" and caller in evaluators or event == "marshal.loads" and caller == ours:
                 return
             if caller in importers:
@@ -1408,14 +1418,14 @@ def children(read, write):
                 source = bytes(source).decode("utf-8")
             if isinstance(source, str):
                 source = str.__str__(source)
-            is_own = not has_answer() or type(source) is str and source in author.texts and not is_received(source)
-            if not is_own:
+            is_authors = not has_answer() or is_own(source)
+            if not is_authors:
                 tree = compile_(source, filename, mode, 0x400, True) if type(source) is str else source
                 if mode != "eval" or not is_arithmetic(tree):
                     refuse()
                 source = tree
             code = compile_(source, filename, mode, *args, **named)
-            author.wrote(code) if is_own else author.compiled(code)
+            author.wrote(code) if is_authors else author.compiled(code)
             return code
 
         def guarded_run(run, mode):

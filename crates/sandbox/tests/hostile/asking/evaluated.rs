@@ -112,6 +112,12 @@ pub(super) const ROWS: &[Row] = &[
         honest: "def solve(n): return n * n\n",
         hostile: &["def solve(n): return n\n"],
     },
+    Row {
+        setup: "",
+        test: "import timeit\nassert solve(3) == 9\nassert timeit.timeit(lambda: solve(3), number=2) >= 0\nassert timeit.timeit('1 + 1', number=1) >= 0",
+        honest: "def solve(n): return n * n\n",
+        hostile: &["def solve(n): return n\n"],
+    },
     // What a test puts in place of `print` is seen by the test itself.
     Row {
         setup: "",
