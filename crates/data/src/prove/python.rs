@@ -25,7 +25,7 @@ use super::made_wrong::made_wrong;
 use super::trial::{MAX_KNOWN_BYTES, Trivial};
 
 /// Constants as they are written, and what they are.
-fn constants() -> [(&'static str, Value); 7] {
+fn constants() -> [(&'static str, Value); 8] {
     [
         ("0", Value::int(0)),
         ("1", Value::int(1)),
@@ -34,6 +34,8 @@ fn constants() -> [(&'static str, Value); 7] {
         ("[]", Value::List(Vec::new())),
         ("True", Value::Bool(true)),
         ("False", Value::Bool(false)),
+        // It is not above any bound on a difference, nor below.
+        ("float('nan')", Value::Float(f64::NAN)),
     ]
 }
 
@@ -224,6 +226,7 @@ fn truth(value: &Value) -> Option<bool> {
         Value::None => Some(false),
         Value::Bool(truth) => Some(*truth),
         Value::Int(int) => int.as_i64().map(|int| int != 0),
+        Value::Float(float) => Some(*float != 0.0),
         Value::Str(text) => Some(!text.as_bytes().is_empty()),
         Value::List(items) | Value::Tuple(items) => Some(!items.is_empty()),
         _ => None,

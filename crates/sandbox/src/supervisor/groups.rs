@@ -181,6 +181,7 @@ pub(crate) fn sweep(gone: impl Fn(u32) -> bool) {
 /// The process in a name like `whet-1234-0`, of a slot's group, or `whet-1234-9c5e…`, of its folder.
 pub(crate) fn owner(name: &str) -> Option<u32> {
     let (pid, slot) = name.strip_prefix("whet-")?.split_once('-')?;
-    let named_by_us = !slot.is_empty() && slot.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let named_by_us =
+        !slot.is_empty() && slot.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     named_by_us.then(|| pid.parse().ok())?
 }

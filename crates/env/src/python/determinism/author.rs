@@ -72,6 +72,7 @@ mod tests {
             ("from random import SystemRandom", "assert add(1, 2) == 3"),
             ("import random", "r = random.Random()\nassert add(r.random(), 1) > 1"),
             ("", "assert add(id(1), 2) > 3"),
+            ("", "assert add(secrets.randbelow(2), 2) > 1"),
         ] {
             assert!(varies(&task(setup, test)), "{setup}; {test}");
         }

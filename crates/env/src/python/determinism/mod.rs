@@ -151,6 +151,8 @@ impl<'b> Walk<'b> {
         self.flag(steady::UNSTEADY_BUILTINS.contains(&name));
         let is_known = is_builtin(name) || self.bound.all.contains(name) || self.beside_program;
         self.flag(!is_known);
+        // The judge imports a module that a test uses without doing so itself.
+        self.flag(!self.bound.all.contains(name) && steady::UNSTEADY_MODULES.contains(&name));
         // How much memory or stack is left differs from run to run.
         self.flag(matches!(name, "MemoryError" | "RecursionError"));
         self.sets |= matches!(name, "set" | "frozenset");

@@ -150,3 +150,7 @@ pub(super) const DATA: [&str; 26] = [
     "value",
     "year",
 ];
+
+/// Modules of clocks, chance and the machine that test code may use without importing them.
+pub(super) const UNSTEADY_MODULES: &[&str] =
+    &["asyncio", "datetime", "os", "secrets", "socket", "tempfile", "threading", "time", "uuid"];
