@@ -1346,17 +1346,16 @@ def children(read, write):
 
         def wrote(self, code):
             """Adds a piece of code with everything in it."""
-            self.compiled(code)
-            for one in list(self.codes):
+            for one in self.compiled(code):
                 self.texts.update(text for text in one.co_consts if type(text) is str)
 
         def compiled(self, code):
-            """Adds code that may be run, and not the texts in it."""
+            """Adds code that may be run, and not the texts in it; returns it with what is nested in it."""
             codes = [code]
-            while codes:
-                one = codes.pop()
-                self.codes.append(one)
+            for one in codes:
                 codes.extend(part for part in one.co_consts if type(part) is types.CodeType)
+            self.codes.extend(codes)
+            return codes
 
         def has(self, code):
             return any(code is one for one in self.codes)
