@@ -11,7 +11,7 @@ use crate::ci::cargo;
 /// A program to be built.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
-    /// The kind of its target: `bin`, `example`.
+    /// The kind of its target: `bin`, `example`, `test`, `bench`.
     pub kind: &'static str,
     /// Its name.
     pub name: &'static str,
@@ -36,7 +36,7 @@ fn find(messages: &str, program: Program) -> Option<PathBuf> {
     let name = format!("\"name\":\"{}\"", program.name);
     let kind = format!("\"kind\":[\"{}\"]", program.kind);
     let is_program = |line: &&str| {
-        let is_unit_test = line.contains("\"test\":true},\"features\"");
+        let is_unit_test = program.kind == "bin" && line.contains("\"test\":true},\"features\"");
         line.contains(&name) && line.contains(&kind) && !is_unit_test
     };
     let path = |line: &str| Some(line.split_once("\"executable\":\"")?.1.split_once('"')?.0.into());
@@ -63,11 +63,15 @@ mod tests {
             line("whet", "test", true, "\"/t/deps/whet-3\""),
             line("other", "bin", false, "\"/t/other\""),
             line("lib", "lib", false, "null"),
+            line("cuda", "test", true, "\"/a/b c/cuda-1f\""),
+            "{\"reason\":\"build-finished\",\"success\":true}\n".to_owned(),
         ]
         .concat();
         let found = |kind, name| find(&messages, Program { kind, name });
         assert_eq!(found("bin", "whet"), Some(PathBuf::from("/t/whet")));
+        assert_eq!(found("test", "whet"), Some(PathBuf::from("/t/deps/whet-2")));
         assert_eq!(found("example", "whet"), None);
+        assert_eq!(found("test", "cuda"), Some(PathBuf::from("/a/b c/cuda-1f")));
         assert_eq!(found("lib", "lib"), None);
     }
 }

@@ -8,10 +8,10 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
-use crate::ci::cargo;
+use crate::built::{Program, executable};
 
 /// A program of the bundle.
 struct Part {
@@ -138,21 +138,7 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<u64> {
 fn build(root: &Path, part: &Part) -> Result<PathBuf, String> {
     let Part { package, kind, target, .. } = part;
     let args = ["build", "--locked", "--profile", "gpu", "-p", package, kind, target];
-    let output = cargo(root, &[&args[..], &["--message-format", "json"]].concat())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|err| format!("cannot start cargo: {err}"))?;
-    if !output.status.success() {
-        return Err(format!("`cargo {}` ended with {}", args.join(" "), output.status));
-    }
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    executable(&text).ok_or_else(|| "cargo named no executable".to_owned())
-}
-
-/// The last executable that cargo names in its messages.
-fn executable(messages: &str) -> Option<PathBuf> {
-    let named = messages.lines().filter_map(|line| line.split_once("\"executable\":\""));
-    named.filter_map(|(_, rest)| Some(PathBuf::from(rest.split_once('"')?.0))).next_back()
+    executable(root, &args, Program { kind: kind.trim_start_matches('-'), name: target })
 }
 
 /// How a program of the bundle ended.
@@ -263,15 +249,6 @@ fn say(out: &mut dyn Write, line: &str) -> Result<(), String> {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
-
-    #[test]
-    fn the_executable_is_read_from_cargos_messages() {
-        let messages = "{\"reason\":\"compiler-artifact\",\"executable\":null}\n\
-                        {\"target\":{},\"executable\":\"/a/b c/cuda-1f\",\"fresh\":true}\n\
-                        {\"reason\":\"build-finished\",\"success\":true}\n";
-        assert_eq!(executable(messages), Some(PathBuf::from("/a/b c/cuda-1f")));
-        assert_eq!(executable("{\"executable\":null}"), None);
-    }
 
     fn program(dir: &Path, name: &str, script: &str) {
         let path = dir.join(name);
