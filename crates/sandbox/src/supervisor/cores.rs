@@ -25,8 +25,16 @@ pub(crate) struct Cores {
     state: Mutex<State>,
     /// One for each slot: the slot with the smallest number is woken, whose zygote is warm.
     wakes: Vec<Condvar>,
-    /// Bytes that programs without a permit may hold together, by their limits.
-    memory: u64,
+    idle_most: IdleMost,
+}
+
+/// What programs that sleep without a permit may come to together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IdleMost {
+    /// Bytes that they hold, by their limits.
+    pub(crate) memory: u64,
+    /// Programs: each may have all the threads that one may have.
+    pub(crate) programs: u64,
 }
 
 #[derive(Debug)]
@@ -35,15 +43,18 @@ struct State {
     waiting: BTreeSet<u32>,
     /// Limits of the programs that gave their permit up and still run.
     idle_bytes: u64,
+    /// How many these are.
+    idle_programs: u64,
     /// Nobody waits any more.
     closed: bool,
 }
 
 impl Cores {
-    pub(crate) fn new(workers: u32, memory: u64) -> Arc<Self> {
-        let state = State { free: workers, waiting: BTreeSet::new(), idle_bytes: 0, closed: false };
+    pub(crate) fn new(workers: u32, idle_most: IdleMost) -> Arc<Self> {
+        let (waiting, closed) = (BTreeSet::new(), false);
+        let state = State { free: workers, waiting, idle_bytes: 0, idle_programs: 0, closed };
         let wakes = (0..slots(workers)).map(|_| Condvar::new()).collect();
-        Arc::new(Self { state: Mutex::new(state), wakes, memory })
+        Arc::new(Self { state: Mutex::new(state), wakes, idle_most })
     }
 
     /// Waits for a permit for the slot `number`; `None` once the judge closes.
@@ -100,13 +111,15 @@ impl Permit {
     }
 
     /// Gives the core to another slot while a program with this limit of memory sleeps, if
-    /// there is memory for one more of them.
+    /// there is memory, and there are processes, for one more of them.
     pub(crate) fn give_up(&self, memory: u64) {
-        let mut state = self.cores.lock();
+        let (mut state, most) = (self.cores.lock(), self.cores.idle_most);
         let all = state.idle_bytes.saturating_add(memory);
-        if self.is_held() && all <= self.cores.memory && memory != HELD {
+        let is_room = all <= most.memory && state.idle_programs < most.programs;
+        if self.is_held() && is_room && memory != HELD {
             self.idle_bytes.store(memory, Ordering::Relaxed);
             state.idle_bytes = all;
+            state.idle_programs += 1;
             state.free += 1;
             self.cores.wake_first(&state);
         }
@@ -118,7 +131,10 @@ impl Drop for Permit {
         let mut state = self.cores.lock();
         match self.idle_bytes.load(Ordering::Relaxed) {
             HELD => state.free += 1,
-            bytes => state.idle_bytes -= bytes,
+            bytes => {
+                state.idle_bytes -= bytes;
+                state.idle_programs -= 1;
+            }
         }
         self.cores.wake_first(&state);
     }
@@ -142,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_core_that_is_given_up_goes_to_the_first_slot_that_waits() -> Result<(), mpsc::RecvError> {
-        let cores = Cores::new(1, 1000);
+        let cores = Cores::new(1, IdleMost { memory: 1000, programs: 9 });
         let first = cores.acquire(0);
         let (tell, told) = mpsc::channel();
         for number in [5, 3] {
@@ -170,7 +186,7 @@ mod tests {
 
     #[test]
     fn programs_that_sleep_hold_bounded_memory_together() {
-        let cores = Cores::new(3, 1000);
+        let cores = Cores::new(3, IdleMost { memory: 1000, programs: 9 });
         let mut permits: Vec<_> = (0..3).filter_map(|number| cores.acquire(number)).collect();
         permits[0].give_up(600);
         permits[0].give_up(10);
@@ -183,5 +199,18 @@ mod tests {
         drop(permits);
         let state = cores.lock();
         assert_eq!((state.free, state.idle_bytes), (3, 0));
+    }
+    #[test]
+    fn programs_that_sleep_are_as_many_as_there_are_processes_for() {
+        let cores = Cores::new(3, IdleMost { memory: 1000, programs: 1 });
+        let mut permits: Vec<_> = (0..3).filter_map(|number| cores.acquire(number)).collect();
+        permits[0].give_up(1);
+        permits[1].give_up(1);
+        assert!(!permits[0].is_held() && permits[1].is_held(), "one may sleep");
+        permits.remove(0);
+        permits[0].give_up(1);
+        assert!(!permits[0].is_held(), "the first has ended");
+        drop(permits);
+        assert_eq!(cores.lock().idle_programs, 0);
     }
 }

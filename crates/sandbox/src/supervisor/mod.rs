@@ -31,14 +31,26 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::os;
 use crate::protocol::{Hello, Outcome, Request, Response, Start, VERSION, read_frame, write_frame};
-use cores::Cores;
 pub use cores::slots;
+use cores::{Cores, IdleMost};
+use setting::Setting;
 use slot::Slot;
 
 /// The stack of a slot's thread: tests are parsed on it. Virtual memory, taken as it is touched.
 const STACK: usize = 256 << 20;
 /// Programs that sleep may hold this part of the machine's memory together, by their limits.
 const IDLE_SHARE: u64 = 4;
+
+/// How many programs may sleep at the same time, so that processes are left for those that compute.
+///
+/// Each may hold all the threads that a program may have. A quarter of what the user or the container may have
+/// is for others, the rest for a thread and a zygote of each slot and for programs with their checkers.
+fn idle_programs(workers: u32, slots: u32) -> u64 {
+    const OF_ONE: u64 = watch::THREADS_MAX + 4;
+    let (workers, slots) = (u64::from(workers), u64::from(slots));
+    let most = Setting::processes_max();
+    (most - most / 4).saturating_sub(2 * slots + workers * OF_ONE) / OF_ONE
+}
 
 /// Serves the judge at the other end of standard input until it hangs up.
 pub(crate) fn supervise() -> io::Result<()> {
@@ -63,7 +75,9 @@ pub(crate) fn supervise() -> io::Result<()> {
     let (setting, about) = (Arc::new(chosen.setting), chosen.about);
     let slots = about.slots;
     let (queue, requests) = mpsc::sync_channel::<Request>(2 * slots as usize);
-    let cores = Cores::new(about.workers, os::physical_memory() / IDLE_SHARE);
+    let memory = os::physical_memory() / IDLE_SHARE;
+    let idle_most = IdleMost { memory, programs: idle_programs(about.workers, slots) };
+    let cores = Cores::new(about.workers, idle_most);
     let requests = Arc::new(Mutex::new(requests));
     let answers = Arc::new(Mutex::new(connection.try_clone()?));
     let mut threads = Vec::new();

@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
+use nix::sys::resource::{Resource, getrlimit};
 use nix::unistd::{getegid, geteuid};
 use whetstone_core::judgement::Isolation;
 use whetstone_core::program::Language;
@@ -80,6 +81,16 @@ impl Setting {
     /// user's, which are its checker's too.
     pub(crate) fn counts_threads(&self) -> bool {
         self.isolation == Isolation::Full
+    }
+
+    /// Processes and threads that all programs may have together: those of our user, where they run as it, and
+    /// those of the container.
+    pub(crate) fn processes_max() -> u64 {
+        const CONTAINER: [&str; 2] = ["/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max"];
+        let of_user = (!own_users()).then(|| getrlimit(Resource::RLIMIT_NPROC).ok()).flatten();
+        let read = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse().ok();
+        let of_container = CONTAINER.into_iter().filter_map(read);
+        of_user.map(|(soft, _)| soft).into_iter().chain(of_container).min().unwrap_or(u64::MAX)
     }
 
     /// The folder outside that a slot's programs have theirs in, if they need one.

@@ -230,6 +230,8 @@ def children(read, write):
     import sys
     import threading
     import types
+    import _ast as syntax
+    from _string import formatter_field_name_split, formatter_parser
     from abc import ABC, ABCMeta
     from array import array
     from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
@@ -239,6 +241,7 @@ def children(read, write):
     from itertools import islice
 
     leave = os._exit
+    built_in = frozenset(vars(builtins))
     dumps, loads = marshal.dumps, marshal.loads
     compile_, exec_, eval_ = compile, exec, eval
     size_limit = 1 << 20
@@ -1072,12 +1075,16 @@ def children(read, write):
         except (TypeError, ValueError):
             return []
 
-    def raised(error, setup={}, details=b""):
-        """Says that the program raised: what, and the first class of it that a test can know."""
+    def raised(error, setup={}, details=b"", is_setup=False):
+        """Says that the program raised: what, and the first class of it that a test can know.
+
+        A setup that cannot import something is the task's fault, and its author is told what.
+        """
         kind = type(error)
         is_known = lambda base: base.__module__ == "builtins" or base.__name__ in setup
         base = [base.__name__ for base in kind.__mro__ if is_known(base)][0]
-        name = str.encode(kind.__name__[:80], "ascii", "backslashreplace")[:80]
+        name = f"{kind.__name__}: {error}" if is_setup and isinstance(error, ImportError) else kind.__name__
+        name = str.encode(name[:80], "ascii", "backslashreplace")[:80]
         send(b"e", name + b"\0" + str.encode(base, "ascii", "backslashreplace")[:80] + b"\0" + details)
 
     def told(error, setup, held):
@@ -1204,14 +1211,19 @@ def children(read, write):
                     found = look_up(namespace, payload.decode("utf-8"), held, False)
                     result = lambda: described(found, setup, held)
                 else:
-                    code = compile_(payload.decode("utf-8"), "<test>", "eval", 0, True)
-                    value = eval_(code, namespace)
+                    question = payload.decode("utf-8")
+                    # `sum([1, 2])` asks for the program's own `sum`: Python's answers for no program.
+                    name = question.lstrip("( \t\n\\").partition("(")[0].strip(") \t\n\\")
+                    if name in built_in and name not in namespace:
+                        raise NameError(name)
+                    value = eval_(compile_(question, "<test>", "eval", 0, True), namespace)
                     if kind == b"T":
                         value = True if value else False
             except BaseException as error:
                 # Only test code asks what else there is to an exception.
                 is_asked = kind in b"PN"
-                raised(error, setup, told(error, setup, held)) if is_asked else raised(error)
+                details = told(error, setup, held) if is_asked else b""
+                raised(error, setup if is_asked else {}, details, kind == b"S")
                 continue
             if kind in b"PN":
                 respond(result)
@@ -1447,7 +1459,62 @@ def children(read, write):
             make = compile_ if flags & 0x400 else checked
             return make(source, filename, mode, flags, *args, **named)
 
-        return {"eval": guarded_run(eval_, "eval"), "exec": guarded_run(exec_, "exec"), "compile": guarded_compile}
+        def filled(text):
+            """Refuses a text that reaches into functions, classes or frames when `format` fills it in."""
+            if not has_answer() or is_own(text):
+                return
+            try:
+                names = [(name, spec) for _, name, spec, _ in formatter_parser(text) if name is not None]
+            except ValueError:
+                # `format` raises the same.
+                return
+            for name, spec in names:
+                for is_attribute, part in formatter_field_name_split(name)[1]:
+                    if type(part) is str and (part.startswith("_") or part.endswith("_frame")):
+                        refuse()
+                filled(spec)
+
+        class Text:
+            """`str`, for its methods that fill in a text."""
+
+            def format(text, /, *args, **named):
+                filled(text)
+                return str.format(text, *args, **named)
+
+            def format_map(text, mapping, /):
+                filled(text)
+                return str.format_map(text, mapping)
+
+        def fills(value):
+            """What `value.format` is looked up in."""
+            if value is str:
+                return Text
+            if isinstance(value, str):
+                filled(value)
+            return value
+
+        runs = {"eval": guarded_run(eval_, "eval"), "exec": guarded_run(exec_, "exec")}
+        return {**runs, "compile": guarded_compile, "whet_fills": fills}
+
+    def author_compile(source, filename):
+        """The code of an author's text. In it, `text.format` looks at the text first: it may be an answer."""
+        nodes = []
+        if "format" in source:
+            source = compile_(source, filename, "exec", 0x400, True)
+            nodes.append(source)
+        while nodes:
+            node = nodes.pop()
+            if type(node) is syntax.Attribute and node.attr in ("format", "format_map"):
+                place = {name: getattr(node, name) for name in node._attributes}
+                nodes.append(node.value)
+                fills = syntax.Name("whet_fills", syntax.Load(), **place)
+                node.value = syntax.Call(fills, [node.value], [], **place)
+                continue
+            for field in node._fields:
+                value = getattr(node, field, None)
+                values = value if type(value) is list else [value]
+                nodes.extend(one for one in values if hasattr(one, "_fields"))
+        return compile_(source, filename, "exec", 0, True)
 
     def checker():
         """Test code that asks the program through the supervisor, and never loads it."""
@@ -2048,10 +2115,10 @@ def children(read, write):
             try:
                 for name in modules.split():
                     namespace[name] = __import__(name)
-                compiled = compile_(code, "<test>", "exec", 0, True)
+                compiled = author_compile(code, "<test>")
                 author.wrote(compiled)
                 if setup:
-                    prepared = compile_(setup, "<setup>", "exec", 0, True)
+                    prepared = author_compile(setup, "<setup>")
                     author.wrote(prepared)
                     exec_(prepared, namespace)
                     classes = setup_classes(namespace)
@@ -2113,7 +2180,7 @@ def children(read, write):
         guards = guarded(author, lambda: given, lambda text: holds_text(data[-1], text), refuse)
         namespace = {"__name__": "checker", "__builtins__": {**vars(builtins), **guards}}
         try:
-            compiled = compile_(code, "<checker>", "exec", 0, True)
+            compiled = author_compile(code, "<checker>")
             author.wrote(compiled)
             exec_(compiled, namespace)
             given.append(True)

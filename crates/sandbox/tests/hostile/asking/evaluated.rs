@@ -125,4 +125,47 @@ pub(super) const ROWS: &[Row] = &[
         honest: "def solve(n): return n * n\n",
         hostile: &["def solve(n): return n\n"],
     },
+    // A text that a test fills in reads what it is handed, and nothing of the test.
+    Row {
+        setup: "",
+        test: "class User:\n    def __init__(self, name): self.name = name\n    def steps(self): yield 1\nu, g = User('Bob'), User('Bob').steps()\nexpected = 'Hello Bob!'\nassert solve(1).format(u=u, g=g) == expected",
+        honest: "def solve(n): return 'Hello {u.name}!'\n",
+        hostile: &[
+            "def solve(n): return '{u.__init__.__globals__[expected]}'\n",
+            "def solve(n): return '{u.name:{u.__init__.__globals__[expected]}}'\n",
+            "def solve(n): return '{g.gi_frame.f_globals[expected]}'\n",
+            "def solve(n): return '{'\n",
+        ],
+    },
+    Row {
+        setup: "class User:\n    def __init__(self, name): self.name = name\n",
+        test: "expected = 'Hello Bob!'\nassert str.format(solve(1), u=User('Bob')) == expected",
+        honest: "def solve(n): return 'Hello {u.name}!'\n",
+        hostile: &["def solve(n): return '{u.__init__.__globals__[expected]}'\n"],
+    },
+    Row {
+        setup: "",
+        test: "class User:\n    def __init__(self, name): self.name = name\nu = User('Bob')\nexpected = 'Hello Bob!'\nassert solve(1).format_map({'u': u}) == expected and '{0.__class__.__name__}'.format(u) == 'User'",
+        honest: "def solve(n): return 'Hello {u.name}!'\n",
+        hostile: &["def solve(n): return '{u.__init__.__globals__[expected]}'\n"],
+    },
+    // What Python has by the same name answers for no program.
+    Row {
+        setup: "",
+        test: "assert pow(2, 10) == 1024",
+        honest: "def pow(a, b): return a ** b\n",
+        hostile: &["pass\n", "def power(a, b): return a ** b\n"],
+    },
+    Row {
+        setup: "",
+        test: "assert (sum) ([1, 2, 3]) == 6",
+        honest: "def sum(xs): return xs[0] + xs[1] + xs[2]\n",
+        hostile: &["pass\n"],
+    },
+    Row {
+        setup: "",
+        test: "assert int('42').real == 42",
+        honest: "def int(text): return 42\n",
+        hostile: &["pass\n", "real = 42\n"],
+    },
 ];
