@@ -8,7 +8,7 @@
 //! Values that are all the same have an interval without width: a suite of which nothing was solved
 //! cannot tell by this how rare a solution is, and `wilson` is asked instead.
 
-use crate::random::SplitMix;
+use crate::random::stream;
 
 /// Means that an interval is made of.
 pub const RESAMPLES: u64 = 2000;
@@ -29,7 +29,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 }
 
 fn resampled(values: &[f64], resample: u64) -> f64 {
-    let mut random = SplitMix::of("bootstrap", resample);
+    let mut random = stream("bootstrap", resample);
     let sum: f64 = (0..values.len()).map(|_| values[random.below(values.len())]).sum();
     sum / number(values.len())
 }

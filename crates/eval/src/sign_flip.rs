@@ -9,7 +9,7 @@
 //! their signs can be tried, all are; else the real one counts as one of the throws, so that no p-value
 //! is 0.
 
-use crate::random::SplitMix;
+use crate::random::stream;
 
 /// Throws of all signs.
 pub(crate) const FLIPS: u64 = 10_000;
@@ -26,8 +26,8 @@ pub(crate) fn p_value(differences: &[f64], flips: u64) -> f64 {
         return part(hits as u64, all);
     }
     let hits = (0..flips).filter(|throw| {
-        let mut random = SplitMix::of("sign-flip", *throw);
-        as_far(flipped(&sizes, || random.next()))
+        let mut random = stream("sign-flip", *throw);
+        as_far(flipped(&sizes, || random.next_u64()))
     });
     part(hits.count() as u64 + 1, flips + 1)
 }

@@ -9,7 +9,8 @@ use whetstone_algo::pass_at_k::pass_at_k;
 
 use crate::bootstrap::{mean, number};
 use crate::estimate::{around, difference};
-use crate::random::SplitMix;
+use crate::random::stream;
+use whetstone_core::SplitMix;
 
 const REPEATS: u64 = 1000;
 const RESAMPLES: u64 = 400;
@@ -42,7 +43,7 @@ impl Setting {
     fn coverage(self) -> f64 {
         let (world, figures, truth) = (self.world(), self.figures(), self.truth());
         let holds = |repeat: &u64| {
-            let mut random = SplitMix::of("coverage", *repeat);
+            let mut random = stream("coverage", *repeat);
             let figure = |_| {
                 let chance = world[random.below(world.len())];
                 figures[thrown(&mut random, chance, self.samples)]
@@ -58,7 +59,7 @@ impl Setting {
     fn found(self, other: impl Fn(f64) -> f64) -> f64 {
         let (world, figures) = (self.world(), self.figures());
         let clear = |repeat: &u64| {
-            let mut random = SplitMix::of("comparison", *repeat);
+            let mut random = stream("comparison", *repeat);
             let change = |_| {
                 let chance = world[random.below(world.len())];
                 let mut figure = |chance| figures[thrown(&mut random, chance, self.samples)];
@@ -79,7 +80,7 @@ impl Setting {
 /// How many of so many samples pass.
 fn thrown(random: &mut SplitMix, chance: f64, samples: u64) -> usize {
     #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
-    let mut unit = || (random.next() >> 11) as f64 / (1_u64 << 53) as f64;
+    let mut unit = || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
     (0..samples).filter(|_| unit() < chance).count()
 }
 

@@ -5,6 +5,8 @@
 //! f32 everywhere (log-probabilities, gradients of weights, masters, moments) says `f32`, and mixing
 //! the two does not compile.
 
+use half::bf16;
+
 use std::fmt::Debug;
 
 /// The element type of activations: f32 on processors, bf16 on CUDA.
@@ -110,16 +112,15 @@ impl Sealed for Activation {
     const FORMAT: Option<Format> = Some(Format::Bf16);
 
     fn pattern(number: f32) -> Pattern {
-        Pattern::Two(bf16_bits(number))
+        Pattern::Two(bf16::from_f32(number).to_bits())
     }
 
     fn to_cuda(numbers: &[f32]) -> Vec<u8> {
-        bytes_of(numbers, |number| bf16_bits(number).to_le_bytes())
+        bytes_of(numbers, |number| bf16::from_f32(number).to_le_bytes())
     }
 
     fn from_cuda(bytes: &[u8]) -> Vec<f32> {
-        let bits = bytes.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes));
-        bits.map(|bits| f32::from_bits(u32::from(bits) << 16)).collect()
+        bytes.as_chunks().0.iter().map(|bytes| bf16::from_le_bytes(*bytes).to_f32()).collect()
     }
 }
 
@@ -132,19 +133,9 @@ fn bytes_of<T: Copy, const N: usize>(numbers: &[T], of: impl Fn(T) -> [u8; N]) -
     bytes
 }
 
-/// Rounded to the nearest bf16, halves to even; NaN stays NaN.
-fn bf16_bits(number: f32) -> u16 {
-    let bits = number.to_bits();
-    if number.is_nan() {
-        return (bits >> 16) as u16 | 0x40;
-    }
-    let half = 0x7fff + (bits >> 16 & 1);
-    ((bits + half) >> 16) as u16
-}
-
 /// The nearest number that an activation can be on CUDA: what tests compute with.
 pub fn nearest_bf16(number: f32) -> f32 {
-    f32::from_bits(u32::from(bf16_bits(number)) << 16)
+    bf16::from_f32(number).to_f32()
 }
 
 #[cfg(test)]
@@ -164,7 +155,7 @@ mod tests {
             (0xff80_0000, 0xff80),
             (0x0000_0001, 0x0000),
         ] {
-            assert_eq!(bf16_bits(f32::from_bits(bits)), expected, "{bits:#x}");
+            assert_eq!(bf16::from_f32(f32::from_bits(bits)).to_bits(), expected, "{bits:#x}");
         }
         assert!(nearest_bf16(f32::from_bits(0x7f80_0001)).is_nan());
     }

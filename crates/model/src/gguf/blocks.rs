@@ -8,7 +8,7 @@
 //! Low nibbles come first: byte `j` of a run of 16 (32 in the `K` types) holds number `j` in its low
 //! half and number `j + 16` (`j + 32`) in its high half.
 
-use crate::weights::half::from_f16;
+use half::f16;
 
 /// Turns each block of `B` bytes into `N` numbers.
 pub(crate) fn each<const B: usize, const N: usize>(
@@ -123,7 +123,7 @@ fn scale_and_min(packed: &[u8], sub: usize) -> (u8, u8) {
 }
 
 fn half(block: &[u8], at: usize) -> f32 {
-    from_f16(u16::from_le_bytes([block[at], block[at + 1]]))
+    f16::from_le_bytes([block[at], block[at + 1]]).to_f32()
 }
 
 fn word(block: &[u8], at: usize) -> u32 {

@@ -10,7 +10,6 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use crate::shown;
-use crate::weights::half::to_bf16;
 use crate::weights::{Dtype, Stored};
 
 /// Numbers converted at a time.
@@ -96,7 +95,9 @@ impl<W: Write> Writer<W> {
             bytes.clear();
             for number in piece {
                 match self.dtype {
-                    Dtype::Bf16 => bytes.extend_from_slice(&to_bf16(*number).to_le_bytes()),
+                    Dtype::Bf16 => {
+                        bytes.extend_from_slice(&half::bf16::from_f32(*number).to_le_bytes());
+                    }
                     _ => bytes.extend_from_slice(&number.to_le_bytes()),
                 }
             }

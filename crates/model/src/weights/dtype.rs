@@ -1,7 +1,7 @@
 //! How a number, or a block of numbers, is stored, and what it is in `f32`.
 
-use super::half::{from_bf16, from_f16};
 use crate::gguf::blocks;
+use half::{bf16, f16};
 
 /// How the numbers of a tensor are stored.
 ///
@@ -101,8 +101,8 @@ impl Dtype {
         match self {
             Self::F64 => decode_f64(bytes, out),
             Self::F32 => numbers(bytes, out, f32::from_le_bytes),
-            Self::F16 => numbers(bytes, out, |bytes| from_f16(u16::from_le_bytes(bytes))),
-            Self::Bf16 => numbers(bytes, out, |bytes| from_bf16(u16::from_le_bytes(bytes))),
+            Self::F16 => numbers(bytes, out, |bytes| f16::from_le_bytes(bytes).to_f32()),
+            Self::Bf16 => numbers(bytes, out, |bytes| bf16::from_le_bytes(bytes).to_f32()),
             Self::Q4_0 => blocks::each(bytes, out, blocks::q4_0),
             Self::Q4_1 => blocks::each(bytes, out, blocks::q4_1),
             Self::Q5_0 => blocks::each(bytes, out, blocks::q5_0),

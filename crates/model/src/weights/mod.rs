@@ -10,7 +10,6 @@
 
 mod dtype;
 mod error;
-pub(crate) mod half;
 mod stored;
 
 use std::fmt::Debug;

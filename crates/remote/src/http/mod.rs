@@ -10,7 +10,6 @@
 //! a server wants to be left alone ([`retry_after`]).
 
 mod address;
-mod date;
 mod error;
 mod resolver;
 mod retry_after;

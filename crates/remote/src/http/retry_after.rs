@@ -5,7 +5,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{Headers, date};
+use super::Headers;
 
 /// The pause that the headers of an answer ask for, if they do.
 pub(crate) fn retry_after(headers: &Headers, now: SystemTime) -> Option<Duration> {
@@ -14,8 +14,11 @@ pub(crate) fn retry_after(headers: &Headers, now: SystemTime) -> Option<Duration
         // More seconds than can be counted are a pause without end, and not none.
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
-    let until = date::parse(text)?;
-    let now = headers.get("date").and_then(date::parse).unwrap_or(now);
+    let until = httpdate::parse_http_date(text).ok()?;
+    let now = headers
+        .get("date")
+        .and_then(|date| httpdate::parse_http_date(date.trim()).ok())
+        .unwrap_or(now);
     Some(until.duration_since(now).unwrap_or_default())
 }
 
@@ -43,13 +46,23 @@ mod tests {
         let clock = ("date", "Sun, 06 Nov 1994 08:49:07 GMT");
         assert_eq!(asked(&[date, clock], now), Some(seconds(30)));
         assert_eq!(asked(&[date], now + seconds(60)), Some(seconds(0)));
+        let older = [("retry-after", "Sunday, 06-Nov-94 08:49:37 GMT")];
+        assert_eq!(asked(&older, now), Some(seconds(7)));
         let endless = [("retry-after", "99999999999999999999999")];
         assert_eq!(asked(&endless, now), Some(seconds(u64::MAX)));
     }
 
     #[test]
     fn what_is_neither_asks_for_nothing() {
-        for text in ["soon", "-1", "+1", "1.5", ""] {
+        for text in [
+            "soon",
+            "-1",
+            "+1",
+            "1.5",
+            "",
+            "Sun, 06 Nov 1994 24:00:00 GMT",
+            "Sun, 00 Nov 1994 08:00:00 GMT",
+        ] {
             assert_eq!(asked(&[("retry-after", text)], SystemTime::now()), None, "{text}");
         }
         assert_eq!(asked(&[], SystemTime::now()), None);

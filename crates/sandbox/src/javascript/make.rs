@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use num_bigint::Sign;
 use rquickjs::object::Property;
 use rquickjs::{Array, Ctx, Error, Object, Result, String as JsString, Value};
 
@@ -75,16 +76,11 @@ fn number(int: &Int) -> f64 {
     if let Some(small) = int.as_i64() {
         return small as f64;
     }
-    let digits = int.digits();
-    let (low, high) = digits.split_at(digits.len().saturating_sub(8));
-    let mut magnitude = high.iter().rev().fold(0_u128, |sum, digit| sum << 15 | u128::from(*digit));
-    // The eight digits are far more bits than a number has: of the rest only matters if it is zero.
-    magnitude |= u128::from(low.iter().any(|digit| *digit != 0));
-    #[expect(clippy::cast_precision_loss, reason = "rounds to nearest")]
-    let magnitude = magnitude as f64;
-    let exponent = i32::try_from(15 * low.len()).unwrap_or(i32::MAX);
-    let magnitude = magnitude * 2_f64.powi(exponent);
-    if int.is_negative() { -magnitude } else { magnitude }
+    let int = int.to_big();
+    // A number has no more than 1,024 bits before its point.
+    let text = if int.bits() > 1024 { "inf".to_owned() } else { int.magnitude().to_string() };
+    let magnitude: f64 = text.parse().unwrap_or(f64::NAN);
+    if int.sign() == Sign::Minus { -magnitude } else { magnitude }
 }
 
 #[cfg(test)]

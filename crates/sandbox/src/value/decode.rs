@@ -150,7 +150,7 @@ impl Reader<'_> {
         if digits.iter().any(|digit| *digit > 0x7FFF) || matches!(digits.last(), None | Some(0)) {
             return Err(Problem::Unnormalised);
         }
-        let value = Int::from_digits(count < 0, digits);
+        let value = Int::from_digits(count < 0, &digits);
         if value.as_i64().is_some_and(|small| i32::try_from(small).is_ok()) {
             return Err(Problem::Unnormalised);
         }

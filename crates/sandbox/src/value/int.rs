@@ -1,15 +1,16 @@
 //! Integers of any length: read, compared and written, never calculated with.
 //!
-//! What fits in an `i64` is one. The rest is a sign and digits of 15 bits, least first, which is
-//! how `marshal` writes them; so the form of a number is unique, and equal numbers have equal forms.
+//! An integer that fits in an `i64` is stored as one, the rest as a `BigInt`: equal numbers have equal forms.
 //!
 //! Reading decimals is quadratic in their number, which is why [`MAX_DIGITS`] is as low as it is.
+
+use num_bigint::{BigInt, BigUint, Sign};
 
 /// How many decimal digits an integer read from text may have.
 pub(crate) const MAX_DIGITS: usize = 100_000;
 
+/// Bits of a digit, as `marshal` writes integers.
 const DIGIT_BITS: u32 = 15;
-const DIGIT_MASK: u16 = 0x7FFF;
 
 /// An integer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -18,11 +19,8 @@ pub struct Int(Form);
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Form {
     Small(i64),
-    /// Digits of 15 bits, least first, the last one not zero; never what fits in an `i64`.
-    Big {
-        negative: bool,
-        digits: Vec<u16>,
-    },
+    /// Never an integer that fits in an `i64`.
+    Big(BigInt),
 }
 
 impl From<i64> for Int {
@@ -33,7 +31,13 @@ impl From<i64> for Int {
 
 impl From<u64> for Int {
     fn from(value: u64) -> Self {
-        Self::shifted(false, value, 0)
+        BigInt::from(value).into()
+    }
+}
+
+impl From<BigInt> for Int {
+    fn from(value: BigInt) -> Self {
+        Self(i64::try_from(&value).map_or(Form::Big(value), Form::Small))
     }
 }
 
@@ -42,46 +46,43 @@ impl Int {
     pub fn as_i64(&self) -> Option<i64> {
         match self.0 {
             Form::Small(value) => Some(value),
-            Form::Big { .. } => None,
+            Form::Big(_) => None,
         }
     }
 
     /// Whether it is below zero.
     pub fn is_negative(&self) -> bool {
-        match self.0 {
-            Form::Small(value) => value < 0,
-            Form::Big { negative, .. } => negative,
+        match &self.0 {
+            Form::Small(value) => *value < 0,
+            Form::Big(value) => value.sign() == Sign::Minus,
+        }
+    }
+
+    pub(crate) fn to_big(&self) -> BigInt {
+        match &self.0 {
+            Form::Small(value) => BigInt::from(*value),
+            Form::Big(value) => value.clone(),
         }
     }
 
     /// Its magnitude in digits of 15 bits, least first; none for zero.
     pub(crate) fn digits(&self) -> Vec<u16> {
-        match &self.0 {
-            Form::Small(value) => split(u128::from(value.unsigned_abs())),
-            Form::Big { digits, .. } => digits.clone(),
-        }
+        let groups = self.to_big().into_parts().1;
+        let groups = groups.iter_u32_digits().map(u64::from);
+        let digits = repack(groups, 32, DIGIT_BITS).into_iter();
+        digits.map(|digit| u16::try_from(digit).expect("15 bits")).collect()
     }
 
     /// A number from digits of 15 bits, least first.
-    pub(crate) fn from_digits(negative: bool, mut digits: Vec<u16>) -> Self {
-        while digits.last() == Some(&0) {
-            digits.pop();
-        }
-        match join(&digits).and_then(|magnitude| signed(negative, magnitude)) {
-            Some(small) => Self(Form::Small(small)),
-            None => Self(Form::Big { negative, digits }),
-        }
+    pub(crate) fn from_digits(negative: bool, digits: &[u16]) -> Self {
+        let groups = digits.iter().map(|digit| u64::from(*digit));
+        Self::of(negative, BigUint::new(repack(groups, DIGIT_BITS, 32)))
     }
 
     /// The number with the other sign.
     #[must_use]
     pub(crate) fn negated(self) -> Self {
-        let negative = !self.is_negative();
-        match self.0 {
-            Form::Small(value) if value != i64::MIN => Self::from(-value),
-            Form::Small(value) => Self::from_digits(negative, split(value.unsigned_abs().into())),
-            Form::Big { digits, .. } => Self::from_digits(negative, digits),
-        }
+        (-self.to_big()).into()
     }
 
     /// The number that this float is, if it is a whole one.
@@ -97,104 +98,54 @@ impl Int {
             return Some(Self::from(0_i64));
         }
         let mantissa = fraction | 1 << 52;
-        let negative = value.is_sign_negative();
-        Some(match exponent.checked_sub(1075) {
-            Some(shift) => Self::shifted(negative, mantissa, shift),
-            None => Self::shifted(negative, mantissa >> (1075 - exponent), 0),
-        })
+        let magnitude = match exponent.checked_sub(1075) {
+            Some(shift) => BigUint::from(mantissa) << shift,
+            None => BigUint::from(mantissa >> (1075 - exponent)),
+        };
+        Some(Self::of(value.is_sign_negative(), magnitude))
     }
 
     /// A number from decimal digits; `None` if there are none, too many, or others.
     pub(crate) fn from_decimal(negative: bool, text: &str) -> Option<Self> {
-        let text = text.as_bytes();
-        if text.is_empty() || text.len() > MAX_DIGITS || !text.iter().all(u8::is_ascii_digit) {
-            return None;
-        }
-        let mut limbs: Vec<u64> = Vec::with_capacity(text.len() / 19 + 1);
-        for chunk in text.chunks(19) {
-            let mut carry = chunk.iter().fold(0, |sum, c| sum * 10 + u64::from(c - b'0'));
-            let factor = chunk.iter().fold(1_u64, |power, _| power * 10);
-            for limb in &mut limbs {
-                let sum = u128::from(*limb) * u128::from(factor) + u128::from(carry);
-                *limb = low(sum);
-                carry = low(sum >> 64);
-            }
-            if carry > 0 {
-                limbs.push(carry);
-            }
-        }
-        let halves = limbs.iter().flat_map(|limb| [(limb & 0xFFFF_FFFF, 32), (limb >> 32, 32)]);
-        Some(Self::from_digits(negative, repack(halves)))
+        Some(Self::of(negative, parse(text, 10)?))
     }
 
     /// A number from digits of a base that is a power of two: 1, 3 or 4 bits each.
     pub(crate) fn from_bits(text: &str, bits: u32) -> Option<Self> {
-        let text = text.as_bytes();
-        if text.is_empty() || text.len() > MAX_DIGITS {
-            return None;
-        }
-        let mut groups = Vec::with_capacity(text.len());
-        for &c in text.iter().rev() {
-            groups.push((u64::from(char::from(c).to_digit(1 << bits)?), bits));
-        }
-        Some(Self::from_digits(false, repack(groups.into_iter())))
+        Some(Self::of(false, parse(text, 1 << bits)?))
     }
 
-    /// `mantissa << shift`, with a sign.
-    fn shifted(negative: bool, mantissa: u64, shift: u32) -> Self {
-        let mut digits = vec![0; (shift / DIGIT_BITS) as usize];
-        digits.extend(split(u128::from(mantissa) << (shift % DIGIT_BITS)));
-        Self::from_digits(negative, digits)
+    fn of(negative: bool, magnitude: BigUint) -> Self {
+        BigInt::from_biguint(if negative { Sign::Minus } else { Sign::Plus }, magnitude).into()
     }
 }
 
-/// Groups of bits, least first, as digits of 15 bits.
-fn repack(groups: impl Iterator<Item = (u64, u32)>) -> Vec<u16> {
-    let mut digits = Vec::new();
+/// The number that digits of this base say, and nothing but digits.
+fn parse(text: &str, base: u32) -> Option<BigUint> {
+    let is_digits = text.chars().all(|digit| digit.is_digit(base));
+    let is_read = !text.is_empty() && text.len() <= MAX_DIGITS && is_digits;
+    is_read.then(|| BigUint::parse_bytes(text.as_bytes(), base)).flatten()
+}
+
+/// Groups of bits, least first, as groups of another size without zeros at the end.
+fn repack(groups: impl Iterator<Item = u64>, from: u32, to: u32) -> Vec<u32> {
+    let mut packed = Vec::new();
     let (mut held, mut count) = (0_u64, 0);
-    for (group, bits) in groups {
+    let low = |held: u64| u32::try_from(held & ((1 << to) - 1)).expect("at most 32 bits");
+    for group in groups {
         held |= group << count;
-        count += bits;
-        while count >= DIGIT_BITS {
-            digits.push(digit(held));
-            held >>= DIGIT_BITS;
-            count -= DIGIT_BITS;
+        count += from;
+        while count >= to {
+            packed.push(low(held));
+            held >>= to;
+            count -= to;
         }
     }
-    digits.push(digit(held));
-    digits
-}
-
-fn split(mut magnitude: u128) -> Vec<u16> {
-    let mut digits = Vec::new();
-    while magnitude > 0 {
-        digits.push(digit(low(magnitude)));
-        magnitude >>= DIGIT_BITS;
+    packed.push(low(held));
+    while packed.last() == Some(&0) {
+        packed.pop();
     }
-    digits
-}
-
-fn join(digits: &[u16]) -> Option<u128> {
-    // Five digits hold an i64 and eight fit in 128 bits.
-    if digits.len() > 8 {
-        return None;
-    }
-    Some(digits.iter().rev().fold(0, |sum, &digit| sum << DIGIT_BITS | u128::from(digit)))
-}
-
-fn signed(negative: bool, magnitude: u128) -> Option<i64> {
-    let magnitude = i128::try_from(magnitude).ok()?;
-    i64::try_from(if negative { -magnitude } else { magnitude }).ok()
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the mask leaves 15 bits")]
-fn digit(bits: u64) -> u16 {
-    (bits & u64::from(DIGIT_MASK)) as u16
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the low half is what is wanted")]
-fn low(bits: u128) -> u64 {
-    bits as u64
+    packed
 }
 
 #[cfg(test)]
@@ -254,7 +205,7 @@ mod tests {
         #[test]
         fn every_small_number_reads_back_from_its_digits_and_its_text(value: i64) {
             let int = Int::from(value);
-            prop_assert_eq!(&Int::from_digits(value < 0, int.digits()), &int);
+            prop_assert_eq!(&Int::from_digits(value < 0, &int.digits()), &int);
             prop_assert_eq!(&decimal(&value.to_string()), &int);
             let bits = format!("{:o}", value.unsigned_abs());
             prop_assert_eq!(Int::from_bits(&bits, 3), Some(Int::from(value.unsigned_abs())));
@@ -262,7 +213,7 @@ mod tests {
 
         #[test]
         fn decimals_agree_with_wide_arithmetic(value: u128) {
-            prop_assert_eq!(decimal(&value.to_string()), Int::from_digits(false, split(value)));
+            prop_assert_eq!(decimal(&value.to_string()), Int::from(BigInt::from(value)));
         }
     }
 }

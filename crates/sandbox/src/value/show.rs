@@ -3,12 +3,12 @@
 //! The work is bounded by what is shown, however large the value is. Control characters are escaped as
 //! in Python. Not here: a text that can be read back; what is cut ends in `…`.
 
-use std::fmt::Write;
+use num_bigint::Sign;
 
 use super::{Int, Value};
 
-/// Digits of 15 bits of an integer that is written out: about 580 decimals.
-const MAX_DIGITS: usize = 128;
+/// Bits of an integer that is written out: about 580 decimals.
+const MAX_BITS: u64 = 1920;
 
 /// The value, at most `max_chars` characters of it and `…`.
 pub fn show(value: &Value, max_chars: usize) -> String {
@@ -133,32 +133,14 @@ fn decimal(number: &Int) -> String {
     if let Some(small) = number.as_i64() {
         return small.to_string();
     }
-    let sign = if number.is_negative() { "-" } else { "" };
-    let mut digits = number.digits();
-    if digits.len() > MAX_DIGITS {
-        // 15 bits are 4.5154 decimals.
-        return format!("{sign}<an integer of about {} digits>", digits.len() * 45_154 / 10_000);
+    let number = number.to_big();
+    let bits = number.bits();
+    if bits > MAX_BITS {
+        let sign = if number.sign() == Sign::Minus { "-" } else { "" };
+        // A decimal is 3.3219 bits.
+        return format!("{sign}<an integer of about {} digits>", bits * 10_000 / 33_219);
     }
-    let mut groups = Vec::new();
-    while digits.iter().any(|&digit| digit > 0) {
-        groups.push(divide(&mut digits, 10_000));
-    }
-    let mut text = format!("{sign}{}", groups.pop().unwrap_or_default());
-    for group in groups.iter().rev() {
-        let _ = write!(text, "{group:04}");
-    }
-    text
-}
-
-/// Divides digits of 15 bits, least first; returns what is left over.
-fn divide(digits: &mut [u16], by: u32) -> u32 {
-    let mut rest = 0;
-    for digit in digits.iter_mut().rev() {
-        let number = (rest << 15) | u32::from(*digit);
-        *digit = u16::try_from(number / by).unwrap_or(u16::MAX);
-        rest = number % by;
-    }
-    rest
+    number.to_string()
 }
 
 #[cfg(test)]
@@ -204,6 +186,6 @@ mod tests {
         assert_eq!(show(&Value::str("abc"), 4), "'abc…");
         let digits: String = std::iter::repeat_n('7', 5000).collect();
         let huge = Value::Int(Int::from_decimal(true, &digits).unwrap());
-        assert_eq!(show(&huge, 200), "-<an integer of about 5003 digits>");
+        assert_eq!(show(&huge, 200), "-<an integer of about 4999 digits>");
     }
 }

@@ -71,10 +71,10 @@ fn longs() -> impl Strategy<Value = Int> {
         if let Some(first) = digits.first_mut() {
             *first = first.checked_add_signed(by.into()).filter(|digit| *digit < 1 << 15)?;
         }
-        Some(Int::from_digits(whole.is_negative(), digits))
+        Some(Int::from_digits(whole.is_negative(), &digits))
     });
     let any = (any::<bool>(), vec(0_u16..1 << 15, 0..40))
-        .prop_map(|(negative, digits)| Int::from_digits(negative, digits));
+        .prop_map(|(negative, digits)| Int::from_digits(negative, &digits));
     prop_oneof![near_floats, any]
 }
 
