@@ -27,7 +27,7 @@ pub enum ViewError {
         path: PathBuf,
         /// Counted from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The problem with the record.
         source: WireError,
     },
 
@@ -40,7 +40,7 @@ pub enum ViewError {
     Figures {
         /// The file.
         path: PathBuf,
-        /// What was expected.
+        /// The problem with the file.
         problem: String,
     },
 
@@ -63,7 +63,7 @@ pub enum ViewError {
 }
 
 impl ViewError {
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Run(err) => err.hint(),
