@@ -1,11 +1,11 @@
 //! Random numbers for resampling: `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014).
 //!
-//! Everything here begins at a constant, so that a figure is a function of its counts: nobody can
-//! try seeds until an interval pleases.
+//! All seeds are constants, so that a figure is a function of its counts: an interval cannot be
+//! improved by trying seeds.
 
 use whetstone_core::Seed;
 
-/// What every resample derives from.
+/// The seed of every resample.
 const SEED: Seed = Seed::new(0);
 
 /// A stream of random numbers.
@@ -25,7 +25,7 @@ impl SplitMix {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, each as likely but for a part in 2^64 / `bound`.
+    /// A uniform number below `bound`, with a bias of at most `bound` / 2^64.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         let scaled = u128::from(self.next()) * bound as u128;
         usize::try_from(scaled >> 64).expect("less than the bound")

@@ -21,13 +21,13 @@ use crate::error::EvalError;
 use crate::estimate::{Estimate, pass_at_k};
 use crate::store::GREEDY;
 
-/// What tasks without a source or a difficulty are listed under.
+/// The label of tasks without a source or a difficulty.
 const UNNAMED: &str = "none";
 
-/// Reasons that are told apart; the rest are counted together.
+/// Distinct reasons; the rest are counted together.
 const REASONS: usize = 30;
 
-/// What further reasons are counted under.
+/// The label of further reasons.
 const OTHERS: &str = "other reasons";
 
 /// Characters of a reason that are kept.

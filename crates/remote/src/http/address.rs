@@ -58,7 +58,7 @@ impl Address {
     }
 }
 
-/// What may be shown of an address that may hold a password: nothing before the `@`.
+/// The part of an address that may be shown: nothing before the `@`, which may hold a password.
 fn after_password(text: &str) -> &str {
     text.rsplit_once('@').map_or(text, |(_, rest)| rest)
 }
