@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use whetstone_record::error::{FileError, LedgerError};
 
-/// Tasks could not be proven. What was judged is in the journal, if it came so far.
+/// Validation failed. Answers of the judge so far are in the journal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProveError {
@@ -14,14 +14,14 @@ pub enum ProveError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error of the operating system.
         source: io::Error,
     },
 
     /// Tasks are read twice, so a pipe will not do.
     #[error("the tasks `{}` are not a file", path.display())]
     NotAFile {
-        /// What was named.
+        /// The given path.
         path: PathBuf,
     },
 
@@ -50,7 +50,7 @@ pub enum ProveError {
 }
 
 impl ProveError {
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotAFile { .. } => {

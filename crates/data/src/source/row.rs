@@ -1,13 +1,13 @@
-//! One row of a data set: taking its columns, and saying what is wrong with them.
+//! One row of a data set: reading its columns, and reporting problems with them.
 
 use serde::de::DeserializeOwned;
 use whetstone_core::tests::TestsError;
 use whetstone_core::wire::{Object, Wire, WireError};
 
-/// A row as it stands in a file, before anybody knows what its columns mean.
+/// A row as in the file, before its columns are interpreted.
 pub(super) struct Row(pub(super) Object);
 
-/// Why a row is no task.
+/// Why a row is not a task.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum RowProblem {
     /// A column is missing, or holds something else than it should.
@@ -27,7 +27,7 @@ pub(super) enum RowProblem {
     TooLarge { column: &'static str, bytes: usize, limit: usize },
 }
 
-/// What became of a row.
+/// The result of a row.
 pub(super) enum Mapped {
     Task(Box<whetstone_core::Task>),
     /// A task that was not asked for.
@@ -83,7 +83,7 @@ pub(super) fn plain_lines(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// What a parser said, in one short line that a terminal will not obey: it may quote the input.
+/// A parser's message as one short line without control characters: it may quote the input.
 pub(crate) fn brief(text: &str) -> String {
     let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
     let mut brief: String = text.chars().take(200).map(printable).collect();
