@@ -26,12 +26,12 @@ const NEUTRAL: [(&str, &[&str]); 11] = [
     ("alora_invocation_tokens", &["null"]),
 ];
 
-/// What an adapter is.
+/// The settings of an adapter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdapterSettings {
     /// Numbers between its two halves.
     pub rank: usize,
-    /// What its product is multiplied by is made from it.
+    /// LoRA alpha; the scale of the product is derived from it.
     pub alpha: f64,
     /// `alpha / √rank` in place of `alpha / rank`: Kalajdzievski, 2023.
     pub by_root: bool,
@@ -39,7 +39,7 @@ pub struct AdapterSettings {
     pub modules: Vec<Module>,
     /// Whether a score head is kept with it: the adapter of a reward model.
     pub score: bool,
-    /// The model that it belongs to, if the file says so.
+    /// The base model, if the file names it.
     pub base: Option<String>,
 }
 
@@ -53,7 +53,7 @@ const MODULES: [(&str, Module); 7] = [
     ("down_proj", Module::DownProj),
 ];
 
-/// What PEFT keeps of a classifier beside its adapter.
+/// Modules of a classifier that PEFT saves with its adapter.
 const HEADS: [&str; 2] = ["classifier", "score"];
 
 impl AdapterSettings {
@@ -64,7 +64,7 @@ impl AdapterSettings {
         Self { rank, alpha: config.alpha, by_root: false, modules, score: false, base: None }
     }
 
-    /// What the product of the two halves is multiplied by.
+    /// The scale of the product `B·A`.
     #[expect(clippy::cast_precision_loss, reason = "a rank is small")]
     pub fn scale(&self) -> f64 {
         let rank = self.rank as f64;

@@ -11,7 +11,7 @@ pub enum ConfigError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -20,7 +20,7 @@ pub enum ConfigError {
     Json {
         /// The file.
         path: PathBuf,
-        /// What the parser said.
+        /// The parser's message.
         problem: String,
     },
     /// A model of another kind.
@@ -28,7 +28,7 @@ pub enum ConfigError {
     Architecture {
         /// The file.
         path: PathBuf,
-        /// What it says that it is.
+        /// The model type in the file.
         found: String,
     },
     /// Keys with wrong or unsupported values: all of them.

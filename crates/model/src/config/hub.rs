@@ -1,8 +1,8 @@
 //! The hub's `config.json` and `generation_config.json`.
 //!
 //! transformers 4 writes `rope_theta`, `rope_scaling` and `torch_dtype`, transformers 5
-//! `rope_parameters` and `dtype`; both are read. A key that is absent means what the class of the
-//! family in transformers means by it.
+//! `rope_parameters` and `dtype`; both are read. An absent key has the default of the family's
+//! class in transformers.
 
 use std::io;
 use std::path::Path;
@@ -179,7 +179,7 @@ fn read_dtype(keys: &mut Keys<'_>) -> Dtype {
     }
 }
 
-/// What these families can be told to be, and are not here.
+/// Refuses options of these families that are not supported here.
 fn refuse_unsupported(keys: &mut Keys<'_>, family: Family) {
     for key in ["attention_bias", "mlp_bias"] {
         // Qwen2 has biases by its nature and no such key.

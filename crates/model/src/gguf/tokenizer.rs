@@ -1,10 +1,10 @@
 //! A GGUF file's tokenizer, as the pipeline that the hub's `tokenizer.json` describes.
 //!
-//! Byte-level BPE is read (`tokenizer.ggml.model` is `gpt2`): tokens, merges, the type of each token,
-//! and a name that stands for how text is split before the merges. The names and what they stand for
-//! are llama.cpp's (`llama-vocab.cpp`); where the hub's tokenizer of such a model has a normaliser or
-//! splits digits with a step of its own, so has ours, because ids must be the ones the model was
-//! trained on.
+//! Byte-level BPE is supported (`tokenizer.ggml.model` is `gpt2`): tokens, merges, the type of each
+//! token, and the name of a pre-tokenizer, which splits text before the merges. The names and their
+//! meanings are llama.cpp's (`llama-vocab.cpp`); where the hub's tokenizer of such a model has a
+//! normaliser or a separate step that splits digits, so has ours, because the ids must be those the
+//! model was trained on.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ const CONTROL: i64 = 3;
 const USER_DEFINED: i64 = 4;
 const UNUSED: i64 = 5;
 
-/// How text is split before the merges.
+/// The pre-tokenizer: how text is split before the merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Split {
     /// GPT-2's expression alone.
@@ -59,7 +59,7 @@ pub(super) fn build(
     Ok(tokenizer)
 }
 
-/// The `tokenizer.json` that says the same; or what is wrong.
+/// The equivalent `tokenizer.json`; or the problem.
 fn describe(metadata: &BTreeMap<String, Value>) -> Result<Json, String> {
     let text = |key: &str| match metadata.get(key) {
         Some(Value::Text(text)) => Ok(text.as_str()),
@@ -182,7 +182,7 @@ mod tests {
         Value::Texts(texts)
     }
 
-    /// What a converter writes for the tokenizer of a `tokenizer.json`, filled up with unused tokens.
+    /// The metadata that a converter writes for a `tokenizer.json`, padded with unused tokens.
     fn converted(file: &Json, pre: &str) -> BTreeMap<String, Value> {
         let vocab = file["model"]["vocab"].as_object().unwrap();
         let added = file["added_tokens"].as_array().unwrap();

@@ -11,7 +11,7 @@ pub enum TokenizerError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -20,7 +20,7 @@ pub enum TokenizerError {
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// More tokens than the embedding has rows.

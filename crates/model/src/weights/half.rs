@@ -1,4 +1,4 @@
-//! Sixteen-bit floats and what they are in thirty-two.
+//! Sixteen-bit floats and their conversion.
 //!
 //! `bf16` is the upper half of an `f32`. `f16` is IEEE 754 binary16: 1 sign bit, 5 of exponent
 //! (bias 15), 10 of fraction; both conversions to `f32` are exact. A crate for this (`half`) would
@@ -9,7 +9,7 @@ pub(crate) fn from_bf16(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
 
-/// The nearest `bf16`, to the even one of two; infinities and NaN stay what they are.
+/// The nearest `bf16`, ties to even; infinities and NaN are preserved.
 pub(crate) fn to_bf16(value: f32) -> u16 {
     let bits = value.to_bits();
     if value.is_nan() {
