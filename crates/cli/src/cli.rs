@@ -29,11 +29,11 @@ pub use crate::train::TrainCommand;
 #[derive(Debug, Parser)]
 #[command(name = "whet", version, verbatim_doc_comment, after_help = AFTER_HELP)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 
-    /// How to talk while doing it.
+    /// Verbosity.
     #[command(flatten)]
     pub talk: TalkArgs,
 }
@@ -66,7 +66,7 @@ The pipeline in order:
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
 Data goes to standard output, everything else to standard error; `--json` is for scripts.";
 
-/// How to talk.
+/// Verbosity.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct TalkArgs {
     /// Log more to standard error; twice for everything
@@ -100,9 +100,9 @@ pub enum Command {
 
     /// Collect a teacher's traces of the tasks, each with the judge's verdict
     ///
-    /// Asks an OpenAI-compatible server for several solutions of every task, finds the thinking and
-    /// the program in each, judges the program, and writes one line for each. Answers are kept as
-    /// they arrive: what was paid for once is never asked again.
+    /// Requests several solutions of every task from an OpenAI-compatible server, extracts the
+    /// thinking and the program from each, judges the program, and writes one line for each.
+    /// Answers are stored as they arrive: a request is never paid for twice.
     Teach(TeachArgs),
 
     /// Give every rollout its verdict, its reward and its advantage
@@ -129,9 +129,9 @@ pub enum Command {
 
     /// Let a model on this machine complete prompts
     ///
-    /// Takes a model directory or a GGUF file and a prompt, or a message and the model's own chat
-    /// template, and prints what the model says. The same seed gives the same text, whatever is
-    /// computed beside it.
+    /// Takes a model directory or a GGUF file and a prompt, or a message for the model's chat
+    /// template, and prints the completion. The same seed gives the same text, whatever else is in
+    /// the batch.
     Generate(GenerateArgs),
 
     /// Show a run as one HTML page: curves, verdicts, and every completion with its failing test
@@ -142,8 +142,8 @@ pub enum Command {
 
     /// Serve the pages of runs, live, to a browser on this machine
     ///
-    /// The list of the runs in a folder and the page of each, as `whet report` makes it, while they go
-    /// on: a new step appears without reloading, and what is being looked at stays.
+    /// A list of the runs in a folder and the page of each, as `whet report` writes it, updated
+    /// with every step. The page needs no reload, and your view is preserved.
     Board(BoardArgs),
 
     /// List runs with their state, their last measurements and their size
@@ -153,8 +153,9 @@ pub enum Command {
 
     /// Measure what this machine does with a model: training, sampling, memory
     ///
-    /// One table: tokens a second of training an adapter and of sampling with log-probabilities, TFLOP/s,
-    /// and the shares of what the device reaches with a large product and a copy.
+    /// One table: tokens per second of LoRA training and of sampling with log-probabilities,
+    /// TFLOP/s, and the shares of the device's throughput in a large matrix product and of its
+    /// bandwidth in a copy.
     Bench(BenchArgs),
 
     /// Work an adapter into its model, as one directory that other tools load
@@ -173,7 +174,7 @@ pub enum Command {
     Judge(JudgeArgs),
 }
 
-/// Where settings come from.
+/// Sources of settings.
 #[derive(Debug, Clone, Args)]
 pub struct ConfigArgs {
     /// Read settings from a TOML file; later files win
@@ -198,8 +199,7 @@ Examples:
 
 Exit codes: 0 nothing failed, 1 something did, 2 wrong usage or config, 3 something broke.")]
 pub struct DoctorArgs {
-    /// Try this student end to end: its prompt, what it would learn from, what it writes, what is read
-    /// from that, and what a reply earns
+    /// Test this student end to end: prompt, training row, completion, extraction and reward
     ///
     /// A directory, a .gguf file, an adapter or a run that training left, a name of the hub, or
     /// `embedded`.
@@ -216,7 +216,7 @@ pub struct DoctorArgs {
     #[arg(long)]
     pub teacher: bool,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 
@@ -240,7 +240,7 @@ pub enum ConfigCommand {
     /// since `whet train sft` takes it.
     Check(ConfigFileArgs),
 
-    /// Print the reference page: every key, what it means, its default and its bounds
+    /// Print the reference page: every key with its meaning, default and bounds
     Reference(ReferenceArgs),
 }
 
@@ -251,7 +251,7 @@ pub struct ConfigFileArgs {
     #[arg(value_name = "FILE")]
     pub positional: Vec<PathBuf>,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 
@@ -271,7 +271,7 @@ pub struct ReferenceArgs {
 /// `whet __judge`.
 #[derive(Debug, Args)]
 pub struct JudgeArgs {
-    /// Which process, and what it is told.
+    /// The process, and its arguments.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub arguments: Vec<String>,
 }

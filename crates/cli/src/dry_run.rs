@@ -1,4 +1,5 @@
-//! `--dry-run`: what a command would read, do and write, the memory that it takes, and about how long.
+//! `--dry-run`: what a command would read, do and write, the memory it needs, and an estimate of
+//! the time.
 //!
 //! The time comes from a probe: one step, task or request, done for real and thrown away. Nothing is
 //! written where the command would write, and nothing stays.
@@ -14,7 +15,7 @@ use crate::exit::Exit;
 use crate::figures::duration;
 use crate::printer::Printer;
 
-/// What a command would do.
+/// The plan of a command.
 #[derive(Debug, Serialize)]
 pub(crate) struct DryRun {
     v: u32,
@@ -22,12 +23,12 @@ pub(crate) struct DryRun {
     is_dry: bool,
     command: &'static str,
     reads: Vec<String>,
-    /// How much of what: tasks, steps, tokens at most.
+    /// Counts by unit: tasks, steps, maximal tokens.
     counts: BTreeMap<&'static str, u64>,
-    /// The same in words.
+    /// The steps as text.
     does: Vec<String>,
     writes: Vec<String>,
-    /// MiB by what they are for.
+    /// MiB by purpose.
     memory_mib: BTreeMap<&'static str, u64>,
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,7 +76,7 @@ impl DryRun {
         self.does.push(what.into());
     }
 
-    /// So many of something.
+    /// Adds a count.
     pub(crate) fn count(&mut self, what: &'static str, count: u64) {
         self.counts.insert(what, count);
     }
@@ -85,7 +86,7 @@ impl DryRun {
         self.writes.push(what.into());
     }
 
-    /// What else there is to know.
+    /// Adds a note.
     pub(crate) fn note(&mut self, what: impl Into<String>) {
         self.notes.push(what.into());
     }
@@ -101,7 +102,7 @@ impl DryRun {
         self.takes(whole);
     }
 
-    /// What comes beside the steps takes so many seconds more.
+    /// Adds seconds of work besides the steps.
     pub(crate) fn probed_with(&mut self, more: f64) {
         self.takes(self.estimate_seconds.unwrap_or_default() + more);
     }
@@ -161,8 +162,8 @@ impl DryRun {
     }
 }
 
-/// Seconds of so many pieces, of which `probed` took `seconds` together, on so many cores. What was probed
-/// may have left cores idle.
+/// Estimated seconds of `pieces`, given that `probed` of them took `seconds` together, on several
+/// cores. The probe may have left cores idle.
 #[expect(clippy::cast_precision_loss, reason = "counts of pieces")]
 pub(crate) fn on_cores(seconds: f64, probed: u64, all: u64, cores: usize) -> f64 {
     let busy = probed.clamp(1, cores.max(1) as u64) as f64 / cores.max(1) as f64;

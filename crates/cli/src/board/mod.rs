@@ -59,7 +59,7 @@ struct Told<'a> {
     dir: String,
 }
 
-/// Serves until somebody ends it.
+/// Serves until a signal ends it.
 pub(crate) fn run(args: &BoardArgs, printer: Printer) -> anyhow::Result<Exit> {
     let board = open(&args.dir)?;
     let server = Server::listen(args.host, args.port).map_err(Failure::Listen)?;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &BoardArgs, printer: Printer) -> anyhow::Result<Exit> {
         printer
             .talk(format_args!("{}: {EVERYBODY}", printer.toned_talk("warning", Tone::Doubtful)));
     }
-    // Before any thread begins: all of them leave these signals to this one.
+    // Before any thread starts: all of them inherit the blocked signals.
     let signals = held_back().context("cannot hold back Ctrl-C")?;
     let url = server.url();
     if args.json {

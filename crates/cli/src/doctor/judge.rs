@@ -16,11 +16,11 @@ use crate::judge;
 const START_HINT: &str =
     "the message names what is missing; `sandbox.python` and `sandbox.min_isolation` are settings";
 
-/// Which isolation level programs get, and why not the next.
+/// The isolation level of programs, and why it is not higher.
 pub(super) fn isolation(config: &Config) -> Finding {
     const CHECK: &str = "isolation";
     let wanted = config.sandbox.min_isolation;
-    // Whatever the machine can give is of interest here, not what is asked for.
+    // The best level of the machine is wanted here, not the configured one.
     let sandbox = SandboxConfig { min_isolation: Isolation::Rlimit, ..config.sandbox.clone() };
     let config = Config { sandbox, ..config.clone() };
     let about = match judge::start(&config) {

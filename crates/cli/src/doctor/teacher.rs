@@ -1,4 +1,4 @@
-//! The teacher, asked for a program as `whet teach` would ask: what it writes must hold one.
+//! Requests a program from the teacher as `whet teach` does; the reply must contain one.
 
 use whetstone_core::completion::Finish;
 use whetstone_core::config::Config;
@@ -36,7 +36,7 @@ pub(super) fn finding(config: &Config) -> Finding {
     }
 }
 
-/// What the reading of a reply says of its teacher.
+/// The finding from a teacher's reply.
 fn judged(answer: &Answer, reading: &Reading, config: &Config) -> Finding {
     let Answer { server, seconds, completion } = answer;
     let held = extract(Reply::of(completion), Form::ThinkPython);

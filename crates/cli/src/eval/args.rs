@@ -1,4 +1,4 @@
-//! What can be asked of `whet eval`, and what its help teaches.
+//! Arguments and help of `whet eval`.
 
 use std::path::PathBuf;
 
@@ -11,11 +11,11 @@ use crate::cli::ConfigArgs;
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_long_help = AFTER_HELP)]
 pub struct EvalArgs {
-    /// What to do instead of measuring.
+    /// A subcommand instead of an evaluation.
     #[command(subcommand)]
     pub command: Option<EvalCommand>,
 
-    /// What to measure.
+    /// The evaluation.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -25,14 +25,14 @@ pub struct EvalArgs {
 pub enum EvalCommand {
     /// Say whether one evaluation is better than another, task by task
     ///
-    /// Both must be of the same tasks. The difference of each pass@k comes with its 95 % interval, for
-    /// which tasks are resampled in pairs, and with the p-value of a sign-flip test; *better* and
-    /// *worse* are said only if both agree. Below stand the tasks that flipped.
+    /// Both must have the same tasks. The difference of each pass@k comes with its 95 % interval, a
+    /// bootstrap over paired tasks, and with the p-value of a sign-flip test; the result is
+    /// *better* or *worse* only if both agree. The tasks that flipped are listed below.
     #[command(after_long_help = COMPARE_HELP)]
     Compare(CompareArgs),
 }
 
-/// What to measure, and how.
+/// The model, and the settings of its evaluation.
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct MeasureArgs {
@@ -58,8 +58,8 @@ pub struct MeasureArgs {
 
     /// Measure completions that are there: rollouts, one JSON object a line
     ///
-    /// A line needs `step`, `prompt_id` (a task's `id`) and `text`. Whatever verdicts stand there are
-    /// not believed: every program is judged anew.
+    /// A line needs `step`, `prompt_id` (a task's `id`) and `text`. Verdicts in the file are
+    /// ignored: every program is judged again.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["num_samples", "temperature", "max_tokens"])]
     pub samples: Option<PathBuf>,
 
@@ -79,8 +79,8 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub temperature: Option<f64>,
 
-    /// Tokens of a completion at most [default: the setting `grpo.max_completion_length`, at
-    /// most half of what the model was made for]
+    /// Maximal tokens per completion [default: the setting `grpo.max_completion_length`, at most
+    /// half of the model's context length]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub max_tokens: Option<u32>,
 
@@ -97,7 +97,7 @@ pub struct MeasureArgs {
     #[arg(long, conflicts_with_all = ["server", "samples"])]
     pub keep_tokens: bool,
 
-    /// Replace what is in OUT, and forget an evaluation that was ended early
+    /// Replace the results in OUT, and discard an interrupted evaluation
     #[arg(long)]
     pub fresh: bool,
 
@@ -111,7 +111,7 @@ pub struct MeasureArgs {
     #[arg(long = "8bit")]
     pub eight_bit: bool,
 
-    /// What computes: `cpu`, `cuda:N`, or `auto`; the same as `--set run.device=DEVICE`
+    /// Device: `cpu`, `cuda:N`, or `auto`; same as `--set run.device=DEVICE`
     #[arg(long, value_name = "DEVICE", conflicts_with_all = ["server", "samples"])]
     pub device: Option<DeviceChoice>,
 
@@ -119,7 +119,7 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 

@@ -1,4 +1,4 @@
-//! What can be asked of `whet generate`, and what its help teaches.
+//! Arguments and help of `whet generate`.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub struct GenerateArgs {
     #[arg(value_name = "MODEL")]
     pub model: String,
 
-    /// What is to be completed, as it is; with `--chat`, what the user says
+    /// The text to complete; with `--chat`, the user's message
     #[arg(value_name = "PROMPT", conflicts_with = "file", required_unless_present = "file")]
     pub prompt: Option<String>,
 
@@ -29,7 +29,7 @@ pub struct GenerateArgs {
     #[arg(long)]
     pub chat: bool,
 
-    /// Standing instructions before what the user says
+    /// System message before the user's
     #[arg(long, value_name = "TEXT", requires = "chat")]
     pub system: Option<String>,
 
@@ -41,7 +41,7 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = count())]
     pub max_tokens: u32,
 
-    /// How tokens are chosen.
+    /// Sampling options.
     #[command(flatten)]
     pub rule: RuleArgs,
 
@@ -49,7 +49,7 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count())]
     pub samples: u32,
 
-    /// What everything random is derived from
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = whetstone_core::config::Config::default().seed)]
     pub seed: u64,
 
@@ -65,7 +65,7 @@ pub struct GenerateArgs {
     #[arg(long = "8bit")]
     pub eight_bit: bool,
 
-    /// What computes: `cpu`, `cuda:N`, or `auto`
+    /// Device: `cpu`, `cuda:N`, or `auto`
     #[arg(long, value_name = "DEVICE", default_value_t = DeviceChoice::Cpu)]
     pub device: DeviceChoice,
 
@@ -73,7 +73,7 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 
-    /// Tokens of prompt and completion together at most [default: what the model was made for]
+    /// Maximal tokens of prompt and completion together [default: the model's context length]
     #[arg(long, value_name = "N", value_parser = count())]
     pub context: Option<u32>,
 
@@ -86,7 +86,7 @@ pub struct GenerateArgs {
     pub json: bool,
 }
 
-/// How tokens are chosen.
+/// Sampling options.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct RuleArgs {
     /// Divides logits; 0 always takes the most probable token
@@ -105,11 +105,11 @@ pub struct RuleArgs {
     #[arg(long, value_name = "P", default_value_t = 0.0, allow_negative_numbers = true, value_parser = within(0.0..=1.0))]
     pub min_p: f32,
 
-    /// What a token loses for having been sampled before
+    /// Subtracted from the logit of every token that was already sampled
     #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true, value_parser = within(-100.0..=100.0))]
     pub presence_penalty: f32,
 
-    /// What divides a token that was there before, in the prompt as well; 1 is nothing
+    /// Divides the logit of every token that already occurred, also in the prompt; 1 has no effect
     #[arg(long, value_name = "X", default_value_t = 1.0, allow_negative_numbers = true, value_parser = within(f32::MIN_POSITIVE..=100.0))]
     pub repetition_penalty: f32,
 }

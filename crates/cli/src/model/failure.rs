@@ -20,7 +20,7 @@ pub(crate) enum ModelFailure {
     /// There is no such path.
     #[error("there is no model at `{}`", path.display())]
     NotHere {
-        /// What was given.
+        /// The given path.
         path: PathBuf,
     },
     /// Its files are not those of a model.
@@ -47,9 +47,9 @@ pub(crate) enum ModelFailure {
     /// Longer sequences than it was made for.
     #[error("a context of {asked} tokens is more than the {made_for} that the model was made for")]
     Context {
-        /// What was asked for.
+        /// The requested length.
         asked: usize,
-        /// What there is.
+        /// The model's context length.
         made_for: usize,
     },
     /// A file of prompts cannot be read.
@@ -57,7 +57,7 @@ pub(crate) enum ModelFailure {
     Prompts {
         /// The file.
         name: String,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -67,7 +67,7 @@ pub(crate) enum ModelFailure {
         /// The file.
         name: String,
     },
-    /// A prompt that is no text.
+    /// A prompt that is not text.
     #[error("{place} is not UTF-8")]
     NotText {
         /// Which.
@@ -97,7 +97,7 @@ pub(crate) enum ModelFailure {
     Text {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -113,25 +113,25 @@ pub(crate) enum ModelFailure {
     /// The machine will not start threads.
     #[error("cannot start {threads} threads")]
     Threads {
-        /// How many.
+        /// Number of threads.
         threads: usize,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
     /// A device that is not there.
     #[error("{problem}")]
     NoSuchDevice {
-        /// What is wrong with its name.
+        /// The problem with its name.
         problem: String,
     },
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// There are no completions.
+    /// Generation failed.
     #[error("cannot complete {place}")]
     Generate {
-        /// Which prompt.
+        /// The prompt.
         place: String,
         /// Why not.
         #[source]
@@ -140,7 +140,7 @@ pub(crate) enum ModelFailure {
 }
 
 impl ModelFailure {
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotHere { .. } => Some(
@@ -186,7 +186,7 @@ impl ModelFailure {
         }
     }
 
-    /// What the system said, if it refused a file.
+    /// The error of the operating system, if a file could not be accessed.
     fn system_error(&self) -> Option<&io::Error> {
         match self {
             Self::Prompts { source, .. }

@@ -1,4 +1,4 @@
-//! What can be asked of `whet quickstart`, and what its help teaches.
+//! Arguments and help of `whet quickstart`.
 
 use std::num::NonZeroUsize;
 
@@ -19,12 +19,11 @@ pub struct QuickstartArgs {
     #[arg(long, value_name = "NAME", default_value = NAME)]
     pub run: String,
 
-    /// What everything random is derived from; the same as `--set seed=N`
+    /// Random seed; same as `--set seed=N`
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// Go on with the run after a stop, a crash or a `kill -9`, with the settings that it was begun
-    /// with
+    /// Resume the run after an interruption, a crash or a `kill -9`, with its original settings
     #[arg(long)]
     pub resume: bool,
 
@@ -34,7 +33,7 @@ pub struct QuickstartArgs {
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
 
-    /// What computes: `cpu`, `cuda:N`, or `auto`; the same as `--set run.device=DEVICE`
+    /// Device: `cpu`, `cuda:N`, or `auto`; same as `--set run.device=DEVICE`
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<DeviceChoice>,
 
@@ -46,13 +45,13 @@ pub struct QuickstartArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Where settings come from, over those of the quickstart.
+    /// Sources of settings, over those of the quickstart.
     #[command(flatten)]
     pub config: ConfigArgs,
 }
 
 impl QuickstartArgs {
-    /// The same as a training is told it.
+    /// The equivalent arguments of `whet train`.
     pub(super) fn run_args(&self) -> RunArgs {
         let mut config = self.config.clone();
         config.set.extend(self.seed.map(|seed| format!("seed={seed}")));
@@ -69,7 +68,7 @@ impl QuickstartArgs {
         }
     }
 
-    /// What goes on with this run.
+    /// The command that resumes this run.
     pub(super) fn resume_command(&self) -> String {
         let name = if self.run == NAME { String::new() } else { format!(" --run {}", self.run) };
         format!("whet quickstart{name} --resume")

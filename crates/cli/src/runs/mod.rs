@@ -1,4 +1,4 @@
-//! `whet runs`: which runs there are, how they stand, and their measurements for other programs.
+//! `whet runs`: lists runs and their state, and exports their metrics.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,7 +18,7 @@ use crate::report::open;
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_long_help = AFTER_HELP)]
 pub struct RunsArgs {
-    /// What to do instead of listing.
+    /// A subcommand instead of the list.
     #[command(subcommand)]
     pub command: Option<RunsCommand>,
 
@@ -38,7 +38,7 @@ pub enum RunsCommand {
     Csv {
         /// The run: its directory, or its name in `runs`
         run: PathBuf,
-        /// Where the table goes [default: RUN/metrics.csv]
+        /// Output file [default: RUN/metrics.csv]
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
@@ -178,7 +178,7 @@ fn state(state: State) -> &'static str {
     }
 }
 
-/// How long ago something was.
+/// The time since an event.
 fn ago(time_ms: u64) -> String {
     let then = UNIX_EPOCH + Duration::from_millis(time_ms);
     let seconds = SystemTime::now().duration_since(then).map_or(0, |ago| ago.as_secs());

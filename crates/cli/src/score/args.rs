@@ -1,4 +1,4 @@
-//! What can be asked of `whet score`, and what its help teaches.
+//! Arguments and help of `whet score`.
 
 use std::path::PathBuf;
 
@@ -26,23 +26,24 @@ pub struct ScoreArgs {
     #[arg(long, value_name = "FILE")]
     pub prompts: PathBuf,
 
-    /// Where the scored lines go [default: ROLLOUTS with `.scored.jsonl` as its ending]
+    /// Output file [default: ROLLOUTS with the extension `.scored.jsonl`]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
     /// Remember verdicts in this file, so that no program is judged twice
     ///
-    /// A timeout is kept with the limit it was measured at, and answers that limit and lower ones; a
-    /// program that slept too long is judged anew. One process at a time. It never grows beyond about 1.4 GB; it can be removed at any time.
-    /// With `--skip-runtime` it is not opened: there are no verdicts.
+    /// A timeout is stored with its limit, and is reused for that limit and lower ones; a program
+    /// that slept too long is judged again. Only one process can use the file at a time. It never
+    /// grows beyond about 1.4 GB, and can be deleted at any time. With `--skip-runtime` it is not
+    /// used, because there are no verdicts.
     #[arg(long, value_name = "FILE")]
     pub cache: Option<PathBuf>,
 
-    /// Where the report goes, as JSON [default: beside the scored lines, ending in `.report.json`]
+    /// Report file, as JSON [default: beside the scored lines, with the extension `.report.json`]
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
 
-    /// How rewards become advantages within a group
+    /// Advantage of a reward within its group
     #[arg(long, value_enum, default_value_t = AdvantageArg::Std, value_name = "HOW")]
     pub advantage: AdvantageArg,
 
@@ -60,11 +61,11 @@ pub struct ScoreArgs {
     #[arg(long)]
     pub skip_runtime: bool,
 
-    /// Forget an earlier run that was ended before its end, instead of going on with it
+    /// Discard an interrupted run instead of resuming it
     #[arg(long)]
     pub fresh: bool,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 
@@ -73,7 +74,7 @@ pub struct ScoreArgs {
     pub json: bool,
 }
 
-/// How rewards become advantages.
+/// The advantage of a reward within its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AdvantageArg {
     /// Less the mean, divided by the standard deviation.

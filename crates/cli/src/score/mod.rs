@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
     Ok(ending(&report))
 }
 
-/// What came of a file, and how long its lines took.
+/// The report of a file, and its timings.
 struct Scored {
     report: Report,
     took: Duration,
@@ -121,7 +121,7 @@ fn score_with(file: ScoreFile<'_>, rules: &Rules, how: How<'_>) -> Result<Scored
     Ok(Scored { report: report?, took: progress.spent() })
 }
 
-/// How the command ends: a line that could not be judged is an answer of no.
+/// The exit code: 1 if a line could not be judged.
 fn ending(report: &Report) -> Exit {
     let nothing = report.lines > 0 && report.scored == 0;
     if report.failed > 0 || nothing { Exit::No } else { Exit::Done }

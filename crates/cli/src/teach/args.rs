@@ -1,4 +1,4 @@
-//! What can be asked of `whet teach`, and what its help teaches.
+//! Arguments and help of `whet teach`.
 
 use std::path::PathBuf;
 
@@ -15,11 +15,11 @@ pub struct TeachArgs {
     #[arg(long, value_name = "FILE", default_value = "data/train.jsonl")]
     pub tasks: PathBuf,
 
-    /// Where the traces go
+    /// Output file for the traces
     #[arg(long, value_name = "FILE", default_value = "data/teacher_traces.jsonl")]
     pub out: PathBuf,
 
-    /// Who is asked
+    /// Source of the traces
     #[arg(long, value_enum, default_value_t = TeacherArg::Remote, value_name = "WHO")]
     pub teacher: TeacherArg,
 
@@ -60,7 +60,7 @@ pub struct TeachArgs {
     #[arg(long)]
     pub strict: bool,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 
@@ -69,14 +69,14 @@ pub struct TeachArgs {
     pub json: bool,
 }
 
-/// Who is asked for traces.
+/// The source of traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TeacherArg {
     /// The server of `teacher.api_url`, which speaks OpenAI's chat completions.
     Remote,
-    /// Nobody: the trace that a task brings along in its field `trace`, one a task.
+    /// The trace in a task's field `trace`, one per task; no server.
     Embedded,
-    /// Nobody: the task's reference solution, without thinking, one a task.
+    /// The task's reference solution, without thinking, one per task; no server.
     Reference,
 }
 

@@ -59,7 +59,7 @@ pub(super) fn run(
     whole.print(args.json, printer)
 }
 
-/// Samples and requests of so many tasks.
+/// Samples and requests of `tasks` tasks.
 fn work(config: &Config, tasks: usize, samples: u32) -> (u64, u64) {
     let (tasks, samples) = (tasks as u64, u64::from(samples));
     let per_request = u64::from(config.teacher.samples_per_request.max(1));

@@ -1,4 +1,4 @@
-//! What can be asked of `whet train`, and what its help teaches.
+//! Arguments and help of `whet train`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::cli::ConfigArgs;
 /// `whet train …`.
 #[derive(Debug, Subcommand)]
 pub enum TrainCommand {
-    /// Teach the student to say what the traces say
+    /// Fine-tune the student on teacher traces (SFT)
     ///
     /// Learns from the passing traces of a teacher: thinking and code are learnt, prompts are not.
     /// The low-rank adapter, or with `--set training.train=full` every weight, goes to
@@ -19,7 +19,7 @@ pub enum TrainCommand {
     #[command(after_long_help = SFT_HELP)]
     Sft(SftArgs),
 
-    /// Let the student solve tasks, and learn from what the judge says
+    /// Train the student on tasks with GRPO, rewarded by the judge's verdicts
     ///
     /// Each step samples a group of answers to a few tasks, judges every program in the jail while
     /// others are still sampled, and learns from three sources at once: the group's rewards (GRPO),
@@ -57,14 +57,14 @@ A run's directory holds its settings, its events, its checkpoints and the final 
 resumed ends with the same bytes as one that was never stopped. `whet config reference` lists every
 setting; those of the optimizer begin with `training.`, those of the adapter with `lora.`.";
 
-/// What every training is told.
+/// Arguments of every kind of training.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// The run's name: a directory in `run.dir`
     #[arg(long, value_name = "NAME")]
     pub run: String,
 
-    /// Go on with the run from its last checkpoint, with the settings and the files that it was begun with
+    /// Resume the run from its last checkpoint, with its original settings and input files
     #[arg(long)]
     pub resume: bool,
 
@@ -78,7 +78,7 @@ pub struct RunArgs {
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
 
-    /// What computes: `cpu`, `cuda:N`, or `auto`; the same as `--set run.device=DEVICE`
+    /// Device: `cpu`, `cuda:N`, or `auto`; same as `--set run.device=DEVICE`
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<DeviceChoice>,
 
@@ -90,7 +90,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 }
@@ -109,22 +109,23 @@ pub struct GrpoArgs {
 
     /// Learn from a file of scored rollouts instead of sampling: what `whet score` or another run wrote
     ///
-    /// Groups are the lines with the same `step` and `prompt_id`; rewards are those of the file. Ratios are
-    /// taken to the recorded log-probabilities of the sampler (`meta.turns`), or with
-    /// `grpo.importance_cap` weights are. Where none are recorded, those of the student before its first
-    /// update take their place, which is right only if this student sampled. Lines without token ids are
-    /// tokenized from their text, and need `--tasks`. Several epochs need an algorithm that clips.
+    /// Groups are the lines with the same `step` and `prompt_id`; rewards are those of the file.
+    /// Importance ratios are relative to the recorded log-probabilities of the sampler
+    /// (`meta.turns`); with `grpo.importance_cap` they weight the tokens instead. If none are
+    /// recorded, those of the student before its first update are used, which is correct only if
+    /// this student sampled. Lines without token ids are tokenized from their text, and need
+    /// `--tasks`. Several epochs need an algorithm that clips.
     #[arg(long, value_name = "FILE")]
     pub rollouts: Option<PathBuf>,
 
-    /// Tasks that are not learnt from, to measure by while training goes on
+    /// Held-out tasks, to measure the pass rate during training
     ///
     /// Before the first step, and then every `held_out.every_steps`, some of them are solved and judged;
     /// `held_out/pass_rate` is recorded with the step. An alarm rings if it falls while rewards rise.
     #[arg(long, value_name = "FILE")]
     pub held_out: Option<PathBuf>,
 
-    /// What every training is told.
+    /// Arguments of every kind of training.
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -137,7 +138,7 @@ pub struct SftArgs {
     #[arg(long, value_name = "FILE")]
     pub traces: Option<PathBuf>,
 
-    /// What every training is told.
+    /// Arguments of every kind of training.
     #[command(flatten)]
     pub run: RunArgs,
 }

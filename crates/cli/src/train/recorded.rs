@@ -24,7 +24,7 @@ use crate::failure::{Failure, counted};
 use crate::printer::Printer;
 use crate::untested;
 
-/// What is seen of a step.
+/// The metrics on the progress line.
 const SHOWN: [(&str, &str); 7] = [
     ("grpo/mean_reward", "reward"),
     ("held_out/pass_rate", "held-out"),
@@ -164,7 +164,7 @@ fn teach(
     Ok(taught)
 }
 
-/// Says what the file holds, and what that means.
+/// Prints the content of the file, and what follows from it.
 fn say(path: &Path, counts: &RecordedCounts, config: &Config, printer: Printer) {
     let RecordedCounts { groups, rollouts, without_logps, .. } = *counts;
     printer.note(format_args!(

@@ -1,4 +1,4 @@
-//! What can be asked of `whet data prepare`, and what its help teaches.
+//! Arguments and help of `whet data prepare`.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ pub struct PrepareArgs {
     #[arg(long, value_name = "PATH")]
     pub leetcode: Option<PathBuf>,
 
-    /// Tasks, one JSON object a line; a file of a data set is told by its columns
+    /// Tasks, one JSON object per line; files of known data sets are recognised by their columns
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub tasks: Vec<PathBuf>,
 
@@ -65,15 +65,15 @@ pub struct PrepareArgs {
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub decontaminate: Vec<PathBuf>,
 
-    /// How long a run of words makes a task known to a benchmark
+    /// Length of a word n-gram that marks a task as contaminated
     #[arg(long, value_name = "WORDS", default_value_t = DEFAULT_NGRAM, value_parser = ngram)]
     pub ngram: usize,
 
-    /// Take at most so many tasks of each source, chosen by the seed
+    /// Maximal number of tasks per source, chosen by the seed
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
 
-    /// Where the halves of a data set come from
+    /// Train/validation split of data sets
     #[arg(long, value_enum, default_value_t = SplitArg::Official, value_name = "HOW")]
     pub split: SplitArg,
 
@@ -93,7 +93,7 @@ pub struct PrepareArgs {
     #[arg(long)]
     pub strict: bool,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 
@@ -102,7 +102,7 @@ pub struct PrepareArgs {
     pub json: bool,
 }
 
-/// Where the halves of a data set come from.
+/// Train/validation split of data sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SplitArg {
     /// As published: of MBPP, tasks 11 to 510 are measured with, as in its paper; others by the seed.
@@ -120,7 +120,7 @@ impl From<SplitArg> for Split {
     }
 }
 
-/// How hard APPS says a problem is.
+/// The difficulty of a problem according to APPS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DifficultyArg {
     /// Solved in minutes.

@@ -23,7 +23,7 @@ pub(super) fn print(
     printer.raw(&text(report, out, took, printer))
 }
 
-/// Sources of which no task is left.
+/// Sources without any task left.
 pub(super) fn lost(sources: &BTreeMap<String, Counts>) -> Vec<String> {
     let mut found = Survivors::default();
     for (name, counts) in sources {

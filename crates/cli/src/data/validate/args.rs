@@ -1,4 +1,4 @@
-//! What can be asked of `whet data validate`, and what its help teaches.
+//! Arguments and help of `whet data validate`.
 
 use std::path::PathBuf;
 
@@ -15,11 +15,11 @@ pub struct ValidateArgs {
     #[arg(value_name = "FILE", required = true)]
     pub tasks: Vec<PathBuf>,
 
-    /// Where proven tasks go, each line as it stood
+    /// Output file for proven tasks, lines unchanged
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
-    /// Where the others go, each line with a field `dropped` that says why
+    /// Output file for the other tasks, each line with the reason in a field `dropped`
     #[arg(long, value_name = "FILE")]
     pub dropped: Option<PathBuf>,
 
@@ -31,7 +31,7 @@ pub struct ValidateArgs {
     #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = share)]
     pub max_cpu_share: f64,
 
-    /// Look at so many tasks, and no more
+    /// Validate only the first N tasks
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
 
@@ -39,7 +39,7 @@ pub struct ValidateArgs {
     #[arg(long)]
     pub strict: bool,
 
-    /// Forget an earlier run that was ended before its end, instead of going on with it
+    /// Discard an interrupted run instead of resuming it
     #[arg(long)]
     pub fresh: bool,
 
@@ -49,7 +49,7 @@ pub struct ValidateArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 
