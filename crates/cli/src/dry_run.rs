@@ -1,7 +1,7 @@
 //! `--dry-run`: what a command would read, do and write, the memory it needs, and an estimate of
 //! the time.
 //!
-//! The time comes from a probe: one step, task or request, done for real and thrown away. Nothing is
+//! The time comes from a probe: one step, task or request, which is run and discarded. Nothing is
 //! written where the command would write, and nothing stays.
 
 use std::collections::BTreeMap;

@@ -34,7 +34,7 @@ pub struct RunsArgs {
 /// `whet runs …`.
 #[derive(Debug, Subcommand)]
 pub enum RunsCommand {
-    /// Write the measurements of a run as a table, a row for each step
+    /// Write the metrics of a run as CSV, one row per step
     Csv {
         /// The run: its directory, or its name in `runs`
         run: PathBuf,
@@ -42,11 +42,11 @@ pub enum RunsCommand {
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Write the measurements of a run as a file that TensorBoard reads
+    /// Write the metrics of a run as an event file for TensorBoard
     Tensorboard {
         /// The run: its directory, or its name in `runs`
         run: PathBuf,
-        /// The folder that it goes to [default: RUN/tensorboard]
+        /// Output folder [default: RUN/tensorboard]
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
@@ -57,14 +57,14 @@ const RUNS: &str = "runs";
 
 const AFTER_HELP: &str = "\
 Examples:
-  whet runs                                  which runs are there, and how do they stand?
+  whet runs                                  list runs and their state
   whet runs --json | jq '.runs[] | select(.state == \"killed\") | .name'
   whet runs csv grpo-1                       writes runs/grpo-1/metrics.csv
   whet runs tensorboard grpo-1 && tensorboard --logdir runs/grpo-1/tensorboard
 
-`running`: somebody writes it now. `completed`, `failed` and `interrupted` are how it ended. `killed`: its
-process is gone without a word; `--resume` goes on with it. TensorBoard keeps numbers with seven digits;
-`events.jsonl` and the table have all of them.";
+`running`: a process is writing it. `completed`, `failed` and `interrupted`: how it ended. `killed`: its
+process died without recording an end; resume it with `--resume`. TensorBoard stores seven digits;
+`events.jsonl` and the CSV file have full precision.";
 
 /// All runs, and those that cannot be read.
 #[derive(Serialize)]
