@@ -60,7 +60,7 @@ pub(crate) enum Failure {
         source: Box<HubError>,
     },
     /// A family of embedded tasks that there is not.
-    #[error("`{name}` is no family of embedded tasks")]
+    #[error("`{name}` is not a family of embedded tasks")]
     Family {
         /// The given name.
         name: String,
@@ -139,7 +139,7 @@ pub(crate) enum Failure {
     },
     /// A file differs from the one that the run was started with.
     #[error(
-        "`{}` is not what the run was begun with: its blake3 is {found}, and the run's is {begun}",
+        "`{}` is not the file that the run was started with: its blake3 is {found}, the run's is {begun}",
         path.display()
     )]
     OtherInput {
@@ -153,7 +153,7 @@ pub(crate) enum Failure {
         begun: String,
     },
     /// A file of a kind that the run was started without.
-    #[error("the run was begun without `--{flag}`, and goes on without `{}`", path.display())]
+    #[error("the run was started without `--{flag}`, and cannot be resumed with `{}`", path.display())]
     NewInput {
         /// The file.
         path: PathBuf,
@@ -161,7 +161,7 @@ pub(crate) enum Failure {
         flag: &'static str,
     },
     /// A task to measure by is one to learn from.
-    #[error("`{task}` of `{}` is one of the tasks to learn from too", path.display())]
+    #[error("`{task}` of `{}` is also a training task", path.display())]
     NotHeldOut {
         /// The file with the tasks to measure by.
         path: PathBuf,
@@ -242,10 +242,10 @@ impl Failure {
                 return Some(format!("there are {all}").into());
             }
             Self::OtherInput { flag: "traces", .. } => {
-                Some("name the traces that it was begun with, or begin a new run")
+                Some("name the traces that it was started with, or start a new run")
             }
             Self::OtherInput { flag, .. } | Self::NewInput { flag, .. } => {
-                let what = format!("leave `--{flag}` out, or begin a new run with another name");
+                let what = format!("leave out `--{flag}`, or start a new run with another name");
                 return Some(what.into());
             }
             Self::RunExists { hint, .. }

@@ -123,7 +123,7 @@ pub enum GenerateError {
     },
     /// Even alone it would not fit.
     #[error(
-        "prompt {prompt} and its completion need {needed} bytes of keys and values; {allowed} are allowed"
+        "prompt {prompt} and its completion need {needed} bytes of KV cache; {allowed} are allowed"
     )]
     TooLarge {
         /// Its index.

@@ -31,7 +31,7 @@ pub struct Pretrained {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// There is nothing at that path.
-    #[error("`{}` is no directory and no file", .0.display())]
+    #[error("`{}` is neither a directory nor a file", .0.display())]
     Nothing(std::path::PathBuf),
     /// The configuration is invalid.
     #[error(transparent)]

@@ -19,7 +19,7 @@ pub struct Secret(String);
 
 /// Why a text cannot be a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it holds characters that no HTTP header may hold")]
+#[error("it has characters that are not allowed in an HTTP header")]
 pub struct NotAKey;
 
 impl Secret {

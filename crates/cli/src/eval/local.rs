@@ -127,7 +127,7 @@ fn stamp(path: &Path) -> String {
 fn room(model: &Pretrained, max_tokens: usize) -> Result<usize, Failure> {
     match model.config.positions.saturating_sub(max_tokens) {
         0 => Err(Failure::Usage {
-            problem: "completions may be as long as all that the model was made for",
+            problem: "completions may be as long as the model's whole context",
             hint: "lower `--max-tokens`, so that prompts have room before them",
         }),
         room => Ok(room),

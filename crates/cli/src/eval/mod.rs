@@ -58,7 +58,7 @@ fn measure(args: &MeasureArgs, printer: Printer) -> anyhow::Result<Exit> {
         return dry_run::run(&measure);
     }
     let Some(Evaluated { results, .. }) = measure.measure()? else {
-        printer.note("stopped; what was judged is kept: the same command goes on with it");
+        printer.note("stopped; judged samples are kept, and the same command resumes");
         return Ok(Exit::Done);
     };
     if args.json {

@@ -203,7 +203,7 @@ impl Generator for Server<'_> {
 /// The error of an evaluation whose server is gone.
 fn gone(err: &ChatError) -> Failure {
     let hint = err.hint().unwrap_or("is the server running, and is `--server` its address?");
-    let hint = format!("{hint}; what was judged is kept, and the same command goes on with it");
+    let hint = format!("{hint}; judged samples are kept, and the same command resumes");
     Failure::Server { message: with_causes(err), hint }
 }
 

@@ -45,7 +45,7 @@ pub(crate) enum ModelFailure {
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
     /// Longer sequences than it was made for.
-    #[error("a context of {asked} tokens is more than the {made_for} that the model was made for")]
+    #[error("a context of {asked} tokens exceeds the model's context length of {made_for}")]
     Context {
         /// The requested length.
         asked: usize,
@@ -162,9 +162,9 @@ impl ModelFailure {
                 Some("raise `--cache-mb`, or lower `--max-tokens`")
             }
             Self::Open(OpenError::Weights(err)) | Self::Weights(err) => weights_hint(err),
-            Self::Open(OpenError::Tokenizer(TokenizerError::Embedding { .. })) => {
-                Some("the tokenizer is of another model than the weights: take both from one place")
-            }
+            Self::Open(OpenError::Tokenizer(TokenizerError::Embedding { .. })) => Some(
+                "the tokenizer and the weights belong to different models: use both from the same model",
+            ),
             _ => None,
         }
     }

@@ -129,7 +129,7 @@ fn place(given: &str, around: &Around) -> Result<PathBuf, Failure> {
     }
     Err(Failure::Usage {
         problem: "this run has made no model yet",
-        hint: "let it end (`--resume` goes on with it), or name one of its checkpoints",
+        hint: "let it finish (`--resume` resumes it), or name one of its checkpoints",
     })
 }
 

@@ -104,7 +104,7 @@ fn settings(run: &RunArgs) -> anyhow::Result<Loaded> {
 fn exists(args: &QuickstartArgs, err: TrainError) -> Failure {
     let TrainError::Run(RunError::Exists { path }) = err else { return Failure::Train(err) };
     let hint = format!(
-        "go on with it, or see its summary again: `{}`; begin another: `whet quickstart --run NAME`",
+        "resume it, or print its summary again: `{}`; start another: `whet quickstart --run NAME`",
         args.resume_command()
     );
     Failure::RunExists { path, hint }
@@ -116,7 +116,7 @@ fn known(session: &Session, checkpoint: Option<&Path>) -> Result<Phases, TrainEr
     let phases = Phases::load(session.dir())?.unwrap_or_default();
     let trained = checkpoint.is_some() || final_model(session).is_dir();
     if trained && phases.before.is_none() {
-        let problem = "it was not begun with `whet quickstart`".to_owned();
+        let problem = "it was not started with `whet quickstart`".to_owned();
         return Err(TrainError::OtherRun { path: session.dir().to_owned(), problem });
     }
     Ok(phases)
@@ -291,7 +291,8 @@ impl Quickstart<'_> {
         if self.run.json {
             self.printer.json(&Stopped::new(self.session.dir(), resume))?;
         }
-        self.printer.note(format_args!("stopped; what is whole is kept, go on with `{resume}`"));
+        self.printer
+            .note(format_args!("stopped; completed phases are kept, resume with `{resume}`"));
         Ok(Exit::Done)
     }
 

@@ -31,8 +31,8 @@ pub(crate) fn settings(args: &RunArgs, beneath: &[Layer]) -> anyhow::Result<Load
     }
     if !args.config.files.is_empty() || args.config.set.iter().any(|set| !set.starts_with("run.")) {
         return Err(Failure::Usage {
-            problem: "a run goes on with the settings that it was begun with",
-            hint: "leave `--config` and `--set` out, or begin a new run",
+            problem: "a run resumes with its original settings",
+            hint: "leave out `--config` and `--set`, or start a new run",
         }
         .into());
     }
@@ -146,7 +146,7 @@ pub(crate) fn student(
     if found.adapter.is_some() {
         return Err(Failure::Usage {
             problem: "`student.model_name` is an adapter, and training would put another over it",
-            hint: "go on from it with `--from`, or make one model of it with `whet export`",
+            hint: "start from it with `--from`, or merge it into one model with `whet export`",
         });
     }
     let student = Student::open(&found.model, &device, config, checkpoint)?;

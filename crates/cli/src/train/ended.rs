@@ -49,7 +49,7 @@ pub(super) fn say(args: &RunArgs, end: &End<'_>, printer: Printer) -> anyhow::Re
         printer.data(path)?;
     } else {
         let command = command(args, end);
-        printer.note(format_args!("stopped after step {steps}; go on with\n  {command}"));
+        printer.note(format_args!("stopped after step {steps}; resume with\n  {command}"));
     }
     Ok(Exit::Done)
 }

@@ -146,7 +146,7 @@ pub(super) fn keep_and_say(
         let paths = paths.into_iter().flatten();
         let names: Vec<String> = paths.map(|path| format!("`{}`", path.display())).collect();
         printer.note(format_args!(
-            "the run does not say which files it was begun with; it goes on with {}",
+            "the run has no record of its input files; it resumes with {}",
             names.join(", ")
         ));
     }

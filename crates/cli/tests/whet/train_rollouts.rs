@@ -76,7 +76,7 @@ fn rollouts_of_a_run_are_learnt_from_beside_traces_and_measured_by_held_out_task
     let short = "--set=grpo.max_completion_length=32";
     let ran = learn(dir.path(), "leak", &[file, "--held-out=tasks.jsonl", short]);
     assert_eq!(ran.code, 2, "{}", ran.err);
-    assert!(ran.err.contains("is one of the tasks to learn from too"), "{}", ran.err);
+    assert!(ran.err.contains("is also a training task"), "{}", ran.err);
     let ran = learn(dir.path(), "order", &[file, "--set=grpo.curriculum=pass_rate"]);
     assert_eq!(ran.code, 2, "{}", ran.err);
     assert!(ran.err.contains("`grpo.curriculum=shuffled`"), "{}", ran.err);

@@ -57,7 +57,9 @@ impl ProveError {
                 Some("tasks are read more than once: write them to a file first")
             }
             Self::SameFile { .. } => Some("give `--out` and `--dropped` names of their own"),
-            Self::Changed => Some("validate files that nobody writes to; start with `--fresh`"),
+            Self::Changed => {
+                Some("validate files that no other process is writing; start with `--fresh`")
+            }
             Self::Journal(err) => err.hint(),
             Self::Write(err) => err.hint(),
             Self::Read { .. } | Self::Threads(_) => None,

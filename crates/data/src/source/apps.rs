@@ -169,7 +169,7 @@ mod tests {
         assert!(err.starts_with("field `input_output`: expected JSON in the text: EOF"), "{err}");
         let huge = "1".repeat(MAX_TESTS_BYTES);
         let err = map(&row(&json!({"input_output": huge})), ANYWHERE).unwrap_err();
-        assert_eq!(err, "field `input_output` has 16777218 bytes, more than the 16 MiB we take");
+        assert_eq!(err, "field `input_output` has 16777218 bytes, more than the limit of 16 MiB");
     }
 
     #[test]

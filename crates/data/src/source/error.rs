@@ -18,7 +18,7 @@ pub enum SourceError {
     },
 
     /// The file's name says of no format that we read.
-    #[error("`{}` has a name that ends in none of .jsonl, .json and .parquet, nor these with .gz", path.display())]
+    #[error("`{}` has an unsupported extension; expected .jsonl, .json or .parquet, optionally with .gz", path.display())]
     Format {
         /// The file.
         path: PathBuf,

@@ -179,7 +179,7 @@ mod tests {
         refused(
             "test",
             json!("x".repeat(5 << 20)),
-            "field `test` has 5242882 bytes, more than the 4 MiB we take",
+            "field `test` has 5242882 bytes, more than the limit of 4 MiB",
         );
         refused("task_id", Value::Null, "field `task_id` is missing");
         let long = "field `difficulty`: invalid type: sequence, expected a string";

@@ -23,7 +23,7 @@ pub(super) enum RowProblem {
     #[error("its id {id:?} cannot be used: {problem}")]
     Id { id: String, problem: String },
     /// A column is larger than we take.
-    #[error("field `{column}` has {bytes} bytes, more than the {} MiB we take", limit >> 20)]
+    #[error("field `{column}` has {bytes} bytes, more than the limit of {} MiB", limit >> 20)]
     TooLarge { column: &'static str, bytes: usize, limit: usize },
 }
 
@@ -120,7 +120,7 @@ mod tests {
         );
         assert_eq!(said(r#"{"a":{"b":1}}"#), "field `a`: invalid type: map, expected a sequence");
         let long = format!(r#"{{"a":"{}"}}"#, "1".repeat(30));
-        assert_eq!(said(&long), "field `a` has 32 bytes, more than the 0 MiB we take");
+        assert_eq!(said(&long), "field `a` has 32 bytes, more than the limit of 0 MiB");
     }
 
     #[test]

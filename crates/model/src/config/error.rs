@@ -16,7 +16,7 @@ pub enum ConfigError {
         source: io::Error,
     },
     /// Not a JSON object.
-    #[error("`{}` is no JSON object: {problem}", path.display())]
+    #[error("`{}` is not a JSON object: {problem}", path.display())]
     Json {
         /// The file.
         path: PathBuf,
@@ -24,7 +24,7 @@ pub enum ConfigError {
         problem: String,
     },
     /// A model of another kind.
-    #[error("`{}` is of a model that is not supported: {found}; Llama, Qwen2 and Qwen3 are", path.display())]
+    #[error("`{}` has an unsupported architecture: {found}; supported are Llama, Qwen2 and Qwen3", path.display())]
     Architecture {
         /// The file.
         path: PathBuf,

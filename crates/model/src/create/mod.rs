@@ -63,7 +63,7 @@ pub struct Recipe {
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
     /// Sizes that do not fit together.
-    #[error("{heads} heads cannot share a width of {width} evenly")]
+    #[error("a width of {width} is not divisible by {heads} heads")]
     Heads {
         /// Heads.
         heads: usize,
@@ -74,9 +74,7 @@ pub enum CreateError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A model that is not small.
-    #[error(
-        "the model would have {parameters} parameters; at most {LIMIT_PARAMETERS} are made here"
-    )]
+    #[error("the model would have {parameters} parameters; the limit is {LIMIT_PARAMETERS}")]
     TooLarge {
         /// As many.
         parameters: usize,

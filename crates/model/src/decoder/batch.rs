@@ -19,10 +19,10 @@ pub struct Sequence<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BatchError {
     /// No sequence, or none that asks.
-    #[error("no token of the batch is asked for")]
+    #[error("the batch requests no predictions")]
     NothingAsked,
     /// Places that cannot be asked for.
-    #[error("sequence {sequence}: places {asked:?} of {length} tokens cannot be predicted")]
+    #[error("sequence {sequence}: positions {asked:?} of {length} tokens cannot be predicted")]
     Asked {
         /// Index of the sequence.
         sequence: usize,

@@ -281,7 +281,7 @@ fn what_a_file_says_of_the_model_is_checked() {
         let err = crate::open(&save(&dir, &builder)).unwrap_err().to_string();
         assert!(err.contains("m.gguf") && err.contains(expected), "{err}");
     };
-    check(model("mamba"), "`mamba`; Llama, Qwen2 and Qwen3 are");
+    check(model("mamba"), "`mamba`; supported are Llama, Qwen2 and Qwen3");
     check(new(), "no `general.architecture`");
     check(model("llama").number("llama.attention.head_count_kv", 2), "1 heads cannot share 2");
     check(model("llama").number("llama.expert_count", 8), "mixtures of experts");

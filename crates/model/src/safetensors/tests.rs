@@ -181,7 +181,7 @@ fn integers_are_no_weights() {
     let header = r#"{"w":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}"#;
     fs::write(&path, bytes(header, 8)).unwrap();
     let err = Safetensors::open_file(&path).unwrap().read("w", &mut [0.0]).unwrap_err();
-    assert!(err.to_string().contains("has type I64, which is not read as weights"), "{err}");
+    assert!(err.to_string().contains("has type I64, which is not supported for weights"), "{err}");
 }
 
 #[test]

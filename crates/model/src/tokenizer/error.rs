@@ -34,9 +34,9 @@ pub enum TokenizerError {
         rows: usize,
     },
     /// A text could not be turned into tokens.
-    #[error("a text cannot be turned into tokens: {0}")]
+    #[error("cannot tokenize a text: {0}")]
     Encode(String),
     /// Tokens could not be turned into text.
-    #[error("tokens cannot be turned into text: {0}")]
+    #[error("cannot decode tokens: {0}")]
     Decode(String),
 }

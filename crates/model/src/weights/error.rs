@@ -10,7 +10,7 @@ pub enum HeaderError {
     #[error("it cannot be read")]
     Read(#[from] io::Error),
     /// The file ends before what its header announces.
-    #[error("{what} needs {needs} bytes and the file has {has} left: it is cut short, or it lies")]
+    #[error("{what} needs {needs} bytes and the file has {has} left: it is truncated or corrupt")]
     Short {
         /// The part of the header.
         what: &'static str,
@@ -55,7 +55,7 @@ pub enum WeightsError {
         source: io::Error,
     },
     /// The header is invalid.
-    #[error("`{}` is no {format} file that can be read", path.display())]
+    #[error("`{}` is not a valid {format} file", path.display())]
     Header {
         /// The file.
         path: PathBuf,
@@ -110,7 +110,7 @@ pub enum WeightsError {
         tensor: String,
     },
     /// A tensor of a type that cannot be weights.
-    #[error("tensor `{tensor}` of `{}` has type {dtype}, which is not read as weights", path.display())]
+    #[error("tensor `{tensor}` of `{}` has type {dtype}, which is not supported for weights", path.display())]
     Dtype {
         /// The file.
         path: PathBuf,

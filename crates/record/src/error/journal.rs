@@ -30,7 +30,7 @@ pub enum JournalError {
     },
 
     /// The value cannot be a record. Nothing was written.
-    #[error("cannot make record {seq} of `{}`", path.display())]
+    #[error("cannot serialize record {seq} of `{}`", path.display())]
     Payload {
         /// The journal.
         path: PathBuf,
@@ -53,7 +53,7 @@ pub enum JournalError {
     },
 
     /// The operating system wrote only a part of the line, and that part could not be truncated.
-    #[error("half of record {seq} is stuck at the end of `{}`", path.display())]
+    #[error("an incomplete record {seq} remains at the end of `{}`", path.display())]
     HalfWritten {
         /// The journal.
         path: PathBuf,
@@ -64,7 +64,7 @@ pub enum JournalError {
     },
 
     /// Records the kernel took may not have reached the disk.
-    #[error("cannot bring `{}` to the disk", path.display())]
+    #[error("cannot sync `{}` to disk", path.display())]
     Sync {
         /// The journal.
         path: PathBuf,
@@ -73,7 +73,7 @@ pub enum JournalError {
     },
 
     /// An earlier [`JournalError::HalfWritten`] makes every further record unsafe.
-    #[error("`{}` takes no more records since a write failed half way", path.display())]
+    #[error("`{}` accepts no more records because an earlier write was incomplete", path.display())]
     Poisoned {
         /// The journal.
         path: PathBuf,

@@ -32,7 +32,7 @@ pub enum LedgerError {
     },
 
     /// The journal is of another kind of work.
-    #[error("`{}` is a journal, but of something else", path.display())]
+    #[error("`{}` is the journal of another command", path.display())]
     NotOurs {
         /// The file.
         path: PathBuf,

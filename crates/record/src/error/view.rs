@@ -45,7 +45,7 @@ pub enum ViewError {
     },
 
     /// The run has more of something than a page can hold.
-    #[error("`{}` has too much to be shown: more than {limit}", path.display())]
+    #[error("`{}` is too large to be shown: it has more than {limit}", path.display())]
     TooLarge {
         /// The run, or the file of it.
         path: PathBuf,

@@ -140,7 +140,7 @@ mod tests {
                 path.display()
             )
         );
-        let expected = format!("`{}` is a journal, but of something else", path.display());
+        let expected = format!("`{}` is the journal of another command", path.display());
         assert_eq!(refuse(None), expected);
     }
 }

@@ -276,8 +276,8 @@ mod tests {
         let late = Pass { breaker: &breaker, is_probe: false };
         breaker.enter().unwrap().failed(&failure("still refused"));
         late.failed(&failure("late"));
-        let expected = "the server at `http://x` does not answer: 4 tries in a row failed, the \
-                        last one so: still refused";
+        let expected = "the server at `http://x` does not answer: 4 tries in a row failed; the \
+                        last error: still refused";
         assert_eq!(breaker.enter().unwrap_err().to_string(), expected);
         assert_eq!(breaker.sleep(Duration::from_hours(1)).unwrap_err().to_string(), expected);
     }

@@ -36,7 +36,7 @@ pub enum ChatError {
     #[error("an answer is too long")]
     TooLong(#[source] HttpError),
     /// Every try failed.
-    #[error("{tries} tries failed, the last one so: {last}")]
+    #[error("{tries} tries failed; the last error: {last}")]
     GaveUp {
         /// Number of tries.
         tries: u32,
@@ -45,7 +45,7 @@ pub enum ChatError {
     },
     /// The server has not answered any request for a while; all requests end with this.
     #[error(
-        "the server at `{url}` does not answer: {failures} tries in a row failed, the last one so: {last}"
+        "the server at `{url}` does not answer: {failures} tries in a row failed; the last error: {last}"
     )]
     Gone {
         /// The server.
@@ -59,7 +59,7 @@ pub enum ChatError {
     #[error("stopped")]
     Stopped,
     /// The URL of the list of models is not known.
-    #[error("where `{url}` lists its models is not known")]
+    #[error("the URL of the model list of `{url}` is not known")]
     NoModels {
         /// The chat's address.
         url: String,

@@ -60,7 +60,7 @@ pub struct Usage {
 /// Why an answer holds no completion.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadAnswer {
-    #[error("it is no completion ({0})")]
+    #[error("it is not a completion ({0})")]
     Malformed(String),
     #[error("the server reports an error")]
     Error,

@@ -10,7 +10,7 @@ use crate::shown;
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     /// Nothing was sent: the address is not valid.
-    #[error("`{url}` is no address: {reason}")]
+    #[error("`{url}` is not a valid address: {reason}")]
     Address {
         /// The given address.
         url: String,
@@ -46,7 +46,7 @@ pub enum HttpError {
         source: Box<ureq::Error>,
     },
     /// The other side cannot be trusted, or does not speak TLS. A retry changes neither.
-    #[error("there is no secure connection to `{url}`: {reason}")]
+    #[error("cannot establish a secure connection to `{url}`: {reason}")]
     Tls {
         /// The URL.
         url: String,
@@ -54,7 +54,7 @@ pub enum HttpError {
         reason: String,
     },
     /// More bytes than allowed.
-    #[error("`{url}` answers more than {limit_bytes} bytes")]
+    #[error("the response of `{url}` exceeds {limit_bytes} bytes")]
     TooLong {
         /// The URL that answered.
         url: String,
@@ -74,7 +74,7 @@ pub enum HttpError {
         retry_after: Option<Duration>,
     },
     /// More redirects than allowed, or one that cannot be followed.
-    #[error("`{url}` is redirected too often, or to nowhere")]
+    #[error("`{url}` redirects too often, or without a target")]
     Redirects {
         /// The URL.
         url: String,
@@ -142,7 +142,7 @@ fn distrust(err: &ureq::Error) -> Option<String> {
         _ => return None,
     };
     if text.contains("InvalidContentType") {
-        return Some("what answers there speaks no TLS; is the address an http:// one?".to_owned());
+        return Some("the server does not speak TLS; is it an http:// address?".to_owned());
     }
     let at = text.find("invalid peer certificate")?;
     Some(shown::beginning(&text.as_bytes()[at..], None))

@@ -12,19 +12,19 @@ const LOCAL: &str = "pass the path of a local file or folder instead";
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
     /// Not a name of a repository.
-    #[error("`{name}` is no name of a repository: it is written owner/name")]
+    #[error("`{name}` is not a repository name; expected owner/name")]
     Name {
         /// The given name.
         name: String,
     },
     /// Not a name of a revision.
-    #[error("`{revision}` is no name of a revision")]
+    #[error("`{revision}` is not a valid revision")]
     Revision {
         /// The given revision.
         revision: String,
     },
     /// A path that leaves its folder.
-    #[error("`{name}` is refused as the name of a file: it may lead out of its folder")]
+    #[error("`{name}` is not a safe file name: it may lead out of its folder")]
     FileName {
         /// The path, from a user or from the hub.
         name: String,
@@ -40,7 +40,7 @@ pub enum HubError {
         source: NotAKey,
     },
     /// Offline by wish, and not in the cache.
-    #[error("`{what}` is not in the hub's cache, and HF_HUB_OFFLINE forbids to fetch it")]
+    #[error("`{what}` is not in the hub's cache, and HF_HUB_OFFLINE forbids downloads")]
     Offline {
         /// The repository or the file.
         what: String,
@@ -72,13 +72,13 @@ pub enum HubError {
         files: String,
     },
     /// Only for those who accepted its terms.
-    #[error("`{repo}` is open only to those whom its owners let in")]
+    #[error("`{repo}` is gated: its terms have to be accepted on the hub")]
     Gated {
         /// The repository.
         repo: String,
     },
     /// Not the protocol of a hub: a web page, a portal, another server.
-    #[error("`{url}` does not answer as a hub does: {reason}")]
+    #[error("`{url}` is not a valid response of a hub: {reason}")]
     NotAHub {
         /// The URL that answered.
         url: String,
@@ -102,7 +102,7 @@ pub enum HubError {
         source: HttpError,
     },
     /// The file does not match the announced hash.
-    #[error("`{url}` arrived damaged: {reason}")]
+    #[error("`{url}` is corrupt after the download: {reason}")]
     Damaged {
         /// The URL.
         url: String,

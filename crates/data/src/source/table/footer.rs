@@ -43,7 +43,7 @@ pub(super) fn check(file: &File) -> Result<(), TableError> {
     };
     let foot = foot as usize;
     if foot > MAX_FOOT_BYTES {
-        let problem = format!("its metadata has {foot} bytes, more than the 64 MiB we take");
+        let problem = format!("its metadata has {foot} bytes, more than the limit of 64 MiB");
         return Err(TableError::Broken { row: 0, problem });
     }
     let mut bytes = vec![0; foot];

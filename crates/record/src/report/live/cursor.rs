@@ -27,7 +27,7 @@ pub struct Cursor {
 
 /// A text that is not a [`Cursor`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is no cursor: ask with the one that came with the page or with the last answer")]
+#[error("invalid cursor: use the one from the page or from the last response")]
 pub struct NotACursor;
 
 impl fmt::Display for Cursor {
