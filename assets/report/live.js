@@ -78,7 +78,7 @@ async function takeNews(news) {
 
 /** Another run has this name now. */
 function startAnew() {
-  say("lost", "The run was begun anew. Loading it.");
+  say("lost", "The run was started again. Loading it.");
   if (performance.now() < YOUNG_MS) return PACE.unanswered;
   location.reload();
   return null;

@@ -109,7 +109,7 @@ impl Sizes {
     }
 }
 
-/// Numbers of the weights that products take in, and bytes of keys and values of a token.
+/// Number of weights in matrix products, and KV cache bytes per token.
 #[derive(Debug, Clone, Copy)]
 struct Weights {
     numbers: usize,

@@ -27,7 +27,7 @@ pub struct Comparison {
     pub same_suite: bool,
     /// By k.
     pub pass_at_k: BTreeMap<u32, Compared>,
-    /// pass@1 with the likeliest tokens, if both sides have it.
+    /// pass@1 with greedy decoding, if both sides have it.
     pub greedy: Option<Compared>,
     /// Tasks that the second solves and the first does not, those that changed most first.
     pub gained: Vec<Flipped>,

@@ -49,7 +49,7 @@ pub struct Evaluating<'a> {
     pub keeps_tokens: bool,
     /// Samples of each task.
     pub samples: usize,
-    /// Whether one with the likeliest tokens is taken beside them.
+    /// Whether a greedy sample is taken as well.
     pub with_greedy: bool,
     /// Samples that are asked for together; at least those of one task. Between two such pieces nothing
     /// is sampled while the last is judged.

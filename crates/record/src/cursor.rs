@@ -120,7 +120,7 @@ fn without_duplicates<'de, D: Deserializer<'de>>(
                     Entry::Vacant(entry) => entry.insert(position),
                     Entry::Occupied(entry) => {
                         return Err(Error::custom(format!(
-                            "cursor `{}` stands twice",
+                            "cursor `{}` occurs twice",
                             entry.key()
                         )));
                     }
@@ -187,7 +187,7 @@ mod tests {
         check(
             "{\"v\":1,\"cursors\":{\"step\":4,\"step\":5}}",
             malformed,
-            Some("cursor `step` stands twice"),
+            Some("cursor `step` occurs twice"),
         );
     }
 

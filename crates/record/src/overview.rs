@@ -290,7 +290,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let run = RunDir::create(root.path(), "cut", "", 1).unwrap();
         fs::remove_file(run.view().config_path()).unwrap();
-        assert!(runs(root.path()).unwrap().is_empty(), "somebody is at it");
+        assert!(runs(root.path()).unwrap().is_empty(), "it is being written");
         drop(run);
         let found = runs(root.path()).unwrap();
         let [(name, Err(err))] = &found[..] else { panic!("{found:?}") };

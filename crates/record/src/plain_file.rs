@@ -1,6 +1,6 @@
 //! Opening the files of a run: regular files alone, within bounds, never waiting.
 //!
-//! A run folder may come from somebody else. A name in it can be a pipe, on which reading would
+//! A run folder may come from another user. A name in it can be a pipe, on which reading would
 //! block, a device, which has no end, a socket, or a link to any of them. Everything that is read
 //! from a run goes through here: the last component is not followed if it is a link (`O_NOFOLLOW`),
 //! opening never blocks (`O_NONBLOCK`), and the opened file must be a regular file.

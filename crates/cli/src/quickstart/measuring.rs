@@ -31,7 +31,7 @@ pub(super) struct Suite<'a> {
 impl Suite<'_> {
     /// Measures a student; `None` if it was stopped.
     ///
-    /// The seed is that of the run, so the same tasks are sampled with the same luck each time.
+    /// The seed is that of the run, so the same tasks are sampled with the same random numbers each time.
     pub(super) fn measure(
         &self,
         student: &Student,

@@ -3,7 +3,7 @@
 //! ```text
 //! runs/NAME/inputs/
 //!   inputs.json      where tasks, held-out tasks, traces and rollouts came from, each with its blake3
-//!   tasks.jsonl      a copy, which the run goes on with whatever becomes of the file
+//!   tasks.jsonl      a copy, used for resuming whatever happens to the original
 //!   held_out.jsonl   the same, if there are any
 //! ```
 //!

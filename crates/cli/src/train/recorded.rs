@@ -195,7 +195,7 @@ fn say(path: &Path, counts: &RecordedCounts, config: &Config, printer: Printer) 
         "sampled with `top_p` below 1, so not from the distribution that is trained; ratios do not \
          correct that",
     );
-    about(counts.greedy, "of the likeliest tokens, and left out: they were not drawn by chance");
+    about(counts.greedy, "greedy, and left out: they were not sampled");
     about(counts.not_run, "not run against tests: their reward is of static terms alone");
     about(counts.unjudged, "could not be judged, and are left out of their groups");
     let most = config.training.max_length;

@@ -41,7 +41,7 @@ fn quickstart(dir: &Path, flags: &[&'static str]) -> Value {
     serde_json::from_str(&ran.out).expect("JSON")
 }
 
-/// A run that nobody disturbed, on one thread.
+/// An undisturbed run, on one thread.
 static CALM: LazyLock<(TempDir, Value)> = LazyLock::new(|| {
     let dir = tempfile::tempdir().expect("a folder");
     let report = quickstart(dir.path(), &["--threads", "1"]);

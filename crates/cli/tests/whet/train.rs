@@ -109,7 +109,7 @@ fn tasks_that_nobody_solves_end_the_run_which_can_go_on() {
     assert_eq!(last_event(dir.path(), "run")["outcome"], "failed");
     assert_eq!(steps(dir.path(), "run"), [1, 2, 3]);
     assert!(dir.path().join("runs/run/outputs/checkpoint-3").is_dir());
-    // Whoever goes on is given as many steps again.
+    // A resumed run gets as many steps again.
     let ran = run(dir.path(), &["--tasks=unsolvable.jsonl", "--resume"]);
     check(&ran, 1, &["error: no ", " 3 steps"]);
     assert_eq!(steps(dir.path(), "run"), [1, 2, 3, 4, 5, 6]);
@@ -313,7 +313,7 @@ fn a_run_goes_on_with_the_files_that_it_was_begun_with() {
     let known = fs::read(dir.path().join("runs/run/inputs/tasks.jsonl")).unwrap();
     assert!(known == tasks, "the run has its own copy");
 
-    // A run from before files were kept says what it goes on with.
+    // A run from before files were kept says which files it resumes with.
     fs::remove_dir_all(dir.path().join("runs/run/inputs")).unwrap();
     fs::write(dir.path().join("tasks.jsonl"), &tasks).unwrap();
     let ran = run(dir.path(), &["--resume"]);

@@ -135,7 +135,7 @@ impl Part {
 #[derive(Debug, Clone, Default)]
 struct Unjudged {
     samples: u64,
-    /// The one with the likeliest tokens is among them.
+    /// The greedy one is among them.
     greedy: bool,
 }
 
@@ -153,7 +153,7 @@ impl TaskCount {
     }
 }
 
-/// pass@1 with the likeliest tokens, if they were asked for.
+/// pass@1 with greedy decoding, if that was requested.
 fn greedy(counts: &[&TaskCount]) -> Option<Estimate> {
     let tallies: Vec<Tally> = counts.iter().map(|count| count.greedy_tally()).collect();
     pass_at_k(&tallies, 1).ok()

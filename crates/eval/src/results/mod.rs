@@ -62,7 +62,7 @@ pub struct Results {
     pub num_samples: u64,
     /// By k.
     pub pass_at_k: BTreeMap<u32, Estimate>,
-    /// pass@1 with the likeliest tokens.
+    /// pass@1 with greedy decoding.
     pub greedy: Option<Estimate>,
     /// The same figures by data set.
     pub by_source: BTreeMap<String, Part>,
@@ -96,7 +96,7 @@ pub struct Part {
     pub tasks: usize,
     /// By k; without those for which no task has enough samples.
     pub pass_at_k: BTreeMap<u32, Estimate>,
-    /// pass@1 with the likeliest tokens.
+    /// pass@1 with greedy decoding.
     pub greedy: Option<Estimate>,
 }
 
@@ -109,12 +109,12 @@ pub struct TaskCount {
     pub samples: u64,
     /// Samples that passed.
     pub passed: u64,
-    /// Whether the likeliest tokens passed, if that was judged.
+    /// Whether the greedy sample passed, if it was judged.
     pub greedy: Option<bool>,
 }
 
 impl TaskCount {
-    /// The samples, without the likeliest tokens.
+    /// The samples, without the greedy one.
     pub fn tally(&self) -> Tally {
         Tally { task: self.id.clone(), samples: self.samples, passed: self.passed }
     }

@@ -99,7 +99,7 @@ impl AdapterSettings {
         }
         let rank = object.get("r").and_then(Value::as_u64).filter(|r| (1..=4096).contains(r));
         if rank.is_none() {
-            problems.push("`r` is no whole number from 1 to 4096".to_owned());
+            problems.push("`r` is not a whole number from 1 to 4096".to_owned());
         }
         let alpha = object.get("lora_alpha").and_then(Value::as_f64).filter(|a| *a > 0.0);
         if alpha.is_none() {
@@ -155,7 +155,7 @@ fn score(object: &Map<String, Value>, problems: &mut Vec<String>) -> bool {
         None | Some(Value::Null) => return false,
         Some(Value::Array(names)) => names,
         Some(_) => {
-            problems.push("`modules_to_save` is no list of names".to_owned());
+            problems.push("`modules_to_save` is not a list of names".to_owned());
             return false;
         }
     };
@@ -169,7 +169,7 @@ fn score(object: &Map<String, Value>, problems: &mut Vec<String>) -> bool {
 
 fn modules(value: Option<&Value>, problems: &mut Vec<String>) -> Vec<Module> {
     let Some(names) = value.and_then(Value::as_array).filter(|names| !names.is_empty()) else {
-        problems.push("`target_modules` is no list of names".to_owned());
+        problems.push("`target_modules` is not a list of names".to_owned());
         return Vec::new();
     };
     let known = |name: &Value| MODULES.iter().find(|(known, _)| name.as_str() == Some(known));

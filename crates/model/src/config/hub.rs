@@ -133,7 +133,7 @@ fn head_dim(keys: &mut Keys<'_>, family: Family, width: usize, heads: usize) -> 
         return 128;
     }
     if !width.is_multiple_of(heads) {
-        keys.problem(format!("`hidden_size` {width} is no multiple of {heads} heads"));
+        keys.problem(format!("`hidden_size` {width} is not a multiple of {heads} heads"));
     }
     let head_dim = width / heads;
     if !bounds::HEAD_DIM.contains(&head_dim) {
@@ -148,7 +148,7 @@ fn read_rope(keys: &mut Keys<'_>, positions: usize) -> Rope {
         None => Map::new(),
         Some(Value::Object(object)) => object,
         Some(_) => {
-            keys.problem("`rope_parameters` or `rope_scaling` is no object".to_owned());
+            keys.problem("`rope_parameters` or `rope_scaling` is not an object".to_owned());
             Map::new()
         }
     };

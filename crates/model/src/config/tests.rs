@@ -132,7 +132,7 @@ fn every_wrong_key_is_named_at_once() {
 fn heads_that_do_not_fit_together_are_refused() {
     refused(smollm2(), &json!({"num_key_value_heads": 4}), &["9 heads cannot share 4"]);
     refused(smollm2(), &json!({"head_dim": 63}), &["heads of 63 numbers cannot be rotated"]);
-    refused(smollm2(), &json!({"hidden_size": 577}), &["577 is no multiple of 9 heads"]);
+    refused(smollm2(), &json!({"hidden_size": 577}), &["577 is not a multiple of 9 heads"]);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn what_would_compute_something_else_is_refused_by_its_key() {
         (json!({"rope_scaling": {"type": "longrope"}}), "default, linear, llama3 and yarn are"),
         (json!({"rope_scaling": {"type": "linear"}}), "`factor` of the rope's scaling is missing"),
         (json!({"rope_scaling": {"rope_type": "yarn", "factor": 0.5}}), "`factor` is 0.5"),
-        (json!({"rope_scaling": 3}), "is no object"),
+        (json!({"rope_scaling": 3}), "is not an object"),
         (
             json!({"rope_scaling": {"rope_type": "llama3", "factor": 8, "low_freq_factor": 4}}),
             "`low_freq_factor` 4 is not below",

@@ -43,7 +43,7 @@ impl Header {
             let key = reader.text("a key", KEY_BYTES)?;
             let value = reader.value().map_err(|err| in_metadata(&key, err))?;
             if metadata.contains_key(&key) {
-                return Err(bad_key(&key, "it stands twice".to_owned()));
+                return Err(bad_key(&key, "it occurs twice".to_owned()));
             }
             metadata.insert(key, value);
         }
@@ -53,7 +53,7 @@ impl Header {
             let name = reader.text("a tensor's name", NAME_BYTES)?;
             let tensor = Described::read(&mut reader).map_err(|err| in_tensor(&name, err))?;
             if described.contains_key(&name) {
-                return Err(bad_tensor(&name, "it stands twice".to_owned()));
+                return Err(bad_tensor(&name, "it occurs twice".to_owned()));
             }
             described.insert(name, tensor);
         }
@@ -126,7 +126,7 @@ fn place(
     let mut order: BTreeMap<u64, String> = BTreeMap::new();
     for (name, tensor) in described {
         if !tensor.offset.is_multiple_of(alignment) {
-            let problem = format!("byte {} is no multiple of {alignment}", tensor.offset);
+            let problem = format!("byte {} is not a multiple of {alignment}", tensor.offset);
             return Err(bad_tensor(&name, problem));
         }
         let at = data.start.saturating_add(tensor.offset);

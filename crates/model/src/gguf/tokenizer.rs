@@ -77,7 +77,7 @@ fn describe(metadata: &BTreeMap<String, Value>) -> Result<Json, String> {
     let tokens = texts(metadata, "tokenizer.ggml.tokens")?;
     let merges = texts(metadata, "tokenizer.ggml.merges")?;
     let Some(Value::Numbers(types)) = metadata.get("tokenizer.ggml.token_type") else {
-        return Err("metadata `tokenizer.ggml.token_type` is no list of numbers".to_owned());
+        return Err("metadata `tokenizer.ggml.token_type` is not a list of numbers".to_owned());
     };
     let types = types_of(types, tokens)?;
     let (vocab, added) = vocabulary(tokens, &types)?;
@@ -109,7 +109,7 @@ fn split_of(name: &str) -> Result<Split, String> {
 fn texts<'a>(metadata: &'a BTreeMap<String, Value>, key: &str) -> Result<&'a Texts, String> {
     match metadata.get(key) {
         Some(Value::Texts(texts)) if !texts.is_empty() => Ok(texts),
-        _ => Err(format!("metadata `{key}` is no list of texts")),
+        _ => Err(format!("metadata `{key}` is not a list of texts")),
     }
 }
 
@@ -129,7 +129,7 @@ fn vocabulary(tokens: &Texts, types: &[i64]) -> Result<(Map<String, Json>, Vec<J
             continue;
         }
         if vocab.insert(token.to_owned(), json!(id)).is_some() {
-            return Err(format!("token `{}` stands twice", shown::beginning(token)));
+            return Err(format!("token `{}` occurs twice", shown::beginning(token)));
         }
         if kind == CONTROL || kind == USER_DEFINED {
             added.push(json!({

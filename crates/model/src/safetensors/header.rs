@@ -220,7 +220,7 @@ impl<'de> Visitor<'de> for EntriesVisitor {
                 }
                 Slot::Occupied(slot) => {
                     let name = shown::beginning(slot.key());
-                    return Err(de::Error::custom(format_args!("tensor `{name}` stands twice")));
+                    return Err(de::Error::custom(format_args!("tensor `{name}` occurs twice")));
                 }
             }
         }

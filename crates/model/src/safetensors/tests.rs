@@ -75,7 +75,7 @@ fn tensors_that_share_bytes_or_a_name_are_refused() {
     };
     refused(&two("[0,4]", "b"), 6, "tensor `b`: it begins at byte 2, the one before it ends at 4");
     refused(&two("[2,6]", "b"), 6, "it begins where `a` does");
-    refused(&two("[0,4]", "a"), 6, "tensor `a` stands twice");
+    refused(&two("[0,4]", "a"), 6, "tensor `a` occurs twice");
 }
 
 #[test]

@@ -35,7 +35,9 @@ impl Stored {
         let columns = shape.last().copied().unwrap_or(1);
         if columns % dtype.block_numbers() != 0 {
             let (name, block) = (dtype.name(), dtype.block_numbers());
-            return Err(format!("rows of {columns} numbers are no whole {name} blocks of {block}"));
+            return Err(format!(
+                "rows of {columns} numbers are not a multiple of the {name} block size {block}"
+            ));
         }
         let bytes = (dtype.block_bytes() as u64).checked_mul(columns as u64);
         let bytes = bytes.map(|bytes| bytes / dtype.block_numbers() as u64);

@@ -52,7 +52,7 @@ impl LedgerError {
             Self::Journal(err) => err.hint(),
             Self::Read(_) => Some("give `--fresh` to throw it away and start over"),
             Self::OtherInputs { .. } => Some(
-                "set them back to go on, give `--fresh` to throw away what was done, or `--out` \
+                "restore them to resume, give `--fresh` to discard the earlier work, or `--out` \
                  another name",
             ),
         }

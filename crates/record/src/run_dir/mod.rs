@@ -7,7 +7,7 @@
 //!   cursors.json    how far it came
 //!   rollouts/       journals of rollouts
 //!   outputs/        checkpoint-N/ and final_model/, each whole or not there
-//!   inputs/         what it was begun with: copies of tasks, digests of traces
+//!   inputs/         its input files: copies of tasks, hashes of traces
 //!   …               what some runs begin with, e.g. a student and tasks
 //!   logs/           text for people
 //!   run.lock        who is writing it

@@ -55,7 +55,7 @@ fn a_body_is_not_sent_on_along_a_redirect() {
 }
 
 /// The environment of a process is read when a client is made, so this test runs itself once more
-/// in an environment that names a proxy where nobody listens.
+/// in an environment that names a proxy without a listener.
 #[test]
 fn this_machine_is_asked_without_a_proxy_and_others_are_not() {
     const WITHIN: &str = "WHET_TEST_WITHIN_A_PROXY";

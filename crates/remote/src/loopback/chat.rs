@@ -150,7 +150,7 @@ impl State {
     fn chat(&self, asked: &Asked) -> Reply {
         let number = self.asked.fetch_add(1, Ordering::SeqCst);
         let Ok(request) = serde_json::from_slice(&asked.body) else {
-            return Reply::json(400, &json!({"error": {"message": "the body is no JSON"}}));
+            return Reply::json(400, &json!({"error": {"message": "the body is not JSON"}}));
         };
         match (self.manners.act)(number, &request) {
             Act::Send(reply) => reply,

@@ -68,10 +68,10 @@ impl ListenError {
     pub fn hint(&self) -> &'static str {
         match self.source.kind() {
             io::ErrorKind::AddrInUse => {
-                "somebody listens there, another board perhaps: take another port with `--port`, \
+                "the address is in use, perhaps by another board: choose another port with `--port`, \
                  or any free one with `--port 0`"
             }
-            io::ErrorKind::PermissionDenied => "take a port above 1023 with `--port`",
+            io::ErrorKind::PermissionDenied => "choose a port above 1023 with `--port`",
             io::ErrorKind::AddrNotAvailable => "name an address of this machine with `--host`",
             _ => "try `--host 127.0.0.1 --port 0`",
         }
