@@ -156,7 +156,7 @@ impl DryRun {
                 let _ = writeln!(text, "  {:<8} {line}", if at == 0 { name } else { "" });
             }
         }
-        let estimate = self.estimate.as_deref().unwrap_or("how long it takes is not known");
+        let estimate = self.estimate.as_deref().unwrap_or("the time is not known");
         let _ = writeln!(text, "{estimate}");
         text
     }
@@ -183,7 +183,7 @@ mod tests {
         dry_run.writes("out/rollouts.jsonl");
         dry_run.writes("out/evaluation_results.json");
         dry_run.memory("to sample", &Plan { weights: 3 << 20, ..Plan::default() });
-        assert!(dry_run.text().ends_with("\nhow long it takes is not known\n"));
+        assert!(dry_run.text().ends_with("\nthe time is not known\n"));
         dry_run.probed("one task", 81.0, 32_400.0);
         let expected = "\
 dry run of `whet eval`: nothing is written

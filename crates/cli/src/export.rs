@@ -98,7 +98,7 @@ fn adapter(
 ) -> anyhow::Result<Exit> {
     let Some(settings) = settings else {
         return Err(Failure::Usage {
-            problem: "`--base-model` names the base of an adapter, and this model has none",
+            problem: "`--base-model` names the base of an adapter, and this model has no adapter",
             hint: "name an adapter or a run, or leave `--base-model` out",
         }
         .into());

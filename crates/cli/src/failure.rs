@@ -267,8 +267,8 @@ impl Failure {
                 "name the folder that has a directory for each run; the first training makes `runs`",
             ),
             Self::NoTraces { .. } | Self::OtherTraces { .. } => Some(
-                "name a file of these tasks with `--traces`, collect some with `whet teach`, or learn \
-                 without them: `--set dual_source.teacher_sft_weight=0`",
+                "name a file of these tasks with `--traces`, collect some with `whet teach`, or \
+                 train without them: `--set dual_source.teacher_sft_weight=0`",
             ),
             Self::NotHeldOut { .. } => Some(
                 "name tasks with `--held-out` that `--tasks` does not have, e.g. the `data/val.jsonl` of \

@@ -23,7 +23,7 @@ pub(crate) fn start(config: &Config) -> Result<Judge, StartError> {
 
 /// For a command that cannot do without one.
 pub(crate) fn failure(err: &StartError) -> Failure {
-    let hint = "`whet doctor` looks at everything the judge needs";
+    let hint = "`whet doctor` checks everything the judge needs";
     Failure::Judge { problem: err.to_string(), hint }
 }
 

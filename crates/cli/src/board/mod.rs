@@ -68,7 +68,7 @@ pub(crate) fn run(args: &BoardArgs, printer: Printer) -> anyhow::Result<Exit> {
             .talk(format_args!("{}: {EVERYBODY}", printer.toned_talk("warning", Tone::Doubtful)));
     }
     // Before any thread starts: all of them inherit the blocked signals.
-    let signals = held_back().context("cannot hold back Ctrl-C")?;
+    let signals = held_back().context("cannot block signals")?;
     let url = server.url();
     if args.json {
         printer.json(&Told { url: &url, dir: args.dir.display().to_string() })?;

@@ -35,7 +35,7 @@ pub(super) fn isolation(config: &Config) -> Finding {
         detail.push_str(why);
     }
     if about.isolation < wanted {
-        let hint = "`sandbox.min_isolation` asks for more than this machine gives";
+        let hint = "`sandbox.min_isolation` requires more than this machine supports";
         return Finding::fail(CHECK, detail, hint);
     }
     if about.isolation < Isolation::Full {
@@ -72,7 +72,7 @@ pub(super) fn self_test(config: &Config) -> Finding {
         match run(&judge, source, &tests) {
             Ok(false) => {}
             Ok(true) => {
-                let detail = format!("paid a program that {what}");
+                let detail = format!("rewarded a program that {what}");
                 return Finding::fail(CHECK, detail, "do not train on this machine; report it");
             }
             Err(err) => return Finding::fail(CHECK, err, START_HINT),

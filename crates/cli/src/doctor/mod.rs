@@ -180,7 +180,7 @@ fn summary(findings: &[Finding], json: bool, printer: Printer) -> anyhow::Result
         printer.note(if failed == 0 {
             "This machine is fit."
         } else {
-            "Mend what failed, then run this again."
+            "Fix what failed, then run this again."
         });
     }
     Ok(if failed == 0 { Exit::Done } else { Exit::No })

@@ -70,7 +70,7 @@ pub(super) fn checks(
     let prompt = match render(config, &model, &task) {
         Ok(prompt) => prompt,
         Err(problem) => {
-            let hint = "training needs a chat template: take the instruct form of the model";
+            let hint = "training needs a chat template: use the instruct version of the model";
             return say(Finding::fail("student's prompt", problem, hint));
         }
     };
@@ -125,7 +125,7 @@ fn labels(config: &Config, model: &Pretrained, prompt: &str) -> Finding {
         return bug("a token of the prompt is trained, or one of the response is not");
     }
     if read_back.ok().as_deref() != Some(response.as_str()) {
-        let hint = "its tokenizer loses or changes text: training would teach what it lost";
+        let hint = "its tokenizer does not round-trip: training would use another text";
         return Finding::warn(CHECK, "the trained tokens are not read back as the response", hint);
     }
     let text = |id: u32| tokenizer.decode(&[id], SpecialTokens::Shown).unwrap_or_default();
@@ -168,7 +168,7 @@ fn reply(
     let text = match ask(config, model, found, prompt, printer) {
         Ok(text) => text,
         Err(problem) => {
-            return Finding::fail(CHECK, problem, "`whet model info` says what it takes to sample");
+            return Finding::fail(CHECK, problem, "`whet model info` shows its memory needs");
         }
     };
     let held = extract(Reply::text(&text).after(opens_thinking(prompt)), Form::ThinkPython);

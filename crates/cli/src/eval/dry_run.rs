@@ -69,7 +69,7 @@ fn sampled(measure: &Measure<'_>, args: &MeasureArgs, whole: &mut DryRun) -> any
     let estimate = on_cores(seconds, samples, all, at_a_time);
     whole.probed(format!("one task, {samples} samples"), seconds, estimate);
     if args.server.is_none() {
-        whole.note("tasks that are sampled together are faster than one alone: at most so long");
+        whole.note("an upper bound: tasks in a batch are faster than a single one");
     }
     Ok(true)
 }

@@ -88,7 +88,7 @@ fn named(measure: &Measure<'_>, around: &Around) -> String {
         let shown = made.display();
         measure
             .printer
-            .note(format_args!("no `--model`: measuring {shown}, what the last run made"));
+            .note(format_args!("no `--model`: measuring {shown}, the result of the last run"));
         return shown.to_string();
     }
     measure.printer.note(format_args!("no `--model`: measuring `student.model_name`, {student}"));
@@ -128,7 +128,7 @@ fn room(model: &Pretrained, max_tokens: usize) -> Result<usize, Failure> {
     match model.config.positions.saturating_sub(max_tokens) {
         0 => Err(Failure::Usage {
             problem: "completions may be as long as the model's whole context",
-            hint: "lower `--max-tokens`, so that prompts have room before them",
+            hint: "lower `--max-tokens` to leave room for prompts",
         }),
         room => Ok(room),
     }

@@ -145,7 +145,7 @@ fn errors(text: &mut String, results: &Results, printer: Printer) {
     for (reason, count) in reasons.into_iter().take(SHOWN) {
         let _ = writeln!(text, "    {count} x {}", plain(reason, 200));
     }
-    let _ = writeln!(text, "    the same command asks for them again");
+    let _ = writeln!(text, "    run the same command to sample them again");
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ pub(crate) enum ModelFailure {
         source: io::Error,
     },
     /// A file without prompts.
-    #[error("{name} holds no prompt")]
+    #[error("{name} has no prompts")]
     NoPrompts {
         /// The file.
         name: String,
@@ -102,7 +102,7 @@ pub(crate) enum ModelFailure {
         source: io::Error,
     },
     /// A corpus without texts.
-    #[error("the corpus holds no text")]
+    #[error("the corpus has no text")]
     NoCorpus,
     /// A new model could not be made.
     #[error(transparent)]
@@ -213,7 +213,7 @@ impl ModelFailure {
 fn corpus_hint(problem: &LineProblem) -> Option<&'static str> {
     match problem {
         LineProblem::Io(_) => None,
-        _ => Some("files of plain text end in .txt, .md or .py; all others hold JSON lines"),
+        _ => Some("files of plain text end in .txt, .md or .py; all others are JSON Lines"),
     }
 }
 

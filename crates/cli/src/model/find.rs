@@ -90,7 +90,7 @@ pub(crate) fn find(given: &str, around: &Around) -> Result<Found, Failure> {
     };
     if is_adapter(&model) {
         return Err(Failure::Usage {
-            problem: "this adapter says that it belongs to another adapter",
+            problem: "the base model of this adapter is another adapter",
             hint: "`whet export` merges a LoRA adapter into its base model; name that model with `--model`",
         });
     }
@@ -104,7 +104,7 @@ impl Found {
             (None, _) => Ok(self),
             (Some(path), None) => Ok(Self { adapter: Some(path.to_owned()), ..self }),
             (Some(_), Some(_)) => Err(Failure::Usage {
-                problem: "the model is an adapter itself, so `--adapter` has no place",
+                problem: "the model is an adapter itself, so `--adapter` cannot be used",
                 hint: "name the adapter's base, or leave `--adapter` out",
             }),
         }
@@ -128,7 +128,7 @@ fn place(given: &str, around: &Around) -> Result<PathBuf, Failure> {
         return Ok(made);
     }
     Err(Failure::Usage {
-        problem: "this run has made no model yet",
+        problem: "this run has no model yet",
         hint: "let it finish (`--resume` resumes it), or name one of its checkpoints",
     })
 }
@@ -217,7 +217,7 @@ mod tests {
         let (runs, run) = (dir.path().join("runs"), dir.path().join("runs/first"));
         write(&run.join("events.jsonl"), "");
         let unfinished = look("first", &runs).unwrap_err().to_string();
-        assert_eq!(unfinished, "this run has made no model yet");
+        assert_eq!(unfinished, "this run has no model yet");
         write(&run.join("outputs/final_model/config.json"), "{}");
         for given in ["first", run.to_str().unwrap()] {
             let found = look(given, &runs).unwrap();
@@ -253,7 +253,7 @@ mod tests {
             assert_eq!(found.adapter.as_deref(), Some(adapter.as_path()));
             assert!(found.model.join("config.json").is_file(), "{}", found.model.display());
             let twice = found.with_adapter(Some(&adapter)).unwrap_err().to_string();
-            assert!(twice.contains("`--adapter` has no place"), "{twice}");
+            assert!(twice.contains("`--adapter` cannot be used"), "{twice}");
         }
         write(&adapter.join(SETTINGS_FILE), &settings("embedded"));
         let unpacked = dir.path().join("unpacked");
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!((found.model, found.adapter), (unpacked, Some(adapter.clone())));
         write(&adapter.join(SETTINGS_FILE), &settings(adapter.to_str().unwrap()));
         let circle = look(adapter.to_str().unwrap(), dir.path()).unwrap_err().to_string();
-        assert!(circle.contains("belongs to another adapter"), "{circle}");
+        assert!(circle.contains("is another adapter"), "{circle}");
         write(&adapter.join(SETTINGS_FILE), "{}");
         let silent = look(adapter.to_str().unwrap(), dir.path()).unwrap_err().to_string();
         assert!(silent.contains("does not say which model"), "{silent}");

@@ -175,7 +175,7 @@ impl Quickstart<'_> {
         match origin.unpack(self.session.run())? {
             Some(bytes) => {
                 let size = summary::megabytes(bytes);
-                self.say("1/6 student", format_args!("the one in whet, {size}, goes to {path}"));
+                self.say("1/6 student", format_args!("embedded, {size}, unpacked to {path}"));
             }
             None => self.say("1/6 student", path),
         }
@@ -183,10 +183,10 @@ impl Quickstart<'_> {
     }
 
     fn tasks(&mut self) -> Result<Tasks, Failure> {
-        self.say("2/6 tasks", "small functions, composed; none held out is like one to learn from");
+        self.say("2/6 tasks", "small generated functions; training and held-out shapes differ");
         let tasks = tasks::prepare(self.config, self.session.dir(), &mut self.phases)?;
         let (train, held_out) = (tasks.train.len(), tasks.held_out.len());
-        self.told(format_args!("{train} to learn from, {held_out} held out"));
+        self.told(format_args!("{train} for training, {held_out} held out"));
         Ok(tasks)
     }
 

@@ -74,8 +74,9 @@ fn score_into(file: ScoreFile<'_>) -> Result<Scored, Failure> {
         }
         if config.reward.composite == Composite::Tests {
             printer.note(format_args!(
-                "every reward will be 0: nothing is run, and `reward.composite = \"tests\"` pays \
-                 passed tests alone\n  hint: `--set reward.composite=weighted_sum` pays form"
+                "every reward will be 0: nothing is run, and `reward.composite = \"tests\"` \
+                 rewards passed tests only\n  hint: `--set reward.composite=weighted_sum` \
+                 rewards form"
             ));
         }
         score_with(file, &rules, How::Static)

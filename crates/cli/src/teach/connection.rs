@@ -203,14 +203,14 @@ fn thinking(answer: &Answered, config: &Config) -> &'static str {
     match (answer.thinking, config.teacher.enable_thinking) {
         ("text", _) => "arrives in the text, between its tags",
         ("field", _) => "arrives in a field of its own",
-        (_, true) => "was asked for, but none was seen in this small answer",
-        (_, false) => "was not asked for, and none was seen",
+        (_, true) => "was requested, but none was returned in this short answer",
+        (_, false) => "was not requested, and none was returned",
     }
 }
 
 fn samples(answer: &Answered, config: &Config) -> String {
     match (answer.honours_n, config.teacher.samples_per_request) {
-        (true, _) => "several can be asked for in one request".to_owned(),
+        (true, _) => "several can be requested at once".to_owned(),
         (false, 1) => "one a request: the server does not honour `n`".to_owned(),
         (false, wanted) => format!(
             "{} came of 2 in one request: leave teacher.samples_per_request at 1, not {wanted}",

@@ -37,7 +37,7 @@ pub(super) fn run(
     whole.does(format!("{all} samples, which {judged}"));
     whole.writes(args.out.display().to_string());
     if path_beside(&args.out).exists() && !args.fresh {
-        whole.note("an earlier run was ended early: what is stored is not asked for again");
+        whole.note("an interrupted run exists: stored answers are not requested again");
     }
     let scratch = Scratch::new()?;
     let out = scratch.path().join("traces.jsonl");

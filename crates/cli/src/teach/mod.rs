@@ -202,7 +202,7 @@ fn rules(config: &Config, judge: Option<&Judge>) -> Rules {
 fn start_judge(config: &Config) -> Result<Judge, Failure> {
     crate::judge::start(config).map_err(|err| Failure::Judge {
         problem: err.to_string(),
-        hint: "`whet doctor` looks at everything the judge needs; `--no-judge` collects traces \
+        hint: "`whet doctor` checks everything the judge needs; `--no-judge` collects traces \
                without running their programs",
     })
 }

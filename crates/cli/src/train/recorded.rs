@@ -52,7 +52,7 @@ pub(super) fn run(begun: Run<'_>) -> anyhow::Result<Exit> {
     let path = files.rollouts.clone().unwrap_or_default();
     if args.run.from.is_some() {
         return Err(Failure::Usage {
-            problem: "`--rollouts` begins with the student as it is, and `--from` with a checkpoint",
+            problem: "`--rollouts` starts from the student, and `--from` from a checkpoint",
             hint: "make one model of the checkpoint's adapter with `whet export`, and set \
                    `student.model_name` to it",
         }
@@ -187,8 +187,8 @@ fn say(path: &Path, counts: &RecordedCounts, config: &Config, printer: Printer) 
     );
     about(
         counts.retokenized,
-        "no token ids are recorded, and the text is tokenized anew; the sampler may have said it in other \
-         tokens",
+        "no token ids are recorded, so the text is tokenized again; the sampler may have used \
+         other tokens",
     );
     about(
         counts.truncated_sampling,
@@ -200,7 +200,7 @@ fn say(path: &Path, counts: &RecordedCounts, config: &Config, printer: Printer) 
     about(counts.unjudged, "could not be judged, and are left out of their groups");
     let most = config.training.max_length;
     let long =
-        format!("longer than {most} tokens: not learnt from; their rewards count in their groups");
+        format!("longer than {most} tokens: not trained on; their rewards count in their groups");
     about(counts.too_long, &long);
 }
 

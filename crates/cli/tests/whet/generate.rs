@@ -232,7 +232,7 @@ fn what_cannot_be_completed_is_refused_with_its_place() {
         (&[""], "the prompt is empty"),
         (&[&long], "the prompt has 128 tokens; the context of 128 leaves no room"),
         (&["--file", "prompts.txt"], "`prompts.txt`, line 2 has 128 tokens"),
-        (&["--file", "none.txt"], "`none.txt` holds no prompt"),
+        (&["--file", "none.txt"], "`none.txt` has no prompts"),
         (&["--file", "gone.txt"], "cannot read prompts from `gone.txt`: No such file"),
         (&[PROMPT, "--context", "129"], "exceeds the model's context length of 128"),
         (&[PROMPT, "--context", "3"], "the context of 3 leaves no room"),

@@ -196,7 +196,7 @@ fn what_cannot_be_made_is_refused_with_its_place() {
         ),
         (&["m", "--corpus", "bad.jsonl"], "hint: files of plain text end in .txt"),
         (&["m", "--corpus", "numbers.jsonl"], "numbers.jsonl:1: not a line of text: "),
-        (&["m", "--corpus", "blank.txt"], "the corpus holds no text"),
+        (&["m", "--corpus", "blank.txt"], "the corpus has no text"),
         (&["m", "--corpus", "bytes.txt"], "bytes.txt:2 is not UTF-8"),
         (&["m", "--corpus", "traces.jsonl", "--context", "0"], "--context"),
     ];

@@ -118,7 +118,7 @@ fn start_judges(config: &Config, count: u32) -> Result<Vec<Judge>, Failure> {
     let judges: Result<Vec<Judge>, _> = (0..count.max(1)).map(start).collect();
     judges.map_err(|err| Failure::Judge {
         problem: err.to_string(),
-        hint: "`whet doctor` looks at everything the judge needs",
+        hint: "`whet doctor` checks everything the judge needs",
     })
 }
 
