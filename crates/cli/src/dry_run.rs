@@ -162,7 +162,7 @@ impl DryRun {
     }
 }
 
-/// Estimated seconds of `pieces`, given that `probed` of them took `seconds` together, on several
+/// Estimated seconds of `all` pieces, given that `probed` of them took `seconds` together, on several
 /// cores. The probe may have left cores idle.
 #[expect(clippy::cast_precision_loss, reason = "counts of pieces")]
 pub(crate) fn on_cores(seconds: f64, probed: u64, all: u64, cores: usize) -> f64 {
