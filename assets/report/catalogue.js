@@ -1,7 +1,7 @@
-// Which charts there are, from which measurements, and what to say beside a curve that raises questions.
+// The catalogue of charts, their metrics, and explanations of curves that need one.
 //
-// `series` names metrics (name, label, tone); `rollouts` makes lines from what the steps' rollouts come
-// to. A note is a sentence, or a function of `has(metric)` and `zero(metric)` that gives one or nothing.
+// `series` names metrics (name, label, tone); `rollouts` computes lines from the rollout statistics of the
+// steps. A note is a sentence, or a function of `has(metric)` and `zero(metric)` that returns one or nothing.
 
 /** The part of the loss that is left out where it is 0 throughout. */
 const KL_LOSS = "KL";
@@ -14,8 +14,8 @@ const LEARNING = [
       ["grpo/reward_std", "spread (standard deviation)", 7],
     ],
     notes: [
-      "What the judge pays, on average over the step's completions. Steps have different tasks, so " +
-        "single steps jump: follow the thick line.",
+      "Mean reward of the step's completions. Steps have different tasks, so single steps are noisy: " +
+        "follow the thick line.",
     ],
   },
   {
@@ -28,28 +28,27 @@ const LEARNING = [
     ],
     notes: [
       (has) => has("held_out/pass_rate")
-        ? "Of tasks in training, and now and then of tasks that are not learnt from. If training's rises and " +
-          "theirs falls, what is learnt does not carry over."
-        : "Of tasks in training. Whether it carries over to tasks that were never trained on is what pass@k " +
-          "on held-out tasks says.",
+        ? "On training tasks and, at intervals, on held-out tasks. If the former rises while the latter falls, " +
+          "the model overfits."
+        : "On training tasks. Measure pass@k on held-out tasks to see whether the model generalises.",
     ],
   },
   {
     title: "Verdicts", stacked: true, calm: true, format: share, from: 0, to: 1, rollouts: verdictShares,
     notes: [
-      "What the judge said of the programs. The areas are moving averages; point at them for the steps " +
-        "themselves.",
+      "Verdicts on the programs. The areas are moving averages; point at them for the values of single " +
+        "steps.",
     ],
   },
   {
     title: "Reward by term", rollouts: termMeans,
-    notes: ["What each term adds to the reward, weight included, before gates cap the total."],
+    notes: ["Contribution of each term to the reward, including its weight, before gates cap the total."],
   },
   {
     title: "Dead groups", format: share, from: 0, rollouts: deadGroups,
     notes: [
-      "In a dead group no sample passes more tests than another, so every advantage is 0 and GRPO learns nothing " +
-        "from it. Many of them: the tasks are too hard or too easy, or the samples too alike.",
+      "In a dead group all samples have the same test results, so every advantage is 0 and GRPO learns nothing " +
+        "from it. If there are many, the tasks are too hard or too easy, or the samples too similar.",
     ],
   },
   {
@@ -60,8 +59,8 @@ const LEARNING = [
     title: "Cut off by the token limit", format: share, from: 0,
     series: [["rollout/truncated", "cut off", 4]],
     notes: [
-      "A completion that is cut off rarely has a whole program. If this grows, raise the limit or look at " +
-        "the lengths.",
+      "A truncated completion rarely has a complete program. If this grows, raise the limit or look at the " +
+        "lengths.",
     ],
   },
 ];
@@ -81,7 +80,7 @@ const HEALTH = [
         "The policy loss is near 0 because the advantages of a group sum to 0. It says nothing about " +
         "progress: look at reward and KL.",
       (has) => ["teacher_sft/loss", "self_sft/loss", "sft/loss"].some(has) &&
-        "Losses on traces are the surprise of their tokens, in nats: they should fall.",
+        "Losses on traces are the mean cross-entropy of their tokens, in nats: they should fall.",
     ],
   },
   {
@@ -93,21 +92,21 @@ const HEALTH = [
     ],
     notes: [
       (has) => has("grpo/kl_divergence")
-        ? "How far the student has moved from where it began, in nats a token. A sudden rise with flat " +
+        ? "Divergence of the student from the reference policy, in nats per token. A sudden rise with flat " +
           "reward is drift."
-        : "This run has no reference, so the distance from where it began was not measured.",
+        : "This run has no reference policy, so the divergence from it was not measured.",
       (has) => has("grpo/update_kl") &&
         "The updates' KL is how far one step moved the student, measured after it. Much above 0.01 is a large step.",
       (has) => has("grpo/staleness_kl") &&
-        "The rollouts are those of a file: their KL is how far the student has moved from the policy that sampled " +
-        "them. As it grows, more of them are clipped and teach less.",
+        "The rollouts come from a file: this is the divergence of the student from the policy that sampled them. " +
+        "As it grows, more tokens are clipped and the rollouts teach less.",
     ],
   },
   {
     title: "Entropy", from: 0, series: [["grpo/entropy", "nats a token", 1]],
     notes: [
-      "How undecided the student is. It falls while it learns; close to 0 the samples of a group are all " +
-        "alike, and groups die.",
+      "Uncertainty of the student. It falls during training; close to 0 the samples of a group are all " +
+        "alike, and groups are dead.",
     ],
   },
   {
@@ -127,7 +126,7 @@ const HEALTH = [
       ["self_sft/grad_norm", "own best answers", 4],
       ["sft/grad_norm", "traces", 3],
     ],
-    notes: ["Before clipping, each with its weight. A source that dwarfs the others decides the update alone."],
+    notes: ["Before clipping, each with its weight. A loss whose gradient dwarfs the others determines the update."],
   },
   {
     title: "Angle to the rollouts' gradient",

@@ -48,7 +48,7 @@ class Chart {
     this.byStep = spec.series.map((it) => new Map(it.line));
   }
 
-  /** Shows other values of the same measurements, and stays what somebody points at or has opened. */
+  /** Shows other values of the same metrics, and keeps what the user points at or has opened. */
   update(spec) {
     const pointed = this.at === null ? null : this.steps[this.at];
     this.take(spec);
@@ -78,7 +78,7 @@ class Chart {
     return `${this.spec.title}, ${steps}: ${parts.join("; ")}. Arrow keys move, Enter opens the step.`;
   }
 
-  /** The same numbers as a table, made when somebody asks for it. */
+  /** The same numbers as a table, made on request. */
   numbersWhenAsked() {
     const details = el("details", { class: "numbers" }, el("summary", {}, "Numbers"));
     details.addEventListener("toggle", () => {

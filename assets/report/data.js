@@ -24,7 +24,7 @@ const NOT_FINITE = { nan: NaN, inf: Infinity, "-inf": -Infinity };
 
 /**
  * Takes in records of a feed: events as they stand in `events.jsonl`, and `run`, `rollouts` and
- * `figures`. Draws what changed. A page that is served while a run goes on calls this again.
+ * `figures`. Draws what changed. A live page calls this again.
  */
 function ingest(records) {
   records.forEach(take);
@@ -79,7 +79,7 @@ function sorted(byStep) {
   return [...byStep].sort((one, other) => one[0] - other[0]);
 }
 
-/** The text of a chunk: base64 of deflated bytes, in an element that is no script. */
+/** The text of a chunk: base64 of deflated bytes, in an element that is not a script. */
 async function unpack(name) {
   const element = byId(name);
   if (element === null) throw new Error(`the page has no part ${name}: was the file cut short?`);

@@ -37,7 +37,7 @@ function replace(host, ...children) {
   return fill(host, children);
 }
 
-/** Fills an element anew; leaves alone what has not changed, and leaves open what somebody opened. */
+/** Fills an element again; keeps what has not changed, and what the user has opened. */
 function refresh(host, ...children) {
   const next = fill(host.cloneNode(false), children);
   const [before, after] = [host, next].map((it) => it.querySelectorAll("details"));

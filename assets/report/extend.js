@@ -1,5 +1,5 @@
 // Completions that arrive while the page is open: they join the index, the filters and the list, and leave
-// alone what somebody has chosen or reads.
+// alone what the user has chosen or reads.
 
 /** Where the tasks are that may come, and the numbers of those that are there, both by name. */
 const tasksToCome = new Map();

@@ -67,7 +67,7 @@ async function takeNews(news) {
   await extendFound();
   live.steps += news.records.filter((it) => it.type === "metrics").length;
   if (live.steps > live.max_steps) {
-    say("lost", "This page holds as many steps as it can. Reload it to go on.");
+    say("lost", "This page cannot hold more steps. Reload it to continue.");
     return null;
   }
   sayState(news.is_written);
@@ -78,7 +78,7 @@ async function takeNews(news) {
 
 /** Another run has this name now. */
 function startAnew() {
-  say("lost", "The run was begun anew. Loading it.");
+  say("lost", "The run was started again. Loading it.");
   if (performance.now() < YOUNG_MS) return PACE.unanswered;
   location.reload();
   return null;
@@ -87,7 +87,7 @@ function startAnew() {
 function sayState(isWritten) {
   if (isWritten) say("running", "Live");
   else if (known.finished) say("ended", `The run ended: ${brief(known.finished.outcome, 20)}`);
-  else say("ended", "Nobody writes this run: it was stopped before its end");
+  else say("ended", "No process is writing this run: it was stopped before its end");
 }
 
 /** Says how the run stands, and when that was known. */

@@ -66,7 +66,7 @@ function sum(values) {
   return values.reduce((all, it) => all + it, 0);
 }
 
-/** A number to add up; what is none adds nothing. */
+/** A number to add up; anything else counts as 0. */
 function finite(value) {
   return Number.isFinite(value) ? value : 0;
 }

@@ -1,4 +1,4 @@
-// What charts and tables are made of, and the two that are no curves: intervals and divided bars.
+// Parts of charts and tables, and the two that are not curves: intervals and stacked bars.
 
 function key(tone) {
   return el("span", { class: `key tone-${tone}` });

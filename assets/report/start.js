@@ -12,7 +12,7 @@ async function start() {
   document.documentElement.dataset.ready = "true";
 }
 
-// What a page that is served while a run goes on calls with what is new.
+// Called by a live page with each update.
 window.whet = { ingest };
 const started = start();
 started.catch((err) => {

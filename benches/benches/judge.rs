@@ -202,7 +202,7 @@ fn stdio(python: &str, apps: &Path, figures: &mut Map<String, Value>) -> Result<
     Ok(())
 }
 
-/// Judges everything with so many callers; seconds in all, programs that passed, seconds each.
+/// Judges everything with this many callers; seconds in all, programs that passed, seconds each.
 fn judge_all(judge: &Judge, work: &[Work], callers: usize) -> (f64, usize, Vec<f64>) {
     let next = AtomicUsize::new(0);
     let passed = AtomicUsize::new(0);

@@ -25,7 +25,7 @@ use whetstone_sandbox::{Judge, Options};
 
 const HIDDEN: &str = "__judge";
 const REPLIES: usize = 2000;
-/// Of so many replies one is costly.
+/// One in this many replies is costly.
 const ONE_IN: usize = 10;
 
 const CALLS: &str = r#"{"kind":"calls","entry_point":"gap","hidden":[
@@ -174,7 +174,7 @@ fn work(kind: Option<usize>) -> Result<Work, Failure> {
     Ok(Work { program, tests: serde_json::from_str(&tests)?, kind })
 }
 
-/// Judges everything with so many callers; each reply's time is from when its judge begins it, as
+/// Judges everything with this many callers; each reply's time is from when its judge begins it, as
 /// far as callers can tell: their waiting in the judge's queue is part of it.
 fn pass(judge: &Judge, work: &[Work], limits: Limits, callers: usize) -> Result<Pass, Failure> {
     let next = AtomicUsize::new(0);

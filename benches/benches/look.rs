@@ -31,7 +31,7 @@ use whetstone_serve::http::Server;
 const STEPS: u64 = 1_562;
 const GROUPS: u64 = 16;
 const SAMPLES: u64 = 4;
-/// The cursor of whoever has seen nothing.
+/// The cursor of a page without data.
 const BEGINNING: &str = "0-0-.0-00000000.0-0-.0-0-.00000000";
 const ASKED: usize = 101;
 

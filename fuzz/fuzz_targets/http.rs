@@ -1,5 +1,5 @@
 //! Any bytes as a request to the board, and as a cursor: nothing panics, what is accepted is plain, and a
-//! name that is no address is not answered for.
+//! name that is not an address is refused.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Is there a browser? The tests that look at pages say SKIPPED without one, which nobody sees among a
+//! Is there a browser? The tests that look at pages say SKIPPED without one, which is easily missed among a
 //! thousand that passed; a row of its own is seen.
 
 use std::env;
@@ -8,7 +8,7 @@ use std::path::Path;
 pub const NAMES: [&str; 4] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// Looks for a browser; says how to get one where there is none.
+/// Looks for a browser; if there is none, says how to get one.
 pub fn find() -> Result<(), String> {
     let path = env::var_os("PATH").unwrap_or_default();
     let has = |folder: &Path| NAMES.iter().any(|name| folder.join(name).is_file());

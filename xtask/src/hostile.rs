@@ -2,7 +2,7 @@
 //! in one command, with a table at the end.
 //!
 //! The tests of `crates/sandbox/tests/hostile` judge; this asks them for rows and adds them up. It
-//! is no step of CI: there each family is a test of its own already.
+//! is not a step of CI, where each family is a separate test.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;

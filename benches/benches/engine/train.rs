@@ -43,7 +43,7 @@ impl Training {
         Self { trained, means, gradients, decoder, steps: 0 }
     }
 
-    /// One step on so many sequences, each asked about so many tokens; its seconds.
+    /// Seconds of one step on this many sequences with this many predicted tokens each.
     pub(crate) fn step(&mut self, shape: BatchShape) -> f64 {
         let BatchShape { batch, length } = shape;
         let tokens = tokens(batch * (length + 1), self.decoder.config().vocab, self.steps);

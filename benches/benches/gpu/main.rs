@@ -165,7 +165,7 @@ impl Subject {
     }
 }
 
-/// So many of these numbers, from a place on and around.
+/// This many of these numbers, from an index on, with wrap-around.
 fn repeated(some: &[f32], first: usize, count: usize) -> Vec<f32> {
     let mut all = Vec::with_capacity(count);
     while all.len() < count {

@@ -1,5 +1,5 @@
-//! `whet bench`: what this machine does with a model: training, sampling, and how near both come to what
-//! the device can do.
+//! `whet bench`: throughput of a model on this machine, in training and sampling, and the share of
+//! the device's peak that both reach.
 
 use clap::Args;
 use serde::Serialize;
@@ -29,11 +29,11 @@ pub struct BenchArgs {
     #[arg(value_name = "MODEL", default_value = "embedded")]
     pub model: String,
 
-    /// What computes: `cpu`, `cuda:N`, or `auto`
+    /// Device: `cpu`, `cuda:N`, or `auto`
     #[arg(long, value_name = "DEVICE", default_value_t = DeviceChoice::Auto)]
     pub device: DeviceChoice,
 
-    /// Threads of the CPU [default: one for each core]
+    /// CPU threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 
@@ -45,7 +45,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", value_parser = size())]
     pub batch: Option<u32>,
 
-    /// Tokens of each of them [default: 1024 on a GPU, 128 on the CPU, or what the model was made for]
+    /// Tokens of each of them [default: 1024 on a GPU, 128 on the CPU, or the model's context
+    /// length]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     pub length: Option<u32>,
 
@@ -53,8 +54,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", value_parser = size())]
     pub sequences: Option<u32>,
 
-    /// New tokens of each of them, after a prompt of 64 or half of what the model was made for
-    /// [default: 256 on a GPU, 32 on the CPU]
+    /// New tokens of each of them, after a prompt of 64 tokens or half of the model's context
+    /// length [default: 256 on a GPU, 32 on the CPU]
     #[arg(long, value_name = "N", value_parser = size())]
     pub new: Option<u32>,
 
@@ -82,7 +83,7 @@ fn size() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=65_536)
 }
 
-/// What is measured, after defaults.
+/// The sizes of the measurement, after defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 struct Sizes {
     batch: usize,
@@ -108,7 +109,7 @@ impl Sizes {
     }
 }
 
-/// Numbers of the weights that products take in, and bytes of keys and values of a token.
+/// Number of weights in matrix products, and KV cache bytes per token.
 #[derive(Debug, Clone, Copy)]
 struct Weights {
     numbers: usize,
@@ -146,7 +147,7 @@ struct TrainingReport {
     update_ms: f64,
     tokens_per_s: f64,
     tflop_per_s: f64,
-    /// Of what a large product reaches.
+    /// Share of the throughput of a large matrix product.
     share_of_product: f64,
 }
 
@@ -156,7 +157,7 @@ struct SamplingReport {
     prefill_ms: f64,
     tokens_per_s: f64,
     gb_per_s: f64,
-    /// Of what a copy reaches.
+    /// Share of the bandwidth of a copy.
     share_of_copy: f64,
 }
 

@@ -24,56 +24,56 @@ pub use crate::train::TrainCommand;
 ///
 ///   tasks ─► teacher traces ─► rollouts ─► verdicts ─► rewards ─► updates ─► pass@k
 ///
-/// Every program is judged in a jail before it is paid; every number can be traced to the run
-/// that it came from.
+/// Every program is judged in a sandbox before it is rewarded; every number can be traced to the
+/// run that it came from.
 #[derive(Debug, Parser)]
 #[command(name = "whet", version, verbatim_doc_comment, after_help = AFTER_HELP)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 
-    /// How to talk while doing it.
+    /// Verbosity.
     #[command(flatten)]
     pub talk: TalkArgs,
 }
 
 const AFTER_HELP: &str = "\
-All of it at once, small and in minutes:
-     whet quickstart        What does training do? pass@k before and after, with intervals.
+The whole pipeline in minutes:
+     whet quickstart        Train a small model; pass@k before and after, with intervals.
 
-The pipeline in order:
-  1. whet doctor            Is this machine fit? Run it first.
-  2. whet config show       What would a run do? Every setting, and where it came from.
-     whet config check      Is my file right? Every problem at once.
-     whet config reference  What can be set?
-  3. whet data prepare      What is there to learn from? Data sets in, train and validation out.
-     whet data validate     Can these tasks be trusted? Each reference passes, no trivial answer does.
-  4. whet teach             How would a teacher solve these tasks? Traces, each with its verdict.
-  5. whet score             What are these rollouts worth? Verdict, reward and advantage a line.
-  6. whet model new         Where does a small model of my own begin? Texts in, a directory out.
-     whet model info        What is this model, and does it fit into memory?
-     whet generate          What does it say? A prompt or a chat in, text out.
-     whet bench             How fast is it here? Training and sampling, beside what the device can do.
-  7. whet train sft         How does it learn from the traces?
-     whet train grpo        How does it learn from what its own programs did?
-  8. whet eval              How good is it? pass@k with intervals; any model, any tasks.
-     whet eval compare      Is one better than another? The difference, paired by tasks.
-     whet report            What happened in a run? One page: curves, verdicts, every completion.
-     whet board             How does it go right now? The same pages, live, in a browser.
-     whet runs              Which runs are there, and how do they stand? Also as CSV, for TensorBoard.
+The pipeline step by step:
+  1. whet doctor            Check this machine. Run it first.
+  2. whet config show       Print every setting, and where it came from.
+     whet config check      Report all problems of a config file at once.
+     whet config reference  List all settings.
+  3. whet data prepare      Convert data sets into train and validation tasks.
+     whet data validate     Check that each reference passes its tests and no trivial answer does.
+  4. whet teach             Collect a teacher's traces, each with the judge's verdict.
+  5. whet score             Add verdict, reward and advantage to each rollout of a file.
+  6. whet model new         Create a small model, with a tokenizer trained on your text.
+     whet model info        Describe a model, and the memory it needs.
+     whet generate          Complete a prompt or a chat.
+     whet bench             Measure the throughput of training and sampling on this machine.
+  7. whet train sft         Fine-tune on the traces.
+     whet train grpo        Train with GRPO on judged rollouts.
+  8. whet eval              Measure pass@k with intervals, for any model on any tasks.
+     whet eval compare      Compare two evaluations, paired by task.
+     whet report            Write a run as one page: curves, verdicts, every completion.
+     whet board             Serve the same pages live to a browser.
+     whet runs              List runs and their state; export metrics as CSV or for TensorBoard.
 
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage or config, 3 something broke.
 Data goes to standard output, everything else to standard error; `--json` is for scripts.";
 
-/// How to talk.
+/// Verbosity.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct TalkArgs {
     /// Log more to standard error; twice for everything
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
 
-    /// Say nothing but results and errors
+    /// Print only results and errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
 }
@@ -81,31 +81,31 @@ pub struct TalkArgs {
 /// A stage of the pipeline, or a helper beside it.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// See the whole pipeline work: pass@k before and after training, in minutes, on any machine
+    /// Run the whole pipeline in minutes, with pass@k before and after training
     ///
-    /// Takes the student that ships with `whet` and tasks that it composes itself: traces, judged
-    /// for real; pass@k on tasks that training never sees; GRPO with three sources; pass@k again;
-    /// and a summary with intervals. Needs no download, no server and no GPU.
+    /// Uses the student that is embedded in `whet` and generated tasks: judges the traces, measures
+    /// pass@k on held-out tasks, trains with GRPO and two auxiliary SFT losses, measures pass@k
+    /// again, and prints a summary with intervals. Needs no download, no server and no GPU.
     Quickstart(QuickstartArgs),
 
-    /// Check every assumption about this machine before training on it
+    /// Check whether this machine can judge programs and train models
     ///
     /// Prints one numbered line for each check, PASS, WARN or FAIL, and a total. WARN means that
     /// something works less well than it could; FAIL that it cannot work.
     Doctor(DoctorArgs),
 
-    /// Prepare tasks, and prove them
+    /// Prepare and validate tasks
     #[command(subcommand)]
     Data(DataCommand),
 
-    /// Collect a teacher's traces of the tasks, each with the judge's verdict
+    /// Collect and judge a teacher's traces of the tasks
     ///
-    /// Asks an OpenAI-compatible server for several solutions of every task, finds the thinking and
-    /// the program in each, judges the program, and writes one line for each. Answers are kept as
-    /// they arrive: what was paid for once is never asked again.
+    /// Requests several solutions of every task from an OpenAI-compatible server, extracts the
+    /// thinking and the program from each, judges the program, and writes one line for each.
+    /// Answers are stored as they arrive: a request is never paid for twice.
     Teach(TeachArgs),
 
-    /// Give every rollout its verdict, its reward and its advantage
+    /// Add verdict, reward and advantage to every rollout of a file
     ///
     /// Finds the program in each reply, judges it against the hidden tests of its task, and adds
     /// `validation`, `reward` and `advantage` to the line. Lines with the same `step` and
@@ -118,46 +118,47 @@ pub enum Command {
 
     /// Measure a model: pass@k on tasks, with intervals
     ///
-    /// Lets a model on this machine, or one behind a server, solve every task several times, judges
-    /// every program in the jail, and writes pass@k with 95 % intervals, by source and difficulty, and
-    /// every sample. `whet eval compare` puts two such results beside each other.
+    /// Samples a local model, or one behind a server, several times on every task, judges every
+    /// program in the sandbox, and writes pass@k with 95 % intervals, by source and difficulty, and
+    /// every sample. `whet eval compare` compares two such results.
     Eval(EvalArgs),
 
-    /// Look at models, and make new ones
+    /// Describe models, and create new ones
     #[command(subcommand)]
     Model(ModelCommand),
 
-    /// Let a model on this machine complete prompts
+    /// Complete prompts with a local model
     ///
-    /// Takes a model directory or a GGUF file and a prompt, or a message and the model's own chat
-    /// template, and prints what the model says. The same seed gives the same text, whatever is
-    /// computed beside it.
+    /// Takes a model directory or a GGUF file and a prompt, or a message for the model's chat
+    /// template, and prints the completion. The same seed gives the same text, whatever else is in
+    /// the batch.
     Generate(GenerateArgs),
 
-    /// Show a run as one HTML page: curves, verdicts, and every completion with its failing test
+    /// Write a run as one HTML page: curves, verdicts, and every completion with its failing test
     ///
-    /// Reads the events and rollouts of a run, finished or not, and writes one file that loads
-    /// nothing from anywhere. It works offline, in light and dark, and on a phone.
+    /// Reads the events and rollouts of a run, finished or not, and writes one self-contained file.
+    /// It works offline, in light and dark mode, and on a phone.
     Report(ReportArgs),
 
-    /// Serve the pages of runs, live, to a browser on this machine
+    /// Serve the pages of runs, live, to a local browser
     ///
-    /// The list of the runs in a folder and the page of each, as `whet report` makes it, while they go
-    /// on: a new step appears without reloading, and what is being looked at stays.
+    /// A list of the runs in a folder and the page of each, as `whet report` writes it, updated
+    /// with every step. The page needs no reload, and your view is preserved.
     Board(BoardArgs),
 
-    /// List runs with their state, their last measurements and their size
+    /// List runs with their state, last metrics and size
     ///
-    /// `whet runs csv` and `whet runs tensorboard` write a run's measurements for other programs.
+    /// `whet runs csv` and `whet runs tensorboard` export a run's metrics for other programs.
     Runs(RunsArgs),
 
-    /// Measure what this machine does with a model: training, sampling, memory
+    /// Measure the throughput and memory of training and sampling on this machine
     ///
-    /// One table: tokens a second of training an adapter and of sampling with log-probabilities, TFLOP/s,
-    /// and the shares of what the device reaches with a large product and a copy.
+    /// One table: tokens per second of LoRA training and of sampling with log-probabilities,
+    /// TFLOP/s, and the shares of the device's throughput in a large matrix product and of its
+    /// bandwidth in a copy.
     Bench(BenchArgs),
 
-    /// Work an adapter into its model, as one directory that other tools load
+    /// Merge a LoRA adapter into its base model, as a directory that other tools can load
     Export(ExportArgs),
 
     /// Show, check and explain settings
@@ -173,14 +174,14 @@ pub enum Command {
     Judge(JudgeArgs),
 }
 
-/// Where settings come from.
+/// Sources of settings.
 #[derive(Debug, Clone, Args)]
 pub struct ConfigArgs {
-    /// Read settings from a TOML file; later files win
+    /// Read settings from a TOML file; later files take precedence
     #[arg(long = "config", value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// Set one key, over all files
+    /// Set one key; takes precedence over all files
     ///
     /// For example `--set training.learning_rate=1e-4` or `--set eval.k=[1,10]`. Text needs no
     /// quotes.
@@ -192,31 +193,29 @@ pub struct ConfigArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  whet doctor                               is this machine fit to judge programs and to train?
-  whet doctor --model embedded              and does the student's format, tokenizer and reward work?
+  whet doctor                               check judging and training on this machine
+  whet doctor --model embedded              also check a student's format, tokenizer and reward
   whet doctor --model Qwen/Qwen3-1.7B --teacher --config my.toml
 
-Exit codes: 0 nothing failed, 1 something did, 2 wrong usage or config, 3 something broke.")]
+Exit codes: 0 nothing failed, 1 a check failed, 2 wrong usage or config, 3 something broke.")]
 pub struct DoctorArgs {
-    /// Try this student end to end: its prompt, what it would learn from, what it writes, what is read
-    /// from that, and what a reply earns
+    /// Test this student end to end: prompt, training row, completion, extraction and reward
     ///
-    /// A directory, a .gguf file, an adapter or a run that training left, a name of the hub, or
-    /// `embedded`.
+    /// A directory, a .gguf file, an adapter, a run, a name on the hub, or `embedded`.
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
 
     /// Print every token of the student's training row with its label: `masked` or `trained`
     ///
-    /// With `--json` they are always there, as `tokens` of the check `SFT labels`.
+    /// With `--json` they are always included, as `tokens` of the check `SFT labels`.
     #[arg(long, requires = "model")]
     pub labels: bool,
 
-    /// Ask the teacher of `teacher.*` for a small program, and look for its thinking and code
+    /// Request a small program from the configured teacher, and extract its thinking and code
     #[arg(long)]
     pub teacher: bool,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 
@@ -233,14 +232,14 @@ pub enum ConfigCommand {
     /// The output is a config file that reads back the same. Without any file it is the defaults.
     Show(ConfigFileArgs),
 
-    /// Report everything that is wrong with a config, at once
+    /// Report all problems of a config at once
     ///
-    /// Exits with 0 if nothing is, and with 2 otherwise. What `whet train grpo` alone refuses is wrong
-    /// with a config that sets a key of `[grpo]`; in any other it is a warning that names the command,
-    /// since `whet train sft` takes it.
+    /// Exits with 0 if there are no problems, and with 2 otherwise. A problem that only `whet train
+    /// grpo` refuses is an error in a config that sets a key of `[grpo]`; in any other it is a warning
+    /// that names the command, since `whet train sft` accepts it.
     Check(ConfigFileArgs),
 
-    /// Print the reference page: every key, what it means, its default and its bounds
+    /// Print the reference page: every key with its meaning, default and bounds
     Reference(ReferenceArgs),
 }
 
@@ -251,7 +250,7 @@ pub struct ConfigFileArgs {
     #[arg(value_name = "FILE")]
     pub positional: Vec<PathBuf>,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 
@@ -263,7 +262,7 @@ pub struct ConfigFileArgs {
 /// `whet config reference`.
 #[derive(Debug, Args)]
 pub struct ReferenceArgs {
-    /// Print the JSON Schema instead, for an editor that completes and checks
+    /// Print the JSON Schema instead, for completion and checks in an editor
     #[arg(long)]
     pub json: bool,
 }
@@ -271,7 +270,7 @@ pub struct ReferenceArgs {
 /// `whet __judge`.
 #[derive(Debug, Args)]
 pub struct JudgeArgs {
-    /// Which process, and what it is told.
+    /// The process, and its arguments.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub arguments: Vec<String>,
 }

@@ -84,7 +84,7 @@ pub(crate) fn load(args: &ConfigArgs) -> anyhow::Result<Loaded> {
     load_over(&[], args)
 }
 
-/// The same over settings of the command's own.
+/// Like [`load`], over settings of the command itself.
 pub(crate) fn load_over(beneath: &[Layer], args: &ConfigArgs) -> anyhow::Result<Loaded> {
     Ok(problems_of(beneath, args).map_err(Failure::Config)?)
 }

@@ -1,4 +1,4 @@
-//! The device that a command computes on: what was asked for, or a sentence why it cannot be had.
+//! The device of a command: the requested one, or an error.
 //!
 //! `auto` takes the first GPU that works and else the CPU, and says which and why. A device that was
 //! asked for by its name is had or the command ends.
@@ -36,14 +36,14 @@ pub(crate) fn choose(
     Ok(device)
 }
 
-/// This machine's processor, with so many threads or one for each core.
+/// The CPU, with this many threads or one per core.
 pub(crate) fn cpu(threads: Option<usize>) -> Result<Device, ModelFailure> {
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.unwrap_or_else(cores);
     Device::cpu(threads).map_err(|source| ModelFailure::Threads { threads, source })
 }
 
-/// A GPU, or none for the CPU; and what there is to say of it.
+/// The GPU, or `None` for the CPU; with a message for the user.
 fn chosen(
     choice: DeviceChoice,
     cuda: impl Fn(u32) -> Result<Device, DeviceError>,
@@ -65,7 +65,7 @@ fn chosen(
     }
 }
 
-/// What a device is called.
+/// The name of a device.
 pub(crate) fn name(device: &Device) -> &str {
     match device {
         Device::Cpu(_) => "the CPU",

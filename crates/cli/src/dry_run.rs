@@ -1,6 +1,7 @@
-//! `--dry-run`: what a command would read, do and write, the memory that it takes, and about how long.
+//! `--dry-run`: what a command would read, do and write, the memory it needs, and an estimate of
+//! the time.
 //!
-//! The time comes from a probe: one step, task or request, done for real and thrown away. Nothing is
+//! The time comes from a probe: one step, task or request, which is run and discarded. Nothing is
 //! written where the command would write, and nothing stays.
 
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ use crate::exit::Exit;
 use crate::figures::duration;
 use crate::printer::Printer;
 
-/// What a command would do.
+/// The plan of a command.
 #[derive(Debug, Serialize)]
 pub(crate) struct DryRun {
     v: u32,
@@ -22,12 +23,12 @@ pub(crate) struct DryRun {
     is_dry: bool,
     command: &'static str,
     reads: Vec<String>,
-    /// How much of what: tasks, steps, tokens at most.
+    /// Counts by unit: tasks, steps, maximal tokens.
     counts: BTreeMap<&'static str, u64>,
-    /// The same in words.
+    /// The steps as text.
     does: Vec<String>,
     writes: Vec<String>,
-    /// MiB by what they are for.
+    /// MiB by purpose.
     memory_mib: BTreeMap<&'static str, u64>,
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,7 +76,7 @@ impl DryRun {
         self.does.push(what.into());
     }
 
-    /// So many of something.
+    /// Adds a count.
     pub(crate) fn count(&mut self, what: &'static str, count: u64) {
         self.counts.insert(what, count);
     }
@@ -85,7 +86,7 @@ impl DryRun {
         self.writes.push(what.into());
     }
 
-    /// What else there is to know.
+    /// Adds a note.
     pub(crate) fn note(&mut self, what: impl Into<String>) {
         self.notes.push(what.into());
     }
@@ -101,7 +102,7 @@ impl DryRun {
         self.takes(whole);
     }
 
-    /// What comes beside the steps takes so many seconds more.
+    /// Adds seconds of work besides the steps.
     pub(crate) fn probed_with(&mut self, more: f64) {
         self.takes(self.estimate_seconds.unwrap_or_default() + more);
     }
@@ -155,14 +156,14 @@ impl DryRun {
                 let _ = writeln!(text, "  {:<8} {line}", if at == 0 { name } else { "" });
             }
         }
-        let estimate = self.estimate.as_deref().unwrap_or("how long it takes is not known");
+        let estimate = self.estimate.as_deref().unwrap_or("the time is not known");
         let _ = writeln!(text, "{estimate}");
         text
     }
 }
 
-/// Seconds of so many pieces, of which `probed` took `seconds` together, on so many cores. What was probed
-/// may have left cores idle.
+/// Estimated seconds of `all` pieces, given that `probed` of them took `seconds` together, on several
+/// cores. The probe may have left cores idle.
 #[expect(clippy::cast_precision_loss, reason = "counts of pieces")]
 pub(crate) fn on_cores(seconds: f64, probed: u64, all: u64, cores: usize) -> f64 {
     let busy = probed.clamp(1, cores.max(1) as u64) as f64 / cores.max(1) as f64;
@@ -182,7 +183,7 @@ mod tests {
         dry_run.writes("out/rollouts.jsonl");
         dry_run.writes("out/evaluation_results.json");
         dry_run.memory("to sample", &Plan { weights: 3 << 20, ..Plan::default() });
-        assert!(dry_run.text().ends_with("\nhow long it takes is not known\n"));
+        assert!(dry_run.text().ends_with("\nthe time is not known\n"));
         dry_run.probed("one task", 81.0, 32_400.0);
         let expected = "\
 dry run of `whet eval`: nothing is written

@@ -1,13 +1,14 @@
-//! How a command ends.
+//! Exit codes.
 
 use std::process::ExitCode;
 
-/// How a command ended; what a script can rely on.
+/// The exit code of a command, which scripts can rely on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// It did what was asked.
+    /// Success.
     Done,
-    /// It worked, and the answer is no: a check failed, a task was dropped under `--strict`.
+    /// The command worked, and the answer is no: a check failed, a task was dropped under
+    /// `--strict`.
     No,
     /// The command line or the config is wrong.
     Usage,

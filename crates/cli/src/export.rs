@@ -30,7 +30,7 @@ pub struct ExportArgs {
     #[arg(long, value_name = "DIR")]
     pub adapter: Option<PathBuf>,
 
-    /// Where it goes: a directory that does not exist yet
+    /// Output: a directory that does not exist yet
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
 
@@ -41,7 +41,7 @@ pub struct ExportArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "dtype")]
     pub base_model: Option<String>,
 
-    /// How weights are stored
+    /// Type of the stored weights
     #[arg(long, value_enum, value_name = "TYPE", default_value_t = DtypeArg::Bf16)]
     pub dtype: DtypeArg,
 
@@ -98,7 +98,7 @@ fn adapter(
 ) -> anyhow::Result<Exit> {
     let Some(settings) = settings else {
         return Err(Failure::Usage {
-            problem: "`--base-model` names the base of an adapter, and this model has none",
+            problem: "`--base-model` names the base of an adapter, and this model has no adapter",
             hint: "name an adapter or a run, or leave `--base-model` out",
         }
         .into());

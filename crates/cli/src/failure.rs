@@ -1,4 +1,4 @@
-//! A command that could not do what was asked, and how that is said.
+//! Failures of commands, and how they are reported.
 
 use std::borrow::Cow;
 use std::io;
@@ -22,17 +22,17 @@ use crate::exit::Exit;
 use crate::model::ModelFailure;
 use crate::printer::{Printer, Tone};
 
-/// What makes a file of tasks.
+/// How to create a file of tasks.
 const MAKE_TASKS: &str = "`whet data prepare` makes `data/train.jsonl` and `data/val.jsonl`; tasks of your \
                           own are one JSON object a line";
-/// What makes a file of traces.
+/// How to create a file of traces.
 const MAKE_TRACES: &str =
     "`whet teach` makes `data/teacher_traces.jsonl`, or `--traces` names another file";
 
 /// An error that knows how the command should end.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The config has problems, all of which are said.
+    /// The config has problems, all of which are reported.
     #[error("the config has {}", counted(.0.len(), "problem"))]
     Config(Vec<Problem>),
     /// Rollouts could not be scored.
@@ -46,7 +46,7 @@ pub(crate) enum Failure {
     Hub {
         /// Its name there.
         name: String,
-        /// What takes a path instead.
+        /// The option that takes a path instead.
         flag: &'static str,
         /// Why not.
         source: Box<HubError>,
@@ -60,9 +60,9 @@ pub(crate) enum Failure {
         source: Box<HubError>,
     },
     /// A family of embedded tasks that there is not.
-    #[error("`{name}` is no family of embedded tasks")]
+    #[error("`{name}` is not a family of embedded tasks")]
     Family {
-        /// What was given.
+        /// The given name.
         name: String,
     },
     /// Tasks could not be validated.
@@ -77,7 +77,7 @@ pub(crate) enum Failure {
     /// A model cannot be used, or not in this way.
     #[error(transparent)]
     Model(#[from] ModelFailure),
-    /// A training could not begin, or not go on.
+    /// Training could not start, or not continue.
     #[error(transparent)]
     Train(#[from] TrainError),
     /// A model could not be measured.
@@ -92,7 +92,7 @@ pub(crate) enum Failure {
     /// There is no folder of runs.
     #[error("there is no folder `{}`", path.display())]
     NoFolder {
-        /// Where it would be.
+        /// The expected path.
         path: PathBuf,
     },
     /// The board's address cannot be had.
@@ -101,31 +101,31 @@ pub(crate) enum Failure {
     /// A server that is measured went away.
     #[error("the server does not answer: {message}")]
     Server {
-        /// What was said last.
+        /// The last message.
         message: String,
-        /// What to do.
+        /// A suggestion for the user.
         hint: String,
     },
-    /// `--from` names what is no checkpoint.
+    /// `--from` is not a checkpoint.
     #[error("there is no checkpoint at `{}`", path.display())]
     NoCheckpoint {
-        /// What was named.
+        /// The given path.
         path: PathBuf,
-        /// Which ones there are.
+        /// The existing checkpoints.
         hint: String,
     },
-    /// A quickstart of this name was begun before.
+    /// A quickstart of this name exists already.
     #[error("the run `{}` exists already", path.display())]
     RunExists {
         /// Its directory.
         path: PathBuf,
-        /// What to type.
+        /// The command to type.
         hint: String,
     },
     /// Traces that the settings ask for are not there.
     #[error("there are no traces in `{}`, and `dual_source.teacher_sft_weight` is not 0", path.display())]
     NoTraces {
-        /// Where they would be.
+        /// The expected path.
         path: PathBuf,
     },
     /// Traces that are of no use for these tasks.
@@ -134,12 +134,12 @@ pub(crate) enum Failure {
         path.display()
     )]
     OtherTraces {
-        /// Where they are.
+        /// Their path.
         path: PathBuf,
     },
-    /// A file that is not the one that a run was begun with.
+    /// A file differs from the one that the run was started with.
     #[error(
-        "`{}` is not what the run was begun with: its blake3 is {found}, and the run's is {begun}",
+        "`{}` is not the file that the run was started with: its blake3 is {found}, the run's is {begun}",
         path.display()
     )]
     OtherInput {
@@ -149,11 +149,11 @@ pub(crate) enum Failure {
         flag: &'static str,
         /// Its digest.
         found: String,
-        /// The digest of what the run was begun with.
+        /// The hash of the file that the run was started with.
         begun: String,
     },
-    /// A file of a kind that a run was begun without.
-    #[error("the run was begun without `--{flag}`, and goes on without `{}`", path.display())]
+    /// A file of a kind that the run was started without.
+    #[error("the run was started without `--{flag}`, and cannot be resumed with `{}`", path.display())]
     NewInput {
         /// The file.
         path: PathBuf,
@@ -161,7 +161,7 @@ pub(crate) enum Failure {
         flag: &'static str,
     },
     /// A task to measure by is one to learn from.
-    #[error("`{task}` of `{}` is one of the tasks to learn from too", path.display())]
+    #[error("`{task}` of `{}` is also a training task", path.display())]
     NotHeldOut {
         /// The file with the tasks to measure by.
         path: PathBuf,
@@ -179,7 +179,7 @@ pub(crate) enum Failure {
     Usage {
         /// Why not.
         problem: &'static str,
-        /// What to do.
+        /// A suggestion for the user.
         hint: &'static str,
     },
     /// The cache could not be opened.
@@ -190,7 +190,7 @@ pub(crate) enum Failure {
     Judge {
         /// Why not.
         problem: String,
-        /// What to do.
+        /// A suggestion for the user.
         hint: &'static str,
     },
 }
@@ -205,7 +205,7 @@ pub(crate) fn report(err: &anyhow::Error, printer: Printer) -> Exit {
     err.downcast_ref().map_or(Exit::Broken, |failure| explain(failure, printer))
 }
 
-/// Says what there is to say beside the error, and how the command ends.
+/// Prints the details of an error, and returns the exit code.
 fn explain(failure: &Failure, printer: Printer) -> Exit {
     match failure {
         Failure::Config(problems) => {
@@ -224,7 +224,7 @@ fn explain(failure: &Failure, printer: Printer) -> Exit {
 }
 
 impl Failure {
-    /// What the user can do about it.
+    /// A suggestion for the user.
     fn hint(&self) -> Option<Cow<'_, str>> {
         if let Some(hint) = self.missing_file() {
             return Some(Cow::Borrowed(hint));
@@ -242,10 +242,10 @@ impl Failure {
                 return Some(format!("there are {all}").into());
             }
             Self::OtherInput { flag: "traces", .. } => {
-                Some("name the traces that it was begun with, or begin a new run")
+                Some("name the traces that it was started with, or start a new run")
             }
             Self::OtherInput { flag, .. } | Self::NewInput { flag, .. } => {
-                let what = format!("leave `--{flag}` out, or begin a new run with another name");
+                let what = format!("leave out `--{flag}`, or start a new run with another name");
                 return Some(what.into());
             }
             Self::RunExists { hint, .. }
@@ -267,8 +267,8 @@ impl Failure {
                 "name the folder that has a directory for each run; the first training makes `runs`",
             ),
             Self::NoTraces { .. } | Self::OtherTraces { .. } => Some(
-                "name a file of these tasks with `--traces`, collect some with `whet teach`, or learn \
-                 without them: `--set dual_source.teacher_sft_weight=0`",
+                "name a file of these tasks with `--traces`, collect some with `whet teach`, or \
+                 train without them: `--set dual_source.teacher_sft_weight=0`",
             ),
             Self::NotHeldOut { .. } => Some(
                 "name tasks with `--held-out` that `--tasks` does not have, e.g. the `data/val.jsonl` of \
@@ -280,7 +280,7 @@ impl Failure {
         known.map(Cow::Borrowed)
     }
 
-    /// Which command makes a file that is not there.
+    /// The command that creates a missing file.
     fn missing_file(&self) -> Option<&'static str> {
         let missing = match self {
             Self::Traces(err) | Self::Teach(TeachError::Traces(err)) => {
@@ -297,7 +297,7 @@ impl Failure {
         missing.then_some(MAKE_TASKS)
     }
 
-    /// How the command ends.
+    /// The exit code.
     fn exit(&self) -> Exit {
         let is_usage = match self {
             Self::Train(err) if err.is_no() => return Exit::No,
@@ -346,7 +346,7 @@ fn first_bad(err: &PrepareError, printer: Printer) {
     }
 }
 
-/// Tasks that are at fault, or what is kept of a run that was ended.
+/// Invalid tasks, or what is kept of an interrupted run.
 fn teach_details(err: &TeachError, printer: Printer) {
     let bad = |path: &Path, bad: &BadLine| {
         printer.talk(format_args!("{}:{}: {}", path.display(), bad.line, bad.reason));

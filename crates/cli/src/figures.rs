@@ -17,7 +17,7 @@ pub(crate) fn points(difference: &Difference) -> String {
     format!("{value:+.1} points [{low:+.1}, {high:+.1}]")
 }
 
-/// What a difference is, as far as the tasks can tell.
+/// The verdict on a difference.
 pub(crate) fn judged(difference: &Difference) -> (&'static str, Tone) {
     match (difference.is_clear(), difference.value > 0.0) {
         (true, true) => ("better", Tone::Good),
@@ -26,7 +26,7 @@ pub(crate) fn judged(difference: &Difference) -> (&'static str, Tone) {
     }
 }
 
-/// A part in percent; nothing of nothing is none.
+/// A percentage; 0 of 0 is 0.
 #[expect(clippy::cast_precision_loss, reason = "a share of counts far below 2^53")]
 pub(crate) fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
@@ -45,8 +45,7 @@ pub(crate) fn duration(seconds: f64) -> String {
     told.replace(".0 ", " ")
 }
 
-/// Text of somebody else in one line of a table: at most so many characters, and nothing that a
-/// terminal would obey.
+/// Untrusted text for one line of a table: truncated, and without control characters.
 pub(crate) fn plain(text: &str, most: usize) -> String {
     let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
     let mut shown: String = text.chars().take(most).map(printable).collect();

@@ -7,7 +7,7 @@ use whetstone_remote::hub::{Hub, HubError, Origin, RemoteFile, Repo};
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Files of a model: what it is, its weights, its tokens and its template.
+/// Files of a model: configuration, weights, tokenizer and chat template.
 const MODEL_FILES: [&str; 8] = [
     "config.json",
     "generation_config.json",
@@ -47,7 +47,7 @@ pub(crate) fn fetch(
     Ok(fetched.path)
 }
 
-/// Where a model is: the path that was given, or the directory of what the hub has under the name.
+/// The path of a model: the given path, or the directory of a download from the hub.
 pub(crate) fn model(given: &str, printer: Printer) -> Result<PathBuf, Failure> {
     let path = Path::new(given);
     if path.exists() || !is_name(path) {

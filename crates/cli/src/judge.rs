@@ -23,11 +23,11 @@ pub(crate) fn start(config: &Config) -> Result<Judge, StartError> {
 
 /// For a command that cannot do without one.
 pub(crate) fn failure(err: &StartError) -> Failure {
-    let hint = "`whet doctor` looks at everything the judge needs";
+    let hint = "`whet doctor` checks everything the judge needs";
     Failure::Judge { problem: err.to_string(), hint }
 }
 
-/// The same, with another seed of Python's hashes of text than 0.
+/// Like [`start`], with a `PYTHONHASHSEED` other than 0.
 pub(crate) fn start_with_hashes(config: &Config, hash_seed: u32) -> Result<Judge, StartError> {
     Judge::start(&Options { hash_seed, ..options(&config.sandbox) })
 }
@@ -60,13 +60,13 @@ pub(crate) fn warm_up(judge: &dyn Judging, config: &Config) {
     let job = Job { program: &program, setup: "", tests: &tests, limits: limits(config) };
     thread::scope(|scope| {
         for _ in 0..callers(config) {
-            // Whatever is wrong with the judge is said by what is probed.
+            // A problem with the judge shows up in the probe itself.
             scope.spawn(|| drop(judge.judge(job)));
         }
     });
 }
 
-/// What a program may use.
+/// The resource limits of a program.
 pub(crate) fn limits(config: &Config) -> Limits {
     let SandboxConfig { cpu_seconds, memory_mib, .. } = config.sandbox;
     Limits { cpu: Duration::from_secs_f64(cpu_seconds), memory: u64::from(memory_mib) << 20 }
@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// Notes what it is asked.
+    /// Records its requests.
     struct Listener(Mutex<Vec<String>>);
 
     impl Judging for Listener {

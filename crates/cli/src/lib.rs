@@ -4,8 +4,7 @@
 //! crate, and prints through one [`printer`]. It ends in one of four ways ([`exit`]). Errors of
 //! libraries arrive as one chain and are printed once, with what to do about them.
 //!
-//! A library, so that the fuzz targets and the tests reach what the binary does; `main` is one
-//! call.
+//! A library, so that the fuzz targets and the tests can call it; `main` is one call.
 
 mod bench;
 mod board;
@@ -75,7 +74,7 @@ pub fn run() -> Exit {
     result.unwrap_or_else(|err| failure::report(&err, printer))
 }
 
-/// A panic that a library catches comes back as an error, and is told then.
+/// A panic that a library catches becomes an error, and is reported as such.
 fn pass_over_caught_panics() {
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

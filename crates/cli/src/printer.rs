@@ -1,8 +1,8 @@
 //! The one place that writes to the terminal.
 //!
-//! Standard output is data: what a script would read. Standard error is talk: progress, hints,
-//! errors. Lines change only on a terminal (`progress` says what is written elsewhere), and there is
-//! colour only where it is wanted (`NO_COLOR`).
+//! Standard output is for data that a script would read, standard error for messages: progress,
+//! hints, errors. Lines change only on a terminal (`progress` says what is written elsewhere), and
+//! colours are used only if they are wanted (`NO_COLOR`).
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -20,7 +20,7 @@ pub struct Printer {
     colour_err: bool,
 }
 
-/// What a word is coloured as.
+/// The colour of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     /// Right.
@@ -67,12 +67,12 @@ impl Printer {
         }
     }
 
-    /// Says an error or a hint. If even that cannot be written, there is nobody to tell.
+    /// Prints an error or a hint. If even that cannot be written, it is dropped.
     pub fn talk(self, line: impl Display) {
         let _ = writeln!(io::stderr(), "{line}");
     }
 
-    /// Says what the user should look at before they believe what comes out.
+    /// Prints a warning about the results.
     pub fn warning(self, line: impl Display) {
         self.talk(format_args!("{}: {line}", self.toned_talk("warning", Tone::Doubtful)));
     }
@@ -104,7 +104,7 @@ impl Printer {
         bar(0, "{spinner} {wide_msg}")
     }
 
-    /// Whether lines on standard error can change: it is a terminal, and somebody wants to be told.
+    /// Whether lines on standard error can change: it is a terminal, and not `--quiet`.
     pub fn is_watched(self) -> bool {
         !self.quiet && io::stderr().is_terminal()
     }

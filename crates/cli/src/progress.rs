@@ -1,4 +1,4 @@
-//! How far a long command is: its phase, the seconds of a step, and the time that is left.
+//! Progress of a long command: its phase, the seconds per step, and the time left.
 //!
 //! The time left is the mean time of the steps that are finished, times the number of those that are not. Before
 //! the first one is finished nothing is known, and `—` is shown. Steps that an earlier process finished
@@ -28,12 +28,12 @@ pub(crate) struct Progress {
     state: Mutex<State>,
 }
 
-/// What is known of the work.
+/// The state of the work.
 #[derive(Debug, Default)]
 struct State {
-    /// What a step is called: `step`, `sample`, `task`.
+    /// The unit of work: `step`, `sample`, `task`.
     unit: &'static str,
-    /// What is being done, with how much of it: `sampling 12/32`.
+    /// The present phase and its progress: `sampling 12/32`.
     phase: String,
     /// Figures of the last step.
     words: String,
@@ -55,15 +55,15 @@ impl Progress {
         Self { printer, bar: printer.line(), began: Instant::now(), state }
     }
 
-    /// A phase begins or goes on: `done` of it, of `all`; of 0 if that is not counted.
+    /// Sets the phase: `done` of `all`, which is 0 if it is not counted.
     pub(crate) fn phase(&self, name: &str, done: usize, all: usize) {
         let part = if all > 0 { format!(" {done}/{all}") } else { String::new() };
         self.lock().phase = format!("{name}{part}");
         self.show();
     }
 
-    /// So many steps are done, of so many, by the clock: steps that overlap. What is done at the first
-    /// call was done before.
+    /// Reports `done` of `all` overlapping steps, timed by the clock. Those of the first call were
+    /// done before.
     pub(crate) fn reach(&self, done: u64, all: u64) {
         self.lock().reach(done, all, self.began.elapsed());
         self.show();
@@ -78,8 +78,8 @@ impl Progress {
         self.show();
     }
 
-    /// A step is done that took so long by itself; `words` are its figures. Says whether whoever calls
-    /// should write a line of its own.
+    /// Reports a step that took `took`; `words` are its figures. Returns whether the caller should
+    /// print a line.
     pub(crate) fn step(&self, done: u64, all: u64, took: Duration, words: String) -> bool {
         let mut state = self.lock();
         state.step(done, all, took);
@@ -191,7 +191,7 @@ impl State {
     }
 }
 
-/// How far lines are apart at a time since the beginning.
+/// The interval between lines after this time.
 fn between_lines(now: Duration) -> Duration {
     match now.as_secs() {
         0..60 => FIRST_LINE,

@@ -10,9 +10,9 @@ use serde::Deserialize;
 /// Lines that a probe takes, at most.
 const MOST: usize = 64;
 
-/// What was taken, and of how much.
+/// The selected lines, and the total number.
 pub(crate) struct OneTask {
-    /// Where it is.
+    /// Their path.
     pub(crate) path: PathBuf,
     /// Lines that were taken, at least one.
     pub(crate) taken: usize,
@@ -20,7 +20,7 @@ pub(crate) struct OneTask {
     pub(crate) all: usize,
 }
 
-/// What names a task, as rollouts of any tool do.
+/// The task id, under the names that other tools use.
 #[derive(Deserialize, PartialEq)]
 struct Line {
     #[serde(default, alias = "task_id")]

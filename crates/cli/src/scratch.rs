@@ -1,4 +1,4 @@
-//! A folder for what is thrown away: it is gone when this is dropped.
+//! A temporary folder, removed on drop.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
@@ -11,7 +11,7 @@ use anyhow::Context;
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Makes it, for nobody else to read.
+    /// Creates it, readable only by the user.
     pub(crate) fn new() -> anyhow::Result<Self> {
         let folder = env::temp_dir();
         let made = (0..1000).find_map(|number| {
@@ -34,7 +34,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Whoever cannot remove it cannot be told here, and loses nothing.
+        // A failure to remove it cannot be reported here, and is harmless.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

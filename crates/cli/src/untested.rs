@@ -15,7 +15,7 @@ pub(crate) fn left_out(file: &Path, mut tasks: Vec<Task>, printer: Printer) -> V
     match all - tasks.len() {
         0 => {}
         untested => printer.note(format_args!(
-            "{}: left out: {} without tests, by which nothing can be measured",
+            "{}: left out: {} without tests, which cannot be measured",
             file.display(),
             counted(untested, "task")
         )),
@@ -42,8 +42,8 @@ pub(crate) fn to_learn_from(
         return tasks.into_iter().filter(|task| !task.tests.is_absent()).collect();
     }
     printer.note(format_args!(
-        "{file}: {untested} without tests: their replies are worth their static terms alone, so the student \
-         learns their form and nothing of whether they are right"
+        "{file}: {untested} without tests: their replies earn static terms only, so the student \
+         learns their form and not their correctness"
     ));
     tasks
 }

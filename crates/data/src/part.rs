@@ -1,4 +1,4 @@
-//! Which half of the data a task belongs to.
+//! The part of the data, training or validation, that a task belongs to.
 
 /// A half of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

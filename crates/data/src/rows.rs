@@ -1,10 +1,10 @@
-//! SFT rows: from a prompt and a response to token ids, of which the response's carry a label.
+//! SFT rows: token ids of a prompt and a response, of which the response's have labels.
 //!
-//! Which tokens are labelled is decided here, while they are made, and never searched for later:
-//! prompt and response are encoded apart and put together, so no token holds a bit of both, and the
-//! border is the number of the prompt's tokens. Encoded as one text, the last characters of the
+//! Labels are assigned here, when the tokens are made, and never searched for later: prompt and
+//! response are encoded separately and concatenated, so no token spans both, and the border is the
+//! number of the prompt's tokens. If they were encoded as one text, the last characters of the
 //! prompt and the first ones of the response could become one token, which would be trained on in
-//! part or not at all; and a model that answers never sees such a token, since its prompt ends
+//! part or not at all; and at inference a model never sees such a token, since its prompt ends
 //! before.
 //!
 //! A row that is too long is left out whole and counted. A response that is cut teaches a model to
@@ -14,7 +14,7 @@ use whetstone_core::extract::{Form, Response};
 
 use whetstone_core::trace::Trace;
 
-/// What a row needs of a tokenizer.
+/// The part of a tokenizer that rows need.
 pub trait Tokens {
     /// The ids of a text. Adds no special token at either end; those that the text spells are its.
     fn encode(&self, text: &str) -> Vec<u32>;
@@ -30,23 +30,23 @@ pub struct Row {
     first_label: usize,
 }
 
-/// How traces become rows.
+/// Settings for turning traces into rows.
 pub struct Making<'a, T> {
     /// The tokenizer.
     pub tokens: &'a T,
-    /// How responses are laid out.
+    /// The layout of responses.
     pub form: Form,
-    /// What the model reads for what the teacher was asked: the chat template.
+    /// The chat template: renders the teacher's prompt for the student.
     pub render: &'a dyn Fn(&str) -> String,
     /// Tokens that a row may have.
     pub max_tokens: usize,
-    /// Which traces are taken.
+    /// The traces to use.
     pub take: Take,
-    /// What becomes of their thinking.
+    /// The handling of their thinking.
     pub thinking: Thinking,
 }
 
-/// What becomes of a trace's thinking.
+/// The handling of a trace's thinking.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Thinking {
     /// It is part of the response.
@@ -66,7 +66,7 @@ impl Thinking {
     }
 }
 
-/// Which traces become rows.
+/// The traces that become rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Take {
     /// Those whose program solves its task.
@@ -83,11 +83,11 @@ pub struct Made {
     pub rows: Vec<Row>,
     /// Why each trace does not become a row, by its place.
     pub left_out: Vec<(usize, LeftOut)>,
-    /// What became of the traces.
+    /// Counts of traces by outcome.
     pub counts: RowCounts,
 }
 
-/// What became of the traces.
+/// Counts of traces by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowCounts {
     /// Traces there were.
@@ -96,8 +96,8 @@ pub struct RowCounts {
     pub rows: u64,
     /// Left out: the program does not solve its task, or was not judged.
     pub not_passing: u64,
-    /// Left out: there is no program, it cannot be laid out so that it is read back, or the prompt
-    /// has no token.
+    /// Left out: there is no program, it has no layout that extraction reads back, or the prompt
+    /// has no tokens.
     pub no_response: u64,
     /// Left out: the row would have been too long.
     pub too_long: u64,
@@ -153,12 +153,13 @@ pub fn from_traces<'a, T: Tokens>(
     made
 }
 
-/// Why a trace is no row.
+/// Why a trace gives no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeftOut {
     /// The program does not solve its task, or was not judged.
     NotPassing,
-    /// There is no program, it cannot be laid out so that it is read back, or the prompt has no token.
+    /// There is no program, it has no layout that extraction reads back, or the prompt has no
+    /// tokens.
     NoResponse,
     /// The row would have been too long.
     TooLong,

@@ -1,22 +1,22 @@
 //! The percentile bootstrap of a mean.
 //!
-//! The values are those of the tasks, one each. A resample draws as many of them, each any number of
-//! times, and takes the mean; the interval is what the middle 95 % of many such means cover (Efron and
-//! Tibshirani, *An Introduction to the Bootstrap*, chapter 13). Tasks are resampled and not samples,
-//! because the question is what another choice of tasks would have shown.
+//! The values are one per task. A resample draws as many values with replacement and takes the
+//! mean; the interval covers the middle 95 % of many such means (Efron and Tibshirani, *An
+//! Introduction to the Bootstrap*, chapter 13). Tasks are resampled and not samples, because the
+//! interval answers how the figure would vary with another choice of tasks.
 //!
-//! Values that are all the same have an interval without width: a suite of which nothing was solved
-//! cannot tell by this how rare a solution is, and `wilson` is asked instead.
+//! Identical values have an interval of width 0: if no task was solved, resampling cannot tell how
+//! rare a solution is, and `wilson` is used instead.
 
 use crate::random::stream;
 
 /// Means that an interval is made of.
 pub const RESAMPLES: u64 = 2000;
 
-/// The part of the means that lies below the interval, and above it.
+/// The fraction of means below the interval, and above it.
 const TAIL: f64 = 0.025;
 
-/// The ends of the interval that so many resampled means cover; `values` must not be empty.
+/// The interval from this many resampled means; `values` must not be empty.
 pub(crate) fn interval_of(values: &[f64], resamples: u64) -> (f64, f64) {
     let mut means: Vec<f64> = (0..resamples).map(|at| resampled(values, at)).collect();
     means.sort_unstable_by(f64::total_cmp);
@@ -34,7 +34,7 @@ fn resampled(values: &[f64], resample: u64) -> f64 {
     sum / number(values.len())
 }
 
-/// The value below which this part of a sorted list lies, between neighbours by the distance.
+/// The quantile of a sorted list, with linear interpolation.
 fn quantile(sorted: &[f64], part: f64) -> f64 {
     let place = part * number(sorted.len() - 1);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "inside the list")]
@@ -66,7 +66,8 @@ mod tests {
         }
     }
 
-    /// Means of two values are each with chance 1/4 and half way with 1/2: both ends lie in a quarter.
+    /// The mean of two values is each of them with probability 1/4 and half way with 1/2, so both
+    /// ends are in a quarter.
     #[test]
     fn two_values_are_their_own_interval() {
         assert_eq!(interval(&[0.0, 1.0]), (0.0, 1.0));

@@ -27,7 +27,7 @@ pub struct Comparison {
     pub same_suite: bool,
     /// By k.
     pub pass_at_k: BTreeMap<u32, Compared>,
-    /// pass@1 with the likeliest tokens, if both sides have it.
+    /// pass@1 with greedy decoding, if both sides have it.
     pub greedy: Option<Compared>,
     /// Tasks that the second solves and the first does not, those that changed most first.
     pub gained: Vec<Flipped>,
@@ -42,7 +42,7 @@ pub struct Compared {
     pub before: Estimate,
     /// The second.
     pub after: Estimate,
-    /// How much more the second is.
+    /// Second minus first.
     pub difference: Difference,
 }
 
@@ -51,9 +51,9 @@ pub struct Compared {
 pub struct Flipped {
     /// The task.
     pub id: TaskId,
-    /// Samples that pass and samples, of the first.
+    /// Samples of the first that pass, and all of its samples.
     pub before: (u64, u64),
-    /// The same of the second.
+    /// Samples of the second that pass, and all of its samples.
     pub after: (u64, u64),
 }
 
@@ -98,7 +98,7 @@ impl Compared {
 }
 
 impl Flipped {
-    /// How many of a thousand samples more pass.
+    /// Additional samples that pass, per thousand.
     fn change(&self) -> i64 {
         let rate = |(passed, samples): (u64, u64)| 1000 * passed / samples.max(1);
         rate(self.after).cast_signed() - rate(self.before).cast_signed()
@@ -135,7 +135,7 @@ fn flipped(before: &Results, after: &Results) -> (Vec<Flipped>, Vec<Flipped>) {
 mod tests {
     use super::*;
 
-    /// Results of tasks with so many of four samples passing.
+    /// Results of tasks with these numbers of passes out of four samples.
     fn results(passed: &[u64], k: &[u32]) -> Results {
         let by_task: Vec<TaskCount> = (0..)
             .zip(passed)

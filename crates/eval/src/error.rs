@@ -1,4 +1,4 @@
-//! Why there is no figure.
+//! Errors of an evaluation.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub enum EvalError {
     /// Two evaluations have no k in common.
     #[error("there is no k for which both sides have pass@k")]
     NoCommonK,
-    /// A finished evaluation is in the way.
+    /// A finished evaluation exists already.
     #[error("`{}` exists already", path.display())]
     Exists {
         /// Its results.
@@ -41,7 +41,7 @@ pub enum EvalError {
     NotResults {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
     /// Samples cannot be read back.
@@ -56,7 +56,7 @@ pub enum EvalError {
 }
 
 impl EvalError {
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Collect(err) => err.hint(),

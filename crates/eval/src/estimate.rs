@@ -3,8 +3,9 @@
 //! The figure of a suite is the mean over its tasks of the unbiased estimator. A task with fewer
 //! judged samples than `k` has no such figure: it is left out and counted, never guessed.
 //!
-//! The interval of a mean resamples tasks from a hundred on, and is Wilson's below and where no two tasks
-//! differ. That of a difference always resamples: it lies around 0, where Wilson's has no meaning.
+//! The interval of a mean is a bootstrap over tasks from a hundred tasks on, and a Wilson interval
+//! below that and where all tasks have the same value. The interval of a difference is always a
+//! bootstrap: a Wilson interval has no meaning around 0.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ use crate::wilson;
 /// Tasks from which on they are resampled.
 const MANY: usize = 100;
 
-/// How seldom chance alone may do as much, for a difference to be called clear.
+/// Significance level: the largest p-value of a clear difference.
 const SELDOM: f64 = 0.05;
 
 /// A mean over tasks.
@@ -39,7 +40,7 @@ pub struct Estimate {
     pub left_out: usize,
 }
 
-/// How much better one model is than another on the same tasks.
+/// The improvement of one model over another on the same tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
     /// The mean of the later less the mean of the earlier.
@@ -58,7 +59,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Whether the interval leaves out that there is none, and chance alone would seldom do as much.
+    /// Whether the difference is significant: the interval excludes 0 and the p-value is small.
     pub fn is_clear(&self) -> bool {
         (self.low > 0.0 || self.high < 0.0) && self.p < SELDOM
     }
@@ -68,7 +69,7 @@ impl Difference {
 ///
 /// # Errors
 ///
-/// If there are no tasks, `k` is 0, no task has so many samples, or a count is impossible.
+/// If there are no tasks, `k` is 0, no task has `k` samples, or a count is impossible.
 pub fn pass_at_k(tallies: &[Tally], k: u64) -> Result<Estimate, EvalError> {
     let figures = figures(tallies, k)?;
     let values: Vec<f64> = figures.values().copied().flatten().collect();
@@ -80,7 +81,7 @@ pub fn pass_at_k(tallies: &[Tally], k: u64) -> Result<Estimate, EvalError> {
 
 /// The difference in pass@k between two models on the same tasks.
 ///
-/// Tasks are resampled in pairs: what makes a task hard for both is no noise of the difference.
+/// Tasks are resampled in pairs, which cancels per-task difficulty.
 ///
 /// # Errors
 ///
@@ -109,7 +110,7 @@ pub(crate) fn around(values: &[f64], resamples: u64) -> (f64, f64) {
     interval_of(values, resamples)
 }
 
-/// The mean of paired differences, of which there is at least one.
+/// The mean of paired differences; `values` must not be empty.
 pub(crate) fn difference(values: &[f64], resamples: u64, flips: u64) -> Difference {
     let ((low, high), value) = (interval_of(values, resamples), mean(values));
     let p = p_value(values, flips);

@@ -4,10 +4,10 @@
 //! tasks ─► pieces ─► samples, judged ─► journal ─► rollouts.jsonl ─► counts ─► evaluation_results.json
 //! ```
 //!
-//! Two passes go over the tasks: so many samples of each at the temperature, and one with the likeliest
-//! tokens, which is kept apart. What was sampled of a task is kept as soon as all of it is judged. An
-//! evaluation that was killed asks only for what is missing; since what is sampled of a task derives from
-//! the seed and the task's name, it ends with the same samples.
+//! There are two passes over the tasks: `samples` of each at the temperature, and one with greedy
+//! decoding, which is reported separately. The samples of a task are stored as soon as all of them
+//! are judged. A killed evaluation samples only what is missing; since the samples of a task depend
+//! only on the seed and the task's name, it ends with the same samples.
 
 use std::cell::Cell;
 use std::fs;
@@ -37,11 +37,11 @@ pub const ROLLOUTS: &str = "rollouts.jsonl";
 /// The figures, in the directory of an evaluation.
 pub const RESULTS: &str = "evaluation_results.json";
 
-/// How a model is evaluated.
+/// The settings of an evaluation.
 pub struct Evaluating<'a> {
-    /// How rollouts are collected; whom it tells is replaced by `on_progress`.
+    /// How rollouts are collected; its progress callback is replaced by `on_progress`.
     pub collecting: Collecting<'a>,
-    /// What is measured, and how: what the results say of it.
+    /// Description of the model and the settings, for the results.
     pub about: &'a About,
     /// The digest of the model's vocabulary, if that is known; samples say it beside their tokens.
     pub tokenizer: Option<&'a str>,
@@ -49,33 +49,33 @@ pub struct Evaluating<'a> {
     pub keeps_tokens: bool,
     /// Samples of each task.
     pub samples: usize,
-    /// Whether one with the likeliest tokens is taken beside them.
+    /// Whether a greedy sample is taken as well.
     pub with_greedy: bool,
     /// Samples that are asked for together; at least those of one task. Between two such pieces nothing
     /// is sampled while the last is judged.
     pub samples_at_a_time: usize,
-    /// What sampling derives from.
+    /// The seed of sampling.
     pub seed: Seed,
     /// The directory that results and samples go to.
     pub directory: &'a Path,
-    /// What to do with an evaluation that was ended early, or is there.
+    /// What to do with an interrupted or finished evaluation in the same place.
     pub earlier: Earlier,
     /// Told how far it is; at first, what an earlier process had done.
     pub on_progress: &'a dyn Fn(Sampled),
-    /// Whether somebody wants it to stop: looked at after every sample.
+    /// Set to stop: checked after every sample.
     pub stop: &'a AtomicBool,
 }
 
-/// What an evaluation found, and where its time went.
+/// The results of an evaluation and its timings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluated {
     /// The figures: they follow from the settings and the samples.
     pub results: Results,
-    /// What was sampled since the evaluation was started, or started again.
+    /// Timings since the evaluation was started or resumed.
     pub times: Times,
 }
 
-/// Where the time went.
+/// Timings by phase.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Times {
     /// Prompts went through the model; nothing where a server does that.
@@ -101,11 +101,12 @@ struct Pass {
     is_greedy: bool,
 }
 
-/// Evaluates a model; `None` if it was told to stop. What was judged until then is kept.
+/// Evaluates a model; `None` if it was stopped. Samples judged until then are kept.
 ///
 /// # Errors
 ///
-/// If there are no tasks, an evaluation is in the way, nothing could be judged, or files break.
+/// If there are no tasks, another evaluation is in the same place, nothing could be judged, or
+/// files cannot be written.
 pub fn evaluate(
     evaluating: &Evaluating<'_>,
     generator: &mut dyn Generator,
@@ -183,7 +184,7 @@ impl Work<'_> {
         tasks.iter().filter(lacks).collect()
     }
 
-    /// Samples some tasks, and keeps what could be judged; says whether to go on.
+    /// Samples some tasks and stores what could be judged; returns whether to continue.
     fn piece(
         &mut self,
         pass: &Pass,

@@ -1,26 +1,25 @@
-//! How good a model is, and whether another is better.
+//! Measuring how good a model is, and whether another is better.
 //!
 //! ```text
 //! tasks ─► evaluate ─► samples ─► tallies ─► pass@k with its interval
 //!                                    └─────► compare ─► the difference with its interval
 //! ```
 //!
-//! [`evaluate`] lets a model solve every task so many times, keeps every sample and writes [`Results`];
-//! [`measure`] only counts what passed. [`pass_at_k`] is the mean over tasks, with a 95 % interval that
-//! says how much it hangs on the tasks that happened to be chosen; [`compare`] is the same of a
-//! difference between two models on the same tasks, and [`Comparison`] of two results. The promises,
-//! each with the test that holds it:
+//! [`evaluate`] samples a model several times on every task, keeps every sample and writes
+//! [`Results`]; [`measure`] only counts passes. [`pass_at_k`] is the mean over tasks, with a 95 %
+//! interval over the choice of tasks; [`compare`] does the same for the difference between two
+//! models on the same tasks, and [`Comparison`] for two results. The promises, each with its test:
 //!
 //! | promise | held by |
 //! |---|---|
-//! | What is sampled of a task depends on the seed and the task, not on its neighbours. | `tests/measuring/measure.rs` |
+//! | The samples of a task depend on the seed and the task, not on its neighbours. | `tests/measuring/measure.rs` |
 //! | Memory does not grow with the suite. | `tests/measuring/measure.rs` |
 //! | The same counts give the same interval, in whatever order they come. | `tests/laws.rs` |
-//! | A comparison of the same tasks is told by their differences: luck that both had is no noise. | `tests/laws.rs` |
-//! | Intervals are as wide as theory has them. | `src/bootstrap.rs`, `src/wilson.rs` |
-//! | A 95 % interval holds the truth in 95 of 100 suites; models that are alike are told apart in fewer than 5. | `src/simulation.rs` |
-//! | An evaluation that is ended goes on, and ends with the same samples and figures. | `tests/measuring/evaluate.rs` |
-//! | A sample that was not judged did not pass, a task without a judged sample is left out, and both are asked for again. | `tests/measuring/evaluate.rs` |
+//! | A comparison uses per-task differences: shared luck cancels. | `tests/laws.rs` |
+//! | Intervals are as wide as theory predicts. | `src/bootstrap.rs`, `src/wilson.rs` |
+//! | A 95 % interval contains the truth in 95 of 100 suites; equal models are called different in fewer than 5. | `src/simulation.rs` |
+//! | An interrupted evaluation resumes, and ends with the same samples and figures. | `tests/measuring/evaluate.rs` |
+//! | A sample that was not judged did not pass, a task without a judged sample is left out, and both are sampled again on the next start. | `tests/measuring/evaluate.rs` |
 //!
 //! # Not here
 //!

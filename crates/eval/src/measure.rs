@@ -1,9 +1,9 @@
-//! A model on tasks: so many completions of each, judged and counted.
+//! Measures a model on tasks: several completions of each, judged and counted.
 //!
-//! A suite is measured piece by piece. Of a piece that is done only counts are kept, so memory does
-//! not grow with the suite. What is sampled of a task derives from the seed and the task's name: the
-//! pieces, the order of tasks and further tasks change nothing, and two models that are measured with
-//! one seed draw with the same luck.
+//! A suite is measured in pieces. Only the counts of a finished piece are kept, so memory does not
+//! grow with the suite. The samples of a task depend only on the seed and the task's name: pieces,
+//! the order of tasks and additional tasks change nothing, and two models that are measured with
+//! one seed use the same random numbers.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,23 +22,23 @@ use whetstone_rollout::measure::Tally;
 
 use crate::error::EvalError;
 
-/// How a model is measured.
+/// The settings of a measurement.
 pub struct Measuring<'a> {
-    /// How rollouts are collected; whom it tells is replaced by `on_progress`.
+    /// How rollouts are collected; its progress callback is replaced by `on_progress`.
     pub collecting: Collecting<'a>,
     /// Completions of each task, at least one.
     pub samples: usize,
     /// Completions of a piece; a piece has at least one task.
     pub samples_at_a_time: usize,
-    /// What sampling derives from.
+    /// The seed of sampling.
     pub seed: Seed,
     /// Told how far it is.
     pub on_progress: &'a dyn Fn(Sampled),
-    /// Looked at before each piece: whether somebody wants it to stop.
+    /// Set to stop: checked before each piece.
     pub stop: &'a AtomicBool,
 }
 
-/// How far a measurement is, in completions.
+/// Progress of a measurement, in completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sampled {
     /// Those that were sampled.
@@ -50,19 +50,19 @@ pub struct Sampled {
 }
 
 impl Sampled {
-    /// So many more than were done before a collection.
+    /// Progress of a collection, after `before` completions of earlier ones.
     pub(crate) fn of(now: Progress<'_>, before: usize, all: usize) -> Self {
         let done = (before + now.over + now.dropped).min(all);
         Self { sampled: (before + now.sampled).clamp(done, all), done, all }
     }
 }
 
-/// What was counted.
+/// The counts.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Measured {
     /// Of each task, in their order.
     pub tallies: Vec<Tally>,
-    /// How often each verdict was given.
+    /// Number of samples per verdict.
     pub verdicts: BTreeMap<String, u64>,
     /// Completions that could not be judged, which count nowhere.
     pub unjudged: u64,
@@ -76,7 +76,7 @@ pub struct Measured {
     pub seconds: f64,
 }
 
-/// Measures a model on tasks; `None` if it was told to stop.
+/// Measures a model on tasks; `None` if it was stopped.
 ///
 /// # Errors
 ///
@@ -127,7 +127,7 @@ fn logps(collected: &Collected) -> impl Iterator<Item = f64> {
     tokens.flat_map(SampledTokens::logps).copied().map(f64::from)
 }
 
-/// So many samples of a task, which derive from the seed and the task's name.
+/// A request for `samples` samples of a task, seeded by the seed and the task's name.
 pub(crate) fn ask(task: &Task, samples: usize, seed: Seed) -> Asked<'_> {
     Asked { task, samples, seed: seed.derive(&format!("eval/{}", task.id), 0) }
 }

@@ -1,9 +1,9 @@
 //! Whether differences lean to one side: the sign-flip test.
 //!
-//! If two models were alike, each task's difference might as well have come out with the other sign.
-//! So signs are thrown like coins, many times, and the part of throws whose sum is as far from 0 as the
-//! real one is the chance of seeing so much without a reason: the p-value of a two-sided test (Fisher,
-//! *The Design of Experiments*, section 21). It assumes nothing of how differences are spread.
+//! If two models were equal, the sign of each task's difference would be random. So signs are
+//! flipped at random many times; the fraction of flips whose sum is at least as far from 0 as the
+//! real one is the p-value of a two-sided test (Fisher, *The Design of Experiments*, section 21).
+//! The test assumes nothing about the distribution of differences.
 //!
 //! Tasks without a difference have no sign and change no sum. Where there are so few others that all of
 //! their signs can be tried, all are; else the real one counts as one of the throws, so that no p-value

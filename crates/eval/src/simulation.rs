@@ -1,9 +1,10 @@
-//! Whether intervals and comparisons hold what they promise, by simulation.
+//! Coverage of intervals and error rates of comparisons, by simulation.
 //!
-//! A world is a choice of tasks, each with its own chance to be solved. Tasks are drawn from it, samples
-//! are thrown, and the interval is asked whether the true figure of the world, which is known exactly,
-//! lies inside. Everything derives from constants, so what is counted here is the same on every machine.
-//! Intervals are made of fewer resamples than those of the product, which is quicker and no kinder.
+//! A world is a distribution of tasks, each with its own probability of being solved. Tasks are
+//! drawn from it, samples are simulated, and the interval either contains the true figure of the
+//! world, which is known exactly, or does not. All seeds are constants, so the counts are the same
+//! on every machine. Intervals use fewer resamples than those of the product, which is faster and
+//! no more lenient.
 
 use whetstone_algo::pass_at_k::pass_at_k;
 
@@ -22,7 +23,7 @@ struct Setting {
     tasks: usize,
     samples: u64,
     k: u64,
-    /// How hard the world is: chances are evenly spread numbers to this power.
+    /// Difficulty of the world: probabilities are uniform numbers to this power.
     power: f64,
 }
 
@@ -32,7 +33,7 @@ impl Setting {
         (0..100).map(|at| ((number(at) + 0.5) / 100.0).powf(self.power)).collect()
     }
 
-    /// What endlessly many tasks with endlessly many samples would show.
+    /// The figure in the limit of infinitely many tasks and samples.
     fn truth(self) -> f64 {
         let k = i32::try_from(self.k).unwrap();
         let solved = |chance: &f64| 1.0 - (1.0 - chance).powi(k);
@@ -77,7 +78,7 @@ impl Setting {
     }
 }
 
-/// How many of so many samples pass.
+/// The number of passes in `samples` simulated samples.
 fn thrown(random: &mut SplitMix, chance: f64, samples: u64) -> usize {
     #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
     let mut unit = || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;

@@ -1,8 +1,9 @@
 //! Samples that were judged, kept as they come.
 //!
-//! A journal beside the file of samples has what was sampled of a task as soon as all of it is judged, so a
-//! kill costs what was under way. Only an evaluation with the same settings goes on with it. Samples that
-//! the machine broke are not in it: whoever goes on asks for them again.
+//! A journal beside the file of samples has the samples of a task as soon as all of them are
+//! judged, so a kill loses only what was in progress. Only an evaluation with the same settings can
+//! resume from it. Samples that could not be judged are not in it: a resumed evaluation samples
+//! them again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -24,26 +25,26 @@ use crate::error::EvalError;
 /// The version of the journal.
 const VERSION: u64 = 1;
 
-/// The first record: what was asked.
+/// The first record: the settings.
 #[derive(Serialize, Deserialize)]
 struct Head {
     evaluating: u64,
     settings: BTreeMap<String, String>,
 }
 
-/// Who is asked for a sample: the task, and in which pass over the tasks.
+/// The key of a group of samples: the pass over the tasks, and the task.
 type Asked = (u64, TaskId);
 
 /// The samples of an evaluation.
 pub(crate) struct Store {
     journal: Journal,
     kept: BTreeMap<Asked, BTreeSet<u64>>,
-    /// What could not be judged this time.
+    /// Samples that could not be judged this time.
     failed: Vec<Rollout>,
 }
 
 impl Store {
-    /// Opens the journal beside `output` and takes over what is known.
+    /// Opens the journal beside `output` and reads the samples in it.
     pub(crate) fn open(
         output: &Path,
         settings: &BTreeMap<String, String>,
@@ -61,12 +62,12 @@ impl Store {
         Ok(store)
     }
 
-    /// How many samples of a task there are from a pass.
+    /// The number of samples of a task in a pass.
     pub(crate) fn count(&self, step: u64, task: &TaskId) -> usize {
         self.kept.get(&(step, task.clone())).map_or(0, BTreeSet::len)
     }
 
-    /// How many samples there are.
+    /// The number of samples.
     pub(crate) fn len(&self) -> usize {
         self.kept.values().map(BTreeSet::len).sum()
     }
@@ -89,7 +90,8 @@ impl Store {
             tasks.iter().enumerate().map(|(at, task)| (task.id.as_str(), at)).collect();
         let place = |id: &str| order.get(id).copied().unwrap_or(usize::MAX);
         let judged = Ordered::new(self.journal.path(), place).map_err(LedgerError::from)?;
-        // A group is asked for as a whole: what was judged before and not now is no failure.
+        // A group is requested as a whole: a sample that was judged before and not now is not a
+        // failure.
         let mut failed: Vec<&Rollout> =
             self.failed.iter().filter(|rollout| !self.has(rollout)).collect();
         failed.sort_by_key(|rollout| {
@@ -136,8 +138,8 @@ impl Store {
     }
 }
 
-/// The samples of a journal by pass, task and number. They came as they were judged; where each stands is
-/// held, and its text is not.
+/// The samples of a journal by pass, task and number. They are in the order of judging; only their
+/// positions are held in memory, not their texts.
 struct Ordered {
     path: PathBuf,
     places: vec::IntoIter<(Key, Position)>,
@@ -147,7 +149,7 @@ struct Ordered {
 /// By what samples are ordered: the pass, the task's place, the number.
 type Key = (u64, usize, u64);
 
-/// What is looked at of a sample.
+/// The fields of a sample that are read here.
 #[derive(Deserialize)]
 struct Named {
     step: u64,
@@ -173,7 +175,7 @@ impl Ordered {
     }
 
     fn read(&mut self, position: Position) -> Result<Option<String>, ReadError> {
-        // Those of one task stand together.
+        // Samples of one task are adjacent.
         if self.reader.place() != position {
             self.reader = journal::read_from(&self.path, position)?;
         }
@@ -190,7 +192,8 @@ impl Iterator for Ordered {
     }
 }
 
-/// What is set differently than in a journal's head; `None` if that is no head of ours.
+/// The settings that differ from those in a journal's head; `None` if it is not a head of an
+/// evaluation.
 fn differences(head: &str, settings: &BTreeMap<String, String>) -> Option<Vec<String>> {
     let theirs: Head = serde_json::from_str(head).ok()?;
     if theirs.evaluating != VERSION {
@@ -203,7 +206,7 @@ fn differences(head: &str, settings: &BTreeMap<String, String>) -> Option<Vec<St
 
 /// A sample without its tokens, which only training needs.
 pub(crate) fn without_tokens(mut rollout: Rollout) -> Rollout {
-    // What is not there is not missed, and what is there is ours: it was just made.
+    // Either field may be absent. If present, this evaluation wrote it, so it can be parsed.
     for field in ["turns", TOKENIZER] {
         drop(rollout.meta.take::<IgnoredAny>(field));
     }

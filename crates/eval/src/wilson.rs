@@ -7,9 +7,9 @@
 //!
 //! with `p` the mean, `s²` the variance of the values and `t` the quantile of Student's distribution
 //! with `T - 1` degrees of freedom (Wilson, JASA 1927; the effective n as of Korn and Graubard, *Survey
-//! Methodology* 1998). Below a hundred tasks resampled means vary too little: 95 % intervals made of them
-//! cover about 92 %. This one stays inside 0 and 1, and has a width where nothing was solved: values that
-//! are all the same tell as much as so many coins.
+//! Methodology* 1998). Below a hundred tasks resampled means vary too little: their 95 % intervals
+//! cover about 92 %. This interval stays inside 0 and 1, and has a positive width where nothing was
+//! solved: `T` identical values count as `T` coin tosses.
 
 use crate::bootstrap::{mean, number};
 
@@ -23,11 +23,11 @@ pub(crate) fn interval(values: &[f64]) -> (f64, f64) {
     let whole = 1.0 + t * t / n;
     let middle = (p + t * t / (2.0 * n)) / whole;
     let half = t * (p * (1.0 - p) / n + t * t / (4.0 * n * n)).sqrt() / whole;
-    // Rounding must not exclude what was seen.
+    // Rounding must not exclude the observed mean.
     ((middle - half).clamp(0.0, p), (middle + half).clamp(p, 1.0))
 }
 
-/// How many draws of one coin would have told as much.
+/// The effective sample size.
 fn effective(values: &[f64]) -> f64 {
     let (count, p) = (number(values.len()), mean(values));
     let squares: f64 = values.iter().map(|value| (value - p).powi(2)).sum();

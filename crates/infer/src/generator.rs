@@ -1,4 +1,4 @@
-//! What is asked of a generator, and what it answers.
+//! The requests and results of a generator.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -11,30 +11,30 @@ use whetstone_kernels::sample::Rule;
 pub struct Prompt {
     /// Its tokens.
     pub tokens: Vec<u32>,
-    /// How many completions.
+    /// Number of completions.
     pub samples: usize,
-    /// How tokens are chosen.
+    /// The sampling rule.
     pub rule: Rule,
-    /// What its samples' random numbers are derived from.
+    /// The seed of its samples.
     pub seed: Seed,
     /// Tokens of a completion at most, the one that ends it included.
     pub max_tokens: usize,
-    /// Texts that end a completion and are no part of it.
+    /// Stop strings; they are not a part of the completion.
     pub stop: Vec<String>,
 }
 
 /// A completion that is done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawn {
-    /// Which prompt, from 0.
+    /// Index of the prompt.
     pub prompt: usize,
-    /// Which sample of it, from 0.
+    /// Index of the sample.
     pub sample: usize,
-    /// What was sampled.
+    /// The sampled completion.
     pub completion: Completion,
 }
 
-/// What was computed.
+/// Work done by a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// Tokens of prompts that went through the model; a prompt counts once for all of its samples.
@@ -54,7 +54,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What this call and a later one computed together.
+    /// The sum of this call and a later one.
     #[must_use]
     pub fn and(self, later: Self) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl Usage {
     }
 }
 
-/// What may be used at a time.
+/// Limits on concurrent work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of keys and values.
@@ -84,49 +84,49 @@ impl Default for Limits {
     }
 }
 
-/// Why there are no completions.
+/// Why generation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GenerateError {
     /// A prompt without tokens.
     #[error("prompt {prompt} is empty")]
     Empty {
-        /// Which, from 0.
+        /// Its index.
         prompt: usize,
     },
     /// A prompt that asks for none.
     #[error("prompt {prompt} asks for {what}")]
     Nothing {
-        /// Which, from 0.
+        /// Its index.
         prompt: usize,
-        /// What it asks for.
+        /// The empty request, as text for the message.
         what: &'static str,
     },
     /// A token that the model does not have.
     #[error("prompt {prompt} has token {token}; the model has {vocab}")]
     Token {
-        /// Which, from 0.
+        /// Its index.
         prompt: usize,
         /// The token.
         token: u32,
-        /// How many there are.
+        /// Size of the vocabulary.
         vocab: usize,
     },
     /// A prompt that fills the model's context.
     #[error("prompt {prompt} has {length} tokens, and the model was loaded for {positions} in all")]
     TooLong {
-        /// Which, from 0.
+        /// Its index.
         prompt: usize,
         /// Its length.
         length: usize,
-        /// What the model was loaded for.
+        /// Positions that the model was loaded for.
         positions: usize,
     },
     /// Even alone it would not fit.
     #[error(
-        "prompt {prompt} and its completion need {needed} bytes of keys and values; {allowed} are allowed"
+        "prompt {prompt} and its completion need {needed} bytes of KV cache; {allowed} are allowed"
     )]
     TooLarge {
-        /// Which, from 0.
+        /// Its index.
         prompt: usize,
         /// Bytes of one sample.
         needed: usize,
@@ -136,21 +136,21 @@ pub enum GenerateError {
     /// A rule that chooses nothing.
     #[error("prompt {prompt}: {problem}")]
     Rule {
-        /// Which, from 0.
+        /// Its index.
         prompt: usize,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// The model gave no numbers.
     #[error("prompt {prompt}, sample {sample}: the log-probability of token {position} is {logp}")]
     NotFinite {
-        /// Which prompt, from 0.
+        /// Index of the prompt.
         prompt: usize,
-        /// Which sample of it, from 0.
+        /// Index of the sample.
         sample: usize,
-        /// Which token of the completion, from 0.
+        /// Index of the token in the completion.
         position: usize,
-        /// What came out.
+        /// The computed value.
         logp: f32,
     },
     /// The device failed.
@@ -161,14 +161,14 @@ pub enum GenerateError {
     Text(#[from] whetstone_model::tokenizer::TokenizerError),
 }
 
-/// Whoever completes prompts.
+/// Completes prompts.
 pub trait Generator {
     /// Draws all samples of all prompts and hands each over as soon as it is done; a `Break` ends
     /// the work.
     ///
     /// # Errors
     ///
-    /// If a prompt cannot be completed at all; then nothing was computed.
+    /// If a prompt cannot be completed; then nothing was computed.
     fn generate(
         &mut self,
         prompts: &[Prompt],

@@ -1,13 +1,13 @@
 //! Completions of prompts: many sequences at a time, each as if it were alone.
 //!
-//! [`Generator`] is what a rollout or an evaluation asks; [`Local`] answers with a model on this
-//! machine. It works in steps. A step adds one token to every sequence that is being sampled; a
-//! sequence that ends makes room at once for one that waits. A prompt is computed once, however
-//! many samples are drawn from it: they share its pages and its last row of logits. Short prompts
-//! are computed together.
+//! Rollouts and evaluations call a [`Generator`]; [`Local`] is one with a model on this machine. It
+//! does continuous batching: a step adds one token to every sequence that is being sampled, and a
+//! sequence that ends makes room at once for one that waits. A prompt is prefilled once, however
+//! many samples it has: they share its pages of the KV cache and its last row of logits. Short
+//! prompts are prefilled together.
 //!
-//! What is sampled depends on the model, the prompt, the rule, the seed and the number of the sample,
-//! and on nothing that happens beside it: not on the batch, not on the memory, not on the threads.
+//! A sample depends on the model, the prompt, the sampling rule, the seed and the sample's index,
+//! and on nothing else: not on the batch, the memory or the threads.
 //!
 //! # Memory
 //!

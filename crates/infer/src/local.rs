@@ -29,7 +29,8 @@ impl<'a> Local<'a> {
         self.limits.cache_bytes / self.decoder.page_bytes()
     }
 
-    /// So many pages, and a stepper for these prompts: those of the last call, if they suffice.
+    /// KV cache of `pages` pages and a stepper for these prompts: those of the last call, if they
+    /// are large enough.
     fn memory(&mut self, pages: usize, prompts: &[Prompt]) -> Memory {
         let samples: usize = prompts.iter().map(|prompt| prompt.samples).sum();
         let tokens =

@@ -1,4 +1,4 @@
-//! Which pages are free, and how many sequences hold each.
+//! Free pages of the KV cache, and reference counts of the others.
 
 /// Pages by number.
 #[derive(Debug)]
@@ -22,12 +22,12 @@ impl Pages {
         }
     }
 
-    /// Pages that nobody holds and nobody was promised.
+    /// Pages that are neither held nor reserved.
     pub(crate) fn available(&self) -> usize {
         self.free.len() - self.promised
     }
 
-    /// Keeps so many for someone who will take them later.
+    /// Reserves pages that will be taken later.
     ///
     /// # Panics
     ///

@@ -45,7 +45,7 @@ fn ids(of: &Value) -> Vec<u32> {
     ids.map(|id| u32::try_from(id).expect("an id")).collect()
 }
 
-/// So many tokens out of the middle of the golden conversations.
+/// This many tokens out of the middle of the golden conversations.
 fn text(begin: usize, length: usize) -> Vec<u32> {
     let all: Vec<u32> = golden().iter().flat_map(|case| ids(&case["ids"])).collect();
     all[begin..begin + length].to_vec()

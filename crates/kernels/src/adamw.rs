@@ -14,26 +14,26 @@ use crate::cuda;
 use crate::device::Device;
 use crate::matmul::Matrix;
 
-/// What does not change from step to step, and what does.
+/// The hyperparameters of AdamW, and the present step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AdamW {
     /// The learning rate of this step.
     pub lr: f64,
-    /// How slowly the mean follows.
+    /// Decay rate of the first-moment estimate.
     pub beta1: f64,
-    /// How slowly the mean of squares follows.
+    /// Decay rate of the second-moment estimate.
     pub beta2: f64,
     /// Keeps a quotient finite.
     pub epsilon: f64,
-    /// How much of a weight goes away at a step, in units of `lr`.
+    /// Decoupled weight decay, in units of `lr`.
     pub decay: f64,
-    /// Which step this is, from 1.
+    /// The step, from 1.
     pub step: u64,
-    /// What gradients are multiplied by first: one number for the mean and for clipping.
+    /// Multiplies gradients first: the mean over the batch and gradient clipping in one factor.
     pub gradient_scale: f64,
 }
 
-/// What a step multiplies by, computed in f64 and used in f32.
+/// The factors of a step, computed in f64 and used in f32.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Factors {
     /// `1 - lr · decay`.
@@ -82,7 +82,7 @@ pub struct State<'a> {
     pub square: ViewMut<'a, f32>,
 }
 
-/// What products use of a weight, where that is a copy: it is written with the weight.
+/// The copy of a weight that products use, if there is one: it is written with the weight.
 #[derive(Debug)]
 pub struct Copied<'a>(pub(crate) Matrix<'a>);
 

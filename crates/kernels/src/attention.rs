@@ -1,7 +1,7 @@
 //! Causal attention over packed sequences, with fewer heads of keys and values than of queries.
 //!
-//! A token's row is its query heads, then its key heads, then its value heads. Sequences lie one
-//! after another; nothing looks from one into another. For query `i` of a head and keys `j ≤ i`:
+//! A token's row is its query heads, then its key heads, then its value heads. Sequences are
+//! contiguous; none attends to another. For query `i` of a head and keys `j ≤ i`:
 //!
 //! ```text
 //! s_j = scale · q_i·k_j      p_j = e^(s_j - lse_i)      o_i = Σ p_j v_j
@@ -18,7 +18,7 @@ use crate::device::Device;
 use crate::matmul::{Matrix, MatrixMut};
 use crate::offsets::{self, Offsets};
 
-/// Heads and what a score is multiplied by.
+/// The heads and the scale of scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shape {
     /// Heads of queries.
@@ -55,12 +55,12 @@ impl Shape {
     }
 }
 
-/// Heads, and where sequences begin.
+/// The heads, and the sequence offsets.
 #[derive(Debug, Clone, Copy)]
 pub struct Sequences<'a> {
     /// Heads of a row.
     pub shape: &'a Shape,
-    /// Where sequences begin among the rows.
+    /// Sequence offsets among the rows.
     pub offsets: Offsets<'a>,
 }
 
@@ -91,12 +91,12 @@ pub fn forward(device: &Device, output: Output<'_>, qkv: Matrix<'_>, sequences: 
     }
 }
 
-/// What went forward and what comes back.
+/// The forward outputs and their gradients.
 #[derive(Debug, Clone, Copy)]
 pub struct Saved<'a> {
     /// Queries, keys and values.
     pub qkv: Matrix<'a>,
-    /// What came out.
+    /// The forward output.
     pub out: Matrix<'a>,
     /// The gradient of what came out.
     pub dout: Matrix<'a>,

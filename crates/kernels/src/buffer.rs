@@ -57,17 +57,17 @@ impl Pool {
     }
 }
 
-/// What a buffer of so many bytes really takes.
+/// The allocated size of a buffer of `bytes` bytes.
 pub fn taken_bytes(bytes: usize) -> usize {
     class(bytes.div_ceil(LINE_BYTES)).saturating_mul(LINE_BYTES)
 }
 
-/// The same on CUDA.
+/// The allocated size on CUDA.
 pub fn taken_bytes_on_cuda(bytes: usize) -> usize {
     class(bytes.div_ceil(UNIT)).saturating_mul(UNIT)
 }
 
-/// The size that is really taken for so many lines.
+/// The allocated size for `lines` lines.
 pub(crate) fn class(lines: usize) -> usize {
     let lines = lines.max(1);
     let step = (lines.next_power_of_two() / 16).max(1);
@@ -82,7 +82,7 @@ pub struct Buffer<T: Element = Activation> {
     kind: PhantomData<T>,
 }
 
-/// Whose memory it is; it goes back to its pool when it is dropped.
+/// The owned memory; it is returned to its pool on drop.
 #[derive(Debug)]
 enum Memory {
     Host { lines: Box<[Line]>, pool: Arc<Pool> },
@@ -90,12 +90,12 @@ enum Memory {
 }
 
 impl<T: Element> Buffer<T> {
-    /// A block of a CUDA device, which is large enough for so many numbers.
+    /// A block of a CUDA device with room for `length` numbers.
     pub(crate) fn on_cuda(block: Block, length: usize) -> Self {
         Self { memory: Memory::Cuda(block), length, kind: PhantomData }
     }
 
-    /// How many numbers.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.length
     }
@@ -178,11 +178,11 @@ pub struct View<'a, T: Element = Activation>(Place<'a, T>);
 #[derive(Debug)]
 pub struct ViewMut<'a, T: Element = Activation>(PlaceMut<'a, T>);
 
-/// What numbers of a processor and of a CUDA device have to do with each other: nothing.
+/// Views of the CPU and of a CUDA device cannot be mixed.
 const ELSEWHERE: &str = "numbers of another device";
 
 impl<'a, T: Element> View<'a, T> {
-    /// How many numbers.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         match self.0 {
             Place::Host(numbers) => numbers.len(),
@@ -256,7 +256,7 @@ impl<'a, T: Real> View<'a, T> {
 }
 
 impl<T: Element> ViewMut<'_, T> {
-    /// How many numbers.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.view().len()
     }
@@ -278,7 +278,7 @@ impl<T: Element> ViewMut<'_, T> {
         })
     }
 
-    /// The same, to read.
+    /// A read-only view of the same elements.
     pub fn view(&self) -> View<'_, T> {
         View(match &self.0 {
             PlaceMut::Host(numbers) => Place::Host(numbers),
@@ -286,7 +286,7 @@ impl<T: Element> ViewMut<'_, T> {
         })
     }
 
-    /// The same, for a call that takes it by value.
+    /// A shorter borrow, for a call that takes the view by value.
     pub fn reborrow(&mut self) -> ViewMut<'_, T> {
         ViewMut(match &mut self.0 {
             PlaceMut::Host(numbers) => PlaceMut::Host(numbers),

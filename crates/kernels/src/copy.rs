@@ -1,4 +1,4 @@
-//! Rows from one matrix to another that lies differently.
+//! Copies rows between matrices of different strides.
 
 use crate::cuda;
 use crate::device::Device;

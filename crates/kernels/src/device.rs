@@ -1,4 +1,4 @@
-//! Where numbers live and who works on them.
+//! Devices: the owners of buffers, on which operations run.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub struct Cpu {
 }
 
 impl Device {
-    /// So many processors of this machine.
+    /// The CPU, with this many threads.
     ///
     /// # Errors
     ///
@@ -79,8 +79,8 @@ impl Device {
         }
     }
 
-    /// Bytes that buffers can take in all: what they take now and what is free. None on a processor,
-    /// whose memory others take too, and where a device does not say.
+    /// Bytes that buffers can take in all: those in use and those that are free. `None` on the CPU,
+    /// whose memory is shared with other processes, and where a device does not report it.
     pub fn room_bytes(&self) -> Option<usize> {
         match self {
             Self::Cpu(_) => None,
@@ -113,7 +113,7 @@ impl Device {
         buffer
     }
 
-    /// A buffer with a copy of what the host has.
+    /// A buffer with a copy of host data.
     pub fn upload<T: Element>(&self, from: &[T::Host]) -> Buffer<T> {
         let mut buffer = self.take(from.len());
         match self {
@@ -123,7 +123,7 @@ impl Device {
         buffer
     }
 
-    /// A buffer that the host fills, where it lies if it can.
+    /// A buffer that the host fills, in place if possible.
     ///
     /// # Errors
     ///
@@ -143,7 +143,7 @@ impl Device {
         Ok(buffer)
     }
 
-    /// The same number everywhere.
+    /// Sets every element to one value.
     pub fn fill<T: Element>(&self, to: &mut ViewMut<'_, T>, value: T::Host) {
         match self {
             Self::Cpu(cpu) => cpu.threads.pieces(to.host(), PIECE, |_, part| part.fill(value)),
@@ -169,8 +169,8 @@ impl Device {
         }
     }
 
-    /// Waits for everything before and gives the host a copy. After a failure it is zeros, and
-    /// [`Self::check`] says so.
+    /// Waits for all earlier work and returns a copy to the host. After a failure the result is
+    /// zeros, and [`Self::check`] returns the error.
     pub fn read<T: Element>(&self, from: View<'_, T>) -> Vec<T::Host> {
         match self {
             Self::Cpu(_) => from.host().to_vec(),
@@ -178,7 +178,7 @@ impl Device {
         }
     }
 
-    /// What buffers take now, those that wait in the pool included.
+    /// Memory of all buffers, including those in the pool.
     pub fn held_bytes(&self) -> usize {
         match self {
             Self::Cpu(cpu) => cpu.pool.held_bytes(),
@@ -186,7 +186,7 @@ impl Device {
         }
     }
 
-    /// Gives back what waits in the pool: for the end of a phase whose sizes will not come again.
+    /// Frees the buffers in the pool: for the end of a phase whose sizes will not be needed again.
     pub fn trim(&self) {
         match self {
             Self::Cpu(cpu) => cpu.pool.trim(),

@@ -1,4 +1,4 @@
-//! What buffers hold, and in which format each device keeps it.
+//! Types of buffer elements, and their format on each device.
 //!
 //! [`Activation`] is the whole precision policy: what flows through layers (activations, their
 //! gradients, frozen weights, keys and values) is f32 on processors and bf16 on CUDA. What must stay
@@ -13,7 +13,7 @@ use std::fmt::Debug;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Activation;
 
-/// What a buffer can hold.
+/// A type of buffer element.
 pub trait Element: sealed::Sealed + Debug + Copy + Default + Send + Sync + 'static {}
 
 /// Elements that are numbers with a fraction: f32 on the host, whatever a device makes of them.

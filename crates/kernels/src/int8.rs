@@ -1,5 +1,5 @@
-//! Weights as bytes: each row has one number, what a byte is worth, chosen so that the largest
-//! weight of the row is 127. For frozen weights only; a gradient has no use for the steps.
+//! Int8 weights: each row has a scale, chosen so that its largest weight is 127. For frozen weights
+//! only; updates would be smaller than a quantisation step.
 
 use crate::buffer::{Real, View, ViewMut};
 use crate::cpu::vectorized::with_simd;

@@ -1,11 +1,11 @@
 //! The closed set of operations that a decoder is made of, forward and backward.
 //!
-//! Everything above this crate speaks of [`Buffer`]s on a [`Device`] and never sees an address.
-//! An operation is one file: its formula, the shapes, the checks, and a call of the twin for each
-//! kind of device (`cpu/` and `cuda/`). Operations never fail: a device remembers its first failure,
-//! does nothing after it, and says so when [`Device::check`] asks. Operations are ordered as they are called and none of them asks
-//! the host for a number, so that a device with a queue can run behind its caller; only
-//! [`Device::read`] waits.
+//! Everything above this crate uses [`Buffer`]s on a [`Device`] and never sees an address. An
+//! operation is one file: its formula, the shapes, the checks, and a call of the implementation for
+//! each kind of device (`cpu/` and `cuda/`). Operations never fail: a device remembers its first
+//! failure, does nothing after it, and reports it in [`Device::check`]. Operations run in the order
+//! of their calls and none of them returns a value to the host, so that a device with a queue can
+//! run behind its caller; only [`Device::read`] waits.
 //!
 //! # Bits
 //!

@@ -1,7 +1,7 @@
 //! `y = x · Wᵀ`, for weights that are numbers or bytes with a scale a row.
 //!
-//! A row's bits depend on that row alone, never on the rows beside it: that is what makes a sample
-//! the same alone and in a batch. What a sequence adds to a weight's gradient depends on its rows
+//! A row's bits depend on that row alone, never on the other rows: that makes a sample the same
+//! alone and in a batch. The contribution of a sequence to a weight's gradient depends on its rows
 //! alone.
 
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub enum Weight<'a> {
         bytes: View<'a, i8>,
         /// One number for each row.
         scales: View<'a, f32>,
-        /// How long a row is.
+        /// Length of a row.
         inputs: usize,
     },
 }
@@ -147,11 +147,11 @@ pub fn backward_weight<T: Real>(
 pub struct WeightGradient<'a, T: Element = Activation> {
     /// Is added to: a row for each column of `dy`, a column for each of `x`.
     pub to: MatrixMut<'a, f32>,
-    /// What the product is multiplied by.
+    /// Scale of the product.
     pub scale: f32,
-    /// What came back.
+    /// Gradient of the output.
     pub dy: Matrix<'a, T>,
-    /// What went in.
+    /// Input of the forward pass.
     pub x: Matrix<'a>,
 }
 
@@ -182,8 +182,8 @@ pub fn backward_weights(
     }
 }
 
-/// Hands out the weight as numbers: at once, or on a processor so many rows at a time if it is bytes.
-/// On CUDA a result is rounded after each piece, so there is one.
+/// Calls a function with the weight as numbers: at once or, for an int8 weight on the CPU, some
+/// rows at a time. On CUDA a result is rounded after each piece, so there is only one.
 fn for_each_piece(device: &Device, weight: Weight<'_>, mut work: impl FnMut(usize, Matrix<'_>)) {
     match weight {
         Weight::Full(matrix) => work(0, matrix),

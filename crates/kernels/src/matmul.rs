@@ -8,7 +8,7 @@ use crate::cuda;
 use crate::device::Device;
 use crate::offsets::{self, Offsets};
 
-/// A matrix somewhere in a buffer: rows that lie `stride` apart, or their transpose.
+/// A matrix in a buffer: rows with a stride, or their transpose.
 #[derive(Debug, Clone, Copy)]
 pub struct Matrix<'a, T: Element = Activation> {
     pub(crate) data: View<'a, T>,
@@ -18,7 +18,7 @@ pub struct Matrix<'a, T: Element = Activation> {
     pub(crate) col_stride: usize,
 }
 
-/// The same, to write to, always by rows.
+/// A mutable matrix, always by rows.
 #[derive(Debug)]
 pub struct MatrixMut<'a, T: Element = Activation> {
     pub(crate) data: ViewMut<'a, T>,
@@ -47,12 +47,12 @@ impl<'a, T: Element> Matrix<'a, T> {
         Self { data, rows, cols, row_stride: stride, col_stride: 1 }
     }
 
-    /// How many rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many columns.
+    /// Number of columns.
     pub fn cols(&self) -> usize {
         self.cols
     }
@@ -111,12 +111,12 @@ impl<'a, T: Element> MatrixMut<'a, T> {
         Self { data, rows, cols, stride }
     }
 
-    /// The same, to read.
+    /// A read-only view of the same matrix.
     pub fn view(&self) -> Matrix<'_, T> {
         Matrix::strided(self.data.view(), self.rows, self.cols, self.stride)
     }
 
-    /// The same, for a call that takes it by value.
+    /// A shorter borrow, for a call that takes the matrix by value.
     pub fn reborrow(&mut self) -> MatrixMut<'_, T> {
         MatrixMut { data: self.data.reborrow(), ..*self }
     }
@@ -155,7 +155,7 @@ impl<'a, T: Real> Matrix<'a, T> {
 }
 
 impl<'a, T: Real> MatrixMut<'a, T> {
-    /// The same, to write.
+    /// Like [`Matrix::on_host`], mutable.
     pub(crate) fn on_host<U: Real>(self) -> MatrixMut<'a, U> {
         let Self { data, rows, cols, stride } = self;
         MatrixMut { data: data.on_host(), rows, cols, stride }
@@ -171,7 +171,7 @@ fn check(length: usize, rows: usize, cols: usize, stride: usize) {
     );
 }
 
-/// Whether a result replaces what was there or is added to it.
+/// Whether a result overwrites the destination or is added to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteMode {
     /// The old values are not read.
@@ -230,8 +230,8 @@ pub fn matmul<T: Real, A: Real, B: Real>(
     }
 }
 
-/// `to += scale · a · b`, piece by piece of the inner side: what a piece adds depends on that piece
-/// alone.
+/// `to += scale · a · b`, piece by piece of the inner dimension: the contribution of a piece
+/// depends on that piece alone.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! The size of a gradient, for clipping by the global norm, and how two of them lie to each other.
+//! Norms and inner products of gradients, for clipping by the global norm and for their cosine.
 
 use crate::buffer::{View, ViewMut};
 use crate::cpu::vectorized::{self, with_simd};
@@ -68,7 +68,7 @@ fn on_cpu(cpu: &Cpu, x: View<'_, f32>, y: View<'_, f32>) -> f64 {
     sums.into_iter().map(f64::from).sum()
 }
 
-/// Whether every number is one: neither infinite nor none at all.
+/// Whether every value is finite: neither infinite nor NaN.
 pub fn is_finite(device: &Device, x: View<'_, f32>) -> bool {
     let cpu = match device {
         Device::Cpu(cpu) => cpu,

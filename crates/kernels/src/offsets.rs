@@ -1,12 +1,12 @@
-//! Where sequences begin among rows that lie one after another.
+//! Offsets of sequences in contiguous rows.
 //!
-//! What a sequence adds to a gradient is summed within that sequence, from zero, and then added to
-//! what is there. So the bits of a step's gradient depend on the sequences and their order, and not
-//! on which of them went through the model together.
+//! The contribution of a sequence to a gradient is summed within that sequence, from zero, and then
+//! added to the gradient. So the bits of a step's gradient depend on the sequences and their order,
+//! and not on their division into batches.
 
 use std::ops::Range;
 
-/// Where sequences begin, and where the last ends: `[0, 5, 9]` are five rows and four.
+/// The beginnings of sequences, and the end of the last: `[0, 5, 9]` are five rows and four.
 pub type Offsets<'a> = &'a [usize];
 
 /// # Panics

@@ -28,7 +28,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// So many pages for each layer.
+    /// A cache with this many pages per layer.
     pub fn new(device: &Device, layers: usize, pages: usize, shape: Shape) -> Self {
         shape.check();
         let size = layers * pages * PAGE * shape.kv_heads * shape.size;
@@ -41,7 +41,7 @@ impl Cache {
         }
     }
 
-    /// How many pages each layer has.
+    /// Number of pages per layer.
     pub fn pages(&self) -> usize {
         self.pages
     }
@@ -75,11 +75,11 @@ impl Cache {
 pub struct Store<'a> {
     /// The pages.
     pub cache: &'a mut Cache,
-    /// Which layer of them.
+    /// The layer.
     pub layer: usize,
     /// A row for each token.
     pub qkv: Matrix<'a>,
-    /// Where each token goes: page · [`PAGE`] + place in the page.
+    /// The slot of each token: page · [`PAGE`] + index in the page.
     pub slots: View<'a, u32>,
 }
 
@@ -93,7 +93,7 @@ impl Store<'_> {
         assert!(qkv.rows == slots.len() && *layer < cache.layers(), "a slot for each token");
     }
 
-    /// Where the layer begins among the numbers of the cache.
+    /// The offset of the layer in the cache.
     pub(crate) fn begin(&self) -> usize {
         self.layer * self.cache.layer_size()
     }
@@ -138,16 +138,17 @@ pub fn copy_page(cache: &mut Cache, from: usize, to: usize) {
     }
 }
 
-/// Who looks at what: for each row the pages of its sequence and how many tokens of them it sees.
+/// The pages that rows attend to: for each row those of its sequence, and the number of visible
+/// tokens.
 #[derive(Debug, Clone, Copy)]
 pub struct Tables<'a> {
     /// Pages of all rows, one row after another.
     pub pages: View<'a, u32>,
-    /// Where each row's pages begin.
+    /// Offset of each row's pages.
     pub starts: View<'a, u32>,
     /// Tokens that each row sees, itself included.
     pub lengths: View<'a, u32>,
-    /// What was stored just before.
+    /// The tokens that were stored just before.
     pub stored: Stored,
 }
 
@@ -168,7 +169,7 @@ pub struct Attend<'a> {
     pub out: MatrixMut<'a>,
     /// The pages.
     pub cache: &'a Cache,
-    /// Which layer of them.
+    /// The layer.
     pub layer: usize,
     /// Queries, and keys and values that are in the pages already.
     pub qkv: Matrix<'a>,

@@ -1,7 +1,7 @@
 //! Work that a device does again and again, and what comes back from it later.
 //!
-//! A processor computes at once: it calls the work, and what is read is there. A GPU captures the work and
-//! replays it, and goes on while numbers are on their way to the host.
+//! A CPU computes at once: it calls the work, and results are available immediately. A GPU captures
+//! the work and replays it, and continues while results are copied to the host.
 
 use crate::buffer::{Element, View, ViewMut};
 use crate::cuda;
@@ -27,8 +27,8 @@ impl<T: Element> Pending<T> {
         Self(Arriving::There(numbers))
     }
 
-    /// Waits until they are there, and for nothing that was queued after them. After a failure they are
-    /// zeros, and [`Device::failure`] says so.
+    /// Waits until they are available, but not for later work. After a failure they are zeros, and
+    /// [`Device::failure`] returns the error.
     pub fn wait(self) -> Vec<T::Host> {
         match self.0 {
             Arriving::There(numbers) => numbers,
@@ -63,7 +63,7 @@ impl Device {
         }
     }
 
-    /// Copies what the host has into a buffer, behind all that was queued before.
+    /// Copies host data into a buffer, after all earlier work.
     ///
     /// # Panics
     ///

@@ -18,7 +18,7 @@ pub struct RopeTable {
     half: usize,
 }
 
-/// Which way.
+/// The direction of the rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rotate {
     /// As a token is placed.
@@ -47,7 +47,7 @@ impl RopeTable {
         (self.cos.view(), self.sin.view())
     }
 
-    /// How many positions there are tables for.
+    /// Number of positions in the tables.
     pub fn positions(&self) -> usize {
         self.cos.len() / self.half.max(1)
     }
@@ -60,7 +60,7 @@ pub struct Angles<'a> {
     pub table: &'a RopeTable,
     /// The position of each row.
     pub positions: View<'a, u32>,
-    /// Which way the heads are turned.
+    /// The direction of the rotation.
     pub direction: Rotate,
 }
 

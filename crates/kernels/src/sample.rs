@@ -6,9 +6,8 @@
 //! [`crate::philox::uniform`] of seed, sequence and position.
 //!
 //! The log-probability that is returned is that of the plain distribution at the temperature (at 1
-//! for temperature 0), without penalties or cuts: the one that training computes. If it is NaN
-//! then neither was one of the logits, or all were infinite; the token is then one of the vocabulary
-//! and means nothing.
+//! for temperature 0), without penalties or cuts: the one that training computes. It is
+//! NaN if a logit is NaN or all are infinite; the token is then an arbitrary one of the vocabulary.
 
 use crate::buffer::{View, ViewMut};
 use crate::cpu;
@@ -16,12 +15,12 @@ use crate::cuda;
 use crate::device::Device;
 use crate::matmul::MatrixMut;
 
-/// How a token is chosen.
+/// Sampling parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     /// 0 takes the most probable.
     pub temperature: f32,
-    /// How many may be chosen; 0 is all.
+    /// Sample from this many tokens; 0 is all.
     pub top_k: usize,
     /// The share of probability that may be chosen; 1 is all.
     pub top_p: f32,
@@ -29,7 +28,8 @@ pub struct Rule {
     pub min_p: f32,
     /// Taken from the logit of every token that was sampled before.
     pub presence_penalty: f32,
-    /// Divides positive logits of every token before, and multiplies negative ones; 1 is none.
+    /// Divides positive logits of every earlier token, and multiplies negative ones; 1 has no
+    /// effect.
     pub repetition_penalty: f32,
 }
 
@@ -70,17 +70,17 @@ impl Default for Rule {
 /// One row's wish.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// How to choose.
+    /// The sampling parameters.
     pub rule: Rule,
     /// The seed of the run.
     pub seed: u64,
-    /// Which sequence.
+    /// The sequence.
     pub sequence: u64,
-    /// Which token of it.
+    /// The token's index in it.
     pub position: u64,
-    /// What the sequence began with; looked at for the repetition penalty alone.
+    /// The prompt; used for the repetition penalty only.
     pub prompt: &'a [u32],
-    /// What was sampled since; looked at for both penalties.
+    /// The tokens sampled so far; used for both penalties.
     pub sampled: &'a [u32],
 }
 
@@ -115,17 +115,17 @@ pub struct Uploaded<'a> {
     pub cuts: Cuts,
 }
 
-/// Where tokens and their log-probabilities go.
+/// The outputs: tokens and their log-probabilities.
 #[derive(Debug)]
 pub struct Sampled<'a> {
     /// One for each row.
     pub tokens: ViewMut<'a, u32>,
-    /// The same.
+    /// The log-probabilities.
     pub logps: ViewMut<'a, f32>,
 }
 
-/// The same as [`sample`] for requests without penalties that are on the device: on CUDA, where such
-/// work is captured.
+/// Like [`sample`], for requests without penalties that are on the device: on CUDA, where such work
+/// is captured.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Which tensors a model of a configuration has, under the hub's names, and their shapes.
+//! The tensors of a configuration, under the hub's names, and their shapes.
 //!
 //! Projections are `[out, in]`, as the hub stores them: row `o` holds the weights of output `o`.
 

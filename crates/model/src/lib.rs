@@ -1,4 +1,4 @@
-//! Models as files: what they are, their weights, their tokens and the text around a conversation.
+//! Models as files: configuration, weights, tokenizer and chat template.
 //!
 //! [`open`] takes a directory as the hub lays it out, or one GGUF file, and gives a [`Pretrained`]:
 //! a [`Config`] (Llama, Qwen2 and Qwen3), [`Weights`] that are read tensor by tensor into `f32`
@@ -7,16 +7,16 @@
 //!
 //! [`create`](create::create) makes such a directory from nothing but texts, sizes and a seed.
 //!
-//! These files come from strangers. A header is believed only after every length in it was compared
-//! with the size of the file, nothing is allocated that is larger than the file, and a refusal names
-//! the file, and the key or tensor. A weight that is no finite number is refused while it is read.
+//! These files are untrusted. Every length in a header is checked against the size of the file
+//! before it is used, no allocation is larger than the file, and an error names the file, and the
+//! key or tensor. A non-finite weight is refused when it is read.
 //!
 //! # Not here
 //!
 //! - The arithmetic: forward, backward and their buffers.
-//! - Fetching: `remote` has a client of the hub.
-//! - Making a single written file survive a crash: [`safetensors::Writer`] writes into what it is
-//!   given. [`Decoder::export_merged`] writes a directory that is there as a whole or not at all.
+//! - Downloads: `remote` has a client of the hub.
+//! - Crash safety of a single file: [`safetensors::Writer`] writes into any writer.
+//!   [`Decoder::export_merged`] writes a directory atomically.
 #![forbid(unsafe_code)]
 
 pub mod adapter;

@@ -1,10 +1,10 @@
 //! Bytes that a model takes on a device, counted before anything is loaded.
 //!
-//! Buffers come from a pool that hands a buffer out again only for the same size, so what it holds in
-//! the end is, of each size, as many as there ever were at a time. Here work is a few [`Moment`]s,
+//! Buffers come from a pool that reuses a buffer only for the same size, so in the end it holds, of
+//! each size, the largest number that was ever in use at a time. Here work is a few [`Moment`]s,
 //! each with the buffers that exist then; the list follows `decoder/layer/` and `decoder/step.rs`.
-//! With `T` tokens, `R` of them asked about, `n` layers, and per token `x` (a hidden state), `qkv`,
-//! `a` (what attention gave), `h` heads and `f` (the network's width):
+//! With `T` tokens, `R` requested positions, `n` layers, and per token `x` (a hidden state), `qkv`,
+//! `a` (the attention output), `h` heads and `f` (the width of the feed-forward network):
 //!
 //! ```text
 //! kept, Most    n · T · (2x + qkv + a + h + 2f)        Input    n · T · x, and the rest of one layer
@@ -39,7 +39,7 @@ use crate::config::Config;
 use crate::decoder::{Keep, PAGE};
 use crate::layout::{Expected, expected_tensors};
 
-/// What is done with a model.
+/// The use of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Purpose<'a> {
     /// Sampling: as many sequences as the batch at a time, each with its keys and values.
@@ -60,7 +60,7 @@ pub enum Target {
     Cuda,
 }
 
-/// What a GPU takes beside buffers: the driver's context, programs, and room for products to work in.
+/// Memory of a GPU besides buffers: the driver's context, kernels, and workspace of products.
 pub const CUDA_OVERHEAD_BYTES: u64 = 1 << 30;
 
 impl Target {
@@ -79,7 +79,7 @@ impl Target {
         }
     }
 
-    /// What a buffer of so many bytes takes.
+    /// The allocated size of a buffer of `bytes` bytes.
     fn taken(self, bytes: usize) -> usize {
         match self {
             Self::Cpu => taken_bytes(bytes),
@@ -88,7 +88,7 @@ impl Target {
     }
 }
 
-/// How much at a time.
+/// The amount of concurrent work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
     /// Sequences.
@@ -101,7 +101,7 @@ pub struct Work {
     pub target: Target,
 }
 
-/// Bytes, by what they are for.
+/// Bytes by purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Plan {
     /// The model's numbers, an adapter's included.
@@ -110,7 +110,7 @@ pub struct Plan {
     pub gradients: u64,
     /// The optimizer's two means for each number that is trained.
     pub means: u64,
-    /// What layers keep for the backward pass.
+    /// Activations saved for the backward pass.
     pub kept: u64,
     /// Whatever exists for a moment only.
     pub temporary: u64,
@@ -131,7 +131,8 @@ impl Plan {
     }
 }
 
-/// What `purpose` takes. Full training of a model of bytes is counted as of one of numbers.
+/// The memory of `purpose`. Full training of an int8 model is counted as that of an unquantised
+/// one.
 pub fn plan(config: &Config, work: Work, purpose: Purpose<'_>) -> Plan {
     let target = work.target;
     let rows = Rows::new(config, work.batch.saturating_mul(work.length), target);
@@ -177,13 +178,13 @@ impl Moment {
         Self { target, sizes: BTreeMap::new() }
     }
 
-    /// And so many of activations.
+    /// Adds `count` buffers of activations.
     fn with(self, numbers: usize, count: usize) -> Self {
         let bytes = self.target.activation_bytes();
         self.of_bytes(numbers.saturating_mul(bytes), count)
     }
 
-    /// And so many of four bytes each, wherever they are.
+    /// Adds `count` buffers of four-byte values, on any device.
     fn exact(self, numbers: usize, count: usize) -> Self {
         self.of_bytes(numbers.saturating_mul(4), count)
     }
@@ -222,7 +223,7 @@ fn held(moments: impl IntoIterator<Item = Moment>) -> u64 {
     moments.into_iter().reduce(|all, moment| all.or(&moment)).unwrap_or_default().bytes()
 }
 
-/// How tensors are kept.
+/// The storage of tensors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stored {
     /// As f32: gradients and means.
@@ -231,7 +232,7 @@ enum Stored {
     Trained,
     /// As products take them.
     Frozen,
-    /// The same, and projections as bytes with a scale a row.
+    /// Projections as int8 with a scale per row, the rest as `Frozen`.
     Int8,
 }
 
@@ -337,10 +338,10 @@ impl Rows {
         tables.exact(self.tokens, 4)
     }
 
-    /// What a layer keeps beside its input.
+    /// The activations that a layer saves besides its input.
     fn rest(&self, layers: usize) -> Moment {
         let Self { x, qkv, attended, lse, wide, narrow, .. } = *self;
-        // What three, two and one adapters made of their input, of fused projections.
+        // The narrow products of three, two and one adapters, with fused projections.
         let fused = usize::from(self.target == Target::Cuda && narrow > 0);
         let of = |adapters: usize| (narrow.saturating_mul(adapters), fused);
         let one = [(qkv, 1), (attended, 1), (x, 1), (wide, 2), of(3), of(2), of(1)];
@@ -388,7 +389,8 @@ struct Training<'a> {
 }
 
 impl Training<'_> {
-    /// `plan` with what training takes; `trained` are the bytes of what is trained.
+    /// Adds the memory of training to `plan`; `trained` is the size of the trained parameters in
+    /// bytes.
     fn plan(self, trained: u64, plan: Plan) -> Plan {
         let Self { rows, config, keep, trained_head } = self;
         let target = rows.target;

@@ -13,9 +13,9 @@ use crate::weights::{Weights, WeightsError};
 /// All parts of a model, checked against each other; the weights are not read yet.
 #[derive(Debug)]
 pub struct Pretrained {
-    /// Where it is: the directory, or the GGUF file.
+    /// The directory, or the GGUF file.
     pub path: std::path::PathBuf,
-    /// What it is.
+    /// Its configuration.
     pub config: Config,
     /// Its tensors: all that `config` asks for, in the right shapes.
     pub weights: Box<dyn Weights>,
@@ -23,7 +23,7 @@ pub struct Pretrained {
     pub tokenizer: Tokenizer,
     /// The text around a conversation, if the model was made for any.
     pub template: Option<ChatTemplate>,
-    /// The name on the hub of the model that a GGUF file was made from, if it says so.
+    /// The hub name of the original of a GGUF file, if the file has one.
     pub origin: Option<String>,
 }
 
@@ -31,9 +31,9 @@ pub struct Pretrained {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// There is nothing at that path.
-    #[error("`{}` is no directory and no file", .0.display())]
+    #[error("`{}` is neither a directory nor a file", .0.display())]
     Nothing(std::path::PathBuf),
-    /// What it says that it is.
+    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// Its tensors.

@@ -9,7 +9,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     if fs::metadata(path)?.is_file() {
         return File::open(path);
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
 }
 
 /// A file of text, which must not be larger than `limit_bytes`.
@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn only_a_regular_file_is_opened() {
         let err = open("/dev/null".as_ref()).unwrap_err();
-        assert_eq!(err.to_string(), "it is no regular file");
+        assert_eq!(err.to_string(), "it is not a regular file");
         assert_eq!(open("nowhere".as_ref()).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

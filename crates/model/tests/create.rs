@@ -273,14 +273,14 @@ fn sizes_that_do_not_fit_are_refused_and_nothing_is_written() {
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     };
     let sizes = RECIPE.sizes;
-    check(Sizes { heads: 5, ..sizes }, "5 heads cannot share a width of 32 evenly");
+    check(Sizes { heads: 5, ..sizes }, "a width of 32 is not divisible by 5 heads");
     check(Sizes { heads: 0, ..sizes }, "0 heads");
     check(Sizes { kv_heads: 3, ..sizes }, "4 heads cannot share 3 key-value heads evenly");
     check(Sizes { heads: 32, ..sizes }, "`head_dim`");
     check(Sizes { width: 12, ..sizes }, "heads of 3 numbers cannot be rotated in pairs");
     check(Sizes { layers: 0, ..sizes }, "`num_hidden_layers`");
     let large = Sizes { width: 1 << 14, heads: 64, ffn: 1 << 16, ..sizes };
-    check(large, "at most 1073741824 are made here");
+    check(large, "parameters; the limit is 1073741824");
 }
 
 #[test]

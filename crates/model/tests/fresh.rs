@@ -1,4 +1,4 @@
-//! Models and adapters that nobody has trained yet.
+//! Untrained models and adapters.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot begin has failed")]
 

@@ -57,7 +57,7 @@ fn trained(decoder: &Decoder, work: Work, keep: Keep) -> u64 {
     device.held_bytes() as u64
 }
 
-#[expect(clippy::print_stdout, reason = "the figures, for whoever asks for the output")]
+#[expect(clippy::print_stdout, reason = "the figures, shown with `--nocapture`")]
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
 fn check(what: &str, plan: Plan, held: u64, allowed: f64) {
     let said = plan.total() - plan.means;

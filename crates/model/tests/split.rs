@@ -218,7 +218,7 @@ impl Case {
         decoder.backward(&batch, trail.unwrap(), signal, gradients);
     }
 
-    /// Batches of so many sequences.
+    /// Batches of this many sequences.
     fn ends(&self, size: usize) -> Vec<usize> {
         let count = self.sequences.len();
         (0..count).step_by(size).map(|begin| count.min(begin + size)).collect()

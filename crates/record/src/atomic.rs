@@ -1,14 +1,14 @@
-//! Replacing a file so that a reader sees the old text or the new one, never a mix.
+//! Replacing a file atomically: a reader sees the old text or the new one, never a mix.
 //!
-//! The new text goes into a temporary beside the target, is brought to the disk, and takes the
-//! target's name; then the directory is brought to the disk too, or the rename could be lost. The
-//! temporary is in the same directory because a rename cannot cross file systems.
+//! The new text is written to a temporary file in the target's directory, synced to disk and
+//! renamed to the target; then the directory is synced too, because the rename could be lost
+//! otherwise. The temporary is in the same directory because a rename cannot cross file systems.
 //!
 //! A target that exists keeps its permissions; a new one gets those of any new file. A symbolic
 //! link is replaced, not followed.
 //!
-//! A kill leaves the temporary behind, nothing else. [`clear_temporaries`] removes those; it is for
-//! whoever holds the lock of the directory, since a living writer's temporary looks the same.
+//! A kill leaves at most the temporary behind. [`clear_temporaries`] removes those; call it only
+//! while holding the lock of the directory, because the temporary of a live writer looks the same.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -53,8 +53,8 @@ pub fn clear_temporaries(dir: &Path) -> Result<usize, FileError> {
     Ok(cleared)
 }
 
-/// Whether a file has the name of one of our temporaries, `.NAME.PID.COUNT.whet-tmp`, or of what a
-/// model was writing that was to be one, `.TEMPORARY.PID`.
+/// Whether `name` is that of one of our temporaries, `.NAME.PID.COUNT.whet-tmp`, or of a temporary
+/// that the model writer makes next to one, `.TEMPORARY.PID`.
 pub(crate) fn is_temporary(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let outer = name.strip_prefix('.').and_then(|rest| rest.rsplit_once('.'));
@@ -74,14 +74,14 @@ fn is_ours(name: &str) -> bool {
     })
 }
 
-/// Brings the names in `dir` to the disk.
+/// Syncs the entries of `dir` to disk.
 pub(crate) fn sync_dir(dir: &Path) -> Result<(), FileError> {
     File::open(dir)
         .and_then(|handle| handle.sync_all())
         .map_err(FileError::at("sync the directory", dir))
 }
 
-/// Brings the name `path` to the disk.
+/// Syncs the directory entry of `path` to disk.
 pub(crate) fn sync_parent(path: &Path) -> Result<(), FileError> {
     sync_dir(parent(path))
 }
@@ -129,7 +129,7 @@ pub(crate) fn temporary_name(path: &Path) -> PathBuf {
     parent(path).join(format!(".{name}.{}.{count}.{SUFFIX}", process::id()))
 }
 
-/// Creates a file beside `path` under a name nobody has.
+/// Creates a file beside `path` under an unused name.
 fn create_temporary(path: &Path) -> Result<(PathBuf, File), FileError> {
     loop {
         let temporary = temporary_name(path);
@@ -261,7 +261,7 @@ mod tests {
         });
     }
 
-    /// Where a simulated kill stops a replacement.
+    /// The point at which a simulated kill stops a replacement.
     #[derive(Debug, Clone, Copy)]
     enum Kill {
         InTheWrite(usize),
@@ -277,7 +277,7 @@ mod tests {
         ]
     }
 
-    /// Leaves what a kill at that point leaves; returns whether the new text is in place.
+    /// Leaves the files that a kill at that point leaves; returns whether the new text is in place.
     fn replace_until(path: &Path, text: &[u8], kill: Kill) -> bool {
         match kill {
             Kill::InTheWrite(bytes) => {

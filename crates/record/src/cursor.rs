@@ -1,12 +1,12 @@
-//! How far a run has come: names with numbers, in one small file.
+//! The progress of a run: named positions in one small file.
 //!
 //! ```text
 //! {"v":1,"cursors":{"events":812,"step":40,"tasks":1280}}
 //! ```
 //!
-//! The file is only ever replaced whole, so anything unexpected in it was not a crash. It is loaded
-//! strictly: a missing file, another version, an unknown field, a name that stands twice or a
-//! number below zero is an error, because a cursor that is silently zero trains on everything
+//! The file is only ever replaced as a whole, so unexpected content cannot come from a crash. It is
+//! loaded strictly: a missing file, another version, an unknown field, a duplicate name or a
+//! negative number is an error, because a cursor that is silently zero would train on everything
 //! again.
 
 use std::collections::BTreeMap;
@@ -120,7 +120,7 @@ fn without_duplicates<'de, D: Deserializer<'de>>(
                     Entry::Vacant(entry) => entry.insert(position),
                     Entry::Occupied(entry) => {
                         return Err(Error::custom(format!(
-                            "cursor `{}` stands twice",
+                            "cursor `{}` occurs twice",
                             entry.key()
                         )));
                     }
@@ -187,7 +187,7 @@ mod tests {
         check(
             "{\"v\":1,\"cursors\":{\"step\":4,\"step\":5}}",
             malformed,
-            Some("cursor `step` stands twice"),
+            Some("cursor `step` occurs twice"),
         );
     }
 

@@ -1,10 +1,10 @@
 //! Directories that a run leaves behind: checkpoints and the final model.
 //!
-//! A directory is written under a temporary name, brought to the disk file by file, and then gets its
-//! own. A kill leaves the temporary, which the next [`RunDir::resume`](crate::run_dir::RunDir::resume)
-//! removes; a directory with its own name is whole.
+//! A directory is written under a temporary name, synced to disk file by file, and then renamed. A
+//! kill leaves the temporary, which the next [`RunDir::resume`](crate::run_dir::RunDir::resume)
+//! removes; a directory with its final name is complete.
 //!
-//! Not here: what is in them.
+//! Not here: the content of the directories.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -27,7 +27,7 @@ impl Staged {
         Self { temporary: temporary_name(target), target: target.to_owned() }
     }
 
-    /// Where it is until it is committed. Whoever writes a whole directory may create it.
+    /// Its path until it is committed. The caller may create the directory itself.
     pub fn path(&self) -> &Path {
         &self.temporary
     }

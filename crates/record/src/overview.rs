@@ -1,8 +1,8 @@
-//! What there is to say of a run in a line: its state, how far it is, its last measurements, its size.
+//! A one-line summary of a run: its state, its progress, its last metrics, its size.
 //!
-//! Read from the outside, while somebody may be writing it. A run without a last event that nobody
-//! writes was killed: it can be resumed. Who looks again and again keeps a [`Followed`], which reads
-//! only what is new.
+//! Read while another process may be writing the run. A run without a final event and without a
+//! writer was killed: it can be resumed. To poll a run, keep a [`Followed`], which reads only what
+//! is new.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,19 +15,19 @@ use crate::event::{self, Event, Outcome, TimedEvent};
 use crate::journal::{self, Position};
 use crate::run_dir::{RunDir, RunView};
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Somebody writes it.
+    /// A process is writing it.
     Running,
     /// It did all it was asked to.
     Completed,
-    /// It could not go on.
+    /// It stopped with an error.
     Failed,
-    /// It was told to stop.
+    /// It was asked to stop.
     Interrupted,
-    /// Its writer is gone, and left no last event.
+    /// Its writer died without recording a final event.
     Killed,
 }
 
@@ -36,7 +36,7 @@ pub enum State {
 pub struct Overview {
     /// Its name.
     pub name: String,
-    /// How it stands.
+    /// Its state.
     pub state: State,
     /// When it began and when something happened last, in milliseconds since 1970.
     pub began_ms: Option<u64>,
@@ -46,7 +46,7 @@ pub struct Overview {
     pub stage: Option<String>,
     /// The last step that was measured.
     pub step: Option<u64>,
-    /// What was measured there.
+    /// The metrics of that step.
     pub values: BTreeMap<String, f64>,
     /// Warnings so far.
     pub warnings: u64,
@@ -60,10 +60,10 @@ pub struct Overview {
 #[derive(Debug, Clone)]
 pub struct Followed {
     overview: Overview,
-    /// How the run stands by its events alone.
+    /// The state according to the events alone.
     told: State,
     position: Position,
-    /// Whether somebody wrote it at the last look.
+    /// Whether a process was writing it at the last update.
     written: bool,
 }
 
@@ -78,7 +78,7 @@ impl Followed {
         Ok(new)
     }
 
-    /// Looks at what is new. A run that was written anew in the meantime is read from its beginning.
+    /// Reads what is new. If the run was replaced in the meantime, it is read from its beginning.
     pub fn update(&mut self, view: &RunView) -> Result<(), ViewError> {
         match self.look_again(view) {
             Err(ViewError::Read(err)) if err.is_moved() => {
@@ -89,7 +89,7 @@ impl Followed {
         }
     }
 
-    /// What was found.
+    /// The present summary.
     pub fn overview(&self) -> &Overview {
         &self.overview
     }
@@ -156,11 +156,11 @@ impl Overview {
     }
 }
 
-/// A run's name, and what there is to say of it.
+/// A run's name and its summary.
 pub type Named = (String, Result<Overview, ViewError>);
 
-/// The runs in a folder, by name, each with what there is to say of it or why nothing can be said. What
-/// is no run is passed over.
+/// The runs in a folder by name, each with its summary or an error. Entries that are not runs are
+/// skipped.
 pub fn runs(root: &Path) -> Result<Vec<Named>, FileError> {
     let look = |name: String| {
         let view = open(root, &name)?;
@@ -183,16 +183,16 @@ pub fn names(root: &Path) -> Result<Vec<String>, FileError> {
     Ok(names)
 }
 
-/// The run of a folder that has this name, or why it cannot be opened; nothing if that is no run, or one
-/// that is being created right now.
+/// Opens the run of this name in a folder; returns an error if it cannot be opened, and `None` if
+/// the entry is not a run or is being created right now.
 pub fn open(root: &Path, name: &str) -> Option<Result<RunView, ViewError>> {
     match RunDir::open_read_only(root, name) {
         Ok(view) => Some(Ok(view)),
-        // Whoever begins a run takes its lock first, so a folder without one never was a run.
+        // Creating a run takes its lock first, so a folder without one never was a run.
         Err(err @ RunError::Incomplete { .. }) if RunDir::was_abandoned(root, name) => {
             Some(Err(err.into()))
         }
-        // Something else stands where a file of the run should be.
+        // Something other than a file is in place of a file of the run.
         Err(err @ RunError::File(_)) => Some(Err(err.into())),
         Err(_) => None,
     }
@@ -290,7 +290,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let run = RunDir::create(root.path(), "cut", "", 1).unwrap();
         fs::remove_file(run.view().config_path()).unwrap();
-        assert!(runs(root.path()).unwrap().is_empty(), "somebody is at it");
+        assert!(runs(root.path()).unwrap().is_empty(), "it is being written");
         drop(run);
         let found = runs(root.path()).unwrap();
         let [(name, Err(err))] = &found[..] else { panic!("{found:?}") };

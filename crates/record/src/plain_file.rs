@@ -1,9 +1,9 @@
 //! Opening the files of a run: regular files alone, within bounds, never waiting.
 //!
-//! A run folder may have been written by somebody else. A name in it can stand for a pipe, which would
-//! be waited for, a device, which has no end, a socket, or a link to any of them. Everything that is
-//! read from a run goes through here: the last component is not followed if it is a link
-//! (`O_NOFOLLOW`), opening never blocks (`O_NONBLOCK`), and what was opened must be a regular file.
+//! A run folder may come from another user. A name in it can be a pipe, on which reading would
+//! block, a device, which has no end, a socket, or a link to any of them. Everything that is read
+//! from a run goes through here: the last component is not followed if it is a link (`O_NOFOLLOW`),
+//! opening never blocks (`O_NONBLOCK`), and the opened file must be a regular file.
 //!
 //! Links: the files of a run are never links, because no writer of ours makes them so. The folder of a
 //! run and the folders in it may be links, for those who keep large files on another disk; the board
@@ -26,7 +26,7 @@ pub fn open_plain(path: &Path) -> io::Result<File> {
 
 /// Opens a regular file with these options.
 pub(crate) fn open_with(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    // Opening a device can do something by itself, so it is looked at first.
+    // Opening a device can have side effects, so its type is checked first.
     check_plain(path)?;
     let file = options.custom_flags(FLAGS).open(path).map_err(|err| {
         if err.raw_os_error() == Some(libc::ELOOP) { refused("a symbolic link") } else { err }
@@ -52,7 +52,7 @@ pub fn read_plain(path: &Path, limit_bytes: u64) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > limit_bytes { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// Refuses what stands at a path and is no regular file. Nothing at all is fine.
+/// Refuses a path at which there is something other than a regular file. A missing file is fine.
 pub fn check_plain(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) => kind(found.file_type()).map_or(Ok(()), |kind| Err(refused(kind))),

@@ -14,8 +14,8 @@ use crate::overview::each_event;
 use crate::run_dir::RunView;
 use crate::tensorboard::Scalars;
 
-/// Writes a table with a row for each step: its number, its time, and a column for every name that was
-/// ever measured. What was not measured in a step is empty. Returns how many steps there are.
+/// Writes a table with a row for each step: its number, its time, and a column for every metric. A
+/// metric that was not recorded in a step is empty. Returns the number of steps.
 pub fn csv(view: &RunView, out: &Path) -> Result<u64, ViewError> {
     let mut names = BTreeSet::new();
     each_event(view, |timed| {
@@ -54,8 +54,8 @@ pub fn tensorboard(view: &RunView, folder: &Path) -> Result<(PathBuf, u64), View
     Ok((out, steps))
 }
 
-/// Writes a file as a whole: its head, for which there is no event, and then something for every event.
-/// Returns how many of them are measurements.
+/// Writes a file atomically: a head that belongs to no event, and then an entry for every event.
+/// Returns the number of steps.
 fn written(
     view: &RunView,
     out: &Path,

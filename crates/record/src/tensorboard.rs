@@ -1,7 +1,8 @@
 //! Measurements as a file that TensorBoard reads, for those who like to look at curves there.
 //!
-//! A file is a list of framed records (`TFRecord`): the length as 8 bytes, a checksum of these, the
-//! record, a checksum of it. A record is a protocol buffer, `Event`, of which four fields are used:
+//! A file is a list of framed records (`TFRecord`): the length as 8 bytes, a checksum of it, the
+//! record, a checksum of the record. A record is a protocol buffer, `Event`, with four fields in
+//! use:
 //!
 //! ```text
 //! 1 wall_time: double   2 step: int64   3 file_version: string   5 summary: { 1 value: { 1 tag, 2 simple_value } }
@@ -14,7 +15,7 @@
 
 use std::io::{self, Write};
 
-/// What the first record of a file says.
+/// The text of the first record of a file.
 const VERSION: &[u8] = b"brain.Event:2";
 
 /// A file of measurements that is being written.
@@ -33,7 +34,7 @@ impl<W: Write> Scalars<W> {
         Ok(scalars)
     }
 
-    /// Goes on with a file that was begun.
+    /// Appends to an existing file.
     pub(crate) fn go_on(out: W) -> Self {
         Self { out }
     }
@@ -135,7 +136,7 @@ mod tests {
         assert_eq!(of(u64::MAX).len(), 10);
     }
 
-    /// What TensorBoard's own classes make of the same:
+    /// The encoding by TensorBoard's own classes:
     ///
     /// ```python
     /// from tensorboard.compat.proto.event_pb2 import Event

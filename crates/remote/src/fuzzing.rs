@@ -1,4 +1,4 @@
-//! What the fuzz targets reach of this crate's parsers, which are nobody else's business.
+//! Entry points for the fuzz targets into this crate's private parsers.
 //!
 //! Built with the feature `fuzzing` alone. Each function is the one that `whet` calls, with the
 //! bytes of the network in front of it.
@@ -25,7 +25,7 @@ pub fn models(body: &[u8]) -> Result<Vec<String>, String> {
     response::models(body)
 }
 
-/// What a server says is wrong.
+/// Parses a server's error message.
 pub fn server_message(body: &[u8], secret: Option<&Secret>) -> String {
     response::server_message(body, secret)
 }
@@ -61,7 +61,7 @@ pub fn digest(etag: &str, bytes: impl std::io::Read, length: u64) -> Option<Stri
     Hash::of_etag(etag)?.of_reader(bytes, length).ok()
 }
 
-/// The address that a redirect within a hub stands for.
+/// The address of a redirect within a hub.
 pub fn own_address(settings: &HubSettings, location: &str) -> Option<String> {
     settings.own_address(location)
 }

@@ -1,16 +1,16 @@
 //! A key that is sent and never shown.
 //!
-//! Servers like to repeat what they were sent in the text of an error, so hiding our own copy is
-//! not enough: text from outside goes through [`Secret::hide_in`] before it may enter a message.
+//! Servers often repeat the request in the text of an error, so hiding our own copy is not enough:
+//! text from outside goes through [`Secret::hide_in`] before it may enter a message.
 
 use std::fmt;
 
 use ureq::http::HeaderValue;
 
-/// What stands in a message where the key stood.
+/// The replacement of a key in a message.
 const HIDDEN: &str = "[key]";
-/// Characters of a key that may stand at the end of a text: fewer tell nothing, and many a text
-/// ends like a key begins.
+/// Least number of characters of a key at the end of a text that are hidden: fewer reveal nothing,
+/// and many texts end like the beginning of a key.
 const TELLING_CHARS: usize = 4;
 
 /// An API key or a token. Neither `Debug` nor anything else prints it.
@@ -19,7 +19,7 @@ pub struct Secret(String);
 
 /// Why a text cannot be a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it holds characters that no HTTP header may hold")]
+#[error("it has characters that are not allowed in an HTTP header")]
 pub struct NotAKey;
 
 impl Secret {

@@ -1,8 +1,8 @@
-//! What is answered over HTTP: the board of runs.
+//! The HTTP server: the board of runs.
 //!
-//! [`http`] is a small server that any handler can stand behind; [`board`] is the one handler there is.
-//! Whoever can reach a board reads what models said and the hidden tests they were judged by, and its
-//! pages hold hostile text. So much is refused, each with the test that holds it:
+//! [`http`] is a small server for any handler; [`board`] is the only handler. Everyone who can
+//! reach a board can read completions and the hidden tests, and its pages contain hostile text.
+//! Therefore the following is refused, each with its test:
 //!
 //! | promise | held by |
 //! |---|---|

@@ -1,8 +1,8 @@
 //! Rule `generated`: pages that `whet` writes are not edited by hand, and are current.
 //!
-//! Tidy cannot run the binary, so the rule itself holds what the page shows: it is there, and its
-//! first line names the command that wrote it. Whoever has the generator's output at hand (the
-//! `docs` step; a test in `crates/cli`) compares the rest with [`check_against`].
+//! Tidy cannot run the binary, so the rule itself only checks that the page exists and that its
+//! first line names the command that wrote it. Callers with the generator's output (the `docs`
+//! step; a test in `crates/cli`) compare the rest with [`check_against`].
 
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,10 @@
 //! Rule `words`: text that must not be in the repository.
 //!
-//! Paths of one machine mean nothing on another. Marks for later belong in an issue: what is
-//! committed is finished, or says plainly what it does not do. Phrases of our own for which the field has a
-//! term do not come back. This file spells the words out and is exempt, and so is STYLE.md, which shows both.
+//! Paths of one machine mean nothing on another. Marks for later belong in an issue: committed work
+//! is finished, or states what it does not do. Phrases for which the field has a term, and turns of
+//! phrase that plain English has replaced, do not come back: the former anywhere, the latter in the
+//! README and the guides, where no honest sentence needs them. This file spells the words out and is
+//! exempt, and so is STYLE.md, which shows both.
 
 use super::Problem;
 use super::rust_code::has_word;
@@ -11,8 +13,11 @@ use super::tree::{Tree, is_test_data};
 const RULE: &str = "words";
 const HERE: &str = "xtask/src/tidy/words.rs";
 const STYLE: &str = "STYLE.md";
+const README: &str = "README.md";
+const GUIDES: &str = "docs/guides/";
 const MACHINE: &str = "a path of one machine; write it relative to the root";
 const TERM: &str = "a phrase for which the field has a term: see STYLE.md";
+const PLAIN: &str = "a phrase that plain English has replaced: see STYLE.md";
 const LATER: &str = "a mark for later; finish it, or say what it does not do";
 
 /// A forbidden text.
@@ -31,8 +36,10 @@ pub struct Word {
 pub enum Reach {
     /// In every file.
     Everywhere,
-    /// In what we write, not in what tests feed on: replies of models are full of marks.
+    /// In our own text, not in test data: replies of models are full of marks.
     OwnWriting,
+    /// In the pages that users read first: the README and the guides.
+    Pages,
 }
 
 /// Every forbidden text.
@@ -47,6 +54,25 @@ pub const WORDS: &[Word] = &[
     Word { text: "is no number", instead: TERM, reach: Reach::OwnWriting },
     Word { text: "number is none", instead: TERM, reach: Reach::OwnWriting },
     Word { text: "works an adapter into", instead: TERM, reach: Reach::OwnWriting },
+    Word { text: "is no noise", instead: TERM, reach: Reach::OwnWriting },
+    Word { text: "whom its owners", instead: TERM, reach: Reach::OwnWriting },
+    Word { text: "the last one so", instead: PLAIN, reach: Reach::OwnWriting },
+    Word { text: "hangs on the", instead: PLAIN, reach: Reach::OwnWriting },
+    Word { text: "bytes of keys and values", instead: TERM, reach: Reach::OwnWriting },
+    Word { text: "is no address", instead: PLAIN, reach: Reach::OwnWriting },
+    Word { text: "whoever", instead: PLAIN, reach: Reach::Pages },
+    Word { text: "Whoever", instead: PLAIN, reach: Reach::Pages },
+    Word { text: "nobody", instead: PLAIN, reach: Reach::Pages },
+    Word { text: "Nobody", instead: PLAIN, reach: Reach::Pages },
+    Word { text: "somebody", instead: PLAIN, reach: Reach::Pages },
+    Word { text: "so many", instead: PLAIN, reach: Reach::Pages },
+    Word { text: "goes on", instead: PLAIN, reach: Reach::Pages },
+    Word { text: "go on", instead: PLAIN, reach: Reach::Pages },
+    Word { text: "that is no", instead: PLAIN, reach: Reach::Pages },
+    Word { text: "What is no", instead: PLAIN, reach: Reach::Pages },
+    Word { text: "the likeliest tokens", instead: TERM, reach: Reach::Pages },
+    Word { text: "how they stand", instead: PLAIN, reach: Reach::Pages },
+    Word { text: "by heart", instead: PLAIN, reach: Reach::Pages },
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
@@ -67,7 +93,11 @@ fn words_in(path: &str, text: &str) -> Vec<Problem> {
 }
 
 fn reaches(word: &Word, path: &str) -> bool {
-    word.reach == Reach::Everywhere || !is_test_data(path)
+    match word.reach {
+        Reach::Everywhere => true,
+        Reach::OwnWriting => !is_test_data(path),
+        Reach::Pages => path == README || path.starts_with(GUIDES),
+    }
 }
 
 /// A word stands alone; an absolute path begins where no other path is under way.

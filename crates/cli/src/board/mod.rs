@@ -28,7 +28,7 @@ pub struct BoardArgs {
     #[arg(long, default_value_t = 8130)]
     pub port: u16,
 
-    /// The address to listen on; any but this machine's own lets others read
+    /// Address to listen on; any other than localhost lets others read the pages
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     pub host: IpAddr,
 
@@ -43,13 +43,13 @@ Examples:
   whet board experiments --port 0 --json | jq -r .url
   ssh -L 8130:127.0.0.1:8130 trainer    then open http://127.0.0.1:8130/ here, with `whet board` there
 
-The first page lists the runs with their state and last measurements; each leads to the page that `whet
-report` writes, which goes on with its run: curves grow and completions arrive as they are recorded. A run
-that begins later appears by itself. The board changes nothing, and Ctrl-C ends it at once.
+The first page lists the runs with their state and last metrics; each links to the page that `whet report`
+writes, updated live: curves grow and completions arrive as they are recorded. New runs appear without a
+reload. The board is read-only, and Ctrl-C ends it at once.
 
-The pages hold completions and hidden tests. The board is for whoever sits at this machine: it has no
-password, and answers under its own address alone. With `--host` everybody who reaches that address reads
-them; a tunnel as above lets in those who may log in.";
+The pages contain completions and hidden tests. The board is for local users: it has no authentication, and
+answers only to requests by its own address. With `--host` everybody who can reach that address can read
+the pages; an SSH tunnel as above restricts access to users who can log in.";
 
 const EVERYBODY: &str = "everybody who can reach this address reads completions and hidden tests: the board has no password";
 
@@ -59,7 +59,7 @@ struct Told<'a> {
     dir: String,
 }
 
-/// Serves until somebody ends it.
+/// Serves until a signal ends it.
 pub(crate) fn run(args: &BoardArgs, printer: Printer) -> anyhow::Result<Exit> {
     let board = open(&args.dir)?;
     let server = Server::listen(args.host, args.port).map_err(Failure::Listen)?;
@@ -67,8 +67,8 @@ pub(crate) fn run(args: &BoardArgs, printer: Printer) -> anyhow::Result<Exit> {
         printer
             .talk(format_args!("{}: {EVERYBODY}", printer.toned_talk("warning", Tone::Doubtful)));
     }
-    // Before any thread begins: all of them leave these signals to this one.
-    let signals = held_back().context("cannot hold back Ctrl-C")?;
+    // Before any thread starts: all of them inherit the blocked signals.
+    let signals = held_back().context("cannot block signals")?;
     let url = server.url();
     if args.json {
         printer.json(&Told { url: &url, dir: args.dir.display().to_string() })?;

@@ -17,7 +17,7 @@ use super::yaml;
 /// More than anyone reads; a file with more is not a config with slips in it.
 const MAX_PROBLEMS: usize = 200;
 
-/// What a layer says.
+/// The checked keys of a layer.
 pub(super) struct Checked {
     pub(super) settings: BTreeMap<String, Setting>,
     pub(super) problems: Vec<Problem>,
@@ -40,7 +40,7 @@ pub(super) fn layer(layer: &Layer) -> Checked {
     check.out
 }
 
-/// Where the layer's text came from, to name a place in it.
+/// The origin of a layer's text, to report a location in it.
 enum Source<'a> {
     File { path: &'a Path, line_starts: Vec<usize> },
     Set { argument: &'a str },
@@ -220,7 +220,7 @@ impl Check<'_> {
         message: String,
         hint: Option<String>,
     ) {
-        // What stands in a broken line is a guess of the parser's, and said to be wrong already.
+        // The content of a broken line is a guess of the parser, and the line is reported already.
         let said = self.broken_lines.contains(&self.source.line(span));
         if said || self.is_full() {
             return;

@@ -16,12 +16,12 @@ pub enum Layer {
     File {
         /// Its path as given.
         path: PathBuf,
-        /// What it holds.
+        /// Its text.
         text: String,
     },
     /// `key=value` from the command line.
     Set {
-        /// What was given.
+        /// The argument.
         argument: String,
     },
 }

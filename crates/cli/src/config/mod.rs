@@ -1,10 +1,10 @@
 //! Assembling a config: files in layers, then `--set`, checked against the schema of the structs.
 //!
-//! Every layer is checked key by key before anything is merged, so that all problems come out at
-//! once, each with the place it was written. The structs in `whetstone_core::config` say what a
-//! key is; this module only reads. What is merged is the leaves (`training.learning_rate`), the
-//! later layer winning; a list is replaced whole. An algorithm that is named (`grpo.algorithm`) sets
-//! what no layer does.
+//! Every layer is checked key by key before anything is merged, so that all problems are reported
+//! at once, each with its location. The structs in `whetstone_core::config` define the keys; this
+//! module only reads. Layers are merged by leaves (`training.learning_rate`), the later layer
+//! winning; a list is replaced as a whole. A named algorithm (`grpo.algorithm`) sets the keys that
+//! no layer sets.
 
 mod check;
 mod layer;
@@ -31,17 +31,17 @@ pub use show::show;
 pub struct Loaded {
     /// The settings.
     pub config: Config,
-    /// Where keys were set, by their path.
+    /// The location of each key, by its path.
     pub places: BTreeMap<String, Place>,
 }
 
 impl Loaded {
-    /// What is worth a word before it is used, with the places of the keys.
+    /// Warnings about valid settings, with the locations of the keys.
     pub fn warnings(&self) -> Vec<Problem> {
         self.placed(self.config.warnings())
     }
 
-    /// What `whet train grpo` refuses and other commands do not read, with the places of the keys.
+    /// Problems that only `whet train grpo` refuses, with the locations of the keys.
     pub fn refused_by_grpo(&self) -> Vec<Problem> {
         self.placed(self.config.refused_by_grpo())
     }

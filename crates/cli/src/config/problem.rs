@@ -10,17 +10,17 @@ use whetstone_core::config;
 /// One thing wrong with a config.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// Where it was written; `None` if it is between keys that nobody set.
+    /// Its location; `None` for a contradiction between defaults.
     pub place: Option<Place>,
     /// The key's path, e.g. `grpo.kl_coef`; `None` if the text could not be read that far.
     pub key: Option<String>,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do about it.
+    /// A suggestion for the user.
     pub hint: Option<String>,
 }
 
-/// Where a key was set; places in one file are in its order.
+/// The location of a key; locations in one file are ordered.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Place {
@@ -35,7 +35,7 @@ pub enum Place {
     },
     /// On the command line.
     Set {
-        /// What was given to `--set`.
+        /// The argument of `--set`.
         argument: String,
     },
     /// By the algorithm that is named.

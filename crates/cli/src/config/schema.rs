@@ -11,7 +11,7 @@ use whetstone_core::config::Config;
 /// Every section and key, in the order of the structs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
-    /// What stands at the top of a file.
+    /// The fields at the top level of a file.
     pub fields: Vec<Field>,
 }
 
@@ -20,17 +20,17 @@ pub struct Schema {
 pub struct Field {
     /// Its name within its section.
     pub name: String,
-    /// What it is, from the doc comment.
+    /// Its description, from the doc comment.
     pub doc: String,
     /// Other names that are accepted for it.
     pub aliases: Vec<String>,
-    /// What it may hold.
+    /// The type of its value.
     pub kind: Kind,
-    /// What it is when nobody sets it.
+    /// Its default.
     pub default: Value,
 }
 
-/// What a key may hold.
+/// The type of a key's value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     /// A section with keys of its own.
@@ -50,7 +50,7 @@ pub enum Kind {
     Choice(Vec<Choice>),
     /// A list.
     List {
-        /// What each item is.
+        /// The type of each item.
         item: Box<Self>,
         /// It must not be empty.
         filled: bool,
@@ -62,11 +62,11 @@ pub enum Kind {
 pub struct Choice {
     /// The word.
     pub word: String,
-    /// What it means.
+    /// Its meaning.
     pub doc: String,
 }
 
-/// Between what a number must lie.
+/// The bounds of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Bounds {
     /// At least this.
@@ -113,7 +113,7 @@ impl Schema {
 }
 
 impl Bounds {
-    /// Whether `number` lies between the bounds.
+    /// Whether `number` is within the bounds.
     pub fn hold(&self, number: f64) -> bool {
         self.min.is_none_or(|min| number >= min)
             && self.max.is_none_or(|max| number <= max)
@@ -121,13 +121,13 @@ impl Bounds {
             && self.below.is_none_or(|below| number < below)
     }
 
-    /// The bounds in words, e.g. `above 0 and at most 1`; empty if there are none.
+    /// The bounds as text, e.g. `above 0 and at most 1`; empty if there are none.
     pub fn words(&self) -> String {
         let parts = [
             self.above.map(|n| format!("above {n}")),
             self.min.map(|n| format!("at least {n}")),
             self.below.map(|n| format!("below {n}")),
-            // The bound of a type is no bound that anybody meets.
+            // The bound of an integer type is not worth mentioning.
             self.max.filter(|n| *n < 4e9).map(|n| format!("at most {n}")),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")

@@ -1,11 +1,11 @@
-//! What an unknown key may have been meant to be.
+//! Suggestions for an unknown key.
 
 use super::schema::{Field, Schema, join};
 
 /// A hint for `key`, which is unknown among `siblings`.
 ///
-/// A near name in the same section first, then the same name in another section, then a near one
-/// there; if nothing is near, what the section has.
+/// A similar name in the same section first, then the same name in another section, then a similar
+/// one there; else the keys of the section.
 pub(super) fn suggestion(key: &str, siblings: &[Field], schema: &Schema) -> String {
     let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
     let near = |field: &&Field| is_near(name, &field.name);

@@ -4,7 +4,7 @@ use toml::de::{DeInteger, DeValue};
 
 use super::schema::{Bounds, Field, Kind};
 
-/// `value` as `kind` reads it, or what is wrong with it.
+/// `value` parsed as `kind`, or the problem with it.
 pub(super) fn read(value: &DeValue<'_>, kind: &Kind) -> Result<toml::Value, String> {
     let wrong = |expected: &str| Err(format!("{}, expected {expected}", describe(value)));
     match (kind, value) {
@@ -39,7 +39,7 @@ pub(super) fn read(value: &DeValue<'_>, kind: &Kind) -> Result<toml::Value, Stri
     }
 }
 
-/// What a key holds, in words.
+/// The expected type of a key, as text.
 pub(super) fn expected(kind: &Kind) -> String {
     let with = |what: &str, bounds: &Bounds| match bounds.words() {
         words if words.is_empty() => what.to_owned(),

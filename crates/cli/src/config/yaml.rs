@@ -1,16 +1,17 @@
 //! A file that is YAML where TOML is needed: recognised, with one of its keys as TOML would have it.
 //!
-//! Only asked of a text that is no TOML. It is YAML if lines look like `key:` or `key: value` and none
-//! looks like TOML. This reads as much YAML as settings need, sections by indentation and plain values.
+//! Only for a text that is not TOML. It is YAML if lines look like `key:` or `key: value` and none
+//! looks like TOML. This parses only the YAML that settings need: sections by indentation and plain
+//! values.
 
 /// A key of a YAML file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct YamlKey {
-    /// Where its line begins, in bytes.
+    /// Byte offset of its line.
     pub(super) start: usize,
     /// Its path: `training.learning_rate`.
     pub(super) path: String,
-    /// The same in TOML: `training.learning_rate = 1e-4`.
+    /// The equivalent TOML: `training.learning_rate = 1e-4`.
     pub(super) toml: String,
 }
 

@@ -20,9 +20,9 @@ pub enum DataCommand {
     Prepare(PrepareArgs),
     /// Prove every task: its reference passes its tests, and no trivial answer does
     ///
-    /// Runs the reference of each task several times, and answers that solve nothing (constants, the
-    /// first argument, the empty program, the first test by heart, wrong answers that the program calls right).
-    /// What is not proven is set apart with its reason.
+    /// Runs the reference of each task several times, and answers that solve nothing (constants,
+    /// the first argument, the empty program, a hard-coded first test, wrong answers that the
+    /// program calls right). Tasks that are not proven are set apart with the reason.
     Validate(ValidateArgs),
 }
 

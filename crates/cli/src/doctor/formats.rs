@@ -38,7 +38,7 @@ pub(super) fn prompt(config: &Config) -> Finding {
     }
 }
 
-/// What is written in the response format is read back.
+/// The response format round-trips through extraction.
 pub(super) fn extraction(_: &Config) -> Finding {
     const CHECK: &str = "extraction";
     let agrees = Response::new(Form::ThinkPython, THINKING, CODE).is_ok_and(|response| {
@@ -61,7 +61,7 @@ pub(super) fn extraction(_: &Config) -> Finding {
     }
 }
 
-/// A draft that is no solution.
+/// A draft that is not a solution.
 const DRAFT: &str = "```python\ndef is_prime(n):\n    return n % 2 == 1\n```";
 
 /// A way in which teachers answer.

@@ -16,11 +16,11 @@ use crate::judge;
 const START_HINT: &str =
     "the message names what is missing; `sandbox.python` and `sandbox.min_isolation` are settings";
 
-/// Which isolation level programs get, and why not the next.
+/// The isolation level of programs, and why it is not higher.
 pub(super) fn isolation(config: &Config) -> Finding {
     const CHECK: &str = "isolation";
     let wanted = config.sandbox.min_isolation;
-    // Whatever the machine can give is of interest here, not what is asked for.
+    // The best level of the machine is wanted here, not the configured one.
     let sandbox = SandboxConfig { min_isolation: Isolation::Rlimit, ..config.sandbox.clone() };
     let config = Config { sandbox, ..config.clone() };
     let about = match judge::start(&config) {
@@ -35,7 +35,7 @@ pub(super) fn isolation(config: &Config) -> Finding {
         detail.push_str(why);
     }
     if about.isolation < wanted {
-        let hint = "`sandbox.min_isolation` asks for more than this machine gives";
+        let hint = "`sandbox.min_isolation` requires more than this machine supports";
         return Finding::fail(CHECK, detail, hint);
     }
     if about.isolation < Isolation::Full {
@@ -72,7 +72,7 @@ pub(super) fn self_test(config: &Config) -> Finding {
         match run(&judge, source, &tests) {
             Ok(false) => {}
             Ok(true) => {
-                let detail = format!("paid a program that {what}");
+                let detail = format!("rewarded a program that {what}");
                 return Finding::fail(CHECK, detail, "do not train on this machine; report it");
             }
             Err(err) => return Finding::fail(CHECK, err, START_HINT),

@@ -1,8 +1,8 @@
 //! The kernel features that the jail is built from.
 //!
-//! Each is tried, not guessed from the kernel's version: distributions and containers switch
-//! features off. What is missing lowers the isolation level; without system call filters there is
-//! no level left.
+//! Each feature is tried, not guessed from the kernel's version: distributions and containers
+//! disable features. A missing feature lowers the isolation level; without system call filters
+//! there is no level left.
 
 use std::fs;
 use std::process::Command;

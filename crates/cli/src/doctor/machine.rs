@@ -13,7 +13,7 @@ use super::Finding;
 
 const GIB: u64 = 1 << 30;
 
-/// Where runs are kept can be written and has room.
+/// The run directory is writable and has free space.
 pub(super) fn disk(config: &Config) -> Finding {
     const CHECK: &str = "disk";
     let dir = Path::new(&config.run.dir);
@@ -50,7 +50,7 @@ fn free_space(free: u64, dir: &Path, hint: &'static str) -> Finding {
 
 const TEN_GIB: u64 = 10 * GIB;
 
-/// Makes a file in `folder` and removes it: what a folder says of itself is not what it allows.
+/// Creates a file in `folder` and removes it: permission bits do not tell whether that works.
 fn try_writing(folder: &Path) -> io::Result<()> {
     let path = folder.join(format!(".whet-doctor-{}", process::id()));
     File::create_new(&path)?;
@@ -88,7 +88,7 @@ fn available_bytes(meminfo: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// How many cores there are.
+/// Number of cores.
 pub(super) fn cores(_: &Config) -> Finding {
     const CHECK: &str = "cores";
     match thread::available_parallelism() {
@@ -97,7 +97,7 @@ pub(super) fn cores(_: &Config) -> Finding {
     }
 }
 
-/// A GPU that works, what is missing for one, or its absence.
+/// A GPU that works, or what is missing for one.
 pub(super) fn cuda(_: &Config) -> Finding {
     const CHECK: &str = "CUDA";
     match Cuda::open(0).and_then(|cuda| Ok((cuda.info().clone(), seen(&cuda)?))) {
@@ -106,7 +106,7 @@ pub(super) fn cuda(_: &Config) -> Finding {
     }
 }
 
-/// What was measured of a device.
+/// Measurements of a device.
 struct Seen {
     free_bytes: u64,
     copy_rate: f64,

@@ -1,7 +1,7 @@
 //! `whet doctor`: every assumption, checked before it costs a training run.
 //!
-//! A check looks at one thing and says PASS, WARN (works, but less well) or FAIL (cannot work),
-//! with what it saw and what to do. It never stops at the first: a user wants the whole list.
+//! A check examines one thing and returns PASS, WARN (works, but less well) or FAIL (cannot work),
+//! with its observation and a suggestion. All checks always run: a user wants the whole list.
 
 mod formats;
 mod judge;
@@ -20,18 +20,18 @@ use crate::exit::Exit;
 use crate::failure::counted;
 use crate::printer::{Printer, Tone};
 
-/// What one check found.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
-    /// What was looked at.
+    /// The name of the check.
     check: &'static str,
     status: Status,
-    /// What was seen.
+    /// The observation.
     detail: String,
-    /// What to do about it.
+    /// A suggestion for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'static str>,
-    /// The tokens of a training row, where that is what was looked at.
+    /// The tokens of a training row, in the check of those.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tokens: Vec<LabelledToken>,
 }
@@ -45,7 +45,7 @@ pub(crate) struct LabelledToken {
     trained: bool,
 }
 
-/// How a check came out.
+/// The status of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum Status {
@@ -180,7 +180,7 @@ fn summary(findings: &[Finding], json: bool, printer: Printer) -> anyhow::Result
         printer.note(if failed == 0 {
             "This machine is fit."
         } else {
-            "Mend what failed, then run this again."
+            "Fix what failed, then run this again."
         });
     }
     Ok(if failed == 0 { Exit::Done } else { Exit::No })

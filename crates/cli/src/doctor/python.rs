@@ -13,10 +13,10 @@ use super::Finding;
 const CHECK: &str = "python3";
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// The oldest version whose programs we judge.
+/// The oldest supported version.
 const OLDEST: (u32, u32) = (3, 9);
 
-/// What an interpreter says of itself.
+/// Prints the version of an interpreter.
 const ABOUT: &str = "import sys; print('%d %d %d' % sys.version_info[:3]); print(sys.executable)";
 
 /// The interpreter is there, answers, and is not too old.
@@ -72,7 +72,7 @@ fn ask(command: &str) -> Result<String, String> {
     Ok(answer)
 }
 
-/// Waits for a child whose output is small; kills it when the time is up.
+/// Waits for a child with little output; kills it at the timeout.
 fn ends_within(child: &mut Child, limit: Duration) -> bool {
     let start = Instant::now();
     while start.elapsed() < limit {

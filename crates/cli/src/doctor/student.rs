@@ -1,8 +1,8 @@
-//! The student, tried end to end: what it is asked, what it writes, what is read from that, what it
-//! would learn from, and what a reply would earn.
+//! Tests the student end to end: its prompt, its completion, the extraction from it, its training
+//! row, and the reward of a reply.
 //!
-//! One small task goes all the way that a training would take it, with the same functions. A small
-//! student may well fail it: what it writes is a warning at most.
+//! One small task goes through all stages of training, with the same functions. A small student may
+//! well fail it: a bad completion is a warning at most.
 
 use std::ops::ControlFlow;
 
@@ -70,7 +70,7 @@ pub(super) fn checks(
     let prompt = match render(config, &model, &task) {
         Ok(prompt) => prompt,
         Err(problem) => {
-            let hint = "training needs a chat template: take the instruct form of the model";
+            let hint = "training needs a chat template: use the instruct version of the model";
             return say(Finding::fail("student's prompt", problem, hint));
         }
     };
@@ -85,7 +85,7 @@ pub(super) fn task() -> Option<Task> {
     Task::from_object(serde_json::from_str(TASK).ok()?).ok()
 }
 
-/// What the student reads.
+/// The rendered prompt.
 fn render(config: &Config, model: &Pretrained, task: &Task) -> Result<String, String> {
     let messages = Prompt::new(task.view(), config.prompt.language).messages();
     let template = model.template.as_ref().ok_or("the student has no chat template")?;
@@ -99,7 +99,7 @@ fn prompt_finding(model: &Pretrained, prompt: &str) -> Finding {
     Finding::pass("student's prompt", detail)
 }
 
-/// Which tokens of a row are learnt from: all of them as data, those around the border in words.
+/// The labels of a row's tokens: all of them as data, those around the border as text.
 fn labels(config: &Config, model: &Pretrained, prompt: &str) -> Finding {
     const CHECK: &str = "SFT labels";
     let bug = |detail: &str| Finding::fail(CHECK, detail, "this is a bug in whet: report it");
@@ -125,7 +125,7 @@ fn labels(config: &Config, model: &Pretrained, prompt: &str) -> Finding {
         return bug("a token of the prompt is trained, or one of the response is not");
     }
     if read_back.ok().as_deref() != Some(response.as_str()) {
-        let hint = "its tokenizer loses or changes text: training would teach what it lost";
+        let hint = "its tokenizer does not round-trip: training would use another text";
         return Finding::warn(CHECK, "the trained tokens are not read back as the response", hint);
     }
     let text = |id: u32| tokenizer.decode(&[id], SpecialTokens::Shown).unwrap_or_default();
@@ -156,7 +156,7 @@ fn labels(config: &Config, model: &Pretrained, prompt: &str) -> Finding {
     Finding { tokens: tokens.collect(), ..finding }
 }
 
-/// What the student answers, and what is read from it.
+/// The student's reply, and the extraction from it.
 fn reply(
     config: &Config,
     model: &Pretrained,
@@ -168,7 +168,7 @@ fn reply(
     let text = match ask(config, model, found, prompt, printer) {
         Ok(text) => text,
         Err(problem) => {
-            return Finding::fail(CHECK, problem, "`whet model info` says what it takes to sample");
+            return Finding::fail(CHECK, problem, "`whet model info` shows its memory needs");
         }
     };
     let held = extract(Reply::text(&text).after(opens_thinking(prompt)), Form::ThinkPython);

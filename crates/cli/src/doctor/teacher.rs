@@ -1,4 +1,4 @@
-//! The teacher, asked for a program as `whet teach` would ask: what it writes must hold one.
+//! Requests a program from the teacher as `whet teach` does; the reply must contain one.
 
 use whetstone_core::completion::Finish;
 use whetstone_core::config::Config;
@@ -24,7 +24,7 @@ pub(super) fn finding(config: &Config) -> Finding {
     let answer = match connection::ask(config, messages) {
         Ok(answer) => answer,
         Err(problem) => {
-            let hint = "`whet teach --test-connection` says more";
+            let hint = "`whet teach --test-connection` shows details";
             return Finding::fail(CHECK, problem, hint);
         }
     };
@@ -36,7 +36,7 @@ pub(super) fn finding(config: &Config) -> Finding {
     }
 }
 
-/// What the reading of a reply says of its teacher.
+/// The finding from a teacher's reply.
 fn judged(answer: &Answer, reading: &Reading, config: &Config) -> Finding {
     let Answer { server, seconds, completion } = answer;
     let held = extract(Reply::of(completion), Form::ThinkPython);
@@ -57,21 +57,22 @@ fn judged(answer: &Answer, reading: &Reading, config: &Config) -> Finding {
             Verdict::NoCode => "no code",
             _ => "code that does not compile",
         };
-        let hint = "take a model that follows instructions, and leave room for its thinking \
-                    (`teacher.max_tokens`, and the server's own limit on tokens)";
+        let hint = "use a model that follows instructions, and leave room for its thinking \
+                    (`teacher.max_tokens`, and the server's own token limit)";
         let detail = format!("{answers}; asked for a program it writes {what}: {begins}");
         return Finding::fail(CHECK, detail, hint);
     }
     if thinking == 0 && config.teacher.enable_thinking {
-        let hint = "traces would teach code alone: take a model that thinks, or set \
+        let hint = "traces would have code without thinking: use a model that thinks, or set \
                     `teacher.enable_thinking=false`";
         let detail = format!(
-            "{answers}; its code compiles; thinking was asked for and none was seen: {begins}"
+            "{answers}; its code compiles; thinking was requested, but none was returned: \
+             {begins}"
         );
         return Finding::warn(CHECK, detail, hint);
     }
     let thinking = match thinking {
-        0 => "no thinking, as asked".to_owned(),
+        0 => "no thinking, as configured".to_owned(),
         count => format!("{count} characters of thinking"),
     };
     Finding::pass(CHECK, format!("{answers}; {thinking}, and its code compiles"))

@@ -1,4 +1,4 @@
-//! What can be asked of `whet eval`, and what its help teaches.
+//! Arguments and help of `whet eval`.
 
 use std::path::PathBuf;
 
@@ -11,11 +11,11 @@ use crate::cli::ConfigArgs;
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_long_help = AFTER_HELP)]
 pub struct EvalArgs {
-    /// What to do instead of measuring.
+    /// A subcommand instead of an evaluation.
     #[command(subcommand)]
     pub command: Option<EvalCommand>,
 
-    /// What to measure.
+    /// The evaluation.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -23,43 +23,43 @@ pub struct EvalArgs {
 /// `whet eval …`.
 #[derive(Debug, Subcommand)]
 pub enum EvalCommand {
-    /// Say whether one evaluation is better than another, task by task
+    /// Test whether one evaluation is better than another, paired by task
     ///
-    /// Both must be of the same tasks. The difference of each pass@k comes with its 95 % interval, for
-    /// which tasks are resampled in pairs, and with the p-value of a sign-flip test; *better* and
-    /// *worse* are said only if both agree. Below stand the tasks that flipped.
+    /// Both must have the same tasks. The difference of each pass@k comes with its 95 % interval, a
+    /// bootstrap over paired tasks, and with the p-value of a sign-flip test; the result is
+    /// *better* or *worse* only if both agree. The tasks that flipped are listed below.
     #[command(after_long_help = COMPARE_HELP)]
     Compare(CompareArgs),
 }
 
-/// What to measure, and how.
+/// The model, and the settings of its evaluation.
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct MeasureArgs {
-    /// Tasks to solve, one JSON object a line
+    /// Tasks to solve, one JSON object per line
     #[arg(long, value_name = "FILE", default_value = "data/val.jsonl")]
     pub tasks: PathBuf,
 
-    /// The model: a directory, a .gguf file, an adapter that training left, a name of the hub, or
-    /// `embedded`; with `--server`, its name there [default: the final model of the last run, or else the
-    /// setting `student.model_name`]
+    /// The model: a directory, a .gguf file, an adapter, a name on the hub, or `embedded`; with
+    /// `--server`, its name there [default: the final model of the last run, or else the setting
+    /// `student.model_name`]
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
 
-    /// Put an adapter into the model: a directory as PEFT writes it
+    /// LoRA adapter for the model: a directory in PEFT format
     #[arg(long, value_name = "DIR", conflicts_with_all = ["server", "samples"])]
     pub adapter: Option<PathBuf>,
 
-    /// Ask a server of OpenAI's chat completions instead of a model on this machine
+    /// Use an OpenAI-compatible chat completions server instead of a local model
     ///
-    /// Its key, patience and requests at a time are those of `teacher.*`.
+    /// Its key, timeouts, retries and concurrency are set by `teacher.*`.
     #[arg(long, value_name = "URL", conflicts_with = "samples")]
     pub server: Option<String>,
 
-    /// Measure completions that are there: rollouts, one JSON object a line
+    /// Measure existing completions: rollouts, one JSON object per line
     ///
-    /// A line needs `step`, `prompt_id` (a task's `id`) and `text`. Whatever verdicts stand there are
-    /// not believed: every program is judged anew.
+    /// A line needs `step`, `prompt_id` (a task's `id`) and `text`. Verdicts in the file are
+    /// ignored: every program is judged again.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["num_samples", "temperature", "max_tokens"])]
     pub samples: Option<PathBuf>,
 
@@ -71,7 +71,7 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub num_samples: Option<u32>,
 
-    /// Values of k for which pass@k is wanted [default: the setting `eval.k`]
+    /// Values of k for pass@k [default: the setting `eval.k`]
     #[arg(long, value_name = "K,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub k: Vec<u32>,
 
@@ -79,8 +79,8 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub temperature: Option<f64>,
 
-    /// Tokens of a completion at most [default: the setting `grpo.max_completion_length`, at
-    /// most half of what the model was made for]
+    /// Maximal tokens per completion [default: the setting `grpo.max_completion_length`, at most
+    /// half of the model's context length]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub max_tokens: Option<u32>,
 
@@ -88,38 +88,37 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_tasks: Option<u32>,
 
-    /// Leave out the sample with the likeliest tokens
+    /// Leave out the greedy sample
     #[arg(long)]
     pub skip_greedy: bool,
 
-    /// Keep token ids and log-probabilities with every sample, so that `whet train grpo --rollouts` can
-    /// learn from them
+    /// Store token ids and log-probabilities with every sample, for `whet train grpo --rollouts`
     #[arg(long, conflicts_with_all = ["server", "samples"])]
     pub keep_tokens: bool,
 
-    /// Replace what is in OUT, and forget an evaluation that was ended early
+    /// Replace the results in OUT, and discard an interrupted evaluation
     #[arg(long)]
     pub fresh: bool,
 
-    /// Say what would be read, done and written, what memory it takes and about how long; write nothing
+    /// Print what would be read, done and written, the memory and an estimated time; write nothing
     ///
-    /// The time comes from a probe: one task, done for real and thrown away.
+    /// The time comes from a probe: one task, which is run and discarded.
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Keep projections as bytes with a scale a row: a quarter of the memory, slightly other text
+    /// Quantise projections to 8 bits with a scale per row: a quarter of the memory, slightly different text
     #[arg(long = "8bit")]
     pub eight_bit: bool,
 
-    /// What computes: `cpu`, `cuda:N`, or `auto`; the same as `--set run.device=DEVICE`
+    /// Device: `cpu`, `cuda:N`, or `auto`; same as `--set run.device=DEVICE`
     #[arg(long, value_name = "DEVICE", conflicts_with_all = ["server", "samples"])]
     pub device: Option<DeviceChoice>,
 
-    /// Threads of the CPU [default: one for each core]
+    /// CPU threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 
@@ -150,17 +149,17 @@ pub struct CompareArgs {
 
 const AFTER_HELP: &str = "\
 pass@k is the unbiased estimate 1 - C(n-c,k)/C(n,k) from n samples of each task, averaged over tasks;
-k may not be larger than n. Its 95 % interval says how much it hangs on the choice of tasks: tasks are
-resampled, never samples; below 100 tasks it is Wilson's, on the effective n. Greedy is pass@1 with the
-likeliest tokens, and is kept apart. A sample that could not be judged counts as not passed and is listed
-in `errors`; a task of which no sample could be judged is left out.
+k may not be larger than n. Its 95 % interval covers the choice of tasks: tasks are resampled, never
+samples; below 100 tasks it is a Wilson interval with the effective n. Greedy is pass@1 with greedy
+decoding, and is reported separately. A sample that could not be judged counts as not passed and is listed
+in `errors`; a task without a judged sample is left out.
 
-OUT/evaluation_results.json has every figure, by source and difficulty and task by task; OUT/rollouts.jsonl
+OUT/evaluation_results.json has every figure, by source, by difficulty and by task; OUT/rollouts.jsonl has
 every sample with its verdict, so `whet score OUT/rollouts.jsonl --prompts TASKS` can judge it again.
-An evaluation that was killed goes on when the same command is started again.
+To resume a killed evaluation, run the same command again.
 
 Examples:
-  whet eval                                    what the last run made, on data/val.jsonl
+  whet eval                                    the final model of the last run, on data/val.jsonl
   whet eval --tasks data/val.jsonl --model runs/grpo-1/outputs/final_model --out eval/grpo-1
   whet eval --tasks data/val.jsonl --model embedded --dry-run
   whet eval --model Qwen/Qwen2.5-Coder-1.5B-Instruct --num-samples 20 --k 1,10 --temperature 0.8
@@ -177,4 +176,4 @@ Examples:
   whet eval compare eval/base eval/grpo-1 --k 1 --json
 
 A task flips if more than half of its samples pass on one side and at most half on the other.
-Exit codes: 0 compared, whatever came of it; 2 wrong usage, or evaluations of different tasks.";
+Exit codes: 0 compared, whatever the result; 2 wrong usage, or evaluations of different tasks.";

@@ -60,7 +60,8 @@ fn sampled(measure: &Measure<'_>, args: &MeasureArgs, whole: &mut DryRun) -> any
     let Some(Evaluated { times, .. }) = probe.measure()? else { return Ok(false) };
     let Times { prompts, sampling, judging, .. } = times;
     let seconds = (prompts + sampling + judging).as_secs_f64();
-    // A server answers so many requests at a time; here tasks that are sampled together share the work.
+    // A server answers a limited number of requests at a time; locally, tasks in one batch share
+    // the work.
     let at_a_time = match args.server {
         Some(_) => measure.config.teacher.max_concurrent_requests as usize,
         None => 1,
@@ -68,7 +69,7 @@ fn sampled(measure: &Measure<'_>, args: &MeasureArgs, whole: &mut DryRun) -> any
     let estimate = on_cores(seconds, samples, all, at_a_time);
     whole.probed(format!("one task, {samples} samples"), seconds, estimate);
     if args.server.is_none() {
-        whole.note("tasks that are sampled together are faster than one alone: at most so long");
+        whole.note("an upper bound: tasks in a batch are faster than a single one");
     }
     Ok(true)
 }

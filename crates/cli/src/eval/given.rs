@@ -1,7 +1,7 @@
-//! Completions that somebody else sampled, measured.
+//! Evaluation of existing completions.
 //!
-//! They are scored as `whet score` does it, so that nothing which stands in the file is believed, and a
-//! file that is killed half way goes on; then they are counted.
+//! They are scored as by `whet score`, so that verdicts in the file are ignored and a killed
+//! evaluation resumes; then they are counted.
 
 use std::path::Path;
 use std::time::Duration;

@@ -22,7 +22,7 @@ use crate::model::find::{self, Around, Found};
 use crate::model::{ModelFailure, open};
 use crate::train::grpo;
 
-/// Measures it; `None` if it was told to stop.
+/// Evaluates the model; `None` if it was stopped.
 pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failure> {
     // Before anything large is loaded: the judge's processes are children of this one.
     let judge = crate::judge::start(measure.config).map_err(|err| crate::judge::failure(&err))?;
@@ -74,8 +74,8 @@ fn find(measure: &Measure<'_>) -> Result<Found, Failure> {
     find::find(&named(measure, &around), &around)?.with_adapter(measure.args.adapter.as_deref())
 }
 
-/// The model's name: the one that is given, or else what the last run made, or else the student. An
-/// adapter goes into the student.
+/// The model's name: the given one, or else the result of the last run, or else the student. An
+/// adapter belongs to the student.
 fn named(measure: &Measure<'_>, around: &Around) -> String {
     let student = &measure.config.student.model_name;
     let is_set = measure.args.config.set.iter().any(|set| set.starts_with("student.model_name="));
@@ -88,14 +88,14 @@ fn named(measure: &Measure<'_>, around: &Around) -> String {
         let shown = made.display();
         measure
             .printer
-            .note(format_args!("no `--model`: measuring {shown}, what the last run made"));
+            .note(format_args!("no `--model`: measuring {shown}, the result of the last run"));
         return shown.to_string();
     }
     measure.printer.note(format_args!("no `--model`: measuring `student.model_name`, {student}"));
     student.clone()
 }
 
-/// What an evaluation that goes on must find again: names, and files that nobody changed.
+/// The identity of the model, which a resumed evaluation must find unchanged: names and files.
 fn settings(place: &Found, measure: &Measure<'_>) -> Vec<(&'static str, String)> {
     let adapter = place.adapter.as_ref();
     let mut settings = vec![
@@ -112,7 +112,7 @@ fn settings(place: &Found, measure: &Measure<'_>) -> Vec<(&'static str, String)>
     settings
 }
 
-/// How many bytes a model has, and when they were written last.
+/// Size and modification time of a model's files.
 fn stamp(path: &Path) -> String {
     let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
     let files = entries.chain([path.to_owned()]).filter_map(|path| fs::metadata(path).ok());
@@ -127,8 +127,8 @@ fn stamp(path: &Path) -> String {
 fn room(model: &Pretrained, max_tokens: usize) -> Result<usize, Failure> {
     match model.config.positions.saturating_sub(max_tokens) {
         0 => Err(Failure::Usage {
-            problem: "completions may be as long as all that the model was made for",
-            hint: "lower `--max-tokens`, so that prompts have room before them",
+            problem: "completions may be as long as the model's whole context",
+            hint: "lower `--max-tokens` to leave room for prompts",
         }),
         room => Ok(room),
     }
@@ -144,8 +144,8 @@ fn longest(measure: &Measure<'_>, model: &Pretrained) -> Result<usize, Failure> 
     Ok(longest)
 }
 
-/// A conversation as the model sees it. One without a template, which was made for no chat, sees what
-/// is said, paragraph by paragraph.
+/// The tokens of a conversation. A model without a chat template gets the messages as paragraphs of
+/// plain text.
 fn tokens(model: &Pretrained, messages: &[Message]) -> Result<Vec<u32>, ModelFailure> {
     let text = match &model.template {
         Some(template) => template.render(messages, &Options::prompt())?,

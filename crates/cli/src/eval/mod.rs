@@ -58,7 +58,7 @@ fn measure(args: &MeasureArgs, printer: Printer) -> anyhow::Result<Exit> {
         return dry_run::run(&measure);
     }
     let Some(Evaluated { results, .. }) = measure.measure()? else {
-        printer.note("stopped; what was judged is kept: the same command goes on with it");
+        printer.note("stopped; judged samples are kept, and the same command resumes");
         return Ok(Exit::Done);
     };
     if args.json {
@@ -69,7 +69,7 @@ fn measure(args: &MeasureArgs, printer: Printer) -> anyhow::Result<Exit> {
     Ok(ending(&results))
 }
 
-/// How the command ends: a sample that was not judged is an answer of no.
+/// The exit code: 1 if a sample was not judged.
 fn ending(results: &Results) -> Exit {
     if results.errors + results.rejected > 0 { Exit::No } else { Exit::Done }
 }
@@ -77,7 +77,7 @@ fn ending(results: &Results) -> Exit {
 /// Settings as they were given, with flags over them.
 fn settings(args: &MeasureArgs) -> ConfigArgs {
     let mut config = args.config.clone();
-    // How many given samples there are is seen when they are read.
+    // The number of given samples is only known after they are read.
     let most = args.k.iter().copied().max().unwrap_or(0).max(Config::default().eval.num_samples);
     let samples = if args.samples.is_some() { Some(most) } else { args.num_samples };
     config.set.extend(samples.map(|samples| format!("eval.num_samples={samples}")));
@@ -113,7 +113,7 @@ pub(crate) fn show_sampled(progress: &Progress, now: Sampled) {
     }
 }
 
-/// Samples whose prompts are held at a time.
+/// Samples whose prompts are in memory at a time.
 const AT_A_TIME: usize = 4096;
 
 /// A measurement to make.
@@ -126,7 +126,7 @@ struct Measure<'a> {
     printer: Printer,
 }
 
-/// Who completes prompts, and how they are made for it.
+/// The generator, and how its prompts are rendered.
 struct Source<'a> {
     generator: &'a mut dyn Generator,
     /// The digest of its vocabulary; a server does not say it.
@@ -138,7 +138,7 @@ struct Source<'a> {
 }
 
 impl Measure<'_> {
-    /// Measures whatever was asked for; `None` if it was told to stop.
+    /// Evaluates the requested model; `None` if it was stopped.
     fn measure(&self) -> Result<Option<Evaluated>, Failure> {
         match (&self.args.samples, &self.args.server) {
             (Some(samples), _) => given::measure(self, samples).map(Some),
@@ -147,7 +147,7 @@ impl Measure<'_> {
         }
     }
 
-    /// Tokens of a completion at most, for a model that was made for so many tokens in all.
+    /// Maximal tokens of a completion, for a model with this context length.
     fn max_tokens(&self, positions: usize) -> usize {
         let asked = self.args.max_tokens.map(|most| most as usize);
         asked.unwrap_or((self.config.grpo.max_completion_length as usize).min(positions / 2).max(1))
@@ -157,7 +157,8 @@ impl Measure<'_> {
         if self.args.fresh { Earlier::Forget } else { Earlier::Resume }
     }
 
-    /// What the results say of it: the settings that decide a sample or its verdict, and these more.
+    /// The description for the results: the settings that influence a sample or its verdict, and
+    /// `more`.
     fn about(&self, model: String, more: Vec<(&str, String)>) -> About {
         let config = self.config;
         let common = vec![
@@ -172,7 +173,7 @@ impl Measure<'_> {
         About { model, k: config.eval.k.clone(), settings }
     }
 
-    /// The same for what is sampled.
+    /// Like [`Self::about`], with the settings of sampling.
     fn about_sampling(
         &self,
         model: String,
@@ -190,7 +191,7 @@ impl Measure<'_> {
         self.about(model, more)
     }
 
-    /// Lets a generator solve the tasks; `None` if it was told to stop.
+    /// Evaluates a generator; `None` if it was stopped.
     fn evaluate(
         &self,
         about: &About,
@@ -206,7 +207,7 @@ impl Measure<'_> {
             max_tokens: source.max_tokens,
             max_prompt_tokens: source.max_prompt_tokens,
             max_turns: 1,
-            // Few, so that little is lost of what was answered when a server goes away.
+            // Few, so that little is lost if a server goes away.
             judges: 2 * crate::judge::workers(self.config),
             on_event: &|_| ControlFlow::Continue(()),
         };

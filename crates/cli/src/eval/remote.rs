@@ -1,10 +1,10 @@
 //! A model behind a server, measured.
 //!
-//! A server is told messages and not tokens, and a generator is asked in tokens. So here a conversation
-//! is written as JSON, and its bytes are the tokens: what goes in on one side comes out on the other.
+//! A server takes messages, but a generator takes tokens. So here a conversation is encoded as
+//! JSON, and its bytes are used as tokens, which the other side decodes.
 //!
-//! A request that fails is a sample without a verdict, which the next run asks for again. When the
-//! server goes away for good, the evaluation stops; what was judged is kept.
+//! A failed request is a sample without a verdict, which the next run requests again. If the server
+//! becomes unreachable, the evaluation stops; judged samples are kept.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -25,7 +25,7 @@ use super::{Measure, Source};
 use crate::failure::Failure;
 use crate::train::grpo;
 
-/// Measures it; `None` if it was told to stop.
+/// Evaluates the model; `None` if it was stopped.
 pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluated>, Failure> {
     let mut teacher = measure.config.teacher.clone();
     url.clone_into(&mut teacher.api_url);
@@ -43,7 +43,8 @@ pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluat
         generator: &mut server,
         tokenizer: None,
         render: &tokens,
-        // A server renders its prompts itself; its client reads what was cut off inside the thinking.
+        // A server renders its prompts itself; its client handles completions truncated inside the
+        // thinking.
         thinking_opened: false,
         max_tokens,
         max_prompt_tokens: usize::MAX,
@@ -60,17 +61,17 @@ pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluat
 struct Server<'a> {
     client: Client,
     settings: &'a TeacherConfig,
-    /// Told to the evaluation once the server is gone.
+    /// Set once the server is gone.
     stop: &'a AtomicBool,
     trouble: Mutex<Trouble>,
 }
 
-/// What went wrong.
+/// The failures so far.
 #[derive(Default)]
 struct Trouble {
-    /// Requests that failed, by the kind of failure, with what was said of the first.
+    /// Failed requests by kind, with the message of the first.
     failed: BTreeMap<&'static str, (u64, String)>,
-    /// Why nobody is asked any more.
+    /// Why no more requests are sent.
     end: Option<Failure>,
 }
 
@@ -87,7 +88,7 @@ fn messages(tokens: &[u32]) -> Option<Vec<Message>> {
 }
 
 impl<'a> Server<'a> {
-    /// Looks whether it can be reached: one that never was there is said at once.
+    /// Connects once, so that an unreachable server is reported immediately.
     fn new(settings: &'a TeacherConfig, measure: &Measure<'a>) -> Result<Self, Failure> {
         let seed = Seed::new(measure.config.seed).derive("eval/pauses", 0);
         let client = Client::new(&Settings::of(settings, seed)).map_err(Failure::Teacher)?;
@@ -97,7 +98,7 @@ impl<'a> Server<'a> {
         Ok(Self { client, settings, stop: measure.stop, trouble: Mutex::default() })
     }
 
-    /// Answers jobs until there are none, or nobody to tell.
+    /// Processes jobs until there are none left or the receiver is gone.
     fn work(&self, prompts: &[Prompt], jobs: &Mutex<Jobs>, done: &Sender<(Drawn, usize)>) {
         loop {
             let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -189,7 +190,7 @@ impl Generator for Server<'_> {
             for (drawn, tokens) in answers {
                 usage.sampled += tokens;
                 if done(drawn).is_break() {
-                    // Whoever pauses before another try need not try.
+                    // Threads that wait for a retry should stop, too.
                     self.client.stop();
                     break;
                 }
@@ -199,10 +200,10 @@ impl Generator for Server<'_> {
     }
 }
 
-/// The end of an evaluation whose server is gone.
+/// The error of an evaluation whose server is gone.
 fn gone(err: &ChatError) -> Failure {
     let hint = err.hint().unwrap_or("is the server running, and is `--server` its address?");
-    let hint = format!("{hint}; what was judged is kept, and the same command goes on with it");
+    let hint = format!("{hint}; judged samples are kept, and the same command resumes");
     Failure::Server { message: with_causes(err), hint }
 }
 

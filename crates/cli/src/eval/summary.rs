@@ -33,7 +33,7 @@ pub(super) fn text(results: &Results, out: &Path, printer: Printer) -> String {
     text
 }
 
-/// Where the time went, after so long a time of loading.
+/// Timings, with the time of loading.
 pub(super) fn times(loading: Duration, times: &Times) -> String {
     let Times { prompts, sampling, judging, counting, samples, tokens } = times;
     let seconds = |time: &Duration| format!("{:.1} s", time.as_secs_f64());
@@ -123,7 +123,7 @@ fn verdicts(text: &mut String, results: &Results) {
             (name.as_str(), sampled, count(&results.greedy_verdicts, name))
         })
         .collect();
-    // What passed first, then what there is most of.
+    // Passes first, then by frequency.
     rows.sort_by_key(|&(name, sampled, _)| (name != "pass", std::cmp::Reverse(sampled)));
     for (name, sampled, greedy) in rows {
         let (part, greedy) = (percent(sampled, all), column(&greedy.to_string()));
@@ -145,7 +145,7 @@ fn errors(text: &mut String, results: &Results, printer: Printer) {
     for (reason, count) in reasons.into_iter().take(SHOWN) {
         let _ = writeln!(text, "    {count} x {}", plain(reason, 200));
     }
-    let _ = writeln!(text, "    the same command asks for them again");
+    let _ = writeln!(text, "    run the same command to sample them again");
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What can be asked of `whet generate`, and what its help teaches.
+//! Arguments and help of `whet generate`.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -12,72 +12,71 @@ use whetstone_infer::Rule;
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct GenerateArgs {
-    /// The model: a directory, a .gguf file, an adapter or a run that training left, a name of the
-    /// hub, or `embedded`
+    /// The model: a directory, a .gguf file, an adapter, a run, a name on the hub, or `embedded`
     #[arg(value_name = "MODEL")]
     pub model: String,
 
-    /// What is to be completed, as it is; with `--chat`, what the user says
+    /// The text to complete; with `--chat`, the user's message
     #[arg(value_name = "PROMPT", conflicts_with = "file", required_unless_present = "file")]
     pub prompt: Option<String>,
 
-    /// Read prompts from a file, one a line; `-` is standard input
+    /// Read prompts from a file, one per line; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub file: Option<PathBuf>,
 
-    /// Put the model's chat template around the prompt
+    /// Apply the model's chat template
     #[arg(long)]
     pub chat: bool,
 
-    /// Standing instructions before what the user says
+    /// System message before the user's
     #[arg(long, value_name = "TEXT", requires = "chat")]
     pub system: Option<String>,
 
-    /// Tell the template whether the model is to think first, where it asks
+    /// Value of `enable_thinking` for the chat template
     #[arg(long, value_name = "BOOL", requires = "chat")]
     pub enable_thinking: Option<bool>,
 
-    /// Tokens of a completion at most
+    /// Maximal tokens per completion
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = count())]
     pub max_tokens: u32,
 
-    /// How tokens are chosen.
+    /// Sampling options.
     #[command(flatten)]
     pub rule: RuleArgs,
 
-    /// Completions of each prompt
+    /// Completions per prompt
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count())]
     pub samples: u32,
 
-    /// What everything random is derived from
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = whetstone_core::config::Config::default().seed)]
     pub seed: u64,
 
-    /// End a completion before this text; can be given several times
+    /// Stop string, not included in the completion; can be given several times
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub stop: Vec<String>,
 
-    /// Put an adapter into the model: a directory as PEFT writes it
+    /// LoRA adapter for the model: a directory in PEFT format
     #[arg(long, value_name = "DIR")]
     pub adapter: Option<PathBuf>,
 
-    /// Keep projections as bytes with a scale a row: a quarter of the memory, slightly other text
+    /// Quantise projections to 8 bits with a scale per row: a quarter of the memory, slightly different text
     #[arg(long = "8bit")]
     pub eight_bit: bool,
 
-    /// What computes: `cpu`, `cuda:N`, or `auto`
+    /// Device: `cpu`, `cuda:N`, or `auto`
     #[arg(long, value_name = "DEVICE", default_value_t = DeviceChoice::Cpu)]
     pub device: DeviceChoice,
 
-    /// Threads of the CPU [default: one for each core]
+    /// CPU threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 
-    /// Tokens of prompt and completion together at most [default: what the model was made for]
+    /// Maximal tokens of prompt and completion together [default: the model's context length]
     #[arg(long, value_name = "N", value_parser = count())]
     pub context: Option<u32>,
 
-    /// Mebibytes of keys and values at most; what does not fit waits
+    /// Size of the KV cache in MiB; samples that do not fit wait
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = count())]
     pub cache_mb: u32,
 
@@ -86,30 +85,30 @@ pub struct GenerateArgs {
     pub json: bool,
 }
 
-/// How tokens are chosen.
+/// Sampling options.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct RuleArgs {
-    /// Divides logits; 0 always takes the most probable token
+    /// Sampling temperature; 0 is greedy decoding
     #[arg(long, value_name = "T", default_value_t = 1.0, allow_negative_numbers = true, value_parser = within(0.0..=100.0))]
     pub temperature: f32,
 
-    /// Choose from the most probable tokens that make up this share
+    /// Nucleus sampling: the most probable tokens whose probabilities add up to P
     #[arg(long, value_name = "P", default_value_t = 1.0, allow_negative_numbers = true, value_parser = within(f32::MIN_POSITIVE..=1.0))]
     pub top_p: f32,
 
-    /// Choose from the K most probable tokens; 0 is all
+    /// Sample from the K most probable tokens; 0 is all
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub top_k: u32,
 
-    /// Choose from tokens with this share of the most probable one's probability
+    /// Sample from tokens with at least P times the probability of the most probable one
     #[arg(long, value_name = "P", default_value_t = 0.0, allow_negative_numbers = true, value_parser = within(0.0..=1.0))]
     pub min_p: f32,
 
-    /// What a token loses for having been sampled before
+    /// Subtracted from the logit of every token that was already sampled
     #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true, value_parser = within(-100.0..=100.0))]
     pub presence_penalty: f32,
 
-    /// What divides a token that was there before, in the prompt as well; 1 is nothing
+    /// Divides the logit of every token that already occurred, also in the prompt; 1 has no effect
     #[arg(long, value_name = "X", default_value_t = 1.0, allow_negative_numbers = true, value_parser = within(f32::MIN_POSITIVE..=100.0))]
     pub repetition_penalty: f32,
 }
@@ -151,18 +150,18 @@ fn within(
 }
 
 const AFTER_HELP: &str = "\
-Text goes to standard output; how long it took, and tokens a second of the prompt and of sampling
-apart, to standard error. Several completions are printed in order, each under a line that names it.
-A prompt is computed once for all of its samples. Without `--chat` nothing is added to a prompt.
-With temperature 1 and no cuts, tokens come from the very distribution that training sees.
+Text goes to standard output; timings, and tokens per second of prefill and of decoding, go to
+standard error. Several completions are printed in order, each under a header line. A prompt is
+prefilled once for all of its samples. Without `--chat` nothing is added to a prompt. With temperature
+1 and no top-k, top-p or min-p, tokens are sampled from the distribution that training uses.
 
 `--json` prints one object: for each prompt its tokens and its completions, each with text, finish
-(`stop` or `length`), token ids and their log-probabilities at the temperature, without cuts and
-penalties; and what was computed, with seconds.
+(`stop` or `length`), token ids and their log-probabilities at the temperature, without truncation and
+penalties; and the token counts, with seconds.
 
 Examples:
   whet generate models/SmolLM2-135M-Instruct 'Write fizzbuzz in Python.' --chat --temperature 0
   whet generate model.gguf --file prompts.txt --samples 4 --max-tokens 512 --stop '</code>' --json
   whet generate models/Qwen3-1.7B 'Is 91 prime?' --chat --enable-thinking false --adapter runs/a1/adapter
 
-Exit codes: 0 every completion is there, 2 wrong usage, model or prompt, 3 something broke.";
+Exit codes: 0 every completion was generated, 2 wrong usage, model or prompt, 3 something broke.";

@@ -1,8 +1,8 @@
 //! `whet generate`: prompts in, text of a model on this machine out.
 //!
-//! Prompts are turned into tokens before the weights are read: what is wrong with them is said at
-//! once. Nothing is written but standard output, and a completion leaves in one piece, so the command
-//! can be ended at any moment.
+//! Prompts are tokenized before the weights are read, so that problems with them are reported
+//! immediately. The only output is standard output, and a completion is written in one piece, so
+//! the command can be interrupted at any time.
 
 mod args;
 mod output;

@@ -1,4 +1,4 @@
-//! Completions as they are printed: text in order, or one JSON document; and what it took.
+//! Output of completions: text in order, or one JSON document; and the timings.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -25,8 +25,8 @@ pub(super) struct Completions {
 }
 
 impl Completions {
-    /// Of so many prompts and samples of each; with a printer, text is printed as soon as all before
-    /// it is.
+    /// For this many prompts and samples of each; with a printer, text is printed as soon as
+    /// everything before it is.
     pub(super) fn new(prompts: usize, samples: usize, printer: Option<Printer>) -> Self {
         Self { prompts, samples, printer, done: BTreeMap::new(), printed: 0, trouble: None }
     }
@@ -36,7 +36,8 @@ impl Completions {
         self.done.insert((drawn.prompt, drawn.sample), drawn.completion);
         let Some(printer) = self.printer else { return ControlFlow::Continue(()) };
         while let Some(text) = self.next_text() {
-            // One call for each: whoever ends the command finds whole completions.
+            // One call for each, so that an interrupted command has printed only complete
+            // completions.
             if let Err(err) = printer.raw(&text) {
                 self.trouble = Some(err);
                 return ControlFlow::Break(());
@@ -137,7 +138,7 @@ impl From<&Usage> for UsageReport {
     }
 }
 
-/// Says what it took.
+/// Prints the timings.
 pub(super) fn talk(usage: &Usage, completions: &[Vec<Completion>], printer: Printer) {
     let line = |what: &str, tokens: usize, time: Duration| {
         let rate = rate(tokens, time);

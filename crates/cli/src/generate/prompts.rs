@@ -1,4 +1,4 @@
-//! From text to tokens: where prompts come from, and what a template puts around them.
+//! Prompts: their sources, templates and tokens.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use whetstone_model::template::Options;
 use super::args::GenerateArgs;
 use crate::model::ModelFailure;
 
-/// A file of prompts is no larger.
+/// Upper limit for a file of prompts.
 const LIMIT_BYTES: u64 = 64 << 20;
 
 /// A prompt as it was given.

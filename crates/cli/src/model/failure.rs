@@ -20,7 +20,7 @@ pub(crate) enum ModelFailure {
     /// There is no such path.
     #[error("there is no model at `{}`", path.display())]
     NotHere {
-        /// What was given.
+        /// The given path.
         path: PathBuf,
     },
     /// Its files are not those of a model.
@@ -45,11 +45,11 @@ pub(crate) enum ModelFailure {
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
     /// Longer sequences than it was made for.
-    #[error("a context of {asked} tokens is more than the {made_for} that the model was made for")]
+    #[error("a context of {asked} tokens exceeds the model's context length of {made_for}")]
     Context {
-        /// What was asked for.
+        /// The requested length.
         asked: usize,
-        /// What there is.
+        /// The model's context length.
         made_for: usize,
     },
     /// A file of prompts cannot be read.
@@ -57,17 +57,17 @@ pub(crate) enum ModelFailure {
     Prompts {
         /// The file.
         name: String,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
     /// A file without prompts.
-    #[error("{name} holds no prompt")]
+    #[error("{name} has no prompts")]
     NoPrompts {
         /// The file.
         name: String,
     },
-    /// A prompt that is no text.
+    /// A prompt that is not text.
     #[error("{place} is not UTF-8")]
     NotText {
         /// Which.
@@ -97,12 +97,12 @@ pub(crate) enum ModelFailure {
     Text {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
     /// A corpus without texts.
-    #[error("the corpus holds no text")]
+    #[error("the corpus has no text")]
     NoCorpus,
     /// A new model could not be made.
     #[error(transparent)]
@@ -113,25 +113,25 @@ pub(crate) enum ModelFailure {
     /// The machine will not start threads.
     #[error("cannot start {threads} threads")]
     Threads {
-        /// How many.
+        /// Number of threads.
         threads: usize,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
     /// A device that is not there.
     #[error("{problem}")]
     NoSuchDevice {
-        /// What is wrong with its name.
+        /// The problem with its name.
         problem: String,
     },
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// There are no completions.
+    /// Generation failed.
     #[error("cannot complete {place}")]
     Generate {
-        /// Which prompt.
+        /// The prompt.
         place: String,
         /// Why not.
         #[source]
@@ -140,7 +140,7 @@ pub(crate) enum ModelFailure {
 }
 
 impl ModelFailure {
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotHere { .. } => Some(
@@ -162,9 +162,9 @@ impl ModelFailure {
                 Some("raise `--cache-mb`, or lower `--max-tokens`")
             }
             Self::Open(OpenError::Weights(err)) | Self::Weights(err) => weights_hint(err),
-            Self::Open(OpenError::Tokenizer(TokenizerError::Embedding { .. })) => {
-                Some("the tokenizer is of another model than the weights: take both from one place")
-            }
+            Self::Open(OpenError::Tokenizer(TokenizerError::Embedding { .. })) => Some(
+                "the tokenizer and the weights belong to different models: use both from the same model",
+            ),
             _ => None,
         }
     }
@@ -186,7 +186,7 @@ impl ModelFailure {
         }
     }
 
-    /// What the system said, if it refused a file.
+    /// The error of the operating system, if a file could not be accessed.
     fn system_error(&self) -> Option<&io::Error> {
         match self {
             Self::Prompts { source, .. }
@@ -213,7 +213,7 @@ impl ModelFailure {
 fn corpus_hint(problem: &LineProblem) -> Option<&'static str> {
     match problem {
         LineProblem::Io(_) => None,
-        _ => Some("files of plain text end in .txt, .md or .py; all others hold JSON lines"),
+        _ => Some("files of plain text end in .txt, .md or .py; all others are JSON Lines"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which model is meant: one rule for every command that takes one.
+//! Model lookup: one rule for every command that takes a model.
 //!
 //! A model is named by `embedded`, a directory, a .gguf file, a directory with one .gguf file in it, an
 //! adapter that names its base, a run (its directory, or its name in the folder of runs) or a
@@ -19,13 +19,13 @@ use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::quickstart::student::unpack_into;
 
-/// The settings of an adapter are no longer.
+/// Upper limit for an adapter's settings.
 const SETTINGS_LIMIT_BYTES: u64 = 1 << 20;
 
-/// Where training leaves what it made, in the directory of a run.
+/// The path of training's result in the directory of a run.
 const FINAL_MODEL: &str = "outputs/final_model";
 
-/// Where a model and its adapter are.
+/// The paths of a model and its adapter.
 #[derive(Debug)]
 pub(crate) struct Found {
     /// The name it was given by.
@@ -36,13 +36,13 @@ pub(crate) struct Found {
     pub(crate) adapter: Option<PathBuf>,
 }
 
-/// Where to look beside the path itself.
+/// Places to search besides the path itself.
 pub(crate) struct Around {
     /// The folder of runs.
     pub(crate) runs: PathBuf,
-    /// Where the embedded student is unpacked, if not into the user's cache.
+    /// The directory for the embedded student, if not the user's cache.
     pub(crate) unpack: Option<PathBuf>,
-    /// How a download is shown.
+    /// Shows the progress of downloads.
     pub(crate) printer: Printer,
 }
 
@@ -80,7 +80,8 @@ pub(crate) fn find(given: &str, around: &Around) -> Result<Found, Failure> {
             problem: "this adapter does not say which model it belongs to",
             hint: "name the model with `--model`, and the adapter with `--adapter`",
         })?;
-    // What training wrote is relative to where it ran; beside the adapter is the next place to look.
+    // The base path is relative to the working directory of training; next to the adapter is the
+    // second place to look.
     let beside = path.join(&base);
     let model = match base.as_str() {
         EMBEDDED => unpack(around)?,
@@ -89,7 +90,7 @@ pub(crate) fn find(given: &str, around: &Around) -> Result<Found, Failure> {
     };
     if is_adapter(&model) {
         return Err(Failure::Usage {
-            problem: "this adapter says that it belongs to another adapter",
+            problem: "the base model of this adapter is another adapter",
             hint: "`whet export` merges a LoRA adapter into its base model; name that model with `--model`",
         });
     }
@@ -97,20 +98,20 @@ pub(crate) fn find(given: &str, around: &Around) -> Result<Found, Failure> {
 }
 
 impl Found {
-    /// The same with the adapter that was asked for.
+    /// The same with the given adapter.
     pub(crate) fn with_adapter(self, asked: Option<&Path>) -> Result<Self, Failure> {
         match (asked, &self.adapter) {
             (None, _) => Ok(self),
             (Some(path), None) => Ok(Self { adapter: Some(path.to_owned()), ..self }),
             (Some(_), Some(_)) => Err(Failure::Usage {
-                problem: "the model is an adapter itself, so `--adapter` has no place",
+                problem: "the model is an adapter itself, so `--adapter` cannot be used",
                 hint: "name the adapter's base, or leave `--adapter` out",
             }),
         }
     }
 }
 
-/// The path that is meant: what was given, what a run made, or what the hub has.
+/// The path of a model: the given path, the result of a run, or a download from the hub.
 fn place(given: &str, around: &Around) -> Result<PathBuf, Failure> {
     let path = Path::new(given);
     let named = around.runs.join(given);
@@ -127,8 +128,8 @@ fn place(given: &str, around: &Around) -> Result<PathBuf, Failure> {
         return Ok(made);
     }
     Err(Failure::Usage {
-        problem: "this run has made no model yet",
-        hint: "let it end (`--resume` goes on with it), or name one of its checkpoints",
+        problem: "this run has no model yet",
+        hint: "let it finish (`--resume` resumes it), or name one of its checkpoints",
     })
 }
 
@@ -136,7 +137,7 @@ fn is_adapter(path: &Path) -> bool {
     path.join(SETTINGS_FILE).is_file() && !path.join("config.json").exists()
 }
 
-/// The .gguf file of a directory that is no model otherwise.
+/// The .gguf file of a directory that is not a model otherwise.
 fn one_gguf(path: PathBuf) -> Result<PathBuf, Failure> {
     if !path.is_dir() || path.join("config.json").exists() {
         return Ok(path);
@@ -150,12 +151,12 @@ fn one_gguf(path: PathBuf) -> Result<PathBuf, Failure> {
             problem: "this directory has several .gguf files",
             hint: "name one of them",
         }),
-        // What is missing is said when it is opened.
+        // A missing file is reported when it is opened.
         (None, _) => Ok(path),
     }
 }
 
-/// Where the base of an adapter is on this machine, if that is said apart from its name and still there.
+/// The local path of an adapter's base model, if it is recorded separately and still exists.
 fn local_base(adapter: &Path) -> Option<String> {
     #[derive(Deserialize)]
     struct Base {
@@ -168,7 +169,7 @@ fn local_base(adapter: &Path) -> Option<String> {
     Path::new(&path).exists().then_some(path)
 }
 
-/// The model that an adapter says it belongs to. What else is wrong with it is said when it is loaded.
+/// The base model of an adapter. Other problems are reported when it is loaded.
 fn base(settings: &Path) -> Option<String> {
     #[derive(Deserialize)]
     struct Settings {
@@ -216,7 +217,7 @@ mod tests {
         let (runs, run) = (dir.path().join("runs"), dir.path().join("runs/first"));
         write(&run.join("events.jsonl"), "");
         let unfinished = look("first", &runs).unwrap_err().to_string();
-        assert_eq!(unfinished, "this run has made no model yet");
+        assert_eq!(unfinished, "this run has no model yet");
         write(&run.join("outputs/final_model/config.json"), "{}");
         for given in ["first", run.to_str().unwrap()] {
             let found = look(given, &runs).unwrap();
@@ -252,7 +253,7 @@ mod tests {
             assert_eq!(found.adapter.as_deref(), Some(adapter.as_path()));
             assert!(found.model.join("config.json").is_file(), "{}", found.model.display());
             let twice = found.with_adapter(Some(&adapter)).unwrap_err().to_string();
-            assert!(twice.contains("`--adapter` has no place"), "{twice}");
+            assert!(twice.contains("`--adapter` cannot be used"), "{twice}");
         }
         write(&adapter.join(SETTINGS_FILE), &settings("embedded"));
         let unpacked = dir.path().join("unpacked");
@@ -262,7 +263,7 @@ mod tests {
         assert_eq!((found.model, found.adapter), (unpacked, Some(adapter.clone())));
         write(&adapter.join(SETTINGS_FILE), &settings(adapter.to_str().unwrap()));
         let circle = look(adapter.to_str().unwrap(), dir.path()).unwrap_err().to_string();
-        assert!(circle.contains("belongs to another adapter"), "{circle}");
+        assert!(circle.contains("is another adapter"), "{circle}");
         write(&adapter.join(SETTINGS_FILE), "{}");
         let silent = look(adapter.to_str().unwrap(), dir.path()).unwrap_err().to_string();
         assert!(silent.contains("does not say which model"), "{silent}");

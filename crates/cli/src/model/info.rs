@@ -1,4 +1,4 @@
-//! `whet model info`: a model read from its headers, and what it will take.
+//! `whet model info`: reads a model's headers, and computes its memory needs.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Tokens of a sequence if nothing is said.
+/// Default length of a sequence in tokens.
 const LENGTH: usize = 1024;
 
 /// `whet model info`.
@@ -61,7 +61,7 @@ Examples:
 
 Exit codes: 0 done, 2 wrong usage or model, 3 something broke.";
 
-/// What is said of a model.
+/// The description of a model.
 #[derive(Debug, Serialize)]
 pub(super) struct Info {
     v: u32,
@@ -98,7 +98,7 @@ pub(super) struct Architecture {
     pub(super) chat_template: bool,
 }
 
-/// How weights lie in the files.
+/// The storage of weights.
 #[derive(Debug, Serialize)]
 pub(super) struct FileInfo {
     pub(super) bytes: u64,
@@ -138,7 +138,7 @@ pub(super) struct Bytes {
     pub(super) tables: u64,
 }
 
-/// Says what a model is.
+/// Prints the description of a model.
 pub(super) fn run(args: &InfoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let settings = whetstone_core::config::Config::default();
     let found = find::find(&args.model, &Around::of(&settings, printer))?;

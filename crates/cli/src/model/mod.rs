@@ -1,4 +1,4 @@
-//! `whet model`: what a model is, a new one, and opening one for the commands that use it.
+//! `whet model`: describes models, creates new ones, and opens them for other commands.
 
 mod failure;
 pub(crate) mod find;
@@ -21,7 +21,7 @@ use crate::printer::Printer;
 /// `whet model …`.
 #[derive(Debug, Subcommand)]
 pub enum ModelCommand {
-    /// Say what a model is, and what memory it takes to sample from it and to train it
+    /// Describe a model, and the memory it needs for sampling and training
     ///
     /// Reads headers and the tokenizer, no weights. Memory is counted for the CPU, where everything
     /// is computed in f32: so that a machine that is too small is known before it is tried.

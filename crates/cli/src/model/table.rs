@@ -1,4 +1,4 @@
-//! What is said of a model, as a person reads it.
+//! The description of a model as text.
 
 use super::info::{Architecture, Bytes, Info, Memory};
 

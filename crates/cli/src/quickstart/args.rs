@@ -1,4 +1,4 @@
-//! What can be asked of `whet quickstart`, and what its help teaches.
+//! Arguments and help of `whet quickstart`.
 
 use std::num::NonZeroUsize;
 
@@ -19,26 +19,25 @@ pub struct QuickstartArgs {
     #[arg(long, value_name = "NAME", default_value = NAME)]
     pub run: String,
 
-    /// What everything random is derived from; the same as `--set seed=N`
+    /// Random seed; same as `--set seed=N`
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// Go on with the run after a stop, a crash or a `kill -9`, with the settings that it was begun
-    /// with
+    /// Resume the run after an interruption, a crash or a `kill -9`, with its original settings
     #[arg(long)]
     pub resume: bool,
 
-    /// Say what would be read, done and written, what memory it takes and about how long; write nothing
+    /// Print what would be read, done and written, the memory and an estimated time; write nothing
     ///
-    /// The time comes from a probe: one step and some traces, done for real and thrown away.
+    /// The time comes from a probe: one step and some traces, which are run and discarded.
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
 
-    /// What computes: `cpu`, `cuda:N`, or `auto`; the same as `--set run.device=DEVICE`
+    /// Device: `cpu`, `cuda:N`, or `auto`; same as `--set run.device=DEVICE`
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<DeviceChoice>,
 
-    /// Threads of the CPU that compute [default: one for each core]
+    /// CPU threads [default: one per core]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 
@@ -46,13 +45,13 @@ pub struct QuickstartArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Where settings come from, over those of the quickstart.
+    /// Sources of settings, over those of the quickstart.
     #[command(flatten)]
     pub config: ConfigArgs,
 }
 
 impl QuickstartArgs {
-    /// The same as a training is told it.
+    /// The equivalent arguments of `whet train`.
     pub(super) fn run_args(&self) -> RunArgs {
         let mut config = self.config.clone();
         config.set.extend(self.seed.map(|seed| format!("seed={seed}")));
@@ -69,7 +68,7 @@ impl QuickstartArgs {
         }
     }
 
-    /// What goes on with this run.
+    /// The command that resumes this run.
     pub(super) fn resume_command(&self) -> String {
         let name = if self.run == NAME { String::new() } else { format!(" --run {}", self.run) };
         format!("whet quickstart{name} --resume")
@@ -77,26 +76,25 @@ impl QuickstartArgs {
 }
 
 const AFTER_HELP: &str = "\
-What happens, in a directory of its own:
-  1. student   the one that ships with whet is unpacked; `--set student.model_name=DIR` takes another
-  2. tasks     small Python functions are composed: some to learn from, some to measure with, and none
-               of these is composed as one of those is
-  3. traces    the solution that each task brings along is judged, and is what a teacher would say
-  4. before    pass@k on the held-out tasks
-  5. training  GRPO: judged rollouts, the teacher's traces, the student's own best
-  6. after     pass@k on the same tasks with the same luck
+The phases, in a directory of their own:
+  1. student   unpacks the embedded student; `--set student.model_name=DIR` uses another model
+  2. tasks     generates small Python functions, for training and for evaluation, without a shape in both
+  3. traces    judges the reference solution of each task; these are the teacher's traces
+  4. before    measures pass@k on the held-out tasks
+  5. training  GRPO on judged rollouts, with SFT on the teacher's traces and on the student's own best
+  6. after     measures pass@k on the same tasks with the same sampling seeds
 
-The same seed gives the same figures, on any number of threads. Ctrl-C leaves a run that `--resume` goes
-on with; every phase that is whole is passed over. Every setting of training can be changed with `--set`;
-those that were used are in `runs/NAME/config.toml`.
+The same seed gives the same figures, on any number of threads. After Ctrl-C, `--resume` resumes the run and
+skips completed phases. Every setting of training can be changed with `--set`; the resolved settings are in
+`runs/NAME/config.toml`.
 
 Examples:
   whet quickstart
-  whet quickstart --dry-run                    what would it do, and how long would it take here?
-  whet quickstart --resume                     go on after a stop
-  whet quickstart --run seed-7 --seed 7        is it the seed?
+  whet quickstart --dry-run                    print the plan, its memory and an estimated time
+  whet quickstart --resume                     resume after an interruption
+  whet quickstart --run seed-7 --seed 7        another seed
   whet quickstart --run longer --set training.max_steps=120
   whet quickstart --run plain --set dual_source.teacher_sft_weight=0 --set dual_source.self_sft_weight=0
   whet quickstart --run hard --set quickstart.held_out_tasks=400 --set eval.num_samples=16
 
-Exit codes: 0 done, or stopped when asked to; 2 wrong usage or config; 3 something broke.";
+Exit codes: 0 done, or stopped by the user; 2 wrong usage or config; 3 something broke.";

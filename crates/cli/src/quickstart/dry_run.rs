@@ -23,7 +23,7 @@ use crate::train::dry_run::Planned;
 use crate::train::grpo::{self, TraceFile, Training};
 use crate::train::{RunArgs, begin, sft};
 
-/// A quickstart that has not begun.
+/// A quickstart that has not started.
 pub(super) struct Trial<'a> {
     pub(super) run: &'a RunArgs,
     pub(super) config: &'a Config,
@@ -32,7 +32,7 @@ pub(super) struct Trial<'a> {
     pub(super) printer: Printer,
 }
 
-/// Says what a quickstart would do.
+/// Prints the plan of a quickstart.
 pub(super) fn run(trial: &Trial<'_>) -> anyhow::Result<Exit> {
     let Trial { run, config, environment, stop, printer } = *trial;
     let scratch = Scratch::new()?;
@@ -91,7 +91,7 @@ pub(super) fn run(trial: &Trial<'_>) -> anyhow::Result<Exit> {
     whole.print(run.json, printer)
 }
 
-/// Seconds of measuring before and after, by what the held-out tasks took that the step measured.
+/// Estimated seconds of both evaluations, from the held-out tasks of the probed step.
 fn measuring(config: &Config, probe: &Probe, tasks: usize) -> f64 {
     let Some(took) = probe.held_out else { return 0.0 };
     let probed = tasks.min(config.held_out.max_tasks as usize).max(1) as u64;

@@ -20,7 +20,7 @@ use crate::progress::Progress;
 /// Completions that are held at a time.
 const AT_A_TIME: usize = 512;
 
-/// What a measurement takes.
+/// The inputs of a measurement.
 pub(super) struct Suite<'a> {
     pub(super) config: &'a Config,
     pub(super) tasks: &'a [Task],
@@ -29,9 +29,9 @@ pub(super) struct Suite<'a> {
 }
 
 impl Suite<'_> {
-    /// Measures a student; `None` if it was told to stop.
+    /// Measures a student; `None` if it was stopped.
     ///
-    /// The seed is that of the run, so the same tasks are sampled with the same luck each time.
+    /// The seed is that of the run, so the same tasks are sampled with the same random numbers each time.
     pub(super) fn measure(
         &self,
         student: &Student,

@@ -4,9 +4,9 @@
 //! student ─► tasks ─► traces ─► pass@k ─► training ─► pass@k ─► summary, page
 //! ```
 //!
-//! Every phase leaves its output in the run's directory. A run that goes on passes over what is whole,
-//! and ends with the same figures as one that was never stopped. Nothing here is a short cut: traces
-//! are judged as those of a server are, training is that of `whet train grpo`, and figures are `eval`'s.
+//! Every phase leaves its output in the run's directory. A resumed run skips completed phases, and
+//! ends with the same figures as an uninterrupted one. There are no short cuts: traces are judged
+//! like those of a server, training is that of `whet train grpo`, and figures are `eval`'s.
 
 mod args;
 mod dry_run;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exi
     let run = args.run_args();
     let loaded = settings(&run)?;
     let config = &loaded.config;
-    // What does not fit together is said before anything is made.
+    // Contradictory settings are reported before anything is created.
     Plan::grpo(config, 1).map_err(Failure::Train)?;
     tasks::generator(config)?;
     // Before anything large is loaded: the judge's processes are children of this one.
@@ -104,18 +104,19 @@ fn settings(run: &RunArgs) -> anyhow::Result<Loaded> {
 fn exists(args: &QuickstartArgs, err: TrainError) -> Failure {
     let TrainError::Run(RunError::Exists { path }) = err else { return Failure::Train(err) };
     let hint = format!(
-        "go on with it, or see its summary again: `{}`; begin another: `whet quickstart --run NAME`",
+        "resume it, or print its summary again: `{}`; start another: `whet quickstart --run NAME`",
         args.resume_command()
     );
     Failure::RunExists { path, hint }
 }
 
-/// What is done of a run. One with weights that nobody measured before was made by another command.
+/// The completed phases of a run. A run with weights but without the first measurement was made by
+/// another command.
 fn known(session: &Session, checkpoint: Option<&Path>) -> Result<Phases, TrainError> {
     let phases = Phases::load(session.dir())?.unwrap_or_default();
     let trained = checkpoint.is_some() || final_model(session).is_dir();
     if trained && phases.before.is_none() {
-        let problem = "it was not begun with `whet quickstart`".to_owned();
+        let problem = "it was not started with `whet quickstart`".to_owned();
         return Err(TrainError::OtherRun { path: session.dir().to_owned(), problem });
     }
     Ok(phases)
@@ -147,7 +148,7 @@ enum When {
 }
 
 impl Quickstart<'_> {
-    /// Every phase in order; `None` if it was told to stop.
+    /// Runs every phase in order; `None` if it was stopped.
     fn go(&mut self) -> anyhow::Result<Option<Report>> {
         self.unpack()?;
         let tasks = self.tasks()?;
@@ -174,7 +175,7 @@ impl Quickstart<'_> {
         match origin.unpack(self.session.run())? {
             Some(bytes) => {
                 let size = summary::megabytes(bytes);
-                self.say("1/6 student", format_args!("the one in whet, {size}, goes to {path}"));
+                self.say("1/6 student", format_args!("embedded, {size}, unpacked to {path}"));
             }
             None => self.say("1/6 student", path),
         }
@@ -182,10 +183,10 @@ impl Quickstart<'_> {
     }
 
     fn tasks(&mut self) -> Result<Tasks, Failure> {
-        self.say("2/6 tasks", "small functions, composed; none held out is like one to learn from");
+        self.say("2/6 tasks", "small generated functions; training and held-out shapes differ");
         let tasks = tasks::prepare(self.config, self.session.dir(), &mut self.phases)?;
         let (train, held_out) = (tasks.train.len(), tasks.held_out.len());
-        self.told(format_args!("{train} to learn from, {held_out} held out"));
+        self.told(format_args!("{train} for training, {held_out} held out"));
         Ok(tasks)
     }
 
@@ -199,7 +200,7 @@ impl Quickstart<'_> {
         Ok(traces)
     }
 
-    /// Measures, unless that is done; says whether to go on.
+    /// Measures, unless that is done; returns whether to continue.
     fn measure(&mut self, when: When, student: &Student, tasks: &Tasks) -> anyhow::Result<bool> {
         let (count, samples) = (tasks.held_out.len(), self.config.eval.num_samples);
         let name = if when == When::Before { "4/6 before" } else { "6/6 after" };
@@ -228,7 +229,7 @@ impl Quickstart<'_> {
         }
     }
 
-    /// Trains, unless that is done; says whether to go on.
+    /// Trains, unless that is done; returns whether to continue.
     fn train(
         &mut self,
         student: &mut Student,
@@ -284,13 +285,14 @@ impl Quickstart<'_> {
         Ok(Exit::Done)
     }
 
-    /// Says how to go on.
+    /// Prints how to resume.
     fn stopped(&mut self, resume: &str) -> anyhow::Result<Exit> {
         self.end(Outcome::Interrupted)?;
         if self.run.json {
             self.printer.json(&Stopped::new(self.session.dir(), resume))?;
         }
-        self.printer.note(format_args!("stopped; what is whole is kept, go on with `{resume}`"));
+        self.printer
+            .note(format_args!("stopped; completed phases are kept, resume with `{resume}`"));
         Ok(Exit::Done)
     }
 
@@ -303,7 +305,7 @@ impl Quickstart<'_> {
         Ok(self.session.finish(outcome, why.to_owned())?)
     }
 
-    /// Says which phase begins.
+    /// Prints the beginning of a phase.
     fn say(&self, phase: &str, what: impl std::fmt::Display) {
         self.printer.note(format_args!("{phase}: {what}"));
     }

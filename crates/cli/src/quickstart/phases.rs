@@ -1,7 +1,7 @@
-//! What is done of a quickstart: a file in its run, written after each phase.
+//! The completed phases of a quickstart: a file in its run, written after each phase.
 //!
-//! A run that goes on reads it and passes over what is whole. Times are kept with what they are of, so
-//! a run that was stopped adds up like one that was not.
+//! A resumed run reads it and skips completed phases. Each phase keeps its time, so the times of an
+//! interrupted run add up like those of an uninterrupted one.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -20,7 +20,7 @@ const FILE: &str = "phases.json";
 const VERSION: u64 = 1;
 const LIMIT_BYTES: u64 = 1 << 20;
 
-/// What is done.
+/// The completed phases.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Phases {
@@ -65,7 +65,7 @@ pub(super) struct Trained {
 }
 
 impl Phases {
-    /// Reads what is done; `None` if nothing was ever written.
+    /// Reads the completed phases; `None` if there is no file.
     pub(super) fn load(dir: &Path) -> Result<Option<Self>, TrainError> {
         let path = dir.join(FILE);
         let refuse = |problem: String| TrainError::OtherRun { path: path.clone(), problem };
@@ -81,7 +81,7 @@ impl Phases {
         Ok(Some(phases))
     }
 
-    /// Writes what is done.
+    /// Writes the completed phases.
     pub(super) fn save(&mut self, dir: &Path) -> Result<(), TrainError> {
         self.v = VERSION;
         let mut text = serde_json::to_vec_pretty(self).expect("plain data");
@@ -91,7 +91,7 @@ impl Phases {
 }
 
 impl Trained {
-    /// What the events of a run tell of its training.
+    /// Reads the timings of training from the events of a run.
     pub(super) fn read(view: &RunView) -> Result<Self, TrainError> {
         let mut steps = Vec::new();
         for event in view.events()? {

@@ -1,7 +1,7 @@
 //! The settings of a quickstart, beneath those that are given.
 //!
-//! Each is a setting like any other: `--set` changes it, and `config.toml` of the run has what was
-//! used. What is not named here is the default of every run.
+//! Each is an ordinary setting: `--set` changes it, and `config.toml` of the run records it. All
+//! other settings have their defaults.
 
 use std::path::PathBuf;
 

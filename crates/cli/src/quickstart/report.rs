@@ -1,4 +1,4 @@
-//! What a quickstart came to, as a document.
+//! The results of a quickstart, as a document.
 //!
 //! Everything but `times` follows from the settings and the seed.
 
@@ -22,7 +22,7 @@ use super::traces;
 /// The document in its run.
 const FILE: &str = "quickstart.json";
 
-/// What a quickstart came to.
+/// The results of a quickstart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Report {
     v: u64,
@@ -40,7 +40,7 @@ pub(super) struct Report {
     pub(super) after: Side,
     pub(super) times: Times,
     pub(super) files: Files,
-    /// What to do next: a command.
+    /// The command of the next step.
     pub(super) next: String,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct TraceCounts {
     pub(super) passing: u64,
 }
 
-/// What training did.
+/// The results of training.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Learnt {
     pub(super) steps: u64,
@@ -89,7 +89,7 @@ pub(super) struct Side {
     pub(super) surprise: f64,
 }
 
-/// How long it took.
+/// The timings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Times {
     /// By phase.
@@ -110,7 +110,7 @@ pub(super) struct Seconds {
     pub(super) after: f64,
 }
 
-/// Where everything is.
+/// The paths of all outputs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Files {
     pub(super) run: String,
@@ -248,7 +248,7 @@ impl Files {
     }
 }
 
-/// The same training by its own command, on the same files, where anything can be changed.
+/// The equivalent `whet train grpo` command on the same files.
 fn next(view: &RunView) -> String {
     let dir = view.dir().display();
     format!(
@@ -267,7 +267,7 @@ pub(super) mod tests {
     use super::*;
     use crate::quickstart::phases::{Prepared, Taught};
 
-    /// Two tasks with four samples each, so many of which passed.
+    /// Two tasks with four samples each, of which the given numbers passed.
     fn measured(passed: [u64; 2], seconds: f64) -> Measured {
         let tally = |(name, passed): (&str, u64)| {
             let task = name.to_owned().try_into().unwrap();

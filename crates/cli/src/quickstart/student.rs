@@ -39,7 +39,7 @@ pub(crate) fn unpack_into(dir: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Where a run's student comes from.
+/// The origin of a run's student.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origin {
     /// The one that ships with `whet`, and where it is unpacked.
@@ -51,7 +51,7 @@ pub(super) enum Origin {
 impl Origin {
     /// The student that the settings name for the run in `dir`.
     ///
-    /// A run that goes on names the directory it was unpacked into, wherever that was then.
+    /// A resumed run uses its own directory, wherever it was unpacked originally.
     pub(super) fn of(config: &Config, dir: &Path) -> Self {
         let (name, own) = (&config.student.model_name, dir.join(FOLDER));
         let run = dir.file_name().unwrap_or_default();
@@ -63,7 +63,7 @@ impl Origin {
         }
     }
 
-    /// Where it is.
+    /// Its path.
     pub(super) fn path(&self) -> &Path {
         match self {
             Self::Embedded(path) | Self::Given(path) => path,

@@ -32,7 +32,7 @@ pub(super) fn figures(k: &[u32], found: &Measured) -> Result<String, EvalError> 
     Ok(format!("{}; {:.1} s, {rate:.0} tokens/s", figures.join(", "), found.seconds))
 }
 
-/// What training did, in one line.
+/// The results of training, in one line.
 pub(super) fn learnt(trained: &Trained) -> String {
     let [first, last] = trained.pass_rate.map(|rate| 100.0 * rate);
     let (steps, rollouts, seconds) = (trained.steps, trained.rollouts, trained.seconds);
@@ -86,7 +86,7 @@ fn verdicts(text: &mut String, report: &Report) {
             (name.as_str(), of(before), of(after))
         })
         .collect();
-    // What passed first, then what there is most of.
+    // Passes first, then by frequency.
     rows.sort_by_key(|&(name, before, after)| (name != "pass", std::cmp::Reverse(before + after)));
     for (name, before, after) in rows {
         let _ = writeln!(text, "  {name:<16} {before:>8} {after:>8}");

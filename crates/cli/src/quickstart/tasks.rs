@@ -48,7 +48,7 @@ pub(super) fn compose(config: &Config) -> Result<Tasks, Failure> {
     Ok(make(generator(config)?, taken(config)?, held_out))
 }
 
-/// How many tasks training will take.
+/// The number of tasks that training uses.
 fn taken(config: &Config) -> Result<usize, TrainError> {
     let most = config.quickstart.train_tasks as usize;
     let plan = Plan::grpo(config, most)?;

@@ -60,7 +60,7 @@ pub(super) fn judge(folder: JudgedFolder<'_>, printer: Printer) -> Result<Taught
         judge: Some(Runtime { judge: environment.judge.as_ref(), limits: environment.limits }),
         judges: crate::judge::callers(config),
         bad_lines: BadLines::Refuse,
-        // Whole traces may be there already: of a run that was killed before it could say so.
+        // Complete traces may exist already: of a run that was killed before it recorded the phase.
         earlier: Earlier::Complete,
         on_start: &|traces| {
             progress.phase("judging", 0, 0);

@@ -22,12 +22,11 @@ pub struct ReportArgs {
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
 
-    /// Where the page goes [default: RUN/report.html]
+    /// Output file [default: RUN/report.html]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
-    /// The tasks that the run learnt from, to show statements and failing tests [default:
-    /// those that the run was begun with]
+    /// The training tasks, to show statements and failing tests [default: the run's own copy]
     #[arg(long, value_name = "FILE")]
     pub tasks: Option<PathBuf>,
 

@@ -1,4 +1,4 @@
-//! `whet runs`: which runs there are, how they stand, and their measurements for other programs.
+//! `whet runs`: lists runs and their state, and exports their metrics.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,7 +18,7 @@ use crate::report::open;
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_long_help = AFTER_HELP)]
 pub struct RunsArgs {
-    /// What to do instead of listing.
+    /// A subcommand instead of the list.
     #[command(subcommand)]
     pub command: Option<RunsCommand>,
 
@@ -34,19 +34,19 @@ pub struct RunsArgs {
 /// `whet runs …`.
 #[derive(Debug, Subcommand)]
 pub enum RunsCommand {
-    /// Write the measurements of a run as a table, a row for each step
+    /// Write the metrics of a run as CSV, one row per step
     Csv {
         /// The run: its directory, or its name in `runs`
         run: PathBuf,
-        /// Where the table goes [default: RUN/metrics.csv]
+        /// Output file [default: RUN/metrics.csv]
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Write the measurements of a run as a file that TensorBoard reads
+    /// Write the metrics of a run as an event file for TensorBoard
     Tensorboard {
         /// The run: its directory, or its name in `runs`
         run: PathBuf,
-        /// The folder that it goes to [default: RUN/tensorboard]
+        /// Output folder [default: RUN/tensorboard]
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
@@ -57,14 +57,14 @@ const RUNS: &str = "runs";
 
 const AFTER_HELP: &str = "\
 Examples:
-  whet runs                                  which runs are there, and how do they stand?
+  whet runs                                  list runs and their state
   whet runs --json | jq '.runs[] | select(.state == \"killed\") | .name'
   whet runs csv grpo-1                       writes runs/grpo-1/metrics.csv
   whet runs tensorboard grpo-1 && tensorboard --logdir runs/grpo-1/tensorboard
 
-`running`: somebody writes it now. `completed`, `failed` and `interrupted` are how it ended. `killed`: its
-process is gone without a word; `--resume` goes on with it. TensorBoard keeps numbers with seven digits;
-`events.jsonl` and the table have all of them.";
+`running`: a process is writing it. `completed`, `failed` and `interrupted`: how it ended. `killed`: its
+process died without recording an end; resume it with `--resume`. TensorBoard stores seven digits;
+`events.jsonl` and the CSV file have full precision.";
 
 /// All runs, and those that cannot be read.
 #[derive(Serialize)]
@@ -178,7 +178,7 @@ fn state(state: State) -> &'static str {
     }
 }
 
-/// How long ago something was.
+/// The time since an event.
 fn ago(time_ms: u64) -> String {
     let then = UNIX_EPOCH + Duration::from_millis(time_ms);
     let seconds = SystemTime::now().duration_since(then).map_or(0, |ago| ago.as_secs());

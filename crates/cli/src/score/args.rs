@@ -1,4 +1,4 @@
-//! What can be asked of `whet score`, and what its help teaches.
+//! Arguments and help of `whet score`.
 
 use std::path::PathBuf;
 
@@ -12,59 +12,60 @@ use crate::cli::ConfigArgs;
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_long_help = AFTER_HELP)]
 pub struct ScoreArgs {
-    /// Rollouts, one JSON object a line: `step`, `prompt_id`, `text`, and whatever else
+    /// Rollouts, one JSON object per line: `step`, `prompt_id`, `text`, and any other fields
     ///
-    /// Names that other tools use are read too: `task_id` for `prompt_id`, `completion` or `response`
-    /// for `text`. Without `step` a line is of step 0.
+    /// Names of other tools are accepted too: `task_id` for `prompt_id`, `completion` or `response`
+    /// for `text`. A missing `step` is 0.
     #[arg(value_name = "ROLLOUTS")]
     pub rollouts: PathBuf,
 
-    /// Tasks that the rollouts answer, one JSON object a line; `prompt_id` is a task's `id`
+    /// Tasks of the rollouts, one JSON object per line; `prompt_id` is a task's `id`
     ///
-    /// A task without `tests` is a prompt alone: nothing is run, and its lines are worth their static
-    /// terms, as with `--skip-runtime`.
+    /// For a task without `tests` nothing is run, and its lines earn their static terms, as with
+    /// `--skip-runtime`.
     #[arg(long, value_name = "FILE")]
     pub prompts: PathBuf,
 
-    /// Where the scored lines go [default: ROLLOUTS with `.scored.jsonl` as its ending]
+    /// Output file [default: ROLLOUTS with the extension `.scored.jsonl`]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
-    /// Remember verdicts in this file, so that no program is judged twice
+    /// Cache verdicts in this file, so that no program is judged twice
     ///
-    /// A timeout is kept with the limit it was measured at, and answers that limit and lower ones; a
-    /// program that slept too long is judged anew. One process at a time. It never grows beyond about 1.4 GB; it can be removed at any time.
-    /// With `--skip-runtime` it is not opened: there are no verdicts.
+    /// A timeout is stored with its limit, and is reused for that limit and lower ones; a program
+    /// that slept too long is judged again. Only one process can use the file at a time. It never
+    /// grows beyond about 1.4 GB, and can be deleted at any time. With `--skip-runtime` it is not
+    /// used, because there are no verdicts.
     #[arg(long, value_name = "FILE")]
     pub cache: Option<PathBuf>,
 
-    /// Where the report goes, as JSON [default: beside the scored lines, ending in `.report.json`]
+    /// Report file, as JSON [default: beside the scored lines, with the extension `.report.json`]
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
 
-    /// How rewards become advantages within a group
+    /// Advantage of a reward within its group
     #[arg(long, value_enum, default_value_t = AdvantageArg::Std, value_name = "HOW")]
     pub advantage: AdvantageArg,
 
-    /// Score nothing if any line is bad, and name those that are
+    /// Score nothing if any line is invalid, and list those lines
     #[arg(long)]
     pub strict: bool,
 
-    /// Say what would be read, done and written, what memory it takes and about how long; write nothing
+    /// Print what would be read, done and written, the memory and an estimated time; write nothing
     ///
-    /// The time comes from a probe: the lines of one task, done for real and thrown away.
+    /// The time comes from a probe: the lines of one task, which is run and discarded.
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Run no program: reward what can be read off the reply alone
+    /// Run no programs: reward static properties of the replies only
     #[arg(long)]
     pub skip_runtime: bool,
 
-    /// Forget an earlier run that was ended before its end, instead of going on with it
+    /// Discard an interrupted run instead of resuming it
     #[arg(long)]
     pub fresh: bool,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 
@@ -73,14 +74,14 @@ pub struct ScoreArgs {
     pub json: bool,
 }
 
-/// How rewards become advantages.
+/// The advantage of a reward within its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AdvantageArg {
-    /// Less the mean, divided by the standard deviation.
+    /// Reward minus the group mean, divided by the standard deviation.
     Std,
-    /// Less the mean.
+    /// Reward minus the group mean.
     Mean,
-    /// Less the mean of the others.
+    /// Reward minus the mean of the others in the group.
     LeaveOneOut,
 }
 
@@ -95,13 +96,13 @@ impl From<AdvantageArg> for Advantage {
 }
 
 const AFTER_HELP: &str = "\
-Every line comes out in its place with three fields more, its own fields untouched:
-  validation  what the judge saw, or {\"error\": …} if it could not judge: then there is no reward
+The output has the same lines in the same order, with three more fields; all others are unchanged:
+  validation  the judge's verdict, or {\"error\": …} if it could not judge: then there is no reward
   reward      the total, with its terms, their weights, and gates
   advantage   against the other lines with the same `step` and `prompt_id`
-Times differ from run to run, so `cpu_ms` there is in whole seconds, rounded down; exact times are
-in the report. A line that is no rollout of a known task goes to OUT.rejected.jsonl instead, with its
-number and the reason. A run that was killed goes on where it was, when it is started again.
+Times differ from run to run, so `cpu_ms` is rounded down to whole seconds; exact times are in the
+report. A line that is not a rollout of a known task goes to OUT.rejected.jsonl instead, with its
+line number and the reason. To resume a killed run, run the same command again.
 
 Examples:
   whet score rollouts.jsonl --prompts train.jsonl

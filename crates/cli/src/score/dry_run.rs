@@ -30,7 +30,7 @@ pub(super) fn run(args: &ScoreArgs, config: &Config, printer: Printer) -> anyhow
     let report = args.report.clone().unwrap_or_else(|| default_report(&output));
     whole.writes(report.display().to_string());
     if path_beside(&output).exists() && !args.fresh {
-        whole.note("an earlier run was ended early: what it judged is not judged again");
+        whole.note("an interrupted run exists: its verdicts are reused");
     }
     let lines = counted(found.taken, "line");
     let probe = ScoreArgs { rollouts: found.path, cache: None, fresh: true, ..args.clone() };

@@ -17,8 +17,8 @@ pub(crate) struct Started {
 pub(crate) fn start_judge(config: &Config) -> Result<Started, Failure> {
     let judge = judge::start(config).map_err(|err| Failure::Judge {
         problem: err.to_string(),
-        hint: "`whet doctor` looks at everything the judge needs; `--skip-runtime` scores what can \
-               be read off the replies alone",
+        hint: "`whet doctor` checks everything the judge needs; `--skip-runtime` scores static \
+               properties of the replies only",
     })?;
     let about = judge.about();
     let [major, minor, micro] = about.python_version;

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
     Ok(ending(&report))
 }
 
-/// What came of a file, and how long its lines took.
+/// The report of a file, and its timings.
 struct Scored {
     report: Report,
     took: Duration,
@@ -74,8 +74,9 @@ fn score_into(file: ScoreFile<'_>) -> Result<Scored, Failure> {
         }
         if config.reward.composite == Composite::Tests {
             printer.note(format_args!(
-                "every reward will be 0: nothing is run, and `reward.composite = \"tests\"` pays \
-                 passed tests alone\n  hint: `--set reward.composite=weighted_sum` pays form"
+                "every reward will be 0: nothing is run, and `reward.composite = \"tests\"` \
+                 rewards passed tests only\n  hint: `--set reward.composite=weighted_sum` \
+                 rewards form"
             ));
         }
         score_with(file, &rules, How::Static)
@@ -121,7 +122,7 @@ fn score_with(file: ScoreFile<'_>, rules: &Rules, how: How<'_>) -> Result<Scored
     Ok(Scored { report: report?, took: progress.spent() })
 }
 
-/// How the command ends: a line that could not be judged is an answer of no.
+/// The exit code: 1 if a line could not be judged.
 fn ending(report: &Report) -> Exit {
     let nothing = report.lines > 0 && report.scored == 0;
     if report.failed > 0 || nothing { Exit::No } else { Exit::Done }

@@ -89,7 +89,7 @@ fn untested(text: &mut Vec<String>, report: &Report, printer: Printer) {
         let word = printer.toned("no tests", Tone::Doubtful);
         let count = counted_lines(report.untested);
         text.push(format!(
-            "  {word} for {count}: nothing was run, and their rewards are of static terms alone"
+            "  {word} for {count}: nothing was run, and their rewards have static terms only"
         ));
     }
 }
@@ -98,7 +98,10 @@ fn groups(text: &mut Vec<String>, report: &Report, printer: Printer) {
     let dead = report.dead_groups;
     let tone = if dead == 0 { Tone::Good } else { Tone::Doubtful };
     let dead = printer.toned(&format!("{dead} dead"), tone);
-    text.push(format!("  groups {}, {dead} (nothing to tell their rollouts apart)", report.groups));
+    text.push(format!(
+        "  groups {}, {dead} (their rollouts have the same test results)",
+        report.groups
+    ));
     if report.unjudged_groups > 0 {
         text.push(format!("    and {} in which no line could be judged", report.unjudged_groups));
     }

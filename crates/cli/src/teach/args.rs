@@ -1,4 +1,4 @@
-//! What can be asked of `whet teach`, and what its help teaches.
+//! Arguments and help of `whet teach`.
 
 use std::path::PathBuf;
 
@@ -11,23 +11,23 @@ use crate::cli::ConfigArgs;
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_long_help = AFTER_HELP)]
 pub struct TeachArgs {
-    /// Tasks to ask about, one JSON object a line
+    /// Tasks, one JSON object per line
     #[arg(long, value_name = "FILE", default_value = "data/train.jsonl")]
     pub tasks: PathBuf,
 
-    /// Where the traces go
+    /// Output file for the traces
     #[arg(long, value_name = "FILE", default_value = "data/teacher_traces.jsonl")]
     pub out: PathBuf,
 
-    /// Who is asked
+    /// Source of the traces
     #[arg(long, value_enum, default_value_t = TeacherArg::Remote, value_name = "WHO")]
     pub teacher: TeacherArg,
 
-    /// Only look whether the server answers, and how
+    /// Only test whether and how the server answers
     #[arg(long, conflicts_with_all = ["max_tasks", "num_samples", "only_missing", "fresh"])]
     pub test_connection: bool,
 
-    /// Ask about the first N tasks only
+    /// Use the first N tasks only
     #[arg(long, value_name = "N")]
     pub max_tasks: Option<u32>,
 
@@ -35,32 +35,31 @@ pub struct TeachArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub num_samples: Option<u32>,
 
-    /// Complete the traces that are in OUT: ask for those that are missing, and judge those that
-    /// were not judged
+    /// Complete the traces in OUT: request missing ones, and judge those that were not judged
     ///
-    /// Going on with a run that was ended early needs no flag.
+    /// Resuming an interrupted run needs no flag.
     #[arg(long)]
     pub only_missing: bool,
 
-    /// Replace the traces that are in OUT, and forget a run that was ended early
+    /// Replace the traces in OUT, and discard an interrupted run
     #[arg(long, conflicts_with = "only_missing")]
     pub fresh: bool,
 
-    /// Say what would be read, done and written, what memory it takes and about how long; write nothing
+    /// Print what would be read, done and written, the memory and an estimated time; write nothing
     ///
-    /// The time comes from a probe: one request, done for real and thrown away.
+    /// The time comes from a probe: one request, which is run and discarded.
     #[arg(long, conflicts_with = "test_connection")]
     pub dry_run: bool,
 
-    /// Run no program: look at the syntax only, and leave the verdict open
+    /// Run no programs: check the syntax only, without a verdict
     #[arg(long)]
     pub no_judge: bool,
 
-    /// Ask nothing if any line of the tasks is bad; end with 1 if any task has no trace
+    /// Request nothing if any line of the tasks is invalid; exit with 1 if any task has no trace
     #[arg(long)]
     pub strict: bool,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 
@@ -69,26 +68,26 @@ pub struct TeachArgs {
     pub json: bool,
 }
 
-/// Who is asked for traces.
+/// The source of traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TeacherArg {
-    /// The server of `teacher.api_url`, which speaks OpenAI's chat completions.
+    /// The OpenAI-compatible server at `teacher.api_url`.
     Remote,
-    /// Nobody: the trace that a task brings along in its field `trace`, one a task.
+    /// The trace in a task's field `trace`, one per task; no server.
     Embedded,
-    /// Nobody: the task's reference solution, without thinking, one a task.
+    /// The task's reference solution, without thinking, one per task; no server.
     Reference,
 }
 
 const AFTER_HELP: &str = "\
-Every line of the output is one reply: the prompt, the thinking and the code found in it, its text as
-it came, what it cost, and the judge's verdict on the code, so that training can take only what passes.
-Lines stand in the order of the tasks, then of the samples.
+Every line of the output is one reply: the prompt, the extracted thinking and code, the raw text, the
+token usage, and the judge's verdict on the code, so that training can use only traces that pass.
+Lines are in the order of the tasks, then of the samples.
 
-Every answer is kept in OUT.journal as soon as it arrives. A run that was killed, or whose server
-went away, goes on when it is started again, and asks for nothing that was answered; a request that
-failed is counted with its reason and asked again by the next run. Settings that decide an answer must
-be the same then. The journal goes when nothing is missing.
+Every answer is stored in OUT.journal as soon as it arrives. To resume a run that was killed, or whose
+server went away, run the same command again: no answered request is repeated, and a failed one, which
+is counted with its reason, is retried. Settings that influence an answer must be the same. The journal
+is removed when nothing is missing.
 
 Examples:
   whet teach --test-connection
@@ -97,7 +96,7 @@ Examples:
   whet teach --tasks data/train.jsonl --out data/teacher_traces.jsonl
   whet teach --set teacher.api_url=http://gpu7:8000/v1/chat/completions --set teacher.model_name=m
   whet teach --teacher embedded
-  whet teach --teacher reference               to imitate the reference solutions: `whet train sft`
+  whet teach --teacher reference               reference solutions as traces for `whet train sft`
   whet teach --only-missing --num-samples 16
 
 Exit codes: 0 every sample was answered and judged, 1 some sample was not or the server does not

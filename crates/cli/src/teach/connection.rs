@@ -12,7 +12,7 @@ use super::remote::Remote;
 use crate::exit::Exit;
 use crate::printer::{Printer, Tone};
 
-/// What was seen of a server.
+/// The result of a connection test.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Seen {
     ok: bool,
@@ -31,12 +31,12 @@ struct Seen {
     hint: Option<String>,
 }
 
-/// How it answered a small request.
+/// The answer to a small request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Answered {
     seconds: f64,
     model: String,
-    /// Where thinking arrives: `text`, `field` or `not seen`.
+    /// Where thinking is returned: `text`, `field` or `not seen`.
     thinking: &'static str,
     /// Completions that came, of two.
     samples: u32,
@@ -45,7 +45,7 @@ struct Answered {
     usage_reported: bool,
 }
 
-/// Looks at the server and says what was seen.
+/// Tests the server and prints the result.
 pub(super) fn test(config: &Config, json: bool, printer: Printer) -> anyhow::Result<Exit> {
     let seen = look(config);
     if json {
@@ -58,13 +58,13 @@ pub(super) fn test(config: &Config, json: bool, printer: Printer) -> anyhow::Res
 
 /// One answer of the server.
 pub(crate) struct Answer {
-    /// Where it came from, and from which model.
+    /// The server and the model.
     pub(crate) server: String,
     pub(crate) seconds: f64,
     pub(crate) completion: Completion,
 }
 
-/// Asks the server once, as a teaching would. An error says what is wrong and what to do.
+/// Sends one request to the server, as `whet teach` does. An error has a hint.
 pub(crate) fn ask(config: &Config, messages: Vec<Message>) -> Result<Answer, String> {
     let start = Instant::now();
     let request = Request::of(&config.teacher, messages);
@@ -91,7 +91,7 @@ fn look(config: &Config) -> Seen {
     seen
 }
 
-/// Sends something to the server of the settings, with what was seen of it.
+/// Sends a request to the configured server, and collects observations.
 fn reach<T>(
     config: &Config,
     send: impl FnOnce(&Client) -> Result<T, ChatError>,
@@ -131,7 +131,7 @@ impl Seen {
 
     fn fail(&mut self, err: &ChatError) {
         self.error = Some(match err {
-            // One try is made here, and there is no need to count it.
+            // There is only one try here, so its number is not mentioned.
             ChatError::GaveUp { last, .. } => last.to_string(),
             err => with_causes(err),
         });
@@ -203,14 +203,14 @@ fn thinking(answer: &Answered, config: &Config) -> &'static str {
     match (answer.thinking, config.teacher.enable_thinking) {
         ("text", _) => "arrives in the text, between its tags",
         ("field", _) => "arrives in a field of its own",
-        (_, true) => "was asked for, but none was seen in this small answer",
-        (_, false) => "was not asked for, and none was seen",
+        (_, true) => "was requested, but none was returned in this short answer",
+        (_, false) => "was not requested, and none was returned",
     }
 }
 
 fn samples(answer: &Answered, config: &Config) -> String {
     match (answer.honours_n, config.teacher.samples_per_request) {
-        (true, _) => "several can be asked for in one request".to_owned(),
+        (true, _) => "several can be requested at once".to_owned(),
         (false, 1) => "one a request: the server does not honour `n`".to_owned(),
         (false, wanted) => format!(
             "{} came of 2 in one request: leave teacher.samples_per_request at 1, not {wanted}",

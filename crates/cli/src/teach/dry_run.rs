@@ -37,7 +37,7 @@ pub(super) fn run(
     whole.does(format!("{all} samples, which {judged}"));
     whole.writes(args.out.display().to_string());
     if path_beside(&args.out).exists() && !args.fresh {
-        whole.note("an earlier run was ended early: what is stored is not asked for again");
+        whole.note("an interrupted run exists: stored answers are not requested again");
     }
     let scratch = Scratch::new()?;
     let out = scratch.path().join("traces.jsonl");
@@ -59,7 +59,7 @@ pub(super) fn run(
     whole.print(args.json, printer)
 }
 
-/// Samples and requests of so many tasks.
+/// Samples and requests of `tasks` tasks.
 fn work(config: &Config, tasks: usize, samples: u32) -> (u64, u64) {
     let (tasks, samples) = (tasks as u64, u64::from(samples));
     let per_request = u64::from(config.teacher.samples_per_request.max(1));

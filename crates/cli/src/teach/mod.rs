@@ -50,7 +50,7 @@ pub(crate) fn run(args: &TeachArgs, printer: Printer) -> anyhow::Result<Exit> {
     Ok(ending(&report, args.strict))
 }
 
-/// The file of traces, if none of them passes: training takes those alone.
+/// The file of traces, if none of them passes: training uses passing traces only.
 fn lost(report: &Report, out: &Path) -> Vec<String> {
     let mut found = Survivors::default();
     let file = format!("`{}`", out.display());
@@ -63,7 +63,7 @@ fn lost(report: &Report, out: &Path) -> Vec<String> {
     found.lost("response")
 }
 
-/// Collects so many samples of each task from the teacher that was asked for.
+/// Collects samples of each task from the chosen source.
 fn collect_from(
     args: &TeachArgs,
     config: &Config,
@@ -89,13 +89,13 @@ fn collect_from(
     }
 }
 
-/// What came of the questions, and how long they took.
+/// The report of a collection, and its timings.
 struct Collected {
     report: Report,
     took: Duration,
 }
 
-/// Who is asked and who judges.
+/// The teacher and the judge.
 struct Asking<'a> {
     teacher: &'a dyn Teacher,
     judge: Option<Judge>,
@@ -202,12 +202,12 @@ fn rules(config: &Config, judge: Option<&Judge>) -> Rules {
 fn start_judge(config: &Config) -> Result<Judge, Failure> {
     crate::judge::start(config).map_err(|err| Failure::Judge {
         problem: err.to_string(),
-        hint: "`whet doctor` looks at everything the judge needs; `--no-judge` collects traces \
+        hint: "`whet doctor` checks everything the judge needs; `--no-judge` collects traces \
                without running their programs",
     })
 }
 
-/// How the command ends: a sample without an answer or a verdict is an answer of no.
+/// The exit code: 1 if a sample has no answer or no verdict.
 fn ending(report: &Report, strict: bool) -> Exit {
     let nothing = report.tasks > 0 && report.responses == 0;
     let unjudged = report.is_incomplete() || report.broken_tests > 0;

@@ -15,7 +15,7 @@ use whetstone_rollout::teach::{Answer, Failure, Question, Refusal, Teacher};
 pub(super) struct Remote<'a> {
     client: Client,
     settings: &'a TeacherConfig,
-    /// Whether somebody looked if it can be reached.
+    /// Whether the first connection was tried.
     looked: AtomicBool,
 }
 
@@ -30,8 +30,8 @@ impl<'a> Remote<'a> {
         &self.client
     }
 
-    /// Why the server cannot be reached, looked at by whoever asks first: a server that never was
-    /// there is said at once, and not after all the patience that one which went away deserves.
+    /// Why the server cannot be reached, tested by the first request: a server that was never
+    /// reachable is reported immediately, without the retries for one that went away.
     fn unreachable(&self) -> Option<Refusal> {
         if self.looked.swap(true, Ordering::Relaxed) {
             return None;

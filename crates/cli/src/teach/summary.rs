@@ -76,7 +76,7 @@ fn table(text: &mut Vec<String>, report: &Report) {
     row("with thinking", report.with_thinking, report.responses);
     row("with code", report.with_code, report.responses);
     row("valid Python", report.valid_python, report.responses);
-    // What nobody ran may pass or not.
+    // Without a run, it is unknown how many pass.
     if report.not_run == 0 {
         row("passing", report.passing, report.responses);
     }

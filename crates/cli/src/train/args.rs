@@ -1,4 +1,4 @@
-//! What can be asked of `whet train`, and what its help teaches.
+//! Arguments and help of `whet train`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -11,21 +11,21 @@ use crate::cli::ConfigArgs;
 /// `whet train …`.
 #[derive(Debug, Subcommand)]
 pub enum TrainCommand {
-    /// Teach the student to say what the traces say
+    /// Fine-tune the student on teacher traces (SFT)
     ///
-    /// Learns from the passing traces of a teacher: thinking and code are learnt, prompts are not.
-    /// The low-rank adapter, or with `--set training.train=full` every weight, goes to
+    /// Trains on the passing traces of a teacher, with cross-entropy on thinking and code; prompts are
+    /// masked. The LoRA adapter, or with `--set training.train=full` the whole model, is written to
     /// `runs/NAME/outputs/final_model`.
     #[command(after_long_help = SFT_HELP)]
     Sft(SftArgs),
 
-    /// Let the student solve tasks, and learn from what the judge says
+    /// Train the student on tasks with GRPO, rewarded by the judge's verdicts
     ///
-    /// Each step samples a group of answers to a few tasks, judges every program in the jail while
-    /// others are still sampled, and learns from three sources at once: the group's rewards (GRPO),
-    /// the teacher's traces of the same tasks, and the student's own best passing answers. Their
-    /// weights are `dual_source.*`; the reference of the KL divergence is the student without its
-    /// adapter.
+    /// Each step samples a group of completions for each of a few tasks, judges every program in the
+    /// sandbox while others are still being sampled, and combines three losses: GRPO on the rewards,
+    /// SFT on the teacher's traces of the same tasks, and SFT on the student's own best passing
+    /// rollouts. Their weights are `dual_source.*`. The reference policy of the KL divergence is the
+    /// student without its adapter.
     #[command(after_long_help = GRPO_HELP)]
     Grpo(GrpoArgs),
 }
@@ -33,56 +33,56 @@ pub enum TrainCommand {
 const GRPO_HELP: &str = "\
 Examples:
   whet train grpo --tasks data/train.jsonl --run grpo-1 --set student.model_name=models/student
-  whet train grpo --run grpo-1 --dry-run       what would it do, and how long would it take?
-  whet train grpo --run grpo-1 --held-out data/val.jsonl   see whether it carries over
-  whet train grpo --run grpo-1 --resume        go on after a stop, a crash or a kill -9
+  whet train grpo --run grpo-1 --dry-run       print the plan, its memory and an estimated time
+  whet train grpo --run grpo-1 --held-out data/val.jsonl   measure held-out tasks during training
+  whet train grpo --run grpo-1 --resume        resume after an interruption, a crash or a kill -9
   whet train grpo --run replay --rollouts rollouts.scored.jsonl --set dual_source.teacher_sft_weight=0
   whet train grpo --run grpo-2 --from runs/grpo-1/outputs/checkpoint-50 --set training.learning_rate=1e-5
   whet train grpo --run plain --set dual_source.teacher_sft_weight=0 --set dual_source.self_sft_weight=0
 
-Before the first step it says how many steps there will be and what memory they take, and sends the
-longest possible batch through once. Every rollout, with its tokens, verdict, reward and advantage, goes
-to `runs/NAME/rollouts/rollouts.jsonl`; the measurements of every step to `runs/NAME/events.jsonl`.
+Before the first step it prints the number of steps and the memory they need, and sends the longest
+possible batch through the model once. Every rollout, with its tokens, verdict, reward and advantage, goes
+to `runs/NAME/rollouts/rollouts.jsonl`; the metrics of every step go to `runs/NAME/events.jsonl`.
 
-An alarm says what to look at before the figures are believed; `docs/guides/alarms.md` has all of them.
-Alarms stop nothing. They stand in the events, in `whet report` and in `whet runs` too.";
+Alarms warn of common problems; `docs/guides/alarms.md` lists them. They never stop a run, and are also
+in the events, in `whet report` and in `whet runs`.";
 
 const SFT_HELP: &str = "\
 Examples:
   whet train sft --traces data/teacher_traces.jsonl --run sft-1 --set student.model_name=models/student
-  whet train sft --run sft-1 --dry-run         what would it do, and how long would it take?
-  whet train sft --run sft-1 --resume          go on after a stop, a crash or a kill -9
+  whet train sft --run sft-1 --dry-run         print the plan, its memory and an estimated time
+  whet train sft --run sft-1 --resume          resume after an interruption, a crash or a kill -9
 
-A run's directory holds its settings, its events, its checkpoints and the final model. A run that is
-resumed ends with the same bytes as one that was never stopped. `whet config reference` lists every
+A run's directory holds its settings, its events, its checkpoints and the final model. A resumed run ends
+with the same bytes as an uninterrupted one. `whet config reference` lists every
 setting; those of the optimizer begin with `training.`, those of the adapter with `lora.`.";
 
-/// What every training is told.
+/// Arguments of every kind of training.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// The run's name: a directory in `run.dir`
     #[arg(long, value_name = "NAME")]
     pub run: String,
 
-    /// Go on with the run from its last checkpoint, with the settings and the files that it was begun with
+    /// Resume the run from its last checkpoint, with its original settings and input files
     #[arg(long)]
     pub resume: bool,
 
-    /// Begin where a checkpoint of another run was, with the settings of this one
+    /// Start from a checkpoint of another run, with the settings of this one
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub from: Option<PathBuf>,
 
-    /// Say what would be read, done and written, what memory it takes and about how long; write nothing
+    /// Print what would be read, done and written, the memory and an estimated time; write nothing
     ///
-    /// The time comes from a probe: one step, done for real and thrown away.
+    /// The time comes from a probe: one step, which is run and discarded.
     #[arg(long, conflicts_with = "resume")]
     pub dry_run: bool,
 
-    /// What computes: `cpu`, `cuda:N`, or `auto`; the same as `--set run.device=DEVICE`
+    /// Device: `cpu`, `cuda:N`, or `auto`; same as `--set run.device=DEVICE`
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<DeviceChoice>,
 
-    /// Threads of the CPU that compute [default: one for each core]
+    /// CPU threads [default: one per core]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 
@@ -90,7 +90,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 }
@@ -98,7 +98,7 @@ pub struct RunArgs {
 /// `whet train grpo`.
 #[derive(Debug, Args)]
 pub struct GrpoArgs {
-    /// Tasks to solve, one JSON object a line [default: `data/train.jsonl`, or with `--resume` the run's]
+    /// Tasks to solve, one JSON object per line [default: `data/train.jsonl`, or with `--resume` the run's]
     #[arg(long, value_name = "FILE")]
     pub tasks: Option<PathBuf>,
 
@@ -107,24 +107,26 @@ pub struct GrpoArgs {
     #[arg(long, value_name = "FILE")]
     pub traces: Option<PathBuf>,
 
-    /// Learn from a file of scored rollouts instead of sampling: what `whet score` or another run wrote
+    /// Train on a file of scored rollouts instead of sampling, as written by `whet score` or another run
     ///
-    /// Groups are the lines with the same `step` and `prompt_id`; rewards are those of the file. Ratios are
-    /// taken to the recorded log-probabilities of the sampler (`meta.turns`), or with
-    /// `grpo.importance_cap` weights are. Where none are recorded, those of the student before its first
-    /// update take their place, which is right only if this student sampled. Lines without token ids are
-    /// tokenized from their text, and need `--tasks`. Several epochs need an algorithm that clips.
+    /// Groups are the lines with the same `step` and `prompt_id`; rewards are those of the file.
+    /// Importance ratios are relative to the recorded log-probabilities of the sampler
+    /// (`meta.turns`); with `grpo.importance_cap` they weight the tokens instead. If none are
+    /// recorded, those of the student before its first update are used, which is correct only if
+    /// this student sampled. Lines without token ids are tokenized from their text, and need
+    /// `--tasks`. Several epochs need an algorithm that clips.
     #[arg(long, value_name = "FILE")]
     pub rollouts: Option<PathBuf>,
 
-    /// Tasks that are not learnt from, to measure by while training goes on
+    /// Held-out tasks, to measure the pass rate during training
     ///
-    /// Before the first step, and then every `held_out.every_steps`, some of them are solved and judged;
-    /// `held_out/pass_rate` is recorded with the step. An alarm rings if it falls while rewards rise.
+    /// Before the first step, and then every `held_out.every_steps` steps, some of them are sampled and
+    /// judged; `held_out/pass_rate` is recorded with the step. An alarm fires if it falls while rewards
+    /// rise.
     #[arg(long, value_name = "FILE")]
     pub held_out: Option<PathBuf>,
 
-    /// What every training is told.
+    /// Arguments of every kind of training.
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -132,12 +134,12 @@ pub struct GrpoArgs {
 /// `whet train sft`.
 #[derive(Debug, Args)]
 pub struct SftArgs {
-    /// The teacher's traces, one JSON object a line [default: `data/teacher_traces.jsonl`, or with
+    /// The teacher's traces, one JSON object per line [default: `data/teacher_traces.jsonl`, or with
     /// `--resume` the run's]
     #[arg(long, value_name = "FILE")]
     pub traces: Option<PathBuf>,
 
-    /// What every training is told.
+    /// Arguments of every kind of training.
     #[command(flatten)]
     pub run: RunArgs,
 }

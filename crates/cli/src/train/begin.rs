@@ -1,4 +1,4 @@
-//! How every training begins: its settings, its run and its student.
+//! The beginning of every training: its settings, its run and its student.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use crate::failure::Failure;
 use crate::model::find::{self, Around};
 use crate::printer::Printer;
 
-/// Where a run has its checkpoints.
+/// The folder of a run's checkpoints.
 const OUTPUTS: &str = "outputs";
 
-/// The settings of a run: those given over those of the command, or those that the run was begun
-/// with.
+/// The settings of a run: the given ones over those of the command, or those that the run was
+/// started with.
 pub(crate) fn settings(args: &RunArgs, beneath: &[Layer]) -> anyhow::Result<Loaded> {
     let mut asked = args.config.clone();
     asked.set.extend(args.device.map(|device| format!("run.device={device}")));
@@ -31,8 +31,8 @@ pub(crate) fn settings(args: &RunArgs, beneath: &[Layer]) -> anyhow::Result<Load
     }
     if !args.config.files.is_empty() || args.config.set.iter().any(|set| !set.starts_with("run.")) {
         return Err(Failure::Usage {
-            problem: "a run goes on with the settings that it was begun with",
-            hint: "leave `--config` and `--set` out, or begin a new run",
+            problem: "a run resumes with its original settings",
+            hint: "leave out `--config` and `--set`, or start a new run",
         }
         .into());
     }
@@ -43,7 +43,7 @@ pub(crate) fn settings(args: &RunArgs, beneath: &[Layer]) -> anyhow::Result<Load
     let text = view.config_text().map_err(TrainError::from).map_err(Failure::Train)?;
     let layer = Layer::File { path: view.config_path(), text };
     let mut saved = config::load(&[layer]).map_err(Failure::Config)?;
-    // Where runs are may have changed, and a run can go on on another device.
+    // The folder of runs may have moved, and a run can resume on another device.
     saved.config.run.dir = given.config.run.dir;
     if given.places.contains_key("run.device") {
         saved.config.run.device = given.config.run.device;
@@ -51,7 +51,7 @@ pub(crate) fn settings(args: &RunArgs, beneath: &[Layer]) -> anyhow::Result<Load
     Ok(saved)
 }
 
-/// What `--from` names must be there, and be a checkpoint.
+/// Checks that `--from` names a checkpoint.
 fn check_checkpoint(path: &Path) -> Result<(), Failure> {
     if path.join(STATE).is_file() {
         return Ok(());
@@ -79,13 +79,13 @@ fn checkpoints(outputs: &Path) -> Vec<String> {
     names
 }
 
-/// A run before anything is loaded: one to go on with, or the name of a new one.
+/// A run before anything is loaded: one to resume, or the name of a new one.
 pub(crate) struct Begun {
     session: Option<Session>,
     checkpoint: Option<PathBuf>,
 }
 
-/// Opens the run to go on with, if it is one.
+/// Opens the run to resume, if there is one.
 pub(crate) fn look(
     args: &RunArgs,
     config: &Config,
@@ -103,12 +103,12 @@ pub(crate) fn look(
 }
 
 impl Begun {
-    /// The checkpoint to go on from.
+    /// The checkpoint to resume from.
     pub(crate) fn checkpoint(&self) -> Option<&Path> {
         self.checkpoint.as_deref()
     }
 
-    /// The run. A new one is made only now: what cannot begin leaves none behind.
+    /// The run. A new one is created only now: a failed start leaves nothing behind.
     pub(crate) fn session(
         self,
         args: &RunArgs,
@@ -146,7 +146,7 @@ pub(crate) fn student(
     if found.adapter.is_some() {
         return Err(Failure::Usage {
             problem: "`student.model_name` is an adapter, and training would put another over it",
-            hint: "go on from it with `--from`, or make one model of it with `whet export`",
+            hint: "start from it with `--from`, or merge it into one model with `whet export`",
         });
     }
     let student = Student::open(&found.model, &device, config, checkpoint)?;

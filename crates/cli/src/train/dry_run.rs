@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, counted};
 use crate::printer::Printer;
 
-/// A training that has not begun.
+/// A training that has not started.
 pub(crate) struct Planned<'a> {
     /// The run's name.
     pub(crate) name: &'a str,
@@ -26,7 +26,7 @@ pub(crate) struct Planned<'a> {
 }
 
 impl Planned<'_> {
-    /// What `whet train sft` would do with these rows of a file of traces.
+    /// The plan of `whet train sft` with these rows of a file of traces.
     pub(super) fn sft(&self, rows: &[Example], traces: &Path) -> DryRun {
         let (plan, config) = (self.plan, self.config);
         let mut whole = DryRun::of("whet train sft");
@@ -41,7 +41,7 @@ impl Planned<'_> {
         whole
     }
 
-    /// What `whet train grpo` would do with tasks from these files.
+    /// The plan of `whet train grpo` with tasks from these files.
     pub(super) fn grpo(&self, training: &Training<'_>, files: &Files) -> DryRun {
         let mut whole = DryRun::of("whet train grpo");
         let mut reads = |path: &Option<PathBuf>, what: String| {
@@ -99,7 +99,7 @@ impl Planned<'_> {
     }
 }
 
-/// Prints what a training would do, with what a step of it took.
+/// Prints the plan of a training, with the time of one step.
 pub(super) fn print(
     mut whole: DryRun,
     probed: Result<Option<Probe>, TrainError>,

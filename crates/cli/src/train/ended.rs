@@ -1,4 +1,4 @@
-//! What is said when a training ends.
+//! The final message of a training.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ pub(super) struct End<'a> {
     pub(super) arithmetic: &'a str,
 }
 
-/// Says where the model is, or how to go on.
+/// Prints the path of the model, or how to resume.
 pub(super) fn say(args: &RunArgs, end: &End<'_>, printer: Printer) -> anyhow::Result<Exit> {
     let End { dir, ended, steps, arithmetic, .. } = *end;
     let (steps, done) = match ended {
@@ -49,12 +49,12 @@ pub(super) fn say(args: &RunArgs, end: &End<'_>, printer: Printer) -> anyhow::Re
         printer.data(path)?;
     } else {
         let command = command(args, end);
-        printer.note(format_args!("stopped after step {steps}; go on with\n  {command}"));
+        printer.note(format_args!("stopped after step {steps}; resume with\n  {command}"));
     }
     Ok(Exit::Done)
 }
 
-/// The whole command that goes on with a run, ready for a shell.
+/// The complete command that resumes a run, quoted for a shell.
 fn command(args: &RunArgs, end: &End<'_>) -> String {
     let mut words = vec!["whet".into(), "train".into(), end.stage.into(), "--run".into()];
     words.extend([quoted(&args.run), "--resume".to_owned()]);

@@ -263,7 +263,7 @@ impl PromptRoom<'_> {
     }
 }
 
-/// The files that are read: those of the run, if it goes on, and else those that are given.
+/// The input files: those of the run if it is resumed, and else the given ones.
 fn files(
     args: &GrpoArgs,
     weights: DualSourceConfig,

@@ -1,9 +1,9 @@
-//! The files that a training reads, as a part of its run: who goes on with it reads the same.
+//! The input files of a training, kept with its run, so that a resumed run reads the same files.
 //!
 //! ```text
 //! runs/NAME/inputs/
 //!   inputs.json      where tasks, held-out tasks, traces and rollouts came from, each with its blake3
-//!   tasks.jsonl      a copy, which the run goes on with whatever becomes of the file
+//!   tasks.jsonl      a copy, used for resuming whatever happens to the original
 //!   held_out.jsonl   the same, if there are any
 //! ```
 //!
@@ -32,7 +32,7 @@ const VERSION: u64 = 1;
 /// Bytes of the list, at most.
 const LIST_LIMIT_BYTES: u64 = 1 << 20;
 
-/// Files by what they are for; what a training does not read is none.
+/// Files by purpose; `None` for those that a training does not read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Files {
     pub(super) tasks: Option<PathBuf>,
@@ -41,7 +41,7 @@ pub(super) struct Files {
     pub(super) rollouts: Option<PathBuf>,
 }
 
-/// What a run was begun with.
+/// The inputs that a run was started with.
 #[derive(Debug)]
 pub(super) struct Known {
     folder: PathBuf,
@@ -66,8 +66,8 @@ struct Input {
     blake3: String,
 }
 
-/// What the run that is resumed was begun with; none of a new one, and of one from before inputs were
-/// kept.
+/// The inputs that a resumed run was started with; `None` for a new run, and for one from before
+/// inputs were kept.
 pub(super) fn known(args: &RunArgs, config: &Config) -> Result<Option<Known>, Failure> {
     if !args.resume {
         return Ok(None);
@@ -91,7 +91,7 @@ pub(super) fn known(args: &RunArgs, config: &Config) -> Result<Option<Known>, Fa
 }
 
 impl Known {
-    /// The files to go on with, if none that is given is another one.
+    /// The files for resuming, unless a given file differs from the original.
     pub(super) fn files(&self, given: &Files) -> Result<Files, Failure> {
         let List { tasks, held_out, traces, rollouts, .. } = &self.list;
         let copy = |name: &str| self.folder.join(name);
@@ -108,8 +108,8 @@ impl Known {
     }
 }
 
-/// The file to read: the run's copy, or else the one that is given, or where it was; refused if one of
-/// them is not what the run was begun with.
+/// The file to read: the run's copy, or else the given one, or the original path; an error if it
+/// differs from the file that the run was started with.
 fn same(
     flag: &'static str,
     given: Option<&Path>,
@@ -133,8 +133,8 @@ fn same(
     Ok(Some(read))
 }
 
-/// Keeps the files of a run that does not know any. If it is one that goes on, says so: nobody can tell
-/// whether these are what it was begun with.
+/// Keeps the files of a run without recorded inputs. If that run is being resumed, warns, because
+/// it is unknown whether these are the original files.
 pub(super) fn keep_and_say(
     args: &RunArgs,
     run: &RunDir,
@@ -146,14 +146,14 @@ pub(super) fn keep_and_say(
         let paths = paths.into_iter().flatten();
         let names: Vec<String> = paths.map(|path| format!("`{}`", path.display())).collect();
         printer.note(format_args!(
-            "the run does not say which files it was begun with; it goes on with {}",
+            "the run has no record of its input files; it resumes with {}",
             names.join(", ")
         ));
     }
     keep(run, files)
 }
 
-/// Keeps the files of a run that has begun.
+/// Keeps the files of a new run.
 fn keep(run: &RunDir, files: &Files) -> Result<(), Failure> {
     let staged = run.stage(FOLDER);
     for (path, name) in [(&files.tasks, TASKS), (&files.held_out, HELD_OUT)] {

@@ -1,4 +1,4 @@
-//! Tasks and traces that a training leaves out, and the sources of which nothing is left then.
+//! Tasks and traces that a training leaves out, and warnings if nothing is left of a source.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
-    /// Of a file; rows may have so many tokens.
+    /// For a file whose rows may have this many tokens.
     pub(crate) fn new(file: &Path, max_tokens: usize) -> Self {
         let (whole, by_source) = (Survivors::default(), Survivors::default());
         Self { file: plain(&file.display().to_string(), 200), max_tokens, whole, by_source }
@@ -43,7 +43,7 @@ impl Traces {
         self.count(id, Some("of tasks that are not trained on"));
     }
 
-    /// Warns of the file, or of its sources, of which nothing is left.
+    /// Warns if nothing is left of the file or of one of its sources.
     pub(crate) fn warn(&self, printer: Printer) {
         let whole = self.whole.lost("trace");
         let parts = if whole.is_empty() { self.by_source.lost("trace") } else { whole };
@@ -73,7 +73,7 @@ impl Traces {
     }
 }
 
-/// Warns of sources of tasks of which nothing is left.
+/// Warns if nothing is left of a source of tasks.
 pub(crate) fn tasks<'a>(
     tasks: impl IntoIterator<Item = (&'a Task, bool)>,
     reason: &str,

@@ -1,4 +1,4 @@
-//! `whet train …`: a student, what it learns from, and a run that records everything.
+//! `whet train …`: a student, its training data, and a run that records everything.
 
 mod args;
 pub(crate) mod begin;

@@ -24,7 +24,7 @@ use crate::failure::{Failure, counted};
 use crate::printer::Printer;
 use crate::untested;
 
-/// What is seen of a step.
+/// The metrics on the progress line.
 const SHOWN: [(&str, &str); 7] = [
     ("grpo/mean_reward", "reward"),
     ("held_out/pass_rate", "held-out"),
@@ -52,7 +52,7 @@ pub(super) fn run(begun: Run<'_>) -> anyhow::Result<Exit> {
     let path = files.rollouts.clone().unwrap_or_default();
     if args.run.from.is_some() {
         return Err(Failure::Usage {
-            problem: "`--rollouts` begins with the student as it is, and `--from` with a checkpoint",
+            problem: "`--rollouts` starts from the student, and `--from` from a checkpoint",
             hint: "make one model of the checkpoint's adapter with `whet export`, and set \
                    `student.model_name` to it",
         }
@@ -164,7 +164,7 @@ fn teach(
     Ok(taught)
 }
 
-/// Says what the file holds, and what that means.
+/// Prints the content of the file, and what follows from it.
 fn say(path: &Path, counts: &RecordedCounts, config: &Config, printer: Printer) {
     let RecordedCounts { groups, rollouts, without_logps, .. } = *counts;
     printer.note(format_args!(
@@ -187,20 +187,20 @@ fn say(path: &Path, counts: &RecordedCounts, config: &Config, printer: Printer) 
     );
     about(
         counts.retokenized,
-        "no token ids are recorded, and the text is tokenized anew; the sampler may have said it in other \
-         tokens",
+        "no token ids are recorded, so the text is tokenized again; the sampler may have used \
+         other tokens",
     );
     about(
         counts.truncated_sampling,
         "sampled with `top_p` below 1, so not from the distribution that is trained; ratios do not \
          correct that",
     );
-    about(counts.greedy, "of the likeliest tokens, and left out: they were not drawn by chance");
+    about(counts.greedy, "greedy, and left out: they were not sampled");
     about(counts.not_run, "not run against tests: their reward is of static terms alone");
     about(counts.unjudged, "could not be judged, and are left out of their groups");
     let most = config.training.max_length;
     let long =
-        format!("longer than {most} tokens: not learnt from; their rewards count in their groups");
+        format!("longer than {most} tokens: not trained on; their rewards count in their groups");
     about(counts.too_long, &long);
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Trace>> {
     Ok(traces.collect::<Result<_, _>>().map_err(Failure::Traces)?)
 }
 
-/// What became of the traces.
+/// Prints the counts of traces by outcome.
 fn counts(counts: &RowCounts, config: &Config, printer: Printer) {
     let RowCounts { traces, rows, not_passing, no_response, too_long } = counts;
     printer.note(format_args!(

@@ -8,7 +8,7 @@ use nix::sys::signal::{SigSet, Signal};
 
 use crate::printer::Printer;
 
-/// A flag that becomes true when somebody wants the program to stop.
+/// A flag that is set when the program should stop.
 ///
 /// Called before any other thread exists: the signals are held back from all of them, and one waits
 /// for them.
@@ -19,7 +19,7 @@ pub(crate) fn on_signal(printer: Printer) -> Arc<AtomicBool> {
     thread::spawn(move || {
         while let Ok(signal) = signals.wait() {
             if shared.swap(true, Ordering::Relaxed) {
-                // Whoever asks twice does not want to wait; a run survives that too.
+                // A second signal ends the program immediately; a run survives that too.
                 let _ = signals.thread_unblock();
                 let _ = nix::sys::signal::raise(signal);
             }
@@ -29,7 +29,7 @@ pub(crate) fn on_signal(printer: Printer) -> Arc<AtomicBool> {
     flag
 }
 
-/// The signals that end a program, held back from this thread and from every one that begins later.
+/// The signals that end a program, blocked in this thread and in every later one.
 pub(crate) fn held_back() -> nix::Result<SigSet> {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGINT);

@@ -1,4 +1,4 @@
-//! What is seen of a training while it runs: how far it is, and the figures of its steps.
+//! The progress display of a training: its phase, and the metrics of its steps.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// `shown` are the metrics on the line, with what they are called there.
+    /// `shown` are the metrics on the line, with their labels.
     pub(crate) fn new(
         printer: Printer,
         steps: u64,
@@ -32,7 +32,7 @@ impl View {
         Self { printer, progress, shown, alarms: AtomicUsize::default() }
     }
 
-    /// A phase begins or goes on.
+    /// Sets the phase.
     pub(crate) fn phase(&self, phase: Phase, part: Part) {
         self.progress.phase(phase.name(), part.done, part.all);
     }
@@ -80,7 +80,7 @@ impl View {
     }
 }
 
-/// The metrics that are shown, in words.
+/// The shown metrics, as text.
 fn line(values: &BTreeMap<String, f64>, shown: &[(&str, &str)]) -> String {
     let known = shown.iter().filter_map(|(key, name)| Some((name, values.get(*key)?)));
     known.map(|(name, value)| format!("{name} {}", short(*value))).collect::<Vec<_>>().join(", ")

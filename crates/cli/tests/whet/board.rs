@@ -82,7 +82,7 @@ fn it_prints_its_address_serves_and_ends_with_0_at_ctrl_c() {
         assert!(url.starts_with("http://127.0.0.1:") && url.ends_with('/'), "{url}");
         assert!(get(&url, "/list").contains("\"name\":\"hostile\""));
         assert!(get(&url, "/runs/hostile").starts_with("HTTP/1.1 200"));
-        // Somebody who is connected does not hold it up.
+        // An open connection does not block it.
         let address = url.trim_start_matches("http://").trim_end_matches('/');
         let _idle = TcpStream::connect(address).unwrap();
         let (code, said) = board.end(signal);

@@ -1,4 +1,4 @@
-//! The board in a real browser, while a run goes on: what appears by itself, and what stays.
+//! The board in a real browser, during a run: what appears without a reload, and what stays.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::path::Path;
@@ -78,13 +78,13 @@ fn the_first_step_appears(browser: &mut Browser, run: &mut GrowingRun) {
     let found = browser.value("document.getElementById('found').textContent");
     assert_eq!(found, "4 completions in 2 groups");
     let asked = browser.value("document.querySelector('#group .statement').textContent");
-    assert_eq!(asked, "Solve x/0.", "a task that nobody had answered when the page was made");
+    assert_eq!(asked, "Solve x/0.", "a task without completions when the page was made");
     let label = browser
         .value("document.querySelector('[data-chart=Reward] svg').getAttribute('aria-label')");
     assert!(label.as_str().unwrap().starts_with("Reward, 1 step:"), "{label}");
 }
 
-/// What somebody has open, chosen, focused and scrolled to.
+/// The view of a user: what is open, chosen, focused and scrolled to.
 const LOOKED_AT: &str = "(() => { const chart = document.querySelector('[data-chart=Reward]'); return [ \
     window.marks[0] === document.querySelector('#group .sample'), window.marks[1] === chart, \
     chart.querySelector('.numbers').open, document.activeElement === window.marks[2], \
@@ -218,7 +218,7 @@ fn another_run_of_the_name_is_loaded(browser: &mut Browser, runs: &Path) -> Grow
     std::fs::remove_dir_all(runs.join("live")).unwrap();
     let mut run = GrowingRun::begin(runs, "live");
     run.steps(9, "other");
-    // A run that has ended is asked for rarely, but at once by whoever comes back to it.
+    // An ended run is polled rarely, but at once when its tab becomes visible again.
     browser.value("void document.dispatchEvent(new Event('visibilitychange'))");
     browser.wait_for_reload();
     browser.wait_until("document.getElementById('filter-step')?.value === '9'");

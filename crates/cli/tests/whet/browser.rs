@@ -39,7 +39,7 @@ pub(crate) struct Browser {
     _profile: TempDir,
 }
 
-/// A browser; where there is none, that is said.
+/// A browser; if there is none, prints why.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 pub(crate) fn find() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
@@ -169,7 +169,7 @@ impl Browser {
         self.ask("Emulation.setEmulatedMedia", &json!({"features": feature}));
     }
 
-    /// Presses a key that is no letter.
+    /// Presses a key other than a letter.
     pub(crate) fn press(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
             self.ask("Input.dispatchKeyEvent", &json!({"type": kind, "key": key}));

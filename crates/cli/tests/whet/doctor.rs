@@ -175,9 +175,9 @@ fn a_teacher_is_asked_for_a_program_that_compiles() {
     let broken = "<think>Hm.</think>\n```python\ndef is_prime(n:\n```";
     check(broken, &[], "FAIL", "writes code that does not compile: it begins \"<think>Hm.");
     let code = "```python\ndef is_prime(n):\n    return n > 1\n```";
-    check(code, &[], "WARN", "thinking was asked for and none was seen");
+    check(code, &[], "WARN", "thinking was requested, but none was returned");
     let unasked = ["teacher.enable_thinking=false"];
-    check(code, &unasked, "PASS", "no thinking, as asked, and its code compiles");
+    check(code, &unasked, "PASS", "no thinking, as configured, and its code compiles");
     let whole =
         "<think>Nothing divides it.</think>\n```python\ndef is_prime(n):\n    return n > 1\n```";
     check(whole, &[], "PASS", "19 characters of thinking, and its code compiles");

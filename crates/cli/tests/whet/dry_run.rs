@@ -94,7 +94,7 @@ fn a_training_that_could_not_begin_says_so_in_a_dry_run_too() {
     assert!(ran.err.contains("no whole groups of 3"), "{}", ran.err);
     let flags = grpo("run", &["--dry-run", "--resume"]);
     let ran = crate::tiny_school::trained(dir.path(), &flags);
-    assert_eq!(ran.code, 2, "there is nothing to go on with: {}", ran.out);
+    assert_eq!(ran.code, 2, "there is nothing to resume: {}", ran.out);
 }
 
 #[test]

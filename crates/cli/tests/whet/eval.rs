@@ -136,7 +136,7 @@ fn what_cannot_be_measured_is_said_with_what_to_do() {
     refused(none, &["pass@1 needs 1 samples and there are 0"]);
     refused(eval(dir.path(), &["--model", "nowhere/at/all"]), &["there is no model at"]);
     let long = eval(dir.path(), &["--model", "embedded", "--max-tokens", "1024"]);
-    refused(long, &["as long as all that the model was made for", "hint: lower `--max-tokens`"]);
+    refused(long, &["as long as the model's whole context", "hint: lower `--max-tokens`"]);
     fs::write(dir.path().join("tasks.jsonl"), "\n").unwrap();
     refused(eval(dir.path(), &[]), &["there is nothing to measure: no tasks", "whet data prepare"]);
 }
@@ -245,7 +245,7 @@ fn a_server_that_fails_or_goes_away_costs_nothing_that_was_judged() {
     let ran = ask(dir.path(), &gone.url(), &[]);
     assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{}", ran.err);
     assert!(ran.err.contains("error: the server does not answer"), "{}", ran.err);
-    assert!(ran.err.contains("the same command goes on with it"), "{}", ran.err);
+    assert!(ran.err.contains("the same command resumes"), "{}", ran.err);
     assert!(!ran.err.contains('\u{1b}'), "{}", ran.err);
     let changed = ask(dir.path(), &gone.url(), &["--temperature", "0.5"]);
     assert_eq!(changed.code, 2);

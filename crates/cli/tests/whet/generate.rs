@@ -232,9 +232,9 @@ fn what_cannot_be_completed_is_refused_with_its_place() {
         (&[""], "the prompt is empty"),
         (&[&long], "the prompt has 128 tokens; the context of 128 leaves no room"),
         (&["--file", "prompts.txt"], "`prompts.txt`, line 2 has 128 tokens"),
-        (&["--file", "none.txt"], "`none.txt` holds no prompt"),
+        (&["--file", "none.txt"], "`none.txt` has no prompts"),
         (&["--file", "gone.txt"], "cannot read prompts from `gone.txt`: No such file"),
-        (&[PROMPT, "--context", "129"], "more than the 128 that the model was made for"),
+        (&[PROMPT, "--context", "129"], "exceeds the model's context length of 128"),
         (&[PROMPT, "--context", "3"], "the context of 3 leaves no room"),
         (&[PROMPT, "--temperature", "-1"], "--temperature"),
         (&[PROMPT, "--top-p", "0"], "--top-p"),
@@ -265,7 +265,7 @@ fn a_broken_model_is_refused_by_file_and_tensor_or_key() {
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() - 100]).unwrap();
     });
-    check("config.json` is of a model that is not supported: ", |model| {
+    check("config.json` has an unsupported architecture: ", |model| {
         let mut config = config(model);
         config["architectures"] = json!(["MambaForCausalLM"]);
         config["model_type"] = json!("mamba");

@@ -1,5 +1,5 @@
 //! Run folders with anything in place of files: the board, `whet runs` and `whet report` name the run,
-//! skip it, go on with the others, wait for nothing and stay small.
+//! skip it, continue with the others, wait for nothing and stay small.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -35,7 +35,7 @@ fn without_a_model_what_the_last_run_made_is_measured() {
     let ran = learn(dir.path(), "first", &["--rollouts=sampled/rollouts.jsonl"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let said = measure("after", &[]);
-    let made = "no `--model`: measuring runs/first/outputs/final_model, what the last run made";
+    let made = "no `--model`: measuring runs/first/outputs/final_model, the result of the last run";
     assert!(said.contains(made), "{said}");
     let results = fs::read_to_string(dir.path().join("after/evaluation_results.json")).unwrap();
     assert!(results.contains("runs/first/outputs/final_model"), "{results}");

@@ -111,8 +111,8 @@ fn what_is_no_model_is_refused() {
     fs::write(dir.path().join("model.gguf"), "GGUF?").unwrap();
     let cases: [(&[&str], &str); 4] = [
         (&["gone"], "there is no model at `gone`"),
-        (&["model.gguf"], "`model.gguf` is no GGUF file that can be read"),
-        (&["model", "--length", "129"], "more than the 128 that the model was made for"),
+        (&["model.gguf"], "`model.gguf` is not a valid GGUF file"),
+        (&["model", "--length", "129"], "exceeds the model's context length of 128"),
         (&["model", "--batch", "0"], "--batch"),
     ];
     for (flags, expected) in cases {

@@ -196,7 +196,7 @@ fn what_cannot_be_made_is_refused_with_its_place() {
         ),
         (&["m", "--corpus", "bad.jsonl"], "hint: files of plain text end in .txt"),
         (&["m", "--corpus", "numbers.jsonl"], "numbers.jsonl:1: not a line of text: "),
-        (&["m", "--corpus", "blank.txt"], "the corpus holds no text"),
+        (&["m", "--corpus", "blank.txt"], "the corpus has no text"),
         (&["m", "--corpus", "bytes.txt"], "bytes.txt:2 is not UTF-8"),
         (&["m", "--corpus", "traces.jsonl", "--context", "0"], "--context"),
     ];
@@ -218,10 +218,10 @@ fn sizes_that_do_not_fit_are_refused_with_a_hint() {
         assert!(ran.err.contains(expected), "{expected}\n{}", ran.err);
     };
     check(&["--vocab", "262"], "262 is not in 263..=131072");
-    check(&["--heads", "3"], "3 heads cannot share a width of 256 evenly");
+    check(&["--heads", "3"], "a width of 256 is not divisible by 3 heads");
     check(&["--heads", "3"], "hint: choose a `--width` that is a multiple of `--heads`");
     check(&["--kv-heads", "3"], "4 heads cannot share 3 key-value heads evenly");
-    check(&["--width", "16384", "--heads", "16", "--ffn", "65536"], "parameters; at most");
+    check(&["--width", "16384", "--heads", "16", "--ffn", "65536"], "parameters; the limit is");
 }
 
 #[test]

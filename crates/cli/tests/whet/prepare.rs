@@ -49,8 +49,7 @@ fn two_files_and_a_report_are_written_and_summed_up() {
     let dir = tempfile::tempdir().unwrap();
     let ran = prepare(dir.path(), "", &[]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
-    let head =
-        "8 tasks to learn from in data/train.jsonl, 2 tasks to measure with in data/val.jsonl";
+    let head = "8 tasks for training in data/train.jsonl, 2 tasks for validation in data/val.jsonl";
     assert!(ran.out.starts_with(head), "{}", ran.out);
     let count = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap().lines().count();
     assert_eq!((count("data/train.jsonl"), count("data/val.jsonl")), (8, 2));

@@ -41,7 +41,7 @@ fn quickstart(dir: &Path, flags: &[&'static str]) -> Value {
     serde_json::from_str(&ran.out).expect("JSON")
 }
 
-/// A run that nobody disturbed, on one thread.
+/// An undisturbed run, on one thread.
 static CALM: LazyLock<(TempDir, Value)> = LazyLock::new(|| {
     let dir = tempfile::tempdir().expect("a folder");
     let report = quickstart(dir.path(), &["--threads", "1"]);
@@ -197,7 +197,7 @@ fn a_run_that_was_stopped_and_killed_ends_like_one_that_was_not() {
     let resume = ["quickstart", "--resume", "--threads", "1", "--json"];
     let stopped = disturbed(&dir, &resume, "step 1/4", Signal::SIGINT);
     assert_eq!(stopped.code, 0, "{}", stopped.err);
-    assert!(stopped.err.contains("go on with `whet quickstart --resume`"), "{}", stopped.err);
+    assert!(stopped.err.contains("resume with `whet quickstart --resume`"), "{}", stopped.err);
     let said: Value = serde_json::from_str(&stopped.out).expect("JSON");
     assert_eq!(said["done"], false);
     assert_eq!(said["run"], "runs/quickstart");
@@ -239,7 +239,7 @@ fn a_name_that_is_taken_says_what_to_type() {
     }
     let ran = whet_in(dir.path(), &["quickstart", "--resume", "--seed", "3"]);
     assert_eq!(ran.code, 2, "{}", ran.err);
-    assert!(ran.err.contains("goes on with the settings that it was begun with"), "{}", ran.err);
+    assert!(ran.err.contains("resumes with its original settings"), "{}", ran.err);
     let ran = whet_in(dir.path(), &["quickstart", "--resume", "--run", "none"]);
     assert_eq!(ran.code, 2, "{}", ran.err);
     assert!(ran.err.contains("there is no run `runs/none`"), "{}", ran.err);
@@ -255,7 +255,7 @@ fn a_run_of_another_command_is_left_alone() {
     fs::remove_file(run(&dir).join("phases.json")).unwrap();
     let ran = whet_in(dir.path(), &["quickstart", "--resume"]);
     assert_eq!(ran.code, 2, "{}", ran.err);
-    assert!(ran.err.contains("it was not begun with `whet quickstart`"), "{}", ran.err);
+    assert!(ran.err.contains("it was not started with `whet quickstart`"), "{}", ran.err);
 }
 
 #[test]

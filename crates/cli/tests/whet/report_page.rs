@@ -1,6 +1,6 @@
 //! The page of a run in a real browser: what is drawn, what can be found, what never happens.
 //!
-//! One browser for all of it. Where there is none, the test says SKIPPED and why; `cargo xtask ci`
+//! One browser for all of it. Without one, the test says SKIPPED and why; `cargo xtask ci`
 //! has a row for it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 

@@ -47,7 +47,7 @@ const COLUMNS: [(&str, &[&str]); 5] = [
 
 /// Who is in which group, by place in the lists above.
 const GROUPS: [(&str, &[usize]); 4] = [
-    ("nobody passes a test", &[0, 1, 2, 3, 4, 5]),
+    ("no program passes a test", &[0, 1, 2, 3, 4, 5]),
     ("one passes 1 of 3", &[0, 1, 5, 6]),
     ("one solves it", &[1, 5, 6, 7]),
     ("all solve it", &[7, 7]),
@@ -128,7 +128,7 @@ fn table(columns: &BTreeMap<&str, Column>) -> String {
 }
 
 #[test]
-fn whoever_solves_more_is_paid_more_and_whoever_solves_nothing_nothing() {
+fn solving_more_pays_more_and_solving_nothing_pays_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let columns: BTreeMap<&str, Column> =
         COLUMNS.iter().map(|(name, settings)| (*name, score(folder.path(), settings))).collect();
@@ -141,7 +141,7 @@ fn whoever_solves_more_is_paid_more_and_whoever_solves_nothing_nothing() {
         if name != "tests" {
             assert!(one > none, "{name}\n{table}");
         }
-        // Whatever is broken is paid nothing, under every composite.
+        // A broken program earns nothing under any composite.
         for broken in [0, 2, 3] {
             assert_eq!(reward(broken).to_bits(), 0, "{name}: {}\n{table}", NAMES[broken]);
         }
@@ -155,7 +155,7 @@ fn whoever_solves_more_is_paid_more_and_whoever_solves_nothing_nothing() {
             }
             assert_eq!(column.report["paid_without_pass"], 0, "{table}");
         }
-        // Form alone makes no advantage: not where nobody passes, nor where all solve it.
+        // Form alone makes no advantage: neither where no program passes nor where all solve it.
         let is_zero = |advantages: &Vec<f64>| {
             advantages.iter().all(|advantage| advantage.to_bits() << 1 == 0)
         };

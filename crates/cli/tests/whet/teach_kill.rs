@@ -1,8 +1,8 @@
 //! `whet teach` killed with SIGKILL at random moments, again and again.
 //!
-//! A kill falls when the server has got so many requests. One request before that is never answered,
+//! A kill happens after a given number of requests. One request before that is never answered,
 //! so a run cannot come to its end first; the others are, and what becomes of them until the kill is
-//! left to chance. In the end the traces must be those of a run that nobody disturbed, byte for
+//! left to chance. In the end the traces must be those of an undisturbed run, byte for
 //! byte, and no request may have been sent whose answer was stored.
 //!
 //! Five kills; with `WHETSTONE_FULL=1` twenty, on more tasks.

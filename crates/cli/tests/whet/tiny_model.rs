@@ -36,7 +36,7 @@ pub(crate) fn tiny_chat(family: &str) -> TempDir {
     dir
 }
 
-/// A tokenizer of so many words.
+/// A tokenizer with this many words.
 pub(crate) fn tokenizer(size: u32) -> Value {
     let vocab: serde_json::Map<String, Value> =
         (0..size).map(|id| (format!("<{id}>"), id.into())).collect();

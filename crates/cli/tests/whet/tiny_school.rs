@@ -69,7 +69,7 @@ fn args(all: &[&str]) -> Vec<String> {
     all.iter().map(|arg| (*arg).to_owned()).collect()
 }
 
-/// The tasks under names that begin otherwise, with answers that nobody gives.
+/// The tasks under names that begin otherwise, with answers that no program gives.
 pub(crate) fn unsolvable(dir: &Path, name: &str) -> String {
     let tasks = fs::read_to_string(dir.join("tasks.jsonl")).expect("tasks");
     let changed = tasks.lines().map(|line| {

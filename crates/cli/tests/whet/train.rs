@@ -109,7 +109,7 @@ fn tasks_that_nobody_solves_end_the_run_which_can_go_on() {
     assert_eq!(last_event(dir.path(), "run")["outcome"], "failed");
     assert_eq!(steps(dir.path(), "run"), [1, 2, 3]);
     assert!(dir.path().join("runs/run/outputs/checkpoint-3").is_dir());
-    // Whoever goes on is given as many steps again.
+    // A resumed run gets as many steps again.
     let ran = run(dir.path(), &["--tasks=unsolvable.jsonl", "--resume"]);
     check(&ran, 1, &["error: no ", " 3 steps"]);
     assert_eq!(steps(dir.path(), "run"), [1, 2, 3, 4, 5, 6]);
@@ -253,7 +253,7 @@ fn a_run_is_gone_on_with_as_it_was_begun_or_not_at_all() {
     assert_eq!((ran.code, ran.out.as_str()), (0, "runs/run/outputs/final_model\n"), "{}", ran.err);
     check(&run(dir.path(), &flags), 2, &["the run `runs/run` exists already", "resume the run"]);
     let ran = run(dir.path(), &["--resume", "--set=training.learning_rate=1"]);
-    check(&ran, 2, &["a run goes on with the settings that it was begun with"]);
+    check(&ran, 2, &["a run resumes with its original settings"]);
     let heart = ["train", "sft", "--traces=traces.jsonl", "--run=run", "--resume"];
     let ran = whet_in(dir.path(), &heart);
     check(&ran, 2, &["`runs/run` is one of `whet train grpo`", "hint: name another run"]);
@@ -296,25 +296,29 @@ fn a_run_goes_on_with_the_files_that_it_was_begun_with() {
     let edited = fs::read(dir.path().join("tasks.jsonl")).unwrap();
     let digests = [&edited, &tasks].map(|bytes| blake3::hash(bytes).to_hex().to_string());
     let ran = run(dir.path(), &["--resume"]);
-    check(&ran, 2, &[&digests[0], &digests[1], "`tasks.jsonl` is not what the run was begun with"]);
+    check(
+        &ran,
+        2,
+        &[&digests[0], &digests[1], "`tasks.jsonl` is not the file that the run was started with"],
+    );
     assert!(ran.err.contains("hint: leave `--tasks` out"), "{}", ran.err);
 
     let bare = ["train", "grpo", "--threads=1", "--run=run", "--resume"];
     let held_out = [&bare[..], &["--held-out=tasks.jsonl"]].concat();
     let ran = whet_in(dir.path(), &held_out);
-    check(&ran, 2, &["the run was begun without `--held-out`"]);
+    check(&ran, 2, &["the run was started without `--held-out`"]);
     let ran = whet_in(dir.path(), &bare);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(files(&outputs.join("final_model")) == model, "the same bytes");
     let known = fs::read(dir.path().join("runs/run/inputs/tasks.jsonl")).unwrap();
     assert!(known == tasks, "the run has its own copy");
 
-    // A run from before files were kept says what it goes on with.
+    // A run from before files were kept says which files it resumes with.
     fs::remove_dir_all(dir.path().join("runs/run/inputs")).unwrap();
     fs::write(dir.path().join("tasks.jsonl"), &tasks).unwrap();
     let ran = run(dir.path(), &["--resume"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let said = "the run does not say which files it was begun with; it goes on with `tasks.jsonl`";
+    let said = "the run has no record of its input files; it resumes with `tasks.jsonl`";
     assert!(ran.err.contains(said), "{}", ran.err);
     assert!(dir.path().join("runs/run/inputs/inputs.json").exists(), "and knows them from now on");
 
@@ -322,7 +326,11 @@ fn a_run_goes_on_with_the_files_that_it_was_begun_with() {
     let traces = fs::read_to_string(dir.path().join("traces.jsonl")).unwrap();
     fs::write(dir.path().join("traces.jsonl"), format!("{traces}\n")).unwrap();
     let ran = whet_in(dir.path(), &bare);
-    check(&ran, 2, &["`traces.jsonl` is not what the run was begun with", "hint: name the traces"]);
+    check(
+        &ran,
+        2,
+        &["`traces.jsonl` is not the file that the run was started with", "hint: name the traces"],
+    );
 }
 
 #[test]

@@ -52,8 +52,7 @@ fn a_task_that_is_learnt_from_is_not_held_out() {
     let dir = school();
     let ran = trained(dir.path(), &grpo("run", &["--held-out=tasks.jsonl"]));
     assert_eq!(ran.code, 2, "{}", ran.err);
-    for said in ["of `tasks.jsonl` is one of the tasks to learn from too", "hint: name tasks with"]
-    {
+    for said in ["of `tasks.jsonl` is also a training task", "hint: name tasks with"] {
         assert!(ran.err.contains(said), "{said}\n{}", ran.err);
     }
     assert!(!dir.path().join("runs/run").exists());

@@ -16,7 +16,7 @@ use super::suite::{Case, Cases};
 use super::value::Value;
 use super::{SOURCE, english, reasoning};
 
-/// What a task is made of.
+/// The parts of a task.
 pub(super) struct Draft<'a> {
     pub(super) program: &'a Program,
     pub(super) names: &'a Names,

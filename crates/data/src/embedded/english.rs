@@ -1,8 +1,8 @@
-//! The statement: what is to be done, as a person says it.
+//! The statement: the task in English.
 //!
 //! Steps are verb phrases ("^keep only the even numbers"), the last one is a noun phrase where it
-//! has one ("the sum of the results"). A frame makes sentences of them. What words like "the
-//! results" stand for follows the steps: see [`Left`].
+//! has one ("the sum of the results"). A frame turns them into sentences. The meaning of words like
+//! "the results" follows the steps: see [`Left`].
 
 use super::kind::Left;
 use super::names::{Names, fill, with_constants};
@@ -10,7 +10,7 @@ use super::program::{Owner, Program, Stage};
 use super::random::Random;
 use super::value::Type;
 
-/// What the steps so far have left, in words.
+/// The result of the steps so far, in words.
 struct Talk {
     the: String,
     each: String,
@@ -24,9 +24,9 @@ struct Talk {
 
 /// The parts of a statement.
 struct Said {
-    /// What is done first, as verb phrases with marks.
+    /// The steps before the last, as verb phrases with marks.
     clauses: Vec<String>,
-    /// What is returned.
+    /// The returned value.
     returned: String,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn statement(program: &Program, names: &Names, random: &mut Random) -
     let input = input(program, names, random);
     let name = &names.function;
     let (short, long) = (sequence(&said), sentences(&said));
-    // Where one clause is long, each has a sentence of its own.
+    // If a clause is long, each has a sentence of its own.
     let frame = match (said.clauses.is_empty(), said.is_winding()) {
         (true, _) => random.below(5),
         (false, true) => 5 + random.below(5),
@@ -118,7 +118,7 @@ impl Talk {
         Self { the, each, one, many, place, first, second }
     }
 
-    /// What is left after a step.
+    /// Updates the words for the result of a step.
     fn follow(&mut self, stage: &Stage) {
         "in the resulting list".clone_into(&mut self.place);
         match stage.step.left {

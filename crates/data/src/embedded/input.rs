@@ -1,4 +1,4 @@
-//! What functions are called with: its names and words, and how values are drawn.
+//! The arguments of the functions: their names and words, and how values are drawn.
 
 use super::kind::Constant;
 use super::program::{Arguments, Program};
@@ -27,11 +27,11 @@ pub(super) enum Input {
     TwoTables,
 }
 
-/// How an argument is called in a task.
+/// The words for an argument in a task.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Naming {
     pub(super) arguments: &'static [&'static str],
-    /// What it holds: "number", "numbers".
+    /// The word for its elements: "number", "numbers".
     pub(super) one: &'static str,
     pub(super) many: &'static str,
     /// Its description with `{}` for the name.

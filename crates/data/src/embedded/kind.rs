@@ -1,4 +1,4 @@
-//! What a step is made of. Each step stands in one place: its Python, its twin in Rust, its words
+//! The parts of a step. Each step is defined in one place: its Python, its twin in Rust, its words
 //! and its reasoning.
 //!
 //! There are two levels. *Elements* are tests and changes of one number, word or character; *steps*
@@ -13,11 +13,11 @@
 //! | `{change}`, `{change2}` | the element's changes | `{change}`, `{change2}` | "^square each number", of "it" |
 //! | `{a}`, `{b}` | constants | `{a}`, `{b}` | constants |
 //!
-//! In `does` a mark stands before each verb of the subject: "^keep" is "keep" or "keeps".
+//! In `does` a mark precedes each verb of the subject: "^keep" is "keep" or "keeps".
 
 use super::value::{Type, Value};
 
-/// What a constant may be.
+/// The range of a constant.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Constant {
     /// From the first to the last, both included.
@@ -26,7 +26,7 @@ pub(super) enum Constant {
     Letter,
 }
 
-/// What an element is one of.
+/// The type of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Element {
     Number,
@@ -74,7 +74,7 @@ pub(super) struct Change {
     pub(super) turn: Turn,
 }
 
-/// How a step is written in Python.
+/// The Python form of a step.
 #[derive(Clone, Copy)]
 pub(super) enum Code {
     /// Elements for which this holds stay.
@@ -89,7 +89,7 @@ pub(super) enum Code {
     Block(&'static [&'static str]),
 }
 
-/// How later words call what a step leaves.
+/// The words by which later steps refer to the result of a step.
 #[derive(Clone, Copy)]
 pub(super) enum Left {
     /// "the remaining numbers".
@@ -107,34 +107,34 @@ pub(super) enum Left {
 /// One step of a composition.
 pub(super) struct Step {
     pub(super) name: &'static str,
-    /// What families ask for.
+    /// The group by which families select it.
     pub(super) group: &'static str,
     pub(super) from: Type,
     pub(super) to: Type,
     pub(super) constants: &'static [Constant],
     pub(super) test: Option<Element>,
-    /// How many changes it holds, and of what.
+    /// Number of changes in it, and their type.
     pub(super) changes: Option<(Element, usize)>,
     pub(super) code: Code,
     /// Names for the result.
     pub(super) names: &'static [&'static str],
-    /// What it does, as a verb phrase.
+    /// A verb phrase for the step.
     pub(super) does: &'static [&'static str],
-    /// What it gives, as a noun phrase; none if the phrase would be clumsy.
+    /// A noun phrase for the result; none if it would be clumsy.
     pub(super) gives: &'static [&'static str],
     pub(super) left: Left,
     /// The sentence of the reasoning, with the Python placeholders.
     pub(super) why: &'static [&'static str],
-    /// What a function that ends with this step may be called, before its noun.
+    /// Possible first words of the name of a function that ends with this step.
     pub(super) verbs: &'static [&'static str],
     /// It makes sense only where there may be negative numbers.
     pub(super) signed: bool,
-    /// What it adds to the difficulty.
+    /// Its contribution to the difficulty.
     pub(super) weight: usize,
     pub(super) run: fn(&Value, &Inner<'_>) -> Option<Value>,
 }
 
-/// What most steps are: no constants, no elements, a list of numbers out of one.
+/// The defaults of a step: no constants, no elements, from a list of numbers to a list of numbers.
 pub(super) const PLAIN: Step = Step {
     name: "",
     group: "",
@@ -159,7 +159,7 @@ pub(super) const PLAIN: Step = Step {
 pub(super) struct Inner<'a> {
     pub(super) constants: &'a [i64],
     pub(super) test: Option<(&'static Test, &'a [i64])>,
-    /// What the test is held to say: for mutants that leave it out.
+    /// A forced result of the test: for mutants that leave it out.
     pub(super) forced: Option<bool>,
     pub(super) changes: Vec<(&'static Change, &'a [i64])>,
 }
@@ -206,7 +206,7 @@ impl Inner<'_> {
     }
 }
 
-/// The letter that a constant stands for.
+/// The letter of a constant.
 pub(super) fn letter(constant: i64) -> char {
     u8::try_from(constant).map_or('a', |place| char::from(b'a' + place % 26))
 }

@@ -11,9 +11,9 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `kind.rs` | what a step and an element is made of |
+//! | `kind.rs` | the definition of steps and elements |
 //! | `steps/`, `elements/` | the steps, and the tests and changes inside them |
-//! | `family.rs` | which steps follow one another |
+//! | `family.rs` | the order of steps |
 //! | `program.rs` | a composition, run by the twin, and its mutants |
 //! | `suite.rs` | the tests that catch the mutants |
 //! | `draft.rs` | all of it as a task |
@@ -93,7 +93,7 @@ impl Generator {
     ///
     /// # Errors
     ///
-    /// The first name that is no family's.
+    /// The first name that is not a family.
     pub fn of_families<'a>(seed: Seed, names: &[&'a str]) -> Result<Self, &'a str> {
         let of = |name: &&'a str| FAMILIES.iter().find(|family| family.name == *name).ok_or(*name);
         let mut families: Vec<&'static Family> = names.iter().map(of).collect::<Result<_, _>>()?;
@@ -107,7 +107,7 @@ impl Generator {
         Self { seed, families, next: 0, known: HashSet::new(), discarded: BTreeMap::new() }
     }
 
-    /// How many compositions were discarded so far, by reason.
+    /// Number of discarded compositions so far, by reason.
     pub fn discarded(&self) -> &BTreeMap<Discarded, u64> {
         &self.discarded
     }

@@ -59,7 +59,7 @@ impl Names {
         }
     }
 
-    /// All parameters, as they stand in the head of the function.
+    /// All parameters, as in the head of the function.
     pub(super) fn parameters(&self) -> String {
         let names: Vec<&str> = self.naming.arguments.iter().copied().chain(self.lifted).collect();
         names.join(", ")

@@ -1,6 +1,6 @@
 //! Two references that differ in names alone are the same program.
 
-/// Words of Python that are no names of ours.
+/// Words of Python that are not names of ours.
 const KEPT: &[&str] = &[
     "abs",
     "all",

@@ -12,7 +12,7 @@ pub(super) struct Stage {
     pub(super) changes: Vec<&'static Change>,
     /// Constants of the step, of its test and of its changes, in this order.
     pub(super) constants: Vec<i64>,
-    /// In a mutant: what the test always says.
+    /// In a mutant: the forced result of the test.
     forced: Option<bool>,
 }
 
@@ -22,11 +22,11 @@ pub(super) struct Program {
     pub(super) family: &'static str,
     pub(super) input: Input,
     pub(super) stages: Vec<Stage>,
-    /// The constant that is an argument instead: of which stage, and which there.
+    /// The constant that is an argument instead: its stage and its index there.
     pub(super) lifted: Option<(usize, usize)>,
 }
 
-/// What a program is called with.
+/// The arguments of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Arguments {
     pub(super) data: Value,
@@ -34,7 +34,7 @@ pub(super) struct Arguments {
     pub(super) lifted: Option<i64>,
 }
 
-/// Whose constants: the step's own, its test's, its first or its second change's.
+/// The owner of constants: the step, its test, its first or its second change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     Step,
@@ -51,7 +51,7 @@ impl Stage {
         Self { step, test, changes, constants: Vec::new(), forced: None }
     }
 
-    /// What its constants may be, in their order.
+    /// The ranges of its constants, in order.
     pub(super) fn specs(&self) -> Vec<Constant> {
         let test = self.test.map_or(&[][..], |test| test.constants);
         let changes = self.changes.iter().flat_map(|change| change.constants);
@@ -87,7 +87,7 @@ impl Stage {
         (self.step.run)(value, &inner)
     }
 
-    /// What kind of step it is, without its constants.
+    /// The kind of step, without its constants.
     fn kind(&self) -> String {
         let parts: Vec<&str> = self
             .test
@@ -184,7 +184,7 @@ impl Program {
                 for off in [-1, 1] {
                     let mut mutant = self.clone();
                     mutant.stages[at].constants[place] += off;
-                    // A divisor of 0 is no slip.
+                    // A divisor of 0 is not a plausible mistake.
                     if mutant.stages[at].constants[place] > 0 {
                         mutants.push(mutant);
                     }

@@ -1,8 +1,8 @@
 //! The reference: the composition as a person writes it in Python.
 //!
-//! Filters and changes of elements that follow one another become one comprehension, or one loop,
-//! together with the sum that may come after them. Everything else is one statement or one block
-//! for each step; the last expression is what is returned.
+//! Consecutive filters and changes of elements become one comprehension or one loop, together with
+//! the sum that may follow. Every other step is one statement or block; the last expression is
+//! returned.
 
 use super::kind::Code;
 use super::names::{Names, fill, with_constants};
@@ -159,7 +159,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Makes a list of what is being walked over.
+    /// Collects the current iteration into a list.
     fn settle(&mut self) {
         let Some(walk) = self.pending.take() else { return };
         if self.names.loops {

@@ -1,10 +1,9 @@
 //! The tests of a task: few, and chosen so that wrong programs fail.
 //!
 //! Wrong programs are mutants of the composition, evaluated by the twin: one step left out, a test
-//! that always says the same, the argument returned as it is. Each must fail a hidden test, and
-//! the answers must differ, so that no constant passes; otherwise there is no suite. Programs that
-//! are off by one, or do two steps in the wrong order, must fail wherever some input tells them
-//! apart.
+//! with a constant result, the argument returned unchanged. Each must fail a hidden test, and the
+//! answers must differ, so that no constant passes; otherwise there is no suite. Off-by-one
+//! programs and programs with two steps in the wrong order must fail if any input tells them apart.
 
 use super::program::{Arguments, Program};
 use super::random::Random;
@@ -17,7 +16,7 @@ pub(super) struct Case {
     pub(super) expected: Value,
 }
 
-/// Tests that can tell a solution from what is none.
+/// Tests that tell a solution from a wrong program.
 #[derive(Debug)]
 pub(super) struct Cases {
     pub(super) visible: Vec<Case>,

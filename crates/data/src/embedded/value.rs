@@ -1,13 +1,13 @@
-//! The plain data that steps work on: what a Python function of the tasks takes and returns.
+//! The plain data that steps work on: arguments and return values of the Python functions.
 
 use std::fmt;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// Results beyond this are no fun to read, and leave room to the edge of `i64`.
+/// Larger results are hard to read, and the limit leaves room to the edge of `i64`.
 pub(super) const LARGEST: u64 = 1_000_000_000;
 
-/// What kind of data a step takes or makes.
+/// The type of data that a step takes or returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Type {
     Int,
@@ -74,7 +74,7 @@ impl Value {
         }
     }
 
-    /// How much there is of it: what makes an input typical rather than an edge.
+    /// Its size: distinguishes typical inputs from edge cases.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Int(_) | Self::Bool(_) => 4,

@@ -1,9 +1,9 @@
 //! Tasks that a benchmark would recognise.
 //!
-//! A task is contaminated if its statement has a run of words (13 unless said otherwise) that also
-//! stands in the statement of a benchmark's task. A statement of the benchmark that is shorter than
-//! that counts as a whole, if it has at least [`SHORTEST`] words: less is chance. It is contaminated
-//! too if statement or reference are duplicates of the benchmark's by the rule for duplicates.
+//! A task is contaminated if its statement shares an n-gram of words (13 by default) with the
+//! statement of a benchmark's task. A shorter statement of the benchmark is compared as a whole, if
+//! it has at least [`SHORTEST`] words: a match of fewer may be chance. A task is also contaminated
+//! if its statement or reference duplicates the benchmark's by the rule for duplicates.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ const SHORTEST: usize = 6;
 #[derive(Debug)]
 pub(super) struct Benchmark {
     run: usize,
-    /// For each length of run, where it stands: the number of the benchmark's task.
+    /// For each length of n-gram, its position: the index of the benchmark's task.
     runs: HashMap<usize, HashMap<blake3::Hash, usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! Which tasks are dropped because another is like them.
+//! Deduplication: which of several similar tasks is kept.
 //!
 //! Two tasks are duplicates if their statements, or their references, are the same after what does
 //! not matter is left out, or nearly so: an overlap of at least 80 % of the runs of three words, or
@@ -6,20 +6,20 @@
 //! written twice, and leaves apart those that differ in one word (largest, smallest), which are
 //! different problems.
 //!
-//! Tasks are looked at in a fixed order, and one is dropped if it is like one that was kept before
-//! it. So what is kept has no two alike, and neither have the two halves it is then split into.
+//! Tasks are visited in a fixed order, and one is dropped if it is similar to one that was kept
+//! before. So the kept tasks are free of duplicates, and so are the two parts they are split into.
 
 use super::gather::{Benchmarks, Entry};
 use super::grams::{Compared, Grams};
 use super::report::{By, Contaminated, Duplicate};
 use super::similar::{Alike, Frequencies, Seen};
 
-/// How much of two statements' runs must be the same, in percent.
+/// Minimal overlap of two statements' n-grams, in percent.
 const STATEMENT_PERCENT: usize = 80;
-/// How much of two references' runs must be the same, in percent.
+/// Minimal overlap of two references' n-grams, in percent.
 const SOLUTION_PERCENT: usize = 85;
 
-/// What becomes of an entry.
+/// The decision about an entry.
 #[derive(Debug)]
 pub(super) enum Fate {
     Kept,

@@ -8,7 +8,7 @@ use whetstone_record::error::FileError;
 use super::report::Bad;
 use crate::source::SourceError;
 
-/// Nothing was prepared. A bad row is no error: it is named in the report.
+/// Preparing failed. A bad row is not an error: it is listed in the report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrepareError {
@@ -23,7 +23,7 @@ pub enum PrepareError {
     /// Nothing that was read is a task.
     #[error("none of the {rows} rows that were read is a task")]
     NoTasks {
-        /// How many there were.
+        /// Number of rows.
         rows: u64,
         /// The first of them, if there was one.
         first: Option<Bad>,
@@ -50,7 +50,7 @@ pub enum PrepareError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error of the operating system.
         source: io::Error,
     },
 
@@ -64,7 +64,7 @@ pub enum PrepareError {
 }
 
 impl PrepareError {
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Source(err) => err.hint(),

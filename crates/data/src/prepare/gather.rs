@@ -1,4 +1,4 @@
-//! Reading every source: tasks with what is compared of them, and what was found on the way.
+//! Reading every source: tasks with their n-grams, and the findings.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -28,8 +28,8 @@ pub(super) struct Entry {
     pub(super) recognised: Option<(usize, String)>,
 }
 
-/// Which of two duplicates is kept: the one of the first rank here, then by its id. Data sets come
-/// before tasks made here, and of these validation comes first, which is the smaller half.
+/// The priority among duplicates: the first rank here is kept, then the first id. Data sets come
+/// before tasks generated here, and of these validation comes first, which is the smaller part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     DataSet(Kind),
@@ -67,7 +67,8 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// Reads a benchmark. Its bad rows are findings too: what is not read cleans nothing.
+    /// Reads a benchmark. Its bad rows are findings too: a row that is not read decontaminates
+    /// nothing.
     pub(super) fn benchmark(
         &mut self,
         path: &Path,

@@ -1,8 +1,8 @@
-//! What is compared of a task: the runs of tokens in its statement and in its reference.
+//! The n-grams that are compared: of tokens in a task's statement and in its reference.
 //!
-//! A run ("shingle") is three tokens of a statement or five of a program. Blank tokens stand before
-//! the first and after the last, so that a word at the end counts as much as one in the middle:
-//! without them, "the area of a cube" and "the area of a cone" would differ in one run of many.
+//! An n-gram ("shingle") is three tokens of a statement or five of a program. Blank tokens pad the
+//! beginning and the end, so that a word at the end counts as much as one in the middle: without
+//! them, "the area of a cube" and "the area of a cone" would differ in one n-gram of many.
 
 use whetstone_core::task::Task;
 
@@ -20,7 +20,7 @@ pub(super) struct Grams {
     pub(super) runs: Vec<u64>,
 }
 
-/// What is compared of a task. A text without tokens is not compared.
+/// The n-grams of a task. A text without tokens is not compared.
 #[derive(Debug, Clone)]
 pub(super) struct Compared {
     pub(super) statement: Option<Grams>,

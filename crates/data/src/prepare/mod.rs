@@ -4,9 +4,9 @@
 //! read ─► drop bad rows ─► drop what a benchmark knows ─► drop duplicates ─► limit ─► split ─► write
 //! ```
 //!
-//! Each source is split apart from the others, by the seed and the tasks' ids; tasks that were made
-//! or published in halves keep theirs. Duplicates are dropped before the split, over all sources at once: what is
-//! left has no two tasks alike, so no task for validation has a twin in training.
+//! Each source is split separately, by the seed and the tasks' ids; tasks that were generated or
+//! published in two parts keep theirs. Duplicates are dropped before the split, over all sources at
+//! once, so no validation task has a duplicate in training.
 //!
 //! Same inputs and seed, same bytes. The order of files on the command line, of rows in a file, and
 //! of the disk change nothing; only of two rows with one id the first is taken. Everything that is
@@ -43,27 +43,27 @@ use crate::source::{Input, Kind, Origin};
 /// Words in a row that make a task known to a benchmark.
 pub const DEFAULT_NGRAM: usize = 13;
 
-/// What to prepare, and how.
+/// The inputs and settings of a preparation.
 pub struct Preparing<'a> {
     /// Data sets.
     pub origins: Vec<Origin>,
     /// Tasks that were made here, in halves.
     pub made: Vec<(Part, Task)>,
-    /// Files whose tasks must not be among those prepared.
+    /// Benchmark files for decontamination.
     pub benchmarks: Vec<PathBuf>,
     /// Words in a row that make a task known to a benchmark.
     pub ngram: usize,
-    /// What everything random is derived from.
+    /// The seed.
     pub seed: Seed,
-    /// Where the halves of data sets come from.
+    /// The origin of the split of data sets.
     pub split: Split,
     /// The part of each source that is for validation, between 0 and 1, where none is published.
     pub val_fraction: f64,
-    /// At most so many tasks of each source.
+    /// Maximal number of tasks per source.
     pub limit: Option<usize>,
     /// The folder for the three files.
     pub out: &'a Path,
-    /// Called with what is done next.
+    /// Called with a description of the next step.
     pub on_step: &'a dyn Fn(&str),
 }
 

@@ -1,8 +1,8 @@
-//! What preparing came to: what was read, what was dropped and why, what was written.
+//! The report of a preparation: what was read, dropped (and why) and written.
 //!
-//! Written beside the tasks as `prepare.json`. Nothing in it differs from run to run: no times, no
-//! machine. It holds the checksums of what was read and of what was written, so that a half-finished
-//! run, or tasks edited by hand, can be told from what it describes.
+//! Written beside the tasks as `prepare.json`. It is deterministic: no times, no machine. It holds
+//! the checksums of inputs and outputs, so that an interrupted run, or tasks edited by hand, can be
+//! detected.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,32 +16,32 @@ use crate::source::Input;
 /// Findings of one sort that are named; the rest are counted.
 pub(super) const NAMED: usize = 10_000;
 
-/// What preparing came to.
+/// The report of a preparation.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Version of the report.
     pub v: u32,
-    /// What everything random was derived from.
+    /// The seed.
     pub seed: u64,
-    /// Where the halves of data sets come from.
+    /// The origin of the split of data sets.
     pub split: Split,
     /// The part of each source that is for validation, where none is published.
     pub val_fraction: f64,
-    /// At most so many tasks of each source.
+    /// Maximal number of tasks per source.
     pub limit: Option<usize>,
-    /// What was read.
+    /// The inputs.
     pub inputs: Vec<Input>,
-    /// Against what it was decontaminated.
+    /// The benchmarks for decontamination.
     pub benchmarks: Vec<Input>,
     /// Words that had to be the same for contamination, if there were benchmarks.
     pub ngram: Option<usize>,
-    /// What became of the rows of each source.
+    /// Row counts per source.
     pub sources: BTreeMap<String, Counts>,
     /// The tasks to learn from.
     pub train: Half,
     /// The tasks to measure with.
     pub val: Half,
-    /// Rows that are no task, the first of them.
+    /// The first rows that are not tasks.
     pub bad: Vec<Bad>,
     /// Tasks that are like a task that was kept, the first of them.
     pub duplicates: Vec<Duplicate>,
@@ -49,12 +49,12 @@ pub struct Report {
     pub contaminated: Vec<Contaminated>,
 }
 
-/// What became of the rows of a source. The others add up to `rows`.
+/// Row counts of a source. The others add up to `rows`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Rows that were read; a file that could not be read on counts as one more.
     pub rows: u64,
-    /// Rows that are no task.
+    /// Rows that are not tasks.
     pub bad: u64,
     /// Tasks of a difficulty that was not asked for.
     pub left_out: u64,
@@ -75,20 +75,20 @@ pub struct Counts {
 pub struct Half {
     /// Its name.
     pub file: &'static str,
-    /// How many tasks it holds.
+    /// Number of tasks.
     pub tasks: u64,
     /// BLAKE3 of its bytes.
     pub blake3: String,
 }
 
-/// A row that is no task, or a file that could not be read on.
+/// A row that is not a task, or a file that could not be read further.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Bad {
     /// The file.
     pub file: PathBuf,
     /// The row, counted from 1; 0 for the file as a whole.
     pub row: u64,
-    /// What is wrong with it.
+    /// The problem.
     pub reason: String,
 }
 
@@ -99,7 +99,7 @@ pub struct Duplicate {
     pub dropped: String,
     /// The one that was kept.
     pub kept: String,
-    /// What is alike.
+    /// The kind of similarity.
     pub by: By,
     /// Runs of tokens in common over runs in either.
     pub similarity: f64,
@@ -112,13 +112,13 @@ pub struct Contaminated {
     pub dropped: String,
     /// The benchmark's task.
     pub benchmark: String,
-    /// What is alike.
+    /// The kind of similarity.
     pub by: By,
     /// The words in common, or how alike they are.
     pub evidence: String,
 }
 
-/// What two tasks have in common.
+/// The kind of similarity between two tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
@@ -166,7 +166,7 @@ impl fmt::Display for Bad {
 }
 
 impl By {
-    /// What is alike, in words.
+    /// The kind of similarity, as text.
     pub fn words(self) -> &'static str {
         match self {
             Self::SameStatement => "same statement",

@@ -1,20 +1,20 @@
-//! Finding what is like something that was seen before, without comparing all with all.
+//! Similarity search without comparing all pairs.
 //!
-//! Two texts are alike if their runs overlap by at least so many percent (Jaccard: in common over
-//! in either). Every such pair is found, not most of them: of sets ordered by how rare their runs
-//! are, two that overlap by `t` must share one of their first `n - ⌈t·n⌉ + 1` runs, so only those are
-//! indexed and looked up (prefix filtering; Chaudhuri, Ganti and Kaushik, 2006). What shares one is
-//! then compared exactly. Rare runs come first, so few do.
+//! Two texts are similar if the Jaccard index of their n-grams reaches a threshold. Every such pair
+//! is found, without approximation: of sets ordered by the rarity of their n-grams, two that
+//! overlap by `t` must share one of their first `n - ⌈t·n⌉ + 1` n-grams, so only those are indexed
+//! and looked up (prefix filtering; Chaudhuri, Ganti and Kaushik, 2006). Candidates are then
+//! compared exactly. Rare n-grams come first, so there are few candidates.
 
 use std::collections::HashMap;
 
 use super::grams::Grams;
 
-/// How often each run occurs in everything that will be compared.
+/// Document frequency of each n-gram over all texts to be compared.
 #[derive(Debug, Default)]
 pub(super) struct Frequencies(HashMap<u64, u32>);
 
-/// What was seen, to be asked whether something is like it.
+/// An index of texts for similarity queries.
 #[derive(Debug)]
 pub(super) struct Seen<'a> {
     percent: usize,
@@ -28,7 +28,7 @@ pub(super) struct Seen<'a> {
 /// Something seen that a text is like.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Alike {
-    /// What it was called when it was added.
+    /// Its name when it was added.
     pub(super) name: usize,
     /// Runs in common over runs in either; 1 if the texts are the same.
     pub(super) similarity: f64,
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// A text whose runs are these numbers.
+    /// A text with these n-grams.
     fn text(runs: &[u64]) -> Grams {
         let mut runs = runs.to_vec();
         runs.sort_unstable();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     proptest! {
-        /// What the index finds is what comparing all with all finds.
+        /// The index finds the same pairs as a comparison of all pairs.
         #[test]
         fn no_pair_is_missed(
             sets in prop::collection::vec(prop::collection::vec(0..12u64, 1..12), 1..24),

@@ -1,4 +1,4 @@
-//! Which half a task goes to, and in which order tasks stand.
+//! The split into training and validation, and the order of tasks.
 //!
 //! Both follow from the seed and the task's id alone, so the order in which files were read, and
 //! the tasks of other sources, change nothing. The tasks of a source are put in a seeded order; the
@@ -14,7 +14,7 @@ use whetstone_core::task::TaskId;
 use crate::part::Part;
 use crate::source::Kind;
 
-/// Where the halves of a data set come from.
+/// The origin of the split of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Split {

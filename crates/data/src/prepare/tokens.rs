@@ -10,9 +10,9 @@
 
 use whetstone_core::program::Language;
 
-/// Signs that change what a statement asks for.
+/// Signs that change the meaning of a statement.
 const SIGNS: &str = "+-*/%<>=^&|~@!";
-/// Where scripts without spaces begin.
+/// The first character of scripts without spaces.
 const IDEOGRAPHS: char = '\u{2e80}';
 
 /// The tokens of a statement.

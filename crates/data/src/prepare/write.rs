@@ -1,7 +1,7 @@
 //! The three files: tasks to learn from, tasks to measure with, and the report about them.
 //!
-//! Each takes its place whole or not at all. The report comes last and holds the checksums of the
-//! other two, so a run that was ended between them can be seen.
+//! Each file is written atomically. The report comes last and holds the checksums of the other two,
+//! so an interrupted run can be detected.
 
 use std::fs;
 use std::io::Write;
@@ -20,7 +20,7 @@ pub const VAL: &str = "val.jsonl";
 /// The report.
 pub const REPORT: &str = "prepare.json";
 
-/// What is about to be written must not take the place of what was read.
+/// Refuses outputs that would overwrite inputs.
 pub(super) fn check_names<'a>(
     out: &Path,
     inputs: impl Iterator<Item = &'a Input>,
@@ -37,7 +37,7 @@ pub(super) fn check_names<'a>(
     Ok(())
 }
 
-/// Writes everything, and completes the report with what was written.
+/// Writes everything, and completes the report with the checksums.
 pub(super) fn write_all(
     out: &Path,
     [train, val]: &[Vec<String>; 2],

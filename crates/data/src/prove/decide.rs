@@ -1,5 +1,5 @@
-//! From the answers of the judge to a finding. Pure: what is to be judged next follows from what
-//! has been, so a run that was killed goes on exactly where it was.
+//! From the judge's answers to a finding. Pure: the next trial follows from the earlier answers, so
+//! a killed run resumes exactly where it was.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use whetstone_core::verdict::Verdict;
 use super::finding::{Dropped, Finding, Reason};
 use super::trial::{Role, Trial};
 
-/// What the judge said of one trial.
+/// The judge's answer to one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -20,17 +20,17 @@ pub enum Answer {
     Broken(String),
 }
 
-/// What to do with a task next.
+/// The next action on a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// Judge the trial with this number.
     Judge(usize),
-    /// Nothing: this is what it is.
+    /// None: this is the finding.
     Settled(Finding),
 }
 
-/// What follows from the answers to the first trials, `slow` being more time than a reference may
-/// use.
+/// The next action after the answers to the first trials; a reference that uses more time than
+/// `slow` is dropped.
 pub fn next(trials: &[Trial], answers: &[Answer], slow: Duration) -> Next {
     let references = trials.iter().take_while(|trial| is_reference(trial)).count();
     let answered = &answers[..answers.len().min(references)];
@@ -74,7 +74,7 @@ fn doubt(trials: &[Trial], answers: &[Answer]) -> Option<String> {
     })
 }
 
-/// What is wrong with a checker, if this is what it says of the expected answers.
+/// The problem with a checker, if this is its answer to the expected values.
 fn unchecked(role: &Role, answer: &Answer) -> Option<Dropped> {
     let detail = match (role, answer) {
         (Role::Expected, Answer::Broken(problem)) => problem.clone(),
@@ -106,7 +106,7 @@ fn too_slow(judgement: &Judgement, slow: Duration) -> Option<Dropped> {
     Some(Dropped::new(Reason::TooSlow, detail))
 }
 
-/// What is wrong with a reference that was run as often as it is to be.
+/// The problem with a reference, after its last run.
 fn unproven(answers: &[Answer]) -> Option<Dropped> {
     let said = |answer: &Answer| match answer {
         Answer::Judged(judgement) => words(judgement),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use whetstone_record::error::{FileError, LedgerError};
 
-/// Tasks could not be proven. What was judged is in the journal, if it came so far.
+/// Validation failed. Answers of the judge so far are in the journal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProveError {
@@ -14,14 +14,14 @@ pub enum ProveError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error of the operating system.
         source: io::Error,
     },
 
     /// Tasks are read twice, so a pipe will not do.
     #[error("the tasks `{}` are not a file", path.display())]
     NotAFile {
-        /// What was named.
+        /// The given path.
         path: PathBuf,
     },
 
@@ -50,14 +50,16 @@ pub enum ProveError {
 }
 
 impl ProveError {
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotAFile { .. } => {
                 Some("tasks are read more than once: write them to a file first")
             }
             Self::SameFile { .. } => Some("give `--out` and `--dropped` names of their own"),
-            Self::Changed => Some("validate files that nobody writes to; start with `--fresh`"),
+            Self::Changed => {
+                Some("validate files that no other process is writing; start with `--fresh`")
+            }
             Self::Journal(err) => err.hint(),
             Self::Write(err) => err.hint(),
             Self::Read { .. } | Self::Threads(_) => None,

@@ -1,8 +1,8 @@
-//! What a reference answered to the test that it fails, for the author of the task.
+//! The actual answer of a reference to the test that it fails, for the author of the task.
 //!
-//! A judge says which test a program fails and never what the program answered. Here the one test is
-//! judged again with a checker that fails on purpose and quotes the answer; the judge then calls the
-//! test broken, and says what its checker said. Nothing is counted or paid by it.
+//! A judge reports which test a program fails and never the program's answer. Here the one test is
+//! judged again with a checker that fails on purpose and quotes the answer; the judge then calls
+//! the test broken, and reports the checker's message. This is neither counted nor rewarded.
 
 use whetstone_core::task::Task;
 use whetstone_core::tests::{Checker, Compare, Suite, Tests};
@@ -12,7 +12,7 @@ use super::decide::Answer;
 
 /// Raises whatever it is asked.
 const QUOTE: &str = "def check(input, expected, answer):\n    raise AssertionError(answer)\n";
-/// What stands around a quoted value.
+/// The text around a quoted value.
 const QUOTED: &str = "line 2 of the checker: AssertionError(";
 /// Characters of a value that are shown.
 const SHOWN: usize = 200;
@@ -25,7 +25,7 @@ pub(super) struct Question {
     pub(super) tests: Tests,
 }
 
-/// What a reference answered where it was wrong, in words; nothing where that cannot be told.
+/// The wrong answer of a reference, as text; `None` if it is not known.
 pub(super) fn explain<E>(
     task: &Task,
     answer: &Answer,
@@ -85,7 +85,7 @@ fn single(tests: &Tests, test: usize, checker: Option<Checker>, compare: Compare
             let suite = Suite::new(Vec::new(), vec![io]).ok()?;
             Tests::Stdio(Suite { checker, compare, ..suite })
         }
-        // Test code decides by itself: there is no one answer.
+        // Test code decides by itself: there is no single answer.
         Tests::Script { .. } | Tests::Absent => return None,
     })
 }

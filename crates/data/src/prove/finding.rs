@@ -1,17 +1,17 @@
-//! What is found out about a task: it is proven, or it is dropped for a reason.
+//! The finding about a task: it is proven, or dropped for a reason.
 //!
-//! Words for people stand in `detail`. They hold no measured time, so that the same task gives the
-//! same bytes. Of a hidden test they hold its number, and where the reference fails, what it expects and
-//! got: findings are for the author of a task, not for a model.
+//! `detail` is text for people. It contains no measured time, so that the same task gives the same
+//! bytes. For a hidden test it has its number and, if the reference fails, the expected and the
+//! actual value: findings are for the author of a task, not for a model.
 
 use serde::{Deserialize, Serialize};
 
-/// What is found out about a task.
+/// The finding about a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
     /// Its reference passes, and no trivial answer does.
     Proven {
-        /// What speaks against it all the same, in words.
+        /// A remaining doubt, as text.
         doubt: Option<String>,
     },
     /// It is not to be trained on.
@@ -23,7 +23,7 @@ pub enum Finding {
 pub struct Dropped {
     /// The kind of reason.
     pub reason: Reason,
-    /// The rest of it, in words.
+    /// The details, as text.
     pub detail: String,
 }
 

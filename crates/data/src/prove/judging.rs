@@ -26,21 +26,21 @@ use super::trial::{Role, Trial, trials};
 /// The stack of a thread: tests are parsed on it. Virtual memory, taken as it is touched.
 const STACK: usize = 16 << 20;
 
-/// What became of a line.
+/// The result of a line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Entry {
     /// Nothing: it was not reached.
     #[default]
     Open,
     Blank,
-    /// It is no task of its own.
+    /// It is not a valid task.
     Bad(Dropped),
     Found(Finding),
     /// The machine broke.
     Failed(String),
 }
 
-/// What is known after the first pass.
+/// The results of the first pass.
 pub(super) struct Judged {
     /// An entry for each line.
     pub(super) table: Vec<Entry>,
@@ -49,7 +49,7 @@ pub(super) struct Judged {
     pub(super) programs: u64,
 }
 
-/// What all threads share.
+/// State shared by all threads.
 struct Room<'a> {
     proving: &'a Proving<'a>,
     ledger: Mutex<Ledger>,
@@ -141,7 +141,7 @@ impl Room<'_> {
             let taken = lock(tasks).recv();
             let Ok((at, task)) = taken else { return };
             if self.stopped.load(Ordering::Relaxed) {
-                // The reader may be waiting for room: what it offers is taken, and left.
+                // The reader may be waiting for room: accept its lines and ignore them.
                 continue;
             }
             // A bug of ours on one task must not take the others with it.
@@ -166,7 +166,7 @@ impl Room<'_> {
         };
         let proof = Proof { at, task, trials: &trials };
         let mut answers = Vec::new();
-        // Where a test is a run of its own, the limit is for each.
+        // If each test is a separate run, the limit applies to each.
         let runs = match task.tests {
             Tests::Stdio(_) => u32::try_from(task.tests.hidden_count()).unwrap_or(u32::MAX),
             _ => 1,
@@ -184,8 +184,8 @@ impl Room<'_> {
         }
     }
 
-    /// A finding with what a failing reference answered. What is asked for that is kept like a trial,
-    /// with a number behind the last.
+    /// Adds the actual answer of a failing reference to a finding. The request for it is journaled
+    /// like a trial, with the number after the last.
     fn explained(
         &self,
         proof: &Proof<'_>,
@@ -217,7 +217,7 @@ impl Room<'_> {
         })
     }
 
-    /// What an earlier run was told of a trial, or what the judge says now.
+    /// The answer to a trial: from an earlier run, or from the judge.
     fn answer(&self, proof: &Proof<'_>, number: usize) -> Result<Answer, Unfinished> {
         let Proof { at, task, trials } = *proof;
         let trial = &trials[number];
@@ -234,7 +234,7 @@ impl Room<'_> {
         self.judged(at, number, run, job)
     }
 
-    /// What an earlier run was told of this program of a task, or what the judge says now.
+    /// The answer to a program of a task: from an earlier run, or from the judge.
     fn judged(
         &self,
         at: usize,

@@ -1,4 +1,4 @@
-//! The journal of a validation: what the judge said of each program, so that none is judged twice.
+//! The journal of a validation: the judge's answer to each program, so that none is judged twice.
 //!
 //! ```text
 //! {"validation":1,"tasks":"…","runs":2,…}                 what was asked
@@ -20,7 +20,7 @@ use super::decide::Answer;
 /// Version of the journal's records, and of the trials that their numbers mean.
 const VERSION: u64 = 1;
 
-/// What was asked: a journal of anything else is of no use.
+/// The inputs and settings: a journal with others cannot be resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
     pub(super) validation: u64,
@@ -39,12 +39,12 @@ struct Record {
     answer: Answer,
 }
 
-/// What is known of programs so far.
+/// The known answers.
 #[derive(Debug)]
 pub(super) struct Ledger {
     /// `None` if nothing is to be kept.
     journal: Option<Journal>,
-    /// What an earlier run found.
+    /// The answers of an earlier run.
     known: HashMap<(usize, usize), Answer>,
 }
 
@@ -92,17 +92,17 @@ impl Ledger {
         Ok(Self { journal: Some(journal), known })
     }
 
-    /// How many programs an earlier run has judged.
+    /// Number of programs that an earlier run judged.
     pub(super) fn known(&self) -> u64 {
         self.known.len() as u64
     }
 
-    /// What an earlier run found out about a program.
+    /// The answer of an earlier run to a program.
     pub(super) fn earlier(&self, line: usize, trial: usize) -> Option<&Answer> {
         self.known.get(&(line, trial))
     }
 
-    /// Keeps what was found out about a program.
+    /// Stores the answer to a program.
     pub(super) fn keep(
         &mut self,
         line: usize,

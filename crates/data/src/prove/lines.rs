@@ -1,5 +1,4 @@
-//! The lines of several files, one after another, as they stand: what is written out again is what
-//! was read, byte for byte.
+//! The lines of several files in sequence, unchanged: outputs have the same bytes as inputs.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,7 +13,7 @@ use whetstone_core::wire::Wire;
 use super::error::ProveError;
 use super::finding::{Dropped, Reason};
 
-/// What some editors put at the head of a file.
+/// The byte order mark, which some editors write.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One line of one of the files.
@@ -31,7 +30,7 @@ pub(super) struct Line {
     end: LineEnd,
 }
 
-/// What a line holds.
+/// The content of a line.
 #[derive(Debug)]
 pub(super) enum Held {
     Task(Box<Task>),
@@ -39,7 +38,7 @@ pub(super) enum Held {
     Bad(Dropped),
 }
 
-/// The lines of several files, and a digest of what was read.
+/// The lines of several files, and their digest.
 pub(super) struct Lines<'a> {
     files: std::slice::Iter<'a, PathBuf>,
     open: Option<Open>,
@@ -56,7 +55,7 @@ struct Open {
     count: u64,
 }
 
-/// Which ids there were so far, and where.
+/// The ids so far, and their lines.
 #[derive(Debug, Default)]
 pub(super) struct Ids(HashMap<TaskId, (PathBuf, u64)>);
 

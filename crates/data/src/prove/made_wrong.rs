@@ -1,9 +1,10 @@
 //! The reference with answers that are wrong, and a yes for every yes or no.
 //!
-//! Tests that hand an answer of the program to another function of the program, and ask that one whether it is
-//! right, pay whoever says yes. However they do it, this program passes them: each of its functions
-//! gives the reference's answer far too high, then far too low, with every part of it changed, `True` in place of
-//! a truth value, and no complaint where the reference has none.
+//! Tests that pass an answer of the program to another function of the program, and ask that one
+//! whether it is right, reward a program that always says yes. This program passes all such tests:
+//! each of its functions returns the reference's answer far too high, then far too low, with every
+//! part of it changed, `True` in place of a truth value, and raises no error where the reference
+//! raises none.
 //!
 //! It fails on purpose where there is nothing to make wrong (a function that returns `None` or an object), so a
 //! task is never dropped because the answer was left as it was.

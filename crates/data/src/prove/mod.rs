@@ -1,4 +1,4 @@
-//! Proving tasks: only what is proven is worth training on.
+//! Validating tasks: only a proven task gives a meaningful reward.
 //!
 //! A task is *proven* when its reference passes its own tests, each time it is run, well within the
 //! time there is, and no answer that solves nothing does: a reward must be possible, and must have
@@ -9,12 +9,12 @@
 //! pass 2   tasks + findings ─► proven, dropped      one core, in order
 //! ```
 //!
-//! Which programs are tried ([`trials`]) and what follows from the judge's answers ([`next`]) are
-//! pure functions; the journal keeps every answer, so a run that was killed judges no program again
-//! and writes the same bytes.
+//! The choice of programs ([`trials`]) and the conclusion from the judge's answers ([`next`]) are
+//! pure functions; the journal keeps every answer, so a killed run judges no program again and
+//! writes the same bytes.
 //!
-//! That the machine broke is no reason to drop a task: it is neither proven nor dropped, is counted
-//! apart, and the journal stays for the next run.
+//! An infrastructure failure is not a reason to drop a task: the task is neither proven nor
+//! dropped, is counted separately, and the journal is kept for the next run.
 
 mod decide;
 mod error;
@@ -55,26 +55,26 @@ use self::write::Second;
 pub struct Proving<'a> {
     /// The tasks, one JSON object a line.
     pub files: &'a [PathBuf],
-    /// Where proven tasks go, as they stood.
+    /// The output for proven tasks, unchanged.
     pub out: Option<&'a Path>,
-    /// Where the others go, each with its reason.
+    /// The output for the others, each with its reason.
     pub dropped: Option<&'a Path>,
     /// Judges that differ in their hash seed: the runs of a reference go through them in turn. At
     /// least one.
     pub judges: &'a [&'a dyn Judging],
-    /// What their verdicts depend on, in words.
+    /// A description of everything that verdicts depend on.
     pub identity: &'a str,
-    /// What a program may use.
+    /// The resource limits of a program.
     pub limits: Limits,
     /// CPU time above which a reference is too slow; of each test where a test is a run of its own.
     pub slow: Duration,
-    /// How often a reference is run.
+    /// Runs of a reference.
     pub runs: u32,
-    /// Look at so many tasks, and no more.
+    /// Maximal number of tasks.
     pub limit: Option<u64>,
     /// Threads that wait for the judge. Two to four a core keep it busy.
     pub workers: usize,
-    /// What to do with the journal of a run that was ended early.
+    /// What to do with the journal of an interrupted run.
     pub earlier: Earlier,
     /// Called as soon as the number of tasks is known, with it.
     pub on_start: &'a (dyn Fn(u64) + Sync),
@@ -84,7 +84,7 @@ pub struct Proving<'a> {
 
 /// Proves tasks.
 ///
-/// With neither output there is no journal either: then a run that is killed starts anew.
+/// Without outputs there is no journal either: a killed run then starts over.
 pub fn prove(proving: &Proving<'_>) -> Result<Report, ProveError> {
     let start = Instant::now();
     check_names(proving)?;
@@ -105,7 +105,7 @@ pub fn prove(proving: &Proving<'_>) -> Result<Report, ProveError> {
     if let Some(output) = proving.out {
         second.proven(output)?;
     }
-    // What failed is tried by the next run, which then needs the rest.
+    // Failed programs are judged by the next run, which then needs the other answers.
     if report.total.failed == 0 {
         ledger.remove()?;
     }

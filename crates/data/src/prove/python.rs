@@ -1,18 +1,18 @@
 //! Functions in Python that solve nothing.
 //!
-//! An answer is the reference with the functions that the tests call
-//! replaced: so classes and helpers that the tests also use are there, and the answer fails for what
-//! it answers, not for what it lacks. A replaced function takes whatever it is given.
+//! An answer is the reference with the functions that the tests call replaced: classes and helpers
+//! that the tests also use remain, so the answer fails for its values, not for missing names. A
+//! replaced function accepts any arguments.
 //!
 //! Values travel as `marshal`'s bytes: no value has to be written as source. A constant that the
 //! judge's own comparison refuses for some test need not be run to be known to fail.
 //!
-//! The answer that has the first test by heart returns `None` to everything else. With a value out
-//! of the other tests instead, it would pass every task whose other tests expect one and the same:
-//! a fourth of all tasks with three tests and a yes or no for an answer, about which it says nothing.
+//! The answer that hard-codes the first test returns `None` for everything else. With a value of
+//! the other tests instead, it would pass every task whose other tests all expect the same value: a
+//! fourth of all tasks with three tests and a yes-or-no answer, which says nothing about them.
 //!
-//! Where all tests are the same one, as a single test is, no answer that knows the first test is
-//! tried: it would pass by definition, and every such task would be dropped.
+//! If all tests are identical, in particular if there is only one, no answer that knows the first
+//! test is tried: it would pass by definition, and every such task would be dropped.
 
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ use whetstone_sandbox::value::{Value, encode};
 use super::made_wrong::made_wrong;
 use super::trial::{MAX_KNOWN_BYTES, Trivial};
 
-/// Constants as they are written, and what they are.
+/// Constants as source text and as values.
 fn constants() -> [(&'static str, Value); 8] {
     [
         ("0", Value::int(0)),
@@ -39,7 +39,7 @@ fn constants() -> [(&'static str, Value); 8] {
     ]
 }
 
-/// What a test asks and what it expects, as Python expressions.
+/// The call and the expected value of a test, as Python expressions.
 struct Known {
     /// The body of a function that returns the call's arguments: `(args, kwargs)`.
     arguments: String,
@@ -61,7 +61,7 @@ pub(super) fn of_functions(
             };
             (steps(|script| script.lines().collect()), steps(certain_lines))
         }
-        // What a checker refuses is not known.
+        // With a checker, the rejected answers are not known.
         _ if plan.checker.is_some() => (plan.steps.clone(), Vec::new()),
         _ => (plan.steps.clone(), plan.steps.clone()),
     };
@@ -142,7 +142,7 @@ fn names(tests: &Tests, plan: &Plan) -> Vec<String> {
 
 /// Lines of test code that are run for certain: those at the depth of the first one of `check`.
 ///
-/// What may be text or may be left early is not read that closely: then there are none.
+/// Code that may be a string or may be left early is not analysed: then there are none.
 fn certain_lines(script: &str) -> Vec<&str> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let Some((_, body)) = script.split_once("def check(") else { return Vec::new() };
@@ -175,7 +175,7 @@ fn steps_of(script: &str, lines: &[&str], setup: &str) -> Vec<Step> {
     asserts.filter_map(step).filter(asks).collect()
 }
 
-/// What is known of a test whose answer is one value.
+/// The call and the value of a test with a single expected value.
 fn known(step: &Step) -> Option<Known> {
     match step {
         Step::Value { expression, expected } => {
@@ -208,14 +208,14 @@ fn is_refused(steps: &[Step], value: &Value) -> bool {
     })
 }
 
-/// Whether an expression is for certain one call, with nothing taken out of what it returns.
+/// Whether an expression is certainly one call, with nothing taken out of its value.
 fn is_call(expression: &str) -> bool {
     let Some(arguments) = root(expression).and_then(|name| expression.strip_prefix(name)) else {
         return false;
     };
     let mut parts = arguments.split(')').map(str::trim_start);
     let taken = parts.any(|part| part.starts_with(['.', '[']));
-    // The first part is what stands before any bracket is closed.
+    // The first part is the text before any closing bracket.
     let called_again = arguments.split(')').skip(1).any(|part| part.trim_start().starts_with('('));
     arguments.starts_with('(') && arguments.ends_with(')') && !taken && !called_again
 }
@@ -243,7 +243,7 @@ fn recorded(expression: &str) -> Option<String> {
     Some(format!("    {name} = lambda *args, **kwargs: (args, kwargs)\n    return ({expression})"))
 }
 
-/// The name with which an expression begins: `f` of `f(1)[0]`.
+/// The first name of an expression: `f` of `f(1)[0]`.
 fn root(expression: &str) -> Option<&str> {
     let start = expression.trim_start_matches(['(', ' ', '\n']);
     let end = start.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(start.len());

@@ -1,4 +1,4 @@
-//! What came of a validation, for people and for scripts.
+//! The report of a validation, for people and for scripts.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::finding::{Dropped, Reason};
 /// Tasks that are named; the rest are counted.
 const NAMED: usize = 200;
 
-/// What came of a validation.
+/// The report of a validation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// The version of this report.
@@ -17,9 +17,9 @@ pub struct Report {
     /// Everything together.
     #[serde(flatten)]
     pub total: Counts,
-    /// The same by the source of the tasks.
+    /// The same counts by the source of the tasks.
     pub by_source: BTreeMap<String, Counts>,
-    /// What was dropped, in the order of the lines, the first of it.
+    /// The first dropped tasks, in the order of the lines.
     pub dropped_tasks: Vec<DroppedTask>,
     /// Doubts about proven tasks, in the order of the lines, the first of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -54,9 +54,9 @@ pub struct Counts {
 /// A task that was dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DroppedTask {
-    /// Its id; `None` if the line is no task.
+    /// Its id; `None` if the line is not a task.
     pub id: Option<String>,
-    /// Where it comes from.
+    /// Its source.
     pub source: String,
     /// Why.
     #[serde(flatten)]
@@ -68,11 +68,11 @@ pub struct DroppedTask {
 pub struct Warning {
     /// The task's id.
     pub id: Option<String>,
-    /// The doubt, in words.
+    /// The doubt, as text.
     pub detail: String,
 }
 
-/// What came of one task.
+/// The result of one task.
 pub(super) enum Came<'a> {
     Proven,
     Dropped(DroppedTask),

@@ -1,6 +1,6 @@
-//! Whole programs that solve nothing: what they write is known without running them, so only those
-//! are run whose output the judge's own comparison accepts in every test. What a checker accepts is not
-//! known, so with one all are run.
+//! Whole programs that solve nothing. Their output is known without running them, so only those are
+//! run whose output passes the judge's own comparison in every test. With a checker that is not
+//! known, so all of them are run.
 
 use whetstone_core::program::Language;
 use whetstone_sandbox::plan::{Plan, Step};
@@ -8,12 +8,12 @@ use whetstone_sandbox::stdio::matches;
 
 use super::trial::{MAX_KNOWN_BYTES, Trivial};
 
-/// What a program writes: from its input and the first test's input and output.
+/// Computes a program's output from its input and the first test's input and output.
 type Writes = for<'a> fn(&'a [u8], (&'a [u8], &'a [u8])) -> &'a [u8];
 
 /// Answers to tests that run whole programs.
 ///
-/// Where all tests are the same one, no answer that knows it is tried: it would pass by definition.
+/// If all tests are identical, no answer that knows them is tried: it would pass by definition.
 pub(super) fn of_streams(language: Language, plan: &Plan) -> Vec<Trivial> {
     let steps = &plan.steps;
     let mut tests = steps.iter().filter_map(|step| match step {

@@ -1,5 +1,5 @@
-//! Which programs are judged to prove a task: its reference, several times, and answers that solve
-//! nothing and must fail.
+//! The programs that are judged to prove a task: its reference, several times, and answers that
+//! solve nothing and must fail.
 //!
 //! Pure: nothing is run here.
 
@@ -13,33 +13,33 @@ use super::finding::{Dropped, Reason};
 use super::streams::{self, of_streams};
 use super::{javascript, python};
 
-/// One program to judge, and what it is.
+/// One program to judge, and its role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trial {
-    /// What it is.
+    /// Its role.
     pub role: Role,
     /// The program.
     pub program: Program,
 }
 
-/// What a program is to a task.
+/// The role of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
     /// The reference, which must pass.
     Reference {
-        /// Which run of it, from 0: each has a hash seed of its own.
+        /// Index of the run: each has a hash seed of its own.
         run: u32,
     },
     /// A program that gives the expected answers: the task's checker must accept them.
     Expected,
-    /// An answer that must fail, in words: `the constant 0`.
+    /// An answer that must fail, with its description: `the constant 0`.
     Trivial(String),
 }
 
 /// Bytes of a value, or of an output, that an answer knows by heart.
 pub(super) const MAX_KNOWN_BYTES: usize = 64 << 10;
 
-/// An answer that solves nothing: what it is, and its source.
+/// An answer that solves nothing: its description and its source.
 pub(super) type Trivial = (String, String);
 
 /// The trials of a task in their order, the reference `runs` times before all trivial answers.

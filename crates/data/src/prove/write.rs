@@ -17,10 +17,10 @@ use super::report::{Came, DroppedTask, Report};
 /// The source of a task that names none.
 const NO_SOURCE: &str = "(none)";
 
-/// What the second pass reads.
+/// The inputs of the second pass.
 pub(super) struct Second<'a> {
     pub(super) files: &'a [PathBuf],
-    /// What the files were when they were judged.
+    /// The digest of the files when they were judged.
     pub(super) digest: &'a str,
     pub(super) table: &'a [Entry],
 }
@@ -120,8 +120,8 @@ impl Second<'_> {
     }
 }
 
-/// The task with its reason: its own text with a field behind. A line that is no object stands as
-/// text in an object of ours; what is no text at all is left out.
+/// The task with its reason as an additional last field. A line that is not an object is quoted as
+/// text in a new object; a line that is not text is left out.
 fn write_dropped(line: &Line, why: &Dropped, out: &mut impl Write) -> io::Result<()> {
     #[derive(Serialize)]
     struct Bad<'a> {
@@ -160,7 +160,7 @@ fn without_dropped(bytes: &[u8]) -> Option<Object> {
     Some(object)
 }
 
-/// What a proven task lets a program do all the same, as far as its setup shows it.
+/// A doubt about a proven task that its setup reveals.
 fn doubt_by_setup(bytes: &[u8]) -> Option<String> {
     // Most have none, and need not be read.
     if !bytes.windows(6).any(|window| window == b"__eq__") {

@@ -1,11 +1,11 @@
 //! APPS: problems of contests and practice sites, with their tests as JSON in a text.
 //!
-//! `solutions` and `input_output` are texts with JSON inside on the hub, and JSON in other copies;
-//! both are read, and an empty text is none. The first solution is the reference. A problem may
-//! come without solutions; it may not come without tests.
+//! `solutions` and `input_output` are JSON in strings on the hub, and JSON in other copies; both
+//! are read, and an empty string means that there are none. The first solution is the reference. A
+//! problem may come without solutions, but not without tests.
 //!
-//! Problems are numbered anew in each half of the data set. So the half is part of the id where
-//! the path says it (`train.jsonl`, `test/0001/`): `apps/train/7`, else `apps/7`.
+//! Each split of the data set numbers its own problems. So the split is part of the id if the
+//! path names it (`train.jsonl`, `test/0001/`): `apps/train/7`, else `apps/7`.
 
 use whetstone_core::task::{Task, TaskId};
 use whetstone_core::wire::{Object, WireError};
@@ -20,7 +20,7 @@ const MAX_TESTS_BYTES: usize = 16 << 20;
 /// The largest list of solutions that is read.
 const MAX_SOLUTIONS_BYTES: usize = 32 << 20;
 
-/// How hard APPS says a problem is.
+/// The difficulty of a problem according to APPS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Difficulty {
     /// Most programmers solve it in minutes.
@@ -42,7 +42,7 @@ impl Difficulty {
     }
 }
 
-/// What is known of a row from where it stands, and what was asked for.
+/// The context of a row: its file, and the requested filters.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     /// The half of the data set that the path names.
@@ -169,7 +169,7 @@ mod tests {
         assert!(err.starts_with("field `input_output`: expected JSON in the text: EOF"), "{err}");
         let huge = "1".repeat(MAX_TESTS_BYTES);
         let err = map(&row(&json!({"input_output": huge})), ANYWHERE).unwrap_err();
-        assert_eq!(err, "field `input_output` has 16777218 bytes, more than the 16 MiB we take");
+        assert_eq!(err, "field `input_output` has 16777218 bytes, more than the limit of 16 MiB");
     }
 
     #[test]

@@ -24,7 +24,7 @@ struct Metadata {
     url: Option<String>,
 }
 
-/// The row of a problem's folder, or what is wrong with it; everything read goes through `digest`.
+/// The row of a problem's folder, or the problem with it; everything read goes through `digest`.
 pub(super) fn row(
     folder: &Path,
     digest: &mut blake3::Hasher,
@@ -67,7 +67,7 @@ pub(super) fn row(
     Ok(Ok(row))
 }
 
-/// A file's bytes, at most one more than we take; `None` if there is no such file.
+/// A file's bytes, at most one more than the limit; `None` if there is no such file.
 fn contents(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(path) {
         Ok(file) => file,

@@ -5,8 +5,8 @@
 //! element: problems of one site write the value itself, those of another wrap each value in a list.
 //! A problem is written in one way throughout, so we take the wrapping as such only where every
 //! output of the problem is a list of one element. Then the element is expected, and the list
-//! itself is right too: nobody can tell a function that returns lists of one. Else the outputs are
-//! taken as they stand; the checker's "or the first element" would pay for half an answer there.
+//! itself is accepted too, because the function may really return lists of one element. Else the outputs
+//! are taken as they are; the checker's "or the first element" would reward half an answer there.
 //!
 //! Values stay JSON text, so integers of any length come through. Keys of dictionaries are texts, as
 //! JSON has them.
@@ -60,7 +60,7 @@ fn calls(inputs: &[Box<RawValue>], outputs: &[Box<RawValue>]) -> Result<Vec<Call
     let mut calls = Vec::with_capacity(inputs.len());
     for (at, input) in inputs.iter().enumerate() {
         let args = serde_json::from_str(input.get()).map_err(|_| {
-            wrong(format!("inputs[{at}] is no list of arguments: {}", shown(input)))
+            wrong(format!("inputs[{at}] is not a list of arguments: {}", shown(input)))
         })?;
         let (expected, alternatives) = match &wrapped {
             Some(values) => (values[at].clone(), vec![outputs[at].clone()]),
@@ -171,7 +171,7 @@ mod tests {
         );
         assert_eq!(
             said(r#"{"fn_name":"f","inputs":[1],"outputs":[1]}"#),
-            "field `input_output`: inputs[0] is no list of arguments: 1"
+            "field `input_output`: inputs[0] is not a list of arguments: 1"
         );
         assert_eq!(said(r#"{"fn_name":"f"}"#), "it has no tests: `input_output` has no inputs");
     }

@@ -1,10 +1,10 @@
-//! A source that cannot be read at all.
+//! Errors of a source that cannot be read at all.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A path from which no rows can be had. What is wrong with a file's contents is not here: that is
-/// a finding, named and counted.
+/// A path that yields no rows. Problems with a file's contents are not here: those are findings,
+/// listed and counted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
@@ -13,12 +13,12 @@ pub enum SourceError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error of the operating system.
         source: io::Error,
     },
 
     /// The file's name says of no format that we read.
-    #[error("`{}` has a name that ends in none of .jsonl, .json and .parquet, nor these with .gz", path.display())]
+    #[error("`{}` has an unsupported extension; expected .jsonl, .json or .parquet, optionally with .gz", path.display())]
     Format {
         /// The file.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {

@@ -1,9 +1,9 @@
-//! Which files a path stands for.
+//! The files of a path.
 //!
-//! A file stands for itself. A folder stands for the tables in it and below, of one format: parquet
-//! if there is any, else lines, else arrays; and for the problems of APPS, one folder each. The
-//! sanitized files of MBPP repeat problems of the full set, so a folder with both stands for the
-//! full set. What is passed over is said. The order is that of the names, never the disk's.
+//! A path to a file is that file. A folder contains tables, searched recursively, of one format:
+//! parquet if there is any, else lines, else arrays; and the problems of APPS, one folder each. The
+//! sanitized files of MBPP repeat problems of the full set, so if a folder has both, the full set
+//! is used. Skipped files are reported. The order is that of the names, never the disk's.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ use super::table::{Encoding, Format};
 /// Folders within folders that are looked into.
 const MAX_DEPTH: usize = 4;
 
-/// What a path stands for.
+/// The files of a path.
 #[derive(Debug, Default)]
 pub(super) struct Files {
     pub(super) tables: Vec<(PathBuf, Encoding)>,
@@ -24,7 +24,7 @@ pub(super) struct Files {
     pub(super) passed_over: Vec<PathBuf>,
 }
 
-/// What `path` stands for.
+/// Finds the files of `path`.
 pub(super) fn files(path: &Path) -> Result<Files, SourceError> {
     let mut files = Files::default();
     let metadata = fs::metadata(path).map_err(SourceError::at(path))?;
@@ -105,7 +105,7 @@ fn is_sanitized(path: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// The names that a folder with these files stands for, and those passed over.
+    /// The used and the skipped names of a folder with these files.
     fn check(given: &[&str], tables: &[&str], passed_over: &[&str]) {
         let dir = tempfile::tempdir().unwrap();
         for name in given {

@@ -1,8 +1,8 @@
 //! HumanEval: the head of a function with its docstring, and a `check` that tries it.
 //!
-//! The prompt is the statement as it stands, and shows its own examples. What stands in it before
-//! the function (imports, helpers that the tests call too) is the setup of the tests, so that a
-//! program which gives the function alone is judged by what it does.
+//! The prompt is the statement, unchanged, with its own examples. The code in it before the
+//! function (imports, helpers that the tests call too) is the setup of the tests, so that a program
+//! with the function alone can be judged.
 
 use whetstone_core::task::{Task, TaskId};
 use whetstone_core::tests::{Suite, Tests};

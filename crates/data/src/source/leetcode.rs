@@ -4,11 +4,11 @@
 //! | column | becomes |
 //! |---|---|
 //! | `task_id` | the id, `leetcode/two-sum` |
-//! | `difficulty` | the difficulty, as it stands |
-//! | `problem_description`, `starter_code` | the statement: what is asked, then the class to complete |
+//! | `difficulty` | the difficulty, unchanged |
+//! | `problem_description`, `starter_code` | the statement: the description, then the class to complete |
 //! | `prompt` | the setup: imports, `ListNode`, `TreeNode`, helpers to build and to compare them |
 //! | `completion` | the reference |
-//! | `entry_point` | `Solution().twoSum` is `Solution.twoSum` here: a class is made anew for each call |
+//! | `entry_point` | `Solution().twoSum` is `Solution.twoSum` here: each call creates a new instance |
 //! | `test` | the one hidden test, `check(candidate)` |
 //!
 //! The other columns (`question_id`, `tags`, `estimated_date`, `input_output`, `query`, `response`) repeat
@@ -179,7 +179,7 @@ mod tests {
         refused(
             "test",
             json!("x".repeat(5 << 20)),
-            "field `test` has 5242882 bytes, more than the 4 MiB we take",
+            "field `test` has 5242882 bytes, more than the limit of 4 MiB",
         );
         refused("task_id", Value::Null, "field `task_id` is missing");
         let long = "field `difficulty`: invalid type: sequence, expected a string";

@@ -1,14 +1,13 @@
-//! What data sets publish, read as tasks.
+//! Readers of published data sets.
 //!
-//! [`table`] reads rows out of any file, as JSON objects; one small file a data set says what its
-//! columns mean. A row that is no task is named with its file, its number and the reason, and the
-//! rest goes on; so does a file that breaks off or has other columns. Only a path that is not there,
-//! or that the kernel will not read, ends the reading.
+//! [`table`] reads rows from any file, as JSON objects; each data set has a small file that maps
+//! its columns. A row that is not a task is reported with its file, its number and the reason, and
+//! reading continues; the same holds for a truncated file or one with other columns. Only a path
+//! that does not exist or cannot be read ends the reading.
 //!
-//! Which tests a model may see: where a data set makes no difference, all its tests are hidden, and
-//! those that its prompt shows are repeated as visible. MBPP shows its first test (the statement
-//! alone does not name the function); the statements of APPS, HumanEval and
-//! LeetCode hold their own examples.
+//! Visible tests: if a data set makes no distinction, all its tests are hidden, and those that its
+//! prompt shows are repeated as visible. MBPP shows its first test (the statement alone does not
+//! name the function); the statements of APPS, HumanEval and LeetCode contain their own examples.
 //!
 //! Not here: downloads (a path is local), and whether a reference passes its own tests.
 
@@ -38,7 +37,7 @@ pub fn is_table(path: &Path) -> bool {
     table::Encoding::of(path).is_some()
 }
 
-/// A data set whose columns we know.
+/// A data set with known columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// Mostly Basic Python Problems, the full set or the sanitized one.
@@ -90,7 +89,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.fits(&has))
     }
 
-    /// The columns in words: `text, code, test_list or prompt, code, test_list`.
+    /// The columns as text: `text, code, test_list or prompt, code, test_list`.
     fn wanted(self) -> String {
         let lists: Vec<_> = self.columns().iter().map(|list| list.join(", ")).collect();
         lists.join(" or ")

@@ -1,4 +1,4 @@
-//! Tasks in our own line format, whoever wrote them.
+//! Tasks in our own line format.
 
 use whetstone_core::task::Task;
 use whetstone_core::wire::{Object, Wire};

@@ -16,7 +16,7 @@ use super::row::{Mapped, brief};
 use super::table::{self, Encoding, TableError};
 use super::{Kind, apps, apps_folder, files, humaneval, leetcode, mbpp, plain};
 
-/// Where tasks come from, and which of them are wanted.
+/// The source of tasks, and a filter.
 #[derive(Debug, Clone)]
 pub struct Origin {
     /// The data set; `None` to tell by the columns.
@@ -27,7 +27,7 @@ pub struct Origin {
     pub difficulties: Vec<Difficulty>,
 }
 
-/// What stood at one place.
+/// A row and its position.
 #[derive(Debug)]
 pub struct Found<'a> {
     /// The file, or the folder of a problem.
@@ -36,11 +36,11 @@ pub struct Found<'a> {
     pub row: u64,
     /// The data set, where it is known.
     pub kind: Option<Kind>,
-    /// What it is.
+    /// The result of the row.
     pub what: What,
 }
 
-/// What a row is.
+/// The result of a row.
 #[derive(Debug)]
 pub enum What {
     /// A task, and the line that reads back as it.
@@ -116,8 +116,8 @@ fn read_table(
     }
 }
 
-/// The task of a row. The first row of a file of unknown kind says what the file is; if it cannot,
-/// no other is asked.
+/// The task of a row. The first row of a file of unknown kind determines the kind; if it cannot,
+/// the rest of the file is skipped.
 fn look_at(
     object: Result<Object, String>,
     kind: &mut Option<Kind>,
@@ -150,7 +150,7 @@ fn map(object: Object, kind: Kind, place: Place<'_>) -> What {
     }
 }
 
-/// A task that whoever reads our files will take: its line is within bounds and reads back.
+/// Checks that a task can be written and read back: its line is within bounds.
 fn proven_readable(task: Box<Task>) -> What {
     let line = task.to_line();
     if line.len() >= MAX_LINE_BYTES {
@@ -163,7 +163,7 @@ fn proven_readable(task: Box<Task>) -> What {
     }
 }
 
-/// The kind of a file with these columns, or what is wrong with them.
+/// The kind of a file with these columns, or the problem with them.
 fn known(kind: Option<Kind>, columns: &[String]) -> Result<Kind, String> {
     let has = |name: &str| columns.iter().any(|column| column == name);
     match kind {

@@ -1,13 +1,13 @@
-//! One row of a data set: taking its columns, and saying what is wrong with them.
+//! One row of a data set: reading its columns, and reporting problems with them.
 
 use serde::de::DeserializeOwned;
 use whetstone_core::tests::TestsError;
 use whetstone_core::wire::{Object, Wire, WireError};
 
-/// A row as it stands in a file, before anybody knows what its columns mean.
+/// A row as in the file, before its columns are interpreted.
 pub(super) struct Row(pub(super) Object);
 
-/// Why a row is no task.
+/// Why a row is not a task.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum RowProblem {
     /// A column is missing, or holds something else than it should.
@@ -23,11 +23,11 @@ pub(super) enum RowProblem {
     #[error("its id {id:?} cannot be used: {problem}")]
     Id { id: String, problem: String },
     /// A column is larger than we take.
-    #[error("field `{column}` has {bytes} bytes, more than the {} MiB we take", limit >> 20)]
+    #[error("field `{column}` has {bytes} bytes, more than the limit of {} MiB", limit >> 20)]
     TooLarge { column: &'static str, bytes: usize, limit: usize },
 }
 
-/// What became of a row.
+/// The result of a row.
 pub(super) enum Mapped {
     Task(Box<whetstone_core::Task>),
     /// A task that was not asked for.
@@ -83,7 +83,7 @@ pub(super) fn plain_lines(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// What a parser said, in one short line that a terminal will not obey: it may quote the input.
+/// A parser's message as one short line without control characters: it may quote the input.
 pub(crate) fn brief(text: &str) -> String {
     let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
     let mut brief: String = text.chars().take(200).map(printable).collect();
@@ -120,7 +120,7 @@ mod tests {
         );
         assert_eq!(said(r#"{"a":{"b":1}}"#), "field `a`: invalid type: map, expected a sequence");
         let long = format!(r#"{{"a":"{}"}}"#, "1".repeat(30));
-        assert_eq!(said(&long), "field `a` has 32 bytes, more than the 0 MiB we take");
+        assert_eq!(said(&long), "field `a` has 32 bytes, more than the limit of 0 MiB");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What is wrong with an input is named with file, row and reason, and the rest goes on.
+//! Problems with an input are reported with file, row and reason, and the rest is read.
 
 use std::path::Path;
 

@@ -188,7 +188,7 @@ fn a_parquet_file_with_other_columns_names_those_it_has_and_those_wanted() {
     assert_eq!(report.sources["mbpp"].train, 1);
 }
 
-/// A file whose one column stands in so many groups, each in the other.
+/// A file whose one column is nested in this many groups.
 fn nested(path: &Path, levels: usize) {
     let (open, close) = ("required group g { ".repeat(levels - 1), "} ".repeat(levels - 1));
     let schema = format!("message schema {{ {open} required int32 x; {close} }}");

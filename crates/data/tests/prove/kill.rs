@@ -1,8 +1,8 @@
 //! A validation killed with SIGKILL and resumed, again and again.
 //!
-//! A child validates a file with a judge that answers so many programs and then waits for ever; the
+//! A child validates a file with a judge that answers a given number of programs and then waits forever; the
 //! parent sees that it waits, and kills it. After several kills one run comes to its end. Its
-//! outputs must be those of a run nobody disturbed, byte for byte, and no program may have been
+//! outputs must be those of an undisturbed run, byte for byte, and no program may have been
 //! judged twice but those that were being judged when a kill fell.
 
 use std::env;
@@ -70,7 +70,7 @@ fn validating_child() {
     let wait = move |call| {
         if call >= answers {
             println!("\njudge waits");
-            // Nobody writes there: this thread waits until it is killed.
+            // Nothing is ever written to standard input: this thread waits until it is killed.
             drop(std::io::stdin().read_to_end(&mut Vec::new()));
         }
     };

@@ -21,13 +21,13 @@ use crate::error::EvalError;
 use crate::estimate::{Estimate, pass_at_k};
 use crate::store::GREEDY;
 
-/// What tasks without a source or a difficulty are listed under.
+/// The label of tasks without a source or a difficulty.
 const UNNAMED: &str = "none";
 
-/// Reasons that are told apart; the rest are counted together.
+/// Distinct reasons; the rest are counted together.
 const REASONS: usize = 30;
 
-/// What further reasons are counted under.
+/// The label of further reasons.
 const OTHERS: &str = "other reasons";
 
 /// Characters of a reason that are kept.
@@ -135,7 +135,7 @@ impl Part {
 #[derive(Debug, Clone, Default)]
 struct Unjudged {
     samples: u64,
-    /// The one with the likeliest tokens is among them.
+    /// The greedy one is among them.
     greedy: bool,
 }
 
@@ -153,7 +153,7 @@ impl TaskCount {
     }
 }
 
-/// pass@1 with the likeliest tokens, if they were asked for.
+/// pass@1 with greedy decoding, if that was requested.
 fn greedy(counts: &[&TaskCount]) -> Option<Estimate> {
     let tallies: Vec<Tally> = counts.iter().map(|count| count.greedy_tally()).collect();
     pass_at_k(&tallies, 1).ok()

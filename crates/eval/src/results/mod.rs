@@ -33,22 +33,22 @@ use crate::evaluate::RESULTS;
 /// The version of the file.
 const VERSION: u64 = 1;
 
-/// A file of results is no larger.
+/// Upper limit for a file of results.
 const LIMIT_BYTES: u64 = 256 << 20;
 
-/// What is measured, and how.
+/// The model and the settings of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct About {
     /// The model's name.
     pub model: String,
     /// Values of k for which pass@k is wanted.
     pub k: Vec<u32>,
-    /// Every setting that decides a sample or its verdict, with its value: only an evaluation with the
-    /// same goes on with what another left.
+    /// Every setting that influences a sample or its verdict, with its value: only an evaluation
+    /// with the same settings may resume another.
     pub settings: BTreeMap<String, String>,
 }
 
-/// What came of an evaluation.
+/// The results of an evaluation.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Results {
@@ -62,15 +62,15 @@ pub struct Results {
     pub num_samples: u64,
     /// By k.
     pub pass_at_k: BTreeMap<u32, Estimate>,
-    /// pass@1 with the likeliest tokens.
+    /// pass@1 with greedy decoding.
     pub greedy: Option<Estimate>,
-    /// The same of the tasks from each data set.
+    /// The same figures by data set.
     pub by_source: BTreeMap<String, Part>,
-    /// The same by what the data sets say of difficulty.
+    /// The same figures by the difficulty that the data sets give.
     pub by_difficulty: BTreeMap<String, Part>,
-    /// How often each verdict was given to a sample.
+    /// Number of samples per verdict.
     pub verdicts: BTreeMap<String, u64>,
-    /// The same with the likeliest tokens.
+    /// The same for greedy samples.
     pub greedy_verdicts: BTreeMap<String, u64>,
     /// Samples that could not be judged. They count as not passed, unless nothing of their task
     /// could be judged: then the task is left out.
@@ -79,11 +79,11 @@ pub struct Results {
     pub errors_by_reason: BTreeMap<String, u64>,
     /// Samples that the limit on tokens cut off.
     pub cut_off: u64,
-    /// Lines of given samples that were none of these tasks'.
+    /// Lines of given samples that belong to none of these tasks.
     pub rejected: u64,
     /// A digest of the tasks and their tests.
     pub suite: String,
-    /// What decides a sample or its verdict.
+    /// The settings that influence a sample or its verdict.
     pub settings: BTreeMap<String, String>,
     /// The counts of each task, in the order of the suite.
     pub by_task: Vec<TaskCount>,
@@ -92,11 +92,11 @@ pub struct Results {
 /// Figures of some of the tasks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Part {
-    /// How many tasks.
+    /// Number of tasks.
     pub tasks: usize,
     /// By k; without those for which no task has enough samples.
     pub pass_at_k: BTreeMap<u32, Estimate>,
-    /// pass@1 with the likeliest tokens.
+    /// pass@1 with greedy decoding.
     pub greedy: Option<Estimate>,
 }
 
@@ -109,12 +109,12 @@ pub struct TaskCount {
     pub samples: u64,
     /// Samples that passed.
     pub passed: u64,
-    /// Whether the likeliest tokens passed, if that was judged.
+    /// Whether the greedy sample passed, if it was judged.
     pub greedy: Option<bool>,
 }
 
 impl TaskCount {
-    /// The samples, without the likeliest tokens.
+    /// The samples, without the greedy one.
     pub fn tally(&self) -> Tally {
         Tally { task: self.id.clone(), samples: self.samples, passed: self.passed }
     }

@@ -1,10 +1,10 @@
-//! One call's work: who is sampled when.
+//! The scheduler of one call.
 //!
-//! A GPU runs ahead: the host queues a step before it knows the tokens of the one before, and looks at
-//! these while the device computes. A sample that ends is in one step more, whose token is dropped. The
-//! device works in the order in which it is asked, so pages of a sample that has ended can be handed out
-//! at once: what the surplus step writes into them comes before whatever is asked for later. What is
-//! sampled is the same: it depends on seed, sample and position alone.
+//! A GPU runs ahead: the host queues a step before it knows the tokens of the previous one, and
+//! reads these while the device computes. A sample that ends is therefore in one more step, whose
+//! token is dropped. The device works in queue order, so pages of an ended sample can be reused at
+//! once: the surplus step writes to them before any later work does. The samples are the same: they
+//! depend on seed, sample and position alone.
 
 mod start;
 
@@ -30,8 +30,8 @@ pub(crate) fn room(decoder: &Decoder, prompt: &Prompt) -> usize {
     prompt.max_tokens.min(decoder.positions() - prompt.tokens.len())
 }
 
-/// Pages that samples of a prompt share, and that each needs for itself at most: its own copy of a
-/// page that the prompt leaves half empty, and what it adds. The last token needs no place.
+/// Pages that the samples of a prompt share, and the most that each needs for itself: its own copy
+/// of a page that the prompt fills in part, and its completion. The last token needs no slot.
 pub(crate) fn page_counts(prompt: usize, room: usize) -> (usize, usize) {
     let shared = prompt.div_ceil(PAGE);
     (shared, (prompt + room - 1).div_ceil(PAGE) - prompt / PAGE)
@@ -62,7 +62,7 @@ impl Active<'_> {
         self.ids.len() + self.ahead
     }
 
-    /// What is asked for in its next row.
+    /// The sampling request of its next row.
     fn request<'b>(&'b self, prompt: &'b Prompt) -> Request<'b> {
         Request {
             rule: prompt.rule,
@@ -124,7 +124,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// What is left when it is over.
+    /// The memory and the usage, after the last step.
     pub(crate) fn end(self) -> (Memory, Usage) {
         let most_pages = self.pages.most();
         (self.memory, Usage { most_pages, ..self.usage })

@@ -1,8 +1,8 @@
 //! From prompts that wait to samples with their first tokens.
 //!
-//! Prompts go through the model one after another in a batch of some hundred tokens, so that short
-//! ones do not read all weights for a few rows each. The limit keeps what a batch takes below what
-//! one long prompt takes.
+//! Prompts are prefilled together in batches of some hundred tokens, so that short prompts do not
+//! read all weights for a few rows each. The limit keeps the memory of a batch below that of one
+//! long prompt.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -40,7 +40,7 @@ impl Waiting {
     }
 }
 
-/// A prompt of which some samples start now.
+/// A prompt with the number of samples that start now.
 #[derive(Debug)]
 struct Admitted {
     waiting: Waiting,
@@ -51,7 +51,7 @@ struct Admitted {
 }
 
 impl<'a> Work<'a> {
-    /// Starts what there is room for. A sample's first token comes from the prompt's logits.
+    /// Starts as many samples as fit. A sample's first token comes from the prompt's logits.
     pub(super) fn start(
         &mut self,
         done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
@@ -97,7 +97,7 @@ impl<'a> Work<'a> {
         admitted
     }
 
-    /// As many samples as there are pages and sequences for; the prompt itself if there is none.
+    /// As many samples as there are pages and sequences for; the prompt itself if none fits.
     fn fitting(&self, waiting: Waiting, free: usize) -> Result<Admitted, Waiting> {
         let prompt = &self.prompts[waiting.prompt];
         let (shared, own) = page_counts(prompt.tokens.len(), room(self.decoder, prompt));
@@ -179,7 +179,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Rows of logits, each so many times.
+    /// Repeats rows of logits, each the given number of times.
     fn rows(&self, logits: &Buffer<f32>, each: &[(usize, usize)], of: usize) -> Buffer<f32> {
         let (device, width) = (self.decoder.device(), logits.len() / of);
         let mut rows = device.take(each.iter().map(|(_, count)| count * width).sum());
@@ -207,8 +207,8 @@ mod tests {
     use super::*;
     use crate::generator::Limits;
 
-    /// Prompts of these lengths, of `samples` samples each, and who is admitted with how many of
-    /// them until there is no room.
+    /// Prompts of these lengths with `samples` samples each; returns which are admitted, with how
+    /// many samples, until memory is full.
     fn admitted(lengths: &[usize], samples: usize, limits: Limits) -> Vec<Vec<(usize, usize)>> {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/golden/llama");
         let config = Config { positions: 512, ..Config::from_dir(&dir).unwrap() };
@@ -236,7 +236,7 @@ mod tests {
                 return all;
             }
             all.push(together.iter().map(|it| (it.waiting.prompt, it.count)).collect());
-            // Whose samples are left is computed and comes first.
+            // A prompt with samples left is already computed and comes first.
             let last = together.into_iter().next_back().unwrap();
             if last.waiting.left > last.count {
                 return all;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use whetstone_model::Tokenizer;
 
-/// A tokenizer of so many words: `<0>`, `<1>` and so on.
+/// A tokenizer with this many words: `<0>`, `<1>` and so on.
 pub(crate) fn words(count: u32) -> Tokenizer {
     let vocab: Vec<String> = (0..count).map(|id| format!("\"<{id}>\":{id}")).collect();
     let json = format!(

@@ -1,9 +1,9 @@
 //! The twin of [`crate::attention`].
 //!
-//! Queries are taken [`BLOCK`] at a time with all the keys they may see. The scores of a block are a
-//! strip with a row for each key, so that what is done to the scores of a query is done to sixteen
-//! queries at once, and so that no product needs its operands turned. A strip is as long as the
-//! sequence and never more than [`BLOCK`] wide.
+//! Queries are processed [`BLOCK`] at a time with all keys they may attend to. The scores of a
+//! block are a strip with a row for each key, so that an operation on the scores of a query is done
+//! for sixteen queries at once, and no product needs a transposed operand. A strip is as long as
+//! the sequence and never more than [`BLOCK`] wide.
 
 #![expect(unsafe_code, reason = "heads interleave in a row and go to different threads")]
 
@@ -89,7 +89,7 @@ impl Block {
         self.queries.next_multiple_of(LANES)
     }
 
-    /// The same as [`Self::products`], and minus infinity where a key comes after a query.
+    /// Like [`Self::products`], with minus infinity where a key comes after a query.
     fn scores(self, strip: &mut [f32], scores: Scores<'_>) {
         self.products(strip, scores);
         for (later, row) in strip.chunks_exact_mut(self.width()).skip(self.first).enumerate() {
@@ -120,7 +120,7 @@ impl Block {
     ///
     /// # Safety
     ///
-    /// `to` must have room for that and be nobody else's.
+    /// `to` must have room for that and must not be used by another thread.
     unsafe fn over_keys(self, to: HeadMut, strip: &[f32], x: Head<'_>) {
         let call = Call {
             shape: (self.queries, x.size, self.keys()),
@@ -141,7 +141,7 @@ impl Block {
     ///
     /// # Safety
     ///
-    /// `to` must have room for that and be nobody else's.
+    /// `to` must have room for that and must not be used by another thread.
     unsafe fn over_queries(self, to: HeadMut, strip: &[f32], x: Head<'_>) {
         let call = Call {
             shape: (self.keys(), x.size, self.queries),
@@ -275,7 +275,7 @@ impl OneHead<'_> {
     ///
     /// # Safety
     ///
-    /// These must have room for that and be nobody else's.
+    /// These must have room for that and must not be used by another thread.
     unsafe fn block(&self, block: Block, [dq, dk, dv]: [HeadMut; 3]) {
         let (shape, size) = (self.shape, block.keys() * block.width());
         let of = |matrix, row, head| Head::new(matrix, self.begin + row, head, shape.size);

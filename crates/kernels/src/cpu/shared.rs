@@ -5,7 +5,7 @@
 
 use std::marker::PhantomData;
 
-/// A slice whose parts are handed out to threads.
+/// A slice whose parts are given to threads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shared<'a, T> {
     start: *mut T,
@@ -13,7 +13,7 @@ pub(crate) struct Shared<'a, T> {
     borrowed: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: every part is taken through `part`, whose callers take different ones.
+// SAFETY: every part is taken through `part`, whose callers take disjoint ones.
 unsafe impl<T: Send> Send for Shared<'_, T> {}
 // SAFETY: the same.
 unsafe impl<T: Send> Sync for Shared<'_, T> {}
@@ -35,7 +35,7 @@ impl<'a, T> Shared<'a, T> {
     pub(crate) unsafe fn part(&self, begin: usize, size: usize) -> &'a mut [T] {
         let inside = begin.checked_add(size).is_some_and(|end| end <= self.length);
         assert!(inside, "{begin}+{size} of {}", self.length);
-        // SAFETY: inside, and nobody else's by the contract.
+        // SAFETY: in bounds, and disjoint from all other parts by the contract.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(begin), size) }
     }
 

@@ -1,8 +1,8 @@
-//! Threads that wait for work close at hand.
+//! A thread pool with low latency.
 //!
-//! A decoding step is a hundred operations of some dozen microseconds, and waking a thread takes as
-//! long as one of them. So whoever has work takes part in it, threads of the pool keep looking for
-//! the next job for a while before they lie down, and a job never waits for one that wakes up late.
+//! A decode step is a hundred operations of some dozen microseconds, and waking a thread takes as
+//! long as one of them. So the caller works on its own job, threads of the pool spin for a while
+//! before they sleep, and a job never waits for a thread that wakes up late.
 
 #![expect(unsafe_code, reason = "a job is borrowed for as long as it is open")]
 
@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// How often a thread looks for the next job before it lies down: about fifty microseconds.
+/// Spins of a thread before it sleeps: about fifty microseconds.
 const LOOKS: usize = 1000;
 
 thread_local! {
-    /// Whether this thread is working on a job: what it divides further, it does itself.
+    /// Whether this thread is working on a job: nested jobs run on the thread itself.
     static AT_WORK: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -25,14 +25,14 @@ thread_local! {
 pub(crate) struct ThreadPool {
     board: Arc<Board>,
     threads: Vec<JoinHandle<()>>,
-    /// Whoever has a job on the board.
+    /// Held by the caller of the present job.
     turn: Mutex<()>,
 }
 
-/// Where jobs are put up.
+/// The state that jobs are published in.
 #[derive(Default)]
 struct Board {
-    /// The number of the job that may be begun, 0 if there is none.
+    /// The number of the open job, 0 if there is none.
     open: AtomicUsize,
     job: UnsafeCell<Option<Job>>,
     next_part: AtomicUsize,
@@ -40,19 +40,19 @@ struct Board {
     inside: AtomicUsize,
     panicked: AtomicBool,
     ended: AtomicBool,
-    /// How many threads lie down.
+    /// Number of sleeping threads.
     resting: Mutex<usize>,
     wake: Condvar,
 }
 
-/// What is to be done for each part.
+/// The function to call for each part.
 #[derive(Clone, Copy)]
 struct Job {
     work: *const (dyn Fn(usize) + Sync),
     parts: usize,
 }
 
-// SAFETY: a job is written while none is open and nobody is inside, and read by those inside.
+// SAFETY: a job is written while none is open and no thread is inside, and read by threads inside.
 unsafe impl Sync for Board {}
 // SAFETY: the work that it points to is `Sync`, and outlives the time in which it is open.
 unsafe impl Send for Board {}
@@ -64,7 +64,7 @@ impl std::fmt::Debug for Board {
 }
 
 impl ThreadPool {
-    /// Starts so many threads.
+    /// Starts `count` threads.
     pub(crate) fn new(count: usize) -> std::io::Result<Self> {
         let board = Arc::new(Board::default());
         let mut pool = Self { board, threads: Vec::new(), turn: Mutex::default() };
@@ -89,12 +89,12 @@ impl ThreadPool {
         }
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let board = &self.board;
-        // SAFETY: only the time of the borrow is forgotten: nobody is inside when this returns.
+        // SAFETY: only the lifetime of the borrow is erased: no thread is inside when this returns.
         let work = unsafe {
             std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(work)
         };
         let job = Job { work, parts };
-        // SAFETY: no job is open, so nobody who is inside reads it.
+        // SAFETY: no job is open, so no thread is inside and reads it.
         unsafe { *board.job.get() = Some(job) };
         board.next_part.store(0, SeqCst);
         board.open.store(next_number(), SeqCst);
@@ -121,7 +121,7 @@ impl Drop for ThreadPool {
         drop(self.board.resting.lock().unwrap_or_else(PoisonError::into_inner));
         self.board.wake.notify_all();
         for thread in self.threads.drain(..) {
-            // A thread catches the panics of its parts, so it has none of its own.
+            // A thread catches the panics of its parts, so it never panics itself.
             let _ = thread.join();
         }
     }
@@ -134,23 +134,23 @@ fn next_number() -> usize {
 }
 
 impl Board {
-    /// Wakes those that lie down.
+    /// Wakes sleeping threads.
     fn call(&self) {
         if *self.resting.lock().unwrap_or_else(PoisonError::into_inner) > 0 {
             self.wake.notify_all();
         }
     }
 
-    /// What a thread of the pool does all its life.
+    /// The main loop of a pool thread.
     fn attend(&self) {
         let mut seen = 0;
         while let Some(number) = self.next_job(seen) {
             seen = number;
-            // Whoever closes a job looks for those inside afterwards, and this looks for an open job
-            // after it has gone inside: one of the two sees the other.
+            // The caller that closes a job looks for threads inside afterwards, and this thread
+            // looks for an open job after it has gone inside: one of the two sees the other.
             self.inside.fetch_add(1, SeqCst);
             if self.open.load(SeqCst) != 0 {
-                // SAFETY: the job is open and does not change while somebody is inside.
+                // SAFETY: the job is open and does not change while a thread is inside.
                 let job = unsafe { *self.job.get() };
                 let outcome = catch_unwind(AssertUnwindSafe(|| {
                     if let Some(job) = job {
@@ -204,7 +204,8 @@ impl Board {
             if part >= job.parts {
                 break;
             }
-            // SAFETY: the work is borrowed for as long as somebody is inside or has it on the board.
+            // SAFETY: the work is borrowed for as long as a thread is inside or the job is
+            // published.
             unsafe { (*job.work)(part) };
         }
         drop(restore);

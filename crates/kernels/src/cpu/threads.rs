@@ -1,4 +1,4 @@
-//! A fixed number of threads, and work that is divided before it begins.
+//! A fixed number of threads, and work that is divided in advance.
 
 #![expect(unsafe_code, reason = "pieces of a slice for different threads")]
 
@@ -25,7 +25,8 @@ impl Threads {
         self.count
     }
 
-    /// Calls `work` once for each part. Which thread takes a part is chance; what a part is, is not.
+    /// Calls `work` once for each part. The thread of a part varies; the division into parts does
+    /// not.
     pub(crate) fn each(&self, parts: usize, work: impl Fn(usize) + Send + Sync) {
         match &self.pool {
             Some(pool) if parts > 1 => pool.each(parts, &work),

@@ -33,12 +33,12 @@ pub enum AdapterError {
         #[source]
         source: std::io::Error,
     },
-    /// The settings ask for what is not supported, or cannot be read.
+    /// The settings are invalid or not supported.
     #[error("`{}`: {}", path.display(), problems.join("; "))]
     Settings {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problems.
         problems: Vec<String>,
     },
     /// The numbers.

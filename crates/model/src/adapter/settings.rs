@@ -26,12 +26,12 @@ const NEUTRAL: [(&str, &[&str]); 11] = [
     ("alora_invocation_tokens", &["null"]),
 ];
 
-/// What an adapter is.
+/// The settings of an adapter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdapterSettings {
     /// Numbers between its two halves.
     pub rank: usize,
-    /// What its product is multiplied by is made from it.
+    /// LoRA alpha; the scale of the product is derived from it.
     pub alpha: f64,
     /// `alpha / √rank` in place of `alpha / rank`: Kalajdzievski, 2023.
     pub by_root: bool,
@@ -39,7 +39,7 @@ pub struct AdapterSettings {
     pub modules: Vec<Module>,
     /// Whether a score head is kept with it: the adapter of a reward model.
     pub score: bool,
-    /// The model that it belongs to, if the file says so.
+    /// The base model, if the file names it.
     pub base: Option<String>,
 }
 
@@ -53,7 +53,7 @@ const MODULES: [(&str, Module); 7] = [
     ("down_proj", Module::DownProj),
 ];
 
-/// What PEFT keeps of a classifier beside its adapter.
+/// Modules of a classifier that PEFT saves with its adapter.
 const HEADS: [&str; 2] = ["classifier", "score"];
 
 impl AdapterSettings {
@@ -64,7 +64,7 @@ impl AdapterSettings {
         Self { rank, alpha: config.alpha, by_root: false, modules, score: false, base: None }
     }
 
-    /// What the product of the two halves is multiplied by.
+    /// The scale of the product `B·A`.
     #[expect(clippy::cast_precision_loss, reason = "a rank is small")]
     pub fn scale(&self) -> f64 {
         let rank = self.rank as f64;
@@ -99,7 +99,7 @@ impl AdapterSettings {
         }
         let rank = object.get("r").and_then(Value::as_u64).filter(|r| (1..=4096).contains(r));
         if rank.is_none() {
-            problems.push("`r` is no whole number from 1 to 4096".to_owned());
+            problems.push("`r` is not a whole number from 1 to 4096".to_owned());
         }
         let alpha = object.get("lora_alpha").and_then(Value::as_f64).filter(|a| *a > 0.0);
         if alpha.is_none() {
@@ -155,7 +155,7 @@ fn score(object: &Map<String, Value>, problems: &mut Vec<String>) -> bool {
         None | Some(Value::Null) => return false,
         Some(Value::Array(names)) => names,
         Some(_) => {
-            problems.push("`modules_to_save` is no list of names".to_owned());
+            problems.push("`modules_to_save` is not a list of names".to_owned());
             return false;
         }
     };
@@ -169,7 +169,7 @@ fn score(object: &Map<String, Value>, problems: &mut Vec<String>) -> bool {
 
 fn modules(value: Option<&Value>, problems: &mut Vec<String>) -> Vec<Module> {
     let Some(names) = value.and_then(Value::as_array).filter(|names| !names.is_empty()) else {
-        problems.push("`target_modules` is no list of names".to_owned());
+        problems.push("`target_modules` is not a list of names".to_owned());
         return Vec::new();
     };
     let known = |name: &Value| MODULES.iter().find(|(known, _)| name.as_str() == Some(known));

@@ -11,24 +11,24 @@ pub enum ConfigError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
     /// Not a JSON object.
-    #[error("`{}` is no JSON object: {problem}", path.display())]
+    #[error("`{}` is not a JSON object: {problem}", path.display())]
     Json {
         /// The file.
         path: PathBuf,
-        /// What the parser said.
+        /// The parser's message.
         problem: String,
     },
     /// A model of another kind.
-    #[error("`{}` is of a model that is not supported: {found}; Llama, Qwen2 and Qwen3 are", path.display())]
+    #[error("`{}` has an unsupported architecture: {found}; supported are Llama, Qwen2 and Qwen3", path.display())]
     Architecture {
         /// The file.
         path: PathBuf,
-        /// What it says that it is.
+        /// The model type in the file.
         found: String,
     },
     /// Keys with wrong or unsupported values: all of them.

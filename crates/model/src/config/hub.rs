@@ -1,8 +1,8 @@
 //! The hub's `config.json` and `generation_config.json`.
 //!
 //! transformers 4 writes `rope_theta`, `rope_scaling` and `torch_dtype`, transformers 5
-//! `rope_parameters` and `dtype`; both are read. A key that is absent means what the class of the
-//! family in transformers means by it.
+//! `rope_parameters` and `dtype`; both are read. An absent key has the default of the family's
+//! class in transformers.
 
 use std::io;
 use std::path::Path;
@@ -133,7 +133,7 @@ fn head_dim(keys: &mut Keys<'_>, family: Family, width: usize, heads: usize) -> 
         return 128;
     }
     if !width.is_multiple_of(heads) {
-        keys.problem(format!("`hidden_size` {width} is no multiple of {heads} heads"));
+        keys.problem(format!("`hidden_size` {width} is not a multiple of {heads} heads"));
     }
     let head_dim = width / heads;
     if !bounds::HEAD_DIM.contains(&head_dim) {
@@ -148,7 +148,7 @@ fn read_rope(keys: &mut Keys<'_>, positions: usize) -> Rope {
         None => Map::new(),
         Some(Value::Object(object)) => object,
         Some(_) => {
-            keys.problem("`rope_parameters` or `rope_scaling` is no object".to_owned());
+            keys.problem("`rope_parameters` or `rope_scaling` is not an object".to_owned());
             Map::new()
         }
     };
@@ -179,7 +179,7 @@ fn read_dtype(keys: &mut Keys<'_>) -> Dtype {
     }
 }
 
-/// What these families can be told to be, and are not here.
+/// Refuses options of these families that are not supported here.
 fn refuse_unsupported(keys: &mut Keys<'_>, family: Family) {
     for key in ["attention_bias", "mlp_bias"] {
         // Qwen2 has biases by its nature and no such key.

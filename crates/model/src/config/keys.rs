@@ -1,7 +1,7 @@
-//! Keys of a configuration, read with their bounds; what is wrong is gathered, not thrown.
+//! Reads keys of a configuration with their bounds; collects all problems.
 //!
-//! A key that is wrong gives the smallest value of its bounds, so that reading can go on and find
-//! the next problem; nobody sees that value, because a configuration with problems is refused.
+//! An invalid key yields the smallest valid value, so that reading can continue and find the next
+//! problem; that value is never used, because a configuration with problems is refused.
 
 use std::ops::RangeInclusive;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::shown;
 
-/// Where keys are looked up, and what was wrong with them.
+/// A table of keys, and the problems found in it.
 pub(crate) struct Keys<'a> {
     lookup: &'a dyn Fn(&str) -> Option<Value>,
     problems: Vec<String>,
@@ -21,7 +21,7 @@ impl<'a> Keys<'a> {
         Self { lookup, problems: Vec::new() }
     }
 
-    /// What was wrong, in the order in which keys were read.
+    /// The problems, in the order in which keys were read.
     pub(crate) fn into_problems(self) -> Vec<String> {
         self.problems
     }

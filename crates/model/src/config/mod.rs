@@ -1,9 +1,10 @@
-//! What a model is: its family, its sizes, and the few choices that its family leaves open.
+//! The configuration of a model: its family, its sizes, and the options that its family leaves
+//! open.
 //!
-//! A [`Config`] is made from the hub's `config.json` ([`Config::from_dir`]) or from the metadata of
-//! a GGUF file. The family decides the shape of the computation; what it supports is fixed and small,
-//! and whatever else a file asks for is refused by its key, because a model that runs with one of its
-//! parts left out gives wrong numbers and no error.
+//! A [`Config`] is read from the hub's `config.json` ([`Config::from_dir`]) or from the metadata of
+//! a GGUF file. The family determines the architecture. The set of supported options is small and
+//! fixed, and any other option is refused by its key, because a model that runs without one of its
+//! parts gives wrong numbers and no error.
 
 mod error;
 mod hub;
@@ -31,7 +32,7 @@ pub enum Family {
     Qwen3,
 }
 
-/// What a model is.
+/// The configuration of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// The family.
@@ -62,7 +63,7 @@ pub struct Config {
     pub qk_norm: bool,
     /// The longest sequence that the model was made for.
     pub positions: usize,
-    /// The token that begins a text, if the model wants one.
+    /// The beginning-of-sequence token, if the model uses one.
     pub bos: Option<u32>,
     /// The tokens that end a completion, sorted.
     pub eos: Vec<u32>,
@@ -93,7 +94,7 @@ impl Config {
         self.rope.frequencies(self.head_dim)
     }
 
-    /// What does not fit together; bounds of single keys are checked where they are read.
+    /// Contradictions between keys; the bounds of single keys are checked when they are read.
     pub(crate) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if !self.heads.is_multiple_of(self.kv_heads) {

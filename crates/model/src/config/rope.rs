@@ -4,8 +4,8 @@
 //! `f_i = theta^(-2i/d)` (Su et al., 2021). The scalings stretch it to longer texts; each is as
 //! transformers computes it (`modeling_rope_utils.py`), in `f64`, and rounded once at the end.
 //!
-//! Not here: `dynamic` and `longrope`, whose frequencies depend on the length of the text at hand,
-//! so that a sampled log-probability would not be the trained one.
+//! Not here: `dynamic` and `longrope`, whose frequencies depend on the length of the text, so that
+//! sampled and trained log-probabilities would differ.
 
 use std::f64::consts::PI;
 
@@ -18,21 +18,22 @@ use crate::shown;
 pub struct Rope {
     /// Base of the frequencies.
     pub theta: f64,
-    /// How they are stretched.
+    /// The scaling of the frequencies.
     pub scaling: Scaling,
 }
 
-/// How frequencies are stretched for longer texts.
+/// Scaling of frequencies for longer contexts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Scaling {
-    /// Not at all.
+    /// No scaling.
     None,
     /// All by the same factor.
     Linear {
         /// Divides each frequency.
         factor: f64,
     },
-    /// Slow ones by the factor, fast ones not at all, with a ramp between: Llama 3.1.
+    /// Low frequencies are divided by the factor, high ones are unchanged, with a ramp between:
+    /// Llama 3.1.
     Llama3 {
         /// Divides the slow frequencies.
         factor: f64,
@@ -43,7 +44,7 @@ pub enum Scaling {
         /// Positions that the model was first trained on.
         original: usize,
     },
-    /// The same idea with a ramp over the index, and attention scaled: Peng et al., 2023.
+    /// A similar ramp over the index, with scaled attention: Peng et al., 2023.
     Yarn {
         /// Divides the slow frequencies.
         factor: f64,
@@ -53,16 +54,16 @@ pub enum Scaling {
         beta_slow: f64,
         /// Positions that the model was first trained on.
         original: usize,
-        /// What sines and cosines are multiplied with.
+        /// Multiplies sines and cosines.
         attention_factor: f64,
-        /// Whether the ramp begins and ends at whole indices.
+        /// Whether the ramp begins and ends at integer indices.
         truncate: bool,
     },
     /// Each by a factor of its own, as some GGUF files list them.
     Factors(Vec<f32>),
 }
 
-/// How fast each pair turns, and what sines and cosines are multiplied with.
+/// The frequency of each pair, and the multiplier of sines and cosines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frequencies {
     /// Radians for one position, `head_dim / 2` of them.
@@ -83,7 +84,7 @@ impl Rope {
         Frequencies { inverse: (0..head_dim / 2).map(one).collect(), attention_factor }
     }
 
-    /// What does not fit together.
+    /// Contradictions between the settings.
     pub(super) fn problems(&self, head_dim: usize) -> Option<String> {
         match &self.scaling {
             Scaling::Factors(factors) if factors.len() != head_dim / 2 => {
@@ -117,7 +118,7 @@ impl Scaling {
                 plain / factor * (1.0 - fast) + plain * fast
             }
             Self::Yarn { factor, beta_fast, beta_slow, original, truncate, .. } => {
-                // The index of the pair that makes so many turns in the original length.
+                // The index of the pair that makes `turns` turns in the original length.
                 let index = |turns: f64| {
                     let length = *original as f64 / (turns * 2.0 * PI);
                     head_dim as f64 * length.ln() / (2.0 * theta.ln())
@@ -203,7 +204,7 @@ fn yarn(keys: &mut Keys<'_>, positions: usize) -> Scaling {
     }
 }
 
-/// How much larger logits are to be, for texts longer by a factor.
+/// The factor on attention logits for a context extended by `factor`.
 pub(crate) fn yarn_attention(factor: f64, mscale: f64) -> f64 {
     if factor <= 1.0 { 1.0 } else { 0.1 * mscale * factor.ln() + 1.0 }
 }

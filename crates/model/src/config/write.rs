@@ -1,7 +1,7 @@
 //! A configuration as the hub's `config.json`, for transformers and for us.
 //!
-//! Keys are those of transformers 4, which its fifth version reads as well. Every size is written,
-//! also where it is what the family means without it.
+//! Keys are those of transformers 4, which version 5 reads as well. Every size is written, also
+//! where it equals the family's default.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,8 @@ use super::{Config, Family, Scaling};
 use crate::weights::Dtype;
 
 impl Config {
-    /// The object of a `config.json` for weights stored as `dtype`; or why there is none.
+    /// The object of a `config.json` for weights stored as `dtype`; or the reason why it cannot be
+    /// written.
     pub(crate) fn to_object(&self, dtype: Dtype) -> Result<Map<String, Value>, String> {
         let (class, kind) = match self.family {
             Family::Llama => ("LlamaForCausalLM", "llama"),
@@ -46,7 +47,7 @@ impl Config {
         Ok(object)
     }
 
-    /// The object of a `generation_config.json`: what begins, fills and ends.
+    /// The object of a `generation_config.json`: the BOS, padding and EOS tokens.
     pub(crate) fn to_generation_object(&self) -> Map<String, Value> {
         let ids = [
             ("bos_token_id", json!(self.bos)),

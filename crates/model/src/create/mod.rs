@@ -1,9 +1,9 @@
 //! A model of one's own, from nothing but a tokenizer and a seed.
 //!
-//! It is a Qwen3 whose head is its embedding: the family with the fewest choices left open. Weights
-//! are spread evenly by the seed ([`Decoder::new`]), and the directory has all that
-//! [`open`](crate::open) and transformers read. Messages are written as `ChatML`, and a completion
-//! ends with its message or its text.
+//! It is a Qwen3 with tied embeddings: the family with the fewest open options. Weights are drawn
+//! uniformly from the seed ([`Decoder::new`]), and the directory has all files that
+//! [`open`](crate::open) and transformers read. Messages use `ChatML`, and a completion ends with
+//! its message or its text.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub struct Sizes {
     pub positions: usize,
 }
 
-/// What becomes of system messages in a prompt.
+/// The handling of system messages in a prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SystemMessages {
     /// They are written like any other message.
@@ -51,19 +51,19 @@ pub enum SystemMessages {
 pub struct Recipe {
     /// Its sizes.
     pub sizes: Sizes,
-    /// What its weights are drawn from.
+    /// The seed of its weights.
     pub seed: u64,
-    /// How its weights are stored.
+    /// The type of the stored weights.
     pub dtype: Dtype,
-    /// What its template does with system messages.
+    /// The handling of system messages by its template.
     pub system: SystemMessages,
 }
 
-/// Why there is no new model.
+/// Why a model could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
     /// Sizes that do not fit together.
-    #[error("{heads} heads cannot share a width of {width} evenly")]
+    #[error("a width of {width} is not divisible by {heads} heads")]
     Heads {
         /// Heads.
         heads: usize,
@@ -74,9 +74,7 @@ pub enum CreateError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A model that is not small.
-    #[error(
-        "the model would have {parameters} parameters; at most {LIMIT_PARAMETERS} are made here"
-    )]
+    #[error("the model would have {parameters} parameters; the limit is {LIMIT_PARAMETERS}")]
     TooLarge {
         /// As many.
         parameters: usize,
@@ -86,7 +84,7 @@ pub enum CreateError {
     Export(#[from] ExportError),
 }
 
-/// Writes a new model into a directory that does not exist yet, and says what it is.
+/// Writes a new model into a directory that does not exist yet, and returns its configuration.
 ///
 /// # Errors
 ///
@@ -141,7 +139,8 @@ impl Recipe {
         self.checked(&config)
     }
 
-    /// The configuration as it will be read back: what is out of bounds is refused before it is made.
+    /// The configuration as it will be read back: invalid values are refused before anything is
+    /// written.
     fn checked(&self, config: &Config) -> Result<Config, CreateError> {
         let object = config.to_object(self.dtype).map_err(ExportError::Config)?;
         let config = Config::from_object(Path::new("config.json"), &object)?;

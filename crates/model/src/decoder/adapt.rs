@@ -1,4 +1,4 @@
-//! Where adapters are put in, and worked into the weights when a model is written.
+//! Inserting adapters, and merging them into the weights for export.
 
 use whetstone_core::config::Module;
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
@@ -113,7 +113,7 @@ impl Decoder {
     }
 }
 
-/// Whose a tensor is.
+/// Whether a tensor belongs to the base model or to an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Base,

@@ -9,45 +9,46 @@ use whetstone_kernels::{Buffer, Device};
 pub struct Sequence<'a> {
     /// All of its tokens.
     pub tokens: &'a [u32],
-    /// The places whose prediction is asked for. Place `i` is predicted from the tokens before it,
-    /// so 0 cannot be asked for; the place after the last token can, but has no log-probability.
+    /// The positions whose prediction is requested. Position `i` is predicted from the tokens
+    /// before it, so 0 is invalid; the position after the last token is valid, but has no
+    /// log-probability.
     pub asked: Range<usize>,
 }
 
-/// Why tokens are no batch.
+/// Why tokens are not a valid batch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BatchError {
     /// No sequence, or none that asks.
-    #[error("no token of the batch is asked for")]
+    #[error("the batch requests no predictions")]
     NothingAsked,
     /// Places that cannot be asked for.
-    #[error("sequence {sequence}: places {asked:?} of {length} tokens cannot be predicted")]
+    #[error("sequence {sequence}: positions {asked:?} of {length} tokens cannot be predicted")]
     Asked {
-        /// Which sequence, from 0.
+        /// Index of the sequence.
         sequence: usize,
-        /// What was asked for.
+        /// The requested positions.
         asked: Range<usize>,
-        /// How long it is.
+        /// The length of the sequence.
         length: usize,
     },
     /// A token that the model does not have.
     #[error("sequence {sequence}: token {token} is not among the model's {vocab}")]
     Token {
-        /// Which sequence, from 0.
+        /// Index of the sequence.
         sequence: usize,
         /// The token.
         token: u32,
-        /// How many the model has.
+        /// Size of the vocabulary.
         vocab: usize,
     },
     /// Longer than the tables of positions.
     #[error("sequence {sequence} has {length} tokens; the model was loaded for {limit}")]
     TooLong {
-        /// Which sequence, from 0.
+        /// Index of the sequence.
         sequence: usize,
-        /// How long it is.
+        /// The length of the sequence.
         length: usize,
-        /// What was allowed for.
+        /// The limit.
         limit: usize,
     },
 }
@@ -58,15 +59,15 @@ pub struct Batch {
     pub(crate) ids: Buffer<u32>,
     pub(crate) positions: Buffer<u32>,
     pub(crate) offsets: Vec<usize>,
-    /// The rows that predict what is asked for.
+    /// The rows that predict the requested positions.
     pub(crate) rows: Buffer<u32>,
-    /// Where each sequence's begin among these.
+    /// The beginning of each sequence among these.
     pub(crate) asked_offsets: Vec<usize>,
-    /// What came there; 0 where nothing did.
+    /// The actual tokens; 0 at the position after the last.
     pub(crate) targets: Buffer<u32>,
 }
 
-/// What a model takes.
+/// The limits of a model.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BatchLimits {
     /// Tokens of its vocabulary.
@@ -129,7 +130,7 @@ fn check(index: usize, sequence: &Sequence<'_>, limits: BatchLimits) -> Result<(
     }
 }
 
-/// The same before it is uploaded.
+/// A batch before it is uploaded.
 #[derive(Debug, Default)]
 struct Host {
     ids: Vec<u32>,

@@ -1,4 +1,5 @@
-//! Gradients of what is trained: a list beside that of the parameters, with room for nothing else.
+//! Gradients of the trained parameters: a list parallel to that of the parameters, which allocates
+//! nothing else.
 //!
 //! Two of them, of the same model, are vectors: they can be added and multiplied.
 
@@ -8,7 +9,7 @@ use whetstone_kernels::{Buffer, Device, View, ViewMut, add, norm};
 
 use super::parameters::{Parameter, ParameterId, Parameters};
 
-/// Gradients of what is trained.
+/// Gradients of the trained parameters.
 #[derive(Debug)]
 pub struct Gradients {
     all: Vec<Option<Buffer<f32>>>,
@@ -33,12 +34,12 @@ impl Gradients {
         self.all[id.0].as_ref().map(Buffer::view)
     }
 
-    /// The same, to add to.
+    /// The gradient of a parameter, to accumulate into.
     pub(crate) fn get_mut(&mut self, id: ParameterId) -> Option<ViewMut<'_, f32>> {
         self.all[id.0].as_mut().map(Buffer::view_mut)
     }
 
-    /// The same of two tensors at a time.
+    /// The gradients of two parameters, to accumulate into.
     ///
     /// # Panics
     ///
@@ -48,7 +49,7 @@ impl Gradients {
         both.map(|buffer| buffer.as_mut().map(Buffer::view_mut))
     }
 
-    /// The same of several tensors at a time, in the order of the places; a place stands once.
+    /// The gradients of several parameters, in the order of `ids`, which must be distinct.
     pub(crate) fn several_mut(&mut self, ids: &[ParameterId]) -> Vec<Option<ViewMut<'_, f32>>> {
         let mut found: Vec<Option<ViewMut<'_, f32>>> = ids.iter().map(|_| None).collect();
         let places: BTreeMap<usize, usize> =
@@ -90,7 +91,7 @@ impl Gradients {
         self.dot(device, self)
     }
 
-    /// The first tensor whose gradient has a number that is infinite or none.
+    /// The first tensor whose gradient has a non-finite value.
     pub fn first_not_finite(&self, device: &Device) -> Option<ParameterId> {
         let trained = self.all.iter().enumerate();
         let trained = trained.filter_map(|(at, buffer)| Some((at, buffer.as_ref()?.view())));

@@ -1,9 +1,9 @@
-//! From the last layer to what is said of each place, and back.
+//! The head: from the last layer to the outputs at each position, and backward.
 //!
-//! A head that is trained gets its gradient when the layers have theirs: it may be the embedding,
-//! whose other half comes out of the first layer, and then each sequence must add both halves before
-//! the next one does. Hidden states do not wait for it: they go back by the slopes that were had on
-//! the way forward.
+//! A trained head gets its gradient after the layers have theirs: with tied embeddings it is the
+//! embedding, whose other part comes out of the first layer, and each sequence must add both parts
+//! before the next one does. Hidden states do not wait for it: their gradient uses the derivatives
+//! saved in the forward pass.
 
 use whetstone_kernels::head::{self, Input, Output};
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
@@ -14,14 +14,15 @@ use super::pass::{Adapters, Pass};
 use super::sums::GradientAccumulator;
 use super::{Batch, Decoder, Forward, Gradients, Scored, Signal, ValueHead};
 
-/// What the head left behind on its way forward, at the places asked for.
+/// Activations of the head at the requested positions.
 #[derive(Debug)]
 pub(super) struct HeadActivations {
-    /// What came out of the last layer.
+    /// The output of the last layer.
     last: Buffer,
     lse: Buffer<f32>,
     entropy: Buffer<f32>,
-    /// The slope of each log-probability by what the head was given, if entropies do not count.
+    /// The derivative of each log-probability with respect to the head's input, if entropies are
+    /// not used.
     slope: Option<Buffer>,
     inverse_temperature: f32,
 }
@@ -36,7 +37,7 @@ pub(super) struct HeadGradients {
     entropies: bool,
 }
 
-/// What the head's way back needs.
+/// Inputs of the head's backward pass.
 #[derive(Debug)]
 pub(super) struct HeadBackward {
     /// Left behind on the way forward.
@@ -70,7 +71,7 @@ impl HeadGradients {
 }
 
 impl Decoder {
-    /// What is said of the places asked for, given what came out of the last layer.
+    /// The outputs at the requested positions, given the output of the last layer.
     pub(super) fn head_forward(
         &self,
         x: Buffer,
@@ -103,7 +104,7 @@ impl Decoder {
         (scored, HeadActivations { last, lse, entropy, slope, inverse_temperature })
     }
 
-    /// What the head is given: the last layer's output behind the last norm, which has no adapter.
+    /// The head's input: the last layer's output after the final norm, which has no adapter.
     fn last_normed(&self, last: &Buffer) -> Buffer {
         normed(&self.pass(Adapters::Off), NormInput { x: last.view(), gain: self.norm })
     }

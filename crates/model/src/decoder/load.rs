@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::layout::{Expected, expected_tensors};
 use crate::weights::{Weights, WeightsError};
 
-/// How the model's own weights are kept. Adapters beside them can always be trained.
+/// The storage of the model's own weights. Adapters can always be trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WeightFormat {
     /// As they are, so that they can be trained.
@@ -34,10 +34,10 @@ impl WeightFormat {
     }
 }
 
-/// How a model is loaded.
+/// The options of loading a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadOptions {
-    /// How weights are kept.
+    /// The storage of weights.
     pub weights: WeightFormat,
     /// The longest sequence that will come.
     pub positions: usize,
@@ -48,7 +48,7 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// If a tensor is missing, has another shape, or holds what is no finite number.
+    /// If a tensor is missing, has another shape, or has a non-finite value.
     pub fn load(
         device: &Device,
         config: &Config,
@@ -86,8 +86,7 @@ impl Decoder {
         })
     }
 
-    /// A model of these numbers, asked for tensor by tensor. What is to be made of bytes is only
-    /// frozen.
+    /// A model from the values of a function, called tensor by tensor. Int8 weights are frozen.
     pub fn made(
         device: &Device,
         config: &Config,
@@ -188,7 +187,7 @@ impl Decoder {
         self.put_score_head(&vec![0.0; self.sizes.width]);
     }
 
-    /// The same, with these weights.
+    /// Adds a score head with these weights.
     pub(crate) fn put_score_head(&mut self, weights: &[f32]) {
         let weight = self.add_head_part(SCORE_WEIGHT, vec![1, weights.len()], weights);
         self.set_value_head(ValueHead { weight, bias: None });

@@ -67,14 +67,14 @@ struct ValueHead {
     bias: Option<ParameterId>,
 }
 
-/// How a batch goes forward.
+/// The options of a forward pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forward {
     /// Whether adapters take part.
     pub adapters: Adapters,
-    /// What layers keep for the backward pass; nothing if there is none.
+    /// The activations that layers save for the backward pass; `None` without one.
     pub keep: Option<Keep>,
-    /// What logits are divided by.
+    /// Divides the logits.
     pub temperature: f32,
     /// Whether the signal will have a part for entropies. If it has one that was not announced, the
     /// way back takes longer.
@@ -87,7 +87,7 @@ impl Default for Forward {
     }
 }
 
-/// What a model says of the places that were asked for, in their order.
+/// The outputs of a model at the requested positions, in their order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scored {
     /// The log-probability of the token that came.
@@ -98,7 +98,7 @@ pub struct Scored {
     pub value: Option<Vec<f32>>,
 }
 
-/// What an algorithm says of the same places: the derivative of the loss by each number.
+/// The derivative of the loss with respect to each output, at the same positions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Signal<'a> {
     /// By the log-probabilities.
@@ -123,7 +123,7 @@ impl Decoder {
         &self.device
     }
 
-    /// What it is.
+    /// Its configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -148,7 +148,7 @@ impl Decoder {
         Batch::new(&self.device, sequences, limits)
     }
 
-    /// What the model says; with `keep`, also what the backward pass needs.
+    /// The outputs; with `keep`, also the tape for the backward pass.
     pub fn forward(&self, batch: &Batch, forward: Forward) -> (Scored, Option<Tape>) {
         let pass = self.pass(forward.adapters);
         let (x, layers) = self.through_layers(&pass, batch, forward.keep);
@@ -194,7 +194,7 @@ impl Decoder {
         self.embedding_backward(batch, head, &dx, gradients);
     }
 
-    /// Rows of hidden states side by side, of rows that lie further apart.
+    /// Copies rows of hidden states with a larger stride into contiguous rows.
     fn without_room(&self, rows: &Buffer, count: usize) -> Buffer {
         let width = self.sizes.width;
         let mut to = self.device.take(count * width);

@@ -1,7 +1,7 @@
 //! The numbers of a model, by name.
 //!
-//! They lie in one list and layers hold places in it: whoever goes over all of them (the optimizer, a
-//! checkpoint) needs no knowledge of layers.
+//! They are in one list and layers hold indices into it: code that visits all of them (the
+//! optimizer, a checkpoint) needs no knowledge of layers.
 
 use whetstone_kernels::fused_linear::Place;
 use whetstone_kernels::int8::unpack;
@@ -32,7 +32,7 @@ enum Store {
 }
 
 impl Parameter {
-    /// How many numbers.
+    /// Number of values.
     pub fn numbers(&self) -> usize {
         self.shape.iter().product()
     }
@@ -57,7 +57,7 @@ impl Parameters {
         self.push(Parameter { name, shape, trained: false, store })
     }
 
-    /// Adds a frozen tensor of bytes, with what a byte is worth for each row.
+    /// Adds a frozen int8 tensor, with a scale for each row.
     pub(crate) fn add_bytes(
         &mut self,
         name: String,
@@ -78,7 +78,7 @@ impl Parameters {
         (0..self.all.len()).map(ParameterId)
     }
 
-    /// The places of what is trained, in their order.
+    /// The ids of the trained parameters, in order.
     pub fn trained(&self) -> impl Iterator<Item = ParameterId> + use<> {
         // Collected, so that a loop over them can write to the tensors.
         let trained: Vec<ParameterId> = self.ids().filter(|&id| self.get(id).trained).collect();
@@ -153,7 +153,7 @@ impl Parameters {
         }
     }
 
-    /// Every tensor whose numbers are there, to change, and whether it is a matrix.
+    /// Every tensor with master weights, mutable, and whether it is a matrix.
     pub fn masters_mut(&mut self) -> impl Iterator<Item = (ParameterId, bool, &mut MasterWeight)> {
         self.all.iter_mut().enumerate().filter_map(|(at, parameter)| match &mut parameter.store {
             Store::Master(weight) if weight.is_trainable() => {
@@ -217,7 +217,7 @@ impl Parameters {
         (sum(false), sum(true))
     }
 
-    /// How many tensors.
+    /// Number of tensors.
     pub fn len(&self) -> usize {
         self.all.len()
     }

@@ -6,7 +6,7 @@ use whetstone_kernels::attention::Shape;
 
 use super::parameters::Parameters;
 
-/// Where a pass finds the numbers, and whether adapters take part.
+/// The parameters of a pass, and whether adapters are active.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pass<'a> {
     pub(crate) device: &'a Device,

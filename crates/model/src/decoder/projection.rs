@@ -1,8 +1,9 @@
 //! `y = x·Wᵀ + b`, with a low-rank addition `s · (x·Aᵀ)·Bᵀ` if there is an adapter.
 //!
-//! Hu et al., "`LoRA`", 2021. Backward: `dx = dy·W + du·A` with `du = s · dy·B`, and for what is
-//! trained `dW += dyᵀ·x`, `db += Σ dy`, `dB += s · dyᵀ·u`, `dA += duᵀ·x`. `u = x·Aᵀ` is computed
-//! again in the backward pass: it is narrow, and every projection of every layer would keep one.
+//! Hu et al., "`LoRA`", 2021. Backward: `dx = dy·W + du·A` with `du = s · dy·B`, and for trained
+//! parameters `dW += dyᵀ·x`, `db += Σ dy`, `dB += s · dyᵀ·u`, `dA += duᵀ·x`. `u = x·Aᵀ` is
+//! recomputed in the backward pass: it is narrow, and every projection of every layer would save
+//! one.
 
 use whetstone_kernels::add::bias;
 use whetstone_kernels::linear;
@@ -31,14 +32,14 @@ pub(crate) struct Adapter {
     pub(crate) scale: f32,
 }
 
-/// What the gradients of a projection's weights are computed from.
+/// Inputs of the gradients of a projection's weights.
 #[derive(Debug)]
 pub(crate) struct WeightBackward<'a> {
     /// The projection's input.
     pub(crate) x: Matrix<'a>,
     /// The gradient of its output.
     pub(crate) dy: Matrix<'a>,
-    /// What [`Projection::backward_input`] returned.
+    /// The result of [`Projection::backward_input`].
     pub(crate) du: LoraInputGradient,
 }
 
@@ -70,7 +71,7 @@ impl Projection {
         }
     }
 
-    /// `dx = [dx +] …`; what it returns is for [`Self::backward_weights`].
+    /// `dx = [dx +] …`; the result is an input of [`Self::backward_weights`].
     pub(crate) fn backward_input(
         &self,
         pass: &Pass<'_>,

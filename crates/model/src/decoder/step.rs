@@ -1,8 +1,8 @@
 //! Prefill and decode for sampling: the layers of training, with keys and values in pages (the KV cache).
 //!
-//! A prompt goes through as a whole, with others one after another. After that each sequence adds one
-//! token at a time, many sequences side by side, and every row is computed as if it were alone: what
-//! is sampled does not depend on what is sampled beside it.
+//! Prompts are prefilled as a whole, several in sequence. After that each sequence decodes one
+//! token at a time, many sequences in a batch, and every row is computed as if it were alone: a
+//! sample does not depend on the others in its batch.
 
 use whetstone_kernels::attention;
 use whetstone_kernels::embedding::SAMPLED;
@@ -41,8 +41,8 @@ impl Step {
         self.lengths.push(position as u32 + 1);
     }
 
-    /// The same where the newest token is what the step before chose in this row, and the host need not
-    /// know it: for [`Decoder::step_and_sample`] on a device that runs ahead.
+    /// Decode input whose newest token is the one that the previous step chose in this row, so that
+    /// the host need not know it: for [`Decoder::step_and_sample`] on a device that runs ahead.
     ///
     /// # Panics
     ///
@@ -52,7 +52,7 @@ impl Step {
         self.add(SAMPLED | row as u32, position, pages);
     }
 
-    /// How many sequences.
+    /// Number of sequences.
     pub fn rows(&self) -> usize {
         self.ids.len()
     }
@@ -81,7 +81,7 @@ pub struct Prefill<'a> {
     pub pages: &'a [u32],
 }
 
-/// Rows of a decode or prefill step, and what they attend to.
+/// Rows of a decode or prefill step, and the keys they attend to.
 pub(super) struct DecodeInput<'a> {
     pub(super) ids: View<'a, u32>,
     pub(super) positions: View<'a, u32>,
@@ -89,7 +89,7 @@ pub(super) struct DecodeInput<'a> {
     pub(super) attend: Attend<'a>,
 }
 
-/// What rows attend to.
+/// The keys that rows attend to.
 pub(super) enum Attend<'a> {
     /// Each other: they are whole sequences, packed.
     Packed(Offsets<'a>),
@@ -117,7 +117,7 @@ impl Decoder {
     ///
     /// # Panics
     ///
-    /// If there is none, or one that is empty, has a token that the model does not have, or does not
+    /// If there is no prompt, or one is empty, has a token outside of the vocabulary, or does not
     /// fit into its pages.
     #[expect(clippy::cast_possible_truncation, reason = "prompts have fewer than 2^32 tokens")]
     pub fn prefill(&self, cache: &mut Cache, prompts: &[Prefill<'_>]) -> Buffer<f32> {

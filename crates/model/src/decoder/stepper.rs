@@ -1,9 +1,9 @@
 //! A step of decoding with the choice of every sequence's next token, as a GPU repeats it.
 //!
-//! What changes from step to step goes into one buffer of a fixed place in one copy; the work on it is
-//! captured once for each number of rows and replayed ([`Device::capture_or_replay`]). Numbers of rows are
-//! rounded up to a few; spare rows repeat the first one and write nothing. A token that was chosen by the
-//! step before need not be known to the host: it is named by its row.
+//! All inputs of a step are in one buffer at a fixed address, filled by one copy; the work on it is
+//! captured once for each number of rows and replayed ([`Device::capture_or_replay`]). Numbers of
+//! rows are rounded up to a few values; spare rows repeat the first one and write nothing. A token
+//! that the previous step chose need not be known to the host: it is referred to by its row.
 //!
 //! On processors, and where penalties look at the tokens before, a step is computed as it is.
 
@@ -16,7 +16,7 @@ use whetstone_kernels::{Buffer, Device, Graphs, MatrixMut, Pending, View, embedd
 use super::Decoder;
 use super::step::{Attend, DecodeInput, Step};
 
-/// Lists of a step beside requests and pages: ids, positions, slots, where pages begin, lengths.
+/// Lists of a step besides requests and pages: ids, positions, slots, page offsets, lengths.
 const LISTS: usize = 5;
 
 /// No slot: nothing is written.
@@ -31,7 +31,7 @@ pub struct Most {
     pub tokens: usize,
 }
 
-/// Buffers of steps on one cache, and what was captured of them.
+/// Buffers of steps on one cache, and their captured graphs.
 #[derive(Debug)]
 pub struct Stepper {
     most: Most,
@@ -67,7 +67,7 @@ impl Stepper {
     }
 }
 
-/// How many rows are computed for so many: a few numbers, so that few are captured.
+/// The padded number of rows: one of a few values, so that few graphs are captured.
 fn padded(rows: usize) -> usize {
     match rows {
         0..=8 => 8,
@@ -147,7 +147,7 @@ impl Decoder {
     ///
     /// # Panics
     ///
-    /// If there is no request for each sequence, or the stepper has no room.
+    /// If the number of requests differs from that of sequences, or the stepper is too small.
     pub fn step_and_sample(
         &self,
         cache: &mut Cache,
@@ -170,7 +170,7 @@ impl Decoder {
     ///
     /// # Panics
     ///
-    /// If there is no request for each row.
+    /// If the number of requests differs from that of rows.
     pub fn choose(&self, logits: &mut Buffer<f32>, requests: &[Request<'_>]) -> Chosen {
         let (device, rows) = (&self.device, requests.len());
         let (mut tokens, mut logps) = (device.take(rows), device.take(rows));

@@ -1,9 +1,9 @@
-//! Where gradients go: sums over rows, one sequence after another.
+//! Gradient accumulation: sums over rows, one sequence after another.
 //!
-//! What a sequence adds to a gradient is summed within it and then added to what is there, or added
-//! row by row. So a step's gradient has the same bits however its sequences, in one order, are
-//! divided into batches: Adam's first step is nearly the sign of a gradient, where rounding would
-//! show.
+//! The contribution of a sequence to a gradient is summed within the sequence and then added to the
+//! gradient, or added row by row. So a step's gradient has the same bits however its sequences, in
+//! one order, are divided into batches: Adam's first step is nearly the sign of a gradient, where
+//! rounding would show.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -22,7 +22,7 @@ pub(crate) struct GradientAccumulator<'a> {
     pub(crate) device: &'a Device,
     pub(crate) gradients: &'a mut Gradients,
     pub(crate) sequences: Offsets<'a>,
-    /// What waits to be added with others.
+    /// Contributions that will be added together.
     pending: Vec<Pending>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Pending {
     pub(crate) x: Columns,
 }
 
-/// Some columns of rows that lie `stride` apart.
+/// Some columns of rows with this stride.
 #[derive(Debug)]
 pub(crate) struct Columns {
     pub(crate) buffer: Rc<Buffer>,
@@ -49,7 +49,7 @@ impl Columns {
     }
 }
 
-/// What a half of an adapter gets added: `scale · dyᵀ·x`.
+/// The contribution to one matrix of an adapter: `scale · dyᵀ·x`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LoraGradient<'a> {
     pub(crate) id: ParameterId,
@@ -123,7 +123,7 @@ impl<'a> GradientAccumulator<'a> {
         self.gradients.get(id).is_some()
     }
 
-    /// Where a norm leaves its gain's, if that is trained.
+    /// The gradient of a norm's gain, if that is trained.
     pub(crate) fn gain(&mut self, id: ParameterId) -> Option<Gain<'_>> {
         let sequences = self.sequences;
         self.gradients.get_mut(id).map(|to| Gain { to, sequences })

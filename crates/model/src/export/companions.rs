@@ -1,4 +1,4 @@
-//! What stands beside the weights: the configuration, the tokenizer and the chat template.
+//! The files beside the weights: the configuration, the tokenizer and the chat template.
 //!
 //! `config.json` is always ours, since weights may be stored as another type than before. The rest is
 //! copied from a directory as it is; for a GGUF file, which has it in another form, and for a model that
@@ -38,7 +38,7 @@ pub(super) fn write(folder: &Folder, model: &Pretrained, dtype: Dtype) -> Result
     describe(folder, &Parts { config: &model.config, tokenizer: &model.tokenizer, template })
 }
 
-/// What is described where there are no files to copy.
+/// The parts to describe if there are no files to copy.
 pub(super) struct Parts<'a> {
     pub(super) config: &'a Config,
     pub(super) tokenizer: &'a Tokenizer,

@@ -1,7 +1,7 @@
-//! A directory that is there as a whole or not at all.
+//! A directory that is written atomically.
 //!
-//! Files are written into a directory beside it, which gets its name when all of them have reached
-//! the disk. What a crash leaves is a directory whose name begins with a dot.
+//! Files are written into a directory beside it, which is renamed when all of them are synced to
+//! disk. A crash leaves a directory whose name begins with a dot.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -28,7 +28,8 @@ impl Folder {
         };
         let name = format!(".{}.{}", name.to_string_lossy(), std::process::id());
         let beside = to.with_file_name(name);
-        // No living process but this one has its number: what is there was left by one that died.
+        // No other live process has our process id: an existing directory was left by one that
+        // died.
         if beside.exists() {
             fs::remove_dir_all(&beside).map_err(|source| failed(&beside, source))?;
         }

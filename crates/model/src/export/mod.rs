@@ -1,8 +1,8 @@
 //! A model, or an adapter, written as a directory that we, transformers and PEFT load again.
 //!
-//! A whole model has its adapter worked into it, `W + s · B·A`, and stands beside its configuration,
-//! tokenizer and chat template. Heads for values are no part of it: a score head is kept with its
-//! adapter ([`Decoder::export_adapter`]).
+//! A whole model has its adapter merged, `W + s · B·A`, and comes with its configuration, tokenizer
+//! and chat template. Value heads are not a part of it: a score head is saved with its adapter
+//! ([`Decoder::export_adapter`]).
 
 mod companions;
 mod folder;
@@ -22,10 +22,10 @@ use crate::weights::Dtype;
 use companions::Parts;
 use folder::Folder;
 
-/// How a model is written.
+/// The options of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportOptions {
-    /// How numbers are stored: `F32` or `Bf16`.
+    /// The type of stored values: `F32` or `Bf16`.
     pub dtype: Dtype,
     /// Bytes of weights beyond which there is a second file. A tensor is never split.
     pub shard_bytes: u64,
@@ -73,12 +73,12 @@ pub enum ExportError {
 }
 
 impl Decoder {
-    /// Writes the whole model into a new directory, with the adapter worked into it. `model` is what
+    /// Writes the whole model into a new directory, with the adapter merged. `model` is the model
     /// it was loaded from.
     ///
     /// # Errors
     ///
-    /// If the directory exists or cannot be written; then there is none.
+    /// If the directory exists or cannot be written; then it is not created.
     pub fn export_merged(
         &self,
         model: &Pretrained,
@@ -96,7 +96,7 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// If the directory exists or cannot be written; then there is none.
+    /// If the directory exists or cannot be written; then it is not created.
     pub fn export_new(
         &self,
         tokenizer: &Tokenizer,
@@ -133,7 +133,7 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// If the directory exists or cannot be written; then there is none.
+    /// If the directory exists or cannot be written; then it is not created.
     pub fn export_adapter(
         &self,
         settings: &AdapterSettings,
@@ -158,7 +158,7 @@ impl Decoder {
         folder.stream(name, |out| Ok(self.write_tensors(out, ids, dtype)?))
     }
 
-    /// Tensors in their order, in lists of no more than so many bytes, or of one tensor.
+    /// Tensors in order, in shards of at most the byte limit, or of one tensor.
     fn shards(&self, ids: &[ParameterId], options: ExportOptions) -> Vec<Vec<ParameterId>> {
         let (mut shards, mut filled) = (vec![Vec::new()], 0);
         for &id in ids {

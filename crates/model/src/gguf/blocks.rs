@@ -40,7 +40,7 @@ pub(crate) fn q4_1(block: &[u8; 20], out: &mut [f32; 32]) {
     }
 }
 
-/// 5 bits, of which the fifth is in a mask of its own: `d · (q − 16)`.
+/// 5 bits, the fifth of which is in a separate mask: `d · (q − 16)`.
 pub(crate) fn q5_0(block: &[u8; 22], out: &mut [f32; 32]) {
     let (d, high) = (half(block, 0), word(block, 2));
     for (j, &byte) in block[6..].iter().enumerate() {
@@ -49,7 +49,7 @@ pub(crate) fn q5_0(block: &[u8; 22], out: &mut [f32; 32]) {
     }
 }
 
-/// 5 bits, of which the fifth is in a mask of its own: `d · q + m`.
+/// 5 bits, the fifth of which is in a separate mask: `d · q + m`.
 pub(crate) fn q5_1(block: &[u8; 24], out: &mut [f32; 32]) {
     let (d, m, high) = (half(block, 0), half(block, 2), word(block, 4));
     for (j, &byte) in block[8..].iter().enumerate() {

@@ -1,9 +1,9 @@
 //! A GGUF file's metadata as a configuration.
 //!
-//! Keys begin with the architecture's name (`llama.block_count`). What the hub says in
-//! `config.json` and GGUF does not, the file shows: the head is tied if there is no `output.weight`,
-//! the vocabulary is as large as the embedding has rows, and Llama 3's stretched frequencies are a
-//! tensor of factors.
+//! Keys begin with the architecture's name (`llama.block_count`). Some settings of `config.json`
+//! have no key in GGUF and are derived from the tensors: embeddings are tied if there is no
+//! `output.weight`, the vocabulary has as many tokens as the embedding has rows, and the frequency
+//! scaling of Llama 3 is a tensor of factors.
 
 use std::path::Path;
 
@@ -136,7 +136,7 @@ fn rms_eps(keys: &mut Keys<'_>) -> f64 {
         keys.problem(format!("`{key}` is missing"));
     }
     let eps = keys.number_if(key, bounds::RMS_EPS).unwrap_or(1e-6);
-    // It was written as an f32: the shortest decimal that rounds to it is what was meant.
+    // It was written as an f32: the shortest decimal that rounds to it is the intended value.
     #[expect(clippy::cast_possible_truncation, reason = "it is an f32 widened")]
     let narrow = eps as f32;
     narrow.to_string().parse().unwrap_or(eps)
@@ -182,7 +182,7 @@ fn yarn(keys: &mut Keys<'_>, factor: f64, positions: usize) -> Scaling {
     }
 }
 
-/// What these architectures can be told to be, and are not here.
+/// Refuses options of these architectures that are not supported here.
 fn refuse_unsupported(keys: &mut Keys<'_>, head_dim: usize) {
     for key in ["rope.dimension_count", "attention.value_length"] {
         if let Some(size) = keys.size_if(key, 1..=1 << 20)

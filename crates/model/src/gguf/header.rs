@@ -1,9 +1,9 @@
-//! The header of a GGUF file: its metadata, its tensors, and where their numbers begin.
+//! The header of a GGUF file: its metadata, its tensors, and the offset of their data.
 //!
 //! <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md>. Versions 2 and 3, which differ only
-//! in that 3 may be big-endian; such files are refused. Every length is compared with what is left
-//! of the file before it is believed, and every tensor must lie inside the file and share no byte
-//! with another.
+//! in that 3 may be big-endian; such files are refused. Every length is checked against the rest of
+//! the file before it is used, and every tensor must be inside the file and must not overlap
+//! another.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -22,7 +22,7 @@ const NAME_BYTES: u64 = 255;
 /// Longest key of the metadata, as specified.
 const KEY_BYTES: u64 = 65_535;
 
-/// What a header says, after all of it was compared with the file.
+/// A header, after it was checked against the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header {
     /// The metadata by key.
@@ -43,7 +43,7 @@ impl Header {
             let key = reader.text("a key", KEY_BYTES)?;
             let value = reader.value().map_err(|err| in_metadata(&key, err))?;
             if metadata.contains_key(&key) {
-                return Err(bad_key(&key, "it stands twice".to_owned()));
+                return Err(bad_key(&key, "it occurs twice".to_owned()));
             }
             metadata.insert(key, value);
         }
@@ -53,7 +53,7 @@ impl Header {
             let name = reader.text("a tensor's name", NAME_BYTES)?;
             let tensor = Described::read(&mut reader).map_err(|err| in_tensor(&name, err))?;
             if described.contains_key(&name) {
-                return Err(bad_tensor(&name, "it stands twice".to_owned()));
+                return Err(bad_tensor(&name, "it occurs twice".to_owned()));
             }
             described.insert(name, tensor);
         }
@@ -126,7 +126,7 @@ fn place(
     let mut order: BTreeMap<u64, String> = BTreeMap::new();
     for (name, tensor) in described {
         if !tensor.offset.is_multiple_of(alignment) {
-            let problem = format!("byte {} is no multiple of {alignment}", tensor.offset);
+            let problem = format!("byte {} is not a multiple of {alignment}", tensor.offset);
             return Err(bad_tensor(&name, problem));
         }
         let at = data.start.saturating_add(tensor.offset);

@@ -1,7 +1,7 @@
 //! GGUF: one file with a configuration, a tokenizer, a chat template and quantised weights.
 //!
-//! What is read: the architectures `llama`, `qwen2` and `qwen3`, and tokenizers of GPT-2's kind.
-//! Weights are given under the hub's names and in the hub's order of rows, as `f32`.
+//! Supported are the architectures `llama`, `qwen2` and `qwen3`, and tokenizers of GPT-2's kind.
+//! Weights are returned under the hub's names and in the hub's order of rows, as `f32`.
 
 pub(crate) mod blocks;
 mod config;
@@ -52,7 +52,7 @@ pub enum GgufError {
     /// Its header or its tensors.
     #[error(transparent)]
     Weights(#[from] WeightsError),
-    /// What it says of the model.
+    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
 }
@@ -96,7 +96,7 @@ impl Gguf {
         &self.metadata
     }
 
-    /// The name on the hub of the model that the file was made from, if it says so.
+    /// The hub name of the original model, if the file has one.
     pub fn origin(&self) -> Option<String> {
         origin::of(&self.metadata)
     }

@@ -5,7 +5,7 @@
 //! projections of each head interleaved: row `2j + s` of a head is the hub's row `s·head_dim/2 + j`.
 //! Files of `qwen2` and `qwen3` keep the hub's order.
 
-/// How the rows of a tensor are ordered.
+/// The order of a tensor's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rows {
     /// As the hub has them.
@@ -15,7 +15,7 @@ pub(super) enum Rows {
 }
 
 impl Rows {
-    /// Where the hub's row `row` is in the file.
+    /// The index in the file of the hub's row `row`.
     pub(super) fn in_file(self, row: usize) -> usize {
         match self {
             Self::Straight => row,

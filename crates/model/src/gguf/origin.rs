@@ -1,9 +1,9 @@
 //! The model of the hub that a GGUF file was made from, if its metadata say so.
 //!
-//! What `general.source.*` names is the original. `general.repo_url` may be the repository of the file
-//! itself, and `general.base_model.0.*` is often the parent of the original (a chat model's pretrained
-//! base): each is believed only if it bears the file's own name, `general.name`. An adapter on another
-//! model than the one it was trained on would load and talk nonsense.
+//! `general.source.*` names the original. `general.repo_url` may be the repository of the file
+//! itself, and `general.base_model.0.*` is often the parent of the original (a chat model's
+//! pretrained base): each is used only if it has the file's own name, `general.name`. An adapter on
+//! another model than the one it was trained on would load and produce nonsense.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(super) fn of(metadata: &BTreeMap<String, Value>) -> Option<String> {
     original.or_else(|| PERHAPS.iter().filter_map(|key| hub_name(text(key)?)).find(is_own))
 }
 
-/// `org/name`, of an address on the hub or by itself. A repository of GGUF files is no original.
+/// `org/name`, from an address on the hub or alone. A repository of GGUF files is not an original.
 fn hub_name(text: &str) -> Option<String> {
     let path = match text.split_once("://") {
         Some((_, rest)) => rest.strip_prefix("huggingface.co/").or(rest.strip_prefix("hf.co/"))?,
@@ -48,7 +48,7 @@ fn hub_name(text: &str) -> Option<String> {
     (is_name && !is_gguf).then(|| format!("{org}/{name}"))
 }
 
-/// A name without what is written in different ways.
+/// A name in normalised spelling.
 fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }

@@ -1,11 +1,11 @@
-//! Reading a GGUF header in order, with an account of what is left of the file.
+//! Reads a GGUF header in order, and keeps track of the bytes left in the file.
 
 use std::io::Read;
 
 use super::value::{Kind, Numbers, Texts, Value};
 use crate::weights::HeaderError;
 
-/// The numbers that stand for text and for a list, beside those of [`Kind`].
+/// The type ids of texts and lists, besides those of [`Kind`].
 const TEXT: u32 = 8;
 const LIST: u32 = 9;
 
@@ -110,7 +110,7 @@ impl<'a, R: Read> Reader<'a, R> {
             let part = self.many("a text of a list", Some(bytes))?;
             let part = str::from_utf8(&part).map_err(|_| not_utf8("a text of a list"))?;
             if texts.text.capacity() - texts.text.len() < part.len() {
-                // Room is doubled, but never beyond what the rest of the file could fill.
+                // Capacity is doubled, but never beyond what the rest of the file could fill.
                 let left = usize::try_from(self.end - self.position).unwrap_or(usize::MAX);
                 texts.text.reserve_exact(part.len() + left.min(texts.text.len()));
             }
@@ -130,7 +130,7 @@ impl<'a, R: Read> Reader<'a, R> {
         Ok(bytes)
     }
 
-    /// Takes bytes off what is left; `None` stands for more than can be counted.
+    /// Subtracts bytes from the rest; `None` means an overflow.
     fn claim(&mut self, what: &'static str, needs: Option<u64>) -> Result<usize, HeaderError> {
         let has = self.end - self.position;
         let needs = needs.unwrap_or(u64::MAX);

@@ -136,7 +136,7 @@ fn a_lying_header_is_refused_with_the_key_or_tensor_and_the_reason() {
     refused(&new().entry("k", 7, &[2]), "neither 0 nor 1");
     refused(&new().entry("k", 9, &list(7, 1, &[3])), "neither 0 nor 1");
     refused(&new().entry("k", 8, &[1, 0, 0, 0, 0, 0, 0, 0, 255]), "is not UTF-8");
-    refused(&new().number("k", 1).number("k", 1), "metadata `k`: it stands twice");
+    refused(&new().number("k", 1).number("k", 1), "metadata `k`: it occurs twice");
     refused(&new().number("general.alignment", 33), "expected a power of two");
     refused(&new().number("general.alignment", 0), "expected a power of two");
 
@@ -146,13 +146,13 @@ fn a_lying_header_is_refused_with_the_key_or_tensor_and_the_reason() {
     refused(&one(&[1 << 62], 0, 0), "larger than any file");
     refused(&one(&[8], 0, 1 << 63), "larger than any file");
     refused(&one(&[8], 0, u64::MAX - 31), "larger than any file");
-    refused(&one(&[8], 0, 4), "byte 4 is no multiple of 32");
+    refused(&one(&[8], 0, 4), "byte 4 is not a multiple of 32");
     refused(&one(&[0], 0, 0), "holds nothing");
-    refused(&one(&[33], 2, 0), "no whole Q4_0 blocks of 32");
+    refused(&one(&[33], 2, 0), "not a multiple of the Q4_0 block size 32");
     refused(&one(&[1; 5], 0, 0), "5 dimensions are more than 4");
     refused(&one(&[256], 10, 0), "its type is Q2_K");
     refused(&one(&[256], 99, 0), "type 99 is unknown");
-    refused(&one(&[1], 0, 0).described("w", &[1], 0, 0), "it stands twice");
+    refused(&one(&[1], 0, 0).described("w", &[1], 0, 0), "it occurs twice");
     let mut shared = one(&[9], 0, 0).described("v", &[1], 0, 32);
     shared.data.resize(64, 0);
     refused(&shared, "tensor `v`: it shares bytes with `w`");
@@ -281,7 +281,7 @@ fn what_a_file_says_of_the_model_is_checked() {
         let err = crate::open(&save(&dir, &builder)).unwrap_err().to_string();
         assert!(err.contains("m.gguf") && err.contains(expected), "{err}");
     };
-    check(model("mamba"), "`mamba`; Llama, Qwen2 and Qwen3 are");
+    check(model("mamba"), "`mamba`; supported are Llama, Qwen2 and Qwen3");
     check(new(), "no `general.architecture`");
     check(model("llama").number("llama.attention.head_count_kv", 2), "1 heads cannot share 2");
     check(model("llama").number("llama.expert_count", 8), "mixtures of experts");

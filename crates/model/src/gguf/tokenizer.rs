@@ -1,10 +1,10 @@
 //! A GGUF file's tokenizer, as the pipeline that the hub's `tokenizer.json` describes.
 //!
-//! Byte-level BPE is read (`tokenizer.ggml.model` is `gpt2`): tokens, merges, the type of each token,
-//! and a name that stands for how text is split before the merges. The names and what they stand for
-//! are llama.cpp's (`llama-vocab.cpp`); where the hub's tokenizer of such a model has a normaliser or
-//! splits digits with a step of its own, so has ours, because ids must be the ones the model was
-//! trained on.
+//! Byte-level BPE is supported (`tokenizer.ggml.model` is `gpt2`): tokens, merges, the type of each
+//! token, and the name of a pre-tokenizer, which splits text before the merges. The names and their
+//! meanings are llama.cpp's (`llama-vocab.cpp`); where the hub's tokenizer of such a model has a
+//! normaliser or a separate step that splits digits, so has ours, because the ids must be those the
+//! model was trained on.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ const CONTROL: i64 = 3;
 const USER_DEFINED: i64 = 4;
 const UNUSED: i64 = 5;
 
-/// How text is split before the merges.
+/// The pre-tokenizer: how text is split before the merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Split {
     /// GPT-2's expression alone.
@@ -59,7 +59,7 @@ pub(super) fn build(
     Ok(tokenizer)
 }
 
-/// The `tokenizer.json` that says the same; or what is wrong.
+/// The equivalent `tokenizer.json`; or the problem.
 fn describe(metadata: &BTreeMap<String, Value>) -> Result<Json, String> {
     let text = |key: &str| match metadata.get(key) {
         Some(Value::Text(text)) => Ok(text.as_str()),
@@ -77,7 +77,7 @@ fn describe(metadata: &BTreeMap<String, Value>) -> Result<Json, String> {
     let tokens = texts(metadata, "tokenizer.ggml.tokens")?;
     let merges = texts(metadata, "tokenizer.ggml.merges")?;
     let Some(Value::Numbers(types)) = metadata.get("tokenizer.ggml.token_type") else {
-        return Err("metadata `tokenizer.ggml.token_type` is no list of numbers".to_owned());
+        return Err("metadata `tokenizer.ggml.token_type` is not a list of numbers".to_owned());
     };
     let types = types_of(types, tokens)?;
     let (vocab, added) = vocabulary(tokens, &types)?;
@@ -109,7 +109,7 @@ fn split_of(name: &str) -> Result<Split, String> {
 fn texts<'a>(metadata: &'a BTreeMap<String, Value>, key: &str) -> Result<&'a Texts, String> {
     match metadata.get(key) {
         Some(Value::Texts(texts)) if !texts.is_empty() => Ok(texts),
-        _ => Err(format!("metadata `{key}` is no list of texts")),
+        _ => Err(format!("metadata `{key}` is not a list of texts")),
     }
 }
 
@@ -129,7 +129,7 @@ fn vocabulary(tokens: &Texts, types: &[i64]) -> Result<(Map<String, Json>, Vec<J
             continue;
         }
         if vocab.insert(token.to_owned(), json!(id)).is_some() {
-            return Err(format!("token `{}` stands twice", shown::beginning(token)));
+            return Err(format!("token `{}` occurs twice", shown::beginning(token)));
         }
         if kind == CONTROL || kind == USER_DEFINED {
             added.push(json!({
@@ -182,7 +182,7 @@ mod tests {
         Value::Texts(texts)
     }
 
-    /// What a converter writes for the tokenizer of a `tokenizer.json`, filled up with unused tokens.
+    /// The metadata that a converter writes for a `tokenizer.json`, padded with unused tokens.
     fn converted(file: &Json, pre: &str) -> BTreeMap<String, Value> {
         let vocab = file["model"]["vocab"].as_object().unwrap();
         let added = file["added_tokens"].as_array().unwrap();

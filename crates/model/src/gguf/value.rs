@@ -1,9 +1,9 @@
 //! A value of GGUF's metadata, held in no more bytes than it takes in the file.
 //!
-//! Lists are what is long in a header: a vocabulary, its merges, the kind of each token. A list of
-//! numbers stays as its bytes, and a list of texts is one text with the ends of its parts, so that a
-//! hostile header cannot make us hold several times what it holds itself. Lists of lists are walked
-//! over and not kept: no key that we read has one.
+//! Lists are the large part of a header: a vocabulary, its merges, the type of each token. A list
+//! of numbers is kept as its bytes, and a list of texts as one text with offsets, so that a hostile
+//! header cannot make us allocate several times its own size. Lists of lists are skipped: no key
+//! that we read has one.
 
 /// A value of the metadata.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +26,7 @@ pub enum Value {
     Nested,
 }
 
-/// The kinds of numbers, with the numbers that stand for them in a file.
+/// The types of numbers, with their ids in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// 0: one byte.
@@ -80,7 +80,7 @@ impl Kind {
         }
     }
 
-    /// The number in exactly as many bytes as this kind has; `None` for a yes or no that is neither.
+    /// The value of exactly as many bytes as this type has; `None` for an invalid bool.
     pub(super) fn value(self, bytes: &[u8]) -> Option<Value> {
         let mut wide = [0; 8];
         wide.get_mut(..bytes.len())?.copy_from_slice(bytes);
@@ -99,7 +99,7 @@ impl Kind {
     }
 }
 
-/// A list of numbers as it lies in the file.
+/// A list of numbers as in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers {
     pub(super) kind: Kind,
@@ -107,7 +107,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// How many there are.
+    /// Number of values.
     pub fn len(&self) -> usize {
         self.bytes.len() / self.kind.bytes()
     }
@@ -137,7 +137,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// How many there are.
+    /// Number of texts.
     pub fn len(&self) -> usize {
         self.ends.len()
     }

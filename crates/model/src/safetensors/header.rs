@@ -1,8 +1,8 @@
 //! The header of a safetensors file: eight bytes of length, that much JSON, then the numbers.
 //!
 //! <https://huggingface.co/docs/safetensors>. The JSON maps each tensor's name to its type, shape
-//! and place; `__metadata__` maps text to text. We are as strict as the reference implementation:
-//! tensors lie one behind the other, without gap or overlap, and fill the file.
+//! and offsets; `__metadata__` maps text to text. We are as strict as the reference implementation:
+//! tensors are contiguous, without gap or overlap, and fill the file.
 //!
 //! We parse it ourselves because we read at positions and want every refusal to name its tensor;
 //! the reference crate wants the whole file in memory, or mapped.
@@ -23,7 +23,7 @@ const LIMIT_BYTES: u64 = 100_000_000;
 /// More dimensions than a tensor may have; a longer list is not kept.
 const MAX_DIMENSIONS: usize = 8;
 
-/// What a header says, after all of it was compared with the file.
+/// A header, after it was checked against the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// The tensors by name.
@@ -138,7 +138,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// The tensor in a file whose numbers begin at byte `data`; or what is wrong with it.
+    /// The tensor in a file whose data begins at byte `data`; or the problem with it.
     fn place(self, data: u64) -> Result<Stored, String> {
         let dtype = dtype_of(&self.dtype)
             .ok_or_else(|| format!("type `{}` is unknown", shown::beginning(&self.dtype)))?;
@@ -220,7 +220,7 @@ impl<'de> Visitor<'de> for EntriesVisitor {
                 }
                 Slot::Occupied(slot) => {
                     let name = shown::beginning(slot.key());
-                    return Err(de::Error::custom(format_args!("tensor `{name}` stands twice")));
+                    return Err(de::Error::custom(format_args!("tensor `{name}` occurs twice")));
                 }
             }
         }

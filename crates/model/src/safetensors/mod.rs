@@ -1,4 +1,4 @@
-//! Weights in safetensors files: one, or shards with a list of what is where.
+//! Weights in safetensors files: a single file, or shards with an index.
 
 mod header;
 mod index;

@@ -75,7 +75,7 @@ fn tensors_that_share_bytes_or_a_name_are_refused() {
     };
     refused(&two("[0,4]", "b"), 6, "tensor `b`: it begins at byte 2, the one before it ends at 4");
     refused(&two("[2,6]", "b"), 6, "it begins where `a` does");
-    refused(&two("[0,4]", "a"), 6, "tensor `a` stands twice");
+    refused(&two("[0,4]", "a"), 6, "tensor `a` occurs twice");
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn integers_are_no_weights() {
     let header = r#"{"w":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}"#;
     fs::write(&path, bytes(header, 8)).unwrap();
     let err = Safetensors::open_file(&path).unwrap().read("w", &mut [0.0]).unwrap_err();
-    assert!(err.to_string().contains("has type I64, which is not read as weights"), "{err}");
+    assert!(err.to_string().contains("has type I64, which is not supported for weights"), "{err}");
 }
 
 #[test]

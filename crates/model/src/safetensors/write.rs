@@ -1,8 +1,8 @@
 //! Writing a safetensors file: the header first, then one tensor after the other.
 //!
-//! Names and shapes are known before the first number is, so a checkpoint is written as it is
-//! gathered, tensor by tensor, and never lies in memory twice. What is no finite number is refused
-//! here, because the reader would refuse it when it is too late.
+//! Names and shapes are known before the data, so a checkpoint is written tensor by tensor and is
+//! never in memory twice. A non-finite value is refused here, because refusing it at load time
+//! would be too late.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -37,7 +37,7 @@ pub enum WriteError {
     Tensor {
         /// Its name.
         tensor: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }
@@ -70,7 +70,7 @@ impl<W: Write> Writer<W> {
             expected.push((name.clone(), stored.numbers()));
         }
         let mut header = Value::from(header).to_string();
-        // The numbers begin at a multiple of eight, so that a map of the file is aligned.
+        // The data begins at a multiple of eight, so that a memory map of the file is aligned.
         header.push_str(&" ".repeat(header.len().next_multiple_of(8) - header.len()));
         out.write_all(&(header.len() as u64).to_le_bytes())?;
         out.write_all(header.as_bytes())?;
@@ -106,7 +106,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Checks that every announced tensor was written, and gives back what was written into.
+    /// Checks that every announced tensor was written, and returns the inner writer.
     pub fn finish(mut self) -> Result<W, WriteError> {
         if let Some((name, _)) = self.expected.next() {
             return Err(bad(&name, "it was announced and not written".to_owned()));

@@ -11,16 +11,16 @@ pub enum TemplateError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// It is no template.
+    /// It is not a valid template.
     #[error("the chat template of `{}` cannot be used: {problem}", path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// It failed on a conversation.
@@ -28,7 +28,7 @@ pub enum TemplateError {
     Render {
         /// The file.
         path: PathBuf,
-        /// What went wrong.
+        /// The problem.
         problem: String,
     },
     /// It refused a conversation itself.

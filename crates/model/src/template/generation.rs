@@ -1,4 +1,4 @@
-//! `{% generation %}`: transformers' own block around what the model says.
+//! `{% generation %}`: transformers' own block around the model's reply.
 //!
 //! It marks the assistant's tokens and changes nothing in the text. minijinja has no such tag, so it
 //! becomes `{% if true %}`, with the signs that trim whitespace kept.

@@ -1,7 +1,7 @@
 //! `tojson` as transformers defines it: Python's `json.dumps(x, ensure_ascii=False)`.
 //!
-//! minijinja's own filter escapes `<`, `>`, `&` and `'` for web pages; a prompt is none. Python puts
-//! a space behind commas and colons, and writes floats in its own way.
+//! minijinja's own filter escapes `<`, `>`, `&` and `'` for HTML, which a prompt is not. Python
+//! writes a space after commas and colons, and formats floats in its own way.
 
 use std::io::{self, Write};
 
@@ -52,7 +52,7 @@ fn sorted(value: Value) -> Value {
     }
 }
 
-/// How Python's `json` writes.
+/// The format of Python's `json`.
 struct Python {
     item: String,
     key: String,

@@ -4,9 +4,9 @@
 //! do as transformers does with jinja2 (blocks trimmed, no escaping, Python's methods on strings and
 //! dictionaries, and `tojson` as `json.dumps` writes); a test compares byte by byte.
 //!
-//! A template is a stranger's program: it can read nothing but what it is given, and it stops after
-//! [`FUEL`] instructions. It also gets no clock: with `strftime_now`, the same conversation would be
-//! another text tomorrow. Templates that ask whether it exists fall back to a fixed date.
+//! A template is untrusted code: it can access only its inputs, and it stops after [`FUEL`]
+//! instructions. It also has no clock: with `strftime_now`, the same conversation would give
+//! another text tomorrow. Templates that check whether it exists fall back to a fixed date.
 
 mod error;
 mod generation;
@@ -45,7 +45,7 @@ pub struct ChatTemplate {
     path: PathBuf,
 }
 
-/// What a template is told beside the messages.
+/// The inputs of a template besides the messages.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
     /// Whether the text ends where the model is to speak.
@@ -114,7 +114,7 @@ impl ChatTemplate {
         if let Some(thinking) = options.enable_thinking {
             context.insert("enable_thinking".to_owned(), thinking.into());
         }
-        // What is absent is left undefined: to minijinja, none can be iterated over.
+        // Absent values are left undefined: in minijinja, `none` cannot be iterated over.
         if !options.tools.is_empty() {
             context.insert("tools".to_owned(), options.tools.clone().into());
         }
@@ -124,7 +124,7 @@ impl ChatTemplate {
         template.render(minijinja::Value::from(Serde(&context))).map_err(|err| self.explain(&err))
     }
 
-    /// Whether a prompt ends inside the thinking tag, so that what the model says begins with thinking.
+    /// Whether a prompt ends inside the thinking tag, so that the completion begins with thinking.
     ///
     /// Found out with a conversation of one message: what comes after the messages is the same for all
     /// of them. A template that refuses it opens nothing.
@@ -151,7 +151,7 @@ impl ChatTemplate {
     }
 }
 
-/// What a template said with `raise_exception`.
+/// The message of a template's `raise_exception`.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Refused(String);

@@ -11,7 +11,7 @@ pub enum TokenizerError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -20,7 +20,7 @@ pub enum TokenizerError {
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// More tokens than the embedding has rows.
@@ -34,9 +34,9 @@ pub enum TokenizerError {
         rows: usize,
     },
     /// A text could not be turned into tokens.
-    #[error("a text cannot be turned into tokens: {0}")]
+    #[error("cannot tokenize a text: {0}")]
     Encode(String),
     /// Tokens could not be turned into text.
-    #[error("tokens cannot be turned into text: {0}")]
+    #[error("cannot decode tokens: {0}")]
     Decode(String),
 }

@@ -1,9 +1,8 @@
-//! Byte pair encoding, learnt: which bytes that stand together become one token.
+//! BPE training: which adjacent bytes are merged into one token.
 //!
-//! The pair of neighbouring tokens that stands most often in the texts becomes a token, again and
-//! again (Sennrich et al., 2016). Of pairs that stand equally often the one whose bytes come first is
-//! taken: nothing depends on the order of texts, on threads or on hashes. The crate `tokenizers` has
-//! a trainer as well, which goes by hashes where two entries of its queue are equal.
+//! The most frequent pair of adjacent tokens becomes a token, repeatedly (Sennrich et al., 2016).
+//! Ties are broken by the bytes of the pair: nothing depends on the order of texts, on threads or
+//! on hashes. The crate `tokenizers` has a trainer as well, which breaks ties by hash.
 //!
 //! No two pairs spell the same token: what becomes of a stretch of bytes that nothing was merged with
 //! from outside depends on these bytes alone, so it always ends in the same pair.
@@ -13,14 +12,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Two tokens that stand side by side.
+/// Two adjacent tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pair {
     pub(super) left: u32,
     pub(super) right: u32,
 }
 
-/// A pair that stands only once is not worth a token.
+/// A pair that occurs only once is not worth a token.
 const LEAST: u64 = 2;
 
 /// Tokens by their bytes, and the merges that make them.
@@ -38,7 +37,7 @@ impl Learnt {
         Self { tokens: (0..=u8::MAX).map(|byte| vec![byte]).collect(), merges: Vec::new() }
     }
 
-    /// Learns from words and how often each stands in the texts, until there are `size` tokens.
+    /// Trains on words with their counts, until there are `size` tokens.
     pub(super) fn from_words(words: &BTreeMap<String, u64>, size: usize) -> Self {
         let mut learning = Learning::new(words);
         while learning.learnt.tokens.len() < size && learning.merge_one() {}
@@ -72,7 +71,7 @@ struct Word {
     count: u64,
 }
 
-/// How often a pair stands in the texts, and in which words.
+/// The count of a pair, and the words that contain it.
 #[derive(Default)]
 struct Uses {
     count: u64,
@@ -177,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_most_frequent_pair_is_merged_first() {
-        // The words of the paper. es and st stand 9 times, lo 7; es comes first by its bytes.
+        // The words of the paper. es and st occur 9 times, lo 7; es comes first by its bytes.
         let words = [("low", 5), ("lower", 2), ("newest", 6), ("widest", 3)];
         let expected = [("e", "s"), ("es", "t"), ("l", "o"), ("lo", "w"), ("e", "w")];
         check(&words, 256 + 5, &expected);
@@ -186,7 +185,7 @@ mod tests {
     #[test]
     fn of_equally_frequent_pairs_the_first_by_its_bytes_is_merged() {
         check(&[("zy", 3), ("ab", 3), ("aa", 3)], 258, &[("a", "a"), ("a", "b")]);
-        // By what they spell, not by their numbers: `b` is 98 and `aa` is 256.
+        // Ordered by their bytes, not by their ids: `b` is 98 and `aa` is 256.
         let words = [("aa", 9), ("aax", 3), ("bx", 3)];
         check(&words, 258, &[("a", "a"), ("aa", "x")]);
     }

@@ -1,12 +1,12 @@
 //! Text to tokens and back, as the hub's `tokenizer.json` says.
 //!
-//! The work is done by the crate `tokenizers`, with its expressions run by `fancy-regex` instead of
-//! the C library Oniguruma. What is ours: no truncation and no padding, whatever the file asks for;
-//! nothing is added to a text (a chat template writes its own beginning); and [`TextStream`], which
-//! gives text as it becomes certain.
+//! It wraps the crate `tokenizers`, with its regular expressions run by `fancy-regex` instead of
+//! the C library Oniguruma. Ours are: no truncation and no padding, whatever the file asks for; no
+//! automatic special tokens (a chat template writes its own); and [`TextStream`], which decodes
+//! incrementally.
 //!
 //! A text is searched for special tokens: `<|im_end|>` in a task's statement becomes the token that
-//! ends a message. Whoever puts strangers' text into a prompt must know that.
+//! ends a message. Callers that put untrusted text into a prompt must be aware of that.
 
 mod error;
 mod merges;
@@ -98,8 +98,8 @@ impl Tokenizer {
         Ok(encoding.get_ids().to_vec())
     }
 
-    /// The text of tokens. Ids that are no token are left out; bytes that are no UTF-8 become
-    /// replacement characters.
+    /// The text of tokens. Unknown ids are left out; bytes that are not UTF-8 become replacement
+    /// characters.
     pub fn decode(&self, ids: &[u32], special: SpecialTokens) -> Result<String, TokenizerError> {
         self.inner
             .decode(ids, special == SpecialTokens::Dropped)
@@ -137,8 +137,9 @@ impl Tokenizer {
         self.last as usize + 1
     }
 
-    /// Names the vocabulary: two tokenizers with the same digest have the same token behind every id.
-    /// The same for a model's safetensors and its GGUF file, whose other fields are written differently.
+    /// Identifies the vocabulary: two tokenizers with the same digest have the same token for every
+    /// id. A model's safetensors and GGUF files have the same digest, although other fields are
+    /// written differently.
     pub fn digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         for id in 0..=self.last {
@@ -160,8 +161,8 @@ impl Tokenizer {
     }
 }
 
-/// The library numbers added tokens itself, behind the vocabulary, and does not look at the numbers
-/// in the file; a model whose vocabulary has holes would get other tokens than it was trained on.
+/// The library assigns ids to added tokens itself, after the vocabulary, and ignores the ids in the
+/// file; a model whose vocabulary has gaps would get other tokens than it was trained on.
 fn check_added(tokenizer: &tokenizers::Tokenizer, text: &str) -> Result<(), String> {
     #[derive(serde::Deserialize)]
     struct File {

@@ -1,5 +1,4 @@
-//! What `tokenizer_config.json` says beside the tokenizer: which tokens have a meaning, and the
-//! chat template.
+//! The contents of `tokenizer_config.json`: the special tokens, and the chat template.
 
 use std::path::Path;
 
@@ -18,7 +17,7 @@ pub struct Specials {
     pub unk: Option<String>,
 }
 
-/// What is read of a `tokenizer_config.json`.
+/// The fields of a `tokenizer_config.json` that are used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) specials: Specials,

@@ -1,12 +1,12 @@
 //! Text while tokens arrive.
 //!
-//! A token may end in the middle of a character, and what a decoder makes of a token may depend on
-//! the one before it. So the last tokens are decoded together, with and without the newest, and the
-//! difference is given out once it does not end in a replacement character. The pieces, one behind
-//! the other, are what decoding all tokens at once gives.
+//! A token may end in the middle of a character, and the text of a token may depend on the one
+//! before it. So the last tokens are decoded together, with and without the newest, and the
+//! difference is returned once it does not end in a replacement character. The concatenated pieces
+//! equal the result of decoding all tokens at once.
 //!
-//! A completion that is no text at all (bytes that never become a character) would be held back for
-//! ever, at a cost that grows with its square; after [`HELD_TOKENS`] it is given out as it stands.
+//! A completion that is not text (bytes that never form a character) would be held back forever, at
+//! quadratic cost; after [`HELD_TOKENS`] it is returned as it is.
 
 use super::{SpecialTokens, Tokenizer, TokenizerError};
 
@@ -18,9 +18,9 @@ const HELD_TOKENS: usize = 16;
 pub struct TextStream<'a> {
     tokenizer: &'a Tokenizer,
     special: SpecialTokens,
-    /// Tokens whose text was given out, for context, and behind them those that are held back.
+    /// Tokens whose text was returned, for context, followed by those that are held back.
     ids: Vec<u32>,
-    /// How many of them are context.
+    /// The number of context tokens.
     context: usize,
     /// The context's text.
     known: String,
@@ -42,7 +42,7 @@ impl<'a> TextStream<'a> {
         self.give(&text)
     }
 
-    /// Gives what is held back: the beginning of a character that never came to its end.
+    /// Returns the rest: the beginning of a character that was not completed.
     pub fn finish(mut self) -> Result<String, TokenizerError> {
         let text = self.tokenizer.decode(&self.ids, self.special)?;
         self.give(&text)
@@ -63,7 +63,7 @@ impl<'a> TextStream<'a> {
     }
 }
 
-/// What `text` has behind that which it has in common with `known`.
+/// The part of `text` after its common prefix with `known`.
 ///
 /// That is all of `known`, unless a broken character was given out and is whole now.
 fn behind<'a>(known: &str, text: &'a str) -> &'a str {

@@ -6,8 +6,8 @@
 //! a token, so every text can be said and comes back as it was.
 //!
 //! Some words are tokens of their own. [`END_OF_TEXT`], [`MESSAGE_START`] and [`MESSAGE_END`] are
-//! special: they are no part of what a model says. The tags of thinking and the fences of code are
-//! not, they are text like any other, in one token.
+//! special: they are not part of a completion's text. The tags of thinking and the fences of code
+//! are ordinary text in one token.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,17 +32,17 @@ const WHOLE: [&str; 4] = ["<think>", "</think>", "```python", "```"];
 /// Tokens that there are before anything is learnt: the bytes, and words of their own.
 pub const LEAST_TOKENS: usize = 256 + SPECIAL.len() + WHOLE.len();
 
-/// Newlines with the indentation behind them; letters with a blank or an underscore before them; a
-/// digit; what is neither, in runs; blanks in runs. There is no looking ahead, so it takes one pass.
+/// Newlines with the indentation after them; letters with a space or an underscore before them; a
+/// digit; runs of other characters; runs of spaces. There is no look-ahead, so one pass suffices.
 const WORDS: &str = r"[\r\n]+[ \t]*|[ _]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|[^\S\r\n]+";
 
-/// What is longer is data, not a word: nothing is learnt from it.
+/// Longer words are data: nothing is learnt from them.
 const LONGEST_BYTES: usize = 1024;
 
-/// What messages call it: it has no file yet.
+/// Its name in messages: it has no file yet.
 const PATH: &str = "tokenizer.json";
 
-/// Words of texts, counted: what a tokenizer is trained on.
+/// Word counts of texts: the input of tokenizer training.
 #[derive(Debug)]
 pub struct Trainer {
     splitter: tokenizers::Tokenizer,
@@ -66,7 +66,7 @@ impl Trainer {
             split.pre_tokenize(&mut pieces).map_err(|err| failed(&err))?;
         }
         let pieces = pieces.get_splits(OffsetReferential::Original, OffsetType::Byte);
-        // What has a token already is a word of its own.
+        // A word that is already a token is not counted.
         let words = pieces.into_iter().filter(|(_, _, tokens)| tokens.is_none());
         for (word, ..) in words.filter(|(word, ..)| word.len() <= LONGEST_BYTES) {
             match self.words.get_mut(word) {
@@ -77,8 +77,8 @@ impl Trainer {
         Ok(())
     }
 
-    /// A tokenizer of `size` tokens, or fewer where the texts have no more pairs that stand twice.
-    /// The same texts, in any order, give the same tokenizer.
+    /// A tokenizer of `size` tokens, or fewer if the texts have no more pairs that occur twice. The
+    /// same texts, in any order, give the same tokenizer.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
-//! How a number, or a block of numbers, is stored, and what it is in `f32`.
+//! Storage types of numbers and blocks of numbers, and their conversion to `f32`.
 
 use crate::gguf::blocks;
 use half::{bf16, f16};
 
-/// How the numbers of a tensor are stored.
+/// The storage type of a tensor.
 ///
-/// The names that begin with `Q` are GGUF's blocks: 32 numbers that share a scale, or 256 in the
+/// The names that begin with `Q` are GGUF's blocks: 32 numbers with a common scale, or 256 in the
 /// types that end in `K`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dtype {
@@ -33,7 +33,7 @@ pub enum Dtype {
     Q5K,
     /// 6 bits in sixteen sub-blocks with scales of 8 bits.
     Q6K,
-    /// A type whose size is known, and that is not read as weights.
+    /// A type of known size that is not supported for weights.
     Opaque {
         /// Its name in the file.
         name: &'static str,

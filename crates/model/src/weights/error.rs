@@ -3,20 +3,20 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a header cannot be believed. It names no file: that is for whoever opened one.
+/// Why a header is invalid. The caller adds the name of the file.
 #[derive(Debug, thiserror::Error)]
 pub enum HeaderError {
     /// The system could not read it.
     #[error("it cannot be read")]
     Read(#[from] io::Error),
     /// The file ends before what its header announces.
-    #[error("{what} needs {needs} bytes and the file has {has} left: it is cut short, or it lies")]
+    #[error("{what} needs {needs} bytes and the file has {has} left: it is truncated or corrupt")]
     Short {
-        /// What was to be read.
+        /// The part of the header.
         what: &'static str,
-        /// How many bytes it needs.
+        /// Bytes needed.
         needs: u64,
-        /// How many there are.
+        /// Bytes left.
         has: u64,
     },
     /// Not this format, or a version of it that we do not read.
@@ -27,7 +27,7 @@ pub enum HeaderError {
     Tensor {
         /// The tensor, shortened.
         tensor: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// One entry of the metadata is wrong.
@@ -35,7 +35,7 @@ pub enum HeaderError {
     Metadata {
         /// The key, shortened.
         key: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
 }
@@ -46,22 +46,22 @@ pub enum WeightsError {
     /// The system refused.
     #[error("cannot {verb} `{}`", path.display())]
     Disk {
-        /// What was tried.
+        /// The attempted operation.
         verb: &'static str,
         /// On which file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// The header is broken or lies.
-    #[error("`{}` is no {format} file that can be read", path.display())]
+    /// The header is invalid.
+    #[error("`{}` is not a valid {format} file", path.display())]
     Header {
         /// The file.
         path: PathBuf,
-        /// What it should be.
+        /// The expected format.
         format: &'static str,
-        /// What is wrong.
+        /// The problem.
         #[source]
         source: HeaderError,
     },
@@ -70,13 +70,13 @@ pub enum WeightsError {
     Index {
         /// The list.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// A shard is not there.
     #[error("shard `{}` is missing; `{}` lists it", shard.display(), index.display())]
     MissingShard {
-        /// Where it should be.
+        /// The expected path.
         shard: PathBuf,
         /// The list that names it.
         index: PathBuf,
@@ -96,9 +96,9 @@ pub enum WeightsError {
         path: PathBuf,
         /// Its name.
         tensor: String,
-        /// What the file says.
+        /// The shape in the file.
         found: Vec<usize>,
-        /// What the configuration asks for.
+        /// The shape according to the configuration.
         expected: Vec<usize>,
     },
     /// A tensor that the architecture has no place for.
@@ -110,7 +110,7 @@ pub enum WeightsError {
         tensor: String,
     },
     /// A tensor of a type that cannot be weights.
-    #[error("tensor `{tensor}` of `{}` has type {dtype}, which is not read as weights", path.display())]
+    #[error("tensor `{tensor}` of `{}` has type {dtype}, which is not supported for weights", path.display())]
     Dtype {
         /// The file.
         path: PathBuf,
@@ -119,7 +119,7 @@ pub enum WeightsError {
         /// The type's name.
         dtype: &'static str,
     },
-    /// The caller's buffer is not as large as what it asked for.
+    /// The caller's buffer does not have the requested size.
     #[error("tensor `{tensor}` of `{}`: {asked} numbers from row {row} on were asked for, it has {rows} rows of {columns}", path.display())]
     Span {
         /// The file.
@@ -128,7 +128,7 @@ pub enum WeightsError {
         tensor: String,
         /// The first row.
         row: usize,
-        /// How many numbers.
+        /// Number of requested values.
         asked: usize,
         /// Rows of the tensor.
         rows: usize,
@@ -142,11 +142,11 @@ pub enum WeightsError {
         path: PathBuf,
         /// Its name.
         tensor: String,
-        /// Which row.
+        /// The row.
         row: usize,
-        /// Which column.
+        /// The column.
         column: usize,
-        /// What stands there.
+        /// The value.
         value: f32,
     },
 }

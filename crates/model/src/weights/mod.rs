@@ -6,7 +6,7 @@
 //! shrinks, and saves only a copy that the conversion makes anyway. Readers share one descriptor and
 //! no cursor, so several threads may read at once.
 //!
-//! *Rows* are what is contiguous in the last dimension: a tensor of one dimension has one row.
+//! *Rows* are contiguous in the last dimension: a one-dimensional tensor has one row.
 
 mod dtype;
 mod error;
@@ -30,7 +30,7 @@ pub trait Weights: Debug + Send + Sync {
     /// Every name, sorted.
     fn names(&self) -> Vec<&str>;
 
-    /// How a tensor is stored: its shape in the hub's order (outermost first) and its type.
+    /// The storage of a tensor: its shape in the hub's order (outermost first) and its type.
     fn tensor(&self, name: &str) -> Option<&Stored>;
 
     /// Reads whole rows of a tensor, beginning with row `row`, as many as fill `out`.

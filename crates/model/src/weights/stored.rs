@@ -1,4 +1,4 @@
-//! One tensor as it lies in a file, and the file.
+//! One tensor in a file, and the file.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -8,23 +8,23 @@ use super::{Dtype, HeaderError, WeightsError};
 use crate::shown;
 use crate::small_file;
 
-/// How much of a file is read at a time.
+/// Bytes read at a time.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// More dimensions than any tensor of a decoder has.
 pub(crate) const MAX_DIMENSIONS: usize = 8;
 
-/// One tensor as it lies in a file.
+/// One tensor in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
     shape: Vec<usize>,
     dtype: Dtype,
-    /// Where in the file it begins.
+    /// Its offset in the file.
     at: u64,
 }
 
 impl Stored {
-    /// A tensor of `shape` whose numbers begin at byte `at`; says what is wrong with its size.
+    /// A tensor of `shape` whose data begins at byte `at`; or the problem with its size.
     pub(crate) fn new(shape: Vec<usize>, dtype: Dtype, at: u64) -> Result<Self, String> {
         if shape.len() > MAX_DIMENSIONS {
             return Err(format!("{} dimensions are more than {MAX_DIMENSIONS}", shape.len()));
@@ -35,7 +35,9 @@ impl Stored {
         let columns = shape.last().copied().unwrap_or(1);
         if columns % dtype.block_numbers() != 0 {
             let (name, block) = (dtype.name(), dtype.block_numbers());
-            return Err(format!("rows of {columns} numbers are no whole {name} blocks of {block}"));
+            return Err(format!(
+                "rows of {columns} numbers are not a multiple of the {name} block size {block}"
+            ));
         }
         let bytes = (dtype.block_bytes() as u64).checked_mul(columns as u64);
         let bytes = bytes.map(|bytes| bytes / dtype.block_numbers() as u64);
@@ -56,12 +58,12 @@ impl Stored {
         &self.shape
     }
 
-    /// How its numbers are stored.
+    /// The storage type.
     pub fn dtype(&self) -> Dtype {
         self.dtype
     }
 
-    /// How many numbers it has.
+    /// Number of values.
     pub fn numbers(&self) -> usize {
         self.shape.iter().product()
     }
@@ -71,7 +73,7 @@ impl Stored {
         self.shape.last().copied().unwrap_or(1)
     }
 
-    /// How many rows it has.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.numbers() / self.columns()
     }

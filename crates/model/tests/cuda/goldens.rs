@@ -15,7 +15,7 @@ const NEAR_LOGITS: f64 = 3e-2;
 
 /// These models are tiny and their gradients sensitive: that of a model on the CPU whose weights alone
 /// were rounded to bf16 is some hundredths off. On a GPU activations are rounded as well, at every
-/// step and both ways; it may be so many times as far off, or as far as log-probabilities may.
+/// step and both ways; its error may be this many times as large, or as large as that of log-probabilities.
 const TIMES_ROUNDED_WEIGHTS: f64 = 4.0;
 
 /// The same model on the CPU, its weights rounded to what a GPU has of them.

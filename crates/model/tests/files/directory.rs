@@ -129,7 +129,7 @@ fn parts_that_do_not_fit_are_named() {
     moved["added_tokens"][0]["id"] = json!(5);
     refused("tokenizer.json", &moved, "`<end>` is token 5 in the file and 4 in use");
     refused("tokenizer_config.json", &json!({"chat_template": "{% if %}"}), "chat template of");
-    refused("model.safetensors", &json!(1), "is no safetensors file that can be read");
+    refused("model.safetensors", &json!(1), "is not a valid safetensors file");
 }
 
 #[test]
@@ -141,10 +141,10 @@ fn missing_files_are_named() {
         assert!(err.contains(name), "{err}");
     }
     let err = open("nowhere".as_ref()).unwrap_err().to_string();
-    assert_eq!(err, "`nowhere` is no directory and no file");
+    assert_eq!(err, "`nowhere` is neither a directory nor a file");
     let dir = model();
     let err = open(&dir.path().join("config.json")).unwrap_err().to_string();
-    assert!(err.contains("config.json` is no GGUF file that can be read"), "{err}");
+    assert!(err.contains("config.json` is not a valid GGUF file"), "{err}");
 }
 
 #[test]

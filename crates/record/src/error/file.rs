@@ -11,7 +11,7 @@ pub struct FileError {
     pub step: &'static str,
     /// The file or directory it was done to.
     pub path: PathBuf,
-    /// What the kernel said.
+    /// The error of the operating system.
     pub source: io::Error,
 }
 
@@ -28,7 +28,7 @@ pub enum CursorError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What the parser saw, with line and column.
+        /// The parser's error, with line and column.
         source: serde_json::Error,
     },
 
@@ -51,7 +51,7 @@ impl FileError {
         move |source| Self { step, path, source }
     }
 
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self.source.kind() {
             io::ErrorKind::StorageFull
@@ -66,7 +66,7 @@ impl FileError {
 }
 
 impl CursorError {
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::File(err) => err.hint(),

@@ -25,35 +25,35 @@ pub enum JournalError {
     NotAJournal {
         /// The file.
         path: PathBuf,
-        /// What it holds instead.
+        /// The actual content.
         found: &'static str,
     },
 
     /// The value cannot be a record. Nothing was written.
-    #[error("cannot make record {seq} of `{}`", path.display())]
+    #[error("cannot serialize record {seq} of `{}`", path.display())]
     Payload {
         /// The journal.
         path: PathBuf,
         /// The number the record would have had.
         seq: u64,
-        /// What is wrong with the value.
+        /// The problem with the value.
         source: PayloadError,
     },
 
-    /// The kernel did not take the whole line. What it took was cut off again, so the journal
-    /// ends with its last good record and may be tried again.
+    /// The operating system did not write the whole line. The part that was written was truncated
+    /// again, so the journal ends with its last good record and the write can be retried.
     #[error("cannot write record {seq} to `{}`", path.display())]
     Write {
         /// The journal.
         path: PathBuf,
         /// The record that is not there.
         seq: u64,
-        /// What the kernel said.
+        /// The error of the operating system.
         source: io::Error,
     },
 
-    /// The kernel did not take the whole line, nor let us cut off what it took.
-    #[error("half of record {seq} is stuck at the end of `{}`", path.display())]
+    /// The operating system wrote only a part of the line, and that part could not be truncated.
+    #[error("an incomplete record {seq} remains at the end of `{}`", path.display())]
     HalfWritten {
         /// The journal.
         path: PathBuf,
@@ -64,16 +64,16 @@ pub enum JournalError {
     },
 
     /// Records the kernel took may not have reached the disk.
-    #[error("cannot bring `{}` to the disk", path.display())]
+    #[error("cannot sync `{}` to disk", path.display())]
     Sync {
         /// The journal.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error of the operating system.
         source: io::Error,
     },
 
     /// An earlier [`JournalError::HalfWritten`] makes every further record unsafe.
-    #[error("`{}` takes no more records since a write failed half way", path.display())]
+    #[error("`{}` accepts no more records because an earlier write was incomplete", path.display())]
     Poisoned {
         /// The journal.
         path: PathBuf,
@@ -111,7 +111,7 @@ pub enum PayloadError {
 }
 
 impl JournalError {
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::File(err) => err.hint(),

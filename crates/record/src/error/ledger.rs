@@ -1,4 +1,4 @@
-//! Failures of a journal that stands beside an output.
+//! Failures of a journal beside an output.
 
 use std::path::PathBuf;
 
@@ -6,8 +6,8 @@ use super::{JournalError, ReadError};
 
 /// A journal beside an output could not be opened, resumed, written or removed.
 ///
-/// Whoever keeps one calls its switches alike: `--out` names the output, `--fresh` forgets the
-/// journal. The hints rest on that.
+/// Every command that keeps one has the same options: `--out` names the output, `--fresh` discards
+/// the journal. The hints rely on that.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
@@ -19,7 +19,7 @@ pub enum LedgerError {
     #[error(transparent)]
     Read(#[from] ReadError),
 
-    /// Unfinished work on something else is in the way.
+    /// The journal belongs to unfinished work with other inputs or settings.
     #[error(
         "`{}` belongs to unfinished work with other inputs: {} changed",
         path.display(), differs.join(", ")
@@ -27,12 +27,12 @@ pub enum LedgerError {
     OtherInputs {
         /// The journal.
         path: PathBuf,
-        /// What is not the same, in words.
+        /// The settings that differ, as text for the message.
         differs: Vec<String>,
     },
 
     /// The journal is of another kind of work.
-    #[error("`{}` is a journal, but of something else", path.display())]
+    #[error("`{}` is the journal of another command", path.display())]
     NotOurs {
         /// The file.
         path: PathBuf,
@@ -40,7 +40,7 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Journal(JournalError::Locked { .. }) => {
@@ -52,7 +52,7 @@ impl LedgerError {
             Self::Journal(err) => err.hint(),
             Self::Read(_) => Some("give `--fresh` to throw it away and start over"),
             Self::OtherInputs { .. } => Some(
-                "set them back to go on, give `--fresh` to throw away what was done, or `--out` \
+                "restore them to resume, give `--fresh` to discard the earlier work, or `--out` \
                  another name",
             ),
         }

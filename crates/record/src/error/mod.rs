@@ -1,10 +1,10 @@
-//! What can go wrong on disk, one enum for each boundary.
+//! Errors of the file system layer, one enum per boundary.
 //!
 //! A message names the file and the step; the cause stays in `source()`, so that a printed chain
-//! says everything once. `hint()` is what the user can do about it, shown as `hint: …`.
+//! has no repetition. `hint()` is a suggestion for the user, printed as `hint: …`.
 //!
-//! Not here: the record that is merely bad data in somebody's memory. A payload that cannot be a
-//! record is refused before anything is written, as a [`PayloadError`].
+//! Not here: bad data in memory. A payload that cannot be a record is refused before anything is
+//! written, as a [`PayloadError`].
 
 mod file;
 mod journal;

@@ -12,7 +12,7 @@ pub enum ReadError {
     Open {
         /// The journal.
         path: PathBuf,
-        /// What the kernel said.
+        /// The error of the operating system.
         source: io::Error,
     },
 
@@ -23,7 +23,7 @@ pub enum ReadError {
         path: PathBuf,
         /// Counted from 1.
         line: u64,
-        /// What the kernel said.
+        /// The error of the operating system.
         source: io::Error,
     },
 
@@ -34,7 +34,7 @@ pub enum ReadError {
         path: PathBuf,
         /// Counted from 1.
         line: u64,
-        /// What was expected.
+        /// The problem with the line.
         source: LineFault,
     },
 
@@ -47,11 +47,11 @@ pub enum ReadError {
         line: u64,
         /// One more than the record before.
         expected: u64,
-        /// What the line says.
+        /// The number in the line.
         found: u64,
     },
 
-    /// The line goes on for longer than any record may.
+    /// The line is longer than any record may be.
     #[error("line {line} of `{}` is longer than {limit_bytes} bytes", path.display())]
     TooLong {
         /// The journal.
@@ -69,7 +69,7 @@ pub enum ReadError {
         path: PathBuf,
         /// Counted from 1.
         line: u64,
-        /// What the parser missed.
+        /// The parser's error.
         source: serde_json::Error,
     },
 
@@ -103,7 +103,7 @@ pub enum ReadError {
     },
 }
 
-/// What is wrong with a line that should be a record.
+/// The reason why a line is not a valid record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LineFault {
@@ -140,12 +140,12 @@ impl ReadError {
         matches!(self, Self::Torn { .. })
     }
 
-    /// Whether what was read before is of no use, because another file is there now.
+    /// Whether earlier reads are invalid because the file was replaced by another one.
     pub fn is_moved(&self) -> bool {
         matches!(self, Self::Moved { .. })
     }
 
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Torn { .. } => Some("resume the run: opening it for writing cuts the torn end"),

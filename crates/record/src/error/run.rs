@@ -37,7 +37,7 @@ pub enum RunError {
     /// There is no such run.
     #[error("there is no run `{}`", path.display())]
     NotFound {
-        /// Where it would be.
+        /// The path where it was expected.
         path: PathBuf,
     },
 
@@ -73,7 +73,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Name { .. } => Some("use letters, digits, `.`, `_` and `-`, e.g. `grpo-3`"),

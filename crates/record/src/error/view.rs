@@ -27,7 +27,7 @@ pub enum ViewError {
         path: PathBuf,
         /// Counted from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The problem with the record.
         source: WireError,
     },
 
@@ -40,12 +40,12 @@ pub enum ViewError {
     Figures {
         /// The file.
         path: PathBuf,
-        /// What was expected.
+        /// The problem with the file.
         problem: String,
     },
 
     /// The run has more of something than a page can hold.
-    #[error("`{}` has too much to be shown: more than {limit}", path.display())]
+    #[error("`{}` is too large to be shown: it has more than {limit}", path.display())]
     TooLarge {
         /// The run, or the file of it.
         path: PathBuf,
@@ -63,7 +63,7 @@ pub enum ViewError {
 }
 
 impl ViewError {
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Run(err) => err.hint(),

@@ -1,4 +1,4 @@
-//! What happens in a run: a closed, versioned list of events, one record each.
+//! The events of a run: a closed, versioned list, one record each.
 //!
 //! ```text
 //! {"seq":3,"v":2,"time_ms":1767225600000,"type":"metrics","stage":"grpo","step":3,"values":{…},"crc":"…"}
@@ -12,8 +12,7 @@
 //! metrics that are not finite are written as the strings `"nan"`, `"inf"` and `"-inf"` and come
 //! back as such. All other numbers come back bit by bit.
 //!
-//! Not here: a clock that events read by themselves. Whoever records an event says when it
-//! happened.
+//! Not here: a clock. The caller that records an event passes its time.
 
 mod metric_values;
 
@@ -45,7 +44,7 @@ pub enum Event {
         /// The seed everything random derives from.
         seed: u64,
     },
-    /// The run goes on after a stop or a crash.
+    /// The run resumed after a stop or a crash.
     RunResumed {
         /// Bytes of a torn event that were cut from the end of the journal.
         cut_bytes: u64,
@@ -66,14 +65,14 @@ pub enum Event {
     CheckpointSaved {
         /// The step after which it was taken.
         step: u64,
-        /// Where it is, seen from the run's directory.
+        /// Path relative to the run's directory.
         path: String,
     },
     /// Something a person should look at.
     Warning {
         /// A stable name to search and count by, e.g. `sandbox_retry`.
         code: String,
-        /// What happened, in words.
+        /// The message.
         message: String,
     },
     /// The training does something that a person should look at before they believe its figures.
@@ -82,16 +81,16 @@ pub enum Event {
         step: u64,
         /// A stable name to search and count by, e.g. `entropy_collapse`.
         code: String,
-        /// What was seen, and where to look, in words.
+        /// What was observed, and where to look.
         message: String,
         /// Completions of the step to look at; there may be none.
         suspects: Vec<Suspect>,
     },
     /// The run's last event, unless it is resumed.
     RunFinished {
-        /// How it ended.
+        /// The outcome of the run.
         outcome: Outcome,
-        /// Why, in words; empty when there is nothing to say.
+        /// The reason; may be empty.
         message: String,
     },
 }
@@ -102,19 +101,19 @@ pub enum Event {
 pub struct Suspect {
     /// Its task, as the lines of rollouts name it.
     pub prompt_id: String,
-    /// Which of its group, as the lines of rollouts number it.
+    /// Index within its group, as in the rollout records.
     pub group_id: u64,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It did all it was asked to.
     Completed,
-    /// It could not go on.
+    /// It stopped with an error.
     Failed,
-    /// It was told to stop.
+    /// It was asked to stop.
     Interrupted,
 }
 
@@ -123,7 +122,7 @@ pub enum Outcome {
 pub struct TimedEvent {
     /// Milliseconds since 1970, UTC.
     pub time_ms: u64,
-    /// What happened.
+    /// The event.
     pub event: Event,
 }
 
@@ -172,7 +171,7 @@ struct Parsed {
     event: Event,
 }
 
-/// What is looked at before the rest, which may have any shape if the version is another.
+/// The fields that are checked first: with another version, the rest may have any shape.
 #[derive(Deserialize)]
 struct Head {
     v: u64,
@@ -200,7 +199,7 @@ pub(crate) fn parse(path: &Path, record: &Record) -> Result<TimedEvent, ReadErro
         .map_err(|source| ReadError::WrongType { path, line, source })
 }
 
-/// What in this event only a newer program knows.
+/// The part of this event that only a newer program knows.
 fn newer(json: &str) -> serde_json::Result<Option<String>> {
     let head: Head = serde_json::from_str(json)?;
     if head.v > EVENT_VERSION {

@@ -1,11 +1,11 @@
 //! The journal of work that ends in one file: a scoring, a validation, a teaching.
 //!
-//! It stands beside the output, from the first result until the output is whole, so its presence
-//! means that there is something to go on with. Its first record, the *head*, says what was asked:
-//! only who asks the same may go on. It is opened before anything else is done, and so is locked:
-//! nobody forgets or removes what another process is writing.
+//! It is beside the output from the first result until the output is complete, so its presence
+//! means that there is work to resume. Its first record, the *head*, holds the inputs and settings:
+//! only a command with the same ones may resume. It is opened, and so locked, before anything else
+//! is done: no process discards or removes a journal that another one is writing.
 //!
-//! Not here: what the records mean. The head comes and goes as JSON, and who opens a new journal
+//! Not here: the meaning of the records. The head is JSON, and the caller that opens a new journal
 //! writes it.
 
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::{Journal, Reader, read};
 use crate::error::LedgerError;
 
-/// What to do with the journal of work that was ended early.
+/// What to do with the journal of an interrupted command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Earlier {
     /// Go on where it ended.
@@ -30,11 +30,11 @@ pub fn path_beside(output: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Opens the journal beside `output`. If it is of earlier work, a reader that stands behind its
-/// head comes along; else it is empty, and the caller writes a head.
+/// Opens the journal beside `output`. If it is left from earlier work, returns a reader positioned
+/// after its head; else the journal is empty, and the caller writes a head.
 ///
-/// `differences` is given the head and says in words what is not the same as now: nothing if the
-/// work may go on, `None` if that is no head of such work at all.
+/// `differences` gets the head and describes how it differs from the present settings: an empty
+/// list if the work may resume, `None` if it is not a head of this kind of work.
 pub fn open_beside(
     output: &Path,
     earlier: Earlier,
@@ -140,7 +140,7 @@ mod tests {
                 path.display()
             )
         );
-        let expected = format!("`{}` is a journal, but of something else", path.display());
+        let expected = format!("`{}` is the journal of another command", path.display());
         assert_eq!(refuse(None), expected);
     }
 }

@@ -4,9 +4,9 @@
 //! {"seq":7,"task":"mbpp/11","reward":1.0,"crc":"90ab12cd"}
 //! ```
 //!
-//! The crc is the CRC-32 of all bytes of the line before `,"crc":"`. It stands at a fixed distance
-//! from the end and is compared as text, so a line is checked without parsing its JSON, and every
-//! single-byte change is found, in the crc's own letters too.
+//! The crc is the CRC-32 of all bytes of the line before `,"crc":"`. It is at a fixed distance from
+//! the end and is compared as text, so a line is checked without parsing its JSON, and every
+//! single-byte change is detected, also in the digits of the crc itself.
 //!
 //! Not here: newlines. A line ends where its caller says; `encode` only makes sure that it holds
 //! none.
@@ -71,7 +71,7 @@ pub(super) fn may_begin_a_journal(bytes: &[u8]) -> bool {
     bytes[..shared] == head.as_bytes()[..shared]
 }
 
-/// Makes the object that begins at `start` the rest of the object the line began.
+/// Joins the object that begins at `start` to the object at the beginning of the line.
 fn splice(line: &mut Vec<u8>, start: usize) {
     line.pop();
     if line.len() == start + 1 {

@@ -1,10 +1,10 @@
 //! A crash-safe journal: JSON lines that are appended and never changed.
 //!
 //! Every record is one line, written by one `write` to a file opened with `O_APPEND`. When
-//! [`Journal::append`] returns, the kernel has the line and `kill -9` cannot take it back; a power
-//! cut can take only what no sync has reached: one begins as soon as 64 records or 200 ms have
-//! gathered. A crash damages a journal only at its end, so [`Journal::open`] looks at the end alone
-//! and costs the same for a gigabyte as for a line.
+//! [`Journal::append`] returns, the kernel has the line and `kill -9` cannot lose it. A power cut
+//! can lose only records that were not synced yet; a sync starts after 64 records or 200 ms. A
+//! crash damages a journal only at its end, so [`Journal::open`] looks only at the end and takes
+//! the same time for a gigabyte as for a line.
 //!
 //! The lock is on the journal's own file, not on a second one: it cannot be left behind. Who waited
 //! to open a file that its writer removed meanwhile would lock a file without a name; so the name is
@@ -37,7 +37,7 @@ use crate::atomic::sync_parent;
 use crate::error::{FileError, JournalError};
 use crate::plain_file::open_with;
 
-/// The one writer of a journal. Dropping it brings everything to the disk.
+/// The only writer of a journal. Dropping it syncs everything to disk.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -52,7 +52,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal at `path`, or creates it, and cuts what a crash left at its end.
+    /// Opens the journal at `path`, or creates it, and truncates an incomplete record that a crash
+    /// left at its end.
     ///
     /// # Example
     ///
@@ -71,8 +72,8 @@ impl Journal {
     pub fn open(path: &Path) -> Result<(Self, Recovery), JournalError> {
         let file = open_locked(path, || ())?;
         let recovery = recover::recover(&file, path)?;
-        // Not only when it is new: whoever created it may have been killed before this line, but
-        // then it holds no record yet.
+        // Not only for a new file: the process that created it may have been killed before this
+        // line, but then it has no records yet.
         if recovery.kept_bytes == 0 {
             sync_parent(path)?;
         }
@@ -118,7 +119,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the journal, which is not needed any more. Nobody else has it before it is gone.
+    /// Removes the journal when it is no longer needed. The lock is held until the file is gone.
     pub fn remove(self) -> Result<(), JournalError> {
         Ok(fs::remove_file(&self.path).map_err(FileError::at("remove", &self.path))?)
     }
@@ -161,7 +162,7 @@ impl Journal {
         self.syncer.check().map_err(|source| JournalError::Sync { path: self.path.clone(), source })
     }
 
-    /// Writes the whole line or none of it.
+    /// Writes the whole line or nothing.
     fn write_line(&mut self) -> Result<(), JournalError> {
         let Err(source) = self.file.write_all(&self.line) else {
             self.len += self.line.len() as u64;
@@ -178,7 +179,7 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        // Whoever must know whether this worked calls `sync` first.
+        // Callers that need the result call `sync` first.
         drop(self.syncer.wait());
         // A child that was forked a moment ago may still hold a copy of the file: closing ours
         // would not end the lock, this does. If it fails, the lock ends with that child.

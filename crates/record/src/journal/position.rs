@@ -1,11 +1,11 @@
-//! A place behind a record of a journal, from which reading can go on.
+//! A position after a record of a journal, from which reading can resume.
 //!
 //! ```text
 //! 4711-12-90ab12cd     behind 4711 bytes and 12 records, of which the last has this crc
 //! ```
 //!
-//! The crc is what makes it safe to keep: a file of that name that was written anew has other bytes
-//! in front of the place, and is refused instead of being read on from the middle.
+//! The crc makes a saved position safe: if the file was written again under the same name, the
+//! bytes before the position differ, and the file is refused instead of being read from the middle.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,11 +19,11 @@ pub struct Position {
     pub(super) offset: u64,
     /// Records in front of it, and so the number of the next.
     pub(super) next_seq: u64,
-    /// The crc of the record in front of it, as it stands in the file.
+    /// The crc of the record before it, as in the file.
     pub(super) crc: Option<[u8; CRC_DIGITS]>,
 }
 
-/// A text that is no [`Position`].
+/// A text that is not a [`Position`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected a number of bytes, a number of records and a crc, like `4711-12-90ab12cd`")]
 pub struct NotAPosition;

@@ -4,12 +4,12 @@
 //! record that was written or an error that names the file and the line. The end of the file is
 //! the one place where an incomplete line is normal: it is reported as [`ReadError::Torn`].
 //!
-//! A line is held in memory only up to [`MAX_LINE_BYTES`]; what is longer is an error before it is
+//! A line is held in memory only up to [`MAX_LINE_BYTES`]; a longer one is an error before it is
 //! read. Nothing is locked: a journal may be read while it is written.
 //!
-//! Who follows a journal keeps the [`Position`] behind the last record and reads on from there. What
-//! was read is not read again, but for the crc in front of the place: it says that this is still the
-//! file that was read.
+//! A reader that follows a journal keeps the [`Position`] after the last record and resumes there.
+//! Earlier records are not read again, except the crc before the position: it shows that the file
+//! is still the same.
 
 use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom};
@@ -33,7 +33,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 pub struct Record {
     /// Its number: the first record of a journal is 0.
     pub seq: u64,
-    /// The line it stands in, counted from 1.
+    /// Its line, counted from 1.
     pub line: u64,
     /// The payload as it was written: a JSON object without the journal's own fields.
     pub json: String,
@@ -89,7 +89,7 @@ fn is_behind_its_record(file: &File, position: Position) -> io::Result<bool> {
 }
 
 impl Reader {
-    /// The same reader with shorter lines: one of more than `limit_bytes` is an error.
+    /// The same reader with a lower limit: a line of more than `limit_bytes` is an error.
     #[must_use]
     pub fn with_limit(self, limit_bytes: usize) -> Self {
         Self { limit_bytes, ..self }

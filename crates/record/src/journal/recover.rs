@@ -1,9 +1,9 @@
-//! What opening a journal does to its end.
+//! Recovery of a journal's end when it is opened.
 //!
 //! A writer killed in the middle of a `write` leaves half a line; a power cut may leave several
-//! lines of rubbish. Both lie behind the last line that is whole, so that line is looked for from
-//! the end, and what lies behind it is cut. The window grows from 64 KiB to twice the longest
-//! line, enough for a torn line of any length behind a whole one of any length.
+//! lines of garbage. Both are after the last complete line, so that line is searched from the end,
+//! and everything after it is truncated. The window grows from 64 KiB to twice the longest line,
+//! enough for a torn line of any length after a complete one of any length.
 //!
 //! A file without a single record is not ours to cut, unless it is the torn beginning of record 0.
 //!
@@ -22,10 +22,10 @@ use crate::error::{FileError, JournalError};
 const FIRST_WINDOW_BYTES: u64 = 64 << 10;
 const LAST_WINDOW_BYTES: u64 = 2 * (MAX_LINE_BYTES as u64 + 1);
 
-/// What was found at the end of a journal when it was opened.
+/// The state of a journal's end when it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Recovery {
-    /// The last record that is there; `None` if there is none yet.
+    /// The last record; `None` in an empty journal.
     pub last_seq: Option<u64>,
     /// Bytes of torn records that were cut from the end.
     pub cut_bytes: u64,
@@ -33,7 +33,7 @@ pub struct Recovery {
     pub kept_bytes: u64,
 }
 
-/// Cuts `file` behind its last whole record and says what was there.
+/// Truncates `file` after its last complete record and returns what was found.
 pub(super) fn recover(file: &File, path: &Path) -> Result<Recovery, JournalError> {
     let meta = file.metadata().map_err(FileError::at("inspect", path))?;
     if !meta.is_file() {
@@ -68,7 +68,8 @@ fn last_record(file: &File, len: u64) -> std::io::Result<Option<(u64, u64)>> {
     }
 }
 
-/// Like [`last_record`], in a window. Unless the window begins with a line, its first is skipped.
+/// Like [`last_record`], in a window. Unless the window begins with a line, its first line is
+/// skipped.
 fn last_record_in(bytes: &[u8], begins_with_a_line: bool) -> Option<(u64, u64)> {
     let mut end = memrchr(b'\n', bytes)?;
     loop {
@@ -119,7 +120,7 @@ mod tests {
         line
     }
 
-    /// Recovers a file of `parts`; checks what was found and how many bytes are left.
+    /// Recovers a file of `parts`; checks the result and the remaining bytes.
     #[track_caller]
     fn check(parts: &[&[u8]], expected: Result<(Option<u64>, usize), &str>) {
         let dir = tempfile::tempdir().unwrap();

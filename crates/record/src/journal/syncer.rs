@@ -1,11 +1,11 @@
-//! The thread that brings a journal to the disk.
+//! The thread that syncs a journal to disk.
 //!
 //! A record is safe from `kill -9` as soon as the kernel has it; only a power cut can still take
 //! it. So appends do not wait for the disk: this thread calls `fdatasync` once 64 records or
 //! 200 ms have gathered, on its own handle of the file. Without records it sleeps.
 //!
-//! A failed sync stays failed. The kernel may drop the pages it could not write and report the
-//! next sync as fine, so only opening the file again can tell what is really there.
+//! A failed sync stays failed. The kernel may drop the pages it could not write and report success
+//! for the next sync, so only opening the file again shows what is really on disk.
 
 use std::fs::File;
 use std::io;
@@ -13,10 +13,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// When a sync begins.
+/// When a sync starts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// Sync when so many records are waiting.
+    /// Sync after this many unsynced records.
     pub(super) records: u64,
     /// Sync when one has waited so long.
     pub(super) delay: Duration,
@@ -25,7 +25,7 @@ pub(super) struct Pace {
 /// The pace of every journal.
 pub(super) const PACE: Pace = Pace { records: 64, delay: Duration::from_millis(200) };
 
-/// A running sync thread; dropping it syncs what is left and ends it.
+/// A running sync thread; dropping it syncs the remaining records and ends it.
 #[derive(Debug)]
 pub(super) struct Syncer {
     shared: Arc<Shared>,
@@ -68,7 +68,8 @@ impl Syncer {
     pub(super) fn appended(&self) {
         let mut state = self.shared.lock();
         state.appended += 1;
-        // Waking the thread costs a system call: only when it begins to wait, and when it is due.
+        // Waking the thread costs a system call: do it only for the first unsynced record and when
+        // a sync is due.
         let waiting = state.appended - state.synced;
         if waiting == 1 || waiting == self.shared.pace.records {
             self.shared.work.notify_one();
@@ -157,7 +158,7 @@ impl State {
             || self.failure.is_some()
     }
 
-    /// `io::Error` cannot be cloned, but what the kernel said can be said again.
+    /// `io::Error` cannot be cloned, but its kind and message can be returned again.
     fn check(&self) -> io::Result<()> {
         match &self.failure {
             None => Ok(()),

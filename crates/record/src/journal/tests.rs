@@ -97,7 +97,7 @@ fn a_payload_that_is_refused_leaves_no_trace() {
     let path = dir.path().join("j");
     let mut journal = open(&path);
     let err = journal.append(&[1, 2]).unwrap_err();
-    assert_eq!(err.to_string(), format!("cannot make record 0 of `{}`", path.display()));
+    assert_eq!(err.to_string(), format!("cannot serialize record 0 of `{}`", path.display()));
     assert_eq!(journal.append(&json!({"a": 1})).unwrap(), 0);
     assert_eq!(values(&path), [(0, json!({"a": 1}))]);
 }

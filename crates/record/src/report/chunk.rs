@@ -1,7 +1,6 @@
 //! Bytes as a page can carry them: deflated (zlib), then in base64 (RFC 4648).
 //!
-//! The alphabet has no `<`, `&` or quote: whatever is packed, it cannot end the element that it
-//! stands in.
+//! The alphabet has no `<`, `&` or quote: encoded data cannot end the element that contains it.
 
 use std::io::{self, Write};
 
@@ -36,7 +35,7 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// What [`base64`] was made from.
+/// Decodes the output of [`base64`].
 #[cfg(test)]
 pub(super) fn unbase64(text: &str) -> Vec<u8> {
     let letters: Vec<u8> = text.bytes().filter(|&letter| letter != b'=').collect();

@@ -1,7 +1,7 @@
 //! The completions that can be read in a page: their texts in chunks, and an index of them all.
 //!
-//! The index has a column for each thing that is filtered by, so that nothing is unpacked to find a
-//! completion by its step, task or verdict. It stands behind the chunks, when their places are known.
+//! The index has a column for each filter, so that completions are found by step, task or verdict
+//! without unpacking anything. It comes after the chunks, when their positions are known.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use super::{Progress, rollouts};
 use crate::error::ViewError;
 use crate::run_dir::RunView;
 
-/// How often progress is told, in completions.
+/// Completions between two progress reports.
 const TOLD_EVERY: u64 = 512;
 
 /// One entry for each completion, by columns.
@@ -35,7 +35,7 @@ pub(super) struct Index {
     verdict: Vec<usize>,
     reward: Vec<Option<f64>>,
     advantage: Vec<Option<f64>>,
-    /// How many completions each chunk has.
+    /// Number of completions in each chunk.
     pub(super) chunks: Vec<usize>,
     /// Every how many steps texts are there.
     stride: usize,
@@ -60,7 +60,7 @@ struct Writing<'a> {
     text_bytes: u64,
 }
 
-/// What is known of a run before its completions are written.
+/// The inputs that must be known before completions are written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Surveyed<'a> {
     pub(super) survey: &'a Survey,
@@ -83,7 +83,7 @@ pub(super) fn write(
     let index = Index { stride, all, ..Index::new() };
     let chunks = Chunks::new("completions");
     let mut writing = Writing { index, known, chunks, text_bytes: 0 };
-    // What was written since the survey is not in its figures, and waits for the next page.
+    // Completions recorded after the survey are not in its figures, and wait for the next page.
     let rollouts = rollouts::read(view)?.take(usize::try_from(all).unwrap_or(usize::MAX));
     for (passed, rollout) in (1..).zip(rollouts) {
         let rollout = rollout?;

@@ -1,7 +1,7 @@
 //! The feed: one JSON record a line, all that a page draws.
 //!
-//! Events stand in it as in their journal. Beside them are records that only pages have: `run` (its
-//! name and its settings), `rollouts` (what those of a step come to) and `figures` (pass@k).
+//! Events have the form of their journal. In addition there are records that only pages have: `run`
+//! (its name and settings), `rollouts` (statistics of a step) and `figures` (pass@k).
 
 use serde::Serialize;
 
@@ -74,7 +74,7 @@ impl Feed {
         Err(ViewError::TooLarge { path: view.events_path(), limit })
     }
 
-    /// Adds what the rollouts of every step come to.
+    /// Adds the rollout statistics of every step.
     pub(super) fn steps(&mut self, survey: &Survey) {
         survey.records().for_each(|step| self.record(&step));
     }

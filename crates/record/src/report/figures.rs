@@ -14,7 +14,7 @@ const FILE: &str = "quickstart.json";
 const VERSION: u64 = 1;
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What a page shows of the file. Its other fields are passed over.
+/// The fields of the file that a page shows. Other fields are ignored.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Figures {
     #[serde(rename = "type", default = "kind", skip_deserializing)]
@@ -75,7 +75,7 @@ pub(super) fn read(view: &RunView) -> Result<Option<(Figures, u32)>, ViewError> 
     Ok(Some((figures, crc32fast::hash(&text))))
 }
 
-/// Where a run's figures would be.
+/// The path of a run's figures.
 pub(super) fn path(view: &RunView) -> PathBuf {
     view.dir().join(FILE)
 }

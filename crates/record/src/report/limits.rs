@@ -1,4 +1,4 @@
-//! How large a page can get.
+//! Limits on the size of a page.
 
 /// Points of a curve. A screen has fewer; of a longer run every second, third, … step is drawn.
 pub const MAX_STEPS: usize = 4_000;
@@ -9,7 +9,7 @@ pub const MAX_COMPLETIONS: u64 = 200_000;
 /// Text of them all, before it is packed: about 50 MB in the page.
 pub const MAX_TEXT_BYTES: u64 = 128 << 20;
 
-/// Text of one completion; what is longer is cut, and the page says so.
+/// Bytes of one completion; a longer one is truncated, and the page says so.
 pub const MAX_COMPLETION_BYTES: usize = 16 << 10;
 
 /// Hidden tests of one task, as text; larger ones are left out.
@@ -21,10 +21,10 @@ pub const MAX_ROLLOUT_BYTES: usize = 16 << 20;
 /// Text of the feed: every figure that is drawn.
 pub const MAX_FEED_BYTES: usize = 48 << 20;
 
-/// Steps that are told apart. A run with more is not shown.
+/// Distinct steps. A run with more is not shown.
 pub const MAX_SURVEYED_STEPS: usize = 50_000;
 
-/// Completions whose lengths are held. A run with more is not shown.
+/// Completions whose lengths are kept. A run with more is not shown.
 pub const MAX_LENGTHS: usize = 8 << 20;
 
 /// Names of tasks that were answered, in bytes of them all.
@@ -33,10 +33,10 @@ pub const MAX_TASK_NAME_BYTES: usize = 16 << 20;
 /// Names that others give: of terms, of exceptions. A longer one is cut, or left out.
 pub(super) const MAX_NAME_BYTES: usize = 512;
 
-/// Terms of rewards that are told apart in a run.
+/// Distinct reward terms of a run.
 pub(super) const MAX_TERMS: usize = 24;
 
-/// Text in a chunk, before it is packed: what is unpacked to see one completion.
+/// Bytes of a chunk before compression: what is decompressed to show one completion.
 pub(super) const CHUNK_BYTES: usize = 256 << 10;
 
 /// The beginning of a text, and how many bytes behind it were left out.

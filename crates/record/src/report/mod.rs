@@ -8,13 +8,14 @@
 //!                    page = template with chunks ◄───────┘
 //! ```
 //!
-//! The template is fixed; data stands behind it in chunks that the page unpacks when somebody looks
-//! at them. The feed is a list of records as the event journal has them, and a few more, so that a
-//! page that is served while a run goes on can be fed the same way.
+//! The template is fixed; data follows it in chunks that the page unpacks when they are needed. The
+//! feed is a list of records of the event journal with a few more, so that a live page receives
+//! updates in the same form.
 //!
-//! Rollouts are read twice, line by line: once for the figures of every step, once for their texts.
-//! What is held is a few numbers for each, never the texts. A page has bounds ([`limits`]): of a run
-//! that is larger, the page has every figure, and the texts of every second, third, … step.
+//! Rollouts are read twice, line by line: once for the statistics of every step, once for their
+//! texts. Memory holds a few numbers for each, never the texts. A page has size limits
+//! ([`limits`]): for a larger run, it has all statistics and the texts of every second, third, …
+//! step.
 //!
 //! Replies of models are hostile text. They reach the page only as packed bytes in an alphabet that
 //! cannot end an element, and the page shows them only as text; the policy in its head lets no
@@ -23,8 +24,8 @@
 //! A page holds the hidden tests of tasks, so that a person sees which one failed. It is for people:
 //! a model that reads it has seen the tests that it is measured by.
 //!
-//! A page that is served while its run goes on is the same, with a cursor at its end; what is behind
-//! the cursor is [`news`](live::news), which the page asks for.
+//! A live page is the same with a cursor at its end; updates after the cursor come from
+//! [`news`](live::news), which the page polls.
 //!
 //! Not here: serving it. And no clock: the same run gives the same bytes.
 
@@ -54,7 +55,7 @@ use crate::atomic::replace_with;
 use crate::error::ViewError;
 use crate::run_dir::RunView;
 
-/// What a page is made of beside the run's own files.
+/// The inputs of a page besides the run's own files.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Request<'a> {
     /// The tasks that the run learnt from; `None` for its own, if it has them: a
@@ -62,14 +63,14 @@ pub struct Request<'a> {
     pub tasks: Option<&'a Path>,
 }
 
-/// What a page holds.
+/// The content of a page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Events of the run.
     pub events: u64,
     /// Steps that have rollouts.
     pub steps: u64,
-    /// Completions of the run, all of which are in the figures.
+    /// Completions of the run; the statistics cover all of them.
     pub completions: u64,
     /// Completions that can be read in the page.
     pub shown: u64,
@@ -77,15 +78,15 @@ pub struct Contents {
     pub tasks: u64,
 }
 
-/// How far the writing of a page is: completions passed, of all.
+/// Progress of writing a page: completions done, of all.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
-/// Where a run's page goes if nobody says otherwise.
+/// The default path of a run's page.
 pub fn default_path(view: &RunView) -> PathBuf {
     view.dir().join("report.html")
 }
 
-/// Writes the page of a run to `out`, whole or not at all.
+/// Writes the page of a run to `out`, atomically.
 pub fn write(
     view: &RunView,
     request: Request<'_>,
@@ -134,7 +135,7 @@ pub fn inputs(view: &RunView) -> Vec<PathBuf> {
     inputs
 }
 
-/// What is drawn of a run: read as a whole before anything is written.
+/// The data of a run's page, read completely before anything is written.
 #[derive(Debug)]
 struct Drawn {
     survey: Survey,

@@ -1,12 +1,13 @@
 //! The page itself: a fixed template, and chunks of data behind it.
 //!
-//! The policy in the head: nothing is loaded from anywhere (`default-src 'none'`), and of the inline
-//! style and script only those with these hashes count. With `'unsafe-inline'` a text that slipped
-//! into the markup could run; with a hash it cannot, and no handler in an attribute can either.
-//! Elements of data are no scripts (their type is no script's), so the policy does not ask for them.
+//! The policy in the head: nothing is loaded from anywhere (`default-src 'none'`), and only the
+//! inline style and scripts with these hashes are allowed. With `'unsafe-inline'`, a text that
+//! slipped into the markup could run; with a hash it cannot, and neither can a handler in an
+//! attribute. Data elements have a type that is not executable, so the policy does not apply to
+//! them.
 //!
-//! A page that is served has one script more, which asks for what is new, and a policy that lets it ask
-//! whoever served it (`connect-src 'self'`) and nobody else.
+//! A live page has one more script, which polls for updates, and a policy that allows requests to
+//! its own server only (`connect-src 'self'`).
 
 use std::io::{self, Write};
 
@@ -15,7 +16,7 @@ use super::chunk::{pack, policy_hash};
 const TEMPLATE: &str = include_str!("../../../../assets/report/page.html");
 const STYLE: &str = include_str!("../../../../assets/report/style.css");
 
-/// The scripts in the order in which they stand in the page.
+/// The scripts in the order of the page.
 const SCRIPTS: [&str; 13] = [
     include_str!("../../../../assets/report/dom.js"),
     include_str!("../../../../assets/report/data.js"),
@@ -32,23 +33,23 @@ const SCRIPTS: [&str; 13] = [
     include_str!("../../../../assets/report/start.js"),
 ];
 
-/// What a page that is served has beside them.
+/// Additional scripts of a live page.
 const LIVE_SCRIPTS: [&str; 2] = [
     include_str!("../../../../assets/report/extend.js"),
     include_str!("../../../../assets/report/live.js"),
 ];
 const LIVE_STYLE: &str = include_str!("../../../../assets/report/live.css");
 
-/// What becomes of a page.
+/// The kind of page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// A file that loads nothing.
     File,
-    /// It is served while its run goes on, and asks for what is new.
+    /// Served during the run; polls for updates.
     Live,
 }
 
-/// Where the template is filled in.
+/// Placeholders of the template.
 const POLICY_MARK: &str = "@policy@";
 const STYLE_MARK: &str = "@style@";
 const DATA_MARK: &str = "@data@";
@@ -68,7 +69,7 @@ impl<'a> Page<'a> {
         Ok(Self { out, form })
     }
 
-    /// Writes the page's scripts: what stands before them is drawn at once.
+    /// Writes the page's scripts: the data before them is drawn immediately.
     pub(super) fn scripts(&mut self) -> io::Result<()> {
         writeln!(self.out, "<script>{}</script>", self.form.script())
     }
@@ -82,7 +83,7 @@ impl<'a> Page<'a> {
         )
     }
 
-    /// Writes what stands behind the data.
+    /// Writes the end of the page, after the data.
     pub(super) fn end(self) -> io::Result<()> {
         self.out.write_all(halves().1.as_bytes())
     }
@@ -93,7 +94,7 @@ fn halves() -> (&'static str, &'static str) {
 }
 
 impl Form {
-    /// Who may do what in the page.
+    /// The content security policy of the page.
     pub(super) fn policy(self) -> String {
         let connect = match self {
             Self::File => "",

@@ -12,7 +12,7 @@ use crate::error::{FileError, ReadError, ViewError};
 use crate::journal::{self, Position, Reader, Record};
 use crate::run_dir::RunView;
 
-/// What can be said of a completion that has no verdict.
+/// Labels of completions without a verdict.
 const OTHERS: [&str; 3] = ["unjudged", "not_run", "unscored"];
 
 /// Rollouts, one by one, and how far they were read.
@@ -29,7 +29,7 @@ pub(super) struct Rollouts {
 /// The journals of a run, in the order of their names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Journals {
-    /// How many there are.
+    /// Number of rollouts.
     pub(super) count: usize,
     /// A crc of their names.
     pub(super) names_crc: u32,
@@ -51,12 +51,12 @@ pub(super) fn read_from(view: &RunView, position: Position) -> Result<Rollouts, 
     Ok(Rollouts { folder, journals, reading, waiting: Vec::new().into_iter() })
 }
 
-/// Which journals of rollouts a run has.
+/// The rollout journals of a run.
 pub(super) fn journals(view: &RunView) -> Result<Journals, ViewError> {
     Ok(list(view)?.0)
 }
 
-/// Where the journals of rollouts are.
+/// The paths of the rollout journals.
 pub(super) fn paths(view: &RunView) -> Result<Vec<PathBuf>, FileError> {
     Ok(list(view)?.1)
 }
@@ -67,7 +67,7 @@ impl Rollouts {
         &self.folder
     }
 
-    /// Which journals there were at the beginning.
+    /// The journals that existed at the beginning.
     pub(super) fn journals(&self) -> Journals {
         self.journals
     }
@@ -97,7 +97,7 @@ impl Iterator for Rollouts {
             if found.is_some() {
                 return found;
             }
-            // The last journal stays: its end is where reading goes on some day.
+            // The last journal is kept: later reads resume at its end.
             let path = self.waiting.next()?;
             match journal::read(&path) {
                 Ok(reader) => self.reading = Some(reader.with_limit(MAX_ROLLOUT_BYTES)),
@@ -107,12 +107,12 @@ impl Iterator for Rollouts {
     }
 }
 
-/// What can be said of a completion, in the order in which a page counts it.
+/// The labels of completions, in the order in which a page counts them.
 pub(super) fn verdicts() -> impl Iterator<Item = &'static str> {
     Verdict::NAMES.into_iter().chain(OTHERS)
 }
 
-/// What became of a completion: one of [`verdicts`].
+/// The label of a completion: one of [`verdicts`].
 pub(super) fn verdict(rollout: &Rollout) -> &'static str {
     match &rollout.score {
         Some(Score::Judged { judgement, .. }) => judgement.verdict().name(),

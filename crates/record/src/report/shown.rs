@@ -1,4 +1,4 @@
-//! A completion as a page shows it, with a bound on everything that somebody else wrote.
+//! A completion as a page shows it, with a limit on all untrusted text.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -28,10 +28,11 @@ pub(super) struct Shown<'a> {
     reward: Option<&'a Reward>,
 }
 
-/// How it was sampled. What others wrote under these names may be of any type; then it is not shown.
+/// How it was sampled. In files of other tools these fields may have any type; then they are not
+/// shown.
 #[derive(Serialize)]
 pub(super) struct Sampled {
-    /// What was said in the turns before.
+    /// The messages of earlier turns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     earlier: Vec<String>,
     tokens: Option<u64>,
@@ -77,8 +78,8 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// A judgement as it stands in a line, with what the program answered. A program chooses the name of its
-/// exceptions, and their length; an answer has a bound of its own.
+/// A judgement as in the record, with the program's answer. A program chooses the name of its
+/// exceptions, and their length; an answer has a limit of its own.
 fn evidence(judgement: &Judgement) -> Option<Value> {
     let mut found = serde_json::to_value(judgement).ok()?;
     if let Some(Value::String(kind)) = found.get_mut("kind") {

@@ -1,4 +1,4 @@
-//! What the rollouts of every step come to: counted line by line, without their texts.
+//! Statistics of the rollouts of every step: counted line by line, without their texts.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -20,17 +20,17 @@ use crate::error::ViewError;
 use crate::journal::Position;
 use crate::run_dir::RunView;
 
-/// What holding a name costs beside its text.
+/// Memory for a name in addition to its text.
 const TASK_NAME_OVERHEAD_BYTES: usize = 64;
 
-/// What was seen of all rollouts.
+/// Statistics of all rollouts.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     pub(super) steps: BTreeMap<u64, Step>,
     pub(super) completions: u64,
     /// Text of them all, each cut as a page would.
     text_bytes: u64,
-    /// Every task that somebody answered.
+    /// Every task with a completion.
     pub(super) tasks: HashSet<TaskId>,
     task_name_bytes: usize,
     /// Names of terms, each once however many steps have it.
@@ -38,19 +38,19 @@ pub(super) struct Survey {
     /// Lengths of completions that are held, of all steps.
     lengths: usize,
     group: Option<Group>,
-    /// How far rewards without tests are apart in a group that is alive.
+    /// Minimal spread of rewards in a live group without tests.
     floor: f64,
-    /// How far it got.
+    /// The position reached.
     pub(super) reach: Reach,
 }
 
-/// How far rollouts were read.
+/// A position in the rollout journals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Reach {
     /// Of which journals.
     pub(super) journals: Journals,
-    /// In front of the last step, in the last of them: whoever reads on counts that step again, since
-    /// more of it may have come.
+    /// Position before the last step, in the last journal: reading resumes there and counts that
+    /// step again, since more of it may have arrived.
     pub(super) last_step: Position,
     /// Behind everything.
     pub(super) end: Position,
@@ -58,7 +58,7 @@ pub(super) struct Reach {
     pub(super) step: Option<u64>,
 }
 
-/// What was seen of one step.
+/// Statistics of one step.
 #[derive(Debug, Default)]
 pub(super) struct Step {
     completions: u64,
@@ -81,7 +81,7 @@ struct Term {
     sum: f64,
 }
 
-/// The lines of one task that stand together.
+/// Consecutive lines of one task.
 #[derive(Debug)]
 struct Group {
     step: u64,
@@ -101,7 +101,7 @@ pub(super) struct StepRecord<'a> {
     truncated: u64,
     reward: Option<f64>,
     verdicts: &'a BTreeMap<&'static str, u64>,
-    /// What each term adds to the reward, on average.
+    /// Mean contribution of each term to the reward.
     terms: BTreeMap<&'a str, f64>,
     /// The shortest, a tenth, the half, nine tenths, the longest.
     tokens: Option<[u64; 5]>,
@@ -117,8 +117,8 @@ pub(super) fn read(view: &RunView) -> Result<Survey, ViewError> {
 }
 
 impl Survey {
-    /// Nothing yet of a run, whose settings say when a group is alive. Settings that cannot be read, as
-    /// those of another version, are the defaults.
+    /// An empty survey of a run, whose settings define when a group is alive. Settings that cannot
+    /// be read, such as those of another version, are replaced by the defaults.
     pub(super) fn of(view: &RunView) -> Self {
         let text = view.config_text().unwrap_or_default();
         let config: Config = toml::from_str(&text).unwrap_or_default();
@@ -142,7 +142,7 @@ impl Survey {
     pub(super) fn next(&mut self, rollouts: &mut Rollouts) -> Result<Option<Rollout>, ViewError> {
         let before = rollouts.place();
         let Some(rollout) = rollouts.next().transpose()? else { return Ok(None) };
-        // What stood in an earlier journal is not read again, so a new one begins anew.
+        // Earlier journals are not read again, so a new journal starts from its beginning.
         let is_same_journal = rollouts.place().records() == before.records() + 1;
         if !is_same_journal {
             self.reach.last_step = Position::default();
@@ -155,8 +155,8 @@ impl Survey {
         Ok(Some(rollout))
     }
 
-    /// What is held of a run is a few hundred bytes a step, the names of its tasks and the lengths of
-    /// its completions.
+    /// Memory of a survey: a few hundred bytes per step, the names of the tasks and the lengths of
+    /// the completions.
     fn check_size(&self, rollouts: &Rollouts) -> Result<(), ViewError> {
         let limit = if self.steps.len() > MAX_SURVEYED_STEPS {
             format!("{MAX_SURVEYED_STEPS} steps")
@@ -264,7 +264,7 @@ fn place_of(name: &str, names: &mut Vec<String>) -> Option<usize> {
     })
 }
 
-/// What a rollout is worth, if anybody said.
+/// The reward of a rollout, if it has one.
 pub(super) fn reward(rollout: &Rollout) -> Option<&Reward> {
     match &rollout.score {
         Some(Score::Judged { reward, .. } | Score::NotRun { reward, .. }) => Some(reward),
@@ -272,12 +272,13 @@ pub(super) fn reward(rollout: &Rollout) -> Option<&Reward> {
     }
 }
 
-/// What was noted when it was sampled. Others may have written anything there; then it is not counted.
+/// A field recorded at sampling time. In files of other tools it may have any type; then it is not
+/// counted.
 fn noted<T: DeserializeOwned>(rollout: &Rollout, field: &str) -> Option<T> {
     serde_json::from_str(rollout.meta.get(field)?).ok()
 }
 
-/// Six digits: what a page shows, in fewer bytes.
+/// Rounds to six digits, which is what a page shows, to save bytes.
 pub(super) fn round(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
@@ -332,8 +333,8 @@ mod tests {
         assert!(held <= MAX_TERMS * MAX_NAME_BYTES, "{held} bytes of names");
         let told: usize = survey.records().map(|step| step.terms.len()).sum();
         assert_eq!(told, MAX_TERMS, "the first ones are told apart, in the steps that have them");
-        // Whatever lines say: each vector may have room for twice what it holds, and the verdicts of
-        // a step take less than a kilobyte.
+        // An upper bound for any input: each vector may have capacity for twice its length, and the
+        // verdicts of a step take less than a kilobyte.
         let step = size_of::<Step>() + 2 * MAX_TERMS * size_of::<Term>() + 1024;
         assert!(MAX_SURVEYED_STEPS * step + 8 * MAX_LENGTHS + MAX_TASK_NAME_BYTES < 200 << 20);
     }

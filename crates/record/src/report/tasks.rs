@@ -1,4 +1,4 @@
-//! The tasks that were answered: what was asked, and the tests that decide.
+//! The tasks with completions: their statements, and the tests that decide.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,10 +17,10 @@ use crate::error::{FileError, ViewError};
 use crate::plain_file::open_plain;
 use crate::run_dir::RunView;
 
-/// What a run that prepared its own tasks calls them, and where others have a copy of theirs.
+/// File names of a run's own tasks: prepared by the run itself, or copied from its input.
 const OWN: [&str; 2] = ["train.jsonl", "inputs/tasks.jsonl"];
 
-/// Where each task is: its chunk, and its place in it.
+/// Position of each task: its chunk, and its index there.
 pub(super) type Known = HashMap<TaskId, (usize, usize)>;
 
 /// Tasks that are being read.
@@ -33,12 +33,12 @@ struct Shown<'a> {
     tests: Option<TestTexts>,
 }
 
-/// Which tasks a page has.
+/// The tasks of a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
-    /// Where they are; `None` for the run's own.
+    /// Their path; `None` for the run's own.
     pub(super) given: Option<&'a Path>,
-    /// Text of tasks that nobody has answered yet. A page that goes on with its run will need them.
+    /// Bytes of tasks without completions yet. A live page needs them later.
     pub(super) unanswered_bytes: usize,
 }
 
@@ -84,7 +84,7 @@ fn open(view: &RunView, given: Option<&Path>) -> Result<Option<Tasks>, ViewError
     Ok(Some(tasks.with_limit(MAX_ROLLOUT_BYTES)))
 }
 
-/// Where a run's own tasks would be.
+/// The path of a run's own tasks.
 pub(super) fn own_path(view: &RunView) -> PathBuf {
     let [prepared, copied] = OWN.map(|name| view.dir().join(name));
     if prepared.exists() || !copied.exists() { prepared } else { copied }

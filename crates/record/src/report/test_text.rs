@@ -1,7 +1,8 @@
 //! A task's tests as a person reads them: parts with a name, as text.
 //!
-//! Values are the text that stands in the file. In a browser every number is a float, where an
-//! integer of forty digits or the point of `1.0` would be lost, and with it why a program failed.
+//! Values are shown as they are written in the file. In a browser every number is a float, so an
+//! integer of forty digits or the point of `1.0` would be lost, and with it the reason why a
+//! program failed.
 //!
 //! They are taken from the task's line, as data. What judges programs asks for hidden tests by
 //! another way, and what makes prompts has none.
@@ -17,7 +18,7 @@ const MAX_VISIBLE: usize = 4;
 /// Text of one part of a test.
 const MAX_PART_BYTES: usize = 2 << 10;
 
-/// A test, part by part: what it is, and its text.
+/// The parts of a test: name and text.
 type Parts = Vec<(&'static str, String)>;
 
 /// The tests of a task.
@@ -27,7 +28,7 @@ pub(super) struct TestTexts {
     hidden: Vec<Parts>,
 }
 
-/// Tests as they stand in a line.
+/// Tests as in a task's line.
 #[derive(Deserialize)]
 struct Line<'a> {
     kind: String,

@@ -1,8 +1,8 @@
 //! Only one process writes a run.
 //!
-//! The kernel holds the lock and drops it with the process, however that ends, so a lock is never
-//! stale. The text in the file (`pid 4711`, `started_ms 1767225600000`) is for people: it says who
-//! holds the lock, and means nothing when nobody does.
+//! The kernel releases the lock when the process ends, for whatever reason, so a lock is never
+//! stale. The text in the file (`pid 4711`, `started_ms 1767225600000`) is for people: it names the
+//! holder and is meaningless while the lock is free.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -14,7 +14,7 @@ use std::time::Duration;
 use crate::error::{FileError, RunError};
 use crate::plain_file::{open_plain, open_with, read_plain};
 
-/// How often, and how long, a look at the lock is waited for.
+/// Retries while a reader holds the lock for a moment.
 const LOOKS: u32 = 5;
 const LOOK_TIME: Duration = Duration::from_millis(5);
 /// Bytes of the file, at most: a name and two numbers.
@@ -41,7 +41,8 @@ impl RunLock {
     }
 }
 
-/// Takes the lock. Whoever looks whether a run is written has it for a moment, and is waited for.
+/// Takes the lock. A process that checks whether a run is being written holds it for a moment; wait
+/// for that.
 fn lock(file: &File, mut wait: impl FnMut()) -> Result<(), TryLockError> {
     for _ in 0..LOOKS {
         match file.try_lock() {
@@ -52,8 +53,8 @@ fn lock(file: &File, mut wait: impl FnMut()) -> Result<(), TryLockError> {
     file.try_lock()
 }
 
-/// Whether somebody has the lock at `path`. A writer that leaves takes its name away, so only where one is
-/// there is the lock tried, and that for a moment.
+/// Whether a process holds the lock at `path`. A writer removes its text when it is done, so the
+/// lock is only tried, for a moment, if there is a text.
 pub(super) fn is_held(path: &Path) -> Result<bool, FileError> {
     let is_unknown =
         |err: &io::Error| matches!(err.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);

@@ -7,19 +7,19 @@
 //!   cursors.json    how far it came
 //!   rollouts/       journals of rollouts
 //!   outputs/        checkpoint-N/ and final_model/, each whole or not there
-//!   inputs/         what it was begun with: copies of tasks, digests of traces
+//!   inputs/         its input files: copies of tasks, hashes of traces
 //!   …               what some runs begin with, e.g. a student and tasks
 //!   logs/           text for people
 //!   run.lock        who is writing it
 //! ```
 //!
-//! A kill while a run is created leaves some of these, all empty, and no config. [`RunDir::create`]
-//! knows that picture and finishes the work; any other directory without a config is not touched,
-//! because somebody's data may be in it.
+//! A kill during creation leaves some of these, all empty, and no config. [`RunDir::create`]
+//! recognises that state and completes the creation; any other directory without a config is not
+//! touched, because it may hold other data.
 //!
-//! Cursors never run ahead of events: saving them brings the events to the disk first.
+//! Cursors never run ahead of events: saving them syncs the events to disk first.
 //!
-//! Not here: what a config or a checkpoint means, and the pages that show a run.
+//! Not here: the meaning of a config or a checkpoint, and the pages that show a run.
 
 mod lock;
 mod name;
@@ -42,7 +42,7 @@ use crate::outputs::Staged;
 #[derive(Debug)]
 pub struct RunDir {
     view: RunView,
-    // Dropped before the lock, so that nobody else can open the run while events are synced.
+    // Dropped before the lock, so that no other process can open the run while events are synced.
     events: Journal,
     _lock: RunLock,
 }
@@ -60,13 +60,13 @@ impl RunDir {
         create_durably(view.dir())?;
         check_vacant(&view)?;
         let lock = RunLock::take(&view.lock_path(), view.dir(), time_ms)?;
-        // Again, for whoever created the run between the look and the lock.
+        // Checked again: another process may have created the run before the lock was taken.
         check_vacant(&view)?;
         let events = fill(&view, config_text)?;
         Ok(Self { view, events, _lock: lock })
     }
 
-    /// Opens the run `name` in `root` to go on with it, and records that it was resumed.
+    /// Opens the run `name` in `root` to resume it, and records that it was resumed.
     pub fn resume(root: &Path, name: &str, time_ms: u64) -> Result<(Self, Recovery), RunError> {
         let view = RunView::existing(root, name)?;
         let lock = RunLock::take(&view.lock_path(), view.dir(), time_ms)?;
@@ -79,12 +79,13 @@ impl RunDir {
         Ok((run, recovery))
     }
 
-    /// Opens the run `name` in `root` for reading, whether somebody writes it or not.
+    /// Opens the run `name` in `root` for reading, also while it is being written.
     pub fn open_read_only(root: &Path, name: &str) -> Result<RunView, RunError> {
         RunView::existing(root, name)
     }
 
-    /// Whether somebody began a run of this name in `root` and is gone: its lock is there, and free.
+    /// Whether the creation of a run of this name in `root` was interrupted: its lock file exists
+    /// and is free.
     pub(crate) fn was_abandoned(root: &Path, name: &str) -> bool {
         let view = RunView::locate(root, name);
         view.is_ok_and(|view| view.lock_path().is_file() && matches!(view.is_written(), Ok(false)))
@@ -105,7 +106,8 @@ impl RunDir {
         Ok(self.events.sync()?)
     }
 
-    /// Begins a directory of the run itself, e.g. `student`: what it begins with, not what it makes.
+    /// Starts writing a directory of the run itself, e.g. `student`: one of its inputs, not of its
+    /// outputs.
     pub fn stage(&self, name: &str) -> Staged {
         Staged::begin(&self.view.dir().join(name))
     }
@@ -124,7 +126,7 @@ impl RunDir {
     }
 }
 
-/// Creates `dir` unless it exists, and brings its name to the disk.
+/// Creates `dir` unless it exists, and syncs its entry to disk.
 fn create_durably(dir: &Path) -> Result<(), FileError> {
     fs::create_dir_all(dir).map_err(FileError::at("create the directory", dir))?;
     sync_parent(dir)

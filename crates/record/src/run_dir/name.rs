@@ -1,7 +1,7 @@
-//! Which names a run may have.
+//! Valid names of a run.
 //!
-//! A name becomes a directory, a word of a command line and a part of a URL, on this machine and
-//! on others, so only what is harmless in all of them is allowed.
+//! A name becomes a directory, an argument of a command line and a part of a URL, on this machine
+//! and on others, so only characters that are safe in all of them are allowed.
 
 use crate::error::RunError;
 

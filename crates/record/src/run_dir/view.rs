@@ -23,7 +23,7 @@ const MAX_CONFIG_BYTES: u64 = 1 << 20;
 /// The folders of every run.
 pub(super) const FOLDERS: [&str; 3] = [ROLLOUTS, OUTPUTS, LOGS];
 
-/// Where the parts of one run are, and how to read them.
+/// The paths of one run, and readers for its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunView {
     dir: PathBuf,
@@ -82,12 +82,12 @@ impl RunView {
         event::read_events(&self.events_path())
     }
 
-    /// How far the run had come when it last said so.
+    /// The last saved progress of the run.
     pub fn cursors(&self) -> Result<Cursors, CursorError> {
         Cursors::load(&self.cursors_path())
     }
 
-    /// Whether somebody writes the run right now.
+    /// Whether a process is writing the run.
     pub fn is_written(&self) -> Result<bool, FileError> {
         lock::is_held(&self.lock_path())
     }

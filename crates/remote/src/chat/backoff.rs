@@ -1,4 +1,4 @@
-//! How long to wait between two tries.
+//! Backoff: the pause between two tries.
 //!
 //! The pause before try n + 1 is drawn from the upper half of `backoff · 2^(n-1)`, at most the
 //! limit: growing, so that a server in trouble is left alone, and drawn, so that many threads do

@@ -9,8 +9,9 @@
 //!                                     no probe left: Dead ◄──────┘
 //! ```
 //!
-//! A server that is restarted costs a pause and each request a few of its tries; one that is gone
-//! costs a few probes, and then every thread hears the same message at once, also one that sleeps.
+//! A server that restarts costs a pause and each request a few of its tries; one that is gone costs
+//! a few probes, and then every thread gets the same error at once, including threads that are
+//! sleeping.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -84,7 +85,7 @@ impl Breaker {
                     }
                     left
                 }
-                // Whoever probes wakes us.
+                // The probing thread wakes us.
                 Phase::Probing { .. } => Duration::from_hours(1),
                 Phase::Dead { .. } | Phase::Stopped => return Err(self.end(&state)),
             };
@@ -108,7 +109,7 @@ impl Breaker {
         }
     }
 
-    /// Ends everything, because the caller says so.
+    /// Stops all requests, on behalf of the caller.
     pub(super) fn stop(&self) {
         self.lock().phase = Phase::Stopped;
         self.changed.notify_all();
@@ -221,7 +222,7 @@ mod tests {
         }
     }
 
-    /// Until so many threads wait: under the lock, they do so and do nothing else.
+    /// Waits until `threads` threads are waiting: they do nothing else under the lock.
     fn wait_for(breaker: &Breaker, threads: u32) {
         let waiting = || {
             let _state = breaker.lock();
@@ -275,8 +276,8 @@ mod tests {
         let late = Pass { breaker: &breaker, is_probe: false };
         breaker.enter().unwrap().failed(&failure("still refused"));
         late.failed(&failure("late"));
-        let expected = "the server at `http://x` does not answer: 4 tries in a row failed, the \
-                        last one so: still refused";
+        let expected = "the server at `http://x` does not answer: 4 tries in a row failed; the \
+                        last error: still refused";
         assert_eq!(breaker.enter().unwrap_err().to_string(), expected);
         assert_eq!(breaker.sleep(Duration::from_hours(1)).unwrap_err().to_string(), expected);
     }

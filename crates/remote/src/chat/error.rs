@@ -1,4 +1,4 @@
-//! Why there is no completion.
+//! Errors of a chat completion.
 
 use std::error::Error;
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub enum ChatError {
     /// The key in the environment cannot be sent.
     #[error("the key in the environment variable {variable} cannot be sent")]
     Key {
-        /// Which variable.
+        /// The variable.
         variable: String,
         /// Why.
         #[source]
@@ -25,30 +25,30 @@ pub enum ChatError {
     /// The server says no, and will say so again.
     #[error("`{url}` refuses the request with status {status}: {message}")]
     Refused {
-        /// Who.
+        /// The URL.
         url: String,
         /// The HTTP status.
         status: u16,
-        /// What the server says.
+        /// The server's message.
         message: String,
     },
     /// The answer is longer than allowed. It is not asked for again: it was paid for already.
     #[error("an answer is too long")]
     TooLong(#[source] HttpError),
     /// Every try failed.
-    #[error("{tries} tries failed, the last one so: {last}")]
+    #[error("{tries} tries failed; the last error: {last}")]
     GaveUp {
-        /// How many there were.
+        /// Number of tries.
         tries: u32,
         /// The last failure.
         last: Failure,
     },
-    /// The server has answered nobody for a while; every request ends with this.
+    /// The server has not answered any request for a while; all requests end with this.
     #[error(
-        "the server at `{url}` does not answer: {failures} tries in a row failed, the last one so: {last}"
+        "the server at `{url}` does not answer: {failures} tries in a row failed; the last error: {last}"
     )]
     Gone {
-        /// Which server.
+        /// The server.
         url: String,
         /// Tries without a success in between.
         failures: u32,
@@ -58,8 +58,8 @@ pub enum ChatError {
     /// The caller stopped the client.
     #[error("stopped")]
     Stopped,
-    /// There is no list of models to ask for.
-    #[error("where `{url}` lists its models is not known")]
+    /// The URL of the list of models is not known.
+    #[error("the URL of the model list of `{url}` is not known")]
     NoModels {
         /// The chat's address.
         url: String,
@@ -67,9 +67,9 @@ pub enum ChatError {
     /// The list of models cannot be read.
     #[error("`{url}` does not list models: {reason}")]
     Models {
-        /// Who answered.
+        /// The URL that answered.
         url: String,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
 }
@@ -78,11 +78,11 @@ pub enum ChatError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// What kind of failure.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// What happened, with the address, in one line.
+    /// The failure, with the address, in one line.
     pub message: String,
-    /// How long the server asks to be left alone.
+    /// The server's `Retry-After`.
     pub retry_after: Option<Duration>,
 }
 
@@ -97,7 +97,7 @@ pub enum FailureKind {
     Timeout,
     /// No connection, or one that broke.
     Connection,
-    /// An answer that is no completion.
+    /// An answer that is not a completion.
     Malformed,
     /// An answer without a choice.
     NoChoices,
@@ -131,7 +131,7 @@ impl ChatError {
         }
     }
 
-    /// What to do.
+    /// A suggestion for the user.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Gone { .. } => {

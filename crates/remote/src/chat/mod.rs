@@ -1,21 +1,20 @@
 //! Chat completions of an OpenAI-compatible server, as a teacher gives them.
 //!
-//! [`Client::complete`] blocks until there is an answer or a reason why there is none, and is
-//! called from as many threads at once as requests may be in flight. What goes wrong is sorted
-//! three ways:
+//! [`Client::complete`] blocks until there is an answer or an error, and is called from as many
+//! threads at once as requests may be in flight. There are three kinds of failure:
 //!
-//! | what | then |
+//! | failure | handling |
 //! |---|---|
-//! | 408, 429, 5xx, timeouts, cut connections, answers that are no completion | tried again, with growing pauses that `Retry-After` can set |
+//! | 408, 429, 5xx, timeouts, cut connections, answers that are not a completion | retried, with growing pauses that `Retry-After` can set |
 //! | other 4xx, redirects, an answer beyond the limit | final for this request |
-//! | a row of failures over all threads with no success in between | everything pauses, a single request looks whether the server is back, and if not all stop with one message ([`ChatError::Gone`]) |
+//! | a series of failures over all threads with no success in between | all requests pause, a single one probes whether the server is back, and if not, all stop with one message ([`ChatError::Gone`]) |
 //!
-//! Reasoning in a field of its own goes to [`Completion::reasoning`]; thinking inside the text
-//! stays there, because extraction knows both. A server renders its prompts itself and does not say
-//! whether its chat template opens the thinking. So where thinking was asked for, a completion that was
-//! cut off without any sign of where thinking ends is all thinking, as a reasoning parser reads it: a
-//! draft inside it is no answer. Each completion is read by itself, so that the order in which they come
-//! changes nothing.
+//! Reasoning in a separate field goes to [`Completion::reasoning`]; thinking inside the text stays
+//! there, because extraction handles both. A server renders its prompts itself and does not report
+//! whether its chat template opens the thinking. So if thinking was requested, a truncated
+//! completion without an end of thinking is treated as thinking, as a reasoning parser does: a
+//! draft inside it is not an answer. Each completion is parsed on its own, so their order changes
+//! nothing.
 //!
 //! [`Completion::reasoning`]: whetstone_core::Completion::reasoning
 
@@ -44,7 +43,7 @@ use crate::http::{self, Address, Answer, HttpError};
 use crate::secret::{NotAKey, Secret};
 use crate::shown;
 
-/// Where chat completions are, beside the list of models.
+/// Path of chat completions, next to the list of models.
 const CHAT: &str = "/chat/completions";
 
 /// A server of chat completions. Shared by reference between threads.
@@ -57,7 +56,7 @@ pub struct Client {
     max_tries: u32,
 }
 
-/// How one try failed.
+/// The failure of one try.
 enum Miss {
     /// Another try may succeed.
     Passing(Failure),
@@ -152,12 +151,12 @@ impl Client {
         self.url.shown()
     }
 
-    /// The same with one try.
+    /// Like [`Client::complete`], with a single try.
     pub fn complete_once(&self, request: &Request) -> Result<Response, ChatError> {
         self.send_once(request).map(|response| response.read_for(request))
     }
 
-    /// What comes of one try, as the server sends it.
+    /// The raw response of one try.
     fn send_once(&self, request: &Request) -> Result<Response, ChatError> {
         self.try_once(request, &request.to_json()).map_err(|miss| match miss {
             Miss::Passing(last) => ChatError::GaveUp { tries: 1, last },
@@ -183,7 +182,7 @@ impl Client {
         })
     }
 
-    /// An answer that is no success: for now, or for good.
+    /// The error of a non-success status: temporary or final.
     fn refusal(&self, answer: &Answer) -> Miss {
         let message = match answer.redirect() {
             Some(to) => format!("moved to `{}`", shown::address(to, self.http.secret())),

@@ -11,24 +11,24 @@ const SAMPLES: u32 = 2;
 /// Enough to see where thinking begins.
 const TOKENS: u32 = 64;
 
-/// What one small request showed.
+/// The result of one small request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Probe {
     /// From sending to the whole answer.
     pub latency: Duration,
     /// The model, as the server names it.
     pub model: String,
-    /// Where thinking arrives.
+    /// Where thinking is returned.
     pub reasoning: ReasoningPlace,
     /// Completions that came for [`Probe::asked`].
     pub given: u32,
     /// Completions that were asked for.
     pub asked: u32,
-    /// What it cost.
+    /// The token usage.
     pub usage: Usage,
 }
 
-/// Where a server puts a model's thinking.
+/// The part of a response in which a server returns thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReasoningPlace {
     /// In the text, between its tags.

@@ -1,4 +1,4 @@
-//! What is sent: the fields of chat completions that this project uses, and no others.
+//! Requests: the fields of chat completions that this project uses, and no others.
 
 use serde::Serialize;
 use whetstone_core::Message;
@@ -15,18 +15,18 @@ pub struct Request {
     pub temperature: f64,
     /// Nucleus.
     pub top_p: f64,
-    /// What a token loses for having been used before.
+    /// Penalty for tokens that were already used.
     pub presence_penalty: f64,
-    /// Tokens of one completion at most; the server decides where there is none.
+    /// Maximal tokens of a completion; the server's default if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// Completions asked for; one where there is none.
+    /// Number of completions; one if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n: Option<u32>,
     /// Seed of the sampling. Servers differ in how wide a number they take; all take this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
-    /// What the model's chat template is told; a server that knows no such field gets none.
+    /// Arguments of the model's chat template; absent for a server that does not know the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chat_template_kwargs: Option<TemplateArguments>,
 }

@@ -1,8 +1,7 @@
-//! What comes back: completions out of the JSON of a server.
+//! Responses: completions from the JSON of a server.
 //!
-//! Fields we do not use are not looked at, because servers add their own. The fields we use are
-//! taken in every form in which servers are known to send them, and anything else is an answer
-//! that is no completion.
+//! Fields we do not use are ignored, because servers add their own. The fields we use are accepted
+//! in every form in which servers are known to send them; anything else is not a completion.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -25,7 +24,7 @@ pub struct Response {
     pub model: String,
     /// At most as many as were asked for, at least one.
     pub completions: Vec<Completion>,
-    /// What the answer cost.
+    /// The token usage.
     pub usage: Usage,
 }
 
@@ -61,7 +60,7 @@ pub struct Usage {
 /// Why an answer holds no completion.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadAnswer {
-    #[error("it is no completion ({0})")]
+    #[error("it is not a completion ({0})")]
     Malformed(String),
     #[error("the server reports an error")]
     Error,
@@ -151,7 +150,7 @@ pub(crate) fn models(body: &[u8]) -> Result<Vec<String>, String> {
     Ok(list.data.into_iter().map(|model| model.id).collect())
 }
 
-/// What a server says is wrong: the message within its JSON, or the beginning of its text.
+/// The server's error message: from its JSON, or the beginning of its text.
 pub(crate) fn server_message(body: &[u8], secret: Option<&Secret>) -> String {
     let parsed = serde_json::from_slice::<Value>(body).unwrap_or_default();
     let places = ["/error/message", "/error", "/message", "/detail"];
@@ -185,8 +184,7 @@ fn finish(reason: Option<&str>) -> Finish {
     }
 }
 
-/// What a server says the answer cost. Numbers that no answer can cost are not what it cost, and
-/// would overflow whoever adds them up.
+/// The reported token usage. Impossible numbers are ignored; their sum could overflow.
 fn usage(raw: &RawUsage) -> Usage {
     let numbers = [raw.prompt, raw.completion, raw.total.unwrap_or_default()];
     if numbers.iter().any(|&number| number > MOST_TOKENS) {

@@ -1,11 +1,11 @@
-//! How a server of chat completions is asked.
+//! Settings of a chat completions client.
 
 use std::time::Duration;
 
 use whetstone_core::Seed;
 use whetstone_core::config::TeacherConfig;
 
-/// What a [`Client`](super::Client) needs to know. `Default` is the default teacher.
+/// The settings of a [`Client`](super::Client). `Default` is the default teacher.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Address of the chat completions.
@@ -29,13 +29,13 @@ pub struct Settings {
     pub retry_after_limit: Duration,
     /// Failed tries in a row, over all threads, after which everything pauses.
     pub breaker_failures: u32,
-    /// How long.
+    /// Length of the pause.
     pub breaker_pause: Duration,
     /// Times that a single request then looks for the server before all is given up.
     pub breaker_probes: u32,
     /// Connections kept open: as many as there are threads.
     pub connections: usize,
-    /// Where the jitter of pauses comes from.
+    /// The seed of the jitter.
     pub seed: Seed,
 }
 

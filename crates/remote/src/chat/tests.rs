@@ -57,7 +57,7 @@ fn gives_up_with(act: &Act, kind: FailureKind, words: &str) {
     let err = outcome.unwrap_err();
     assert_eq!(asked, 6, "{err}");
     assert_eq!(err.reason(), kind.name(), "{err}");
-    assert!(err.to_string().starts_with("6 tries failed, the last one so: "), "{err}");
+    assert!(err.to_string().starts_with("6 tries failed; the last error: "), "{err}");
     assert!(err.to_string().contains(words), "{err}");
 }
 

@@ -58,7 +58,7 @@ impl Address {
     }
 }
 
-/// What may be shown of an address that may hold a password: nothing before the `@`.
+/// The part of an address that may be shown: nothing before the `@`, which may hold a password.
 fn after_password(text: &str) -> &str {
     text.rsplit_once('@').map_or(text, |(_, rest)| rest)
 }
@@ -76,18 +76,21 @@ mod tests {
     fn what_is_no_address_is_refused_with_the_reason() {
         refused(
             "localhost:8129",
-            "`localhost:8129` is no address: it must begin with http:// or https://",
+            "`localhost:8129` is not a valid address: it must begin with http:// or https://",
         );
-        refused("ftp://x/y", "`ftp://x/y` is no address: it must begin with http:// or https://");
-        refused("http://a b/", "`http://a b/` is no address: it is not a URL");
-        refused("", "`` is no address: it is not a URL");
+        refused(
+            "ftp://x/y",
+            "`ftp://x/y` is not a valid address: it must begin with http:// or https://",
+        );
+        refused("http://a b/", "`http://a b/` is not a valid address: it is not a URL");
+        refused("", "`` is not a valid address: it is not a URL");
     }
 
     #[test]
     fn a_password_is_refused_and_not_shown() {
         refused(
             "http://me:sesame@host/v1?x=1",
-            "`host/v1` is no address: a name or password has no place in it; use a key",
+            "`host/v1` is not a valid address: a name or password has no place in it; use a key",
         );
     }
 

@@ -1,4 +1,4 @@
-//! How an exchange can fail.
+//! Errors of an HTTP exchange.
 
 use std::io;
 use std::time::Duration;
@@ -6,77 +6,77 @@ use std::time::Duration;
 use super::Limits;
 use crate::shown;
 
-/// Why there is no answer, or none that helps.
+/// Why there is no usable answer.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     /// Nothing was sent: the address is not valid.
-    #[error("`{url}` is no address: {reason}")]
+    #[error("`{url}` is not a valid address: {reason}")]
     Address {
-        /// What was given.
+        /// The given address.
         url: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
-    /// Nobody listens there, or the name is unknown.
+    /// Connection refused, or the name is unknown.
     #[error("cannot reach `{url}`")]
     Unreachable {
-        /// Who was asked.
+        /// The URL.
         url: String,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         source: Box<ureq::Error>,
     },
     /// Too slow.
     #[error("`{url}` did not answer in time ({phase}, limit {} s)", limit.as_secs_f64())]
     Timeout {
-        /// Who was asked.
+        /// The URL.
         url: String,
-        /// What was waited for.
+        /// The phase that timed out.
         phase: String,
-        /// How long at most.
+        /// The timeout.
         limit: Duration,
     },
     /// The connection ended before the answer did, or spoke no HTTP.
     #[error("the connection to `{url}` broke")]
     Broken {
-        /// Who was asked.
+        /// The URL.
         url: String,
-        /// How it broke.
+        /// The cause.
         #[source]
         source: Box<ureq::Error>,
     },
-    /// The other side cannot be trusted, or speaks no TLS. Asking again changes neither.
-    #[error("there is no secure connection to `{url}`: {reason}")]
+    /// The other side cannot be trusted, or does not speak TLS. A retry changes neither.
+    #[error("cannot establish a secure connection to `{url}`: {reason}")]
     Tls {
-        /// Who was asked.
+        /// The URL.
         url: String,
-        /// What is wrong with the certificate or the connection.
+        /// The problem with the certificate or the connection.
         reason: String,
     },
     /// More bytes than allowed.
-    #[error("`{url}` answers more than {limit_bytes} bytes")]
+    #[error("the response of `{url}` exceeds {limit_bytes} bytes")]
     TooLong {
-        /// Who answered.
+        /// The URL that answered.
         url: String,
-        /// What is allowed.
+        /// The limit.
         limit_bytes: u64,
     },
     /// An answer that says no.
     #[error("`{url}` answers {status}: {beginning}")]
     Status {
-        /// Who answered.
+        /// The URL that answered.
         url: String,
         /// The HTTP status.
         status: u16,
-        /// How the body begins.
+        /// The beginning of the body.
         beginning: String,
-        /// How long the server asks to be left alone.
+        /// The server's `Retry-After`.
         retry_after: Option<Duration>,
     },
     /// More redirects than allowed, or one that cannot be followed.
-    #[error("`{url}` is redirected too often, or to nowhere")]
+    #[error("`{url}` redirects too often, or without a target")]
     Redirects {
-        /// Who was asked.
+        /// The URL.
         url: String,
     },
 }
@@ -142,7 +142,7 @@ fn distrust(err: &ureq::Error) -> Option<String> {
         _ => return None,
     };
     if text.contains("InvalidContentType") {
-        return Some("what answers there speaks no TLS; is the address an http:// one?".to_owned());
+        return Some("the server does not speak TLS; is it an http:// address?".to_owned());
     }
     let at = text.find("invalid peer certificate")?;
     Some(shown::beginning(&text.as_bytes()[at..], None))

@@ -1,10 +1,10 @@
 //! One small client: blocking, shared by many threads, with bounds on time and size.
 //!
-//! It is `ureq` with the choices made that a caller could forget: an answer longer than its limit
-//! is an error and never memory, redirects are counted, a status is data until somebody asks for
-//! [`Answer::success`], and a client for this machine's own loopback uses no proxy (others do, as
-//! the environment says: `ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). A key goes to the
-//! address it was given for and is not carried along a redirect.
+//! It is `ureq` with safe defaults: an answer longer than its limit is an error and is not held in
+//! memory, redirects are counted, a status is data until the caller asks for [`Answer::success`],
+//! and a client for the local loopback uses no proxy (others follow the environment: `ALL_PROXY`,
+//! `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). A key is sent to the address it was given for and not
+//! to the target of a redirect.
 //!
 //! Not here: retries. Who asks knows whether asking twice is harmless, and only reads here how long
 //! a server wants to be left alone ([`retry_after`]).
@@ -33,12 +33,12 @@ use self::resolver::Remembering;
 use crate::secret::Secret;
 use crate::shown;
 
-/// How much of an answer that is only shown in a message is read.
+/// Bytes read of an answer that is only shown in a message.
 const ERROR_BODY_BYTES: u64 = 64 << 10;
 /// Servers close connections they think idle, many after 5 seconds: ours are given up before.
 const IDLE_AGE: Duration = Duration::from_secs(4);
 
-/// What a client allows.
+/// The limits of a client.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// To resolve a name and to connect.
@@ -66,7 +66,7 @@ pub struct Client {
 /// A whole answer.
 #[derive(Debug)]
 pub struct Answer {
-    /// Who answered, after redirects, without the query.
+    /// The URL that answered, after redirects, without the query.
     pub url: String,
     /// The HTTP status.
     pub status: u16,
@@ -80,9 +80,9 @@ pub struct Answer {
 #[derive(Debug)]
 pub struct Headers(HeaderMap);
 
-/// An answer whose body is still on its way.
+/// An answer whose body has not been read yet.
 pub struct Opened {
-    /// Who answered, after redirects, without the query.
+    /// The URL that answered, after redirects, without the query.
     pub url: String,
     /// The HTTP status.
     pub status: u16,
@@ -91,7 +91,7 @@ pub struct Opened {
     body: Body,
 }
 
-/// How one exchange differs from another.
+/// The options of one exchange.
 #[derive(Clone, Copy)]
 struct Manner {
     redirects: Redirects,
@@ -99,7 +99,7 @@ struct Manner {
     total: Option<Duration>,
 }
 
-/// What is done with redirects.
+/// Handling of redirects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redirects {
     /// They are followed, as far as the limit goes.
@@ -136,7 +136,7 @@ impl Client {
         self.secret.as_ref()
     }
 
-    /// What broke a body that was read by the caller.
+    /// The error of a body that the caller reads.
     pub(crate) fn broken(&self, url: &str, source: std::io::Error) -> HttpError {
         HttpError::of(url, &self.limits, source.into())
     }
@@ -172,7 +172,7 @@ impl Client {
         self.send(url, request.body(()), Manner { redirects, total: None })
     }
 
-    /// An exchange whose body is held in memory.
+    /// An exchange whose body is read into memory.
     fn whole(&self, redirects: Redirects) -> Manner {
         Manner { redirects, total: Some(self.limits.total) }
     }
@@ -244,7 +244,7 @@ impl Answer {
         Err(HttpError::Status { url: self.url, status: self.status, beginning, retry_after })
     }
 
-    /// Where it says to ask instead.
+    /// The target of a redirect.
     pub(crate) fn redirect(&self) -> Option<&str> {
         redirect(self.status, &self.headers)
     }
@@ -263,7 +263,7 @@ impl Headers {
 }
 
 impl Opened {
-    /// Where it says to ask instead.
+    /// The target of a redirect.
     pub(crate) fn redirect(&self) -> Option<&str> {
         redirect(self.status, &self.headers)
     }
@@ -274,7 +274,7 @@ impl Opened {
     }
 }
 
-/// A place is only a redirect with a status that says so.
+/// The `Location` header, if the status is that of a redirect.
 fn redirect(status: u16, headers: &Headers) -> Option<&str> {
     headers.get("location").filter(|_| (300..400).contains(&status))
 }

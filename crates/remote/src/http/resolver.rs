@@ -14,7 +14,7 @@ use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-/// How long an address is believed.
+/// Lifetime of a cached address.
 const AGE: Duration = Duration::from_mins(1);
 /// A client talks to one machine, and to those it is redirected to.
 const KNOWN: usize = 16;

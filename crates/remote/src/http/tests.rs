@@ -55,7 +55,7 @@ fn a_body_is_not_sent_on_along_a_redirect() {
 }
 
 /// The environment of a process is read when a client is made, so this test runs itself once more
-/// in an environment that names a proxy where nobody listens.
+/// in an environment that names a proxy without a listener.
 #[test]
 fn this_machine_is_asked_without_a_proxy_and_others_are_not() {
     const WITHIN: &str = "WHET_TEST_WITHIN_A_PROXY";
@@ -215,7 +215,7 @@ fn a_certificate_that_is_refused_is_final_and_told_from_a_broken_connection() {
     assert!(err.to_string().contains("/v1`: invalid peer certificate: BadEncoding"), "{err}");
     let err = secure(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     assert!(matches!(err, HttpError::Tls { .. }) && !err.is_passing(), "{err:?}");
-    assert!(err.to_string().ends_with("is the address an http:// one?"), "{err}");
+    assert!(err.to_string().ends_with("is it an http:// address?"), "{err}");
     // A fatal alert, internal error: of a machine that is not well now.
     let err = secure(&[21, 3, 3, 0, 2, 2, 80]);
     assert!(matches!(err, HttpError::Broken { .. }) && err.is_passing(), "{err:?}");

@@ -42,7 +42,7 @@ impl RepoCache {
         self.root.join("blobs").join(etag)
     }
 
-    /// Where they gather.
+    /// The path of an incomplete download.
     pub(super) fn incomplete(&self, etag: &str) -> PathBuf {
         self.root.join("blobs").join(format!("{etag}.incomplete"))
     }
@@ -64,14 +64,14 @@ impl RepoCache {
         path.is_file().then_some(path)
     }
 
-    /// A file of what the revision stood for when it was last asked about.
+    /// A cached file of the commit that the revision had when the hub was last asked.
     pub(super) fn unasked(&self, path: &str) -> Option<Fetched> {
         let commit = self.commit()?;
         let path = self.snapshot_file(&commit, path)?;
         Some(Fetched { path, commit, origin: Origin::CacheUnasked })
     }
 
-    /// The files that are there of what the revision stood for.
+    /// The cached files of that commit.
     pub(super) fn list(&self) -> Option<Listing> {
         let commit = self.commit()?;
         let root = self.snapshot(&commit);
@@ -93,7 +93,7 @@ impl RepoCache {
         (!files.is_empty()).then_some(Listing { commit, files })
     }
 
-    /// Remembers what the revision stands for.
+    /// Records the commit of the revision.
     pub(super) fn write_ref(&self, commit: &str) -> Result<(), HubError> {
         if self.revision == commit || self.commit().as_deref() == Some(commit) {
             return Ok(());

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::repo;
 
-/// What an `ETag` says about the bytes.
+/// The kind of hash in an `ETag`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hash {
     Sha256,

@@ -25,7 +25,7 @@ pub(super) struct Download<'a> {
     pub(super) file: &'a Described,
 }
 
-/// How a transfer ended early.
+/// Why a transfer ended early.
 enum Break {
     /// Another may come further.
     Passing(HttpError),
@@ -47,7 +47,7 @@ impl Download<'_> {
         let was_begun = fs::metadata(&incomplete).is_ok_and(|found| found.len() > 0);
         let mut fetched = self.fetch(&incomplete, progress)?;
         if let (Err(_), true) = (self.check(&incomplete), was_begun) {
-            // What was left there by an earlier process may be at fault: once more, from nothing.
+            // A partial file of an earlier process may be corrupt: retry once from the beginning.
             discard(&incomplete)?;
             fetched += self.fetch(&incomplete, progress)?;
         }
@@ -59,7 +59,7 @@ impl Download<'_> {
         Ok(Origin::Downloaded(fetched))
     }
 
-    /// Fetches what is missing; returns how many bytes came.
+    /// Downloads the missing bytes; returns their number.
     fn fetch(
         &self,
         incomplete: &Path,
@@ -75,7 +75,7 @@ impl Download<'_> {
             fetched += after.saturating_sub(before);
             tries += 1;
             if after > before && transfers < MOST_TRANSFERS {
-                // Who comes further does not give up, and need not wait for long.
+                // Progress resets the number of tries and the pauses.
                 (tries, pauses) = (1, self.settings.pauses());
             }
             match outcome {
@@ -183,7 +183,7 @@ impl Download<'_> {
         }
     }
 
-    /// Whether what arrived is what was announced.
+    /// Whether the file matches the announced hash.
     fn check(&self, path: &Path) -> Result<(), HubError> {
         let length = fs::metadata(path).map_err(HubError::at("look at", path))?.len();
         if let Some(announced) = self.file.bytes.filter(|&announced| announced != length) {

@@ -12,19 +12,19 @@ const LOCAL: &str = "pass the path of a local file or folder instead";
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
     /// Not a name of a repository.
-    #[error("`{name}` is no name of a repository: it is written owner/name")]
+    #[error("`{name}` is not a repository name; expected owner/name")]
     Name {
-        /// What was given.
+        /// The given name.
         name: String,
     },
     /// Not a name of a revision.
-    #[error("`{revision}` is no name of a revision")]
+    #[error("`{revision}` is not a valid revision")]
     Revision {
-        /// What was given.
+        /// The given revision.
         revision: String,
     },
     /// A path that leaves its folder.
-    #[error("`{name}` is refused as the name of a file: it may lead out of its folder")]
+    #[error("`{name}` is not a safe file name: it may lead out of its folder")]
     FileName {
         /// The path, from a user or from the hub.
         name: String,
@@ -40,7 +40,7 @@ pub enum HubError {
         source: NotAKey,
     },
     /// Offline by wish, and not in the cache.
-    #[error("`{what}` is not in the hub's cache, and HF_HUB_OFFLINE forbids to fetch it")]
+    #[error("`{what}` is not in the hub's cache, and HF_HUB_OFFLINE forbids downloads")]
     Offline {
         /// The repository or the file.
         what: String,
@@ -50,7 +50,7 @@ pub enum HubError {
     NoRepo {
         /// The hub.
         endpoint: String,
-        /// Which repository.
+        /// The repository.
         repo: String,
         /// Whether a token was sent, which may be the trouble.
         with_token: bool,
@@ -66,23 +66,23 @@ pub enum HubError {
     NoFile {
         /// The repository.
         repo: String,
-        /// What was asked for.
+        /// The path.
         path: String,
         /// Some that it has.
         files: String,
     },
     /// Only for those who accepted its terms.
-    #[error("`{repo}` is open only to those whom its owners let in")]
+    #[error("`{repo}` is gated: its terms have to be accepted on the hub")]
     Gated {
-        /// Which repository.
+        /// The repository.
         repo: String,
     },
     /// Not the protocol of a hub: a web page, a portal, another server.
-    #[error("`{url}` does not answer as a hub does: {reason}")]
+    #[error("`{url}` is not a valid response of a hub: {reason}")]
     NotAHub {
-        /// Who answered.
+        /// The URL that answered.
         url: String,
-        /// What it sent instead.
+        /// The problem with the answer.
         reason: String,
     },
     /// The exchange failed.
@@ -91,20 +91,20 @@ pub enum HubError {
     /// The transfer broke each time.
     #[error("the transfer of `{url}` broke {tries} times, the last time at byte {bytes}")]
     Transfer {
-        /// What was fetched.
+        /// The URL.
         url: String,
-        /// How often.
+        /// Number of tries.
         tries: u32,
-        /// How far it came.
+        /// Bytes received.
         bytes: u64,
-        /// What broke it last.
+        /// The last error.
         #[source]
         source: HttpError,
     },
-    /// What arrived is not what the hub announced.
-    #[error("`{url}` arrived damaged: {reason}")]
+    /// The file does not match the announced hash.
+    #[error("`{url}` is corrupt after the download: {reason}")]
     Damaged {
-        /// What was fetched.
+        /// The URL.
         url: String,
         /// In which way.
         reason: String,
@@ -112,7 +112,7 @@ pub enum HubError {
     /// The file is larger than allowed.
     #[error("`{url}` has {bytes} bytes; {limit_bytes} are allowed")]
     TooLarge {
-        /// What was to be fetched.
+        /// The URL.
         url: String,
         /// Its size.
         bytes: u64,
@@ -122,24 +122,23 @@ pub enum HubError {
     /// The disk.
     #[error("cannot {verb} `{}`", path.display())]
     Disk {
-        /// What was tried.
+        /// The attempted operation.
         verb: &'static str,
         /// On what.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
 }
 
 impl HubError {
-    /// Turns an error of the system into one that says what was tried on what.
+    /// For `map_err`: the error of doing `verb` to `path`.
     pub(super) fn at<'a>(verb: &'static str, path: &'a Path) -> impl Fn(io::Error) -> Self + 'a {
         move |source| Self::Disk { verb, path: path.to_owned(), source }
     }
 
-    /// Whether there was nobody to ask, or nobody to believe, so that what is in the cache is good
-    /// enough.
+    /// Whether the hub could not be reached or trusted, so that the cache may be used instead.
     pub(super) fn is_absence(&self) -> bool {
         match self {
             Self::Offline { .. } => true,
@@ -148,7 +147,7 @@ impl HubError {
         }
     }
 
-    /// What to do, or to pass instead.
+    /// A suggestion for the user.
     pub fn hint(&self) -> String {
         let first = match self {
             Self::NoRepo { with_token: true, .. } => {

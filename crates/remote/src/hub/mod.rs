@@ -1,15 +1,14 @@
 //! Files of data sets and models, by name, from a hub that speaks as huggingface.co does.
 //!
-//! What is fetched lies in the hub's own cache, in its own layout ([`cache`](self) keeps it), so
-//! that files other tools downloaded are found here and ours are found there. A file is asked for
-//! in three steps: its headers say which content it is (commit, `ETag`, size), the cache says
-//! whether that is here, and only then its bytes are fetched, resumed where a transfer broke, and
-//! checked against the hash that the `ETag` is.
+//! Files are in the hub's own cache, in its own layout ([`cache`](self) keeps it), so that
+//! downloads are shared with other tools. A file is fetched in three steps: its headers identify
+//! the content (commit, `ETag`, size), the cache is checked for it, and only then the bytes are
+//! downloaded, resumed where a transfer broke, and checked against the hash in the `ETag`.
 //!
-//! `HF_ENDPOINT`, `HF_HOME`, `HF_HUB_CACHE`, `HF_TOKEN` and `HF_HUB_OFFLINE` mean what they mean
-//! elsewhere. If the hub cannot be reached, what is in the cache is good enough.
+//! `HF_ENDPOINT`, `HF_HOME`, `HF_HUB_CACHE`, `HF_TOKEN` and `HF_HUB_OFFLINE` have their usual
+//! meaning. If the hub cannot be reached, the cache is used.
 //!
-//! Not here: uploads, several files at a time, and what is in the files.
+//! Not here: uploads, several files at a time, and the content of the files.
 
 mod cache;
 pub(crate) mod digest;
@@ -43,15 +42,15 @@ pub struct Hub {
 /// A file on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// The commit it is from.
     pub commit: String,
-    /// How it came here.
+    /// Its origin.
     pub origin: Origin,
 }
 
-/// How a file came here.
+/// The origin of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// It was in the cache, and the hub says that it is still the one.
@@ -62,19 +61,19 @@ pub enum Origin {
     Downloaded(u64),
 }
 
-/// How far a download is.
+/// Progress of a download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes that are here.
     pub bytes: u64,
-    /// Bytes of the whole file, if the hub says so.
+    /// Bytes of the whole file, if the hub reports them.
     pub total: Option<u64>,
 }
 
-/// What a repository holds.
+/// The content of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// The commit that the revision stands for.
+    /// The commit of the revision.
     pub commit: String,
     /// Its files, sorted by path.
     pub files: Vec<RemoteFile>,
@@ -85,7 +84,7 @@ pub struct Listing {
 pub struct RemoteFile {
     /// Its path within the repository.
     pub path: String,
-    /// Its size, if the hub says so.
+    /// Its size, if the hub reports it.
     pub bytes: Option<u64>,
 }
 

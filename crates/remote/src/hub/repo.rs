@@ -16,7 +16,7 @@ pub struct Repo {
     revision: String,
 }
 
-/// What a repository holds.
+/// The kind of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RepoKind {
     /// A data set.
@@ -36,7 +36,7 @@ impl Repo {
         Self::new(RepoKind::Model, id)
     }
 
-    /// The same at another branch, tag or commit.
+    /// The same repository at another branch, tag or commit.
     pub fn at(self, revision: &str) -> Result<Self, HubError> {
         let is_good = revision.split('/').all(is_part) && revision.len() <= 200;
         if !is_good {
@@ -72,7 +72,7 @@ impl Repo {
         format!("{}s--{}", self.kind.name(), self.id.replace('/', "--"))
     }
 
-    /// Where its files are, below the hub's address.
+    /// The path of its files, below the hub's address.
     pub(super) fn files_path(&self) -> String {
         match self.kind {
             RepoKind::Dataset => format!("datasets/{}", self.id),
@@ -80,7 +80,7 @@ impl Repo {
         }
     }
 
-    /// Where it is described, below the hub's address.
+    /// The path of its description, below the hub's address.
     pub(super) fn api_path(&self) -> String {
         format!("api/{}s/{}", self.kind.name(), self.id)
     }

@@ -1,4 +1,4 @@
-//! Which hub, and where its cache is: as the environment says to every tool that uses it.
+//! The hub and its cache, from the environment variables that every hub tool uses.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,20 +12,20 @@ use crate::secret::Secret;
 /// A file with a token is not longer.
 const TOKEN_BYTES: u64 = 4096;
 
-/// What a [`Hub`](super::Hub) needs to know.
+/// The settings of a [`Hub`](super::Hub).
 #[derive(Debug, Clone)]
 pub struct HubSettings {
     /// The address of the hub.
     pub endpoint: String,
     /// The folder of its cache.
     pub cache: PathBuf,
-    /// The token, for what is not public.
+    /// The token, for repositories that are not public.
     pub token: Option<Secret>,
     /// Whether only the cache is used.
     pub offline: bool,
     /// To connect, and between two pieces of an answer.
     pub timeout: Duration,
-    /// Times that a transfer is begun or resumed.
+    /// Maximal number of tries of a transfer.
     pub max_tries: u32,
     /// The pause between two of them; each further one is twice as long, up to `timeout`.
     pub pause: Duration,
@@ -77,7 +77,7 @@ pub(super) struct Pauses {
 }
 
 impl Pauses {
-    /// The pause after a try that failed: growing, or what the hub asks for if that is longer.
+    /// The pause after a failed try: growing, or the hub's `Retry-After` if that is longer.
     pub(super) fn after(&mut self, err: &HttpError) -> Duration {
         let asked = match err {
             HttpError::Status { retry_after, .. } => retry_after.unwrap_or_default(),
@@ -94,9 +94,9 @@ impl HubSettings {
         Pauses { next: self.pause, longest: self.timeout }
     }
 
-    /// The address that a redirect stands for, if it stays on the hub: a repository was renamed, or
-    /// a small file has a place of its own. Other redirects lead to where bytes are stored, which
-    /// does not know what file they are.
+    /// The target of a redirect that stays on the hub: a repository was renamed, or a small file
+    /// has a separate path. Other redirects lead to storage servers, which do not know the file's
+    /// hash.
     pub(crate) fn own_address(&self, location: &str) -> Option<String> {
         let endpoint = self.endpoint.as_str();
         if location.strip_prefix(endpoint).is_some_and(|rest| rest.starts_with('/')) {

@@ -286,7 +286,7 @@ fn a_web_page_is_not_taken_for_a_hub() {
     assert!(err.contains("sends text/html and names no commit"), "{err}");
     let err = hub.list(&repo()).unwrap_err().to_string();
     assert!(
-        err.contains("does not answer as a hub does") && err.contains("Please log in"),
+        err.contains("is not a valid response of a hub") && err.contains("Please log in"),
         "{err}"
     );
     let (page, _) = fetch_broken(|_, _| Reply::new(200, "text/html", "<html>"));

@@ -1,4 +1,4 @@
-//! What is asked of a hub, and how its answers are read.
+//! Requests to a hub, and the parsing of its answers.
 
 use serde::Deserialize;
 
@@ -11,12 +11,12 @@ use crate::shown;
 /// Files named when one was asked for that is not there.
 const NAMED: usize = 8;
 
-/// What a hub says about one file before it sends it.
+/// The metadata of a file, from the headers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Described {
     /// The commit it is from.
     pub(crate) commit: String,
-    /// Which content it is, and its name in the cache: a hash, on the public hub.
+    /// Identifies the content, and is its name in the cache: a hash, on the public hub.
     pub(crate) etag: String,
     /// Its size.
     pub(crate) bytes: Option<u64>,
@@ -35,7 +35,7 @@ struct RawFile {
 }
 
 impl Hub {
-    /// Where the bytes of a file are.
+    /// The URL of a file's bytes.
     pub(super) fn resolve_url(&self, repo: &Repo, revision: &str, path: &str) -> String {
         let (endpoint, files) = (&self.settings.endpoint, repo.files_path());
         let revision = repo::encoded(revision).replace('/', "%2F");
@@ -54,7 +54,7 @@ impl Hub {
         listing(&answer.body, &answer.url, self.http.secret())
     }
 
-    /// What the hub says about one file.
+    /// Requests the metadata of a file.
     pub(super) fn ask_about(&self, repo: &Repo, path: &str) -> Result<Described, HubError> {
         let url = self.resolve_url(repo, repo.revision(), path);
         let answer = self.ask(url, |url| self.http.head(url))?;
@@ -96,7 +96,7 @@ impl Hub {
         ask()
     }
 
-    /// What a status that is no success means here.
+    /// The error of a non-success status.
     fn refusal(&self, repo: &Repo, path: Option<&str>, answer: Answer) -> HubError {
         let name = repo.to_string();
         match (answer.status, answer.headers.get("x-error-code"), path) {

@@ -1,8 +1,8 @@
 //! A server of chat completions that answers as vLLM does, and misbehaves by script.
 //!
-//! The answer follows from the request alone (its messages, its seed and the number of the choice),
-//! so that two runs that ask the same get the same. It counts what it was asked, and how long it
-//! was busy.
+//! The answer depends only on the request (its messages, its seed and the index of the choice), so
+//! that two runs with the same requests get the same answers. The server counts its requests and
+//! the time it was busy.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::http::{Asked, Reply, Server, Wire};
 
-/// What the server does with one request.
+/// The server's action on one request.
 #[derive(Debug, Clone)]
 pub enum Act {
     /// Answers properly.
@@ -23,21 +23,21 @@ pub enum Act {
     Send(Reply),
 }
 
-/// What to do with a request.
+/// Chooses the action on a request.
 pub type Script = dyn Fn(u64, &Value) -> Act + Send + Sync;
-/// What to say to it.
+/// Chooses the text of an answer.
 pub type Speech = dyn Fn(&Value, usize) -> String + Send + Sync;
 
-/// How a server behaves.
+/// The behaviour of a server.
 pub struct Manners {
-    /// What it does, by the number of the request (from 0) and its JSON.
+    /// The action, by the number of the request (from 0) and its JSON.
     pub act: Box<Script>,
-    /// What choice number `usize` says to a request; thinking in the text is moved to
-    /// `reasoning_content` where [`Manners::reasoning`] says so.
+    /// The text of choice number `usize`; thinking in it is moved to `reasoning_content` if
+    /// [`Manners::reasoning`] says so.
     pub text: Box<Speech>,
     /// Whether thinking goes into a field of its own.
     pub reasoning: Reasoning,
-    /// How long an answer takes.
+    /// The latency of an answer.
     pub latency: Duration,
     /// Requests worked on at a time; others wait.
     pub places: usize,
@@ -45,7 +45,7 @@ pub struct Manners {
     pub most_choices: usize,
 }
 
-/// Where the server puts thinking.
+/// The part of a response in which the server returns thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reasoning {
     /// It stays in the text.
@@ -150,7 +150,7 @@ impl State {
     fn chat(&self, asked: &Asked) -> Reply {
         let number = self.asked.fetch_add(1, Ordering::SeqCst);
         let Ok(request) = serde_json::from_slice(&asked.body) else {
-            return Reply::json(400, &json!({"error": {"message": "the body is no JSON"}}));
+            return Reply::json(400, &json!({"error": {"message": "the body is not JSON"}}));
         };
         match (self.manners.act)(number, &request) {
             Act::Send(reply) => reply,

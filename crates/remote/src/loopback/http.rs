@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// What a client asked.
+/// The request of a client.
 #[derive(Debug, Clone)]
 pub struct Asked {
     /// `GET`, `HEAD`, `POST`.
@@ -21,7 +21,7 @@ pub struct Asked {
     pub body: Vec<u8>,
 }
 
-/// What it gets.
+/// The reply.
 #[derive(Debug, Clone)]
 pub struct Reply {
     /// The HTTP status.
@@ -30,26 +30,26 @@ pub struct Reply {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
-    /// How it is sent.
+    /// The encoding of the reply.
     pub wire: Wire,
 }
 
-/// How a reply goes over the wire.
+/// The encoding of a reply on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
-    /// Whole, with its length.
+    /// Complete, with its length.
     Whole,
-    /// Whole, in chunks of this many bytes.
+    /// Complete, in chunks of this many bytes.
     Chunked(usize),
     /// The connection ends in the middle of the headers.
     CutInHeaders,
     /// The connection ends after this many bytes of the body.
     CutInBody(usize),
-    /// The length says so, whatever the body is; then the connection ends.
+    /// With this `Content-Length`, whatever the body is; then the connection ends.
     ClaimedLength(usize),
     /// No length; the body ends with the connection.
     UntilClose,
-    /// Whole, with its length, a byte at a time and each after such a pause.
+    /// Complete, with its length, one byte at a time with this pause before each.
     Dripping(Duration),
     /// Nothing is sent until the client goes away.
     Silence,
@@ -86,14 +86,14 @@ impl Reply {
         Self::new(status, "application/json", body.to_string())
     }
 
-    /// The same with one header more.
+    /// The same reply with one more header.
     #[must_use]
     pub fn with(mut self, name: &str, value: &(impl ToString + ?Sized)) -> Self {
         self.headers.push((name.to_owned(), value.to_string()));
         self
     }
 
-    /// The same, sent otherwise.
+    /// The same reply with another encoding.
     #[must_use]
     pub fn sent(mut self, wire: Wire) -> Self {
         self.wire = wire;
@@ -130,7 +130,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.is_ending.store(true, Ordering::SeqCst);
-        // Wakes the listener; if that fails it is gone already.
+        // Wakes the listener; if that fails, it has already ended.
         drop(TcpStream::connect(self.address));
         if let Some(listener) = self.listener.take() {
             drop(listener.join());
@@ -151,7 +151,7 @@ fn listen(listener: &TcpListener, shared: &Arc<Shared>, handler: &Arc<Handler>) 
         }
         let (shared, handler) = (Arc::clone(shared), Arc::clone(handler));
         threads.push(thread::spawn(move || {
-            // A client that goes away is no news to a server.
+            // A client that disconnects is not an error for a server.
             drop(serve(&stream, &*handler));
             drop(stream.shutdown(Shutdown::Both));
             shared.lock().remove(&id);
@@ -208,7 +208,7 @@ fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Asked>> {
     Ok(Some(Asked { method, path, headers, body }))
 }
 
-/// Sends a reply; says whether the connection goes on.
+/// Sends a reply; returns whether the connection stays open.
 fn send(mut stream: &TcpStream, reply: &Reply, is_head: bool) -> io::Result<bool> {
     let headers = reply.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
     let head = format!("HTTP/1.1 {} Answer\r\n{}", reply.status, headers.collect::<String>());

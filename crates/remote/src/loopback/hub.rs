@@ -1,8 +1,8 @@
 //! A hub with one repository, which breaks transfers by script.
 //!
-//! It answers as the public hub does today: a small file is redirected within the hub and has
-//! Git's hash for its `ETag`; a large one is redirected to a store (another server) that knows
-//! neither commit nor hash, and these are in the headers of the redirect.
+//! It answers like the public hub: a small file is redirected within the hub and has Git's hash as
+//! its `ETag`; a large one is redirected to a store (another server) that knows neither commit nor
+//! hash, and these are in the headers of the redirect.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,16 +18,16 @@ pub const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 /// Files from here on are large.
 pub const LARGE_BYTES: usize = 4096;
 
-/// What may happen to a transfer: its number (from 0) and the proper reply go in.
+/// Changes a transfer, given its number (from 0) and the proper reply.
 pub type Transfer = dyn Fn(u64, Reply) -> Reply + Send + Sync;
 
-/// What a hub holds, and how it breaks.
+/// The content of a hub, and its faults.
 pub struct Holding {
     /// `datasets/owner/name`, or `owner/name` of a model.
     pub repo: String,
     /// Its files.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// What happens to transfers of bytes.
+    /// The fault of each transfer.
     pub transfer: Box<Transfer>,
 }
 
@@ -53,7 +53,7 @@ impl Holding {
         Self { repo: repo.to_owned(), files: files.collect(), transfer: Box::new(|_, reply| reply) }
     }
 
-    /// The same with faults.
+    /// The same hub with faults.
     #[must_use]
     pub fn breaking(self, transfer: impl Fn(u64, Reply) -> Reply + Send + Sync + 'static) -> Self {
         Self { transfer: Box::new(transfer), ..self }

@@ -1,12 +1,13 @@
 //! The folder of the runs, and that nothing outside of it is read.
 //!
-//! A name of a run is one plain component (`record` refuses all others). What lies under it may still be
-//! a symbolic link. The folder of a run, and folders in it, are followed to their end, which must be in
-//! this folder: a run that lies outside is not there, and one that has a part outside is named and not
-//! shown. Files of a run are never followed, and must be regular files (`record`'s `plain_file`).
+//! The name of a run is one plain path component (`record` refuses all others), but it may be a
+//! symbolic link. The folder of a run, and folders in it, are resolved, and the result must be
+//! inside this folder: a run outside is treated as missing, and one with a part outside is listed
+//! with an error and not shown. Files of a run are never followed, and must be regular files
+//! (`record`'s `plain_file`).
 //!
-//! Not here: somebody who may write into the folder and changes a link between this look and the reading.
-//! Such a person can write the runs themselves.
+//! Not here: protection against a user with write access to the folder who changes a link between
+//! the check and the read. Such a user can write the runs themselves.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -44,7 +45,7 @@ impl Folder {
         Ok(view)
     }
 
-    /// The runs by name, each opened or with why not. What leads outside is none of this folder's.
+    /// The runs by name, each opened or with an error. Links that lead outside are skipped.
     pub(super) fn runs(&self) -> Result<Vec<Opened>, FileError> {
         let open = |name: String| {
             let view = overview::open(&self.root, &name)?;
@@ -55,8 +56,8 @@ impl Folder {
         Ok(overview::names(&self.root)?.into_iter().filter_map(open).collect())
     }
 
-    /// Refuses a run of which anything lies outside. To whoever asks, one that is outside as a whole is
-    /// not there.
+    /// Refuses a run with a part outside of the folder. A run that is outside as a whole is
+    /// reported as missing.
     fn check(&self, view: &RunView) -> Result<(), ViewError> {
         if !self.holds(view.dir())? {
             return Err(RunError::NotFound { path: view.dir().to_owned() }.into());

@@ -1,4 +1,4 @@
-//! The list of runs: its page, and what it shows now.
+//! The list of runs: its page and its data.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -26,13 +26,13 @@ const SCRIPT: &str = concat!(
     "})();\n",
 );
 
-/// The runs as they were at the last look, so that only what is new is read.
+/// The runs as of the last request, so that only new events are read.
 #[derive(Debug, Default)]
 pub(super) struct List {
     followed: Mutex<BTreeMap<String, Followed>>,
 }
 
-/// What the list shows.
+/// The data of the list.
 #[derive(Serialize)]
 struct Told {
     runs: Vec<Overview>,
@@ -45,7 +45,7 @@ struct Unreadable {
     error: String,
 }
 
-/// The page. What it shows, it asks for.
+/// The page. It requests its data.
 pub(super) fn page() -> Response {
     let policy = format!(
         "default-src 'none'; script-src {}; style-src {}; connect-src 'self'; base-uri 'none'; form-action 'none'",
@@ -60,9 +60,9 @@ pub(super) fn page() -> Response {
 }
 
 impl List {
-    /// How the runs stand now.
+    /// The present state of the runs.
     pub(super) fn look(&self, folder: &Folder) -> Result<Response, ViewError> {
-        // Nobody waits for somebody else's reading: two who look at once both read what is new.
+        // The lock is not held while reading: two concurrent requests both read what is new.
         let mut before = self.followed().clone();
         let mut followed = BTreeMap::new();
         let mut told = Told { runs: Vec::new(), unreadable: Vec::new() };

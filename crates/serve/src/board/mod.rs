@@ -7,10 +7,11 @@
 //! /runs/NAME/feed       what is new behind a cursor, JSON
 //! ```
 //!
-//! Every answer is read from the disk when it is asked for. All that is held is what the list needs to
-//! read only what is new.
+//! Every response is read from disk when it is requested. The only state is the read position of
+//! the list.
 //!
-//! Not here: what a page draws (`whetstone_record::report`, `assets/report/`), and changing anything.
+//! Not here: the content of a page (`whetstone_record::report`, `assets/report/`), and any change
+//! to a run.
 
 mod folder;
 mod list;
@@ -36,7 +37,7 @@ pub struct Board {
     list: List,
 }
 
-/// The answer to a page whose run is gone, and another has its name.
+/// The response to a page whose run was replaced by another one with the same name.
 #[derive(Serialize)]
 struct Moved {
     moved: bool,
@@ -77,7 +78,7 @@ fn json(value: &impl Serialize) -> Result<Response, ViewError> {
     Ok(Response::json(serde_json::to_vec(value).map_err(io::Error::from)?))
 }
 
-/// An answer, or a sentence on why there is none.
+/// The response, or an error as a sentence.
 fn told(answer: Result<Response, ViewError>) -> Response {
     answer.unwrap_or_else(|err| {
         let status = if matches!(err, ViewError::Run(_)) { 404 } else { 500 };
@@ -85,7 +86,7 @@ fn told(answer: Result<Response, ViewError>) -> Response {
     })
 }
 
-/// What there is to say of an error, with its causes, without characters that do something.
+/// The text of an error with its causes, without control characters.
 fn sentence(err: &ViewError) -> String {
     let text = with_causes(err);
     let hint = err.hint().map_or(String::new(), |hint| format!(" ({hint})"));

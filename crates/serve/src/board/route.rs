@@ -1,21 +1,21 @@
-//! Which path is which answer.
+//! Routes of the board.
 
 use whetstone_record::report::live::{Cursor, Texts};
 
-/// What is asked for.
+/// The resource of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route<'a> {
     /// The page with all runs.
     List,
-    /// What it shows now.
+    /// The data of the list.
     ListNow,
     /// The page of a run.
     Run(&'a str),
-    /// What is new in a run.
+    /// Updates of a run.
     Feed { name: &'a str, cursor: Cursor, texts: Texts },
 }
 
-/// What a path and a query ask for, if anything.
+/// The resource of a path and a query, if there is one.
 pub(super) fn route<'a>(path: &'a str, query: &str) -> Option<Route<'a>> {
     let parts: Vec<&str> = path.strip_prefix('/')?.split('/').take(4).collect();
     match (&parts[..], query) {

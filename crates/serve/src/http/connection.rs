@@ -12,12 +12,12 @@ use super::{Hosts, Limits};
 const BUSY: Refusal =
     Refusal { status: 503, reason: "Too many connections at once: try again in a moment." };
 
-/// What a closed connection may still send, and for how long. Closing it over bytes that were not read
-/// would take the answer back from under its reader.
+/// Unread bytes to drain from a closing connection, and for how long. Closing a socket with unread
+/// bytes sends a reset, which may discard the response before the client has read it.
 const LEFTOVER_BYTES: usize = 64 << 10;
 const LEFTOVER_TIME: Duration = Duration::from_millis(500);
 
-/// Reads a request and answers it. A connection that breaks is nobody's loss.
+/// Reads a request and answers it. Errors of the connection are ignored.
 pub(super) fn answer(
     mut stream: TcpStream,
     handler: &impl Fn(&Request) -> Response,

@@ -1,8 +1,8 @@
-//! Whom a request may be meant for.
+//! Check of the `Host` header.
 //!
-//! A page somewhere can let its own name lead to 127.0.0.1 (DNS rebinding): the browser then takes the
-//! board for that page's server and lets it read. The name stands in the `Host` header, so only addresses
-//! are answered, and `localhost`, which no name server answers for.
+//! Any web page can let its own name resolve to 127.0.0.1 (DNS rebinding): the browser then takes
+//! the board for that page's server and lets the page read it. The name is in the `Host` header, so
+//! only addresses are accepted, and `localhost`, which does not resolve through DNS.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -53,7 +53,8 @@ impl Hosts {
 
     fn is_address(&self, address: IpAddr) -> bool {
         let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-        // A server of all addresses does not know which they are; but a number is no name.
+        // A server bound to all addresses does not know which those are; but any address is safe,
+        // as it is not a name.
         self.bound.ip().is_unspecified()
             || address == self.bound.ip()
             || loopback.contains(&address)

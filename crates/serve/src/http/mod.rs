@@ -1,9 +1,9 @@
 //! A small HTTP/1.1 server: one thread and one request for each connection, then it is closed.
 //!
-//! A handler is a function from a [`Request`] to a [`Response`], whose body may be written while it is
-//! made. What every handler would have to refuse is refused before it: heads that are too long or too
-//! slow, other methods than GET and HEAD, bodies, and names of other hosts. Every answer has the headers
-//! that keep a browser from guessing, keeping and sharing it.
+//! A handler is a function from a [`Request`] to a [`Response`], whose body may be streamed. The
+//! server refuses what every handler would have to: heads that are too long or too slow, methods
+//! other than GET and HEAD, bodies, and foreign host names. Every response has headers that prevent
+//! a browser from sniffing, caching and sharing it.
 //!
 //! Threads, and no asynchronous runtime: a person has a few tabs open (`docs/adr/0015-board.md`).
 //!
@@ -26,16 +26,16 @@ pub use self::host::Hosts;
 pub use self::request::{Method, Refusal, Request, parse};
 pub use self::response::{Body, Kind, Response, Writer};
 
-/// What a connection may take.
+/// Limits of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Connections at a time; further ones are told to come back.
+    /// Concurrent connections; further ones are told to retry.
     pub connections: usize,
     /// Bytes of a request's head.
     pub head_bytes: usize,
     /// From the first byte of a request to its last.
     pub head_time: Duration,
-    /// How long an answer may wait for its reader.
+    /// Timeout of writing a response.
     pub write_time: Duration,
     /// From the first byte of an answer to its last.
     pub answer_time: Duration,
@@ -59,19 +59,19 @@ impl Default for Limits {
 pub struct ListenError {
     /// Where.
     pub address: SocketAddr,
-    /// What the kernel said.
+    /// The error of the operating system.
     pub source: io::Error,
 }
 
 impl ListenError {
-    /// What the user can do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> &'static str {
         match self.source.kind() {
             io::ErrorKind::AddrInUse => {
-                "somebody listens there, another board perhaps: take another port with `--port`, \
+                "the address is in use, perhaps by another board: choose another port with `--port`, \
                  or any free one with `--port 0`"
             }
-            io::ErrorKind::PermissionDenied => "take a port above 1023 with `--port`",
+            io::ErrorKind::PermissionDenied => "choose a port above 1023 with `--port`",
             io::ErrorKind::AddrNotAvailable => "name an address of this machine with `--host`",
             _ => "try `--host 127.0.0.1 --port 0`",
         }
@@ -107,7 +107,7 @@ impl Server {
         self.hosts.bound()
     }
 
-    /// What to type into a browser on this machine.
+    /// The URL for a browser on this machine.
     pub fn url(&self) -> String {
         let bound = self.hosts.bound();
         match bound.ip() {
@@ -155,7 +155,7 @@ impl Drop for Place {
     }
 }
 
-/// What the threads of all connections share.
+/// State shared by the threads of all connections.
 struct Shared<H> {
     handler: H,
     hosts: Hosts,

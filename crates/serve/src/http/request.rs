@@ -1,15 +1,15 @@
 //! The head of a request, read strictly.
 //!
-//! `httparse` takes the lines apart; what is asked for is checked here. A target is a path of letters,
-//! digits and `._-/`, and a query of the same with `=` and `&`: nothing is ever decoded, so there is one
-//! way to write each path and nothing to hide in it.
+//! `httparse` splits the lines; the target is checked here. A target is a path of letters, digits
+//! and `._-/`, and a query of the same with `=` and `&`: nothing is ever decoded, so each path has
+//! exactly one spelling.
 
 use std::str;
 
 /// Headers of a request. A browser sends about fifteen.
 const MAX_HEADERS: usize = 64;
 
-/// What is asked of a path.
+/// The method of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// The answer.
@@ -21,13 +21,13 @@ pub enum Method {
 /// A request that a handler may answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// What is asked of the path.
+    /// The method.
     pub method: Method,
     /// The path, from its first `/`.
     pub path: String,
-    /// What stands behind `?`; empty if nothing does.
+    /// The text after `?`; empty if there is none.
     pub query: String,
-    /// Whom the request was meant for.
+    /// The `Host` header.
     pub host: String,
 }
 

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use super::request::{Method, Refusal};
 
-/// Headers of every answer. `no-store`: what a model said stays in the run, not in a browser's cache.
+/// Headers of every response. `no-store`: completions stay in the run, not in a browser's cache.
 const ALWAYS: &str = "Connection: close\r\n\
     Cache-Control: no-store\r\n\
     X-Content-Type-Options: nosniff\r\n\
@@ -16,10 +16,10 @@ const ALWAYS: &str = "Connection: close\r\n\
     Cross-Origin-Resource-Policy: same-origin\r\n\
     Cross-Origin-Opener-Policy: same-origin\r\n";
 
-/// What an answer that is no page may do: nothing.
+/// The content security policy of a response that is not a page.
 const NOTHING: &str = "default-src 'none'";
 
-/// What the bytes of a body are.
+/// The content type of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// A page, and the policy that holds it.
@@ -36,11 +36,11 @@ pub enum Kind {
 /// Writes a body.
 pub type Writer = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + Send>;
 
-/// What is sent behind the head.
+/// The body of a response.
 pub enum Body {
     /// These bytes.
     Bytes(Vec<u8>),
-    /// What this writes. An error ends the answer where it is.
+    /// Streams the body through this function. An error aborts the response.
     Streamed(Writer),
 }
 
@@ -58,7 +58,7 @@ impl fmt::Debug for Body {
 pub struct Response {
     /// The status.
     pub status: u16,
-    /// What the body is.
+    /// The content type.
     pub kind: Kind,
     /// The body.
     pub body: Body,

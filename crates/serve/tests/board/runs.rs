@@ -8,7 +8,7 @@ use whetstone_record::event::{Event, TimedEvent};
 use whetstone_record::journal::Journal;
 use whetstone_record::run_dir::{RunDir, RunView};
 
-/// What nobody may read who does not see the run.
+/// Text that must not be readable without access to the run.
 pub(crate) const SECRET: &str = "the-secret-of-this-test";
 
 /// A run of one step with one completion, which says the secret.

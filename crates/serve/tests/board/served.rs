@@ -35,7 +35,7 @@ pub(crate) fn answer(address: SocketAddr, bytes: &[u8]) -> String {
 /// What comes until the connection is closed.
 pub(crate) fn rest(stream: &mut TcpStream) -> String {
     let mut text = Vec::new();
-    // Who is turned away may be cut off behind the answer, with a request that nobody read.
+    // A refused client may be disconnected after the answer, with its request unread.
     let read = stream.read_to_end(&mut text);
     assert!(read.is_ok() || !text.is_empty(), "{read:?}");
     let _ = stream.shutdown(Shutdown::Both);

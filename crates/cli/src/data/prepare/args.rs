@@ -1,4 +1,4 @@
-//! What can be asked of `whet data prepare`, and what its help teaches.
+//! Arguments and help of `whet data prepare`.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub struct PrepareArgs {
     #[arg(long, value_name = "PATH|NAME")]
     pub apps: Option<PathBuf>,
 
-    /// Take only these difficulties of APPS
+    /// Use only these difficulties of APPS
     #[arg(
         long,
         alias = "apps_difficulty",
@@ -33,7 +33,7 @@ pub struct PrepareArgs {
     )]
     pub apps_difficulty: Vec<DifficultyArg>,
 
-    /// Leave APPS out, where no source is named
+    /// Leave out APPS, if no source is named
     #[arg(long, alias = "skip_apps", conflicts_with = "apps")]
     pub skip_apps: bool,
 
@@ -45,43 +45,43 @@ pub struct PrepareArgs {
     #[arg(long, value_name = "PATH")]
     pub leetcode: Option<PathBuf>,
 
-    /// Tasks, one JSON object a line; a file of a data set is told by its columns
+    /// Tasks, one JSON object per line; files of known data sets are recognised by their columns
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub tasks: Vec<PathBuf>,
 
-    /// Make this many small Python tasks that need no download
+    /// Generate this many small Python tasks, without a download
     #[arg(long, value_name = "N")]
     pub embedded: Option<usize>,
 
-    /// Make embedded tasks of these families only; an unknown name lists them all
+    /// Generate embedded tasks of these families only; an unknown name lists them all
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "embedded")]
     pub families: Vec<String>,
 
-    /// Drop tasks that these benchmarks would recognise
+    /// Drop tasks that are contaminated with these benchmarks
     ///
-    /// Told by their columns, like `--tasks`. A task is dropped if its statement shares a run of
-    /// words with a statement of the benchmark, or if statement or solution are duplicates of the
-    /// benchmark's. Each is named in the report with the words in common.
+    /// Files are recognised by their columns, like `--tasks`. A task is dropped if its statement
+    /// shares an n-gram of words with a statement of the benchmark, or if its statement or solution
+    /// duplicates one of the benchmark. Each is listed in the report with the words in common.
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub decontaminate: Vec<PathBuf>,
 
-    /// How long a run of words makes a task known to a benchmark
+    /// Length of a word n-gram that marks a task as contaminated
     #[arg(long, value_name = "WORDS", default_value_t = DEFAULT_NGRAM, value_parser = ngram)]
     pub ngram: usize,
 
-    /// Take at most so many tasks of each source, chosen by the seed
+    /// Maximal number of tasks per source, chosen by the seed
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
 
-    /// Where the halves of a data set come from
+    /// Train/validation split of data sets
     #[arg(long, value_enum, default_value_t = SplitArg::Official, value_name = "HOW")]
     pub split: SplitArg,
 
-    /// The part of each source that is for validation, where none is published
+    /// Validation fraction of each source without a published split
     #[arg(long, value_name = "PART", default_value_t = 0.2, value_parser = fraction)]
     pub val_fraction: f64,
 
-    /// The seed of the split, over the config's
+    /// Seed of the split; takes precedence over the config
     #[arg(long, value_name = "SEED")]
     pub seed: Option<u64>,
 
@@ -89,11 +89,11 @@ pub struct PrepareArgs {
     #[arg(long, value_name = "DIR", default_value = "data")]
     pub out: PathBuf,
 
-    /// End with 1 if any row or file was bad; duplicates and the like are not bad
+    /// Exit with 1 if any row or file was bad; duplicates and the like are not bad
     #[arg(long)]
     pub strict: bool,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 
@@ -102,12 +102,12 @@ pub struct PrepareArgs {
     pub json: bool,
 }
 
-/// Where the halves of a data set come from.
+/// Train/validation split of data sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SplitArg {
-    /// As published: of MBPP, tasks 11 to 510 are measured with, as in its paper; others by the seed.
+    /// As published: MBPP tasks 11 to 510 are for validation, as in its paper; others by the seed.
     Official,
-    /// By the seed: figures cannot be compared with published ones.
+    /// By the seed: figures are not comparable with published ones.
     Seed,
 }
 
@@ -120,7 +120,7 @@ impl From<SplitArg> for Split {
     }
 }
 
-/// How hard APPS says a problem is.
+/// The difficulty of a problem according to APPS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DifficultyArg {
     /// Solved in minutes.
@@ -159,21 +159,21 @@ fn ngram(text: &str) -> Result<usize, String> {
 
 const AFTER_HELP: &str = "\
 Only the sources that are named are read; with none named, MBPP and APPS, from the hub
-(google-research-datasets/mbpp and codeparrot/apps, its training half). What is downloaded stays in
-the hub's own cache; HF_ENDPOINT, HF_HOME, HF_TOKEN and HF_HUB_OFFLINE mean what they mean elsewhere.
-Files may be .jsonl, .json or .parquet, each also with .gz; a folder stands for the files in it.
+(google-research-datasets/mbpp and codeparrot/apps, its training split). Downloads stay in the hub's
+own cache; HF_ENDPOINT, HF_HOME, HF_TOKEN and HF_HUB_OFFLINE have their usual meaning.
+Files may be .jsonl, .json or .parquet, each also with .gz; for a folder, the files in it are read.
 
-What is dropped, and counted in the summary and in DIR/prepare.json:
-  bad           not JSON, a column missing, no tests, tests too large, an id twice, a file that breaks
-                off or has other columns: named with file, row and reason; these alone count for --strict
-  left out      a difficulty of APPS that was not asked for
-  contaminated  known to a benchmark of --decontaminate
-  duplicates    the same statement or solution as another task's once case, layout and comments are
-                left out, or nearly: 80 % of the runs of 3 words of a statement, 85 % of the runs of
-                5 tokens of a solution. Of two, the one that comes first is kept: MBPP, APPS,
+Dropped rows, counted in the summary and in DIR/prepare.json:
+  bad           not JSON, a column missing, no tests, tests too large, a duplicate id, a truncated file
+                or other columns: listed with file, row and reason; these alone count for --strict
+  left out      a difficulty of APPS that was not requested
+  contaminated  overlaps with a benchmark of --decontaminate
+  duplicates    the same statement or solution as another task's, ignoring case, layout and comments,
+                or nearly the same: 80 % of the 3-grams of words of a statement, 85 % of the 5-grams
+                of tokens of a solution. The first one is kept, in the order MBPP, APPS,
                 HumanEval, LeetCode, tasks, embedded, and in each by id
   over limit    past --limit
-Duplicates go before the split and over all sources at once, so none is left between the halves.
+Duplicates are dropped before the split and over all sources at once, so train and validation share none.
 The same inputs and seed give the same bytes.
 
 Examples:

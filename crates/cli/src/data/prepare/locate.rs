@@ -1,4 +1,4 @@
-//! Where a data set is: on this machine, or on the hub, by its name.
+//! The location of a data set: a local path, or a name on the hub.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::hub;
 use crate::printer::Printer;
 
-/// Where the hub has a data set, and which of its files are the ones.
+/// A data set on the hub, and its relevant files.
 struct Published {
     name: &'static str,
-    /// How their paths begin.
+    /// The prefix of their paths.
     files: &'static str,
     flag: &'static str,
 }
@@ -23,7 +23,7 @@ const MBPP: Published =
     Published { name: "google-research-datasets/mbpp", files: "full/", flag: "--mbpp" };
 const APPS: Published = Published { name: "codeparrot/apps", files: "train.jsonl", flag: "--apps" };
 
-/// The files of a data set: the path that was given, or what the hub has under a name.
+/// The files of a data set: the given path, or the files on the hub.
 pub(super) fn locate(
     source: Kind,
     given: Option<&Path>,

@@ -41,7 +41,7 @@ fn prepare_with(args: &PrepareArgs, seed: Seed, printer: Printer) -> Result<Repo
     let made = args.embedded.map(|count| embedded(seed, count, &args.families));
     let made = made.transpose()?.unwrap_or_default();
     if args.embedded.is_some_and(|wanted| made.len() < wanted) {
-        printer.note(format_args!("no more than {} embedded tasks can be made", made.len()));
+        printer.note(format_args!("at most {} embedded tasks can be generated", made.len()));
     }
     // One step for each source and benchmark, and then comparing and writing.
     let steps = origins.len() + args.decontaminate.len() + 2;

@@ -23,7 +23,7 @@ pub(super) fn print(
     printer.raw(&text(report, out, took, printer))
 }
 
-/// Sources of which no task is left.
+/// Sources without any task left.
 pub(super) fn lost(sources: &BTreeMap<String, Counts>) -> Vec<String> {
     let mut found = Survivors::default();
     for (name, counts) in sources {
@@ -48,7 +48,7 @@ pub(super) fn lost(sources: &BTreeMap<String, Counts>) -> Vec<String> {
 fn text(report: &Report, out: &Path, took: Duration, printer: Printer) -> String {
     let mut text = Vec::new();
     text.push(format!(
-        "{} to learn from in {}, {} to measure with in {}, in {:.1} s",
+        "{} for training in {}, {} for validation in {}, in {:.1} s",
         counted_tasks(report.train.tasks),
         out.join(TRAIN).display(),
         counted_tasks(report.val.tasks),

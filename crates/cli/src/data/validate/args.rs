@@ -1,4 +1,4 @@
-//! What can be asked of `whet data validate`, and what its help teaches.
+//! Arguments and help of `whet data validate`.
 
 use std::path::PathBuf;
 
@@ -11,19 +11,19 @@ use crate::cli::ConfigArgs;
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_long_help = AFTER_HELP)]
 pub struct ValidateArgs {
-    /// Tasks, one JSON object a line
+    /// Tasks, one JSON object per line
     #[arg(value_name = "FILE", required = true)]
     pub tasks: Vec<PathBuf>,
 
-    /// Where proven tasks go, each line as it stood
+    /// Output file for proven tasks, lines unchanged
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
-    /// Where the others go, each line with a field `dropped` that says why
+    /// Output file for the other tasks, each line with the reason in a field `dropped`
     #[arg(long, value_name = "FILE")]
     pub dropped: Option<PathBuf>,
 
-    /// Run each reference so often, each time with other hashes of text
+    /// Runs of each reference, each with another `PYTHONHASHSEED`
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub repeats: u32,
 
@@ -31,25 +31,25 @@ pub struct ValidateArgs {
     #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = share)]
     pub max_cpu_share: f64,
 
-    /// Look at so many tasks, and no more
+    /// Validate only the first N tasks
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
 
-    /// End with exit code 1 if anything was dropped
+    /// Exit with 1 if any task was dropped
     #[arg(long)]
     pub strict: bool,
 
-    /// Forget an earlier run that was ended before its end, instead of going on with it
+    /// Discard an interrupted run instead of resuming it
     #[arg(long)]
     pub fresh: bool,
 
-    /// Say what would be read, done and written, what memory it takes and about how long; write nothing
+    /// Print what would be read, done and written, the memory and an estimated time; write nothing
     ///
-    /// The time comes from a probe: one task, done for real and thrown away.
+    /// The time comes from a probe: one task, which is run and discarded.
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Where settings come from.
+    /// Sources of settings.
     #[command(flatten)]
     pub config: ConfigArgs,
 
@@ -70,19 +70,19 @@ A task is proven when its reference passes every hidden test, each time, in time
 answer fails. Otherwise it is dropped, for one of these reasons:
   not_a_task       the line cannot be read as a task
   duplicate_id     an earlier line has the same id
-  no_reference     there is nothing to prove it with
-  broken_tests     a test or the setup is no code, or fails whatever the program answers
+  no_reference     the task has no reference solution
+  broken_tests     a test or the setup is not valid code, or fails whatever the program answers
   reference_fails  the reference fails its own tests
   flaky            the reference gets another verdict with other hashes, or when run again
   too_slow         the reference needs too much of the time a program has
   trivial_passes   a constant, the first argument, the empty program, an answer that knows only the
                    first test, or wrong answers that the program itself calls right
-A task whose tests all expect the same is rightly among the last. Where there is but one test, or
-one several times, no answer that knows it is tried: it would pass by definition.
+A task whose tests all expect the same value belongs to the last reason. If there is only one distinct
+test, no answer that knows it is tried: it would pass by definition.
 
-That the machine broke is no reason to drop a task: such tasks are counted apart and are in neither
-file, and the same command tries them again. With `--out` or `--dropped` a run that was killed goes
-on where it was, when it is started again.
+An infrastructure failure is not a reason to drop a task: such tasks are counted separately and are in
+neither file; run the same command again to retry them. With `--out` or `--dropped`, a killed run
+resumes in the same way.
 
 Examples:
   whet data validate data/train.jsonl data/val.jsonl
@@ -91,5 +91,5 @@ Examples:
   whet data validate data/train.jsonl --limit 20 --strict
   whet data validate data/train.jsonl --dry-run
 
-Exit codes: 0 every task was looked at, 1 none was proven or, with `--strict`, one was dropped, 2
+Exit codes: 0 every task was judged, 1 none was proven or, with `--strict`, one was dropped, 2
 wrong usage, config or input, 3 something broke: some task could not be judged.";

@@ -1,4 +1,4 @@
-//! `whet data validate --dry-run`: one task, of which nothing is written.
+//! `whet data validate --dry-run`: validates one task and writes nothing.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ValidateArgs, printer: Printer) -> anyhow::Result<Exit>
     Ok(ending(&report, args.strict))
 }
 
-/// How many tasks are looked at, by whom, and where they go; a probe writes none.
+/// Number of tasks, the judge, and the outputs; a probe writes none.
 struct Extent<'a> {
     out: Option<&'a Path>,
     dropped: Option<&'a Path>,
@@ -57,7 +57,7 @@ struct Extent<'a> {
     judges: &'a [Judge],
 }
 
-/// What came of a validation, and how long its tasks took.
+/// The report of a validation, and its timings.
 struct Validated {
     report: Report,
     took: Duration,
@@ -96,7 +96,7 @@ fn validate(
     Ok(Validated { report: report?, took: progress.spent() })
 }
 
-/// Sources of which no task is proven.
+/// Sources without any proven task.
 fn lost(report: &Report) -> Vec<String> {
     let mut found = Survivors::default();
     for (name, counts) in &report.by_source {
@@ -118,11 +118,11 @@ fn start_judges(config: &Config, count: u32) -> Result<Vec<Judge>, Failure> {
     let judges: Result<Vec<Judge>, _> = (0..count.max(1)).map(start).collect();
     judges.map_err(|err| Failure::Judge {
         problem: err.to_string(),
-        hint: "`whet doctor` looks at everything the judge needs",
+        hint: "`whet doctor` checks everything the judge needs",
     })
 }
 
-/// What a judge's verdicts depend on.
+/// Everything that a judge's verdicts depend on.
 fn identity(judge: &Judge) -> String {
     let about = judge.about();
     let [major, minor, micro] = about.python_version;
@@ -130,7 +130,7 @@ fn identity(judge: &Judge) -> String {
     format!("judge {JUDGE_VERSION}, CPython {major}.{minor}.{micro}, {isolation}")
 }
 
-/// How the command ends. A task that could not be judged is the machine's fault, not the task's.
+/// The exit code. A task that could not be judged is an infrastructure failure.
 fn ending(report: &Report, strict: bool) -> Exit {
     let total = &report.total;
     if total.failed > 0 {

@@ -1,4 +1,4 @@
-//! What can be asked of `whet model new`, and what its help teaches.
+//! Arguments and help of `whet model new`.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use whetstone_model::weights::Dtype;
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct NewArgs {
-    /// Where the model goes: a directory that does not exist yet
+    /// Output: a directory that does not exist yet
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
 
@@ -18,7 +18,7 @@ pub struct NewArgs {
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     pub corpus: Vec<PathBuf>,
 
-    /// Tokens at most; fewer if the corpus has no more that stand twice
+    /// Maximal size of the vocabulary; smaller if the corpus has no more pairs that occur twice
     #[arg(long, value_name = "N", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(263..=1 << 17))]
     pub vocab: u32,
 
@@ -46,11 +46,11 @@ pub struct NewArgs {
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub context: u32,
 
-    /// What the weights are drawn from
+    /// Seed of the weights
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// How weights are stored
+    /// Type of the stored weights
     #[arg(long, value_enum, value_name = "TYPE", default_value_t = DtypeArg::Bf16)]
     pub dtype: DtypeArg,
 
@@ -63,7 +63,7 @@ pub struct NewArgs {
     pub json: bool,
 }
 
-/// How weights are stored.
+/// Type of the stored weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DtypeArg {
     /// Two bytes a number
@@ -82,7 +82,7 @@ impl From<DtypeArg> for Dtype {
 }
 
 impl NewArgs {
-    /// What the model is made of; `seed` is that of its weights.
+    /// The recipe of the model; `seed` is that of its weights.
     pub(super) fn recipe(&self, seed: u64) -> Recipe {
         Recipe {
             sizes: Sizes {

@@ -1,7 +1,7 @@
 //! The texts that a tokenizer is trained on.
 //!
-//! A trace is read as supervised training reads it: the prompt, and the response laid out anew. What
-//! a template will put around them is no part of it.
+//! A trace is read as in SFT: the prompt, and the response in its canonical layout. The chat
+//! template around them is not part of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

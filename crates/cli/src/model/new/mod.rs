@@ -1,4 +1,4 @@
-//! `whet model new`: a tokenizer learnt from texts, and a model that nobody has trained yet.
+//! `whet model new`: trains a tokenizer and creates an untrained model.
 
 mod args;
 mod corpus;
@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// Who speaks in a chat: one token each, if a line stands for a chat.
+/// Roles of a chat: one token each, if lines are chats.
 const ROLES: [&str; 2] = ["user", "assistant"];
 
 /// Makes a model.
@@ -62,7 +62,7 @@ fn write(args: &NewArgs, tokenizer: &Tokenizer) -> Result<Config, ModelFailure> 
     Ok(create(&device, tokenizer, &recipe, &args.dir)?)
 }
 
-/// How long the lines of the corpus are in tokens.
+/// Lengths of the corpus lines in tokens.
 fn measure(lines: &[Line], tokenizer: &Tokenizer) -> Result<CorpusInfo, ModelFailure> {
     let mut info = CorpusInfo { lines: lines.len(), ..CorpusInfo::default() };
     for line in lines {

@@ -1,4 +1,4 @@
-//! What is said of a model that was just made.
+//! The description of a new model.
 
 use serde::Serialize;
 use whetstone_model::weights::Dtype;
@@ -7,7 +7,7 @@ use whetstone_model::{Config, expected_tensors};
 use super::args::NewArgs;
 use crate::model::table::{grouped, mebibytes};
 
-/// What was made.
+/// The description of a new model.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     v: u32,
@@ -24,7 +24,7 @@ pub(super) struct Report {
     corpus: CorpusInfo,
 }
 
-/// What it was made from.
+/// The description of its corpus.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct CorpusInfo {
     pub(super) lines: usize,

@@ -17,7 +17,7 @@ fn lists(value: &Value) -> Option<(&[i64], &[i64])> {
     Some((a.ints()?, b.ints()?))
 }
 
-/// What `make` makes of the numbers at equal places.
+/// Applies `make` to the numbers at equal positions.
 fn zipped(value: &Value, make: impl Fn(i64, i64) -> Option<i64>) -> Option<Value> {
     let (a, b) = lists(value)?;
     a.iter().zip(b).map(|(&a, &b)| make(a, b)).collect::<Option<_>>().map(Value::Ints)

@@ -5,13 +5,13 @@ use crate::embedded::kind::Element::Number;
 use crate::embedded::kind::{Code, Left, PLAIN, Step};
 use crate::embedded::value::Value;
 
-/// What `make` makes of each pair of neighbours.
+/// Applies `make` to each pair of neighbours.
 fn neighbours(value: &Value, make: impl Fn(i64, i64) -> Option<i64>) -> Option<Value> {
     let pairs = value.ints()?.windows(2).map(|pair| make(pair[0], pair[1]));
     pairs.collect::<Option<_>>().map(Value::Ints)
 }
 
-/// What `make` makes of each place and number.
+/// Applies `make` to each position and number.
 fn placed(value: &Value, make: impl Fn(i64, i64) -> Option<i64>) -> Option<Value> {
     (0..).zip(value.ints()?).map(|(at, &n)| make(at, n)).collect::<Option<_>>().map(Value::Ints)
 }

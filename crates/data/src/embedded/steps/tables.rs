@@ -18,7 +18,7 @@ fn keys<'a>(entries: impl Iterator<Item = &'a Entry>) -> Value {
     Value::Words(entries.map(|(key, _)| key.clone()).collect())
 }
 
-/// How often each occurs, in the order of first occurrences.
+/// Counts the items, in the order of first occurrence.
 fn counted(items: impl Iterator<Item = String>) -> Value {
     let mut counts: Vec<Entry> = Vec::new();
     for item in items {

@@ -1,8 +1,8 @@
 //! One JSON array of objects, element by element.
 //!
-//! An element is held as text, so one that is no object does not hide the next; where the JSON
-//! itself breaks, the rest cannot be found. A budget of bytes that each element renews keeps a
-//! hostile one from being held.
+//! An element is held as text, so one that is not an object does not hide the next; where the JSON
+//! itself is invalid, the rest cannot be found. Each element has a budget of bytes, which keeps a
+//! hostile one from filling memory.
 
 use std::cell::Cell;
 use std::fmt;
@@ -89,7 +89,7 @@ impl<'de> Visitor<'de> for Elements<'_> {
     }
 }
 
-/// A reader that gives no more than the budget until somebody renews it.
+/// A reader that returns no more than the budget until it is renewed.
 struct Bounded<'a> {
     reader: &'a mut dyn BufRead,
     budget: Rc<Cell<usize>>,

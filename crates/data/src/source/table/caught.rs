@@ -1,9 +1,9 @@
-//! Panics of a library that are caught, and told as what they are: a file that lies about itself.
+//! Panics of a library on invalid files, caught and reported as a broken file.
 //!
-//! A panic is told by the program's hook before anybody can catch it, so catching alone leaves lines
-//! on the terminal that frighten and say nothing. A library must not change that hook; so a thread
-//! says here that it will catch, and the program, which owns the hook, asks. Panics of other threads
-//! are told as ever.
+//! The program's panic hook prints a panic before it can be caught, so catching alone leaves
+//! confusing lines on the terminal. A library must not replace that hook; so a thread declares here
+//! that it will catch, and the hook, which the program owns, checks this. Panics of other threads
+//! are printed as usual.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,12 +12,13 @@ thread_local! {
     static CATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread will be caught and told as a finding: then a hook says nothing.
+/// Whether a panic of this thread will be caught and reported as a finding: then the hook prints
+/// nothing.
 pub fn panic_is_caught() -> bool {
     CATCHING.get()
 }
 
-/// Calls `work`; `None` if it panics. What it was called with is not to be used again then.
+/// Calls `work`; `None` if it panics. Its inputs must not be used again in that case.
 pub(super) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     let before = CATCHING.replace(true);
     let result = catch_unwind(AssertUnwindSafe(work));

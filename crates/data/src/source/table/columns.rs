@@ -1,10 +1,10 @@
 //! Parquet, through the library's rows.
 //!
-//! Arrow's kinds of text (`large_string`, `string_view`) are one and the same in the file, so rows
-//! need none of Arrow. The library stops with a panic at some files that lie about themselves; that
-//! is caught here and becomes what it is, a broken file. Pages are unpacked whole, so a file whose
-//! metadata claims a column beyond [`MAX_GROUP_BYTES`] is refused before it is read; so is one whose
-//! columns are nested too deep for the library ([`footer`]).
+//! Arrow's kinds of text (`large_string`, `string_view`) have the same encoding in the file, so
+//! rows do not need Arrow. The library panics on some invalid files; the panic is caught here and
+//! reported as a broken file. Pages are decompressed as a whole, so a file whose metadata claims a
+//! column beyond [`MAX_GROUP_BYTES`] is refused before it is read; so is one whose columns are
+//! nested too deep for the library ([`footer`]).
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek};
@@ -26,7 +26,7 @@ use super::{Each, TableError, footer};
 
 /// The largest column of a row group, unpacked: ten times the largest that the hub has.
 const MAX_GROUP_BYTES: i64 = 16 << 30;
-/// The largest packed file, unpacked: it stands on the disk meanwhile.
+/// The largest compressed file, decompressed: it is on disk in the meantime.
 const MAX_UNPACKED_BYTES: u64 = 4 << 30;
 /// Rows that the library reads at once. A cell may have megabytes.
 const BATCH_ROWS: usize = 64;

@@ -1,9 +1,9 @@
 //! The foot of a parquet file, looked at before the library is asked.
 //!
-//! The library builds the tree of columns by calling itself, once for each level. A file of 50 kB can
-//! have so many levels that the stack ends, and that no panic tells: the process is gone. So the
-//! list of columns is gone through here first, which needs no stack, and a tree of more than
-//! [`MAX_LEVELS`] is refused; data sets have four.
+//! The library builds the tree of columns recursively, one call per level. A file of 50 kB can have
+//! enough levels to overflow the stack, which ends the process without a panic. So the list of
+//! columns is walked here first, without recursion, and a tree of more than [`MAX_LEVELS`] is
+//! refused; data sets have four.
 //!
 //! The foot is a `FileMetaData` in Thrift's compact protocol, its length and `PAR1`. Only its shape
 //! is followed; of each column, only how many columns it holds. What cannot be followed is refused:
@@ -16,7 +16,7 @@ use super::TableError;
 
 /// Columns within columns.
 const MAX_LEVELS: usize = 64;
-/// Structs within structs, of which a foot of the library has five.
+/// Maximal nesting of structs; a footer has five levels.
 const MAX_DEPTH: usize = 16;
 /// The longest foot that is read: ten times that of a data set of a hundred shards in one.
 const MAX_FOOT_BYTES: usize = 64 << 20;
@@ -30,7 +30,7 @@ mod kind {
     pub(super) const STRUCT: u8 = 12;
 }
 
-/// Looks at the foot of `file`. One that is none is left to the library, which says so.
+/// Checks the footer of `file`. A file without one is left to the library, which reports it.
 pub(super) fn check(file: &File) -> Result<(), TableError> {
     let length = file.metadata().map_err(TableError::Io)?.len();
     let Some(tail_at) = length.checked_sub(TAIL_BYTES as u64) else { return Ok(()) };
@@ -43,7 +43,7 @@ pub(super) fn check(file: &File) -> Result<(), TableError> {
     };
     let foot = foot as usize;
     if foot > MAX_FOOT_BYTES {
-        let problem = format!("its metadata has {foot} bytes, more than the 64 MiB we take");
+        let problem = format!("its metadata has {foot} bytes, more than the limit of 64 MiB");
         return Err(TableError::Broken { row: 0, problem });
     }
     let mut bytes = vec![0; foot];
@@ -56,8 +56,8 @@ pub(super) fn check(file: &File) -> Result<(), TableError> {
     Err(TableError::Broken { row: 0, problem })
 }
 
-/// How deep columns are nested, one more than [`MAX_LEVELS`] if deeper than that; `None` if these
-/// bytes cannot be followed.
+/// Nesting depth of the columns, one more than [`MAX_LEVELS`] if deeper than that; `None` if the
+/// bytes cannot be parsed.
 fn levels(foot: &[u8]) -> Option<usize> {
     const SCHEMA: u64 = 2;
     let mut foot = Compact(foot);
@@ -97,7 +97,7 @@ impl Compact<'_> {
         Some(deepest)
     }
 
-    /// How many columns a column holds.
+    /// Number of children of a column.
     fn column(&mut self) -> Option<u64> {
         const NUM_CHILDREN: u64 = 5;
         let mut children = 0;
@@ -113,7 +113,7 @@ impl Compact<'_> {
         Some(children)
     }
 
-    /// Hands on the fields of a struct: number and kind. Whoever takes one reads it to its end.
+    /// Visits the fields of a struct: number and type. The callback must read the field to its end.
     fn fields(&mut self, mut each: impl FnMut(&mut Self, u64, u8) -> Option<()>) -> Option<()> {
         let mut last = 0;
         loop {
@@ -205,7 +205,7 @@ impl Compact<'_> {
 mod tests {
     use super::*;
 
-    /// A foot whose list of columns has these numbers of children, between other fields.
+    /// A footer whose list of columns has these numbers of children, between other fields.
     fn foot(children: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0x15, 2]; // field 1: a number
         bytes.extend([0x19, 0xfc, u8::try_from(children.len()).unwrap()]); // field 2: a list of structs

@@ -27,10 +27,11 @@ use whetstone_core::wire::Object;
 
 use super::row::{Row, brief};
 
-/// Takes one row, counted from 1, or the reason why it is not a task; says whether to go on.
+/// Receives one row, counted from 1, or the reason why it is not a task; returns whether to
+/// continue.
 pub(super) type Each<'a> = &'a mut dyn FnMut(u64, Result<Object, String>) -> ControlFlow<()>;
 
-/// How a file's rows are written.
+/// The file format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Format {
     Parquet,
@@ -43,11 +44,11 @@ pub(super) enum Format {
 pub(super) enum TableError {
     /// The kernel will not read on.
     Io(io::Error),
-    /// The contents are not what the name says, from this row on (0: from the start).
+    /// The contents do not match the file name, from this row on (0: from the start).
     Broken { row: u64, problem: String },
 }
 
-/// How a file is to be read.
+/// The format and compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Encoding {
     pub(super) format: Format,
@@ -56,7 +57,7 @@ pub(super) struct Encoding {
 }
 
 impl Encoding {
-    /// What a file's name says.
+    /// The format according to a file's name.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let (name, packed) = match name.strip_suffix(".gz") {
@@ -122,7 +123,8 @@ fn lines(path: &Path, reader: &mut dyn BufRead, each: Each<'_>) -> Result<(), Ta
 }
 
 impl TableError {
-    /// What a reader said: a packed file that is torn is broken, everything else is the kernel's.
+    /// The error of a reader: a truncated compressed file is broken, everything else is an I/O
+    /// error.
     fn of(err: io::Error, row: u64) -> Self {
         match err.kind() {
             io::ErrorKind::InvalidData

@@ -1,13 +1,13 @@
 //! Products of matrices.
 //!
-//! Every number of a result is `c + s · Σ a·b`, and the sum is taken along the inner side, fused,
-//! from its first place to its last, in blocks whose length depends on the inner side alone. Which
-//! tile or thread computes a number, and what is computed beside it, changes none of its bits: a row
-//! is the same alone and among thousands, on any number of threads and any processor.
+//! Every element of a result is `c + s · Σ a·b`, and the sum runs along the inner dimension, with
+//! fused multiply-add, from first to last, in blocks whose length depends on the inner dimension
+//! alone. The tile, the thread and the neighbours of an element do not change its bits: a row is
+//! the same alone and among thousands, on any number of threads and any processor.
 //!
-//! One side of the result lies along vectors, the other side's numbers are spread over vectors one
-//! by one. Many rows: vectors lie along columns, whose operand is packed into panels. Few rows by a
-//! weight: vectors lie along the rows, which are few to pack, and the weight is read where it lies.
+//! One dimension of the result runs along vectors, elements of the other are broadcast one by one.
+//! Many rows: vectors run along columns, whose operand is packed into panels. Few rows times a
+//! weight: vectors run along the rows, which are few to pack, and the weight is read in place.
 
 #![expect(unsafe_code, reason = "the loops take addresses")]
 
@@ -38,10 +38,10 @@ const PANELS: usize = 1 << 17;
 /// Numbers of packed strips at a time; they are read once for each block of panels.
 const STRIPS: usize = 1 << 20;
 
-/// With so many rows at most, and more columns, a weight is not worth packing.
+/// Up to this many rows, and with more columns, a weight is not worth packing.
 const FEW: usize = 128;
 
-/// An operand that meets so few rows or columns of the other is read where it lies.
+/// An operand that meets so few rows or columns of the other is read in place.
 const ONCE: usize = 64;
 
 thread_local! {
@@ -49,8 +49,8 @@ thread_local! {
     static ROOMS: RefCell<(Room, Room)> = RefCell::default();
 }
 
-/// `to = [to +] scale · a · b`, where each piece of the inner side is a product of its own that is
-/// added to what is there by then. Shapes were checked.
+/// `to = [to +] scale · a · b`, where each piece of the inner dimension is a separate product that
+/// is added to the result so far. Shapes were checked.
 pub(crate) fn multiply(
     threads: &Threads,
     multiply: Multiply<'_, Activation, Activation, Activation>,
@@ -94,7 +94,7 @@ pub(crate) fn multiply(
     });
 }
 
-/// Where part `part` of `parts` begins; parts but the last are whole vectors.
+/// The beginning of part `part` of `parts`; all parts but the last are whole vectors.
 fn bound(side: usize, parts: usize, part: usize) -> usize {
     if part == parts { side } else { side * part / parts / LANES * LANES }
 }
@@ -119,14 +119,14 @@ impl Call {
     ///
     /// # Safety
     ///
-    /// The three matrices must be inside what their addresses may reach, and the result must
-    /// overlap neither the others nor what another thread uses.
+    /// The three matrices must be inside the memory of their addresses, and the result must not
+    /// overlap the others or memory that another thread uses.
     pub(crate) unsafe fn run(self) {
         // SAFETY: the caller's.
         unsafe { self.run_on(|product| Arch::new().dispatch(product)) };
     }
 
-    /// The same, on the vectors that `processor` chooses.
+    /// Like [`Self::run`], with the vectors that `processor` chooses.
     ///
     /// # Safety
     ///
@@ -174,7 +174,7 @@ struct Side {
     inner: usize,
 }
 
-/// What [`Call::run`] asks for, whose promises hold for all that is below.
+/// The arguments of [`Call::run`], whose safety requirements hold for everything below.
 struct Product<'a> {
     /// The side along the vectors, and the other.
     broad: Side,
@@ -230,7 +230,7 @@ impl WithSimd for Product<'_> {
 /// Rows of numbers that are spread over vectors.
 #[derive(Clone, Copy)]
 enum Strip {
-    /// Where they lie: from row to row, and from place to place.
+    /// In place: with strides from row to row, and along the inner dimension.
     There { data: *const f32, row: usize, step: usize },
     /// In strips of [`STRIP`].
     Packed(*const f32),

@@ -22,7 +22,7 @@ pub(super) struct Room(Vec<Line>);
 struct Line([f32; LANES]);
 
 impl Room {
-    /// At least so many numbers.
+    /// A buffer of at least this many numbers.
     #[inline(always)]
     pub(super) fn numbers(&mut self, count: usize) -> &mut [f32] {
         let lines = count.div_ceil(LANES);

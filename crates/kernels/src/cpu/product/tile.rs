@@ -10,7 +10,7 @@ use pulp::Simd;
 use crate::cpu::shared::prefetch;
 use crate::cpu::vectorized::LANES;
 
-/// Numbers that lie along the vectors: for each place of the inner side, so many side by side.
+/// Numbers along the vectors: for each index of the inner dimension, this many side by side.
 #[derive(Clone, Copy)]
 pub(super) struct Broad {
     pub(super) data: *const f32,
@@ -18,7 +18,7 @@ pub(super) struct Broad {
     pub(super) step: usize,
 }
 
-/// Rows of numbers, each of which is spread over a vector.
+/// Rows of numbers, each of which is broadcast to a vector.
 #[derive(Clone, Copy)]
 pub(super) struct Single {
     pub(super) data: *const f32,
@@ -103,14 +103,14 @@ unsafe fn add_place<S: Simd, const VECTORS: usize, const ROWS: usize>(
     }
 }
 
-/// Where a tile goes, and what becomes of what was there.
+/// The destination of a tile, and how it is written.
 #[derive(Clone, Copy)]
 pub(super) struct Target {
     pub(super) to: *mut f32,
     pub(super) stride: usize,
     /// Whether rows of the tile are columns of the result.
     pub(super) turned: bool,
-    /// Whether what was there does not count.
+    /// Whether the destination is overwritten.
     pub(super) fresh: bool,
     pub(super) scale: f32,
 }
@@ -141,11 +141,11 @@ impl Target {
         }
     }
 
-    /// Puts a tile there, of whose vectors the first `width` numbers count.
+    /// Writes a tile, the first `width` numbers of whose vectors are valid.
     ///
     /// # Safety
     ///
-    /// The result must have room for it, and nobody else may use that part of it.
+    /// The result must have room for it, and no other thread may use that part of it.
     #[inline(always)]
     pub(super) unsafe fn put<S: Simd, const VECTORS: usize, const ROWS: usize>(
         self,

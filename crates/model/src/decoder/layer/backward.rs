@@ -1,4 +1,5 @@
-//! The way back through a layer: its pieces in reverse, what was not kept computed again.
+//! The backward pass of a layer: its parts in reverse; activations that were not saved are
+//! recomputed.
 
 use std::rc::Rc;
 
@@ -225,8 +226,8 @@ pub(crate) fn norm_backward(
     rms_norm::backward(pass.device, gradient, rms_norm::Saved { x, dy }, norm(pass, gain));
 }
 
-/// The sum of what comes back through a norm and `added`, the residual's gradient: rows as wide as the
-/// norm's, which may lie further apart. It replaces the residual's gradient.
+/// The sum of the gradient through a norm and `added`, the residual's gradient: rows as wide as the
+/// norm's, possibly with a larger stride. It replaces the residual's gradient.
 pub(super) fn norm_backward_beside(
     pass: &Pass<'_>,
     input: NormInput<'_>,
@@ -251,7 +252,7 @@ pub(super) fn norm_backward_beside(
     rms_norm::backward_beside(pass.device, gradient, saved, norm(pass, gain));
 }
 
-/// What comes back through a norm, and what it is added to.
+/// The gradient through a norm, and the one it is added to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BackwardBeside<'a> {
     pub(super) dy: &'a Buffer,

@@ -1,9 +1,9 @@
 //! The projections of a layer as four products of augmented weights: on CUDA, where the model's own
 //! weights are frozen (`whetstone_kernels::fused_linear`).
 //!
-//! Rows of what goes into a product have room for what an adapter makes of them, and rows of what comes
-//! back for its gradient: such buffers are wider than what they are named after. The gradients of a
-//! layer's adapters are added in one launch, when the layer is done.
+//! Input rows of a product have room for the adapter's narrow product, and output-gradient rows for
+//! its gradient: such buffers are wider than their names suggest. The gradients of a layer's
+//! adapters are added in one launch, at the end of the layer.
 
 use std::rc::Rc;
 
@@ -59,7 +59,7 @@ impl FusedLayer {
         to
     }
 
-    /// Queries, keys and values, each row with room for what comes back, and what they were made of.
+    /// Queries, keys and values, each row with room for its gradient, and their input.
     pub(super) fn project(&self, pass: &Pass<'_>, input: NormInput<'_>) -> (Buffer, Buffer) {
         let mut h = Self::normed(pass, input, &self.qkv);
         let sizes = pass.sizes;
@@ -159,8 +159,8 @@ impl FusedLayer {
         norm_backward_beside(pass, input, from, gradients);
     }
 
-    /// The gradient of what attention gave, and that of the residual as it was; a buffer for what it becomes
-    /// is in its place.
+    /// The gradients of the attention output and of the residual; the residual's buffer is replaced
+    /// by one for the next gradient.
     pub(super) fn o_backward(
         &self,
         pass: &Pass<'_>,
@@ -178,8 +178,9 @@ impl FusedLayer {
         (dattended, dy)
     }
 
-    /// The residual's gradient, rows with room for what the adapters of both projections that are added to it
-    /// make of it; a buffer of the same size takes its place, for the gradient before them.
+    /// The residual's gradient, rows with room for the narrow products of the adapters of both
+    /// projections that are added to it; a buffer of the same size takes its place, for the
+    /// gradient before them.
     fn taken_residual(&self, pass: &Pass<'_>, tokens: usize, dx: &mut Buffer) -> Buffer {
         let (device, width) = (pass.device, pass.sizes.width);
         let stride = self.o.out_stride().max(self.down.out_stride());

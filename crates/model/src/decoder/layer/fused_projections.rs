@@ -15,7 +15,7 @@ use crate::decoder::pass::{Adapters, Pass};
 use crate::decoder::projection::{Adapter, Projection};
 use crate::decoder::sums::{Columns, GradientAccumulator, Pending};
 
-/// Narrow parts begin at multiples of so many columns.
+/// Narrow parts begin at multiples of this many columns.
 const NARROW_STEP: usize = 8;
 
 /// Projections of one input.
@@ -25,7 +25,7 @@ pub(crate) struct Fused {
     members: Vec<Member>,
 }
 
-/// One of them: its columns of the result, and of what is narrow if it has an adapter.
+/// One of them: its columns of the result, and of the narrow product if it has an adapter.
 #[derive(Debug, Clone)]
 struct Member {
     outputs: Range<usize>,
@@ -141,7 +141,7 @@ impl Fused {
         fused_linear::backward(pass.device, dx, &mut dy, self.fused_weight(pass));
     }
 
-    /// What adapters made of rows, kept for their gradients; it lies beside them.
+    /// The adapters' narrow products of rows, saved for their gradients; they are next to the rows.
     pub(super) fn kept_narrow(&self, pass: &Pass<'_>, x: &Buffer) -> Option<Rc<Buffer>> {
         let Widths { inputs, narrow, .. } = self.widths();
         (self.part(pass) == Narrow::With).then(|| {
@@ -191,7 +191,7 @@ impl Fused {
     }
 }
 
-/// Rows that went into a product, and what adapters made of them if that lies elsewhere.
+/// Input rows of a product, and the adapters' narrow products if they are stored elsewhere.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DeferredInput<'a> {
     pub(super) x: &'a Rc<Buffer>,

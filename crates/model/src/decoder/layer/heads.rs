@@ -1,4 +1,4 @@
-//! Where the heads of queries and keys lie in packed rows, and the gains of their norms.
+//! The layout of query and key heads in packed rows, and the gains of their norms.
 
 use whetstone_kernels::attention::Shape;
 use whetstone_kernels::rms_norm::Heads;
@@ -12,7 +12,7 @@ pub(crate) struct QkNorm {
     pub(crate) k: ParameterId,
 }
 
-/// Heads that lie side by side in packed rows.
+/// Adjacent heads in packed rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HeadRange {
     first: usize,
@@ -26,7 +26,7 @@ impl HeadRange {
     }
 }
 
-/// Heads of packed rows: where they begin, and how they lie.
+/// Heads of packed rows: their offset and their layout.
 pub(super) fn heads_of(
     tokens: usize,
     stride: usize,

@@ -5,10 +5,11 @@
 //! x2 = x1 + Down·(silu(Gate·n2(x1)) · Up·n2(x1))
 //! ```
 //!
-//! What is kept for the backward pass is what is dear to compute again: the two residuals, queries, keys
-//! and values, what attention gave, the gate and what goes through it, and where projections are fused
-//! their narrow products. Norms, turns and activations are computed again, as are other narrow products.
-//! With [`Keep::Input`] only `x0` is kept and the whole layer is computed again.
+//! The activations saved for the backward pass are those that are expensive to recompute: the two
+//! residuals, queries, keys and values, the attention output, the gate and the up projection and,
+//! with fused projections, their narrow products. Norms, rotations and activation functions are
+//! recomputed, as are other narrow products. With [`Keep::Input`] only `x0` is saved and the whole
+//! layer is recomputed.
 
 mod backward;
 mod fused;
@@ -48,7 +49,7 @@ pub(crate) struct Layer {
     pub(crate) gate: Projection,
     pub(crate) up: Projection,
     pub(crate) down: Projection,
-    /// The same projections as products of several, where they were put together.
+    /// The same projections fused into products of several, where that was done.
     pub(crate) fused: Option<FusedLayer>,
 }
 
@@ -97,10 +98,10 @@ pub(crate) struct Places<'a> {
     pub(crate) slots: View<'a, u32>,
 }
 
-/// What a layer keeps for the backward pass.
+/// The activations that a layer saves for the backward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keep {
-    /// What is dear to compute again.
+    /// Those that are expensive to recompute.
     #[default]
     Most,
     /// Its input alone: a third more work, a tenth of the memory.
@@ -118,7 +119,7 @@ pub(crate) struct SavedActivations {
 struct SavedProjections {
     /// Before norms and turns if there are norms, else after turns.
     qkv: Buffer,
-    /// What adapters made of their input, where projections are fused.
+    /// The adapters' narrow products of their input, with fused projections.
     qkv_narrow: Option<Rc<Buffer>>,
     attended: Buffer,
     lse: Buffer<f32>,
@@ -129,7 +130,7 @@ struct SavedProjections {
 /// The gate and what goes through it.
 #[derive(Debug)]
 pub(crate) enum Network {
-    /// Each by itself.
+    /// In separate buffers.
     Apart { gate: Buffer, up: Buffer },
     /// Side by side in each row.
     Together(FusedNetwork),
@@ -180,7 +181,7 @@ impl Layer {
         self.fused.as_ref().map_or_else(plain, |fused| fused.qkv.out_stride())
     }
 
-    /// The same of what attention gives.
+    /// The row stride of the attention output.
     pub(crate) fn attended_stride(&self, sizes: &Sizes) -> usize {
         let plain = || sizes.shape.width();
         self.fused.as_ref().map_or_else(plain, |fused| fused.o.in_stride())
@@ -210,7 +211,8 @@ impl Layer {
         qkv
     }
 
-    /// The same, and what adapters made of `n1(x)` where projections are fused.
+    /// Queries, keys and values, and the adapters' narrow products of `n1(x)` with fused
+    /// projections.
     fn project_and_keep(&self, pass: &Pass<'_>, x0: View<'_>) -> (Buffer, Option<Rc<Buffer>>) {
         let Some(fused) = &self.fused else { return (self.project(pass, x0), None) };
         let (qkv, h) = fused.project(pass, NormInput { x: x0, gain: self.before_attention });
@@ -225,8 +227,8 @@ impl Layer {
         [(&self.q, 0..q), (&self.k, q..k), (&self.v, k..sizes.shape.packed_width())]
     }
 
-    /// Norms and turns of queries and keys: in place, or beside it if there are norms, which need
-    /// what was there before in the backward pass.
+    /// Norm and rotation of queries and keys: in place, or into other buffers if there are norms,
+    /// whose backward pass needs their input.
     pub(crate) fn place(
         &self,
         pass: &Pass<'_>,
@@ -256,7 +258,7 @@ impl Layer {
         beside
     }
 
-    /// The same, and keys and values into slots of a layer's pages.
+    /// Like [`Self::place`], and writes keys and values into slots of a layer's pages.
     pub(crate) fn place_and_store(
         &self,
         pass: &Pass<'_>,
@@ -280,7 +282,8 @@ impl Layer {
         beside
     }
 
-    /// What norms and turns need in one pass, if there are norms and a device has a kernel for both.
+    /// The arguments of a fused norm and rotation, if there are norms and the device has a kernel
+    /// for both.
     fn placing<'b>(&self, pass: &Pass<'b>, rope: Rope<'b>) -> Option<Placing<'b>> {
         let QkNorm { q, k } = self.qk_norm?;
         let sizes = pass.sizes;

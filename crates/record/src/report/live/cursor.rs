@@ -1,4 +1,4 @@
-//! How much of a run somebody has seen, as a short text that goes through their hands.
+//! The part of a run that a page has already received, as a short text that the page sends back.
 //!
 //! ```text
 //! 4711-12-90ab12cd.1-5e1f00aa.18000-40-00c0ffee.25000-64-0badf00d.00000000
@@ -14,20 +14,20 @@ use crate::journal::Position;
 use crate::report::rollouts::Journals;
 use crate::report::survey::Reach;
 
-/// How much of a run somebody has seen.
+/// The part of a run that a page has already received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
     /// The place behind the last event.
     pub(in crate::report) events: Position,
-    /// How far the rollouts were read.
+    /// Position in the rollouts.
     pub(in crate::report) rollouts: Reach,
     /// The crc of the figures that were seen; 0 if there were none.
     pub(in crate::report) figures_crc: u32,
 }
 
-/// A text that is no [`Cursor`].
+/// A text that is not a [`Cursor`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is no cursor: ask with the one that came with the page or with the last answer")]
+#[error("invalid cursor: use the one from the page or from the last response")]
 pub struct NotACursor;
 
 impl fmt::Display for Cursor {

@@ -1,11 +1,12 @@
-//! A page that goes on with its run: the page with a cursor at its end, and what is new behind one.
+//! A live page: the page with a cursor at its end, and updates after a cursor.
 //!
-//! Whoever looks holds the cursor, so nothing is held here: a server that is started again answers the
-//! pages of the one before. A journal is read on from the cursor's place; only the rollouts of the last
-//! step are read once more, because more of that step may have come and its figures are those of all of
-//! it. Steps stand together in a journal: one that comes back much later would count what came back.
+//! The client holds the cursor, so the server is stateless: after a restart it answers the pages of
+//! the previous process. Journals are read from the cursor's position; only the rollouts of the
+//! last step are read again, because more rollouts of that step may have arrived and its statistics
+//! cover all of them. The rollouts of a step must be contiguous in a journal: if a step appeared
+//! again much later, only the later rollouts would be counted.
 //!
-//! An answer has bounds: what is more waits for the next, and is said to.
+//! A response has a size limit: the remainder is left to the next one, and the response says so.
 
 mod cursor;
 mod news;
@@ -34,11 +35,11 @@ pub struct LivePage {
     drawn: Drawn,
 }
 
-/// What the page's script begins with.
+/// The input of the page's script.
 #[derive(Serialize)]
 struct Start {
     cursor: String,
-    /// Where tasks are that may be answered later.
+    /// Positions of tasks that may be answered later.
     places: BTreeMap<String, (usize, usize)>,
     text_bytes: u64,
     max_text_bytes: u64,
@@ -47,7 +48,7 @@ struct Start {
 }
 
 impl LivePage {
-    /// Reads what a run's page draws.
+    /// Reads the data that a run's page draws.
     pub fn read(view: &RunView) -> Result<Self, ViewError> {
         Ok(Self { view: view.clone(), drawn: Drawn::read(view)? })
     }
@@ -75,7 +76,7 @@ impl LivePage {
     }
 }
 
-/// Who may do what in such a page: the text of its content security policy.
+/// The content security policy of such a page.
 pub fn policy() -> String {
     Form::Live.policy()
 }

@@ -1,4 +1,4 @@
-//! What happened in a run behind a cursor, as the page takes it in.
+//! The events and rollouts of a run after a cursor, as an update for the page.
 
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -30,18 +30,18 @@ const MAX_COMPLETIONS: usize = 4_096;
 pub enum Texts {
     /// They do.
     Sent,
-    /// Only what they come to.
+    /// Statistics only.
     LeftOut,
 }
 
-/// What is new.
+/// An update.
 #[derive(Debug, Serialize)]
 pub struct News {
-    /// Where to ask on from.
+    /// The cursor for the next request.
     cursor: String,
     /// Whether there is more already.
     more: bool,
-    /// Whether somebody writes the run right now.
+    /// Whether a process is writing the run.
     is_written: bool,
     /// Records of the page's feed.
     records: Vec<Box<RawValue>>,
@@ -56,7 +56,7 @@ struct Completions {
     text_bytes: u64,
 }
 
-/// What is new in a run; `None` if it is not the run that the cursor is of any more.
+/// The update after a cursor; `None` if the run was replaced by another one.
 pub fn news(view: &RunView, cursor: &Cursor, texts: Texts) -> Result<Option<News>, ViewError> {
     match read(view, cursor, texts) {
         Err(ViewError::Read(err)) if err.is_moved() => Ok(None),
@@ -143,7 +143,8 @@ impl Fresh {
         Self { texts, index: Index::new(), chunk: Vec::new(), text_bytes: 0, completions: 0 }
     }
 
-    /// Reads what is new, and adds what the steps come to; returns how far, and whether there is more.
+    /// Reads new records and adds the statistics of their steps; returns the position, and whether
+    /// there is more.
     fn read(
         &mut self,
         view: &RunView,
