@@ -239,7 +239,7 @@ fn an_algorithm_sets_what_nobody_sets_and_says_so() {
 
 #[test]
 fn every_named_algorithm_is_checked_and_its_contradictions_are_named() {
-    for algorithm in Algorithm::NAMED {
+    for algorithm in Algorithm::named() {
         let config = format!("grpo.algorithm = {:?}\n", algorithm.name());
         let ran = whet_with(&config, &["config", "check", "config.toml"]);
         assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}: {}", algorithm.name(), ran.err);

@@ -21,6 +21,7 @@ mod difficulty;
 mod first_steps;
 mod held_out;
 mod learn;
+mod learn_metrics;
 mod metrics;
 mod probe;
 mod record;
@@ -132,8 +133,8 @@ fn steps(
             Source::Recorded(_) => Some(learner.sampling_policy(student, step, &batch, reference)?),
         };
         let work = Work { step, batch: &batch, reference, old: old.as_ref() };
-        learner
-            .learn(student, &plan, work, &mut measured)
+        measured.learnt = learner
+            .learn(student, &plan, work)
             .map_err(|err| session.with_batch(err, step, || batch.saved()))?;
         stream.count(grpo.config, &step_rollouts, &mut progress);
         progress.step = step;
