@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use whetstone_core::config::Config;
 use whetstone_core::jsonl::read_tasks;
+use whetstone_core::metric;
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
 use whetstone_core::trace::Trace;
@@ -26,13 +27,13 @@ use crate::untested;
 
 /// What is seen of a step.
 const SHOWN: [(&str, &str); 7] = [
-    ("grpo/mean_reward", "reward"),
-    ("held_out/pass_rate", "held-out"),
-    ("grpo/kl_divergence", "kl"),
-    ("grpo/staleness_kl", "staleness"),
-    ("grpo/clip_fraction", "clipped"),
-    ("grpo/importance_mean", "importance"),
-    ("train/grad_norm", "norm"),
+    (metric::GRPO_MEAN_REWARD.name, "reward"),
+    (metric::HELD_OUT_PASS_RATE.name, "held-out"),
+    (metric::GRPO_KL_DIVERGENCE.name, "kl"),
+    (metric::GRPO_STALENESS_KL.name, "staleness"),
+    (metric::GRPO_CLIP_FRACTION.name, "clipped"),
+    (metric::GRPO_IMPORTANCE_MEAN.name, "importance"),
+    (metric::TRAIN_GRAD_NORM.name, "norm"),
 ];
 
 /// A run on a file.

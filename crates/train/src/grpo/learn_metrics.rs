@@ -6,6 +6,7 @@ use whetstone_algo::Mean;
 use whetstone_algo::grpo::GrpoLoss;
 use whetstone_algo::policy::Statistics;
 use whetstone_core::config::DualSourceConfig;
+use whetstone_core::metric::{self, Metric};
 
 use super::values::{Values, number};
 use crate::update::Updated;
@@ -91,38 +92,46 @@ impl LearnMeasured {
     #[expect(clippy::cast_precision_loss, reason = "tokens of a step")]
     pub(super) fn put(&self, is_recorded: bool, values: &mut Values) {
         let (policy, seen) = (&self.policy, &self.policy.statistics);
-        values.put("grpo/policy_loss", policy.policy_loss);
-        values.put("grpo/kl_loss", policy.kl_loss);
-        values.put_some("grpo/kl_divergence", policy.reference_kl.get());
-        let moved = if is_recorded { "grpo/staleness_kl" } else { "grpo/update_kl" };
+        values.put(metric::GRPO_POLICY_LOSS, policy.policy_loss);
+        values.put(metric::GRPO_KL_LOSS, policy.kl_loss);
+        values.put_some(metric::GRPO_KL_DIVERGENCE, policy.reference_kl.get());
+        let moved = if is_recorded { metric::GRPO_STALENESS_KL } else { metric::GRPO_UPDATE_KL };
         values.put_some(moved, self.update_kl.get());
-        values.put("grpo/clamped", policy.clamped as f64);
-        values.put("grpo/clamped_fraction", policy.clamped as f64 / seen.tokens.max(1) as f64);
-        values.put_some("grpo/importance_mean", seen.importance.get());
+        values.put(metric::GRPO_CLAMPED, policy.clamped as f64);
+        values
+            .put(metric::GRPO_CLAMPED_FRACTION, policy.clamped as f64 / seen.tokens.max(1) as f64);
+        values.put_some(metric::GRPO_IMPORTANCE_MEAN, seen.importance.get());
         let truncated = seen.importance.get().and_then(|_| seen.truncated_fraction());
-        values.put_some("grpo/importance_truncated", truncated);
-        values.put_some("grpo/entropy", seen.entropy.get());
-        values.put_some("grpo/ratio_mean", seen.ratio_mean());
-        values.put_some("grpo/ratio_std", seen.ratio_std());
-        values.put_some("grpo/clip_fraction", seen.clip_fraction());
-        values.put("grpo/grad_norm", policy.grad_norm);
-        values.put_some("grpo/sampler_gap", policy.gap);
-        values.put("train/grad_norm", self.norm);
-        values.put("train/lr", self.lr);
-        values.put("train/skipped_updates", number(self.skipped_updates));
+        values.put_some(metric::GRPO_IMPORTANCE_TRUNCATED, truncated);
+        values.put_some(metric::GRPO_ENTROPY, seen.entropy.get());
+        values.put_some(metric::GRPO_RATIO_MEAN, seen.ratio_mean());
+        values.put_some(metric::GRPO_RATIO_STD, seen.ratio_std());
+        values.put_some(metric::GRPO_CLIP_FRACTION, seen.clip_fraction());
+        values.put(metric::GRPO_GRAD_NORM, policy.grad_norm);
+        values.put_some(metric::GRPO_SAMPLER_GAP, policy.gap);
+        values.put(metric::TRAIN_GRAD_NORM, self.norm);
+        values.put(metric::TRAIN_LR, self.lr);
+        values.put(metric::TRAIN_SKIPPED_UPDATES, number(self.skipped_updates));
         self.put_sources(values);
     }
 
     fn put_sources(&self, values: &mut Values) {
-        for (name, source) in [("teacher_sft", &self.teacher), ("self_sft", &self.self_sft)] {
-            if let Some(source) = source {
-                values.put_some(&format!("{name}/loss"), source.loss.get());
-                values.put(&format!("{name}/grad_norm"), source.norm);
-                values.put_some(&format!("{name}/cosine"), source.cosine);
-            }
-        }
-        values.put("teacher_sft/weight", self.weights.teacher_sft_weight);
-        values.put("self_sft/weight", self.weights.self_sft_weight);
+        let names =
+            [metric::TEACHER_SFT_LOSS, metric::TEACHER_SFT_GRAD_NORM, metric::TEACHER_SFT_COSINE];
+        put_source(values, names, self.teacher);
+        let names = [metric::SELF_SFT_LOSS, metric::SELF_SFT_GRAD_NORM, metric::SELF_SFT_COSINE];
+        put_source(values, names, self.self_sft);
+        values.put(metric::TEACHER_SFT_WEIGHT, self.weights.teacher_sft_weight);
+        values.put(metric::SELF_SFT_WEIGHT, self.weights.self_sft_weight);
+    }
+}
+
+/// Puts loss, norm and cosine of a source, where there are any.
+fn put_source(values: &mut Values, [loss, norm, cosine]: [Metric; 3], source: Option<SftMeasured>) {
+    if let Some(source) = source {
+        values.put_some(loss, source.loss.get());
+        values.put(norm, source.norm);
+        values.put_some(cosine, source.cosine);
     }
 }
 

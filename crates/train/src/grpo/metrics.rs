@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use whetstone_core::metric;
+
 use super::batch::Batch;
 use super::learn_metrics::LearnMeasured;
 use super::rollout_metrics::of_rollouts;
@@ -41,36 +43,39 @@ impl Measured {
         let mut values = Values::default();
         self.learnt.put(self.is_recorded, &mut values);
         of_rollouts(step_rollouts, &mut values);
-        values.put("grpo/dead_groups", number(batch.dead_groups));
-        values.put("grpo/solved_groups", number(batch.solved_groups));
-        values.put("grpo/unsolved_groups", number(batch.unsolved_groups));
-        values.put("grpo/masked", number(batch.masked.len()));
-        values.put_some("grpo/kl_charge", batch.charge);
+        values.put(metric::GRPO_DEAD_GROUPS, number(batch.dead_groups));
+        values.put(metric::GRPO_SOLVED_GROUPS, number(batch.solved_groups));
+        values.put(metric::GRPO_UNSOLVED_GROUPS, number(batch.unsolved_groups));
+        values.put(metric::GRPO_MASKED, number(batch.masked.len()));
+        values.put_some(metric::GRPO_KL_CHARGE, batch.charge);
         if let Some(HeldOut { pass_rate, tasks, took }) = self.held_out {
-            values.put_some("held_out/pass_rate", pass_rate);
-            values.put("held_out/tasks", number(tasks));
-            values.put("time/held_out_s", took.as_secs_f64());
+            values.put_some(metric::HELD_OUT_PASS_RATE, pass_rate);
+            values.put(metric::HELD_OUT_TASKS, number(tasks));
+            values.put(metric::TIME_HELD_OUT_S, took.as_secs_f64());
         }
         self.of_time(step_rollouts, took, &mut values);
         values.0
     }
 
     fn of_time(&self, step_rollouts: &StepRollouts, took: Duration, values: &mut Values) {
-        values.put("time/reference_s", self.reference.as_secs_f64());
-        values.put("time/learning_s", self.learnt.took.as_secs_f64());
-        values.put("time/step_s", took.as_secs_f64());
+        values.put(metric::TIME_REFERENCE_S, self.reference.as_secs_f64());
+        values.put(metric::TIME_LEARNING_S, self.learnt.took.as_secs_f64());
+        values.put(metric::TIME_STEP_S, took.as_secs_f64());
         if self.is_recorded {
             return;
         }
         let waited = step_rollouts.timeline.judging_after_sampling();
-        values.put("time/sampling_s", (self.sampling.saturating_sub(waited)).as_secs_f64());
-        values.put("time/judging_after_sampling_s", waited.as_secs_f64());
+        values.put(metric::TIME_SAMPLING_S, (self.sampling.saturating_sub(waited)).as_secs_f64());
+        values.put(metric::TIME_JUDGING_AFTER_SAMPLING_S, waited.as_secs_f64());
         let sampling = self.sampling.as_secs_f64().max(1e-9);
-        values.put("speed/sampled_tokens_per_s", number(step_rollouts.usage.sampled) / sampling);
+        values.put(
+            metric::SPEED_SAMPLED_TOKENS_PER_S,
+            number(step_rollouts.usage.sampled) / sampling,
+        );
         let programs: usize = step_rollouts.groups.iter().map(|group| group.rollouts.len()).sum();
-        values.put("speed/programs_per_s", number(programs) / sampling);
+        values.put(metric::SPEED_PROGRAMS_PER_S, number(programs) / sampling);
         let early = step_rollouts.timeline.judged_while_sampling();
-        values.put("rollout/judged_while_sampling", number(early) / number(programs.max(1)));
+        values.put(metric::ROLLOUT_JUDGED_WHILE_SAMPLING, number(early) / number(programs.max(1)));
     }
 }
 

@@ -36,6 +36,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use whetstone_core::config::{Config, KlIn};
+use whetstone_core::metric;
 use whetstone_core::task::Task;
 use whetstone_env::environment::Environment;
 use whetstone_infer::Limits;
@@ -185,7 +186,7 @@ fn stalled(
     values: &BTreeMap<String, f64>,
 ) -> Option<TrainError> {
     let patience = u64::from(config.grpo.patience_steps);
-    let mean = values.get("grpo/mean_reward").copied().unwrap_or(0.0);
+    let mean = values.get(metric::GRPO_MEAN_REWARD.name).copied().unwrap_or(0.0);
     match (progress.dead_steps, progress.unsolved_steps) {
         _ if patience == 0 => None,
         (steps, _) if steps >= patience => Some(TrainError::AllEqual { steps, mean }),
