@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use whetstone_config::Loaded;
 use whetstone_core::Task;
 use whetstone_core::config::{Config, DualSourceConfig};
 use whetstone_core::jsonl::read_tasks;
@@ -29,7 +30,6 @@ use super::ended::End;
 use super::inputs::{Files, Known};
 use super::view::View;
 use super::{begin, dry_run, ended, inputs, left_out, recorded, sft, stop};
-use crate::config::Loaded;
 use crate::exit::Exit;
 use crate::failure::{Failure, counted};
 use crate::printer::Printer;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use whetstone_config::Loaded;
 use whetstone_core::config::Config;
 use whetstone_core::jsonl::read_tasks;
 use whetstone_core::metric;
@@ -19,7 +20,6 @@ use super::args::GrpoArgs;
 use super::grpo::{Prepared, PromptRoom, TaskFile, Training};
 use super::inputs::{Files, Known};
 use super::{begin, grpo};
-use crate::config::Loaded;
 use crate::exit::Exit;
 use crate::failure::{Failure, counted};
 use crate::printer::Printer;

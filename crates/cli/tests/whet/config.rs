@@ -1,7 +1,7 @@
 //! `whet config show|check`: every problem at once, each with its place, its key and a hint.
 
 use proptest::prelude::*;
-use whetstone_cli::config::{Layer, Schema, load, show};
+use whetstone_config::{Layer, Schema, load, show};
 use whetstone_core::config::{Algorithm, Config};
 
 use crate::binary::{Ran, whet_in, whet_with};

@@ -2,9 +2,11 @@
 //!
 //! Every layer is checked key by key before anything is merged, so that all problems come out at
 //! once, each with the place it was written. The structs in `whetstone_core::config` say what a
-//! key is; this module only reads. What is merged is the leaves (`training.learning_rate`), the
+//! key is; this crate only reads. What is merged is the leaves (`training.learning_rate`), the
 //! later layer winning; a list is replaced whole. An algorithm that is named (`grpo.algorithm`) sets
 //! what no layer does.
+
+#![forbid(unsafe_code)]
 
 mod check;
 mod layer;
