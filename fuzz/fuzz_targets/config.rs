@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use whetstone_cli::config::{Layer, load, show};
+use whetstone_config::{Layer, load, show};
 use whetstone_core::config::Config;
 
 fuzz_target!(|bytes: &[u8]| {

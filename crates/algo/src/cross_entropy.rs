@@ -46,7 +46,7 @@ pub fn loss(batch: &[Labelled<'_>], denominator: Denominator) -> Result<CrossEnt
             out.objective.loss -= weight * trace.logp[token];
             dlogp[token] = -weight;
         }
-        out.objective.dlogp.append(&mut dlogp);
+        out.objective.signals.dlogp.append(&mut dlogp);
     }
     Ok(out)
 }
@@ -68,8 +68,8 @@ mod tests {
         let logp = [f64::NAN, 0.5_f64.ln(), 0.125_f64.ln(), 0.25_f64.ln()];
         let ln2 = std::f64::consts::LN_2;
         for (normaliser, expected, weights) in [
-            (Normaliser::TokenMean, 6.0 * ln2 / 8.0, [0.125, 0.125]),
-            (Normaliser::SequenceMean, 2.0 * ln2, [0.25, 0.5]),
+            (Normaliser::TOKEN_MEAN, 6.0 * ln2 / 8.0, [0.125, 0.125]),
+            (Normaliser::SEQUENCE_MEAN, 2.0 * ln2, [0.25, 0.5]),
         ] {
             let at = |logp: &[f64]| {
                 let (first, second) = logp.split_at(3);
@@ -80,9 +80,9 @@ mod tests {
             let found = at(&logp);
             assert_near(found.objective.loss, expected);
             let [first, second] = weights;
-            assert_all_near(&found.objective.dlogp, &[0.0, -first, -first, -second]);
+            assert_all_near(&found.objective.signals.dlogp, &[0.0, -first, -first, -second]);
             assert_near(found.surprise.get().unwrap(), 2.0 * ln2);
-            assert_slopes(&found.objective.dlogp, &logp, |logp| at(logp).objective.loss);
+            assert_slopes(&found.objective.signals.dlogp, &logp, |logp| at(logp).objective.loss);
         }
     }
 
@@ -90,10 +90,10 @@ mod tests {
     fn what_makes_no_loss_is_refused_with_its_place() {
         let good = Labelled { trained: &[true], logp: &[-1.0] };
         let bad = Labelled { trained: &[false, true], logp: &[0.0, f64::NEG_INFINITY] };
-        let error = loss(&[good, bad], step(Normaliser::TokenMean)).unwrap_err().to_string();
+        let error = loss(&[good, bad], step(Normaliser::TOKEN_MEAN)).unwrap_err().to_string();
         assert!(error.starts_with("logp of token 1 in sequence 1 is -inf;"), "{error}");
         let large = Labelled { trained: &[true; 9], logp: &[-1.0; 9] };
-        let error = loss(&[large], step(Normaliser::TokenMean)).unwrap_err().to_string();
+        let error = loss(&[large], step(Normaliser::TOKEN_MEAN)).unwrap_err().to_string();
         assert!(error.starts_with("this batch trains 9 tokens"), "{error}");
     }
 }

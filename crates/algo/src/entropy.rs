@@ -9,15 +9,13 @@
 
 use crate::error::setting;
 use crate::sequence::Place;
-use crate::{AlgoError, Denominator, Mean, Sequence, Totals};
+use crate::{AlgoError, Denominator, Mean, Objective, Sequence, Signals, Totals};
 
 /// The bonus of a batch.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EntropyLoss {
-    /// This batch's part of the loss of the step.
-    pub loss: f64,
-    /// `d loss / d entropy`, for all tokens of all sequences in their order.
-    pub dentropy: Vec<f64>,
+    /// The loss and its signal, which is by entropies.
+    pub objective: Objective,
     /// The entropy itself, over trained tokens, in nats.
     pub entropy: Mean,
 }
@@ -34,7 +32,7 @@ pub fn bonus(
 ) -> Result<EntropyLoss, AlgoError> {
     setting("the entropy coefficient", coefficient, coefficient >= 0.0, "0 or more")?;
     denominator.covers(Totals::of(batch))?;
-    let mut out = EntropyLoss::default();
+    let (mut out, mut all) = (EntropyLoss::default(), Vec::new());
     for (at, sequence) in batch.iter().enumerate() {
         let place = Place { sequence: at, trained: sequence.trained };
         let entropy = place.needed("entropy", sequence.entropy)?;
@@ -42,11 +40,13 @@ pub fn bonus(
         let mut dentropy = vec![0.0; sequence.trained.len()];
         for token in place.tokens() {
             out.entropy.add(entropy[token]);
-            out.loss += weight * entropy[token];
+            out.objective.loss += weight * entropy[token];
             dentropy[token] = weight;
         }
-        out.dentropy.append(&mut dentropy);
+        all.append(&mut dentropy);
     }
+    let dlogp = vec![0.0; all.len()];
+    out.objective.signals = Signals { dlogp, dentropy: Some(all), dvalue: None };
     Ok(out)
 }
 
@@ -73,7 +73,7 @@ mod tests {
     }
 
     const STEP: Denominator =
-        Denominator { normaliser: Normaliser::TokenMean, step: Totals { tokens: 4, episodes: 2 } };
+        Denominator { normaliser: Normaliser::TOKEN_MEAN, step: Totals { tokens: 4, episodes: 2 } };
 
     /// 0.01 · (2 + 3 + 1) / 4, and a signal of -0.01 / 4 for each.
     #[test]
@@ -85,10 +85,12 @@ mod tests {
             bonus(&batch, 0.01, STEP).unwrap()
         };
         let found = at(&entropies);
-        assert_near(found.loss, -0.015);
-        assert_all_near(&found.dentropy, &[-0.0025, 0.0, -0.0025, -0.0025]);
+        assert_near(found.objective.loss, -0.015);
+        let dentropy = found.objective.signals.dentropy.unwrap();
+        assert_all_near(&dentropy, &[-0.0025, 0.0, -0.0025, -0.0025]);
+        assert_all_near(&found.objective.signals.dlogp, &[0.0; 4]);
         assert_near(found.entropy.get().unwrap(), 2.0);
-        assert_slopes(&found.dentropy, &entropies, |entropies| at(entropies).loss);
+        assert_slopes(&dentropy, &entropies, |entropies| at(entropies).objective.loss);
     }
 
     #[test]

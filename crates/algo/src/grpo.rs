@@ -5,19 +5,17 @@
 //! ```
 //!
 //! Both are means over the trained tokens of the step by default (DAPO's way, arXiv:2503.14476);
-//! what the paper itself does is [`Normaliser::SequenceMean`]. A rollout whose group is dead has an
+//! what the paper itself does is [`Normaliser::SEQUENCE_MEAN`]. A rollout whose group is dead has an
 //! advantage of 0: it adds nothing to the policy loss, and still counts in the denominator and in
 //! the divergence. Leave it out of the batch and of the totals if it shall not.
 //!
 //! Where the divergence is charged to the reward (`grpo.kl_in`), the loss has no such term: see
 //! [`kl::charge`] and [`of_charged_group`](crate::advantage::of_charged_group).
 
-use std::num::NonZeroU32;
+use whetstone_core::config::{GrpoConfig, KlEstimator, KlIn};
 
-use whetstone_core::config::{GrpoConfig, KlIn, NormaliserBy, RatioOf};
-
-use crate::kl::{self, Estimator, Penalty};
-use crate::policy::{self, Cap, Clip, Ratio, Statistics, Surrogate};
+use crate::kl::{self, Penalty};
+use crate::policy::{self, Cap, Clip, Statistics, Surrogate};
 use crate::{AlgoError, Denominator, Mean, Normaliser, Objective, Sequence, Totals};
 
 /// Which loss a step has.
@@ -55,24 +53,19 @@ impl Grpo {
     ///
     /// If a setting is out of its bounds, or the loss would have `k1` as a term.
     pub fn new(config: &GrpoConfig) -> Result<Self, AlgoError> {
-        let ratio = match config.ratio {
-            RatioOf::Token => Ratio::Token,
-            RatioOf::Sequence => Ratio::Sequence,
-            RatioOf::Weight => Ratio::Weight,
-        };
         let mut clip = Clip::new(config.clip_range, config.upper_clip_range())?;
         if config.dual_clip != 0.0 {
             clip = clip.with_dual(config.dual_clip)?;
         }
         let cap = (config.importance_cap != 0.0).then(|| Cap::new(config.importance_cap));
-        let surrogate = Surrogate { ratio, clip, cap: cap.transpose()? };
+        let surrogate = Surrogate { ratio: config.ratio, clip, cap: cap.transpose()? };
         let penalty = Penalty::new(config);
         let penalty = Some(penalty)
             .filter(|penalty| penalty.coefficient != 0.0 && config.kl_in == KlIn::Loss);
-        if penalty.is_some_and(|penalty| penalty.estimator == Estimator::K1) {
+        if penalty.is_some_and(|penalty| penalty.estimator == KlEstimator::K1) {
             return Err(AlgoError::EstimatorInLoss);
         }
-        Ok(Self { surrogate, penalty, normaliser: normaliser(config) })
+        Ok(Self { surrogate, penalty, normaliser: Normaliser::new(config) })
     }
 
     /// The loss of a batch that is a part of a step.
@@ -102,20 +95,9 @@ impl Grpo {
     }
 }
 
-fn normaliser(config: &GrpoConfig) -> Normaliser {
-    match (config.normaliser, NonZeroU32::new(config.max_completion_length)) {
-        (NormaliserBy::TokenMean, _) => Normaliser::TokenMean,
-        (NormaliserBy::SequenceMean, _) => Normaliser::SequenceMean,
-        // A limit of 0 is refused with the settings; one token is then as good as any.
-        (NormaliserBy::ConstantLength, length) => {
-            Normaliser::ConstantLength(length.unwrap_or(NonZeroU32::MIN))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use whetstone_core::config::KlEstimator;
+    use whetstone_core::config::RatioOf;
 
     use super::*;
     use crate::Advantages;
@@ -141,10 +123,10 @@ mod tests {
         let found = Grpo::new(&GrpoConfig::default()).unwrap();
         assert_near(found.surrogate.clip.lowest(), 0.8);
         assert_near(found.surrogate.clip.highest(), 1.2);
-        let penalty = Penalty { estimator: Estimator::K3, coefficient: 0.05 };
+        let penalty = Penalty { estimator: KlEstimator::K3, coefficient: 0.05 };
         assert_eq!(found.penalty, Some(penalty));
-        assert_eq!((found.surrogate.ratio, found.surrogate.cap), (Ratio::Token, None));
-        assert_eq!(found.normaliser, Normaliser::TokenMean);
+        assert_eq!((found.surrogate.ratio, found.surrogate.cap), (RatioOf::Token, None));
+        assert_eq!(found.normaliser, Normaliser::TOKEN_MEAN);
         let without = Grpo::new(&GrpoConfig { kl_coef: 0.0, ..GrpoConfig::default() }).unwrap();
         assert_eq!(without.penalty, None);
         assert!(Grpo::new(&GrpoConfig { clip_range: 1.5, ..GrpoConfig::default() }).is_err());
@@ -156,7 +138,7 @@ mod tests {
         assert_eq!(Grpo::new(&k1), Err(AlgoError::EstimatorInLoss));
         let charged = GrpoConfig { kl_in: KlIn::Reward, ..k1.clone() };
         assert_eq!(Grpo::new(&charged).unwrap().penalty, None);
-        assert_eq!(Penalty::new(&charged).estimator, Estimator::K1);
+        assert_eq!(Penalty::new(&charged).estimator, KlEstimator::K1);
         assert!(Grpo::new(&GrpoConfig { kl_coef: 0.0, ..k1 }).is_ok());
     }
 
@@ -183,10 +165,10 @@ mod tests {
         assert_near(found.policy_loss, -1.1);
         assert_near(found.kl_loss, 0.05 * (ln2 - 0.5) / 4.0);
         assert_near(found.objective.loss, found.policy_loss + found.kl_loss);
-        assert_all_near(&found.objective.dlogp, &[-0.5 + 0.05 * 0.5 / 4.0, 0.0]);
+        assert_all_near(&found.objective.signals.dlogp, &[-0.5 + 0.05 * 0.5 / 4.0, 0.0]);
         assert_near(found.reference_kl.get().unwrap(), (ln2 - 0.5) / 2.0);
         assert_eq!(found.statistics.clipped_high, 1);
-        assert_slopes(&found.objective.dlogp, &logp, |logp| at(logp).objective.loss);
+        assert_slopes(&found.objective.signals.dlogp, &logp, |logp| at(logp).objective.loss);
     }
 
     #[test]

@@ -32,23 +32,11 @@ pub const MAX_LOG_RATIO: f64 = 20.0;
 /// The largest estimate of the divergence at one token.
 pub const MAX_ESTIMATE: f64 = 10.0;
 
-/// Which estimate of the divergence.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Estimator {
-    /// The log-ratio itself.
-    K1,
-    /// Half its square.
-    K2,
-    /// The ratio's distance from its tangent.
-    #[default]
-    K3,
-}
-
 /// A divergence as a part of a loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Penalty {
     /// Which estimate.
-    pub estimator: Estimator,
+    pub estimator: KlEstimator,
     /// What it is multiplied by.
     pub coefficient: f64,
 }
@@ -75,36 +63,24 @@ pub struct Estimate {
     pub clamped: bool,
 }
 
-impl Estimator {
-    /// The estimate at one token.
-    pub fn at(self, logp: f64, reference_logp: f64) -> Estimate {
-        let moved = logp - reference_logp;
-        let d = moved.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO);
-        let (value, slope) = match self {
-            Self::K1 => (d, 1.0),
-            Self::K2 => (d * d / 2.0, d),
-            Self::K3 => ((-d).exp_m1() + d, -(-d).exp_m1()),
-        };
-        let clamped = moved.abs() > MAX_LOG_RATIO || value.abs() > MAX_ESTIMATE;
-        let value = value.clamp(-MAX_ESTIMATE, MAX_ESTIMATE);
-        Estimate { value, slope: if clamped { 0.0 } else { slope }, clamped }
-    }
+/// The estimate at one token.
+pub fn estimate(estimator: KlEstimator, logp: f64, reference_logp: f64) -> Estimate {
+    let moved = logp - reference_logp;
+    let d = moved.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO);
+    let (value, slope) = match estimator {
+        KlEstimator::K1 => (d, 1.0),
+        KlEstimator::K2 => (d * d / 2.0, d),
+        KlEstimator::K3 => ((-d).exp_m1() + d, -(-d).exp_m1()),
+    };
+    let clamped = moved.abs() > MAX_LOG_RATIO || value.abs() > MAX_ESTIMATE;
+    let value = value.clamp(-MAX_ESTIMATE, MAX_ESTIMATE);
+    Estimate { value, slope: if clamped { 0.0 } else { slope }, clamped }
 }
 
 impl Penalty {
     /// That of the settings, wherever it is charged.
     pub fn new(config: &GrpoConfig) -> Self {
-        Self { estimator: config.kl_estimator.into(), coefficient: config.kl_coef }
-    }
-}
-
-impl From<KlEstimator> for Estimator {
-    fn from(estimator: KlEstimator) -> Self {
-        match estimator {
-            KlEstimator::K1 => Self::K1,
-            KlEstimator::K2 => Self::K2,
-            KlEstimator::K3 => Self::K3,
-        }
+        Self { estimator: config.kl_estimator, coefficient: config.kl_coef }
     }
 }
 
@@ -121,7 +97,8 @@ pub fn charge(penalty: Penalty, logp: &[f64], reference_logp: &[f64]) -> Result<
     entries("logp", logp)?;
     entries("reference_logp", reference_logp)?;
     let both = logp.iter().zip(reference_logp);
-    let estimates = both.map(|(&logp, &reference)| penalty.estimator.at(logp, reference).value);
+    let estimates =
+        both.map(|(&logp, &reference)| estimate(penalty.estimator, logp, reference).value);
     Ok(penalty.coefficient * estimates.sum::<f64>())
 }
 
@@ -146,13 +123,13 @@ pub fn penalty(
         let weight = coefficient * denominator.weight_in(sequence, place);
         let mut dlogp = vec![0.0; sequence.trained.len()];
         for token in place.tokens() {
-            let estimate = estimator.at(sequence.logp[token], reference[token]);
+            let estimate = estimate(estimator, sequence.logp[token], reference[token]);
             out.divergence.add(estimate.value);
             out.clamped += u64::from(estimate.clamped);
             out.objective.loss += weight * estimate.value;
             dlogp[token] = weight * estimate.slope;
         }
-        out.objective.dlogp.append(&mut dlogp);
+        out.objective.signals.dlogp.append(&mut dlogp);
     }
     Ok(out)
 }
@@ -165,7 +142,7 @@ mod tests {
     use crate::testing::{assert_all_near, assert_near, assert_slopes, slopes};
     use crate::{Advantages, Normaliser};
 
-    const EVERY: [Estimator; 3] = [Estimator::K1, Estimator::K2, Estimator::K3];
+    const EVERY: [KlEstimator; 3] = [KlEstimator::K1, KlEstimator::K2, KlEstimator::K3];
 
     fn sequence<'a>(trained: &'a [bool], logp: &'a [f64], reference: &'a [f64]) -> Sequence<'a> {
         Sequence {
@@ -182,7 +159,7 @@ mod tests {
 
     fn token_mean(tokens: u64) -> Denominator {
         let step = Totals { tokens, episodes: tokens };
-        Denominator { normaliser: Normaliser::TokenMean, step }
+        Denominator { normaliser: Normaliser::TOKEN_MEAN, step }
     }
 
     /// The policy gives 1/2 where the reference gives 1/4, so `d = ln 2` and `e^-d = 1/2`; and the
@@ -192,11 +169,12 @@ mod tests {
         let ln2 = std::f64::consts::LN_2;
         let (half, quarter) = (0.5_f64.ln(), 0.25_f64.ln());
         for (estimator, up, up_slope, down, down_slope) in [
-            (Estimator::K1, ln2, 1.0, -ln2, 1.0),
-            (Estimator::K2, ln2 * ln2 / 2.0, ln2, ln2 * ln2 / 2.0, -ln2),
-            (Estimator::K3, ln2 - 0.5, 0.5, 1.0 - ln2, -1.0),
+            (KlEstimator::K1, ln2, 1.0, -ln2, 1.0),
+            (KlEstimator::K2, ln2 * ln2 / 2.0, ln2, ln2 * ln2 / 2.0, -ln2),
+            (KlEstimator::K3, ln2 - 0.5, 0.5, 1.0 - ln2, -1.0),
         ] {
-            let (above, below) = (estimator.at(half, quarter), estimator.at(quarter, half));
+            let (above, below) =
+                (estimate(estimator, half, quarter), estimate(estimator, quarter, half));
             assert_near(above.value, up);
             assert_near(above.slope, up_slope);
             assert_near(below.value, down);
@@ -211,17 +189,17 @@ mod tests {
     fn a_penalty_worked_by_hand() {
         let (logp, reference) = ([0.5_f64.ln(), -9.0, -3.0], [0.25_f64.ln(), f64::NAN, -3.0]);
         let batch = [sequence(&[true, false, true], &logp, &reference)];
-        let settings = Penalty { estimator: Estimator::K3, coefficient: 0.05 };
+        let settings = Penalty { estimator: KlEstimator::K3, coefficient: 0.05 };
         let found = penalty(&batch, settings, token_mean(4)).unwrap();
         let divergence = std::f64::consts::LN_2 - 0.5;
         assert_near(found.objective.loss, 0.05 * divergence / 4.0);
-        assert_all_near(&found.objective.dlogp, &[0.05 * 0.5 / 4.0, 0.0, 0.0]);
+        assert_all_near(&found.objective.signals.dlogp, &[0.05 * 0.5 / 4.0, 0.0, 0.0]);
         assert_near(found.divergence.get().unwrap(), divergence / 2.0);
     }
 
     #[test]
     fn what_makes_no_penalty_is_refused() {
-        let settings = Penalty { estimator: Estimator::K3, coefficient: 0.05 };
+        let settings = Penalty { estimator: KlEstimator::K3, coefficient: 0.05 };
         let refused = |batch: Sequence<'_>, settings| {
             penalty(&[batch], settings, token_mean(1)).unwrap_err().to_string()
         };
@@ -242,9 +220,9 @@ mod tests {
         let (logp, reference) = ([-1000.0, 0.0, -1.0], [0.0, -1000.0, -1.5]);
         let batch = [sequence(&[true; 3], &logp, &reference)];
         for (estimator, values) in [
-            (Estimator::K1, [-10.0, 10.0, 0.5]),
-            (Estimator::K2, [10.0, 10.0, 0.125]),
-            (Estimator::K3, [10.0, 10.0, (-0.5_f64).exp() - 0.5]),
+            (KlEstimator::K1, [-10.0, 10.0, 0.5]),
+            (KlEstimator::K2, [10.0, 10.0, 0.125]),
+            (KlEstimator::K3, [10.0, 10.0, (-0.5_f64).exp() - 0.5]),
         ] {
             let settings = Penalty { estimator, coefficient: 1.0 };
             let found = penalty(&batch, settings, token_mean(1)).unwrap_err().to_string();
@@ -252,8 +230,8 @@ mod tests {
             let found = penalty(&batch, settings, token_mean(3)).unwrap();
             assert_eq!(found.clamped, 2);
             assert_near(found.divergence.get().unwrap(), values.iter().sum::<f64>() / 3.0);
-            assert_all_near(&found.objective.dlogp[..2], &[0.0, 0.0]);
-            assert!(found.objective.dlogp[2] > 0.0);
+            assert_all_near(&found.objective.signals.dlogp[..2], &[0.0, 0.0]);
+            assert!(found.objective.signals.dlogp[2] > 0.0);
         }
     }
 
@@ -263,11 +241,11 @@ mod tests {
         let of = |estimator, reference: &[f64]| {
             charge(Penalty { estimator, coefficient: 0.1 }, &[-1.0, -4.0], reference)
         };
-        assert_near(of(Estimator::K1, &[-2.0, -1.0]).unwrap(), -0.2);
-        assert_near(of(Estimator::K2, &[-2.0, -1.0]).unwrap(), 0.5);
-        let error = of(Estimator::K1, &[-2.0]).unwrap_err().to_string();
+        assert_near(of(KlEstimator::K1, &[-2.0, -1.0]).unwrap(), -0.2);
+        assert_near(of(KlEstimator::K2, &[-2.0, -1.0]).unwrap(), 0.5);
+        let error = of(KlEstimator::K1, &[-2.0]).unwrap_err().to_string();
         assert!(error.starts_with("there are 1 of reference_logp, but 2"), "{error}");
-        let error = of(Estimator::K1, &[-2.0, f64::NAN]).unwrap_err().to_string();
+        let error = of(KlEstimator::K1, &[-2.0, f64::NAN]).unwrap_err().to_string();
         assert_eq!(error, "reference_logp 1 is NaN; leave it out");
     }
 
@@ -285,7 +263,7 @@ mod tests {
                         .unwrap()
                         .objective
                 };
-                assert_slopes(&at(&logp).dlogp, &logp, |logp| at(logp).loss);
+                assert_slopes(&at(&logp).signals.dlogp, &logp, |logp| at(logp).loss);
             }
         }
 
@@ -306,20 +284,20 @@ mod tests {
             let (policy, reference) = (softmax(&p), softmax(&q));
             let mean = |of: &dyn Fn(usize) -> f64| -> f64 { (0..4).map(|i| policy[i] * of(i)).sum() };
             let logs = |i: usize| (policy[i].ln(), reference[i].ln());
-            for estimator in [Estimator::K1, Estimator::K3] {
-                let found = mean(&|i| estimator.at(logs(i).0, logs(i).1).value);
+            for estimator in [KlEstimator::K1, KlEstimator::K3] {
+                let found = mean(&|i| estimate(estimator, logs(i).0, logs(i).1).value);
                 assert_near(found, divergence(&policy, &reference));
             }
             // d logp_i / d logit_j = (i == j) - p_j.
-            let gradient = |estimator: Estimator| -> Vec<f64> {
-                let slope = |i: usize| estimator.at(logs(i).0, logs(i).1).slope;
+            let gradient = |estimator: KlEstimator| -> Vec<f64> {
+                let slope = |i: usize| estimate(estimator, logs(i).0, logs(i).1).slope;
                 let by = |j: usize| mean(&|i| slope(i) * (f64::from(i == j) - policy[j]));
                 (0..4).map(by).collect()
             };
-            assert_all_near(&gradient(Estimator::K1), &[0.0; 4]);
+            assert_all_near(&gradient(KlEstimator::K1), &[0.0; 4]);
             let forth = slopes(&p, |p| divergence(&softmax(p), &reference));
             let back = slopes(&p, |p| divergence(&reference, &softmax(p)));
-            for (estimator, expected) in [(Estimator::K2, forth), (Estimator::K3, back)] {
+            for (estimator, expected) in [(KlEstimator::K2, forth), (KlEstimator::K3, back)] {
                 for (found, expected) in gradient(estimator).into_iter().zip(expected) {
                     prop_assert!((found - expected).abs() < 1e-8, "{estimator:?}");
                 }

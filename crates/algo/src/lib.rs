@@ -14,6 +14,8 @@
 //! schedule, pass_at_k   learning rates, and what is reported in the end
 //! ```
 //!
+//! A policy loss is a file in `policy` and a name in the settings: `policy::formula` joins them.
+//!
 //! Three rules hold for every loss. Its denominator is that of the whole optimizer step, given by
 //! the caller, so that a split into micro-batches changes no signal by a bit. A token that is not
 //! trained does not exist: whatever its numbers are, its signal is 0. And a number of a trained
@@ -43,12 +45,11 @@ mod sequence;
 mod testing;
 pub mod value;
 
-pub use advantage::Advantage;
 pub use error::AlgoError;
 pub use mean::Mean;
 pub use normaliser::{Denominator, Normaliser, Totals};
-pub use objective::Objective;
-pub use sequence::{Advantages, Sequence};
+pub use objective::{Objective, Signals};
+pub use sequence::{Advantages, OwnedAdvantages, Sequence};
 
 /// A count as a number to divide by.
 #[expect(clippy::cast_precision_loss, reason = "a step has far fewer than 2^53 tokens")]

@@ -20,19 +20,17 @@ use std::iter::Sum;
 use std::num::NonZeroU32;
 use std::ops::Add;
 
+use whetstone_core::config::{GrpoConfig, NormaliserBy};
+
 use crate::sequence::Place;
 use crate::{AlgoError, Sequence, number};
 
 /// How losses of tokens become one number.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Normaliser {
-    /// The mean over all trained tokens of the step.
-    #[default]
-    TokenMean,
-    /// The mean over episodes of the mean over their tokens.
-    SequenceMean,
-    /// The mean over episodes of the sum over their tokens, divided by this many.
-    ConstantLength(NonZeroU32),
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Normaliser {
+    by: NormaliserBy,
+    /// The divisor of [`NormaliserBy::ConstantLength`].
+    length: NonZeroU32,
 }
 
 /// What a step, or a part of it, trains.
@@ -51,6 +49,31 @@ pub struct Denominator {
     pub normaliser: Normaliser,
     /// What the whole step trains, all micro-batches together.
     pub step: Totals,
+}
+
+impl Normaliser {
+    /// The mean over all trained tokens of the step.
+    pub const TOKEN_MEAN: Self = Self { by: NormaliserBy::TokenMean, length: NonZeroU32::MIN };
+    /// The mean over episodes of the mean over their tokens.
+    pub const SEQUENCE_MEAN: Self =
+        Self { by: NormaliserBy::SequenceMean, length: NonZeroU32::MIN };
+
+    /// The mean over episodes of the sum over their tokens, divided by `length`.
+    pub const fn constant_length(length: NonZeroU32) -> Self {
+        Self { by: NormaliserBy::ConstantLength, length }
+    }
+
+    /// The normaliser of the settings.
+    pub fn new(config: &GrpoConfig) -> Self {
+        match config.normaliser {
+            NormaliserBy::TokenMean => Self::TOKEN_MEAN,
+            NormaliserBy::SequenceMean => Self::SEQUENCE_MEAN,
+            // A limit of 0 is refused with the settings; one token is then as good as any.
+            NormaliserBy::ConstantLength => Self::constant_length(
+                NonZeroU32::new(config.max_completion_length).unwrap_or(NonZeroU32::MIN),
+            ),
+        }
+    }
 }
 
 impl Totals {
@@ -101,10 +124,12 @@ impl Denominator {
     /// What one token counts in an episode that has so many trained ones.
     pub fn weight(self, trained: u64) -> f64 {
         let episodes = number(self.step.episodes);
-        match self.normaliser {
-            Normaliser::TokenMean => 1.0 / number(self.step.tokens),
-            Normaliser::SequenceMean => 1.0 / (episodes * number(trained)),
-            Normaliser::ConstantLength(length) => 1.0 / (episodes * f64::from(length.get())),
+        match self.normaliser.by {
+            NormaliserBy::TokenMean => 1.0 / number(self.step.tokens),
+            NormaliserBy::SequenceMean => 1.0 / (episodes * number(trained)),
+            NormaliserBy::ConstantLength => {
+                1.0 / (episodes * f64::from(self.normaliser.length.get()))
+            }
         }
     }
 
@@ -144,13 +169,13 @@ mod tests {
     fn weights_worked_by_hand() {
         let eight = NonZeroU32::new(8).unwrap();
         for (normaliser, expected) in [
-            (Normaliser::TokenMean, 1.0 / 20.0),
-            (Normaliser::SequenceMean, 1.0 / 4.0 / 5.0),
-            (Normaliser::ConstantLength(eight), 1.0 / 4.0 / 8.0),
+            (Normaliser::TOKEN_MEAN, 1.0 / 20.0),
+            (Normaliser::SEQUENCE_MEAN, 1.0 / 4.0 / 5.0),
+            (Normaliser::constant_length(eight), 1.0 / 4.0 / 8.0),
         ] {
             assert_near(Denominator { normaliser, step: STEP }.weight(5), expected);
         }
-        let sequences = Denominator { normaliser: Normaliser::SequenceMean, step: STEP };
+        let sequences = Denominator { normaliser: Normaliser::SEQUENCE_MEAN, step: STEP };
         assert_near(sequences.weight(10), 1.0 / 40.0);
     }
 
@@ -166,7 +191,7 @@ mod tests {
     #[test]
     fn a_batch_larger_than_its_step_is_refused() {
         let of = |tokens, episodes| Denominator {
-            normaliser: Normaliser::TokenMean,
+            normaliser: Normaliser::TOKEN_MEAN,
             step: Totals { tokens, episodes },
         };
         let batch = Totals { tokens: 3, episodes: 2 };
@@ -199,9 +224,9 @@ mod tests {
         let step = Totals::episode(8) + Totals::episode(4);
         assert_eq!(step, Totals { tokens: 12, episodes: 2 });
         for (normaliser, long, short) in [
-            (Normaliser::SequenceMean, 0.5, 0.5),
-            (Normaliser::ConstantLength(NonZeroU32::new(16).unwrap()), 0.25, 0.125),
-            (Normaliser::TokenMean, 8.0 / 12.0, 4.0 / 12.0),
+            (Normaliser::SEQUENCE_MEAN, 0.5, 0.5),
+            (Normaliser::constant_length(NonZeroU32::new(16).unwrap()), 0.25, 0.125),
+            (Normaliser::TOKEN_MEAN, 8.0 / 12.0, 4.0 / 12.0),
         ] {
             let denominator = Denominator { normaliser, step };
             assert_eq!(denominator.covers(Totals::of(&turns)), Ok(()));

@@ -14,19 +14,10 @@
 
 use std::f64::consts::PI;
 
+use whetstone_core::config::LrScheduler;
+
 use crate::error::setting;
 use crate::{AlgoError, number};
-
-/// What follows the warm-up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
-    /// The peak.
-    Constant,
-    /// A line to 0.
-    Linear,
-    /// Half a wave to 0.
-    Cosine,
-}
 
 /// The learning rate of every step of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +25,7 @@ pub struct Schedule {
     /// The highest rate.
     pub peak: f64,
     /// What follows the warm-up.
-    pub shape: Shape,
+    pub shape: LrScheduler,
     /// Steps that warm up.
     pub warmup_steps: u64,
     /// The part of the peak that the warm-up starts from.
@@ -64,9 +55,9 @@ impl Schedule {
         let done = 1.0 - left / number((total - warmup).max(1));
         Ok(self.peak
             * match self.shape {
-                Shape::Constant => 1.0,
-                Shape::Linear => 1.0 - done,
-                Shape::Cosine => f64::midpoint(1.0, (PI * done).cos()),
+                LrScheduler::Constant => 1.0,
+                LrScheduler::Linear => 1.0 - done,
+                LrScheduler::Cosine => f64::midpoint(1.0, (PI * done).cos()),
             })
     }
 }
@@ -103,7 +94,7 @@ mod tests {
     use super::*;
     use crate::testing::assert_near;
 
-    fn schedule(shape: Shape) -> Schedule {
+    fn schedule(shape: LrScheduler) -> Schedule {
         Schedule { peak: 8.0, shape, warmup_steps: 4, warmup_start: 0.0, total_steps: 12 }
     }
 
@@ -113,10 +104,10 @@ mod tests {
         let root = 0.5_f64.sqrt();
         let up = [(0, 0.0), (1, 2.0), (2, 4.0), (3, 6.0), (4, 8.0)];
         for (shape, down) in [
-            (Shape::Constant, [(6, 8.0), (8, 8.0), (10, 8.0), (12, 8.0), (99, 8.0)]),
-            (Shape::Linear, [(6, 6.0), (8, 4.0), (11, 1.0), (12, 0.0), (99, 0.0)]),
+            (LrScheduler::Constant, [(6, 8.0), (8, 8.0), (10, 8.0), (12, 8.0), (99, 8.0)]),
+            (LrScheduler::Linear, [(6, 6.0), (8, 4.0), (11, 1.0), (12, 0.0), (99, 0.0)]),
             (
-                Shape::Cosine,
+                LrScheduler::Cosine,
                 [(6, 4.0 + 4.0 * root), (8, 4.0), (10, 4.0 - 4.0 * root), (12, 0.0), (99, 0.0)],
             ),
         ] {
@@ -124,7 +115,7 @@ mod tests {
                 assert_near(schedule(shape).rate(step).unwrap(), expected);
             }
         }
-        let late = Schedule { warmup_start: 0.5, ..schedule(Shape::Linear) };
+        let late = Schedule { warmup_start: 0.5, ..schedule(LrScheduler::Linear) };
         for (step, expected) in [(0, 4.0), (1, 5.0), (3, 7.0), (4, 8.0)] {
             assert_near(late.rate(step).unwrap(), expected);
         }
@@ -145,7 +136,7 @@ mod tests {
     fn it_is_the_schedule_of_the_requirements() {
         let schedule = Schedule {
             peak: 1e-5,
-            shape: Shape::Cosine,
+            shape: LrScheduler::Cosine,
             warmup_steps: 3,
             warmup_start: 0.1,
             total_steps: 10,
@@ -170,17 +161,17 @@ mod tests {
 
     #[test]
     fn without_a_warm_up_and_with_nothing_else() {
-        let cold = Schedule { warmup_steps: 0, ..schedule(Shape::Linear) };
+        let cold = Schedule { warmup_steps: 0, ..schedule(LrScheduler::Linear) };
         assert_near(cold.rate(0).unwrap(), 8.0);
         assert_near(cold.rate(3).unwrap(), 6.0);
-        let all = Schedule { warmup_steps: 12, ..schedule(Shape::Linear) };
+        let all = Schedule { warmup_steps: 12, ..schedule(LrScheduler::Linear) };
         assert_near(all.rate(6).unwrap(), 4.0);
         assert_near(all.rate(12).unwrap(), 0.0);
     }
 
     #[test]
     fn settings_that_make_no_schedule_are_refused() {
-        let good = schedule(Shape::Linear);
+        let good = schedule(LrScheduler::Linear);
         for (wrong, expected) in [
             (Schedule { peak: 0.0, ..good }, "the peak learning rate is 0; it must be above 0"),
             (
@@ -211,7 +202,7 @@ mod tests {
         fn it_rises_to_the_peak_and_falls_from_there(
             warmup in 0..20_u64, rest in 1..20_u64, start in 0.0..1.0_f64,
         ) {
-            for shape in [Shape::Constant, Shape::Linear, Shape::Cosine] {
+            for shape in [LrScheduler::Constant, LrScheduler::Linear, LrScheduler::Cosine] {
                 let schedule = Schedule {
                     peak: 3.0,
                     shape,

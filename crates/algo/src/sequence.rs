@@ -37,6 +37,33 @@ pub enum Advantages<'a> {
     Tokens(&'a [f64]),
 }
 
+/// [`Advantages`] with a list of their own, for a batch to keep.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OwnedAdvantages {
+    /// One for all tokens of a sequence.
+    Whole(f64),
+    /// One for each token.
+    Tokens(Vec<f64>),
+}
+
+impl OwnedAdvantages {
+    /// The advantages, for a loss.
+    pub fn view(&self) -> Advantages<'_> {
+        match self {
+            Self::Whole(advantage) => Advantages::Whole(*advantage),
+            Self::Tokens(advantages) => Advantages::Tokens(advantages),
+        }
+    }
+
+    /// Whether no token has an advantage other than 0.
+    pub fn is_zero(&self) -> bool {
+        match self {
+            Self::Whole(advantage) => *advantage == 0.0,
+            Self::Tokens(advantages) => advantages.iter().all(|&advantage| advantage == 0.0),
+        }
+    }
+}
+
 impl Advantages<'_> {
     /// The advantage of one token.
     pub(crate) fn of(self, token: usize) -> f64 {

@@ -14,7 +14,7 @@
 
 use crate::error::setting;
 use crate::sequence::Place;
-use crate::{AlgoError, Denominator, Mean, Totals};
+use crate::{AlgoError, Denominator, Mean, Objective, Signals, Totals};
 
 /// One rollout, as its critic sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,10 +32,8 @@ pub struct Valued<'a> {
 /// The value loss of a batch.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ValueLoss {
-    /// This batch's part of the loss of the step.
-    pub loss: f64,
-    /// `d loss / d value`, for all tokens of all sequences in their order.
-    pub dvalue: Vec<f64>,
+    /// The loss and its signal, which is by values.
+    pub objective: Objective,
     /// The values, over trained tokens.
     pub value: Mean,
     /// Trained tokens whose value the clip holds.
@@ -57,7 +55,7 @@ pub fn loss(
         setting("the clip range of values", range, range > 0.0, "above 0")?;
     }
     denominator.covers(Totals::count(batch.iter().map(|sequence| sequence.trained)))?;
-    let mut out = ValueLoss::default();
+    let (mut out, mut all) = (ValueLoss::default(), Vec::new());
     for (at, sequence) in batch.iter().enumerate() {
         let place = Place { sequence: at, trained: sequence.trained };
         place.check("value", sequence.value)?;
@@ -68,13 +66,15 @@ pub fn loss(
         for token in place.tokens() {
             let (value, old) = (sequence.value[token], sequence.old_value[token]);
             let (square, slope) = term(value, old, sequence.returns[token], range);
-            out.loss += weight * place.finite("value loss", token, square)?;
+            out.objective.loss += weight * place.finite("value loss", token, square)?;
             dvalue[token] = weight * slope.unwrap_or(0.0);
             out.clipped += u64::from(slope.is_none());
             out.value.add(value);
         }
-        out.dvalue.append(&mut dvalue);
+        all.append(&mut dvalue);
     }
+    let dlogp = vec![0.0; all.len()];
+    out.objective.signals = Signals { dlogp, dentropy: None, dvalue: Some(all) };
     Ok(out)
 }
 
@@ -98,7 +98,7 @@ mod tests {
     use crate::testing::{assert_all_near, assert_near, assert_slopes};
 
     const STEP: Denominator =
-        Denominator { normaliser: Normaliser::TokenMean, step: Totals { tokens: 4, episodes: 4 } };
+        Denominator { normaliser: Normaliser::TOKEN_MEAN, step: Totals { tokens: 4, episodes: 4 } };
 
     fn one(value: f64, old: f64, target: f64, range: Option<f64>) -> ValueLoss {
         let (value, old_value, returns) = (&[value][..], &[old][..], &[target][..]);
@@ -120,8 +120,8 @@ mod tests {
             (-1.0, 0.0, -2.0, Some(0.5), 2.25, 0.0, 1),
         ] {
             let found = one(value, old, target, range);
-            assert_near(found.loss, square / 4.0);
-            assert_all_near(&found.dvalue, &[slope / 4.0]);
+            assert_near(found.objective.loss, square / 4.0);
+            assert_all_near(found.objective.signals.dvalue.as_ref().unwrap(), &[slope / 4.0]);
             assert_eq!((found.clipped, found.value.get()), (clipped, Some(value)));
         }
     }
@@ -134,7 +134,10 @@ mod tests {
         assert!(f64::abs(old + (value - old) - target) > f64::abs(value - target));
         let found = one(value, old, target, Some(0.3));
         assert_eq!(found.clipped, 0);
-        assert_all_near(&found.dvalue, &[2.0 * (value - target) / 4.0]);
+        assert_all_near(
+            found.objective.signals.dvalue.as_ref().unwrap(),
+            &[2.0 * (value - target) / 4.0],
+        );
     }
 
     #[test]
@@ -148,8 +151,8 @@ mod tests {
         };
         let second = Valued { trained: &[true], value: &[4.0], old_value: &[4.0], returns: &[7.0] };
         let found = loss(&[first, second], Some(0.2), STEP).unwrap();
-        assert_near(found.loss, (1.0 + 9.0) / 4.0);
-        assert_all_near(&found.dvalue, &[0.0, 0.5, -1.5]);
+        assert_near(found.objective.loss, (1.0 + 9.0) / 4.0);
+        assert_all_near(found.objective.signals.dvalue.as_ref().unwrap(), &[0.0, 0.5, -1.5]);
         assert_near(found.value.get().unwrap(), 3.0);
     }
 
@@ -184,7 +187,7 @@ mod tests {
             let (value, old, target) = (value / 3.0, old / 7.0, target / 3.0);
             let found = one(value, old, target, Some(0.3));
             prop_assert_eq!(found.clipped, 0);
-            assert_all_near(&found.dvalue, &[2.0 * (value - target) / 4.0]);
+            assert_all_near(found.objective.signals.dvalue.as_ref().unwrap(), &[2.0 * (value - target) / 4.0]);
         }
 
         #[test]
@@ -193,12 +196,12 @@ mod tests {
         ) {
             let bounded = value.clamp(old - 0.3, old + 0.3);
             let (free, held) = ((value - target).powi(2), (bounded - target).powi(2));
-            assert_near(one(value, old, target, Some(0.3)).loss, free.max(held) / 4.0);
+            assert_near(one(value, old, target, Some(0.3)).objective.loss, free.max(held) / 4.0);
             // Where the two squares cross there is no slope.
             prop_assume!((free - held).abs() > 1e-3 || (value - old).abs() < 0.299);
             for range in [None, Some(0.3)] {
                 let at = |value: f64| one(value, old, target, range);
-                assert_slopes(&at(value).dvalue, &[value], |value| at(value[0]).loss);
+                assert_slopes(at(value).objective.signals.dvalue.as_ref().unwrap(), &[value], |value| at(value[0]).objective.loss);
             }
         }
     }

@@ -139,7 +139,7 @@ fn said(algorithm: Algorithm) -> Said {
         .collect();
     let totals = Totals::count(masks.iter().map(Vec::as_slice));
     let found = Grpo::new(&config).unwrap().loss(&batch, totals).unwrap();
-    Said { advantages, loss: found.objective.loss, dlogp: found.objective.dlogp }
+    Said { advantages, loss: found.objective.loss, dlogp: found.objective.signals.dlogp }
 }
 
 /// The papers' formulas, with numbers written out.
@@ -327,7 +327,7 @@ fn cispo_is_that_of_its_paper() {
 
 #[test]
 fn the_batch_tells_the_six_apart() {
-    let all: Vec<Said> = Algorithm::NAMED.into_iter().map(said).collect();
+    let all: Vec<Said> = Algorithm::named().map(said).collect();
     for (at, one) in all.iter().enumerate() {
         for other in &all[..at] {
             let differs = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-6;

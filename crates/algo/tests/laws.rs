@@ -3,14 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use proptest::prelude::*;
-use whetstone_algo::advantage::{Advantage, group};
+use whetstone_algo::advantage::group;
 use whetstone_algo::cross_entropy::{self, Labelled};
 use whetstone_algo::entropy;
 use whetstone_algo::grpo::Grpo;
-use whetstone_algo::kl::{Estimator, Penalty};
-use whetstone_algo::policy::{Cap, Clip, Ratio, Statistics, Surrogate};
+use whetstone_algo::kl::Penalty;
+use whetstone_algo::policy::{Cap, Clip, Statistics, Surrogate};
 use whetstone_algo::value::{self, Valued};
 use whetstone_algo::{Advantages, Denominator, Normaliser, Sequence, Totals};
+use whetstone_core::config::{AdvantageBy, KlEstimator, RatioOf};
 
 /// The numbers of one token.
 #[derive(Debug, Clone, Copy)]
@@ -39,8 +40,8 @@ struct Said {
 
 #[derive(Debug, Clone, Copy)]
 struct How {
-    ratio: Ratio,
-    estimator: Estimator,
+    ratio: RatioOf,
+    estimator: KlEstimator,
     normaliser: Normaliser,
 }
 
@@ -57,10 +58,10 @@ fn rollouts() -> impl Strategy<Value = Vec<Rollout>> {
 }
 
 fn how() -> impl Strategy<Value = How> {
-    let ratio = prop::sample::select(vec![Ratio::Token, Ratio::Sequence, Ratio::Weight]);
-    let estimator = prop::sample::select(vec![Estimator::K1, Estimator::K2, Estimator::K3]);
-    let constant = Normaliser::ConstantLength(5.try_into().unwrap());
-    let normalisers = vec![Normaliser::TokenMean, Normaliser::SequenceMean, constant];
+    let ratio = prop::sample::select(vec![RatioOf::Token, RatioOf::Sequence, RatioOf::Weight]);
+    let estimator = prop::sample::select(vec![KlEstimator::K1, KlEstimator::K2, KlEstimator::K3]);
+    let constant = Normaliser::constant_length(5.try_into().unwrap());
+    let normalisers = vec![Normaliser::TOKEN_MEAN, Normaliser::SEQUENCE_MEAN, constant];
     (ratio, estimator, prop::sample::select(normalisers))
         .prop_map(|(ratio, estimator, normaliser)| How { ratio, estimator, normaliser })
 }
@@ -115,11 +116,13 @@ fn say(batch: &[Rollout], how: How, step: Totals) -> Said {
         })
         .collect();
     let value = value::loss(&valued, Some(0.2), denominator).unwrap();
+    let sum = grpo.objective.plus(&traces).unwrap();
+    let sum = sum.plus(&bonus.objective).unwrap().plus(&value.objective).unwrap();
     Said {
-        loss: grpo.objective.loss + traces.loss + bonus.loss + value.loss,
-        dlogp: grpo.objective.plus(&traces).unwrap().dlogp,
-        dentropy: bonus.dentropy,
-        dvalue: value.dvalue,
+        loss: sum.loss,
+        dlogp: sum.signals.dlogp,
+        dentropy: sum.signals.dentropy.unwrap(),
+        dvalue: sum.signals.dvalue.unwrap(),
         statistics: grpo.statistics,
     }
 }
@@ -234,7 +237,7 @@ proptest! {
             step.truncate(1);
         }
         let rewards = vec![reward; step.len()];
-        for kind in [Advantage::StandardScore, Advantage::Mean, Advantage::LeaveOneOut] {
+        for kind in [AdvantageBy::StandardScore, AdvantageBy::Mean, AdvantageBy::LeaveOneOut] {
             let advantages = group(&rewards, kind).unwrap();
             for (rollout, advantage) in step.iter_mut().zip(advantages) {
                 rollout.advantage = advantage;
@@ -260,11 +263,11 @@ proptest! {
                 let surrogate = Surrogate { ratio: how.ratio, clip, cap: None };
                 let grpo = Grpo { surrogate, penalty: None, normaliser: how.normaliser };
                 let found = grpo.loss(&[sequence], step_totals).unwrap();
-                prop_assert!(found.objective.dlogp.iter().all(|&signal| signal == 0.0));
+                prop_assert!(found.objective.signals.dlogp.iter().all(|&signal| signal == 0.0));
                 prop_assert!(found.objective.loss == 0.0);
                 // Nothing pays, so nothing is clipped; a weight is bounded all the same.
                 let clipped = found.statistics.clip_fraction().unwrap_or(0.0);
-                prop_assert!(clipped == 0.0 || how.ratio == Ratio::Weight);
+                prop_assert!(clipped == 0.0 || how.ratio == RatioOf::Weight);
             }
         }
     }

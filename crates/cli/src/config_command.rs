@@ -2,10 +2,10 @@
 
 use schemars::schema_for;
 use serde::Serialize;
+use whetstone_config::{Layer, Loaded, Problem};
 use whetstone_core::config::Config;
 
 use crate::cli::{ConfigArgs, ConfigFileArgs, ReferenceArgs};
-use crate::config::{self, Layer, Loaded, Problem};
 use crate::exit::Exit;
 use crate::failure::{Failure, counted};
 use crate::printer::{Printer, Tone};
@@ -16,7 +16,7 @@ pub(crate) fn show(args: &ConfigFileArgs, printer: Printer) -> anyhow::Result<Ex
     if args.json {
         printer.json(&loaded.config)?;
     } else {
-        printer.raw(&config::show(&loaded))?;
+        printer.raw(&whetstone_config::show(&loaded))?;
     }
     Ok(Exit::Done)
 }
@@ -74,7 +74,7 @@ pub(crate) fn reference(args: &ReferenceArgs, printer: Printer) -> anyhow::Resul
     if args.json {
         printer.json(&schema_for!(Config))?;
     } else {
-        printer.raw(&config::reference())?;
+        printer.raw(&whetstone_config::reference())?;
     }
     Ok(Exit::Done)
 }
@@ -108,7 +108,7 @@ fn problems_of(beneath: &[Layer], args: &ConfigArgs) -> Result<Loaded, Vec<Probl
         }
     }
     layers.extend(args.set.iter().map(|argument| Layer::Set { argument: argument.clone() }));
-    let loaded = config::load(&layers);
+    let loaded = whetstone_config::load(&layers);
     if unreadable.is_empty() {
         return loaded;
     }

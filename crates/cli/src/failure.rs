@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use whetstone_config::Problem;
 use whetstone_core::jsonl::LineError;
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
@@ -17,7 +18,6 @@ use whetstone_rollout::teach::TeachError;
 use whetstone_serve::http::ListenError;
 use whetstone_train::TrainError;
 
-use crate::config::Problem;
 use crate::exit::Exit;
 use crate::model::ModelFailure;
 use crate::printer::{Printer, Tone};

@@ -1,6 +1,6 @@
 //! `whet`: the command line over everything else.
 //!
-//! A command parses its arguments ([`cli`]), assembles its settings ([`config`]), calls a library
+//! A command parses its arguments ([`cli`]), assembles its settings ([`whetstone_config`]), calls a library
 //! crate, and prints through one [`printer`]. It ends in one of four ways ([`exit`]). Errors of
 //! libraries arrive as one chain and are printed once, with what to do about them.
 //!
@@ -9,7 +9,6 @@
 mod bench;
 mod board;
 pub mod cli;
-pub mod config;
 mod config_command;
 mod data;
 mod device;

@@ -23,6 +23,7 @@ pub mod jsonl;
 pub mod judgement;
 pub mod lines;
 pub mod message;
+pub mod metric;
 pub mod program;
 pub mod prompt;
 pub mod random;

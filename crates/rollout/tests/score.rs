@@ -6,8 +6,8 @@ use std::fs;
 
 use common::{Asked, Bench, Fake, rollout};
 use serde_json::Value;
-use whetstone_algo::Advantage;
 use whetstone_algo::advantage::group;
+use whetstone_core::config::AdvantageBy;
 use whetstone_core::config::Composite;
 use whetstone_core::jsonl::Records;
 use whetstone_core::rollout::{Rollout, Score};
@@ -57,7 +57,7 @@ fn every_line_gets_its_verdict_its_reward_and_its_advantage() {
     let totals: Vec<_> = scored.iter().map(|line| judged(line).1).collect();
     assert_near(&totals, &[1.0, 0.0, 0.0, 1.0]);
     let advantages: Vec<_> = scored.iter().map(|line| judged(line).2).collect();
-    assert_eq!(advantages, group(&totals, Advantage::StandardScore).unwrap());
+    assert_eq!(advantages, group(&totals, AdvantageBy::StandardScore).unwrap());
     assert_eq!((report.lines, report.scored, report.groups, report.dead_groups), (4, 4, 1, 0));
     assert_eq!((report.verdicts["pass"], report.verdicts["wrong"]), (2, 1));
     assert_eq!(report.rewards["total"].count, 4);

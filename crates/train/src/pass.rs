@@ -3,7 +3,7 @@
 //! A loss is asked sequence by sequence, in the order in which gradients are summed: what is added up
 //! over a step has the same bits however it is cut into micro-batches.
 
-use whetstone_algo::AlgoError;
+use whetstone_algo::{AlgoError, Signals};
 use whetstone_core::config::Config;
 use whetstone_model::decoder::{Adapters, Batch, Decoder, Forward, Gradients, Sequence, Signal};
 
@@ -35,6 +35,16 @@ pub(crate) struct Pass<'a> {
 pub(crate) struct TokenScores {
     pub(crate) logp: Vec<f64>,
     pub(crate) entropy: Vec<f64>,
+    /// The values of the value head, if there is one.
+    pub(crate) value: Option<Vec<f64>>,
+}
+
+/// The signals of the sequences of a micro-batch, as the decoder takes them.
+#[derive(Debug, Default, PartialEq)]
+struct BatchSignals {
+    dlogp: Vec<f32>,
+    dentropy: Option<Vec<f32>>,
+    dvalue: Option<Vec<f32>>,
 }
 
 impl<'a> Pass<'a> {
@@ -56,31 +66,31 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Adds the gradients of a loss. `signal` is told the place of an example and what was seen of
-    /// its tokens, and says the derivative by each log-probability.
+    /// Adds the gradients of a loss. `signals` gets the place of an example and the model's output for
+    /// its trained tokens, and returns the derivatives of the loss by each of them.
     pub(crate) fn learn(
         &self,
         examples: &[&Example],
         gradients: &mut Gradients,
-        mut signal: impl FnMut(usize, &TokenScores) -> Result<Vec<f64>, AlgoError>,
+        mut signals: impl FnMut(usize, &TokenScores) -> Result<Signals, AlgoError>,
     ) -> Result<(), TrainError> {
         self.each(examples, |places, batch| {
             let (scored, tape) = self.decoder.forward(batch, self.forward);
             self.decoder.device().check()?;
             let (mut logp, mut entropy) = (scored.logp.as_slice(), scored.entropy.as_slice());
-            let mut dlogp = Vec::with_capacity(logp.len());
+            let mut value = scored.value.as_deref();
+            let mut found = BatchSignals::default();
             for &place in places {
                 let count = examples[place].trained();
                 let scores = TokenScores {
                     logp: next(&mut logp, count),
                     entropy: next(&mut entropy, count),
+                    value: value.as_mut().map(|value| next(value, count)),
                 };
-                let found = signal(place, &scores).map_err(|err| at(err, place))?;
-                dlogp.extend(found.into_iter().map(narrow));
+                found.append(&signals(place, &scores).map_err(|err| at(err, place))?);
             }
-            let signal = Signal { dlogp: &dlogp, dentropy: None, dvalue: None };
             let tape = tape.expect("kept, since there is a way back");
-            self.decoder.backward(batch, tape, signal, gradients);
+            self.decoder.backward(batch, tape, found.view(), gradients);
             Ok(())
         })
     }
@@ -128,6 +138,28 @@ impl<'a> Pass<'a> {
     }
 }
 
+impl BatchSignals {
+    /// Adds the signals of the next sequence.
+    fn append(&mut self, signals: &Signals) {
+        let (before, count) = (self.dlogp.len(), signals.dlogp.len());
+        self.dlogp.extend(signals.dlogp.iter().copied().map(narrow));
+        let parts = [(&mut self.dentropy, &signals.dentropy), (&mut self.dvalue, &signals.dvalue)];
+        for (all, own) in parts {
+            if let Some(own) = own {
+                let all = all.get_or_insert_with(|| vec![0.0; before]);
+                all.extend(own.iter().copied().map(narrow));
+            } else if let Some(all) = all {
+                all.resize(before + count, 0.0);
+            }
+        }
+    }
+
+    fn view(&self) -> Signal<'_> {
+        let Self { dlogp, dentropy, dvalue } = self;
+        Signal { dlogp, dentropy: dentropy.as_deref(), dvalue: dvalue.as_deref() }
+    }
+}
+
 /// The next `count` numbers, of which `rest` is rid.
 fn next(rest: &mut &[f32], count: usize) -> Vec<f64> {
     let (own, others) = rest.split_at(count);
@@ -155,7 +187,73 @@ fn narrow(value: f64) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use whetstone_model::decoder::Keep;
+
     use super::*;
+    use crate::student::Student;
+    use crate::testing::{settings, student};
+    use crate::watchdog::Watchdog;
+
+    fn signals(dlogp: &[f64], dentropy: Option<&[f64]>, dvalue: Option<&[f64]>) -> Signals {
+        let [dentropy, dvalue] = [dentropy, dvalue].map(|part| part.map(<[f64]>::to_vec));
+        Signals { dlogp: dlogp.to_vec(), dentropy, dvalue }
+    }
+
+    #[test]
+    fn a_part_that_one_sequence_lacks_is_0_there() {
+        let mut found = BatchSignals::default();
+        found.append(&signals(&[1.0, 2.0], None, None));
+        found.append(&signals(&[3.0], Some(&[0.5]), None));
+        found.append(&signals(&[4.0], None, Some(&[8.0])));
+        let expected = BatchSignals {
+            dlogp: vec![1.0, 2.0, 3.0, 4.0],
+            dentropy: Some(vec![0.0, 0.0, 0.5, 0.0]),
+            dvalue: Some(vec![0.0, 0.0, 0.0, 8.0]),
+        };
+        assert_eq!(found, expected);
+    }
+
+    /// Every trained gradient of a student.
+    fn numbers(student: &Student, gradients: &Gradients) -> Vec<u32> {
+        let (device, parameters) = (student.decoder.device(), student.decoder.parameters());
+        let of = |id| device.read(gradients.get(id).unwrap());
+        parameters.trained().flat_map(of).map(f32::to_bits).collect()
+    }
+
+    #[test]
+    fn all_three_signals_reach_the_decoder() {
+        let (_dir, mut student) = student(&settings());
+        student.decoder.add_value_head();
+        let decoder = &student.decoder;
+        let new = || Gradients::new(decoder.device(), decoder.parameters());
+        let (dlogp, dentropy, dvalue) = ([0.5, -1.0], [0.25, 2.0], [1.5, -0.75]);
+        let (mut found, mut expected) = (new(), new());
+        let example = Example::new(&[70], &[71, 72]);
+        let (stop, dog) = (AtomicBool::new(false), Watchdog::new(0, &|_| ()));
+        let watch = Watch {
+            on_phase: &|_, _| (),
+            on_step: &|_| (),
+            on_alarm: &|_| (),
+            stop: &stop,
+            dog: &dog,
+        };
+        let pass = Pass::new(decoder, &settings(), watch, Phase::Learning);
+        let learnt = pass.learn(&[&example], &mut found, |_, scores| {
+            assert_eq!(scores.value.as_ref().map(Vec::len), Some(2));
+            Ok(signals(&dlogp, Some(&dentropy), Some(&dvalue)))
+        });
+        learnt.unwrap();
+        let batch = decoder.batch(&[example.sequence()]).unwrap();
+        let forward = Forward { keep: Some(Keep::Most), ..Forward::default() };
+        let (_, tape) = decoder.forward(&batch, forward);
+        let [dlogp, dentropy, dvalue] = [dlogp, dentropy, dvalue].map(|part| part.map(narrow));
+        let signal = Signal { dlogp: &dlogp, dentropy: Some(&dentropy), dvalue: Some(&dvalue) };
+        decoder.backward(&batch, tape.unwrap(), signal, &mut expected);
+        assert!(numbers(&student, &found).iter().any(|&bits| bits != 0));
+        assert_eq!(numbers(&student, &found), numbers(&student, &expected));
+    }
 
     #[test]
     fn what_was_seen_is_divided_without_a_rest() {

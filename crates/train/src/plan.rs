@@ -1,7 +1,7 @@
 //! Steps, epochs and the learning rate schedule of a run, computed before it begins.
 
-use whetstone_algo::schedule::{Schedule, Shape, warmup_steps};
-use whetstone_core::config::{Config, LrScheduler};
+use whetstone_algo::schedule::{Schedule, warmup_steps};
+use whetstone_core::config::Config;
 
 use crate::error::TrainError;
 use crate::recorded::RecordedCounts;
@@ -135,11 +135,7 @@ impl Plan {
         let total_steps = steps * iterations;
         let schedule = Schedule {
             peak: training.learning_rate,
-            shape: match training.lr_scheduler_type {
-                LrScheduler::Constant => Shape::Constant,
-                LrScheduler::Linear => Shape::Linear,
-                LrScheduler::Cosine => Shape::Cosine,
-            },
+            shape: training.lr_scheduler_type,
             warmup_steps: warmup_steps(training.warmup_ratio, total_steps)?,
             warmup_start: training.warmup_start,
             total_steps,

@@ -10,6 +10,7 @@ use std::time::Instant;
 use serde::Serialize;
 use whetstone_algo::Mean;
 use whetstone_core::config::Config;
+use whetstone_core::metric;
 use whetstone_core::seed::Seed;
 use whetstone_model::decoder::Gradients;
 
@@ -90,12 +91,12 @@ fn steps(student: &mut Student, session: &mut Session, sft: &Sft<'_>) -> Result<
         let took = began.elapsed();
         #[expect(clippy::cast_precision_loss, reason = "counts of a step")]
         let values = BTreeMap::from([
-            ("sft/loss".to_owned(), surprise.get().unwrap_or(f64::NAN)),
-            ("sft/grad_norm".to_owned(), updated.norm),
-            ("sft/lr".to_owned(), lr),
-            ("sft/tokens".to_owned(), tokens as f64),
-            ("sft/trained_tokens".to_owned(), surprise.count() as f64),
-            ("time/step_s".to_owned(), took.as_secs_f64()),
+            (metric::SFT_LOSS.name.to_owned(), surprise.get().unwrap_or(f64::NAN)),
+            (metric::SFT_GRAD_NORM.name.to_owned(), updated.norm),
+            (metric::SFT_LR.name.to_owned(), lr),
+            (metric::SFT_TOKENS.name.to_owned(), tokens as f64),
+            (metric::SFT_TRAINED_TOKENS.name.to_owned(), surprise.count() as f64),
+            (metric::TIME_STEP_S.name.to_owned(), took.as_secs_f64()),
         ]);
         let (steps, warnings) = (plan.steps, Vec::new());
         let report = StepReport { step, steps, took, values, warnings, again: false };

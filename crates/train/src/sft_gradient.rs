@@ -18,13 +18,13 @@ pub(crate) fn sft_gradient(
 ) -> Result<Mean, TrainError> {
     let masks: Vec<Vec<bool>> = rows.iter().map(|row| row.mask()).collect();
     let step = Totals::count(masks.iter().map(Vec::as_slice));
-    let denominator = Denominator { normaliser: Normaliser::TokenMean, step };
+    let denominator = Denominator { normaliser: Normaliser::TOKEN_MEAN, step };
     let mut surprise = Mean::default();
     pass.learn(rows, gradients, |place, scores| {
         let labelled = Labelled { trained: &masks[place], logp: &scores.logp };
         let loss = cross_entropy::loss(&[labelled], denominator)?;
         surprise.merge(loss.surprise);
-        Ok(loss.objective.scaled(weight).dlogp)
+        Ok(loss.objective.scaled(weight).signals)
     })?;
     Ok(surprise)
 }

@@ -17,6 +17,7 @@ mod head;
 mod invariants;
 mod manifest;
 mod markdown;
+mod metrics;
 mod parameters;
 mod paths;
 mod readme_twin;
@@ -58,6 +59,7 @@ const RULES: &[Rule] = &[
     generated::check,
     head::check,
     invariants::check,
+    metrics::check,
     parameters::check,
     paths::check,
     readme_twin::check,

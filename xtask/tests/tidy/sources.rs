@@ -1,4 +1,4 @@
-//! Rules on source files: `sizes`, `unsafe`, `print`, `head`, `parameters`, `words`.
+//! Rules on source files: `sizes`, `unsafe`, `print`, `head`, `metrics`, `parameters`, `words`.
 
 use super::miniature::Miniature;
 use xtask::tidy::words::{Reach, WORDS};
@@ -150,4 +150,23 @@ fn test_data_may_hold_marks_but_no_paths_of_one_machine() {
         tree.write("crates/core/testdata/reply.txt", &format!("# {}\n", word.text));
         assert_eq!(tree.problems().is_empty(), word.reach != Reach::Everywhere, "{word:?}");
     }
+}
+
+#[test]
+fn a_metric_has_its_name_in_one_place() {
+    let table = "//! Metrics.\npub const A: Metric = metric(\"grpo/entropy\");\n";
+    let tree = Miniature::clean();
+    tree.write("crates/core/src/metric.rs", table)
+        .write("crates/core/src/other.rs", "//! Seeds.\nfn f() { derive(\"eval/pauses\") }\n")
+        .write("assets/page.js", "// A chart.\nconst NAMES = [\"grpo/entropy\"];\n")
+        .check_tidy();
+    let literal = "//! Puts.\nfn f() { put(\"grpo/entropy\") }\n";
+    tree.write(FILE, literal).check("metrics", &format!("{FILE}:2"), "use its constant");
+    let test = "//! Puts.\n#[cfg(test)]\nmod tests { const NAME: &str = \"grpo/entropy\"; }\n";
+    tree.write(FILE, test).check_tidy();
+    tree.write("assets/page.js", "const NAMES = [\"grpo/entropie\"];\n").check(
+        "metrics",
+        "assets/page.js:1",
+        "`grpo/entropie`, which is not in",
+    );
 }

@@ -29,23 +29,11 @@ const RELATIVE_SLACK: f64 = 1e-9;
 /// Beyond these a square would overflow or vanish, so the group is scaled first.
 const COMFORTABLE: std::ops::Range<f64> = 1e-100..1e100;
 
-/// How a group's rewards become advantages.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Advantage {
-    /// Less the mean, divided by the standard deviation.
-    #[default]
-    StandardScore,
-    /// Less the mean.
-    Mean,
-    /// Less the mean of the others.
-    LeaveOneOut,
-}
-
 /// How a group's rewards become advantages, and when there are any.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroupRule {
     /// The formula.
-    pub how: Advantage,
+    pub how: AdvantageBy,
     /// How far rewards without tests must be apart for the group to be alive.
     pub floor: f64,
 }
@@ -53,17 +41,7 @@ pub struct GroupRule {
 impl GroupRule {
     /// That of the settings.
     pub fn new(config: &Config) -> Self {
-        Self { how: config.grpo.advantage.into(), floor: config.alive_floor() }
-    }
-}
-
-impl From<AdvantageBy> for Advantage {
-    fn from(by: AdvantageBy) -> Self {
-        match by {
-            AdvantageBy::StandardScore => Self::StandardScore,
-            AdvantageBy::Mean => Self::Mean,
-            AdvantageBy::LeaveOneOut => Self::LeaveOneOut,
-        }
+        Self { how: config.grpo.advantage, floor: config.alive_floor() }
     }
 }
 
@@ -78,12 +56,13 @@ impl From<AdvantageBy> for Advantage {
 /// Two rollouts that differ in quality alone teach nothing:
 ///
 /// ```
-/// use whetstone_algo::advantage::{Advantage, GroupRule, of_group};
+/// use whetstone_algo::advantage::{GroupRule, of_group};
+/// use whetstone_core::config::AdvantageBy;
 /// use whetstone_core::group::GroupReward;
 /// let stub = GroupReward { total: 0.50, tests: Some(0.0) };
 /// let honest = GroupReward { total: 0.42, tests: Some(0.0) };
 /// let solved = GroupReward { total: 1.00, tests: Some(1.0) };
-/// let rule = GroupRule { how: Advantage::StandardScore, floor: 0.01 };
+/// let rule = GroupRule { how: AdvantageBy::StandardScore, floor: 0.01 };
 /// assert_eq!(of_group(&[stub, honest], rule)?, [0.0, 0.0]);
 /// assert_eq!(of_group(&[stub, solved], rule)?, [-1.0, 1.0]);
 /// # Ok::<(), whetstone_algo::AlgoError>(())
@@ -118,7 +97,7 @@ pub fn of_charged_group(
         let left: Vec<f64> = both.map(|(reward, charge)| reward.total - charge).collect();
         return group(&left, rule.how);
     }
-    let how = if rule.how == Advantage::StandardScore { Advantage::Mean } else { rule.how };
+    let how = if rule.how == AdvantageBy::StandardScore { AdvantageBy::Mean } else { rule.how };
     group(&charges.iter().map(|charge| -charge).collect::<Vec<f64>>(), how)
 }
 
@@ -133,13 +112,14 @@ pub fn of_charged_group(
 /// # Example
 ///
 /// ```
-/// use whetstone_algo::advantage::{Advantage, group};
-/// assert_eq!(group(&[1.0, 0.0], Advantage::StandardScore)?, [1.0, -1.0]);
-/// assert_eq!(group(&[1.0, 0.0], Advantage::Mean)?, [0.5, -0.5]);
-/// assert_eq!(group(&[1.0, 0.0], Advantage::LeaveOneOut)?, [1.0, -1.0]);
+/// use whetstone_algo::advantage::group;
+/// use whetstone_core::config::AdvantageBy;
+/// assert_eq!(group(&[1.0, 0.0], AdvantageBy::StandardScore)?, [1.0, -1.0]);
+/// assert_eq!(group(&[1.0, 0.0], AdvantageBy::Mean)?, [0.5, -0.5]);
+/// assert_eq!(group(&[1.0, 0.0], AdvantageBy::LeaveOneOut)?, [1.0, -1.0]);
 /// # Ok::<(), whetstone_algo::AlgoError>(())
 /// ```
-pub fn group(rewards: &[f64], how: Advantage) -> Result<Vec<f64>, AlgoError> {
+pub fn group(rewards: &[f64], how: AdvantageBy) -> Result<Vec<f64>, AlgoError> {
     entries("reward", rewards)?;
     if is_constant(rewards) {
         return Ok(vec![0.0; rewards.len()]);
@@ -150,11 +130,11 @@ pub fn group(rewards: &[f64], how: Advantage) -> Result<Vec<f64>, AlgoError> {
     let mean = rewards.iter().map(|reward| reward / scale / n).sum::<f64>();
     let centred = rewards.iter().map(|reward| reward / scale - mean);
     let (factor, scale) = match how {
-        Advantage::StandardScore => {
+        AdvantageBy::StandardScore => {
             (1.0 / centred.clone().map(|value| value * value / n).sum::<f64>().sqrt(), 1.0)
         }
-        Advantage::Mean => (1.0, scale),
-        Advantage::LeaveOneOut => (n / (n - 1.0), scale),
+        AdvantageBy::Mean => (1.0, scale),
+        AdvantageBy::LeaveOneOut => (n / (n - 1.0), scale),
     };
     Ok(centred.map(|value| (value * factor * scale).clamp(f64::MIN, f64::MAX)).collect())
 }

@@ -4,10 +4,11 @@ use proptest::prelude::*;
 
 use super::*;
 
-const EVERY: [Advantage; 3] = [Advantage::StandardScore, Advantage::Mean, Advantage::LeaveOneOut];
+const EVERY: [AdvantageBy; 3] =
+    [AdvantageBy::StandardScore, AdvantageBy::Mean, AdvantageBy::LeaveOneOut];
 
 #[track_caller]
-fn check(rewards: &[f64], how: Advantage, expected: &[f64]) {
+fn check(rewards: &[f64], how: AdvantageBy, expected: &[f64]) {
     let found = group(rewards, how).unwrap();
     let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * b.abs().max(1.0);
     assert!(
@@ -21,10 +22,10 @@ fn one_pass_of_four_worked_by_hand() {
     // Mean 1/4, variance 3/16.
     let (up, down) = (3.0_f64.sqrt(), -1.0 / 3.0_f64.sqrt());
     let rewards = [1.0, 0.0, 0.0, 0.0];
-    check(&rewards, Advantage::StandardScore, &[up, down, down, down]);
-    check(&rewards, Advantage::Mean, &[0.75, -0.25, -0.25, -0.25]);
+    check(&rewards, AdvantageBy::StandardScore, &[up, down, down, down]);
+    check(&rewards, AdvantageBy::Mean, &[0.75, -0.25, -0.25, -0.25]);
     let third = -1.0 / 3.0;
-    check(&rewards, Advantage::LeaveOneOut, &[1.0, third, third, third]);
+    check(&rewards, AdvantageBy::LeaveOneOut, &[1.0, third, third, third]);
 }
 
 /// The numbers of Python 3.11's `statistics`, whose sums are exact before they are rounded;
@@ -42,7 +43,7 @@ fn they_are_the_numbers_of_another_implementation() {
     let rewards = [1.0, 0.3, 0.3, 0.59, 0.0, 1.0, 0.46, 0.8];
     check(
         &rewards,
-        Advantage::StandardScore,
+        AdvantageBy::StandardScore,
         &[
             1.319_793_800_486_532_2,
             -0.762_134_448_168_279_2,
@@ -56,12 +57,12 @@ fn they_are_the_numbers_of_another_implementation() {
     );
     check(
         &rewards,
-        Advantage::Mean,
+        AdvantageBy::Mean,
         &[0.44375, -0.25625, -0.25625, 0.03375, -0.55625, 0.44375, -0.09625, 0.24375],
     );
     check(
         &rewards,
-        Advantage::LeaveOneOut,
+        AdvantageBy::LeaveOneOut,
         &[
             0.507_142_857_142_857_1,
             -0.292_857_142_857_142_87,
@@ -101,13 +102,13 @@ fn charges_come_off_before_advantages_and_alone_they_stay_small() {
         let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-12;
         assert!(found.iter().zip(&expected).all(close), "{found:?} is not {expected:?}");
     };
-    near(of(live, Advantage::StandardScore), [1.0, -1.0]);
-    near(of(live, Advantage::Mean), [0.3, -0.3]);
-    near(of(live, Advantage::LeaveOneOut), [0.6, -0.6]);
-    near(of(dead, Advantage::StandardScore), [-0.2, 0.2]);
-    near(of(dead, Advantage::Mean), [-0.2, 0.2]);
-    near(of(dead, Advantage::LeaveOneOut), [-0.4, 0.4]);
-    let rule = GroupRule { how: Advantage::Mean, floor: 0.0 };
+    near(of(live, AdvantageBy::StandardScore), [1.0, -1.0]);
+    near(of(live, AdvantageBy::Mean), [0.3, -0.3]);
+    near(of(live, AdvantageBy::LeaveOneOut), [0.6, -0.6]);
+    near(of(dead, AdvantageBy::StandardScore), [-0.2, 0.2]);
+    near(of(dead, AdvantageBy::Mean), [-0.2, 0.2]);
+    near(of(dead, AdvantageBy::LeaveOneOut), [-0.4, 0.4]);
+    let rule = GroupRule { how: AdvantageBy::Mean, floor: 0.0 };
     let error = of_charged_group(&dead, &[0.5], rule).unwrap_err();
     assert!(error.to_string().starts_with("there are 1 of charges, but 2"), "{error}");
 }
@@ -115,7 +116,7 @@ fn charges_come_off_before_advantages_and_alone_they_stay_small() {
 #[test]
 fn the_floor_is_that_of_the_caller() {
     let rewards = [0.5, 0.52].map(|total| GroupReward { total, tests: None });
-    let how = Advantage::StandardScore;
+    let how = AdvantageBy::StandardScore;
     let of = |floor| of_group(&rewards, GroupRule { how, floor }).unwrap();
     assert_eq!(of(0.05), [0.0, 0.0]);
     assert!(of(0.01)[1] > 0.99, "{:?}", of(0.01));
@@ -125,7 +126,7 @@ fn the_floor_is_that_of_the_caller() {
 fn a_reward_that_is_no_number_is_named_and_makes_no_live_group() {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         assert!(is_constant(&[0.5, 1.0, bad]));
-        let error = group(&[0.5, 1.0, bad], Advantage::StandardScore).unwrap_err();
+        let error = group(&[0.5, 1.0, bad], AdvantageBy::StandardScore).unwrap_err();
         assert!(matches!(error, AlgoError::Entry { what: "reward", at: 2, .. }), "{error}");
     }
 }
@@ -147,13 +148,13 @@ fn the_largest_and_the_smallest_numbers_stay_finite() {
         }
     }
     let (up, down) = (2.0_f64.sqrt(), -1.0 / 2.0_f64.sqrt());
-    check(&[5e-324, 0.0, 0.0], Advantage::StandardScore, &[up, down, down]);
+    check(&[5e-324, 0.0, 0.0], AdvantageBy::StandardScore, &[up, down, down]);
 }
 
 #[test]
 fn a_group_that_was_scaled_first_comes_back_at_its_own_size() {
     for size in [1e200, 1e-200] {
-        for (how, part) in [(Advantage::Mean, 0.5), (Advantage::LeaveOneOut, 1.0)] {
+        for (how, part) in [(AdvantageBy::Mean, 0.5), (AdvantageBy::LeaveOneOut, 1.0)] {
             let found = group(&[size, 0.0], how).unwrap();
             let expected = [part, -part];
             let near = |(found, part): (&f64, &f64)| (found / size - part).abs() < 1e-12;
@@ -189,7 +190,7 @@ proptest! {
     #[test]
     fn the_standard_score_has_a_mean_square_of_one(rewards in rewards()) {
         prop_assume!(!is_constant(&rewards));
-        let found = group(&rewards, Advantage::StandardScore).unwrap();
+        let found = group(&rewards, AdvantageBy::StandardScore).unwrap();
         let square = found.iter().map(|value| value * value).sum::<f64>();
         #[expect(clippy::cast_precision_loss, reason = "twenty at most")]
         let n = found.len() as f64;
@@ -216,7 +217,7 @@ proptest! {
         shift in -5.0..5.0_f64,
     ) {
         for how in EVERY {
-            let factor = if how == Advantage::StandardScore { 1.0 } else { scale };
+            let factor = if how == AdvantageBy::StandardScore { 1.0 } else { scale };
             let other: Vec<_> = rewards.iter().map(|reward| reward * scale).collect();
             let (found, expected) = (group(&other, how).unwrap(), group(&rewards, how).unwrap());
             prop_assert!(found.iter().zip(&expected).all(|(&a, &b)| close(a, b * factor)));

@@ -11,6 +11,19 @@
 //! level of the log-probabilities and says little; its signal is what counts.
 
 use super::clip::{Bound, Clip, Term};
+use super::formula::{Formula, Ratio, Token, TokenLoss};
+
+/// Each token has its own ratio, which is a constant weight; past the bound it weighs no more. A clamped
+/// ratio still counts for as much as its bound lets it.
+pub(super) const FORMULA: Formula = Formula { losses, needs_one_advantage: false };
+
+fn losses(clip: Clip, tokens: &[Token]) -> Vec<TokenLoss> {
+    let loss = |token: &Token| {
+        let ratio = Ratio::new(token.log_ratio());
+        token.weigh_constant(ratio, term(clip, ratio.value, token.logp, token.advantage))
+    };
+    tokens.iter().map(loss).collect()
+}
 
 /// What one token adds.
 pub fn term(clip: Clip, ratio: f64, logp: f64, advantage: f64) -> Term {

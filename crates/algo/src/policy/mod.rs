@@ -6,8 +6,8 @@
 //!
 //! `weight` is the [denominator](crate::Denominator)'s, `importance` that of a foreign sampler
 //! ([`importance`]), and the surrogate one of three: [`clip`] on the ratio of each token (PPO, GRPO,
-//! DAPO), the same on one ratio for a sequence ([`gspo`]), or the clipped ratio as a constant weight
-//! ([`cispo`]).
+//! DAPO), the same on one ratio for a sequence (`gspo`), or the clipped ratio as a constant weight
+//! ([`cispo`]). Each is a file; `formula` has them by their names in the settings.
 //!
 //! Log-ratios are clamped to ±[`MAX_LOG_RATIO`] and counted. A clamped ratio has no slope; as a weight it
 //! still counts for as much as its bound lets it.
@@ -17,7 +17,8 @@
 
 pub mod cispo;
 pub mod clip;
-pub mod gspo;
+mod formula;
+mod gspo;
 pub mod importance;
 mod statistics;
 
@@ -25,29 +26,19 @@ pub use clip::{Bound, Clip};
 pub use importance::Cap;
 pub use statistics::Statistics;
 
-use crate::kl::MAX_LOG_RATIO;
+use whetstone_core::config::RatioOf;
+
+use self::formula::{Formula, Token, TokenLoss};
+use self::importance::Importance;
+use self::statistics::Seen;
 use crate::sequence::Place;
 use crate::{Advantages, AlgoError, Denominator, Objective, Sequence, Totals};
-use clip::Term;
-use statistics::Seen;
-
-/// Whose ratio is bounded, and what the bound does.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Ratio {
-    /// Each token has its own; past the bound it has no signal.
-    #[default]
-    Token,
-    /// One for a sequence (GSPO); past the bound no token of it has a signal.
-    Sequence,
-    /// Each token has its own, which only weighs it (CISPO); past the bound it weighs no more.
-    Weight,
-}
 
 /// Which loss rollouts have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Surrogate {
-    /// Whose ratio is bounded.
-    pub ratio: Ratio,
+    /// Whose ratio is bounded, and what the bound does.
+    pub ratio: RatioOf,
     /// Its bounds.
     pub clip: Clip,
     /// The cap of importance weights, where the sampler is not the model that is trained.
@@ -61,6 +52,15 @@ pub struct PolicyLoss {
     pub objective: Objective,
     /// What was seen on the way.
     pub statistics: Statistics,
+}
+
+/// The policy loss of a name in the settings.
+fn formula(ratio: RatioOf) -> Formula {
+    match ratio {
+        RatioOf::Token => clip::FORMULA,
+        RatioOf::Sequence => gspo::FORMULA,
+        RatioOf::Weight => cispo::FORMULA,
+    }
 }
 
 /// The policy loss over the trained tokens of a batch.
@@ -80,11 +80,7 @@ pub fn loss(
         let place = Place { sequence: at, trained: sequence.trained };
         check(place, sequence, surrogate)?;
         let weight = denominator.weight_in(sequence, place);
-        let mut signals = out.add(place, sequence, surrogate, weight)?;
-        if surrogate.ratio == Ratio::Sequence {
-            gspo::share(place, &mut signals);
-        }
-        out.objective.dlogp.append(&mut signals);
+        out.add(place, sequence, surrogate, weight)?;
     }
     Ok(out)
 }
@@ -98,59 +94,49 @@ fn check(place: Place<'_>, sequence: &Sequence<'_>, surrogate: Surrogate) -> Res
     if let Some(entropy) = sequence.entropy {
         place.check("entropy", entropy)?;
     }
-    if surrogate.ratio == Ratio::Sequence && matches!(sequence.advantage, Advantages::Tokens(_)) {
+    let is_one = matches!(sequence.advantage, Advantages::Whole(_));
+    if formula(surrogate.ratio).needs_one_advantage && !is_one {
         return Err(AlgoError::TokenAdvantages { sequence: place.sequence });
     }
     sequence.advantage.check(place)
 }
 
 impl PolicyLoss {
-    /// Takes a checked sequence in; gives the signal of each of its tokens.
+    /// Adds a checked sequence, of which a trained token weighs `weight`.
     fn add(
         &mut self,
         place: Place<'_>,
         sequence: &Sequence<'_>,
         surrogate: Surrogate,
         weight: f64,
-    ) -> Result<Vec<f64>, AlgoError> {
-        let whole = gspo::log_ratio(place, sequence);
-        let mut signals = vec![0.0; sequence.trained.len()];
-        for token in place.tokens() {
-            let (logp, old_logp) = (sequence.logp[token], sequence.old_logp[token]);
-            let moved = match surrogate.ratio {
-                Ratio::Token | Ratio::Weight => logp - old_logp,
-                Ratio::Sequence => whole,
-            };
-            let clamped = moved.abs() > MAX_LOG_RATIO;
-            let ratio = moved.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO).exp();
-            let importance = surrogate
-                .cap
-                .zip(sequence.sampler_logp)
-                .map(|(cap, sampler)| cap.weigh(old_logp, sampler[token]));
-            let weight = weight * importance.map_or(1.0, |importance| importance.weight);
-            let term = surrogate.term(ratio, logp, sequence.advantage.of(token));
-            self.objective.loss += place.finite("policy loss", token, weight * term.loss)?;
-            let is_constant = clamped && surrogate.ratio != Ratio::Weight;
-            signals[token] = if is_constant { 0.0 } else { weight * term.dlogp };
-            let entropy = sequence.entropy.map(|entropy| entropy[token]);
+    ) -> Result<(), AlgoError> {
+        let importance = |token: usize| -> Option<Importance> {
+            let (cap, sampler_logp) = (surrogate.cap?, sequence.sampler_logp?);
+            Some(cap.weigh(sequence.old_logp[token], sampler_logp[token]))
+        };
+        let trained = |token: usize| Token {
+            logp: sequence.logp[token],
+            old_logp: sequence.old_logp[token],
+            advantage: sequence.advantage.of(token),
+            weight: weight * importance(token).map_or(1.0, |importance| importance.weight),
+        };
+        let tokens: Vec<Token> = place.tokens().map(trained).collect();
+        let losses = (formula(surrogate.ratio).losses)(surrogate.clip, &tokens);
+        let mut dlogp = vec![0.0; sequence.trained.len()];
+        for (token, found) in place.tokens().zip(losses) {
+            let TokenLoss { loss, dlogp: signal, ratio, clipped } = found;
+            self.objective.loss += place.finite("policy loss", token, loss)?;
+            dlogp[token] = signal;
             self.statistics.add(Seen {
-                ratio,
-                clipped: term.clipped,
-                clamped,
-                importance,
-                entropy,
+                ratio: ratio.value,
+                clipped,
+                clamped: ratio.clamped,
+                importance: importance(token),
+                entropy: sequence.entropy.map(|entropy| entropy[token]),
             });
         }
-        Ok(signals)
-    }
-}
-
-impl Surrogate {
-    fn term(self, ratio: f64, logp: f64, advantage: f64) -> Term {
-        match self.ratio {
-            Ratio::Token | Ratio::Sequence => self.clip.term(ratio, advantage),
-            Ratio::Weight => cispo::term(self.clip, ratio, logp, advantage),
-        }
+        self.objective.signals.dlogp.append(&mut dlogp);
+        Ok(())
     }
 }
 

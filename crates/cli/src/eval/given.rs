@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use whetstone_algo::Advantage;
 use whetstone_algo::advantage::GroupRule;
+use whetstone_core::config::AdvantageBy;
 use whetstone_env::python::Rules;
 use whetstone_eval::{Evaluated, RESULTS, ROLLOUTS, Results, Times, make_room};
 use whetstone_rollout::score::{BadLines, How, Report, Runtime, Scoring, score};
@@ -56,7 +56,7 @@ fn judge(
             limits: crate::judge::limits(measure.config),
             cache: None,
         }),
-        advantage: GroupRule { how: Advantage::Mean, floor: measure.config.alive_floor() },
+        advantage: GroupRule { how: AdvantageBy::Mean, floor: measure.config.alive_floor() },
         workers: crate::judge::callers(measure.config),
         bad_lines: BadLines::Reject,
         earlier: measure.earlier(),

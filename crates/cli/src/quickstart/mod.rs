@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use whetstone_config::Loaded;
 use whetstone_core::config::Config;
 use whetstone_core::trace::Trace;
 use whetstone_env::python::PythonEnvironment;
@@ -44,7 +45,6 @@ use self::report::{Report, Stopped};
 use self::student::Origin;
 use self::tasks::Tasks;
 use self::traces::JudgedFolder;
-use crate::config::Loaded;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;

@@ -8,6 +8,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use whetstone_core::metric::{self, Metric};
 use whetstone_eval::Measured;
 use whetstone_record::atomic;
 use whetstone_record::event::Event;
@@ -105,20 +106,21 @@ impl Trained {
     }
 
     fn of(steps: &[BTreeMap<String, f64>]) -> Self {
-        let value = |values: &BTreeMap<String, f64>, name: &str| {
-            values.get(name).copied().unwrap_or_default()
+        let value = |values: &BTreeMap<String, f64>, metric: Metric| {
+            values.get(metric.name).copied().unwrap_or_default()
         };
         let mut trained = Self { steps: steps.len() as u64, ..Self::default() };
         for values in steps {
-            let sampling =
-                value(values, "time/sampling_s") + value(values, "time/judging_after_sampling_s");
-            trained.seconds += value(values, "time/step_s");
+            let sampling = value(values, metric::TIME_SAMPLING_S)
+                + value(values, metric::TIME_JUDGING_AFTER_SAMPLING_S);
+            trained.seconds += value(values, metric::TIME_STEP_S);
             trained.sampling_seconds += sampling;
-            trained.rollouts += count(value(values, "speed/programs_per_s") * sampling);
-            trained.sampled_tokens += count(value(values, "speed/sampled_tokens_per_s") * sampling);
+            trained.rollouts += count(value(values, metric::SPEED_PROGRAMS_PER_S) * sampling);
+            trained.sampled_tokens +=
+                count(value(values, metric::SPEED_SAMPLED_TOKENS_PER_S) * sampling);
         }
         let rate = |steps: &[BTreeMap<String, f64>]| {
-            let sum: f64 = steps.iter().map(|values| value(values, "grpo/pass_rate")).sum();
+            let sum: f64 = steps.iter().map(|values| value(values, metric::GRPO_PASS_RATE)).sum();
             sum / super::summary::number(steps.len().max(1) as u64)
         };
         let quarter = steps.len().div_ceil(4);

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::Layer;
+use whetstone_config::Layer;
 
 /// Rewards are `pass_times_quality` with all tests or none: a student of this size learns fastest
 /// from a clear yes or no, and of two programs that both pass the better one is worth repeating.
@@ -60,7 +60,7 @@ mod tests {
     use whetstone_train::student::EMBEDDED;
 
     use super::*;
-    use crate::config::load;
+    use whetstone_config::load;
 
     #[test]
     fn the_preset_is_a_config_whose_steps_are_whole_groups() {

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use whetstone_core::metric::{self, Metric};
 use whetstone_record::error::ViewError;
 use whetstone_record::overview::{Overview, State, runs};
 use whetstone_record::scalars::{csv, tensorboard};
@@ -153,15 +154,15 @@ fn row([state, stage, step, reward, pass, alarms, size, last]: [String; 8]) -> S
 
 #[expect(clippy::cast_precision_loss, reason = "megabytes with one digit")]
 fn cells(overview: &Overview) -> [String; 8] {
-    let measured = |name: &str| {
-        overview.values.get(name).map_or("-".to_owned(), |value| format!("{value:.3}"))
+    let measured = |metric: Metric| {
+        overview.values.get(metric.name).map_or("-".to_owned(), |value| format!("{value:.3}"))
     };
     [
         state(overview.state).to_owned(),
         overview.stage.clone().unwrap_or_else(|| "-".to_owned()),
         overview.step.map_or("-".to_owned(), |step| step.to_string()),
-        measured("grpo/mean_reward"),
-        measured("grpo/pass_rate"),
+        measured(metric::GRPO_MEAN_REWARD),
+        measured(metric::GRPO_PASS_RATE),
         overview.alarms.to_string(),
         format!("{:.1} MB", overview.bytes as f64 / 1e6),
         overview.last_ms.map_or("-".to_owned(), ago),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use whetstone_algo::Advantage;
+use whetstone_core::config::AdvantageBy;
 
 use crate::cli::ConfigArgs;
 
@@ -85,7 +85,7 @@ pub enum AdvantageArg {
     LeaveOneOut,
 }
 
-impl From<AdvantageArg> for Advantage {
+impl From<AdvantageArg> for AdvantageBy {
     fn from(how: AdvantageArg) -> Self {
         match how {
             AdvantageArg::Std => Self::StandardScore,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use whetstone_config::{Layer, Loaded};
 use whetstone_core::config::{Config, Trained};
 use whetstone_record::error::RunError;
 use whetstone_record::run_dir::RunDir;
@@ -10,7 +11,6 @@ use whetstone_train::session::{RunLocation, RunStart, STATE, Session};
 use whetstone_train::{Student, TrainError};
 
 use super::args::RunArgs;
-use crate::config::{self, Layer, Loaded};
 use crate::config_command::load_over;
 use crate::failure::Failure;
 use crate::model::find::{self, Around};
@@ -42,7 +42,7 @@ pub(crate) fn settings(args: &RunArgs, beneath: &[Layer]) -> anyhow::Result<Load
         .map_err(Failure::Train)?;
     let text = view.config_text().map_err(TrainError::from).map_err(Failure::Train)?;
     let layer = Layer::File { path: view.config_path(), text };
-    let mut saved = config::load(&[layer]).map_err(Failure::Config)?;
+    let mut saved = whetstone_config::load(&[layer]).map_err(Failure::Config)?;
     // The folder of runs may have moved, and a run can resume on another device.
     saved.config.run.dir = given.config.run.dir;
     if given.places.contains_key("run.device") {
@@ -118,7 +118,7 @@ impl Begun {
         if let Some(session) = self.session {
             return Ok(session);
         }
-        let (place, text) = (place(args, &loaded.config), config::show(loaded));
+        let (place, text) = (place(args, &loaded.config), whetstone_config::show(loaded));
         let command: Vec<String> = std::env::args().collect();
         let command = command.join(" ");
         let config = &loaded.config;

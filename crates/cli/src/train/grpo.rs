@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use whetstone_config::Loaded;
 use whetstone_core::Task;
 use whetstone_core::config::{Config, DualSourceConfig};
 use whetstone_core::jsonl::read_tasks;
+use whetstone_core::metric;
 use whetstone_core::trace::Trace;
 use whetstone_env::environment::Environment;
 use whetstone_env::python::{PythonEnvironment, Rules};
@@ -28,7 +30,6 @@ use super::ended::End;
 use super::inputs::{Files, Known};
 use super::view::View;
 use super::{begin, dry_run, ended, inputs, left_out, recorded, sft, stop};
-use crate::config::Loaded;
 use crate::exit::Exit;
 use crate::failure::{Failure, counted};
 use crate::printer::Printer;
@@ -39,13 +40,13 @@ const TASKS: &str = "data/train.jsonl";
 
 /// What is seen of a step.
 pub(crate) const SHOWN: [(&str, &str); 7] = [
-    ("grpo/mean_reward", "reward"),
-    ("grpo/pass_rate", "pass"),
-    ("held_out/pass_rate", "held-out"),
-    ("grpo/kl_divergence", "kl"),
-    ("train/grad_norm", "norm"),
-    ("speed/sampled_tokens_per_s", "tokens/s"),
-    ("speed/programs_per_s", "programs/s"),
+    (metric::GRPO_MEAN_REWARD.name, "reward"),
+    (metric::GRPO_PASS_RATE.name, "pass"),
+    (metric::HELD_OUT_PASS_RATE.name, "held-out"),
+    (metric::GRPO_KL_DIVERGENCE.name, "kl"),
+    (metric::TRAIN_GRAD_NORM.name, "norm"),
+    (metric::SPEED_SAMPLED_TOKENS_PER_S.name, "tokens/s"),
+    (metric::SPEED_PROGRAMS_PER_S.name, "programs/s"),
 ];
 
 /// Trains.

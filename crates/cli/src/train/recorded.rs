@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use whetstone_config::Loaded;
 use whetstone_core::config::Config;
 use whetstone_core::jsonl::read_tasks;
+use whetstone_core::metric;
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
 use whetstone_core::trace::Trace;
@@ -18,7 +20,6 @@ use super::args::GrpoArgs;
 use super::grpo::{Prepared, PromptRoom, TaskFile, Training};
 use super::inputs::{Files, Known};
 use super::{begin, grpo};
-use crate::config::Loaded;
 use crate::exit::Exit;
 use crate::failure::{Failure, counted};
 use crate::printer::Printer;
@@ -26,13 +27,13 @@ use crate::untested;
 
 /// The metrics on the progress line.
 const SHOWN: [(&str, &str); 7] = [
-    ("grpo/mean_reward", "reward"),
-    ("held_out/pass_rate", "held-out"),
-    ("grpo/kl_divergence", "kl"),
-    ("grpo/staleness_kl", "staleness"),
-    ("grpo/clip_fraction", "clipped"),
-    ("grpo/importance_mean", "importance"),
-    ("train/grad_norm", "norm"),
+    (metric::GRPO_MEAN_REWARD.name, "reward"),
+    (metric::HELD_OUT_PASS_RATE.name, "held-out"),
+    (metric::GRPO_KL_DIVERGENCE.name, "kl"),
+    (metric::GRPO_STALENESS_KL.name, "staleness"),
+    (metric::GRPO_CLIP_FRACTION.name, "clipped"),
+    (metric::GRPO_IMPORTANCE_MEAN.name, "importance"),
+    (metric::TRAIN_GRAD_NORM.name, "norm"),
 ];
 
 /// A run on a file.

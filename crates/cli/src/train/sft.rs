@@ -4,6 +4,7 @@ use std::path::Path;
 
 use whetstone_core::config::Config;
 use whetstone_core::jsonl::Records;
+use whetstone_core::metric;
 use whetstone_core::trace::Trace;
 use whetstone_data::rows::RowCounts;
 use whetstone_train::plan::Plan;
@@ -25,8 +26,11 @@ use crate::printer::Printer;
 /// The traces of a new run, unless others are named.
 pub(super) const TRACES: &str = "data/teacher_traces.jsonl";
 
-const SHOWN: [(&str, &str); 3] =
-    [("sft/loss", "loss"), ("sft/grad_norm", "norm"), ("sft/lr", "lr")];
+const SHOWN: [(&str, &str); 3] = [
+    (metric::SFT_LOSS.name, "loss"),
+    (metric::SFT_GRAD_NORM.name, "norm"),
+    (metric::SFT_LR.name, "lr"),
+];
 
 /// Trains.
 pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {

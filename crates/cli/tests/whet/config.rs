@@ -1,7 +1,7 @@
 //! `whet config show|check`: every problem at once, each with its place, its key and a hint.
 
 use proptest::prelude::*;
-use whetstone_cli::config::{Layer, Schema, load, show};
+use whetstone_config::{Layer, Schema, load, show};
 use whetstone_core::config::{Algorithm, Config};
 
 use crate::binary::{Ran, whet_in, whet_with};
@@ -239,7 +239,7 @@ fn an_algorithm_sets_what_nobody_sets_and_says_so() {
 
 #[test]
 fn every_named_algorithm_is_checked_and_its_contradictions_are_named() {
-    for algorithm in Algorithm::NAMED {
+    for algorithm in Algorithm::named() {
         let config = format!("grpo.algorithm = {:?}\n", algorithm.name());
         let ran = whet_with(&config, &["config", "check", "config.toml"]);
         assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}: {}", algorithm.name(), ran.err);

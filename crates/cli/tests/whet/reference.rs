@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use whetstone_cli::config::{Schema, reference};
+use whetstone_config::{Schema, reference};
 
 use crate::binary::whet_with;
 

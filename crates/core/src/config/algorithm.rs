@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Problem;
-use super::grpo::{AdvantageBy, GrpoConfig, KlEstimator, KlIn, NormaliserBy, RatioOf};
+use super::grpo::{AdvantageBy, GrpoConfig, KlEstimator, KlIn, NormaliserBy};
 
 /// An algorithm on groups of rollouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +30,25 @@ pub enum Algorithm {
     Gspo,
     /// CISPO (`MiniMax-M1`, arXiv:2506.13585).
     Cispo,
+}
+
+/// A policy loss: which probability ratio is clipped, and what clipping does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RatioOf {
+    /// Each token's; a clipped token has no gradient (PPO, GRPO).
+    Token,
+    /// One for the whole sequence; a clipped sequence has no gradient (GSPO).
+    Sequence,
+    /// Each token's, as a constant weight that clipping bounds (CISPO).
+    Weight,
+}
+
+/// An algorithm with its name in settings.
+struct Named {
+    algorithm: Algorithm,
+    name: &'static str,
+    preset: Preset,
 }
 
 /// The keys of `[grpo]` that an algorithm sets, by their names there.
@@ -61,69 +80,90 @@ const GRPO: Preset = Preset {
     dynamic_sampling_rounds: 0,
 };
 
+/// Every algorithm but `custom`.
+const NAMED: [Named; 6] = [
+    Named { algorithm: Algorithm::Grpo, name: "grpo", preset: GRPO },
+    Named {
+        algorithm: Algorithm::DrGrpo,
+        name: "dr_grpo",
+        preset: Preset {
+            advantage: AdvantageBy::Mean,
+            normaliser: NormaliserBy::ConstantLength,
+            kl_coef: 0.0,
+            ..GRPO
+        },
+    },
+    Named {
+        algorithm: Algorithm::Dapo,
+        name: "dapo",
+        preset: Preset {
+            normaliser: NormaliserBy::TokenMean,
+            clip_range_high: 0.28,
+            kl_coef: 0.0,
+            mask_truncated_completions: true,
+            // Ten rounds in all, as `max_num_gen_batches = 10` in the authors' recipe for verl.
+            dynamic_sampling_rounds: 9,
+            ..GRPO
+        },
+    },
+    Named {
+        algorithm: Algorithm::Rloo,
+        name: "rloo",
+        preset: Preset {
+            advantage: AdvantageBy::LeaveOneOut,
+            normaliser: NormaliserBy::ConstantLength,
+            kl_coef: 0.03,
+            kl_estimator: KlEstimator::K1,
+            kl_in: KlIn::Reward,
+            ..GRPO
+        },
+    },
+    Named {
+        algorithm: Algorithm::Gspo,
+        name: "gspo",
+        preset: Preset {
+            ratio: RatioOf::Sequence,
+            clip_range: 3e-4,
+            clip_range_high: 4e-4,
+            kl_coef: 0.0,
+            ..GRPO
+        },
+    },
+    Named {
+        algorithm: Algorithm::Cispo,
+        name: "cispo",
+        preset: Preset {
+            ratio: RatioOf::Weight,
+            normaliser: NormaliserBy::TokenMean,
+            clip_range: 1.0,
+            clip_range_high: 4.0,
+            kl_coef: 0.0,
+            ..GRPO
+        },
+    },
+];
+
+impl RatioOf {
+    /// Whether the ratio is a weight of a token, which is bounded whatever its advantage is.
+    pub(super) fn is_weight(self) -> bool {
+        self == Self::Weight
+    }
+}
+
 impl Algorithm {
     /// Every algorithm that has a preset.
-    pub const NAMED: [Self; 6] =
-        [Self::Grpo, Self::DrGrpo, Self::Dapo, Self::Rloo, Self::Gspo, Self::Cispo];
+    pub fn named() -> impl Iterator<Item = Self> {
+        NAMED.iter().map(|named| named.algorithm)
+    }
 
     /// The name in settings.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Custom => "custom",
-            Self::Grpo => "grpo",
-            Self::DrGrpo => "dr_grpo",
-            Self::Dapo => "dapo",
-            Self::Rloo => "rloo",
-            Self::Gspo => "gspo",
-            Self::Cispo => "cispo",
-        }
+        NAMED.iter().find(|named| named.algorithm == self).map_or("custom", |named| named.name)
     }
 
     /// The values of its paper; none for `custom`.
     pub fn preset(self) -> Option<Preset> {
-        let preset = match self {
-            Self::Custom => return None,
-            Self::Grpo => GRPO,
-            Self::DrGrpo => Preset {
-                advantage: AdvantageBy::Mean,
-                normaliser: NormaliserBy::ConstantLength,
-                kl_coef: 0.0,
-                ..GRPO
-            },
-            Self::Dapo => Preset {
-                normaliser: NormaliserBy::TokenMean,
-                clip_range_high: 0.28,
-                kl_coef: 0.0,
-                mask_truncated_completions: true,
-                // Ten rounds in all, as `max_num_gen_batches = 10` in the authors' recipe for verl.
-                dynamic_sampling_rounds: 9,
-                ..GRPO
-            },
-            Self::Rloo => Preset {
-                advantage: AdvantageBy::LeaveOneOut,
-                normaliser: NormaliserBy::ConstantLength,
-                kl_coef: 0.03,
-                kl_estimator: KlEstimator::K1,
-                kl_in: KlIn::Reward,
-                ..GRPO
-            },
-            Self::Gspo => Preset {
-                ratio: RatioOf::Sequence,
-                clip_range: 3e-4,
-                clip_range_high: 4e-4,
-                kl_coef: 0.0,
-                ..GRPO
-            },
-            Self::Cispo => Preset {
-                ratio: RatioOf::Weight,
-                normaliser: NormaliserBy::TokenMean,
-                clip_range: 1.0,
-                clip_range_high: 4.0,
-                kl_coef: 0.0,
-                ..GRPO
-            },
-        };
-        Some(preset)
+        NAMED.iter().find(|named| named.algorithm == self).map(|named| named.preset)
     }
 
     /// The defaults with the preset over them.
@@ -192,7 +232,7 @@ mod tests {
 
     #[test]
     fn every_preset_can_run_and_warns_of_nothing() {
-        for algorithm in Algorithm::NAMED {
+        for algorithm in Algorithm::named() {
             let config = algorithm.settings();
             assert_eq!(config.problems(), [], "{algorithm:?}");
             assert_eq!(config.warnings(), [], "{algorithm:?}");
@@ -200,8 +240,18 @@ mod tests {
     }
 
     #[test]
+    fn every_algorithm_has_a_row_and_a_name() {
+        let schema = serde_json::to_value(schemars::schema_for!(Algorithm)).unwrap();
+        let values = schema["oneOf"].as_array().unwrap();
+        let names: Vec<&str> =
+            values.iter().map(|value| value["const"].as_str().unwrap()).collect();
+        let named: Vec<&str> = Algorithm::named().map(Algorithm::name).collect();
+        assert_eq!(names, [&["custom"][..], &named].concat());
+    }
+
+    #[test]
     fn a_key_of_a_preset_is_a_key_of_the_section_and_applying_sets_it() {
-        for algorithm in Algorithm::NAMED {
+        for algorithm in Algorithm::named() {
             let preset = serde_json::to_value(algorithm.preset().unwrap()).unwrap();
             let set = serde_json::to_value(algorithm.settings()).unwrap();
             for (key, value) in preset.as_object().unwrap() {
@@ -233,7 +283,7 @@ mod tests {
         assert_eq!(found(Algorithm::Gspo, tokens), ["grpo.normaliser"]);
         assert!(found(Algorithm::Grpo, tokens).is_empty());
         let numbers = |config: &mut GrpoConfig| (config.clip_range, config.kl_coef) = (0.1, 0.5);
-        assert!(Algorithm::NAMED.iter().all(|&algorithm| found(algorithm, numbers).is_empty()));
+        assert!(Algorithm::named().all(|algorithm| found(algorithm, numbers).is_empty()));
         let mut config = Algorithm::Gspo.settings();
         config.ratio = RatioOf::Token;
         let said = &contradictions(&config)[0].message;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Problem;
-use super::algorithm::{self, Algorithm};
+use super::algorithm::{self, Algorithm, RatioOf};
 
 /// How groups of rollouts become an update.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,8 +39,7 @@ pub struct GrpoConfig {
     /// another sampler (truncated importance sampling; 2 is usual). 0 does not weight.
     #[schemars(range(min = 0.0), extend("x-aliases" = ["tis_imp_ratio_cap"]))]
     pub importance_cap: f64,
-    /// Whose ratio is clipped: that of each `token`, of the whole `sequence` (GSPO), or as a
-    /// constant `weight` of each token (CISPO).
+    /// Which probability ratio is clipped, and what clipping does.
     pub ratio: RatioOf,
     /// What a rollout is worth against its group: its `standard_score`, its distance from the
     /// `mean`, or from the mean of the others (`leave_one_out`).
@@ -104,18 +103,6 @@ pub enum KlIn {
     Reward,
 }
 
-/// Whose ratio is clipped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RatioOf {
-    /// Each token's.
-    Token,
-    /// The sequence's (GSPO).
-    Sequence,
-    /// Each token's, as a constant weight (CISPO).
-    Weight,
-}
-
 /// How a group's rewards become advantages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -166,10 +153,7 @@ impl GrpoConfig {
     /// Whether the loss bounds how much a rollout pulls that the policy has moved away from: what using
     /// rollouts more than once needs. RLOO's paper has no bound, so that it is not RLOO then.
     pub fn clips(&self) -> bool {
-        let is_bounded = match self.ratio {
-            RatioOf::Token | RatioOf::Sequence => self.clip_range < 1.0,
-            RatioOf::Weight => true,
-        };
+        let is_bounded = self.ratio.is_weight() || self.clip_range < 1.0;
         is_bounded && self.algorithm != Algorithm::Rloo
     }
 }
@@ -225,7 +209,7 @@ impl GrpoConfig {
                 hint: "3 is usual; 0 sets no bound",
             });
         }
-        if self.dual_clip > 0.0 && self.ratio == RatioOf::Weight {
+        if self.dual_clip > 0.0 && self.ratio.is_weight() {
             problems.push(Problem {
                 key: "grpo.dual_clip",
                 message: "a ratio that is a `weight` is bounded whatever the advantage is"
@@ -250,7 +234,7 @@ impl GrpoConfig {
                 hint: "GSPO's paper has 3e-4 and 4e-4: `grpo.algorithm = \"gspo\"` sets them",
             });
         }
-        if self.ratio == RatioOf::Weight && self.clip_range < 1.0 {
+        if self.ratio.is_weight() && self.clip_range < 1.0 {
             warnings.push(Problem {
                 key: "grpo.clip_range",
                 message: format!(

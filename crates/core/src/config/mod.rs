@@ -22,14 +22,12 @@ mod training;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use algorithm::{Algorithm, Preset};
+pub use algorithm::{Algorithm, Preset, RatioOf};
 pub use around::{
     DeviceChoice, EvalConfig, HeldOutConfig, PromptConfig, PromptLanguage, QuickstartConfig,
     RunConfig, SandboxConfig,
 };
-pub use grpo::{
-    AdvantageBy, Curriculum, DeadGroups, GrpoConfig, KlEstimator, KlIn, NormaliserBy, RatioOf,
-};
+pub use grpo::{AdvantageBy, Curriculum, DeadGroups, GrpoConfig, KlEstimator, KlIn, NormaliserBy};
 pub use model::{Dtype, LoraConfig, Module, StudentConfig};
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
 pub use teacher::TeacherConfig;

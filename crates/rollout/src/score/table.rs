@@ -134,11 +134,11 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use whetstone_algo::Advantage;
+    use whetstone_core::config::AdvantageBy;
 
     use super::*;
 
-    const RULE: GroupRule = GroupRule { how: Advantage::StandardScore, floor: 0.01 };
+    const RULE: GroupRule = GroupRule { how: AdvantageBy::StandardScore, floor: 0.01 };
 
     #[test]
     fn an_entry_is_small() {

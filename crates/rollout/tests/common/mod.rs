@@ -12,8 +12,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs};
 
-use whetstone_algo::Advantage;
 use whetstone_algo::advantage::GroupRule;
+use whetstone_core::config::AdvantageBy;
 use whetstone_core::config::RewardConfig;
 use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
 use whetstone_core::verdict::Verdict;
@@ -151,7 +151,7 @@ impl Bench {
             output: &self.path(output),
             rules: &self.rules,
             how,
-            advantage: GroupRule { how: Advantage::default(), floor: 0.01 },
+            advantage: GroupRule { how: AdvantageBy::StandardScore, floor: 0.01 },
             workers: WORKERS,
             bad_lines: asked.bad_lines,
             earlier: asked.earlier,

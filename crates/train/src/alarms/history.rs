@@ -2,30 +2,32 @@
 
 use std::collections::BTreeMap;
 
+use whetstone_core::metric;
+
 /// Steps whose mean stands for a time: single steps have different tasks, and jump.
 pub(super) const WINDOW: usize = 10;
 
-pub(super) const REWARD: &str = "grpo/mean_reward";
-pub(super) const PASS: &str = "grpo/pass_rate";
-pub(super) const ENTROPY: &str = "grpo/entropy";
-pub(super) const KL: &str = "grpo/kl_divergence";
-pub(super) const GAP: &str = "grpo/sampler_gap";
-pub(super) const CLAMPED: &str = "grpo/clamped_fraction";
-pub(super) const TIMEOUTS: &str = "code/timeouts";
-pub(super) const CUT_OFF: &str = "rollout/truncated";
-pub(super) const HELD_OUT: &str = "held_out/pass_rate";
-pub(super) const HELD_OUT_TASKS: &str = "held_out/tasks";
+pub(super) const REWARD: &str = metric::GRPO_MEAN_REWARD.name;
+pub(super) const PASS: &str = metric::GRPO_PASS_RATE.name;
+pub(super) const ENTROPY: &str = metric::GRPO_ENTROPY.name;
+pub(super) const KL: &str = metric::GRPO_KL_DIVERGENCE.name;
+pub(super) const GAP: &str = metric::GRPO_SAMPLER_GAP.name;
+pub(super) const CLAMPED: &str = metric::GRPO_CLAMPED_FRACTION.name;
+pub(super) const TIMEOUTS: &str = metric::CODE_TIMEOUTS.name;
+pub(super) const CUT_OFF: &str = metric::ROLLOUT_TRUNCATED.name;
+pub(super) const HELD_OUT: &str = metric::HELD_OUT_PASS_RATE.name;
+pub(super) const HELD_OUT_TASKS: &str = metric::HELD_OUT_TASKS.name;
 /// The part of groups that are dead; made of the two below.
 pub(super) const DEAD: &str = "dead part";
 /// The parts that are dead since all rollouts pass, and since none does.
 pub(super) const SOLVED: &str = "solved part";
 pub(super) const UNSOLVED: &str = "unsolved part";
-const DEAD_GROUPS: &str = "grpo/dead_groups";
-const SOLVED_GROUPS: &str = "grpo/solved_groups";
-const UNSOLVED_GROUPS: &str = "grpo/unsolved_groups";
-const GROUPS: &str = "rollout/tasks";
+const DEAD_GROUPS: &str = metric::GRPO_DEAD_GROUPS.name;
+const SOLVED_GROUPS: &str = metric::GRPO_SOLVED_GROUPS.name;
+const UNSOLVED_GROUPS: &str = metric::GRPO_UNSOLVED_GROUPS.name;
+const GROUPS: &str = metric::ROLLOUT_TASKS.name;
 /// Prefix of the metrics of the reward's terms.
-pub(super) const TERMS: &str = "reward/";
+const TERMS: &str = metric::REWARD_TERMS;
 
 const WATCHED: [&str; 10] =
     [REWARD, PASS, ENTROPY, KL, GAP, CLAMPED, TIMEOUTS, CUT_OFF, HELD_OUT, HELD_OUT_TASKS];

@@ -1,11 +1,12 @@
 //! When each alarm is due. Thresholds are where runs that went well stay far below: see
 //! `docs/guides/alarms.md`.
 
+use whetstone_core::metric;
 use whetstone_core::reward::TESTS;
 
 use super::history::{
     CLAMPED, CUT_OFF, DEAD, ENTROPY, Ends, GAP, HELD_OUT, HELD_OUT_TASKS, History, KL, Level, PASS,
-    REWARD, SOLVED, TERMS, TIMEOUTS, UNSOLVED,
+    REWARD, SOLVED, TIMEOUTS, UNSOLVED,
 };
 
 /// Entropy that is left, of what there was, when samples are all alike.
@@ -215,7 +216,7 @@ fn cut_off(history: &History) -> Option<DueAlarm> {
 /// The term that clearly rises while nothing else does, not even doubtfully.
 fn term_rises_alone(history: &History, has_partial_credit: bool) -> Option<DueAlarm> {
     let rises = |name: &str| history.ends(name).map(Ends::rise);
-    let of = |term| rises(&format!("{TERMS}{term}")).map(|rise| (term, rise));
+    let of = |term| rises(&metric::reward_term(term)).map(|rise| (term, rise));
     let rising: Vec<(&str, Level)> =
         history.terms().filter_map(of).filter(|(_, rise)| rise.mean > rise.error).collect();
     let &[(term, Level { mean, error })] = &rising[..] else { return None };

@@ -6,14 +6,15 @@
 use std::time::Instant;
 
 use whetstone_algo::grpo::Grpo as Loss;
-use whetstone_algo::{Advantages, Mean, Sequence};
+use whetstone_algo::{Mean, Sequence};
 use whetstone_core::config::{Config, KlIn};
 use whetstone_model::decoder::{Adapters, Decoder, Forward, Gradients};
 
 use super::Grpo;
 use super::batch::{Batch, Reference, TrainSequence};
 use super::budget;
-use super::metrics::{Measured, SftMeasured};
+use super::learn_metrics::{LearnMeasured, PolicyMeasured, SftMeasured};
+use super::metrics::Measured;
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::memory_check::memory_check;
@@ -22,7 +23,7 @@ use crate::pass::Pass;
 use crate::plan::Plan;
 use crate::sft_gradient::sft_gradient;
 use crate::student::Student;
-use crate::update::{self, UpdateSettings};
+use crate::update::{self, UpdateSettings, Updated};
 use crate::watch::{Phase, Watch};
 
 /// The loss, the gradients and the optimizer of a training.
@@ -134,32 +135,37 @@ impl<'a> Learner<'a> {
         student: &mut Student,
         plan: &Plan,
         work: Work<'_>,
-        measured: &mut Measured,
-    ) -> Result<(), TrainError> {
+    ) -> Result<LearnMeasured, TrainError> {
         let began = Instant::now();
+        let mut measured = LearnMeasured::default();
         let Work { step, batch, .. } = work;
         let places = batch.learnt(self.loss.penalty.is_some());
         let old = work.old.map(|old| places.iter().map(|&at| old[at].clone()).collect());
         let mut learnt = LearntSequences { places, old };
         for iteration in 0..plan.iterations {
-            self.policy_gradient(student, work, &mut learnt, measured)?;
-            self.measure_idle_kl(student, work, measured)?;
-            let weights = budget::scaled_weights(self.config.dual_source, measured.reference_kl());
-            measured.weights = weights;
-            let grpo_norm = measured.grpo_norm;
+            let mut policy = self.policy_gradient(student, work, &mut learnt)?;
+            if let Some(divergence) = self.idle_kl(student, work)? {
+                policy.reference_kl = divergence;
+            }
+            let divergence = policy.reference_kl.get();
+            let weights = budget::scaled_weights(self.config.dual_source, divergence);
+            let grpo_norm = policy.grad_norm;
             let (rows, weight) = (batch.teacher.as_slice(), weights.teacher_sft_weight);
             let rows = SftRows { of: SftSource::Teacher, step, rows, weight };
-            measured.teacher = self.sft_gradients(student, rows, grpo_norm)?;
+            let teacher = self.sft_gradients(student, rows, grpo_norm)?;
             let (rows, weight) = (batch.self_sft.as_slice(), weights.self_sft_weight);
             let rows = SftRows { of: SftSource::SelfSft, step, rows, weight };
-            measured.self_sft = self.sft_gradients(student, rows, grpo_norm)?;
+            let self_sft = self.sft_gradients(student, rows, grpo_norm)?;
             let lr = plan.schedule.rate((step - 1) * plan.iterations + iteration)?;
-            measured.lr = lr;
-            self.update(student, lr, measured)?;
+            let updated = self.update(student, lr)?;
+            measured.pass(policy);
+            measured.updated(updated);
+            (measured.weights, measured.lr) = (weights, lr);
+            (measured.teacher, measured.self_sft) = (teacher, self_sft);
         }
         measured.update_kl = self.update_kl(student, work, &learnt)?;
-        measured.learning = began.elapsed();
-        Ok(())
+        measured.took = began.elapsed();
+        Ok(measured)
     }
 
     /// A pass over rollouts, at the temperature that they were sampled with.
@@ -227,14 +233,13 @@ impl<'a> Learner<'a> {
         student: &Student,
         Work { step, batch, reference, .. }: Work<'_>,
         learnt: &mut LearntSequences,
-        measured: &mut Measured,
-    ) -> Result<(), TrainError> {
+    ) -> Result<PolicyMeasured, TrainError> {
         let LearntSequences { places, old } = learnt;
+        let mut measured = PolicyMeasured::default();
         self.gradients.clear(student.decoder.device());
-        measured.begin_rollouts();
         let weight = self.config.dual_source.grpo_weight;
         if weight == 0.0 && !budget::is_set(self.config) {
-            return Ok(());
+            return Ok(measured);
         }
         let pass = self.pass(student, step);
         let examples: Vec<&Example> =
@@ -255,34 +260,32 @@ impl<'a> Learner<'a> {
                 sampler_logp: loss.surrogate.cap.map(|_| train_sequence.sampled.as_slice()),
                 reference_logp: reference.map(|of| of.sequences[places[place]].as_slice()),
                 entropy: Some(&scores.entropy),
-                advantage: Advantages::Whole(train_sequence.advantage),
+                advantage: train_sequence.advantage.view(),
                 episode_tokens: train_sequence.episode_tokens,
             };
             let found = loss.loss(&[sequence], batch.totals)?;
-            measured.policy(&found);
-            Ok(found.objective.scaled(weight).dlogp)
+            measured.add(&found);
+            Ok(found.objective.scaled(weight).signals)
         })?;
         old.get_or_insert(first);
-        measured.grpo_norm = update::norm(&student.decoder, &self.gradients);
-        Ok(())
+        measured.grad_norm = update::norm(&student.decoder, &self.gradients);
+        Ok(measured)
     }
 
     /// The divergence where nothing but dead groups could show it, if there is a budget of it: the
     /// other two sources are held back whether or not rollouts teach anything.
-    fn measure_idle_kl(
+    fn idle_kl(
         &self,
         student: &Student,
         Work { step, batch, .. }: Work<'_>,
-        measured: &mut Measured,
-    ) -> Result<(), TrainError> {
+    ) -> Result<Option<Mean>, TrainError> {
         if !budget::is_set(self.config) || !batch.sequences.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let examples: Vec<&Example> = batch.idle.iter().map(|sequence| &sequence.example).collect();
         let now = self.pass(student, step).score(&examples, Adapters::On)?;
         let reference = self.reference_logps(student, step, &batch.idle)?.unwrap_or_default();
-        measured.diverged(budget::divergence(self.loss, &now, &reference));
-        Ok(())
+        Ok(Some(budget::divergence(self.loss, &now, &reference)))
     }
 
     /// The gradient of the cross-entropy on rows.
@@ -313,22 +316,14 @@ impl<'a> Learner<'a> {
         Ok(Some(SftMeasured { norm, cosine, loss }))
     }
 
-    fn update(
-        &mut self,
-        student: &mut Student,
-        lr: f64,
-        measured: &mut Measured,
-    ) -> Result<(), TrainError> {
+    fn update(&mut self, student: &mut Student, lr: f64) -> Result<Updated, TrainError> {
         let device = student.decoder.device().clone();
         for other in [&self.teacher, &self.self_sft].into_iter().flatten() {
             self.gradients.add_scaled(&device, 1.0, other);
         }
         let settings = UpdateSettings { lr, training: &self.config.training };
         let (optimizer, gradients) = (&mut self.optimizer, &self.gradients);
-        let updated = update::apply(&mut student.decoder, optimizer, gradients, settings)?;
-        measured.norm = updated.norm;
-        measured.skipped_updates += usize::from(updated.is_skipped);
-        Ok(())
+        update::apply(&mut student.decoder, optimizer, gradients, settings)
     }
 
     /// KL divergence of the policy after a step from that before, measured on a few of its rollouts.

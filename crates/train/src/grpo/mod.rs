@@ -21,6 +21,7 @@ mod difficulty;
 mod first_steps;
 mod held_out;
 mod learn;
+mod learn_metrics;
 mod metrics;
 mod probe;
 mod record;
@@ -35,6 +36,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use whetstone_core::config::{Config, KlIn};
+use whetstone_core::metric;
 use whetstone_core::task::Task;
 use whetstone_env::environment::Environment;
 use whetstone_infer::Limits;
@@ -132,8 +134,8 @@ fn steps(
             Source::Recorded(_) => Some(learner.sampling_policy(student, step, &batch, reference)?),
         };
         let work = Work { step, batch: &batch, reference, old: old.as_ref() };
-        learner
-            .learn(student, &plan, work, &mut measured)
+        measured.learnt = learner
+            .learn(student, &plan, work)
             .map_err(|err| session.with_batch(err, step, || batch.saved()))?;
         stream.count(grpo.config, &step_rollouts, &mut progress);
         progress.step = step;
@@ -184,7 +186,7 @@ fn stalled(
     values: &BTreeMap<String, f64>,
 ) -> Option<TrainError> {
     let patience = u64::from(config.grpo.patience_steps);
-    let mean = values.get("grpo/mean_reward").copied().unwrap_or(0.0);
+    let mean = values.get(metric::GRPO_MEAN_REWARD.name).copied().unwrap_or(0.0);
     match (progress.dead_steps, progress.unsolved_steps) {
         _ if patience == 0 => None,
         (steps, _) if steps >= patience => Some(TrainError::AllEqual { steps, mean }),

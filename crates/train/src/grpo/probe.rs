@@ -50,13 +50,13 @@ fn step(student: &mut Student, training: &Grpo<'_>) -> Result<Option<Probe>, Tra
         Source::Recorded(_) => Some(learner.sampling_policy(student, step, &batch, reference)?),
     };
     let work = Work { step, batch: &batch, reference, old: old.as_ref() };
-    learner.learn(student, &plan, work, &mut measured)?;
+    measured.learnt = learner.learn(student, &plan, work)?;
     let finished =
         FinishedStep { step: 1, steps: u64::MAX, step_rollouts: &step_rollouts, batch: &batch };
     let parts = [
         ("sampling and judging", measured.sampling),
         ("reference", measured.reference),
-        ("learning", measured.learning),
+        ("learning", measured.learnt.took),
     ];
     Ok(Some(Probe {
         step: began.elapsed(),

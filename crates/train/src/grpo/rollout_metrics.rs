@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use whetstone_algo::Mean;
 use whetstone_core::completion::Finish;
 use whetstone_core::judgement::Judgement;
+use whetstone_core::metric;
 use whetstone_core::verdict::Verdict;
 use whetstone_rollout::collect::{Group, Rollout};
 
@@ -30,24 +31,26 @@ pub(super) fn of_rollouts(step_rollouts: &StepRollouts, values: &mut Values) {
     };
     let reward = |rollout: &Rollout| rollout.outcome.reward.total();
     let average = mean(&reward).unwrap_or(0.0);
-    values.put_some("grpo/mean_reward", mean(&reward));
+    values.put_some(metric::GRPO_MEAN_REWARD, mean(&reward));
     let spread = mean(&|rollout| (reward(rollout) - average).powi(2));
-    values.put_some("grpo/reward_std", spread.map(f64::sqrt));
-    values
-        .put_some("grpo/pass_rate", mean_judged(&|judgement| flag(judgement.verdict().is_pass())));
-    values.put_some("code/syntax_success_rate", mean(&|rollout| flag(parses(rollout))));
+    values.put_some(metric::GRPO_REWARD_STD, spread.map(f64::sqrt));
+    values.put_some(
+        metric::GRPO_PASS_RATE,
+        mean_judged(&|judgement| flag(judgement.verdict().is_pass())),
+    );
+    values.put_some(metric::CODE_SYNTAX_SUCCESS_RATE, mean(&|rollout| flag(parses(rollout))));
     let tests = |judgement: &Judgement| {
         let counts = judgement.counts();
         f64::from(counts.passed) / f64::from(counts.total.max(1))
     };
-    values.put_some("code/avg_test_pass_rate", mean_judged(&tests));
+    values.put_some(metric::CODE_AVG_TEST_PASS_RATE, mean_judged(&tests));
     let late = |judgement: &Judgement| flag(*judgement.verdict() == Verdict::Timeout);
-    values.put_some("code/timeouts", mean_judged(&late));
+    values.put_some(metric::CODE_TIMEOUTS, mean_judged(&late));
     for name in term_names(all()) {
         let paid = |rollout: &Rollout| {
             rollout.outcome.reward.terms().get(name).map_or(0.0, |term| term.paid())
         };
-        values.put_some(&format!("reward/{name}"), mean(&paid));
+        values.put_term(name, mean(&paid));
     }
     // What is no program has no quality, and is not one of the worst.
     let mut quality = Mean::default();
@@ -56,16 +59,16 @@ pub(super) fn of_rollouts(step_rollouts: &StepRollouts, values: &mut Values) {
             quality.add(term.value);
         }
     }
-    values.put_some("code/quality_score", quality.get());
-    values.put_some("rollout/mean_tokens", mean(&|rollout| number(rollout.sampled_tokens())));
+    values.put_some(metric::CODE_QUALITY_SCORE, quality.get());
+    values.put_some(metric::ROLLOUT_MEAN_TOKENS, mean(&|rollout| number(rollout.sampled_tokens())));
     let cut = |rollout: &Rollout| {
         let last = rollout.turns.last().map(|turn| turn.completion.finish);
         flag(last == Some(Finish::Length))
     };
-    values.put_some("rollout/truncated", mean(&cut));
+    values.put_some(metric::ROLLOUT_TRUNCATED, mean(&cut));
     let dropped: usize = step_rollouts.groups.iter().map(|group| group.dropped.len()).sum();
-    values.put("rollout/dropped", number(dropped));
-    values.put("rollout/tasks", number(step_rollouts.consumed));
+    values.put(metric::ROLLOUT_DROPPED, number(dropped));
+    values.put(metric::ROLLOUT_TASKS, number(step_rollouts.consumed));
 }
 
 /// Whether there is a program that parses: the verdict says so, or where nothing was run the gates.

@@ -2,19 +2,26 @@
 
 use std::collections::BTreeMap;
 
+use whetstone_core::metric::{Metric, reward_term};
+
 /// Values by name.
 #[derive(Debug, Default)]
 pub(super) struct Values(pub(super) BTreeMap<String, f64>);
 
 impl Values {
-    pub(super) fn put(&mut self, name: &str, value: f64) {
-        self.0.insert(name.to_owned(), value);
+    pub(super) fn put(&mut self, metric: Metric, value: f64) {
+        self.0.insert(metric.name.to_owned(), value);
     }
 
-    pub(super) fn put_some(&mut self, name: &str, value: Option<f64>) {
+    pub(super) fn put_some(&mut self, metric: Metric, value: Option<f64>) {
         if let Some(value) = value {
-            self.put(name, value);
+            self.put(metric, value);
         }
+    }
+
+    /// Puts what a term of the reward adds.
+    pub(super) fn put_term(&mut self, term: &str, value: Option<f64>) {
+        self.0.extend(value.map(|value| (reward_term(term), value)));
     }
 }
 

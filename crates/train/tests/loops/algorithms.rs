@@ -6,7 +6,7 @@ use crate::school::School;
 
 #[test]
 fn every_named_algorithm_learns_from_its_rollouts() {
-    for algorithm in Algorithm::NAMED {
+    for algorithm in Algorithm::named() {
         let mut school = School::new();
         school.config.grpo =
             GrpoConfig { max_completion_length: 10, num_iterations: 2, ..algorithm.settings() };

@@ -11,6 +11,7 @@ use whetstone_core::config::Config;
 use whetstone_core::extract::Reply;
 use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
 use whetstone_core::message::Message;
+use whetstone_core::metric;
 use whetstone_core::reward::{Reward, Term};
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
@@ -209,10 +210,16 @@ impl School {
         view.events().unwrap().map(|event| event.unwrap().1.event).collect()
     }
 
-    /// The measurements of every step, in the order in which they are recorded.
+    /// The measurements of every step, in the order in which they are recorded. Each has its name in the
+    /// table of metrics.
     pub(crate) fn metrics(&self, run: &str) -> Vec<(u64, BTreeMap<String, f64>)> {
+        let is_known =
+            |name: &String| metric::find(name).is_some() || name.starts_with(metric::REWARD_TERMS);
         let of = |event| match event {
-            Event::Metrics { step, values, .. } => Some((step, values)),
+            Event::Metrics { step, values, .. } => {
+                assert!(values.keys().all(is_known), "{values:?}");
+                Some((step, values))
+            }
             _ => None,
         };
         self.events(run).into_iter().filter_map(of).collect()

@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use whetstone_algo::Totals;
 use whetstone_algo::advantage::{self, GroupRule};
 use whetstone_algo::kl::{self, Penalty};
+use whetstone_algo::{Advantages, OwnedAdvantages, Totals};
 use whetstone_core::completion::Finish;
 use whetstone_core::config::{Config, DeadGroups};
 use whetstone_rollout::collect::{Group, Rollout, Turn};
@@ -27,7 +27,7 @@ pub(super) struct TrainSequence {
     pub(super) example: Example,
     /// The log-probabilities that it was sampled with.
     pub(super) sampled: Vec<f64>,
-    pub(super) advantage: f64,
+    pub(super) advantage: OwnedAdvantages,
     /// Trained tokens of all turns of its episode, where it has several.
     pub(super) episode_tokens: Option<u64>,
     /// The rollout it is a turn of.
@@ -138,8 +138,9 @@ impl Batch {
     /// The places of what has a signal. Rollouts of dead groups have one only where their divergence
     /// costs something or is measured.
     pub(super) fn learnt(&self, is_divergence_measured: bool) -> Vec<usize> {
-        let has =
-            |turn: &TrainSequence| !turn.is_dead || turn.advantage != 0.0 || is_divergence_measured;
+        let has = |turn: &TrainSequence| {
+            !turn.is_dead || !turn.advantage.is_zero() || is_divergence_measured
+        };
         (0..self.sequences.len()).filter(|&at| has(&self.sequences[at])).collect()
     }
 
@@ -182,7 +183,8 @@ impl Batch {
             }
         }
         for turn in &mut self.sequences {
-            turn.advantage = self.advantages[turn.member.group][turn.member.rollout];
+            let advantage = self.advantages[turn.member.group][turn.member.rollout];
+            turn.advantage = OwnedAdvantages::Whole(advantage);
         }
         let mut mean = whetstone_algo::Mean::default();
         charges.iter().flatten().for_each(|&charge| mean.add(charge));
@@ -199,7 +201,7 @@ impl Batch {
             rollouts: self
                 .sequences
                 .iter()
-                .map(|sequence| (row(&sequence.example), sequence.advantage))
+                .map(|sequence| (row(&sequence.example), sequence.advantage.view().into()))
                 .collect(),
             sampled: self.sequences.iter().map(|sequence| sequence.sampled.as_slice()).collect(),
             teacher: self.teacher.iter().map(row).collect(),
@@ -211,10 +213,27 @@ impl Batch {
 /// A batch as JSON.
 #[derive(Serialize)]
 pub(super) struct SavedSequences<'a> {
-    rollouts: Vec<((&'a [u32], usize), f64)>,
+    rollouts: Vec<((&'a [u32], usize), SavedAdvantages<'a>)>,
     sampled: Vec<&'a [f64]>,
     teacher: Vec<(&'a [u32], usize)>,
     own: Vec<(&'a [u32], usize)>,
+}
+
+/// Advantages as JSON: a number, or a list of them.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum SavedAdvantages<'a> {
+    Whole(f64),
+    Tokens(&'a [f64]),
+}
+
+impl<'a> From<Advantages<'a>> for SavedAdvantages<'a> {
+    fn from(advantages: Advantages<'a>) -> Self {
+        match advantages {
+            Advantages::Whole(advantage) => Self::Whole(advantage),
+            Advantages::Tokens(advantages) => Self::Tokens(advantages),
+        }
+    }
 }
 
 /// Whether every rollout of a group passes.
@@ -242,7 +261,7 @@ fn train_sequence(turn: &Turn, member: Member, advantage: f64) -> Option<TrainSe
     Some(TrainSequence {
         example,
         sampled,
-        advantage,
+        advantage: OwnedAdvantages::Whole(advantage),
         episode_tokens: None,
         member,
         is_dead: false,

@@ -11,12 +11,30 @@ fn batch(config: &Config, groups: Vec<Group>) -> Batch {
     Batch::new(config, &StepRollouts { groups, ..StepRollouts::default() }).unwrap()
 }
 
+/// The one advantage of a sequence.
+fn whole(sequence: &TrainSequence) -> f64 {
+    let OwnedAdvantages::Whole(advantage) = sequence.advantage else { panic!("{sequence:?}") };
+    advantage
+}
+
+#[test]
+fn one_token_with_an_advantage_is_enough_to_be_learnt_from() {
+    let group = group("a", vec![rollout(0, &[7, 7], 0.0), rollout(1, &[8, 8], 0.0)]);
+    let mut found = batch(&settings(), vec![group]);
+    assert!(found.learnt(false).is_empty());
+    found.sequences[0].advantage = OwnedAdvantages::Tokens(vec![0.0, 0.0]);
+    found.sequences[1].advantage = OwnedAdvantages::Tokens(vec![0.0, -0.5]);
+    assert_eq!(found.learnt(false), [1]);
+    let saved = serde_json::to_value(found.saved()).unwrap();
+    assert_eq!(saved["rollouts"][1][1], json!([0.0, -0.5]));
+}
+
 /// The completions and their advantages.
 fn sequences(batch: &Batch) -> Vec<(&[u32], f64)> {
     batch
         .sequences
         .iter()
-        .map(|sequence| (&sequence.example.tokens[sequence.example.first..], sequence.advantage))
+        .map(|sequence| (&sequence.example.tokens[sequence.example.first..], whole(sequence)))
         .collect()
 }
 
@@ -101,7 +119,7 @@ fn a_charge_comes_off_the_reward_before_advantages() {
         assert!(all.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{all:?}");
         for turn in &found.sequences {
             let told = found.advantages[turn.member.group][turn.member.rollout];
-            assert_eq!(turn.advantage.to_bits(), told.to_bits());
+            assert_eq!(whole(turn).to_bits(), told.to_bits());
         }
         found
     };

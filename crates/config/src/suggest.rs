@@ -37,7 +37,7 @@ fn is_near(written: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::schema::Kind;
+    use crate::schema::Kind;
 
     #[track_caller]
     fn check(key: &str, expected: &str) {

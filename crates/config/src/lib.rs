@@ -2,9 +2,11 @@
 //!
 //! Every layer is checked key by key before anything is merged, so that all problems are reported
 //! at once, each with its location. The structs in `whetstone_core::config` define the keys; this
-//! module only reads. Layers are merged by leaves (`training.learning_rate`), the later layer
+//! crate only reads. Layers are merged by leaves (`training.learning_rate`), the later layer
 //! winning; a list is replaced as a whole. A named algorithm (`grpo.algorithm`) sets the keys that
 //! no layer sets.
+
+#![forbid(unsafe_code)]
 
 mod check;
 mod layer;

@@ -1,0 +1,360 @@
+//! The metrics of a training step: names, units, meanings.
+//!
+//! This is the one place where a metric gets its name. Events, CSV and TensorBoard files carry these
+//! names; the report's catalogue (`assets/report/catalogue.js`), alarms and pages refer to them. Product
+//! code names a metric by its constant, and pages may only name metrics of this table.
+//! The terms of a reward are the environment's, so their metrics are not listed: [`reward_term`].
+
+#![expect(missing_docs, reason = "a constant has its meaning beside its name")]
+
+/// A number that is measured at a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Metric {
+    /// The name in events, and so in every file that is made of them.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: Unit,
+    /// One line for a reader who sees the name alone.
+    pub meaning: &'static str,
+}
+
+/// The unit of a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// In units of the reward.
+    Reward,
+    /// A part of something, from 0 to 1.
+    Fraction,
+    /// In nats.
+    Nats,
+    /// In units of the loss.
+    Loss,
+    /// A count.
+    Count,
+    /// A number without a unit.
+    Number,
+    /// In seconds.
+    Seconds,
+    /// Per second.
+    PerSecond,
+}
+
+/// The prefix of the metrics of a reward's terms.
+pub const REWARD_TERMS: &str = "reward/";
+
+/// The name of the metric of a reward's term: what it adds to the reward on average, weight included.
+pub fn reward_term(term: &str) -> String {
+    format!("{REWARD_TERMS}{term}")
+}
+
+/// The metric with this name.
+pub fn find(name: &str) -> Option<Metric> {
+    ALL.iter().copied().find(|metric| metric.name == name)
+}
+
+impl Unit {
+    /// Its name in the reference.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reward => "reward",
+            Self::Fraction => "fraction",
+            Self::Nats => "nats",
+            Self::Loss => "loss",
+            Self::Count => "count",
+            Self::Number => "number",
+            Self::Seconds => "seconds",
+            Self::PerSecond => "per second",
+        }
+    }
+}
+
+const fn metric(name: &'static str, unit: Unit, meaning: &'static str) -> Metric {
+    Metric { name, unit, meaning }
+}
+
+pub const GRPO_MEAN_REWARD: Metric =
+    metric("grpo/mean_reward", Unit::Reward, "mean reward of the step's rollouts");
+pub const GRPO_REWARD_STD: Metric = metric(
+    "grpo/reward_std",
+    Unit::Reward,
+    "standard deviation of the rewards of the step's rollouts",
+);
+pub const GRPO_PASS_RATE: Metric = metric(
+    "grpo/pass_rate",
+    Unit::Fraction,
+    "rollouts that pass all tests, of those that were run against tests",
+);
+pub const GRPO_POLICY_LOSS: Metric =
+    metric("grpo/policy_loss", Unit::Loss, "policy loss of the last update, without its weight");
+pub const GRPO_KL_LOSS: Metric =
+    metric("grpo/kl_loss", Unit::Loss, "KL term of the loss, coefficient included");
+pub const GRPO_KL_DIVERGENCE: Metric =
+    metric("grpo/kl_divergence", Unit::Nats, "KL divergence from the reference model, a token");
+pub const GRPO_KL_CHARGE: Metric = metric(
+    "grpo/kl_charge",
+    Unit::Reward,
+    "mean deduction from a rollout's reward for its KL divergence",
+);
+pub const GRPO_UPDATE_KL: Metric = metric(
+    "grpo/update_kl",
+    Unit::Nats,
+    "KL divergence of the policy after the step from the policy before it, a token",
+);
+pub const GRPO_STALENESS_KL: Metric = metric(
+    "grpo/staleness_kl",
+    Unit::Nats,
+    "KL divergence of the student from the policy that sampled a file of rollouts, a token",
+);
+pub const GRPO_CLAMPED: Metric =
+    metric("grpo/clamped", Unit::Count, "ratios and KL estimates that were clamped");
+pub const GRPO_CLAMPED_FRACTION: Metric = metric(
+    "grpo/clamped_fraction",
+    Unit::Fraction,
+    "ratios and KL estimates that were clamped, of the trained tokens",
+);
+pub const GRPO_IMPORTANCE_MEAN: Metric =
+    metric("grpo/importance_mean", Unit::Number, "mean importance weight of a token");
+pub const GRPO_IMPORTANCE_TRUNCATED: Metric = metric(
+    "grpo/importance_truncated",
+    Unit::Fraction,
+    "tokens whose importance weight was truncated to its cap",
+);
+pub const GRPO_ENTROPY: Metric =
+    metric("grpo/entropy", Unit::Nats, "mean entropy of the prediction of a token");
+pub const GRPO_RATIO_MEAN: Metric =
+    metric("grpo/ratio_mean", Unit::Number, "mean probability ratio");
+pub const GRPO_RATIO_STD: Metric =
+    metric("grpo/ratio_std", Unit::Number, "standard deviation of the probability ratios");
+pub const GRPO_CLIP_FRACTION: Metric =
+    metric("grpo/clip_fraction", Unit::Fraction, "trained tokens whose ratio was clipped");
+pub const GRPO_GRAD_NORM: Metric =
+    metric("grpo/grad_norm", Unit::Number, "norm of the gradient of the rollouts, weight included");
+pub const GRPO_SAMPLER_GAP: Metric = metric(
+    "grpo/sampler_gap",
+    Unit::Nats,
+    "largest difference between a log-probability as sampled and as trained",
+);
+pub const GRPO_DEAD_GROUPS: Metric =
+    metric("grpo/dead_groups", Unit::Count, "groups without a difference to learn from");
+pub const GRPO_SOLVED_GROUPS: Metric =
+    metric("grpo/solved_groups", Unit::Count, "dead groups in which every rollout passes");
+pub const GRPO_UNSOLVED_GROUPS: Metric =
+    metric("grpo/unsolved_groups", Unit::Count, "dead groups in which no rollout passes");
+pub const GRPO_MASKED: Metric = metric(
+    "grpo/masked",
+    Unit::Count,
+    "completions that the token limit cut off and that are not learnt from",
+);
+pub const CODE_SYNTAX_SUCCESS_RATE: Metric =
+    metric("code/syntax_success_rate", Unit::Fraction, "rollouts with a program that parses");
+pub const CODE_AVG_TEST_PASS_RATE: Metric = metric(
+    "code/avg_test_pass_rate",
+    Unit::Fraction,
+    "tests that a rollout passes, averaged over rollouts",
+);
+pub const CODE_TIMEOUTS: Metric =
+    metric("code/timeouts", Unit::Fraction, "programs that ran out of time");
+pub const CODE_QUALITY_SCORE: Metric =
+    metric("code/quality_score", Unit::Fraction, "mean quality of programs that parse");
+pub const ROLLOUT_MEAN_TOKENS: Metric =
+    metric("rollout/mean_tokens", Unit::Count, "mean sampled tokens of a rollout");
+pub const ROLLOUT_TRUNCATED: Metric =
+    metric("rollout/truncated", Unit::Fraction, "rollouts that the token limit cut off");
+pub const ROLLOUT_DROPPED: Metric =
+    metric("rollout/dropped", Unit::Count, "rollouts that could not be judged");
+pub const ROLLOUT_TASKS: Metric = metric("rollout/tasks", Unit::Count, "tasks that the step took");
+pub const ROLLOUT_JUDGED_WHILE_SAMPLING: Metric = metric(
+    "rollout/judged_while_sampling",
+    Unit::Fraction,
+    "rollouts that were judged while others were sampled",
+);
+pub const TEACHER_SFT_LOSS: Metric =
+    metric("teacher_sft/loss", Unit::Nats, "cross-entropy on the teacher's traces, a token");
+pub const TEACHER_SFT_GRAD_NORM: Metric = metric(
+    "teacher_sft/grad_norm",
+    Unit::Number,
+    "norm of the gradient of the teacher's traces, weight included",
+);
+pub const TEACHER_SFT_COSINE: Metric = metric(
+    "teacher_sft/cosine",
+    Unit::Number,
+    "cosine between the gradients of the teacher's traces and of the rollouts",
+);
+pub const TEACHER_SFT_WEIGHT: Metric =
+    metric("teacher_sft/weight", Unit::Number, "weight of the teacher's traces in the update");
+pub const SELF_SFT_LOSS: Metric = metric(
+    "self_sft/loss",
+    Unit::Nats,
+    "cross-entropy on the student's own best rollouts, a token",
+);
+pub const SELF_SFT_GRAD_NORM: Metric = metric(
+    "self_sft/grad_norm",
+    Unit::Number,
+    "norm of the gradient of the student's own best rollouts, weight included",
+);
+pub const SELF_SFT_COSINE: Metric = metric(
+    "self_sft/cosine",
+    Unit::Number,
+    "cosine between the gradients of the student's own best rollouts and of all rollouts",
+);
+pub const SELF_SFT_WEIGHT: Metric = metric(
+    "self_sft/weight",
+    Unit::Number,
+    "weight of the student's own best rollouts in the update",
+);
+pub const HELD_OUT_PASS_RATE: Metric = metric(
+    "held_out/pass_rate",
+    Unit::Fraction,
+    "samples on held-out tasks that pass, averaged over tasks",
+);
+pub const HELD_OUT_TASKS: Metric =
+    metric("held_out/tasks", Unit::Count, "held-out tasks of which a sample could be judged");
+pub const TRAIN_GRAD_NORM: Metric =
+    metric("train/grad_norm", Unit::Number, "norm of the whole gradient before clipping");
+pub const TRAIN_LR: Metric = metric("train/lr", Unit::Number, "learning rate of the last update");
+pub const TRAIN_SKIPPED_UPDATES: Metric = metric(
+    "train/skipped_updates",
+    Unit::Count,
+    "updates that were not made because there was no gradient",
+);
+pub const SFT_LOSS: Metric = metric("sft/loss", Unit::Nats, "cross-entropy on the traces, a token");
+pub const SFT_GRAD_NORM: Metric =
+    metric("sft/grad_norm", Unit::Number, "norm of the gradient before clipping");
+pub const SFT_LR: Metric = metric("sft/lr", Unit::Number, "learning rate of the update");
+pub const SFT_TOKENS: Metric =
+    metric("sft/tokens", Unit::Count, "tokens of the step, prompts included");
+pub const SFT_TRAINED_TOKENS: Metric =
+    metric("sft/trained_tokens", Unit::Count, "tokens of the step that carry a label");
+pub const TIME_STEP_S: Metric = metric("time/step_s", Unit::Seconds, "the whole step");
+pub const TIME_HELD_OUT_S: Metric =
+    metric("time/held_out_s", Unit::Seconds, "measuring on held-out tasks");
+pub const TIME_SAMPLING_S: Metric =
+    metric("time/sampling_s", Unit::Seconds, "sampling, with the judging that goes on meanwhile");
+pub const TIME_JUDGING_AFTER_SAMPLING_S: Metric = metric(
+    "time/judging_after_sampling_s",
+    Unit::Seconds,
+    "waiting for the judge after sampling has ended",
+);
+pub const TIME_REFERENCE_S: Metric =
+    metric("time/reference_s", Unit::Seconds, "log-probabilities under the reference model");
+pub const TIME_LEARNING_S: Metric =
+    metric("time/learning_s", Unit::Seconds, "forward, backward and update");
+pub const SPEED_SAMPLED_TOKENS_PER_S: Metric =
+    metric("speed/sampled_tokens_per_s", Unit::PerSecond, "sampled tokens");
+pub const SPEED_PROGRAMS_PER_S: Metric =
+    metric("speed/programs_per_s", Unit::PerSecond, "judged programs");
+
+/// Every metric but those of rewards' terms.
+pub const ALL: &[Metric] = &[
+    GRPO_MEAN_REWARD,
+    GRPO_REWARD_STD,
+    GRPO_PASS_RATE,
+    GRPO_POLICY_LOSS,
+    GRPO_KL_LOSS,
+    GRPO_KL_DIVERGENCE,
+    GRPO_KL_CHARGE,
+    GRPO_UPDATE_KL,
+    GRPO_STALENESS_KL,
+    GRPO_CLAMPED,
+    GRPO_CLAMPED_FRACTION,
+    GRPO_IMPORTANCE_MEAN,
+    GRPO_IMPORTANCE_TRUNCATED,
+    GRPO_ENTROPY,
+    GRPO_RATIO_MEAN,
+    GRPO_RATIO_STD,
+    GRPO_CLIP_FRACTION,
+    GRPO_GRAD_NORM,
+    GRPO_SAMPLER_GAP,
+    GRPO_DEAD_GROUPS,
+    GRPO_SOLVED_GROUPS,
+    GRPO_UNSOLVED_GROUPS,
+    GRPO_MASKED,
+    CODE_SYNTAX_SUCCESS_RATE,
+    CODE_AVG_TEST_PASS_RATE,
+    CODE_TIMEOUTS,
+    CODE_QUALITY_SCORE,
+    ROLLOUT_MEAN_TOKENS,
+    ROLLOUT_TRUNCATED,
+    ROLLOUT_DROPPED,
+    ROLLOUT_TASKS,
+    ROLLOUT_JUDGED_WHILE_SAMPLING,
+    TEACHER_SFT_LOSS,
+    TEACHER_SFT_GRAD_NORM,
+    TEACHER_SFT_COSINE,
+    TEACHER_SFT_WEIGHT,
+    SELF_SFT_LOSS,
+    SELF_SFT_GRAD_NORM,
+    SELF_SFT_COSINE,
+    SELF_SFT_WEIGHT,
+    HELD_OUT_PASS_RATE,
+    HELD_OUT_TASKS,
+    TRAIN_GRAD_NORM,
+    TRAIN_LR,
+    TRAIN_SKIPPED_UPDATES,
+    SFT_LOSS,
+    SFT_GRAD_NORM,
+    SFT_LR,
+    SFT_TOKENS,
+    SFT_TRAINED_TOKENS,
+    TIME_STEP_S,
+    TIME_HELD_OUT_S,
+    TIME_SAMPLING_S,
+    TIME_JUDGING_AFTER_SAMPLING_S,
+    TIME_REFERENCE_S,
+    TIME_LEARNING_S,
+    SPEED_SAMPLED_TOKENS_PER_S,
+    SPEED_PROGRAMS_PER_S,
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_constant_is_listed_once() {
+        let constants = include_str!("metric.rs").matches("\npub const ").count();
+        // Those of the list itself and of the prefix are no metrics.
+        assert_eq!(ALL.len(), constants - 2);
+        let names: BTreeSet<&str> = ALL.iter().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), ALL.len());
+    }
+
+    #[test]
+    fn a_name_is_a_family_and_a_word_and_no_term_of_a_reward() {
+        for Metric { name, meaning, .. } in ALL {
+            let (family, word) = name.split_once('/').unwrap();
+            let is_word = |text: &str| {
+                !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+            };
+            assert!(is_word(family) && is_word(word), "{name}");
+            assert!(!name.starts_with(REWARD_TERMS) && !meaning.is_empty(), "{name}");
+            assert_eq!(find(name).unwrap().name, *name);
+        }
+        assert_eq!(find("grpo/none"), None);
+        assert_eq!(reward_term("tests"), "reward/tests");
+    }
+
+    #[test]
+    fn the_reference_has_every_metric_as_it_is_here() {
+        let page = include_str!("../../../docs/reference/metrics.md");
+        let found: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+        let row = |metric: &Metric| {
+            format!("| `{}` | {} | {} |", metric.name, metric.unit.name(), metric.meaning)
+        };
+        assert_eq!(found, ALL.iter().map(row).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_unit_in_a_name_is_the_unit_of_the_metric() {
+        for Metric { name, unit, .. } in ALL {
+            let seconds = name.ends_with("_s") && !name.ends_with("_per_s");
+            assert_eq!(*unit == Unit::Seconds, seconds, "{name}");
+            assert_eq!(*unit == Unit::PerSecond, name.ends_with("_per_s"), "{name}");
+            if name.ends_with("_rate") || name.ends_with("_fraction") {
+                assert_eq!(*unit, Unit::Fraction, "{name}");
+            }
+        }
+    }
+}

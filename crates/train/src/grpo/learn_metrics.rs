@@ -1,0 +1,186 @@
+//! Measurements of the updates of a step, returned by the learner.
+
+use std::time::Duration;
+
+use whetstone_algo::Mean;
+use whetstone_algo::grpo::GrpoLoss;
+use whetstone_algo::policy::Statistics;
+use whetstone_core::config::DualSourceConfig;
+use whetstone_core::metric::{self, Metric};
+
+use super::values::{Values, number};
+use crate::update::Updated;
+
+/// Measurements of one SFT source.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct SftMeasured {
+    /// The norm of its gradient, weight included.
+    pub(super) norm: f64,
+    /// Its angle to the gradient of the rollouts.
+    pub(super) cosine: Option<f64>,
+    /// The surprise of its tokens.
+    pub(super) loss: Mean,
+}
+
+/// Measurements of one pass over the rollouts of a step.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PolicyMeasured {
+    /// The norm of the gradient.
+    pub(super) grad_norm: f64,
+    /// The divergence from the reference, in nats a token.
+    pub(super) reference_kl: Mean,
+    policy_loss: f64,
+    kl_loss: f64,
+    /// Ratios and estimates that were clamped.
+    clamped: u64,
+    statistics: Statistics,
+    /// The largest difference between a log-probability as sampled and as trained; none where nothing
+    /// was compared.
+    gap: Option<f64>,
+}
+
+/// Measurements of the updates of a step.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LearnMeasured {
+    pub(super) took: Duration,
+    pub(super) lr: f64,
+    pub(super) weights: DualSourceConfig,
+    pub(super) teacher: Option<SftMeasured>,
+    pub(super) self_sft: Option<SftMeasured>,
+    /// How far the updates moved the policy that sampled; of recorded rollouts, how far the student is
+    /// from that policy after them.
+    pub(super) update_kl: Mean,
+    /// The norm of the whole gradient, before it was clipped.
+    norm: f64,
+    /// Updates that were not made, since there was no gradient.
+    skipped_updates: usize,
+    policy: PolicyMeasured,
+}
+
+impl PolicyMeasured {
+    /// Adds the loss of a sequence.
+    pub(super) fn add(&mut self, found: &GrpoLoss) {
+        self.policy_loss += found.policy_loss;
+        self.kl_loss += found.kl_loss;
+        self.clamped += found.clamped;
+        self.statistics.merge(&found.statistics);
+        self.reference_kl.merge(found.reference_kl);
+    }
+
+    /// Compares the trainer's log-probabilities with the sampler's.
+    pub(super) fn compare(&mut self, sampled: &[f64], trained: &[f64]) {
+        let gaps = sampled.iter().zip(trained).map(|(sampled, trained)| (sampled - trained).abs());
+        self.gap = Some(gaps.fold(self.gap.unwrap_or(0.0), f64::max));
+    }
+}
+
+impl LearnMeasured {
+    /// Keeps the measurements of the last pass over rollouts. The gap is that of the first, which alone
+    /// compares.
+    pub(super) fn pass(&mut self, policy: PolicyMeasured) {
+        let gap = policy.gap.or(self.policy.gap);
+        self.policy = PolicyMeasured { gap, ..policy };
+    }
+
+    /// Counts an update.
+    pub(super) fn updated(&mut self, updated: Updated) {
+        self.norm = updated.norm;
+        self.skipped_updates += usize::from(updated.is_skipped);
+    }
+
+    /// Everything but times, by name. `is_recorded`: rollouts come from a file.
+    #[expect(clippy::cast_precision_loss, reason = "tokens of a step")]
+    pub(super) fn put(&self, is_recorded: bool, values: &mut Values) {
+        let (policy, seen) = (&self.policy, &self.policy.statistics);
+        values.put(metric::GRPO_POLICY_LOSS, policy.policy_loss);
+        values.put(metric::GRPO_KL_LOSS, policy.kl_loss);
+        values.put_some(metric::GRPO_KL_DIVERGENCE, policy.reference_kl.get());
+        let moved = if is_recorded { metric::GRPO_STALENESS_KL } else { metric::GRPO_UPDATE_KL };
+        values.put_some(moved, self.update_kl.get());
+        values.put(metric::GRPO_CLAMPED, policy.clamped as f64);
+        values
+            .put(metric::GRPO_CLAMPED_FRACTION, policy.clamped as f64 / seen.tokens.max(1) as f64);
+        values.put_some(metric::GRPO_IMPORTANCE_MEAN, seen.importance.get());
+        let truncated = seen.importance.get().and_then(|_| seen.truncated_fraction());
+        values.put_some(metric::GRPO_IMPORTANCE_TRUNCATED, truncated);
+        values.put_some(metric::GRPO_ENTROPY, seen.entropy.get());
+        values.put_some(metric::GRPO_RATIO_MEAN, seen.ratio_mean());
+        values.put_some(metric::GRPO_RATIO_STD, seen.ratio_std());
+        values.put_some(metric::GRPO_CLIP_FRACTION, seen.clip_fraction());
+        values.put(metric::GRPO_GRAD_NORM, policy.grad_norm);
+        values.put_some(metric::GRPO_SAMPLER_GAP, policy.gap);
+        values.put(metric::TRAIN_GRAD_NORM, self.norm);
+        values.put(metric::TRAIN_LR, self.lr);
+        values.put(metric::TRAIN_SKIPPED_UPDATES, number(self.skipped_updates));
+        self.put_sources(values);
+    }
+
+    fn put_sources(&self, values: &mut Values) {
+        let names =
+            [metric::TEACHER_SFT_LOSS, metric::TEACHER_SFT_GRAD_NORM, metric::TEACHER_SFT_COSINE];
+        put_source(values, names, self.teacher);
+        let names = [metric::SELF_SFT_LOSS, metric::SELF_SFT_GRAD_NORM, metric::SELF_SFT_COSINE];
+        put_source(values, names, self.self_sft);
+        values.put(metric::TEACHER_SFT_WEIGHT, self.weights.teacher_sft_weight);
+        values.put(metric::SELF_SFT_WEIGHT, self.weights.self_sft_weight);
+    }
+}
+
+/// Puts loss, norm and cosine of a source, where there are any.
+fn put_source(values: &mut Values, [loss, norm, cosine]: [Metric; 3], source: Option<SftMeasured>) {
+    if let Some(source) = source {
+        values.put_some(loss, source.loss.get());
+        values.put(norm, source.norm);
+        values.put_some(cosine, source.cosine);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(measured: &LearnMeasured, name: &str) -> Option<f64> {
+        let mut values = Values::default();
+        measured.put(false, &mut values);
+        values.0.get(name).copied()
+    }
+
+    #[test]
+    fn the_gap_is_the_largest_of_all_tokens_of_the_first_pass_either_way() {
+        let mut first = PolicyMeasured::default();
+        first.compare(&[-1.0, -2.0], &[-1.25, -2.0]);
+        first.compare(&[-1.0], &[-0.5]);
+        first.compare(&[-1.0], &[-1.0]);
+        let mut measured = LearnMeasured::default();
+        measured.pass(first);
+        measured.pass(PolicyMeasured { grad_norm: 3.0, ..PolicyMeasured::default() });
+        assert_eq!(value(&measured, "grpo/sampler_gap"), Some(0.5));
+        assert_eq!(value(&measured, "grpo/grad_norm"), Some(3.0), "the last pass");
+    }
+
+    #[test]
+    fn updates_without_a_gradient_are_counted() {
+        let mut measured = LearnMeasured::default();
+        measured.updated(Updated { norm: 0.0, is_skipped: true });
+        measured.updated(Updated { norm: 2.0, is_skipped: false });
+        measured.updated(Updated { norm: 0.5, is_skipped: true });
+        assert_eq!(value(&measured, "train/skipped_updates"), Some(2.0));
+        assert_eq!(value(&measured, "train/grad_norm"), Some(0.5));
+    }
+
+    #[test]
+    fn every_source_has_its_own_names() {
+        let mut loss = Mean::default();
+        loss.add(3.0);
+        let teacher = Some(SftMeasured { norm: 2.0, cosine: Some(-0.5), loss });
+        let weights = DualSourceConfig::default();
+        let measured = LearnMeasured { weights, teacher, ..LearnMeasured::default() };
+        assert_eq!(
+            ["loss", "grad_norm", "cosine", "weight"]
+                .map(|name| value(&measured, &format!("teacher_sft/{name}"))),
+            [Some(3.0), Some(2.0), Some(-0.5), Some(0.3)]
+        );
+        assert_eq!(value(&measured, "self_sft/weight"), Some(0.2));
+        assert_eq!(value(&measured, "self_sft/grad_norm"), None);
+    }
+}
