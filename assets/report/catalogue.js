@@ -198,6 +198,8 @@ const VERDICT_TONES = {
   unjudged: "odd",
   not_run: "odd",
   unscored: "odd",
+  solved: "pass",
+  unsolved: "wrong",
 };
 
 function verdictTone(verdict) {

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use whetstone_core::jsonl::LineError;
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
+use whetstone_env::environment::BuildError;
+use whetstone_env::registry;
 use whetstone_eval::EvalError;
 use whetstone_record::error::{RunError, ViewError};
 use whetstone_remote::chat::ChatError;
@@ -185,6 +187,9 @@ pub(crate) enum Failure {
     /// The cache could not be opened.
     #[error(transparent)]
     Cache(#[from] CacheError),
+    /// Tasks or settings ask for an environment that cannot be built.
+    #[error(transparent)]
+    Environment(BuildError),
     /// Programs cannot be judged here.
     #[error("cannot judge programs: {problem}")]
     Judge {
@@ -237,6 +242,7 @@ impl Failure {
                 let what = format!("{}: `--set student.model_name=PATH`", source.hint());
                 return Some(what.into());
             }
+            Self::Environment(err) => return Some(registry::hint(err).into()),
             Self::Family { .. } => {
                 let all = whetstone_data::embedded::families().collect::<Vec<_>>().join(", ");
                 return Some(format!("there are {all}").into());

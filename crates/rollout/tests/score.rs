@@ -10,7 +10,8 @@ use whetstone_algo::Advantage;
 use whetstone_algo::advantage::group;
 use whetstone_core::config::Composite;
 use whetstone_core::jsonl::Records;
-use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::outcome::Evidence;
+use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_rollout::cache::{Bounds, Cache};
 use whetstone_rollout::score::{BadLines, Report, ScoreError};
 
@@ -25,19 +26,18 @@ fn score(rollouts: &str) -> (String, Report) {
 }
 
 /// The output as rollouts: their type refuses a total that is not that of its terms.
-fn scored(output: &str) -> Vec<Rollout> {
+fn scored(output: &str) -> Vec<RolloutLine> {
     Records::new("out", output.as_bytes())
         .map(|line| line.map(|line| line.record))
         .collect::<Result<_, _>>()
         .expect("scored lines are rollouts")
 }
 
-fn judged(rollout: &Rollout) -> (&str, f64, f64) {
-    let Some(Score::Judged { judgement, reward, advantage: Some(advantage) }) = &rollout.score
-    else {
+fn judged(rollout: &RolloutLine) -> (&str, f64, f64) {
+    let Some(Score::Scored { outcome, advantage: Some(advantage) }) = &rollout.score else {
         panic!("{:?} is not judged", rollout.score)
     };
-    (judgement.verdict().name(), reward.total(), *advantage)
+    (outcome.evidence.name(), outcome.reward.total(), *advantage)
 }
 
 #[track_caller]
@@ -182,9 +182,8 @@ fn without_running_no_verdict_is_claimed() {
     let first: Value = serde_json::from_str(output.lines().next().unwrap()).unwrap();
     assert_eq!(first["validation"], serde_json::json!({"skipped": "runtime"}));
     let scored = scored(&output);
-    assert!(
-        matches!(&scored[0].score, Some(Score::NotRun { advantage: Some(up), .. }) if *up > 0.0)
-    );
+    assert!(matches!(&scored[0].score, Some(Score::Scored { outcome, advantage: Some(up) })
+            if outcome.evidence == Evidence::NotRun && *up > 0.0));
     assert_eq!(judged(&scored[1]).0, "no_code");
     assert_eq!((report.not_run, report.verdicts.get("pass"), report.scored), (1, None, 2));
     assert_eq!(report.isolation.len(), 0);
@@ -271,7 +270,7 @@ fn judged_within(bench: &mut Bench, cache: &Cache, seconds: u64) -> (usize, usiz
     let own: Vec<f64> = scored(&bench.read("out.jsonl"))
         .iter()
         .map(|line| match &line.score {
-            Some(Score::Judged { judgement, .. }) => judgement.cpu_ms(),
+            Some(Score::Scored { outcome, .. }) => outcome.judgement().unwrap().cpu_ms(),
             other => panic!("{other:?}"),
         })
         .collect();
@@ -317,10 +316,13 @@ fn a_task_without_tests_is_worth_its_static_terms_and_counted() {
         assert_eq!(judge.calls(), 1, "nothing is run for a prompt alone");
         assert_eq!((report.scored, report.untested, report.not_run), (3, 2, 1));
         let scored = scored(&bench.read("out.jsonl"));
-        assert!(matches!(scored[0].score, Some(Score::Judged { .. })));
-        let Some(Score::NotRun { reward, advantage: Some(up) }) = &scored[1].score else {
+        let Some(Score::Scored { outcome, .. }) = &scored[0].score else { panic!("no outcome") };
+        assert!(outcome.judgement().is_some());
+        let Some(Score::Scored { outcome, advantage: Some(up) }) = &scored[1].score else {
             panic!("{:?}", scored[1].score)
         };
+        assert_eq!(outcome.evidence, Evidence::NotRun);
+        let reward = &outcome.reward;
         assert!(!reward.terms().contains_key("tests") && reward.total() > 0.0, "{reward:?}");
         assert!(*up > 0.0);
         assert_eq!(judged(&scored[2]).0, "no_code");

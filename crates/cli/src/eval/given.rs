@@ -53,7 +53,7 @@ fn judge(
         how: How::Run(Runtime {
             judge: &started.judge,
             identity: &started.identity,
-            limits: crate::judge::limits(measure.config),
+            limits: whetstone_env::python::limits(measure.config),
             cache: None,
         }),
         advantage: GroupRule { how: Advantage::Mean, floor: measure.config.alive_floor() },

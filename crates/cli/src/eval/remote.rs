@@ -23,15 +23,13 @@ use whetstone_rollout::collect::RenderError;
 
 use super::{Measure, Source};
 use crate::failure::Failure;
-use crate::train::grpo;
 
 /// Measures it; `None` if it was told to stop.
 pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluated>, Failure> {
     let mut teacher = measure.config.teacher.clone();
     url.clone_into(&mut teacher.api_url);
     teacher.model_name = measure.args.model.clone().unwrap_or(teacher.model_name);
-    let judge = crate::judge::start(measure.config).map_err(|err| crate::judge::failure(&err))?;
-    let environment = grpo::environment(judge, measure.config);
+    let environment = crate::environment::for_tasks(measure.config, measure.tasks)?;
     make_room(&measure.args.out, measure.earlier())?;
     let mut server = Server::new(&teacher, measure)?;
     let thinking = teacher.enable_thinking.to_string();

@@ -91,7 +91,7 @@ fn score_into(file: ScoreFile<'_>) -> Result<Scored, Failure> {
         let runtime = Runtime {
             judge: &started.judge,
             identity: &started.identity,
-            limits: crate::judge::limits(config),
+            limits: whetstone_env::python::limits(config),
             cache: cache.as_ref(),
         };
         score_with(file, &rules, How::Run(runtime))
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn limits_come_from_the_settings() {
-        let found = crate::judge::limits(&Config::default());
+        let found = whetstone_env::python::limits(&Config::default());
         assert_eq!((found.cpu.as_secs(), found.memory), (5, 512 << 20));
     }
 }

@@ -66,8 +66,8 @@ pub(crate) struct Judge;
 struct Play([Message; 1]);
 
 impl Environment for Judge {
-    fn name(&self) -> &'static str {
-        "judge"
+    fn max_turns(&self, _: &Task) -> usize {
+        1
     }
 
     fn open(&self, task: &Task, _: Seed) -> Result<Box<dyn Episode>, EnvError> {
@@ -93,7 +93,7 @@ impl Episode for Play {
         let term = Term { value: f64::from(u8::from(passed)), weight: 1.0 };
         let terms = BTreeMap::from([("tests".to_owned(), term)]);
         let reward = Reward::new(terms, BTreeMap::new()).unwrap();
-        Ok(Next::Done(Outcome { judgement: Some(judgement), reward }))
+        Ok(Next::Done(Outcome::of_program(judgement, reward)))
     }
 
     fn cut_short(&mut self) -> Result<Outcome, EnvError> {
@@ -113,7 +113,6 @@ pub(crate) fn collecting() -> Collecting<'static> {
         rule: Rule::default(),
         max_tokens: 8,
         max_prompt_tokens: 100,
-        max_turns: 1,
         judges: 2,
         on_event: &|_| ControlFlow::Continue(()),
     }

@@ -64,7 +64,6 @@ pub(super) struct JudgePool<'a> {
     thinking_opened: bool,
     asked: &'a [Asked<'a>],
     max_prompt_tokens: usize,
-    max_turns: usize,
     pub(super) clock: Instant,
 }
 
@@ -76,11 +75,10 @@ enum AfterReply {
 
 impl<'a> JudgePool<'a> {
     pub(super) fn new(collecting: &Collecting<'a>, asked: &'a [Asked<'a>]) -> Self {
-        let Collecting {
-            environment, render, thinking_opened, max_prompt_tokens, max_turns, ..
-        } = *collecting;
+        let Collecting { environment, render, thinking_opened, max_prompt_tokens, .. } =
+            *collecting;
         let clock = Instant::now();
-        Self { environment, render, thinking_opened, asked, max_prompt_tokens, max_turns, clock }
+        Self { environment, render, thinking_opened, asked, max_prompt_tokens, clock }
     }
 
     /// Starts so many judges.
@@ -167,7 +165,8 @@ impl<'a> JudgePool<'a> {
         if let Next::Done(outcome) = episode.reply(newest).map_err(broken)? {
             return Ok(AfterReply::Over(outcome, End::Done));
         }
-        if member.turns.len() >= self.max_turns {
+        let task = self.asked[member.id.group].task;
+        if member.turns.len() >= self.environment.max_turns(task) {
             return cut_short(episode, End::OutOfTurns);
         }
         let prompt = self.rendered(episode.as_ref())?;
@@ -225,6 +224,6 @@ fn broken(err: EnvError) -> Infrastructure {
     match err {
         EnvError::Judge(reason) => reason,
         EnvError::Thread(ref source) => Infrastructure(format!("{err}: {source}")),
-        EnvError::Over => Infrastructure(err.to_string()),
+        EnvError::Task(_) | EnvError::Over => Infrastructure(err.to_string()),
     }
 }

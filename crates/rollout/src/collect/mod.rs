@@ -88,8 +88,6 @@ pub struct Collecting<'a> {
     /// Tokens of a prompt at most. A task with a longer one is dropped; an episode whose
     /// conversation grows beyond it is cut short.
     pub max_prompt_tokens: usize,
-    /// Completions of an episode at most, at least one.
-    pub max_turns: usize,
     /// Threads that judge, at least one.
     pub judges: usize,
     /// Called after every sample and every judgement, on the thread that collects: what was judged

@@ -10,6 +10,7 @@ use std::thread;
 
 use whetstone_core::extract::Reply;
 use whetstone_core::judgement::{Infrastructure, Judgement, Validation};
+use whetstone_core::outcome::Evidence;
 use whetstone_core::reward::Reward;
 use whetstone_core::task::Task;
 use whetstone_env::python::{Candidate, EntryPoint, Reading, find_program};
@@ -345,8 +346,8 @@ impl Scorer<'_> {
         let reward: Result<Reward, _> = catch_panic(|| self.scoring.rules.static_reward(reading));
         let validation = match reading {
             // That there is no program, or none that compiles, is known without running it.
-            Reading::Settled(judgement) => Validation::Judged(judgement.clone()),
-            Reading::Runs(_) => Validation::NotRun,
+            Reading::Settled(judgement) => Validation::from(judgement.clone()),
+            Reading::Runs(_) => Validation::Seen(Evidence::NotRun),
         };
         match reward {
             Ok(reward) => {

@@ -53,7 +53,7 @@ pub(super) fn answers(student: &Student, groups: &[Group], count: usize) -> Vec<
 const OPENED: &str = "<think>\n";
 
 fn passes(rollout: &Rollout) -> bool {
-    rollout.outcome.is_pass()
+    rollout.outcome.is_solved()
 }
 
 fn is_cut(rollout: &Rollout) -> bool {

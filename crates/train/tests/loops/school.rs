@@ -9,12 +9,11 @@ use std::sync::{Arc, LazyLock};
 use tempfile::TempDir;
 use whetstone_core::config::Config;
 use whetstone_core::extract::Reply;
-use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
+use whetstone_core::judgement::Infrastructure;
 use whetstone_core::message::Message;
 use whetstone_core::reward::{Reward, Term};
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
-use whetstone_core::verdict::Verdict;
 use whetstone_core::wire::Wire;
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
 use whetstone_infer::Limits;
@@ -240,8 +239,8 @@ struct Paid {
 }
 
 impl Environment for Pays {
-    fn name(&self) -> &'static str {
-        "pays"
+    fn max_turns(&self, _: &Task) -> usize {
+        1
     }
 
     fn open(&self, task: &Task, _: Seed) -> Result<Box<dyn Episode>, EnvError> {
@@ -267,19 +266,11 @@ impl Episode for Paid {
     }
 }
 
-/// A program that is worth so much: it passes both tests if that is 1, one if it is a tenth at least,
-/// and else none.
+/// What is worth so much: it is solved if that is 1.
 fn outcome(worth: f64) -> Outcome {
-    let (verdict, passed) = match worth {
-        1.0.. => (Verdict::Pass, 2),
-        0.1.. => (Verdict::Wrong { test: 1 }, 1),
-        _ => (Verdict::Wrong { test: 0 }, 0),
-    };
-    let held = Held { cpu_ms: 1.5, isolation: Isolation::Full };
-    let judgement = Judgement::of_run(verdict, Counts { passed, total: 2 }, held).unwrap();
     let term = Term { value: worth, weight: 1.0 };
     let terms = BTreeMap::from([("tests".to_owned(), term)]);
-    Outcome { judgement: Some(judgement), reward: Reward::new(terms, BTreeMap::new()).unwrap() }
+    Outcome::observed("pays", worth >= 1.0, Reward::new(terms, BTreeMap::new()).unwrap())
 }
 
 /// 1 for a text of an even number of characters, else 0.

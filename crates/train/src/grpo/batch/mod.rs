@@ -13,6 +13,7 @@ use whetstone_algo::advantage::{self, GroupRule};
 use whetstone_algo::kl::{self, Penalty};
 use whetstone_core::completion::Finish;
 use whetstone_core::config::{Config, DeadGroups};
+use whetstone_core::outcome::Evidence;
 use whetstone_rollout::collect::{Group, Rollout, Turn};
 
 use super::best::best;
@@ -219,13 +220,14 @@ pub(super) struct SavedSequences<'a> {
 
 /// Whether every rollout of a group passes.
 fn is_solved(group: &Group) -> bool {
-    !group.rollouts.is_empty() && group.rollouts.iter().all(|rollout| rollout.outcome.is_pass())
+    !group.rollouts.is_empty() && group.rollouts.iter().all(|rollout| rollout.outcome.is_solved())
 }
 
 /// Whether no rollout of a group passes. One that was not run says nothing.
 fn is_unsolved(group: &Group) -> bool {
-    let fails =
-        |rollout: &Rollout| rollout.outcome.judgement.is_some() && !rollout.outcome.is_pass();
+    let fails = |rollout: &Rollout| {
+        rollout.outcome.evidence != Evidence::NotRun && !rollout.outcome.is_solved()
+    };
     !group.rollouts.is_empty() && group.rollouts.iter().all(fails)
 }
 
