@@ -12,7 +12,9 @@ use whetstone_core::message::Message;
 pub use whetstone_core::outcome::{Evidence, Outcome};
 use whetstone_core::seed::Seed;
 use whetstone_core::task::{Task, TaskId};
-use whetstone_sandbox::{Judge, StartError};
+pub use whetstone_sandbox::StartError;
+
+use whetstone_sandbox::Judge;
 
 /// Opens episodes on tasks of one kind.
 pub trait Environment: Any + Send + Sync {

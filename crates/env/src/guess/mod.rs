@@ -1,8 +1,7 @@
 //! Guess a number in two turns: a wrong first guess is answered with "Higher." or "Lower.".
 //!
-//! It is small on purpose: `docs/guides/add-an-environment.md` shows this file whole, as the example of an
-//! environment that runs no programs and has more than one turn. Its tasks have a body such as
-//! `{"kind":"guess","number":7}`.
+//! The example of `docs/guides/add-an-environment.md`, which shows this file whole: it runs no programs and
+//! has more than one turn. Its tasks have a body such as `{"kind":"guess","number":7}`.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +24,7 @@ pub fn build(_: &Setup<'_>) -> Result<Box<dyn Environment>, BuildError> {
 struct Guess;
 
 struct Guessing {
-    number: i64,
+    number: u64,
     messages: Vec<Message>,
     replies: u32,
 }
@@ -49,16 +48,14 @@ impl Episode for Guessing {
 
     fn reply(&mut self, reply: Reply<'_>) -> Result<Next, EnvError> {
         self.replies += 1;
-        let digits = reply.text.rsplit(|c: char| !c.is_ascii_digit()).find(|word| !word.is_empty());
-        let guess: Option<i64> = digits.and_then(|digits| digits.parse().ok());
+        let guess = reply.text.split(|c: char| !c.is_ascii_digit()).find_map(|n| n.parse().ok());
+        if guess == Some(self.number) || self.replies == 2 {
+            return Ok(Next::Done(self.outcome(guess)));
+        }
         let hint = match guess {
-            Some(guess) if guess == self.number || self.replies == 2 => {
-                return Ok(Next::Done(self.outcome(Some(guess))));
-            }
-            None if self.replies == 2 => return Ok(Next::Done(self.outcome(None))),
+            None => "Say a number.",
             Some(guess) if guess < self.number => "Higher.",
             Some(_) => "Lower.",
-            None => "Say a number.",
         };
         self.messages.extend([Message::assistant(reply.text), Message::user(hint)]);
         Ok(Next::Ask)
@@ -70,15 +67,14 @@ impl Episode for Guessing {
 }
 
 impl Guessing {
-    /// 0.9 for the number, half of it in the second turn, and 0.1 for any number at all.
-    fn outcome(&self, guess: Option<i64>) -> Outcome {
+    /// 0.9 for the number, half of it in the second turn, and 0.1 for any number in the last reply.
+    fn outcome(&self, guess: Option<u64>) -> Outcome {
         let solved = guess == Some(self.number);
         let right = if solved { 1.0 / f64::from(self.replies) } else { 0.0 };
-        let form = f64::from(u8::from(guess.is_some()));
-        let terms = [("right", right, 0.9), ("number", form, 0.1)];
-        let term = |(name, value, weight): (&str, _, _)| (name.to_owned(), Term { value, weight });
-        let reward = Reward::new(BTreeMap::from(terms.map(term)), BTreeMap::new());
-        let reward = reward.expect("terms and weights are finite");
+        let number = f64::from(u8::from(guess.is_some()));
+        let term = |name: &str, value, weight| (name.to_owned(), Term { value, weight });
+        let terms = BTreeMap::from([term("right", right, 0.9), term("number", number, 0.1)]);
+        let reward = Reward::new(terms, BTreeMap::new()).expect("finite terms and weights");
         Outcome::observed(KIND, solved, reward).with_fact("guesses", &self.replies)
     }
 }

@@ -23,6 +23,9 @@
 //! dropped: not to come to an end is the model's doing, and dropping unfinished episodes would inflate
 //! the advantage of the rest.
 //!
+//! **The prompt of a later turn** keeps the tokens that were sampled before it, so that an episode is one
+//! sequence to train on (`next_turn`).
+//!
 //! All episodes of a group are opened with one seed, since an advantage compares rollouts that began
 //! alike; only the sampling differs. They are opened when their first reply is there: an episode
 //! may hold a task's tests, and thousands of them need not.
@@ -36,6 +39,7 @@ mod driver;
 mod error;
 mod group;
 mod judging;
+mod next_turn;
 pub mod record;
 mod timeline;
 

@@ -145,6 +145,12 @@ impl Recorded {
         config.grpo.importance_cap > 0.0 || turns.any(|turn| turn.unscored.is_some())
     }
 
+    /// Whether a rollout has more than one turn.
+    pub(crate) fn has_turns(&self) -> bool {
+        let mut rollouts = self.groups.iter().flat_map(|group| &group.rollouts);
+        rollouts.any(|rollout| rollout.turns.len() > 1)
+    }
+
     fn count(&mut self) {
         self.counts.groups = self.groups.len();
         let sizes = self.groups.iter().map(|group| group.rollouts.len());

@@ -50,6 +50,8 @@ pub(crate) struct School {
     /// Tasks to measure by.
     pub(crate) held_out: Vec<Task>,
     pub(crate) worth: Arc<Worth>,
+    /// The environment in the place of the one that pays by `worth`.
+    pub(crate) environment: Option<Box<dyn Environment>>,
     /// Told every reply as the environment gets it.
     pub(crate) replied: Arc<Replied>,
     pub(crate) threads: usize,
@@ -72,6 +74,7 @@ impl School {
             rows,
             held_out: Vec::new(),
             worth,
+            environment: None,
             replied: Arc::new(|_| ()),
             threads: 1,
             gpu: None,
@@ -130,14 +133,12 @@ impl School {
             .zip(&self.rows)
             .map(|(task, rows)| TaskWithTraces { task, rows })
             .collect();
+        let pays = Pays { worth: Arc::clone(&self.worth), replied: Arc::clone(&self.replied) };
         let training = Grpo {
             config: &self.config,
             source: grpo::Source::Tasks(&tasks),
             held_out: &self.held_out,
-            environment: &Pays {
-                worth: Arc::clone(&self.worth),
-                replied: Arc::clone(&self.replied),
-            },
+            environment: self.environment.as_deref().unwrap_or(&pays),
             judges: 2,
             limits: Limits::default(),
             checkpoint,
