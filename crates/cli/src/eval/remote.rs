@@ -16,7 +16,7 @@ use std::thread;
 use whetstone_core::config::TeacherConfig;
 use whetstone_core::{Message, Seed, with_causes};
 use whetstone_eval::{Evaluated, make_room};
-use whetstone_infer::{Drawn, GenerateError, Generator, Prompt, Usage};
+use whetstone_infer::{GenerateError, Generator, Prompt, SampledCompletion, Usage};
 use whetstone_remote::chat::{ChatError, Client, Request, Settings};
 use whetstone_remote::http::HttpError;
 use whetstone_rollout::collect::RenderError;
@@ -96,7 +96,12 @@ impl<'a> Server<'a> {
     }
 
     /// Answers jobs until there are none, or nobody to tell.
-    fn work(&self, prompts: &[Prompt], jobs: &Mutex<Jobs>, done: &Sender<(Drawn, usize)>) {
+    fn work(
+        &self,
+        prompts: &[Prompt],
+        jobs: &Mutex<Jobs>,
+        done: &Sender<(SampledCompletion, usize)>,
+    ) {
         loop {
             let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some((prompt, sample)) = job else { return };
@@ -107,7 +112,12 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn answer(&self, prompts: &[Prompt], prompt: usize, sample: usize) -> Option<(Drawn, usize)> {
+    fn answer(
+        &self,
+        prompts: &[Prompt],
+        prompt: usize,
+        sample: usize,
+    ) -> Option<(SampledCompletion, usize)> {
         let asked = &prompts[prompt];
         let seed = asked.seed.derive("sample", sample as u64).get();
         let request = Request {
@@ -122,7 +132,7 @@ impl<'a> Server<'a> {
             Ok(response) => {
                 let tokens = usize::try_from(response.usage.completion_tokens).unwrap_or(0);
                 let completion = response.completions.into_iter().next()?;
-                Some((Drawn { prompt, sample, completion }, tokens))
+                Some((SampledCompletion { prompt, sample, completion }, tokens))
             }
             Err(err) => {
                 self.failed(&err);
@@ -168,7 +178,7 @@ impl Generator for Server<'_> {
     fn generate(
         &mut self,
         prompts: &[Prompt],
-        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<Usage, GenerateError> {
         let samples = prompts.iter().enumerate();
         let jobs: Vec<(usize, usize)> = samples

@@ -12,7 +12,7 @@ use whetstone_core::verdict::Verdict;
 use whetstone_core::wire::Wire;
 use whetstone_core::{Seed, Task};
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
-use whetstone_infer::{Drawn, GenerateError, Generator, Prompt, Rule, Usage};
+use whetstone_infer::{GenerateError, Generator, Prompt, Rule, SampledCompletion, Usage};
 use whetstone_rollout::collect::{Collecting, Render};
 
 fn task(id: &str) -> Task {
@@ -36,7 +36,7 @@ impl Generator for Coin {
     fn generate(
         &mut self,
         prompts: &[Prompt],
-        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<Usage, GenerateError> {
         self.calls.push(prompts.iter().map(|prompt| prompt.samples).sum());
         for (at, prompt) in prompts.iter().enumerate() {
@@ -51,7 +51,7 @@ impl Generator for Coin {
                     vec![-1.0 / f32::from(1 + u16::try_from(sample).unwrap()); 1 + sample % 2];
                 let tokens = SampledTokens::new(vec![7; logps.len()], logps).ok();
                 let completion = Completion { text, reasoning: None, finish, tokens };
-                if done(Drawn { prompt: at, sample, completion }).is_break() {
+                if done(SampledCompletion { prompt: at, sample, completion }).is_break() {
                     return Ok(Usage::default());
                 }
             }

@@ -15,7 +15,7 @@ use whetstone_core::verdict::Verdict;
 use whetstone_core::wire::Wire;
 use whetstone_core::{Seed, Task};
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
-use whetstone_infer::{Drawn, GenerateError, Generator, Prompt, Rule, Usage};
+use whetstone_infer::{GenerateError, Generator, Prompt, Rule, SampledCompletion, Usage};
 use whetstone_rollout::collect::{Asked, Collecting, Group, Progress, RenderError, Rollout};
 
 /// A task with this name, which is also what the model is asked.
@@ -83,7 +83,7 @@ impl Generator for Player<'_> {
     fn generate(
         &mut self,
         prompts: &[Prompt],
-        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<Usage, GenerateError> {
         self.calls.push(prompts.to_vec());
         let numbers = |(at, prompt): (usize, &Prompt)| (0..prompt.samples).map(move |n| (at, n));
@@ -93,7 +93,7 @@ impl Generator for Player<'_> {
             let said = (self.says)(&text(&prompts[prompt].tokens), sample);
             let completion = completion(&said);
             usage.sampled += said.chars().count();
-            if done(Drawn { prompt, sample, completion }).is_break() {
+            if done(SampledCompletion { prompt, sample, completion }).is_break() {
                 break;
             }
             (self.after)(&said);
