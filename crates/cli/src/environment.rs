@@ -13,14 +13,14 @@ pub(crate) fn for_tasks<'t>(
     config: &Config,
     tasks: impl IntoIterator<Item = &'t Task>,
 ) -> Result<Environments, Failure> {
-    let setup = Setup { config, start_judge: &|| crate::judge::start(config) };
-    Environments::for_tasks(&setup, tasks).map_err(failure)
+    Environments::for_tasks(&Setup { config, start_judge: &|| crate::judge::start(config) }, tasks)
+        .map_err(failure)
 }
 
 /// The environment of programs, before any task is there.
 pub(crate) fn of_programs(config: &Config) -> Result<Environments, Failure> {
-    let setup = Setup { config, start_judge: &|| crate::judge::start(config) };
-    Environments::of_programs(&setup).map_err(failure)
+    Environments::of_programs(&Setup { config, start_judge: &|| crate::judge::start(config) })
+        .map_err(failure)
 }
 
 fn failure(err: BuildError) -> Failure {

@@ -242,7 +242,9 @@ impl Failure {
                 let what = format!("{}: `--set student.model_name=PATH`", source.hint());
                 return Some(what.into());
             }
-            Self::Environment(err) => return Some(registry::hint(err).into()),
+            Self::Environment(err) | Self::Score(ScoreError::Environment(err)) => {
+                return Some(registry::hint(err).into());
+            }
             Self::Family { .. } => {
                 let all = whetstone_data::embedded::families().collect::<Vec<_>>().join(", ");
                 return Some(format!("there are {all}").into());

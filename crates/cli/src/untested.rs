@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use whetstone_core::config::{Composite, Config};
-use whetstone_core::task::{PROGRAM, Task};
+use whetstone_core::task::Task;
 
 use crate::failure::counted;
 use crate::printer::Printer;
@@ -55,5 +55,5 @@ pub(crate) fn to_learn_from(
 
 /// Whether a task asks for a program and has no tests for it.
 fn is_untested(task: &Task, config: &Config) -> bool {
-    task.tests.is_absent() && task.kind().unwrap_or(&config.env.kind) == PROGRAM
+    task.tests.is_absent() && task.is_program(&config.env.kind)
 }

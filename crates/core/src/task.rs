@@ -108,6 +108,11 @@ impl Task {
         }
     }
 
+    /// Whether a program is asked for, where tasks that name no environment are for `default_kind`.
+    pub fn is_program(&self, default_kind: &str) -> bool {
+        self.kind().unwrap_or(default_kind) == PROGRAM
+    }
+
     /// A field of its body; of a task without one, a field of its line that is not ours. For environments
     /// that run no programs.
     ///

@@ -76,7 +76,7 @@ pub struct Setup<'a> {
     /// The settings.
     pub config: &'a Config,
     /// Starts the judge of programs. Called only by an environment that runs programs.
-    pub start_judge: &'a dyn Fn() -> Result<Judge, StartError>,
+    pub start_judge: &'a (dyn Fn() -> Result<Judge, StartError> + Sync),
 }
 
 /// An environment could not be built.

@@ -144,7 +144,7 @@ impl Environment for Environments {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use whetstone_core::wire::Wire;
     use whetstone_sandbox::StartError;
@@ -162,14 +162,14 @@ mod tests {
 
     /// The environments of these tasks, and how often the judge was started. It never can be.
     fn build(config: &Config, lines: &[&str]) -> (Result<Environments, BuildError>, u32) {
-        let started = Cell::new(0);
+        let started = AtomicU32::new(0);
         let start_judge = || {
-            started.set(started.get() + 1);
+            started.fetch_add(1, Ordering::Relaxed);
             Err(StartError::Refused("no judge here".to_owned()))
         };
         let tasks: Vec<Task> = lines.iter().map(|line| task(line)).collect();
         let setup = Setup { config, start_judge: &start_judge };
-        (Environments::for_tasks(&setup, &tasks), started.get())
+        (Environments::for_tasks(&setup, &tasks), started.load(Ordering::Relaxed))
     }
 
     fn refused(config: &Config, lines: &[&str]) -> (String, String) {

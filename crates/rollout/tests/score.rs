@@ -361,3 +361,39 @@ fn a_file_that_changes_under_our_hands_is_not_scored() {
     assert!(matches!(err, ScoreError::Changed { .. }), "{err}");
     assert!(!bench.path("out.jsonl").exists());
 }
+
+#[test]
+fn replies_to_tasks_that_ask_for_no_program_are_told_to_their_environment() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = |sample: u32, earlier: &[&str], text: &str| {
+        let turns: Vec<_> = earlier.iter().map(|text| serde_json::json!({"text": text})).collect();
+        let turns = [turns, vec![serde_json::json!({})]].concat();
+        let (meta, step) = (serde_json::json!({"turns": turns}), 0);
+        let line = serde_json::json!({
+            "step": step, "prompt_id": "g", "group_id": sample, "text": text, "meta": meta,
+        });
+        format!("{line}\n")
+    };
+    // At once, at the second guess, never, and cut short after the first guess.
+    let lines = [line(0, &[], "7"), line(1, &["3"], "7"), line(2, &["3"], "4"), line(3, &[], "3")];
+    let bench = Bench::new(dir.path(), &[lines.concat(), rollout(0, "a", "PASS")].concat());
+    let task = r#"{"id":"g","statement":"Guess.","body":{"kind":"guess","number":7}}"#;
+    let tasks = bench.read("tasks.jsonl") + task + "\n";
+    fs::write(bench.path("tasks.jsonl"), tasks).unwrap();
+    let judge = Fake::default();
+    let asked = Asked { judge: Some(&judge), ..Asked::default() };
+    let report = bench.score("out.jsonl", &asked).unwrap();
+    let scored = scored(&bench.read("out.jsonl"));
+    let found: Vec<_> = scored.iter().map(|line| (judged(line).0, judged(line).1)).collect();
+    let expected =
+        [("solved", 1.0), ("solved", 0.55), ("unsolved", 0.1), ("unsolved", 0.0), ("pass", 1.0)];
+    let same = |(found, expected): (&(&str, f64), &(&str, f64))| {
+        found.0 == expected.0 && (found.1 - expected.1).abs() < 1e-12
+    };
+    assert!(found.iter().zip(&expected).all(same) && found.len() == 5, "{found:?}");
+    let Some(Score::Scored { outcome, .. }) = &scored[1].score else { panic!("no outcome") };
+    let Evidence::Observed(seen) = &outcome.evidence else { panic!("{outcome:?}") };
+    assert_eq!(seen.facts.get("guesses"), Some("2"));
+    assert_eq!((report.verdicts["solved"], report.verdicts["unsolved"]), (2, 2));
+    assert_eq!((report.untested, report.not_run, report.paid_without_pass), (0, 0, 1));
+}

@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::Context;
 use whetstone_algo::advantage::GroupRule;
 use whetstone_core::config::{Composite, Config};
+use whetstone_env::environment::Setup;
 use whetstone_env::python::Rules;
 use whetstone_record::atomic;
 use whetstone_rollout::cache::{Bounds, Cache};
@@ -106,6 +107,7 @@ fn score_with(file: ScoreFile<'_>, rules: &Rules, how: How<'_>) -> Result<Scored
         tasks: &args.prompts,
         output,
         rules,
+        setup: Setup { config, start_judge: &|| crate::judge::start(config) },
         how,
         advantage: GroupRule { how: args.advantage.into(), floor: config.alive_floor() },
         workers: crate::judge::callers(config),

@@ -233,7 +233,7 @@ fn retry_once<T>(
 }
 
 /// Why an environment failed, as it stands in records.
-fn broken(err: EnvError) -> Infrastructure {
+pub(crate) fn broken(err: EnvError) -> Infrastructure {
     match err {
         EnvError::Judge(reason) => reason,
         EnvError::Thread(ref source) => Infrastructure(format!("{err}: {source}")),

@@ -54,6 +54,7 @@ use whetstone_env::environment::Environment;
 use whetstone_infer::{Generator, Rule, Usage};
 
 use self::driver::{PATIENCE, Taker};
+pub(crate) use self::judging::broken;
 
 pub use self::alive::{Alive, Supply, collect_alive};
 pub use self::error::CollectError;
