@@ -197,6 +197,8 @@ const VERDICT_TONES = {
   unjudged: "odd",
   not_run: "odd",
   unscored: "odd",
+  solved: "pass",
+  unsolved: "wrong",
 };
 
 function verdictTone(verdict) {

@@ -56,6 +56,7 @@ function failing(shown, task) {
   if (shown.error) return said(`Could not be judged, so it has no reward: ${brief(shown.error, 300)}`);
   const seen = shown.validation;
   if (!seen) return said("It was not run.");
+  if (seen.solved !== undefined) return observed(seen);
   const passed = `${seen.tests_passed} of ${seen.tests_total} tests pass`;
   if (seen.verdict === "pass") return el("p", { class: "passing" }, `${passed}, ${figure(seen.cpu_ms)} ms`);
   const kind = seen.kind ? ` (${brief(seen.kind, 60)})` : "";
@@ -69,6 +70,14 @@ function failing(shown, task) {
     el("p", {}, `Test ${seen.test + 1} of ${seen.tests_total} is the first that fails: ${what}`),
     parts.length > 0 && testText(parts),
     test ? null : el("p", { class: "note" }, "The test itself is not in this page."));
+}
+
+/** What an environment saw that runs no programs: whether the task is solved, and its own facts. */
+function observed(seen) {
+  const facts = Object.entries(seen.facts ?? {}).map(([name, value]) => [name, brief(JSON.stringify(value), 300)]);
+  return el("div", { class: seen.solved ? "passing" : "failing" },
+    el("p", {}, `${seen.solved ? "Solved" : "Not solved"} (${brief(seen.kind, 60)})`),
+    facts.length > 0 && testText(facts));
 }
 
 /** A test: its parts, each with a name. */

@@ -16,7 +16,6 @@ use whetstone_core::program::{Language, Program};
 use whetstone_core::reward::{Reward, Term};
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
-use whetstone_core::verdict::Verdict;
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
 use whetstone_infer::Limits;
 use whetstone_kernels::Device;
@@ -134,8 +133,8 @@ struct Reading {
 }
 
 impl Environment for Letters {
-    fn name(&self) -> &'static str {
-        "letters"
+    fn max_turns(&self, _: &Task) -> usize {
+        1
     }
 
     fn open(&self, task: &Task, _seed: Seed) -> Result<Box<dyn Episode>, EnvError> {
@@ -147,16 +146,14 @@ impl Environment for Letters {
 }
 
 impl Reading {
-    /// The task's own reference stands for what a student would have written.
-    fn judged(&self) -> Result<Judgement, EnvError> {
-        let Some(judge) = &self.judge else {
-            return Ok(Judgement::of_reply(Verdict::NoCode, 1).expect("nothing passed"));
-        };
+    /// The task's own reference stands for what a student would have written; none without a judge.
+    fn judged(&self) -> Result<Option<Judgement>, EnvError> {
+        let Some(judge) = &self.judge else { return Ok(None) };
         let source = self.task.reference.clone().unwrap_or_default();
         let program = Program { language: Language::Python, source, truncated: false };
         let (setup, tests) = (&self.task.setup, &self.task.tests);
         let job = Job { program: &program, setup, tests, limits: JobLimits::default() };
-        Ok(judge.judge(job).map_err(Infrastructure::from)?)
+        Ok(Some(judge.judge(job).map_err(Infrastructure::from)?))
     }
 }
 
@@ -172,7 +169,10 @@ impl Episode for Reading {
         let value = f64::from(u8::try_from(letters).unwrap_or(0)) / 6.0;
         let terms = BTreeMap::from([("letters".to_owned(), Term { value, weight: 1.0 })]);
         let reward = Reward::new(terms, BTreeMap::new()).expect("a number in its bounds");
-        Ok(Next::Done(Outcome { judgement: Some(judgement), reward }))
+        Ok(Next::Done(match judgement {
+            Some(judgement) => Outcome::of_program(judgement, reward),
+            None => Outcome::observed("letters", false, reward),
+        }))
     }
 
     fn cut_short(&mut self) -> Result<Outcome, EnvError> {

@@ -8,6 +8,8 @@ use whetstone_config::Problem;
 use whetstone_core::jsonl::LineError;
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
+use whetstone_env::environment::BuildError;
+use whetstone_env::registry;
 use whetstone_eval::EvalError;
 use whetstone_record::error::{RunError, ViewError};
 use whetstone_remote::chat::ChatError;
@@ -185,6 +187,9 @@ pub(crate) enum Failure {
     /// The cache could not be opened.
     #[error(transparent)]
     Cache(#[from] CacheError),
+    /// Tasks or settings ask for an environment that cannot be built.
+    #[error(transparent)]
+    Environment(BuildError),
     /// Programs cannot be judged here.
     #[error("cannot judge programs: {problem}")]
     Judge {
@@ -236,6 +241,9 @@ impl Failure {
             Self::HubModel { source, .. } => {
                 let what = format!("{}: `--set student.model_name=PATH`", source.hint());
                 return Some(what.into());
+            }
+            Self::Environment(err) | Self::Score(ScoreError::Environment(err)) => {
+                return Some(registry::hint(err).into());
             }
             Self::Family { .. } => {
                 let all = whetstone_data::embedded::families().collect::<Vec<_>>().join(", ");

@@ -1,12 +1,12 @@
 //! The judge as the commands use it: started from the settings, by this same binary.
 
 use std::thread;
-use std::time::Duration;
 
 use whetstone_core::config::{Config, SandboxConfig};
 use whetstone_core::program::{Language, Program};
 use whetstone_core::tests::Tests;
-use whetstone_sandbox::job::{Job, Judging, Limits};
+use whetstone_env::python::limits;
+use whetstone_sandbox::job::{Job, Judging};
 use whetstone_sandbox::{Judge, Options, StartError};
 
 use crate::exit::Exit;
@@ -64,12 +64,6 @@ pub(crate) fn warm_up(judge: &dyn Judging, config: &Config) {
             scope.spawn(|| drop(judge.judge(job)));
         }
     });
-}
-
-/// The resource limits of a program.
-pub(crate) fn limits(config: &Config) -> Limits {
-    let SandboxConfig { cpu_seconds, memory_mib, .. } = config.sandbox;
-    Limits { cpu: Duration::from_secs_f64(cpu_seconds), memory: u64::from(memory_mib) << 20 }
 }
 
 fn options(config: &SandboxConfig) -> Options {

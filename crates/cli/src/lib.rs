@@ -14,6 +14,7 @@ mod data;
 mod device;
 mod doctor;
 mod dry_run;
+mod environment;
 mod eval;
 pub mod exit;
 mod export;

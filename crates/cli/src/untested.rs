@@ -9,9 +9,14 @@ use crate::failure::counted;
 use crate::printer::Printer;
 
 /// Leaves out tasks of a file that nothing can be measured by.
-pub(crate) fn left_out(file: &Path, mut tasks: Vec<Task>, printer: Printer) -> Vec<Task> {
+pub(crate) fn left_out(
+    file: &Path,
+    mut tasks: Vec<Task>,
+    config: &Config,
+    printer: Printer,
+) -> Vec<Task> {
     let all = tasks.len();
-    tasks.retain(|task| !task.tests.is_absent());
+    tasks.retain(|task| !is_untested(task, config));
     match all - tasks.len() {
         0 => {}
         untested => printer.note(format_args!(
@@ -30,7 +35,7 @@ pub(crate) fn to_learn_from(
     config: &Config,
     printer: Printer,
 ) -> Vec<Task> {
-    let untested = tasks.iter().filter(|task| task.tests.is_absent()).count();
+    let untested = tasks.iter().filter(|task| is_untested(task, config)).count();
     if untested == 0 {
         return tasks;
     }
@@ -39,11 +44,16 @@ pub(crate) fn to_learn_from(
         printer.note(format_args!(
             "{file}: left out: {untested} without tests: `reward.composite = \"tests\"` pays passed tests alone"
         ));
-        return tasks.into_iter().filter(|task| !task.tests.is_absent()).collect();
+        return tasks.into_iter().filter(|task| !is_untested(task, config)).collect();
     }
     printer.note(format_args!(
         "{file}: {untested} without tests: their replies earn static terms only, so the student \
          learns their form and not their correctness"
     ));
     tasks
+}
+
+/// Whether a task asks for a program and has no tests for it.
+fn is_untested(task: &Task, config: &Config) -> bool {
+    task.tests.is_absent() && task.is_program(&config.env.kind)
 }

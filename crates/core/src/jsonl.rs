@@ -234,13 +234,13 @@ pub fn read_tasks(path: &Path) -> Result<Vec<Task>, LineError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rollout::Rollout;
+    use crate::rollout::RolloutLine;
 
     const GOOD: &str = r#"{"step":0,"prompt_id":"a","text":"x"}"#;
 
     /// Reads `bytes` as rollouts and returns, for each item, its line and `ok` or the message.
     fn read(bytes: &[u8]) -> Vec<String> {
-        Records::<Rollout, _>::new("r.jsonl", bytes)
+        Records::<RolloutLine, _>::new("r.jsonl", bytes)
             .map(|item| match item {
                 Ok(Numbered { line, .. }) => format!("r.jsonl:{line}: ok"),
                 Err(err) => err.to_string(),
@@ -301,7 +301,7 @@ mod tests {
         let file = io::Read::chain(io::Read::chain(GOOD.as_bytes(), &b"\n"[..]), long);
         let file = io::Read::chain(file, &b"\n"[..]);
         let file = BufReader::new(io::Read::chain(file, GOOD.as_bytes()));
-        let mut records = Records::<Rollout, _>::new("r.jsonl", file);
+        let mut records = Records::<RolloutLine, _>::new("r.jsonl", file);
         assert!(records.next().unwrap().is_ok());
         let err = records.next().unwrap().unwrap_err().to_string();
         assert_eq!(err, "r.jsonl:2: longer than 64 MiB, expected one rollout a line");
@@ -318,7 +318,7 @@ mod tests {
                 Err(io::Error::other("bad sector"))
             }
         }
-        let mut records = Records::<Rollout, _>::new("r.jsonl", BufReader::new(Broken));
+        let mut records = Records::<RolloutLine, _>::new("r.jsonl", BufReader::new(Broken));
         let err = records.next().unwrap().unwrap_err().to_string();
         assert_eq!(err, "r.jsonl:1: cannot read: bad sector");
         assert!(records.next().is_none());

@@ -5,13 +5,14 @@
 //! {"verdict":"timeout","loading":true,"tests_passed":0,"tests_total":3,"cpu_ms":5000.0,"isolation":"full"}
 //! {"error":"the zygote died twice"}
 //! {"skipped":"runtime"}
+//! {"kind":"guess","solved":true,"facts":{"guesses":2}}
 //! ```
 //!
 //! `got` is what the program answered to the test that it is wrong in, for people: the beginning of it, as Python
 //! writes it. Nothing is computed from it; runs record it, and `whet score` leaves it out, since it may be another text
 //! each time. The second did not get as far as its first test, whatever its verdict is. The third could not be
 //! judged. The fourth was not run, because nobody asked for it: its reward is made of static terms
-//! and no verdict is claimed.
+//! and no verdict is claimed. The fifth is the observation of an environment that runs no programs.
 //!
 //! A judgement that contradicts itself (`pass` with a test missing, `wrong` with all passed) is
 //! refused when it is made and when it is read: a reward is computed from these numbers.
@@ -20,6 +21,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::outcome::{Evidence, Observation};
 use crate::verdict::Verdict;
 
 /// What the judge saw of one program, and how it was held.
@@ -73,12 +75,16 @@ pub struct Infrastructure(pub String);
 /// What a scored line says under `validation`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Validation {
-    /// The program was judged.
-    Judged(Judgement),
-    /// It could not be.
+    /// What the environment saw.
+    Seen(Evidence),
+    /// It could not be judged.
     Failed(Infrastructure),
-    /// It was not run, as asked: only what can be read off the reply is known.
-    NotRun,
+}
+
+impl From<Judgement> for Validation {
+    fn from(judgement: Judgement) -> Self {
+        Self::Seen(Evidence::Program(judgement))
+    }
 }
 
 /// Why a judgement contradicts itself.
@@ -359,9 +365,18 @@ enum Skipped {
 impl Serialize for Validation {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Judged(judgement) => judgement.serialize(serializer),
+            Self::Seen(evidence) => evidence.serialize(serializer),
             Self::Failed(failed) => RawFailed { error: failed.0.clone() }.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for Evidence {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Program(judgement) => judgement.serialize(serializer),
             Self::NotRun => RawNotRun { skipped: Skipped::Runtime }.serialize(serializer),
+            Self::Observed(observation) => observation.serialize(serializer),
         }
     }
 }
@@ -374,9 +389,12 @@ impl<'de> Deserialize<'de> for Validation {
             serde_json::from_str(&text)
                 .map(|raw: RawFailed| Self::Failed(Infrastructure(raw.error)))
         } else if object.get("skipped").is_some() {
-            serde_json::from_str(&text).map(|_: RawNotRun| Self::NotRun)
+            serde_json::from_str(&text).map(|_: RawNotRun| Self::Seen(Evidence::NotRun))
+        } else if object.get("solved").is_some() {
+            serde_json::from_str(&text)
+                .map(|seen: Observation| Self::Seen(Evidence::Observed(seen)))
         } else {
-            serde_json::from_str(&text).map(Self::Judged)
+            serde_json::from_str(&text).map(|judged: Judgement| Self::from(judged))
         };
         validation.map_err(serde::de::Error::custom)
     }
@@ -417,7 +435,7 @@ mod tests {
     #[test]
     fn every_verdict_comes_back_from_its_line() {
         for verdict in every_verdict() {
-            let judged = Validation::Judged(judgement(verdict));
+            let judged = Validation::from(judgement(verdict));
             let json = serde_json::to_string(&judged).unwrap();
             assert_eq!(serde_json::from_str::<Validation>(&json).unwrap(), judged, "{json}");
         }
@@ -466,7 +484,7 @@ mod tests {
     fn a_program_that_was_not_run_has_no_verdict() {
         let line = r#"{"skipped":"runtime"}"#;
         let read: Validation = serde_json::from_str(line).unwrap();
-        assert_eq!(read, Validation::NotRun);
+        assert_eq!(read, Validation::Seen(Evidence::NotRun));
         assert_eq!(serde_json::to_string(&read).unwrap(), line);
         refused(r#"{"skipped":"runtime","verdict":"pass"}"#, "unknown field `verdict`");
         refused(r#"{"skipped":"tests"}"#, "unknown variant `tests`");

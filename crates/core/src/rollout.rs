@@ -11,8 +11,8 @@
 //! `step` is of step 0.
 //! Fields we do not know pass through untouched.
 
-use crate::judgement::{Infrastructure, Judgement, Validation};
-use crate::reward::Reward;
+use crate::judgement::{Infrastructure, Validation};
+use crate::outcome::{Evidence, Outcome};
 use crate::task::TaskId;
 use crate::wire::{Object, Wire, WireError};
 
@@ -24,9 +24,9 @@ const IDS: [&str; 2] = ["prompt_id", "task_id"];
 /// What the field with the reply is called: by us, and by others.
 const REPLIES: [&str; 3] = ["text", "completion", "response"];
 
-/// One candidate answer.
+/// A line of `rollouts.jsonl`: one candidate answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rollout {
+pub struct RolloutLine {
     /// The optimizer step that it was sampled for.
     pub step: u64,
     /// The task that it answers.
@@ -46,19 +46,10 @@ pub struct Rollout {
 /// What scoring said of a rollout.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Score {
-    /// The program was judged.
-    Judged {
-        /// What the judge saw.
-        judgement: Judgement,
-        /// What that is worth.
-        reward: Reward,
-        /// Its worth against the group's; `None` until the group is complete.
-        advantage: Option<f64>,
-    },
-    /// The program was not run, as asked: a reward of static terms, and no verdict.
-    NotRun {
-        /// What can be read off the reply is worth this.
-        reward: Reward,
+    /// It has an outcome: what the environment saw, and what that is worth.
+    Scored {
+        /// The outcome.
+        outcome: Outcome,
         /// Its worth against the group's; `None` until the group is complete.
         advantage: Option<f64>,
     },
@@ -66,7 +57,7 @@ pub enum Score {
     Failed(Infrastructure),
 }
 
-impl Wire for Rollout {
+impl Wire for RolloutLine {
     const NOUN: &'static str = "rollout";
 
     fn from_object(mut object: Object) -> Result<Self, WireError> {
@@ -97,14 +88,9 @@ impl Wire for Rollout {
             Some(Score::Failed(failed)) => {
                 object.put("validation", &Validation::Failed(failed.clone()));
             }
-            Some(Score::Judged { judgement, reward, advantage }) => {
-                object.put("validation", judgement);
-                object.put("reward", reward);
-                object.put_some("advantage", advantage.as_ref());
-            }
-            Some(Score::NotRun { reward, advantage }) => {
-                object.put("validation", &Validation::NotRun);
-                object.put("reward", reward);
+            Some(Score::Scored { outcome, advantage }) => {
+                object.put("validation", &outcome.evidence);
+                object.put("reward", &outcome.reward);
                 object.put_some("advantage", advantage.as_ref());
             }
         }
@@ -151,17 +137,14 @@ fn take_score(object: &mut Object) -> Result<Option<Score>, WireError> {
         |field, problem: &str| Err(WireError::Field { field, problem: problem.to_owned() });
     match (validation, reward, advantage) {
         (None, None, None) => Ok(None),
-        (Some(Validation::Judged(judgement)), Some(reward), advantage) => {
-            Ok(Some(Score::Judged { judgement, reward, advantage }))
-        }
-        (Some(Validation::NotRun), Some(reward), advantage) => {
-            Ok(Some(Score::NotRun { reward, advantage }))
+        (Some(Validation::Seen(evidence)), Some(reward), advantage) => {
+            Ok(Some(Score::Scored { outcome: Outcome { evidence, reward }, advantage }))
         }
         (Some(Validation::Failed(failed)), None, None) => Ok(Some(Score::Failed(failed))),
-        (Some(Validation::Judged(_)), None, _) => contradiction("reward", "missing for a verdict"),
-        (Some(Validation::NotRun), None, _) => {
+        (Some(Validation::Seen(Evidence::NotRun)), None, _) => {
             contradiction("reward", "missing for a line scored without running it")
         }
+        (Some(Validation::Seen(_)), None, _) => contradiction("reward", "missing for a verdict"),
         (Some(Validation::Failed(_)), _, _) => {
             contradiction("reward", "a line that could not be judged has none")
         }
@@ -173,8 +156,8 @@ fn take_score(object: &mut Object) -> Result<Option<Score>, WireError> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Rollout, WireError> {
-        Rollout::from_object(serde_json::from_str(text).unwrap())
+    fn parse(text: &str) -> Result<RolloutLine, WireError> {
+        RolloutLine::from_object(serde_json::from_str(text).unwrap())
     }
 
     const JUDGED: &str = concat!(
@@ -220,11 +203,28 @@ mod tests {
             r#""advantage":0.0}"#
         );
         let rollout = parse(line).unwrap();
-        assert!(matches!(rollout.score, Some(Score::NotRun { advantage: Some(0.0), .. })));
+        let Some(Score::Scored { outcome, advantage: Some(0.0) }) = &rollout.score else {
+            panic!("{rollout:?}")
+        };
+        assert_eq!(outcome.evidence, Evidence::NotRun);
         assert_eq!(rollout.to_line(), line);
         let unpaid = format!("{}}}", &line[..line.find(r#","reward""#).unwrap()]);
         let err = parse(&unpaid).unwrap_err().to_string();
         assert_eq!(err, "field `reward`: missing for a line scored without running it");
+    }
+
+    #[test]
+    fn an_observation_without_a_program_has_a_reward_and_no_verdict() {
+        let line = concat!(
+            r#"{"step":0,"prompt_id":"a","text":"7","meta":{},"#,
+            r#""validation":{"kind":"guess","solved":true,"facts":{"guesses":2}},"#,
+            r#""reward":{"total":0.5,"terms":{"guess":0.5},"weights":{"guess":1.0},"gates":{}},"#,
+            r#""advantage":0.0}"#
+        );
+        let rollout = parse(line).unwrap();
+        assert_eq!(rollout.to_line(), line);
+        let Some(Score::Scored { outcome, .. }) = rollout.score else { panic!("no outcome") };
+        assert!(outcome.is_solved() && outcome.judgement().is_none());
     }
 
     #[test]

@@ -6,20 +6,31 @@
 //! {"v":1,"id":"x/1","statement":"…","tests":{"kind":"calls","entry_point":"add","hidden":[…]}}
 //! ```
 //!
-//! A task without `tests` is a prompt alone: nothing is run, and replies are worth their static terms.
+//! What decides whether a task is solved is its body, by kind. `tests` are the body of programs; a task for
+//! another environment has a `body` with the environment's name and fields instead:
+//!
+//! ```json
+//! {"v":3,"id":"g/1","statement":"…","body":{"kind":"guess","number":7}}
+//! ```
+//!
+//! A task with neither is a prompt alone: the setting `env.kind` chooses its environment, and for programs
+//! nothing is run, and replies are worth their static terms.
 //! Fields we do not know pass through untouched.
 
 use std::fmt;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::program::Language;
 use crate::tests::{Call, Compare, Io, Tests};
-use crate::wire::{Object, Wire, WireError};
+use crate::wire::{Object, Wire, WireError, message};
 
 /// The version of the line format.
-const VERSION: u64 = 2;
-/// The version of tasks that need nothing of [`VERSION`], so that an older whet reads them.
+const VERSION: u64 = 3;
+/// The version of programs with a checker or a comparison.
+const CHECKER_VERSION: u64 = 2;
+/// The version of tasks that need nothing of the later ones, so that an older whet reads them.
 const FIRST_VERSION: u64 = 1;
 
 /// One thing to solve.
@@ -39,11 +50,25 @@ pub struct Task {
     pub reference: Option<String>,
     /// Code that the tests need before them, such as imports.
     pub setup: String,
-    /// What decides whether a program solves it.
+    /// What decides whether a program solves it; absent where it is no program that is asked for.
     pub tests: Tests,
+    /// The body for an environment other than that of programs.
+    pub body: Option<Body>,
     /// Fields of the line that are not ours.
     pub rest: Object,
 }
+
+/// The body of a task for an environment that runs no programs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Body {
+    /// The kind of environment.
+    pub kind: String,
+    /// What the environment reads.
+    pub fields: Object,
+}
+
+/// The kind of environment in which programs are judged.
+pub const PROGRAM: &str = "program";
 
 /// The name of a task: not empty, at most 256 bytes, no control characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -75,6 +100,32 @@ pub enum VisibleTests<'a> {
 }
 
 impl Task {
+    /// The kind of environment that it is for; none if it leaves that to the settings.
+    pub fn kind(&self) -> Option<&str> {
+        match &self.body {
+            Some(body) => Some(&body.kind),
+            None => (!self.tests.is_absent()).then_some(PROGRAM),
+        }
+    }
+
+    /// Whether a program is asked for, where tasks that name no environment are for `default_kind`.
+    pub fn is_program(&self, default_kind: &str) -> bool {
+        self.kind().unwrap_or(default_kind) == PROGRAM
+    }
+
+    /// A field of its body; of a task without one, a field of its line that is not ours. For environments
+    /// that run no programs.
+    ///
+    /// # Errors
+    ///
+    /// If it is missing, or not what is expected.
+    pub fn field<T: DeserializeOwned>(&self, name: &'static str) -> Result<T, WireError> {
+        let fields = self.body.as_ref().map_or(&self.rest, |body| &body.fields);
+        let raw = fields.get(name).ok_or(WireError::Missing(name))?;
+        serde_json::from_str(raw)
+            .map_err(|err| WireError::Field { field: name, problem: message(&err) })
+    }
+
     /// The part of the task that a model may see.
     pub fn view(&self) -> TaskView<'_> {
         let visible = match &self.tests {
@@ -108,19 +159,26 @@ impl Wire for Task {
             reference: object.take("reference")?,
             setup: object.take("setup")?.unwrap_or_default(),
             tests: object.take("tests")?.unwrap_or(Tests::Absent),
+            body: None,
             rest: Object::new(),
         };
+        let body = if task.tests.is_absent() { take_body(&mut object)? } else { None };
         if task.statement.trim().is_empty() {
             let problem = "blank, expected what the model is asked to do".to_owned();
             return Err(WireError::Field { field: "statement", problem });
         }
-        Ok(Self { rest: object, ..task })
+        Ok(Self { body, rest: object, ..task })
     }
 
     fn to_object(&self) -> Object {
         let mut object = Object::new();
         let is_first = self.tests.checker().is_none() && self.tests.compare() == Compare::default();
-        object.put("v", if is_first { &FIRST_VERSION } else { &VERSION });
+        let version = match &self.body {
+            Some(_) => VERSION,
+            None if is_first => FIRST_VERSION,
+            None => CHECKER_VERSION,
+        };
+        object.put("v", &version);
         object.put("id", &self.id);
         object.put_some("source", self.source.as_ref());
         object.put("difficulty", &self.difficulty);
@@ -129,7 +187,30 @@ impl Wire for Task {
         object.put_some("reference", self.reference.as_ref());
         object.put("setup", &self.setup);
         object.put_some("tests", Some(&self.tests).filter(|tests| !tests.is_absent()));
+        object.put_some("body", self.body.as_ref().map(Body::to_object).as_ref());
         object.append(&self.rest);
+        object
+    }
+}
+
+/// The body of a line without tests. A field of that name without a kind is somebody else's, and passes
+/// through.
+fn take_body(object: &mut Object) -> Result<Option<Body>, WireError> {
+    let field = object.get("body").and_then(|raw| serde_json::from_str::<Object>(raw).ok());
+    let Some(mut fields) = field.filter(|fields| fields.get("kind").is_some()) else {
+        return Ok(None);
+    };
+    let problem = |err: WireError| WireError::Field { field: "body", problem: err.to_string() };
+    let kind: String = fields.require("kind").map_err(problem)?;
+    object.take::<Object>("body")?;
+    Ok(Some(Body { kind, fields }))
+}
+
+impl Body {
+    fn to_object(&self) -> Object {
+        let mut object = Object::new();
+        object.put("kind", &self.kind);
+        object.append(&self.fields);
         object
     }
 }
@@ -172,7 +253,7 @@ mod tests {
         Task::from_object(serde_json::from_str(text).expect("test data is JSON"))
     }
 
-    fn task(tests: &str) -> String {
+    fn task_line(tests: &str) -> String {
         format!(r#"{{"v":1,"id":"x/1","statement":"s","tests":{tests}}}"#)
     }
 
@@ -193,7 +274,7 @@ mod tests {
             r#"{"kind":"stdio","visible":[],"hidden":[{"input":"2 3\n","output":"5\n"}]}"#,
         ];
         for tests in kinds {
-            let once = parse(&task(tests)).unwrap().to_line();
+            let once = parse(&task_line(tests)).unwrap().to_line();
             assert!(once.contains(tests), "{once}");
             let again = Task::from_object(serde_json::from_str(&once).unwrap()).unwrap();
             assert_eq!(again.to_line(), once);
@@ -209,13 +290,13 @@ mod tests {
             r#"{"kind":"stdio","compare":"tokens","visible":[],"hidden":[{"input":"","output":""}]}"#,
         ];
         for tests in kinds {
-            let once = parse(&task(tests)).unwrap().to_line();
+            let once = parse(&task_line(tests)).unwrap().to_line();
             assert!(once.contains(tests) && once.starts_with(r#"{"v":2,"#), "{once}");
             let again = Task::from_object(serde_json::from_str(&once).unwrap()).unwrap();
             assert_eq!(again.to_line(), once);
         }
         let default = r#"{"kind":"stdio","compare":"lines","hidden":[{"input":"","output":""}]}"#;
-        let line = parse(&task(default)).unwrap().to_line();
+        let line = parse(&task_line(default)).unwrap().to_line();
         assert!(line.starts_with(r#"{"v":1,"#) && !line.contains("compare"), "{line}");
     }
 
@@ -223,25 +304,28 @@ mod tests {
     fn a_checker_or_a_comparison_that_would_decide_nothing_is_refused() {
         let script = r#"{"kind":"script","entry_point":"f","checker":"c","hidden":["x"]}"#;
         refused(
-            &task(script),
+            &task_line(script),
             "field `tests`: kind `script` has no `checker`: its own `check` decides",
         );
         let blank = r#"{"kind":"asserts","checker":" \n","hidden":["x"]}"#;
         refused(
-            &task(blank),
+            &task_line(blank),
             "field `tests`: `checker` is blank, expected Python code that defines `check(input, expected, answer)`",
         );
         let calls =
             r#"{"kind":"calls","entry_point":"f","compare":"tokens","hidden":[{"expected":1}]}"#;
-        refused(&task(calls), "field `tests`: kind `calls` has no `compare`: only `stdio` has");
+        refused(
+            &task_line(calls),
+            "field `tests`: kind `calls` has no `compare`: only `stdio` has",
+        );
         let other = r#"{"kind":"stdio","compare":"sets","hidden":[{"input":"","output":""}]}"#;
         refused(
-            &task(other),
+            &task_line(other),
             "field `tests`: unknown variant `sets`, expected `lines` or `tokens`",
         );
         let both = r#"{"kind":"stdio","compare":"lines","checker":"c","hidden":[{"input":"","output":""}]}"#;
         refused(
-            &task(both),
+            &task_line(both),
             "field `tests`: `compare` and `checker` cannot both be set: the checker alone decides",
         );
     }
@@ -249,13 +333,43 @@ mod tests {
     #[test]
     fn fields_of_others_pass_through() {
         let tests = r#"{"kind":"stdio","hidden":[{"input":"","output":""}]},"url":"x","n":1.0"#;
-        assert!(parse(&task(tests)).unwrap().to_line().ends_with(r#","url":"x","n":1.0}"#));
+        assert!(parse(&task_line(tests)).unwrap().to_line().ends_with(r#","url":"x","n":1.0}"#));
+    }
+
+    #[test]
+    fn a_body_of_another_kind_comes_back_and_names_its_environment() {
+        let line = r#"{"v":3,"id":"g/1","difficulty":null,"statement":"s","language":"python","setup":"","body":{"kind":"guess","number":7},"url":"x"}"#;
+        let task = parse(line).unwrap();
+        assert_eq!((task.kind(), task.to_line().as_str()), (Some("guess"), line));
+        assert_eq!(task.body.unwrap().fields.get("number"), Some("7"));
+        let tests = r#"{"kind":"stdio","hidden":[{"input":"","output":""}]}"#;
+        assert_eq!(parse(&task_line(tests)).unwrap().kind(), Some(PROGRAM));
+        assert_eq!(parse(r#"{"id":"a","statement":"s"}"#).unwrap().kind(), None);
+        refused(
+            r#"{"id":"a","statement":"s","body":{"kind":7}}"#,
+            "field `body`: field `kind`: invalid type: integer `7`, expected a string",
+        );
+    }
+
+    #[test]
+    fn a_body_that_is_somebody_elses_passes_through() {
+        for body in [r#""text""#, r#"{"text":"x"}"#] {
+            let line = format!(r#"{{"id":"a","statement":"s","body":{body}}}"#);
+            let task = parse(&line).unwrap();
+            assert!(task.kind().is_none() && task.body.is_none());
+            assert!(task.to_line().ends_with(&format!(r#""body":{body}}}"#)), "{}", task.to_line());
+        }
+        let tests =
+            r#"{"kind":"stdio","hidden":[{"input":"","output":""}]},"body":{"kind":"html"}"#;
+        let task = parse(&task_line(tests)).unwrap();
+        assert_eq!(task.kind(), Some(PROGRAM));
+        assert!(task.to_line().ends_with(r#""body":{"kind":"html"}}"#), "{}", task.to_line());
     }
 
     #[test]
     fn a_task_without_hidden_tests_is_refused() {
         refused(
-            &task(r#"{"kind":"asserts","visible":["assert True"],"hidden":[]}"#),
+            &task_line(r#"{"kind":"asserts","visible":["assert True"],"hidden":[]}"#),
             "field `tests`: `hidden` is empty: a task without hidden tests would pay every program",
         );
     }
@@ -263,15 +377,16 @@ mod tests {
     #[test]
     fn a_bad_test_is_named_by_its_place() {
         refused(
-            &task(r#"{"kind":"stdio","hidden":[{"input":"","output":""},{"input":"1"}]}"#),
+            &task_line(r#"{"kind":"stdio","hidden":[{"input":"","output":""},{"input":"1"}]}"#),
             "field `tests`: hidden[1]: missing field `output`",
         );
     }
 
     #[test]
     fn calls_need_a_function_and_asserts_have_none() {
-        let tests =
-            |kind: &str, entry: &str| task(&format!(r#"{{"kind":"{kind}"{entry},"hidden":[]}}"#));
+        let tests = |kind: &str, entry: &str| {
+            task_line(&format!(r#"{{"kind":"{kind}"{entry},"hidden":[]}}"#))
+        };
         refused(&tests("calls", ""), "field `tests`: kind `calls` needs an `entry_point`");
         refused(
             &tests("calls", r#","entry_point":"a b""#),
@@ -301,7 +416,7 @@ mod tests {
     #[test]
     fn debugging_output_does_not_show_hidden_tests() {
         let tests = r#"{"kind":"asserts","checker":"secret","visible":["open"],"hidden":["secret","more"]}"#;
-        let shown = format!("{:?}", parse(&task(tests)).unwrap());
+        let shown = format!("{:?}", parse(&task_line(tests)).unwrap());
         assert!(shown.contains("open") && shown.contains("Hidden(2 tests)"), "{shown}");
         assert!(!shown.contains("secret"), "{shown}");
     }
@@ -309,7 +424,7 @@ mod tests {
     #[test]
     fn the_view_shows_what_a_prompt_may_hold() {
         let tests = r#"{"kind":"calls","entry_point":"f","visible":[{"args":[1],"expected":2}],"hidden":[{"args":[3],"expected":4}]}"#;
-        let task = parse(&task(tests)).unwrap();
+        let task = parse(&task_line(tests)).unwrap();
         let view = task.view();
         assert_eq!(view.entry_point, Some("f"));
         let VisibleTests::Calls([call]) = view.visible else { panic!("{view:?}") };

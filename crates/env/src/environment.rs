@@ -3,17 +3,23 @@
 //! An environment never calls the model itself. So one loop can advance thousands of episodes and
 //! send all their prompts as one batch, and a test can play the model with a list of strings.
 
+use std::any::Any;
+
+use whetstone_core::config::Config;
 use whetstone_core::extract::Reply;
-use whetstone_core::judgement::{Infrastructure, Judgement};
+use whetstone_core::judgement::Infrastructure;
 use whetstone_core::message::Message;
-use whetstone_core::reward::Reward;
+pub use whetstone_core::outcome::{Evidence, Outcome};
 use whetstone_core::seed::Seed;
-use whetstone_core::task::Task;
+use whetstone_core::task::{Task, TaskId};
+pub use whetstone_sandbox::StartError;
+
+use whetstone_sandbox::Judge;
 
 /// Opens episodes on tasks of one kind.
-pub trait Environment: Send + Sync {
-    /// Name in configs, metrics and run directories; stable across versions.
-    fn name(&self) -> &'static str;
+pub trait Environment: Any + Send + Sync {
+    /// Turns of an episode of `task` at most, where the settings (`env.max_turns`) do not bound them.
+    fn max_turns(&self, task: &Task) -> usize;
 
     /// Starts an episode. Everything random in it follows from `seed`.
     fn open(&self, task: &Task, seed: Seed) -> Result<Box<dyn Episode>, EnvError>;
@@ -47,22 +53,6 @@ pub enum Next {
     Done(Outcome),
 }
 
-/// How an episode ended, and what it is worth.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
-    /// What the judge saw; none where there was nothing to run against, so that static terms alone are paid.
-    pub judgement: Option<Judgement>,
-    /// What that is worth, with its terms and gates.
-    pub reward: Reward,
-}
-
-impl Outcome {
-    /// Whether every test passed. What was not run passed none.
-    pub fn is_pass(&self) -> bool {
-        self.judgement.as_ref().is_some_and(|judgement| judgement.verdict().is_pass())
-    }
-}
-
 /// The environment could not judge a reply.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvError {
@@ -72,7 +62,50 @@ pub enum EnvError {
     /// No thread to read the reply on.
     #[error("cannot start a thread to read the reply on")]
     Thread(#[from] std::io::Error),
+    /// The task lacks what the environment needs, or has no environment here.
+    #[error("{0}")]
+    Task(String),
     /// The caller goes on after the end.
     #[error("the episode is over: it takes no more replies")]
     Over,
+}
+
+/// What environments are built from.
+#[derive(Clone, Copy)]
+pub struct Setup<'a> {
+    /// The settings.
+    pub config: &'a Config,
+    /// Starts the judge of programs. Called only by an environment that runs programs.
+    pub start_judge: &'a (dyn Fn() -> Result<Judge, StartError> + Sync),
+}
+
+/// An environment could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The judge of programs does not start.
+    #[error("{0}")]
+    Judge(StartError),
+    /// A task or the settings name an environment that there is not.
+    #[error("`{kind}` is no environment{}", asked_by(.task.as_ref()))]
+    UnknownKind {
+        /// The name.
+        kind: String,
+        /// The task that names it; else the settings do.
+        task: Option<TaskId>,
+    },
+    /// A task lacks what its environment needs.
+    #[error("cannot open task `{task}`")]
+    Task {
+        /// The task.
+        task: TaskId,
+        /// What is wrong with it.
+        source: EnvError,
+    },
+}
+
+fn asked_by(task: Option<&TaskId>) -> String {
+    task.map_or_else(
+        || ": `env.kind` names it".to_owned(),
+        |task| format!(": task `{task}` names it"),
+    )
 }

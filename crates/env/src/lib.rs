@@ -1,10 +1,13 @@
 //! Environments: where a reply meets the world and earns a reward.
 //!
-//! [`environment`] has the shape of all of them; [`python`] is the first, and [`javascript`] reads
-//! the programs of JavaScript tasks for it. [`stack`] has the threads on which hostile source can be
-//! read.
+//! [`environment`] has the shape of all of them, [`registry`] lists them and builds them from the settings.
+//! [`python`] judges programs, and [`javascript`] reads those of JavaScript tasks for it; [`guess`] is the
+//! example of an environment with two turns and no programs. [`stack`] has the threads on which hostile
+//! source can be read.
 
 pub mod environment;
+pub mod guess;
 pub mod javascript;
 pub mod python;
+pub mod registry;
 pub mod stack;

@@ -54,14 +54,15 @@ fn open(says: Result<Judgement, Infrastructure>, task_json: &str) -> (Arc<Fake>,
         rules: Rules::new(RewardConfig::default()),
         language: PromptLanguage::En,
         limits: Limits::default(),
+        about: None,
     };
-    assert_eq!(environment.name(), "python");
+    assert_eq!(environment.max_turns(&task(task_json)), 1);
     let episode = environment.open(&task(task_json), Seed::new(0)).unwrap();
     (judge, episode)
 }
 
 fn verdict_of(outcome: &Outcome) -> &Verdict {
-    outcome.judgement.as_ref().unwrap().verdict()
+    outcome.judgement().unwrap().verdict()
 }
 
 fn done(next: Next) -> Outcome {
@@ -85,7 +86,7 @@ fn the_first_messages_are_the_prompt_without_hidden_tests() {
 fn a_program_that_passes_is_paid_for_its_tests() {
     let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
     let outcome = done(episode.reply(Reply::text(GOOD)).unwrap());
-    assert!(outcome.is_pass());
+    assert!(outcome.is_solved());
     assert!((outcome.reward.total() - 1.0).abs() < 1e-12, "{:?}", outcome.reward);
     assert!(outcome.reward.terms()["quality"].value > 0.5, "{:?}", outcome.reward);
     assert_eq!(*judge.seen.lock().unwrap(), ["def add(a, b):\n    return a + b"]);
@@ -137,7 +138,7 @@ fn a_draft_inside_thinking_that_the_prompt_opened_is_not_judged() {
     let (judge, mut episode) = open(Ok(ran(Verdict::Pass, 2)), TASK);
     let answered = format!("{draft}\n</think>\n\n{GOOD}");
     let outcome = done(episode.reply(Reply::text(&answered).after(true)).unwrap());
-    assert!(outcome.is_pass());
+    assert!(outcome.is_solved());
     assert_eq!(judge.seen.lock().unwrap().len(), 1);
 }
 

@@ -145,11 +145,7 @@ impl Measured {
 
     fn count(&mut self, group: &Group) {
         for rollout in &group.rollouts {
-            let verdict = rollout
-                .outcome
-                .judgement
-                .as_ref()
-                .map_or("not_run", |judgement| judgement.verdict().name());
+            let verdict = rollout.outcome.evidence.name();
             *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
             let last = rollout.turns.last().map(|turn| turn.completion.finish);
             self.cut_off += u64::from(last == Some(Finish::Length));

@@ -12,7 +12,7 @@ use std::vec;
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
-use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::{Task, TaskId};
 use whetstone_core::wire::{Object, Wire};
 use whetstone_record::atomic;
@@ -40,7 +40,7 @@ pub(crate) struct Store {
     journal: Journal,
     kept: BTreeMap<Asked, BTreeSet<u64>>,
     /// Samples that could not be judged this time.
-    failed: Vec<Rollout>,
+    failed: Vec<RolloutLine>,
 }
 
 impl Store {
@@ -73,7 +73,7 @@ impl Store {
     }
 
     /// Keeps a sample. One that is there already stays as it is.
-    pub(crate) fn keep(&mut self, rollout: Rollout) -> Result<(), EvalError> {
+    pub(crate) fn keep(&mut self, rollout: RolloutLine) -> Result<(), EvalError> {
         if matches!(rollout.score, Some(Score::Failed(_))) {
             self.failed.push(rollout);
         } else if self.is_new(&rollout) {
@@ -92,7 +92,7 @@ impl Store {
         let judged = Ordered::new(self.journal.path(), place).map_err(LedgerError::from)?;
         // A group is requested as a whole: a sample that was judged before and not now is not a
         // failure.
-        let mut failed: Vec<&Rollout> =
+        let mut failed: Vec<&RolloutLine> =
             self.failed.iter().filter(|rollout| !self.has(rollout)).collect();
         failed.sort_by_key(|rollout| {
             (rollout.step, place(rollout.prompt_id.as_str()), rollout.group_id)
@@ -117,7 +117,8 @@ impl Store {
         for record in records {
             let record = record.map_err(LedgerError::from)?;
             let read = serde_json::from_str::<Object>(&record.json).ok();
-            let Some(rollout) = read.and_then(|object| Rollout::from_object(object).ok()) else {
+            let Some(rollout) = read.and_then(|object| RolloutLine::from_object(object).ok())
+            else {
                 let path = self.journal.path().to_owned();
                 return Err(LedgerError::NotOurs { path }.into());
             };
@@ -126,13 +127,13 @@ impl Store {
         Ok(())
     }
 
-    fn has(&self, rollout: &Rollout) -> bool {
+    fn has(&self, rollout: &RolloutLine) -> bool {
         let kept = self.kept.get(&(rollout.step, rollout.prompt_id.clone()));
         kept.is_some_and(|kept| kept.contains(&rollout.group_id.unwrap_or_default()))
     }
 
     /// Notes a sample; says whether it was not there before.
-    fn is_new(&mut self, rollout: &Rollout) -> bool {
+    fn is_new(&mut self, rollout: &RolloutLine) -> bool {
         let kept = self.kept.entry((rollout.step, rollout.prompt_id.clone())).or_default();
         kept.insert(rollout.group_id.unwrap_or_default())
     }
@@ -205,7 +206,7 @@ fn differences(head: &str, settings: &BTreeMap<String, String>) -> Option<Vec<St
 }
 
 /// A sample without its tokens, which only training needs.
-pub(crate) fn without_tokens(mut rollout: Rollout) -> Rollout {
+pub(crate) fn without_tokens(mut rollout: RolloutLine) -> RolloutLine {
     // Either field may be absent. If present, this evaluation wrote it, so it can be parsed.
     for field in ["turns", TOKENIZER] {
         drop(rollout.meta.take::<IgnoredAny>(field));
@@ -214,7 +215,7 @@ pub(crate) fn without_tokens(mut rollout: Rollout) -> Rollout {
 }
 
 /// A sample as it is kept.
-pub(crate) fn kept(mut rollout: Rollout, is_greedy: bool) -> Rollout {
+pub(crate) fn kept(mut rollout: RolloutLine, is_greedy: bool) -> RolloutLine {
     if is_greedy {
         rollout.meta.put(GREEDY, &true);
     }

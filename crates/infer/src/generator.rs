@@ -25,7 +25,7 @@ pub struct Prompt {
 
 /// A completion that is done.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Drawn {
+pub struct SampledCompletion {
     /// Index of the prompt.
     pub prompt: usize,
     /// Index of the sample.
@@ -172,6 +172,6 @@ pub trait Generator {
     fn generate(
         &mut self,
         prompts: &[Prompt],
-        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<Usage, GenerateError>;
 }

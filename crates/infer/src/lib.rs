@@ -23,6 +23,6 @@ mod pages;
 mod stop;
 mod work;
 
-pub use generator::{Drawn, GenerateError, Generator, Limits, Prompt, Usage};
+pub use generator::{GenerateError, Generator, Limits, Prompt, SampledCompletion, Usage};
 pub use local::Local;
 pub use whetstone_kernels::sample::Rule;

@@ -6,7 +6,7 @@ use whetstone_kernels::sample::Rule;
 use whetstone_model::Tokenizer;
 use whetstone_model::decoder::{Decoder, Most};
 
-use crate::generator::{Drawn, GenerateError, Generator, Limits, Prompt, Usage};
+use crate::generator::{GenerateError, Generator, Limits, Prompt, SampledCompletion, Usage};
 use crate::work::{Memory, Work, page_counts, room};
 
 /// A model on this machine that completes prompts.
@@ -108,7 +108,7 @@ impl Generator for Local<'_> {
     fn generate(
         &mut self,
         prompts: &[Prompt],
-        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<Usage, GenerateError> {
         let wanted = self.check(prompts)?.min(self.allowed_pages());
         let memory = self.memory(wanted, prompts);

@@ -11,7 +11,7 @@ use std::path::Path;
 use support::words;
 use whetstone_core::Seed;
 use whetstone_core::completion::Finish;
-use whetstone_infer::{Drawn, Generator, Limits, Local, Prompt, Rule, Usage};
+use whetstone_infer::{Generator, Limits, Local, Prompt, Rule, SampledCompletion, Usage};
 use whetstone_kernels::{Cuda, Device};
 use whetstone_model::Config;
 use whetstone_model::decoder::Decoder;
@@ -28,7 +28,7 @@ fn prompt(max_tokens: usize, stop: &[&str], rule: Rule) -> Prompt {
 }
 
 /// What was drawn, and the calls of the device meanwhile: launches of graphs and waits for copies.
-fn run(prompt: Prompt) -> (Vec<Drawn>, Usage, Vec<&'static str>) {
+fn run(prompt: Prompt) -> (Vec<SampledCompletion>, Usage, Vec<&'static str>) {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/golden/llama");
     let cuda = Cuda::fake(0).unwrap();
     let config = Config { eos: Vec::new(), ..Config::from_dir(&dir).unwrap() };
@@ -46,8 +46,8 @@ fn run(prompt: Prompt) -> (Vec<Drawn>, Usage, Vec<&'static str>) {
     (drawn, usage, calls.into_iter().filter(kept).collect())
 }
 
-fn lengths(drawn: &[Drawn]) -> Vec<(usize, Finish)> {
-    let length = |one: &Drawn| one.completion.tokens.as_ref().unwrap().ids().len();
+fn lengths(drawn: &[SampledCompletion]) -> Vec<(usize, Finish)> {
+    let length = |one: &SampledCompletion| one.completion.tokens.as_ref().unwrap().ids().len();
     drawn.iter().map(|one| (length(one), one.completion.finish)).collect()
 }
 

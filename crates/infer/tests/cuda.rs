@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use support::words;
 use whetstone_core::Seed;
 use whetstone_core::config::LoraConfig;
-use whetstone_infer::{Drawn, Generator, Limits, Local, Prompt, Rule};
+use whetstone_infer::{Generator, Limits, Local, Prompt, Rule, SampledCompletion};
 use whetstone_kernels::sample::Request;
 use whetstone_kernels::{Device, DeviceError};
 use whetstone_model::Config;
@@ -100,7 +100,7 @@ fn prompts(decoder: &Decoder, rule: Rule, samples: usize) -> Vec<Prompt> {
     (0..).zip(lengths).map(of).collect()
 }
 
-fn all(decoder: &Decoder, prompts: &[Prompt], limits: Limits) -> Vec<Drawn> {
+fn all(decoder: &Decoder, prompts: &[Prompt], limits: Limits) -> Vec<SampledCompletion> {
     let tokenizer = words(u32::try_from(decoder.config().vocab).unwrap());
     let mut drawn = Vec::new();
     let mut keep = |one| {

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use whetstone_core::Seed;
 use whetstone_core::completion::Finish;
-use whetstone_infer::{Drawn, GenerateError, Generator, Limits, Local, Prompt, Rule, Usage};
+use whetstone_infer::{
+    GenerateError, Generator, Limits, Local, Prompt, Rule, SampledCompletion, Usage,
+};
 use whetstone_kernels::Device;
 use whetstone_model::decoder::{Decoder, Forward, LoadOptions, Sequence, WeightFormat};
 use whetstone_model::safetensors::Safetensors;
@@ -54,7 +56,7 @@ fn prompt(length: u32, seed: u64) -> Prompt {
     }
 }
 
-fn all(decoder: &Decoder, prompts: &[Prompt], limits: Limits) -> (Vec<Drawn>, Usage) {
+fn all(decoder: &Decoder, prompts: &[Prompt], limits: Limits) -> (Vec<SampledCompletion>, Usage) {
     let tokenizer = tokenizer();
     let mut drawn = Vec::new();
     let mut keep = |one| {
@@ -66,7 +68,7 @@ fn all(decoder: &Decoder, prompts: &[Prompt], limits: Limits) -> (Vec<Drawn>, Us
     (drawn, usage)
 }
 
-fn ids(drawn: &Drawn) -> &[u32] {
+fn ids(drawn: &SampledCompletion) -> &[u32] {
     drawn.completion.tokens.as_ref().unwrap().ids()
 }
 
@@ -162,7 +164,7 @@ fn the_end_token_ends_a_completion_and_is_its_last() {
     let decoder = model("llama", 1);
     let prompts: Vec<Prompt> = (0..20).map(|seed| prompt(6, seed)).collect();
     let (drawn, _) = all(&decoder, &prompts, Limits::default());
-    let (ended, cut): (Vec<&Drawn>, Vec<&Drawn>) =
+    let (ended, cut): (Vec<&SampledCompletion>, Vec<&SampledCompletion>) =
         drawn.iter().partition(|one| one.completion.finish == Finish::Stop);
     assert!(!ended.is_empty() && !cut.is_empty(), "both kinds: {} {}", ended.len(), cut.len());
     for one in ended {

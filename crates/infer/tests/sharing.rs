@@ -7,7 +7,7 @@ mod support;
 use std::ops::ControlFlow;
 
 use whetstone_core::Seed;
-use whetstone_infer::{Drawn, Generator, Limits, Local, Prompt, Rule, Usage};
+use whetstone_infer::{Generator, Limits, Local, Prompt, Rule, SampledCompletion, Usage};
 use whetstone_kernels::Device;
 use whetstone_model::config::{Rope, Scaling};
 use whetstone_model::decoder::{Decoder, PAGE};
@@ -44,11 +44,11 @@ fn config() -> Config {
 }
 
 /// Eight samples of 40 tokens, of a prompt of `length`.
-fn eight(length: u32, pages: usize) -> (Vec<Drawn>, Usage) {
+fn eight(length: u32, pages: usize) -> (Vec<SampledCompletion>, Usage) {
     eight_of(40, length, pages)
 }
 
-fn eight_of(max_tokens: usize, length: u32, pages: usize) -> (Vec<Drawn>, Usage) {
+fn eight_of(max_tokens: usize, length: u32, pages: usize) -> (Vec<SampledCompletion>, Usage) {
     let decoder = Decoder::new(&Device::cpu(2).unwrap(), &config(), 5, 1024);
     let tokenizer = words(VOCAB);
     let prompt = Prompt {

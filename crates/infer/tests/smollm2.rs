@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use whetstone_core::Seed;
-use whetstone_infer::{Drawn, Generator, Limits, Local, Prompt, Rule, Usage};
+use whetstone_infer::{Generator, Limits, Local, Prompt, Rule, SampledCompletion, Usage};
 use whetstone_kernels::Device;
 use whetstone_model::decoder::{Decoder, Forward, LoadOptions, PAGE, Sequence, WeightFormat};
 use whetstone_model::template::Options;
@@ -62,8 +62,11 @@ fn prompt(tokens: Vec<u32>, seed: u64) -> Prompt {
     }
 }
 
-fn all((decoder, tokenizer): (&Decoder, &Tokenizer), prompts: &[Prompt]) -> (Vec<Drawn>, Usage) {
-    let mut drawn: Vec<Drawn> = Vec::new();
+fn all(
+    (decoder, tokenizer): (&Decoder, &Tokenizer),
+    prompts: &[Prompt],
+) -> (Vec<SampledCompletion>, Usage) {
+    let mut drawn: Vec<SampledCompletion> = Vec::new();
     let keep = &mut |one| {
         drawn.push(one);
         ControlFlow::Continue(())

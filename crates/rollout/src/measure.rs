@@ -12,14 +12,14 @@ pub struct Tally {
     pub task: TaskId,
     /// Rollouts that were judged; those that could not be do not count.
     pub samples: u64,
-    /// Rollouts that passed every hidden test.
+    /// Rollouts that solved the task: programs that passed every hidden test.
     pub passed: u64,
 }
 
 impl Tally {
     /// Counts a group.
     pub fn of(group: &Group) -> Self {
-        let passes = group.rollouts.iter().filter(|rollout| rollout.outcome.is_pass());
+        let passes = group.rollouts.iter().filter(|rollout| rollout.outcome.is_solved());
         let (samples, passed) = (group.rollouts.len() as u64, passes.count() as u64);
         Self { task: group.task.clone(), samples, passed }
     }

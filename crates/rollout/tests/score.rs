@@ -10,7 +10,8 @@ use whetstone_algo::advantage::group;
 use whetstone_core::config::AdvantageBy;
 use whetstone_core::config::Composite;
 use whetstone_core::jsonl::Records;
-use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::outcome::Evidence;
+use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_rollout::cache::{Bounds, Cache};
 use whetstone_rollout::score::{BadLines, Report, ScoreError};
 
@@ -25,19 +26,18 @@ fn score(rollouts: &str) -> (String, Report) {
 }
 
 /// The output as rollouts: their type refuses a total that is not that of its terms.
-fn scored(output: &str) -> Vec<Rollout> {
+fn scored(output: &str) -> Vec<RolloutLine> {
     Records::new("out", output.as_bytes())
         .map(|line| line.map(|line| line.record))
         .collect::<Result<_, _>>()
         .expect("scored lines are rollouts")
 }
 
-fn judged(rollout: &Rollout) -> (&str, f64, f64) {
-    let Some(Score::Judged { judgement, reward, advantage: Some(advantage) }) = &rollout.score
-    else {
+fn judged(rollout: &RolloutLine) -> (&str, f64, f64) {
+    let Some(Score::Scored { outcome, advantage: Some(advantage) }) = &rollout.score else {
         panic!("{:?} is not judged", rollout.score)
     };
-    (judgement.verdict().name(), reward.total(), *advantage)
+    (outcome.evidence.name(), outcome.reward.total(), *advantage)
 }
 
 #[track_caller]
@@ -182,9 +182,8 @@ fn without_running_no_verdict_is_claimed() {
     let first: Value = serde_json::from_str(output.lines().next().unwrap()).unwrap();
     assert_eq!(first["validation"], serde_json::json!({"skipped": "runtime"}));
     let scored = scored(&output);
-    assert!(
-        matches!(&scored[0].score, Some(Score::NotRun { advantage: Some(up), .. }) if *up > 0.0)
-    );
+    assert!(matches!(&scored[0].score, Some(Score::Scored { outcome, advantage: Some(up) })
+            if outcome.evidence == Evidence::NotRun && *up > 0.0));
     assert_eq!(judged(&scored[1]).0, "no_code");
     assert_eq!((report.not_run, report.verdicts.get("pass"), report.scored), (1, None, 2));
     assert_eq!(report.isolation.len(), 0);
@@ -271,7 +270,7 @@ fn judged_within(bench: &mut Bench, cache: &Cache, seconds: u64) -> (usize, usiz
     let own: Vec<f64> = scored(&bench.read("out.jsonl"))
         .iter()
         .map(|line| match &line.score {
-            Some(Score::Judged { judgement, .. }) => judgement.cpu_ms(),
+            Some(Score::Scored { outcome, .. }) => outcome.judgement().unwrap().cpu_ms(),
             other => panic!("{other:?}"),
         })
         .collect();
@@ -317,10 +316,13 @@ fn a_task_without_tests_is_worth_its_static_terms_and_counted() {
         assert_eq!(judge.calls(), 1, "nothing is run for a prompt alone");
         assert_eq!((report.scored, report.untested, report.not_run), (3, 2, 1));
         let scored = scored(&bench.read("out.jsonl"));
-        assert!(matches!(scored[0].score, Some(Score::Judged { .. })));
-        let Some(Score::NotRun { reward, advantage: Some(up) }) = &scored[1].score else {
+        let Some(Score::Scored { outcome, .. }) = &scored[0].score else { panic!("no outcome") };
+        assert!(outcome.judgement().is_some());
+        let Some(Score::Scored { outcome, advantage: Some(up) }) = &scored[1].score else {
             panic!("{:?}", scored[1].score)
         };
+        assert_eq!(outcome.evidence, Evidence::NotRun);
+        let reward = &outcome.reward;
         assert!(!reward.terms().contains_key("tests") && reward.total() > 0.0, "{reward:?}");
         assert!(*up > 0.0);
         assert_eq!(judged(&scored[2]).0, "no_code");
@@ -358,4 +360,40 @@ fn a_file_that_changes_under_our_hands_is_not_scored() {
     let err = bench.score("out.jsonl", &asked).unwrap_err();
     assert!(matches!(err, ScoreError::Changed { .. }), "{err}");
     assert!(!bench.path("out.jsonl").exists());
+}
+
+#[test]
+fn replies_to_tasks_that_ask_for_no_program_are_told_to_their_environment() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = |sample: u32, earlier: &[&str], text: &str| {
+        let turns: Vec<_> = earlier.iter().map(|text| serde_json::json!({"text": text})).collect();
+        let turns = [turns, vec![serde_json::json!({})]].concat();
+        let (meta, step) = (serde_json::json!({"turns": turns}), 0);
+        let line = serde_json::json!({
+            "step": step, "prompt_id": "g", "group_id": sample, "text": text, "meta": meta,
+        });
+        format!("{line}\n")
+    };
+    // At once, at the second guess, never, and cut short after the first guess.
+    let lines = [line(0, &[], "7"), line(1, &["3"], "7"), line(2, &["3"], "4"), line(3, &[], "3")];
+    let bench = Bench::new(dir.path(), &[lines.concat(), rollout(0, "a", "PASS")].concat());
+    let task = r#"{"id":"g","statement":"Guess.","body":{"kind":"guess","number":7}}"#;
+    let tasks = bench.read("tasks.jsonl") + task + "\n";
+    fs::write(bench.path("tasks.jsonl"), tasks).unwrap();
+    let judge = Fake::default();
+    let asked = Asked { judge: Some(&judge), ..Asked::default() };
+    let report = bench.score("out.jsonl", &asked).unwrap();
+    let scored = scored(&bench.read("out.jsonl"));
+    let found: Vec<_> = scored.iter().map(|line| (judged(line).0, judged(line).1)).collect();
+    let expected =
+        [("solved", 1.0), ("solved", 0.55), ("unsolved", 0.1), ("unsolved", 0.0), ("pass", 1.0)];
+    let same = |(found, expected): (&(&str, f64), &(&str, f64))| {
+        found.0 == expected.0 && (found.1 - expected.1).abs() < 1e-12
+    };
+    assert!(found.iter().zip(&expected).all(same) && found.len() == 5, "{found:?}");
+    let Some(Score::Scored { outcome, .. }) = &scored[1].score else { panic!("no outcome") };
+    let Evidence::Observed(seen) = &outcome.evidence else { panic!("{outcome:?}") };
+    assert_eq!(seen.facts.get("guesses"), Some("2"));
+    assert_eq!((report.verdicts["solved"], report.verdicts["unsolved"]), (2, 2));
+    assert_eq!((report.untested, report.not_run, report.paid_without_pass), (0, 0, 1));
 }

@@ -10,30 +10,61 @@ use std::ops::Range;
 use whetstone_data::rows::Row;
 use whetstone_model::decoder::Sequence;
 
-/// A sequence whose tokens from some place on are trained.
+/// A sequence of which some tokens are trained: what the model said, and nothing that it was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Example {
     /// All of its tokens, those of the prompt first.
     pub tokens: Vec<u32>,
     /// The first that is trained.
     pub first: usize,
+    /// Tokens behind it that are not: answers of the environment between the turns of an episode.
+    pub untrained: Vec<Range<usize>>,
 }
 
 impl Example {
     /// A prompt and what was said to it.
     pub fn new(prompt: &[u32], completion: &[u32]) -> Self {
         let tokens = prompt.iter().chain(completion).copied().collect();
-        Self { tokens, first: prompt.len() }
+        Self { tokens, first: prompt.len(), untrained: Vec::new() }
     }
 
-    /// Count of trained tokens.
+    /// Appends the next turn of an episode, if `prompt` begins with this sequence: what the environment
+    /// answered is not trained, and the completion is. Otherwise nothing changes, and it says so.
+    pub(crate) fn append_turn(&mut self, prompt: &[u32], completion: &[u32]) -> bool {
+        let Some(answer) = prompt.strip_prefix(self.tokens.as_slice()) else { return false };
+        let begin = self.tokens.len();
+        self.tokens.extend_from_slice(answer);
+        if !answer.is_empty() {
+            self.untrained.push(begin..self.tokens.len());
+        }
+        self.tokens.extend_from_slice(completion);
+        true
+    }
+
+    /// Count of tokens from the first trained one on. The model scores all of them; [`Self::mask`] says which
+    /// are trained.
     pub fn trained(&self) -> usize {
         self.tokens.len() - self.first
     }
 
-    /// A mark for each token that is trained, which are all after the prompt.
+    /// Count of tokens that are trained.
+    pub(crate) fn trained_tokens(&self) -> usize {
+        self.trained() - self.untrained.iter().map(Range::len).sum::<usize>()
+    }
+
+    /// A mark for each token from the first trained one on: whether it is trained.
     pub(crate) fn mask(&self) -> Vec<bool> {
-        vec![true; self.trained()]
+        let mut mask = vec![true; self.trained()];
+        for range in &self.untrained {
+            mask[range.start - self.first..range.end - self.first].fill(false);
+        }
+        mask
+    }
+
+    /// Of values for each token from the first trained one on, those of the trained tokens.
+    pub(crate) fn of_trained(&self, values: &[f64]) -> Vec<f64> {
+        let trained = values.iter().zip(self.mask()).filter(|(_, trained)| *trained);
+        trained.map(|(&value, _)| value).collect()
     }
 
     /// As the model takes it.
@@ -44,7 +75,8 @@ impl Example {
 
 impl From<&Row> for Example {
     fn from(row: &Row) -> Self {
-        Self { tokens: row.tokens().to_vec(), first: row.first_label() }
+        let (tokens, first) = (row.tokens().to_vec(), row.first_label());
+        Self { tokens, first, untrained: Vec::new() }
     }
 }
 
@@ -89,5 +121,21 @@ mod tests {
         let example = Example::new(&[7, 8], &[9]);
         assert_eq!((example.tokens.as_slice(), example.trained()), (&[7, 8, 9][..], 1));
         assert_eq!(example.sequence().asked, 2..3);
+        assert_eq!(example.mask(), [true]);
+    }
+
+    #[test]
+    fn of_an_episode_only_what_the_model_said_is_trained() {
+        let mut episode = Example::new(&[1, 2], &[7, 8]);
+        assert!(episode.append_turn(&[1, 2, 7, 8, 3, 4], &[9]));
+        assert!(episode.append_turn(&[1, 2, 7, 8, 3, 4, 9], &[10, 11]), "an answer of no tokens");
+        assert_eq!(episode.tokens, [1, 2, 7, 8, 3, 4, 9, 10, 11]);
+        assert_eq!(episode.mask(), [true, true, false, false, true, true, true]);
+        assert_eq!((episode.trained(), episode.trained_tokens()), (7, 5));
+        let values: Vec<f64> = (0..7).map(f64::from).collect();
+        assert_eq!(episode.of_trained(&values), [0.0, 1.0, 4.0, 5.0, 6.0]);
+        let before = episode.clone();
+        assert!(!episode.append_turn(&[1, 2, 7, 0], &[9]), "another conversation");
+        assert_eq!(episode, before);
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn rollout_as(sample: usize, said: Said<'_>) -> Rollout {
     Rollout {
         sample,
         turns: vec![turn],
-        outcome: Outcome { judgement: Some(judgement), reward },
+        outcome: Outcome::of_program(judgement, reward),
         end: End::Done,
     }
 }

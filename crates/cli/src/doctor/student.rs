@@ -254,7 +254,7 @@ fn reward(config: &Config, task: &Task) -> Finding {
     let Reading::Runs(candidate) = &reading else {
         return Finding::fail(CHECK, "the program of a right response does not compile", bug);
     };
-    let limits = judge::limits(config);
+    let limits = whetstone_env::python::limits(config);
     let (program, setup, tests) = (&candidate.program, task.setup.as_str(), &task.tests);
     match started.judge(Job { program, setup, tests, limits }) {
         Ok(judgement) if judgement.verdict().is_pass() => {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use whetstone_algo::advantage::GroupRule;
 use whetstone_core::config::AdvantageBy;
+use whetstone_env::environment::Setup;
 use whetstone_env::python::Rules;
 use whetstone_eval::{Evaluated, RESULTS, ROLLOUTS, Results, Times, make_room};
 use whetstone_rollout::score::{BadLines, How, Report, Runtime, Scoring, score};
@@ -50,10 +51,14 @@ fn judge(
         tasks: &measure.args.tasks,
         output,
         rules: &rules.for_python(u8::try_from(minor).unwrap_or(u8::MAX)),
+        setup: Setup {
+            config: measure.config,
+            start_judge: &|| crate::judge::start(measure.config),
+        },
         how: How::Run(Runtime {
             judge: &started.judge,
             identity: &started.identity,
-            limits: crate::judge::limits(measure.config),
+            limits: whetstone_env::python::limits(measure.config),
             cache: None,
         }),
         advantage: GroupRule { how: AdvantageBy::Mean, floor: measure.config.alive_floor() },

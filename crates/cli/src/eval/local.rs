@@ -7,6 +7,7 @@ use std::time::UNIX_EPOCH;
 use whetstone_core::Message;
 use whetstone_core::config::DeviceChoice;
 use whetstone_core::prompt::Prompt;
+use whetstone_env::environment::Environment;
 use whetstone_eval::{Evaluated, make_room};
 use whetstone_infer::{Limits, Local};
 use whetstone_model::Pretrained;
@@ -20,19 +21,18 @@ use crate::device;
 use crate::failure::Failure;
 use crate::model::find::{self, Around, Found};
 use crate::model::{ModelFailure, open};
-use crate::train::grpo;
 
 /// Evaluates the model; `None` if it was stopped.
 pub(super) fn measure(measure: &Measure<'_>) -> Result<Option<Evaluated>, Failure> {
     // Before anything large is loaded: the judge's processes are children of this one.
-    let judge = crate::judge::start(measure.config).map_err(|err| crate::judge::failure(&err))?;
-    let environment = grpo::environment(judge, measure.config);
+    let environment = crate::environment::for_tasks(measure.config, measure.tasks)?;
     make_room(&measure.args.out, measure.earlier())?;
     let place = find(measure)?;
     let model = open(&place.model)?;
     let max_tokens = measure.max_tokens(model.config.positions);
     let room = room(&model, max_tokens)?;
-    let longest = longest(measure, &model)?.min(room);
+    let has_turns = measure.tasks.iter().any(|task| environment.max_turns(task) > 1);
+    let longest = if has_turns { room } else { longest(measure, &model)?.min(room) };
     let decoder = load(measure, &place, &model, longest + max_tokens)?;
     let about = measure.about_sampling(place.name.clone(), max_tokens, settings(&place, measure));
     let mut local = Local::new(&decoder, &model.tokenizer, Limits::default());

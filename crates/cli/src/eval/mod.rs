@@ -23,7 +23,7 @@ use std::time::Instant;
 use whetstone_core::config::Config;
 use whetstone_core::jsonl::read_tasks;
 use whetstone_core::{Seed, Task};
-use whetstone_env::python::PythonEnvironment;
+use whetstone_env::registry::Environments;
 use whetstone_eval::{
     About, Earlier, EvalError, Evaluated, Evaluating, Results, Sampled, evaluate, suite,
 };
@@ -52,7 +52,7 @@ fn measure(args: &MeasureArgs, printer: Printer) -> anyhow::Result<Exit> {
     // Scoring looks at no flag: it may be ended at any moment.
     let stop = if args.samples.is_some() { Arc::default() } else { stop::on_signal(printer) };
     let config = crate::config_command::load(&settings(args))?.config;
-    let tasks = tasks(args, printer)?;
+    let tasks = tasks(args, &config, printer)?;
     let measure = Measure { args, config: &config, tasks: &tasks, stop: &stop, began, printer };
     if args.dry_run {
         return dry_run::run(&measure);
@@ -91,8 +91,8 @@ fn settings(args: &MeasureArgs) -> ConfigArgs {
     config
 }
 
-fn tasks(args: &MeasureArgs, printer: Printer) -> Result<Vec<Task>, Failure> {
-    let mut tasks = untested::left_out(&args.tasks, read_tasks(&args.tasks)?, printer);
+fn tasks(args: &MeasureArgs, config: &Config, printer: Printer) -> Result<Vec<Task>, Failure> {
+    let mut tasks = untested::left_out(&args.tasks, read_tasks(&args.tasks)?, config, printer);
     if let Some(most) = args.max_tasks {
         tasks.truncate(most as usize);
     }
@@ -195,7 +195,7 @@ impl Measure<'_> {
     fn evaluate(
         &self,
         about: &About,
-        environment: &PythonEnvironment,
+        environment: &Environments,
         source: &mut Source<'_>,
     ) -> Result<Option<Evaluated>, Failure> {
         let progress = Progress::new(self.printer, "sample");
@@ -206,7 +206,6 @@ impl Measure<'_> {
             rule: Rule::at(self.config.eval.temperature),
             max_tokens: source.max_tokens,
             max_prompt_tokens: source.max_prompt_tokens,
-            max_turns: 1,
             // Few, so that little is lost if a server goes away.
             judges: 2 * crate::judge::workers(self.config),
             on_event: &|_| ControlFlow::Continue(()),

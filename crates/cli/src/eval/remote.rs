@@ -16,22 +16,20 @@ use std::thread;
 use whetstone_core::config::TeacherConfig;
 use whetstone_core::{Message, Seed, with_causes};
 use whetstone_eval::{Evaluated, make_room};
-use whetstone_infer::{Drawn, GenerateError, Generator, Prompt, Usage};
+use whetstone_infer::{GenerateError, Generator, Prompt, SampledCompletion, Usage};
 use whetstone_remote::chat::{ChatError, Client, Request, Settings};
 use whetstone_remote::http::HttpError;
 use whetstone_rollout::collect::RenderError;
 
 use super::{Measure, Source};
 use crate::failure::Failure;
-use crate::train::grpo;
 
 /// Evaluates the model; `None` if it was stopped.
 pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluated>, Failure> {
     let mut teacher = measure.config.teacher.clone();
     url.clone_into(&mut teacher.api_url);
     teacher.model_name = measure.args.model.clone().unwrap_or(teacher.model_name);
-    let judge = crate::judge::start(measure.config).map_err(|err| crate::judge::failure(&err))?;
-    let environment = grpo::environment(judge, measure.config);
+    let environment = crate::environment::for_tasks(measure.config, measure.tasks)?;
     make_room(&measure.args.out, measure.earlier())?;
     let mut server = Server::new(&teacher, measure)?;
     let thinking = teacher.enable_thinking.to_string();
@@ -99,7 +97,12 @@ impl<'a> Server<'a> {
     }
 
     /// Processes jobs until there are none left or the receiver is gone.
-    fn work(&self, prompts: &[Prompt], jobs: &Mutex<Jobs>, done: &Sender<(Drawn, usize)>) {
+    fn work(
+        &self,
+        prompts: &[Prompt],
+        jobs: &Mutex<Jobs>,
+        done: &Sender<(SampledCompletion, usize)>,
+    ) {
         loop {
             let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some((prompt, sample)) = job else { return };
@@ -110,7 +113,12 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn answer(&self, prompts: &[Prompt], prompt: usize, sample: usize) -> Option<(Drawn, usize)> {
+    fn answer(
+        &self,
+        prompts: &[Prompt],
+        prompt: usize,
+        sample: usize,
+    ) -> Option<(SampledCompletion, usize)> {
         let asked = &prompts[prompt];
         let seed = asked.seed.derive("sample", sample as u64).get();
         let request = Request {
@@ -125,7 +133,7 @@ impl<'a> Server<'a> {
             Ok(response) => {
                 let tokens = usize::try_from(response.usage.completion_tokens).unwrap_or(0);
                 let completion = response.completions.into_iter().next()?;
-                Some((Drawn { prompt, sample, completion }, tokens))
+                Some((SampledCompletion { prompt, sample, completion }, tokens))
             }
             Err(err) => {
                 self.failed(&err);
@@ -171,7 +179,7 @@ impl Generator for Server<'_> {
     fn generate(
         &mut self,
         prompts: &[Prompt],
-        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<Usage, GenerateError> {
         let samples = prompts.iter().enumerate();
         let jobs: Vec<(usize, usize)> = samples

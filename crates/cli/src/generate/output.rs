@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use whetstone_core::Completion;
 use whetstone_core::completion::Finish;
-use whetstone_infer::{Drawn, Usage};
+use whetstone_infer::{SampledCompletion, Usage};
 
 use super::prompts::Rendered;
 use crate::failure::counted;
@@ -32,7 +32,7 @@ impl Completions {
     }
 
     /// Takes one. Asks to end the work if it cannot be printed.
-    pub(super) fn take(&mut self, drawn: Drawn) -> ControlFlow<()> {
+    pub(super) fn take(&mut self, drawn: SampledCompletion) -> ControlFlow<()> {
         self.done.insert((drawn.prompt, drawn.sample), drawn.completion);
         let Some(printer) = self.printer else { return ControlFlow::Continue(()) };
         while let Some(text) = self.next_text() {
@@ -177,7 +177,7 @@ mod tests {
         let mut texts = Vec::new();
         for &(prompt, sample) in arrivals {
             let text = format!("{prompt}{sample}");
-            let _ = all.take(Drawn { prompt, sample, completion: completion(&text) });
+            let _ = all.take(SampledCompletion { prompt, sample, completion: completion(&text) });
             while let Some(text) = all.next_text() {
                 texts.push(text);
                 all.printed += 1;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use whetstone_core::config::Config;
 use whetstone_data::prepare::TRAIN;
-use whetstone_env::python::PythonEnvironment;
+use whetstone_env::registry::Environments;
 use whetstone_train::grpo::Source;
 use whetstone_train::plan::Plan;
 use whetstone_train::probe::Probe;
@@ -27,7 +27,7 @@ use crate::train::{RunArgs, begin, sft};
 pub(super) struct Trial<'a> {
     pub(super) run: &'a RunArgs,
     pub(super) config: &'a Config,
-    pub(super) environment: &'a PythonEnvironment,
+    pub(super) environment: &'a Environments,
     pub(super) stop: &'a AtomicBool,
     pub(super) printer: Printer,
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use whetstone_core::config::Config;
 use whetstone_core::{Message, Seed, Task};
-use whetstone_env::python::PythonEnvironment;
+use whetstone_env::registry::Environments;
 use whetstone_eval::{Measured, Measuring, measure};
 use whetstone_infer::{Limits, Local, Rule};
 use whetstone_rollout::collect::Collecting;
@@ -24,7 +24,7 @@ const AT_A_TIME: usize = 512;
 pub(super) struct Suite<'a> {
     pub(super) config: &'a Config,
     pub(super) tasks: &'a [Task],
-    pub(super) environment: &'a PythonEnvironment,
+    pub(super) environment: &'a Environments,
     pub(super) stop: &'a AtomicBool,
 }
 
@@ -67,7 +67,6 @@ impl Suite<'_> {
             rule: Rule::at(self.config.eval.temperature),
             max_tokens: self.config.grpo.max_completion_length as usize,
             max_prompt_tokens: max_prompt_tokens(self.config),
-            max_turns: 1,
             judges: crate::judge::callers(self.config),
             on_event: &|_| ControlFlow::Continue(()),
         }

@@ -26,7 +26,7 @@ use std::sync::atomic::AtomicBool;
 use whetstone_config::Loaded;
 use whetstone_core::config::Config;
 use whetstone_core::trace::Trace;
-use whetstone_env::python::PythonEnvironment;
+use whetstone_env::registry::Environments;
 use whetstone_eval::Measured;
 use whetstone_record::error::RunError;
 use whetstone_record::event::Outcome;
@@ -61,17 +61,15 @@ pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exi
     Plan::grpo(config, 1).map_err(Failure::Train)?;
     tasks::generator(config)?;
     // Before anything large is loaded: the judge's processes are children of this one.
-    let judge = crate::judge::start(config).map_err(|err| crate::judge::failure(&err))?;
+    let environment = crate::environment::of_programs(config)?;
     let begun = begin::look(&run, config, STAGE).map_err(|err| exists(args, err))?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     if args.dry_run {
-        let environment = grpo::environment(judge, config);
         let (run, environment, stop) = (&run, &environment, &stop);
         return dry_run::run(&Trial { run, config, environment, stop, printer });
     }
     let session = begun.session(&run, &loaded, STAGE).map_err(|err| exists(args, err))?;
     let phases = known(&session, checkpoint.as_deref()).map_err(Failure::Train)?;
-    let environment = grpo::environment(judge, config);
     let mut quickstart = Quickstart {
         run: &run,
         config,
@@ -130,7 +128,7 @@ fn final_model(session: &Session) -> PathBuf {
 struct Quickstart<'a> {
     run: &'a RunArgs,
     config: &'a Config,
-    environment: PythonEnvironment,
+    environment: Environments,
     session: Session,
     checkpoint: Option<PathBuf>,
     phases: Phases,

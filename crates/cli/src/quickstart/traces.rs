@@ -6,7 +6,7 @@ use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
 use whetstone_core::trace::Trace;
 use whetstone_data::prepare::TRAIN;
-use whetstone_env::python::PythonEnvironment;
+use whetstone_env::registry::Environments;
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{Earlier, Embedded, Runtime, Teaching, teach};
 
@@ -24,7 +24,7 @@ pub(super) const FILE: &str = "teacher_traces.jsonl";
 pub(super) struct JudgedFolder<'a> {
     pub(super) config: &'a Config,
     pub(super) dir: &'a Path,
-    pub(super) environment: &'a PythonEnvironment,
+    pub(super) environment: &'a Environments,
 }
 
 /// Collects the traces of a run, or reads those that it has.
@@ -43,6 +43,7 @@ pub(super) fn collect(
 /// Judges the traces of the tasks in a folder, into a file beside them.
 pub(super) fn judge(folder: JudgedFolder<'_>, printer: Printer) -> Result<Taught, Failure> {
     let JudgedFolder { config, dir, environment } = folder;
+    let programs = environment.programs().expect("a quickstart asks for programs");
     let tasks = dir.join(TRAIN);
     let progress = Progress::new(printer, "trace");
     let report = teach(&Teaching {
@@ -56,8 +57,8 @@ pub(super) fn judge(folder: JudgedFolder<'_>, printer: Printer) -> Result<Taught
         samples_per_request: 1,
         in_flight: 1,
         max_tasks: None,
-        rules: &environment.rules,
-        judge: Some(Runtime { judge: environment.judge.as_ref(), limits: environment.limits }),
+        rules: &programs.rules,
+        judge: Some(Runtime { judge: programs.judge.as_ref(), limits: programs.limits }),
         judges: crate::judge::callers(config),
         bad_lines: BadLines::Refuse,
         // Complete traces may exist already: of a run that was killed before it recorded the phase.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::Context;
 use whetstone_algo::advantage::GroupRule;
 use whetstone_core::config::{Composite, Config};
+use whetstone_env::environment::Setup;
 use whetstone_env::python::Rules;
 use whetstone_record::atomic;
 use whetstone_rollout::cache::{Bounds, Cache};
@@ -92,7 +93,7 @@ fn score_into(file: ScoreFile<'_>) -> Result<Scored, Failure> {
         let runtime = Runtime {
             judge: &started.judge,
             identity: &started.identity,
-            limits: crate::judge::limits(config),
+            limits: whetstone_env::python::limits(config),
             cache: cache.as_ref(),
         };
         score_with(file, &rules, How::Run(runtime))
@@ -107,6 +108,7 @@ fn score_with(file: ScoreFile<'_>, rules: &Rules, how: How<'_>) -> Result<Scored
         tasks: &args.prompts,
         output,
         rules,
+        setup: Setup { config, start_judge: &|| crate::judge::start(config) },
         how,
         advantage: GroupRule { how: args.advantage.into(), floor: config.alive_floor() },
         workers: crate::judge::callers(config),
@@ -183,7 +185,7 @@ mod tests {
 
     #[test]
     fn limits_come_from_the_settings() {
-        let found = crate::judge::limits(&Config::default());
+        let found = whetstone_env::python::limits(&Config::default());
         assert_eq!((found.cpu.as_secs(), found.memory), (5, 512 << 20));
     }
 }

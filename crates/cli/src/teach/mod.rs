@@ -117,7 +117,7 @@ fn collect(
         let counted = if answered < all { all } else { 0 };
         progress.phase(phase, answered, counted);
     };
-    let limits = crate::judge::limits(config);
+    let limits = whetstone_env::python::limits(config);
     let report = teach(&Teaching {
         tasks: &args.tasks,
         output: &args.out,

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use whetstone_config::Loaded;
@@ -12,9 +11,7 @@ use whetstone_core::jsonl::read_tasks;
 use whetstone_core::metric;
 use whetstone_core::trace::Trace;
 use whetstone_env::environment::Environment;
-use whetstone_env::python::{PythonEnvironment, Rules};
 use whetstone_infer::Limits;
-use whetstone_sandbox::Judge;
 use whetstone_train::grpo::{Grpo, STAGE, Source, TaskWithTraces, fits, grpo, max_prompt_tokens};
 use whetstone_train::plan::Plan;
 use whetstone_train::probe::Probe;
@@ -65,15 +62,14 @@ pub(super) fn run(args: &GrpoArgs, printer: Printer) -> anyhow::Result<Exit> {
     let tasks = read_tasks(&tasks_file).map_err(Failure::Lines)?;
     let tasks = untested::to_learn_from(&tasks_file, tasks, config, printer);
     let held_out = held_out(files.held_out.as_deref(), &tasks)?;
-    let held_out = untested::left_out(&held_out_file, held_out, printer);
+    let held_out = untested::left_out(&held_out_file, held_out, config, printer);
     let traces = traces(files.traces.as_deref())?;
     Plan::grpo(config, tasks.len()).map_err(Failure::Train)?;
     // Before anything large is loaded: the judge's processes are children of this one.
-    let judge = crate::judge::start(config).map_err(|err| crate::judge::failure(&err))?;
+    let environment = crate::environment::for_tasks(config, tasks.iter().chain(&held_out))?;
     let begun = begin::look(&args.run, config, STAGE).map_err(Failure::Train)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     let mut student = begin::student(&args.run, config, checkpoint.as_deref(), printer)?;
-    let environment = environment(judge, config);
     let room = PromptRoom { student: &student, config, environment: &environment };
     let within = |path: &Path, tasks| room.fitting(TaskFile { path, tasks }, printer);
     let tasks = within(&tasks_file, tasks).map_err(Failure::Train)?;
@@ -341,18 +337,6 @@ impl TraceFile<'_> {
         by_task.values().flatten().for_each(|trace| found.of_another_task(&trace.task_id));
         found.warn(printer);
         Ok(taught)
-    }
-}
-
-/// Where replies are judged.
-pub(crate) fn environment(judge: Judge, config: &Config) -> PythonEnvironment {
-    let [_, minor, _] = judge.about().python_version;
-    let rules = Rules::new(config.reward.clone());
-    PythonEnvironment {
-        judge: Arc::new(judge),
-        rules: rules.for_python(u8::try_from(minor).unwrap_or(u8::MAX)),
-        language: config.prompt.language,
-        limits: crate::judge::limits(config),
     }
 }
 

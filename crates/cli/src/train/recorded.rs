@@ -8,10 +8,8 @@ use whetstone_config::Loaded;
 use whetstone_core::config::Config;
 use whetstone_core::jsonl::read_tasks;
 use whetstone_core::metric;
-use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
 use whetstone_core::trace::Trace;
-use whetstone_env::environment::{EnvError, Environment, Episode};
 use whetstone_train::grpo::{STAGE, Source};
 use whetstone_train::recorded::{Recorded, RecordedCounts, check_settings};
 use whetstone_train::{Example, Student, TrainError, rows};
@@ -61,27 +59,20 @@ pub(super) fn run(begun: Run<'_>) -> anyhow::Result<Exit> {
     }
     let tasks = files.tasks.as_deref().map(read_tasks).transpose().map_err(Failure::Lines)?;
     let held_out = match files.held_out.as_deref() {
-        Some(path) => untested::left_out(path, read_tasks(path).map_err(Failure::Lines)?, printer),
+        Some(path) => {
+            untested::left_out(path, read_tasks(path).map_err(Failure::Lines)?, config, printer)
+        }
         None => Vec::new(),
     };
     let traces = grpo::traces(files.traces.as_deref())?;
     // Nothing is judged but held-out tasks.
-    let judge = if held_out.is_empty() {
-        None
-    } else {
-        Some(crate::judge::start(config).map_err(|err| crate::judge::failure(&err))?)
-    };
+    let environment = crate::environment::for_tasks(config, &held_out)?;
     let begun = begin::look(&args.run, config, STAGE).map_err(Failure::Train)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     let mut student = begin::student(&args.run, config, checkpoint.as_deref(), printer)?;
-    let python = judge.map(|judge| grpo::environment(judge, config));
-    let environment: &dyn Environment = match &python {
-        Some(environment) => environment,
-        None => &NothingJudged,
-    };
     let held_out_file = files.held_out.clone().unwrap_or_default();
     let held_out = TaskFile { path: &held_out_file, tasks: held_out };
-    let room = PromptRoom { student: &student, config, environment };
+    let room = PromptRoom { student: &student, config, environment: &environment };
     let held_out = room.fitting(held_out, printer).map_err(Failure::Train)?;
     let mut recorded = Recorded::read(&path, &student, config, &tasks.unwrap_or_default())
         .map_err(Failure::Train)?;
@@ -102,7 +93,7 @@ pub(super) fn run(begun: Run<'_>) -> anyhow::Result<Exit> {
         source,
         shown: &SHOWN,
         held_out: &held_out,
-        environment,
+        environment: &environment,
         checkpoint: checkpoint.as_deref(),
         stop,
     };
@@ -117,19 +108,6 @@ pub(super) fn run(begun: Run<'_>) -> anyhow::Result<Exit> {
         arithmetic: &arithmetic,
     };
     prepared.run(&mut student, printer)
-}
-
-/// Stands where no program is judged: without held-out tasks nothing is asked of it.
-struct NothingJudged;
-
-impl Environment for NothingJudged {
-    fn name(&self) -> &'static str {
-        "nothing judged"
-    }
-
-    fn open(&self, _: &Task, _: Seed) -> Result<Box<dyn Episode>, EnvError> {
-        Err(EnvError::Over)
-    }
 }
 
 /// A task that is learnt from would measure learning by heart.

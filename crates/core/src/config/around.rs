@@ -1,5 +1,5 @@
-//! `[run]`, `[prompt]`, `[sandbox]`, `[eval]`, `[held_out]` and `[quickstart]`: the small sections around the
-//! pipeline.
+//! `[run]`, `[prompt]`, `[env]`, `[sandbox]`, `[eval]`, `[held_out]` and `[quickstart]`: the small sections
+//! around the pipeline.
 
 use std::fmt;
 use std::str::FromStr;
@@ -91,6 +91,19 @@ pub enum PromptLanguage {
     Zh,
 }
 
+/// The environment in which replies are judged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EnvConfig {
+    /// The environment of tasks that name none: `program` judges programs by their tests. A task with tests
+    /// is always a program's, and one with a `body` is for the environment that the body names.
+    #[schemars(length(min = 1))]
+    pub kind: String,
+    /// Turns of an episode at most; 0 means as many as the environment allows by itself (1 for programs).
+    #[schemars(range(max = 1000))]
+    pub max_turns: u32,
+}
+
 /// Where programs run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -168,6 +181,12 @@ impl Default for RunConfig {
 impl Default for PromptConfig {
     fn default() -> Self {
         Self { language: PromptLanguage::En }
+    }
+}
+
+impl Default for EnvConfig {
+    fn default() -> Self {
+        Self { kind: crate::task::PROGRAM.to_owned(), max_turns: 0 }
     }
 }
 

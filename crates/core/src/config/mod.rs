@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 
 pub use algorithm::{Algorithm, Preset, RatioOf};
 pub use around::{
-    DeviceChoice, EvalConfig, HeldOutConfig, PromptConfig, PromptLanguage, QuickstartConfig,
-    RunConfig, SandboxConfig,
+    DeviceChoice, EnvConfig, EvalConfig, HeldOutConfig, PromptConfig, PromptLanguage,
+    QuickstartConfig, RunConfig, SandboxConfig,
 };
 pub use grpo::{AdvantageBy, Curriculum, DeadGroups, GrpoConfig, KlEstimator, KlIn, NormaliserBy};
 pub use model::{Dtype, LoraConfig, Module, StudentConfig};
@@ -50,6 +50,8 @@ pub struct Config {
     pub student: StudentConfig,
     /// The low-rank adapter that is trained in place of the student's own weights.
     pub lora: LoraConfig,
+    /// The environment in which replies are judged.
+    pub env: EnvConfig,
     /// Where programs run.
     pub sandbox: SandboxConfig,
     /// What a judged program is worth.
@@ -88,6 +90,7 @@ impl Default for Config {
             teacher: TeacherConfig::default(),
             student: StudentConfig::default(),
             lora: LoraConfig::default(),
+            env: EnvConfig::default(),
             sandbox: SandboxConfig::default(),
             reward: RewardConfig::default(),
             grpo: GrpoConfig::default(),

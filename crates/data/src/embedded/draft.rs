@@ -43,6 +43,7 @@ impl Draft<'_> {
                 entry_point: names.function.clone(),
                 suite: suite.expect("at least five hidden tests"),
             },
+            body: None,
             rest,
         }
     }

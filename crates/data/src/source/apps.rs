@@ -79,6 +79,7 @@ pub(super) fn task(mut row: Object, place: Place<'_>) -> Result<Mapped, RowProbl
         language: whetstone_core::Language::Python,
         reference,
         setup: String::new(),
+        body: None,
         rest,
     })))
 }

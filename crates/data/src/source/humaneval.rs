@@ -34,6 +34,7 @@ pub(super) fn task(mut row: Object) -> Result<Mapped, RowProblem> {
         setup: before_the_function(&prompt, &entry_point).to_owned(),
         statement: prompt,
         tests: Tests::Script { entry_point, suite: Suite::new(Vec::new(), vec![test])? },
+        body: None,
         rest: Object::new(),
     })))
 }

@@ -56,6 +56,7 @@ pub(super) fn task(mut row: Object) -> Result<Mapped, RowProblem> {
         setup,
         statement: statement(&description, &starter)?,
         tests: Tests::Script { entry_point, suite: Suite::new(Vec::new(), vec![test])? },
+        body: None,
         rest: Object::new(),
     })))
 }

@@ -40,6 +40,7 @@ pub(super) fn task(mut row: Object) -> Result<Mapped, RowProblem> {
         reference: Some(plain_lines(&reference)),
         setup: setup(&mut row)?,
         tests: Tests::Asserts(Suite::new(visible, hidden)?),
+        body: None,
         rest: Object::new(),
     })))
 }

@@ -1,8 +1,9 @@
 //! The Python environment: one prompt, one reply, one outcome.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use whetstone_core::config::PromptLanguage;
+use whetstone_core::config::{Config, PromptLanguage, SandboxConfig};
 use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::message::Message;
@@ -10,10 +11,12 @@ use whetstone_core::prompt::Prompt;
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
 use whetstone_core::verdict::Verdict;
+use whetstone_sandbox::Judge;
 use whetstone_sandbox::job::{Job, Judging, Limits};
+use whetstone_sandbox::protocol::About;
 
 use super::{Reading, Rules, settled};
-use crate::environment::{EnvError, Environment, Episode, Next, Outcome};
+use crate::environment::{BuildError, EnvError, Environment, Episode, Next, Outcome, Setup};
 use crate::stack::on_big_stack;
 
 /// Asks for a program and pays for what it does.
@@ -26,6 +29,36 @@ pub struct PythonEnvironment {
     pub language: PromptLanguage,
     /// What a program may use.
     pub limits: Limits,
+    /// How the judge holds programs, and with which interpreter; none of a stand-in.
+    pub about: Option<About>,
+}
+
+/// Builds it with the judge of the settings.
+pub fn build(setup: &Setup<'_>) -> Result<Box<dyn Environment>, BuildError> {
+    let judge = (setup.start_judge)().map_err(BuildError::Judge)?;
+    Ok(Box::new(PythonEnvironment::new(setup.config, judge)))
+}
+
+/// What a program may use by the settings.
+pub fn limits(config: &Config) -> Limits {
+    let SandboxConfig { cpu_seconds, memory_mib, .. } = config.sandbox;
+    Limits { cpu: Duration::from_secs_f64(cpu_seconds), memory: u64::from(memory_mib) << 20 }
+}
+
+impl PythonEnvironment {
+    /// By the settings, with a judge that runs.
+    pub fn new(config: &Config, judge: Judge) -> Self {
+        let about = judge.about().clone();
+        let [_, minor, _] = about.python_version;
+        let rules = Rules::new(config.reward.clone());
+        Self {
+            judge: Arc::new(judge),
+            rules: rules.for_python(u8::try_from(minor).unwrap_or(u8::MAX)),
+            language: config.prompt.language,
+            limits: limits(config),
+            about: Some(about),
+        }
+    }
 }
 
 struct PythonEpisode {
@@ -40,13 +73,14 @@ struct PythonEpisode {
 impl PythonEpisode {
     /// What a reply to a task without tests is worth.
     fn by_static_terms(&self, reading: &Reading) -> Outcome {
-        Outcome { judgement: None, reward: self.rules.static_reward(reading) }
+        Outcome::not_run(self.rules.static_reward(reading))
     }
 }
 
 impl Environment for PythonEnvironment {
-    fn name(&self) -> &'static str {
-        "python"
+    /// One reply ends an episode.
+    fn max_turns(&self, _: &Task) -> usize {
+        1
     }
 
     /// Nothing in an episode is random, so the seed is not used.
@@ -92,7 +126,7 @@ impl Episode for PythonEpisode {
         self.messages.push(Message::assistant(reply.text));
         self.over = true;
         let reward = self.rules.reward(&reading, &judgement);
-        Ok(Next::Done(Outcome { judgement: Some(judgement), reward }))
+        Ok(Next::Done(Outcome::of_program(judgement, reward)))
     }
 
     /// One reply ends an episode, so this one had none, and no code.
@@ -107,6 +141,6 @@ impl Episode for PythonEpisode {
             return Ok(self.by_static_terms(&reading));
         }
         let reward = self.rules.reward(&reading, &judgement);
-        Ok(Outcome { judgement: Some(judgement), reward })
+        Ok(Outcome::of_program(judgement, reward))
     }
 }

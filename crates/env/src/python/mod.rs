@@ -17,7 +17,7 @@ pub mod syntax;
 
 pub use determinism::{may_vary, tests_may_vary};
 pub use entry_point::EntryPoint;
-pub use environment::PythonEnvironment;
+pub use environment::{PythonEnvironment, build, limits};
 pub use ruff_python_ast::PythonVersion;
 
 use whetstone_core::config::RewardConfig;

@@ -12,7 +12,8 @@ use std::path::Path;
 use whetstone_core::Task;
 use whetstone_core::completion::Finish;
 use whetstone_core::jsonl::Records;
-use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::outcome::Evidence;
+use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::TaskId;
 use whetstone_rollout::measure::Tally;
 
@@ -52,7 +53,7 @@ impl Results {
         let places: HashMap<&TaskId, usize> =
             tasks.iter().enumerate().map(|(at, task)| (&task.id, at)).collect();
         let mut unjudged = vec![Unjudged::default(); tasks.len()];
-        for read in Records::<Rollout, _>::open(samples)? {
+        for read in Records::<RolloutLine, _>::open(samples)? {
             let rollout = read?.record;
             if let Some(&at) = places.get(&rollout.prompt_id) {
                 results.add(at, rollout, &mut unjudged[at]);
@@ -64,22 +65,24 @@ impl Results {
     }
 
     /// Counts a sample of the task in this place.
-    fn add(&mut self, at: usize, mut rollout: Rollout, unjudged: &mut Unjudged) {
+    fn add(&mut self, at: usize, mut rollout: RolloutLine, unjudged: &mut Unjudged) {
         let is_greedy = rollout.meta.take(GREEDY).ok().flatten().unwrap_or(false);
         let mut failed = |reason: &str| {
             unjudged.samples += u64::from(!is_greedy);
             unjudged.greedy |= is_greedy;
             self.failed(reason);
         };
-        let verdict = match &rollout.score {
-            Some(Score::Judged { judgement, .. }) => judgement.verdict(),
+        let evidence = match &rollout.score {
             Some(Score::Failed(reason)) => return failed(&reason.0),
-            Some(Score::NotRun { .. }) | None => return failed("it was not judged"),
+            Some(Score::Scored { outcome, .. }) if outcome.evidence != Evidence::NotRun => {
+                &outcome.evidence
+            }
+            Some(Score::Scored { .. }) | None => return failed("it was not judged"),
         };
-        let passed = verdict.is_pass();
+        let passed = evidence.solved() == Some(true);
         let (task, verdicts) = (&mut self.by_task[at], &mut self.verdicts);
         let verdicts = if is_greedy { &mut self.greedy_verdicts } else { verdicts };
-        *verdicts.entry(verdict.name().to_owned()).or_default() += 1;
+        *verdicts.entry(evidence.name().to_owned()).or_default() += 1;
         if is_greedy {
             task.greedy = Some(passed);
             return;

@@ -12,7 +12,7 @@ use whetstone_core::verdict::Verdict;
 use whetstone_core::wire::Wire;
 use whetstone_core::{Seed, Task};
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
-use whetstone_infer::{Drawn, GenerateError, Generator, Prompt, Rule, Usage};
+use whetstone_infer::{GenerateError, Generator, Prompt, Rule, SampledCompletion, Usage};
 use whetstone_rollout::collect::{Collecting, Render};
 
 fn task(id: &str) -> Task {
@@ -36,7 +36,7 @@ impl Generator for Coin {
     fn generate(
         &mut self,
         prompts: &[Prompt],
-        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<Usage, GenerateError> {
         self.calls.push(prompts.iter().map(|prompt| prompt.samples).sum());
         for (at, prompt) in prompts.iter().enumerate() {
@@ -51,7 +51,7 @@ impl Generator for Coin {
                     vec![-1.0 / f32::from(1 + u16::try_from(sample).unwrap()); 1 + sample % 2];
                 let tokens = SampledTokens::new(vec![7; logps.len()], logps).ok();
                 let completion = Completion { text, reasoning: None, finish, tokens };
-                if done(Drawn { prompt: at, sample, completion }).is_break() {
+                if done(SampledCompletion { prompt: at, sample, completion }).is_break() {
                     return Ok(Usage::default());
                 }
             }
@@ -66,8 +66,8 @@ pub(crate) struct Judge;
 struct Play([Message; 1]);
 
 impl Environment for Judge {
-    fn name(&self) -> &'static str {
-        "judge"
+    fn max_turns(&self, _: &Task) -> usize {
+        1
     }
 
     fn open(&self, task: &Task, _: Seed) -> Result<Box<dyn Episode>, EnvError> {
@@ -93,7 +93,7 @@ impl Episode for Play {
         let term = Term { value: f64::from(u8::from(passed)), weight: 1.0 };
         let terms = BTreeMap::from([("tests".to_owned(), term)]);
         let reward = Reward::new(terms, BTreeMap::new()).unwrap();
-        Ok(Next::Done(Outcome { judgement: Some(judgement), reward }))
+        Ok(Next::Done(Outcome::of_program(judgement, reward)))
     }
 
     fn cut_short(&mut self) -> Result<Outcome, EnvError> {
@@ -113,7 +113,6 @@ pub(crate) fn collecting() -> Collecting<'static> {
         rule: Rule::default(),
         max_tokens: 8,
         max_prompt_tokens: 100,
-        max_turns: 1,
         judges: 2,
         on_event: &|_| ControlFlow::Continue(()),
     }

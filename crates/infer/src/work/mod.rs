@@ -21,7 +21,7 @@ use whetstone_model::decoder::{Cache, Chosen, Decoder, PAGE, Step, Stepper};
 use whetstone_model::tokenizer::TextStream;
 
 use self::start::Waiting;
-use crate::generator::{Drawn, GenerateError, Limits, Prompt, Usage};
+use crate::generator::{GenerateError, Limits, Prompt, SampledCompletion, Usage};
 use crate::pages::Pages;
 use crate::stop::StopText;
 
@@ -133,7 +133,7 @@ impl<'a> Work<'a> {
     /// Steps until nothing waits and nothing is being drawn.
     pub(crate) fn run(
         &mut self,
-        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, GenerateError> {
         let mut flying: Option<Flight> = None;
         loop {
@@ -156,7 +156,7 @@ impl<'a> Work<'a> {
     fn advance(
         &mut self,
         flying: &mut Option<Flight>,
-        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, GenerateError> {
         let runs_ahead = self.runs_ahead();
         if !runs_ahead && let Some(before) = flying.take() {
@@ -240,7 +240,7 @@ impl<'a> Work<'a> {
     fn land(
         &mut self,
         flight: Flight,
-        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, GenerateError> {
         let Flight { serials, chosen } = flight;
         let (tokens, logps) = chosen.wait();
@@ -260,7 +260,7 @@ impl<'a> Work<'a> {
         &mut self,
         logits: &mut Buffer<f32>,
         first: usize,
-        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, GenerateError> {
         let requests: Vec<Request<'_>> = self.active[first..]
             .iter()
@@ -278,7 +278,7 @@ impl<'a> Work<'a> {
     fn accept(
         &mut self,
         rows: &[Row],
-        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, GenerateError> {
         let eos = &self.decoder.config().eos;
         let mut finished = Vec::new();
@@ -316,7 +316,7 @@ impl<'a> Work<'a> {
         active: Active<'a>,
         finish: Finish,
         cut: bool,
-    ) -> Result<Drawn, GenerateError> {
+    ) -> Result<SampledCompletion, GenerateError> {
         let Active { prompt, sample, pages, promised, ids, logps, stream, mut text, .. } = active;
         self.pages.release(promised);
         for page in pages {
@@ -329,7 +329,7 @@ impl<'a> Work<'a> {
         let tokens = SampledTokens::new(ids, logps).expect("as many, finite and at most 0");
         let text = text.into_text();
         let completion = Completion { text, reasoning: None, finish, tokens: Some(tokens) };
-        Ok(Drawn { prompt, sample, completion })
+        Ok(SampledCompletion { prompt, sample, completion })
     }
 }
 

@@ -13,7 +13,7 @@ use whetstone_model::memory::TOGETHER_ON_CUDA;
 use whetstone_model::tokenizer::SpecialTokens;
 
 use super::{Active, Work, page_counts, room};
-use crate::generator::{Drawn, GenerateError, Prompt};
+use crate::generator::{GenerateError, Prompt, SampledCompletion};
 use crate::stop::StopText;
 
 /// Tokens of prompts that go through together, at most; a longer one goes alone. A GPU has use for
@@ -54,7 +54,7 @@ impl<'a> Work<'a> {
     /// Starts as many samples as fit. A sample's first token comes from the prompt's logits.
     pub(super) fn start(
         &mut self,
-        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, GenerateError> {
         loop {
             let admitted = self.admit();

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::TaskId;
 
 use super::limits::MAX_TEXT_BYTES;
@@ -100,7 +100,7 @@ pub(super) fn write(
 }
 
 impl Writing<'_> {
-    fn add(&mut self, mut rollout: Rollout, page: &mut Page<'_>) -> Result<(), ViewError> {
+    fn add(&mut self, mut rollout: RolloutLine, page: &mut Page<'_>) -> Result<(), ViewError> {
         let sampled = Sampled::take(&mut rollout);
         let shown = Shown::new(&rollout, sampled);
         self.text_bytes += shown.text_bytes();
@@ -126,10 +126,10 @@ impl Index {
     }
 
     /// Adds a completion.
-    pub(super) fn enter(&mut self, rollout: &Rollout, known: &Known) {
+    pub(super) fn enter(&mut self, rollout: &RolloutLine, known: &Known) {
         let task = self.number(&rollout.prompt_id, known);
         let advantage = match &rollout.score {
-            Some(Score::Judged { advantage, .. } | Score::NotRun { advantage, .. }) => *advantage,
+            Some(Score::Scored { advantage, .. }) => *advantage,
             _ => None,
         };
         self.step.push(rollout.step);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, vec};
 
-use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::verdict::Verdict;
 use whetstone_core::wire::{Object, Wire};
 
@@ -13,7 +13,7 @@ use crate::journal::{self, Position, Reader, Record};
 use crate::run_dir::RunView;
 
 /// Labels of completions without a verdict.
-const OTHERS: [&str; 3] = ["unjudged", "not_run", "unscored"];
+const OTHERS: [&str; 5] = ["unjudged", "not_run", "unscored", "solved", "unsolved"];
 
 /// Rollouts, one by one, and how far they were read.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl Rollouts {
     }
 
     /// The next rollout of the journal that is read now.
-    fn next_here(&mut self) -> Option<Result<Rollout, ViewError>> {
+    fn next_here(&mut self) -> Option<Result<RolloutLine, ViewError>> {
         let reading = self.reading.as_mut()?;
         match reading.next()? {
             Ok(record) => Some(parse(reading.path(), &record)),
@@ -89,7 +89,7 @@ impl Rollouts {
 }
 
 impl Iterator for Rollouts {
-    type Item = Result<Rollout, ViewError>;
+    type Item = Result<RolloutLine, ViewError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -113,17 +113,16 @@ pub(super) fn verdicts() -> impl Iterator<Item = &'static str> {
 }
 
 /// The label of a completion: one of [`verdicts`].
-pub(super) fn verdict(rollout: &Rollout) -> &'static str {
+pub(super) fn verdict(rollout: &RolloutLine) -> &'static str {
     match &rollout.score {
-        Some(Score::Judged { judgement, .. }) => judgement.verdict().name(),
+        Some(Score::Scored { outcome, .. }) => outcome.evidence.name(),
         Some(Score::Failed(_)) => "unjudged",
-        Some(Score::NotRun { .. }) => "not_run",
         None => "unscored",
     }
 }
 
 /// The place of [`verdict`] in [`verdicts`].
-pub(super) fn verdict_number(rollout: &Rollout) -> usize {
+pub(super) fn verdict_number(rollout: &RolloutLine) -> usize {
     let name = verdict(rollout);
     verdicts().position(|verdict| verdict == name).unwrap_or(Verdict::NAMES.len())
 }
@@ -146,12 +145,14 @@ fn list(view: &RunView) -> Result<(Journals, Vec<PathBuf>), FileError> {
     Ok((Journals { count: paths.len(), names_crc: names.finalize() }, paths))
 }
 
-fn parse(path: &Path, record: &Record) -> Result<Rollout, ViewError> {
+fn parse(path: &Path, record: &Record) -> Result<RolloutLine, ViewError> {
     let (path, line) = (path.to_owned(), record.line);
     match serde_json::from_str::<Object>(&record.json) {
-        Ok(object) => {
-            Rollout::from_object(object).map_err(|source| ViewError::Rollout { path, line, source })
-        }
+        Ok(object) => RolloutLine::from_object(object).map_err(|source| ViewError::Rollout {
+            path,
+            line,
+            source,
+        }),
         Err(source) => Err(ReadError::WrongType { path, line, source }.into()),
     }
 }

@@ -2,15 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use whetstone_core::judgement::Judgement;
+use whetstone_core::outcome::Evidence;
 use whetstone_core::reward::Reward;
-use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::rollout::{RolloutLine, Score};
 
 use super::limits::{self, MAX_COMPLETION_BYTES, MAX_NAME_BYTES, MAX_TERMS};
 use super::survey::reward;
 
 /// Turns before the last that are shown.
 const MAX_EARLIER: usize = 8;
+/// Bytes of an observation's facts, as JSON, that are shown.
+const MAX_FACTS_BYTES: usize = 4 << 10;
 
 /// One completion.
 #[derive(Serialize)]
@@ -47,7 +49,7 @@ struct Turn {
 
 impl Sampled {
     /// Takes it out of a rollout.
-    pub(super) fn take(rollout: &mut Rollout) -> Self {
+    pub(super) fn take(rollout: &mut RolloutLine) -> Self {
         let turns: Vec<Turn> = rollout.meta.take("turns").ok().flatten().unwrap_or_default();
         let texts = turns.into_iter().filter_map(|turn| turn.text).take(MAX_EARLIER);
         let finish: Option<String> = rollout.meta.take("finish").ok().flatten();
@@ -60,12 +62,12 @@ impl Sampled {
 }
 
 impl<'a> Shown<'a> {
-    pub(super) fn new(rollout: &'a Rollout, sampled: Sampled) -> Self {
+    pub(super) fn new(rollout: &'a RolloutLine, sampled: Sampled) -> Self {
         let (text, left) = limits::cut(&rollout.text, MAX_COMPLETION_BYTES);
         let (validation, error) = match &rollout.score {
-            Some(Score::Judged { judgement, .. }) => (evidence(judgement), None),
+            Some(Score::Scored { outcome, .. }) => (evidence(&outcome.evidence), None),
             Some(Score::Failed(failed)) => (None, Some(limits::cut(&failed.0, 1 << 10).0)),
-            Some(Score::NotRun { .. }) | None => (None, None),
+            None => (None, None),
         };
         let cut_bytes = (left > 0).then_some(left);
         let reward = reward(rollout).filter(|reward| is_small(reward));
@@ -80,8 +82,19 @@ impl<'a> Shown<'a> {
 
 /// A judgement as in the record, with the program's answer. A program chooses the name of its
 /// exceptions, and their length; an answer has a limit of its own.
-fn evidence(judgement: &Judgement) -> Option<Value> {
-    let mut found = serde_json::to_value(judgement).ok()?;
+///
+/// An observation with more facts than a page can hold is shown without them.
+fn evidence(evidence: &Evidence) -> Option<Value> {
+    let mut found = match evidence {
+        Evidence::NotRun => return None,
+        Evidence::Program(judgement) => serde_json::to_value(judgement).ok()?,
+        Evidence::Observed(seen) => serde_json::to_value(seen).ok()?,
+    };
+    if let Some(facts) = found.get("facts")
+        && facts.to_string().len() > MAX_FACTS_BYTES
+    {
+        found["facts"] = Value::Null;
+    }
     if let Some(Value::String(kind)) = found.get_mut("kind") {
         *kind = cut(kind, MAX_NAME_BYTES);
     }
@@ -107,7 +120,7 @@ mod tests {
 
     fn shown(line: &Value) -> Value {
         let object = serde_json::from_str(&line.to_string()).unwrap();
-        let mut rollout = Rollout::from_object(object).unwrap();
+        let mut rollout = RolloutLine::from_object(object).unwrap();
         let sampled = Sampled::take(&mut rollout);
         serde_json::to_value(Shown::new(&rollout, sampled)).unwrap()
     }

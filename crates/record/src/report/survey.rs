@@ -8,7 +8,7 @@ use whetstone_core::completion::Finish;
 use whetstone_core::config::Config;
 use whetstone_core::group::Spread;
 use whetstone_core::reward::Reward;
-use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::TaskId;
 
 use super::limits::{
@@ -139,7 +139,10 @@ impl Survey {
     }
 
     /// Counts the next rollout, and hands it on.
-    pub(super) fn next(&mut self, rollouts: &mut Rollouts) -> Result<Option<Rollout>, ViewError> {
+    pub(super) fn next(
+        &mut self,
+        rollouts: &mut Rollouts,
+    ) -> Result<Option<RolloutLine>, ViewError> {
         let before = rollouts.place();
         let Some(rollout) = rollouts.next().transpose()? else { return Ok(None) };
         // Earlier journals are not read again, so a new journal starts from its beginning.
@@ -177,7 +180,7 @@ impl Survey {
         self.reach.end = rollouts.place();
     }
 
-    fn add(&mut self, rollout: &Rollout) {
+    fn add(&mut self, rollout: &RolloutLine) {
         self.completions += 1;
         self.text_bytes += rollout.text.len().min(MAX_COMPLETION_BYTES) as u64;
         self.join_group(rollout);
@@ -198,7 +201,7 @@ impl Survey {
         step.truncated += u64::from(noted(rollout, "finish") == Some(Finish::Length));
     }
 
-    fn join_group(&mut self, rollout: &Rollout) {
+    fn join_group(&mut self, rollout: &RolloutLine) {
         let same = |group: &Group| group.step == rollout.step && group.task == rollout.prompt_id;
         if !self.group.as_ref().is_some_and(same) {
             self.end_group();
@@ -265,16 +268,16 @@ fn place_of(name: &str, names: &mut Vec<String>) -> Option<usize> {
 }
 
 /// The reward of a rollout, if it has one.
-pub(super) fn reward(rollout: &Rollout) -> Option<&Reward> {
+pub(super) fn reward(rollout: &RolloutLine) -> Option<&Reward> {
     match &rollout.score {
-        Some(Score::Judged { reward, .. } | Score::NotRun { reward, .. }) => Some(reward),
+        Some(Score::Scored { outcome, .. }) => Some(&outcome.reward),
         _ => None,
     }
 }
 
 /// A field recorded at sampling time. In files of other tools it may have any type; then it is not
 /// counted.
-fn noted<T: DeserializeOwned>(rollout: &Rollout, field: &str) -> Option<T> {
+fn noted<T: DeserializeOwned>(rollout: &RolloutLine, field: &str) -> Option<T> {
     serde_json::from_str(rollout.meta.get(field)?).ok()
 }
 
@@ -310,7 +313,7 @@ mod tests {
     }
 
     /// One line whose terms have these names.
-    fn line(step: u64, names: &[String]) -> Rollout {
+    fn line(step: u64, names: &[String]) -> RolloutLine {
         let terms: BTreeMap<&String, f64> = names.iter().map(|name| (name, 1.0)).collect();
         let text = serde_json::json!({
             "step": step, "prompt_id": "x/0", "group_id": 0, "text": "", "meta": {"tokens": 1},
@@ -318,7 +321,7 @@ mod tests {
                            "cpu_ms": 1.0, "isolation": "full"},
             "reward": {"total": names.len(), "terms": terms, "weights": terms, "gates": {}},
         });
-        Rollout::from_object(serde_json::from_value(text).unwrap()).unwrap()
+        RolloutLine::from_object(serde_json::from_value(text).unwrap()).unwrap()
     }
 
     #[test]
@@ -354,7 +357,7 @@ mod tests {
                     "reward": {"total": total, "terms": {"form": total}, "gates": {}},
                 });
                 let line = serde_json::from_value(line).unwrap();
-                survey.add(&Rollout::from_object(line).unwrap());
+                survey.add(&RolloutLine::from_object(line).unwrap());
             }
             survey.end_group();
             survey.steps[&0].dead_groups

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::seed::Seed;
-use whetstone_infer::{Drawn, Generator, Prompt, Usage};
+use whetstone_infer::{Generator, Prompt, SampledCompletion, Usage};
 
 use super::judging::{Answer, Channels, Job, JudgePool, Member, RolloutId, TurnResult};
 use super::{
@@ -198,7 +198,12 @@ impl<'a, 't> Driver<'a, 't> {
     /// Hands a completion to the judges, and takes the answers that are there.
     ///
     /// A completion of no open rollout is ignored.
-    fn sampled(&mut self, questions: &mut [Question], drawn: Drawn, channels: &Channels) {
+    fn sampled(
+        &mut self,
+        questions: &mut [Question],
+        drawn: SampledCompletion,
+        channels: &Channels,
+    ) {
         let Some(question) = questions.get_mut(drawn.prompt) else { return };
         let waiting = question.waiting.get_mut(drawn.sample);
         let Some(mut member) = waiting.and_then(Option::take) else { return };

@@ -49,7 +49,7 @@ pub struct Rollout {
     pub sample: usize,
     /// Its turns, in order; at least one.
     pub turns: Vec<Turn>,
-    /// The judgement and the reward.
+    /// What the environment saw, and what that is worth.
     pub outcome: Outcome,
     /// The reason that it ended.
     pub end: End,

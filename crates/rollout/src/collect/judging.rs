@@ -13,7 +13,9 @@ use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
 
-use super::{Asked, CollectError, Collecting, Dropped, End, Render, Rollout, Span, Turn};
+use super::{
+    Asked, CollectError, Collecting, Dropped, End, Render, Rollout, Span, Turn, next_turn,
+};
 use crate::score::catch_panic::catch_panic_in;
 
 /// Identifies a rollout: the index of its group, and its number there.
@@ -64,7 +66,6 @@ pub(super) struct JudgePool<'a> {
     thinking_opened: bool,
     asked: &'a [Asked<'a>],
     max_prompt_tokens: usize,
-    max_turns: usize,
     pub(super) clock: Instant,
 }
 
@@ -76,11 +77,10 @@ enum AfterReply {
 
 impl<'a> JudgePool<'a> {
     pub(super) fn new(collecting: &Collecting<'a>, asked: &'a [Asked<'a>]) -> Self {
-        let Collecting {
-            environment, render, thinking_opened, max_prompt_tokens, max_turns, ..
-        } = *collecting;
+        let Collecting { environment, render, thinking_opened, max_prompt_tokens, .. } =
+            *collecting;
         let clock = Instant::now();
-        Self { environment, render, thinking_opened, asked, max_prompt_tokens, max_turns, clock }
+        Self { environment, render, thinking_opened, asked, max_prompt_tokens, clock }
     }
 
     /// Starts so many judges.
@@ -167,10 +167,11 @@ impl<'a> JudgePool<'a> {
         if let Next::Done(outcome) = episode.reply(newest).map_err(broken)? {
             return Ok(AfterReply::Over(outcome, End::Done));
         }
-        if member.turns.len() >= self.max_turns {
+        let task = self.asked[member.id.group].task;
+        if member.turns.len() >= self.environment.max_turns(task) {
             return cut_short(episode, End::OutOfTurns);
         }
-        let prompt = self.rendered(episode.as_ref())?;
+        let prompt = self.next_prompt(member.turns.last(), episode.as_ref())?;
         if prompt.len() > self.max_prompt_tokens {
             return cut_short(episode, End::OutOfContext);
         }
@@ -186,7 +187,9 @@ impl<'a> JudgePool<'a> {
                 return Err(Infrastructure("a fresh episode ended earlier".to_owned()));
             }
         }
-        if !earlier.is_empty() && *self.rendered(episode.as_ref())? != *newest.prompt {
+        if !earlier.is_empty()
+            && *self.next_prompt(earlier.last(), episode.as_ref())? != *newest.prompt
+        {
             return Err(Infrastructure("a fresh episode asks something else".to_owned()));
         }
         Ok(episode)
@@ -202,9 +205,18 @@ impl<'a> JudgePool<'a> {
         self.environment.open(task, seed.derive("episode", 0)).map_err(broken)
     }
 
-    fn rendered(&self, episode: &dyn Episode) -> Result<Vec<u32>, Infrastructure> {
+    /// The prompt after a turn: the tokens of that turn as they were sampled, and the environment's answer.
+    fn next_prompt(
+        &self,
+        last: Option<&Turn>,
+        episode: &dyn Episode,
+    ) -> Result<Vec<u32>, Infrastructure> {
         let no_prompt = |err| Infrastructure(format!("cannot make a prompt: {err}"));
-        (self.render)(episode.messages()).map_err(no_prompt)
+        let next = match last {
+            Some(turn) => next_turn::prompt(turn, episode.messages(), self.render),
+            None => (self.render)(episode.messages()),
+        };
+        next.map_err(no_prompt)
     }
 }
 
@@ -221,10 +233,10 @@ fn retry_once<T>(
 }
 
 /// Why an environment failed, as it stands in records.
-fn broken(err: EnvError) -> Infrastructure {
+pub(crate) fn broken(err: EnvError) -> Infrastructure {
     match err {
         EnvError::Judge(reason) => reason,
         EnvError::Thread(ref source) => Infrastructure(format!("{err}: {source}")),
-        EnvError::Over => Infrastructure(err.to_string()),
+        EnvError::Task(_) | EnvError::Over => Infrastructure(err.to_string()),
     }
 }

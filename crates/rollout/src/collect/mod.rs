@@ -23,6 +23,9 @@
 //! dropped: not to come to an end is the model's doing, and dropping unfinished episodes would inflate
 //! the advantage of the rest.
 //!
+//! **The prompt of a later turn** keeps the tokens that were sampled before it, so that an episode is one
+//! sequence to train on (`next_turn`).
+//!
 //! All episodes of a group are opened with one seed, since an advantage compares rollouts that began
 //! alike; only the sampling differs. They are opened when their first reply is there: an episode
 //! may hold a task's tests, and thousands of them need not.
@@ -36,6 +39,7 @@ mod driver;
 mod error;
 mod group;
 mod judging;
+mod next_turn;
 pub mod record;
 mod timeline;
 
@@ -50,6 +54,7 @@ use whetstone_env::environment::Environment;
 use whetstone_infer::{Generator, Rule, Usage};
 
 use self::driver::{PATIENCE, Taker};
+pub(crate) use self::judging::broken;
 
 pub use self::alive::{Alive, Supply, collect_alive};
 pub use self::error::CollectError;
@@ -88,8 +93,6 @@ pub struct Collecting<'a> {
     /// Tokens of a prompt at most. A task with a longer one is dropped; an episode whose
     /// conversation grows beyond it is cut short.
     pub max_prompt_tokens: usize,
-    /// Completions of an episode at most, at least one.
-    pub max_turns: usize,
     /// Threads that judge, at least one.
     pub judges: usize,
     /// Called after every sample and every judgement, on the thread that collects: what was judged

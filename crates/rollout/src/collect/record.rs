@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use whetstone_core::completion::{Completion, Finish, SampledTokens};
-use whetstone_core::rollout::{Rollout as RolloutLine, Score};
+use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::TaskId;
 use whetstone_core::wire::{Object, WireError};
 use whetstone_infer::Rule;
@@ -124,11 +124,7 @@ pub fn turns(rollout: &RolloutLine) -> Result<Vec<RecordedTurn>, WireError> {
 }
 
 fn judged(rollout: &Rollout, advantage: Option<f64>) -> AnyRollout<'_> {
-    let reward = rollout.outcome.reward.clone();
-    let score = match rollout.outcome.judgement.clone() {
-        Some(judgement) => Score::Judged { judgement, reward, advantage },
-        None => Score::NotRun { reward, advantage },
-    };
+    let score = Score::Scored { outcome: rollout.outcome.clone(), advantage };
     AnyRollout { sample: rollout.sample, turns: &rollout.turns, end: Some(rollout.end), score }
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use whetstone_core::jsonl::LineError;
+use whetstone_env::environment::BuildError;
 use whetstone_record::error::{FileError, LedgerError};
 
 use super::report::BadLine;
@@ -40,6 +41,10 @@ pub enum ScoreError {
         /// Why its first line is not valid, if it has one.
         first: Option<BadLine>,
     },
+
+    /// A task's environment cannot be built.
+    #[error(transparent)]
+    Environment(BuildError),
 
     /// The output would take the place of an input.
     #[error("the output `{}` is one of the inputs", path.display())]
@@ -107,7 +112,7 @@ impl ScoreError {
             Self::Threads(_) => Some(
                 "each takes 1 GiB of address space: raise `ulimit -v`, or lower `sandbox.workers`",
             ),
-            Self::Rollouts { .. } | Self::Tasks(_) => None,
+            Self::Rollouts { .. } | Self::Tasks(_) | Self::Environment(_) => None,
         }
     }
 
@@ -118,6 +123,7 @@ impl ScoreError {
             | Self::Rollouts { .. }
             | Self::Tasks(_)
             | Self::NoTasks { .. }
+            | Self::Environment(_)
             | Self::OutputIsInput { .. }
             | Self::BadLines { .. } => true,
             Self::Journal(err) => err.is_usage(),

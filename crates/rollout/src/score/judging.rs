@@ -10,15 +10,19 @@ use std::thread;
 
 use whetstone_core::extract::Reply;
 use whetstone_core::judgement::{Infrastructure, Judgement, Validation};
+use whetstone_core::outcome::Evidence;
 use whetstone_core::reward::Reward;
+use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
 use whetstone_env::python::{Candidate, EntryPoint, Reading, find_program};
+use whetstone_env::registry::Environments;
 use whetstone_env::stack::{self, BigStack};
 use whetstone_record::error::LedgerError;
 use whetstone_sandbox::job::Job;
 
 use super::candidate::{self, Bad, Line};
 use super::catch_panic::catch_panic;
+use super::episode;
 use super::ledger::{Ledger, Outcome};
 use super::lines::{Lines, Took};
 use super::parked::{Parked, Role};
@@ -68,6 +72,8 @@ struct Waiting {
 struct Scorer<'a> {
     scoring: &'a Scoring<'a>,
     tasks: &'a Tasks,
+    /// The environments of tasks that ask for no program.
+    others: &'a Environments,
     /// One for each task; empty if nothing is cached.
     keys: Vec<TaskKeys>,
     tests_vary: TestsVary,
@@ -83,6 +89,7 @@ struct Scorer<'a> {
 pub(super) fn judge_all(
     scoring: &Scoring<'_>,
     tasks: &Tasks,
+    others: &Environments,
     ledger: Ledger,
 ) -> Result<Ledger, ScoreError> {
     let keys = match &scoring.how {
@@ -94,6 +101,7 @@ pub(super) fn judge_all(
     let scorer = Scorer {
         scoring,
         tasks,
+        others,
         tests_vary: TestsVary::new(keys.len()),
         keys,
         queue: Queue::new(),
@@ -187,12 +195,38 @@ impl Scorer<'_> {
         }
         let reply = Reply::text(&candidate.text).after(candidate.thinking_opened);
         let line = ReplyLine { at, entry, reply };
+        if !self.scoring.is_program(self.tasks.get(task)) {
+            return self.play(line, bytes, candidate.thinking_opened);
+        }
         let is_tested = !self.tasks.get(task).tests.is_absent();
         match &self.scoring.how {
             How::Run(Runtime { cache: Some(cache), .. }) if is_tested => {
                 self.look_up(line, cache, stack)
             }
             _ => self.read_and_judge(line, stack),
+        }
+    }
+
+    /// Scores a reply to a task that asks for no program: an episode is told all replies of the line.
+    fn play(
+        &self,
+        line: ReplyLine<'_>,
+        bytes: &[u8],
+        thinking_opened: bool,
+    ) -> Result<(), LedgerError> {
+        let ReplyLine { at, entry, reply } = line;
+        let task = self.tasks.get(entry.task);
+        let earlier = episode::earlier_replies(bytes);
+        let told = earlier.iter().map(|text| Reply::text(text).after(thinking_opened));
+        let replies: Vec<Reply<'_>> = told.chain([reply]).collect();
+        let seed = Seed::new(self.scoring.setup.config.seed);
+        let played = catch_panic(|| episode::outcome(self.others, task, seed, &replies)).flatten();
+        match played {
+            Ok(outcome) => {
+                let (validation, reward) = (Validation::Seen(outcome.evidence), outcome.reward);
+                self.keep(at, entry, &Outcome { validation, reward, cpu_ms: 0.0, cached: false })
+            }
+            Err(broken) => self.fail(at, entry, &broken),
         }
     }
 
@@ -345,8 +379,8 @@ impl Scorer<'_> {
         let reward: Result<Reward, _> = catch_panic(|| self.scoring.rules.static_reward(reading));
         let validation = match reading {
             // That there is no program, or none that compiles, is known without running it.
-            Reading::Settled(judgement) => Validation::Judged(judgement.clone()),
-            Reading::Runs(_) => Validation::NotRun,
+            Reading::Settled(judgement) => Validation::from(judgement.clone()),
+            Reading::Runs(_) => Validation::Seen(Evidence::NotRun),
         };
         match reward {
             Ok(reward) => {

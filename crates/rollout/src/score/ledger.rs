@@ -31,7 +31,7 @@ pub(super) struct Outcome {
 impl Outcome {
     /// Of a line that was judged.
     pub(super) fn judged(judgement: &Judgement, reward: Reward, cached: bool) -> Self {
-        let validation = Validation::Judged(steady(judgement));
+        let validation = Validation::from(steady(judgement));
         Self { validation, reward, cpu_ms: judgement.cpu_ms(), cached }
     }
 }

@@ -14,12 +14,16 @@
 //! of order by a bounded number of lines. Only after failed lines were tried again by a later run
 //! are results held for longer, until their turn comes.
 //!
+//! A reply to a task of another environment than that of programs is told to an episode of it, with the replies of
+//! the turns before it.
+//!
 //! A line that is no rollout of a known task is *rejected*: counted, named, and kept with its
 //! number and reason in a file beside the output. A line that could not be judged is *failed*: it
 //! stands in the output with the error, has no reward, and does not count in its group.
 
 mod candidate;
 pub(crate) mod catch_panic;
+mod episode;
 mod error;
 mod header;
 mod judging;
@@ -40,7 +44,10 @@ use std::time::Instant;
 
 use whetstone_algo::advantage::GroupRule;
 use whetstone_core::jsonl::{LineError, LineProblem};
+use whetstone_core::task::Task;
+use whetstone_env::environment::Setup;
 use whetstone_env::python::Rules;
+use whetstone_env::registry::Environments;
 pub use whetstone_record::journal::Earlier;
 use whetstone_sandbox::job::{Judging, Limits};
 
@@ -65,8 +72,10 @@ pub struct Scoring<'a> {
     pub tasks: &'a Path,
     /// Where the scored lines go. Beside it, the journal and the rejected lines.
     pub output: &'a Path,
-    /// How replies are read and paid.
+    /// How replies to programs' tasks are read and paid.
     pub rules: &'a Rules,
+    /// What the environments of other tasks are built from.
+    pub setup: Setup<'a>,
     /// Whether programs are run, and by whom.
     pub how: How<'a>,
     /// How a group's rewards become advantages.
@@ -132,6 +141,19 @@ impl How<'_> {
     }
 }
 
+impl Scoring<'_> {
+    /// Whether a task asks for a program: these are judged here, with a cache.
+    fn is_program(&self, task: &Task) -> bool {
+        task.is_program(&self.setup.config.env.kind)
+    }
+
+    /// The environments of all other tasks.
+    fn others(&self, tasks: &Tasks) -> Result<Environments, ScoreError> {
+        let others = tasks.iter().filter(|task| !self.is_program(task));
+        Environments::for_tasks(&self.setup, others).map_err(ScoreError::Environment)
+    }
+}
+
 /// Scores a file.
 pub fn score(scoring: &Scoring<'_>) -> Result<Report, ScoreError> {
     let start = Instant::now();
@@ -141,11 +163,12 @@ pub fn score(scoring: &Scoring<'_>) -> Result<Report, ScoreError> {
     if scoring.bad_lines == BadLines::Refuse {
         refuse_bad_lines(scoring, &tasks)?;
     }
+    let others = scoring.others(&tasks)?;
     let header = header(scoring, &survey, &tasks_digest);
     let ledger = Ledger::open(scoring.output, &header, scoring.earlier)?;
     let resumed = ledger.table.count(State::Scored);
     (scoring.on_start)(survey.lines);
-    let mut ledger = judging::judge_all(scoring, &tasks, ledger)?;
+    let mut ledger = judging::judge_all(scoring, &tasks, &others, ledger)?;
     if let Some(cache) = scoring.how.cache() {
         cache.flush();
     }
@@ -154,7 +177,10 @@ pub fn score(scoring: &Scoring<'_>) -> Result<Report, ScoreError> {
     let groups = ledger.table.weigh(scoring.advantage);
     (report.groups, report.dead_groups) = (groups.groups, groups.dead);
     report.unjudged_groups = groups.unjudged;
-    let is_untested = |task: u32| tasks.get(task).tests.is_absent();
+    let is_untested = |task: u32| {
+        let task = tasks.get(task);
+        task.tests.is_absent() && scoring.is_program(task)
+    };
     report.untested = ledger.table.count_scored(is_untested);
     (report.bad_tasks, report.bad_task_lines) = (tasks.bad_count, tasks.bad.clone());
     write_all(scoring, &survey, &tasks, &ledger, &mut report)?;

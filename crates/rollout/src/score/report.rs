@@ -141,6 +141,16 @@ struct Seen<'a> {
     isolation: Option<Isolation>,
     #[serde(default)]
     tests_passed: u64,
+    /// Of an environment that runs no programs.
+    #[serde(default)]
+    solved: Option<bool>,
+}
+
+impl Seen<'_> {
+    /// Whether a test passed, or the task was solved.
+    fn got_anywhere(&self) -> bool {
+        self.tests_passed > 0 || self.solved == Some(true)
+    }
 }
 
 impl Spread {
@@ -171,9 +181,11 @@ impl Report {
             |part: &Option<Box<RawValue>>| part.as_deref().map_or("null", RawValue::get).to_owned();
         let validation = raw(&found.validation);
         let seen: Seen<'_> = serde_json::from_str(&validation)?;
-        match seen.verdict {
-            Some(verdict) => count(&mut self.verdicts, verdict),
-            None => self.not_run += 1,
+        match (seen.verdict, seen.solved) {
+            (Some(verdict), _) => count(&mut self.verdicts, verdict),
+            (None, Some(true)) => count(&mut self.verdicts, "solved"),
+            (None, Some(false)) => count(&mut self.verdicts, "unsolved"),
+            (None, None) => self.not_run += 1,
         }
         if let Some(isolation) = seen.isolation {
             *self.isolation.entry(Level(isolation)).or_default() += 1;
@@ -181,7 +193,7 @@ impl Report {
         }
         let reward = serde_json::from_str(&raw(&found.reward))?;
         self.count_reward(&reward);
-        self.paid_without_pass += u64::from(seen.tests_passed == 0 && reward.total() > 0.0);
+        self.paid_without_pass += u64::from(!seen.got_anywhere() && reward.total() > 0.0);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use whetstone_infer::{Drawn, GenerateError, Generator, Prompt, Usage};
+use whetstone_infer::{GenerateError, Generator, Prompt, SampledCompletion, Usage};
 use whetstone_rollout::collect::{CollectError, Collecting, RenderError, collect};
 
 use crate::stage::{Player, Stage, asked, collecting, completion, dropped, task, told};
@@ -91,11 +91,11 @@ impl<F: Fn() -> Result<Usage, GenerateError>> Generator for Odd<F> {
     fn generate(
         &mut self,
         _prompts: &[Prompt],
-        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<Usage, GenerateError> {
         for (at, &sample) in self.0.iter().enumerate() {
             let completion = completion(["pass", "wrong", "half"][at % 3]);
-            assert!(done(Drawn { prompt: 0, sample, completion }).is_continue());
+            assert!(done(SampledCompletion { prompt: 0, sample, completion }).is_continue());
         }
         (self.1)()
     }

@@ -68,13 +68,13 @@ fn seen(finishing: &[usize], judging: &[usize], judges: usize) -> Seen {
         TASKS.iter().flat_map(|task| (0..SAMPLES).map(|sample| says(task, sample))).collect();
     let order = judging.iter().map(|&at| first[at].clone()).collect();
     let turnstile = Turnstile { order, next: Mutex::new(0), moved: Condvar::new() };
-    let stage = Stage::with(move |reply| turnstile.pass(reply));
+    let stage = Stage::with(move |reply| turnstile.pass(reply)).turns(2);
     let shuffled = |samples: Samples| {
         // Of the second wave there are fewer.
         finishing.iter().filter_map(|&at| samples.get(at).copied()).collect()
     };
     let mut player = Player { order: &shuffled, ..Player::new(&says) };
-    let settings = Collecting { judges, max_turns: 2, ..collecting(&stage) };
+    let settings = Collecting { judges, ..collecting(&stage) };
     let collected = collect(&settings, &mut player, &asked(&tasks, SAMPLES)).unwrap();
     let places = |wave: &Wave| wave.spans.iter().map(|span| (span.group, span.sample)).collect();
     let places = collected.timeline.waves.iter().map(places).collect();

@@ -1,23 +1,23 @@
 //! Collected rollouts as lines, and back.
 
 use whetstone_core::completion::{Completion, SampledTokens};
-use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::wire::{Wire, WireError};
 use whetstone_infer::Rule;
 use whetstone_rollout::collect::record::{RecordedTurn, Recording, lines, turns};
-use whetstone_rollout::collect::{Collecting, Group, Turn, collect};
+use whetstone_rollout::collect::{Group, Turn, collect};
 
 use crate::stage::{Player, Stage, asked, collecting, task};
 
 /// Two judged rollouts, the second of two turns, around one that was dropped.
 fn group() -> Group {
-    let (stage, tasks) = (Stage::default(), [task("x/1")]);
+    let (stage, tasks) = (Stage::default().turns(2), [task("x/1")]);
     let says = |prompt: &str, sample: usize| {
         let first = ["pass", "broken", "more"][sample];
         if prompt.lines().count() > 1 { "half é\u{1F600}".to_owned() } else { first.to_owned() }
     };
-    let settings = Collecting { max_turns: 2, ..collecting(&stage) };
-    let collected = collect(&settings, &mut Player::new(&says), &asked(&tasks, 3)).unwrap();
+    let collected =
+        collect(&collecting(&stage), &mut Player::new(&says), &asked(&tasks, 3)).unwrap();
     collected.groups.into_iter().next().unwrap()
 }
 
@@ -41,8 +41,8 @@ fn turn(read: RecordedTurn) -> Turn {
     Turn { prompt, completion: Completion { text, reasoning, finish, tokens } }
 }
 
-fn parse(line: &str) -> Rollout {
-    Rollout::from_object(serde_json::from_str(line).unwrap()).unwrap()
+fn parse(line: &str) -> RolloutLine {
+    RolloutLine::from_object(serde_json::from_str(line).unwrap()).unwrap()
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn lines_stand_in_the_order_of_their_numbers_each_with_its_score() {
     let Some(Score::Failed(reason)) = &lines[1].score else { panic!("the dropped one") };
     assert_eq!((reason.0.as_str(), lines[1].text.as_str()), ("no zygote for broken", "broken"));
     assert_eq!((lines[1].meta.get("end"), lines[1].meta.get("tokens")), (None, Some("6")));
-    let Some(Score::Judged { reward, advantage, .. }) = &lines[2].score else { panic!("judged") };
-    assert_eq!((reward.total(), *advantage), (0.5, Some(-1.0)));
+    let Some(Score::Scored { outcome, advantage }) = &lines[2].score else { panic!("judged") };
+    assert_eq!((outcome.reward.total(), *advantage), (0.5, Some(-1.0)));
     assert_eq!(lines[2].text, "half é\u{1F600}");
 }
 

@@ -15,7 +15,7 @@ use whetstone_core::verdict::Verdict;
 use whetstone_core::wire::Wire;
 use whetstone_core::{Seed, Task};
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
-use whetstone_infer::{Drawn, GenerateError, Generator, Prompt, Rule, Usage};
+use whetstone_infer::{GenerateError, Generator, Prompt, Rule, SampledCompletion, Usage};
 use whetstone_rollout::collect::{Asked, Collecting, Group, Progress, RenderError, Rollout};
 
 /// A task with this name, which is also what the model is asked.
@@ -53,7 +53,6 @@ pub(crate) fn collecting(environment: &dyn Environment) -> Collecting<'_> {
         rule: Rule::default(),
         max_tokens: 100,
         max_prompt_tokens: usize::MAX,
-        max_turns: 1,
         judges: 2,
         on_event: &|_: Progress| ControlFlow::Continue(()),
     }
@@ -84,7 +83,7 @@ impl Generator for Player<'_> {
     fn generate(
         &mut self,
         prompts: &[Prompt],
-        done: &mut dyn FnMut(Drawn) -> ControlFlow<()>,
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<Usage, GenerateError> {
         self.calls.push(prompts.to_vec());
         let numbers = |(at, prompt): (usize, &Prompt)| (0..prompt.samples).map(move |n| (at, n));
@@ -94,7 +93,7 @@ impl Generator for Player<'_> {
             let said = (self.says)(&text(&prompts[prompt].tokens), sample);
             let completion = completion(&said);
             usage.sampled += said.chars().count();
-            if done(Drawn { prompt, sample, completion }).is_break() {
+            if done(SampledCompletion { prompt, sample, completion }).is_break() {
                 break;
             }
             (self.after)(&said);
@@ -126,6 +125,8 @@ pub(crate) fn completion(said: &str) -> Completion {
 #[derive(Default)]
 pub(crate) struct Stage {
     house: Arc<House>,
+    /// Turns of an episode at most; 0 means one.
+    max_turns: usize,
 }
 
 /// What is called with a reply.
@@ -150,7 +151,13 @@ struct Play {
 impl Stage {
     /// With something to do before every reply.
     pub(crate) fn with(before: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { house: Arc::new(House { before: Some(Box::new(before)), ..House::default() }) }
+        let house = House { before: Some(Box::new(before)), ..House::default() };
+        Self { house: Arc::new(house), ..Self::default() }
+    }
+
+    /// The same with so many turns at most.
+    pub(crate) fn turns(self, max_turns: usize) -> Self {
+        Self { max_turns, ..self }
     }
 
     /// How often this happened.
@@ -188,8 +195,8 @@ impl House {
 }
 
 impl Environment for Stage {
-    fn name(&self) -> &'static str {
-        "stage"
+    fn max_turns(&self, _: &Task) -> usize {
+        self.max_turns.max(1)
     }
 
     fn open(&self, task: &Task, seed: Seed) -> Result<Box<dyn Episode>, EnvError> {
@@ -243,7 +250,7 @@ fn outcome(worth: f64) -> Outcome {
     let judgement = Judgement::of_run(verdict, Counts { passed, total: 2 }, held).unwrap();
     let term = Term { value: worth, weight: 1.0 };
     let terms = BTreeMap::from([("tests".to_owned(), term)]);
-    Outcome { judgement: Some(judgement), reward: Reward::new(terms, BTreeMap::new()).unwrap() }
+    Outcome::of_program(judgement, Reward::new(terms, BTreeMap::new()).unwrap())
 }
 
 /// The last texts of the judged rollouts, with their numbers and worth.

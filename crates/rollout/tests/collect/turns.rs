@@ -20,13 +20,11 @@ fn with(words: &'static [&'static [&'static str]]) -> impl Fn(&str, usize) -> St
 fn collected(
     stage: &Stage,
     words: &'static [&'static [&'static str]],
-    max_turns: usize,
 ) -> (Collected, Vec<Vec<String>>) {
     let tasks = [task("a")];
     let says = with(words);
     let mut player = Player::new(&says);
-    let settings = Collecting { max_turns, ..collecting(stage) };
-    let collected = collect(&settings, &mut player, &asked(&tasks, words.len())).unwrap();
+    let collected = collect(&collecting(stage), &mut player, &asked(&tasks, words.len())).unwrap();
     let prompts = |call: &Vec<whetstone_infer::Prompt>| -> Vec<String> {
         call.iter().map(|prompt| text(&prompt.tokens)).collect()
     };
@@ -36,7 +34,7 @@ fn collected(
 #[test]
 fn an_episode_goes_on_until_it_is_done() {
     let words: &[&[&str]] = &[&["more 0", "more", "pass"], &["half"], &["more 2", "wrong"]];
-    let (collected, calls) = collected(&Stage::default(), words, 5);
+    let (collected, calls) = collected(&Stage::default().turns(5), words);
     let group = &collected.groups[0];
     assert_eq!(told(group), [(0, "pass", 1.0), (1, "half", 0.5), (2, "wrong", 0.0)]);
     assert_eq!(
@@ -58,11 +56,10 @@ fn an_episode_goes_on_until_it_is_done() {
 
 #[test]
 fn every_turn_of_every_sample_has_a_seed_of_its_own() {
-    let (stage, tasks) = (Stage::default(), [task("a")]);
+    let (stage, tasks) = (Stage::default().turns(2), [task("a")]);
     let says = with(&[&["more 0", "pass"], &["more 1", "pass"]]);
     let mut player = Player::new(&says);
-    let settings = Collecting { max_turns: 2, ..collecting(&stage) };
-    collect(&settings, &mut player, &asked(&tasks, 2)).unwrap();
+    collect(&collecting(&stage), &mut player, &asked(&tasks, 2)).unwrap();
     let seeds: Vec<Seed> = player.calls.iter().flatten().map(|prompt| prompt.seed).collect();
     let turn = |turn| Seed::new(0).derive("turn", turn);
     let expected = [turn(0), turn(1).derive("sample", 0), turn(1).derive("sample", 1)];
@@ -72,7 +69,7 @@ fn every_turn_of_every_sample_has_a_seed_of_its_own() {
 #[test]
 fn an_episode_without_an_end_is_worth_what_its_environment_says() {
     let words: &[&[&str]] = &[&["more 0", "more", "more"], &["more 1", "pass"]];
-    let (collected, calls) = collected(&Stage::default(), words, 3);
+    let (collected, calls) = collected(&Stage::default().turns(3), words);
     let group = &collected.groups[0];
     assert_eq!(calls.len(), 3);
     assert_eq!(told(group), [(0, "more", 0.03), (1, "pass", 1.0)]);
@@ -83,11 +80,11 @@ fn an_episode_without_an_end_is_worth_what_its_environment_says() {
 
 #[test]
 fn a_conversation_that_outgrows_the_context_is_cut_short() {
-    let (stage, tasks) = (Stage::default(), [task("a")]);
+    let (stage, tasks) = (Stage::default().turns(9), [task("a")]);
     let says = |_: &str, _: usize| "more".to_owned();
     let mut player = Player::new(&says);
     // "a", and twelve characters for each turn.
-    let settings = Collecting { max_turns: 9, max_prompt_tokens: 25, ..collecting(&stage) };
+    let settings = Collecting { max_prompt_tokens: 25, ..collecting(&stage) };
     let collected = collect(&settings, &mut player, &asked(&tasks, 1)).unwrap();
     let [rollout] = &collected.groups[0].rollouts[..] else { panic!("one sample") };
     let lengths: Vec<usize> = rollout.turns.iter().map(|turn| turn.prompt.len()).collect();
@@ -97,13 +94,13 @@ fn a_conversation_that_outgrows_the_context_is_cut_short() {
 
 #[test]
 fn what_breaks_late_is_lived_again_in_a_fresh_episode() {
-    let stage = Stage::default();
+    let stage = Stage::default().turns(3);
     let words: &[&[&str]] = &[
         &["more 0", "broken once, more", "pass"],
         &["more 1", "panic once", "-"],
         &["more 2", "broken", "-"],
     ];
-    let (collected, _) = collected(&stage, words, 3);
+    let (collected, _) = collected(&stage, words);
     let group = &collected.groups[0];
     assert_eq!(told(group), [(0, "pass", 1.0), (1, "panic once", 0.0)]);
     assert_eq!(dropped(group), [(2, "no zygote for broken")]);
@@ -116,9 +113,9 @@ fn what_breaks_late_is_lived_again_in_a_fresh_episode() {
 
 #[test]
 fn a_fresh_episode_that_goes_another_way_does_not_count() {
-    let stage = Stage::default();
+    let stage = Stage::default().turns(3);
     let words: &[&[&str]] = &[&["pass"], &["more salt", "broken once, pass"]];
-    let (collected, _) = collected(&stage, words, 3);
+    let (collected, _) = collected(&stage, words);
     let group = &collected.groups[0];
     assert_eq!(told(group), [(0, "pass", 1.0)]);
     assert_eq!(dropped(group), [(1, "no zygote for broken once, pass")]);
@@ -128,10 +125,10 @@ fn a_fresh_episode_that_goes_another_way_does_not_count() {
 #[test]
 fn a_cut_that_fails_is_tried_again() {
     for (name, worth) in [("uncut broken once", Some(0.02)), ("uncut broken", None)] {
-        let (stage, tasks) = (Stage::default(), [task(name), task("b")]);
+        let (stage, tasks) = (Stage::default().turns(2), [task(name), task("b")]);
         let says = |_: &str, _: usize| "more".to_owned();
-        let settings = Collecting { max_turns: 2, ..collecting(&stage) };
-        let collected = collect(&settings, &mut Player::new(&says), &asked(&tasks, 1)).unwrap();
+        let collected =
+            collect(&collecting(&stage), &mut Player::new(&says), &asked(&tasks, 1)).unwrap();
         let group = &collected.groups[0];
         assert_eq!(group.rewards(), Vec::from_iter(worth), "{name}");
         assert_eq!(group.dropped.len(), usize::from(worth.is_none()), "{name}");

@@ -13,15 +13,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs};
 
 use whetstone_algo::advantage::GroupRule;
-use whetstone_core::config::AdvantageBy;
-use whetstone_core::config::RewardConfig;
+use whetstone_core::config::{AdvantageBy, Config, RewardConfig};
 use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
 use whetstone_core::verdict::Verdict;
+use whetstone_env::environment::{Setup, StartError};
 use whetstone_env::python::Rules;
 use whetstone_rollout::cache::{Cache, Identity};
 use whetstone_rollout::score::{
     BadLines, Earlier, How, Report, Runtime, ScoreError, Scoring, score,
 };
+use whetstone_sandbox::Judge;
 use whetstone_sandbox::job::{Job, Judging, Limits, Unjudged};
 
 /// Threads of a scoring: as many lines can be in the judge's hands at once.
@@ -150,6 +151,7 @@ impl Bench {
             tasks: &self.path("tasks.jsonl"),
             output: &self.path(output),
             rules: &self.rules,
+            setup: Setup { config: &Config::default(), start_judge: &no_judge },
             how,
             advantage: GroupRule { how: AdvantageBy::StandardScore, floor: 0.01 },
             workers: WORKERS,
@@ -159,6 +161,10 @@ impl Bench {
             on_line: asked.on_line.unwrap_or(&|| {}),
         })
     }
+}
+
+fn no_judge() -> Result<Judge, StartError> {
+    Err(StartError::Refused("an environment without programs asks for no judge".to_owned()))
 }
 
 /// A line of rollouts whose program has this word in it.

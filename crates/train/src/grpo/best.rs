@@ -15,9 +15,9 @@ use crate::example::Example;
 use crate::rows::Ending;
 use crate::student::Student;
 
-/// The turns of the best `count` rollouts that pass. One that the length limit cut off is none: it would
+/// The best `count` rollouts that pass. One that the length limit cut off is none: it would
 /// teach not to come to an end.
-pub(super) fn best(groups: &[Group], count: usize) -> impl Iterator<Item = &Turn> {
+pub(super) fn best(groups: &[Group], count: usize) -> impl Iterator<Item = &Rollout> {
     let mut passing: Vec<(bool, &Rollout)> = Vec::new();
     for group in groups {
         let is_mixed = group.rollouts.iter().any(|rollout| !passes(rollout));
@@ -29,7 +29,7 @@ pub(super) fn best(groups: &[Group], count: usize) -> impl Iterator<Item = &Turn
     passing.sort_by(|a, b| b.0.cmp(&a.0).then(worth(b.1).total_cmp(&worth(a.1))));
     let mut seen = BTreeSet::new();
     let unseen = passing.into_iter().filter(move |(_, rollout)| seen.insert(program(rollout)));
-    unseen.take(count).flat_map(|(_, rollout)| &rollout.turns)
+    unseen.take(count).map(|(_, rollout)| rollout)
 }
 
 /// The same without their thinking, as rows: the code alone, behind the prompt as it was seen. One whose
@@ -46,14 +46,14 @@ pub(super) fn answers(student: &Student, groups: &[Group], count: usize) -> Vec<
         answer.push(ending.end());
         Some(Example::new(&turn.prompt, &answer))
     };
-    best(groups, count).filter_map(row).collect()
+    best(groups, count).flat_map(|rollout| &rollout.turns).filter_map(row).collect()
 }
 
 /// How a prompt ends that opens the thinking.
 const OPENED: &str = "<think>\n";
 
 fn passes(rollout: &Rollout) -> bool {
-    rollout.outcome.is_pass()
+    rollout.outcome.is_solved()
 }
 
 fn is_cut(rollout: &Rollout) -> bool {
@@ -94,7 +94,7 @@ mod tests {
 
     fn found(groups: &[Group], count: usize) -> Vec<u32> {
         let ids = |turn: &Turn| turn.completion.tokens.as_ref().unwrap().ids()[0];
-        best(groups, count).map(ids).collect()
+        best(groups, count).flat_map(|rollout| &rollout.turns).map(ids).collect()
     }
 
     #[test]

@@ -51,7 +51,6 @@ pub(super) fn collecting<'a>(
         rule: rule(grpo.config),
         max_tokens: grpo.config.grpo.max_completion_length as usize,
         max_prompt_tokens: max_prompt_tokens(grpo.config),
-        max_turns: 1,
         judges: grpo.judges,
         on_event,
     }

@@ -95,8 +95,7 @@ fn count_self_sft(found: &mut Survivors, step_rollouts: &StepRollouts) {
     for group in &step_rollouts.groups {
         found.leave_out_many(SELF_SFT, UNJUDGED, group.dropped.len() as u64);
         for rollout in &group.rollouts {
-            let judgement = rollout.outcome.judgement.as_ref();
-            if !judgement.is_some_and(|judgement| judgement.verdict().is_pass()) {
+            if !rollout.outcome.is_solved() {
                 found.leave_out(SELF_SFT, "that do not pass");
             } else if is_cut(rollout) {
                 found.leave_out(SELF_SFT, CUT_OFF);

@@ -64,7 +64,7 @@ struct LearntSequences {
 /// a mean over their tokens, and cost a fraction of what learning does.
 const MEASURED_SEQUENCES: usize = 8;
 
-/// Log-probabilities of every trained token of every rollout.
+/// Log-probabilities of every token of every rollout from its first trained one on.
 pub(super) type Logps = Vec<Vec<f64>>;
 
 impl<'a> Learner<'a> {
@@ -250,7 +250,8 @@ impl<'a> Learner<'a> {
         pass.learn(&examples, &mut self.gradients, |place, scores| {
             let train_sequence = &batch.sequences[places[place]];
             if old.is_none() {
-                measured.compare(&train_sequence.sampled, &scores.logp);
+                let of_trained = |values: &[f64]| train_sequence.example.of_trained(values);
+                measured.compare(&of_trained(&train_sequence.sampled), &of_trained(&scores.logp));
                 first[place].clone_from(&scores.logp);
             }
             let sequence = Sequence {
@@ -283,8 +284,9 @@ impl<'a> Learner<'a> {
             return Ok(None);
         }
         let examples: Vec<&Example> = batch.idle.iter().map(|sequence| &sequence.example).collect();
-        let now = self.pass(student, step).score(&examples, Adapters::On)?;
+        let now = of_trained(&examples, &self.pass(student, step).score(&examples, Adapters::On)?);
         let reference = self.reference_logps(student, step, &batch.idle)?.unwrap_or_default();
+        let reference = of_trained(&examples, &reference);
         Ok(Some(budget::divergence(self.loss, &now, &reference)))
     }
 
@@ -341,8 +343,13 @@ impl<'a> Learner<'a> {
             few.iter().map(|&at| &batch.sequences[learnt.places[at]].example).collect();
         let now = self.pass(student, step).score(&examples, Adapters::On)?;
         let old: Logps = few.iter().map(|&at| old[at].clone()).collect();
-        Ok(budget::update_kl(&old, &now))
+        Ok(budget::update_kl(&of_trained(&examples, &old), &of_trained(&examples, &now)))
     }
+}
+
+/// The log-probabilities of trained tokens alone.
+fn of_trained(examples: &[&Example], logps: &[Vec<f64>]) -> Logps {
+    examples.iter().zip(logps).map(|(example, logps)| example.of_trained(logps)).collect()
 }
 
 /// Places of at most `most` of `count` things, evenly spread.

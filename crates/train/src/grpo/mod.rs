@@ -83,6 +83,18 @@ pub struct Grpo<'a> {
     pub watch: Watch<'a>,
 }
 
+impl Grpo<'_> {
+    /// Whether an episode may have more than one turn.
+    fn has_turns(&self) -> bool {
+        match self.source {
+            Source::Tasks(tasks) => {
+                tasks.iter().any(|task| self.environment.max_turns(task.task) > 1)
+            }
+            Source::Recorded(recorded) => recorded.has_turns(),
+        }
+    }
+}
+
 /// Trains a student on tasks.
 ///
 /// # Errors
@@ -198,7 +210,12 @@ fn stalled(
 /// As many sequences as go through at a time, each as long as any can be.
 fn longest(student: &Student, grpo: &Grpo<'_>) -> Vec<Example> {
     let length = grpo.config.training.max_length as usize;
-    let completion = (grpo.config.grpo.max_completion_length as usize).min(length - 1);
+    // Of an episode with several turns, all from the first completion on is scored.
+    let completion = if grpo.has_turns() {
+        length - 1
+    } else {
+        (grpo.config.grpo.max_completion_length as usize).min(length - 1)
+    };
     let token = student.model.tokenizer.eos().unwrap_or(0);
     let longest = Example::new(&vec![token; length - completion], &vec![token; completion]);
     vec![longest; grpo.config.training.per_device_train_batch_size as usize]

@@ -1,6 +1,6 @@
 //! Every rollout in the run's journal, once, however often its step was computed.
 
-use whetstone_core::rollout::Rollout;
+use whetstone_core::rollout::RolloutLine;
 use whetstone_core::wire::Wire;
 use whetstone_record::journal::{self, Journal};
 use whetstone_rollout::collect::record::{Recording, lines};
@@ -79,7 +79,7 @@ impl Rollouts {
         Ok(())
     }
 
-    fn append(&mut self, line: &Rollout) -> Result<(), TrainError> {
+    fn append(&mut self, line: &RolloutLine) -> Result<(), TrainError> {
         self.journal.append(&line.to_object())?;
         Ok(())
     }

@@ -6,6 +6,7 @@ use whetstone_algo::Mean;
 use whetstone_core::completion::Finish;
 use whetstone_core::judgement::Judgement;
 use whetstone_core::metric;
+use whetstone_core::outcome::Evidence;
 use whetstone_core::verdict::Verdict;
 use whetstone_rollout::collect::{Group, Rollout};
 
@@ -23,7 +24,7 @@ pub(super) fn of_rollouts(step_rollouts: &StepRollouts, values: &mut Values) {
     // What was not run against tests has no verdict, and counts in no figure that needs one.
     let mean_judged = |of: &dyn Fn(&Judgement) -> f64| {
         let mut mean = Mean::default();
-        let judged = all().filter_map(|rollout| rollout.outcome.judgement.as_ref());
+        let judged = all().filter_map(|rollout| rollout.outcome.judgement());
         judged
             .filter(|judgement| judgement.counts().total > 0)
             .for_each(|judgement| mean.add(of(judgement)));
@@ -34,11 +35,16 @@ pub(super) fn of_rollouts(step_rollouts: &StepRollouts, values: &mut Values) {
     values.put_some(metric::GRPO_MEAN_REWARD, mean(&reward));
     let spread = mean(&|rollout| (reward(rollout) - average).powi(2));
     values.put_some(metric::GRPO_REWARD_STD, spread.map(f64::sqrt));
-    values.put_some(
-        metric::GRPO_PASS_RATE,
-        mean_judged(&|judgement| flag(judgement.verdict().is_pass())),
-    );
-    values.put_some(metric::CODE_SYNTAX_SUCCESS_RATE, mean(&|rollout| flag(parses(rollout))));
+    let mut solved = Mean::default();
+    all()
+        .filter_map(|rollout| rollout.outcome.evidence.solved())
+        .for_each(|is| solved.add(flag(is)));
+    values.put_some(metric::GRPO_PASS_RATE, solved.get());
+    let mut parsed = Mean::default();
+    all()
+        .filter(|rollout| is_of_program(rollout))
+        .for_each(|rollout| parsed.add(flag(parses(rollout))));
+    values.put_some(metric::CODE_SYNTAX_SUCCESS_RATE, parsed.get());
     let tests = |judgement: &Judgement| {
         let counts = judgement.counts();
         f64::from(counts.passed) / f64::from(counts.total.max(1))
@@ -71,10 +77,15 @@ pub(super) fn of_rollouts(step_rollouts: &StepRollouts, values: &mut Values) {
     values.put(metric::ROLLOUT_TASKS, number(step_rollouts.consumed));
 }
 
+/// Whether a program was asked for.
+fn is_of_program(rollout: &Rollout) -> bool {
+    !matches!(rollout.outcome.evidence, Evidence::Observed(_))
+}
+
 /// Whether there is a program that parses: the verdict says so, or where nothing was run the gates.
 fn parses(rollout: &Rollout) -> bool {
     let gate = |name: &str| rollout.outcome.reward.gates().get(name).is_none_or(|gate| gate.passed);
-    match &rollout.outcome.judgement {
+    match rollout.outcome.judgement() {
         Some(judgement) => !matches!(judgement.verdict(), Verdict::NoCode | Verdict::SyntaxError),
         None => gate("code") && gate("syntax"),
     }

@@ -3,7 +3,6 @@
 use whetstone_core::completion::SampledTokens;
 use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
-use whetstone_env::environment::Outcome;
 use whetstone_rollout::collect::{Dropped, Group, Rollout, Turn};
 
 use super::learn::{Learner, Logps};
@@ -161,10 +160,10 @@ fn replayed_group(
     logps: &mut impl Iterator<Item = Vec<f64>>,
 ) -> Result<Group, TrainError> {
     let mut rollouts = Vec::with_capacity(group.rollouts.len());
-    for RecordedRollout { sample, turns, judgement, reward, end } in &group.rollouts {
+    for RecordedRollout { sample, turns, outcome, end } in &group.rollouts {
         let turns = turns.iter().map(|turn| scored(turn, logps)).collect::<Result<Vec<_>, _>>()?;
-        let outcome = Outcome { judgement: judgement.clone(), reward: reward.clone() };
-        rollouts.push(Rollout { sample: *sample, turns, outcome, end: *end });
+        let (sample, outcome, end) = (*sample, outcome.clone(), *end);
+        rollouts.push(Rollout { sample, turns, outcome, end });
     }
     let dropped = |(sample, reason): &(usize, _)| Dropped {
         sample: *sample,

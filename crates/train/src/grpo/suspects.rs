@@ -19,7 +19,7 @@ pub(super) fn suspects(step_rollouts: &StepRollouts, term: &str) -> Vec<Suspect>
         .iter()
         .flat_map(|group| group.rollouts.iter().map(move |rollout| (group, rollout)));
     let mut paid: Vec<_> = all
-        .filter(|(_, rollout)| !rollout.outcome.is_pass())
+        .filter(|(_, rollout)| !rollout.outcome.is_solved())
         .map(|(group, rollout)| (pay(rollout), group, rollout))
         .filter(|(pay, ..)| *pay > 0.0)
         .collect();

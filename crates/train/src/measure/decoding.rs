@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 
 use whetstone_core::Seed;
-use whetstone_infer::{Drawn, GenerateError, Generator, Limits, Local, Prompt, Rule, Usage};
+use whetstone_infer::{
+    GenerateError, Generator, Limits, Local, Prompt, Rule, SampledCompletion, Usage,
+};
 use whetstone_model::Tokenizer;
 use whetstone_model::decoder::Decoder;
 
@@ -28,7 +30,7 @@ pub struct Decoded {
     /// The prompts.
     pub prompts: Vec<Prompt>,
     /// Their completions, of the last of two runs.
-    pub drawn: Vec<Drawn>,
+    pub drawn: Vec<SampledCompletion>,
     /// The faster of two runs.
     pub usage: Usage,
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use whetstone_core::completion::{Completion, Finish, SampledTokens};
 use whetstone_core::config::Config;
-use whetstone_core::rollout::{Rollout, Score};
+use whetstone_core::outcome::Evidence;
+use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::Task;
 use whetstone_core::wire::WireError;
 use whetstone_rollout::collect::record::{RecordedTurn, turns};
@@ -60,7 +61,7 @@ impl<'a> Reader<'a> {
     pub(super) fn add(
         &mut self,
         line: u64,
-        rollout: &Rollout,
+        rollout: &RolloutLine,
         group: &mut RecordedGroup,
         counts: &mut RecordedCounts,
     ) -> Result<(), TrainError> {
@@ -70,15 +71,14 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let sample = self.number(line, rollout, group)?;
-        let (judgement, reward) = match rollout.score.clone() {
+        let outcome = match rollout.score.clone() {
             None => return Err(self.bad(line, NOT_SCORED)),
             Some(Score::Failed(reason)) => {
                 counts.unjudged += 1;
                 group.unjudged.push((sample, reason));
                 return Ok(());
             }
-            Some(Score::Judged { judgement, reward, .. }) => (Some(judgement), reward),
-            Some(Score::NotRun { reward, .. }) => (None, reward),
+            Some(Score::Scored { outcome, .. }) => outcome,
         };
         self.check_sampling(line, rollout, counts)?;
         let recorded = turns(rollout).map_err(|err| self.bad(line, err.to_string()))?;
@@ -88,12 +88,12 @@ impl<'a> Reader<'a> {
         self.vocabulary.check(line, rollout, &recorded)?;
         let (turns, lacks) = self.turns(line, rollout, recorded)?;
         counts.rollouts += 1;
-        counts.not_run += usize::from(judgement.is_none());
+        counts.not_run += usize::from(outcome.evidence == Evidence::NotRun);
         counts.without_logps += usize::from(lacks.logps);
         counts.retokenized += usize::from(lacks.tokens);
         counts.too_long += usize::from(lacks.room);
         let end = end(rollout).map_err(|err| self.bad(line, err.to_string()))?;
-        group.rollouts.push(RecordedRollout { sample, turns, judgement, reward, end });
+        group.rollouts.push(RecordedRollout { sample, turns, outcome, end });
         Ok(())
     }
 
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
     fn number(
         &mut self,
         line: u64,
-        rollout: &Rollout,
+        rollout: &RolloutLine,
         group: &RecordedGroup,
     ) -> Result<usize, TrainError> {
         let next = (group.rollouts.len() + group.unjudged.len()) as u64;
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
     fn check_sampling(
         &self,
         line: u64,
-        rollout: &Rollout,
+        rollout: &RolloutLine,
         counts: &mut RecordedCounts,
     ) -> Result<(), TrainError> {
         let mut meta = rollout.meta.clone();
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
     fn turns(
         &mut self,
         line: u64,
-        rollout: &Rollout,
+        rollout: &RolloutLine,
         recorded: Vec<RecordedTurn>,
     ) -> Result<(Vec<LearntTurn>, Lacks), TrainError> {
         let mut lacks = Lacks::default();
@@ -196,7 +196,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The prompt of a line without tokens: that of its task.
-    fn prompt(&mut self, line: u64, rollout: &Rollout) -> Result<Shared, TrainError> {
+    fn prompt(&mut self, line: u64, rollout: &RolloutLine) -> Result<Shared, TrainError> {
         let id = rollout.prompt_id.as_str();
         if let Some(prompt) = self.prompts.get(id) {
             return Ok(prompt.clone());
@@ -229,7 +229,7 @@ const GREEDY: &str = "greedy";
 const NOT_SCORED: &str = "has no reward: score the file first, with `whet score`";
 
 /// The end of the episode, if the line has one.
-fn end(rollout: &Rollout) -> Result<End, WireError> {
+fn end(rollout: &RolloutLine) -> Result<End, WireError> {
     let name: Option<String> = rollout.meta.clone().take("end")?;
     Ok(match name.as_deref() {
         Some("out_of_turns") => End::OutOfTurns,
@@ -239,6 +239,6 @@ fn end(rollout: &Rollout) -> Result<End, WireError> {
 }
 
 /// Why a completion without turns ended, as far as the line says.
-fn finish(rollout: &Rollout) -> Result<Finish, WireError> {
+fn finish(rollout: &RolloutLine) -> Result<Finish, WireError> {
     Ok(rollout.meta.clone().take("finish")?.unwrap_or(Finish::Stop))
 }

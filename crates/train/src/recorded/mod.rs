@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 use whetstone_core::config::{Config, Curriculum, KlIn};
 use whetstone_core::jsonl::{Numbered, Records};
-use whetstone_core::judgement::{Infrastructure, Judgement};
-use whetstone_core::reward::Reward;
-use whetstone_core::rollout::Rollout;
+use whetstone_core::judgement::Infrastructure;
+use whetstone_core::outcome::Outcome;
+use whetstone_core::rollout::RolloutLine;
 use whetstone_core::task::{Task, TaskId};
 use whetstone_rollout::collect::{End, Turn};
 
@@ -79,8 +79,7 @@ pub(crate) struct RecordedGroup {
 pub(crate) struct RecordedRollout {
     pub(crate) sample: usize,
     pub(crate) turns: Vec<LearntTurn>,
-    pub(crate) judgement: Option<Judgement>,
-    pub(crate) reward: Reward,
+    pub(crate) outcome: Outcome,
     pub(crate) end: End,
 }
 
@@ -109,7 +108,7 @@ impl Recorded {
         let mut reader = Reader::new(path, student, config, tasks);
         let mut recorded = Self::default();
         let mut places: HashMap<(u64, TaskId), usize> = HashMap::new();
-        for read in Records::<Rollout, _>::open(path).map_err(TrainError::Rollouts)? {
+        for read in Records::<RolloutLine, _>::open(path).map_err(TrainError::Rollouts)? {
             let Numbered { line, record } = read.map_err(TrainError::Rollouts)?;
             let key = (record.step, record.prompt_id.clone());
             let at = *places.entry(key).or_insert(recorded.groups.len());
@@ -144,6 +143,12 @@ impl Recorded {
         let rollouts = self.groups.iter().flat_map(|group| &group.rollouts);
         let mut turns = rollouts.flat_map(|rollout| &rollout.turns);
         config.grpo.importance_cap > 0.0 || turns.any(|turn| turn.unscored.is_some())
+    }
+
+    /// Whether a rollout has more than one turn.
+    pub(crate) fn has_turns(&self) -> bool {
+        let mut rollouts = self.groups.iter().flat_map(|group| &group.rollouts);
+        rollouts.any(|rollout| rollout.turns.len() > 1)
     }
 
     fn count(&mut self) {

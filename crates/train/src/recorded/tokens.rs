@@ -9,7 +9,7 @@ use std::path::Path;
 use whetstone_core::completion::Finish;
 use whetstone_core::config::Config;
 use whetstone_core::prompt::Prompt;
-use whetstone_core::rollout::Rollout;
+use whetstone_core::rollout::RolloutLine;
 use whetstone_core::task::Task;
 use whetstone_data::rows::Tokens;
 use whetstone_model::tokenizer::SpecialTokens;
@@ -39,7 +39,7 @@ impl<'a> Vocabulary<'a> {
     pub(super) fn check(
         &self,
         line: u64,
-        rollout: &Rollout,
+        rollout: &RolloutLine,
         turns: &[RecordedTurn],
     ) -> Result<(), TrainError> {
         let mut meta = rollout.meta.clone();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use whetstone_record::plain_file::read_plain;
-use whetstone_rollout::collect::{Group, Rollout};
+use whetstone_rollout::collect::Group;
 use whetstone_rollout::measure::Tally;
 
 use super::{OPTIMIZER, STATE};
@@ -72,11 +72,7 @@ impl Progress {
             let [.., seen, passed] = self.solved.entry(group.task.to_string()).or_default();
             let Tally { samples, passed: more, .. } = Tally::of(group);
             (*seen, *passed) = (*seen + samples, *passed + more);
-            // What was not run had no test to pass.
-            let passed_one = |rollout: &Rollout| {
-                rollout.outcome.judgement.as_ref().is_none_or(|judged| judged.counts().passed > 0)
-            };
-            any |= group.rollouts.iter().any(passed_one);
+            any |= group.rollouts.iter().any(|rollout| rollout.outcome.got_anywhere());
         }
         self.unsolved_steps = if any { 0 } else { self.unsolved_steps + 1 };
         let alive = groups.iter().any(|group| !group.is_dead(floor));

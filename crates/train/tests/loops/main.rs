@@ -11,6 +11,7 @@ mod cuda;
 mod dead_groups;
 mod first_step;
 mod going_on;
+mod guess;
 mod held_out;
 mod invariance;
 mod lost;

@@ -9,13 +9,12 @@ use std::sync::{Arc, LazyLock};
 use tempfile::TempDir;
 use whetstone_core::config::Config;
 use whetstone_core::extract::Reply;
-use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
+use whetstone_core::judgement::Infrastructure;
 use whetstone_core::message::Message;
 use whetstone_core::metric;
 use whetstone_core::reward::{Reward, Term};
 use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
-use whetstone_core::verdict::Verdict;
 use whetstone_core::wire::Wire;
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
 use whetstone_infer::Limits;
@@ -52,6 +51,8 @@ pub(crate) struct School {
     /// Tasks to measure by.
     pub(crate) held_out: Vec<Task>,
     pub(crate) worth: Arc<Worth>,
+    /// The environment in the place of the one that pays by `worth`.
+    pub(crate) environment: Option<Box<dyn Environment>>,
     /// Told every reply as the environment gets it.
     pub(crate) replied: Arc<Replied>,
     pub(crate) threads: usize,
@@ -74,6 +75,7 @@ impl School {
             rows,
             held_out: Vec::new(),
             worth,
+            environment: None,
             replied: Arc::new(|_| ()),
             threads: 1,
             gpu: None,
@@ -132,14 +134,12 @@ impl School {
             .zip(&self.rows)
             .map(|(task, rows)| TaskWithTraces { task, rows })
             .collect();
+        let pays = Pays { worth: Arc::clone(&self.worth), replied: Arc::clone(&self.replied) };
         let training = Grpo {
             config: &self.config,
             source: grpo::Source::Tasks(&tasks),
             held_out: &self.held_out,
-            environment: &Pays {
-                worth: Arc::clone(&self.worth),
-                replied: Arc::clone(&self.replied),
-            },
+            environment: self.environment.as_deref().unwrap_or(&pays),
             judges: 2,
             limits: Limits::default(),
             checkpoint,
@@ -247,8 +247,8 @@ struct Paid {
 }
 
 impl Environment for Pays {
-    fn name(&self) -> &'static str {
-        "pays"
+    fn max_turns(&self, _: &Task) -> usize {
+        1
     }
 
     fn open(&self, task: &Task, _: Seed) -> Result<Box<dyn Episode>, EnvError> {
@@ -274,19 +274,11 @@ impl Episode for Paid {
     }
 }
 
-/// A program that is worth so much: it passes both tests if that is 1, one if it is a tenth at least,
-/// and else none.
+/// What is worth so much: it is solved if that is 1.
 fn outcome(worth: f64) -> Outcome {
-    let (verdict, passed) = match worth {
-        1.0.. => (Verdict::Pass, 2),
-        0.1.. => (Verdict::Wrong { test: 1 }, 1),
-        _ => (Verdict::Wrong { test: 0 }, 0),
-    };
-    let held = Held { cpu_ms: 1.5, isolation: Isolation::Full };
-    let judgement = Judgement::of_run(verdict, Counts { passed, total: 2 }, held).unwrap();
     let term = Term { value: worth, weight: 1.0 };
     let terms = BTreeMap::from([("tests".to_owned(), term)]);
-    Outcome { judgement: Some(judgement), reward: Reward::new(terms, BTreeMap::new()).unwrap() }
+    Outcome::observed("pays", worth >= 1.0, Reward::new(terms, BTreeMap::new()).unwrap())
 }
 
 /// 1 for a text of an even number of characters, else 0.

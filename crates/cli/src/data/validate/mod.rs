@@ -72,7 +72,7 @@ fn validate(
     let judges = extent.judges;
     let asked: Vec<&dyn Judging> = judges.iter().map(|judge| judge as &dyn Judging).collect();
     let identity = judges.first().map(identity).unwrap_or_default();
-    let limits = crate::judge::limits(config);
+    let limits = whetstone_env::python::limits(config);
     let progress = Progress::new(printer, "task");
     let report = prove(&Proving {
         files: &args.tasks,

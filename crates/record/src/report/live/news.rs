@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
-use whetstone_core::rollout::Rollout;
+use whetstone_core::rollout::RolloutLine;
 
 use super::Cursor;
 use crate::error::ViewError;
@@ -177,7 +177,7 @@ impl Fresh {
         self.chunk.len() >= CHUNK_BYTES || self.completions >= MAX_COMPLETIONS
     }
 
-    fn add(&mut self, mut rollout: Rollout) -> Result<(), ViewError> {
+    fn add(&mut self, mut rollout: RolloutLine) -> Result<(), ViewError> {
         self.completions += 1;
         if self.texts == Texts::LeftOut {
             return Ok(());

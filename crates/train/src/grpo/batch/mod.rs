@@ -4,15 +4,21 @@
 //! advantage of 0 and keeps its divergence from the reference (`grpo.dead_groups`). A completion that the
 //! length limit cut off counts nowhere, if the settings mask it (DAPO, arXiv:2503.14476, section 3.4); its
 //! reward is still part of the mean that its group is measured against.
+//!
+//! An episode of several turns is one sequence, in which only what the model said is trained, if each prompt
+//! begins with the tokens of the turns before it. A turn for which that does not hold, because the chat
+//! template rewrites earlier turns, begins another sequence.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::Serialize;
 use whetstone_algo::advantage::{self, GroupRule};
 use whetstone_algo::kl::{self, Penalty};
 use whetstone_algo::{Advantages, OwnedAdvantages, Totals};
-use whetstone_core::completion::Finish;
+use whetstone_core::completion::{Finish, SampledTokens};
 use whetstone_core::config::{Config, DeadGroups};
+use whetstone_core::outcome::Evidence;
 use whetstone_rollout::collect::{Group, Rollout, Turn};
 
 use super::best::best;
@@ -21,16 +27,16 @@ use super::tasks::StepRollouts;
 use crate::error::TrainError;
 use crate::example::Example;
 
-/// One turn of a rollout as a sequence to train on, with its advantage.
+/// An episode, or turns of one, as a sequence to train on, with its advantage.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TrainSequence {
     pub(super) example: Example,
-    /// The log-probabilities that it was sampled with.
+    /// The log-probabilities that it was sampled with; 0 for tokens that the model did not say.
     pub(super) sampled: Vec<f64>,
     pub(super) advantage: OwnedAdvantages,
-    /// Trained tokens of all turns of its episode, where it has several.
+    /// Trained tokens of its episode, where that is several sequences.
     pub(super) episode_tokens: Option<u64>,
-    /// The rollout it is a turn of.
+    /// The rollout that it is of.
     member: Member,
     is_dead: bool,
 }
@@ -100,13 +106,17 @@ impl Batch {
                 batch.add(config, &judged);
             } else if budget::is_set(config) {
                 batch.idle.extend(group.rollouts.iter().enumerate().flat_map(
-                    |(index, rollout)| turns(rollout, Member { group: at, rollout: index }, 0.0),
+                    |(index, rollout)| {
+                        let member = Member { group: at, rollout: index };
+                        train_sequences(&rollout.turns, member, 0.0)
+                    },
                 ));
             }
             batch.advantages.push(advantages);
         }
         let top_k = config.dual_source.self_sft_top_k as usize;
-        batch.self_sft = best(&step_rollouts.groups, top_k).filter_map(example).collect();
+        let best = best(&step_rollouts.groups, top_k);
+        batch.self_sft = best.flat_map(|rollout| examples(&rollout.turns)).collect();
         Ok(batch)
     }
 
@@ -114,21 +124,18 @@ impl Batch {
         let Judged { at, group, advantages, is_dead } = *judged;
         for ((index, rollout), &advantage) in group.rollouts.iter().enumerate().zip(advantages) {
             let member = Member { group: at, rollout: index };
-            let mut counts = Vec::new();
-            for turn in &rollout.turns {
-                let cut = turn.completion.finish == Finish::Length;
-                let sequence = train_sequence(turn, member, advantage);
-                if cut && config.grpo.mask_truncated_completions {
-                    self.masked.extend(sequence);
-                } else {
-                    counts.extend(sequence.map(|sequence| TrainSequence { is_dead, ..sequence }));
-                }
-            }
-            let tokens = counts.iter().map(|turn| turn.example.trained() as u64).sum();
-            if counts.len() > 1 {
-                for turn in &mut counts {
-                    turn.episode_tokens = Some(tokens);
-                }
+            let is_masked = |turn: &&Turn| {
+                config.grpo.mask_truncated_completions && turn.completion.finish == Finish::Length
+            };
+            let (masked, whole): (Vec<&Turn>, Vec<&Turn>) =
+                rollout.turns.iter().partition(is_masked);
+            self.masked.extend(train_sequences(masked, member, advantage));
+            let mut counts = train_sequences(whole, member, advantage);
+            let tokens = counts.iter().map(|part| part.example.trained_tokens() as u64).sum();
+            let is_split = counts.len() > 1;
+            for part in &mut counts {
+                part.is_dead = is_dead;
+                part.episode_tokens = is_split.then_some(tokens);
             }
             self.totals = self.totals + Totals::episode(tokens);
             self.sequences.append(&mut counts);
@@ -170,7 +177,9 @@ impl Batch {
         for (turns, reference) in both {
             for (turn, reference) in turns.iter().zip(reference) {
                 let Member { group, rollout } = turn.member;
-                charges[group][rollout] += kl::charge(penalty, &turn.sampled, reference)?;
+                let of_trained = |values: &[f64]| turn.example.of_trained(values);
+                let (sampled, reference) = (of_trained(&turn.sampled), of_trained(reference));
+                charges[group][rollout] += kl::charge(penalty, &sampled, &reference)?;
             }
         }
         let rule = GroupRule::new(config);
@@ -204,6 +213,13 @@ impl Batch {
                 .map(|sequence| (row(&sequence.example), sequence.advantage.view().into()))
                 .collect(),
             sampled: self.sequences.iter().map(|sequence| sequence.sampled.as_slice()).collect(),
+            untrained: self
+                .sequences
+                .iter()
+                .enumerate()
+                .filter(|(_, sequence)| !sequence.example.untrained.is_empty())
+                .map(|(at, sequence)| (at, sequence.example.untrained.as_slice()))
+                .collect(),
             teacher: self.teacher.iter().map(row).collect(),
             own: self.self_sft.iter().map(row).collect(),
         }
@@ -215,6 +231,9 @@ impl Batch {
 pub(super) struct SavedSequences<'a> {
     rollouts: Vec<((&'a [u32], usize), SavedAdvantages<'a>)>,
     sampled: Vec<&'a [f64]>,
+    /// Ranges of tokens that the model did not say, by the place of the rollout.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    untrained: Vec<(usize, &'a [Range<usize>])>,
     teacher: Vec<(&'a [u32], usize)>,
     own: Vec<(&'a [u32], usize)>,
 }
@@ -238,40 +257,59 @@ impl<'a> From<Advantages<'a>> for SavedAdvantages<'a> {
 
 /// Whether every rollout of a group passes.
 fn is_solved(group: &Group) -> bool {
-    !group.rollouts.is_empty() && group.rollouts.iter().all(|rollout| rollout.outcome.is_pass())
+    !group.rollouts.is_empty() && group.rollouts.iter().all(|rollout| rollout.outcome.is_solved())
 }
 
 /// Whether no rollout of a group passes. One that was not run says nothing.
 fn is_unsolved(group: &Group) -> bool {
-    let fails =
-        |rollout: &Rollout| rollout.outcome.judgement.is_some() && !rollout.outcome.is_pass();
+    let fails = |rollout: &Rollout| {
+        rollout.outcome.evidence != Evidence::NotRun && !rollout.outcome.is_solved()
+    };
     !group.rollouts.is_empty() && group.rollouts.iter().all(fails)
 }
 
-/// The turns of a rollout as sequences.
-fn turns(rollout: &Rollout, member: Member, advantage: f64) -> impl Iterator<Item = TrainSequence> {
-    rollout.turns.iter().filter_map(move |turn| train_sequence(turn, member, advantage))
+/// Turns of a rollout as sequences to learn from, in which turns that follow each other are joined. Turns in
+/// which nothing was sampled are none.
+fn train_sequences<'t>(
+    turns: impl IntoIterator<Item = &'t Turn>,
+    member: Member,
+    advantage: f64,
+) -> Vec<TrainSequence> {
+    let mut sequences: Vec<TrainSequence> = Vec::new();
+    for turn in turns {
+        let Some(tokens) = said(turn) else { continue };
+        if let Some(last) = sequences.last_mut()
+            && last.example.append_turn(&turn.prompt, tokens.ids())
+        {
+            let answer = last.example.trained() - last.sampled.len() - tokens.ids().len();
+            last.sampled.extend(std::iter::repeat_n(0.0, answer));
+        } else {
+            let example = Example::new(&turn.prompt, tokens.ids());
+            sequences.push(TrainSequence {
+                example,
+                sampled: Vec::new(),
+                advantage: OwnedAdvantages::Whole(advantage),
+                episode_tokens: None,
+                member,
+                is_dead: false,
+            });
+        }
+        if let Some(last) = sequences.last_mut() {
+            last.sampled.extend(tokens.logps().iter().copied().map(f64::from));
+        }
+    }
+    sequences
 }
 
-/// A turn as a sequence to learn from; none if nothing was sampled.
-fn train_sequence(turn: &Turn, member: Member, advantage: f64) -> Option<TrainSequence> {
-    let example = example(turn)?;
-    let tokens = turn.completion.tokens.as_ref()?;
-    let sampled = tokens.logps().iter().copied().map(f64::from).collect();
-    Some(TrainSequence {
-        example,
-        sampled,
-        advantage: OwnedAdvantages::Whole(advantage),
-        episode_tokens: None,
-        member,
-        is_dead: false,
-    })
+/// The same without what is known of their sampling.
+fn examples(turns: &[Turn]) -> impl Iterator<Item = Example> {
+    let member = Member { group: 0, rollout: 0 };
+    train_sequences(turns, member, 0.0).into_iter().map(|sequence| sequence.example)
 }
 
 /// The tokens of a turn; none if nothing was sampled.
-fn example(turn: &Turn) -> Option<Example> {
-    let tokens = turn.completion.tokens.as_ref().filter(|tokens| !tokens.ids().is_empty())?;
-    Some(Example::new(&turn.prompt, tokens.ids()))
+fn said(turn: &Turn) -> Option<&SampledTokens> {
+    turn.completion.tokens.as_ref().filter(|tokens| !tokens.ids().is_empty())
 }
 
 #[cfg(test)]

@@ -92,7 +92,60 @@ fn an_episode_of_two_turns_counts_once() {
     let found = batch(&settings(), vec![group("a", vec![long, rollout(1, &[9], 0.0)])]);
     assert_eq!(found.totals, Totals { tokens: 6, episodes: 2 });
     let tokens: Vec<_> = found.sequences.iter().map(|turn| turn.episode_tokens).collect();
-    assert_eq!(tokens, [Some(5), Some(5), None]);
+    assert_eq!(tokens, [Some(5), Some(5), None], "its prompts have nothing in common");
+}
+
+/// A rollout of two turns, the second of which says `then` after the first and an answer of `[3, 4]`.
+fn two_turns(worth: f64, finish: Finish, then: &[u32]) -> Rollout {
+    let mut long =
+        rollout_as(0, Said { ids: &[7, 7], finish, verdict: Verdict::Wrong { test: 0 }, worth });
+    let mut turn = rollout(0, then, worth).turns.remove(0);
+    turn.prompt = [1, 2, 7, 7, 3, 4].into();
+    long.turns.push(turn);
+    long
+}
+
+#[test]
+fn an_episode_whose_turns_follow_each_other_is_one_sequence_with_a_mask() {
+    let long = two_turns(1.0, Finish::Stop, &[8, 8, 8]);
+    let found = batch(&settings(), vec![group("a", vec![long, rollout(1, &[9], 0.0)])]);
+    assert_eq!(found.totals, Totals { tokens: 6, episodes: 2 });
+    let [episode, other] = &found.sequences[..] else { panic!("{:?}", found.sequences) };
+    assert_eq!(episode.example.tokens, [1, 2, 7, 7, 3, 4, 8, 8, 8]);
+    let mask = [true, true, false, false, true, true, true];
+    assert_eq!((episode.example.mask(), episode.episode_tokens), (mask.to_vec(), None));
+    assert_eq!(episode.sampled, [-0.5, -0.5, 0.0, 0.0, -0.5, -0.5, -0.5]);
+    assert_eq!(episode.advantage, OwnedAdvantages::Whole(1.0));
+    assert_eq!(other.advantage, OwnedAdvantages::Whole(-1.0));
+    let saved = serde_json::to_value(found.saved()).unwrap();
+    assert_eq!(saved["untrained"], json!([[0, [{"start": 4, "end": 6}]]]));
+}
+
+#[test]
+fn a_turn_that_was_cut_off_is_seen_and_not_trained_if_it_is_masked() {
+    let mut config = settings();
+    config.grpo.mask_truncated_completions = true;
+    let long = two_turns(1.0, Finish::Length, &[8, 8]);
+    let found = batch(&config, vec![group("a", vec![long, rollout(1, &[9], 0.0)])]);
+    assert_eq!((found.masked.len(), found.totals.tokens), (1, 3));
+    assert_eq!(sequences(&found), [(&[8, 8][..], 1.0), (&[9][..], -1.0)]);
+    assert_eq!(found.sequences[0].example.tokens, [1, 2, 7, 7, 3, 4, 8, 8]);
+}
+
+#[test]
+fn an_episode_is_charged_for_what_the_model_said_alone() {
+    let mut config = settings();
+    config.grpo.kl_in = KlIn::Reward;
+    config.grpo.kl_estimator = KlEstimator::K1;
+    config.grpo.kl_coef = 0.1;
+    let long = two_turns(1.0, Finish::Stop, &[8]);
+    let groups = vec![group("a", vec![long, rollout(1, &[9], 0.0)])];
+    let step_rollouts = StepRollouts { groups, ..StepRollouts::default() };
+    let mut found = Batch::new(&config, &step_rollouts).unwrap();
+    // What the model was shown is far less likely under the reference, and costs nothing.
+    let sequences = vec![vec![-1.5, -1.5, -99.0, -99.0, -1.5], vec![-1.5]];
+    found.charge(&config, &step_rollouts, &Reference { sequences, masked: Vec::new() }).unwrap();
+    assert!((found.charge.unwrap() - (0.3 + 0.1) / 2.0).abs() < 1e-12, "{:?}", found.charge);
 }
 
 /// Charged 0.1 for every nat: tokens were sampled at -0.5 and the reference has them at -1.5, so each
