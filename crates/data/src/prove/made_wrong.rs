@@ -4,7 +4,7 @@
 //! whether it is right, reward a program that always says yes. This program passes all such tests:
 //! each of its functions returns the reference's answer far too high, then far too low, with every
 //! part of it changed, `True` in place of a truth value, and raises no error where the reference
-//! raises none.
+//! raises none or where it is handed a wrong answer.
 //!
 //! It fails on purpose where there is nothing to make wrong (a function that returns `None` or an object), so a
 //! task is never dropped because the answer was left as it was.
@@ -19,6 +19,7 @@ use super::trial::Trivial;
 /// Wraps a function. Calls that it makes itself are left as they are: a recursion on wrong values may not end.
 const WRAPPER: &str = "
 whet_depth = 0
+whet_wrongs = []
 whet_far = -10 ** 15 - 7
 
 def whet_changed(value):
@@ -46,19 +47,29 @@ def whet_made_wrong(value):
     if isinstance(value, (list, tuple, dict, set, frozenset)) and not value:
         return value
     whet_far = -whet_far
-    return whet_changed(value)
+    whet_wrongs.append(whet_changed(value))
+    return whet_wrongs[-1]
 
 def whet_wrap(function):
     if not callable(function) or isinstance(function, type):
         raise TypeError('not a function')
     def wrapper(*args, **kwargs):
         global whet_depth
+        # Who is handed a wrong answer has no objection to it.
+        given = [*args, *kwargs.values()]
+        is_judge = not whet_depth and any(type(one) is type(wrong) and one == wrong for one in given for wrong in whet_wrongs)
         whet_depth += 1
         try:
             value = function(*args, **kwargs)
+        except Exception:
+            if is_judge:
+                return None
+            raise
         finally:
             whet_depth -= 1
-        return value if whet_depth else whet_made_wrong(value)
+        if whet_depth or is_judge and value is None:
+            return value
+        return whet_made_wrong(value)
     return wrapper
 ";
 

@@ -24,6 +24,7 @@ use whetstone_core::verdict::Verdict;
 
 use super::broken::Broken;
 use super::kid::{Kid, Kind, Stop};
+use super::setting::token;
 use super::slot::{How, Judged, Slot, limits};
 use super::steps::{Ask, Failure, shown};
 use super::tally::Tally;
@@ -198,13 +199,16 @@ impl Slot {
         let forked = self.fork(Kind::AnswerChecker, checking.limits, None);
         self.speak(checking.language);
         let mut kid = forked?;
-        let code = [checking.code.as_bytes()];
-        let message = parts(&[&code, told].concat());
-        let said = match kid.send(b'A', &[&message]).and_then(|()| kid.receive()) {
-            Ok(Frame { kind: b'p', .. }) => Said::Accepts,
-            Ok(Frame { kind: b'n', .. }) => Said::Rejects,
-            Ok(Frame { kind: b'f', payload }) => {
-                let problem = String::from_utf8_lossy(&payload).into_owned();
+        let token = token();
+        let about = [token.as_bytes(), checking.code.as_bytes()];
+        let message = parts(&[&about, told].concat());
+        let said = kid.send(b'A', &[&message]).and_then(|()| kid.receive());
+        let signed = |frame: &Frame| frame.payload.starts_with(token.as_bytes());
+        let said = match said {
+            Ok(frame) if frame.kind == b'p' && signed(&frame) => Said::Accepts,
+            Ok(frame) if frame.kind == b'n' && signed(&frame) => Said::Rejects,
+            Ok(frame) if frame.kind == b'f' && signed(&frame) => {
+                let problem = String::from_utf8_lossy(&frame.payload[token.len()..]).into_owned();
                 Said::Fails { problem, endless: false }
             }
             Ok(_) => {

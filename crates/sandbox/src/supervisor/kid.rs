@@ -258,9 +258,16 @@ impl Kid {
         self.beside = Some(program.watch.clone());
     }
 
-    /// What it holds too much of, as far as that was seen.
+    /// What it holds or has used too much of, as far as that was seen.
     pub(crate) fn exceeds(&self) -> Option<Stop> {
-        self.watch.look()
+        self.watch.look().or_else(|| self.check_cpu().err())
+    }
+
+    /// Whether it has written something that it was not asked for: an answer before its question.
+    pub(crate) fn spoke_early(&self) -> bool {
+        let mut waiting = [PollFd::new(self.channel.as_fd(), PollFlags::POLLIN)];
+        let mut is_there = || matches!(poll(&mut waiting, PollTimeout::ZERO), Ok(1));
+        self.inbox.is_ready() && (self.inbox.len() > 0 || is_there())
     }
 
     /// What it holds too much of now.
@@ -301,7 +308,11 @@ impl Kid {
         let mut reads = 0;
         loop {
             match self.inbox.take() {
-                Ok(Some(frame)) => return Ok(frame),
+                Ok(Some(frame)) => {
+                    // It may have been there without any waiting.
+                    self.check_cpu()?;
+                    return Ok(frame);
+                }
                 Ok(None) if reads > READS_MAX => return Err(Stop::Garbled),
                 Ok(None) => {}
                 Err(Bad::Garbled) => return Err(Stop::Garbled),
@@ -389,6 +400,13 @@ impl Kid {
     /// Time that it has been watched, as far as it counts.
     pub(crate) fn watched(&self) -> Duration {
         self.watched + self.looked.elapsed().min(GLANCE) + self.watch.spent()
+    }
+
+    /// CPU time, which also passes while its checker is waited for.
+    fn check_cpu(&self) -> Result<(), Stop> {
+        let is_old = self.began.elapsed() >= YOUNG;
+        let used = is_old.then(|| os::cpu_time(self.pid)).flatten();
+        if used.is_some_and(|used| used > self.budget.cpu) { Err(Stop::Timeout) } else { Ok(()) }
     }
 
     /// CPU time and time on the wall.

@@ -128,6 +128,9 @@ fn serve(mut slot: Slot, cores: &Arc<Cores>, connection: Connection<'_>) {
             Err(_) => return,
         };
         let Ok(request) = request else { return };
+        if kid::CLOSING.load(Ordering::Relaxed) {
+            return;
+        }
         // A bug of ours must not leave somebody waiting, nor take the other slots with it.
         let judged = catch_unwind(AssertUnwindSafe(|| slot.judge(&request)));
         let response = judged.unwrap_or_else(|_| {

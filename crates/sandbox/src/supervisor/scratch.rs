@@ -102,7 +102,14 @@ impl Scratch {
     }
 
     fn make_program(&self) -> Result<ProgramFolder, nix::Error> {
-        mkdirat(&self.folder, PROGRAM_FOLDER, all())?;
+        match mkdirat(&self.folder, PROGRAM_FOLDER, all()) {
+            // Left behind by a try that failed half-way.
+            Err(Errno::EEXIST) => {
+                unlinkat(&self.folder, PROGRAM_FOLDER, UnlinkatFlags::RemoveDir)?;
+                mkdirat(&self.folder, PROGRAM_FOLDER, all())?;
+            }
+            made => made?,
+        }
         let folder = openat(&self.folder, PROGRAM_FOLDER, FOLDER, Mode::empty())?;
         if let Some(user) = self.user {
             fchown(&folder, Some(Uid::from_raw(user)), Some(Gid::from_raw(user)))?;
@@ -118,7 +125,6 @@ impl Scratch {
         let said = |error: nix::Error| format!("cannot empty {}: {error}", self.path.display());
         // Without its rights it could not be listed.
         fchmod(&self.folder, all()).map_err(said)?;
-        let mut names = 0_u64;
         loop {
             let entries = entries(self.folder.as_fd()).map_err(said)?;
             if entries.is_empty() {
@@ -126,47 +132,9 @@ impl Scratch {
             }
             for entry in entries {
                 if unlinkat(&self.folder, entry.as_c_str(), UnlinkatFlags::NoRemoveDir).is_err() {
-                    self.empty_folder(&entry, &mut names).map_err(said)?;
+                    // Folders are moved within the program's: ours must not grow, which the next would see.
+                    empty_top(self.folder.as_fd(), &entry).map_err(said)?;
                 }
-            }
-        }
-    }
-
-    /// Takes the files out of a folder at the top, and moves the folders in it up beside it.
-    fn empty_folder(&self, name: &CStr, names: &mut u64) -> Result<(), nix::Error> {
-        let folder = open_by_force(self.folder.as_fd(), name)?;
-        loop {
-            let entries = entries(folder.as_fd())?;
-            if entries.is_empty() {
-                return unlinkat(&self.folder, name, UnlinkatFlags::RemoveDir);
-            }
-            for entry in entries {
-                if [UnlinkatFlags::NoRemoveDir, UnlinkatFlags::RemoveDir]
-                    .into_iter()
-                    .any(|how| unlinkat(&folder, entry.as_c_str(), how).is_ok())
-                {
-                    continue;
-                }
-                // Only one who may write to a folder may move it: its `..` changes.
-                drop(open_by_force(folder.as_fd(), &entry)?);
-                self.move_up(folder.as_fd(), &entry, names)?;
-            }
-        }
-    }
-
-    /// Moves a folder to the top, to a name that is free: a program may have taken any of them.
-    fn move_up(
-        &self,
-        from: BorrowedFd<'_>,
-        name: &CStr,
-        names: &mut u64,
-    ) -> Result<(), nix::Error> {
-        loop {
-            *names += 1;
-            let up = CString::new(format!(".whet-{names}")).unwrap_or_default();
-            match renameat(from, name, &self.folder, up.as_c_str()) {
-                Err(Errno::EEXIST | Errno::ENOTEMPTY | Errno::ENOTDIR | Errno::EISDIR) => {}
-                other => return other,
             }
         }
     }
@@ -179,6 +147,62 @@ impl Scratch {
             if std::fs::rename(&self.path, self.path.with_file_name(name)).is_ok() {
                 return;
             }
+        }
+    }
+}
+
+/// Takes a folder away with everything in it, in which folders are moved to the top before they are emptied.
+fn empty_top(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), nix::Error> {
+    let top = open_by_force(parent, name)?;
+    let mut names = 0;
+    loop {
+        let entries = entries(top.as_fd())?;
+        if entries.is_empty() {
+            return unlinkat(parent, name, UnlinkatFlags::RemoveDir);
+        }
+        for entry in entries {
+            if unlinkat(&top, entry.as_c_str(), UnlinkatFlags::NoRemoveDir).is_err() {
+                empty_folder(top.as_fd(), &entry, &mut names)?;
+            }
+        }
+    }
+}
+
+/// Takes the files out of a folder at the top, and moves the folders in it up beside it.
+fn empty_folder(top: BorrowedFd<'_>, name: &CStr, names: &mut u64) -> Result<(), nix::Error> {
+    let folder = open_by_force(top, name)?;
+    loop {
+        let entries = entries(folder.as_fd())?;
+        if entries.is_empty() {
+            return unlinkat(top, name, UnlinkatFlags::RemoveDir);
+        }
+        for entry in entries {
+            if [UnlinkatFlags::NoRemoveDir, UnlinkatFlags::RemoveDir]
+                .into_iter()
+                .any(|how| unlinkat(&folder, entry.as_c_str(), how).is_ok())
+            {
+                continue;
+            }
+            // Only one who may write to a folder may move it: its `..` changes.
+            drop(open_by_force(folder.as_fd(), &entry)?);
+            move_up(folder.as_fd(), &entry, top, names)?;
+        }
+    }
+}
+
+/// Moves a folder to the top, to a name that is free: a program may have taken any of them.
+fn move_up(
+    from: BorrowedFd<'_>,
+    name: &CStr,
+    top: BorrowedFd<'_>,
+    names: &mut u64,
+) -> Result<(), nix::Error> {
+    loop {
+        *names += 1;
+        let up = CString::new(format!(".whet-{names}")).unwrap_or_default();
+        match renameat(from, name, top, up.as_c_str()) {
+            Err(Errno::EEXIST | Errno::ENOTEMPTY | Errno::ENOTDIR | Errno::EISDIR) => {}
+            other => return other,
         }
     }
 }
@@ -341,4 +365,27 @@ fn names(dir: &mut Dir, most: usize) -> Result<Vec<CString>, nix::Error> {
         }
     }
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder that has grown stays as large as it is, which the next program would see.
+    #[test]
+    fn the_slots_folder_does_not_grow_by_what_programs_leave() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("slot");
+        let mut scratch = Scratch::make(&path, None, &path.join("program")).unwrap();
+        for _ in 0..2 {
+            scratch.take().unwrap();
+            let program = path.join(PROGRAM_FOLDER);
+            for number in 0..500 {
+                std::fs::create_dir_all(program.join(format!("folder {number}/inner/last")))
+                    .unwrap();
+            }
+            assert_eq!(scratch.clear(), Ok(()));
+            assert!(!program.exists());
+        }
+    }
 }

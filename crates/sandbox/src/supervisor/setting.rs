@@ -61,6 +61,12 @@ pub(crate) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
+/// What a checker signs its verdict with. Test code may be led by an answer to write to any descriptor, but not
+/// what it cannot know.
+pub(crate) fn token() -> String {
+    format!("{:016x}{:016x}", random(), random())
+}
+
 /// The ways to hold a program, best first; each is tried until one works.
 pub(crate) fn ways(start: &Start) -> Vec<(Isolation, RootKind)> {
     let root = own_users();

@@ -3,6 +3,7 @@
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use whetstone_core::judgement::{Held, Judgement};
@@ -13,7 +14,7 @@ use super::broken::Broken;
 use super::checked::Checking;
 use super::cores::Permit;
 use super::groups::Group;
-use super::kid::{Budget, Kid, Kind, Stop};
+use super::kid::{Budget, CLOSING, Kid, Kind, Stop};
 use super::nameless::FILE_MAX;
 use super::planned::Planned;
 use super::scratch::Scratch;
@@ -123,7 +124,7 @@ impl Slot {
         let outcome = match self.planned.plan(request) {
             Err(problem) => Outcome::BrokenTests(problem),
             Ok(plan) => match self.attempt(request, &plan).or_else(|broken| {
-                if matches!(broken, Broken::Tests(_)) {
+                if matches!(broken, Broken::Tests(_)) || CLOSING.load(Ordering::Relaxed) {
                     return Err(broken);
                 }
                 self.zygote = None;

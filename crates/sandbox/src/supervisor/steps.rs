@@ -6,6 +6,7 @@ use whetstone_core::judgement::MAX_GOT_CHARS;
 use whetstone_core::verdict::Verdict;
 
 use super::kid::{Kid, Stop};
+use super::setting::token;
 use crate::channel::Frame;
 use crate::plan::Step;
 use crate::value::{Limits, Value, decode, encode, show};
@@ -98,19 +99,19 @@ impl<'a> Ask<'a> {
             Some(Step::Call { entry_point, .. }) => entry_point,
             _ => "",
         };
-        self.kid.send(b'S', &[&texts(&[before, entry_point])])?;
+        self.ask(b'S', &[&texts(&[before, entry_point])])?;
         self.answer().map(drop)
     }
 
     /// Loads a program, and what is to run after it.
     pub(crate) fn load(&mut self, source: &str, after: &str) -> Result<(), Failure> {
-        self.kid.send(b'L', &[&texts(&[source, after])])?;
+        self.ask(b'L', &[&texts(&[source, after])])?;
         self.answer().map(drop)
     }
 
     /// Runs a whole program to its end.
     pub(crate) fn run(&mut self, source: &str) -> Result<(), Failure> {
-        self.kid.send(b'L', &[&texts(&[source, ""])])?;
+        self.ask(b'L', &[&texts(&[source, ""])])?;
         match self.kid.receive()? {
             Frame { kind: b'l', .. } => Ok(()),
             Frame { kind: b'e', payload } => Err(Failure::Raised(raised(&payload))),
@@ -122,19 +123,19 @@ impl<'a> Ask<'a> {
     pub(crate) fn step(&mut self, step: &Step) -> Result<Answered, Failure> {
         match step {
             Step::Value { expression, expected } => {
-                self.kid.send(b'V', &[expression.as_bytes()])?;
+                self.ask(b'V', &[expression.as_bytes()])?;
                 let answer = self.answer()?;
                 Ok(Answered::of(expected.accepts(&answer), &answer))
             }
             Step::Truth { expression, expected } => {
-                self.kid.send(b'T', &[expression.as_bytes()])?;
+                self.ask(b'T', &[expression.as_bytes()])?;
                 match self.answer()? {
                     Value::Bool(truth) => Ok(Answered::of(truth == *expected, &Value::Bool(truth))),
                     _ => Err(Failure::Opaque),
                 }
             }
             Step::Call { entry_point, args, kwargs, expected } => {
-                self.kid.send(b'C', &[&encode(&call(entry_point, args, kwargs))])?;
+                self.ask(b'C', &[&encode(&call(entry_point, args, kwargs))])?;
                 let answer = self.answer()?;
                 Ok(Answered::of(expected.accepts(&answer), &answer))
             }
@@ -159,32 +160,36 @@ impl<'a> Ask<'a> {
             return Err(Failure::Test("no test code".to_owned()));
         };
         let entry_point = entry_point.as_deref().unwrap_or_default();
-        let message = texts(&[setup, code, &proxies.join(" "), &modules.join(" "), entry_point]);
+        let token = token();
+        let (proxies, modules) = (proxies.join(" "), modules.join(" "));
+        let message = texts(&[&token, setup, code, &proxies, &modules, entry_point]);
         let mut seen = Seen::default();
         checker.send(b'K', &[&message]).map_err(|stop| seen.checker_stopped(stop))?;
         loop {
             let frame = checker.receive().map_err(|stop| seen.checker_stopped(stop))?;
-            let question = match frame.kind {
-                b'p' => return seen.passed(),
-                b'f' => return seen.failed(&frame.payload),
-                b'o' => return Err(seen.last.unwrap_or(Failure::Opaque)),
-                b'b' => {
-                    return Err(seen.broken(String::from_utf8_lossy(&frame.payload).into_owned()));
+            let signed = frame.payload.strip_prefix(token.as_bytes());
+            let question = match (frame.kind, signed) {
+                (b'p', Some(_)) => return seen.passed(),
+                (b'f', Some(kind)) => return seen.failed(kind),
+                (b'o', Some(_)) => return Err(seen.last.unwrap_or(Failure::Opaque)),
+                (b'b', Some(problem)) => {
+                    return Err(seen.broken(String::from_utf8_lossy(problem).into_owned()));
                 }
-                b'q' => {
+                (b'q', _) => {
                     // From our own test code, but with a program's values in it.
                     let Ok(call) = decode(&frame.payload, Limits::default()) else {
                         return Err(seen.broken("it calls the program with too much".to_owned()));
                     };
-                    self.kid.send(b'P', &[&encode(&call)])?;
+                    self.ask(b'P', &[&encode(&call)])?;
                     Question::Call
                 }
-                b'n' => {
-                    self.kid.send(b'N', &[&frame.payload])?;
+                (b'n', _) => {
+                    self.ask(b'N', &[&frame.payload])?;
                     let is_entry_point = frame.payload == entry_point.as_bytes();
                     if is_entry_point { Question::EntryPoint } else { Question::Name }
                 }
-                _ => return Err(seen.broken("the checker is out of step".to_owned())),
+                // A verdict without its token is not from our own code there.
+                _ => return Err(seen.checker_stopped(Stop::Garbled)),
             };
             let answer = self.answer().and_then(outlined);
             seen.note(question, &answer);
@@ -201,12 +206,20 @@ impl<'a> Ask<'a> {
         }
     }
 
+    /// Sends a question. A program that has answered before it is asked has guessed what comes.
+    fn ask(&mut self, kind: u8, payload: &[&[u8]]) -> Result<(), Stop> {
+        if self.kid.spoke_early() {
+            return Err(Stop::Garbled);
+        }
+        self.kid.send(kind, payload)
+    }
+
     /// Asks for a value, and leaves it to the caller whether it is right.
     pub(crate) fn value(&mut self, step: &Step) -> Result<Value, Failure> {
         match step {
-            Step::Value { expression, .. } => self.kid.send(b'V', &[expression.as_bytes()])?,
+            Step::Value { expression, .. } => self.ask(b'V', &[expression.as_bytes()])?,
             Step::Call { entry_point, args, kwargs, .. } => {
-                self.kid.send(b'C', &[&encode(&call(entry_point, args, kwargs))])?;
+                self.ask(b'C', &[&encode(&call(entry_point, args, kwargs))])?;
             }
             Step::Truth { .. } | Step::Check { .. } | Step::Run { .. } => {
                 return Err(Failure::Test("it has no answer to check".to_owned()));

@@ -236,7 +236,7 @@ def children(read, write):
     from array import array
     from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
     from decimal import Decimal
-    from enum import Enum
+    from enum import Enum, Flag
     from fractions import Fraction
     from itertools import islice
 
@@ -724,7 +724,8 @@ def children(read, write):
             if kind in recipes:
                 return -9, list(recipes[kind](value))
             if issubclass(kind, Enum):
-                shape, parts = (named(kind, classes),), [value.name]
+                # Flags that are put together may have no name.
+                shape, parts = (named(kind, classes),), [value._value_ if issubclass(kind, Flag) else value.name]
             elif issubclass(kind, tuple) and has_fields(kind, classes):
                 shape, parts = (named(kind, classes), ""), [part(one) for one in value]
             elif is_named_tuple(kind) and len(kind._fields) == tuple.__len__(value):
@@ -820,7 +821,7 @@ def children(read, write):
             elif what >= 0:
                 kind = classes[shapes[what][0]]
                 if issubclass(kind, Enum):
-                    items[at] = kind[parts[0]]
+                    items[at] = kind(parts[0]) if issubclass(kind, Flag) else kind[parts[0]]
                 elif not issubclass(kind, tuple):
                     items[at] = object.__new__(kind)
 
@@ -1038,11 +1039,14 @@ def children(read, write):
             return "held", holding(value, setup, held)
 
         # The objects of the answer that the checker will have as well.
-        new = []
+        new, is_numbered = [], True
 
         def is_shared():
             """Whether an object is in the value twice, or is one that the checker has."""
+            nonlocal is_numbered
+            is_numbered = False
             found, is_twice = mutables([value])
+            is_numbered = True
             if is_twice or any([id(one) in ledger.numbers for one in found]):
                 return True
             new.extend(found)
@@ -1058,7 +1062,8 @@ def children(read, write):
                 except (TypeError, ValueError):
                     pass
             try:
-                return encode((maker, made, (changed, args_at, ledger.enter(new))), keeps_names=True)
+                start = ledger.enter(new) if is_numbered else None
+                return encode((maker, made, (changed, args_at, start)), keeps_names=True)
             except (TypeError, ValueError):
                 new.clear()
             found = sent(maker, made, value)
@@ -1340,17 +1345,25 @@ def children(read, write):
 
     # What Python's own library runs code by: files that make functions of checked names, and its importers.
     library = types.__file__[: -len("types.py")]
-    evaluators = frozenset(library + name for name in ("collections/__init__.py", "dataclasses.py", "unittest/mock.py"))
+    evaluators = {
+        library + "collections/__init__.py": ("namedtuple",),
+        library + "dataclasses.py": ("_create_fn", "add_fns_to_class"),
+        library + "unittest/mock.py": ("_set_signature", "_set_async_signature"),
+    }
     timer = library + "timeit.py"
     ours = sys._getframe().f_code.co_filename
     importers = frozenset(["<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>"])
-    running = frozenset(["exec", "function.__new__", "code.__new__", "marshal.loads", "marshal.load", "pickle.find_class"])
+    making = frozenset(["exec", "function.__new__", "code.__new__", "object.__setattr__"])
+    running = making | {"marshal.loads", "marshal.load", "pickle.find_class"}
 
     class Author:
-        """What the author of a test, a setup or a checker has written: its code, and the texts in it."""
+        """What the author of a test, a setup or a checker has written: its code, and the texts in it.
+
+        A text is the author's if it is the very object in that code: an answer may read the same.
+        """
 
         def __init__(self):
-            self.codes, self.texts = [], set()
+            self.codes, self.texts = [], {}
 
         def forget(self):
             self.codes.clear()
@@ -1358,8 +1371,16 @@ def children(read, write):
 
         def wrote(self, code):
             """Adds a piece of code with everything in it."""
-            for one in self.compiled(code):
-                self.texts.update(text for text in one.co_consts if type(text) is str)
+            values = [one.co_consts for one in self.compiled(code)]
+            for value in values:
+                if type(value) in (tuple, frozenset):
+                    values.extend(value)
+                # Texts of one character are the same object wherever they come from.
+                elif type(value) is str and len(value) > 1:
+                    self.texts[id(value)] = value
+
+        def has_text(self, text):
+            return type(text) is str and self.texts.get(id(text)) is text
 
         def compiled(self, code):
             """Adds code that may be run, and not the texts in it; returns it with what is nested in it."""
@@ -1372,64 +1393,65 @@ def children(read, write):
         def has(self, code):
             return any(code is one for one in self.codes)
 
-    def holds_text(value, text):
-        """Whether a text is somewhere in plain data."""
-        values = [value]
-        while values:
-            one = values.pop()
-            if one == text and type(one) is str:
-                return True
-            if isinstance(one, dict):
-                values.extend(one)
-                values.extend(one.values())
-            elif isinstance(one, (list, tuple, set, frozenset)):
-                values.extend(one)
-        return False
+    def is_of_library(frame, code):
+        """Whether an importer runs a file of Python's own library; what a compiled file says of itself is not asked."""
+        if frame.f_code.co_name != "_call_with_frames_removed":
+            return code.co_filename.startswith("<frozen ")
+        scope = frame.f_locals["args"][-1]
+        origin = getattr(scope.get("__spec__"), "origin", None) if type(scope) is dict else None
+        return type(origin) is str and origin.startswith(library)
 
-    def guarded(author, has_answer, is_received, refuse):
+    def guarded(author, has_answer, refuse):
         """`eval`, `exec` and `compile` for code that holds answers of a program.
 
-        Texts that stand in that code are its author's, unless an answer is the same text. Of any other text, which
-        may be an answer once there is one, literals and operators are evaluated, and everything else is refused: it
-        would run with the rights of whoever decides.
+        Texts that stand in that code are its author's. Of any other text, which may be an answer once there is one,
+        literals and operators are evaluated, and everything else is refused: it would run with the rights of
+        whoever decides.
 
         That there is no other way to run an answer is seen to by an audit hook, whatever the way is called: code that
-        is neither the author's nor Python's own, and functions and classes that a pickle asks for, are refused.
+        is neither the author's nor Python's own, and functions and classes that a pickle asks for, are refused. Files
+        may be the program's before there is an answer, so imports, pickles and marshalled code are looked at always.
         """
-
-        def is_own(text):
-            return type(text) is str and text in author.texts and not is_received(text)
+        # Another interpreter would have no hook.
+        for name in ("_xxsubinterpreters", "_interpreters"):
+            sys.modules[name] = None
 
         def audit(event, args):
-            if event not in running or not has_answer():
+            if event not in running:
                 return
-            if event in ("exec", "function.__new__") and author.has(args[0]):
+            if event == "object.__setattr__":
+                if args[1] == "__code__" and has_answer() and not author.has(args[2]):
+                    refuse()
+                return
+            if event in making and author.has(args[0]):
                 return
             frame = sys._getframe(1)
             caller = frame.f_code.co_filename
+            if caller in importers:
+                if event == "exec" and not is_of_library(frame, args[0]):
+                    refuse()
+                return
+            if event == "marshal.loads" and caller == ours or event in making and not has_answer():
+                return
+            if event == "exec" and frame.f_code.co_name in evaluators.get(caller, ()):
+                return
             if event == "exec" and caller == timer:
                 # It times functions by a text of its own.
                 timed = frame.f_locals.get("stmt"), frame.f_locals.get("setup")
-                if all(one in ("pass", "_stmt()", "_setup()") or is_own(one) for one in timed):
-                    return
-            if event == "exec" and caller in evaluators or event == "marshal.loads" and caller == ours:
-                return
-            if caller in importers:
-                name = args[0].co_filename if event == "exec" else library
-                if name.startswith((library, "<frozen ")):
+                if all(one in ("pass", "_stmt()", "_setup()") or author.has_text(one) for one in timed):
                     return
             refuse()
 
         sys.addaudithook(audit)
 
-        def checked(source, filename, mode, *args, **named):
+        def checked(is_own, source, filename, mode, *args, **named):
             """The code of a text or a syntax tree, if that may be run."""
             if isinstance(source, (bytes, bytearray, memoryview)):
                 # A text declares no encoding of its own.
                 source = bytes(source).decode("utf-8")
             if isinstance(source, str):
                 source = str.__str__(source)
-            is_authors = not has_answer() or is_own(source)
+            is_authors = is_own or not has_answer()
             if not is_authors:
                 tree = compile_(source, filename, mode, 0x400, True) if type(source) is str else source
                 if mode != "eval" or not is_arithmetic(tree):
@@ -1442,9 +1464,10 @@ def children(read, write):
         def guarded_run(run, mode):
             def checked_run(source, *scopes, **named):
                 if type(source) is not types.CodeType:
+                    is_own = author.has_text(source)
                     if mode == "eval" and isinstance(source, str):
                         source = source.lstrip(" \t")
-                    source = checked(source, "<string>", mode, 0, True)
+                    source = checked(is_own, source, "<string>", mode, 0, True)
                 elif has_answer() and not author.has(source):
                     refuse()
                 if not scopes and not named:
@@ -1455,13 +1478,14 @@ def children(read, write):
             return checked_run
 
         def guarded_compile(source, filename, mode, flags=0, *args, **named):
-            # A syntax tree is data.
-            make = compile_ if flags & 0x400 else checked
-            return make(source, filename, mode, flags, *args, **named)
+            if flags & 0x400:
+                # A syntax tree is data.
+                return compile_(source, filename, mode, flags, *args, **named)
+            return checked(author.has_text(source), source, filename, mode, flags, *args, **named)
 
         def filled(text):
             """Refuses a text that reaches into functions, classes or frames when `format` fills it in."""
-            if not has_answer() or is_own(text):
+            if not has_answer() or author.has_text(text):
                 return
             try:
                 names = [(name, spec) for _, name, spec, _ in formatter_parser(text) if name is not None]
@@ -1485,10 +1509,26 @@ def children(read, write):
                 filled(text)
                 return str.format_map(text, mapping)
 
+        class Filler:
+            """A `string.Formatter`, for its methods that fill in a text."""
+
+            def __init__(self, formatter):
+                self.formatter = formatter
+
+            def format(self, text, /, *args, **named):
+                filled(text)
+                return self.formatter.format(text, *args, **named)
+
+            def vformat(self, text, args, named):
+                filled(text)
+                return self.formatter.vformat(text, args, named)
+
         def fills(value):
             """What `value.format` is looked up in."""
             if value is str:
                 return Text
+            if any(kind.__name__ == "Formatter" and kind.__module__ == "string" for kind in type(value).__mro__):
+                return Filler(value)
             if isinstance(value, str):
                 filled(value)
             return value
@@ -1504,7 +1544,7 @@ def children(read, write):
             nodes.append(source)
         while nodes:
             node = nodes.pop()
-            if type(node) is syntax.Attribute and node.attr in ("format", "format_map"):
+            if type(node) is syntax.Attribute and node.attr in ("format", "format_map", "vformat"):
                 place = {name: getattr(node, name) for name in node._attributes}
                 nodes.append(node.value)
                 fills = syntax.Name("whet_fills", syntax.Load(), **place)
@@ -1538,14 +1578,6 @@ def children(read, write):
 
         def has_answers():
             return has_answered
-
-        def is_received(text):
-            """Whether an answer was this text, or had it in it."""
-            for _, _, kind, payload in answers:
-                details = payload.split(b"\0", 1)[1:] if kind == b"e" else [payload]
-                if any(part and holds_text(loads(part), text) for part in details):
-                    return True
-            return recorded > answers_limit
 
         def exception(name, details):
             """An exception like the one that the program has raised."""
@@ -2086,7 +2118,7 @@ def children(read, write):
         # Names that tests put something else in place of, in the module `builtins`.
         patched = frozenset(["print", "input", "open"])
         author = Author()
-        own_builtins = {**vars(builtins), **guarded(author, has_answers, is_received, refuse)}
+        own_builtins = {**vars(builtins), **guarded(author, has_answers, refuse)}
         own_builtins = {name: own_builtins[name] for name in own_builtins if name not in patched}
         is_again = False
         while True:
@@ -2100,7 +2132,8 @@ def children(read, write):
                 answers.clear()
                 recorded = 0
             is_again = False
-            setup, code, proxies, modules, entry_point = texts(payload)
+            token, setup, code, proxies, modules, entry_point = texts(payload)
+            token = token.encode()
             proxies = frozenset(proxies.split())
             is_opaque = is_unsendable = False
             numbered.clear()
@@ -2126,17 +2159,17 @@ def children(read, write):
             except BaseException as error:
                 # Once the program has answered, it may be the answer that the setup fails on.
                 is_ours = not is_opaque and not has_answered and replayed is None
-                send(b"b", ascii(error)[:500].encode()) if is_ours else send(b"o")
+                send(b"b", token + ascii(error)[:500].encode()) if is_ours else send(b"o", token)
                 continue
             try:
                 exec_(compiled, namespace)
                 if entry_point:
                     check = namespace.get("check")
                     if check is None:
-                        send(b"b", b"the test defines no function `check`")
+                        send(b"b", token + b"the test defines no function `check`")
                         continue
                     if isinstance(check(fetch(entry_point)), suspended):
-                        send(b"b", b"`check` is a coroutine or a generator, which nobody runs")
+                        send(b"b", token + b"`check` is a coroutine or a generator, which nobody runs")
                         continue
                 end = b"p"
             except BaseException as error:
@@ -2146,11 +2179,11 @@ def children(read, write):
                 left.discard(threading.current_thread())
                 is_again = end == b"p" and has_shared and replayed is None
                 if is_unsendable:
-                    send(b"b", b"it calls the program with what is no plain data")
+                    send(b"b", token + b"it calls the program with what is no plain data")
                 elif is_opaque:
-                    send(b"o")
+                    send(b"o", token)
                 elif not is_again:
-                    send(end[:1], end[1:])
+                    send(end[:1], token + end[1:])
                 is_again = is_again and not is_unsendable and not is_opaque
 
     def checker_line(error):
@@ -2170,14 +2203,14 @@ def children(read, write):
             length = int.from_bytes(payload[at:at + 4], "little")
             parts.append(payload[at + 4:at + 4 + length])
             at += 4 + length
-        code, data = parts[0].decode("utf-8"), [loads(part) for part in parts[1:]]
+        token, code, data = parts[0], parts[1].decode("utf-8"), [loads(part) for part in parts[2:]]
         author, refused, given = Author(), [], []
 
         def refuse(*_):
             refused.append(True)
             raise Refused
 
-        guards = guarded(author, lambda: given, lambda text: holds_text(data[-1], text), refuse)
+        guards = guarded(author, lambda: given, refuse)
         namespace = {"__name__": "checker", "__builtins__": {**vars(builtins), **guards}}
         try:
             compiled = author_compile(code, "<checker>")
@@ -2187,13 +2220,13 @@ def children(read, write):
             found = namespace["check"](*data)
         except BaseException as error:
             if refused:
-                return send(b"n")
-            return send(b"f", (checker_line(error) + ascii(error)[:400]).encode())
+                return send(b"n", token)
+            return send(b"f", token + (checker_line(error) + ascii(error)[:400]).encode())
         if refused:
-            return send(b"n")
+            return send(b"n", token)
         if found is True or found is False:
-            return send(b"p" if found else b"n")
-        send(b"f", b"`check` returns " + ascii(type(found).__name__)[:80].encode() + b", expected True or False")
+            return send(b"p" if found else b"n", token)
+        send(b"f", token + b"`check` returns " + ascii(type(found).__name__)[:80].encode() + b", expected True or False")
 
     kinds = {1: program, 2: script, 3: checker, 4: answer_checker}
 

@@ -256,12 +256,18 @@ impl<'a> Search<'a> {
         used: &mut Vec<Used<'a>>,
     ) {
         let sides = || std::iter::once(compare.left.as_ref()).chain(&compare.comparators);
+        let is_not = compare.ops.iter().all(|op| matches!(op, CmpOp::IsNot | CmpOp::NotEq));
         let equal = compare.ops.iter().all(|op| matches!(op, CmpOp::Eq | CmpOp::NotEq));
         let by = if sides().any(|side| self.is_right(side)) {
             if equal { Use::Free } else { Use::Ordered }
         } else if sides().any(Expr::is_none_literal_expr) {
-            // `assert root is not None` says that something was made, not that it is right.
-            Use::Leads
+            // `assert root is not None` says that something was made, not that it is right; `assert error is None`
+            // and `if error is not None: raise` may say that.
+            match by {
+                Use::Asserted if is_not => Use::Leads,
+                Use::Asserted | Use::Raises | Use::Kept => by,
+                _ => Use::Leads,
+            }
         } else {
             by
         };

@@ -25,7 +25,7 @@ pub(super) struct Used<'a> {
 impl Used<'_> {
     pub(super) fn is_refused(&self) -> bool {
         match self.by {
-            Use::Decides => true,
+            Use::Asserted | Use::Raises | Use::Decides => true,
             Use::Ordered => self.more,
             Use::Leads => self.more && !self.named,
             Use::Kept | Use::Free => false,

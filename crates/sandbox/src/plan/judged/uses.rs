@@ -10,11 +10,15 @@ use crate::plan::follow::{called_name, is_asserting};
 /// What an expression's value is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
+    /// An `assert` says that it is true.
+    Asserted,
+    /// It leads a branch or a loop that may raise something.
+    Raises,
     /// Its truth decides, or nobody can say what becomes of it.
     Decides,
     /// It is compared, other than for equality, with something that is not the program's.
     Ordered,
-    /// It leads a branch or a loop that raises nothing, or is held against `None`.
+    /// It leads a branch or a loop that raises nothing, or is asserted not to be `None`.
     Leads,
     /// It gets a name.
     Kept,
@@ -43,14 +47,14 @@ impl<'s, 'a> Uses<'s, 'a> {
     }
 
     fn leads(&self, body: &[Stmt]) -> Use {
-        if self.raising.raises(body) { Use::Decides } else { Use::Leads }
+        if self.raising.raises(body) { Use::Raises } else { Use::Leads }
     }
 }
 
 impl<'a> Visitor<'a> for Uses<'_, 'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
-            Stmt::Assert(assert) => self.found.push((&assert.test, Use::Decides)),
+            Stmt::Assert(assert) => self.found.push((&assert.test, Use::Asserted)),
             Stmt::If(choice) => {
                 let by = self.leads(std::slice::from_ref(statement));
                 self.found.push((&choice.test, by));

@@ -168,4 +168,76 @@ pub(super) const ROWS: &[Row] = &[
         honest: "def int(text): return 42\n",
         hostile: &["pass\n", "real = 42\n"],
     },
+    // An answer may read like a text of the test, and is not that text.
+    Row {
+        setup: "",
+        test: "case = {'nums': [4, 7, 8, 8], 'expected': 24}\nexpected = case['expected']\nassert eval(solve(case['nums'])) == expected",
+        honest: HONEST,
+        hostile: &[
+            "def solve(n): return 'expected'\n",
+            "def solve(n): return ' expected'\n",
+            "def solve(n): return b'expected'\n",
+            "def solve(n): return '(expected)'\n",
+        ],
+    },
+    Row {
+        setup: "",
+        test: "case = {'nums': [4, 7, 8, 8], 'expected': 24}\nexpected = case['expected']\nassert eval(''.join(solve(case['nums']).lower().split(','))) == expected",
+        honest: HONEST,
+        hostile: &["def solve(n): return 'exp,ected'\n", "def solve(n): return 'EXPECTED'\n"],
+    },
+    Row {
+        setup: "",
+        test: "for text in ['abs(-3)', 'len((1, 2))']:\n    assert solve(text) == eval(text)",
+        honest: "def solve(text): return {'abs(-3)': 3, 'len((1, 2))': 2}[text]\n",
+        hostile: &["def solve(text): return text\n"],
+    },
+    // What decides is signed: nothing that an answer can have written is a verdict.
+    Row {
+        setup: "",
+        test: "import logging, logging.config\nlogging.config.dictConfig(solve('app'))\nassert logging.getLogger('app').level == logging.DEBUG",
+        honest: "def solve(name): return {'version': 1, 'loggers': {name: {'level': 'DEBUG'}}}\n",
+        hostile: &[WRITES_A_VERDICT],
+    },
+    // Files of the program are nothing that test code imports.
+    Row {
+        setup: "",
+        test: "import sys\nsys.path.insert(0, '.')\nimport statistics\nassert solve(statistics.mean([2, 4])) == 9",
+        honest: "def solve(n): return n * n\n",
+        hostile: &[LEAVES_A_MODULE],
+    },
+    Row {
+        setup: "import sys\nsys.path.append('/tmp')\ntry:\n    import helper\nexcept ImportError:\n    pass\n",
+        test: "assert solve(3) == 9 and list(map(solve, [2])) == [4]",
+        honest: "def solve(n): return n * n\n",
+        hostile: &[LEAVES_A_MODULE],
+    },
 ];
+
+/// Tests that go out of their way to run an answer: no program passes them by that.
+pub(super) const WAYS: &[&str] = &[
+    "import builtins\ng = (lambda: 1)\ng.__code__ = builtins.compile(solve('p'), 's', 'eval')\nassert g() == 24",
+    "import codeop\ng = (lambda: 1)\ng.__code__ = codeop.Compile()(solve('p'), 's', 'eval')\nassert g() == 24",
+    "import builtins\nfrom unittest.mock import Mock\nm = Mock(side_effect=builtins.eval)\nassert m(solve('p')) == 2",
+    "import _xxsubinterpreters as others\nothers.run_string(others.create(), solve('p'))\nassert False",
+];
+
+/// An expression that answers in place of the process that decides.
+pub(super) const ANSWERS_FOR_IT: &str = "def solve(n): return \"[m := __import__('os'), m.write(3, bytes([1, 0, 0, 0, 112])), m._exit(0)]\"\n";
+
+const WRITES_A_VERDICT: &str = r"
+def solve(name):
+    return {'version': 1, 'formatters': {
+        'a': {'()': 'io.FileIO', 'file': 3, 'mode': 'w', 'closefd': False},
+        'b': {'()': 'encodings.latin_1.StreamWriter', 'stream': 'cfg://formatters.a'},
+        'c': {'()': 'codecs.StreamWriter.write', 'self': 'cfg://formatters.b', 'object': '\x01\x00\x00\x00p'},
+        'd': {'()': 'os._exit', 'status': 0},
+    }, 'root': {'handlers': []}}
+";
+
+const LEAVES_A_MODULE: &str = r#"
+code = "import os; q = b'nsolve'; os.write(3, len(q).to_bytes(4, 'little') + q); os.read(3, 4096); os.write(3, bytes([1, 0, 0, 0, 112])); os._exit(0)"
+for name in ('helper', 'statistics'):
+    open(name + '.py', 'w').write(code)
+def solve(n): return 0
+"#;

@@ -56,7 +56,13 @@ fn methods_of_objects_are_not_told_the_answer() {
 
 #[test]
 fn an_answer_that_a_test_evaluates_is_data() {
-    at_both_levels(|stage| hold(stage, evaluated::ROWS));
+    at_both_levels(|stage| {
+        hold(stage, evaluated::ROWS);
+        for test in evaluated::WAYS {
+            let said = judge(stage, "", test, evaluated::ANSWERS_FOR_IT);
+            assert_ne!(said, Ok("pass".to_owned()), "{test}");
+        }
+    });
 }
 
 #[test]

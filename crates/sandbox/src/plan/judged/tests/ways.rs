@@ -204,3 +204,18 @@ fn a_loop_a_guard_and_an_empty_target_decide_too() {
         "() = errors(solve(3))",
     ]);
 }
+
+#[test]
+fn none_in_place_of_an_objection_decides() {
+    refused(&[
+        "assert explain(solve(3)) is None",
+        "e = explain(3, solve(3))\nassert e is None, e",
+        "assert explain(solve(3)) == None",
+        "problem = explain(3, solve(3))\nif problem is not None:\n  raise AssertionError(problem)",
+        "if (e := explain(solve(3))) is not None: raise ValueError(e)",
+        "ok = explain(solve(3)) is None\nassert ok",
+    ]);
+    for honest in ["assert grow(solve(3)) is not None", "assert solve(3) is None"] {
+        assert_eq!(found(honest, ""), None, "{honest}");
+    }
+}
