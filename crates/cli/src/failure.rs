@@ -17,6 +17,7 @@ use whetstone_rollout::score::{BadLine, ScoreError};
 use whetstone_rollout::teach::TeachError;
 use whetstone_serve::http::ListenError;
 use whetstone_train::TrainError;
+use whetstone_train::inputs::InputError;
 
 use crate::exit::Exit;
 use crate::model::ModelFailure;
@@ -137,29 +138,9 @@ pub(crate) enum Failure {
         /// Where they are.
         path: PathBuf,
     },
-    /// A file that is not the one that a run was begun with.
-    #[error(
-        "`{}` is not what the run was begun with: its blake3 is {found}, and the run's is {begun}",
-        path.display()
-    )]
-    OtherInput {
-        /// The file.
-        path: PathBuf,
-        /// The flag that names it, without dashes.
-        flag: &'static str,
-        /// Its digest.
-        found: String,
-        /// The digest of what the run was begun with.
-        begun: String,
-    },
-    /// A file of a kind that a run was begun without.
-    #[error("the run was begun without `--{flag}`, and goes on without `{}`", path.display())]
-    NewInput {
-        /// The file.
-        path: PathBuf,
-        /// The flag that names it, without dashes.
-        flag: &'static str,
-    },
+    /// A file that is not what a run was begun with.
+    #[error(transparent)]
+    Input(InputError),
     /// A task to measure by is one to learn from.
     #[error("`{task}` of `{}` is one of the tasks to learn from too", path.display())]
     NotHeldOut {
@@ -193,6 +174,15 @@ pub(crate) enum Failure {
         /// What to do.
         hint: &'static str,
     },
+}
+
+impl From<InputError> for Failure {
+    fn from(err: InputError) -> Self {
+        match err {
+            InputError::Train(err) => Self::Train(err),
+            err => Self::Input(err),
+        }
+    }
 }
 
 /// Says an error with its causes and hints, once, and how the command ends.
@@ -241,10 +231,10 @@ impl Failure {
                 let all = whetstone_data::embedded::families().collect::<Vec<_>>().join(", ");
                 return Some(format!("there are {all}").into());
             }
-            Self::OtherInput { flag: "traces", .. } => {
+            Self::Input(InputError::Other { flag: "traces", .. }) => {
                 Some("name the traces that it was begun with, or begin a new run")
             }
-            Self::OtherInput { flag, .. } | Self::NewInput { flag, .. } => {
+            Self::Input(InputError::Other { flag, .. } | InputError::New { flag, .. }) => {
                 let what = format!("leave `--{flag}` out, or begin a new run with another name");
                 return Some(what.into());
             }
@@ -257,7 +247,7 @@ impl Failure {
             Self::Teach(err) => err.hint(),
             Self::Teacher(err) => err.hint(),
             Self::Model(err) => err.hint(),
-            Self::Train(err) => err.hint(),
+            Self::Train(err) | Self::Input(InputError::Train(err)) => err.hint(),
             Self::Eval(err) => err.hint(),
             Self::Cache(err) => err.hint(),
             Self::Run(err) => err.hint(),

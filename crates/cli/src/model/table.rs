@@ -1,6 +1,8 @@
 //! What is said of a model, as a person reads it.
 
-use super::info::{Architecture, Bytes, Info, Memory};
+use whetstone_model::describe::{Architecture, Bytes, Memory};
+
+use super::info::Info;
 
 /// The whole page.
 pub(super) fn text(info: &Info) -> String {

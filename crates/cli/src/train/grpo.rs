@@ -278,7 +278,7 @@ fn files(
         rollouts: rollouts.clone(),
     };
     if let Some(known) = known {
-        return known.files(&given);
+        return Ok(known.files(&given)?);
     }
     let or = |path: Option<PathBuf>, default: &str| path.unwrap_or_else(|| default.into());
     let traces = Some(or(given.traces, sft::TRACES)).filter(|_| weights.teacher_sft_weight > 0.0);
