@@ -9,6 +9,7 @@ use whetstone_core::jsonl::LineError;
 use whetstone_data::prepare::PrepareError;
 use whetstone_data::prove::ProveError;
 use whetstone_eval::EvalError;
+use whetstone_recipe::tasks::TasksError;
 use whetstone_record::error::{RunError, ViewError};
 use whetstone_remote::chat::ChatError;
 use whetstone_remote::hub::HubError;
@@ -174,6 +175,16 @@ pub(crate) enum Failure {
         /// What to do.
         hint: &'static str,
     },
+}
+
+impl From<TasksError> for Failure {
+    fn from(err: TasksError) -> Self {
+        match err {
+            TasksError::Lines(err) => Self::Lines(err),
+            TasksError::Family { name } => Self::Family { name },
+            TasksError::Train(err) => Self::Train(err),
+        }
+    }
 }
 
 impl From<InputError> for Failure {
