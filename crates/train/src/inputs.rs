@@ -171,6 +171,10 @@ fn same(
 /// # Errors
 ///
 /// If one cannot be read, or the copy not written.
+///
+/// # Panics
+///
+/// Never: paths and digests are plain data.
 pub fn keep(run: &RunDir, files: &Files) -> Result<(), TrainError> {
     let staged = run.stage(FOLDER);
     for (path, name) in [(&files.tasks, TASKS), (&files.held_out, HELD_OUT)] {
