@@ -11,8 +11,9 @@ use whetstone_core::config::Config;
 use whetstone_core::extract::{Form, Reply, Response, extract, opens_thinking};
 use whetstone_core::prompt::Prompt;
 use whetstone_core::task::Task;
-use whetstone_core::wire::Wire;
 use whetstone_data::rows::Row;
+use whetstone_doctor::formats::{CODE, THINKING, task};
+use whetstone_doctor::{Finding, LabelledToken};
 use whetstone_env::python::{Reading, Rules};
 use whetstone_env::stack::on_big_stack;
 use whetstone_infer::{Generator, Limits, Local, Rule};
@@ -23,8 +24,6 @@ use whetstone_model::tokenizer::SpecialTokens;
 use whetstone_sandbox::job::{Job, Judging};
 use whetstone_train::Ending;
 
-use super::formats::{CODE, THINKING};
-use super::{Finding, LabelledToken};
 use crate::failure::Failure;
 use crate::model::find::{self, Around, Found};
 use crate::model::open;
@@ -37,9 +36,6 @@ const REPLY_TOKENS: usize = 256;
 const SHOWN: usize = 160;
 /// Tokens of a row that are shown on either side of a border.
 const AROUND: usize = 6;
-
-/// A task that the reference of `formats` solves.
-const TASK: &str = r#"{"id":"doctor","statement":"Say whether a number is prime.","tests":{"kind":"calls","entry_point":"is_prime","hidden":[{"args":[7],"expected":true},{"args":[9],"expected":false},{"args":[1],"expected":false}]}}"#;
 
 /// Looks at the student; each finding is handed on as soon as it is there.
 pub(super) fn checks(
@@ -79,10 +75,6 @@ pub(super) fn checks(
     // The judge's processes are children of this one: before anything large is loaded.
     say(reward(config, &task))?;
     say(reply(config, &model, &found, &prompt, printer))
-}
-
-pub(super) fn task() -> Option<Task> {
-    Task::from_object(serde_json::from_str(TASK).ok()?).ok()
 }
 
 /// What the student reads.
