@@ -31,7 +31,9 @@ impl Objective {
         let Signals { dlogp, dentropy, dvalue } = &mut self.signals;
         self.loss *= weight;
         for signals in [Some(dlogp), dentropy.as_mut(), dvalue.as_mut()].into_iter().flatten() {
-            signals.iter_mut().for_each(|signal| *signal *= weight);
+            for signal in signals {
+                *signal *= weight;
+            }
         }
         self
     }
@@ -60,7 +62,9 @@ impl Signals {
 
 fn add(what: &'static str, signals: &mut [f64], other: &[f64]) -> Result<(), AlgoError> {
     as_many(what, other.len(), signals.len())?;
-    signals.iter_mut().zip(other).for_each(|(signal, other)| *signal += other);
+    for (signal, other) in signals.iter_mut().zip(other) {
+        *signal += other;
+    }
     Ok(())
 }
 

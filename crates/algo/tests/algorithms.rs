@@ -101,7 +101,7 @@ fn said(algorithm: Algorithm) -> Said {
     let column = |rollout: &Recorded, at: usize| -> Vec<f64> {
         rollout.tokens.iter().map(|token| token[at]).collect()
     };
-    let rule = GroupRule { how: config.advantage.into(), floor: 0.01 };
+    let rule = GroupRule { how: config.advantage, floor: 0.01 };
     let mut advantages = Vec::new();
     for group in &BATCH {
         let rewards: Vec<GroupReward> = group

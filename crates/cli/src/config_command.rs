@@ -25,48 +25,60 @@ pub(crate) fn show(args: &ConfigFileArgs, printer: Printer) -> anyhow::Result<Ex
 /// leave the config right. What `whet train grpo` alone refuses is a problem of a config that sets a key of
 /// `[grpo]`, and a warning in any other: it may be meant for `whet train sft`.
 pub(crate) fn check(args: &ConfigFileArgs, printer: Printer) -> anyhow::Result<Exit> {
-    #[derive(Serialize)]
-    struct Report<'a> {
-        ok: bool,
-        problems: &'a [Problem],
-        warnings: &'a [Problem],
-        /// The command that refuses the config, though it has no problems.
-        refused_by: Option<&'static str>,
-    }
-    let mut refused_by = None;
-    let (problems, warnings) = match problems_of(&[], &all(args)) {
-        Err(problems) => (problems, Vec::new()),
-        Ok(loaded) => {
-            let (mut warnings, refused) = (loaded.warnings(), loaded.refused_by_grpo());
-            if loaded.is_for_grpo() {
-                (refused, warnings)
-            } else {
-                refused_by = (!refused.is_empty()).then_some("whet train grpo");
-                warnings.extend(refused);
-                (Vec::new(), warnings)
-            }
-        }
-    };
-    let ok = problems.is_empty();
+    let answer = Answer::of(problems_of(&[], &all(args)));
     if args.json {
-        let (problems, warnings) = (&problems, &warnings);
-        printer.json(&Report { ok, problems, warnings, refused_by })?;
+        printer.json(&answer)?;
     } else {
-        for warning in &warnings {
-            printer
-                .data(format_args!("{}: {warning}", printer.toned("warning", Tone::Doubtful)))?;
+        answer.print(printer)?;
+    }
+    Ok(if answer.ok { Exit::Done } else { Exit::Usage })
+}
+
+/// What is said of a config.
+#[derive(Serialize)]
+struct Answer {
+    ok: bool,
+    problems: Vec<Problem>,
+    warnings: Vec<Problem>,
+    /// The command that refuses the config, though it has no problems.
+    refused_by: Option<&'static str>,
+}
+
+impl Answer {
+    fn of(loaded: Result<Loaded, Vec<Problem>>) -> Self {
+        let mut refused_by = None;
+        let (problems, warnings) = match loaded {
+            Err(problems) => (problems, Vec::new()),
+            Ok(loaded) => {
+                let (mut warnings, refused) = (loaded.warnings(), loaded.refused_by_grpo());
+                if loaded.is_for_grpo() {
+                    (refused, warnings)
+                } else {
+                    refused_by = (!refused.is_empty()).then_some("whet train grpo");
+                    warnings.extend(refused);
+                    (Vec::new(), warnings)
+                }
+            }
+        };
+        Self { ok: problems.is_empty(), problems, warnings, refused_by }
+    }
+
+    fn print(&self, printer: Printer) -> anyhow::Result<()> {
+        let warning = printer.toned("warning", Tone::Doubtful);
+        for problem in &self.warnings {
+            printer.data(format_args!("{warning}: {problem}"))?;
         }
-        for problem in &problems {
+        for problem in &self.problems {
             printer.data(problem)?;
         }
-        let (word, tone) = if ok { ("ok", Tone::Good) } else { ("error", Tone::Bad) };
+        let (word, tone) = if self.ok { ("ok", Tone::Good) } else { ("error", Tone::Bad) };
         let word = printer.toned_talk(word, tone);
-        let refused = refused_by.map(|command| format!(", but `{command}` refuses it"));
+        let refused = self.refused_by.map(|command| format!(", but `{command}` refuses it"));
         let refused = refused.unwrap_or_default();
-        let count = counted(problems.len(), "problem");
+        let count = counted(self.problems.len(), "problem");
         printer.note(format_args!("{word}: the config has {count}{refused}"));
+        Ok(())
     }
-    Ok(if ok { Exit::Done } else { Exit::Usage })
 }
 
 /// `whet config reference`.

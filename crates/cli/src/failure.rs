@@ -11,6 +11,7 @@ use whetstone_data::prove::ProveError;
 use whetstone_env::environment::BuildError;
 use whetstone_env::registry;
 use whetstone_eval::EvalError;
+use whetstone_recipe::tasks::TasksError;
 use whetstone_record::error::{RunError, ViewError};
 use whetstone_remote::chat::ChatError;
 use whetstone_remote::hub::HubError;
@@ -19,6 +20,7 @@ use whetstone_rollout::score::{BadLine, ScoreError};
 use whetstone_rollout::teach::TeachError;
 use whetstone_serve::http::ListenError;
 use whetstone_train::TrainError;
+use whetstone_train::inputs::InputError;
 
 use crate::exit::Exit;
 use crate::model::ModelFailure;
@@ -139,29 +141,9 @@ pub(crate) enum Failure {
         /// Their path.
         path: PathBuf,
     },
-    /// A file differs from the one that the run was started with.
-    #[error(
-        "`{}` is not the file that the run was started with: its blake3 is {found}, the run's is {begun}",
-        path.display()
-    )]
-    OtherInput {
-        /// The file.
-        path: PathBuf,
-        /// The flag that names it, without dashes.
-        flag: &'static str,
-        /// Its digest.
-        found: String,
-        /// The hash of the file that the run was started with.
-        begun: String,
-    },
-    /// A file of a kind that the run was started without.
-    #[error("the run was started without `--{flag}`, and cannot be resumed with `{}`", path.display())]
-    NewInput {
-        /// The file.
-        path: PathBuf,
-        /// The flag that names it, without dashes.
-        flag: &'static str,
-    },
+    /// A file that is not what a run was begun with.
+    #[error(transparent)]
+    Input(InputError),
     /// A task to measure by is one to learn from.
     #[error("`{task}` of `{}` is also a training task", path.display())]
     NotHeldOut {
@@ -198,6 +180,25 @@ pub(crate) enum Failure {
         /// A suggestion for the user.
         hint: &'static str,
     },
+}
+
+impl From<TasksError> for Failure {
+    fn from(err: TasksError) -> Self {
+        match err {
+            TasksError::Lines(err) => Self::Lines(err),
+            TasksError::Family { name } => Self::Family { name },
+            TasksError::Train(err) => Self::Train(err),
+        }
+    }
+}
+
+impl From<InputError> for Failure {
+    fn from(err: InputError) -> Self {
+        match err {
+            InputError::Train(err) => Self::Train(err),
+            err => Self::Input(err),
+        }
+    }
 }
 
 /// Says an error with its causes and hints, once, and how the command ends.
@@ -249,10 +250,10 @@ impl Failure {
                 let all = whetstone_data::embedded::families().collect::<Vec<_>>().join(", ");
                 return Some(format!("there are {all}").into());
             }
-            Self::OtherInput { flag: "traces", .. } => {
+            Self::Input(InputError::Other { flag: "traces", .. }) => {
                 Some("name the traces that it was started with, or start a new run")
             }
-            Self::OtherInput { flag, .. } | Self::NewInput { flag, .. } => {
+            Self::Input(InputError::Other { flag, .. } | InputError::New { flag, .. }) => {
                 let what = format!("leave out `--{flag}`, or start a new run with another name");
                 return Some(what.into());
             }
@@ -265,7 +266,7 @@ impl Failure {
             Self::Teach(err) => err.hint(),
             Self::Teacher(err) => err.hint(),
             Self::Model(err) => err.hint(),
-            Self::Train(err) => err.hint(),
+            Self::Train(err) | Self::Input(InputError::Train(err)) => err.hint(),
             Self::Eval(err) => err.hint(),
             Self::Cache(err) => err.hint(),
             Self::Run(err) => err.hint(),

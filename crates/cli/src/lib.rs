@@ -4,7 +4,8 @@
 //! crate, and prints through one [`printer`]. It ends in one of four ways ([`exit`]). Errors of
 //! libraries arrive as one chain and are printed once, with what to do about them.
 //!
-//! A library, so that the fuzz targets and the tests can call it; `main` is one call.
+//! A library, so that the tests reach what the binary does; `main` is one
+//! call.
 
 mod bench;
 mod board;

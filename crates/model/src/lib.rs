@@ -23,6 +23,7 @@ pub mod adapter;
 pub mod config;
 pub mod create;
 pub mod decoder;
+pub mod describe;
 mod export;
 pub mod gguf;
 mod layout;

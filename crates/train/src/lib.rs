@@ -20,6 +20,7 @@ pub mod alarms;
 mod error;
 mod example;
 pub mod grpo;
+pub mod inputs;
 pub mod measure;
 mod memory_check;
 pub mod optimizer;

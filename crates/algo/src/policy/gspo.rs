@@ -24,7 +24,9 @@ fn losses(clip: Clip, tokens: &[Token]) -> Vec<TokenLoss> {
     let loss = |token: &Token| token.weigh(ratio, clip.term(ratio.value, token.advantage));
     let mut losses: Vec<TokenLoss> = tokens.iter().map(loss).collect();
     let shared = mean(losses.iter().map(|loss| loss.dlogp));
-    losses.iter_mut().for_each(|loss| loss.dlogp = shared);
+    for loss in &mut losses {
+        loss.dlogp = shared;
+    }
     losses
 }
 
@@ -50,7 +52,9 @@ mod tests {
         let tokens =
             [token(0.5_f64.ln(), 0.25_f64.ln(), 0.25), token(0.8_f64.ln(), 0.1_f64.ln(), 0.75)];
         let found = losses(Clip::new(0.25, 0.5).unwrap(), &tokens);
-        found.iter().for_each(|loss| assert_near(loss.ratio.value, 4.0));
+        for loss in &found {
+            assert_near(loss.ratio.value, 4.0);
+        }
         assert_all_near(&[found[0].loss, found[1].loss], &[1.0, 3.0]);
         assert_all_near(&[found[0].dlogp, found[1].dlogp], &[2.0, 2.0]);
     }

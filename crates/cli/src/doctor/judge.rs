@@ -7,10 +7,10 @@ use whetstone_core::config::{Config, SandboxConfig};
 use whetstone_core::judgement::Isolation;
 use whetstone_core::program::{Language, Program};
 use whetstone_core::tests::{Suite, Tests};
+use whetstone_doctor::Finding;
 use whetstone_sandbox::Judge;
 use whetstone_sandbox::job::{Job, Judging, Limits};
 
-use super::Finding;
 use crate::judge;
 
 const START_HINT: &str =

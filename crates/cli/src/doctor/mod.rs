@@ -3,56 +3,19 @@
 //! A check examines one thing and returns PASS, WARN (works, but less well) or FAIL (cannot work),
 //! with its observation and a suggestion. All checks always run: a user wants the whole list.
 
-mod formats;
 mod judge;
-mod kernel;
-mod machine;
-mod python;
 mod student;
 mod teacher;
 
 use serde::Serialize;
 use whetstone_core::config::Config;
+use whetstone_doctor::{Finding, LabelledToken, Status, formats, kernel, machine, python};
 
 use crate::cli::{DoctorArgs, ProbeFeature};
 use crate::config_command::load;
 use crate::exit::Exit;
 use crate::failure::counted;
 use crate::printer::{Printer, Tone};
-
-/// The result of one check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Finding {
-    /// The name of the check.
-    check: &'static str,
-    status: Status,
-    /// The observation.
-    detail: String,
-    /// A suggestion for the user.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'static str>,
-    /// The tokens of a training row, in the check of those.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tokens: Vec<LabelledToken>,
-}
-
-/// A token of a training row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct LabelledToken {
-    id: u32,
-    text: String,
-    /// It is a label, and not masked.
-    trained: bool,
-}
-
-/// The status of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub(crate) enum Status {
-    Pass,
-    Warn,
-    Fail,
-}
 
 /// The checks, in the order of the pipeline.
 const CHECKS: &[fn(&Config) -> Finding] = &[
@@ -106,33 +69,8 @@ pub(crate) fn run(args: &DoctorArgs, printer: Printer) -> anyhow::Result<Exit> {
 /// Tries one kernel feature in this very process, which ends after it.
 pub(crate) fn probe(feature: ProbeFeature) -> Exit {
     match feature {
-        ProbeFeature::Namespaces => kernel::enter_namespaces(),
-    }
-}
-
-impl Finding {
-    fn pass(check: &'static str, detail: impl Into<String>) -> Self {
-        Self { check, status: Status::Pass, detail: detail.into(), hint: None, tokens: Vec::new() }
-    }
-
-    fn warn(check: &'static str, detail: impl Into<String>, hint: &'static str) -> Self {
-        Self {
-            check,
-            status: Status::Warn,
-            detail: detail.into(),
-            hint: Some(hint),
-            tokens: Vec::new(),
-        }
-    }
-
-    fn fail(check: &'static str, detail: impl Into<String>, hint: &'static str) -> Self {
-        Self {
-            check,
-            status: Status::Fail,
-            detail: detail.into(),
-            hint: Some(hint),
-            tokens: Vec::new(),
-        }
+        ProbeFeature::Namespaces if kernel::enter_namespaces() => Exit::Done,
+        ProbeFeature::Namespaces => Exit::No,
     }
 }
 

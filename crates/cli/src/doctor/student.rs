@@ -11,35 +11,33 @@ use whetstone_core::config::Config;
 use whetstone_core::extract::{Form, Reply, Response, extract, opens_thinking};
 use whetstone_core::prompt::Prompt;
 use whetstone_core::task::Task;
-use whetstone_core::wire::Wire;
 use whetstone_data::rows::Row;
+use whetstone_doctor::formats::{CODE, THINKING, task};
+use whetstone_doctor::{Finding, LabelledToken};
 use whetstone_env::python::{Reading, Rules};
 use whetstone_env::stack::on_big_stack;
 use whetstone_infer::{Generator, Limits, Local, Rule};
-use whetstone_model::Pretrained;
 use whetstone_model::decoder::{Decoder, LoadOptions, WeightFormat};
 use whetstone_model::template::Options;
 use whetstone_model::tokenizer::SpecialTokens;
+use whetstone_model::{Pretrained, Tokenizer};
 use whetstone_sandbox::job::{Job, Judging};
 use whetstone_train::Ending;
 
-use super::formats::{CODE, THINKING};
-use super::{Finding, LabelledToken};
 use crate::failure::Failure;
 use crate::model::find::{self, Around, Found};
 use crate::model::open;
 use crate::printer::Printer;
 use crate::{device, judge};
 
+/// The check of a training row.
+const LABELS: &str = "SFT labels";
 /// Tokens that the student may write.
 const REPLY_TOKENS: usize = 256;
 /// Characters of a reply that are shown.
 const SHOWN: usize = 160;
 /// Tokens of a row that are shown on either side of a border.
 const AROUND: usize = 6;
-
-/// A task that the reference of `formats` solves.
-const TASK: &str = r#"{"id":"doctor","statement":"Say whether a number is prime.","tests":{"kind":"calls","entry_point":"is_prime","hidden":[{"args":[7],"expected":true},{"args":[9],"expected":false},{"args":[1],"expected":false}]}}"#;
 
 /// Looks at the student; each finding is handed on as soon as it is there.
 pub(super) fn checks(
@@ -81,10 +79,6 @@ pub(super) fn checks(
     say(reply(config, &model, &found, &prompt, printer))
 }
 
-pub(super) fn task() -> Option<Task> {
-    Task::from_object(serde_json::from_str(TASK).ok()?).ok()
-}
-
 /// The rendered prompt.
 fn render(config: &Config, model: &Pretrained, task: &Task) -> Result<String, String> {
     let messages = Prompt::new(task.view(), config.prompt.language).messages();
@@ -101,12 +95,11 @@ fn prompt_finding(model: &Pretrained, prompt: &str) -> Finding {
 
 /// The labels of a row's tokens: all of them as data, those around the border as text.
 fn labels(config: &Config, model: &Pretrained, prompt: &str) -> Finding {
-    const CHECK: &str = "SFT labels";
-    let bug = |detail: &str| Finding::fail(CHECK, detail, "this is a bug in whet: report it");
+    let bug = |detail: &str| Finding::fail(LABELS, detail, "this is a bug in whet: report it");
     let tokenizer = &model.tokenizer;
     let Some(ending) = Ending::of(model) else {
         let hint = "`tokenizer_config.json` names it as `eos_token`";
-        return Finding::fail(CHECK, "the student has no token that ends a message", hint);
+        return Finding::fail(LABELS, "the student has no token that ends a message", hint);
     };
     let Ok(response) = Response::new(Form::ThinkPython, THINKING, CODE) else {
         return bug("a response cannot be written");
@@ -126,12 +119,18 @@ fn labels(config: &Config, model: &Pretrained, prompt: &str) -> Finding {
     }
     if read_back.ok().as_deref() != Some(response.as_str()) {
         let hint = "its tokenizer does not round-trip: training would use another text";
-        return Finding::warn(CHECK, "the trained tokens are not read back as the response", hint);
+        return Finding::warn(LABELS, "the trained tokens are not read back as the response", hint);
     }
+    row_finding(config, tokenizer, &row)
+}
+
+/// A row that is right, with all its tokens.
+fn row_finding(config: &Config, tokenizer: &Tokenizer, row: &Row) -> Finding {
+    let first = row.first_label();
     let text = |id: u32| tokenizer.decode(&[id], SpecialTokens::Shown).unwrap_or_default();
     let shown =
         |ids: &[u32]| ids.iter().map(|id| format!("{:?}", text(*id))).collect::<Vec<_>>().join(" ");
-    let labelled = row.tokens().iter().zip(&labels);
+    let labelled = row.tokens().iter().zip(row.labels());
     let tokens = labelled.map(|(id, label)| LabelledToken {
         id: *id,
         text: text(*id),
@@ -144,7 +143,7 @@ fn labels(config: &Config, model: &Pretrained, prompt: &str) -> Finding {
         ", without thinking (`training.include_thinking = false`)"
     };
     let finding = Finding::pass(
-        CHECK,
+        LABELS,
         format!(
             "{first} tokens of the prompt masked, {} of the response trained{thinking}: … {} | {} … {}",
             after.len(),

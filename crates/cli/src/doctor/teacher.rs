@@ -5,10 +5,11 @@ use whetstone_core::config::Config;
 use whetstone_core::extract::{Form, Reply, extract};
 use whetstone_core::prompt::Prompt;
 use whetstone_core::verdict::Verdict;
+use whetstone_doctor::Finding;
+use whetstone_doctor::formats::task;
 use whetstone_env::python::{Reading, Rules};
 use whetstone_env::stack::on_big_stack;
 
-use super::{Finding, student};
 use crate::teach::connection::{self, Answer};
 
 const CHECK: &str = "teacher";
@@ -17,7 +18,7 @@ const SHOWN: usize = 160;
 
 /// Asks the teacher of the settings for one program.
 pub(super) fn finding(config: &Config) -> Finding {
-    let Some(task) = student::task() else {
+    let Some(task) = task() else {
         return Finding::fail(CHECK, "no task", "this is a bug in whet: report it");
     };
     let messages = Prompt::new(task.view(), config.prompt.language).messages().to_vec();

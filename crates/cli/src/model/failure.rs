@@ -9,6 +9,7 @@ use whetstone_kernels::DeviceError;
 use whetstone_model::adapter::AdapterError;
 use whetstone_model::config::ConfigError;
 use whetstone_model::create::CreateError;
+use whetstone_model::create::corpus::CorpusError;
 use whetstone_model::template::TemplateError;
 use whetstone_model::tokenizer::TokenizerError;
 use whetstone_model::weights::WeightsError;
@@ -89,21 +90,9 @@ pub(crate) enum ModelFailure {
         /// The context.
         limit: usize,
     },
-    /// A line of a corpus cannot be read.
+    /// A corpus cannot be learnt from.
     #[error(transparent)]
-    Corpus(#[from] LineError),
-    /// A corpus of plain text cannot be read.
-    #[error("cannot read `{}`", path.display())]
-    Text {
-        /// The file.
-        path: PathBuf,
-        /// The error of the operating system.
-        #[source]
-        source: io::Error,
-    },
-    /// A corpus without texts.
-    #[error("the corpus has no text")]
-    NoCorpus,
+    Corpus(#[from] CorpusError),
     /// A new model could not be made.
     #[error(transparent)]
     Create(#[from] CreateError),
@@ -153,7 +142,7 @@ impl ModelFailure {
             ),
             Self::Context { .. } => Some("leave `--context` out to use all of it"),
             Self::NoPrompts { .. } => Some("write one prompt a line"),
-            Self::Corpus(LineError { problem, .. }) => corpus_hint(problem),
+            Self::Corpus(CorpusError::Line(LineError { problem, .. })) => corpus_hint(problem),
             Self::Create(CreateError::Heads { .. }) => {
                 Some("choose a `--width` that is a multiple of `--heads`")
             }
@@ -190,8 +179,10 @@ impl ModelFailure {
     fn system_error(&self) -> Option<&io::Error> {
         match self {
             Self::Prompts { source, .. }
-            | Self::Text { source, .. }
-            | Self::Corpus(LineError { problem: LineProblem::Io(source), .. })
+            | Self::Corpus(
+                CorpusError::Read { source, .. }
+                | CorpusError::Line(LineError { problem: LineProblem::Io(source), .. }),
+            )
             | Self::Create(CreateError::Export(ExportError::Write { source, .. }))
             | Self::Export(ExportError::Write { source, .. } | ExportError::Read { source, .. })
             | Self::Open(

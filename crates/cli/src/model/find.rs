@@ -1,29 +1,25 @@
-//! Model lookup: one rule for every command that takes a model.
-//!
-//! A model is named by `embedded`, a directory, a .gguf file, a directory with one .gguf file in it, an
-//! adapter that names its base, a run (its directory, or its name in the folder of runs) or a
-//! repository of the hub. A path that exists comes before all that is found by name.
+//! The model that a command is given, found by one rule for all of them.
 
-use std::env;
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use whetstone_core::config::Config;
 use whetstone_eval::EvalError;
-use whetstone_model::adapter::SETTINGS_FILE;
-use whetstone_train::student::{BASE_FILE, EMBEDDED};
+use whetstone_recipe::find::{self, FindError};
+
+pub(crate) use whetstone_recipe::find::last_run;
 
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::quickstart::student::unpack_into;
 
-/// Upper limit for an adapter's settings.
-const SETTINGS_LIMIT_BYTES: u64 = 1 << 20;
-
-/// The path of training's result in the directory of a run.
-const FINAL_MODEL: &str = "outputs/final_model";
+/// Places to search besides the path itself.
+pub(crate) struct Around {
+    /// The folder of runs.
+    pub(crate) runs: PathBuf,
+    /// The directory for the embedded student, if not the user's cache.
+    pub(crate) unpack: Option<PathBuf>,
+    /// Shows the progress of downloads.
+    pub(crate) printer: Printer,
+}
 
 /// The paths of a model and its adapter.
 #[derive(Debug)]
@@ -36,16 +32,6 @@ pub(crate) struct Found {
     pub(crate) adapter: Option<PathBuf>,
 }
 
-/// Places to search besides the path itself.
-pub(crate) struct Around {
-    /// The folder of runs.
-    pub(crate) runs: PathBuf,
-    /// The directory for the embedded student, if not the user's cache.
-    pub(crate) unpack: Option<PathBuf>,
-    /// Shows the progress of downloads.
-    pub(crate) printer: Printer,
-}
-
 impl Around {
     /// The folder of runs that the settings name, and the user's cache.
     pub(crate) fn of(config: &Config, printer: Printer) -> Self {
@@ -53,48 +39,17 @@ impl Around {
     }
 }
 
-/// The run that made a final model last, by its name.
-pub(crate) fn last_run(runs: &Path) -> Option<String> {
-    let entries = fs::read_dir(runs).into_iter().flatten().flatten();
-    let made = entries.filter_map(|entry| {
-        let path = entry.path();
-        let when = fs::metadata(path.join(FINAL_MODEL)).ok()?.modified().ok()?;
-        let is_run = path.join("events.jsonl").is_file();
-        is_run.then(|| (when, entry.file_name().into_string().ok()))
-    });
-    made.filter_map(|(when, name)| Some((when, name?))).max().map(|(_, name)| name)
-}
-
 /// Finds a model.
 pub(crate) fn find(given: &str, around: &Around) -> Result<Found, Failure> {
-    let found = |model, adapter| Found { name: given.to_owned(), model, adapter };
-    if given == EMBEDDED {
-        return Ok(found(unpack(around)?, None));
-    }
-    let path = place(given, around)?;
-    if !is_adapter(&path) {
-        return Ok(found(one_gguf(path)?, None));
-    }
-    let base =
-        local_base(&path).or_else(|| base(&path.join(SETTINGS_FILE))).ok_or(Failure::Usage {
-            problem: "this adapter does not say which model it belongs to",
-            hint: "name the model with `--model`, and the adapter with `--adapter`",
-        })?;
-    // The base path is relative to the working directory of training; next to the adapter is the
-    // second place to look.
-    let beside = path.join(&base);
-    let model = match base.as_str() {
-        EMBEDDED => unpack(around)?,
-        _ if !Path::new(&base).exists() && beside.exists() => beside,
-        _ => place(&base, around)?,
-    };
-    if is_adapter(&model) {
-        return Err(Failure::Usage {
-            problem: "the base model of this adapter is another adapter",
-            hint: "`whet export` merges a LoRA adapter into its base model; name that model with `--model`",
-        });
-    }
-    Ok(found(one_gguf(model)?, Some(path)))
+    let hub = &|name: &str| crate::hub::model(name, around.printer);
+    let around = find::Around { runs: &around.runs, unpack: around.unpack.as_deref(), hub };
+    let found = find::find(given, &around).map_err(|err| match err {
+        FindError::Usage { problem, hint } => Failure::Usage { problem, hint },
+        FindError::Unpack(err) => EvalError::from(err).into(),
+        FindError::Hub(failure) => failure,
+    })?;
+    let find::Found { model, adapter } = found;
+    Ok(Found { name: given.to_owned(), model, adapter })
 }
 
 impl Found {
@@ -111,171 +66,22 @@ impl Found {
     }
 }
 
-/// The path of a model: the given path, the result of a run, or a download from the hub.
-fn place(given: &str, around: &Around) -> Result<PathBuf, Failure> {
-    let path = Path::new(given);
-    let named = around.runs.join(given);
-    let is_run = |dir: &Path| dir.join("events.jsonl").is_file();
-    let run = if is_run(path) {
-        path
-    } else if !path.exists() && path.components().count() == 1 && is_run(&named) {
-        &named
-    } else {
-        return crate::hub::model(given, around.printer);
-    };
-    let made = run.join(FINAL_MODEL);
-    if made.is_dir() {
-        return Ok(made);
-    }
-    Err(Failure::Usage {
-        problem: "this run has no model yet",
-        hint: "let it finish (`--resume` resumes it), or name one of its checkpoints",
-    })
-}
-
-fn is_adapter(path: &Path) -> bool {
-    path.join(SETTINGS_FILE).is_file() && !path.join("config.json").exists()
-}
-
-/// The .gguf file of a directory that is not a model otherwise.
-fn one_gguf(path: PathBuf) -> Result<PathBuf, Failure> {
-    if !path.is_dir() || path.join("config.json").exists() {
-        return Ok(path);
-    }
-    let entries = fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut files: Vec<_> =
-        entries.filter(|path| path.extension().is_some_and(|ending| ending == "gguf")).collect();
-    match (files.pop(), files.is_empty()) {
-        (Some(file), true) => Ok(file),
-        (Some(_), false) => Err(Failure::Usage {
-            problem: "this directory has several .gguf files",
-            hint: "name one of them",
-        }),
-        // A missing file is reported when it is opened.
-        (None, _) => Ok(path),
-    }
-}
-
-/// The local path of an adapter's base model, if it is recorded separately and still exists.
-fn local_base(adapter: &Path) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Base {
-        path: String,
-    }
-    let mut text = Vec::new();
-    let file = File::open(adapter.join(BASE_FILE)).ok()?;
-    file.take(SETTINGS_LIMIT_BYTES).read_to_end(&mut text).ok()?;
-    let path = serde_json::from_slice::<Base>(&text).ok()?.path;
-    Path::new(&path).exists().then_some(path)
-}
-
-/// The base model of an adapter. Other problems are reported when it is loaded.
-fn base(settings: &Path) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Settings {
-        base_model_name_or_path: Option<String>,
-    }
-    let mut text = Vec::new();
-    File::open(settings).ok()?.take(SETTINGS_LIMIT_BYTES).read_to_end(&mut text).ok()?;
-    serde_json::from_slice::<Settings>(&text).ok()?.base_model_name_or_path
-}
-
-fn unpack(around: &Around) -> Result<PathBuf, Failure> {
-    let dir = around.unpack.clone().or_else(cache).ok_or(Failure::Usage {
-        problem: "there is no folder for the embedded student: neither XDG_CACHE_HOME nor HOME is set",
-        hint: "set one of them",
-    })?;
-    unpack_into(&dir).map_err(EvalError::from)?;
-    Ok(dir)
-}
-
-/// The embedded student's folder in the user's cache, of this version's own.
-fn cache() -> Option<PathBuf> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
-    Some(cache.join("whetstone").join(concat!("student-", env!("CARGO_PKG_VERSION"))))
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
-
     use super::*;
 
-    fn look(given: &str, runs: &Path) -> Result<Found, Failure> {
-        find(given, &Around { runs: runs.to_owned(), unpack: None, printer: Printer::new(true) })
-    }
-
-    fn write(path: &Path, text: &str) {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
     #[test]
-    fn a_run_stands_for_what_it_made() {
-        let dir = tempfile::tempdir().unwrap();
-        let (runs, run) = (dir.path().join("runs"), dir.path().join("runs/first"));
-        write(&run.join("events.jsonl"), "");
-        let unfinished = look("first", &runs).unwrap_err().to_string();
-        assert_eq!(unfinished, "this run has no model yet");
-        write(&run.join("outputs/final_model/config.json"), "{}");
-        for given in ["first", run.to_str().unwrap()] {
-            let found = look(given, &runs).unwrap();
-            assert_eq!((found.model, found.adapter), (run.join(FINAL_MODEL), None), "{given}");
-        }
-    }
-
-    #[test]
-    fn the_last_run_is_the_one_that_made_a_model_last() {
-        let dir = tempfile::tempdir().unwrap();
-        assert_eq!(last_run(&dir.path().join("none")), None);
-        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        for (name, seconds) in [("b", 20), ("c", 30), ("a", 10)] {
-            write(&dir.path().join(name).join("events.jsonl"), "");
-            let model = dir.path().join(name).join(FINAL_MODEL);
-            write(&model.join("config.json"), "{}");
-            File::open(&model).unwrap().set_modified(at(seconds)).unwrap();
-        }
-        write(&dir.path().join("unfinished/events.jsonl"), "");
-        write(&dir.path().join("no-run/outputs/final_model/config.json"), "{}");
-        assert_eq!(last_run(dir.path()).as_deref(), Some("c"));
-    }
-
-    #[test]
-    fn an_adapter_names_its_base() {
-        let dir = tempfile::tempdir().unwrap();
-        let (adapter, model) = (dir.path().join("adapter"), dir.path().join("of-this-test"));
-        write(&model.join("config.json"), "{}");
-        let settings = |base: &str| format!(r#"{{"base_model_name_or_path":"{base}"}}"#);
-        for base in [model.to_str().unwrap(), "../of-this-test"] {
-            write(&adapter.join(SETTINGS_FILE), &settings(base));
-            let found = look(adapter.to_str().unwrap(), dir.path()).unwrap();
-            assert_eq!(found.adapter.as_deref(), Some(adapter.as_path()));
-            assert!(found.model.join("config.json").is_file(), "{}", found.model.display());
-            let twice = found.with_adapter(Some(&adapter)).unwrap_err().to_string();
-            assert!(twice.contains("`--adapter` cannot be used"), "{twice}");
-        }
-        write(&adapter.join(SETTINGS_FILE), &settings("embedded"));
-        let unpacked = dir.path().join("unpacked");
-        let (runs, unpack) = (dir.path().to_owned(), Some(unpacked.clone()));
-        let around = Around { runs, unpack, printer: Printer::new(true) };
-        let found = find(adapter.to_str().unwrap(), &around).unwrap();
-        assert_eq!((found.model, found.adapter), (unpacked, Some(adapter.clone())));
-        write(&adapter.join(SETTINGS_FILE), &settings(adapter.to_str().unwrap()));
-        let circle = look(adapter.to_str().unwrap(), dir.path()).unwrap_err().to_string();
-        assert!(circle.contains("is another adapter"), "{circle}");
-        write(&adapter.join(SETTINGS_FILE), "{}");
-        let silent = look(adapter.to_str().unwrap(), dir.path()).unwrap_err().to_string();
-        assert!(silent.contains("does not say which model"), "{silent}");
-    }
-
-    #[test]
-    fn a_folder_with_one_gguf_file_is_that_file() {
-        let dir = tempfile::tempdir().unwrap();
-        let given = dir.path().to_str().unwrap();
-        write(&dir.path().join("a.gguf"), "");
-        assert_eq!(look(given, dir.path()).unwrap().model, dir.path().join("a.gguf"));
-        write(&dir.path().join("b.gguf"), "");
-        assert!(look(given, dir.path()).unwrap_err().to_string().contains("several .gguf"));
+    fn one_adapter_is_the_most_that_a_model_has() {
+        let found = |adapter: Option<&str>| Found {
+            name: "m".to_owned(),
+            model: PathBuf::from("m"),
+            adapter: adapter.map(PathBuf::from),
+        };
+        let asked = Some(Path::new("b"));
+        assert_eq!(found(None).with_adapter(asked).unwrap().adapter.as_deref(), asked);
+        let own = found(Some("a")).with_adapter(None).unwrap();
+        assert_eq!(own.adapter.as_deref(), Some(Path::new("a")));
+        let twice = found(Some("a")).with_adapter(asked).unwrap_err().to_string();
+        assert!(twice.contains("`--adapter` cannot be used"), "{twice}");
     }
 }

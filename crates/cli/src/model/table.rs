@@ -1,6 +1,8 @@
 //! The description of a model as text.
 
-use super::info::{Architecture, Bytes, Info, Memory};
+use whetstone_model::describe::{Architecture, Bytes, Memory};
+
+use super::info::Info;
 
 /// The whole page.
 pub(super) fn text(info: &Info) -> String {

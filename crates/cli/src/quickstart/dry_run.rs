@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicBool;
 use whetstone_core::config::Config;
 use whetstone_data::prepare::TRAIN;
 use whetstone_env::registry::Environments;
+use whetstone_recipe::student::{Origin, unpack_into};
+use whetstone_recipe::tasks::{self, Tasks};
+use whetstone_recipe::{TRACES, number};
 use whetstone_train::grpo::Source;
 use whetstone_train::plan::Plan;
 use whetstone_train::probe::Probe;
 
-use super::student::{Origin, unpack_into};
-use super::summary::number;
-use super::tasks::{self, Tasks};
 use super::traces::{self, JudgedFolder};
 use crate::dry_run::DryRun;
 use crate::exit::Exit;
@@ -50,14 +50,14 @@ pub(super) fn run(trial: &Trial<'_>) -> anyhow::Result<Exit> {
         }
         Origin::Given(path) => whole.reads(format!("{}: the student", path.display())),
     }
-    let Tasks { train, held_out } = tasks::compose(&config)?;
+    let Tasks { train, held_out } = tasks::compose(&config).map_err(Failure::from)?;
     let plan = Plan::grpo(&config, train.len()).map_err(Failure::Train)?;
     let few = train.len().min(usize::try_from(plan.items_per_step).unwrap_or(usize::MAX));
     let few = &train[..few];
     tasks::write(&scratch.path().join(TRAIN), few).map_err(Failure::Train)?;
     let folder = JudgedFolder { config: &config, dir: scratch.path(), environment };
     let taught = traces::judge(folder, printer)?;
-    let path = scratch.path().join(traces::FILE);
+    let path = scratch.path().join(TRACES);
     let file = TraceFile { path: &path, traces: sft::read(&path)? };
     let mut student = begin::student(run, &config, None, printer)?;
     let rows = file.teach(few, &student, &config, printer).map_err(Failure::Train)?;

@@ -11,12 +11,9 @@
 mod args;
 mod dry_run;
 mod measuring;
-mod phases;
-pub(crate) mod preset;
-mod report;
-pub(crate) mod student;
+#[cfg(test)]
+mod sample_report;
 mod summary;
-mod tasks;
 mod traces;
 
 use std::path::{Path, PathBuf};
@@ -28,6 +25,11 @@ use whetstone_core::config::Config;
 use whetstone_core::trace::Trace;
 use whetstone_env::registry::Environments;
 use whetstone_eval::Measured;
+use whetstone_recipe::phases::{Phases, Trained};
+use whetstone_recipe::report::{Report, Stopped};
+use whetstone_recipe::student::Origin;
+use whetstone_recipe::tasks::{self, Tasks};
+use whetstone_recipe::{TRACES, preset};
 use whetstone_record::error::RunError;
 use whetstone_record::event::Outcome;
 use whetstone_record::report as page;
@@ -40,10 +42,6 @@ use whetstone_train::{Student, TrainError};
 pub use self::args::QuickstartArgs;
 use self::dry_run::Trial;
 use self::measuring::Suite;
-use self::phases::{Phases, Trained};
-use self::report::{Report, Stopped};
-use self::student::Origin;
-use self::tasks::Tasks;
 use self::traces::JudgedFolder;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -59,7 +57,7 @@ pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exi
     let config = &loaded.config;
     // Contradictory settings are reported before anything is created.
     Plan::grpo(config, 1).map_err(Failure::Train)?;
-    tasks::generator(config)?;
+    tasks::generator(config).map_err(Failure::from)?;
     // Before anything large is loaded: the judge's processes are children of this one.
     let environment = crate::environment::of_programs(config)?;
     let begun = begin::look(&run, config, STAGE).map_err(|err| exists(args, err))?;
@@ -236,7 +234,7 @@ impl Quickstart<'_> {
     ) -> anyhow::Result<bool> {
         self.say("5/6 training", "GRPO, with the teacher's traces and the student's own best");
         if !final_model(&self.session).is_dir() {
-            let path = self.session.dir().join(traces::FILE);
+            let path = self.session.dir().join(TRACES);
             let traces = TraceFile { path: &path, traces };
             let taught = traces
                 .teach(&tasks.train, student, self.config, self.printer)

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use whetstone_eval::{EvalError, Measured, pass_at_k};
+use whetstone_recipe::number;
+use whetstone_recipe::phases::Trained;
+use whetstone_recipe::report::{Figures, Report, Side};
 
-use super::phases::Trained;
-use super::report::{Figures, Report};
 use crate::figures::{estimate, judged, points};
 use crate::printer::Printer;
 
@@ -47,12 +48,6 @@ pub(super) fn megabytes(bytes: usize) -> String {
     format!("{:.1} MB", number(bytes as u64) / 1e6)
 }
 
-/// A count to compute with.
-#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
-pub(super) fn number(count: u64) -> f64 {
-    count as f64
-}
-
 fn figures_table(text: &mut String, report: &Report, printer: Printer) {
     let (tasks, samples) = (report.tasks.held_out, report.samples);
     let temperature = report.temperature;
@@ -82,7 +77,7 @@ fn verdicts(text: &mut String, report: &Report) {
     let mut rows: Vec<(&str, u64, u64)> = names
         .into_iter()
         .map(|name| {
-            let of = |side: &super::report::Side| side.verdicts.get(name).copied().unwrap_or(0);
+            let of = |side: &Side| side.verdicts.get(name).copied().unwrap_or(0);
             (name.as_str(), of(before), of(after))
         })
         .collect();
@@ -137,7 +132,7 @@ fn files(text: &mut String, report: &Report) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::report::tests::report;
+    use super::super::sample_report::report;
     use super::*;
 
     const WHOLE: &str = "\

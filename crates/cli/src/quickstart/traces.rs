@@ -7,17 +7,15 @@ use whetstone_core::seed::Seed;
 use whetstone_core::trace::Trace;
 use whetstone_data::prepare::TRAIN;
 use whetstone_env::registry::Environments;
+use whetstone_recipe::TRACES;
+use whetstone_recipe::phases::{Phases, Taught};
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{Earlier, Embedded, Runtime, Teaching, teach};
 
-use super::phases::{Phases, Taught};
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::progress::Progress;
 use crate::train::sft;
-
-/// The file of traces in a run.
-pub(super) const FILE: &str = "teacher_traces.jsonl";
 
 /// A folder with tasks, and how the traces that they bring along are judged.
 #[derive(Clone, Copy)]
@@ -37,7 +35,7 @@ pub(super) fn collect(
         phases.traces = Some(judge(folder, printer)?);
         phases.save(folder.dir).map_err(Failure::Train)?;
     }
-    sft::read(&folder.dir.join(FILE))
+    sft::read(&folder.dir.join(TRACES))
 }
 
 /// Judges the traces of the tasks in a folder, into a file beside them.
@@ -48,7 +46,7 @@ pub(super) fn judge(folder: JudgedFolder<'_>, printer: Printer) -> Result<Taught
     let progress = Progress::new(printer, "trace");
     let report = teach(&Teaching {
         tasks: &tasks,
-        output: &dir.join(FILE),
+        output: &dir.join(TRACES),
         teacher: &Embedded,
         settings: &[("prompt.language".to_owned(), format!("{:?}", config.prompt.language))],
         language: config.prompt.language,

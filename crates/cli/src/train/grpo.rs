@@ -35,7 +35,7 @@ use crate::untested;
 /// The tasks of a new run, unless others are named.
 const TASKS: &str = "data/train.jsonl";
 
-/// What is seen of a step.
+/// The metrics on the progress line.
 pub(crate) const SHOWN: [(&str, &str); 7] = [
     (metric::GRPO_MEAN_REWARD.name, "reward"),
     (metric::GRPO_PASS_RATE.name, "pass"),
@@ -147,7 +147,7 @@ pub(crate) struct Training<'a> {
     pub(crate) config: &'a Config,
     /// Where rollouts come from.
     pub(crate) source: Source<'a>,
-    /// What is seen of a step.
+    /// The metrics on the progress line.
     pub(crate) shown: &'static [(&'static str, &'static str)],
     /// Tasks to measure by; there may be none.
     pub(crate) held_out: &'a [Task],
@@ -274,7 +274,7 @@ fn files(
         rollouts: rollouts.clone(),
     };
     if let Some(known) = known {
-        return known.files(&given);
+        return Ok(known.files(&given)?);
     }
     let or = |path: Option<PathBuf>, default: &str| path.unwrap_or_else(|| default.into());
     let traces = Some(or(given.traces, sft::TRACES)).filter(|_| weights.teacher_sft_weight > 0.0);

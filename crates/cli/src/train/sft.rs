@@ -40,7 +40,7 @@ pub(super) fn run(args: &SftArgs, printer: Printer) -> anyhow::Result<Exit> {
     let known = inputs::known(&args.run, config)?;
     let given = Files { traces: args.traces.clone(), ..Files::default() };
     let files = match &known {
-        Some(known) => known.files(&given)?,
+        Some(known) => known.files(&given).map_err(Failure::from)?,
         None => Files { traces: Some(given.traces.unwrap_or_else(|| TRACES.into())), ..given },
     };
     let path = files.traces.as_deref().unwrap_or(Path::new(TRACES));

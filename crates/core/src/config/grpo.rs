@@ -107,11 +107,11 @@ pub enum KlIn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AdvantageBy {
-    /// Less the mean, divided by the standard deviation.
+    /// Reward minus the group mean, divided by the standard deviation.
     StandardScore,
-    /// Less the mean.
+    /// Reward minus the group mean.
     Mean,
-    /// Less the mean of the others.
+    /// Reward minus the mean of the others in the group.
     LeaveOneOut,
 }
 

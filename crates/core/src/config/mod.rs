@@ -75,9 +75,9 @@ pub struct Config {
 pub struct Problem {
     /// The key to change, e.g. `eval.k`.
     pub key: &'static str,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do.
+    /// The command.
     pub hint: &'static str,
 }
 

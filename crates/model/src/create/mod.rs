@@ -5,6 +5,8 @@
 //! [`open`](crate::open) and transformers read. Messages use `ChatML`, and a completion ends with
 //! its message or its text.
 
+pub mod corpus;
+
 use std::path::Path;
 
 use whetstone_kernels::Device;

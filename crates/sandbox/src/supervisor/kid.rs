@@ -267,7 +267,7 @@ impl Kid {
     pub(crate) fn spoke_early(&self) -> bool {
         let mut waiting = [PollFd::new(self.channel.as_fd(), PollFlags::POLLIN)];
         let mut is_there = || matches!(poll(&mut waiting, PollTimeout::ZERO), Ok(1));
-        self.inbox.is_ready() && (self.inbox.len() > 0 || is_there())
+        self.inbox.is_ready() && (!self.inbox.is_empty() || is_there())
     }
 
     /// What it holds too much of now.

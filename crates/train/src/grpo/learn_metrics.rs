@@ -23,7 +23,7 @@ pub(super) struct SftMeasured {
 }
 
 /// Measurements of one pass over the rollouts of a step.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PolicyMeasured {
     /// The norm of the gradient.
     pub(super) grad_norm: f64,

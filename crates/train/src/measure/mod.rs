@@ -5,6 +5,7 @@
 
 mod decoding;
 mod rates;
+pub mod report;
 mod training;
 
 pub use self::decoding::{Decoded, Decoding, decode};

@@ -54,40 +54,24 @@ pub fn training_step(
     training: Training,
 ) -> Result<StepTimes, DeviceError> {
     let Training { sequences, length, keep, steps } = training;
-    let mut gradients = Gradients::new(device, decoder.parameters());
-    let mut optimizer = Optimizer::new(device, decoder.parameters());
+    let mut trainer = Trainer {
+        gradients: Gradients::new(device, decoder.parameters()),
+        optimizer: Optimizer::new(device, decoder.parameters()),
+        decoder,
+        keep,
+    };
     let (mut whole, mut parts) = (Vec::new(), Vec::new());
     let mut first = 0.0;
     for step in 0..WARM + 2 * steps {
-        let apart = step >= WARM + steps;
-        let wait = || if apart { device.check() } else { Ok(()) };
-        let all = tokens(sequences * length, decoder.config().vocab, step);
+        let wait = if step >= WARM + steps { Wait::AfterEachPart } else { Wait::AtTheEnd };
+        let all = tokens(sequences * length, trainer.decoder.config().vocab, step);
         let rows: Vec<Sequence<'_>> =
             all.chunks(length).map(|tokens| Sequence { tokens, asked: 1..tokens.len() }).collect();
-        device.check()?;
-        let (mut times, begin) = (StepTimes::default(), Instant::now());
-        gradients.clear(device);
-        let batch = decoder.batch(&rows).expect("tokens of the vocabulary that fit");
-        let forward = Forward { keep: Some(keep), ..Forward::default() };
-        let (scored, trail) = decoder.forward(&batch, forward);
-        times.forward = begin.elapsed().as_secs_f64();
-        let dlogp = vec![1e-4; scored.logp.len()];
-        let signal = Signal { dlogp: &dlogp, dentropy: None, dvalue: None };
-        let trail = trail.expect("something was kept");
-        decoder.backward(&batch, trail, signal, &mut gradients);
-        wait()?;
-        times.backward = begin.elapsed().as_secs_f64() - times.forward;
-        // Both are read by the host in training too.
-        let _ = (gradients.first_not_finite(device), gradients.sum_of_squares(device));
-        let rule = Rule { lr: 1e-5, betas: (0.9, 0.999), decay: 0.01, scale: 1.0 };
-        optimizer.update(device, decoder.parameters_mut(), &gradients, rule);
-        device.check()?;
-        times.step = begin.elapsed().as_secs_f64();
-        times.update = times.step - times.forward - times.backward;
-        match step {
-            0 => first = times.step,
-            _ if apart => parts.push(times),
-            _ if step >= WARM => whole.push(times.step),
+        let times = trainer.step(device, &rows, wait)?;
+        match (step, wait) {
+            (0, _) => first = times.step,
+            (_, Wait::AfterEachPart) => parts.push(times),
+            (WARM.., Wait::AtTheEnd) => whole.push(times.step),
             _ => {}
         }
     }
@@ -99,4 +83,52 @@ pub fn training_step(
         backward: of(|times| times.backward),
         update: of(|times| times.update),
     })
+}
+
+/// When the device is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    AtTheEnd,
+    AfterEachPart,
+}
+
+struct Trainer<'a> {
+    decoder: &'a mut Decoder,
+    gradients: Gradients,
+    optimizer: Optimizer,
+    keep: Keep,
+}
+
+impl Trainer<'_> {
+    /// One step on rows, and its times.
+    fn step(
+        &mut self,
+        device: &Device,
+        rows: &[Sequence<'_>],
+        wait: Wait,
+    ) -> Result<StepTimes, DeviceError> {
+        let Self { decoder, gradients, optimizer, keep } = self;
+        device.check()?;
+        let (mut times, begin) = (StepTimes::default(), Instant::now());
+        gradients.clear(device);
+        let batch = decoder.batch(rows).expect("tokens of the vocabulary that fit");
+        let forward = Forward { keep: Some(*keep), ..Forward::default() };
+        let (scored, tape) = decoder.forward(&batch, forward);
+        times.forward = begin.elapsed().as_secs_f64();
+        let dlogp = vec![1e-4; scored.logp.len()];
+        let signal = Signal { dlogp: &dlogp, dentropy: None, dvalue: None };
+        decoder.backward(&batch, tape.expect("something was kept"), signal, gradients);
+        if wait == Wait::AfterEachPart {
+            device.check()?;
+        }
+        times.backward = begin.elapsed().as_secs_f64() - times.forward;
+        // Both are read by the host in training too.
+        let _ = (gradients.first_not_finite(device), gradients.sum_of_squares(device));
+        let rule = Rule { lr: 1e-5, betas: (0.9, 0.999), decay: 0.01, scale: 1.0 };
+        optimizer.update(device, decoder.parameters_mut(), gradients, rule);
+        device.check()?;
+        times.step = begin.elapsed().as_secs_f64();
+        times.update = times.step - times.forward - times.backward;
+        Ok(times)
+    }
 }

@@ -1,8 +1,10 @@
 //! The description of a new model.
 
 use serde::Serialize;
+use whetstone_model::Config;
+use whetstone_model::create::corpus::Lengths;
+use whetstone_model::describe::{self, Parameters};
 use whetstone_model::weights::Dtype;
-use whetstone_model::{Config, expected_tensors};
 
 use super::args::NewArgs;
 use crate::model::table::{grouped, mebibytes};
@@ -25,24 +27,31 @@ pub(super) struct Report {
 }
 
 /// The description of its corpus.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct CorpusInfo {
-    pub(super) lines: usize,
-    pub(super) bytes: usize,
-    pub(super) tokens: usize,
-    pub(super) mean_tokens: f64,
-    pub(super) longest_tokens: usize,
+    lines: usize,
+    bytes: usize,
+    tokens: usize,
+    mean_tokens: f64,
+    longest_tokens: usize,
+}
+
+impl CorpusInfo {
+    pub(super) fn new(lines: usize, lengths: Lengths) -> Self {
+        let Lengths { bytes, tokens, longest_tokens } = lengths;
+        Self { lines, bytes, tokens, mean_tokens: mean(tokens, lines), longest_tokens }
+    }
 }
 
 impl Report {
     pub(super) fn new(args: &NewArgs, config: &Config, corpus: CorpusInfo) -> Self {
-        let numbers = |shape: &[usize]| shape.iter().product::<usize>();
-        let parameters = expected_tensors(config).iter().map(|tensor| numbers(&tensor.shape)).sum();
+        // Its head is its embedding.
+        let Parameters { total: parameters, without_embedding, .. } = describe::parameters(config);
         Self {
             v: 1,
             model: args.dir.display().to_string(),
             parameters,
-            without_embedding: parameters - config.vocab * config.width,
+            without_embedding,
             bytes: parameters * if config.dtype == Dtype::F32 { 4 } else { 2 },
             dtype: config.dtype.name(),
             vocabulary: config.vocab,
@@ -84,6 +93,6 @@ impl Report {
 
 /// `sum / count`.
 #[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below 2^52")]
-pub(super) fn mean(sum: usize, count: usize) -> f64 {
+fn mean(sum: usize, count: usize) -> f64 {
     sum as f64 / count.max(1) as f64
 }

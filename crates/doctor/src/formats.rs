@@ -4,18 +4,29 @@ use whetstone_core::Language;
 use whetstone_core::config::Config;
 use whetstone_core::extract::{Form, Origin, Reply, Response, extract};
 use whetstone_core::prompt::Prompt;
-use whetstone_core::task::{TaskView, VisibleTests};
+use whetstone_core::task::{Task, TaskView, VisibleTests};
+use whetstone_core::wire::Wire;
 use whetstone_env::python::{Reading, Rules};
 use whetstone_env::stack::on_big_stack;
 
-use super::{Finding, student};
+use crate::Finding;
 
-pub(super) const THINKING: &str = "A number is prime if nothing up to its root divides it.";
-pub(super) const CODE: &str =
+/// Thinking of a response to the task of the checks.
+pub const THINKING: &str = "A number is prime if nothing up to its root divides it.";
+/// The code of that response.
+pub const CODE: &str =
     "def is_prime(n):\n    return n > 1 and all(n % i for i in range(2, int(n**0.5) + 1))";
 
+/// A task that [`CODE`] solves.
+const TASK: &str = r#"{"id":"doctor","statement":"Say whether a number is prime.","tests":{"kind":"calls","entry_point":"is_prime","hidden":[{"args":[7],"expected":true},{"args":[9],"expected":false},{"args":[1],"expected":false}]}}"#;
+
+/// The task of the checks.
+pub fn task() -> Option<Task> {
+    Task::from_object(serde_json::from_str(TASK).ok()?).ok()
+}
+
 /// The prompt asks for what extraction reads.
-pub(super) fn prompt(config: &Config) -> Finding {
+pub fn prompt(config: &Config) -> Finding {
     let task = TaskView {
         statement: "Say whether a number is prime.",
         language: Language::Python,
@@ -39,7 +50,7 @@ pub(super) fn prompt(config: &Config) -> Finding {
 }
 
 /// The response format round-trips through extraction.
-pub(super) fn extraction(_: &Config) -> Finding {
+pub fn extraction(_: &Config) -> Finding {
     const CHECK: &str = "extraction";
     let agrees = Response::new(Form::ThinkPython, THINKING, CODE).is_ok_and(|response| {
         let text = response.render();
@@ -110,7 +121,7 @@ fn layouts() -> Vec<Layout> {
 }
 
 /// However a teacher lays its answer out, the same thinking and code are read, and the code compiles.
-pub(super) fn teacher_formats(config: &Config) -> Finding {
+pub fn teacher_formats(config: &Config) -> Finding {
     const CHECK: &str = "teacher's formats";
     let bug = "this is a bug in whet: report it";
     let layouts = layouts();
@@ -122,7 +133,7 @@ pub(super) fn teacher_formats(config: &Config) -> Finding {
             return Finding::fail(CHECK, format!("{name}: not read as it was written"), bug);
         }
     }
-    let Some(task) = student::task() else { return Finding::fail(CHECK, "no task", bug) };
+    let Some(task) = task() else { return Finding::fail(CHECK, "no task", bug) };
     let rules = Rules::new(config.reward.clone());
     let compiles = on_big_stack(|stack| {
         let runs =

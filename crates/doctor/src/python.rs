@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use whetstone_core::config::Config;
 
-use super::Finding;
+use crate::Finding;
 
 const CHECK: &str = "python3";
 const LIMIT: Duration = Duration::from_secs(20);
@@ -20,7 +20,7 @@ const OLDEST: (u32, u32) = (3, 9);
 const ABOUT: &str = "import sys; print('%d %d %d' % sys.version_info[:3]); print(sys.executable)";
 
 /// The interpreter is there, answers, and is not too old.
-pub(super) fn interpreter(config: &Config) -> Finding {
+pub fn interpreter(config: &Config) -> Finding {
     let command = &config.sandbox.python;
     let missing = "install Python 3, or name an interpreter with `--set sandbox.python=PATH`";
     match ask(command) {
@@ -89,7 +89,7 @@ fn ends_within(child: &mut Child, limit: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::Status;
+    use crate::Status;
 
     #[test]
     fn an_answer_holds_version_and_path() {

@@ -3,6 +3,8 @@
 //! A resumed run reads it and skips completed phases. Each phase keeps its time, so the times of an
 //! interrupted run add up like those of an uninterrupted one.
 
+#![expect(missing_docs, reason = "fields are the keys of `phases.json`")]
+
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -24,50 +26,54 @@ const LIMIT_BYTES: u64 = 1 << 20;
 /// The completed phases.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Phases {
+pub struct Phases {
     v: u64,
-    pub(super) tasks: Option<Prepared>,
-    pub(super) traces: Option<Taught>,
-    pub(super) before: Option<Measured>,
-    pub(super) training: Option<Trained>,
-    pub(super) after: Option<Measured>,
+    pub tasks: Option<Prepared>,
+    pub traces: Option<Taught>,
+    pub before: Option<Measured>,
+    pub training: Option<Trained>,
+    pub after: Option<Measured>,
 }
 
 /// Tasks that were made.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Prepared {
-    pub(super) train: usize,
-    pub(super) held_out: usize,
-    pub(super) seconds: f64,
+pub struct Prepared {
+    pub train: usize,
+    pub held_out: usize,
+    pub seconds: f64,
 }
 
 /// Traces that were judged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Taught {
-    pub(super) traces: u64,
-    pub(super) passing: u64,
-    pub(super) seconds: f64,
+pub struct Taught {
+    pub traces: u64,
+    pub passing: u64,
+    pub seconds: f64,
 }
 
 /// A training that is done.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Trained {
-    pub(super) steps: u64,
-    pub(super) rollouts: u64,
-    pub(super) sampled_tokens: u64,
+pub struct Trained {
+    pub steps: u64,
+    pub rollouts: u64,
+    pub sampled_tokens: u64,
     /// The part of rollouts that passed in the first quarter of the steps, and in the last.
-    pub(super) pass_rate: [f64; 2],
-    pub(super) seconds: f64,
+    pub pass_rate: [f64; 2],
+    pub seconds: f64,
     /// Of these, seconds in which rollouts were sampled and judged.
-    pub(super) sampling_seconds: f64,
+    pub sampling_seconds: f64,
 }
 
 impl Phases {
     /// Reads the completed phases; `None` if there is no file.
-    pub(super) fn load(dir: &Path) -> Result<Option<Self>, TrainError> {
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or is not of a quickstart.
+    pub fn load(dir: &Path) -> Result<Option<Self>, TrainError> {
         let path = dir.join(FILE);
         let refuse = |problem: String| TrainError::OtherRun { path: path.clone(), problem };
         let text = match read_plain(&path, LIMIT_BYTES) {
@@ -83,7 +89,15 @@ impl Phases {
     }
 
     /// Writes the completed phases.
-    pub(super) fn save(&mut self, dir: &Path) -> Result<(), TrainError> {
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    ///
+    /// # Panics
+    ///
+    /// Never: the phases are plain data.
+    pub fn save(&mut self, dir: &Path) -> Result<(), TrainError> {
         self.v = VERSION;
         let mut text = serde_json::to_vec_pretty(self).expect("plain data");
         text.push(b'\n');
@@ -92,8 +106,12 @@ impl Phases {
 }
 
 impl Trained {
-    /// Reads the timings of training from the events of a run.
-    pub(super) fn read(view: &RunView) -> Result<Self, TrainError> {
+    /// Reads what the events of a run tell of its training.
+    ///
+    /// # Errors
+    ///
+    /// If the events cannot be read.
+    pub fn read(view: &RunView) -> Result<Self, TrainError> {
         let mut steps = Vec::new();
         for event in view.events()? {
             if let Event::Metrics { stage, values, .. } = event?.1.event
@@ -121,7 +139,7 @@ impl Trained {
         }
         let rate = |steps: &[BTreeMap<String, f64>]| {
             let sum: f64 = steps.iter().map(|values| value(values, metric::GRPO_PASS_RATE)).sum();
-            sum / super::summary::number(steps.len().max(1) as u64)
+            sum / crate::number(steps.len().max(1) as u64)
         };
         let quarter = steps.len().div_ceil(4);
         trained.pass_rate = [rate(&steps[..quarter]), rate(&steps[steps.len() - quarter..])];

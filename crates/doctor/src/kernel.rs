@@ -12,11 +12,10 @@ use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{AccessFlags, access};
 use whetstone_core::config::Config;
 
-use super::Finding;
-use crate::exit::Exit;
+use crate::Finding;
 
 /// The kernel's name and release.
-pub(super) fn release(_: &Config) -> Finding {
+pub fn release(_: &Config) -> Finding {
     const CHECK: &str = "kernel";
     match fs::read_to_string("/proc/sys/kernel/osrelease") {
         Ok(release) => Finding::pass(CHECK, format!("Linux {}", release.trim())),
@@ -29,7 +28,7 @@ pub(super) fn release(_: &Config) -> Finding {
 }
 
 /// Fresh user, pid and mount namespaces can be made.
-pub(super) fn namespaces(_: &Config) -> Finding {
+pub fn namespaces(_: &Config) -> Finding {
     const CHECK: &str = "namespaces";
     let hint = "without them programs are held by Landlock and system call filters; on Ubuntu see \
                 `kernel.apparmor_restrict_unprivileged_userns`, in Docker the seccomp profile";
@@ -44,17 +43,15 @@ pub(super) fn namespaces(_: &Config) -> Finding {
     }
 }
 
-/// Enters fresh namespaces; the process that calls it is not used for anything after.
-pub(super) fn enter_namespaces() -> Exit {
+/// Enters fresh namespaces, and says whether the kernel let it; the process that calls it is not used
+/// for anything after.
+pub fn enter_namespaces() -> bool {
     let flags = CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS;
-    match unshare(flags) {
-        Ok(()) => Exit::Done,
-        Err(_) => Exit::No,
-    }
+    unshare(flags).is_ok()
 }
 
 /// Landlock is there, and which version of it.
-pub(super) fn landlock(_: &Config) -> Finding {
+pub fn landlock(_: &Config) -> Finding {
     const CHECK: &str = "Landlock";
     let versions =
         [(6, ABI::V6), (5, ABI::V5), (4, ABI::V4), (3, ABI::V3), (2, ABI::V2), (1, ABI::V1)];
@@ -89,7 +86,7 @@ fn supports(abi: ABI) -> bool {
 }
 
 /// System calls can be filtered.
-pub(super) fn seccomp(_: &Config) -> Finding {
+pub fn seccomp(_: &Config) -> Finding {
     const CHECK: &str = "seccomp";
     let hint = "the kernel needs CONFIG_SECCOMP_FILTER; no program is judged without it";
     match fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail") {
@@ -112,7 +109,7 @@ fn seccomp_actions(actions: &str) -> Finding {
 }
 
 /// A control group can be made, for a hard bound on memory.
-pub(super) fn cgroups(_: &Config) -> Finding {
+pub fn cgroups(_: &Config) -> Finding {
     const CHECK: &str = "control groups";
     let hint = "memory is then bounded by resource limits alone; run under a delegated control \
                 group (systemd: `Delegate=yes`) for a hard bound";
@@ -128,7 +125,7 @@ pub(super) fn cgroups(_: &Config) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::Status;
+    use crate::Status;
 
     #[test]
     fn a_missing_seccomp_action_fails_by_name() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use whetstone_core::config::Config;
-use whetstone_core::jsonl::read_tasks;
+use whetstone_core::jsonl::{LineError, read_tasks};
 use whetstone_core::wire::Wire;
 use whetstone_core::{Seed, Task};
 use whetstone_data::Part;
@@ -15,20 +15,42 @@ use whetstone_record::atomic;
 use whetstone_train::TrainError;
 use whetstone_train::plan::Plan;
 
-use super::phases::{Phases, Prepared};
-use crate::failure::Failure;
+use crate::phases::{Phases, Prepared};
 
 /// The tasks of a run.
 #[derive(Debug, Default)]
-pub(super) struct Tasks {
-    pub(super) train: Vec<Task>,
-    pub(super) held_out: Vec<Task>,
+pub struct Tasks {
+    /// To learn from.
+    pub train: Vec<Task>,
+    /// To measure with.
+    pub held_out: Vec<Task>,
+}
+
+/// Why a run has no tasks.
+#[derive(Debug, thiserror::Error)]
+pub enum TasksError {
+    /// A file of tasks cannot be read.
+    #[error(transparent)]
+    Lines(#[from] LineError),
+    /// There is no such family of tasks.
+    #[error("`{name}` is not a family of embedded tasks")]
+    Family {
+        /// The name.
+        name: String,
+    },
+    /// The settings do not fit together, or a file cannot be written.
+    #[error(transparent)]
+    Train(#[from] TrainError),
 }
 
 /// Makes the tasks of a run, or reads those that it has.
-pub(super) fn prepare(config: &Config, dir: &Path, phases: &mut Phases) -> Result<Tasks, Failure> {
+///
+/// # Errors
+///
+/// If a file cannot be read or written, or the settings name no tasks.
+pub fn prepare(config: &Config, dir: &Path, phases: &mut Phases) -> Result<Tasks, TasksError> {
     if phases.tasks.is_some() {
-        let read = |name| read_tasks(&dir.join(name)).map_err(Failure::Lines);
+        let read = |name| read_tasks(&dir.join(name)).map_err(TasksError::Lines);
         return Ok(Tasks { train: read(TRAIN)?, held_out: read(VAL)? });
     }
     let began = Instant::now();
@@ -43,7 +65,11 @@ pub(super) fn prepare(config: &Config, dir: &Path, phases: &mut Phases) -> Resul
 }
 
 /// Makes the tasks of a run.
-pub(super) fn compose(config: &Config) -> Result<Tasks, Failure> {
+///
+/// # Errors
+///
+/// If the settings name no tasks.
+pub fn compose(config: &Config) -> Result<Tasks, TasksError> {
     let held_out = config.quickstart.held_out_tasks as usize;
     Ok(make(generator(config)?, taken(config)?, held_out))
 }
@@ -59,13 +85,17 @@ fn taken(config: &Config) -> Result<usize, TrainError> {
 
 /// Tasks of the families that are asked for: others than `whet data prepare` makes of the same seed,
 /// which the student may have seen.
-pub(super) fn generator(config: &Config) -> Result<Generator, Failure> {
+///
+/// # Errors
+///
+/// If a family is not known.
+pub fn generator(config: &Config) -> Result<Generator, TasksError> {
     let seed = Seed::new(config.seed).derive("quickstart", 0);
     let names: Vec<&str> = config.quickstart.families.iter().map(String::as_str).collect();
     if names.is_empty() {
         return Ok(Generator::new(seed));
     }
-    let unknown = |name: &str| Failure::Family { name: name.to_owned() };
+    let unknown = |name: &str| TasksError::Family { name: name.to_owned() };
     Generator::of_families(seed, &names).map_err(unknown)
 }
 
@@ -87,7 +117,12 @@ fn make(generator: Generator, train: usize, held_out: usize) -> Tasks {
     tasks
 }
 
-pub(super) fn write(path: &Path, tasks: &[Task]) -> Result<(), TrainError> {
+/// Writes tasks as JSON lines.
+///
+/// # Errors
+///
+/// If the file cannot be written.
+pub fn write(path: &Path, tasks: &[Task]) -> Result<(), TrainError> {
     let written = atomic::replace_with(path, |out| {
         for task in tasks {
             serde_json::to_writer(&mut *out, &task.to_object())?;

@@ -49,7 +49,7 @@ families = ["filter-map-reduce", "list-building", "slices", "two-way", "uniquene
 "#;
 
 /// The settings as a layer.
-pub(super) fn layer() -> Layer {
+pub fn layer() -> Layer {
     Layer::File { path: PathBuf::from("quickstart preset"), text: PRESET.to_owned() }
 }
 

@@ -3,27 +3,105 @@
 //! A trace is read as in SFT: the prompt, and the response in its canonical layout. The chat
 //! template around them is not part of it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use whetstone_core::extract::{Form, Response};
-use whetstone_core::jsonl::Records;
+use whetstone_core::jsonl::{LineError, Records};
 use whetstone_core::wire::{Object, Wire, WireError};
 
-use crate::model::ModelFailure;
+use crate::tokenizer::{Tokenizer, TokenizerError, Trainer};
 
 /// Names of files that hold plain text end so.
 const PLAIN: [&str; 3] = ["txt", "md", "py"];
 
 /// The texts of one line of a corpus, or of a file of plain text.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Line {
-    pub(super) texts: Vec<String>,
+pub struct Line {
+    texts: Vec<String>,
     object: Object,
 }
 
+/// The lengths of a corpus.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lengths {
+    /// Bytes of all texts.
+    pub bytes: usize,
+    /// Tokens of all texts.
+    pub tokens: usize,
+    /// Tokens of the longest line.
+    pub longest_tokens: usize,
+}
+
+/// Why a corpus cannot be learnt from.
+#[derive(Debug, thiserror::Error)]
+pub enum CorpusError {
+    /// A line cannot be read.
+    #[error(transparent)]
+    Line(#[from] LineError),
+    /// A file of plain text cannot be read.
+    #[error("cannot read `{}`", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        #[source]
+        source: io::Error,
+    },
+    /// A file of plain text is none.
+    #[error("{place} is not UTF-8")]
+    NotText {
+        /// The file and the line.
+        place: String,
+    },
+    /// There are no texts.
+    #[error("the corpus has no text")]
+    Empty,
+}
+
+/// The roles in a chat: one token each, if a line stands for a chat.
+const ROLES: [&str; 2] = ["user", "assistant"];
+
+/// Trains a tokenizer on every line, and on the roles of the messages that it will be.
+///
+/// # Errors
+///
+/// If a text cannot be taken, or `size` is too small.
+pub fn train(lines: &[Line], size: usize) -> Result<Tokenizer, TokenizerError> {
+    let mut trainer = Trainer::new()?;
+    for line in lines {
+        for text in line.texts.iter().map(String::as_str).chain(ROLES) {
+            trainer.add(text)?;
+        }
+    }
+    trainer.train(size)
+}
+
+/// Measures the lines of a corpus in tokens.
+///
+/// # Errors
+///
+/// If a text cannot be encoded.
+pub fn measure(lines: &[Line], tokenizer: &Tokenizer) -> Result<Lengths, TokenizerError> {
+    let mut lengths = Lengths::default();
+    for line in lines {
+        let mut tokens = 0;
+        for text in &line.texts {
+            lengths.bytes += text.len();
+            tokens += tokenizer.encode(text)?.len();
+        }
+        lengths.tokens += tokens;
+        lengths.longest_tokens = lengths.longest_tokens.max(tokens);
+    }
+    Ok(lengths)
+}
+
 /// Reads all files, in their order.
-pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Line>, ModelFailure> {
+///
+/// # Errors
+///
+/// If a file cannot be read, a line is not a JSON object with text, or there is no text at all.
+pub fn read(files: &[PathBuf]) -> Result<Vec<Line>, CorpusError> {
     let mut lines = Vec::new();
     for file in files {
         let extension = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
@@ -37,18 +115,18 @@ pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Line>, ModelFailure> {
     }
     let texts = lines.iter().flat_map(|line| &line.texts);
     if texts.into_iter().all(|text| text.trim().is_empty()) {
-        return Err(ModelFailure::NoCorpus);
+        return Err(CorpusError::Empty);
     }
     Ok(lines)
 }
 
-fn plain(path: &Path) -> Result<Line, ModelFailure> {
+fn plain(path: &Path) -> Result<Line, CorpusError> {
     let bytes =
-        fs::read(path).map_err(|source| ModelFailure::Text { path: path.to_owned(), source })?;
+        fs::read(path).map_err(|source| CorpusError::Read { path: path.to_owned(), source })?;
     let text = String::from_utf8(bytes).map_err(|err| {
         let good = err.utf8_error().valid_up_to();
         let line = err.as_bytes()[..good].split(|&byte| byte == b'\n').count();
-        ModelFailure::NotText { place: format!("{}:{line}", path.display()) }
+        CorpusError::NotText { place: format!("{}:{line}", path.display()) }
     })?;
     Ok(Line { texts: vec![text], object: Object::new() })
 }

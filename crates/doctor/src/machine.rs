@@ -9,12 +9,12 @@ use whetstone_core::config::Config;
 use whetstone_kernels::cuda::{AccumulationOrder, Info};
 use whetstone_kernels::{Cuda, DeviceError};
 
-use super::Finding;
+use crate::Finding;
 
 const GIB: u64 = 1 << 30;
 
 /// The run directory is writable and has free space.
-pub(super) fn disk(config: &Config) -> Finding {
+pub fn disk(config: &Config) -> Finding {
     const CHECK: &str = "disk";
     let dir = Path::new(&config.run.dir);
     let hint = "choose another folder with `--set run.dir=PATH`";
@@ -64,7 +64,7 @@ fn existing_part(dir: &Path) -> Option<PathBuf> {
 }
 
 /// There is memory to work in, within the limit of this process's control group.
-pub(super) fn memory(_: &Config) -> Finding {
+pub fn memory(_: &Config) -> Finding {
     const CHECK: &str = "memory";
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let limit = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
@@ -89,7 +89,7 @@ fn available_bytes(meminfo: &str) -> Option<u64> {
 }
 
 /// Number of cores.
-pub(super) fn cores(_: &Config) -> Finding {
+pub fn cores(_: &Config) -> Finding {
     const CHECK: &str = "cores";
     match thread::available_parallelism() {
         Ok(cores) => Finding::pass(CHECK, format!("{cores} to run on")),
@@ -98,7 +98,7 @@ pub(super) fn cores(_: &Config) -> Finding {
 }
 
 /// A GPU that works, or what is missing for one.
-pub(super) fn cuda(_: &Config) -> Finding {
+pub fn cuda(_: &Config) -> Finding {
     const CHECK: &str = "CUDA";
     match Cuda::open(0).and_then(|cuda| Ok((cuda.info().clone(), seen(&cuda)?))) {
         Ok((info, seen)) => Finding::pass(CHECK, told(&info, &seen)),
@@ -165,7 +165,7 @@ mod tests {
     use whetstone_kernels::cuda::{ComputeCapability, CudaVersion, Properties};
 
     use super::*;
-    use crate::doctor::Status;
+    use crate::Status;
 
     #[test]
     fn little_room_warns_and_almost_none_fails() {

@@ -2,6 +2,8 @@
 //!
 //! Everything but `times` follows from the settings and the seed.
 
+#![expect(missing_docs, reason = "fields are the keys of `quickstart.json`")]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -15,116 +17,115 @@ use whetstone_record::run_dir::RunView;
 use whetstone_train::TrainError;
 use whetstone_train::session::FINAL_MODEL;
 
-use super::phases::{Phases, Trained};
-use super::summary::number;
-use super::traces;
+use crate::phases::{Phases, Trained};
+use crate::{TRACES, number};
 
 /// The document in its run.
 const FILE: &str = "quickstart.json";
 
 /// The results of a quickstart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Report {
+pub struct Report {
     v: u64,
     done: bool,
-    pub(super) seed: u64,
-    pub(super) tasks: TaskCounts,
-    pub(super) traces: TraceCounts,
-    pub(super) training: Learnt,
+    pub seed: u64,
+    pub tasks: TaskCounts,
+    pub traces: TraceCounts,
+    pub training: Learnt,
     /// Completions of each held-out task, and the temperature that they were drawn at.
-    pub(super) samples: u32,
-    pub(super) temperature: f64,
+    pub samples: u32,
+    pub temperature: f64,
     /// By k.
-    pub(super) pass_at_k: BTreeMap<u32, Figures>,
-    pub(super) before: Side,
-    pub(super) after: Side,
-    pub(super) times: Times,
-    pub(super) files: Files,
+    pub pass_at_k: BTreeMap<u32, Figures>,
+    pub before: Side,
+    pub after: Side,
+    pub times: Times,
+    pub files: Files,
     /// The command of the next step.
-    pub(super) next: String,
+    pub next: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct TaskCounts {
-    pub(super) train: usize,
-    pub(super) held_out: usize,
+pub struct TaskCounts {
+    pub train: usize,
+    pub held_out: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct TraceCounts {
-    pub(super) judged: u64,
-    pub(super) passing: u64,
+pub struct TraceCounts {
+    pub judged: u64,
+    pub passing: u64,
 }
 
 /// The results of training.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Learnt {
-    pub(super) steps: u64,
-    pub(super) rollouts: u64,
-    pub(super) sampled_tokens: u64,
+pub struct Learnt {
+    pub steps: u64,
+    pub rollouts: u64,
+    pub sampled_tokens: u64,
     /// The part of rollouts that passed in the first quarter of the steps.
-    pub(super) first_pass_rate: f64,
+    pub first_pass_rate: f64,
     /// And in the last.
-    pub(super) last_pass_rate: f64,
+    pub last_pass_rate: f64,
 }
 
 /// One pass@k before and after, and the difference, paired by tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct Figures {
-    pub(super) before: Estimate,
-    pub(super) after: Estimate,
-    pub(super) difference: Difference,
+pub struct Figures {
+    pub before: Estimate,
+    pub after: Estimate,
+    pub difference: Difference,
 }
 
 /// One measurement beside its figures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Side {
-    pub(super) verdicts: BTreeMap<String, u64>,
+pub struct Side {
+    pub verdicts: BTreeMap<String, u64>,
     /// Completions that could not be judged, which count nowhere.
-    pub(super) unjudged: u64,
+    pub unjudged: u64,
     /// Completions that the limit on tokens cut off.
-    pub(super) cut_off: u64,
-    pub(super) sampled_tokens: u64,
+    pub cut_off: u64,
+    pub sampled_tokens: u64,
     /// Their mean surprise in nats: how undecided the student is.
-    pub(super) surprise: f64,
+    pub surprise: f64,
 }
 
 /// The timings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Times {
+pub struct Times {
     /// By phase.
-    pub(super) seconds: Seconds,
-    pub(super) all_seconds: f64,
+    pub seconds: Seconds,
+    pub all_seconds: f64,
     /// While rollouts of the training were sampled and judged.
-    pub(super) training_tokens_per_s: f64,
-    pub(super) training_programs_per_s: f64,
+    pub training_tokens_per_s: f64,
+    pub training_programs_per_s: f64,
 }
 
 /// Seconds of each phase that takes any.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Seconds {
-    pub(super) tasks: f64,
-    pub(super) traces: f64,
-    pub(super) before: f64,
-    pub(super) training: f64,
-    pub(super) after: f64,
+pub struct Seconds {
+    pub tasks: f64,
+    pub traces: f64,
+    pub before: f64,
+    pub training: f64,
+    pub after: f64,
 }
 
 /// The paths of all outputs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Files {
-    pub(super) run: String,
-    pub(super) student: String,
-    pub(super) final_model: String,
-    pub(super) rollouts: String,
-    pub(super) events: String,
-    pub(super) report: String,
-    pub(super) page: String,
+pub struct Files {
+    pub run: String,
+    pub student: String,
+    pub final_model: String,
+    pub rollouts: String,
+    pub events: String,
+    pub report: String,
+    pub page: String,
 }
 
 /// A quickstart that was stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Stopped {
+pub struct Stopped {
     v: u64,
     done: bool,
     run: String,
@@ -132,7 +133,8 @@ pub(super) struct Stopped {
 }
 
 impl Stopped {
-    pub(super) fn new(dir: &Path, resume: &str) -> Self {
+    /// The document of a run in `dir` that goes on with the command `resume`.
+    pub fn new(dir: &Path, resume: &str) -> Self {
         let (run, resume) = (dir.display().to_string(), resume.to_owned());
         Self { v: 1, done: false, run, resume }
     }
@@ -140,7 +142,15 @@ impl Stopped {
 
 impl Report {
     /// The report of phases that are all done.
-    pub(super) fn new(config: &Config, view: &RunView, phases: &Phases) -> Result<Self, EvalError> {
+    ///
+    /// # Errors
+    ///
+    /// If a pass@k cannot be computed of what was measured.
+    ///
+    /// # Panics
+    ///
+    /// If a phase is not done.
+    pub fn new(config: &Config, view: &RunView, phases: &Phases) -> Result<Self, EvalError> {
         let missing = "every phase is done";
         let (tasks, traces) =
             (phases.tasks.as_ref().expect(missing), phases.traces.as_ref().expect(missing));
@@ -174,7 +184,15 @@ impl Report {
     }
 
     /// Writes it into the run.
-    pub(super) fn write(&self, dir: &Path) -> Result<(), TrainError> {
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    ///
+    /// # Panics
+    ///
+    /// Never: the report is plain data.
+    pub fn write(&self, dir: &Path) -> Result<(), TrainError> {
         let mut text = serde_json::to_vec_pretty(self).expect("plain data");
         text.push(b'\n');
         Ok(atomic::replace(&dir.join(FILE), &text)?)
@@ -221,7 +239,7 @@ impl Times {
 
 impl Seconds {
     /// By name, in their order.
-    pub(super) fn rows(&self) -> [(&'static str, f64); 5] {
+    pub fn rows(&self) -> [(&'static str, f64); 5] {
         let Self { tasks, traces, before, training, after } = *self;
         [
             ("tasks", tasks),
@@ -255,89 +273,6 @@ fn next(view: &RunView) -> String {
         "whet train grpo --config {} --tasks {dir}/{TRAIN} --traces {dir}/{} --held-out {dir}/{VAL} \
          --run grpo-1 --set training.max_steps=120",
         view.config_path().display(),
-        traces::FILE,
+        TRACES,
     )
-}
-
-#[cfg(test)]
-pub(super) mod tests {
-    use whetstone_record::run_dir::RunDir;
-    use whetstone_rollout::measure::Tally;
-
-    use super::*;
-    use crate::quickstart::phases::{Prepared, Taught};
-
-    /// Two tasks with four samples each, of which the given numbers passed.
-    fn measured(passed: [u64; 2], seconds: f64) -> Measured {
-        let tally = |(name, passed): (&str, u64)| {
-            let task = name.to_owned().try_into().unwrap();
-            Tally { task, samples: 4, passed }
-        };
-        let all: u64 = passed.iter().sum();
-        let verdicts = [("pass", all), ("wrong", 7 - all), ("no_code", 1)];
-        Measured {
-            tallies: ["a", "b"].into_iter().zip(passed).map(tally).collect(),
-            verdicts: verdicts.map(|(name, count)| (name.to_owned(), count)).into(),
-            unjudged: 0,
-            cut_off: 8 - all,
-            sampled_tokens: 100,
-            surprise: seconds / 4.0,
-            seconds,
-        }
-    }
-
-    /// The report of a run in which one of two tasks was learnt.
-    pub(in crate::quickstart) fn report() -> Report {
-        let mut phases = Phases::default();
-        phases.tasks = Some(Prepared { train: 6, held_out: 2, seconds: 0.25 });
-        phases.traces = Some(Taught { traces: 6, passing: 5, seconds: 0.5 });
-        phases.before = Some(measured([0, 1], 1.0));
-        phases.training = Some(Trained {
-            steps: 3,
-            rollouts: 24,
-            sampled_tokens: 2400,
-            pass_rate: [0.125, 0.5],
-            seconds: 20.0,
-            sampling_seconds: 12.0,
-        });
-        phases.after = Some(measured([4, 1], 2.0));
-        let mut config = Config::default();
-        config.student.model_name = "runs/q/student".to_owned();
-        config.eval.k = vec![4, 1];
-        config.eval.num_samples = 4;
-        let dir = tempfile::tempdir().unwrap();
-        let run = RunDir::create(dir.path(), "q", "", 0).unwrap();
-        let mut report = Report::new(&config, run.view(), &phases).unwrap();
-        let root = format!("{}/", dir.path().display());
-        report.next = report.next.replace(&root, "runs/");
-        let files = &mut report.files;
-        for path in [
-            &mut files.run,
-            &mut files.final_model,
-            &mut files.rollouts,
-            &mut files.events,
-            &mut files.report,
-            &mut files.page,
-        ] {
-            *path = path.replace(&root, "runs/");
-        }
-        report
-    }
-
-    #[test]
-    fn a_task_that_was_learnt_is_a_gain() {
-        let report = report();
-        let near = |found: f64, expected: f64| {
-            assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
-        };
-        let [single, four] = [1, 4].map(|k| report.pass_at_k[&k]);
-        near(single.before.value, 0.125);
-        near(single.after.value, 0.625);
-        near(single.difference.value, 0.5);
-        near(four.difference.value, 0.5);
-        assert_eq!((report.before.verdicts["pass"], report.after.verdicts["pass"]), (1, 5));
-        near(report.times.all_seconds, 23.75);
-        near(report.times.training_tokens_per_s, 200.0);
-        near(report.times.training_programs_per_s, 2.0);
-    }
 }

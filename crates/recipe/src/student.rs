@@ -14,20 +14,24 @@ use whetstone_train::TrainError;
 use whetstone_train::student::EMBEDDED;
 
 /// The directory of the student in its run.
-pub(super) const FOLDER: &str = "student";
+const FOLDER: &str = "student";
 
 /// Every file of it.
 const FILES: [(&str, &[u8]); 6] = [
-    ("config.json", include_bytes!("../../../../assets/student/config.json")),
-    ("generation_config.json", include_bytes!("../../../../assets/student/generation_config.json")),
-    ("chat_template.jinja", include_bytes!("../../../../assets/student/chat_template.jinja")),
-    ("tokenizer_config.json", include_bytes!("../../../../assets/student/tokenizer_config.json")),
-    ("tokenizer.json", include_bytes!("../../../../assets/student/tokenizer.json")),
-    ("model.safetensors", include_bytes!("../../../../assets/student/model.safetensors")),
+    ("config.json", include_bytes!("../../../assets/student/config.json")),
+    ("generation_config.json", include_bytes!("../../../assets/student/generation_config.json")),
+    ("chat_template.jinja", include_bytes!("../../../assets/student/chat_template.jinja")),
+    ("tokenizer_config.json", include_bytes!("../../../assets/student/tokenizer_config.json")),
+    ("tokenizer.json", include_bytes!("../../../assets/student/tokenizer.json")),
+    ("model.safetensors", include_bytes!("../../../assets/student/model.safetensors")),
 ];
 
 /// Writes the student into `dir`, unless it is there.
-pub(crate) fn unpack_into(dir: &Path) -> Result<(), FileError> {
+///
+/// # Errors
+///
+/// If a file cannot be written.
+pub fn unpack_into(dir: &Path) -> Result<(), FileError> {
     let there = |(name, bytes): &(&str, &[u8])| {
         fs::metadata(dir.join(name)).is_ok_and(|file| file.len() == bytes.len() as u64)
     };
@@ -41,7 +45,7 @@ pub(crate) fn unpack_into(dir: &Path) -> Result<(), FileError> {
 
 /// The origin of a run's student.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Origin {
+pub enum Origin {
     /// The one that ships with `whet`, and where it is unpacked.
     Embedded(PathBuf),
     /// Another, which is there.
@@ -52,7 +56,7 @@ impl Origin {
     /// The student that the settings name for the run in `dir`.
     ///
     /// A resumed run uses its own directory, wherever it was unpacked originally.
-    pub(super) fn of(config: &Config, dir: &Path) -> Self {
+    pub fn of(config: &Config, dir: &Path) -> Self {
         let (name, own) = (&config.student.model_name, dir.join(FOLDER));
         let run = dir.file_name().unwrap_or_default();
         let unpacked = Path::new(name).ends_with(Path::new(run).join(FOLDER));
@@ -64,14 +68,18 @@ impl Origin {
     }
 
     /// Its path.
-    pub(super) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         match self {
             Self::Embedded(path) | Self::Given(path) => path,
         }
     }
 
     /// Unpacks it, unless it is there; says how many bytes it has.
-    pub(super) fn unpack(&self, run: &RunDir) -> Result<Option<usize>, TrainError> {
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn unpack(&self, run: &RunDir) -> Result<Option<usize>, TrainError> {
         let Self::Embedded(path) = self else { return Ok(None) };
         if !path.is_dir() {
             let staged = run.stage(FOLDER);

@@ -1,0 +1,214 @@
+//! The input files of a training, kept with its run, so that a resumed run reads the same files.
+//!
+//! ```text
+//! runs/NAME/inputs/
+//!   inputs.json      where tasks, held-out tasks, traces and rollouts came from, each with its blake3
+//!   tasks.jsonl      a copy, used for resuming whatever happens to the original
+//!   held_out.jsonl   the same, if there are any
+//! ```
+//!
+//! Traces and rollouts are not copied: they are many times as large, and their digest is compared.
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use whetstone_record::error::FileError;
+use whetstone_record::plain_file::read_plain;
+use whetstone_record::run_dir::{RunDir, RunView};
+
+use crate::error::TrainError;
+
+const FOLDER: &str = "inputs";
+const LIST: &str = "inputs.json";
+const TASKS: &str = "tasks.jsonl";
+const HELD_OUT: &str = "held_out.jsonl";
+const VERSION: u64 = 1;
+/// Bytes of the list, at most.
+const LIST_LIMIT_BYTES: u64 = 1 << 20;
+
+/// Files by purpose; `None` for those that a training does not read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Files {
+    /// Tasks to learn from.
+    pub tasks: Option<PathBuf>,
+    /// Tasks to measure by.
+    pub held_out: Option<PathBuf>,
+    /// Traces of a teacher.
+    pub traces: Option<PathBuf>,
+    /// Recorded rollouts.
+    pub rollouts: Option<PathBuf>,
+}
+
+/// The inputs that a run was started with.
+#[derive(Debug)]
+pub struct Known {
+    folder: PathBuf,
+    list: List,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    v: u64,
+    tasks: Option<Input>,
+    held_out: Option<Input>,
+    traces: Option<Input>,
+    rollouts: Option<Input>,
+}
+
+/// A file as it was when the run began.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    path: PathBuf,
+    blake3: String,
+}
+
+/// Why the files of a run cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// A file differs from the one that the run was started with.
+    #[error(
+        "`{}` is not the file that the run was started with: its blake3 is {found}, the run's is {begun}",
+        path.display()
+    )]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// The flag that names it, without dashes.
+        flag: &'static str,
+        /// Its digest.
+        found: String,
+        /// The hash of the file that the run was started with.
+        begun: String,
+    },
+    /// A file of a kind that the run was started without.
+    #[error("the run was started without `--{flag}`, and cannot be resumed with `{}`", path.display())]
+    New {
+        /// The file.
+        path: PathBuf,
+        /// The flag that names it, without dashes.
+        flag: &'static str,
+    },
+    /// A file, or the list of them, cannot be read or written.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+}
+
+/// What a run was begun with; none of one from before inputs were kept.
+///
+/// # Errors
+///
+/// If the list of its files cannot be read.
+pub fn known(view: &RunView) -> Result<Option<Known>, TrainError> {
+    let folder = view.dir().join(FOLDER);
+    let path = folder.join(LIST);
+    let text = match read_plain(&path, LIST_LIMIT_BYTES) {
+        Ok(text) => text,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(err) => return Err(FileError::at("read", &path)(err).into()),
+    };
+    match serde_json::from_slice::<List>(&text) {
+        Ok(list) if list.v == VERSION => Ok(Some(Known { folder, list })),
+        Ok(List { v, .. }) => {
+            Err(TrainError::OtherRun { path, problem: format!("it has version {v}") })
+        }
+        Err(err) => Err(TrainError::OtherRun { path, problem: err.to_string() }),
+    }
+}
+
+impl Known {
+    /// The files for resuming, unless a given file differs from the original.
+    ///
+    /// # Errors
+    ///
+    /// If one is, or cannot be read.
+    pub fn files(&self, given: &Files) -> Result<Files, InputError> {
+        let List { tasks, held_out, traces, rollouts, .. } = &self.list;
+        let copy = |name: &str| self.folder.join(name);
+        let tasks = same("tasks", given.tasks.as_deref(), tasks.as_ref(), Some(copy(TASKS)))?;
+        let held_out =
+            same("held-out", given.held_out.as_deref(), held_out.as_ref(), Some(copy(HELD_OUT)))?;
+        let traces = match traces {
+            // The settings, which are those of the run, do not ask for them.
+            None => None,
+            traces => same("traces", given.traces.as_deref(), traces.as_ref(), None)?,
+        };
+        let rollouts = same("rollouts", given.rollouts.as_deref(), rollouts.as_ref(), None)?;
+        Ok(Files { tasks, held_out, traces, rollouts })
+    }
+}
+
+/// The file to read: the run's copy, or else the given one, or the original path; an error if it
+/// differs from the file that the run was started with.
+fn same(
+    flag: &'static str,
+    given: Option<&Path>,
+    known: Option<&Input>,
+    copy: Option<PathBuf>,
+) -> Result<Option<PathBuf>, InputError> {
+    let Some(known) = known else {
+        return match given {
+            None => Ok(None),
+            Some(path) => Err(InputError::New { path: path.to_owned(), flag }),
+        };
+    };
+    let read = copy.unwrap_or_else(|| given.unwrap_or(&known.path).to_owned());
+    for path in given.into_iter().chain([read.as_path()]) {
+        let found = digest(path)?;
+        if found != known.blake3 {
+            let (path, begun) = (path.to_owned(), known.blake3.clone());
+            return Err(InputError::Other { path, flag, found, begun });
+        }
+    }
+    Ok(Some(read))
+}
+
+/// Keeps the files of a new run.
+///
+/// # Errors
+///
+/// If one cannot be read, or the copy not written.
+///
+/// # Panics
+///
+/// Never: paths and digests are plain data.
+pub fn keep(run: &RunDir, files: &Files) -> Result<(), TrainError> {
+    let staged = run.stage(FOLDER);
+    for (path, name) in [(&files.tasks, TASKS), (&files.held_out, HELD_OUT)] {
+        if let Some(path) = path {
+            let mut from = open(path)?;
+            staged.stream(name, |out| io::copy(&mut from, out).map(drop))?;
+        }
+    }
+    let input = |path: &Option<PathBuf>| {
+        let input = path
+            .as_ref()
+            .map(|path| digest(path).map(|blake3| Input { path: path.clone(), blake3 }));
+        input.transpose()
+    };
+    let list = List {
+        v: VERSION,
+        tasks: input(&files.tasks)?,
+        held_out: input(&files.held_out)?,
+        traces: input(&files.traces)?,
+        rollouts: input(&files.rollouts)?,
+    };
+    let text = serde_json::to_string_pretty(&list).expect("plain data");
+    staged.put(LIST, format!("{text}\n").as_bytes())?;
+    Ok(staged.commit()?)
+}
+
+/// The blake3 of a file, in hexadecimal.
+fn digest(path: &Path) -> Result<String, TrainError> {
+    let mut hasher = blake3::Hasher::new();
+    io::copy(&mut open(path)?, &mut hasher).map_err(FileError::at("read", path))?;
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
+fn open(path: &Path) -> Result<BufReader<File>, TrainError> {
+    let file = File::open(path).map_err(FileError::at("open", path))?;
+    Ok(BufReader::new(file))
+}
