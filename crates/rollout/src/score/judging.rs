@@ -23,7 +23,7 @@ use whetstone_sandbox::job::Job;
 use super::candidate::{self, Bad, Line};
 use super::catch_panic::catch_panic;
 use super::episode;
-use super::ledger::{Ledger, Outcome};
+use super::ledger::{Ledger, LineScore};
 use super::lines::{Lines, Took};
 use super::parked::{Parked, Role};
 use super::queue::Queue;
@@ -224,7 +224,7 @@ impl Scorer<'_> {
         match played {
             Ok(outcome) => {
                 let (validation, reward) = (Validation::Seen(outcome.evidence), outcome.reward);
-                self.keep(at, entry, &Outcome { validation, reward, cpu_ms: 0.0, cached: false })
+                self.keep(at, entry, &LineScore { validation, reward, cpu_ms: 0.0, cached: false })
             }
             Err(broken) => self.fail(at, entry, &broken),
         }
@@ -370,7 +370,7 @@ impl Scorer<'_> {
     ) -> Result<(), LedgerError> {
         let Waiting { at, entry, reading } = waiting;
         match catch_panic(|| self.scoring.rules.reward(reading, judgement)) {
-            Ok(reward) => self.keep(*at, *entry, &Outcome::judged(judgement, reward, cached)),
+            Ok(reward) => self.keep(*at, *entry, &LineScore::judged(judgement, reward, cached)),
             Err(broken) => self.fail(*at, *entry, &broken),
         }
     }
@@ -384,13 +384,13 @@ impl Scorer<'_> {
         };
         match reward {
             Ok(reward) => {
-                self.keep(at, entry, &Outcome { validation, reward, cpu_ms: 0.0, cached: false })
+                self.keep(at, entry, &LineScore { validation, reward, cpu_ms: 0.0, cached: false })
             }
             Err(broken) => self.fail(at, entry, &broken),
         }
     }
 
-    fn keep(&self, at: u64, entry: Entry, outcome: &Outcome) -> Result<(), LedgerError> {
+    fn keep(&self, at: u64, entry: Entry, outcome: &LineScore) -> Result<(), LedgerError> {
         self.ledger().done(at, entry, outcome)?;
         self.finish(at);
         Ok(())
