@@ -270,7 +270,9 @@ fn judged_within(bench: &mut Bench, cache: &Cache, seconds: u64) -> (usize, usiz
     let own: Vec<f64> = scored(&bench.read("out.jsonl"))
         .iter()
         .map(|line| match &line.score {
-            Some(Score::Scored { outcome, .. }) => outcome.judgement().unwrap().cpu_ms(),
+            Some(Score::Scored { outcome, .. }) => {
+                outcome.judgement().expect("a program was judged").cpu_ms()
+            }
             other => panic!("{other:?}"),
         })
         .collect();
