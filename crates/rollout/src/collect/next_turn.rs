@@ -73,6 +73,7 @@ mod tests {
     const BEGIN: u32 = 2;
 
     /// Messages between marks, and the beginning of a reply.
+    #[expect(clippy::unnecessary_wraps, reason = "what a renderer returns")]
     fn chat(messages: &[Message]) -> Result<Vec<u32>, RenderError> {
         let mut tokens = Vec::new();
         for message in messages {
