@@ -370,10 +370,9 @@ fn replies_to_tasks_that_ask_for_no_program_are_told_to_their_environment() {
     let line = |sample: u32, earlier: &[&str], text: &str| {
         let turns: Vec<_> = earlier.iter().map(|text| serde_json::json!({"text": text})).collect();
         let turns = [turns, vec![serde_json::json!({})]].concat();
-        let (meta, step) = (serde_json::json!({"turns": turns}), 0);
-        let line = serde_json::json!({
-            "step": step, "prompt_id": "g", "group_id": sample, "text": text, "meta": meta,
-        });
+        let meta = serde_json::json!({"turns": turns});
+        let line =
+            serde_json::json!({"prompt_id": "g", "group_id": sample, "text": text, "meta": meta});
         format!("{line}\n")
     };
     // At once, at the second guess, never, and cut short after the first guess.

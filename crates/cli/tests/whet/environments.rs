@@ -13,7 +13,7 @@ fn write_tasks(dir: &Path, kind: &str) {
         let body = format!(r#"{{"kind":"{kind}","number":{at}}}"#);
         format!("{{\"id\":\"g/{at}\",\"statement\":\"Guess.\",\"body\":{body}}}\n")
     };
-    fs::write(dir.join("guess.jsonl"), [task(3), task(7)].concat()).unwrap();
+    fs::write(dir.join("guess.jsonl"), [task(3), task(7)].concat()).expect("a file");
 }
 
 fn flags(more: &[&'static str]) -> Vec<&'static str> {

@@ -30,43 +30,9 @@ use super::queue::Queue;
 use super::table::{Entry, State};
 use super::tasks::Tasks;
 use super::tests_vary::TestsVary;
+use super::work::{Raw, ReplyLine, Waiting, Work};
 use super::{How, Runtime, ScoreError, Scoring};
 use crate::cache::{Cache, Key, Known, ProgramKeys, TaskKeys};
-
-/// A piece of work.
-#[derive(Debug)]
-enum Work {
-    /// A line as it was read.
-    Raw(Raw),
-    /// A line that waited in vain for a neighbour.
-    Alone(Waiting),
-}
-
-/// A line as it was read.
-#[derive(Debug)]
-struct Raw {
-    at: u64,
-    took: Took,
-    bytes: Vec<u8>,
-    /// An earlier run knows its result.
-    done: bool,
-}
-
-/// A line with a reply that is not read yet.
-#[derive(Clone, Copy)]
-struct ReplyLine<'r> {
-    at: u64,
-    entry: Entry,
-    reply: Reply<'r>,
-}
-
-/// A line with a program to run.
-#[derive(Debug)]
-struct Waiting {
-    at: u64,
-    entry: Entry,
-    reading: Reading,
-}
 
 /// State that all threads share.
 struct Scorer<'a> {
