@@ -3,7 +3,10 @@
 use whetstone_core::config::Config;
 use whetstone_core::task::Task;
 use whetstone_env::environment::{BuildError, Setup};
+use whetstone_env::python::PythonEnvironment;
 use whetstone_env::registry::Environments;
+use whetstone_rollout::cache::Identity;
+use whetstone_sandbox::JUDGE_VERSION;
 
 use crate::failure::Failure;
 
@@ -13,14 +16,33 @@ pub(crate) fn for_tasks<'t>(
     config: &Config,
     tasks: impl IntoIterator<Item = &'t Task>,
 ) -> Result<Environments, Failure> {
-    Environments::for_tasks(&Setup { config, start_judge: &|| crate::judge::start(config) }, tasks)
-        .map_err(failure)
+    let setup = Setup { config, start_judge: &|| crate::judge::start(config) };
+    Environments::for_tasks(&setup, tasks).map_err(failure)
 }
 
 /// The environment of programs, before any task is there.
 pub(crate) fn of_programs(config: &Config) -> Result<Environments, Failure> {
-    Environments::of_programs(&Setup { config, start_judge: &|| crate::judge::start(config) })
-        .map_err(failure)
+    let setup = Setup { config, start_judge: &|| crate::judge::start(config) };
+    Environments::of_programs(&setup).map_err(failure)
+}
+
+/// The environment of programs for a command that can do without one; `hint` says how.
+pub(crate) fn of_programs_or(config: &Config, hint: &'static str) -> Result<Environments, Failure> {
+    of_programs(config).map_err(|err| match err {
+        Failure::Judge { problem, .. } => Failure::Judge { problem, hint },
+        other => other,
+    })
+}
+
+/// What the verdicts of its judge depend on.
+pub(crate) fn identity(programs: &PythonEnvironment) -> Option<Identity> {
+    let about = programs.about.as_ref()?;
+    let [major, minor, micro] = about.python_version;
+    Some(Identity {
+        judge: JUDGE_VERSION.to_owned(),
+        interpreter: format!("CPython {major}.{minor}.{micro}"),
+        isolation: about.isolation,
+    })
 }
 
 fn failure(err: BuildError) -> Failure {

@@ -14,6 +14,7 @@
 //! What is not here: no clock, no threads, no network, no writing of files (`record` does that),
 //! nothing that runs a program (`sandbox`).
 
+mod body;
 pub mod causes;
 pub mod completion;
 pub mod config;

@@ -22,6 +22,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub use crate::body::Body;
 use crate::program::Language;
 use crate::tests::{Call, Compare, Io, Tests};
 use crate::wire::{Object, Wire, WireError, message};
@@ -56,15 +57,6 @@ pub struct Task {
     pub body: Option<Body>,
     /// Fields of the line that are not ours.
     pub rest: Object,
-}
-
-/// The body of a task for an environment that runs no programs.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Body {
-    /// The kind of environment.
-    pub kind: String,
-    /// What the environment reads.
-    pub fields: Object,
 }
 
 /// The kind of environment in which programs are judged.
@@ -162,7 +154,7 @@ impl Wire for Task {
             body: None,
             rest: Object::new(),
         };
-        let body = if task.tests.is_absent() { take_body(&mut object)? } else { None };
+        let body = if task.tests.is_absent() { Body::take(&mut object)? } else { None };
         if task.statement.trim().is_empty() {
             let problem = "blank, expected what the model is asked to do".to_owned();
             return Err(WireError::Field { field: "statement", problem });
@@ -189,28 +181,6 @@ impl Wire for Task {
         object.put_some("tests", Some(&self.tests).filter(|tests| !tests.is_absent()));
         object.put_some("body", self.body.as_ref().map(Body::to_object).as_ref());
         object.append(&self.rest);
-        object
-    }
-}
-
-/// The body of a line without tests. A field of that name without a kind is somebody else's, and passes
-/// through.
-fn take_body(object: &mut Object) -> Result<Option<Body>, WireError> {
-    let field = object.get("body").and_then(|raw| serde_json::from_str::<Object>(raw).ok());
-    let Some(mut fields) = field.filter(|fields| fields.get("kind").is_some()) else {
-        return Ok(None);
-    };
-    let problem = |err: WireError| WireError::Field { field: "body", problem: err.to_string() };
-    let kind: String = fields.require("kind").map_err(problem)?;
-    object.take::<Object>("body")?;
-    Ok(Some(Body { kind, fields }))
-}
-
-impl Body {
-    fn to_object(&self) -> Object {
-        let mut object = Object::new();
-        object.put("kind", &self.kind);
-        object.append(&self.fields);
         object
     }
 }
@@ -349,21 +319,6 @@ mod tests {
             r#"{"id":"a","statement":"s","body":{"kind":7}}"#,
             "field `body`: field `kind`: invalid type: integer `7`, expected a string",
         );
-    }
-
-    #[test]
-    fn a_body_that_is_somebody_elses_passes_through() {
-        for body in [r#""text""#, r#"{"text":"x"}"#] {
-            let line = format!(r#"{{"id":"a","statement":"s","body":{body}}}"#);
-            let task = parse(&line).unwrap();
-            assert!(task.kind().is_none() && task.body.is_none());
-            assert!(task.to_line().ends_with(&format!(r#""body":{body}}}"#)), "{}", task.to_line());
-        }
-        let tests =
-            r#"{"kind":"stdio","hidden":[{"input":"","output":""}]},"body":{"kind":"html"}"#;
-        let task = parse(&task_line(tests)).unwrap();
-        assert_eq!(task.kind(), Some(PROGRAM));
-        assert!(task.to_line().ends_with(r#""body":{"kind":"html"}}"#), "{}", task.to_line());
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub struct Registered {
 /// What the user can do about an environment that could not be built.
 pub fn hint(err: &BuildError) -> String {
     match err {
-        BuildError::Judge(_) => "`whet doctor` looks at everything the judge needs".to_owned(),
+        BuildError::Judge(_) => "`whet doctor` checks everything the judge needs".to_owned(),
         BuildError::UnknownKind { task, .. } => {
             let known: Vec<&str> = ENVIRONMENTS.iter().map(|known| known.kind).collect();
             let place = if task.is_some() { "`body.kind` of the task" } else { "`env.kind`" };

@@ -270,7 +270,9 @@ fn judged_within(bench: &mut Bench, cache: &Cache, seconds: u64) -> (usize, usiz
     let own: Vec<f64> = scored(&bench.read("out.jsonl"))
         .iter()
         .map(|line| match &line.score {
-            Some(Score::Scored { outcome, .. }) => outcome.judgement().unwrap().cpu_ms(),
+            Some(Score::Scored { outcome, .. }) => {
+                outcome.judgement().expect("a program was judged").cpu_ms()
+            }
             other => panic!("{other:?}"),
         })
         .collect();
@@ -368,10 +370,9 @@ fn replies_to_tasks_that_ask_for_no_program_are_told_to_their_environment() {
     let line = |sample: u32, earlier: &[&str], text: &str| {
         let turns: Vec<_> = earlier.iter().map(|text| serde_json::json!({"text": text})).collect();
         let turns = [turns, vec![serde_json::json!({})]].concat();
-        let (meta, step) = (serde_json::json!({"turns": turns}), 0);
-        let line = serde_json::json!({
-            "step": step, "prompt_id": "g", "group_id": sample, "text": text, "meta": meta,
-        });
+        let meta = serde_json::json!({"turns": turns});
+        let line =
+            serde_json::json!({"prompt_id": "g", "group_id": sample, "text": text, "meta": meta});
         format!("{line}\n")
     };
     // At once, at the second guess, never, and cut short after the first guess.

@@ -16,7 +16,7 @@ use whetstone_rollout::score::{BadLines, How, Report, Runtime, Scoring, score};
 use super::Measure;
 use crate::failure::{Failure, counted};
 use crate::progress::Progress;
-use crate::score::judge::start_judge;
+use crate::score::judged;
 
 /// Judges the samples in a file, and counts them.
 pub(super) fn measure(measure: &Measure<'_>, samples: &Path) -> Result<Evaluated, Failure> {
@@ -39,30 +39,29 @@ fn judge(
     samples: &Path,
     output: &Path,
 ) -> Result<(Report, Duration), Failure> {
-    let started = start_judge(measure.config)?;
-    if measure.args.dry_run {
-        crate::judge::warm_up(&started.judge, measure.config);
+    let config = measure.config;
+    let environment = crate::environment::for_tasks(config, measure.tasks)?;
+    // Without a task that asks for a program nothing is run, and no judge was started.
+    let programs = environment.programs().map(|_| judged(&environment)).transpose()?;
+    if let Some((programs, _)) = programs.as_ref().filter(|_| measure.args.dry_run) {
+        crate::judge::warm_up(programs.judge.as_ref(), config);
     }
-    let [_, minor, _] = started.judge.about().python_version;
-    let rules = Rules::new(measure.config.reward.clone());
+    let how = programs.as_ref().map_or(How::Static, |(programs, identity)| {
+        let (judge, limits) = (programs.judge.as_ref(), programs.limits);
+        How::Run(Runtime { judge, identity, limits, cache: None })
+    });
+    let by_settings = Rules::new(config.reward.clone());
+    let rules = programs.as_ref().map_or(&by_settings, |(programs, _)| &programs.rules);
     let progress = Progress::new(measure.printer, "sample");
     let report = score(&Scoring {
         rollouts: samples,
         tasks: &measure.args.tasks,
         output,
-        rules: &rules.for_python(u8::try_from(minor).unwrap_or(u8::MAX)),
-        setup: Setup {
-            config: measure.config,
-            start_judge: &|| crate::judge::start(measure.config),
-        },
-        how: How::Run(Runtime {
-            judge: &started.judge,
-            identity: &started.identity,
-            limits: whetstone_env::python::limits(measure.config),
-            cache: None,
-        }),
-        advantage: GroupRule { how: AdvantageBy::Mean, floor: measure.config.alive_floor() },
-        workers: crate::judge::callers(measure.config),
+        rules,
+        setup: Setup { config, start_judge: &|| crate::judge::start(config) },
+        how,
+        advantage: GroupRule { how: AdvantageBy::Mean, floor: config.alive_floor() },
+        workers: crate::judge::callers(config),
         bad_lines: BadLines::Reject,
         earlier: measure.earlier(),
         on_start: &|lines| {

@@ -22,6 +22,7 @@ use std::time::Instant;
 
 use whetstone_core::config::Config;
 use whetstone_core::jsonl::read_tasks;
+use whetstone_core::task::PROGRAM;
 use whetstone_core::{Seed, Task};
 use whetstone_env::registry::Environments;
 use whetstone_eval::{
@@ -167,7 +168,11 @@ impl Measure<'_> {
             ("sandbox.cpu_seconds", config.sandbox.cpu_seconds.to_string()),
             ("sandbox.memory_mib", config.sandbox.memory_mib.to_string()),
         ];
-        let settings = common.into_iter().chain(more);
+        // Not named where they are the defaults, as in evaluations from before there was a choice.
+        let env = &config.env;
+        let kind = (env.kind != PROGRAM).then(|| ("env.kind", env.kind.clone()));
+        let turns = (env.max_turns > 0).then(|| ("env.max_turns", env.max_turns.to_string()));
+        let settings = common.into_iter().chain(kind).chain(turns).chain(more);
         let settings: BTreeMap<String, String> =
             settings.map(|(name, value)| (name.to_owned(), value)).collect();
         About { model, k: config.eval.k.clone(), settings }

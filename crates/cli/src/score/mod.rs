@@ -2,7 +2,6 @@
 
 mod args;
 mod dry_run;
-pub(crate) mod judge;
 mod summary;
 
 use std::path::{Path, PathBuf};
@@ -12,13 +11,15 @@ use anyhow::Context;
 use whetstone_algo::advantage::GroupRule;
 use whetstone_core::config::{Composite, Config};
 use whetstone_env::environment::Setup;
-use whetstone_env::python::Rules;
+use whetstone_env::python::{PythonEnvironment, Rules};
+use whetstone_env::registry::Environments;
 use whetstone_record::atomic;
-use whetstone_rollout::cache::{Bounds, Cache};
+use whetstone_rollout::cache::{Bounds, Cache, Identity};
 use whetstone_rollout::score::{BadLines, Earlier, How, Report, Runtime, Scoring, score};
 
 pub use self::args::{AdvantageArg, ScoreArgs};
 use crate::config_command::load;
+use crate::environment;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -63,9 +64,23 @@ struct ScoreFile<'a> {
     printer: Printer,
 }
 
+const WITHOUT_JUDGE: &str = "`whet doctor` checks everything the judge needs; `--skip-runtime` scores static \
+                             properties of the replies only";
+
+/// The environment of programs with what its verdicts depend on.
+pub(crate) fn judged(
+    environment: &Environments,
+) -> Result<(&PythonEnvironment, Identity), Failure> {
+    let programs = environment.programs();
+    let found = programs.and_then(|found| Some((found, environment::identity(found)?)));
+    found.ok_or_else(|| Failure::Judge {
+        problem: "no judge was started".to_owned(),
+        hint: WITHOUT_JUDGE,
+    })
+}
+
 fn score_into(file: ScoreFile<'_>) -> Result<Scored, Failure> {
     let ScoreFile { args, config, printer, .. } = file;
-    let rules = Rules::new(config.reward.clone());
     if args.skip_runtime {
         if let Some(path) = &args.cache {
             printer.note(format_args!(
@@ -80,23 +95,22 @@ fn score_into(file: ScoreFile<'_>) -> Result<Scored, Failure> {
                  rewards form"
             ));
         }
-        score_with(file, &rules, How::Static)
+        score_with(file, &Rules::new(config.reward.clone()), How::Static)
     } else {
-        let started = judge::start_judge(config)?;
+        let environment = environment::of_programs_or(config, WITHOUT_JUDGE)?;
+        let (programs, identity) = judged(&environment)?;
         if args.dry_run {
-            crate::judge::warm_up(&started.judge, config);
+            crate::judge::warm_up(programs.judge.as_ref(), config);
         }
-        let [_, minor, _] = started.judge.about().python_version;
-        let rules = rules.for_python(u8::try_from(minor).unwrap_or(u8::MAX));
         let cache = args.cache.as_deref().map(|path| Cache::open(path, Bounds::default()));
         let cache = cache.transpose().map_err(Failure::Cache)?;
         let runtime = Runtime {
-            judge: &started.judge,
-            identity: &started.identity,
-            limits: whetstone_env::python::limits(config),
+            judge: programs.judge.as_ref(),
+            identity: &identity,
+            limits: programs.limits,
             cache: cache.as_ref(),
         };
-        score_with(file, &rules, How::Run(runtime))
+        score_with(file, &programs.rules, How::Run(runtime))
     }
 }
 

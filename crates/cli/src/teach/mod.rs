@@ -13,12 +13,12 @@ use std::time::Duration;
 use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
 use whetstone_core::survivors::Survivors;
-use whetstone_env::python::Rules;
+use whetstone_env::python::{PythonEnvironment, Rules};
+use whetstone_env::registry::Environments;
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{
     Earlier, Embedded, References, Report, Runtime, Teacher, Teaching, teach,
 };
-use whetstone_sandbox::Judge;
 
 pub use self::args::{TeachArgs, TeacherArg};
 use self::remote::Remote;
@@ -70,21 +70,26 @@ fn collect_from(
     samples: u32,
     printer: Printer,
 ) -> Result<Collected, Failure> {
-    let judge = if args.no_judge { None } else { Some(start_judge(config)?) };
-    if let Some(judge) = judge.as_ref().filter(|_| args.dry_run) {
-        crate::judge::warm_up(judge, config);
+    let environment = if args.no_judge {
+        None
+    } else {
+        Some(crate::environment::of_programs_or(config, WITHOUT_JUDGE)?)
+    };
+    let programs = environment.as_ref().and_then(Environments::programs);
+    if let Some(programs) = programs.filter(|_| args.dry_run) {
+        crate::judge::warm_up(programs.judge.as_ref(), config);
     }
     match args.teacher {
         TeacherArg::Embedded => {
-            collect(args, config, &Asking { teacher: &Embedded, judge, samples }, printer)
+            collect(args, config, &Asking { teacher: &Embedded, programs, samples }, printer)
         }
         TeacherArg::Reference => {
-            collect(args, config, &Asking { teacher: &References, judge, samples }, printer)
+            collect(args, config, &Asking { teacher: &References, programs, samples }, printer)
         }
         TeacherArg::Remote => {
             let seed = Seed::new(config.seed);
             let remote = Remote::new(&config.teacher, seed).map_err(Failure::Teacher)?;
-            collect(args, config, &Asking { teacher: &remote, judge, samples }, printer)
+            collect(args, config, &Asking { teacher: &remote, programs, samples }, printer)
         }
     }
 }
@@ -98,7 +103,8 @@ struct Collected {
 /// The teacher and the judge.
 struct Asking<'a> {
     teacher: &'a dyn Teacher,
-    judge: Option<Judge>,
+    /// None if nothing is judged.
+    programs: Option<&'a PythonEnvironment>,
     samples: u32,
 }
 
@@ -117,7 +123,7 @@ fn collect(
         let counted = if answered < all { all } else { 0 };
         progress.phase(phase, answered, counted);
     };
-    let limits = whetstone_env::python::limits(config);
+    let by_settings = Rules::new(config.reward.clone());
     let report = teach(&Teaching {
         tasks: &args.tasks,
         output: &args.out,
@@ -129,8 +135,10 @@ fn collect(
         samples_per_request: config.teacher.samples_per_request,
         in_flight: config.teacher.max_concurrent_requests as usize,
         max_tasks: args.max_tasks,
-        rules: &rules(config, asking.judge.as_ref()),
-        judge: asking.judge.as_ref().map(|judge| Runtime { judge, limits }),
+        rules: asking.programs.map_or(&by_settings, |programs| &programs.rules),
+        judge: asking
+            .programs
+            .map(|programs| Runtime { judge: programs.judge.as_ref(), limits: programs.limits }),
         judges: crate::judge::callers(config),
         bad_lines: if args.strict { BadLines::Refuse } else { BadLines::Reject },
         earlier: earlier(args),
@@ -191,21 +199,8 @@ fn earlier(args: &TeachArgs) -> Earlier {
     }
 }
 
-fn rules(config: &Config, judge: Option<&Judge>) -> Rules {
-    let rules = Rules::new(config.reward.clone());
-    match judge.map(|judge| judge.about().python_version) {
-        Some([_, minor, _]) => rules.for_python(u8::try_from(minor).unwrap_or(u8::MAX)),
-        None => rules,
-    }
-}
-
-fn start_judge(config: &Config) -> Result<Judge, Failure> {
-    crate::judge::start(config).map_err(|err| Failure::Judge {
-        problem: err.to_string(),
-        hint: "`whet doctor` checks everything the judge needs; `--no-judge` collects traces \
-               without running their programs",
-    })
-}
+const WITHOUT_JUDGE: &str = "`whet doctor` checks everything the judge needs; `--no-judge` collects traces \
+                             without running their programs";
 
 /// The exit code: 1 if a sample has no answer or no verdict.
 fn ending(report: &Report, strict: bool) -> Exit {

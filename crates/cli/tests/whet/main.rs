@@ -9,6 +9,7 @@ mod config;
 mod defaults;
 mod doctor;
 mod dry_run;
+mod environments;
 mod eval;
 mod export;
 mod generate;

@@ -7,7 +7,7 @@
 //! The model's own tokens are kept: text that is tokenized again may become other tokens, and then the
 //! log-probabilities of the earlier turns would belong to a conversation that the later ones never saw.
 //! What stands behind the reply is found by rendering the conversation with an empty reply in its place. If
-//! the template does more than put the reply between the two, the whole conversation is rendered again.
+//! the template makes anything else of the reply there, the whole conversation is rendered again.
 
 use whetstone_core::message::{Message, Role};
 
@@ -43,11 +43,9 @@ fn behind_reply(
     let mut blank = messages.to_vec();
     blank[at].content.clear();
     let blank = render(&blank)?;
-    let Some(behind) = blank.strip_prefix(before.as_slice()) else { return Ok(None) };
-    let is_between = rendered.starts_with(&before)
-        && rendered.len() >= before.len() + behind.len()
-        && rendered.ends_with(behind);
-    Ok(is_between.then(|| behind.to_vec()))
+    // Not compared: what stands before the reply. Its last token may be another with the reply behind it.
+    let behind = blank.strip_prefix(before.as_slice()).filter(|behind| rendered.ends_with(behind));
+    Ok(behind.map(<[u32]>::to_vec))
 }
 
 /// The end of a turn is said once: by the model that sampled it, or else by the template.
@@ -69,19 +67,13 @@ mod tests {
     const END: u32 = 0;
     /// A token for `ab`, which is what a tokenizer makes of these two letters.
     const AB: u32 = 1;
-    /// What begins a message.
-    const BEGIN: u32 = 2;
 
-    /// Messages between marks, and the beginning of a reply.
+    /// Messages between marks, each behind an `a`, and the beginning of a reply.
+    #[expect(clippy::unnecessary_wraps, reason = "what a renderer returns")]
     fn chat(messages: &[Message]) -> Result<Vec<u32>, RenderError> {
-        let mut tokens = Vec::new();
-        for message in messages {
-            tokens.push(BEGIN);
-            tokens.extend(message.content.replace("ab", "\u{1}").chars().map(u32::from));
-            tokens.push(END);
-        }
-        tokens.push(BEGIN);
-        Ok(tokens)
+        let texts = messages.iter().map(|message| format!("\u{2}a{}\0", message.content));
+        let text = texts.collect::<String>() + "\u{2}a";
+        Ok(letters(&text.replace("ab", "\u{1}")))
     }
 
     fn turn(prompt: &[u32], ids: &[u32]) -> Turn {
@@ -103,7 +95,7 @@ mod tests {
         // The tokenizer would say `ab` in one token; the model said it in two.
         let sampled = [letters("ab"), vec![END]].concat();
         let second = prompt(&turn(&first, &sampled), &messages, &chat).unwrap();
-        let answer = [vec![BEGIN], letters("again"), vec![END, BEGIN]].concat();
+        let answer = letters("\u{2}aagain\0\u{2}a");
         assert_eq!(second, [first.clone(), sampled, answer.clone()].concat());
         assert_ne!(second, chat(&messages).unwrap());
         // A third turn keeps both.
@@ -114,12 +106,22 @@ mod tests {
     }
 
     #[test]
+    fn a_reply_whose_beginning_becomes_one_token_with_the_end_of_the_prompt_stays_as_it_was() {
+        let messages = [Message::user("q"), Message::assistant("bx"), Message::user("again")];
+        let first = chat(&messages[..1]).unwrap();
+        assert!(!chat(&messages).unwrap().starts_with(&first), "they became one token");
+        let sampled = [letters("bx"), vec![END]].concat();
+        let second = prompt(&turn(&first, &sampled), &messages, &chat).unwrap();
+        assert_eq!(second, [first, sampled, letters("\u{2}aagain\0\u{2}a")].concat());
+    }
+
+    #[test]
     fn a_reply_that_was_cut_off_is_ended_by_the_template() {
         let messages = [Message::user("q"), Message::assistant("xab"), Message::user("go on")];
         let first = chat(&messages[..1]).unwrap();
         let cut = letters("xab");
         let second = prompt(&turn(&first, &cut), &messages, &chat).unwrap();
-        let answer = [vec![END, BEGIN], letters("go on"), vec![END, BEGIN]].concat();
+        let answer = letters("\0\u{2}ago on\0\u{2}a");
         assert_eq!(second, [first, cut, answer].concat());
     }
 

@@ -23,11 +23,11 @@ struct Turns {
 #[derive(Default, Deserialize)]
 struct Meta {
     #[serde(default)]
-    turns: Vec<Turn>,
+    turns: Vec<TurnText>,
 }
 
 #[derive(Deserialize)]
-struct Turn {
+struct TurnText {
     text: Option<String>,
 }
 

@@ -23,50 +23,16 @@ use whetstone_sandbox::job::Job;
 use super::candidate::{self, Bad, Line};
 use super::catch_panic::catch_panic;
 use super::episode;
-use super::ledger::{Ledger, Outcome};
+use super::ledger::{Ledger, LineScore};
 use super::lines::{Lines, Took};
 use super::parked::{Parked, Role};
 use super::queue::Queue;
 use super::table::{Entry, State};
 use super::tasks::Tasks;
 use super::tests_vary::TestsVary;
+use super::work::{Raw, ReplyLine, Waiting, Work};
 use super::{How, Runtime, ScoreError, Scoring};
 use crate::cache::{Cache, Key, Known, ProgramKeys, TaskKeys};
-
-/// A piece of work.
-#[derive(Debug)]
-enum Work {
-    /// A line as it was read.
-    Raw(Raw),
-    /// A line that waited in vain for a neighbour.
-    Alone(Waiting),
-}
-
-/// A line as it was read.
-#[derive(Debug)]
-struct Raw {
-    at: u64,
-    took: Took,
-    bytes: Vec<u8>,
-    /// An earlier run knows its result.
-    done: bool,
-}
-
-/// A line with a reply that is not read yet.
-#[derive(Clone, Copy)]
-struct ReplyLine<'r> {
-    at: u64,
-    entry: Entry,
-    reply: Reply<'r>,
-}
-
-/// A line with a program to run.
-#[derive(Debug)]
-struct Waiting {
-    at: u64,
-    entry: Entry,
-    reading: Reading,
-}
 
 /// State that all threads share.
 struct Scorer<'a> {
@@ -224,7 +190,7 @@ impl Scorer<'_> {
         match played {
             Ok(outcome) => {
                 let (validation, reward) = (Validation::Seen(outcome.evidence), outcome.reward);
-                self.keep(at, entry, &Outcome { validation, reward, cpu_ms: 0.0, cached: false })
+                self.keep(at, entry, &LineScore { validation, reward, cpu_ms: 0.0, cached: false })
             }
             Err(broken) => self.fail(at, entry, &broken),
         }
@@ -370,7 +336,7 @@ impl Scorer<'_> {
     ) -> Result<(), LedgerError> {
         let Waiting { at, entry, reading } = waiting;
         match catch_panic(|| self.scoring.rules.reward(reading, judgement)) {
-            Ok(reward) => self.keep(*at, *entry, &Outcome::judged(judgement, reward, cached)),
+            Ok(reward) => self.keep(*at, *entry, &LineScore::judged(judgement, reward, cached)),
             Err(broken) => self.fail(*at, *entry, &broken),
         }
     }
@@ -384,13 +350,13 @@ impl Scorer<'_> {
         };
         match reward {
             Ok(reward) => {
-                self.keep(at, entry, &Outcome { validation, reward, cpu_ms: 0.0, cached: false })
+                self.keep(at, entry, &LineScore { validation, reward, cpu_ms: 0.0, cached: false })
             }
             Err(broken) => self.fail(at, entry, &broken),
         }
     }
 
-    fn keep(&self, at: u64, entry: Entry, outcome: &Outcome) -> Result<(), LedgerError> {
+    fn keep(&self, at: u64, entry: Entry, outcome: &LineScore) -> Result<(), LedgerError> {
         self.ledger().done(at, entry, outcome)?;
         self.finish(at);
         Ok(())

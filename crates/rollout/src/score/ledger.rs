@@ -20,7 +20,7 @@ pub(super) struct Ledger {
 
 /// A line with a reward.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(super) struct LineScore {
     pub(super) validation: Validation,
     pub(super) reward: Reward,
     /// CPU time as it was measured.
@@ -28,7 +28,7 @@ pub(super) struct Outcome {
     pub(super) cached: bool,
 }
 
-impl Outcome {
+impl LineScore {
     /// Of a line that was judged.
     pub(super) fn judged(judgement: &Judgement, reward: Reward, cached: bool) -> Self {
         let validation = Validation::from(steady(judgement));
@@ -58,9 +58,9 @@ impl Ledger {
         &mut self,
         at: u64,
         entry: Entry,
-        outcome: &Outcome,
+        outcome: &LineScore,
     ) -> Result<(), LedgerError> {
-        let Outcome { validation, reward, cpu_ms, cached } = outcome;
+        let LineScore { validation, reward, cpu_ms, cached } = outcome;
         let (cpu_ms, cached) = (*cpu_ms, *cached);
         self.journal.append(&Done { line: at, cpu_ms, cached, validation, reward })?;
         self.table.set(at, entry.scored(&outcome.reward));

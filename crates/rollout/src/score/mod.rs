@@ -36,6 +36,7 @@ mod report;
 mod table;
 pub(crate) mod tasks;
 mod tests_vary;
+mod work;
 mod write;
 
 use std::fs;

@@ -66,21 +66,6 @@ fn rewards_that_are_all_equal_end_a_run_that_can_go_on() {
 }
 
 #[test]
-fn tasks_that_nobody_solves_end_a_run_that_can_go_on() {
-    let mut school = School::new();
-    school.config.training.max_steps = 9;
-    school.config.grpo.patience_steps = 2;
-    school.worth = Arc::new(|_, reply| Ok(parity(reply) / 20.0));
-    let err = school.grpo("run").unwrap_err();
-    let text = err.to_string();
-    assert!(text.starts_with("no rollout passed a single test in 2 steps"), "{text}");
-    assert!(err.is_no() && err.hint().unwrap().contains("whet train sft"));
-    assert!(school.path("run", "outputs/checkpoint-2").is_dir());
-    school.config.grpo.patience_steps = 0;
-    assert_eq!(school.grpo_again("run").unwrap(), Ended::Done, "patience without end");
-}
-
-#[test]
 fn patience_begins_anew_with_every_group_that_teaches() {
     let mut school = School::new();
     school.config.training.max_steps = 6;

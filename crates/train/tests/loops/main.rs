@@ -18,3 +18,4 @@ mod lost;
 mod recorded;
 mod school;
 mod silence;
+mod unsolved;
