@@ -58,6 +58,10 @@ const PROGRAMS: &[Program] = &[
             "rms_norm_forward_ahead",
             "rms_norm_backward",
             "rms_norm_backward_ahead",
+            "rms_norm_forward_warp_4",
+            "rms_norm_forward_warp_8",
+            "rms_norm_backward_warp_4",
+            "rms_norm_backward_warp_8",
             "rms_norm_gain",
         ],
     },
@@ -184,8 +188,21 @@ const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "weight_gradients.cu",
-        text: include_str!("../../cuda/weight_gradients.cu"),
+        text: concat!(
+            include_str!("../../cuda/weight_gradients.cuh"),
+            include_str!("../../cuda/weight_gradients.cu")
+        ),
         kernels: &["weight_gradients"],
+    },
+    Program {
+        name: "weight_gradients_wgmma.cu",
+        text: concat!(
+            include_str!("../../cuda/barriers.cuh"),
+            include_str!("../../cuda/wgmma.cuh"),
+            include_str!("../../cuda/weight_gradients.cuh"),
+            include_str!("../../cuda/weight_gradients_wgmma.cu")
+        ),
+        kernels: &["weight_gradients_wgmma"],
     },
 ];
 

@@ -12,7 +12,9 @@
 use std::time::{Duration, Instant};
 
 use super::Cuda;
-use super::driver::{Algorithm, Argument, Driver, Format, Launch, Operands, Order, Product};
+use super::driver::{
+    Addend, Algorithm, Argument, Driver, Format, Launch, Operands, Order, Product,
+};
 use super::error::DeviceResult;
 use super::noise::{Mirror, Noise, Numbers, fill_noise, noise};
 use super::product::in_order;
@@ -22,8 +24,9 @@ use Argument::{Address, U64};
 /// Rows at each end of a result that are compared.
 const COMPARED_ROWS: u32 = 64;
 
-/// The seed of what a result held before.
-const OLD: u32 = 3;
+/// The seeds of what is added, and of what a result held that is not.
+const ADDED: u32 = 3;
+const OLD: u32 = 4;
 
 /// Rounds of a timed candidate, and the least repetitions in each.
 const ROUNDS: u32 = 4;
@@ -95,12 +98,52 @@ pub(super) fn fastest_in_order(cuda: &Cuda, product: &Product) -> Option<Algorit
         return good.first().copied();
     };
     let weights = trial.weights();
-    let timed = good.into_iter().filter_map(|candidate| {
-        let time = cuda.attempt(|driver| trial.time(driver, &weights, &candidate))?;
-        Some((time, candidate))
-    });
+    let time = |candidate: &Algorithm, how: Effort| {
+        cuda.attempt(|driver| trial.time(driver, &weights, candidate, how))
+    };
+    let mut timed: Vec<(Duration, Algorithm)> = good
+        .into_iter()
+        .filter_map(|candidate| Some((time(&candidate, Effort::Brief)?, candidate)))
+        .collect();
     // Of equals the first, which is the library's own choice.
-    timed.min_by(|a, b| a.0.cmp(&b.0)).map(|(_, candidate)| candidate)
+    timed.sort_by_key(|(time, _)| *time);
+    let best = timed.first()?.0;
+    timed.retain(|(time, _)| *time <= best + best / CLOSE);
+    if best < LONG || timed.len() == 1 {
+        return timed.first().map(|(_, candidate)| *candidate);
+    }
+    let mut warm = Effort::Sustained { warm: WARMING };
+    let sustained = timed.into_iter().filter_map(|(_, candidate)| {
+        let found = time(&candidate, warm)?;
+        warm = Effort::Sustained { warm: SUSTAINED };
+        Some((found, candidate))
+    });
+    sustained.min_by(|a, b| a.0.cmp(&b.0)).map(|(_, candidate)| candidate)
+}
+
+/// How long a candidate is timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effort {
+    /// A few products after a pause.
+    Brief,
+    /// As many as go on for some time, of which those of the first part are not timed. A chip that computes
+    /// large products without a pause reaches its power limit and lowers its clock, and those that are fastest
+    /// after a pause are not always those that are fastest then.
+    Sustained { warm: Duration },
+}
+
+/// Products that take at least so long are timed at the power limit too, of these the ones that are within this
+/// part of the fastest after a pause.
+const LONG: Duration = Duration::from_micros(40);
+const CLOSE: u32 = 6;
+
+/// How long a candidate goes on before and while it is timed, and the first of them before.
+const SUSTAINED: Duration = Duration::from_millis(20);
+const WARMING: Duration = Duration::from_millis(100);
+
+/// How many products of a length take some time.
+fn repetitions(time: Duration, one: Duration) -> usize {
+    usize::try_from(time.as_nanos() / one.as_nanos().max(1)).unwrap_or(usize::MAX).max(1)
 }
 
 /// Rows whose algorithms are tried beside a product's own. For few rows and a long sum the library names
@@ -135,6 +178,7 @@ pub(super) struct Trial<'a> {
     a: Buffer,
     b: Buffer,
     to: Buffer<f32>,
+    residual: Option<Buffer>,
     references: Vec<Reference>,
 }
 
@@ -163,6 +207,8 @@ impl<'a> Trial<'a> {
             b: noise(cuda, 2, numbers(product.b, inner, cols), b_mirror),
             // As many bytes as either format needs.
             to: cuda.take(rows as usize * cols as usize),
+            residual: (product.addend == Addend::Residual)
+                .then(|| noise(cuda, ADDED, rows as usize * cols as usize, Mirror::NONE)),
             references: Vec::new(),
         };
         // Few rows are first and last.
@@ -171,7 +217,7 @@ impl<'a> Trial<'a> {
             let to: Buffer<f32> = cuda.take(compared_numbers);
             let begin = u64::from(first_row) * u64::from(cols);
             let (format, mirror) = (Format::F32, Mirror::NONE);
-            fill_noise(cuda, to.view().cuda(), Noise { format, seed: OLD, begin, mirror });
+            fill_noise(cuda, to.view().cuda(), Noise { format, seed: ADDED, begin, mirror });
             let part = Product { rows: compared, to_format: Format::F32, ..product };
             let skipped = match product.a.0 {
                 Order::ByRows => u64::from(first_row) * product.a.1,
@@ -188,7 +234,8 @@ impl<'a> Trial<'a> {
 
     fn operands(&self) -> Operands {
         let (a, b) = (self.a.view().cuda().address, self.b.view().cuda().address);
-        Operands { a, b, to: self.to.view().cuda().address }
+        let residual = self.residual.as_ref().map_or(0, |numbers| numbers.view().cuda().address);
+        Operands { a, b, to: self.to.view().cuda().address, residual }
     }
 
     fn candidates(&self) -> Vec<Algorithm> {
@@ -211,7 +258,8 @@ impl<'a> Trial<'a> {
         let cuda = self.cuda;
         let mut found: Buffer<u32> = cuda.take(1);
         let (format, mirror) = (self.product.to_format, Mirror::NONE);
-        let old = Noise { format, seed: OLD, begin: 0, mirror };
+        let seed = if self.product.addend == Addend::Result { ADDED } else { OLD };
+        let old = Noise { format, seed, begin: 0, mirror };
         fill_noise(cuda, self.to.view().cuda(), old);
         cuda.fill(&mut found.view_mut(), 0);
         // Its refusal is no failure of the device.
@@ -243,7 +291,7 @@ impl<'a> Trial<'a> {
         noise(self.cuda, 2, count, Mirror::NONE)
     }
 
-    /// Of several rounds the shortest: the choice is kept, and others may be at work beside it. A round
+    /// The time of one product. Of several brief rounds the shortest: the choice is kept, and others may be at work beside it. A round
     /// begins with the noise of all weights, the same for every candidate, while the host calls the
     /// products: else the host's time for a call would hide that of a short product.
     fn time(
@@ -251,6 +299,7 @@ impl<'a> Trial<'a> {
         driver: &dyn Driver,
         weights: &Buffer,
         by: &Algorithm,
+        how: Effort,
     ) -> DeviceResult<Duration> {
         let (all, one) = (weights.view().cuda(), self.b.len());
         let copies = weights.len() / one.max(1);
@@ -275,7 +324,19 @@ impl<'a> Trial<'a> {
             driver.wait()?;
             least = least.min(begin.elapsed());
         }
-        Ok(least)
+        let one = least / u32::try_from(copies.max(REPETITIONS)).unwrap_or(u32::MAX);
+        let Effort::Sustained { warm } = how else { return Ok(one) };
+        let mut begin = Instant::now();
+        let mut count = 0;
+        for part in [warm, SUSTAINED] {
+            begin = Instant::now();
+            count = repetitions(part, one);
+            for repetition in 0..count {
+                driver.multiply(&self.product, &operands(repetition), by)?;
+            }
+            driver.wait()?;
+        }
+        Ok(begin.elapsed() / u32::try_from(count).unwrap_or(u32::MAX))
     }
 }
 
@@ -308,6 +369,14 @@ mod tests {
         assert_eq!(representative(&gradient), Product { inner: 12 * 64 + 60, ..gradient });
         let short = Product { inner: 100, ..gradient };
         assert_eq!(representative(&short), short);
+    }
+
+    #[test]
+    fn a_time_has_so_many_products_and_at_least_one() {
+        let micros = Duration::from_micros;
+        assert_eq!(repetitions(micros(1000), micros(300)), 3);
+        assert_eq!(repetitions(micros(100), micros(300)), 1);
+        assert_eq!(repetitions(micros(1), Duration::ZERO), 1000);
     }
 
     #[test]

@@ -109,7 +109,9 @@ fn a_norms_gradients_are_the_slopes() {
 fn a_norms_gradient_beside_what_it_is_added_to_has_the_same_bits() {
     let Some(device) = device() else { return };
     let sizes = [(1, 1, 1), (5, 2, 8), (130, 1, 19), (300, 1, 2048), (9, 4, 128), (7, 1, 2056)];
-    for (rows, heads, size) in sizes {
+    // Many, of which a warp takes each.
+    let many = [(2049, 1, 2048), (2048, 1, 576), (1025, 2, 1024)];
+    for (rows, heads, size) in sizes.into_iter().chain(many) {
         let shape = |gap| Heads { rows, heads, size, stride: heads * size + gap };
         let count = rows * heads * size;
         let (x, gain) = (numbers(1, count), numbers(2, size));
@@ -127,15 +129,26 @@ fn a_norms_gradient_beside_what_it_is_added_to_has_the_same_bits() {
                 rms_norm::backward(device, gradient, saved, norm);
                 let beside = upload(&apart(&old, added));
                 let mut dx = upload(&apart(&vec![POISON; count], to));
+                let mut again = upload(&apart(&vec![POISON; count], added));
                 let gradient = GradientBeside {
                     dx: rms_norm::Output { data: dx.view_mut(), shape: to },
                     added: rms_norm::Input { data: beside.view(), shape: added },
+                    normed: Some(rms_norm::Output { data: again.view_mut(), shape: added }),
                     dgain: None,
                 };
                 rms_norm::backward_beside(device, gradient, saved, norm);
-                vec![device.read(in_place.view()), together(&device.read(dx.view()), to)]
+                let mut y = upload(&vec![POISON; count]);
+                let output = rms_norm::Output { data: y.view_mut(), shape: shape(0) };
+                rms_norm::forward(device, output, saved.x, norm);
+                vec![
+                    device.read(in_place.view()),
+                    together(&device.read(dx.view()), to),
+                    device.read(y.view()),
+                    together(&device.read(again.view()), added),
+                ]
             });
             same_bits(&ours[1], &ours[0]);
+            same_bits(&ours[3], &ours[2]);
         }
     }
 }

@@ -226,7 +226,8 @@ pub(crate) fn norm_backward(
 }
 
 /// The sum of what comes back through a norm and `added`, the residual's gradient: rows as wide as the
-/// norm's, which may lie further apart. It replaces the residual's gradient.
+/// norm's, which may lie further apart. It replaces the residual's gradient. What the norm gave is there once
+/// more for the gradients of what read it.
 pub(super) fn norm_backward_beside(
     pass: &Pass<'_>,
     input: NormInput<'_>,
@@ -234,7 +235,7 @@ pub(super) fn norm_backward_beside(
     gradients: &mut LayerGradients<'_>,
 ) {
     let NormInput { x, gain } = input;
-    let BackwardBeside { dy, added } = from;
+    let BackwardBeside { dy, added, normed } = from;
     let LayerGradients { dx, sums } = gradients;
     let width = pass.sizes.width;
     let rows = Heads::rows(x.len() / width, width);
@@ -243,6 +244,7 @@ pub(super) fn norm_backward_beside(
     let gradient = GradientBeside {
         dx: rms_norm::Output { data: dx.view_mut(), shape: to },
         added: rms_norm::Input { data: added.view(), shape: apart(added.len()) },
+        normed: Some(rms_norm::Output { shape: apart(normed.len()), data: normed.view_mut() }),
         dgain: sums.gain(gain),
     };
     let x = rms_norm::Input { data: x, shape: rows };
@@ -251,9 +253,10 @@ pub(super) fn norm_backward_beside(
     rms_norm::backward_beside(pass.device, gradient, saved, norm(pass, gain));
 }
 
-/// What comes back through a norm, and what it is added to.
-#[derive(Debug, Clone, Copy)]
+/// What comes back through a norm, what it is added to, and room for what the norm gave.
+#[derive(Debug)]
 pub(super) struct BackwardBeside<'a> {
     pub(super) dy: &'a Buffer,
     pub(super) added: &'a Buffer,
+    pub(super) normed: &'a mut Buffer,
 }

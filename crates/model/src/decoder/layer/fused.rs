@@ -149,14 +149,14 @@ impl FusedLayer {
         let deferred = DeferredInput { x: &Rc::new(open), narrow: down_narrow.as_ref() };
         let dy = Rc::new(dy);
         self.down.defer(pass, sums, &dy, deferred);
-        let h = Self::normed(pass, input, &self.gate_up);
         let mut dh = device.take(input.x.len());
         let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
         self.gate_up.backward(pass, to, &mut both);
-        let deferred = DeferredInput { x: &Rc::new(h), narrow: gate_up_narrow.as_ref() };
-        self.gate_up.defer(pass, sums, &Rc::new(both), deferred);
-        let from = BackwardBeside { dy: &dh, added: &dy };
+        let mut h = device.take(tokens * self.gate_up.in_stride());
+        let from = BackwardBeside { dy: &dh, added: &dy, normed: &mut h };
         norm_backward_beside(pass, input, from, gradients);
+        let deferred = DeferredInput { x: &Rc::new(h), narrow: gate_up_narrow.as_ref() };
+        self.gate_up.defer(pass, &mut gradients.sums, &Rc::new(both), deferred);
     }
 
     /// The gradient of what attention gave, and that of the residual as it was; a buffer for what it becomes
@@ -204,14 +204,14 @@ impl FusedLayer {
         let (x0, width) = (input.x, pass.sizes.width);
         let tokens = x0.len() / width;
         let FusedGradient { mut dqkv, narrow, residual } = dqkv;
-        let h = Self::normed(pass, input, &self.qkv);
         let mut dh = pass.device.take(x0.len());
         let to = MatrixMut::new(dh.view_mut(), tokens, width);
         self.qkv.backward(pass, to, &mut dqkv);
+        let added = residual.as_ref().expect("fused projections left the residual's gradient");
+        let mut h = pass.device.take(tokens * self.qkv.in_stride());
+        let from = BackwardBeside { dy: &dh, added, normed: &mut h };
+        norm_backward_beside(pass, input, from, gradients);
         let deferred = DeferredInput { x: &Rc::new(h), narrow: narrow.as_ref() };
         self.qkv.defer(pass, &mut gradients.sums, &Rc::new(dqkv), deferred);
-        let added = residual.as_ref().expect("fused projections left the residual's gradient");
-        let from = BackwardBeside { dy: &dh, added };
-        norm_backward_beside(pass, input, from, gradients);
     }
 }
