@@ -11,37 +11,51 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::built::{Program, executable};
+use crate::built::{Program, executables};
 
 /// A program of the bundle.
+#[derive(Debug, Clone, Copy)]
 struct Part {
-    package: &'static str,
-    /// The flag that builds it, and its target.
-    kind: &'static str,
-    target: &'static str,
+    program: Program,
     /// Its name in the bundle.
     name: &'static str,
 }
 
 const fn part(
-    package: &'static str,
+    folder: &'static str,
     kind: &'static str,
     target: &'static str,
     name: &'static str,
 ) -> Part {
-    Part { package, kind, target, name }
+    Part { program: Program { kind, name: target, folder }, name }
 }
 
 const PARTS: [Part; 8] = [
-    part("whetstone-kernels", "--test", "cuda", "cuda-tests"),
-    part("whetstone-model", "--test", "cuda", "model-tests"),
-    part("whetstone-infer", "--test", "cuda", "infer-tests"),
-    part("whetstone-train", "--test", "loops", "loops-tests"),
-    part("whetstone-benches", "--bench", "cuda", "cuda-bench"),
-    part("whetstone-benches", "--bench", "gpu", "gpu-bench"),
-    part("whetstone-cli", "--bin", "whet", "whet"),
-    part("xtask", "--bin", "xtask", THIS),
+    part("crates/kernels", "test", "cuda", "cuda-tests"),
+    part("crates/model", "test", "cuda", "model-tests"),
+    part("crates/infer", "test", "cuda", "infer-tests"),
+    part("crates/train", "test", "loops", "loops-tests"),
+    part("benches", "bench", "cuda", "cuda-bench"),
+    part("benches", "bench", "gpu", "gpu-bench"),
+    part("crates/cli", "bin", "whet", "whet"),
+    part("xtask", "bin", "xtask", THIS),
 ];
+
+/// All parts in one call, with the flags of the test step: what the tests have built is not built again. Crates
+/// that a step of training or decoding spends host time in are optimised.
+const BUILD: [&str; 9] = [
+    "build",
+    "--locked",
+    "--workspace",
+    "--test=cuda",
+    "--test=loops",
+    "--bench=cuda",
+    "--bench=gpu",
+    "--bin=whet",
+    "--bin=xtask",
+];
+const OPTIMISED: [&str; 4] =
+    ["whetstone-infer", "whetstone-train", "whetstone-model", "whetstone-benches"];
 
 /// This program, which runs the others.
 const THIS: &str = "xtask";
@@ -64,8 +78,17 @@ const RUNS: [(&str, &[&str], &str); 9] = [
 const RESULTS: &str = "gpu.json";
 
 /// Figures that the table repeats.
-const FIGURES: [&str; 6] =
-    [SEQUENCES, "step_ms", "tokens_per_s", "held_gib", "other_bits_than_training", "all_seconds"];
+const FIGURES: [&str; 9] = [
+    SEQUENCES,
+    "step_ms",
+    "tokens_per_s",
+    "held_gib",
+    "other_bits_than_training",
+    "model",
+    "other_bits_in_training",
+    "other_bits_alone",
+    "all_seconds",
+];
 const SEQUENCES: &str = "sequences";
 
 /// Models that tests load, and where a bundle has them.
@@ -88,11 +111,9 @@ pub fn run(root: &Path, words: &[&str], out: &mut dyn Write) -> Result<(), Strin
 
 fn bundle(root: &Path, dir: &Path, out: &mut dyn Write) -> Result<(), String> {
     fs::create_dir_all(dir).map_err(|err| format!("cannot make {}: {err}", dir.display()))?;
-    for part in &PARTS {
-        let built = build(root, part)?;
+    for (part, built) in PARTS.iter().zip(build(root)?) {
         let target = dir.join(part.name);
-        fs::copy(&built, &target)
-            .map_err(|err| format!("cannot copy {}: {err}", built.display()))?;
+        strip(&built, &target)?;
         say(out, &format!("{} -> {}", built.display(), target.display()))?;
     }
     copy_folder(&root.join(GOLDEN), &dir.join(TESTDATA))
@@ -134,11 +155,24 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// Builds one part and says where it lies.
-fn build(root: &Path, part: &Part) -> Result<PathBuf, String> {
-    let Part { package, kind, target, .. } = part;
-    let args = ["build", "--locked", "--profile", "gpu", "-p", package, kind, target];
-    executable(root, &args, Program { kind: kind.trim_start_matches('-'), name: target })
+/// Builds all parts and says where each lies.
+fn build(root: &Path) -> Result<Vec<PathBuf>, String> {
+    let optimised: Vec<String> = OPTIMISED
+        .iter()
+        .flat_map(|name| ["--config".to_owned(), format!("profile.dev.package.{name}.opt-level=2")])
+        .collect();
+    let args: Vec<&str> = BUILD.into_iter().chain(optimised.iter().map(String::as_str)).collect();
+    executables(root, &args, &PARTS.map(|part| part.program))
+}
+
+/// A copy without symbols, which are most of a program of the dev profile.
+fn strip(from: &Path, to: &Path) -> Result<(), String> {
+    let _ = fs::remove_file(to);
+    match Command::new("strip").arg("-o").arg(to).arg(from).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`strip` ended with {status} for {}", from.display())),
+        Err(err) => Err(format!("cannot start `strip` (it comes with binutils): {err}")),
+    }
 }
 
 /// How a program of the bundle ended.

@@ -123,7 +123,15 @@ const PROGRAMS: &[Program] = &[
     Program {
         name: "head.cu",
         text: concat!(include_str!("../../cuda/tiles.cuh"), include_str!("../../cuda/head.cu")),
-        kernels: &["head_tiles", "head_rows", "head_gradient", "scale_rows"],
+        kernels: &[
+            "head_tiles",
+            "head_tiles_and_weights",
+            "head_rows",
+            "head_targets",
+            "head_redo",
+            "head_gradient",
+            "scale_rows",
+        ],
     },
     Program {
         name: "sample.cu",

@@ -118,8 +118,7 @@ pub(crate) fn backward_beside(
     let Input { data, shape } = gradient.added;
     let added = Some(Place { address: data.cuda().address, shape });
     let to = Place { address: gradient.dx.data.cuda().address, shape: gradient.dx.shape };
-    let destination =
-        Destination { dx: to, added, normed: gradient.normed, dgain: gradient.dgain };
+    let destination = Destination { dx: to, added, normed: gradient.normed, dgain: gradient.dgain };
     go_back(cuda, destination, saved, norm);
 }
 
@@ -168,7 +167,8 @@ fn go_back(cuda: &Cuda, gradient: Destination<'_>, saved: Saved<'_>, norm: Norm<
     let addresses = [to.address, added.address, x, dy, gain];
     let suits = suits_ahead(&addresses, [from, dy_shape])
         && suits_ahead(&addresses, [to.shape, added.shape]);
-    let by_warp = ByWarp::of(from).filter(|_| suits && suits_ahead(&[again.address], [again.shape; 2]));
+    let by_warp =
+        ByWarp::of(from).filter(|_| suits && suits_ahead(&[again.address], [again.shape; 2]));
     let apart = normed.filter(|_| by_warp.is_none());
     if let Some(output) = apart {
         forward(cuda, output, saved.x, norm);

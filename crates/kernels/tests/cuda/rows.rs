@@ -153,6 +153,26 @@ fn a_norms_gradient_beside_what_it_is_added_to_has_the_same_bits() {
     }
 }
 
+/// By the threads of a block, as when sampling, and by a warp, as in training.
+#[test]
+fn a_row_is_normed_to_the_same_bits_alone_and_among_many() {
+    let Some(device) = device() else { return };
+    for (rows, size) in [(2100, 2048), (2100, 576), (2050, 1024), (2050, 1032)] {
+        let (x, gain) = (numbers(1, rows * size), numbers(2, size));
+        let normed = |x: &[f32]| {
+            let (x, gain) = (device.upload::<Activation>(x), device.upload::<Activation>(&gain));
+            let mut y = device.upload::<Activation>(&vec![POISON; x.len()]);
+            let shape = Heads::rows(x.len() / size, size);
+            let norm = Norm { gain: gain.view(), epsilon: EPSILON };
+            let output = rms_norm::Output { data: y.view_mut(), shape };
+            rms_norm::forward(device, output, rms_norm::Input { data: x.view(), shape }, norm);
+            device.read(y.view())
+        };
+        let few: Vec<f32> = x.chunks(size * 300).flat_map(normed).collect();
+        same_bits(&normed(&x), &few);
+    }
+}
+
 /// Sequences one at a time and together.
 #[test]
 fn what_a_sequence_adds_to_a_gain_does_not_depend_on_its_neighbours() {

@@ -56,7 +56,10 @@ fn log_probabilities_entropies_and_gradients_are_those_of_transformers() {
         };
         let truth: Vec<f32> = said.gradients.iter().flat_map(|(name, _)| theirs(name)).collect();
         let (off, weights) = (apart(&whole(&said), &truth), apart(&whole(&rounded), &truth));
-        println!("{family} {prefix} all gradients: {off:.1e}, of rounded weights {weights:.1e}");
+        let rounded = apart(&whole(&said), &whole(&rounded));
+        println!(
+            "{family} {prefix} all gradients: {off:.1e}, of rounded weights {weights:.1e}, from these {rounded:.1e}"
+        );
         let allowed = NEAR.max(weights * TIMES_ROUNDED_WEIGHTS);
         problems.near(&format!("{family} {prefix} all gradients"), off, allowed);
     }
