@@ -12,31 +12,44 @@ KERNEL_OF(256, 1) head_tiles(Tile *tiles, const float *logits, u64 stride, u64 r
 }
 
 // The same, and every logit as -e^(l - o) in bf16, o being the target's: divided by the sum of these a
-// probability, without a second pass over the logits.
+// probability, without a second pass over the logits. A warp takes two tiles, so that more is on its way.
 KERNEL_OF(256, 1) head_tiles_and_weights(Tile *tiles, bf16 *weights, const float *logits, u64 stride, const u32 *targets,
                                          u64 rows, u32 vocabulary, u32 count) {
-    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) / 32, row = warp / count;
+    const u32 pairs = (count + 1) / 2;
+    u64 warp = ((u64)blockIdx.x * blockDim.x + threadIdx.x) / 32, row = warp / pairs;
     if (row >= rows) return;
-    u32 first = (u32)(warp % count) * TILE, target = targets[row];
+    const u32 target = targets[row], tile = (u32)(warp % pairs) * 2;
     if (target >= vocabulary) __trap();
-    int there = min((u32)TILE, vocabulary - first);
-    float x[8], own = logits[row * stride + target];
-    load_tile(x, logits + row * stride + first, there);
-    Tile tile = tile_of(x);
-    if (threadIdx.x % 32 == 0) tiles[warp] = tile;
-    weights += row * stride + first;
+    logits += row * stride, weights += row * stride, tiles += row * count;
+    float all[2][8];
+    int there[2];
 #pragma unroll
-    for (int i = 0; i < 8; i++) x[i] = -exponential(x[i] - own);
+    for (int n = 0; n < 2; n++) {
+        const u32 first = (tile + n) * TILE;
+        there[n] = first < vocabulary ? min((u32)TILE, vocabulary - first) : 0;
+        load_tile(all[n], logits + first, there[n]);
+    }
+    const float own = logits[target];
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-        int at = place_in_tile(half * 4);
-        if (at + 4 <= there) {
-            *(uint2 *)(weights + at) =
-                make_uint2(rounded_pair(x[half * 4], x[half * 4 + 1]), rounded_pair(x[half * 4 + 2], x[half * 4 + 3]));
-        } else {
+    for (int n = 0; n < 2; n++) {
+        if (there[n] == 0) break;
+        float *x = all[n];
+        bf16 *to = weights + (tile + n) * TILE;
+        const Tile known = tile_of(x);
+        if (threadIdx.x % 32 == 0) tiles[tile + n] = known;
 #pragma unroll
-            for (int i = 0; i < 4; i++)
-                if (at + i < there) store(weights + at + i, x[half * 4 + i]);
+        for (int i = 0; i < 8; i++) x[i] = -exponential(x[i] - own);
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const int at = place_in_tile(half * 4);
+            if (at + 4 <= there[n]) {
+                *(uint2 *)(to + at) =
+                    make_uint2(rounded_pair(x[half * 4], x[half * 4 + 1]), rounded_pair(x[half * 4 + 2], x[half * 4 + 3]));
+            } else {
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    if (at + i < there[n]) store(to + at + i, x[half * 4 + i]);
+            }
         }
     }
 }

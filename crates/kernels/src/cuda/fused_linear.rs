@@ -211,6 +211,20 @@ fn continued(cuda: &Cuda, mut y: MatrixMut<'_>, x: &mut MatrixMut<'_>, continued
     cuda.launch(kernel, launch, &arguments);
 }
 
+fn by_rows(product: Product) -> Product {
+    Product { b: (Order::ByRows, product.b.1), ..product }
+}
+
+pub(crate) fn backward_narrow(cuda: &Cuda, dy: &mut MatrixMut<'_>, weight: &AugmentedWeight) {
+    let Sizes { outputs, inputs, narrow } = weight.sizes();
+    let (at, stride) = (dy.data.cuda().address, weight.sizes().stride());
+    let product = by_rows(product(dy.rows, narrow, outputs, [dy.stride, stride, dy.stride]));
+    let product = Product { scale_bits: weight.scale().to_bits(), ..product };
+    let b = weight.view().cuda().address + inputs as u64 * BYTES;
+    let to = at + outputs as u64 * BYTES;
+    multiply_at(cuda, &product, &Operands { a: at, b, to, residual: 0 });
+}
+
 pub(crate) fn backward(
     cuda: &Cuda,
     mut dx: MatrixMut<'_>,
@@ -221,15 +235,10 @@ pub(crate) fn backward(
     let Sizes { outputs, inputs, narrow } = weight.sizes();
     let stride = weight.sizes().stride();
     let (at, all) = (dy.data.cuda().address, weight.view().cuda().address);
-    let by_rows = |product: Product| Product { b: (Order::ByRows, product.b.1), ..product };
     let inner = match part {
         Narrow::Without => outputs,
         Narrow::With => {
-            let product =
-                by_rows(product(dy.rows, narrow, outputs, [dy.stride, stride, dy.stride]));
-            let product = Product { scale_bits: weight.scale().to_bits(), ..product };
-            let (b, to) = (all + inputs as u64 * BYTES, at + outputs as u64 * BYTES);
-            multiply_at(cuda, &product, &Operands { a: at, b, to, residual: 0 });
+            backward_narrow(cuda, dy, weight);
             outputs + narrow
         }
     };

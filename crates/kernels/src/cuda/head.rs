@@ -26,6 +26,9 @@ const ROWS: usize = 1024;
 /// Tokens of a tile; `TILE` of `tiles.cuh`.
 const TILE: usize = 256;
 
+/// Tiles that a warp takes where it also writes powers.
+const TILES_OF_WARP: usize = 2;
+
 /// Numbers of a tile: its largest logit and two sums.
 const TILE_NUMBERS: usize = 3;
 
@@ -108,16 +111,16 @@ impl<'a> Chunk<'a> {
         let sums = Address(sums.view().cuda().address);
         let sizes = [U64(rows.len() as u64), U32(blocks(vocabulary)), U32(blocks(count))];
         let [all_rows, vocabulary, tiles] = sizes;
-        let launch = a_warp_each(rows.len() * count);
         if let Some(weights) = weights {
             let weights = Address(weights.view().cuda().address);
             let targets = self.targets(rows);
             let from = [self.logits(), self.stride(), targets, all_rows, vocabulary, tiles];
             let arguments = [&[sums, weights], &from[..]].concat();
+            let launch = a_warp_each(rows.len() * count.div_ceil(TILES_OF_WARP));
             self.cuda.launch("head_tiles_and_weights", launch, &arguments);
         } else {
             let arguments = [sums, self.logits(), self.stride(), all_rows, vocabulary, tiles];
-            self.cuda.launch("head_tiles", launch, &arguments);
+            self.cuda.launch("head_tiles", a_warp_each(rows.len() * count), &arguments);
         }
         let known = [&mut output.logp, &mut output.entropy, &mut output.lse]
             .map(|all| all.part(rows.clone()).cuda().address);

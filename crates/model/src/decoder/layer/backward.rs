@@ -83,7 +83,7 @@ impl Layer {
                 return fused.network_backward(pass, input, network, gradients);
             }
         };
-        let LayerGradients { dx, sums } = &mut *gradients;
+        let LayerGradients { dx, sums, .. } = &mut *gradients;
         let (device, sizes, tokens) = (pass.device, pass.sizes, x1.len() / pass.sizes.width);
         let mut open = device.take(tokens * sizes.ffn);
         let du = {
@@ -121,7 +121,7 @@ impl Layer {
             let (dattended, residual) = fused.o_backward(pass, attended, gradients);
             return (dattended, Some(residual));
         }
-        let LayerGradients { dx, sums } = gradients;
+        let LayerGradients { dx, sums, .. } = gradients;
         let sizes = pass.sizes;
         let (tokens, width) = (dx.len() / sizes.width, sizes.shape.width());
         let mut dattended = pass.device.take(attended.len());
@@ -215,7 +215,7 @@ pub(crate) fn norm_backward(
     gradients: &mut LayerGradients<'_>,
 ) {
     let NormInput { x, gain } = input;
-    let LayerGradients { dx, sums } = gradients;
+    let LayerGradients { dx, sums, .. } = gradients;
     let width = pass.sizes.width;
     let rows = Heads::rows(x.len() / width, width);
     let gradient =
@@ -236,7 +236,7 @@ pub(super) fn norm_backward_beside(
 ) {
     let NormInput { x, gain } = input;
     let BackwardBeside { dy, added, normed } = from;
-    let LayerGradients { dx, sums } = gradients;
+    let LayerGradients { dx, sums, .. } = gradients;
     let width = pass.sizes.width;
     let rows = Heads::rows(x.len() / width, width);
     let apart = |length: usize| Heads { stride: length / rows.rows.max(1), ..rows };

@@ -13,7 +13,7 @@ use whetstone_kernels::{Buffer, Matrix, MatrixMut, fused_linear, swiglu};
 
 use super::backward::{BackwardBeside, norm_backward_beside};
 use super::fused_projections::{DeferredInput, Fused};
-use super::{LayerGradients, NormInput, norm};
+use super::{LayerGradients, Needed, NormInput, norm};
 use crate::decoder::pass::Pass;
 
 /// The four products of a layer.
@@ -134,7 +134,7 @@ impl FusedLayer {
         gradients: &mut LayerGradients<'_>,
     ) {
         let FusedNetwork { mut both, gate_up_narrow, down_narrow } = network;
-        let LayerGradients { dx, sums } = &mut *gradients;
+        let LayerGradients { dx, sums, .. } = &mut *gradients;
         let (device, sizes) = (pass.device, pass.sizes);
         let (tokens, ffn) = (input.x.len() / sizes.width, sizes.ffn);
         let mut dy = self.taken_residual(pass, tokens, dx);
@@ -167,7 +167,7 @@ impl FusedLayer {
         attended: &Rc<Buffer>,
         gradients: &mut LayerGradients<'_>,
     ) -> (Buffer, Rc<Buffer>) {
-        let LayerGradients { dx, sums } = gradients;
+        let LayerGradients { dx, sums, .. } = gradients;
         let (tokens, width) = (attended.len() / self.o.in_stride(), pass.sizes.shape.width());
         let mut dy = self.taken_residual(pass, tokens, dx);
         let mut dattended = pass.device.take(tokens * width);
@@ -204,6 +204,12 @@ impl FusedLayer {
         let (x0, width) = (input.x, pass.sizes.width);
         let tokens = x0.len() / width;
         let FusedGradient { mut dqkv, narrow, residual } = dqkv;
+        if gradients.needed == Needed::Parameters {
+            self.qkv.backward_narrow(pass, tokens, &mut dqkv);
+            let h = Rc::new(Self::normed(pass, input, &self.qkv));
+            let deferred = DeferredInput { x: &h, narrow: narrow.as_ref() };
+            return self.qkv.defer(pass, &mut gradients.sums, &Rc::new(dqkv), deferred);
+        }
         let mut dh = pass.device.take(x0.len());
         let to = MatrixMut::new(dh.view_mut(), tokens, width);
         self.qkv.backward(pass, to, &mut dqkv);
