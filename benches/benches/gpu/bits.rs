@@ -110,11 +110,14 @@ fn prompts(decoder: &Decoder) -> Vec<Prompt> {
     let (vocabulary, positions) = (decoder.config().vocab, decoder.positions());
     let most = positions / 2;
     let of = |index: usize| Prompt {
-        tokens: (0..1 + index * 13 % most)
+        tokens: (0..=index * 13 % most)
             .map(|at| u32::try_from((at * 7 + index * 31 + 3) % vocabulary).unwrap_or(0))
             .collect(),
         samples: SAMPLES,
-        rule: Rule { temperature: if index % 3 == 0 { 0.8 } else { 1.0 }, ..Rule::default() },
+        rule: Rule {
+            temperature: if index.is_multiple_of(3) { 0.8 } else { 1.0 },
+            ..Rule::default()
+        },
         seed: Seed::new(index as u64),
         max_tokens: 160,
         stop: Vec::new(),
