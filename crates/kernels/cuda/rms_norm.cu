@@ -293,14 +293,16 @@ template <int WARPS> __device__ __forceinline__ void backward_by_warp(Back back)
     if (back.reciprocals && threadIdx.x % 32 == 0) back.reciprocals[index] = r;
 }
 
-#define BACKWARD_BY_WARP(name, warps)                                                                                           \
-    KERNEL_OF(128, 3)                                                                                                           \
-    name(bf16 *dx, Shape dx_at, const bf16 *added, Shape added_at, const bf16 *x, Shape from, const bf16 *dy, Shape to,         \
-         const bf16 *gain, float epsilon, float *reciprocals, bf16 *y, Shape y_at) {                                            \
-        backward_by_warp<warps>({dx, y, added, x, dy, gain, dx_at, y_at, added_at, from, to, epsilon, reciprocals});            \
-    }
-BACKWARD_BY_WARP(rms_norm_backward_warp_4, 4)
-BACKWARD_BY_WARP(rms_norm_backward_warp_8, 8)
+KERNEL_OF(128, 3) rms_norm_backward_warp_4(bf16 *dx, Shape dx_at, const bf16 *added, Shape added_at, const bf16 *x, Shape from,
+                                           const bf16 *dy, Shape to, const bf16 *gain, float epsilon, float *reciprocals, bf16 *y,
+                                           Shape y_at) {
+    backward_by_warp<4>({dx, y, added, x, dy, gain, dx_at, y_at, added_at, from, to, epsilon, reciprocals});
+}
+KERNEL_OF(128, 3) rms_norm_backward_warp_8(bf16 *dx, Shape dx_at, const bf16 *added, Shape added_at, const bf16 *x, Shape from,
+                                           const bf16 *dy, Shape to, const bf16 *gain, float epsilon, float *reciprocals, bf16 *y,
+                                           Shape y_at) {
+    backward_by_warp<8>({dx, y, added, x, dy, gain, dx_at, y_at, added_at, from, to, epsilon, reciprocals});
+}
 
 // dg += Σ dy · x · r: within each sequence from zero, then added. A block has 32 places of a head
 // and eight rows of threads; a sequence's heads are dealt to them in turn and their sums joined in
