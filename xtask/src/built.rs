@@ -15,10 +15,21 @@ pub struct Program {
     pub kind: &'static str,
     /// Its name.
     pub name: &'static str,
+    /// The folder of its package, where several have a target of this name; else empty.
+    pub folder: &'static str,
 }
 
 /// Runs `cargo` with these arguments and says where the program lies that it built.
 pub fn executable(root: &Path, args: &[&str], program: Program) -> Result<PathBuf, String> {
+    executables(root, args, &[program]).map(|mut all| all.remove(0))
+}
+
+/// The same of several programs that one call builds.
+pub fn executables(
+    root: &Path,
+    args: &[&str],
+    programs: &[Program],
+) -> Result<Vec<PathBuf>, String> {
     let output = cargo(root, &[args, &["--message-format", "json"]].concat())
         .stderr(Stdio::inherit())
         .output()
@@ -26,8 +37,11 @@ pub fn executable(root: &Path, args: &[&str], program: Program) -> Result<PathBu
     if !output.status.success() {
         return Err(format!("`cargo {}` ended with {}", args.join(" "), output.status));
     }
-    find(&String::from_utf8_lossy(&output.stdout), program)
-        .ok_or_else(|| format!("cargo built no program `{}`", program.name))
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let found = programs.iter().map(|&program| {
+        find(&messages, program).ok_or_else(|| format!("cargo built no program `{}`", program.name))
+    });
+    found.collect()
 }
 
 /// The executable in cargo's messages. Integration tests may have its name, and its unit tests have its kind
@@ -35,9 +49,13 @@ pub fn executable(root: &Path, args: &[&str], program: Program) -> Result<PathBu
 fn find(messages: &str, program: Program) -> Option<PathBuf> {
     let name = format!("\"name\":\"{}\"", program.name);
     let kind = format!("\"kind\":[\"{}\"]", program.kind);
+    let folder = match program.folder {
+        "" => String::new(),
+        folder => format!("/{folder}/"),
+    };
     let is_program = |line: &&str| {
         let is_unit_test = program.kind == "bin" && line.contains("\"test\":true},\"features\"");
-        line.contains(&name) && line.contains(&kind) && !is_unit_test
+        line.contains(&name) && line.contains(&kind) && line.contains(&folder) && !is_unit_test
     };
     let path = |line: &str| Some(line.split_once("\"executable\":\"")?.1.split_once('"')?.0.into());
     messages.lines().filter(is_program).find_map(path)
@@ -67,7 +85,7 @@ mod tests {
             "{\"reason\":\"build-finished\",\"success\":true}\n".to_owned(),
         ]
         .concat();
-        let found = |kind, name| find(&messages, Program { kind, name });
+        let found = |kind, name| find(&messages, Program { kind, name, folder: "" });
         assert_eq!(found("bin", "whet"), Some(PathBuf::from("/t/whet")));
         assert_eq!(found("test", "whet"), Some(PathBuf::from("/t/deps/whet-2")));
         assert_eq!(found("example", "whet"), None);

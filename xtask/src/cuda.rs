@@ -21,7 +21,11 @@ pub fn compile(root: &Path) -> Outcome {
     let path = root.join(REPORT);
     // An old report would speak for a program that did not start.
     let _ = std::fs::remove_file(&path);
-    let program = match built::executable(root, BUILD, Program { kind: "example", name: PROGRAM }) {
+    let program = match built::executable(
+        root,
+        BUILD,
+        Program { kind: "example", name: PROGRAM, folder: "" },
+    ) {
         Ok(program) => program,
         Err(problem) => return Outcome::Failed(problem),
     };

@@ -37,7 +37,7 @@ pub fn write(root: &Path) -> Result<String, String> {
 const BUILD: &[&str] = &["build", "--workspace", "--locked", "--lib", "--bins", "--tests"];
 
 fn generate_all(root: &Path) -> Result<Vec<(&'static str, String)>, String> {
-    let whet = executable(root, BUILD, Program { kind: "bin", name: "whet" })?;
+    let whet = executable(root, BUILD, Program { kind: "bin", name: "whet", folder: "" })?;
     PAGES.iter().map(|page| Ok((page.path, generate(root, &whet, page)?))).collect()
 }
 

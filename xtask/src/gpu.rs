@@ -11,37 +11,51 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::built::{Program, executable};
+use crate::built::{Program, executables};
 
 /// A program of the bundle.
+#[derive(Debug, Clone, Copy)]
 struct Part {
-    package: &'static str,
-    /// The flag that builds it, and its target.
-    kind: &'static str,
-    target: &'static str,
+    program: Program,
     /// Its name in the bundle.
     name: &'static str,
 }
 
 const fn part(
-    package: &'static str,
+    folder: &'static str,
     kind: &'static str,
     target: &'static str,
     name: &'static str,
 ) -> Part {
-    Part { package, kind, target, name }
+    Part { program: Program { kind, name: target, folder }, name }
 }
 
 const PARTS: [Part; 8] = [
-    part("whetstone-kernels", "--test", "cuda", "cuda-tests"),
-    part("whetstone-model", "--test", "cuda", "model-tests"),
-    part("whetstone-infer", "--test", "cuda", "infer-tests"),
-    part("whetstone-train", "--test", "loops", "loops-tests"),
-    part("whetstone-benches", "--bench", "cuda", "cuda-bench"),
-    part("whetstone-benches", "--bench", "gpu", "gpu-bench"),
-    part("whetstone-cli", "--bin", "whet", "whet"),
-    part("xtask", "--bin", "xtask", THIS),
+    part("crates/kernels", "test", "cuda", "cuda-tests"),
+    part("crates/model", "test", "cuda", "model-tests"),
+    part("crates/infer", "test", "cuda", "infer-tests"),
+    part("crates/train", "test", "loops", "loops-tests"),
+    part("benches", "bench", "cuda", "cuda-bench"),
+    part("benches", "bench", "gpu", "gpu-bench"),
+    part("crates/cli", "bin", "whet", "whet"),
+    part("xtask", "bin", "xtask", THIS),
 ];
+
+/// All parts in one call, with the flags of the test step: what the tests have built is not built again. Crates
+/// that a step of training or decoding spends host time in are optimised.
+const BUILD: [&str; 9] = [
+    "build",
+    "--locked",
+    "--workspace",
+    "--test=cuda",
+    "--test=loops",
+    "--bench=cuda",
+    "--bench=gpu",
+    "--bin=whet",
+    "--bin=xtask",
+];
+const OPTIMISED: [&str; 4] =
+    ["whetstone-infer", "whetstone-train", "whetstone-model", "whetstone-benches"];
 
 /// This program, which runs the others.
 const THIS: &str = "xtask";
@@ -64,8 +78,17 @@ const RUNS: [(&str, &[&str], &str); 9] = [
 const RESULTS: &str = "gpu.json";
 
 /// Figures that the table repeats.
-const FIGURES: [&str; 6] =
-    [SEQUENCES, "step_ms", "tokens_per_s", "held_gib", "other_bits_than_training", "all_seconds"];
+const FIGURES: [&str; 9] = [
+    SEQUENCES,
+    "step_ms",
+    "tokens_per_s",
+    "held_gib",
+    "other_bits_than_training",
+    "model",
+    "other_bits_in_training",
+    "other_bits_alone",
+    "all_seconds",
+];
 const SEQUENCES: &str = "sequences";
 
 /// Models that tests load, and where a bundle has them.
@@ -88,11 +111,9 @@ pub fn run(root: &Path, words: &[&str], out: &mut dyn Write) -> Result<(), Strin
 
 fn bundle(root: &Path, dir: &Path, out: &mut dyn Write) -> Result<(), String> {
     fs::create_dir_all(dir).map_err(|err| format!("cannot make {}: {err}", dir.display()))?;
-    for part in &PARTS {
-        let built = build(root, part)?;
+    for (part, built) in PARTS.iter().zip(build(root)?) {
         let target = dir.join(part.name);
-        fs::copy(&built, &target)
-            .map_err(|err| format!("cannot copy {}: {err}", built.display()))?;
+        strip(&built, &target)?;
         say(out, &format!("{} -> {}", built.display(), target.display()))?;
     }
     copy_folder(&root.join(GOLDEN), &dir.join(TESTDATA))
@@ -134,11 +155,24 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// Builds one part and says where it lies.
-fn build(root: &Path, part: &Part) -> Result<PathBuf, String> {
-    let Part { package, kind, target, .. } = part;
-    let args = ["build", "--locked", "--profile", "gpu", "-p", package, kind, target];
-    executable(root, &args, Program { kind: kind.trim_start_matches('-'), name: target })
+/// Builds all parts and says where each lies.
+fn build(root: &Path) -> Result<Vec<PathBuf>, String> {
+    let optimised: Vec<String> = OPTIMISED
+        .iter()
+        .flat_map(|name| ["--config".to_owned(), format!("profile.dev.package.{name}.opt-level=2")])
+        .collect();
+    let args: Vec<&str> = BUILD.into_iter().chain(optimised.iter().map(String::as_str)).collect();
+    executables(root, &args, &PARTS.map(|part| part.program))
+}
+
+/// A copy without symbols, which are most of a program of the dev profile.
+fn strip(from: &Path, to: &Path) -> Result<(), String> {
+    let _ = fs::remove_file(to);
+    match Command::new("strip").arg("-o").arg(to).arg(from).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`strip` ended with {status} for {}", from.display())),
+        Err(err) => Err(format!("cannot start `strip` (it comes with binutils): {err}")),
+    }
 }
 
 /// How a program of the bundle ended.
@@ -246,128 +280,4 @@ fn say(out: &mut dyn Write, line: &str) -> Result<(), String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::PermissionsExt;
-
-    fn program(dir: &Path, name: &str, script: &str) {
-        let path = dir.join(name);
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-
-    #[test]
-    fn a_bundle_is_run_to_its_end_and_what_failed_is_named() {
-        let dir = tempfile::tempdir().unwrap();
-        for name in ["model-tests", "infer-tests", "gpu-bench"] {
-            program(dir.path(), name, "echo \"$WHET_TESTDATA\"");
-        }
-        program(dir.path(), "loops-tests", "echo \"$@\"");
-        program(dir.path(), "whet", "pwd; echo \"$@\"");
-        program(dir.path(), "cuda-bench", "echo \"$XDG_CACHE_HOME\"");
-        program(dir.path(), "cuda-tests", "echo one failed; exit 1");
-        let mut said = Vec::new();
-        let error = execute(dir.path(), &mut said).unwrap_err();
-        assert!(error.contains("tests.log") && !error.contains("warm.json"), "{error}");
-        let read = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
-        assert!(read("warm.json").trim().ends_with("/cache"), "{}", read("warm.json"));
-        assert_eq!(read("tests.log"), "one failed\n");
-        assert_eq!(read("loops.log"), "cuda::\n");
-        assert!(read("models.json").trim().ends_with("/testdata"), "{}", read("models.json"));
-        // What `whet` leaves behind is in the folder that is emptied.
-        let said_by_whet = read("quickstart.json");
-        assert!(said_by_whet.contains("/cache\nquickstart --device"), "{said_by_whet}");
-        assert!(read(RESULTS).contains("\"log\": \"tests.log\", \"passed\": false"));
-        program(dir.path(), "cuda-tests", "exit 0");
-        execute(dir.path(), &mut said).unwrap();
-    }
-
-    #[test]
-    fn what_is_run_is_in_the_bundle_and_what_is_in_it_is_run() {
-        for (program, _, _) in RUNS {
-            assert!(PARTS.iter().any(|part| part.name == program), "{program}");
-        }
-        for part in PARTS.iter().filter(|part| part.name != THIS) {
-            assert!(RUNS.iter().any(|(program, _, _)| *program == part.name), "{}", part.name);
-        }
-    }
-
-    fn ended(program: &'static str, log: &'static str, passed: bool) -> Ended {
-        Ended { program, log, passed, seconds: 1.25, how: String::new() }
-    }
-
-    #[test]
-    fn results_are_one_object_without_what_failed() {
-        let all = [
-            ended("cuda-tests", "tests.log", true),
-            ended("gpu-bench", "models.json", true),
-            ended("cuda-bench", "warm.json", false),
-        ];
-        let read = |log: &str| match log {
-            "models.json" => "{\n  \"a\": 1\n}\n".to_owned(),
-            _ => "{ not ended".to_owned(),
-        };
-        let expected = r#"{
-  "runs": [
-    { "program": "cuda-tests", "log": "tests.log", "passed": true, "seconds": 1.2 },
-    { "program": "gpu-bench", "log": "models.json", "passed": true, "seconds": 1.2 },
-    { "program": "cuda-bench", "log": "warm.json", "passed": false, "seconds": 1.2 }
-  ],
-  "results": {
-    "models": {
-      "a": 1
-    }
-  }
-}
-"#;
-        assert_eq!(results_of(&all, read), expected);
-    }
-
-    #[test]
-    fn a_table_has_a_line_for_each_measurement() {
-        let text = "{\n  \"lora\": {\n    \"load_s\": 11.8,\n    \"step_ms\": 130.5,\n    \"held_gib\": 16.7\n  },\n\
-                    \"rows\": [\n{\n\"sequences\": 64,\n\"step_ms\": 2.36,\n\
-                    \"other_bits_than_training\": \"0 of 4096\"\n}\n";
-        assert_eq!(
-            figures(text),
-            [
-                "step_ms 130.5  held_gib 16.7",
-                "sequences 64  step_ms 2.36  other_bits_than_training 0 of 4096",
-            ]
-        );
-        assert!(figures("no JSON\n").is_empty());
-    }
-
-    #[test]
-    fn a_packed_folder_has_all_that_is_in_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let bundle = dir.path().join("bundle");
-        fs::create_dir_all(bundle.join("a")).unwrap();
-        fs::write(bundle.join("a/one"), "1").unwrap();
-        let (packed, bytes) = pack(&bundle).unwrap();
-        assert_eq!(packed, dir.path().join("bundle.tar.gz"));
-        assert!(bytes > 0);
-        let there = dir.path().join("there");
-        fs::create_dir(&there).unwrap();
-        let args = [Path::new("-xzf"), &packed, Path::new("-C"), &there];
-        assert!(Command::new("tar").args(args).status().unwrap().success());
-        assert_eq!(fs::read_to_string(there.join("a/one")).unwrap(), "1");
-    }
-
-    #[test]
-    fn a_folder_is_copied_with_all_that_is_in_it() {
-        let dir = tempfile::tempdir().unwrap();
-        fs::create_dir_all(dir.path().join("a/b")).unwrap();
-        fs::write(dir.path().join("a/one"), "1").unwrap();
-        fs::write(dir.path().join("a/b/two"), "22").unwrap();
-        let to = dir.path().join("c");
-        assert_eq!(copy_folder(&dir.path().join("a"), &to).unwrap(), 3);
-        assert_eq!(fs::read_to_string(to.join("b/two")).unwrap(), "22");
-    }
-
-    #[test]
-    fn other_words_are_refused() {
-        let error = run(Path::new("."), &["--fast"], &mut Vec::new()).unwrap_err();
-        assert!(error.starts_with("usage: cargo xtask gpu"), "{error}");
-    }
-}
+mod tests;

@@ -17,7 +17,7 @@ const NEW: usize = 256;
 const COMPARED: usize = 16;
 
 /// A token for each row of the embedding.
-fn words(count: usize) -> Result<Tokenizer, Box<dyn Error>> {
+pub(crate) fn words(count: usize) -> Result<Tokenizer, Box<dyn Error>> {
     let words: Vec<String> = (0..count).map(|id| format!("\"w{id}\":{id}")).collect();
     let json = format!(
         r#"{{"version":"1.0","model":{{"type":"WordLevel","vocab":{{{}}},"unk_token":"w0"}}}}"#,

@@ -11,11 +11,14 @@
 //! backward, norm and `AdamW`; the median of its steps, with what each part takes when it is waited
 //! for. `decode`: an adapter with trained values, prompts of 64 tokens, 256 new ones with the
 //! log-probability of each, at 64, 256 and 1,024 sequences. `lora-8b`: rank 16 on the projections of
-//! attention, 4 sequences of 1024; `decode-8b`: at 64 sequences. Memory is what buffers hold. Writes one
-//! JSON object; without a GPU it says so and ends with 2.
+//! attention, 4 sequences of 1024; `decode-8b`: at 64 sequences. `bits`: over 100,000 tokens of the golden
+//! models, of SmolLM2 where its files are among the test data, and of random models with trained adapters,
+//! sampled 300 sequences side by side: bits that differ in training, and for a prompt by itself. Memory is
+//! what buffers hold. Writes one JSON object; without a GPU, or if a bit differs, it says so and ends with 2.
 
 #![expect(clippy::cast_precision_loss, reason = "counts become rates")]
 
+mod bits;
 mod decode;
 mod train;
 
@@ -52,8 +55,11 @@ fn measured(wanted: &[String]) -> Result<Value, Box<dyn Error>> {
     if let Device::Cuda(cuda) = &device {
         all.insert("device".to_owned(), json!(cuda.info().properties.name));
     }
-    let lora = LoraConfig { rank: 64, alpha: 128.0, ..LoraConfig::default() };
-    let small = Subject { shape: qwen3_1_7b(), lora };
+    if asked("bits") {
+        all.insert("bits".to_owned(), bits::bits(&device)?);
+        device.trim();
+    }
+    let small = Subject { shape: qwen3_1_7b(), lora: lora() };
     if ["lora", "lora-recompute", "decode"].iter().any(|what| asked(what)) {
         let mut model = small.model(&device)?;
         for (what, keep) in [("lora", Keep::Most), ("lora-recompute", Keep::Input)] {
@@ -108,6 +114,27 @@ struct Subject {
 
 /// Positions that every measurement finds room in.
 const POSITIONS: usize = 1025;
+
+fn lora() -> LoraConfig {
+    LoraConfig { rank: 64, alpha: 128.0, ..LoraConfig::default() }
+}
+
+fn smollm2_135m() -> Config {
+    Config {
+        family: Family::Llama,
+        vocab: 49_152,
+        width: 576,
+        layers: 30,
+        heads: 9,
+        kv_heads: 3,
+        head_dim: 64,
+        ffn: 1536,
+        rms_eps: 1e-5,
+        rope: Rope { theta: 1e5, scaling: Scaling::None },
+        qk_norm: false,
+        ..qwen3_1_7b()
+    }
+}
 
 fn qwen3_8b() -> Config {
     Config { width: 4096, layers: 36, heads: 32, ffn: 12_288, tied_head: false, ..qwen3_1_7b() }

@@ -193,6 +193,117 @@ KERNEL_OF(256, 4) rms_norm_backward_ahead(bf16 *dx, Shape dx_at, const bf16 *add
     }
 }
 
+// The same two for many heads of whole groups that begin at multiples of 16 bytes: a warp takes a head, with
+// the numbers that WARPS warps would have, and adds their sums as these would. Nobody waits for others, and all
+// loads of a head are on their way at once.
+
+template <int WARPS> struct Bits {
+    uint4 of[WARPS];
+    __device__ __forceinline__ void load(const bf16 *from, u64 size) {
+#pragma unroll
+        for (int warp = 0; warp < WARPS; warp++)
+            of[warp] = place(warp) < size ? *(const uint4 *)(from + place(warp)) : make_uint4(0, 0, 0, 0);
+    }
+    static __device__ __forceinline__ u64 place(int warp) { return (u64)(warp * 32 + threadIdx.x % 32) * GROUP; }
+};
+
+template <int WARPS> __device__ __forceinline__ float sum_as_by_warps(float *sums) {
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2)
+#pragma unroll
+        for (int warp = 0; warp < WARPS; warp++) sums[warp] += __shfl_xor_sync(~0u, sums[warp], distance);
+    return sum_of_warps(sums, WARPS);
+}
+
+__device__ __forceinline__ u64 head_of_warp() { return (u64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; }
+
+template <int WARPS>
+__device__ __forceinline__ void forward_by_warp(bf16 *y, Shape to, const bf16 *x, Shape from, const bf16 *gain, float epsilon) {
+    const u64 index = head_of_warp(), size = from.size;
+    let_next_kernel_begin();
+    wait_for_kernels_before();
+    if (index >= from.rows * from.heads) return;
+    Bits<WARPS> bits;
+    bits.load(x + head_at(index, from), size);
+    y += head_at(index, to);
+    float a[GROUP], g[GROUP], sums[WARPS];
+#pragma unroll
+    for (int warp = 0; warp < WARPS; warp++) {
+        unpack_group(a, bits.of[warp]);
+        sums[warp] = sum_of_squares(a, 0.0f);
+    }
+    const float r = reciprocal(sum_as_by_warps<WARPS>(sums), size, epsilon);
+#pragma unroll
+    for (int warp = 0; warp < WARPS; warp++) {
+        const u64 at = bits.place(warp);
+        if (at >= size) break;
+        unpack_group(a, bits.of[warp]), unpack_group(g, *(const uint4 *)(gain + at));
+        scaled(y + at, a, g, r, GROUP);
+    }
+}
+
+KERNEL_OF(256, 3) rms_norm_forward_warp_4(bf16 *y, Shape to, const bf16 *x, Shape from, const bf16 *gain, float epsilon) {
+    forward_by_warp<4>(y, to, x, from, gain, epsilon);
+}
+KERNEL_OF(256, 3) rms_norm_forward_warp_8(bf16 *y, Shape to, const bf16 *x, Shape from, const bf16 *gain, float epsilon) {
+    forward_by_warp<8>(y, to, x, from, gain, epsilon);
+}
+
+// What the backward pass reads and writes, and y once more if there is room for it.
+struct Back {
+    bf16 *dx, *y;
+    const bf16 *added, *x, *dy, *gain;
+    Shape dx_at, y_at, added_at, from, to;
+    float epsilon;
+    float *reciprocals;
+};
+
+template <int WARPS> __device__ __forceinline__ void backward_by_warp(Back back) {
+    const u64 index = head_of_warp(), size = back.from.size;
+    const int kept = back.added != 0;
+    if (index >= back.from.rows * back.from.heads) return;
+    Bits<WARPS> x, dy, added;
+    x.load(back.x + head_at(index, back.from), size), dy.load(back.dy + head_at(index, back.to), size);
+    if (kept) added.load(back.added + head_at(index, back.added_at), size);
+    float a[GROUP], z[GROUP], g[GROUP], old[GROUP], squares[WARPS], products[WARPS];
+    auto load_own = [&](int warp) {
+        unpack_group(a, x.of[warp]), unpack_group(z, dy.of[warp]);
+        unpack_group(g, x.place(warp) < size ? *(const uint4 *)(back.gain + x.place(warp)) : make_uint4(0, 0, 0, 0));
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) z[i] = z[i] * g[i];
+    };
+#pragma unroll
+    for (int warp = 0; warp < WARPS; warp++) {
+        load_own(warp);
+        Sums sums = with_group(Sums{0.0f, 0.0f}, a, z);
+        squares[warp] = sums.squares, products[warp] = sums.products;
+    }
+    const float r = reciprocal(sum_as_by_warps<WARPS>(squares), size, back.epsilon);
+    const float shift = sum_as_by_warps<WARPS>(products) * r * r * r / (float)size;
+    bf16 *dx = back.dx + head_at(index, back.dx_at), *y = back.y + head_at(index, back.y_at);
+#pragma unroll
+    for (int warp = 0; warp < WARPS; warp++) {
+        const u64 at = x.place(warp);
+        if (at >= size) break;
+        load_own(warp);
+        if (kept) unpack_group(old, added.of[warp]);
+        put_gradient(dx + at, kept, old, a, z, r, shift, GROUP);
+        if (back.y) scaled(y + at, a, g, r, GROUP);
+    }
+    if (back.reciprocals && threadIdx.x % 32 == 0) back.reciprocals[index] = r;
+}
+
+KERNEL_OF(128, 3) rms_norm_backward_warp_4(bf16 *dx, Shape dx_at, const bf16 *added, Shape added_at, const bf16 *x, Shape from,
+                                           const bf16 *dy, Shape to, const bf16 *gain, float epsilon, float *reciprocals, bf16 *y,
+                                           Shape y_at) {
+    backward_by_warp<4>({dx, y, added, x, dy, gain, dx_at, y_at, added_at, from, to, epsilon, reciprocals});
+}
+KERNEL_OF(128, 3) rms_norm_backward_warp_8(bf16 *dx, Shape dx_at, const bf16 *added, Shape added_at, const bf16 *x, Shape from,
+                                           const bf16 *dy, Shape to, const bf16 *gain, float epsilon, float *reciprocals, bf16 *y,
+                                           Shape y_at) {
+    backward_by_warp<8>({dx, y, added, x, dy, gain, dx_at, y_at, added_at, from, to, epsilon, reciprocals});
+}
+
 // dg += Σ dy · x · r: within each sequence from zero, then added. A block has 32 places of a head
 // and eight rows of threads; a sequence's heads are dealt to them in turn and their sums joined in
 // one order.

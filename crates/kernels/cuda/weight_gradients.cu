@@ -7,54 +7,8 @@
 // from its first row, 16 at a time by the tensor core, then multiplied by the scale, then added to
 // what is there; sequences in their order. These are the bits of one product for each sequence.
 
-#define P_COLUMNS 128
-#define Q_COLUMNS 64
-#define STAGE_ROWS 32
-#define STAGES 3
-#define STAGE_BYTES (STAGE_ROWS * (P_COLUMNS + Q_COLUMNS) * 2)
 // Where a thread's number lies among those of all threads.
-#define THREADS 128
 #define TOTAL(m, n, k) (((m) * 16 + (n) * 4 + (k)) * THREADS)
-
-struct Job {
-    float *to;
-    const bf16 *p, *q;
-    // From one i to the next, and from one j to the next.
-    u64 i_stride, j_stride;
-    u64 p_stride, q_stride;
-    u64 p_columns, q_columns;
-    u64 scale_bits;
-    // The first block of this job.
-    u64 first_block;
-};
-
-// The rows of sequences, 32 at a time from the beginning of each. What is looked at at every step is
-// in registers.
-struct Walk {
-    const u64 *offsets;
-    u32 sequences, sequence, row, stop;
-    __device__ __forceinline__ void skip_empty() {
-        while (row >= stop && sequence < sequences) {
-            sequence++;
-            row = stop;
-            if (sequence < sequences) stop = (u32)offsets[sequence + 1];
-        }
-    }
-    __device__ __forceinline__ void begin(const u64 *all, u64 count) {
-        offsets = all, sequences = (u32)count, sequence = 0, row = (u32)all[0];
-        stop = count ? (u32)all[1] : row;
-        skip_empty();
-    }
-    __device__ __forceinline__ bool over() const { return sequence >= sequences; }
-    __device__ __forceinline__ bool last() const { return row + STAGE_ROWS >= stop; }
-    __device__ __forceinline__ void next() {
-        row += STAGE_ROWS;
-        if (row >= stop) {
-            row = stop;
-            skip_empty();
-        }
-    }
-};
 
 // Where a chunk of eight columns of a row lies: chunks of neighbouring rows are in other banks.
 __device__ __forceinline__ u32 p_place(u32 base, int row, int chunk) { return base + row * P_COLUMNS * 2 + ((chunk ^ (row & 7)) << 4); }

@@ -261,6 +261,23 @@ pub fn forward_gated(
     swiglu::forward_rows(device, y, Matrix::new(both.view(), rows, sizes.outputs));
 }
 
+/// `du` right of `dy`, whose rows have room for it: for projections whose input nothing trained lies before.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub fn backward_narrow(device: &Device, dy: &mut MatrixMut<'_>, weight: &AugmentedWeight) {
+    let Sizes { outputs, inputs, narrow } = weight.sizes;
+    assert!(dy.cols == outputs + narrow, "{:?}", weight.sizes);
+    match device {
+        Device::Cpu(_) => {
+            let halves = weight.all().row_range(0..outputs).columns(inputs..inputs + narrow);
+            multiply_beside(device, dy, weight.scale, halves);
+        }
+        Device::Cuda(cuda) => cuda::fused_linear::backward_narrow(cuda, dy, weight),
+    }
+}
+
 /// `dx = dy·W`, with adapters if they take part; `du` is then right of `dy`, whose rows have room for
 /// it.
 ///
@@ -281,8 +298,7 @@ pub fn backward(
         Device::Cpu(_) => {
             let mut inner = 0..outputs;
             if part == Narrow::With {
-                let halves = weight.all().row_range(0..outputs).columns(inputs..inputs + narrow);
-                multiply_beside(device, dy, weight.scale, halves);
+                backward_narrow(device, dy, weight);
                 inner.end += narrow;
             }
             let weights = weight.all().row_range(inner.clone()).columns(0..inputs);

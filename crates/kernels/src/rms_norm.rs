@@ -104,6 +104,8 @@ pub struct GradientBeside<'a> {
     pub dx: Output<'a>,
     /// What the gradient is added to.
     pub added: Input<'a>,
+    /// Gets `y` once more, if something needs it.
+    pub normed: Option<Output<'a>>,
     /// Gets the gradient of the gain added, if there is one.
     pub dgain: Option<Gain<'a>>,
 }
@@ -161,9 +163,11 @@ pub fn backward_beside(
     saved: Saved<'_>,
     norm: Norm<'_>,
 ) {
-    let GradientBeside { dx, added, .. } = &gradient;
+    let GradientBeside { dx, added, normed, .. } = &gradient;
     let from = saved.x.shape;
-    for (shape, length) in [(dx.shape, dx.data.len()), (added.shape, added.data.len())] {
+    let normed = normed.as_ref().map(|normed| (normed.shape, normed.data.len()));
+    let others = [(dx.shape, dx.data.len()), (added.shape, added.data.len())];
+    for (shape, length) in others.into_iter().chain(normed) {
         shape.check(length);
         assert!(shape.fits(&from), "{shape:?} and {from:?}");
     }
@@ -173,7 +177,10 @@ pub fn backward_beside(
         return cuda::rms_norm::backward_beside(cuda, gradient, saved, norm);
     }
     // As `x` lies, and then where it goes.
-    let GradientBeside { mut dx, added, dgain } = gradient;
+    let GradientBeside { mut dx, added, normed, dgain } = gradient;
+    if let Some(normed) = normed {
+        forward(device, normed, saved.x, norm);
+    }
     let (mut sums, used) = (device.zeros(saved.x.data.len()), from.heads * from.size);
     let rows = |view, shape: Heads| Matrix::strided(view, from.rows, used, shape.stride);
     let to = MatrixMut::strided(sums.view_mut(), from.rows, used, from.stride);

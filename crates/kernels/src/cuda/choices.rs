@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::driver::{Algorithm, Format, Order, Product};
+use super::driver::{Addend, Algorithm, Format, Order, Product};
 
 /// What an algorithm's fitness depends on.
 #[derive(Debug, Clone, Copy)]
@@ -82,14 +82,19 @@ impl Choices {
 /// The numbers of a product, in the order of a line.
 fn numbers_of(product: &Product) -> [u64; 11] {
     let order = |order: Order| u64::from(order == Order::ByColumns);
-    let Product { rows, cols, inner, a, b, to_stride, to_format, scale_bits, kept } = *product;
+    let Product { rows, cols, inner, a, b, to_stride, to_format, scale_bits, addend } = *product;
     let [rows, cols, inner, scale] = [rows, cols, inner, scale_bits].map(u64::from);
     let format = u64::from(to_format == Format::F32);
-    [rows, cols, inner, order(a.0), a.1, order(b.0), b.1, to_stride, format, scale, u64::from(kept)]
+    let addend = match addend {
+        Addend::Nothing => 0,
+        Addend::Result => 1,
+        Addend::Residual => 2,
+    };
+    [rows, cols, inner, order(a.0), a.1, order(b.0), b.1, to_stride, format, scale, addend]
 }
 
 fn product_of(numbers: [u64; 11]) -> Option<Product> {
-    let [rows, cols, inner, a, a_stride, b, b_stride, to_stride, format, scale, kept] = numbers;
+    let [rows, cols, inner, a, a_stride, b, b_stride, to_stride, format, scale, addend] = numbers;
     let small = |x: u64| u32::try_from(x).ok();
     let order = |x: u64| if x == 0 { Order::ByRows } else { Order::ByColumns };
     Some(Product {
@@ -101,7 +106,12 @@ fn product_of(numbers: [u64; 11]) -> Option<Product> {
         to_stride,
         to_format: if format == 0 { Format::Bf16 } else { Format::F32 },
         scale_bits: small(scale)?,
-        kept: kept != 0,
+        addend: match addend {
+            0 => Addend::Nothing,
+            1 => Addend::Result,
+            2 => Addend::Residual,
+            _ => return None,
+        },
     })
 }
 
@@ -152,7 +162,7 @@ mod tests {
             b: (Order::ByRows, 2048),
             to_format: Format::F32,
             scale_bits: 0.7f32.to_bits(),
-            kept: true,
+            addend: Addend::Residual,
             ..product
         };
         let algorithm = Choice::Library(Algorithm([1, u64::MAX, 3, 4, 5, 6, 7, 8]));

@@ -58,6 +58,10 @@ const PROGRAMS: &[Program] = &[
             "rms_norm_forward_ahead",
             "rms_norm_backward",
             "rms_norm_backward_ahead",
+            "rms_norm_forward_warp_4",
+            "rms_norm_forward_warp_8",
+            "rms_norm_backward_warp_4",
+            "rms_norm_backward_warp_8",
             "rms_norm_gain",
         ],
     },
@@ -119,7 +123,15 @@ const PROGRAMS: &[Program] = &[
     Program {
         name: "head.cu",
         text: concat!(include_str!("../../cuda/tiles.cuh"), include_str!("../../cuda/head.cu")),
-        kernels: &["head_tiles", "head_rows", "head_gradient", "scale_rows"],
+        kernels: &[
+            "head_tiles",
+            "head_tiles_and_weights",
+            "head_rows",
+            "head_targets",
+            "head_redo",
+            "head_gradient",
+            "scale_rows",
+        ],
     },
     Program {
         name: "sample.cu",
@@ -184,8 +196,21 @@ const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "weight_gradients.cu",
-        text: include_str!("../../cuda/weight_gradients.cu"),
+        text: concat!(
+            include_str!("../../cuda/weight_gradients.cuh"),
+            include_str!("../../cuda/weight_gradients.cu")
+        ),
         kernels: &["weight_gradients"],
+    },
+    Program {
+        name: "weight_gradients_wgmma.cu",
+        text: concat!(
+            include_str!("../../cuda/barriers.cuh"),
+            include_str!("../../cuda/wgmma.cuh"),
+            include_str!("../../cuda/weight_gradients.cuh"),
+            include_str!("../../cuda/weight_gradients_wgmma.cu")
+        ),
+        kernels: &["weight_gradients_wgmma"],
     },
 ];
 

@@ -225,7 +225,17 @@ pub(crate) enum Order {
     ByColumns,
 }
 
-/// `to [rows, cols] = scale · a [rows, inner] · b [inner, cols] [+ to]`; strides in numbers.
+/// What is added to a product before it is rounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Addend {
+    Nothing,
+    /// What the result held.
+    Result,
+    /// Another matrix, which lies as the result does.
+    Residual,
+}
+
+/// `to [rows, cols] = scale · a [rows, inner] · b [inner, cols] [+ addend]`; strides in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Product {
     pub(crate) rows: u32,
@@ -237,8 +247,7 @@ pub(crate) struct Product {
     pub(crate) to_format: Format,
     /// The bits of the scale: an algorithm is known to keep the order for this one alone.
     pub(crate) scale_bits: u32,
-    /// Whether what the result held is added to.
-    pub(crate) kept: bool,
+    pub(crate) addend: Addend,
 }
 
 impl Product {
@@ -247,9 +256,9 @@ impl Product {
         f32::from_bits(self.scale_bits)
     }
 
-    /// What the result is multiplied by before.
-    pub(crate) fn kept_factor(&self) -> f32 {
-        f32::from(u8::from(self.kept))
+    /// What the addend is multiplied by.
+    pub(crate) fn addend_factor(&self) -> f32 {
+        f32::from(u8::from(self.addend != Addend::Nothing))
     }
 }
 
@@ -259,6 +268,8 @@ pub(crate) struct Operands {
     pub(crate) a: Address,
     pub(crate) b: Address,
     pub(crate) to: Address,
+    /// Of a product with a residual, else 0.
+    pub(crate) residual: Address,
 }
 
 /// The library's description of an algorithm, opaque.

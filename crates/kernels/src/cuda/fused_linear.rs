@@ -6,7 +6,7 @@
 //! those of many rows.
 
 use super::Cuda;
-use super::driver::{Argument, Format, Launch, Operands, Order, Product};
+use super::driver::{Addend, Argument, Format, Launch, Operands, Order, Product};
 use super::elementwise::blocks;
 use super::product::{multiply_at, multiply_beside};
 use crate::buffer::Buffer;
@@ -107,7 +107,7 @@ fn product(rows: usize, cols: usize, inner: usize, strides: [usize; 3]) -> Produ
         to_stride: to,
         to_format: Format::Bf16,
         scale_bits: 1f32.to_bits(),
-        kept: false,
+        addend: Addend::Nothing,
     }
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn narrow(cuda: &Cuda, x: &mut MatrixMut<'_>, weight: &AugmentedWeigh
         ..product(x.rows, narrow, inputs, [x.stride, stride, x.stride])
     };
     let b = all + (outputs * stride) as u64 * BYTES;
-    multiply_at(cuda, &product, &Operands { a: at, b, to });
+    multiply_at(cuda, &product, &Operands { a: at, b, to, residual: 0 });
 }
 
 pub(crate) fn forward(
@@ -146,6 +146,7 @@ pub(crate) fn forward(
         a: x.data.cuda().address,
         b: weight.view().cuda().address,
         to: y.data.cuda().address,
+        residual: 0,
     };
     match residual {
         None => multiply_at(cuda, &product, &operands),
@@ -182,7 +183,7 @@ fn continued(cuda: &Cuda, mut y: MatrixMut<'_>, x: &mut MatrixMut<'_>, continued
         to_format: Format::F32,
         ..product(rows, columns, inputs, [x.stride, stride, columns])
     };
-    multiply_at(cuda, &product, &Operands { a, b, to });
+    multiply_at(cuda, &product, &Operands { a, b, to, residual: 0 });
     let (beside, beside_stride) = match end {
         End::Plain(Some(residual)) => (residual.data.cuda().address, residual.row_stride),
         _ => (0, 0),
@@ -210,6 +211,20 @@ fn continued(cuda: &Cuda, mut y: MatrixMut<'_>, x: &mut MatrixMut<'_>, continued
     cuda.launch(kernel, launch, &arguments);
 }
 
+fn by_rows(product: Product) -> Product {
+    Product { b: (Order::ByRows, product.b.1), ..product }
+}
+
+pub(crate) fn backward_narrow(cuda: &Cuda, dy: &mut MatrixMut<'_>, weight: &AugmentedWeight) {
+    let Sizes { outputs, inputs, narrow } = weight.sizes();
+    let (at, stride) = (dy.data.cuda().address, weight.sizes().stride());
+    let product = by_rows(product(dy.rows, narrow, outputs, [dy.stride, stride, dy.stride]));
+    let product = Product { scale_bits: weight.scale().to_bits(), ..product };
+    let b = weight.view().cuda().address + inputs as u64 * BYTES;
+    let to = at + outputs as u64 * BYTES;
+    multiply_at(cuda, &product, &Operands { a: at, b, to, residual: 0 });
+}
+
 pub(crate) fn backward(
     cuda: &Cuda,
     mut dx: MatrixMut<'_>,
@@ -220,20 +235,16 @@ pub(crate) fn backward(
     let Sizes { outputs, inputs, narrow } = weight.sizes();
     let stride = weight.sizes().stride();
     let (at, all) = (dy.data.cuda().address, weight.view().cuda().address);
-    let by_rows = |product: Product| Product { b: (Order::ByRows, product.b.1), ..product };
     let inner = match part {
         Narrow::Without => outputs,
         Narrow::With => {
-            let product =
-                by_rows(product(dy.rows, narrow, outputs, [dy.stride, stride, dy.stride]));
-            let product = Product { scale_bits: weight.scale().to_bits(), ..product };
-            let (b, to) = (all + inputs as u64 * BYTES, at + outputs as u64 * BYTES);
-            multiply_at(cuda, &product, &Operands { a: at, b, to });
+            backward_narrow(cuda, dy, weight);
             outputs + narrow
         }
     };
     let product = by_rows(product(dy.rows, inputs, inner, [dy.stride, stride, dx.stride]));
-    multiply_at(cuda, &product, &Operands { a: at, b: all, to: dx.data.cuda().address });
+    let to = dx.data.cuda().address;
+    multiply_at(cuda, &product, &Operands { a: at, b: all, to, residual: 0 });
 }
 
 #[cfg(test)]

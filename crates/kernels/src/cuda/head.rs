@@ -4,6 +4,9 @@
 //! known of them comes from tiles of 256 tokens (`tiles.cuh`), as in sampling. Their gradients are
 //! rounded to bf16 once, `[token = target] - p` as one number, and multiplied by the weight in one sum
 //! over the vocabulary.
+//!
+//! Slopes, the gradients of log-probabilities alone, need no second pass over the logits: with what is known of
+//! a tile its powers are written relative to the target's, and the sum over the vocabulary is divided by theirs.
 
 use std::ops::Range;
 
@@ -22,6 +25,9 @@ const ROWS: usize = 1024;
 
 /// Tokens of a tile; `TILE` of `tiles.cuh`.
 const TILE: usize = 256;
+
+/// Tiles that a warp takes where it also writes powers.
+const TILES_OF_WARP: usize = 2;
 
 /// Numbers of a tile: its largest logit and two sums.
 const TILE_NUMBERS: usize = 3;
@@ -92,15 +98,30 @@ impl<'a> Chunk<'a> {
         linear::forward(self.device, to, WriteMode::Overwrite, product);
     }
 
-    /// Log-probability, entropy and `lse` of each row.
-    fn compute_known(&self, output: &mut Output<'_>, rows: &Range<usize>) {
+    /// Log-probability, entropy and `lse` of each row; also all powers of a row by that of its target, if there
+    /// is room for them.
+    fn compute_known(
+        &self,
+        output: &mut Output<'_>,
+        rows: &Range<usize>,
+        weights: Option<&Buffer>,
+    ) {
         let (vocabulary, count) = (self.vocabulary(), tiles(self.vocabulary()));
         let sums = take_tiles(self.cuda, rows.len(), vocabulary);
         let sums = Address(sums.view().cuda().address);
         let sizes = [U64(rows.len() as u64), U32(blocks(vocabulary)), U32(blocks(count))];
         let [all_rows, vocabulary, tiles] = sizes;
-        let arguments = [sums, self.logits(), self.stride(), all_rows, vocabulary, tiles];
-        self.cuda.launch("head_tiles", a_warp_each(rows.len() * count), &arguments);
+        if let Some(weights) = weights {
+            let weights = Address(weights.view().cuda().address);
+            let targets = self.targets(rows);
+            let from = [self.logits(), self.stride(), targets, all_rows, vocabulary, tiles];
+            let arguments = [&[sums, weights], &from[..]].concat();
+            let launch = a_warp_each(rows.len() * count.div_ceil(TILES_OF_WARP));
+            self.cuda.launch("head_tiles_and_weights", launch, &arguments);
+        } else {
+            let arguments = [sums, self.logits(), self.stride(), all_rows, vocabulary, tiles];
+            self.cuda.launch("head_tiles", a_warp_each(rows.len() * count), &arguments);
+        }
         let known = [&mut output.logp, &mut output.entropy, &mut output.lse]
             .map(|all| all.part(rows.clone()).cuda().address);
         let arguments = [
@@ -114,6 +135,28 @@ impl<'a> Chunk<'a> {
             tiles,
         ];
         self.cuda.launch("head_rows", a_warp_each(rows.len()), &arguments);
+    }
+
+    /// Makes slopes of logits from the powers of some rows, but for a factor of each row, which it gives.
+    fn complete_slopes(
+        &self,
+        weights: &Buffer,
+        lse: View<'_, f32>,
+        rows: &Range<usize>,
+    ) -> Buffer<f32> {
+        let factors: Buffer<f32> = self.cuda.take(rows.len());
+        let [to, factors_at, lse] = [weights.view().cuda(), factors.view().cuda(), lse.cuda()]
+            .map(|part| Address(part.address));
+        let common = [to, factors_at, self.logits(), self.stride(), self.targets(rows), lse];
+        let arguments = [&common[..], &[U64(rows.len() as u64)]].concat();
+        self.cuda.launch(
+            "head_targets",
+            Launch::new(self.cuda.blocks_for(rows.len()), 256),
+            &arguments,
+        );
+        let arguments = [&common[..], &[U32(blocks(self.vocabulary()))]].concat();
+        self.cuda.launch("head_redo", Launch::new(blocks(rows.len()), 256), &arguments);
+        factors
     }
 
     /// The gradients of logits, rounded.
@@ -156,11 +199,6 @@ struct Signals {
 }
 
 impl Signals {
-    /// Of the log-probability alone, by one.
-    fn of_slope(lse: View<'_, f32>) -> Self {
-        Self { addresses: [0, 0, lse.cuda().address, 0], scale: 1.0 }
-    }
-
     fn of(signal: Signal<'_>, scale: f32) -> Self {
         let Signal { lse, entropy, dlogp, dentropy } = signal;
         let addresses = [dlogp, dentropy, lse, entropy].map(|all| all.cuda().address);
@@ -172,14 +210,41 @@ pub(crate) fn forward(device: &Device, cuda: &Cuda, mut output: Output<'_>, inpu
     let mut chunk = Chunk::new(device, cuda, input);
     for rows in ranges(input.hidden.rows, ROWS) {
         chunk.compute_logits(&rows);
-        chunk.compute_known(&mut output, &rows);
-        let Some(slope) = &mut output.slope else { continue };
-        let signals = Signals::of_slope(output.lse.view().part(rows.clone()));
-        let gradients = chunk.gradients(&signals, &rows);
-        let (scale, dy) = (input.inverse_temperature, chunk.matrix(&gradients, &rows));
+        let numbers = rows.len() * stride(chunk.vocabulary());
+        let weights: Option<Buffer> = output.slope.is_some().then(|| cuda.take(numbers));
+        chunk.compute_known(&mut output, &rows, weights.as_ref());
+        let (Some(slope), Some(weights)) = (&mut output.slope, &weights) else { continue };
+        let lse = output.lse.view().part(rows.clone());
+        let factors = chunk.complete_slopes(weights, lse, &rows);
+        let (scale, dy) = (input.inverse_temperature, chunk.matrix(weights, &rows));
         let product = linear::Backward { scale, dy, weight: input.weight };
-        linear::backward(device, slope.row_range(rows), WriteMode::Overwrite, product);
+        let mut to = slope.row_range(rows);
+        linear::backward(device, to.reborrow(), WriteMode::Overwrite, product);
+        let (at, stride, cols) = (to.data.cuda().address, to.stride, to.cols);
+        let place = Rows { address: at, stride };
+        scale_rows(cuda, [place; 2], factors.view(), cols);
     }
+}
+
+/// Where rows begin, and how far they are apart.
+#[derive(Debug, Clone, Copy)]
+struct Rows {
+    address: u64,
+    stride: usize,
+}
+
+/// Rows to others or in place, each times a number of its own.
+fn scale_rows(cuda: &Cuda, to_and_from: [Rows; 2], factors: View<'_, f32>, cols: usize) {
+    let [to, from] = to_and_from;
+    let arguments = [
+        Address(to.address),
+        U64(to.stride as u64),
+        Address(from.address),
+        U64(from.stride as u64),
+        Address(factors.cuda().address),
+        U64(cols as u64),
+    ];
+    cuda.launch("scale_rows", Launch::new(blocks(factors.len()), 256), &arguments);
 }
 
 pub(crate) fn backward_by_slope(
@@ -188,15 +253,9 @@ pub(crate) fn backward_by_slope(
     slope: Matrix<'_>,
     dlogp: View<'_, f32>,
 ) {
-    let arguments = [
-        Address(dhidden.data.cuda().address),
-        U64(dhidden.stride as u64),
-        Address(slope.data.cuda().address),
-        U64(slope.row_stride as u64),
-        Address(dlogp.cuda().address),
-        U64(slope.cols as u64),
-    ];
-    cuda.launch("scale_rows", Launch::new(blocks(slope.rows), 256), &arguments);
+    let to = Rows { address: dhidden.data.cuda().address, stride: dhidden.stride };
+    let from = Rows { address: slope.data.cuda().address, stride: slope.row_stride };
+    scale_rows(cuda, [to, from], dlogp, slope.cols);
 }
 
 /// Hands out the gradients of some rows' logits, until all were there.

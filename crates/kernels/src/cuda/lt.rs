@@ -12,7 +12,7 @@ use cudarc::driver::sys as cu;
 use lt::cublasLtMatmulDescAttributes_t as DescAttribute;
 use lt::cublasLtMatmulPreferenceAttributes_t as PreferenceAttribute;
 
-use super::driver::{Algorithm, Format, Operands, Order, Product};
+use super::driver::{Addend, Algorithm, Format, Operands, Order, Product};
 use super::error::{DeviceError, DeviceResult};
 
 /// How many candidates are asked for.
@@ -105,8 +105,9 @@ impl Lt {
         let description = Description::new(product)?;
         let algorithm = lt::cublasLtMatmulAlgo_t { data: by.0 };
         let workspace = self.workspace()?;
-        let Operands { a, b, to } = *operands;
-        let (scale, kept) = (product.scale(), product.kept_factor());
+        let Operands { a, b, to, residual } = *operands;
+        let addend = if product.addend == Addend::Residual { residual } else { to };
+        let (scale, factor) = (product.scale(), product.addend_factor());
         // SAFETY: the launcher gives addresses of matrices of the described shapes.
         done("cublasLtMatmul", unsafe {
             lt::cublasLtMatmul(
@@ -117,8 +118,8 @@ impl Lt {
                 description.b,
                 a as *const _,
                 description.a,
-                (&raw const kept).cast(),
-                to as *const _,
+                (&raw const factor).cast(),
+                addend as *const _,
                 description.to,
                 to as *mut _,
                 description.to,

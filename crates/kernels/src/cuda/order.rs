@@ -12,7 +12,9 @@
 use std::time::{Duration, Instant};
 
 use super::Cuda;
-use super::driver::{Algorithm, Argument, Driver, Format, Launch, Operands, Order, Product};
+use super::driver::{
+    Addend, Algorithm, Argument, Driver, Format, Launch, Operands, Order, Product,
+};
 use super::error::DeviceResult;
 use super::noise::{Mirror, Noise, Numbers, fill_noise, noise};
 use super::product::in_order;
@@ -22,8 +24,9 @@ use Argument::{Address, U64};
 /// Rows at each end of a result that are compared.
 const COMPARED_ROWS: u32 = 64;
 
-/// The seed of what a result held before.
-const OLD: u32 = 3;
+/// The seeds of what is added, and of what a result held that is not.
+const ADDED: u32 = 3;
+const OLD: u32 = 4;
 
 /// Rounds of a timed candidate, and the least repetitions in each.
 const ROUNDS: u32 = 4;
@@ -95,12 +98,56 @@ pub(super) fn fastest_in_order(cuda: &Cuda, product: &Product) -> Option<Algorit
         return good.first().copied();
     };
     let weights = trial.weights();
-    let timed = good.into_iter().filter_map(|candidate| {
-        let time = cuda.attempt(|driver| trial.time(driver, &weights, &candidate))?;
-        Some((time, candidate))
-    });
+    let time = |candidate: &Algorithm, how: Effort| {
+        cuda.attempt(|driver| trial.time(driver, &weights, candidate, how))
+    };
+    let mut timed: Vec<(Duration, Algorithm)> = good
+        .into_iter()
+        .filter_map(|candidate| Some((time(&candidate, Effort::Brief)?, candidate)))
+        .collect();
     // Of equals the first, which is the library's own choice.
-    timed.min_by(|a, b| a.0.cmp(&b.0)).map(|(_, candidate)| candidate)
+    timed.sort_by_key(|(time, _)| *time);
+    let best = timed.first()?.0;
+    timed.retain(|(time, _)| *time <= best + best / CLOSE);
+    if best < LONG || timed.len() == 1 {
+        return timed.first().map(|(_, candidate)| *candidate);
+    }
+    let mut warm = Effort::Sustained { warm: WARMING };
+    let mut sustained = vec![Duration::ZERO; timed.len()];
+    for _ in 0..SUSTAINED_ROUNDS {
+        for (total, (_, candidate)) in sustained.iter_mut().zip(&timed) {
+            *total += time(candidate, warm)?;
+            warm = Effort::Sustained { warm: SUSTAINED };
+        }
+    }
+    let all = sustained.into_iter().zip(timed);
+    all.min_by_key(|(total, _)| *total).map(|(_, (_, candidate))| candidate)
+}
+
+/// How long a candidate is timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effort {
+    /// A few products after a pause.
+    Brief,
+    /// As many as go on for some time, of which those of the first part are not timed. A chip that computes
+    /// large products without a pause reaches its power limit and lowers its clock, and those that are fastest
+    /// after a pause are not always those that are fastest then.
+    Sustained { warm: Duration },
+}
+
+/// Products that take at least so long are timed at the power limit too, of these the ones that are within this
+/// part of the fastest after a pause.
+const LONG: Duration = Duration::from_micros(40);
+const CLOSE: u32 = 6;
+
+/// How long a candidate goes on before and while it is timed, and the first of them before.
+const SUSTAINED: Duration = Duration::from_millis(20);
+const SUSTAINED_ROUNDS: usize = 2;
+const WARMING: Duration = Duration::from_millis(100);
+
+/// How many products of a length take some time.
+fn repetitions(time: Duration, one: Duration) -> usize {
+    usize::try_from(time.as_nanos() / one.as_nanos().max(1)).unwrap_or(usize::MAX).max(1)
 }
 
 /// Rows whose algorithms are tried beside a product's own. For few rows and a long sum the library names
@@ -135,6 +182,7 @@ pub(super) struct Trial<'a> {
     a: Buffer,
     b: Buffer,
     to: Buffer<f32>,
+    residual: Option<Buffer>,
     references: Vec<Reference>,
 }
 
@@ -163,6 +211,8 @@ impl<'a> Trial<'a> {
             b: noise(cuda, 2, numbers(product.b, inner, cols), b_mirror),
             // As many bytes as either format needs.
             to: cuda.take(rows as usize * cols as usize),
+            residual: (product.addend == Addend::Residual)
+                .then(|| noise(cuda, ADDED, rows as usize * cols as usize, Mirror::NONE)),
             references: Vec::new(),
         };
         // Few rows are first and last.
@@ -171,7 +221,7 @@ impl<'a> Trial<'a> {
             let to: Buffer<f32> = cuda.take(compared_numbers);
             let begin = u64::from(first_row) * u64::from(cols);
             let (format, mirror) = (Format::F32, Mirror::NONE);
-            fill_noise(cuda, to.view().cuda(), Noise { format, seed: OLD, begin, mirror });
+            fill_noise(cuda, to.view().cuda(), Noise { format, seed: ADDED, begin, mirror });
             let part = Product { rows: compared, to_format: Format::F32, ..product };
             let skipped = match product.a.0 {
                 Order::ByRows => u64::from(first_row) * product.a.1,
@@ -188,7 +238,8 @@ impl<'a> Trial<'a> {
 
     fn operands(&self) -> Operands {
         let (a, b) = (self.a.view().cuda().address, self.b.view().cuda().address);
-        Operands { a, b, to: self.to.view().cuda().address }
+        let residual = self.residual.as_ref().map_or(0, |numbers| numbers.view().cuda().address);
+        Operands { a, b, to: self.to.view().cuda().address, residual }
     }
 
     fn candidates(&self) -> Vec<Algorithm> {
@@ -211,7 +262,8 @@ impl<'a> Trial<'a> {
         let cuda = self.cuda;
         let mut found: Buffer<u32> = cuda.take(1);
         let (format, mirror) = (self.product.to_format, Mirror::NONE);
-        let old = Noise { format, seed: OLD, begin: 0, mirror };
+        let seed = if self.product.addend == Addend::Result { ADDED } else { OLD };
+        let old = Noise { format, seed, begin: 0, mirror };
         fill_noise(cuda, self.to.view().cuda(), old);
         cuda.fill(&mut found.view_mut(), 0);
         // Its refusal is no failure of the device.
@@ -243,7 +295,7 @@ impl<'a> Trial<'a> {
         noise(self.cuda, 2, count, Mirror::NONE)
     }
 
-    /// Of several rounds the shortest: the choice is kept, and others may be at work beside it. A round
+    /// The time of one product. Of several brief rounds the shortest: the choice is kept, and others may be at work beside it. A round
     /// begins with the noise of all weights, the same for every candidate, while the host calls the
     /// products: else the host's time for a call would hide that of a short product.
     fn time(
@@ -251,6 +303,7 @@ impl<'a> Trial<'a> {
         driver: &dyn Driver,
         weights: &Buffer,
         by: &Algorithm,
+        how: Effort,
     ) -> DeviceResult<Duration> {
         let (all, one) = (weights.view().cuda(), self.b.len());
         let copies = weights.len() / one.max(1);
@@ -275,76 +328,21 @@ impl<'a> Trial<'a> {
             driver.wait()?;
             least = least.min(begin.elapsed());
         }
-        Ok(least)
+        let one = least / u32::try_from(copies.max(REPETITIONS)).unwrap_or(u32::MAX);
+        let Effort::Sustained { warm } = how else { return Ok(one) };
+        let mut begin = Instant::now();
+        let mut count = 0;
+        for part in [warm, SUSTAINED] {
+            begin = Instant::now();
+            count = repetitions(part, one);
+            for repetition in 0..count {
+                driver.multiply(&self.product, &operands(repetition), by)?;
+            }
+            driver.wait()?;
+        }
+        Ok(begin.elapsed() / u32::try_from(count).unwrap_or(u32::MAX))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cuda::product::weight_product;
-
-    #[test]
-    fn a_range_has_two_ends_for_each_doubling() {
-        for (count, expected) in
-            [(1, 1), (2, 2), (5, 6), (7, 8), (64, 64), (65, 96), (97, 128), (8192, 8192)]
-        {
-            assert_eq!(range_end(count), expected, "{count}");
-        }
-        assert_eq!(range_end(u32::MAX), u32::MAX);
-    }
-
-    #[test]
-    fn rows_of_a_batch_and_tokens_of_a_gradient_have_ranges_and_weights_have_none() {
-        let forward = weight_product(65, 4096, 2048);
-        assert_eq!(representative(&forward), Product { rows: 96, ..forward });
-        let gradient = Product {
-            a: (Order::ByColumns, 4096),
-            b: (Order::ByRows, 2048),
-            inner: 700,
-            ..weight_product(4096, 2048, 700)
-        };
-        // Ten whole blocks become twelve, and sixty numbers are left over of another.
-        assert_eq!(representative(&gradient), Product { inner: 12 * 64 + 60, ..gradient });
-        let short = Product { inner: 100, ..gradient };
-        assert_eq!(representative(&short), short);
-    }
-
-    #[test]
-    fn few_rows_try_what_is_named_for_more() {
-        let more = |product: &Product| more_rows(product).collect::<Vec<_>>();
-        assert_eq!(more(&weight_product(64, 2048, 6144)), [96, 128, 192]);
-        assert_eq!(more(&weight_product(96, 2048, 6144)), [128, 192]);
-        assert!(more(&weight_product(192, 2048, 6144)).is_empty());
-        let gradient = Product { a: (Order::ByColumns, 64), ..weight_product(64, 2048, 100) };
-        assert!(more(&gradient).is_empty());
-    }
-
-    #[test]
-    fn a_head_and_copies_of_a_projection_are_large_and_a_tiny_model_is_not() {
-        assert!(is_large(&weight_product(64, 151_936, 2048)));
-        assert!(is_large(&weight_product(8192, 12_288, 2048)));
-        assert!(is_large(&weight_product(64, 12_288, 2048)));
-        assert!(!is_large(&weight_product(64, 512, 256)));
-    }
-
-    #[test]
-    fn copies_of_a_weight_are_more_than_a_cache_holds() {
-        // Of Qwen3-1.7B: the attention's input, the head, and a weight of a tiny model.
-        assert_eq!(weight_copies(4288 * 2240), 7);
-        assert_eq!(weight_copies(151_936 * 2048), 1);
-        assert_eq!(weight_copies(64 * 64), MOST_COPIES);
-    }
-
-    #[test]
-    fn cancelling_operands_repeat_along_what_is_summed() {
-        let product = weight_product(8, 16, 33);
-        let [a, b] = Mirror::of(&product, Numbers::Cancelling);
-        assert_eq!(a, Mirror { half: 16, stride: 33, along_row: true, negative: false });
-        assert_eq!(b, Mirror { negative: true, ..a });
-        let gradient = Product { a: (Order::ByColumns, 8), b: (Order::ByRows, 16), ..product };
-        let [a, b] = Mirror::of(&gradient, Numbers::Cancelling);
-        assert_eq!((a.stride, a.along_row, b.stride, b.along_row), (8, false, 16, false));
-        assert_eq!(Mirror::of(&product, Numbers::Random), [Mirror::NONE; 2]);
-    }
-}
+mod tests;

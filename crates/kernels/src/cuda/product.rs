@@ -4,12 +4,13 @@
 //! core does it, then multiplied by the scale, then added to what is there, then rounded once
 //! (`docs/adr/0016-accumulation-order.md`). Which algorithms keep to that is found out in `order.rs`.
 //!
-//! The library's own addition to a bf16 result was seen to have other bits. Such a product is computed
-//! to f32 and added by a kernel of ours, so that it is `bf16(product + what is there)`.
+//! A residual is added by the library, in f32 before it rounds. Its addition to what a bf16 result holds
+//! itself was seen to have other bits: such a product is computed to f32 and added by a kernel of ours, so
+//! that it is `bf16(product + what is there)`.
 
 use super::Cuda;
 use super::choices::Choice;
-use super::driver::{Algorithm, Argument, Format, Launch, Operands, Order, Product};
+use super::driver::{Addend, Algorithm, Argument, Format, Launch, Operands, Order, Product};
 use super::elementwise::{blocks, to_bf16};
 use super::order::{fastest_in_order, in_order_of, is_large, representative};
 use super::weight_gradients::add_one;
@@ -57,6 +58,7 @@ pub(crate) fn multiply<T: Real, A: Real, B: Real>(
         a: address(&a_copy, a.data.cuda().address),
         b: address(&b_copy, b.data.cuda().address),
         to: to.data.cuda().address,
+        residual: 0,
     };
     let product = Product {
         rows: blocks(to.rows),
@@ -67,14 +69,14 @@ pub(crate) fn multiply<T: Real, A: Real, B: Real>(
         to_stride: to.stride as u64,
         to_format: T::FORMAT.unwrap_or(Format::F32),
         scale_bits: scale.to_bits(),
-        kept: mode == WriteMode::Accumulate,
+        addend: addend_of(mode),
     };
     multiply_at(cuda, &product, &operands);
 }
 
 /// The same by addresses, for operands that lie in one buffer.
 pub(super) fn multiply_at(cuda: &Cuda, product: &Product, operands: &Operands) {
-    if product.kept && product.to_format == Format::Bf16 {
+    if product.addend == Addend::Result && product.to_format == Format::Bf16 {
         add_to_bf16(cuda, product, operands);
     } else if !by_library(cuda, product, operands) {
         in_order(cuda, product, operands);
@@ -88,6 +90,11 @@ pub(super) fn multiply_beside(
     operands: &Operands,
     residual: Matrix<'_>,
 ) {
+    let with = Product { addend: Addend::Residual, ..*product };
+    let at = Operands { residual: residual.data.cuda().address, ..*operands };
+    if residual.row_stride as u64 == product.to_stride && by_library(cuda, &with, &at) {
+        return;
+    }
     let alone = without_addition(product);
     let numbers = u64::from(alone.rows).saturating_mul(alone.to_stride);
     let exact: Buffer<f32> = cuda.take(usize::try_from(numbers).unwrap_or(usize::MAX));
@@ -125,7 +132,7 @@ fn by_library(cuda: &Cuda, product: &Product, operands: &Operands) -> bool {
 /// The product alone in f32, side by side with rows that the library can write.
 fn without_addition(product: &Product) -> Product {
     let to_stride = u64::from(product.cols).next_multiple_of(4);
-    Product { to_stride, to_format: Format::F32, kept: false, ..*product }
+    Product { to_stride, to_format: Format::F32, addend: Addend::Nothing, ..*product }
 }
 
 /// A product to f32, which is then added to what is there and rounded once. Our own kernel, which
@@ -163,6 +170,13 @@ fn as_bf16<T: Real>(cuda: &Cuda, data: View<'_, T>) -> Option<Buffer> {
     (T::FORMAT == Some(Format::F32)).then(|| to_bf16(cuda, data.as_f32()))
 }
 
+fn addend_of(mode: WriteMode) -> Addend {
+    match mode {
+        WriteMode::Overwrite => Addend::Nothing,
+        WriteMode::Accumulate => Addend::Result,
+    }
+}
+
 fn order_of<T: Real>(matrix: Matrix<'_, T>) -> (Order, u64) {
     match matrix.col_stride {
         1 => (Order::ByRows, matrix.row_stride as u64),
@@ -173,7 +187,7 @@ fn order_of<T: Real>(matrix: Matrix<'_, T>) -> (Order, u64) {
 /// Whether operands lie as the library wants them: every row begins at a multiple of 16 bytes.
 fn operands_fit(product: &Product, operands: &Operands) -> bool {
     let to_numbers = if product.to_format == Format::F32 { 4 } else { 8 };
-    let addresses = [operands.a, operands.b, operands.to];
+    let addresses = [operands.a, operands.b, operands.to, operands.residual];
     addresses.iter().all(|address| address.is_multiple_of(16))
         && product.a.1.is_multiple_of(8)
         && product.b.1.is_multiple_of(8)
@@ -182,7 +196,7 @@ fn operands_fit(product: &Product, operands: &Operands) -> bool {
 
 /// The algorithm for a shape: looked for once for all of its range.
 fn algorithm(cuda: &Cuda, product: &Product) -> Option<Algorithm> {
-    let aligned = Operands { a: 0, b: 0, to: 0 };
+    let aligned = Operands { a: 0, b: 0, to: 0, residual: 0 };
     if !operands_fit(product, &aligned) || product.inner == 0 {
         return None;
     }
@@ -221,7 +235,7 @@ pub(super) fn in_order(cuda: &Cuda, product: &Product, operands: &Operands) {
         Address(operands.b),
         operand(product.b, cols, false),
         F32(product.scale()),
-        F32(product.kept_factor()),
+        F32(product.addend_factor()),
     ];
     let tiles = rows.div_ceil(16) as usize * cols.div_ceil(8) as usize;
     let launch = Launch::new(cuda.blocks_for(tiles.saturating_mul(32)), 256);
@@ -239,8 +253,8 @@ impl Cuda {
     /// is what it is multiplied by, and `mode` what becomes of what the result held.
     pub fn candidates(&self, shape: [u32; 3], scale: f32, mode: WriteMode) -> Candidates {
         let [rows, cols, inner] = shape;
-        let (scale_bits, kept) = (scale.to_bits(), mode == WriteMode::Accumulate);
-        let product = Product { scale_bits, kept, ..weight_product(rows, cols, inner) };
+        let (scale_bits, addend) = (scale.to_bits(), addend_of(mode));
+        let product = Product { scale_bits, addend, ..weight_product(rows, cols, inner) };
         let found = in_order_of(self, &product);
         Candidates { named: found.named, in_order: found.all.len() }
     }
@@ -257,6 +271,6 @@ pub(super) fn weight_product(rows: u32, cols: u32, inner: u32) -> Product {
         to_stride: u64::from(cols),
         to_format: Format::Bf16,
         scale_bits: 1f32.to_bits(),
-        kept: false,
+        addend: Addend::Nothing,
     }
 }

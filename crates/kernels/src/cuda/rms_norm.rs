@@ -8,6 +8,10 @@ use crate::matmul::WriteMode;
 use crate::rms_norm::{Gain, Gradient, GradientBeside, Heads, Input, Norm, Output, Saved};
 use Argument::{Address, F32, Four, U32};
 
+/// Threads of the blocks in which a warp takes a head.
+const FORWARD_THREADS: u32 = 256;
+const BACKWARD_THREADS: u32 = 128;
+
 /// Threads for a head and heads for a block of 256 threads. The first depends on the head's size
 /// alone: it is part of the definition of the sum.
 fn threads(size: usize) -> (u32, u32) {
@@ -42,6 +46,34 @@ fn launch_ahead(cuda: &Cuda, shape: Heads) -> Launch {
 /// Blocks of a processor that ask ahead.
 const BLOCKS_AHEAD: u32 = 6;
 
+/// From so many heads on a warp takes a whole one: there are enough of them to keep the chip busy.
+const MANY_HEADS: usize = 2048;
+
+/// How a warp takes a head alone, in the order of sums of the warps that would share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ByWarp {
+    forward: &'static str,
+    backward: &'static str,
+    heads: usize,
+}
+
+impl ByWarp {
+    /// If there are many heads of a size that is worth it.
+    fn of(shape: Heads) -> Option<Self> {
+        let heads = shape.rows * shape.heads;
+        let (forward, backward) = match threads(shape.size).0 {
+            128 => ("rms_norm_forward_warp_4", "rms_norm_backward_warp_4"),
+            256 => ("rms_norm_forward_warp_8", "rms_norm_backward_warp_8"),
+            _ => return None,
+        };
+        (heads >= MANY_HEADS).then_some(Self { forward, backward, heads })
+    }
+
+    fn launch(self, threads: u32) -> Launch {
+        Launch::new(blocks(self.heads.div_ceil(threads as usize / 32)), threads)
+    }
+}
+
 fn four(shape: Heads) -> Argument {
     let Heads { rows, heads, size, stride } = shape;
     Four([rows, heads, size, stride].map(|number| number as u64))
@@ -58,7 +90,10 @@ pub(crate) fn forward(cuda: &Cuda, y: Output<'_>, x: Input<'_>, norm: Norm<'_>) 
         Address(addresses[2]),
         F32(norm.epsilon),
     ];
-    if suits_ahead(&addresses, [from, to]) {
+    let suits = suits_ahead(&addresses, [from, to]);
+    if let Some(by) = ByWarp::of(from).filter(|_| suits) {
+        cuda.launch(by.forward, by.launch(FORWARD_THREADS).programmatic(), &arguments);
+    } else if suits {
         let launch = launch_ahead(cuda, from).programmatic();
         cuda.launch("rms_norm_forward_ahead", launch, &arguments);
     } else {
@@ -70,7 +105,7 @@ pub(crate) fn backward(cuda: &Cuda, mut gradient: Gradient<'_>, saved: Saved<'_>
     let from = saved.x.shape;
     let to = Place { address: gradient.dx.cuda().address, shape: from };
     let added = (gradient.mode == WriteMode::Accumulate).then_some(to);
-    let destination = Destination { dx: to, added, dgain: gradient.dgain };
+    let destination = Destination { dx: to, added, normed: None, dgain: gradient.dgain };
     go_back(cuda, destination, saved, norm);
 }
 
@@ -83,7 +118,7 @@ pub(crate) fn backward_beside(
     let Input { data, shape } = gradient.added;
     let added = Some(Place { address: data.cuda().address, shape });
     let to = Place { address: gradient.dx.data.cuda().address, shape: gradient.dx.shape };
-    let destination = Destination { dx: to, added, dgain: gradient.dgain };
+    let destination = Destination { dx: to, added, normed: gradient.normed, dgain: gradient.dgain };
     go_back(cuda, destination, saved, norm);
 }
 
@@ -98,13 +133,15 @@ struct Place {
 struct Destination<'a> {
     dx: Place,
     added: Option<Place>,
+    /// Gets the output of the forward pass once more.
+    normed: Option<Output<'a>>,
     dgain: Option<Gain<'a>>,
 }
 
 fn go_back(cuda: &Cuda, gradient: Destination<'_>, saved: Saved<'_>, norm: Norm<'_>) {
     let Saved { x: Input { data: x, shape: from }, dy: Input { data: dy, shape: dy_shape } } =
         saved;
-    let Destination { dx: to, added, dgain } = gradient;
+    let Destination { dx: to, added, mut normed, dgain } = gradient;
     let heads = from.rows * from.heads;
     let reciprocals: Option<Buffer<f32>> = dgain.as_ref().map(|_| cuda.take(heads));
     let kept = reciprocals.as_ref().map_or(0, |buffer| buffer.view().cuda().address);
@@ -123,10 +160,23 @@ fn go_back(cuda: &Cuda, gradient: Destination<'_>, saved: Saved<'_>, norm: Norm<
         F32(norm.epsilon),
         Address(kept),
     ];
+    let again = normed.as_mut().map_or(Place { address: 0, shape: from }, |normed| Place {
+        address: normed.data.cuda().address,
+        shape: normed.shape,
+    });
     let addresses = [to.address, added.address, x, dy, gain];
-    let ahead = suits_ahead(&addresses, [from, dy_shape])
+    let suits = suits_ahead(&addresses, [from, dy_shape])
         && suits_ahead(&addresses, [to.shape, added.shape]);
-    if ahead {
+    let by_warp =
+        ByWarp::of(from).filter(|_| suits && suits_ahead(&[again.address], [again.shape; 2]));
+    let apart = normed.filter(|_| by_warp.is_none());
+    if let Some(output) = apart {
+        forward(cuda, output, saved.x, norm);
+    }
+    if let Some(by) = by_warp {
+        let arguments = [&arguments[..], &[Address(again.address), four(again.shape)]].concat();
+        cuda.launch(by.backward, by.launch(BACKWARD_THREADS), &arguments);
+    } else if suits {
         cuda.launch("rms_norm_backward_ahead", launch_ahead(cuda, from), &arguments);
     } else {
         cuda.launch("rms_norm_backward", launch(from), &arguments);
@@ -167,6 +217,17 @@ mod tests {
         }
         assert_eq!(launch(Heads { rows: 5, heads: 3, size: 64, stride: 200 }).blocks, 2);
         assert_eq!(launch(Heads { rows: 0, heads: 3, size: 64, stride: 200 }).blocks, 0);
+    }
+
+    #[test]
+    fn a_warp_takes_a_head_where_there_are_many_large_ones() {
+        let rows = |rows, size| ByWarp::of(Heads::rows(rows, size)).map(|by| by.forward);
+        assert_eq!(rows(2048, 2048), Some("rms_norm_forward_warp_8"));
+        assert_eq!(rows(2048, 576), Some("rms_norm_forward_warp_4"));
+        assert_eq!(rows(2047, 2048), None);
+        assert_eq!(rows(8192, 128), None);
+        let heads = Heads { rows: 1025, heads: 2, size: 1024, stride: 3000 };
+        assert_eq!(ByWarp::of(heads).map(|by| by.launch(128).blocks), Some(513));
     }
 
     #[test]

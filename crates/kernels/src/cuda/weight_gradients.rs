@@ -2,7 +2,7 @@
 //! caller.
 
 use super::Cuda;
-use super::driver::{Argument, Format, Launch};
+use super::driver::{Argument, ComputeCapability, Format, Launch};
 use super::elementwise::blocks;
 use crate::buffer::{Buffer, Part, Real};
 use crate::linear::WeightGradient;
@@ -19,6 +19,18 @@ const THREADS: u32 = 128;
 
 /// Shared memory of a block: three stages of 32 rows of both in bf16, and a tile of f32.
 const SHARED_BYTES: usize = 3 * 32 * (P_COLUMNS + Q_COLUMNS) * 2 + P_COLUMNS * Q_COLUMNS * 4;
+
+/// What stages that begin at a multiple of 1024 bytes may leave unused.
+const ALIGNMENT: usize = 1024;
+
+/// A kernel and the shared memory of its blocks; both have the same bits.
+fn kernel(capability: ComputeCapability) -> (&'static str, usize) {
+    if capability == ComputeCapability::HOPPER {
+        ("weight_gradients_wgmma", SHARED_BYTES + ALIGNMENT)
+    } else {
+        ("weight_gradients", SHARED_BYTES)
+    }
+}
 
 /// `Job` of the source, field by field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,8 +169,9 @@ fn launch(cuda: &Cuda, mut jobs: Vec<Job>, sequences: Offsets<'_>) {
         U64(sequences.len().saturating_sub(1) as u64),
     ];
     let count = blocks(usize::try_from(first_block).unwrap_or(usize::MAX));
-    let launch = Launch { shared_bytes: blocks(SHARED_BYTES), ..Launch::new(count, THREADS) };
-    cuda.launch("weight_gradients", launch, &arguments);
+    let (kernel, shared) = kernel(cuda.info().properties.capability);
+    let launch = Launch { shared_bytes: blocks(shared), ..Launch::new(count, THREADS) };
+    cuda.launch(kernel, launch, &arguments);
 }
 
 pub(super) fn upload(cuda: &Cuda, words: &[u64]) -> Buffer<u32> {
@@ -191,6 +204,13 @@ mod tests {
         );
         assert_eq!(job(to, 72, [side(136), side(72)], 1.0).tiles(), 4);
         assert_eq!(tall.words()[9], u64::from(2f32.to_bits()));
+    }
+
+    #[test]
+    fn products_of_warpgroups_are_hoppers_alone() {
+        assert_eq!(kernel(ComputeCapability::HOPPER).0, "weight_gradients_wgmma");
+        assert_eq!(kernel(ComputeCapability::AMPERE).0, "weight_gradients");
+        assert_eq!(kernel(ComputeCapability { major: 10, minor: 0 }).0, "weight_gradients");
     }
 
     #[test]

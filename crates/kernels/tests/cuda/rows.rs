@@ -109,7 +109,9 @@ fn a_norms_gradients_are_the_slopes() {
 fn a_norms_gradient_beside_what_it_is_added_to_has_the_same_bits() {
     let Some(device) = device() else { return };
     let sizes = [(1, 1, 1), (5, 2, 8), (130, 1, 19), (300, 1, 2048), (9, 4, 128), (7, 1, 2056)];
-    for (rows, heads, size) in sizes {
+    // Many, of which a warp takes each.
+    let many = [(2049, 1, 2048), (2048, 1, 576), (1025, 2, 1024)];
+    for (rows, heads, size) in sizes.into_iter().chain(many) {
         let shape = |gap| Heads { rows, heads, size, stride: heads * size + gap };
         let count = rows * heads * size;
         let (x, gain) = (numbers(1, count), numbers(2, size));
@@ -127,16 +129,47 @@ fn a_norms_gradient_beside_what_it_is_added_to_has_the_same_bits() {
                 rms_norm::backward(device, gradient, saved, norm);
                 let beside = upload(&apart(&old, added));
                 let mut dx = upload(&apart(&vec![POISON; count], to));
+                let mut again = upload(&apart(&vec![POISON; count], added));
                 let gradient = GradientBeside {
                     dx: rms_norm::Output { data: dx.view_mut(), shape: to },
                     added: rms_norm::Input { data: beside.view(), shape: added },
+                    normed: Some(rms_norm::Output { data: again.view_mut(), shape: added }),
                     dgain: None,
                 };
                 rms_norm::backward_beside(device, gradient, saved, norm);
-                vec![device.read(in_place.view()), together(&device.read(dx.view()), to)]
+                let mut y = upload(&vec![POISON; count]);
+                let output = rms_norm::Output { data: y.view_mut(), shape: shape(0) };
+                rms_norm::forward(device, output, saved.x, norm);
+                vec![
+                    device.read(in_place.view()),
+                    together(&device.read(dx.view()), to),
+                    device.read(y.view()),
+                    together(&device.read(again.view()), added),
+                ]
             });
             same_bits(&ours[1], &ours[0]);
+            same_bits(&ours[3], &ours[2]);
         }
+    }
+}
+
+/// By the threads of a block, as when sampling, and by a warp, as in training.
+#[test]
+fn a_row_is_normed_to_the_same_bits_alone_and_among_many() {
+    let Some(device) = device() else { return };
+    for (rows, size) in [(2100, 2048), (2100, 576), (2050, 1024), (2050, 1032)] {
+        let (x, gain) = (numbers(1, rows * size), numbers(2, size));
+        let normed = |x: &[f32]| {
+            let (x, gain) = (device.upload::<Activation>(x), device.upload::<Activation>(&gain));
+            let mut y = device.upload::<Activation>(&vec![POISON; x.len()]);
+            let shape = Heads::rows(x.len() / size, size);
+            let norm = Norm { gain: gain.view(), epsilon: EPSILON };
+            let output = rms_norm::Output { data: y.view_mut(), shape };
+            rms_norm::forward(device, output, rms_norm::Input { data: x.view(), shape }, norm);
+            device.read(y.view())
+        };
+        let few: Vec<f32> = x.chunks(size * 300).flat_map(normed).collect();
+        same_bits(&normed(&x), &few);
     }
 }
 

@@ -127,20 +127,27 @@ fn a_gradient_beside_what_it_is_added_to_has_the_same_bits() {
             backward(device, Gradient { dx: in_place.view_mut(), mode, dgain }, saved, norm);
             let mut dx = device.upload(&layout(apart).nothing());
             let beside = upload(further, &old);
+            let mut again = device.upload(&layout(further).nothing());
             let gradient = GradientBeside {
                 dx: Output { data: dx.view_mut(), shape: apart },
                 added: Input { data: beside.view(), shape: further },
+                normed: Some(Output { data: again.view_mut(), shape: further }),
                 dgain: Some(Gain { to: second.view_mut(), sequences }),
             };
             backward_beside(device, gradient, saved, norm);
+            let mut y = device.upload(&layout(apart).nothing());
+            forward(device, Output { data: y.view_mut(), shape: apart }, saved.x, norm);
             vec![
                 [layout(from).together(&device.read(in_place.view())), device.read(first.view())]
                     .concat(),
                 [layout(apart).together(&device.read(dx.view())), device.read(second.view())]
                     .concat(),
+                layout(apart).together(&device.read(y.view())),
+                layout(further).together(&device.read(again.view())),
             ]
         });
         assert_eq!(ours[0], ours[1]);
+        assert_eq!(ours[2], ours[3]);
     }
 }
 

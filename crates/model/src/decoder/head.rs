@@ -9,7 +9,7 @@ use whetstone_kernels::head::{self, Input, Output};
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, WriteMode, add, embedding};
 
-use super::layer::{LayerGradients, NormInput, norm_backward, normed};
+use super::layer::{LayerGradients, Needed, NormInput, norm_backward, normed};
 use super::pass::{Adapters, Pass};
 use super::sums::GradientAccumulator;
 use super::{Batch, Decoder, Forward, Gradients, Scored, Signal, ValueHead};
@@ -145,7 +145,8 @@ impl Decoder {
         if let Some(dvalue) = &incoming.dvalue {
             self.values_backward(&h, dvalue, &mut dh, &mut sums);
         }
-        let mut layer_gradients = LayerGradients { dx: device.zeros(rows * width), sums };
+        let dx = device.zeros(rows * width);
+        let mut layer_gradients = LayerGradients { dx, needed: Needed::Input, sums };
         let input = NormInput { x: activations.last.view(), gain: self.norm };
         norm_backward(pass, input, &dh, &mut layer_gradients);
         layer_gradients.dx

@@ -41,7 +41,7 @@ use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, embedding};
 use crate::config::Config;
 use batch::BatchLimits;
 use head::{HeadActivations, HeadBackward, HeadGradients};
-use layer::{Layer, LayerGradients, Packed, Rope, SavedActivations};
+use layer::{Layer, LayerGradients, Needed, Packed, Rope, SavedActivations};
 use pass::{Pass, Sizes};
 use sums::GradientAccumulator;
 
@@ -183,8 +183,12 @@ impl Decoder {
         drop(dlast);
         let packed = self.packed(batch);
         let sums = GradientAccumulator::new(device, gradients, &batch.offsets);
-        let mut layer_gradients = LayerGradients { dx, sums };
-        for (layer, kept) in self.layers.iter().zip(layers).rev() {
+        let mut layer_gradients = LayerGradients { dx, needed: Needed::Input, sums };
+        for (at, (layer, kept)) in self.layers.iter().zip(layers).enumerate().rev() {
+            let is_first = at == 0 && !layer_gradients.sums.is_trained(self.embedding);
+            if is_first && !layer_gradients.sums.is_trained(layer.before_attention) {
+                layer_gradients.needed = Needed::Parameters;
+            }
             layer.backward(&pass, &packed, kept, &mut layer_gradients);
         }
         let mut dx = layer_gradients.dx;

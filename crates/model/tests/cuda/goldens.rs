@@ -13,10 +13,13 @@ const NEAR: f64 = 2e-2;
 /// Logits, which are small beside their rounding where a tiny model has no opinion.
 const NEAR_LOGITS: f64 = 3e-2;
 
-/// These models are tiny and their gradients sensitive: that of a model on the CPU whose weights alone
-/// were rounded to bf16 is some hundredths off. On a GPU activations are rounded as well, at every
-/// step and both ways; its error may be this many times as large, or as large as that of log-probabilities.
-const TIMES_ROUNDED_WEIGHTS: f64 = 4.0;
+/// These models are tiny and their gradients sensitive: that of a model whose weights alone were rounded to
+/// bf16 is 1.9e-2 to 4.3e-2 off. PyTorch in bf16, whole and adapter, by `xtask/goldens/bf16.py` (torch 2.11,
+/// transformers 5.17, an H200).
+const PYTORCH_BF16: [[f64; 2]; 3] = [[4.60e-2, 8.61e-2], [6.45e-2, 9.84e-2], [3.18e-2, 5.62e-2]];
+
+/// The largest ratio of our error to PyTorch's.
+const TIMES_PYTORCH: f64 = 1.15;
 
 /// The same model on the CPU, its weights rounded to what a GPU has of them.
 fn rounded_weights(family: &str, trained: Trained) -> Decoder {
@@ -36,9 +39,13 @@ fn rounded_weights(family: &str, trained: Trained) -> Decoder {
 fn log_probabilities_entropies_and_gradients_are_those_of_transformers() {
     let Some(device) = device() else { return };
     let mut problems = Problems::default();
-    for (family, (trained, prefix)) in FAMILIES.iter().flat_map(|family| {
-        [(family, (Trained::Whole, "full")), (family, (Trained::Adapter, "lora"))]
-    }) {
+    let kinds = |peers: [f64; 2]| {
+        [(Trained::Whole, "full", peers[0]), (Trained::Adapter, "lora", peers[1])]
+    };
+    let all = FAMILIES.iter().zip(PYTORCH_BF16).flat_map(|(family, peers)| {
+        kinds(peers).map(|(trained, prefix, peer)| (family, trained, prefix, peer))
+    });
+    for (family, trained, prefix, peer) in all {
         let (golden, decoder) = (Golden::open(family), model(device, family, trained));
         let tokens = golden.tokens();
         let (dlogp, dentropy) = (golden.get("dlogp"), golden.get("dentropy"));
@@ -56,9 +63,11 @@ fn log_probabilities_entropies_and_gradients_are_those_of_transformers() {
         };
         let truth: Vec<f32> = said.gradients.iter().flat_map(|(name, _)| theirs(name)).collect();
         let (off, weights) = (apart(&whole(&said), &truth), apart(&whole(&rounded), &truth));
-        println!("{family} {prefix} all gradients: {off:.1e}, of rounded weights {weights:.1e}");
-        let allowed = NEAR.max(weights * TIMES_ROUNDED_WEIGHTS);
-        problems.near(&format!("{family} {prefix} all gradients"), off, allowed);
+        let rounded = apart(&whole(&said), &whole(&rounded));
+        println!(
+            "{family} {prefix} all gradients: {off:.1e}, of rounded weights {weights:.1e}, from these {rounded:.1e}"
+        );
+        problems.near(&format!("{family} {prefix} all gradients"), off, peer * TIMES_PYTORCH);
     }
     problems.none();
 }

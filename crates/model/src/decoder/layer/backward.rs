@@ -84,7 +84,7 @@ impl Layer {
                 return fused.network_backward(pass, input, network, gradients);
             }
         };
-        let LayerGradients { dx, sums } = &mut *gradients;
+        let LayerGradients { dx, sums, .. } = &mut *gradients;
         let (device, sizes, tokens) = (pass.device, pass.sizes, x1.len() / pass.sizes.width);
         let mut open = device.take(tokens * sizes.ffn);
         let du = {
@@ -122,7 +122,7 @@ impl Layer {
             let (dattended, residual) = fused.o_backward(pass, attended, gradients);
             return (dattended, Some(residual));
         }
-        let LayerGradients { dx, sums } = gradients;
+        let LayerGradients { dx, sums, .. } = gradients;
         let sizes = pass.sizes;
         let (tokens, width) = (dx.len() / sizes.width, sizes.shape.width());
         let mut dattended = pass.device.take(attended.len());
@@ -216,7 +216,7 @@ pub(crate) fn norm_backward(
     gradients: &mut LayerGradients<'_>,
 ) {
     let NormInput { x, gain } = input;
-    let LayerGradients { dx, sums } = gradients;
+    let LayerGradients { dx, sums, .. } = gradients;
     let width = pass.sizes.width;
     let rows = Heads::rows(x.len() / width, width);
     let gradient =
@@ -227,7 +227,8 @@ pub(crate) fn norm_backward(
 }
 
 /// The sum of the gradient through a norm and `added`, the residual's gradient: rows as wide as the
-/// norm's, possibly with a larger stride. It replaces the residual's gradient.
+/// norm's, possibly with a larger stride. It replaces the residual's gradient. The norm's output is recomputed for the
+/// gradients of its readers.
 pub(super) fn norm_backward_beside(
     pass: &Pass<'_>,
     input: NormInput<'_>,
@@ -235,8 +236,8 @@ pub(super) fn norm_backward_beside(
     gradients: &mut LayerGradients<'_>,
 ) {
     let NormInput { x, gain } = input;
-    let BackwardBeside { dy, added } = from;
-    let LayerGradients { dx, sums } = gradients;
+    let BackwardBeside { dy, added, normed } = from;
+    let LayerGradients { dx, sums, .. } = gradients;
     let width = pass.sizes.width;
     let rows = Heads::rows(x.len() / width, width);
     let apart = |length: usize| Heads { stride: length / rows.rows.max(1), ..rows };
@@ -244,6 +245,7 @@ pub(super) fn norm_backward_beside(
     let gradient = GradientBeside {
         dx: rms_norm::Output { data: dx.view_mut(), shape: to },
         added: rms_norm::Input { data: added.view(), shape: apart(added.len()) },
+        normed: Some(rms_norm::Output { shape: apart(normed.len()), data: normed.view_mut() }),
         dgain: sums.gain(gain),
     };
     let x = rms_norm::Input { data: x, shape: rows };
@@ -252,9 +254,10 @@ pub(super) fn norm_backward_beside(
     rms_norm::backward_beside(pass.device, gradient, saved, norm(pass, gain));
 }
 
-/// The gradient through a norm, and the one it is added to.
-#[derive(Debug, Clone, Copy)]
+/// The gradient through a norm, the one it is added to, and a buffer for the norm's output.
+#[derive(Debug)]
 pub(super) struct BackwardBeside<'a> {
     pub(super) dy: &'a Buffer,
     pub(super) added: &'a Buffer,
+    pub(super) normed: &'a mut Buffer,
 }

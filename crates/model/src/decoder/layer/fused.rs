@@ -13,7 +13,7 @@ use whetstone_kernels::{Buffer, Matrix, MatrixMut, fused_linear, swiglu};
 
 use super::backward::{BackwardBeside, norm_backward_beside};
 use super::fused_projections::{DeferredInput, Fused};
-use super::{LayerGradients, NormInput, norm};
+use super::{LayerGradients, Needed, NormInput, norm};
 use crate::decoder::pass::Pass;
 
 /// The four products of a layer.
@@ -134,7 +134,7 @@ impl FusedLayer {
         gradients: &mut LayerGradients<'_>,
     ) {
         let FusedNetwork { mut both, gate_up_narrow, down_narrow } = network;
-        let LayerGradients { dx, sums } = &mut *gradients;
+        let LayerGradients { dx, sums, .. } = &mut *gradients;
         let (device, sizes) = (pass.device, pass.sizes);
         let (tokens, ffn) = (input.x.len() / sizes.width, sizes.ffn);
         let mut dy = self.taken_residual(pass, tokens, dx);
@@ -149,14 +149,14 @@ impl FusedLayer {
         let deferred = DeferredInput { x: &Rc::new(open), narrow: down_narrow.as_ref() };
         let dy = Rc::new(dy);
         self.down.defer(pass, sums, &dy, deferred);
-        let h = Self::normed(pass, input, &self.gate_up);
         let mut dh = device.take(input.x.len());
         let to = MatrixMut::new(dh.view_mut(), tokens, sizes.width);
         self.gate_up.backward(pass, to, &mut both);
-        let deferred = DeferredInput { x: &Rc::new(h), narrow: gate_up_narrow.as_ref() };
-        self.gate_up.defer(pass, sums, &Rc::new(both), deferred);
-        let from = BackwardBeside { dy: &dh, added: &dy };
+        let mut h = device.take(tokens * self.gate_up.in_stride());
+        let from = BackwardBeside { dy: &dh, added: &dy, normed: &mut h };
         norm_backward_beside(pass, input, from, gradients);
+        let deferred = DeferredInput { x: &Rc::new(h), narrow: gate_up_narrow.as_ref() };
+        self.gate_up.defer(pass, &mut gradients.sums, &Rc::new(both), deferred);
     }
 
     /// The gradients of the attention output and of the residual; the residual's buffer is replaced
@@ -167,7 +167,7 @@ impl FusedLayer {
         attended: &Rc<Buffer>,
         gradients: &mut LayerGradients<'_>,
     ) -> (Buffer, Rc<Buffer>) {
-        let LayerGradients { dx, sums } = gradients;
+        let LayerGradients { dx, sums, .. } = gradients;
         let (tokens, width) = (attended.len() / self.o.in_stride(), pass.sizes.shape.width());
         let mut dy = self.taken_residual(pass, tokens, dx);
         let mut dattended = pass.device.take(tokens * width);
@@ -205,14 +205,20 @@ impl FusedLayer {
         let (x0, width) = (input.x, pass.sizes.width);
         let tokens = x0.len() / width;
         let FusedGradient { mut dqkv, narrow, residual } = dqkv;
-        let h = Self::normed(pass, input, &self.qkv);
+        if gradients.needed == Needed::Parameters {
+            self.qkv.backward_narrow(pass, tokens, &mut dqkv);
+            let h = Rc::new(Self::normed(pass, input, &self.qkv));
+            let deferred = DeferredInput { x: &h, narrow: narrow.as_ref() };
+            return self.qkv.defer(pass, &mut gradients.sums, &Rc::new(dqkv), deferred);
+        }
         let mut dh = pass.device.take(x0.len());
         let to = MatrixMut::new(dh.view_mut(), tokens, width);
         self.qkv.backward(pass, to, &mut dqkv);
+        let added = residual.as_ref().expect("fused projections left the residual's gradient");
+        let mut h = pass.device.take(tokens * self.qkv.in_stride());
+        let from = BackwardBeside { dy: &dh, added, normed: &mut h };
+        norm_backward_beside(pass, input, from, gradients);
         let deferred = DeferredInput { x: &Rc::new(h), narrow: narrow.as_ref() };
         self.qkv.defer(pass, &mut gradients.sums, &Rc::new(dqkv), deferred);
-        let added = residual.as_ref().expect("fused projections left the residual's gradient");
-        let from = BackwardBeside { dy: &dh, added };
-        norm_backward_beside(pass, input, from, gradients);
     }
 }

@@ -141,6 +141,15 @@ impl Fused {
         fused_linear::backward(pass.device, dx, &mut dy, self.fused_weight(pass));
     }
 
+    /// The adapters' narrow products of output gradients, next to them, if the gradient of the input is not needed.
+    pub(super) fn backward_narrow(&self, pass: &Pass<'_>, rows: usize, dy: &mut Buffer) {
+        if self.part(pass) == Narrow::With {
+            let stride = dy.len() / rows.max(1);
+            let mut dy = MatrixMut::strided(dy.view_mut(), rows, self.out_stride(), stride);
+            fused_linear::backward_narrow(pass.device, &mut dy, &self.weight);
+        }
+    }
+
     /// The adapters' narrow products of rows, saved for their gradients; they are next to the rows.
     pub(super) fn kept_narrow(&self, pass: &Pass<'_>, x: &Buffer) -> Option<Rc<Buffer>> {
         let Widths { inputs, narrow, .. } = self.widths();

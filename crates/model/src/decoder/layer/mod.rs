@@ -85,8 +85,19 @@ pub(crate) struct NormInput<'a> {
 pub(crate) struct LayerGradients<'a> {
     /// Of the residual stream.
     pub(crate) dx: Buffer,
+    pub(crate) needed: Needed,
     /// Of the parameters.
     pub(crate) sums: GradientAccumulator<'a>,
+}
+
+/// What is needed of the gradients of a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Needed {
+    /// That of its input too.
+    Input,
+    /// Those of its parameters alone: nothing before it is trained. What is left of the residual's gradient
+    /// means nothing then, where projections are fused.
+    Parameters,
 }
 
 /// Positions of tokens, and places in pages for their keys and values.
