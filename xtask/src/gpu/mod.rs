@@ -5,6 +5,8 @@
 //! runs such a folder, leaves a log of each in it, all results in `gpu.json`, and writes a table. Without
 //! either, it does both in `target/gpu-bundle`.
 
+mod files;
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,6 +14,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::built::{Program, executables};
+use files::{copy_folder, pack, strip};
 
 /// A program of the bundle.
 #[derive(Debug, Clone, Copy)]
@@ -126,35 +129,6 @@ fn bundle(root: &Path, dir: &Path, out: &mut dyn Write) -> Result<(), String> {
     say(out, &format!("{packed}: {bytes} bytes; there, unpacked: `{dir}/{THIS} gpu --run {dir}`"))
 }
 
-/// The folder as one file beside it, with its size.
-fn pack(dir: &Path) -> Result<(PathBuf, u64), String> {
-    let packed = dir.with_extension("tar.gz");
-    let made = Command::new("tar").arg("-czf").arg(&packed).arg("-C").arg(dir).arg(".").status();
-    match made {
-        Ok(status) if status.success() => {}
-        Ok(status) => return Err(format!("`tar` ended with {status}")),
-        Err(err) => return Err(format!("cannot start `tar`: {err}")),
-    }
-    let size = fs::metadata(&packed).map_err(|err| format!("{}: {err}", packed.display()))?;
-    Ok((packed, size.len()))
-}
-
-/// A folder with all that is in it; says how many bytes.
-fn copy_folder(from: &Path, to: &Path) -> io::Result<u64> {
-    fs::create_dir_all(to)?;
-    let mut bytes = 0;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        bytes += if entry.file_type()?.is_dir() {
-            copy_folder(&entry.path(), &target)?
-        } else {
-            fs::copy(entry.path(), target)?
-        };
-    }
-    Ok(bytes)
-}
-
 /// Builds all parts and says where each lies.
 fn build(root: &Path) -> Result<Vec<PathBuf>, String> {
     let optimised: Vec<String> = OPTIMISED
@@ -163,16 +137,6 @@ fn build(root: &Path) -> Result<Vec<PathBuf>, String> {
         .collect();
     let args: Vec<&str> = BUILD.into_iter().chain(optimised.iter().map(String::as_str)).collect();
     executables(root, &args, &PARTS.map(|part| part.program))
-}
-
-/// A copy without symbols, which are most of a program of the dev profile.
-fn strip(from: &Path, to: &Path) -> Result<(), String> {
-    let _ = fs::remove_file(to);
-    match Command::new("strip").arg("-o").arg(to).arg(from).status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`strip` ended with {status} for {}", from.display())),
-        Err(err) => Err(format!("cannot start `strip` (it comes with binutils): {err}")),
-    }
 }
 
 /// How a program of the bundle ended.
@@ -370,33 +334,6 @@ mod tests {
             ]
         );
         assert!(figures("no JSON\n").is_empty());
-    }
-
-    #[test]
-    fn a_packed_folder_has_all_that_is_in_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let bundle = dir.path().join("bundle");
-        fs::create_dir_all(bundle.join("a")).unwrap();
-        fs::write(bundle.join("a/one"), "1").unwrap();
-        let (packed, bytes) = pack(&bundle).unwrap();
-        assert_eq!(packed, dir.path().join("bundle.tar.gz"));
-        assert!(bytes > 0);
-        let there = dir.path().join("there");
-        fs::create_dir(&there).unwrap();
-        let args = [Path::new("-xzf"), &packed, Path::new("-C"), &there];
-        assert!(Command::new("tar").args(args).status().unwrap().success());
-        assert_eq!(fs::read_to_string(there.join("a/one")).unwrap(), "1");
-    }
-
-    #[test]
-    fn a_folder_is_copied_with_all_that_is_in_it() {
-        let dir = tempfile::tempdir().unwrap();
-        fs::create_dir_all(dir.path().join("a/b")).unwrap();
-        fs::write(dir.path().join("a/one"), "1").unwrap();
-        fs::write(dir.path().join("a/b/two"), "22").unwrap();
-        let to = dir.path().join("c");
-        assert_eq!(copy_folder(&dir.path().join("a"), &to).unwrap(), 3);
-        assert_eq!(fs::read_to_string(to.join("b/two")).unwrap(), "22");
     }
 
     #[test]
