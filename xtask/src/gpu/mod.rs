@@ -5,6 +5,8 @@
 //! runs such a folder, leaves a log of each in it, all results in `gpu.json`, and writes a table. Without
 //! either, it does both in `target/gpu-bundle`.
 
+mod files;
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,6 +14,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::built::{Program, executables};
+use files::{copy_folder, pack, strip};
 
 /// A program of the bundle.
 #[derive(Debug, Clone, Copy)]
@@ -126,35 +129,6 @@ fn bundle(root: &Path, dir: &Path, out: &mut dyn Write) -> Result<(), String> {
     say(out, &format!("{packed}: {bytes} bytes; there, unpacked: `{dir}/{THIS} gpu --run {dir}`"))
 }
 
-/// The folder as one file beside it, with its size.
-fn pack(dir: &Path) -> Result<(PathBuf, u64), String> {
-    let packed = dir.with_extension("tar.gz");
-    let made = Command::new("tar").arg("-czf").arg(&packed).arg("-C").arg(dir).arg(".").status();
-    match made {
-        Ok(status) if status.success() => {}
-        Ok(status) => return Err(format!("`tar` ended with {status}")),
-        Err(err) => return Err(format!("cannot start `tar`: {err}")),
-    }
-    let size = fs::metadata(&packed).map_err(|err| format!("{}: {err}", packed.display()))?;
-    Ok((packed, size.len()))
-}
-
-/// A folder with all that is in it; says how many bytes.
-fn copy_folder(from: &Path, to: &Path) -> io::Result<u64> {
-    fs::create_dir_all(to)?;
-    let mut bytes = 0;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        bytes += if entry.file_type()?.is_dir() {
-            copy_folder(&entry.path(), &target)?
-        } else {
-            fs::copy(entry.path(), target)?
-        };
-    }
-    Ok(bytes)
-}
-
 /// Builds all parts and says where each lies.
 fn build(root: &Path) -> Result<Vec<PathBuf>, String> {
     let optimised: Vec<String> = OPTIMISED
@@ -163,16 +137,6 @@ fn build(root: &Path) -> Result<Vec<PathBuf>, String> {
         .collect();
     let args: Vec<&str> = BUILD.into_iter().chain(optimised.iter().map(String::as_str)).collect();
     executables(root, &args, &PARTS.map(|part| part.program))
-}
-
-/// A copy without symbols, which are most of a program of the dev profile.
-fn strip(from: &Path, to: &Path) -> Result<(), String> {
-    let _ = fs::remove_file(to);
-    match Command::new("strip").arg("-o").arg(to).arg(from).status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`strip` ended with {status} for {}", from.display())),
-        Err(err) => Err(format!("cannot start `strip` (it comes with binutils): {err}")),
-    }
 }
 
 /// How a program of the bundle ended.
@@ -280,4 +244,101 @@ fn say(out: &mut dyn Write, line: &str) -> Result<(), String> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn program(dir: &Path, name: &str, script: &str) {
+        let path = dir.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn a_bundle_is_run_to_its_end_and_what_failed_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["model-tests", "infer-tests", "gpu-bench"] {
+            program(dir.path(), name, "echo \"$WHET_TESTDATA\"");
+        }
+        program(dir.path(), "loops-tests", "echo \"$@\"");
+        program(dir.path(), "whet", "pwd; echo \"$@\"");
+        program(dir.path(), "cuda-bench", "echo \"$XDG_CACHE_HOME\"");
+        program(dir.path(), "cuda-tests", "echo one failed; exit 1");
+        let mut said = Vec::new();
+        let error = execute(dir.path(), &mut said).unwrap_err();
+        assert!(error.contains("tests.log") && !error.contains("warm.json"), "{error}");
+        let read = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+        assert!(read("warm.json").trim().ends_with("/cache"), "{}", read("warm.json"));
+        assert_eq!(read("tests.log"), "one failed\n");
+        assert_eq!(read("loops.log"), "cuda::\n");
+        assert!(read("models.json").trim().ends_with("/testdata"), "{}", read("models.json"));
+        // What `whet` leaves behind is in the folder that is emptied.
+        let said_by_whet = read("quickstart.json");
+        assert!(said_by_whet.contains("/cache\nquickstart --device"), "{said_by_whet}");
+        assert!(read(RESULTS).contains("\"log\": \"tests.log\", \"passed\": false"));
+        program(dir.path(), "cuda-tests", "exit 0");
+        execute(dir.path(), &mut said).unwrap();
+    }
+
+    #[test]
+    fn what_is_run_is_in_the_bundle_and_what_is_in_it_is_run() {
+        for (program, _, _) in RUNS {
+            assert!(PARTS.iter().any(|part| part.name == program), "{program}");
+        }
+        for part in PARTS.iter().filter(|part| part.name != THIS) {
+            assert!(RUNS.iter().any(|(program, _, _)| *program == part.name), "{}", part.name);
+        }
+    }
+
+    fn ended(program: &'static str, log: &'static str, passed: bool) -> Ended {
+        Ended { program, log, passed, seconds: 1.25, how: String::new() }
+    }
+
+    #[test]
+    fn results_are_one_object_without_what_failed() {
+        let all = [
+            ended("cuda-tests", "tests.log", true),
+            ended("gpu-bench", "models.json", true),
+            ended("cuda-bench", "warm.json", false),
+        ];
+        let read = |log: &str| match log {
+            "models.json" => "{\n  \"a\": 1\n}\n".to_owned(),
+            _ => "{ not ended".to_owned(),
+        };
+        let expected = r#"{
+  "runs": [
+    { "program": "cuda-tests", "log": "tests.log", "passed": true, "seconds": 1.2 },
+    { "program": "gpu-bench", "log": "models.json", "passed": true, "seconds": 1.2 },
+    { "program": "cuda-bench", "log": "warm.json", "passed": false, "seconds": 1.2 }
+  ],
+  "results": {
+    "models": {
+      "a": 1
+    }
+  }
+}
+"#;
+        assert_eq!(results_of(&all, read), expected);
+    }
+
+    #[test]
+    fn a_table_has_a_line_for_each_measurement() {
+        let text = "{\n  \"lora\": {\n    \"load_s\": 11.8,\n    \"step_ms\": 130.5,\n    \"held_gib\": 16.7\n  },\n\
+                    \"rows\": [\n{\n\"sequences\": 64,\n\"step_ms\": 2.36,\n\
+                    \"other_bits_than_training\": \"0 of 4096\"\n}\n";
+        assert_eq!(
+            figures(text),
+            [
+                "step_ms 130.5  held_gib 16.7",
+                "sequences 64  step_ms 2.36  other_bits_than_training 0 of 4096",
+            ]
+        );
+        assert!(figures("no JSON\n").is_empty());
+    }
+
+    #[test]
+    fn other_words_are_refused() {
+        let error = run(Path::new("."), &["--fast"], &mut Vec::new()).unwrap_err();
+        assert!(error.starts_with("usage: cargo xtask gpu"), "{error}");
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! A number of a product is one sum in f32, from the first to the last k, 16 at a time, as the tensor
 //! core does it, then multiplied by the scale, then added to what is there, then rounded once
-//! (`docs/adr/0016-accumulation-order.md`). Which algorithms keep to that is found out in `order.rs`.
+//! (`docs/adr/0016-accumulation-order.md`). Which algorithms keep to that is found out in `order/`.
 //!
 //! A residual is added by the library, in f32 before it rounds. Its addition to what a bf16 result holds
 //! itself was seen to have other bits: such a product is computed to f32 and added by a kernel of ours, so

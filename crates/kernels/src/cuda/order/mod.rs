@@ -9,13 +9,13 @@
 //! to call. An algorithm is looked for once for a range of such counts: the order of a sum is the
 //! algorithm's, and what is left over at the end of a sum is the same in a range.
 
-use std::time::{Duration, Instant};
+mod timing;
+
+pub(super) use timing::fastest_in_order;
+use timing::weight_copies;
 
 use super::Cuda;
-use super::driver::{
-    Addend, Algorithm, Argument, Driver, Format, Launch, Operands, Order, Product,
-};
-use super::error::DeviceResult;
+use super::driver::{Addend, Algorithm, Argument, Format, Launch, Operands, Order, Product};
 use super::noise::{Mirror, Noise, Numbers, fill_noise, noise};
 use super::product::in_order;
 use crate::buffer::Buffer;
@@ -27,24 +27,6 @@ const COMPARED_ROWS: u32 = 64;
 /// The seeds of what is added, and of what a result held that is not.
 const ADDED: u32 = 3;
 const OLD: u32 = 4;
-
-/// Rounds of a timed candidate, and the least repetitions in each.
-const ROUNDS: u32 = 4;
-const REPETITIONS: usize = 5;
-
-/// More than the L2 cache of a chip holds.
-const CACHE_BYTES: usize = 128 << 20;
-
-/// The most copies of a weight.
-const MOST_COPIES: usize = 16;
-
-/// Copies of a weight whose products are timed in turn. A layer's weight is not in the cache when its
-/// product begins, because those of the other layers were used since; an algorithm that is the fastest
-/// with a cached weight need not be so without.
-fn weight_copies(numbers: usize) -> usize {
-    let bytes = numbers.saturating_mul(2).max(1);
-    CACHE_BYTES.div_ceil(bytes).clamp(1, MOST_COPIES)
-}
 
 /// Two sizes for each doubling: the least of them that is not smaller.
 fn range_end(count: u32) -> u32 {
@@ -90,64 +72,6 @@ pub(super) fn in_order_of<'a>(cuda: &'a Cuda, product: &Product) -> InOrder<'a> 
         all.retain(|candidate| cancelling.keeps_order(candidate));
     }
     InOrder { all, named, trial }
-}
-
-pub(super) fn fastest_in_order(cuda: &Cuda, product: &Product) -> Option<Algorithm> {
-    let InOrder { all: good, trial, .. } = in_order_of(cuda, product);
-    let (true, Some(trial)) = (good.len() > 1, trial) else {
-        return good.first().copied();
-    };
-    let weights = trial.weights();
-    let time = |candidate: &Algorithm, how: Effort| {
-        cuda.attempt(|driver| trial.time(driver, &weights, candidate, how))
-    };
-    let mut timed: Vec<(Duration, Algorithm)> = good
-        .into_iter()
-        .filter_map(|candidate| Some((time(&candidate, Effort::Brief)?, candidate)))
-        .collect();
-    // Of equals the first, which is the library's own choice.
-    timed.sort_by_key(|(time, _)| *time);
-    let best = timed.first()?.0;
-    timed.retain(|(time, _)| *time <= best + best / CLOSE);
-    if best < LONG || timed.len() == 1 {
-        return timed.first().map(|(_, candidate)| *candidate);
-    }
-    let mut warm = Effort::Sustained { warm: WARMING };
-    let mut sustained = vec![Duration::ZERO; timed.len()];
-    for _ in 0..SUSTAINED_ROUNDS {
-        for (total, (_, candidate)) in sustained.iter_mut().zip(&timed) {
-            *total += time(candidate, warm)?;
-            warm = Effort::Sustained { warm: SUSTAINED };
-        }
-    }
-    let all = sustained.into_iter().zip(timed);
-    all.min_by_key(|(total, _)| *total).map(|(_, (_, candidate))| candidate)
-}
-
-/// How long a candidate is timed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Effort {
-    /// A few products after a pause.
-    Brief,
-    /// As many as go on for some time, of which those of the first part are not timed. A chip that computes
-    /// large products without a pause reaches its power limit and lowers its clock, and those that are fastest
-    /// after a pause are not always those that are fastest then.
-    Sustained { warm: Duration },
-}
-
-/// Products that take at least so long are timed at the power limit too, of these the ones that are within this
-/// part of the fastest after a pause.
-const LONG: Duration = Duration::from_micros(40);
-const CLOSE: u32 = 6;
-
-/// How long a candidate goes on before and while it is timed, and the first of them before.
-const SUSTAINED: Duration = Duration::from_millis(20);
-const SUSTAINED_ROUNDS: usize = 2;
-const WARMING: Duration = Duration::from_millis(100);
-
-/// How many products of a length take some time.
-fn repetitions(time: Duration, one: Duration) -> usize {
-    usize::try_from(time.as_nanos() / one.as_nanos().max(1)).unwrap_or(usize::MAX).max(1)
 }
 
 /// Rows whose algorithms are tried beside a product's own. For few rows and a long sum the library names
@@ -288,61 +212,66 @@ impl<'a> Trial<'a> {
         }
         cuda.read(found.view()) == [0] && cuda.0.failure.get().is_none()
     }
-
-    /// Copies of the second operand to time with, side by side.
-    fn weights(&self) -> Buffer {
-        let count = self.b.len() * weight_copies(self.b.len());
-        noise(self.cuda, 2, count, Mirror::NONE)
-    }
-
-    /// The time of one product. Of several brief rounds the shortest: the choice is kept, and others may be at work beside it. A round
-    /// begins with the noise of all weights, the same for every candidate, while the host calls the
-    /// products: else the host's time for a call would hide that of a short product.
-    fn time(
-        &self,
-        driver: &dyn Driver,
-        weights: &Buffer,
-        by: &Algorithm,
-        how: Effort,
-    ) -> DeviceResult<Duration> {
-        let (all, one) = (weights.view().cuda(), self.b.len());
-        let copies = weights.len() / one.max(1);
-        let operands = |repetition: usize| Operands {
-            b: all.address + 2 * (repetition % copies.max(1) * one) as u64,
-            ..self.operands()
-        };
-        driver.multiply(&self.product, &operands(0), by)?;
-        driver.wait()?;
-        let mut least = Duration::MAX;
-        for _ in 0..ROUNDS {
-            let (format, mirror) = (Format::Bf16, Mirror::NONE);
-            let begin = Instant::now();
-            fill_noise(
-                self.cuda,
-                weights.view().cuda(),
-                Noise { format, seed: 2, begin: 0, mirror },
-            );
-            for repetition in 0..copies.max(REPETITIONS) {
-                driver.multiply(&self.product, &operands(repetition), by)?;
-            }
-            driver.wait()?;
-            least = least.min(begin.elapsed());
-        }
-        let one = least / u32::try_from(copies.max(REPETITIONS)).unwrap_or(u32::MAX);
-        let Effort::Sustained { warm } = how else { return Ok(one) };
-        let mut begin = Instant::now();
-        let mut count = 0;
-        for part in [warm, SUSTAINED] {
-            begin = Instant::now();
-            count = repetitions(part, one);
-            for repetition in 0..count {
-                driver.multiply(&self.product, &operands(repetition), by)?;
-            }
-            driver.wait()?;
-        }
-        Ok(begin.elapsed() / u32::try_from(count).unwrap_or(u32::MAX))
-    }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::cuda::product::weight_product;
+
+    #[test]
+    fn a_range_has_two_ends_for_each_doubling() {
+        for (count, expected) in
+            [(1, 1), (2, 2), (5, 6), (7, 8), (64, 64), (65, 96), (97, 128), (8192, 8192)]
+        {
+            assert_eq!(range_end(count), expected, "{count}");
+        }
+        assert_eq!(range_end(u32::MAX), u32::MAX);
+    }
+
+    #[test]
+    fn rows_of_a_batch_and_tokens_of_a_gradient_have_ranges_and_weights_have_none() {
+        let forward = weight_product(65, 4096, 2048);
+        assert_eq!(representative(&forward), Product { rows: 96, ..forward });
+        let gradient = Product {
+            a: (Order::ByColumns, 4096),
+            b: (Order::ByRows, 2048),
+            inner: 700,
+            ..weight_product(4096, 2048, 700)
+        };
+        // Ten whole blocks become twelve, and sixty numbers are left over of another.
+        assert_eq!(representative(&gradient), Product { inner: 12 * 64 + 60, ..gradient });
+        let short = Product { inner: 100, ..gradient };
+        assert_eq!(representative(&short), short);
+    }
+
+    #[test]
+    fn few_rows_try_what_is_named_for_more() {
+        let more = |product: &Product| more_rows(product).collect::<Vec<_>>();
+        assert_eq!(more(&weight_product(64, 2048, 6144)), [96, 128, 192]);
+        assert_eq!(more(&weight_product(96, 2048, 6144)), [128, 192]);
+        assert!(more(&weight_product(192, 2048, 6144)).is_empty());
+        let gradient = Product { a: (Order::ByColumns, 64), ..weight_product(64, 2048, 100) };
+        assert!(more(&gradient).is_empty());
+    }
+
+    #[test]
+    fn a_head_and_copies_of_a_projection_are_large_and_a_tiny_model_is_not() {
+        assert!(is_large(&weight_product(64, 151_936, 2048)));
+        assert!(is_large(&weight_product(8192, 12_288, 2048)));
+        assert!(is_large(&weight_product(64, 12_288, 2048)));
+        assert!(!is_large(&weight_product(64, 512, 256)));
+    }
+
+    #[test]
+    fn cancelling_operands_repeat_along_what_is_summed() {
+        let product = weight_product(8, 16, 33);
+        let [a, b] = Mirror::of(&product, Numbers::Cancelling);
+        assert_eq!(a, Mirror { half: 16, stride: 33, along_row: true, negative: false });
+        assert_eq!(b, Mirror { negative: true, ..a });
+        let gradient = Product { a: (Order::ByColumns, 8), b: (Order::ByRows, 16), ..product };
+        let [a, b] = Mirror::of(&gradient, Numbers::Cancelling);
+        assert_eq!((a.stride, a.along_row, b.stride, b.along_row), (8, false, 16, false));
+        assert_eq!(Mirror::of(&product, Numbers::Random), [Mirror::NONE; 2]);
+    }
+}
