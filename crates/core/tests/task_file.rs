@@ -51,7 +51,7 @@ fn bytes_that_are_no_text_are_called_so() {
 #[test]
 fn a_newer_version_asks_for_a_newer_whet() {
     let message = error_of(GOOD.replace(r#""v":1"#, r#""v":9"#).as_bytes());
-    let expected = "tasks.jsonl:1: not a task: version 9 is newer than this whet reads (2); \
+    let expected = "tasks.jsonl:1: not a task: version 9 is newer than this whet reads (3); \
                     use a newer whet";
     assert_eq!(message, expected);
 }

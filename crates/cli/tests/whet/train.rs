@@ -301,7 +301,7 @@ fn a_run_goes_on_with_the_files_that_it_was_begun_with() {
         2,
         &[&digests[0], &digests[1], "`tasks.jsonl` is not the file that the run was started with"],
     );
-    assert!(ran.err.contains("hint: leave `--tasks` out"), "{}", ran.err);
+    assert!(ran.err.contains("hint: leave out `--tasks`"), "{}", ran.err);
 
     let bare = ["train", "grpo", "--threads=1", "--run=run", "--resume"];
     let held_out = [&bare[..], &["--held-out=tasks.jsonl"]].concat();

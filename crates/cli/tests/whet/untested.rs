@@ -36,7 +36,7 @@ fn tasks_without_tests_are_said_once_with_their_number() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(
         ran.err
-            .contains("mixed.jsonl: 2 tasks without tests: their replies are worth their static"),
+            .contains("mixed.jsonl: 2 tasks without tests: their replies earn static terms only"),
         "{}",
         ran.err
     );

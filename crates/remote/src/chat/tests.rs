@@ -124,7 +124,7 @@ fn chunks_and_a_body_without_a_length_are_whole_answers() {
 fn after_the_last_try_the_last_failure_is_told() {
     gives_up_with(&status(500, "oops"), FailureKind::ServerError, "answers 500: oops");
     gives_up_with(&status(429, "slow down"), FailureKind::RateLimited, "answers 429: slow down");
-    gives_up_with(&body("<html>"), FailureKind::Malformed, "no completion");
+    gives_up_with(&body("<html>"), FailureKind::Malformed, "it is not a completion");
     gives_up_with(&body(r#"{"choices":[]}"#), FailureKind::NoChoices, "it has no choices");
     let dead = body(r#"{"error":{"message":"engine is dead"}}"#);
     gives_up_with(&dead, FailureKind::ServerError, "engine is dead");
@@ -148,7 +148,7 @@ fn an_answer_beyond_the_limit_is_one_failure_whether_it_says_its_length_or_not()
         let err = outcome.unwrap_err();
         assert_eq!((err.reason(), asked), ("too_long", 1));
         let ChatError::TooLong(source) = err else { panic!("{err}") };
-        assert!(source.to_string().contains("more than 8388608 bytes"), "{source}");
+        assert!(source.to_string().contains("exceeds 8388608 bytes"), "{source}");
     }
 }
 

@@ -186,6 +186,6 @@ mod tests {
         assert_eq!(show(&Value::str("abc"), 4), "'abc…");
         let digits: String = std::iter::repeat_n('7', 5000).collect();
         let huge = Value::Int(Int::from_decimal(true, &digits).unwrap());
-        assert_eq!(show(&huge, 200), "-<an integer of about 4999 digits>");
+        assert_eq!(show(&huge, 200), "-<an integer of about 5000 digits>");
     }
 }
