@@ -145,7 +145,7 @@ pub(crate) struct Kid {
     pid: i32,
     watch: Arc<Watch>,
     /// The program that this child checks: it goes on while we wait for this one.
-    beside: Option<Arc<Watch>>,
+    beside: Option<Beside>,
     channel: OwnedFd,
     output: Output,
     errors: Option<Output>,
@@ -162,6 +162,15 @@ pub(crate) struct Kid {
     inbox: Inbox,
     ended: Option<Ended>,
     core: Option<Core>,
+}
+
+/// A program that goes on while its checker is waited for.
+#[derive(Debug)]
+struct Beside {
+    watch: Arc<Watch>,
+    pid: i32,
+    /// CPU time that it may use.
+    cpu: Duration,
 }
 
 /// The core that a child computes on, and how much it does.
@@ -255,7 +264,8 @@ impl Kid {
     /// the program's.
     pub(crate) fn stand_beside(&mut self, program: &Self) {
         self.watch.forget_files();
-        self.beside = Some(program.watch.clone());
+        let (watch, pid, cpu) = (program.watch.clone(), program.pid, program.budget.cpu);
+        self.beside = Some(Beside { watch, pid, cpu });
     }
 
     /// What it holds or has used too much of, as far as that was seen.
@@ -454,10 +464,10 @@ impl Kid {
     /// much. The time that this takes is not the child's, but for what its own files cost.
     fn check_holdings(&mut self) -> Result<(), Stop> {
         let began = Instant::now();
-        if let Some(program) = &self.beside
-            && program.look().is_some()
+        if let Some(Beside { watch, pid, cpu }) = &self.beside
+            && (watch.look().is_some() || os::cpu_time(*pid).is_some_and(|used| used > *cpu))
         {
-            os::kill(program.process());
+            os::kill(watch.process());
         }
         let stop = self.watch.look();
         self.looked += began.elapsed();
