@@ -28,7 +28,6 @@ use super::setting::token;
 use super::slot::{How, Judged, Slot, limits};
 use super::steps::{Ask, Failure, shown};
 use super::tally::Tally;
-use crate::channel::Frame;
 use crate::job::Limits;
 use crate::plan::{Asked, Plan, Step};
 use crate::protocol::Request;
@@ -202,19 +201,14 @@ impl Slot {
         let token = token();
         let about = [token.as_bytes(), checking.code.as_bytes()];
         let message = parts(&[&about, told].concat());
-        let said = kid.send(b'A', &[&message]).and_then(|()| kid.receive());
-        let signed = |frame: &Frame| frame.payload.starts_with(token.as_bytes());
-        let said = match said {
-            Ok(frame) if frame.kind == b'p' && signed(&frame) => Said::Accepts,
-            Ok(frame) if frame.kind == b'n' && signed(&frame) => Said::Rejects,
-            Ok(frame) if frame.kind == b'f' && signed(&frame) => {
-                let problem = String::from_utf8_lossy(&frame.payload[token.len()..]).into_owned();
-                Said::Fails { problem, endless: false }
-            }
-            Ok(_) => {
-                let problem = "it writes to the judge's channel".to_owned();
-                Said::Fails { problem, endless: false }
-            }
+        let fails = |problem: String| Said::Fails { problem, endless: false };
+        let said = match kid.send(b'A', &[&message]).and_then(|()| kid.receive()) {
+            Ok(frame) => match (frame.kind, frame.payload.strip_prefix(token.as_bytes())) {
+                (b'p', Some(_)) => Said::Accepts,
+                (b'n', Some(_)) => Said::Rejects,
+                (b'f', Some(problem)) => fails(String::from_utf8_lossy(problem).into_owned()),
+                _ => fails("it writes to the judge's channel".to_owned()),
+            },
             Err(stop) => {
                 let how = self.how(&mut kid, Some(&stop), checking.limits)?;
                 Said::Fails { problem: problem(how), endless: how == How::Timeout }

@@ -1321,6 +1321,14 @@ def children(read, write):
     )
     power_max = 1000
 
+    def nodes_in(node):
+        """The nodes of a syntax tree that stand directly in one of them."""
+        for field in node._fields:
+            value = getattr(node, field, None)
+            for one in value if type(value) is list else [value]:
+                if hasattr(one, "_fields"):
+                    yield one
+
     def is_arithmetic(tree):
         """Whether a syntax tree has nothing but literals and operators, and no large powers."""
         powers, nodes = 1, [tree]
@@ -1337,10 +1345,7 @@ def children(read, write):
                 if type(exponent) not in (int, float) or not abs(exponent) <= power_max:
                     return False
                 powers *= max(abs(exponent), 1)
-            for field in node._fields:
-                value = getattr(node, field, None)
-                values = value if type(value) is list else [value]
-                nodes.extend(one for one in values if hasattr(one, "_fields"))
+            nodes.extend(nodes_in(node))
         return powers <= power_max
 
     # What Python's own library runs code by: files that make functions of checked names, and its importers.
@@ -1550,10 +1555,7 @@ def children(read, write):
                 fills = syntax.Name("whet_fills", syntax.Load(), **place)
                 node.value = syntax.Call(fills, [node.value], [], **place)
                 continue
-            for field in node._fields:
-                value = getattr(node, field, None)
-                values = value if type(value) is list else [value]
-                nodes.extend(one for one in values if hasattr(one, "_fields"))
+            nodes.extend(nodes_in(node))
         return compile_(source, filename, "exec", 0, True)
 
     def checker():
