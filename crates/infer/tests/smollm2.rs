@@ -63,7 +63,8 @@ fn prompt(tokens: Vec<u32>, seed: u64) -> Prompt {
 }
 
 fn all(
-    (decoder, tokenizer): (&Decoder, &Tokenizer),
+    decoder: &Decoder,
+    tokenizer: &Tokenizer,
     prompts: &[Prompt],
 ) -> (Vec<SampledCompletion>, Usage) {
     let mut drawn: Vec<SampledCompletion> = Vec::new();
@@ -95,7 +96,7 @@ fn smollm2_answers_twenty_prompts_with_the_tokens_of_transformers() {
             Prompt { rule, max_tokens: 64, ..prompt(tokens, 0) }
         })
         .collect();
-    let (drawn, _) = all((&decoder, &model.tokenizer), &prompts);
+    let (drawn, _) = all(&decoder, &model.tokenizer, &prompts);
     assert_eq!(drawn.len(), 20);
     for one in drawn {
         let tokens = one.completion.tokens.unwrap();
@@ -119,7 +120,7 @@ fn smollm2_is_trained_on_the_log_probabilities_that_were_sampled() {
         .zip(lengths)
         .map(|(at, length)| Prompt { samples: 2, ..prompt(text(at, length), at as u64) })
         .collect();
-    let (drawn, _) = all((&decoder, &model.tokenizer), &prompts);
+    let (drawn, _) = all(&decoder, &model.tokenizer, &prompts);
     let (mut worst, mut count) = (0.0f32, 0);
     for one in &drawn {
         let tokens = one.completion.tokens.as_ref().unwrap();
@@ -143,16 +144,15 @@ fn smollm2_samples_the_same_alone_and_among_sixty_four() {
         eprintln!("SKIPPED: there is no GGUF file in .cache/smollm2");
         return;
     };
-    let both = (&decoder, &model.tokenizer);
     let prompts: Vec<Prompt> = (0..64)
         .map(|at| Prompt { max_tokens: 8, ..prompt(text(at, 3 + at % 32), at as u64) })
         .collect();
-    let (together, usage) = all(both, &prompts);
+    let (together, usage) = all(&decoder, &model.tokenizer, &prompts);
     assert_eq!(usage.widest, 64);
     let distinct: BTreeSet<&str> = together.iter().map(|it| it.completion.text.as_str()).collect();
     assert!(distinct.len() > 60, "samples differ");
     for at in [0, 12, 13, 29, 63] {
-        let (alone, _) = all(both, &prompts[at..=at]);
+        let (alone, _) = all(&decoder, &model.tokenizer, &prompts[at..=at]);
         assert_eq!(alone[0].completion, together[at].completion, "prompt {at}");
     }
 }
