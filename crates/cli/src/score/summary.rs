@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
+use whetstone_recipe::text::{many, percent};
 use whetstone_rollout::score::{BadLine, Report, rejected_path};
 
-use crate::failure::counted;
-use crate::figures::percent;
 use crate::printer::{Printer, Tone};
 
 /// Bad lines and error messages that are shown; the report has more.
@@ -39,13 +38,13 @@ fn head(text: &mut Vec<String>, report: &Report, output: &Path) {
     text.push(format!(
         "{} of {} scored into {}, in {:.1} s ({:.0} lines/s)",
         report.scored,
-        counted_lines(report.lines),
+        many(report.lines, "line"),
         output.display(),
         report.wall_seconds,
         report.lines_per_second
     ));
     if report.resumed > 0 {
-        let resumed = counted_lines(report.resumed);
+        let resumed = many(report.resumed, "line");
         text.push(format!("  {resumed} had been judged by an earlier run"));
     }
 }
@@ -53,18 +52,18 @@ fn head(text: &mut Vec<String>, report: &Report, output: &Path) {
 fn set_aside(text: &mut Vec<String>, report: &Report, output: &Path, printer: Printer) {
     if report.rejected > 0 {
         let word = printer.toned("rejected", Tone::Doubtful);
-        let (count, file) = (counted_lines(report.rejected), rejected_path(output));
+        let (count, file) = (many(report.rejected, "line"), rejected_path(output));
         text.push(format!("  {word} {count}, kept in {}", file.display()));
         bad_lines(text, &report.rejected_lines, report.rejected);
     }
     if report.bad_tasks > 0 {
         let word = printer.toned("bad tasks", Tone::Doubtful);
-        text.push(format!("  {word} {} of the task file", counted_lines(report.bad_tasks)));
+        text.push(format!("  {word} {} of the task file", many(report.bad_tasks, "line")));
         bad_lines(text, &report.bad_task_lines, report.bad_tasks);
     }
     if report.failed > 0 {
         let word = printer.toned("not judged", Tone::Bad);
-        let count = counted_lines(report.failed);
+        let count = many(report.failed, "line");
         text.push(format!("  {word} {count}: no reward, left out of their groups"));
         let mut errors: Vec<_> = report.errors.iter().collect();
         errors.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -87,7 +86,7 @@ fn bad_lines(text: &mut Vec<String>, lines: &[BadLine], count: u64) {
 fn untested(text: &mut Vec<String>, report: &Report, printer: Printer) {
     if report.untested > 0 {
         let word = printer.toned("no tests", Tone::Doubtful);
-        let count = counted_lines(report.untested);
+        let count = many(report.untested, "line");
         text.push(format!(
             "  {word} for {count}: nothing was run, and their rewards have static terms only"
         ));
@@ -172,8 +171,4 @@ fn cache(text: &mut Vec<String>, report: &Report, printer: Printer) {
             "  {word}: {trouble}; {lost} verdicts were not stored, no score was lost"
         ));
     }
-}
-
-fn counted_lines(count: u64) -> String {
-    counted(usize::try_from(count).unwrap_or(usize::MAX), "line")
 }

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
+use whetstone_recipe::text::{many, percent};
 use whetstone_record::journal::path_beside;
 use whetstone_rollout::teach::Report;
 
-use crate::failure::counted;
-use crate::figures::percent;
 use crate::printer::{Printer, Tone};
 
 use super::args::{TeachArgs, TeacherArg};
@@ -27,7 +26,7 @@ fn text(report: &Report, teacher: TeacherArg, output: &Path, printer: Printer) -
             TeacherArg::Reference => "reference solution",
             TeacherArg::Embedded | TeacherArg::Remote => "trace of its own",
         };
-        text.push(format!("  {} without a {missing}", of(report.without_trace, "task")));
+        text.push(format!("  {} without a {missing}", many(report.without_trace, "task")));
     }
     bad_tasks(&mut text, report, printer);
     table(&mut text, report);
@@ -39,17 +38,17 @@ fn text(report: &Report, teacher: TeacherArg, output: &Path, printer: Printer) -
 fn head(text: &mut Vec<String>, report: &Report, output: &Path) {
     text.push(format!(
         "{} to {} in {}, in {:.1} s",
-        of(report.responses, "response"),
-        of(report.tasks, "task"),
+        many(report.responses, "response"),
+        many(report.tasks, "task"),
         output.display(),
         report.wall_seconds,
     ));
     if report.requests > 0 {
-        let (requests, rate) = (of(report.requests, "request"), report.requests_per_second);
+        let (requests, rate) = (many(report.requests, "request"), report.requests_per_second);
         text.push(format!("  {requests}, {rate:.1} a second"));
     }
     if report.resumed > 0 {
-        text.push(format!("  {} had been stored before", of(report.resumed, "response")));
+        text.push(format!("  {} had been stored before", many(report.resumed, "response")));
     }
 }
 
@@ -58,7 +57,7 @@ fn bad_tasks(text: &mut Vec<String>, report: &Report, printer: Printer) {
         return;
     }
     let word = printer.toned("bad tasks", Tone::Doubtful);
-    text.push(format!("  {word} {} of the task file", of(report.bad_tasks, "line")));
+    text.push(format!("  {word} {} of the task file", many(report.bad_tasks, "line")));
     for bad in report.bad_task_lines.iter().take(SHOWN) {
         text.push(format!("    line {}: {}", bad.line, bad.reason));
     }
@@ -114,7 +113,7 @@ fn verdicts(text: &mut Vec<String>, report: &Report) {
 fn missing(text: &mut Vec<String>, report: &Report, output: &Path, printer: Printer) {
     if report.failed > 0 {
         let word = printer.toned("not answered", Tone::Bad);
-        text.push(format!("\n  {word} {}", of(report.failed, "sample")));
+        text.push(format!("\n  {word} {}", many(report.failed, "sample")));
         let mut failures: Vec<_> = report.failures.iter().collect();
         failures.sort_by_key(|(_, count)| std::cmp::Reverse(count.samples));
         for (reason, count) in failures.into_iter().take(SHOWN) {
@@ -123,7 +122,7 @@ fn missing(text: &mut Vec<String>, report: &Report, output: &Path, printer: Prin
     }
     if report.unjudged > 0 {
         let word = printer.toned("not judged", Tone::Bad);
-        text.push(format!("\n  {word} {}", of(report.unjudged, "sample")));
+        text.push(format!("\n  {word} {}", many(report.unjudged, "sample")));
         let mut errors: Vec<_> = report.errors.iter().collect();
         errors.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
         for (message, count) in errors.into_iter().take(SHOWN) {
@@ -132,7 +131,7 @@ fn missing(text: &mut Vec<String>, report: &Report, output: &Path, printer: Prin
     }
     if report.broken_tests > 0 {
         let word = printer.toned("cannot be judged", Tone::Bad);
-        let samples = of(report.broken_tests, "sample");
+        let samples = many(report.broken_tests, "sample");
         text.push(format!("\n  {word} {samples}: their tasks' tests are broken"));
         for (task, problem) in report.broken_tasks.iter().take(SHOWN) {
             text.push(format!("    {task}: {problem}"));
@@ -143,10 +142,6 @@ fn missing(text: &mut Vec<String>, report: &Report, output: &Path, printer: Prin
         let journal = path_beside(output);
         text.push(format!("  the same command tries them again, with {}", journal.display()));
     }
-}
-
-fn of(count: u64, noun: &str) -> String {
-    counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
 }
 
 #[cfg(test)]

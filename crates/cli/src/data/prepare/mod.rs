@@ -1,18 +1,15 @@
 //! `whet data prepare`: data sets in, two files of tasks out.
 
 mod args;
-mod locate;
 mod summary;
 
-use std::path::Path;
 use std::time::Instant;
 
 use whetstone_core::Seed;
 use whetstone_data::prepare::{Preparing, Report, prepare};
-use whetstone_data::source::{Kind, Origin};
+use whetstone_recipe::datasets::embedded;
 
 pub(super) use self::args::PrepareArgs;
-use self::locate::{embedded, locate};
 use crate::config_command::load;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -37,7 +34,7 @@ pub(crate) fn run(args: &PrepareArgs, printer: Printer) -> anyhow::Result<Exit> 
 }
 
 fn prepare_with(args: &PrepareArgs, seed: Seed, printer: Printer) -> Result<Report, Failure> {
-    let origins = origins(args, printer)?;
+    let origins = args.named().origins(&printer)?;
     let made = args.embedded.map(|count| embedded(seed, count, &args.families));
     let made = made.transpose()?.unwrap_or_default();
     if args.embedded.is_some_and(|wanted| made.len() < wanted) {
@@ -63,36 +60,4 @@ fn prepare_with(args: &PrepareArgs, seed: Seed, printer: Printer) -> Result<Repo
     });
     bar.finish_and_clear();
     Ok(report?)
-}
-
-/// The sources that were named; with none named, MBPP and APPS.
-fn origins(args: &PrepareArgs, printer: Printer) -> Result<Vec<Origin>, Failure> {
-    let named =
-        [&args.mbpp, &args.apps, &args.humaneval, &args.leetcode].iter().any(|path| path.is_some());
-    let by_name = !named && args.tasks.is_empty() && args.embedded.is_none();
-    let mut origins = Vec::new();
-    let mut add = |kind: Option<Kind>, path: &Path| {
-        let difficulties = args.apps_difficulty.iter().map(|level| (*level).into()).collect();
-        origins.push(Origin { kind, path: path.to_owned(), difficulties });
-    };
-    if by_name || args.mbpp.is_some() {
-        for path in locate(Kind::Mbpp, args.mbpp.as_deref(), printer)? {
-            add(Some(Kind::Mbpp), &path);
-        }
-    }
-    if (by_name && !args.skip_apps) || args.apps.is_some() {
-        for path in locate(Kind::Apps, args.apps.as_deref(), printer)? {
-            add(Some(Kind::Apps), &path);
-        }
-    }
-    if let Some(path) = &args.humaneval {
-        add(Some(Kind::HumanEval), path);
-    }
-    if let Some(path) = &args.leetcode {
-        add(Some(Kind::LeetCode), path);
-    }
-    for path in &args.tasks {
-        add(None, path);
-    }
-    Ok(origins)
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use whetstone_core::survivors::Survivors;
 use whetstone_data::prepare::{Counts, REPORT, Report, Split, TRAIN, VAL};
+use whetstone_recipe::text::many;
 
-use crate::failure::counted;
 use crate::printer::{Printer, Tone};
 
 /// Findings of one sort that are shown; `prepare.json` has more.
@@ -49,9 +49,9 @@ fn text(report: &Report, out: &Path, took: Duration, printer: Printer) -> String
     let mut text = Vec::new();
     text.push(format!(
         "{} for training in {}, {} for validation in {}, in {:.1} s",
-        counted_tasks(report.train.tasks),
+        many(report.train.tasks, "task"),
         out.join(TRAIN).display(),
-        counted_tasks(report.val.tasks),
+        many(report.val.tasks, "task"),
         out.join(VAL).display(),
         took.as_secs_f64()
     ));
@@ -141,10 +141,6 @@ fn findings(text: &mut Vec<String>, head: &str, lines: impl Iterator<Item = Stri
     if more > 0 {
         text.push(format!("    and {more} more"));
     }
-}
-
-fn counted_tasks(count: u64) -> String {
-    counted(usize::try_from(count).unwrap_or(usize::MAX), "task")
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 
 use whetstone_data::prove::{Counts, Report};
+use whetstone_recipe::text::many;
 
 use super::ValidateArgs;
-use crate::failure::counted;
 use crate::printer::{Printer, Tone};
 
 /// Tasks and error messages that are shown; the report has more.
@@ -114,8 +114,4 @@ fn failed(text: &mut Vec<String>, report: &Report, printer: Printer) {
     for (message, count) in errors.into_iter().take(SHOWN) {
         text.push(format!("    {count} × {message}"));
     }
-}
-
-fn many(count: u64, noun: &str) -> String {
-    counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
 }
