@@ -26,6 +26,7 @@ mod quickstart;
 mod report;
 mod runs;
 mod score;
+mod summary;
 mod teach;
 mod train;
 

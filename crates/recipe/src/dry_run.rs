@@ -38,6 +38,21 @@ pub struct DryRun {
     estimate_seconds: Option<f64>,
 }
 
+/// What came of a recipe.
+#[derive(Debug)]
+pub enum Outcome<T> {
+    /// The plan, where only that was wanted.
+    Planned(Box<DryRun>),
+    /// It was done.
+    Done(T),
+}
+
+impl<T> Outcome<T> {
+    pub(crate) fn plan(plan: DryRun) -> Self {
+        Self::Planned(Box::new(plan))
+    }
+}
+
 /// Something done once, for its time.
 #[derive(Debug, Serialize)]
 struct Probe {

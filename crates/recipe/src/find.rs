@@ -4,6 +4,7 @@
 //! adapter that names its base, a run (its directory, or its name in the folder of runs) or a
 //! repository of the hub. A path that exists comes before all that is found by name.
 
+use std::cell::RefCell;
 use std::env;
 use std::fs::{self, File};
 use std::io::Read;
@@ -224,10 +225,15 @@ fn hub_model(given: &str, observer: &dyn Observer) -> Result<PathBuf, Failure> {
 
 /// Shows how far downloads are, and says how many bytes came.
 pub(crate) fn on_download(observer: &dyn Observer) -> impl Fn(DownloadEvent<'_>) + '_ {
-    let bar = observer.download();
+    let bar = RefCell::new(None);
     move |download| match download {
-        DownloadEvent::Part(Progress { bytes, total }) => bar(bytes, total.unwrap_or(bytes)),
+        DownloadEvent::Part(Progress { bytes, total }) => {
+            let mut bar = bar.borrow_mut();
+            bar.get_or_insert_with(|| observer.download())(bytes, total.unwrap_or(bytes));
+        }
         DownloadEvent::Done { repo, path, bytes } => {
+            // The bar goes before the line comes.
+            bar.take();
             observer.note(&format_args!("{}: {path} downloaded, {bytes} bytes", repo.id()));
         }
     }

@@ -94,8 +94,21 @@ pub fn run(
     let loading = began.elapsed();
     observer.note(&format_args!("{} loaded in {:.2} s", request.model, loading.as_secs_f64()));
     let limits = Limits { cache_bytes: request.cache_bytes, ..Limits::default() };
-    let generator = Local::new(&decoder, &model.tokenizer, limits);
-    let usage = complete(request, generator, &prompts, done, observer)?;
+    let mut generator = Local::new(&decoder, &model.tokenizer, limits);
+    let samples = prompts.len() * request.samples;
+    // One that is waited for alone is handed over as soon as it is there.
+    let watched: &dyn Observer = if samples > 1 { observer } else { &Silent };
+    let progress = watched.progress("completion");
+    progress.reach(0, samples as u64);
+    let asked = (0..).zip(&prompts).map(|(at, rendered)| prompt(request, at, rendered));
+    let usage = generator.generate(&asked.collect::<Vec<_>>(), &mut |sampled| {
+        progress.add_one();
+        let (mut sampled, mut flow) = (Some(sampled), ControlFlow::Continue(()));
+        progress.suspend(&mut || flow = sampled.take().map_or(flow, &mut *done));
+        flow
+    });
+    progress.finish();
+    let usage = usage.map_err(|source| failure(&prompts, source))?;
     Ok(Generated { prompts, usage, loading })
 }
 
@@ -106,34 +119,6 @@ fn context(request: &GenerateRequest, model: &Pretrained) -> Result<usize, Model
         Some(asked) if asked > made_for => Err(ModelFailure::Context { asked, made_for }),
         asked => Ok(asked.unwrap_or(made_for)),
     }
-}
-
-fn complete(
-    request: &GenerateRequest,
-    mut generator: Local<'_>,
-    rendered: &[Rendered],
-    done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
-    observer: &dyn Observer,
-) -> Result<Usage, ModelFailure> {
-    let prompts = (0..).zip(rendered).map(|(at, rendered)| prompt(request, at, rendered));
-    let prompts: Vec<Prompt> = prompts.collect();
-    let all = prompts.len() * request.samples;
-    // One that is waited for alone is handed over as soon as it is there.
-    let watched: &dyn Observer = if all > 1 { observer } else { &Silent };
-    let progress = watched.progress("completion");
-    progress.reach(0, all as u64);
-    let usage = generator.generate(&prompts, &mut |sampled| {
-        progress.add_one();
-        let (mut sampled, mut flow) = (Some(sampled), ControlFlow::Continue(()));
-        progress.suspend(&mut || {
-            if let Some(sampled) = sampled.take() {
-                flow = done(sampled);
-            }
-        });
-        flow
-    });
-    progress.finish();
-    usage.map_err(|source| failure(rendered, source))
 }
 
 /// A failure with the place of its prompt.

@@ -16,7 +16,7 @@ use whetstone_rollout::score::{
     BadLines, Earlier, How, Report, Runtime, Scoring, rejected_path, score,
 };
 
-use crate::dry_run::{DryRun, on_cores};
+use crate::dry_run::{DryRun, Outcome, on_cores};
 use crate::environment;
 use crate::failure::Failure;
 use crate::observer::Observer;
@@ -50,20 +50,15 @@ pub struct ScoreRequest {
     pub dry_run: bool,
 }
 
-/// What came of it.
+/// A file that was scored.
 #[derive(Debug)]
-pub enum Outcome {
-    /// The plan, where only that was wanted.
-    Planned(Box<DryRun>),
-    /// The rollouts were scored.
-    Scored {
-        /// The figures.
-        report: Box<Report>,
-        /// The file of scored lines.
-        output: PathBuf,
-        /// The file of the report.
-        report_file: PathBuf,
-    },
+pub struct ScoredFile {
+    /// The figures.
+    pub report: Report,
+    /// The file of scored lines.
+    pub output: PathBuf,
+    /// The file of the report.
+    pub report_file: PathBuf,
 }
 
 /// Scores a file of rollouts.
@@ -75,14 +70,14 @@ pub fn run(
     request: &ScoreRequest,
     config: &Config,
     observer: &dyn Observer,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome<ScoredFile>, Failure> {
     let output = request.out.clone().unwrap_or_else(|| default_output(&request.rollouts));
     let report_file = request.report.clone().unwrap_or_else(|| default_report(&output));
     let file = ScoreFile { request, config, output: &output, observer };
     if request.dry_run {
-        return Ok(Outcome::Planned(Box::new(plan(file, &report_file)?)));
+        return Ok(Outcome::plan(plan(file, &report_file)?));
     }
-    let report = Box::new(score_into(file)?.report);
+    let report = score_into(file)?.report;
     if report.untested > 0 && !request.skip_runtime && config.reward.composite == Composite::Tests {
         observer.note(
             &"lines without tests have a reward of 0: `reward.composite = \"tests\"` pays passed tests \
@@ -90,7 +85,7 @@ pub fn run(
         );
     }
     write_report(&report_file, &report)?;
-    Ok(Outcome::Scored { report, output, report_file })
+    Ok(Outcome::Done(ScoredFile { report, output, report_file }))
 }
 
 /// The plan: the lines of one task, scored into a folder that is thrown away.

@@ -12,7 +12,7 @@ use whetstone_env::judge;
 use whetstone_sandbox::job::Judging;
 use whetstone_sandbox::{JUDGE_VERSION, Judge};
 
-use crate::dry_run::{DryRun, on_cores};
+use crate::dry_run::{DryRun, Outcome, on_cores};
 use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::text::{counted, plain};
@@ -41,15 +41,6 @@ pub struct ValidateRequest {
     pub dry_run: bool,
 }
 
-/// What came of it.
-#[derive(Debug)]
-pub enum Outcome {
-    /// The plan, where only that was wanted.
-    Planned(Box<DryRun>),
-    /// Tasks were judged.
-    Validated(Box<Report>),
-}
-
 /// Proves the tasks of some files.
 ///
 /// # Errors
@@ -59,9 +50,9 @@ pub fn run(
     request: &ValidateRequest,
     config: &Config,
     observer: &dyn Observer,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome<Report>, Failure> {
     if request.dry_run {
-        return Ok(Outcome::Planned(Box::new(plan(request, config, observer)?)));
+        return Ok(Outcome::plan(plan(request, config, observer)?));
     }
     let judges = start_judges(config, request.repeats.min(MAX_JUDGES))?;
     let extent = Extent {
@@ -74,7 +65,7 @@ pub fn run(
     for sentence in lost(&report) {
         observer.warning(&sentence);
     }
-    Ok(Outcome::Validated(Box::new(report)))
+    Ok(Outcome::Done(report))
 }
 
 /// Number of tasks, the judge, and the outputs; a probe writes none.

@@ -7,7 +7,8 @@ mod summary;
 use std::sync::Arc;
 
 use whetstone_eval::Results;
-use whetstone_recipe::evaluation::{self, Outcome};
+use whetstone_recipe::dry_run::Outcome;
+use whetstone_recipe::evaluation;
 
 pub use self::args::{CompareArgs, EvalArgs, EvalCommand, MeasureArgs};
 use crate::exit::Exit;
@@ -27,11 +28,11 @@ fn measure(args: &MeasureArgs, printer: Printer) -> anyhow::Result<Exit> {
     let stop = if args.samples.is_some() { Arc::default() } else { stop::on_signal(printer) };
     match evaluation::run(&args.request(), &stop, &printer)? {
         Outcome::Planned(plan) => printer.dry_run(&plan, args.json),
-        Outcome::Stopped => {
+        Outcome::Done(None) => {
             printer.note("stopped; judged samples are kept, and the same command resumes");
             Ok(Exit::Done)
         }
-        Outcome::Measured(results) => {
+        Outcome::Done(Some(results)) => {
             if args.json {
                 printer.json(&results)?;
             } else {

@@ -5,7 +5,8 @@ mod args;
 mod sample_report;
 mod summary;
 
-use whetstone_recipe::quickstart::{self, Outcome};
+use whetstone_recipe::dry_run::Outcome;
+use whetstone_recipe::quickstart;
 
 pub use self::args::QuickstartArgs;
 use crate::exit::Exit;
@@ -17,9 +18,9 @@ pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exi
     let stop = stop::on_signal(printer);
     match quickstart::run(&args.request(), &stop, &printer)? {
         Outcome::Planned(plan) => return printer.dry_run(&plan, args.json),
-        Outcome::Done(report) if args.json => printer.json(&report)?,
-        Outcome::Done(report) => printer.raw(&summary::text(&report, printer))?,
-        Outcome::Stopped(stopped) => {
+        Outcome::Done(Ok(report)) if args.json => printer.json(&report)?,
+        Outcome::Done(Ok(report)) => printer.raw(&summary::text(&report, printer))?,
+        Outcome::Done(Err(stopped)) => {
             if args.json {
                 printer.json(&stopped)?;
             }

@@ -3,7 +3,8 @@
 mod args;
 mod summary;
 
-use whetstone_recipe::scoring::{self, Outcome};
+use whetstone_recipe::dry_run::Outcome;
+use whetstone_recipe::scoring::{self, ScoredFile};
 use whetstone_rollout::score::Report;
 
 pub use self::args::{AdvantageArg, ScoreArgs};
@@ -16,7 +17,7 @@ pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
     let config = load(&args.config)?.config;
     match scoring::run(&args.request(), &config, &printer)? {
         Outcome::Planned(plan) => printer.dry_run(&plan, args.json),
-        Outcome::Scored { report, output, report_file } => {
+        Outcome::Done(ScoredFile { report, output, report_file }) => {
             if args.json {
                 printer.json(&report)?;
             } else {

@@ -4,7 +4,8 @@ mod args;
 mod connection;
 mod summary;
 
-use whetstone_recipe::teaching::{self, Outcome};
+use whetstone_recipe::dry_run::Outcome;
+use whetstone_recipe::teaching;
 use whetstone_rollout::teach::Report;
 
 pub use self::args::{TeachArgs, TeacherArg};
@@ -20,7 +21,7 @@ pub(crate) fn run(args: &TeachArgs, printer: Printer) -> anyhow::Result<Exit> {
     }
     match teaching::run(&args.request(), &config, &printer)? {
         Outcome::Planned(plan) => printer.dry_run(&plan, args.json),
-        Outcome::Collected(report) => {
+        Outcome::Done(report) => {
             if args.json {
                 printer.json(&report)?;
             } else {

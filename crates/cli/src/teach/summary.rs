@@ -7,6 +7,7 @@ use whetstone_record::journal::path_beside;
 use whetstone_rollout::teach::Report;
 
 use crate::printer::{Printer, Tone};
+use crate::summary::{self, Lines, NotRun, bad_lines, messages};
 
 use super::args::{TeachArgs, TeacherArg};
 
@@ -35,7 +36,7 @@ fn text(report: &Report, teacher: TeacherArg, output: &Path, printer: Printer) -
     text.join("\n") + "\n"
 }
 
-fn head(text: &mut Vec<String>, report: &Report, output: &Path) {
+fn head(text: &mut Lines, report: &Report, output: &Path) {
     text.push(format!(
         "{} to {} in {}, in {:.1} s",
         many(report.responses, "response"),
@@ -52,22 +53,16 @@ fn head(text: &mut Vec<String>, report: &Report, output: &Path) {
     }
 }
 
-fn bad_tasks(text: &mut Vec<String>, report: &Report, printer: Printer) {
+fn bad_tasks(text: &mut Lines, report: &Report, printer: Printer) {
     if report.bad_tasks == 0 {
         return;
     }
     let word = printer.toned("bad tasks", Tone::Doubtful);
     text.push(format!("  {word} {} of the task file", many(report.bad_tasks, "line")));
-    for bad in report.bad_task_lines.iter().take(SHOWN) {
-        text.push(format!("    line {}: {}", bad.line, bad.reason));
-    }
-    let more = report.bad_tasks.saturating_sub(SHOWN as u64);
-    if more > 0 {
-        text.push(format!("    and {more} more"));
-    }
+    bad_lines(text, &report.bad_task_lines, report.bad_tasks, SHOWN);
 }
 
-fn table(text: &mut Vec<String>, report: &Report) {
+fn table(text: &mut Lines, report: &Report) {
     text.push(format!("\n  {:<16} {:>8}", "responses", report.responses));
     let mut row = |name: &str, count: u64, whole: u64| {
         text.push(format!("  {name:<16} {count:>8} {:>7.1}%", percent(count, whole)));
@@ -95,22 +90,14 @@ fn table(text: &mut Vec<String>, report: &Report) {
     }
 }
 
-fn verdicts(text: &mut Vec<String>, report: &Report) {
-    let not_run = ("not run".to_owned(), report.not_run);
-    let mut verdicts: Vec<_> =
-        report.verdicts.iter().map(|(name, count)| (name.clone(), *count)).collect();
-    verdicts.extend((report.not_run > 0).then_some(not_run));
-    if verdicts.is_empty() {
-        return;
-    }
-    text.push(format!("\n  {:<16} {:>8} {:>8}", "verdict", "samples", "part"));
-    verdicts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    for (name, count) in verdicts {
-        text.push(format!("  {name:<16} {count:>8} {:>7.1}%", percent(count, report.responses)));
+fn verdicts(text: &mut Lines, report: &Report) {
+    if !report.verdicts.is_empty() || report.not_run > 0 {
+        let rest = NotRun { not_run: report.not_run, whole: report.responses };
+        summary::verdicts(text, "samples", &report.verdicts, rest);
     }
 }
 
-fn missing(text: &mut Vec<String>, report: &Report, output: &Path, printer: Printer) {
+fn missing(text: &mut Lines, report: &Report, output: &Path, printer: Printer) {
     if report.failed > 0 {
         let word = printer.toned("not answered", Tone::Bad);
         text.push(format!("\n  {word} {}", many(report.failed, "sample")));
@@ -123,11 +110,7 @@ fn missing(text: &mut Vec<String>, report: &Report, output: &Path, printer: Prin
     if report.unjudged > 0 {
         let word = printer.toned("not judged", Tone::Bad);
         text.push(format!("\n  {word} {}", many(report.unjudged, "sample")));
-        let mut errors: Vec<_> = report.errors.iter().collect();
-        errors.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        for (message, count) in errors.into_iter().take(SHOWN) {
-            text.push(format!("    {count} × {message}"));
-        }
+        messages(text, &report.errors, SHOWN);
     }
     if report.broken_tests > 0 {
         let word = printer.toned("cannot be judged", Tone::Bad);

@@ -5,7 +5,8 @@ mod ended;
 pub(crate) mod stop;
 pub(crate) mod view;
 
-use whetstone_recipe::training::{Outcome, grpo, sft};
+use whetstone_recipe::dry_run::Outcome;
+use whetstone_recipe::training::{grpo, sft};
 
 pub use self::args::TrainCommand;
 use crate::exit::Exit;
@@ -24,6 +25,6 @@ pub(crate) fn run(command: &TrainCommand, printer: Printer) -> anyhow::Result<Ex
     };
     match outcome {
         Outcome::Planned(plan) => printer.dry_run(&plan, args.json),
-        Outcome::Ended(end) => ended::say(args, &end, printer),
+        Outcome::Done(end) => ended::say(args, &end, printer),
     }
 }

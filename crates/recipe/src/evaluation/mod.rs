@@ -30,7 +30,7 @@ use whetstone_eval::{
 use whetstone_infer::{Generator, Rule};
 use whetstone_rollout::collect::{Collecting, Render};
 
-use crate::dry_run::DryRun;
+use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Progress};
 use crate::text::counted;
@@ -72,18 +72,7 @@ pub struct EvalRequest {
     pub sources: Sources,
 }
 
-/// What came of an evaluation.
-#[derive(Debug)]
-pub enum Outcome {
-    /// The plan, where only that was wanted.
-    Planned(Box<DryRun>),
-    /// It was measured.
-    Measured(Box<Results>),
-    /// It was stopped; judged samples are kept.
-    Stopped,
-}
-
-/// Measures a model, or completions of a file.
+/// Measures a model, or completions of a file; `None` if it was stopped, and judged samples are kept.
 ///
 /// # Errors
 ///
@@ -92,18 +81,15 @@ pub fn run(
     request: &EvalRequest,
     stop: &AtomicBool,
     observer: &dyn Observer,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome<Option<Results>>, Failure> {
     let began = Instant::now();
     let config = request.sources.load(&[]).map_err(Failure::Config)?.config;
     let tasks = tasks(request, &config, observer)?;
     let measure = Measure { request, config: &config, tasks: &tasks, stop, began, observer };
     if request.dry_run {
-        return Ok(Outcome::Planned(Box::new(dry_run::run(&measure)?)));
+        return Ok(Outcome::plan(dry_run::run(&measure)?));
     }
-    Ok(match measure.measure()? {
-        Some(Evaluated { results, .. }) => Outcome::Measured(Box::new(results)),
-        None => Outcome::Stopped,
-    })
+    Ok(Outcome::Done(measure.measure()?.map(|evaluated| evaluated.results)))
 }
 
 fn tasks(

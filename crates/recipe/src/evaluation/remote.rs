@@ -13,12 +13,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use whetstone_core::config::TeacherConfig;
 use whetstone_core::{Message, Seed, with_causes};
 use whetstone_eval::{Evaluated, make_room};
 use whetstone_infer::{GenerateError, Generator, Prompt, SampledCompletion, Usage};
-use whetstone_remote::chat::{ChatError, Client, Request, Settings};
-use whetstone_remote::http::HttpError;
+use whetstone_remote::chat::{ChatError, Request, Server};
 use whetstone_rollout::collect::RenderError;
 
 use super::{Measure, Source};
@@ -33,7 +31,10 @@ pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluat
     teacher.model_name = measure.request.model.clone().unwrap_or(teacher.model_name);
     let environment = environment::for_tasks(measure.config, measure.tasks)?;
     make_room(&measure.request.out, measure.earlier())?;
-    let mut server = Server::new(&teacher, measure)?;
+    let seed = Seed::new(measure.config.seed).derive("eval/pauses", 0);
+    let server = Server::new(teacher.clone(), seed).map_err(Failure::Teacher)?;
+    server.reach().map_err(|err| gone(&err))?;
+    let mut server = ChatGenerator::new(&server, measure.stop);
     let thinking = teacher.enable_thinking.to_string();
     let settings =
         vec![("--model", teacher.model_name.clone()), ("teacher.enable_thinking", thinking)];
@@ -58,9 +59,8 @@ pub(super) fn measure(measure: &Measure<'_>, url: &str) -> Result<Option<Evaluat
 }
 
 /// A server of chat completions as a generator.
-struct Server<'a> {
-    client: Client,
-    settings: &'a TeacherConfig,
+struct ChatGenerator<'a> {
+    server: &'a Server,
     /// Set once the server is gone.
     stop: &'a AtomicBool,
     trouble: Mutex<Trouble>,
@@ -87,15 +87,9 @@ fn messages(tokens: &[u32]) -> Option<Vec<Message>> {
     serde_json::from_slice(&bytes).ok()
 }
 
-impl<'a> Server<'a> {
-    /// Connects once, so that an unreachable server is reported immediately.
-    fn new(settings: &'a TeacherConfig, measure: &Measure<'a>) -> Result<Self, Failure> {
-        let seed = Seed::new(measure.config.seed).derive("eval/pauses", 0);
-        let client = Client::new(&Settings::of(settings, seed)).map_err(Failure::Teacher)?;
-        if let Err(err @ ChatError::Http(HttpError::Unreachable { .. })) = client.models() {
-            return Err(gone(&err));
-        }
-        Ok(Self { client, settings, stop: measure.stop, trouble: Mutex::default() })
+impl<'a> ChatGenerator<'a> {
+    fn new(server: &'a Server, stop: &'a AtomicBool) -> Self {
+        Self { server, stop, trouble: Mutex::default() }
     }
 
     /// Processes jobs until there are none left or the receiver is gone.
@@ -129,9 +123,9 @@ impl<'a> Server<'a> {
             presence_penalty: 0.0,
             max_tokens: u32::try_from(asked.max_tokens).ok(),
             seed: u32::try_from(seed >> 33).ok(),
-            ..Request::of(self.settings, messages(&asked.tokens)?)
+            ..self.server.request(messages(&asked.tokens)?)
         };
-        match self.client.complete(&request) {
+        match self.server.complete(&request) {
             Ok(response) => {
                 let tokens = usize::try_from(response.usage.completion_tokens).unwrap_or(0);
                 let completion = response.completions.into_iter().next()?;
@@ -156,7 +150,7 @@ impl<'a> Server<'a> {
         if err.ends_all() && trouble.end.is_none() {
             trouble.end = Some(gone(err));
             self.stop.store(true, Ordering::Relaxed);
-            self.client.stop();
+            self.server.client().stop();
         }
     }
 
@@ -177,7 +171,7 @@ impl<'a> Server<'a> {
 /// Samples that are still to be asked for: prompt and number.
 type Jobs = std::vec::IntoIter<(usize, usize)>;
 
-impl Generator for Server<'_> {
+impl Generator for ChatGenerator<'_> {
     fn generate(
         &mut self,
         prompts: &[Prompt],
@@ -187,21 +181,21 @@ impl Generator for Server<'_> {
         let jobs: Vec<(usize, usize)> = samples
             .flat_map(|(at, prompt)| (0..prompt.samples).map(move |sample| (at, sample)))
             .collect();
-        let threads = jobs.len().min(self.settings.max_concurrent_requests as usize);
+        let threads = jobs.len().min(self.server.settings().max_concurrent_requests as usize);
         let jobs = Mutex::new(jobs.into_iter());
         let mut usage = Usage::default();
         thread::scope(|scope| {
             let (send, answers) = channel();
             for _ in 0..threads {
-                let (send, jobs, server) = (send.clone(), &jobs, &*self);
-                scope.spawn(move || server.work(prompts, jobs, &send));
+                let (send, jobs, generator) = (send.clone(), &jobs, &*self);
+                scope.spawn(move || generator.work(prompts, jobs, &send));
             }
             drop(send);
             for (drawn, tokens) in answers {
                 usage.sampled += tokens;
                 if done(drawn).is_break() {
                     // Threads that wait for a retry should stop, too.
-                    self.client.stop();
+                    self.server.client().stop();
                     break;
                 }
             }

@@ -33,7 +33,7 @@ use whetstone_train::{Student, TrainError};
 use self::dry_run::Trial;
 use self::measuring::Suite;
 use self::traces::JudgedFolder;
-use crate::dry_run::DryRun;
+use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::phases::{Phases, Trained};
@@ -48,18 +48,7 @@ use crate::{TRACES, environment, number, preset};
 /// The name of the run, unless another is given.
 pub const NAME: &str = "quickstart";
 
-/// What came of a quickstart.
-#[derive(Debug)]
-pub enum Outcome {
-    /// The plan, where only that was wanted.
-    Planned(Box<DryRun>),
-    /// Every phase is done.
-    Done(Box<Report>),
-    /// It was stopped; completed phases are kept.
-    Stopped(Stopped),
-}
-
-/// Runs the pipeline.
+/// Runs the pipeline; `Err` if it was stopped, and completed phases are kept.
 ///
 /// # Errors
 ///
@@ -68,7 +57,7 @@ pub fn run(
     run: &RunRequest,
     stop: &AtomicBool,
     observer: &dyn Observer,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome<Result<Report, Stopped>>, Failure> {
     let loaded = settings(run)?;
     let config = &loaded.config;
     // Contradictory settings are reported before anything is created.
@@ -81,7 +70,7 @@ pub fn run(
     if run.dry_run {
         let environment = &environment;
         let planned = dry_run::run(&Trial { run, config, environment, stop, observer })?;
-        return Ok(Outcome::Planned(Box::new(planned)));
+        return Ok(Outcome::plan(planned));
     }
     let session = begun.session(run, &loaded, STAGE).map_err(|err| exists(run, err))?;
     let phases = known(&session, checkpoint.as_deref())?;
@@ -96,10 +85,10 @@ pub fn run(
         ended: false,
         observer,
     };
-    match quickstart.go()? {
-        Some(report) => quickstart.finish(report),
-        None => quickstart.stopped(),
-    }
+    Ok(Outcome::Done(match quickstart.go()? {
+        Some(report) => Ok(quickstart.finish(report)?),
+        None => Err(quickstart.stopped()?),
+    }))
 }
 
 /// The command that resumes a run.
@@ -289,17 +278,17 @@ impl Quickstart<'_> {
     }
 
     /// Writes the report and the page.
-    fn finish(&mut self, report: Report) -> Result<Outcome, Failure> {
+    fn finish(&mut self, report: Report) -> Result<Report, Failure> {
         self.end(event::Outcome::Completed)?;
         report.write(self.session.dir())?;
         let view = self.session.run().view();
         page::write(view, page::Request::default(), &page::default_path(view), &mut |_, _| ())?;
-        Ok(Outcome::Done(Box::new(report)))
+        Ok(report)
     }
 
-    fn stopped(&mut self) -> Result<Outcome, Failure> {
+    fn stopped(&mut self) -> Result<Stopped, Failure> {
         self.end(event::Outcome::Interrupted)?;
-        Ok(Outcome::Stopped(Stopped::new(self.session.dir(), &resume_command(self.run))))
+        Ok(Stopped::new(self.session.dir(), &resume_command(self.run)))
     }
 
     /// Records how the run ended, unless training has.

@@ -4,11 +4,9 @@ use std::time::Instant;
 
 use serde::Serialize;
 use whetstone_core::config::Config;
-use whetstone_core::seed::Seed;
 use whetstone_core::{Completion, Message, with_causes};
 use whetstone_remote::chat::{ChatError, Client, Probe, ReasoningPlace, Request};
 
-use super::remote::Remote;
 use crate::text::plain;
 
 /// Characters of a name that a server says.
@@ -104,17 +102,18 @@ fn reach<T>(
     send: impl FnOnce(&Client) -> Result<T, ChatError>,
 ) -> (Connection, Option<T>) {
     let mut found = Connection::new(config);
-    let remote = match Remote::new(&config.teacher, Seed::new(config.seed)) {
-        Ok(remote) => remote,
+    let server = match super::server(config) {
+        Ok(server) => server,
         Err(err) => {
             found.fail(&err);
             return (found, None);
         }
     };
-    found.url = remote.client().url();
-    let models = remote.client().models().ok();
+    let client = server.client();
+    found.url = client.url();
+    let models = client.models().ok();
     found.models = models.map(|names| names.iter().map(|name| plain(name, NAME_CHARS)).collect());
-    let sent = send(remote.client()).map_err(|err| found.fail(&err)).ok();
+    let sent = send(client).map_err(|err| found.fail(&err)).ok();
     (found, sent)
 }
 

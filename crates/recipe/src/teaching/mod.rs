@@ -14,13 +14,14 @@ use whetstone_core::survivors::Survivors;
 use whetstone_env::judge;
 use whetstone_env::python::{PythonEnvironment, Rules};
 use whetstone_env::registry::Environments;
+use whetstone_remote::chat::{ChatError, Server};
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{
     Earlier, Embedded, References, Report, Runtime, Teacher, Teaching, teach,
 };
 
 use self::remote::Remote;
-use crate::dry_run::DryRun;
+use crate::dry_run::Outcome;
 use crate::environment;
 use crate::failure::Failure;
 use crate::observer::Observer;
@@ -62,15 +63,6 @@ pub enum TeacherChoice {
     Reference,
 }
 
-/// What came of it.
-#[derive(Debug)]
-pub enum Outcome {
-    /// The plan, where only that was wanted.
-    Planned(Box<DryRun>),
-    /// Traces were collected.
-    Collected(Box<Report>),
-}
-
 /// Collects traces.
 ///
 /// # Errors
@@ -80,17 +72,16 @@ pub fn run(
     request: &TeachRequest,
     config: &Config,
     observer: &dyn Observer,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome<Report>, Failure> {
     let samples = samples(request, config)?;
     if request.dry_run {
-        let planned = dry_run::run(request, config, samples, observer)?;
-        return Ok(Outcome::Planned(Box::new(planned)));
+        return Ok(Outcome::plan(dry_run::run(request, config, samples, observer)?));
     }
     let report = collect_from(request, config, samples, observer)?.report;
     for sentence in lost(&report, &request.out) {
         observer.warning(&sentence);
     }
-    Ok(Outcome::Collected(Box::new(report)))
+    Ok(Outcome::Done(report))
 }
 
 /// The file of traces, if none of them passes: training uses passing traces only.
@@ -130,11 +121,15 @@ fn collect_from(
             collect(request, config, &Asking { teacher: &References, programs, samples }, observer)
         }
         TeacherChoice::Remote => {
-            let seed = Seed::new(config.seed);
-            let remote = Remote::new(&config.teacher, seed).map_err(Failure::Teacher)?;
+            let remote = Remote(server(config).map_err(Failure::Teacher)?);
             collect(request, config, &Asking { teacher: &remote, programs, samples }, observer)
         }
     }
+}
+
+/// The server of the settings.
+fn server(config: &Config) -> Result<Server, ChatError> {
+    Server::new(config.teacher.clone(), Seed::new(config.seed).derive("teach/pauses", 0))
 }
 
 /// The report of a collection, and its timings.

@@ -25,7 +25,8 @@ use whetstone_train::{Example, Student, TrainError, rows};
 use super::begin::{self, Begun};
 use super::planned::Planned;
 use super::recorded::RolloutFile;
-use super::{End, Outcome, RunRequest, inputs, left_out, planned, recorded, sft};
+use super::{End, RunRequest, inputs, left_out, planned, recorded, sft};
+use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Shown};
 use crate::text::counted;
@@ -55,7 +56,7 @@ pub fn run(
     given: Files,
     stop: &AtomicBool,
     observer: &dyn Observer,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome<End>, Failure> {
     let loaded = begin::settings(request, &[])?;
     let config = &loaded.config;
     let known = inputs::known(request, config)?;
@@ -171,7 +172,7 @@ impl Start<'_> {
         student: &mut Student,
         training: &Training<'_>,
         observer: &dyn Observer,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome<End>, Failure> {
         let Self { request, loaded, begun, is_new, files } = self;
         let config = training.config;
         let plan = &training.source.plan(config)?;
@@ -185,7 +186,7 @@ impl Start<'_> {
             inputs::keep_and_say(request, session.run(), files, observer)?;
         }
         let ended = train(student, &mut session, training, observer)?;
-        Ok(Outcome::Ended(End {
+        Ok(Outcome::Done(End {
             stage: STAGE,
             runs: config.run.dir.clone(),
             dir: session.dir().to_owned(),

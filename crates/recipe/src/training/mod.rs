@@ -20,8 +20,6 @@ use whetstone_config::Sources;
 use whetstone_core::config::DeviceChoice;
 use whetstone_train::watch::Ended;
 
-use crate::dry_run::DryRun;
-
 /// The run that a training fills, and how it begins.
 #[derive(Debug, Clone)]
 pub struct RunRequest {
@@ -39,15 +37,6 @@ pub struct RunRequest {
     pub threads: Option<usize>,
     /// Sources of settings.
     pub sources: Sources,
-}
-
-/// What came of a training.
-#[derive(Debug)]
-pub enum Outcome {
-    /// The plan, where only that was wanted.
-    Planned(Box<DryRun>),
-    /// It ended.
-    Ended(End),
 }
 
 /// A training that came to an end.

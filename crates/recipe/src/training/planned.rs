@@ -10,9 +10,9 @@ use whetstone_train::plan::Plan;
 use whetstone_train::probe::Probe;
 use whetstone_train::{Example, Student, TrainError};
 
-use super::Outcome;
+use super::End;
 use super::grpo::Training;
-use crate::dry_run::DryRun;
+use crate::dry_run::{DryRun, Outcome};
 use crate::failure::Failure;
 use crate::text::counted;
 
@@ -103,10 +103,10 @@ impl Planned<'_> {
 pub(super) fn probed(
     mut whole: DryRun,
     probed: Result<Option<Probe>, TrainError>,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome<End>, Failure> {
     match probed? {
         Some(probe) => whole.stepped(&probe),
         None => whole.note("stopped before the step was done"),
     }
-    Ok(Outcome::Planned(Box::new(whole)))
+    Ok(Outcome::plan(whole))
 }

@@ -16,7 +16,8 @@ use whetstone_train::watchdog::Watchdog;
 use whetstone_train::{Example, rows};
 
 use super::planned::Planned;
-use super::{End, Outcome, RunRequest, begin, grpo, inputs, left_out, planned};
+use super::{End, RunRequest, begin, grpo, inputs, left_out, planned};
+use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Shown};
 
@@ -39,7 +40,7 @@ pub fn run(
     traces: Option<PathBuf>,
     stop: &AtomicBool,
     observer: &dyn Observer,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome<End>, Failure> {
     let loaded = begin::settings(request, &[])?;
     let config = &loaded.config;
     let known = inputs::known(request, config)?;
@@ -91,7 +92,7 @@ pub fn run(
     }
     let result = sft(&mut student, &mut session, &training);
     view.finish();
-    Ok(Outcome::Ended(End {
+    Ok(Outcome::Done(End {
         stage: STAGE,
         runs: config.run.dir.clone(),
         dir: session.dir().to_owned(),

@@ -9,6 +9,7 @@ use whetstone_data::prepare::{Counts, REPORT, Report, Split, TRAIN, VAL};
 use whetstone_recipe::text::many;
 
 use crate::printer::{Printer, Tone};
+use crate::summary::{Lines, list};
 
 /// Findings of one sort that are shown; `prepare.json` has more.
 const SHOWN: usize = 5;
@@ -99,7 +100,7 @@ fn text(report: &Report, out: &Path, took: Duration, printer: Printer) -> String
     text.join("\n") + "\n"
 }
 
-fn table(text: &mut Vec<String>, report: &Report) {
+fn table(text: &mut Lines, report: &Report) {
     text.push(format!(
         "\n  {:<12} {:>8} {:>6} {:>9} {:>13} {:>11} {:>11} {:>8} {:>8}",
         "source",
@@ -134,13 +135,9 @@ fn by_reason(report: &Report) -> String {
     reasons.join(", ")
 }
 
-fn findings(text: &mut Vec<String>, head: &str, lines: impl Iterator<Item = String>, count: u64) {
+fn findings(text: &mut Lines, head: &str, lines: impl Iterator<Item = String>, count: u64) {
     text.push(format!("\n  {head}"));
-    text.extend(lines.take(SHOWN).map(|line| format!("    {line}")));
-    let more = count.saturating_sub(SHOWN as u64);
-    if more > 0 {
-        text.push(format!("    and {more} more"));
-    }
+    list(text, lines, count, SHOWN);
 }
 
 #[cfg(test)]

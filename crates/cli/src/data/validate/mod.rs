@@ -4,7 +4,8 @@ mod args;
 mod table;
 
 use whetstone_data::prove::Report;
-use whetstone_recipe::validation::{self, Outcome};
+use whetstone_recipe::dry_run::Outcome;
+use whetstone_recipe::validation;
 
 pub(super) use self::args::ValidateArgs;
 use crate::config_command::load;
@@ -16,7 +17,7 @@ pub(crate) fn run(args: &ValidateArgs, printer: Printer) -> anyhow::Result<Exit>
     let config = load(&args.config)?.config;
     match validation::run(&args.request(), &config, &printer)? {
         Outcome::Planned(plan) => printer.dry_run(&plan, args.json),
-        Outcome::Validated(report) => {
+        Outcome::Done(report) => {
             if args.json {
                 printer.json(&report)?;
             } else {
