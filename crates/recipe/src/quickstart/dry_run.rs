@@ -18,8 +18,9 @@ use crate::observer::Observer;
 use crate::scratch::Scratch;
 use crate::student::{Origin, unpack_into};
 use crate::tasks::{self, Tasks};
-use crate::training::grpo::{self, TraceFile, Training};
+use crate::training::grpo::{self, Training};
 use crate::training::planned::Planned;
+use crate::training::taught::{TraceFile, with_traces};
 use crate::training::{RunRequest, begin, sft};
 use crate::{TRACES, number};
 
@@ -67,7 +68,7 @@ pub(super) fn run(trial: &Trial<'_>) -> Result<DryRun, Failure> {
     whole
         .does(format!("pass@k on {measured} held-out tasks × {samples} samples, before and after"));
     whole.writes(format!("{}: everything", dir.display()));
-    let tasks = grpo::with_traces(few, &taught_rows.rows);
+    let tasks = with_traces(few, &taught_rows.rows);
     let training = Training {
         config: &config,
         source: Source::Tasks(&tasks),

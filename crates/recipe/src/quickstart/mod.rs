@@ -41,7 +41,8 @@ use crate::report::{Report, Stopped};
 use crate::student::Origin;
 use crate::tasks::{self, Tasks};
 use crate::text::estimate;
-use crate::training::grpo::{self, TraceFile, Training};
+use crate::training::grpo::{self, Training};
+use crate::training::taught::{TraceFile, with_traces};
 use crate::training::{RunRequest, begin};
 use crate::{TRACES, environment, number, preset};
 
@@ -254,7 +255,7 @@ impl Quickstart<'_> {
             taught.left_out.warn(self.observer);
             let taught = taught.rows;
             grpo::announce(student, self.config, &taught, self.observer)?;
-            let with_traces = grpo::with_traces(&tasks.train, &taught);
+            let with_traces = with_traces(&tasks.train, &taught);
             let training = Training {
                 config: self.config,
                 source: Source::Tasks(&with_traces),

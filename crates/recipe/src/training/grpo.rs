@@ -1,6 +1,6 @@
 //! GRPO, on tasks that are sampled or on a file of scored rollouts ([`recorded`]).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -13,18 +13,19 @@ use whetstone_core::task::TaskId;
 use whetstone_core::trace::Trace;
 use whetstone_env::environment::Environment;
 use whetstone_infer::Limits;
-use whetstone_train::grpo::{Grpo, STAGE, Source, TaskWithTraces, fits, grpo, max_prompt_tokens};
+use whetstone_train::grpo::{Grpo, STAGE, Source, fits, grpo, max_prompt_tokens};
 use whetstone_train::inputs::{Files, Known};
 use whetstone_train::plan::Plan;
 use whetstone_train::probe::Probe;
 use whetstone_train::session::Session;
 use whetstone_train::watch::{Ended, Watch};
 use whetstone_train::watchdog::Watchdog;
-use whetstone_train::{Example, Student, TrainError, rows};
+use whetstone_train::{Example, Student, TrainError};
 
 use super::begin::{self, Begun};
 use super::planned::Planned;
 use super::recorded::RolloutFile;
+use super::taught::{TraceFile, traces, with_traces};
 use super::{End, RunRequest, inputs, left_out, planned, recorded, sft};
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
@@ -219,14 +220,6 @@ pub(crate) struct Training<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// Tasks with the teacher's rows of each.
-pub(crate) fn with_traces<'a>(
-    tasks: &'a [Task],
-    taught: &'a [Vec<Example>],
-) -> Vec<TaskWithTraces<'a>> {
-    tasks.iter().zip(taught).map(|(task, rows)| TaskWithTraces { task, rows }).collect()
-}
-
 /// Trains, and shows every step.
 pub(crate) fn train(
     student: &mut Student,
@@ -330,63 +323,6 @@ fn files(given: Files, weights: DualSourceConfig, known: Option<&Known>) -> Resu
         None => Some(or(given.tasks, TASKS)),
     };
     Ok(Files { tasks, traces, ..given })
-}
-
-/// The teacher's traces, if they count.
-fn traces(path: Option<&Path>) -> Result<Vec<Trace>, Failure> {
-    let Some(path) = path else { return Ok(Vec::new()) };
-    if !path.exists() {
-        return Err(Failure::NoTraces { path: path.to_owned() });
-    }
-    sft::read(path)
-}
-
-/// Traces and the file that they come from.
-pub(crate) struct TraceFile<'a> {
-    pub(crate) path: Option<&'a Path>,
-    pub(crate) traces: Vec<Trace>,
-}
-
-/// The rows of each task, and the traces that none were made of.
-pub(crate) struct Taught {
-    pub(crate) rows: Vec<Vec<Example>>,
-    pub(crate) left_out: left_out::Traces,
-}
-
-impl TraceFile<'_> {
-    /// The rows of each task.
-    pub(crate) fn teach<'t>(
-        self,
-        tasks: impl Iterator<Item = &'t TaskId>,
-        student: &Student,
-        config: &Config,
-    ) -> Result<Taught, TrainError> {
-        let path = self.path.unwrap_or(Path::new(""));
-        let mut left_out = left_out::Traces::new(path, config.training.max_length as usize);
-        let mut by_task: BTreeMap<String, Vec<Trace>> = BTreeMap::new();
-        for trace in self.traces {
-            by_task.entry(trace.task_id.to_string()).or_default().push(trace);
-        }
-        let mut taught = Vec::new();
-        for task in tasks {
-            let traces = by_task.remove(task.as_str()).unwrap_or_default();
-            let made = rows(student, &traces, config)?;
-            left_out.made(traces.iter().map(|trace| &trace.task_id), &made);
-            taught.push(made.rows.iter().map(Example::from).collect());
-        }
-        by_task.values().flatten().for_each(|trace| left_out.of_another_task(&trace.task_id));
-        Ok(Taught { rows: taught, left_out })
-    }
-}
-
-impl Taught {
-    /// Refuses traces that are of no use, if they have a weight.
-    pub(super) fn check(&self, config: &Config, path: Option<&Path>) -> Result<(), Failure> {
-        if config.dual_source.teacher_sft_weight > 0.0 && self.rows.iter().all(Vec::is_empty) {
-            return Err(Failure::OtherTraces { path: path.unwrap_or(Path::new("")).to_owned() });
-        }
-        Ok(())
-    }
 }
 
 /// Says how many steps there will be, what they learn from, and what memory they take.

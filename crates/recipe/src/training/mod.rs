@@ -13,6 +13,7 @@ mod left_out;
 pub(crate) mod planned;
 mod recorded;
 pub mod sft;
+pub(crate) mod taught;
 
 use std::path::PathBuf;
 

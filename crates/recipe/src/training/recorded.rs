@@ -10,7 +10,8 @@ use whetstone_train::Student;
 use whetstone_train::grpo::Source;
 use whetstone_train::recorded::{Recorded, RecordedCounts, check_settings};
 
-use super::grpo::{self, Start, TraceFile};
+use super::grpo::{self, Start};
+use super::taught::TraceFile;
 use crate::failure::Failure;
 use crate::observer::{Observer, Shown};
 use crate::text::counted;
