@@ -3,7 +3,7 @@
 
 use super::Cuda;
 use super::driver::{Argument, Format, Launch};
-use crate::buffer::{Buffer, Part, Real, View, ViewMut};
+use crate::buffer::{Buffer, DeviceSlice, Real, View, ViewMut};
 use crate::matmul::{Matrix, MatrixMut};
 use crate::rms_norm::Heads;
 use crate::rope::{Angles, Rotate};
@@ -28,7 +28,7 @@ impl Cuda {
     }
 }
 
-pub(crate) fn place(part: Part<'_>) -> Argument {
+pub(crate) fn place(part: DeviceSlice<'_>) -> Argument {
     Address(part.address)
 }
 
