@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use whetstone_core::{Seed, Task};
-use whetstone_data::source::{Difficulty, Kind, Origin, is_table};
-use whetstone_data::{Part, embedded};
+use whetstone_data::source::{DataSet, Difficulty, TaskSource, is_table};
+use whetstone_data::{Partition, embedded};
 use whetstone_remote::hub::{self, HubError, Repo, fetch_all};
 
 use crate::failure::Failure;
@@ -50,7 +50,7 @@ impl SourcesNamed {
     /// # Errors
     ///
     /// If the hub does not give a data set.
-    pub fn origins(&self, observer: &dyn Observer) -> Result<Vec<Origin>, Failure> {
+    pub fn origins(&self, observer: &dyn Observer) -> Result<Vec<TaskSource>, Failure> {
         let named = [&self.mbpp, &self.apps, &self.humaneval, &self.leetcode];
         let nothing = named.iter().all(|path| path.is_none()) && self.tasks.is_empty();
         let by_name = nothing && !self.embedded;
@@ -59,26 +59,27 @@ impl SourcesNamed {
             found.extend(paths.into_iter().map(|path| (kind, path)));
         };
         if by_name || self.mbpp.is_some() {
-            add(Some(Kind::Mbpp), locate(Kind::Mbpp, self.mbpp.as_deref(), observer)?);
+            add(Some(DataSet::Mbpp), locate(DataSet::Mbpp, self.mbpp.as_deref(), observer)?);
         }
         if (by_name && !self.skip_apps) || self.apps.is_some() {
-            add(Some(Kind::Apps), locate(Kind::Apps, self.apps.as_deref(), observer)?);
+            add(Some(DataSet::Apps), locate(DataSet::Apps, self.apps.as_deref(), observer)?);
         }
-        add(Some(Kind::HumanEval), self.humaneval.iter().cloned().collect());
-        add(Some(Kind::LeetCode), self.leetcode.iter().cloned().collect());
+        add(Some(DataSet::HumanEval), self.humaneval.iter().cloned().collect());
+        add(Some(DataSet::LeetCode), self.leetcode.iter().cloned().collect());
         add(None, self.tasks.clone());
-        let origin = |(kind, path)| Origin { kind, path, difficulties: self.difficulties.clone() };
+        let origin =
+            |(kind, path)| TaskSource { kind, path, difficulties: self.difficulties.clone() };
         Ok(found.into_iter().map(origin).collect())
     }
 }
 
 /// The files of a data set: the given path, or the files on the hub.
 fn locate(
-    source: Kind,
+    source: DataSet,
     given: Option<&Path>,
     observer: &dyn Observer,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let published = if source == Kind::Apps { &APPS } else { &MBPP };
+    let published = if source == DataSet::Apps { &APPS } else { &MBPP };
     match given {
         Some(path) if path.exists() || !is_name(path) => Ok(vec![path.to_owned()]),
         Some(name) => fetch(&name.to_string_lossy(), published, observer),
@@ -118,7 +119,7 @@ pub fn embedded(
     seed: Seed,
     count: usize,
     families: &[String],
-) -> Result<Vec<(Part, Task)>, Failure> {
+) -> Result<Vec<(Partition, Task)>, Failure> {
     let names: Vec<&str> = families.iter().map(String::as_str).collect();
     let generator = if names.is_empty() {
         embedded::Generator::new(seed)

@@ -283,7 +283,7 @@ impl Quickstart<'_> {
         self.end(event::Outcome::Completed)?;
         report.write(self.session.dir())?;
         let view = self.session.run().view();
-        page::write(view, page::Request::default(), &page::default_path(view), &mut |_, _| ())?;
+        page::write(view, page::PageRequest::default(), &page::default_path(view), &mut |_, _| ())?;
         Ok(report)
     }
 

@@ -6,7 +6,7 @@ mod summary;
 use std::time::Instant;
 
 use whetstone_core::Seed;
-use whetstone_data::prepare::{Preparing, Report, prepare};
+use whetstone_data::prepare::{PrepareSummary, Preparing, prepare};
 use whetstone_recipe::datasets::embedded;
 
 pub(super) use self::args::PrepareArgs;
@@ -33,7 +33,11 @@ pub(crate) fn run(args: &PrepareArgs, printer: Printer) -> anyhow::Result<Exit> 
     Ok(if args.strict && bad > 0 { Exit::No } else { Exit::Done })
 }
 
-fn prepare_with(args: &PrepareArgs, seed: Seed, printer: Printer) -> Result<Report, Failure> {
+fn prepare_with(
+    args: &PrepareArgs,
+    seed: Seed,
+    printer: Printer,
+) -> Result<PrepareSummary, Failure> {
     let origins = args.named().origins(&printer)?;
     let made = args.embedded.map(|count| embedded(seed, count, &args.families));
     let made = made.transpose()?.unwrap_or_default();
