@@ -10,4 +10,5 @@ pub mod guess;
 pub mod javascript;
 pub mod python;
 pub mod registry;
-pub mod stack;
+
+pub use whetstone_core::stack;

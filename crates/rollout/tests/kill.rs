@@ -101,7 +101,7 @@ fn scoring_child() {
         }
     };
     let mut judge = Fake::default();
-    judge.before = Some(Box::new(wait));
+    judge.before = Some(std::sync::Arc::new(wait));
     let bench = Bench::at(&folder);
     let cache = env::var_os(CACHE)
         .map(|_| Cache::open(&bench.path("cache.redb"), Bounds::default()).unwrap());

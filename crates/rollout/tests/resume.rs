@@ -12,6 +12,7 @@ use whetstone_rollout::score::Earlier;
 use whetstone_sandbox::job::{Job, Judging, Unjudged};
 
 /// A judge that fails on every program with an even number in it.
+#[derive(Clone)]
 struct Flaky(Fake);
 
 impl Judging for Flaky {
