@@ -11,4 +11,5 @@ pub mod javascript;
 pub mod judge;
 pub mod python;
 pub mod registry;
-pub mod stack;
+
+pub use whetstone_core::stack;

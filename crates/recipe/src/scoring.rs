@@ -5,19 +5,17 @@ use std::time::Duration;
 
 use whetstone_algo::advantage::GroupRule;
 use whetstone_core::config::{AdvantageBy, Composite, Config};
-use whetstone_env::environment::Setup;
 use whetstone_env::judge;
-use whetstone_env::python::{PythonEnvironment, Rules};
-use whetstone_env::registry::Environments;
 use whetstone_record::atomic;
-use whetstone_record::journal::path_beside;
-use whetstone_rollout::cache::{Bounds, Cache, Identity};
+use whetstone_record::batch::path_beside;
+use whetstone_rollout::EnvironmentSource;
+use whetstone_rollout::cache::{Bounds, Cache};
 use whetstone_rollout::score::{
-    BadLines, Earlier, How, Report, Runtime, Scoring, rejected_path, score,
+    BadLines, Earlier, Report, ScoreError, Scoring, rejected_path, score,
 };
 
 use crate::dry_run::{DryRun, Outcome, on_cores};
-use crate::environment;
+use crate::environment::{self, RunPrograms};
 use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::sample_lines::lines_of_one_task;
@@ -132,63 +130,23 @@ struct ScoreFile<'a> {
 const WITHOUT_JUDGE: &str = "`whet doctor` checks everything the judge needs; `--skip-runtime` scores static \
                              properties of the replies only";
 
-/// The environment of programs with what its verdicts depend on.
-pub(crate) fn judged(
-    environment: &Environments,
-) -> Result<(&PythonEnvironment, Identity), Failure> {
-    let programs = environment.programs();
-    let found = programs.and_then(|found| Some((found, environment::identity(found)?)));
-    found.ok_or_else(|| Failure::Judge {
-        problem: "no judge was started".to_owned(),
-        hint: WITHOUT_JUDGE,
-    })
-}
-
 fn score_into(file: ScoreFile<'_>) -> Result<Scored, Failure> {
-    let ScoreFile { request, config, observer, .. } = file;
-    if request.skip_runtime {
-        if let Some(path) = &request.cache {
-            observer.note(&format_args!(
-                "`--cache {}` is not used: nothing is run, so there are no verdicts to keep",
-                path.display()
-            ));
-        }
-        if config.reward.composite == Composite::Tests {
-            observer.note(&format_args!(
-                "every reward will be 0: nothing is run, and `reward.composite = \"tests\"` \
-                 rewards passed tests only\n  hint: `--set reward.composite=weighted_sum` \
-                 rewards form"
-            ));
-        }
-        score_with(file, &Rules::new(config.reward.clone()), How::Static)
-    } else {
-        let environment = environment::of_programs_or(config, WITHOUT_JUDGE)?;
-        let (programs, identity) = judged(&environment)?;
-        if request.dry_run {
-            judge::warm_up(programs.judge.as_ref(), config);
-        }
-        let cache = request.cache.as_deref().map(|path| Cache::open(path, Bounds::default()));
-        let cache = cache.transpose().map_err(Failure::Cache)?;
-        let runtime = Runtime {
-            judge: programs.judge.as_ref(),
-            identity: &identity,
-            limits: programs.limits,
-            cache: cache.as_ref(),
-        };
-        score_with(file, &programs.rules, How::Run(runtime))
-    }
-}
-
-fn score_with(file: ScoreFile<'_>, rules: &Rules, how: How<'_>) -> Result<Scored, Failure> {
     let ScoreFile { request, config, output, observer } = file;
+    let skip_runtime = request.skip_runtime;
+    if skip_runtime {
+        note_skipped(request, config, observer);
+    }
+    let cache = request.cache.as_deref().filter(|_| !skip_runtime);
+    let cache = cache.map(|path| Cache::open(path, Bounds::default())).transpose()?;
+    let run = if skip_runtime { RunPrograms::No } else { RunPrograms::probing(request.dry_run) };
     let progress = observer.progress("line");
     let report = score(&Scoring {
         rollouts: &request.rollouts,
         tasks: &request.tasks,
         output,
-        rules,
-        setup: Setup { config, start_judge: &|| judge::start(config) },
-        how,
+        config,
+        environments: EnvironmentSource::Build(&|tasks| environment::scoring(config, tasks, run)),
+        cache: cache.as_ref(),
         advantage: GroupRule { how: request.advantage, floor: config.alive_floor() },
         workers: judge::callers(config),
         bad_lines: if request.strict { BadLines::Refuse } else { BadLines::Reject },
@@ -200,7 +158,27 @@ fn score_with(file: ScoreFile<'_>, rules: &Rules, how: How<'_>) -> Result<Scored
         on_line: &|| progress.add_one(),
     });
     progress.finish();
+    let report = report.map_err(|err| match err {
+        ScoreError::Environment(err) => environment::failure_or(err, WITHOUT_JUDGE),
+        err => err.into(),
+    });
     Ok(Scored { report: report?, took: progress.spent() })
+}
+
+/// Says what `--skip-runtime` leaves without effect.
+fn note_skipped(request: &ScoreRequest, config: &Config, observer: &dyn Observer) {
+    if let Some(path) = &request.cache {
+        observer.note(&format_args!(
+            "`--cache {}` is not used: nothing is run, so there are no verdicts to keep",
+            path.display()
+        ));
+    }
+    if config.reward.composite == Composite::Tests {
+        observer.note(
+            &"every reward will be 0: nothing is run, and `reward.composite = \"tests\"` rewards passed tests \
+              only\n  hint: `--set reward.composite=weighted_sum` rewards form",
+        );
+    }
 }
 
 /// `rollouts.jsonl` becomes `rollouts.scored.jsonl`.

@@ -189,7 +189,7 @@ fn plan(
 
 /// Lines that are not blank.
 fn count_lines(path: &Path) -> Result<usize, Failure> {
-    let unread = |source| ProveError::Read { path: path.to_owned(), source };
+    let unread = |source| ProveError::Input { noun: "tasks", path: path.to_owned(), source };
     let file = File::open(path).map_err(unread)?;
     let mut count = 0;
     for line in BufReader::new(file).split(b'\n') {

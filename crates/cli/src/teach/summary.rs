@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use whetstone_recipe::text::{many, percent};
-use whetstone_record::journal::path_beside;
+use whetstone_record::batch::path_beside;
 use whetstone_rollout::teach::Report;
 
 use crate::printer::{Printer, Tone};

@@ -8,16 +8,14 @@ use std::time::Duration;
 
 use whetstone_algo::advantage::GroupRule;
 use whetstone_core::config::AdvantageBy;
-use whetstone_env::environment::Setup;
 use whetstone_env::judge;
-use whetstone_env::python::Rules;
 use whetstone_eval::{Evaluated, RESULTS, ROLLOUTS, Results, Times, make_room};
-use whetstone_rollout::score::{BadLines, How, Report, Runtime, Scoring, score};
+use whetstone_rollout::EnvironmentSource;
+use whetstone_rollout::score::{BadLines, Report, ScoreError, Scoring, score};
 
 use super::Measure;
-use crate::environment;
+use crate::environment::{RunPrograms, failure, scoring};
 use crate::failure::Failure;
-use crate::scoring::judged;
 use crate::text::many;
 
 /// Judges the samples in a file, and counts them.
@@ -42,26 +40,15 @@ fn judge(
     output: &Path,
 ) -> Result<(Report, Duration), Failure> {
     let config = measure.config;
-    let environment = environment::for_tasks(config, measure.tasks)?;
-    // Without a task that asks for a program nothing is run, and no judge was started.
-    let programs = environment.programs().map(|_| judged(&environment)).transpose()?;
-    if let Some((programs, _)) = programs.as_ref().filter(|_| measure.request.dry_run) {
-        judge::warm_up(programs.judge.as_ref(), config);
-    }
-    let how = programs.as_ref().map_or(How::Static, |(programs, identity)| {
-        let (judge, limits) = (programs.judge.as_ref(), programs.limits);
-        How::Run(Runtime { judge, identity, limits, cache: None })
-    });
-    let by_settings = Rules::new(config.reward.clone());
-    let rules = programs.as_ref().map_or(&by_settings, |(programs, _)| &programs.rules);
+    let run = RunPrograms::probing(measure.request.dry_run);
     let progress = measure.observer.progress("sample");
     let report = score(&Scoring {
         rollouts: samples,
         tasks: &measure.request.tasks,
         output,
-        rules,
-        setup: Setup { config, start_judge: &|| judge::start(config) },
-        how,
+        config,
+        environments: EnvironmentSource::Build(&|tasks| scoring(config, tasks, run)),
+        cache: None,
         advantage: GroupRule { how: AdvantageBy::Mean, floor: config.alive_floor() },
         workers: judge::callers(config),
         bad_lines: BadLines::Reject,
@@ -73,7 +60,10 @@ fn judge(
         on_line: &|| progress.add_one(),
     });
     progress.finish();
-    let report = report?;
+    let report = report.map_err(|err| match err {
+        ScoreError::Environment(err) => failure(err),
+        err => err.into(),
+    })?;
     for bad in report.rejected_lines.iter().take(3) {
         measure.observer.note(&format_args!("{}:{}: {}", samples.display(), bad.line, bad.reason));
     }
