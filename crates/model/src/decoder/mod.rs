@@ -30,7 +30,7 @@ pub(crate) use load::spread;
 pub use load::{LoadOptions, WeightFormat};
 pub use parameters::{Parameter, ParameterId, Parameters};
 pub use pass::Adapters;
-pub use step::{Prefill, Step};
+pub use step::{Extend, Prefill, Step};
 pub use stepper::{Chosen, Most, Stepper};
 pub use whetstone_kernels::paged::{Cache, PAGE};
 
