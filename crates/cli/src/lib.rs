@@ -20,6 +20,7 @@ mod failure;
 mod figures;
 mod generate;
 mod model;
+mod observer;
 pub mod printer;
 mod progress;
 mod quickstart;

@@ -11,12 +11,6 @@ use std::time::Duration;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use whetstone_recipe::dry_run::DryRun;
-use whetstone_recipe::observer::{self, Observer, Shown, TrainingView};
-
-use crate::exit::Exit;
-use crate::progress::Progress;
-use crate::train::view::View;
 
 /// Writes data to standard output and talk to standard error.
 #[derive(Debug, Clone, Copy)]
@@ -66,16 +60,6 @@ impl Printer {
         self.data(text)
     }
 
-    /// Writes the plan of a command.
-    pub(crate) fn dry_run(self, plan: &DryRun, json: bool) -> anyhow::Result<Exit> {
-        if json {
-            self.json(plan)?;
-        } else {
-            self.raw(&plan.text())?;
-        }
-        Ok(Exit::Done)
-    }
-
     /// Says something that the user did not ask for but may want to know.
     pub fn note(self, line: impl Display) {
         if !self.quiet {
@@ -123,37 +107,6 @@ impl Printer {
     /// Whether lines on standard error can change: it is a terminal, and not `--quiet`.
     pub fn is_watched(self) -> bool {
         !self.quiet && io::stderr().is_terminal()
-    }
-}
-
-impl Observer for Printer {
-    fn note(&self, line: &dyn Display) {
-        Self::note(*self, line);
-    }
-
-    fn warning(&self, line: &dyn Display) {
-        Self::warning(*self, line);
-    }
-
-    fn notes(&self) -> Box<dyn Fn(&str) + Send + Sync> {
-        let printer = *self;
-        Box::new(move |note| printer.note(note))
-    }
-
-    fn progress(&self, unit: &'static str) -> Box<dyn observer::Progress + '_> {
-        Box::new(Progress::new(*self, unit))
-    }
-
-    fn download(&self) -> Box<dyn Fn(u64, u64) + '_> {
-        let bar = Self::progress(*self, 0).with_message("bytes");
-        Box::new(move |bytes, all| {
-            bar.set_length(all);
-            bar.set_position(bytes);
-        })
-    }
-
-    fn training(&self, steps: u64, shown: Shown) -> Box<dyn TrainingView + '_> {
-        Box::new(View::new(*self, steps, shown))
     }
 }
 

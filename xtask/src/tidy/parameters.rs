@@ -24,8 +24,6 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "an entry of a dictionary, as its iterator gives it",
     },
     Exception { file: "crates/sandbox/tests/agreement/case.rs", reason: "a row of a test's table" },
-    Exception { file: "crates/infer/src/work/mod.rs", reason: "older than the rule" },
-    Exception { file: "crates/infer/src/work/start.rs", reason: "older than the rule" },
     Exception { file: "crates/infer/tests/smollm2.rs", reason: "older than the rule" },
 ];
 

@@ -12,6 +12,7 @@ use whetstone_recipe::evaluation;
 
 pub use self::args::{CompareArgs, EvalArgs, EvalCommand, MeasureArgs};
 use crate::exit::Exit;
+use crate::observer::dry_run;
 use crate::printer::Printer;
 use crate::train::stop;
 
@@ -27,7 +28,7 @@ fn measure(args: &MeasureArgs, printer: Printer) -> anyhow::Result<Exit> {
     // Scoring looks at no flag: it may be ended at any moment.
     let stop = if args.samples.is_some() { Arc::default() } else { stop::on_signal(printer) };
     match evaluation::run(&args.request(), &stop, &printer)? {
-        Outcome::Planned(plan) => printer.dry_run(&plan, args.json),
+        Outcome::Planned(plan) => dry_run(&plan, args.json, printer),
         Outcome::Done(None) => {
             printer.note("stopped; judged samples are kept, and the same command resumes");
             Ok(Exit::Done)

@@ -10,6 +10,7 @@ use whetstone_recipe::quickstart;
 
 pub use self::args::QuickstartArgs;
 use crate::exit::Exit;
+use crate::observer::dry_run;
 use crate::printer::Printer;
 use crate::train::stop;
 
@@ -17,7 +18,7 @@ use crate::train::stop;
 pub(crate) fn run(args: &QuickstartArgs, printer: Printer) -> anyhow::Result<Exit> {
     let stop = stop::on_signal(printer);
     match quickstart::run(&args.request(), &stop, &printer)? {
-        Outcome::Planned(plan) => return printer.dry_run(&plan, args.json),
+        Outcome::Planned(plan) => return dry_run(&plan, args.json, printer),
         Outcome::Done(Ok(report)) if args.json => printer.json(&report)?,
         Outcome::Done(Ok(report)) => printer.raw(&summary::text(&report, printer))?,
         Outcome::Done(Err(stopped)) => {

@@ -10,13 +10,14 @@ use whetstone_rollout::score::Report;
 pub use self::args::{AdvantageArg, ScoreArgs};
 use crate::config_command::load;
 use crate::exit::Exit;
+use crate::observer::dry_run;
 use crate::printer::Printer;
 
 /// Scores a file.
 pub(crate) fn run(args: &ScoreArgs, printer: Printer) -> anyhow::Result<Exit> {
     let config = load(&args.config)?.config;
     match scoring::run(&args.request(), &config, &printer)? {
-        Outcome::Planned(plan) => printer.dry_run(&plan, args.json),
+        Outcome::Planned(plan) => dry_run(&plan, args.json, printer),
         Outcome::Done(ScoredFile { report, output, report_file }) => {
             if args.json {
                 printer.json(&report)?;

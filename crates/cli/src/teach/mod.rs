@@ -11,6 +11,7 @@ use whetstone_rollout::teach::Report;
 pub use self::args::{TeachArgs, TeacherArg};
 use crate::config_command::load;
 use crate::exit::Exit;
+use crate::observer::dry_run;
 use crate::printer::Printer;
 
 /// Collects traces.
@@ -20,7 +21,7 @@ pub(crate) fn run(args: &TeachArgs, printer: Printer) -> anyhow::Result<Exit> {
         return connection::test(&config, args.json, printer);
     }
     match teaching::run(&args.request(), &config, &printer)? {
-        Outcome::Planned(plan) => printer.dry_run(&plan, args.json),
+        Outcome::Planned(plan) => dry_run(&plan, args.json, printer),
         Outcome::Done(report) => {
             if args.json {
                 printer.json(&report)?;

@@ -10,6 +10,7 @@ use whetstone_recipe::training::{grpo, sft};
 
 pub use self::args::TrainCommand;
 use crate::exit::Exit;
+use crate::observer::dry_run;
 use crate::printer::Printer;
 
 /// Trains.
@@ -24,7 +25,7 @@ pub(crate) fn run(command: &TrainCommand, printer: Printer) -> anyhow::Result<Ex
         }
     };
     match outcome {
-        Outcome::Planned(plan) => printer.dry_run(&plan, args.json),
+        Outcome::Planned(plan) => dry_run(&plan, args.json, printer),
         Outcome::Done(end) => ended::say(args, &end, printer),
     }
 }

@@ -18,10 +18,12 @@ use crate::observer::Observer;
 use crate::scratch::Scratch;
 use crate::student::{Origin, unpack_into};
 use crate::tasks::{self, Tasks};
-use crate::training::grpo::{self, Training};
+use crate::training::grpo;
+use crate::training::inputs::read_traces;
 use crate::training::planned::Planned;
+use crate::training::steps::{self, Training};
 use crate::training::taught::{TraceFile, with_traces};
-use crate::training::{RunRequest, begin, sft};
+use crate::training::{RunRequest, begin};
 use crate::{TRACES, number};
 
 /// A quickstart that has not started.
@@ -57,7 +59,7 @@ pub(super) fn run(trial: &Trial<'_>) -> Result<DryRun, Failure> {
     let folder = JudgedFolder { config: &config, dir: scratch.path(), environment };
     let taught = traces::judge(folder, observer)?;
     let path = scratch.path().join(TRACES);
-    let file = TraceFile { path: Some(&path), traces: sft::read(&path)? };
+    let file = TraceFile { path: Some(&path), traces: read_traces(&path)? };
     let mut student = begin::student(run, &config, None, observer)?;
     let taught_rows = file.teach(few.iter().map(|task| &task.id), &student, &config)?;
     taught_rows.left_out.warn(observer);
@@ -78,7 +80,7 @@ pub(super) fn run(trial: &Trial<'_>) -> Result<DryRun, Failure> {
         checkpoint: None,
         stop,
     };
-    match grpo::probe(&mut student, &training, observer)? {
+    match steps::probe(&mut student, &training, observer)? {
         None => whole.note("stopped before the step was done"),
         Some(probe) => {
             let probe = Probe { steps: plan.steps, ..probe };

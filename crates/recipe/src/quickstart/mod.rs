@@ -41,7 +41,9 @@ use crate::report::{Report, Stopped};
 use crate::student::Origin;
 use crate::tasks::{self, Tasks};
 use crate::text::estimate;
-use crate::training::grpo::{self, Training};
+use crate::training::grpo;
+use crate::training::said::announce;
+use crate::training::steps::{self, Training};
 use crate::training::taught::{TraceFile, with_traces};
 use crate::training::{RunRequest, begin};
 use crate::{TRACES, environment, number, preset};
@@ -254,7 +256,7 @@ impl Quickstart<'_> {
             let taught = traces.teach(ids, student, self.config)?;
             taught.left_out.warn(self.observer);
             let taught = taught.rows;
-            grpo::announce(student, self.config, &taught, self.observer)?;
+            announce(student, self.config, &taught, self.observer)?;
             let with_traces = with_traces(&tasks.train, &taught);
             let training = Training {
                 config: self.config,
@@ -265,7 +267,7 @@ impl Quickstart<'_> {
                 checkpoint: self.checkpoint.as_deref(),
                 stop: self.stop,
             };
-            let ended = grpo::train(student, &mut self.session, &training, self.observer);
+            let ended = steps::train(student, &mut self.session, &training, self.observer);
             self.ended = true;
             if ended? != Ended::Done {
                 return Ok(false);

@@ -14,7 +14,7 @@ use crate::TRACES;
 use crate::failure::Failure;
 use crate::observer::Observer;
 use crate::phases::{Phases, Taught};
-use crate::training::sft;
+use crate::training::inputs::read_traces;
 
 /// A folder with tasks, and how the traces that they bring along are judged.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ pub(super) fn collect(
         phases.traces = Some(judge(folder, observer)?);
         phases.save(folder.dir)?;
     }
-    sft::read(&folder.dir.join(TRACES))
+    read_traces(&folder.dir.join(TRACES))
 }
 
 /// Judges the traces of the tasks in a folder, into a file beside them.

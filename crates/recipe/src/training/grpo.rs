@@ -1,40 +1,31 @@
 //! GRPO, on tasks that are sampled or on a file of scored rollouts ([`recorded`]).
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use whetstone_config::Loaded;
 use whetstone_core::Task;
-use whetstone_core::config::{Config, DualSourceConfig};
-use whetstone_core::jsonl::read_tasks;
+use whetstone_core::config::Config;
 use whetstone_core::metric;
-use whetstone_core::task::TaskId;
-use whetstone_core::trace::Trace;
 use whetstone_env::environment::Environment;
-use whetstone_infer::Limits;
-use whetstone_train::grpo::{Grpo, STAGE, Source, fits, grpo, max_prompt_tokens};
-use whetstone_train::inputs::{Files, Known};
+use whetstone_train::grpo::{STAGE, Source, fits, max_prompt_tokens};
+use whetstone_train::inputs::Files;
 use whetstone_train::plan::Plan;
-use whetstone_train::probe::Probe;
-use whetstone_train::session::Session;
-use whetstone_train::watch::{Ended, Watch};
-use whetstone_train::watchdog::Watchdog;
-use whetstone_train::{Example, Student, TrainError};
+use whetstone_train::{Student, TrainError};
 
 use super::begin::{self, Begun};
-use super::planned::Planned;
-use super::recorded::RolloutFile;
-use super::taught::{TraceFile, traces, with_traces};
-use super::{End, RunRequest, inputs, left_out, planned, recorded, sft};
+use super::inputs::{self, Inputs};
+use super::planned::{self, Planned};
+use super::recorded::{self, RolloutFile};
+use super::said::{announce, arithmetic};
+use super::steps::{Training, probe, train};
+use super::taught::{TraceFile, with_traces};
+use super::{End, RunRequest, left_out};
 use crate::dry_run::Outcome;
+use crate::environment;
 use crate::failure::Failure;
 use crate::observer::{Observer, Shown};
 use crate::text::counted;
-use crate::{environment, untested};
-
-/// The tasks of a new run, unless others are named.
-const TASKS: &str = "data/train.jsonl";
 
 /// The metrics on the progress line.
 pub(crate) const SHOWN: Shown = &[
@@ -61,7 +52,7 @@ pub fn run(
     let loaded = begin::settings(request, &[])?;
     let config = &loaded.config;
     let known = inputs::known(request, config)?;
-    let files = files(given, config.dual_source, known.as_ref())?;
+    let files = inputs::files(given, config.dual_source, known.as_ref())?;
     if files.rollouts.is_some() && request.from.is_some() {
         return Err(Failure::Usage {
             problem: "`--rollouts` starts from the student, and `--from` from a checkpoint",
@@ -94,8 +85,8 @@ pub fn run(
     let start = Start { request, loaded: &loaded, begun, is_new: known.is_none(), files: &files };
     if let Some(path) = &files.rollouts {
         let held_out = fitting(&files.held_out, held_out)?;
-        let file = RolloutFile { path, tasks: &tasks, held_out: &held_out, traces };
-        let recorded = recorded::read(file, &student, &start, observer)?;
+        let file = RolloutFile { path, files: &files, tasks: &tasks, held_out: &held_out, traces };
+        let recorded = recorded::read(file, &student, config, observer)?;
         let source = Source::Recorded(&recorded);
         return start.run(&mut student, &training(source, recorded::SHOWN, &held_out), observer);
     }
@@ -110,60 +101,14 @@ pub fn run(
     start.run(&mut student, &training(Source::Tasks(&tasks), SHOWN, &held_out), observer)
 }
 
-/// What the files of a training hold.
-struct Inputs {
-    /// Tasks to learn from; of recorded rollouts those that they were sampled for.
-    tasks: Vec<Task>,
-    /// Tasks to measure by.
-    held_out: Vec<Task>,
-    /// The teacher's traces, if they count.
-    traces: Vec<Trace>,
-}
-
-impl Inputs {
-    fn read(files: &Files, config: &Config, observer: &dyn Observer) -> Result<Self, Failure> {
-        let mut tasks = match &files.tasks {
-            Some(path) => read_tasks(path)?,
-            None => Vec::new(),
-        };
-        if let (Some(path), None) = (&files.tasks, &files.rollouts) {
-            tasks = untested::to_learn_from(path, tasks, config, observer);
-        }
-        let held_out = match files.held_out.as_deref() {
-            Some(path) => {
-                let held_out = read_tasks(path)?;
-                if files.rollouts.is_none() {
-                    check_held_out(path, &held_out, tasks.iter().map(|task| &task.id))?;
-                }
-                untested::left_out(path, held_out, config, observer)
-            }
-            None => Vec::new(),
-        };
-        Ok(Self { tasks, held_out, traces: traces(files.traces.as_deref())? })
-    }
-}
-
-/// A task that is learnt from would measure learning by heart.
-pub(super) fn check_held_out<'t>(
-    path: &Path,
-    held_out: &[Task],
-    learnt: impl Iterator<Item = &'t TaskId>,
-) -> Result<(), Failure> {
-    let learnt: HashSet<&str> = learnt.map(TaskId::as_str).collect();
-    match held_out.iter().find(|task| learnt.contains(task.id.as_str())) {
-        Some(task) => Err(Failure::NotHeldOut { path: path.to_owned(), task: task.id.to_string() }),
-        None => Ok(()),
-    }
-}
-
 /// A training that is ready to begin.
-pub(super) struct Start<'a> {
-    pub(super) request: &'a RunRequest,
-    pub(super) loaded: &'a Loaded,
+struct Start<'a> {
+    request: &'a RunRequest,
+    loaded: &'a Loaded,
     begun: Begun,
     /// The run does not have its inputs yet.
     is_new: bool,
-    pub(super) files: &'a Files,
+    files: &'a Files,
 }
 
 impl Start<'_> {
@@ -196,77 +141,6 @@ impl Start<'_> {
             arithmetic: arithmetic(&training.source, plan, config),
         }))
     }
-}
-
-/// How the number of steps comes about.
-fn arithmetic(source: &Source<'_>, plan: &Plan, config: &Config) -> String {
-    match source {
-        Source::Tasks(_) => plan.arithmetic("tasks", config.training.max_steps == 0),
-        Source::Recorded(_) => plan.recorded_arithmetic(),
-    }
-}
-
-/// What a training takes.
-pub(crate) struct Training<'a> {
-    pub(crate) config: &'a Config,
-    /// Where rollouts come from.
-    pub(crate) source: Source<'a>,
-    /// The metrics on the progress line.
-    pub(crate) shown: Shown,
-    /// Tasks to measure by; there may be none.
-    pub(crate) held_out: &'a [Task],
-    pub(crate) environment: &'a dyn Environment,
-    pub(crate) checkpoint: Option<&'a Path>,
-    pub(crate) stop: &'a AtomicBool,
-}
-
-/// Trains, and shows every step.
-pub(crate) fn train(
-    student: &mut Student,
-    session: &mut Session,
-    training: &Training<'_>,
-    observer: &dyn Observer,
-) -> Result<Ended, TrainError> {
-    watched(training, observer, |training| grpo(student, session, training))
-}
-
-/// Takes one step of which nothing is kept, and shows how far it is; `None` if it was told to stop.
-pub(crate) fn probe(
-    student: &mut Student,
-    training: &Training<'_>,
-    observer: &dyn Observer,
-) -> Result<Option<Probe>, TrainError> {
-    watched(training, observer, |grpo| whetstone_train::grpo::probe(student, grpo))
-}
-
-/// Does something with a training while it is shown how far it is.
-fn watched<T>(
-    training: &Training<'_>,
-    observer: &dyn Observer,
-    work: impl FnOnce(&Grpo<'_>) -> Result<T, TrainError>,
-) -> Result<T, TrainError> {
-    let steps = training.source.plan(training.config)?.steps;
-    let view = observer.training(steps, training.shown);
-    let on_silence = |sentence: &str| view.warning(sentence);
-    let grpo = Grpo {
-        config: training.config,
-        source: training.source,
-        held_out: training.held_out,
-        environment: training.environment,
-        judges: whetstone_env::judge::callers(training.config),
-        limits: Limits::default(),
-        checkpoint: training.checkpoint,
-        watch: Watch {
-            on_phase: &|phase, part| view.phase(phase, part),
-            on_step: &|report| view.step(report),
-            on_alarm: &|alarm| view.alarm(alarm),
-            stop: training.stop,
-            dog: &Watchdog::new(training.config.training.watchdog_seconds, &on_silence),
-        },
-    };
-    let result = work(&grpo);
-    view.finish();
-    result
 }
 
 /// What decides whether a prompt leaves room for a completion.
@@ -308,52 +182,4 @@ impl PromptRoom<'_> {
         }
         Ok(tasks)
     }
-}
-
-/// The input files: those of the run if it is resumed, and else the given ones.
-fn files(given: Files, weights: DualSourceConfig, known: Option<&Known>) -> Result<Files, Failure> {
-    if let Some(known) = known {
-        return Ok(known.files(&given)?);
-    }
-    let or = |path: Option<PathBuf>, default: &str| path.unwrap_or_else(|| default.into());
-    let traces = Some(or(given.traces, sft::TRACES)).filter(|_| weights.teacher_sft_weight > 0.0);
-    // Rollouts of a file name their tasks, which are read only if prompts must be made again.
-    let tasks = match given.rollouts {
-        Some(_) => given.tasks,
-        None => Some(or(given.tasks, TASKS)),
-    };
-    Ok(Files { tasks, traces, ..given })
-}
-
-/// Says how many steps there will be, what they learn from, and what memory they take.
-pub(crate) fn announce(
-    student: &Student,
-    config: &Config,
-    taught: &[Vec<Example>],
-    observer: &dyn Observer,
-) -> Result<(), TrainError> {
-    let plan = Plan::grpo(config, taught.len())?;
-    observer.note(&plan.arithmetic("tasks", config.training.max_steps == 0));
-    let with = taught.iter().filter(|rows| !rows.is_empty()).count();
-    say_weights(config, &format!("{with} of {} tasks", taught.len()), observer);
-    let (training, sampling) = student.grpo_memory(config, Limits::default().sequences);
-    let (training, sampling) = (training.total() >> 20, sampling.total() >> 20);
-    let memory = format!("{training} MiB to train, {sampling} MiB to sample");
-    say_parameters(student, &memory, observer);
-    Ok(())
-}
-
-/// Says how much each source counts; `taught` are the tasks with a passing trace.
-pub(super) fn say_weights(config: &Config, taught: &str, observer: &dyn Observer) {
-    let weights = config.dual_source;
-    observer.note(&format_args!(
-        "weights: rollouts {}, teacher {} ({taught} have a passing trace), own best {}",
-        weights.grpo_weight, weights.teacher_sft_weight, weights.self_sft_weight
-    ));
-}
-
-/// Says how much of a student is trained, and what memory that takes.
-pub(super) fn say_parameters(student: &Student, memory: &str, observer: &dyn Observer) {
-    let (all, trained) = student.decoder.parameters().count();
-    observer.note(&format_args!("{trained} of {all} parameters are trained; about {memory}"));
 }

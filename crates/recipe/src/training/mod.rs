@@ -8,11 +8,13 @@
 
 pub(crate) mod begin;
 pub mod grpo;
-mod inputs;
+pub(crate) mod inputs;
 mod left_out;
 pub(crate) mod planned;
 mod recorded;
+pub(crate) mod said;
 pub mod sft;
+pub(crate) mod steps;
 pub(crate) mod taught;
 
 use std::path::PathBuf;

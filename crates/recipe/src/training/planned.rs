@@ -11,7 +11,7 @@ use whetstone_train::probe::Probe;
 use whetstone_train::{Example, Student, TrainError};
 
 use super::End;
-use super::grpo::Training;
+use super::steps::Training;
 use crate::dry_run::{DryRun, Outcome};
 use crate::failure::Failure;
 use crate::text::counted;

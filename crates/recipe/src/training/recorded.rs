@@ -8,9 +8,11 @@ use whetstone_core::task::{Task, TaskId};
 use whetstone_core::trace::Trace;
 use whetstone_train::Student;
 use whetstone_train::grpo::Source;
+use whetstone_train::inputs::Files;
 use whetstone_train::recorded::{Recorded, RecordedCounts, check_settings};
 
-use super::grpo::{self, Start};
+use super::inputs::check_held_out;
+use super::said::{say_parameters, say_weights};
 use super::taught::TraceFile;
 use crate::failure::Failure;
 use crate::observer::{Observer, Shown};
@@ -30,6 +32,7 @@ pub(super) const SHOWN: Shown = &[
 /// A file of rollouts, and what the files beside it hold.
 pub(super) struct RolloutFile<'a> {
     pub(super) path: &'a Path,
+    pub(super) files: &'a Files,
     /// The tasks of the rollouts, if they are given.
     pub(super) tasks: &'a [Task],
     /// Tasks to measure by.
@@ -42,14 +45,13 @@ pub(super) struct RolloutFile<'a> {
 pub(super) fn read(
     file: RolloutFile<'_>,
     student: &Student,
-    start: &Start<'_>,
+    config: &Config,
     observer: &dyn Observer,
 ) -> Result<Recorded, Failure> {
-    let RolloutFile { path, tasks, held_out, traces } = file;
-    let (config, files) = (&start.loaded.config, start.files);
+    let RolloutFile { path, files, tasks, held_out, traces } = file;
     let mut recorded = Recorded::read(path, student, config, tasks)?;
     if let Some(path) = &files.held_out {
-        grpo::check_held_out(path, held_out, recorded.tasks())?;
+        check_held_out(path, held_out, recorded.tasks())?;
     }
     check_settings(config, &recorded.counts)?;
     let ids: Vec<TaskId> = recorded.tasks().cloned().collect();
@@ -63,9 +65,9 @@ pub(super) fn read(
     let plan = Source::Recorded(&recorded).plan(config)?;
     say(path, &recorded.counts, config, observer);
     observer.note(&plan.recorded_arithmetic());
-    grpo::say_weights(config, &format!("{with} tasks"), observer);
+    say_weights(config, &format!("{with} tasks"), observer);
     let mib = student.grpo_memory(config, 1).0.total() >> 20;
-    grpo::say_parameters(student, &format!("{mib} MiB"), observer);
+    say_parameters(student, &format!("{mib} MiB"), observer);
     Ok(recorded)
 }
 

@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use whetstone_core::config::Config;
-use whetstone_core::jsonl::Records;
 use whetstone_core::metric;
-use whetstone_core::trace::Trace;
 use whetstone_data::rows::RowCounts;
 use whetstone_train::inputs::Files;
 use whetstone_train::plan::Plan;
@@ -16,13 +14,11 @@ use whetstone_train::watchdog::Watchdog;
 use whetstone_train::{Example, rows};
 
 use super::planned::Planned;
-use super::{End, RunRequest, begin, grpo, inputs, left_out, planned};
+use super::said::say_parameters;
+use super::{End, RunRequest, begin, inputs, left_out, planned};
 use crate::dry_run::Outcome;
 use crate::failure::Failure;
 use crate::observer::{Observer, Shown};
-
-/// The traces of a new run, unless others are named.
-pub(super) const TRACES: &str = "data/teacher_traces.jsonl";
 
 const SHOWN: Shown = &[
     (metric::SFT_LOSS.name, "loss"),
@@ -47,10 +43,12 @@ pub fn run(
     let given = Files { traces, ..Files::default() };
     let files = match &known {
         Some(known) => known.files(&given)?,
-        None => Files { traces: Some(given.traces.unwrap_or_else(|| TRACES.into())), ..given },
+        None => {
+            Files { traces: Some(given.traces.unwrap_or_else(|| inputs::TRACES.into())), ..given }
+        }
     };
-    let path = files.traces.as_deref().unwrap_or(Path::new(TRACES));
-    let traces = read(path)?;
+    let path = files.traces.as_deref().unwrap_or(Path::new(inputs::TRACES));
+    let traces = inputs::read_traces(path)?;
     let begun = begin::look(request, config, STAGE)?;
     let checkpoint = begun.checkpoint().map(Path::to_owned);
     let mut student = begin::student(request, config, checkpoint.as_deref(), observer)?;
@@ -64,7 +62,7 @@ pub fn run(
     let arithmetic = plan.arithmetic("rows", config.training.max_steps == 0);
     observer.note(&arithmetic);
     let mib = student.sft_memory(config).total() >> 20;
-    grpo::say_parameters(&student, &format!("{mib} MiB"), observer);
+    say_parameters(&student, &format!("{mib} MiB"), observer);
     let view = observer.training(plan.steps, SHOWN);
     let on_silence = |sentence: &str| view.warning(sentence);
     let training = Sft {
@@ -100,13 +98,6 @@ pub fn run(
         steps: plan.steps,
         arithmetic,
     }))
-}
-
-/// Reads a file of traces.
-pub(crate) fn read(path: &Path) -> Result<Vec<Trace>, Failure> {
-    let records = Records::<Trace, _>::open(path).map_err(Failure::Traces)?;
-    let traces = records.map(|record| record.map(|numbered| numbered.record));
-    traces.collect::<Result<_, _>>().map_err(Failure::Traces)
 }
 
 /// Says the counts of traces by outcome.

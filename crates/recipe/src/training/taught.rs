@@ -10,17 +10,8 @@ use whetstone_core::trace::Trace;
 use whetstone_train::grpo::TaskWithTraces;
 use whetstone_train::{Example, Student, TrainError, rows};
 
-use super::{left_out, sft};
+use super::left_out;
 use crate::failure::Failure;
-
-/// The teacher's traces, if they count.
-pub(super) fn traces(path: Option<&Path>) -> Result<Vec<Trace>, Failure> {
-    let Some(path) = path else { return Ok(Vec::new()) };
-    if !path.exists() {
-        return Err(Failure::NoTraces { path: path.to_owned() });
-    }
-    sft::read(path)
-}
 
 /// Traces and the file that they come from.
 pub(crate) struct TraceFile<'a> {

@@ -10,13 +10,14 @@ use whetstone_recipe::validation;
 pub(super) use self::args::ValidateArgs;
 use crate::config_command::load;
 use crate::exit::Exit;
+use crate::observer::dry_run;
 use crate::printer::Printer;
 
 /// Validates files.
 pub(crate) fn run(args: &ValidateArgs, printer: Printer) -> anyhow::Result<Exit> {
     let config = load(&args.config)?.config;
     match validation::run(&args.request(), &config, &printer)? {
-        Outcome::Planned(plan) => printer.dry_run(&plan, args.json),
+        Outcome::Planned(plan) => dry_run(&plan, args.json, printer),
         Outcome::Done(report) => {
             if args.json {
                 printer.json(&report)?;
