@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::{Journal, Reader, read};
 use crate::error::LedgerError;
 
-/// What to do with the journal of an interrupted command.
+/// The handling of the journal of an interrupted command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Earlier {
     /// Go on where it ended.
