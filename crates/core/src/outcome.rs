@@ -41,7 +41,8 @@ pub struct Observation {
     pub kind: String,
     /// Whether the task was solved.
     pub solved: bool,
-    /// Whatever the environment wants to be read by people. Nothing is computed from it.
+    /// Whatever the environment wants to be read by people. The mean of a fact that is a number is a metric of
+    /// a training step; nothing else is computed from it.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub facts: Object,
 }

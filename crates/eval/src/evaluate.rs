@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::{Seed, Task};
 use whetstone_infer::{Generator, Rule, Usage};
+use whetstone_record::batch::{Earlier, path_beside};
 use whetstone_record::error::FileError;
-use whetstone_record::journal::{Earlier, path_beside};
 use whetstone_rollout::collect::record::{Recording, lines};
 use whetstone_rollout::collect::{
     Asked, CollectError, Collecting, Group, Progress, Timeline, check_stop, collect_each,
@@ -268,10 +268,8 @@ impl Work<'_> {
 
 impl Times {
     fn add(&mut self, usage: Usage, timeline: &Timeline) {
-        let spans =
-            timeline.waves.iter().map(|wave| wave.sampling.end.saturating_sub(wave.sampling.start));
         self.prompts += usage.prefill_time;
-        self.sampling += spans.sum::<Duration>().saturating_sub(usage.prefill_time);
+        self.sampling += timeline.sampling_time().saturating_sub(usage.prefill_time);
         self.judging += timeline.judging_after_sampling();
         self.tokens += usage.sampled;
     }

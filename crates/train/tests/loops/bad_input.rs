@@ -158,7 +158,7 @@ fn a_student_without_a_chat_template_is_refused_before_anything_is_written() {
     fs::remove_file(model.join("chat_template.jinja")).unwrap();
     let err = school.student(None).unwrap_err();
     assert!(matches!(err, TrainError::NoTemplate), "{err}");
-    assert!(err.is_usage() && err.hint().unwrap().contains("tuned for chats"));
+    assert!(err.is_usage() && err.hint().unwrap().contains("tuned for chat"));
 }
 
 #[test]
