@@ -3,10 +3,7 @@
 use whetstone_core::config::Config;
 use whetstone_core::task::Task;
 use whetstone_env::environment::{BuildError, Setup};
-use whetstone_env::python::PythonEnvironment;
 use whetstone_env::registry::Environments;
-use whetstone_rollout::cache::Identity;
-use whetstone_sandbox::JUDGE_VERSION;
 
 use crate::failure::Failure;
 
@@ -28,24 +25,53 @@ pub(crate) fn of_programs(config: &Config) -> Result<Environments, Failure> {
 
 /// The environment of programs for a command that can do without one; `hint` says how.
 pub(crate) fn of_programs_or(config: &Config, hint: &'static str) -> Result<Environments, Failure> {
-    of_programs(config).map_err(|err| match err {
+    let setup = Setup { config, start_judge: &|| crate::judge::start(config) };
+    Environments::of_programs(&setup).map_err(|err| failure_or(err, hint))
+}
+
+/// Whether a command that scores files runs programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunPrograms {
+    /// It does.
+    Yes,
+    /// It does, and takes their time: interpreters are started before.
+    Warm,
+    /// It does not: no judge is started.
+    No,
+}
+
+impl RunPrograms {
+    /// They are run; in a probe their time is taken.
+    pub(crate) fn probing(is_probe: bool) -> Self {
+        if is_probe { Self::Warm } else { Self::Yes }
+    }
+}
+
+/// The environments that score the tasks of a file.
+pub(crate) fn scoring(
+    config: &Config,
+    tasks: &[Task],
+    run: RunPrograms,
+) -> Result<Environments, BuildError> {
+    let setup = Setup { config, start_judge: &|| crate::judge::start(config) };
+    let is_built = |task: &&Task| run != RunPrograms::No || !task.is_program(&config.env.kind);
+    let environments = Environments::for_tasks(&setup, tasks.iter().filter(is_built))?;
+    if let Some(programs) = environments.programs().filter(|_| run == RunPrograms::Warm) {
+        crate::judge::warm_up(programs.judge.as_ref(), config);
+    }
+    Ok(environments)
+}
+
+/// The failure of a command that can do without a judge; `hint` says how.
+pub(crate) fn failure_or(err: BuildError, hint: &'static str) -> Failure {
+    match failure(err) {
         Failure::Judge { problem, .. } => Failure::Judge { problem, hint },
         other => other,
-    })
+    }
 }
 
-/// What the verdicts of its judge depend on.
-pub(crate) fn identity(programs: &PythonEnvironment) -> Option<Identity> {
-    let about = programs.about.as_ref()?;
-    let [major, minor, micro] = about.python_version;
-    Some(Identity {
-        judge: JUDGE_VERSION.to_owned(),
-        interpreter: format!("CPython {major}.{minor}.{micro}"),
-        isolation: about.isolation,
-    })
-}
-
-fn failure(err: BuildError) -> Failure {
+/// The failure of a command that needs its environments.
+pub(crate) fn failure(err: BuildError) -> Failure {
     match err {
         BuildError::Judge(err) => crate::judge::failure(&err),
         other => Failure::Environment(other),

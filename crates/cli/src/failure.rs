@@ -298,7 +298,7 @@ impl Failure {
             Self::Lines(err)
             | Self::Score(ScoreError::Tasks(err))
             | Self::Teach(TeachError::Tasks(err)) => err.is_missing(),
-            Self::Prove(ProveError::Read { source, .. }) => {
+            Self::Prove(ProveError::Input { source, .. }) => {
                 source.kind() == io::ErrorKind::NotFound
             }
             _ => false,

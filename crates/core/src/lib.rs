@@ -11,7 +11,7 @@
 //! [`prompt`] and [`extract`] are the two arrows that every stage shares, from a task to a question
 //! and from a reply to a program.
 //!
-//! What is not here: no clock, no threads, no network, no writing of files (`record` does that),
+//! What is not here: no clock, no threads but those with a deep [`stack`], no network, no writing of files (`record` does that),
 //! nothing that runs a program (`sandbox`).
 
 mod body;
@@ -32,11 +32,13 @@ pub mod random;
 pub mod reward;
 pub mod rollout;
 pub mod seed;
+pub mod stack;
 pub mod surrogates;
 pub mod survivors;
 pub mod task;
 pub mod tests;
 pub mod trace;
+pub mod validation;
 pub mod verdict;
 pub mod wire;
 

@@ -12,4 +12,5 @@ pub mod javascript;
 pub mod metrics;
 pub mod python;
 pub mod registry;
-pub mod stack;
+
+pub use whetstone_core::stack;

@@ -62,19 +62,31 @@ impl Environments {
         setup: &Setup<'_>,
         tasks: impl IntoIterator<Item = &'t Task>,
     ) -> Result<Self, BuildError> {
-        let mut environments = Self::none(setup.config);
+        Self::none(setup.config).and_for_tasks(setup, tasks)
+    }
+
+    /// Builds those of the environments that `tasks` are for which are not there yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Environments::for_tasks`].
+    pub fn and_for_tasks<'t>(
+        mut self,
+        setup: &Setup<'_>,
+        tasks: impl IntoIterator<Item = &'t Task>,
+    ) -> Result<Self, BuildError> {
         let mut others = Vec::new();
         for task in tasks {
-            environments.add(setup, task.kind(), Some(&task.id))?;
-            if environments.kind_of(task) != PROGRAM {
+            self.add(setup, task.kind(), Some(&task.id))?;
+            if self.kind_of(task) != PROGRAM {
                 others.push(task);
             }
         }
         for task in others {
             let problem = |source| BuildError::Task { task: task.id.clone(), source };
-            environments.open(task, Seed::new(setup.config.seed)).map_err(problem)?;
+            self.open(task, Seed::new(setup.config.seed)).map_err(problem)?;
         }
-        Ok(environments)
+        Ok(self)
     }
 
     /// Builds the environment of programs, before any task is known.
@@ -92,6 +104,13 @@ impl Environments {
     pub fn none(config: &Config) -> Self {
         let max_turns = Some(config.env.max_turns as usize).filter(|&turns| turns > 0);
         Self { by_kind: BTreeMap::new(), default: config.env.kind.clone(), max_turns }
+    }
+
+    /// Adds the environment of programs, built already: with a judge of the caller's.
+    #[must_use]
+    pub fn with_programs(mut self, programs: PythonEnvironment) -> Self {
+        self.by_kind.insert(PROGRAM, Box::new(programs));
+        self
     }
 
     /// Builds the environment of a kind, unless it is there.

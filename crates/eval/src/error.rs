@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use whetstone_algo::pass_at_k::PassAtKError;
 use whetstone_core::jsonl::LineError;
 use whetstone_core::task::TaskId;
-use whetstone_record::error::{FileError, LedgerError};
+use whetstone_record::error::{BatchError, FileError};
 use whetstone_rollout::collect::CollectError;
 
 /// A model could not be measured, or its counts say nothing.
@@ -49,7 +49,7 @@ pub enum EvalError {
     Lines(#[from] LineError),
     /// The journal cannot be opened, resumed, written or removed.
     #[error(transparent)]
-    Ledger(#[from] LedgerError),
+    Batch(#[from] BatchError),
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -73,7 +73,7 @@ impl EvalError {
             Self::NotResults { .. } => {
                 Some("give the directory that `whet eval` wrote, or its `evaluation_results.json`")
             }
-            Self::Ledger(err) => err.hint(),
+            Self::Batch(err) => err.hint(),
             Self::File(err) => err.hint(),
             Self::PassAtK(_) | Self::Twice(_) | Self::Lines(_) => None,
         }
@@ -83,7 +83,7 @@ impl EvalError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Collect(_) | Self::File(_) => false,
-            Self::Ledger(err) => err.is_usage(),
+            Self::Batch(err) => err.is_usage(),
             _ => true,
         }
     }

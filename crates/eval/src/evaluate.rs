@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::{Seed, Task};
 use whetstone_infer::{Generator, Rule, Usage};
+use whetstone_record::batch::{Earlier, path_beside};
 use whetstone_record::error::FileError;
-use whetstone_record::journal::{Earlier, path_beside};
 use whetstone_rollout::collect::record::{Recording, lines};
 use whetstone_rollout::collect::{
     Asked, CollectError, Collecting, Group, Progress, Timeline, check_stop, collect_each,

@@ -49,4 +49,4 @@ pub use estimate::{Difference, Estimate, compare, pass_at_k};
 pub use evaluate::{Evaluated, Evaluating, RESULTS, ROLLOUTS, Times, evaluate, make_room};
 pub use measure::{Measured, Measuring, Sampled, measure};
 pub use results::{About, Part, Results, TaskCount, suite};
-pub use whetstone_record::journal::Earlier;
+pub use whetstone_record::batch::Earlier;

@@ -7,15 +7,13 @@
 #![expect(clippy::print_stderr, reason = "a test that was skipped says so")]
 
 mod support;
-#[path = "support/talk.rs"]
-mod talk;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use support::talk::{Answers, Script, Talk, Waves};
 use support::words;
-use talk::{Answers, Script, Talk, Waves};
 use whetstone_core::Seed;
 use whetstone_core::config::LoraConfig;
 use whetstone_infer::{Generator, Limits, Local, Prompt, Rule, SampledCompletion};
@@ -24,7 +22,7 @@ use whetstone_kernels::{Device, DeviceError};
 use whetstone_model::Config;
 use whetstone_model::config::{Rope, Scaling};
 use whetstone_model::decoder::{
-    Decoder, Forward, LoadOptions, PAGE, Prefill, Sequence, Step, WeightFormat,
+    DecodeStep, Decoder, Forward, LoadOptions, PAGE, Prefill, Sequence, WeightFormat,
 };
 use whetstone_model::safetensors::Safetensors;
 
@@ -240,7 +238,7 @@ fn plainly(decoder: &Decoder, prompts: &[Prompt]) -> Vec<(Vec<u32>, Vec<u32>)> {
         if active.is_empty() {
             return all;
         }
-        let mut step = Step::default();
+        let mut step = DecodeStep::default();
         for &at in &active {
             let position = prompts[at].tokens.len() + all[at].0.len() - 1;
             step.add(*all[at].0.last().unwrap(), position, &lists[at]);

@@ -25,7 +25,7 @@
 //!
 //! The modules, from the disk upwards: [`atomic`] replaces files, [`plain_file`] opens them without
 //! blocking, [`journal`] appends to them, [`event`] and [`cursor`] define their contents,
-//! [`outputs`] are directories that are complete or absent, [`run_dir`] combines them, [`overview`]
+//! [`batch`] is resumable work on many items, [`outputs`] are directories that are complete or absent, [`run_dir`] combines them, [`overview`]
 //! summarises a run, [`report`] shows it as one page, and [`scalars`] exports its metrics to other
 //! programs.
 //!
@@ -41,6 +41,7 @@
 #![forbid(unsafe_code)]
 
 pub mod atomic;
+pub mod batch;
 pub mod cursor;
 pub mod error;
 pub mod event;

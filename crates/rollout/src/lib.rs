@@ -2,7 +2,7 @@
 //!
 //! [`score`] takes a file of rollouts and a file of tasks and gives every line its verdict, its
 //! reward and its advantage. [`cache`] remembers what programs did, so that one that was judged is
-//! not run again. [`teach`] asks a teacher for traces of every task and has them judged. [`collect`]
+//! not run again; the path from replies to outcomes is in `scorer`. [`teach`] asks a teacher for traces of every task and has them judged. [`collect`]
 //! drives episodes with a generator and gives groups of rollouts; [`measure`] counts what passed. The
 //! promises, each with the test that holds it:
 //!
@@ -33,4 +33,8 @@ pub mod cache;
 pub mod collect;
 pub mod measure;
 pub mod score;
+mod scorer;
+mod tasks;
 pub mod teach;
+
+pub use scorer::EnvironmentSource;

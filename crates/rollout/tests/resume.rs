@@ -3,17 +3,16 @@
 //! A copy of the journal, taken after each line, is what a kill would have left; real kills are in
 //! `kill.rs`.
 
-mod common;
-
 use std::fs;
 use std::sync::Mutex;
 
-use common::{Asked, Bench, Fake, rollout};
+use crate::common::{Asked, Bench, Fake, rollout};
 use whetstone_core::judgement::{Infrastructure, Judgement};
 use whetstone_rollout::score::Earlier;
 use whetstone_sandbox::job::{Job, Judging, Unjudged};
 
 /// A judge that fails on every program with an even number in it.
+#[derive(Clone)]
 struct Flaky(Fake);
 
 impl Judging for Flaky {

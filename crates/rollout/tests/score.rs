@@ -1,10 +1,8 @@
 //! Scoring files with a judge that runs nothing.
 
-mod common;
-
 use std::fs;
 
-use common::{Asked, Bench, Fake, rollout};
+use crate::common::{Asked, Bench, Fake, rollout};
 use serde_json::Value;
 use whetstone_algo::advantage::group;
 use whetstone_core::config::AdvantageBy;
@@ -12,6 +10,7 @@ use whetstone_core::config::Composite;
 use whetstone_core::jsonl::Records;
 use whetstone_core::outcome::Evidence;
 use whetstone_core::rollout::{RolloutLine, Score};
+use whetstone_record::batch::BatchError;
 use whetstone_rollout::cache::{Bounds, Cache};
 use whetstone_rollout::score::{BadLines, Report, ScoreError};
 
@@ -338,10 +337,10 @@ fn inputs_that_cannot_be_used_are_named() {
     let judge = Fake::default();
     let asked = Asked { judge: Some(&judge), ..Asked::default() };
     let err = bench.score("rollouts.jsonl", &asked).unwrap_err();
-    assert!(matches!(err, ScoreError::OutputIsInput { .. }), "{err}");
+    assert!(matches!(err, ScoreError::Batch(BatchError::SameFile { .. })), "{err}");
     fs::write(bench.path("out.jsonl.journal"), "my notes\n").unwrap();
     let err = bench.score("out.jsonl", &asked).unwrap_err();
-    assert!(matches!(err, ScoreError::Journal(_)), "{err}");
+    assert!(matches!(err, ScoreError::Batch(BatchError::Journal(_))), "{err}");
     assert_eq!(bench.read("out.jsonl.journal"), "my notes\n");
     fs::write(bench.path("tasks.jsonl"), "{\"id\":1}\n").unwrap();
     let err = bench.score("other.jsonl", &asked).unwrap_err();
@@ -360,7 +359,7 @@ fn a_file_that_changes_under_our_hands_is_not_scored() {
     let judge = Fake::default();
     let asked = Asked { judge: Some(&judge), on_line: Some(&on_line), ..Asked::default() };
     let err = bench.score("out.jsonl", &asked).unwrap_err();
-    assert!(matches!(err, ScoreError::Changed { .. }), "{err}");
+    assert!(matches!(err, ScoreError::Batch(BatchError::Changed { .. })), "{err}");
     assert!(!bench.path("out.jsonl").exists());
 }
 

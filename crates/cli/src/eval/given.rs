@@ -8,15 +8,14 @@ use std::time::Duration;
 
 use whetstone_algo::advantage::GroupRule;
 use whetstone_core::config::AdvantageBy;
-use whetstone_env::environment::Setup;
-use whetstone_env::python::Rules;
 use whetstone_eval::{Evaluated, RESULTS, ROLLOUTS, Results, Times, make_room};
-use whetstone_rollout::score::{BadLines, How, Report, Runtime, Scoring, score};
+use whetstone_rollout::EnvironmentSource;
+use whetstone_rollout::score::{BadLines, Report, ScoreError, Scoring, score};
 
 use super::Measure;
+use crate::environment::{RunPrograms, failure, scoring};
 use crate::failure::{Failure, counted};
 use crate::progress::Progress;
-use crate::score::judged;
 
 /// Judges the samples in a file, and counts them.
 pub(super) fn measure(measure: &Measure<'_>, samples: &Path) -> Result<Evaluated, Failure> {
@@ -40,26 +39,15 @@ fn judge(
     output: &Path,
 ) -> Result<(Report, Duration), Failure> {
     let config = measure.config;
-    let environment = crate::environment::for_tasks(config, measure.tasks)?;
-    // Without a task that asks for a program nothing is run, and no judge was started.
-    let programs = environment.programs().map(|_| judged(&environment)).transpose()?;
-    if let Some((programs, _)) = programs.as_ref().filter(|_| measure.args.dry_run) {
-        crate::judge::warm_up(programs.judge.as_ref(), config);
-    }
-    let how = programs.as_ref().map_or(How::Static, |(programs, identity)| {
-        let (judge, limits) = (programs.judge.as_ref(), programs.limits);
-        How::Run(Runtime { judge, identity, limits, cache: None })
-    });
-    let by_settings = Rules::new(config.reward.clone());
-    let rules = programs.as_ref().map_or(&by_settings, |(programs, _)| &programs.rules);
+    let run = RunPrograms::probing(measure.args.dry_run);
     let progress = Progress::new(measure.printer, "sample");
     let report = score(&Scoring {
         rollouts: samples,
         tasks: &measure.args.tasks,
         output,
-        rules,
-        setup: Setup { config, start_judge: &|| crate::judge::start(config) },
-        how,
+        config,
+        environments: EnvironmentSource::Build(&|tasks| scoring(config, tasks, run)),
+        cache: None,
         advantage: GroupRule { how: AdvantageBy::Mean, floor: config.alive_floor() },
         workers: crate::judge::callers(config),
         bad_lines: BadLines::Reject,
@@ -71,7 +59,10 @@ fn judge(
         on_line: &|| progress.add_one(),
     });
     progress.finish();
-    let report = report?;
+    let report = report.map_err(|err| match err {
+        ScoreError::Environment(err) => failure(err),
+        err => err.into(),
+    })?;
     for bad in report.rejected_lines.iter().take(3) {
         measure.printer.note(format_args!("{}:{}: {}", samples.display(), bad.line, bad.reason));
     }

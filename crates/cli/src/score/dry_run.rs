@@ -1,7 +1,7 @@
 //! `whet score --dry-run`: the lines of one task, scored into a folder that is thrown away.
 
 use whetstone_core::config::Config;
-use whetstone_record::journal::path_beside;
+use whetstone_record::batch::path_beside;
 use whetstone_rollout::score::rejected_path;
 
 use super::{ScoreArgs, ScoreFile, default_output, default_report, score_into};

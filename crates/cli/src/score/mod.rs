@@ -10,16 +10,14 @@ use std::time::Duration;
 use anyhow::Context;
 use whetstone_algo::advantage::GroupRule;
 use whetstone_core::config::{Composite, Config};
-use whetstone_env::environment::Setup;
-use whetstone_env::python::{PythonEnvironment, Rules};
-use whetstone_env::registry::Environments;
 use whetstone_record::atomic;
-use whetstone_rollout::cache::{Bounds, Cache, Identity};
-use whetstone_rollout::score::{BadLines, Earlier, How, Report, Runtime, Scoring, score};
+use whetstone_rollout::EnvironmentSource;
+use whetstone_rollout::cache::{Bounds, Cache};
+use whetstone_rollout::score::{BadLines, Earlier, Report, ScoreError, Scoring, score};
 
 pub use self::args::{AdvantageArg, ScoreArgs};
 use crate::config_command::load;
-use crate::environment;
+use crate::environment::{self, RunPrograms};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -67,63 +65,23 @@ struct ScoreFile<'a> {
 const WITHOUT_JUDGE: &str = "`whet doctor` checks everything the judge needs; `--skip-runtime` scores static \
                              properties of the replies only";
 
-/// The environment of programs with what its verdicts depend on.
-pub(crate) fn judged(
-    environment: &Environments,
-) -> Result<(&PythonEnvironment, Identity), Failure> {
-    let programs = environment.programs();
-    let found = programs.and_then(|found| Some((found, environment::identity(found)?)));
-    found.ok_or_else(|| Failure::Judge {
-        problem: "no judge was started".to_owned(),
-        hint: WITHOUT_JUDGE,
-    })
-}
-
 fn score_into(file: ScoreFile<'_>) -> Result<Scored, Failure> {
-    let ScoreFile { args, config, printer, .. } = file;
-    if args.skip_runtime {
-        if let Some(path) = &args.cache {
-            printer.note(format_args!(
-                "`--cache {}` is not used: nothing is run, so there are no verdicts to keep",
-                path.display()
-            ));
-        }
-        if config.reward.composite == Composite::Tests {
-            printer.note(format_args!(
-                "every reward will be 0: nothing is run, and `reward.composite = \"tests\"` \
-                 rewards passed tests only\n  hint: `--set reward.composite=weighted_sum` \
-                 rewards form"
-            ));
-        }
-        score_with(file, &Rules::new(config.reward.clone()), How::Static)
-    } else {
-        let environment = environment::of_programs_or(config, WITHOUT_JUDGE)?;
-        let (programs, identity) = judged(&environment)?;
-        if args.dry_run {
-            crate::judge::warm_up(programs.judge.as_ref(), config);
-        }
-        let cache = args.cache.as_deref().map(|path| Cache::open(path, Bounds::default()));
-        let cache = cache.transpose().map_err(Failure::Cache)?;
-        let runtime = Runtime {
-            judge: programs.judge.as_ref(),
-            identity: &identity,
-            limits: programs.limits,
-            cache: cache.as_ref(),
-        };
-        score_with(file, &programs.rules, How::Run(runtime))
-    }
-}
-
-fn score_with(file: ScoreFile<'_>, rules: &Rules, how: How<'_>) -> Result<Scored, Failure> {
     let ScoreFile { args, config, output, printer } = file;
+    if args.skip_runtime {
+        note_skipped(args, config, printer);
+    }
+    let cache = args.cache.as_deref().filter(|_| !args.skip_runtime);
+    let cache = cache.map(|path| Cache::open(path, Bounds::default()));
+    let cache = cache.transpose().map_err(Failure::Cache)?;
+    let run = if args.skip_runtime { RunPrograms::No } else { RunPrograms::probing(args.dry_run) };
     let progress = Progress::new(printer, "line");
     let report = score(&Scoring {
         rollouts: &args.rollouts,
         tasks: &args.prompts,
         output,
-        rules,
-        setup: Setup { config, start_judge: &|| crate::judge::start(config) },
-        how,
+        config,
+        environments: EnvironmentSource::Build(&|tasks| environment::scoring(config, tasks, run)),
+        cache: cache.as_ref(),
         advantage: GroupRule { how: args.advantage.into(), floor: config.alive_floor() },
         workers: crate::judge::callers(config),
         bad_lines: if args.strict { BadLines::Refuse } else { BadLines::Reject },
@@ -135,7 +93,28 @@ fn score_with(file: ScoreFile<'_>, rules: &Rules, how: How<'_>) -> Result<Scored
         on_line: &|| progress.add_one(),
     });
     progress.finish();
+    let report = report.map_err(|err| match err {
+        ScoreError::Environment(err) => environment::failure_or(err, WITHOUT_JUDGE),
+        err => err.into(),
+    });
     Ok(Scored { report: report?, took: progress.spent() })
+}
+
+/// Says what `--skip-runtime` leaves without effect.
+fn note_skipped(args: &ScoreArgs, config: &Config, printer: Printer) {
+    if let Some(path) = &args.cache {
+        printer.note(format_args!(
+            "`--cache {}` is not used: nothing is run, so there are no verdicts to keep",
+            path.display()
+        ));
+    }
+    if config.reward.composite == Composite::Tests {
+        printer.note(format_args!(
+            "every reward will be 0: nothing is run, and `reward.composite = \"tests\"` \
+             rewards passed tests only\n  hint: `--set reward.composite=weighted_sum` \
+             rewards form"
+        ));
+    }
 }
 
 /// The exit code: 1 if a line could not be judged.

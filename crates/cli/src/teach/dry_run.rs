@@ -3,7 +3,7 @@
 use whetstone_core::Task;
 use whetstone_core::config::Config;
 use whetstone_core::jsonl::Records;
-use whetstone_record::journal::path_beside;
+use whetstone_record::batch::path_beside;
 
 use super::{TeachArgs, TeacherArg, collect_from};
 use crate::dry_run::{DryRun, on_cores};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use whetstone_record::journal::path_beside;
+use whetstone_record::batch::path_beside;
 use whetstone_rollout::teach::Report;
 
 use crate::failure::counted;

@@ -3,28 +3,22 @@
 //! One thread reads lines and offers tasks; the others judge. A task's trials are judged one after
 //! another, since most tasks are settled before the last one; several tasks are judged at once.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
-use std::thread;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::task::Task;
 use whetstone_core::tests::Tests;
-use whetstone_record::error::LedgerError;
+use whetstone_record::batch::{BatchError, Queue, catch_panic, run};
 use whetstone_sandbox::job::{Job, Unjudged};
 
 use super::Proving;
+use super::answers::{Answers, TrialId};
 use super::decide::{Answer, Next, next};
-use super::error::ProveError;
 use super::explain::{Question, explain};
 use super::finding::{Dropped, Finding, Reason};
-use super::ledger::Ledger;
-use super::lines::{Held, Ids, Lines};
+use super::held::{Held, Ids};
 use super::trial::{Role, Trial, trials};
-
-/// The stack of a thread: tests are parsed on it. Virtual memory, taken as it is touched.
-const STACK: usize = 16 << 20;
 
 /// The result of a line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,25 +38,29 @@ pub(super) enum Entry {
 pub(super) struct Judged {
     /// An entry for each line.
     pub(super) table: Vec<Entry>,
-    pub(super) ledger: Ledger,
+    pub(super) answers: Answers,
     /// Programs that were judged.
     pub(super) programs: u64,
 }
 
 /// State shared by all threads.
-struct Room<'a> {
+struct Prover<'a> {
     proving: &'a Proving<'a>,
-    ledger: Mutex<Ledger>,
+    answers: Mutex<Answers>,
     table: Mutex<Vec<Entry>>,
     programs: AtomicU64,
-    trouble: Mutex<Option<LedgerError>>,
-    stopped: AtomicBool,
+}
+
+/// A task to prove, and its line.
+struct TaskLine {
+    at: u64,
+    task: Box<Task>,
 }
 
 /// A task that is being proven.
 struct Proof<'a> {
     /// Its line.
-    at: usize,
+    at: u64,
     task: &'a Task,
     trials: &'a [Trial],
 }
@@ -70,53 +68,34 @@ struct Proof<'a> {
 /// Why a task has no finding.
 enum Unfinished {
     Machine(Infrastructure),
-    Journal(LedgerError),
+    Journal(BatchError),
 }
 
-/// Judges every task that `ledger` does not know yet.
-pub(super) fn judge_all(proving: &Proving<'_>, ledger: Ledger) -> Result<Judged, ProveError> {
-    let room = Room {
+/// Judges every task that `answers` does not settle yet.
+pub(super) fn judge_all(proving: &Proving<'_>, answers: Answers) -> Result<Judged, BatchError> {
+    let prover = Prover {
         proving,
-        ledger: Mutex::new(ledger),
+        answers: Mutex::new(answers),
         table: Mutex::default(),
         programs: AtomicU64::new(0),
-        trouble: Mutex::default(),
-        stopped: AtomicBool::new(false),
     };
-    let workers = proving.workers.max(1);
-    let (offer, tasks) = mpsc::sync_channel::<(usize, Box<Task>)>(workers);
-    let tasks = Mutex::new(tasks);
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            let big = thread::Builder::new().stack_size(STACK);
-            if let Err(err) = big.spawn_scoped(scope, || room.work(&tasks)) {
-                room.stopped.store(true, Ordering::Relaxed);
-                return Err(ProveError::Threads(err));
-            }
-        }
-        // Taken along, so that the threads see its end.
-        let offer = offer;
-        room.feed(&offer)
-    })?;
-    match into_inner(room.trouble) {
-        Some(err) => Err(err.into()),
-        None => Ok(Judged {
-            table: into_inner(room.table),
-            ledger: into_inner(room.ledger),
-            programs: room.programs.into_inner(),
-        }),
-    }
+    run(proving.workers, |queue| prover.feed(queue), |line, _| prover.work(&line))?;
+    Ok(Judged {
+        table: into_inner(prover.table),
+        answers: into_inner(prover.answers),
+        programs: prover.programs.into_inner(),
+    })
 }
 
-impl Room<'_> {
+impl Prover<'_> {
     /// Reads all lines, and offers those that are tasks.
-    fn feed(&self, offer: &mpsc::SyncSender<(usize, Box<Task>)>) -> Result<(), ProveError> {
-        let mut lines = Lines::of(self.proving.files);
+    fn feed(&self, queue: &Queue<TaskLine>) -> Result<(), BatchError> {
+        let mut lines = self.proving.input().lines();
         let (mut ids, mut count) = (Ids::default(), 0);
         while self.proving.limit.is_none_or(|limit| count < limit)
             && let Some(line) = lines.next()?
         {
-            match line.hold(&mut ids) {
+            match Held::of(&line, &mut ids) {
                 Held::Blank => self.set(line.at, Entry::Blank),
                 Held::Bad(dropped) => {
                     count += 1;
@@ -125,8 +104,7 @@ impl Room<'_> {
                 }
                 Held::Task(task) => {
                     count += 1;
-                    if self.stopped.load(Ordering::Relaxed) || offer.send((line.at, task)).is_err()
-                    {
+                    if !queue.offer(line.bytes.len(), TaskLine { at: line.at, task }) {
                         break;
                     }
                 }
@@ -135,31 +113,20 @@ impl Room<'_> {
         Ok(())
     }
 
-    /// Takes tasks until there are none.
-    fn work(&self, tasks: &Mutex<mpsc::Receiver<(usize, Box<Task>)>>) {
-        loop {
-            let taken = lock(tasks).recv();
-            let Ok((at, task)) = taken else { return };
-            if self.stopped.load(Ordering::Relaxed) {
-                // The reader may be waiting for room: accept its lines and ignore them.
-                continue;
-            }
-            // A bug of ours on one task must not take the others with it.
-            let found = catch_unwind(AssertUnwindSafe(|| self.prove(at, &task)));
-            let bug = || Infrastructure("a bug: looking at the task panicked".to_owned());
-            match found.unwrap_or_else(|_| Err(Unfinished::Machine(bug()))) {
-                Ok(finding) => self.set(at, Entry::Found(finding)),
-                Err(Unfinished::Machine(problem)) => self.set(at, Entry::Failed(problem.0)),
-                Err(Unfinished::Journal(err)) => {
-                    *lock(&self.trouble) = Some(err);
-                    self.stopped.store(true, Ordering::Relaxed);
-                }
-            }
-            (self.proving.on_task)();
+    fn work(&self, line: &TaskLine) -> Result<(), BatchError> {
+        let &TaskLine { at, ref task } = line;
+        // A bug of ours on one task must not take the others with it.
+        let found = catch_panic("looking at the task", || self.prove(at, task));
+        match found.unwrap_or_else(|bug| Err(Unfinished::Machine(bug))) {
+            Ok(finding) => self.set(at, Entry::Found(finding)),
+            Err(Unfinished::Machine(problem)) => self.set(at, Entry::Failed(problem.0)),
+            Err(Unfinished::Journal(err)) => return Err(err),
         }
+        (self.proving.on_task)();
+        Ok(())
     }
 
-    fn prove(&self, at: usize, task: &Task) -> Result<Finding, Unfinished> {
+    fn prove(&self, at: u64, task: &Task) -> Result<Finding, Unfinished> {
         let trials = match trials(task, self.proving.runs) {
             Ok(trials) => trials,
             Err(dropped) => return Ok(Finding::Dropped(dropped)),
@@ -206,7 +173,8 @@ impl Room<'_> {
                 tests: &question.tests,
                 limits: self.proving.limits,
             };
-            self.judged(at, trials.len() + question.number, 0, job)
+            let asked = TrialId { line: at, trial: trials.len() + question.number };
+            self.judged(asked, 0, job)
         };
         Ok(match explain(task, answer, ask)? {
             None => finding,
@@ -231,18 +199,12 @@ impl Room<'_> {
             tests: &task.tests,
             limits: self.proving.limits,
         };
-        self.judged(at, number, run, job)
+        self.judged(TrialId { line: at, trial: number }, run, job)
     }
 
     /// The answer to a program of a task: from an earlier run, or from the judge.
-    fn judged(
-        &self,
-        at: usize,
-        number: usize,
-        run: usize,
-        job: Job<'_>,
-    ) -> Result<Answer, Unfinished> {
-        if let Some(answer) = lock(&self.ledger).earlier(at, number) {
+    fn judged(&self, asked: TrialId, run: usize, job: Job<'_>) -> Result<Answer, Unfinished> {
+        if let Some(answer) = lock(&self.answers).earlier(asked) {
             return Ok(answer.clone());
         }
         let judges = self.proving.judges;
@@ -252,11 +214,12 @@ impl Room<'_> {
             Err(Unjudged::BrokenTests(problem)) => Answer::Broken(problem),
             Err(Unjudged::Machine(problem)) => return Err(Unfinished::Machine(problem)),
         };
-        lock(&self.ledger).keep(at, number, &answer).map_err(Unfinished::Journal)?;
+        lock(&self.answers).keep(asked, &answer).map_err(Unfinished::Journal)?;
         Ok(answer)
     }
 
-    fn set(&self, at: usize, entry: Entry) {
+    fn set(&self, at: u64, entry: Entry) {
+        let at = usize::try_from(at).expect("a line that was read fits into memory");
         let mut table = lock(&self.table);
         if table.len() <= at {
             table.resize(at + 1, Entry::Open);

@@ -16,14 +16,13 @@
 //! An infrastructure failure is not a reason to drop a task: the task is neither proven nor
 //! dropped, is counted separately, and the journal is kept for the next run.
 
+mod answers;
 mod decide;
-mod error;
 mod explain;
 mod finding;
+mod held;
 mod javascript;
 mod judging;
-mod ledger;
-mod lines;
 mod made_wrong;
 mod python;
 mod report;
@@ -34,19 +33,17 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub use whetstone_record::journal::Earlier;
+pub use whetstone_record::batch::{BatchError as ProveError, Earlier};
+use whetstone_record::batch::{Input, InputDigest, check_outputs};
 use whetstone_sandbox::job::{Judging, Limits};
 
+use self::answers::Answers;
 pub use self::decide::{Answer, Next, next};
-pub use self::error::ProveError;
 pub use self::finding::{Dropped, Finding, Reason};
 use self::judging::Judged;
-use self::ledger::{Header, Ledger};
-use self::lines::Lines;
 pub use self::report::{Counts, DroppedTask, Report, Warning};
 pub use self::trial::{Role, Trial, trials};
 use self::write::Second;
@@ -87,17 +84,20 @@ pub struct Proving<'a> {
 /// Without outputs there is no journal either: a killed run then starts over.
 pub fn prove(proving: &Proving<'_>) -> Result<Report, ProveError> {
     let start = Instant::now();
-    check_names(proving)?;
-    let (digest, count) = survey(proving.files)?;
+    let outputs = [proving.out, proving.dropped].into_iter().flatten();
+    check_outputs(proving.files.iter().map(PathBuf::as_path), outputs)?;
+    let input = proving.input();
+    let digest = input.digest()?;
+    let count = digest.lines - digest.blank;
     (proving.on_start)(proving.limit.map_or(count, |limit| count.min(limit)));
-    let ledger = match proving.out.or(proving.dropped) {
-        Some(output) => Ledger::open(output, &header(proving, &digest), proving.earlier)?,
-        None => Ledger::none(),
+    let answers = match proving.out.or(proving.dropped) {
+        Some(output) => Answers::open(output, proving, &of_all(&digest))?,
+        None => Answers::default(),
     };
-    let resumed = ledger.known();
-    let Judged { table, ledger, programs } = judging::judge_all(proving, ledger)?;
+    let resumed = answers.known();
+    let Judged { table, answers, programs } = judging::judge_all(proving, answers)?;
     let mut report = Report { v: 1, programs, resumed, ..Report::default() };
-    let second = Second { files: proving.files, digest: &digest, table: &table };
+    let second = Second { input, digest: &digest, table: &table };
     second.count(&mut report)?;
     if let Some(output) = proving.dropped {
         second.dropped(output)?;
@@ -107,43 +107,23 @@ pub fn prove(proving: &Proving<'_>) -> Result<Report, ProveError> {
     }
     // Failed programs are judged by the next run, which then needs the other answers.
     if report.total.failed == 0 {
-        ledger.remove()?;
+        answers.remove()?;
     }
     report.wall_seconds = start.elapsed().as_secs_f64();
     Ok(report)
 }
 
-/// The digest of all files, and how many lines are not blank.
-fn survey(files: &[PathBuf]) -> Result<(String, u64), ProveError> {
-    let mut lines = Lines::of(files);
-    let mut count = 0;
-    while let Some(line) = lines.next()? {
-        count += u64::from(!line.is_blank());
-    }
-    Ok((lines.digest(), count))
-}
-
-fn header(proving: &Proving<'_>, digest: &str) -> Header {
-    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-    Header {
-        runs: proving.runs,
-        cpu_us: micros(proving.limits.cpu),
-        slow_us: micros(proving.slow),
-        memory_bytes: proving.limits.memory,
-        ..Header::new(digest.to_owned(), proving.identity.to_owned())
+impl Proving<'_> {
+    fn input(&self) -> Input<'_> {
+        Input { noun: "tasks", files: self.files }
     }
 }
 
-/// An output must not take the place of an input, which is read again while it is written.
-fn check_names(proving: &Proving<'_>) -> Result<(), ProveError> {
-    let place = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut taken: Vec<PathBuf> = proving.files.iter().map(|file| place(file)).collect();
-    for output in [proving.out, proving.dropped].into_iter().flatten() {
-        let place = place(output);
-        if taken.contains(&place) {
-            return Err(ProveError::SameFile { path: output.to_owned() });
-        }
-        taken.push(place);
+/// One digest of the digests of all files.
+fn of_all(digest: &InputDigest) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for file in &digest.files {
+        hasher.update(file);
     }
-    Ok(())
+    hasher.finalize().to_hex().to_string()
 }

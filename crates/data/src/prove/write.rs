@@ -1,17 +1,17 @@
 //! The second pass: proven tasks as they stood, dropped ones with their reason.
 
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 use whetstone_core::wire::Object;
-use whetstone_record::atomic;
+use whetstone_record::batch::{BatchError, Input, InputDigest, Line, replace_output};
+use whetstone_record::error::FileError;
 use whetstone_sandbox::plan::equal_to_everything;
 
-use super::error::ProveError;
 use super::finding::{Dropped, Finding};
 use super::judging::Entry;
-use super::lines::{Line, Lines};
 use super::report::{Came, DroppedTask, Report};
 
 /// The source of a task that names none.
@@ -19,17 +19,17 @@ const NO_SOURCE: &str = "(none)";
 
 /// The inputs of the second pass.
 pub(super) struct Second<'a> {
-    pub(super) files: &'a [PathBuf],
+    pub(super) input: Input<'a>,
     /// The digest of the files when they were judged.
-    pub(super) digest: &'a str,
+    pub(super) digest: &'a InputDigest,
     pub(super) table: &'a [Entry],
 }
 
 impl Second<'_> {
     /// Counts everything.
-    pub(super) fn count(&self, report: &mut Report) -> Result<(), ProveError> {
+    pub(super) fn count(&self, report: &mut Report) -> Result<(), BatchError> {
         self.each(|line, entry| {
-            let (id, source) = names(&line.bytes);
+            let (id, source) = names(line.content());
             let source = source.unwrap_or_else(|| NO_SOURCE.to_owned());
             let dropped = |dropped: &Dropped| {
                 let (id, source) = (id.clone(), source.clone());
@@ -40,7 +40,7 @@ impl Second<'_> {
                 Entry::Bad(bad) => report.count(&source, dropped(bad)),
                 Entry::Found(Finding::Proven { doubt }) => {
                     report.count(&source, Came::Proven);
-                    for doubt in doubt.iter().cloned().chain(doubt_by_setup(&line.bytes)) {
+                    for doubt in doubt.iter().cloned().chain(doubt_by_setup(line.content())) {
                         report.warn(id.clone(), doubt);
                     }
                 }
@@ -52,12 +52,12 @@ impl Second<'_> {
     }
 
     /// Writes the proven tasks.
-    pub(super) fn proven(&self, output: &Path) -> Result<(), ProveError> {
+    pub(super) fn proven(&self, output: &Path) -> Result<(), BatchError> {
         self.write(output, |line, entry, out| match entry {
             Entry::Found(Finding::Proven { .. }) => {
-                match without_dropped(&line.bytes) {
+                match without_dropped(line.content()) {
                     Some(object) => serde_json::to_writer(&mut *out, &object)?,
-                    None => out.write_all(&line.bytes)?,
+                    None => out.write_all(line.content())?,
                 }
                 out.write_all(b"\n")
             }
@@ -66,7 +66,7 @@ impl Second<'_> {
     }
 
     /// Writes the tasks that were dropped, and why.
-    pub(super) fn dropped(&self, output: &Path) -> Result<(), ProveError> {
+    pub(super) fn dropped(&self, output: &Path) -> Result<(), BatchError> {
         self.write(output, |line, entry, out| match entry {
             Entry::Found(Finding::Dropped(why)) | Entry::Bad(why) => {
                 write_dropped(line, why, out)?;
@@ -76,53 +76,33 @@ impl Second<'_> {
         })
     }
 
-    /// Replaces `output` whole, or leaves it as it was.
     fn write(
         &self,
         output: &Path,
-        each: impl Fn(&Line, &Entry, &mut BufWriter<std::fs::File>) -> io::Result<()>,
-    ) -> Result<(), ProveError> {
-        let mut stopped = None;
-        let written = atomic::replace_with(output, |out| {
-            let mut failed = None;
-            let passed = self.each(|line, entry| match each(line, entry, out) {
-                Err(err) if failed.is_none() => {
-                    failed = Some(err);
-                    Ok(())
-                }
-                _ => Ok(()),
-            });
-            stopped = passed.err();
-            match failed {
-                Some(err) => Err(err),
-                None if stopped.is_some() => Err(io::Error::other("stopped")),
-                None => Ok(()),
-            }
-        });
-        match stopped {
-            Some(err) => Err(err),
-            None => Ok(written?),
-        }
+        each: impl Fn(&Line<'_>, &Entry, &mut BufWriter<File>) -> io::Result<()>,
+    ) -> Result<(), BatchError> {
+        replace_output(output, |out| {
+            self.each(|line, entry| {
+                Ok(each(line, entry, out).map_err(FileError::at("write", output))?)
+            })
+        })
     }
 
     /// Calls `each` with every line that was looked at, and checks that all are still the same.
     fn each(
         &self,
-        mut each: impl FnMut(&Line, &Entry) -> Result<(), ProveError>,
-    ) -> Result<(), ProveError> {
-        let mut lines = Lines::of(self.files);
-        while let Some(line) = lines.next()? {
-            if let Some(entry) = self.table.get(line.at) {
-                each(&line, entry)?;
-            }
-        }
-        if lines.digest() == self.digest { Ok(()) } else { Err(ProveError::Changed) }
+        mut each: impl FnMut(&Line<'_>, &Entry) -> Result<(), BatchError>,
+    ) -> Result<(), BatchError> {
+        self.input.each(self.digest, |line| {
+            let entry = usize::try_from(line.at).ok().and_then(|at| self.table.get(at));
+            entry.map_or(Ok(()), |entry| each(line, entry))
+        })
     }
 }
 
 /// The task with its reason as an additional last field. A line that is not an object is quoted as
 /// text in a new object; a line that is not text is left out.
-fn write_dropped(line: &Line, why: &Dropped, out: &mut impl Write) -> io::Result<()> {
+fn write_dropped(line: &Line<'_>, why: &Dropped, out: &mut impl Write) -> io::Result<()> {
     #[derive(Serialize)]
     struct Bad<'a> {
         file: String,
@@ -130,18 +110,18 @@ fn write_dropped(line: &Line, why: &Dropped, out: &mut impl Write) -> io::Result
         text: Option<&'a str>,
         dropped: &'a Dropped,
     }
-    let text = std::str::from_utf8(&line.bytes).ok();
+    let text = std::str::from_utf8(line.content()).ok();
     let Some(object) = text.and_then(|text| serde_json::from_str::<Object>(text).ok()) else {
         let file = line.file.display().to_string();
         let bad = Bad { file, line: line.number, text, dropped: why };
         return Ok(serde_json::to_writer(out, &bad)?);
     };
     if object.get("dropped").is_some() || object.is_empty() {
-        let mut object = without_dropped(&line.bytes).unwrap_or_default();
+        let mut object = without_dropped(line.content()).unwrap_or_default();
         object.put("dropped", why);
         return Ok(serde_json::to_writer(out, &object)?);
     }
-    let own = line.bytes.trim_ascii_end();
+    let own = line.content().trim_ascii_end();
     out.write_all(own.strip_suffix(b"}").unwrap_or(own))?;
     out.write_all(b",\"dropped\":")?;
     serde_json::to_writer(&mut *out, why)?;

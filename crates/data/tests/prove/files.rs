@@ -146,7 +146,7 @@ fn tasks_that_change_while_they_are_judged_are_not_written() {
     let change = move |_| std::fs::write(&path, &other).unwrap();
     let judge = Fake { before: Some(Box::new(change)), ..Fake::default() };
     let err = bench.prove("out", &[&judge], &Asked::default()).unwrap_err();
-    assert!(matches!(err, ProveError::Changed), "{err}");
+    assert!(matches!(err, ProveError::Changed { .. }), "{err}");
     assert!(!bench.path("out").exists() && !bench.path("out.dropped").exists());
 }
 

@@ -115,18 +115,14 @@ impl Episode for PythonEpisode {
             self.over = true;
             return Ok(Next::Done(self.by_static_terms(&reading)));
         }
-        let judgement = match &reading {
-            Reading::Settled(judgement) => judgement.clone(),
-            Reading::Runs(candidate) => {
-                let (setup, tests) = (&self.task.setup, &self.task.tests);
-                let job = Job { program: &candidate.program, setup, tests, limits: self.limits };
-                self.judge.judge(job).map_err(Infrastructure::from)?
-            }
-        };
+        let outcome = self.rules.outcome(&reading, |candidate| {
+            let (setup, tests) = (&self.task.setup, &self.task.tests);
+            let job = Job { program: &candidate.program, setup, tests, limits: self.limits };
+            self.judge.judge(job).map_err(Infrastructure::from)
+        })?;
         self.messages.push(Message::assistant(reply.text));
         self.over = true;
-        let reward = self.rules.reward(&reading, &judgement);
-        Ok(Next::Done(Outcome::of_program(judgement, reward)))
+        Ok(Next::Done(outcome))
     }
 
     /// One reply ends an episode, so this one had none, and no code.

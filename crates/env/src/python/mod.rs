@@ -25,6 +25,7 @@ pub use ruff_python_ast::PythonVersion;
 use whetstone_core::config::RewardConfig;
 use whetstone_core::extract::{Form, Reply, extract};
 use whetstone_core::judgement::Judgement;
+use whetstone_core::outcome::Outcome;
 use whetstone_core::program::{Language, Program};
 use whetstone_core::task::Task;
 use whetstone_core::verdict::Verdict;
@@ -107,6 +108,25 @@ impl Rules {
             Language::Javascript => read_javascript(task, program, stack),
         };
         read.map_or_else(|| Reading::Settled(settled(Verdict::SyntaxError, task)), Reading::Runs)
+    }
+
+    /// The outcome of a reply that was read: a program is given to `judge`, and a reply with nothing to
+    /// run is settled without it. Every path that runs programs ends here.
+    ///
+    /// # Errors
+    ///
+    /// Those of `judge`.
+    pub fn outcome<E>(
+        &self,
+        reading: &Reading,
+        judge: impl FnOnce(&Candidate) -> Result<Judgement, E>,
+    ) -> Result<Outcome, E> {
+        let judgement = match reading {
+            Reading::Settled(judgement) => judgement.clone(),
+            Reading::Runs(candidate) => judge(candidate)?,
+        };
+        let reward = self.reward(reading, &judgement);
+        Ok(Outcome::of_program(judgement, reward))
     }
 
     fn read_python(&self, task: &Task, program: Program, stack: &BigStack) -> Option<Candidate> {

@@ -6,16 +6,16 @@
 //! Not here: bad data in memory. A payload that cannot be a record is refused before anything is
 //! written, as a [`PayloadError`].
 
+mod batch;
 mod file;
 mod journal;
-mod ledger;
 mod read;
 mod run;
 mod view;
 
+pub use batch::{BatchError, BatchError as LedgerError};
 pub use file::{CursorError, FileError};
 pub use journal::{JournalError, PayloadError};
-pub use ledger::LedgerError;
 pub use read::{LineFault, ReadError};
 pub use run::RunError;
 pub use view::ViewError;

@@ -13,7 +13,6 @@
 //! Not here: rotation, compression, several writers. A run's rollouts go into several journals
 //! instead.
 
-mod ledger;
 mod line;
 mod position;
 mod read;
@@ -26,15 +25,16 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-pub use self::ledger::{Earlier, open_beside, path_beside};
 pub use self::line::MAX_LINE_BYTES;
 pub use self::position::{NotAPosition, Position};
 pub use self::read::{Reader, Record, read, read_from};
 pub use self::recover::Recovery;
 use self::syncer::{PACE, Syncer};
 use crate::atomic::sync_parent;
-use crate::error::{FileError, JournalError};
+pub use crate::batch::{Earlier, open_beside};
+use crate::error::{FileError, JournalError, ReadError};
 use crate::plain_file::open_with;
 
 /// The only writer of a journal. Dropping it syncs everything to disk.
@@ -127,6 +127,16 @@ impl Journal {
     /// The file being written.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Bytes of the file up to the end of its last record: the offset of the next one.
+    pub fn len_bytes(&self) -> u64 {
+        self.len
+    }
+
+    /// The record at an offset, as a value.
+    pub fn read_at<T: DeserializeOwned>(&self, offset: u64) -> Result<T, ReadError> {
+        read::read_at(&self.file, &self.path, offset)
     }
 
     /// The number the next record will have.

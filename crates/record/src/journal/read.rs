@@ -16,6 +16,7 @@ use std::io::{self, BufReader, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use memchr::memchr;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -27,6 +28,8 @@ use crate::error::ReadError;
 use crate::plain_file::open_plain;
 
 const BUFFER_BYTES: usize = 64 << 10;
+/// Bytes that are read at first of a record at an offset; most are shorter.
+const FIRST_READ_BYTES: usize = 2 << 10;
 
 /// One record of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,6 +169,43 @@ impl Iterator for Reader {
         self.ended = !matches!(item, Some(Ok(_)));
         item
     }
+}
+
+/// The record of an open journal at an offset, as a value. Errors about the line call it 0 where its
+/// number is not known.
+pub(super) fn read_at<T: DeserializeOwned>(
+    file: &File,
+    path: &Path,
+    offset: u64,
+) -> Result<T, ReadError> {
+    let damaged = |source| ReadError::Damaged { path: path.to_owned(), line: 0, source };
+    let line = line_at(file, offset).map_err(|source| ReadError::Read {
+        path: path.to_owned(),
+        line: 0,
+        source,
+    })?;
+    let (seq, fields) = line::decode(&line).map_err(damaged)?;
+    parse(path, &Record { seq, line: seq + 1, json: format!("{{{fields}}}") })
+}
+
+/// The line at an offset, without its newline.
+fn line_at(file: &File, offset: u64) -> io::Result<Vec<u8>> {
+    let (mut line, mut size) = (Vec::new(), FIRST_READ_BYTES);
+    while line.len() <= MAX_LINE_BYTES {
+        let start = line.len();
+        line.resize(start + size, 0);
+        let count = file.read_at(&mut line[start..], offset + start as u64)?;
+        line.truncate(start + count);
+        if let Some(newline) = memchr(b'\n', &line[start..]) {
+            line.truncate(start + newline);
+            return Ok(line);
+        }
+        if count == 0 {
+            break;
+        }
+        size = size.saturating_mul(2).min(MAX_LINE_BYTES);
+    }
+    Err(io::Error::from(io::ErrorKind::UnexpectedEof))
 }
 
 fn parse<'de, T: Deserialize<'de>>(path: &Path, record: &'de Record) -> Result<T, ReadError> {

@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 use whetstone_core::judgement::Isolation;
 use whetstone_core::task::Task;
+use whetstone_env::python::PythonEnvironment;
+use whetstone_sandbox::JUDGE_VERSION;
 use whetstone_sandbox::job::Limits;
 
 /// Raised when the parts of a key, what they mean, how quality is measured, or what may be kept change.
@@ -41,6 +43,22 @@ pub struct TaskKeys {
     within_limits: [u8; 32],
     /// Without the limit on CPU time: a timeout says something of every lower limit too.
     of_timeouts: [u8; 32],
+}
+
+impl Identity {
+    /// Of the judge of an environment of programs.
+    pub fn of(programs: &PythonEnvironment) -> Self {
+        let Some(about) = &programs.about else {
+            let (judge, interpreter) = ("a stand-in".to_owned(), "none".to_owned());
+            return Self { judge, interpreter, isolation: Isolation::Full };
+        };
+        let [major, minor, micro] = about.python_version;
+        Self {
+            judge: JUDGE_VERSION.to_owned(),
+            interpreter: format!("CPython {major}.{minor}.{micro}"),
+            isolation: about.isolation,
+        }
+    }
 }
 
 impl TaskKeys {

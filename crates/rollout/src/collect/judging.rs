@@ -13,11 +13,11 @@ use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
 use whetstone_infer::SampleId;
+use whetstone_record::batch::catch_panic;
 
 use super::{
     Asked, CollectError, Collecting, Dropped, End, Render, Rollout, Span, Turn, next_turn,
 };
-use crate::score::catch_panic::catch_panic_in;
 
 /// Identifies a rollout: the index of its group, and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -234,7 +234,7 @@ fn cut_short(mut episode: Box<dyn Episode>, end: End) -> Result<AfterReply, Infr
 fn retry_once<T>(
     mut attempt: impl FnMut() -> Result<T, Infrastructure>,
 ) -> Result<T, Infrastructure> {
-    let mut once = || catch_panic_in("the environment", &mut attempt).flatten();
+    let mut once = || catch_panic("the environment", &mut attempt).flatten();
     once().or_else(|first| once().map_err(|_| first))
 }
 

@@ -9,10 +9,10 @@ use whetstone_core::jsonl::{LineProblem, MAX_LINE_BYTES, Records};
 use whetstone_core::rollout::{id_field, reply_field};
 use whetstone_core::task::TaskId;
 use whetstone_core::wire::{Object, Wire, WireError};
+use whetstone_record::batch::Line;
 
-use super::lines::Took;
-use super::tasks::Tasks;
 use crate::collect::record::THINKING_OPENED;
+use crate::tasks::Tasks;
 
 const VERSION: u64 = 1;
 
@@ -37,29 +37,27 @@ pub(super) struct Bad(pub(super) String);
 
 /// What a line is.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Line {
+pub(super) enum Content {
     /// Nothing but blanks.
     Blank,
     /// A rollout of the task with this number.
     Rollout(Candidate, u32),
 }
 
-/// Reads one line; `at` counts from 0.
-pub(super) fn read(took: Took, bytes: &[u8], at: u64, tasks: &Tasks) -> Result<Line, Bad> {
-    if took == Took::TooLong {
-        return Err(Bad(LineProblem::TooLong {
-            noun: Candidate::NOUN,
-            limit_bytes: MAX_LINE_BYTES,
-        }
-        .to_string()));
+/// Reads one line.
+pub(super) fn read(line: &Line<'_>, tasks: &Tasks) -> Result<Content, Bad> {
+    if line.is_too_long() {
+        let limit_bytes = MAX_LINE_BYTES;
+        let too_long = LineProblem::TooLong { noun: Candidate::NOUN, limit_bytes };
+        return Err(Bad(too_long.to_string()));
     }
-    debug_assert!(bytes.len() <= MAX_LINE_BYTES, "lines are bounded where they are read");
+    let bytes = line.content();
     // Only the first line may begin with a byte order mark; the reader here sees one line.
-    if at > 0 && bytes.starts_with(b"\xef\xbb\xbf") {
+    if bytes.starts_with(b"\xef\xbb\xbf") {
         return Err(Bad("begins with a byte order mark, expected one rollout a line".to_owned()));
     }
     let candidate = match Records::<Candidate, _>::new("", bytes).next() {
-        None => return Ok(Line::Blank),
+        None => return Ok(Content::Blank),
         Some(Err(err)) => return Err(Bad(err.problem.to_string())),
         Some(Ok(numbered)) => numbered.record,
     };
@@ -67,13 +65,12 @@ pub(super) fn read(took: Took, bytes: &[u8], at: u64, tasks: &Tasks) -> Result<L
     let Some(task) = tasks.find(id) else {
         return Err(Bad(format!("prompt_id `{id}` is no task of `{}`", tasks.file().display())));
     };
-    Ok(Line::Rollout(candidate, task))
+    Ok(Content::Rollout(candidate, task))
 }
 
 /// The part of a line's text that passes through: everything up to the closing brace.
-pub(super) fn own_text(bytes: &[u8]) -> Option<&str> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let text = std::str::from_utf8(bytes).ok()?.trim();
+pub(super) fn own_text<'l>(line: &'l Line<'_>) -> Option<&'l str> {
+    let text = std::str::from_utf8(line.content()).ok()?.trim();
     Some(text.strip_suffix('}')?.trim_end())
 }
 
@@ -111,6 +108,10 @@ impl Wire for Candidate {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use whetstone_core::lines::LineEnd;
+
     use super::*;
 
     fn tasks() -> Tasks {
@@ -119,8 +120,13 @@ mod tests {
         )
     }
 
-    fn read_line(text: &str) -> Result<Line, Bad> {
-        read(Took::Line, text.as_bytes(), 0, &tasks())
+    fn line(text: &str, number: u64) -> Line<'static> {
+        let (bytes, file, end) = (text.as_bytes().to_owned(), Path::new("f"), LineEnd::Newline);
+        Line { at: number - 1, file, number, bytes, end }
+    }
+
+    fn read_line(text: &str) -> Result<Content, Bad> {
+        read(&line(text, 1), &tasks())
     }
 
     #[track_caller]
@@ -131,21 +137,21 @@ mod tests {
     #[test]
     fn half_a_surrogate_pair_is_judged_as_a_replacement_character_and_passed_on_as_it_was() {
         let text = r#"{"step":0,"prompt_id":"a","text":"x = '\ud800' # \ud83d\ude00","meta":{"k":"\udfff"}}"#;
-        let Ok(Line::Rollout(candidate, _)) = read_line(text) else { panic!("a rollout") };
+        let Ok(Content::Rollout(candidate, _)) = read_line(text) else { panic!("a rollout") };
         assert_eq!(candidate.text, "x = '\u{fffd}' # \u{1f600}");
-        assert_eq!(own_text(text.as_bytes()), text.strip_suffix('}'));
+        assert_eq!(own_text(&line(text, 1)), text.strip_suffix('}'));
         let scored = text.replace(r#""meta""#, r#""reward":1,"meta""#);
-        let Ok(Line::Rollout(candidate, _)) = read_line(&scored) else { panic!("a rollout") };
+        let Ok(Content::Rollout(candidate, _)) = read_line(&scored) else { panic!("a rollout") };
         assert_eq!(candidate.to_line(), text, "scored again, its own fields keep their bytes");
     }
 
     #[test]
     fn scores_of_an_earlier_run_are_dropped_whatever_they_say() {
         let line = r#"{"step":1,"x":1.50,"reward":{"total":9,"terms":{}},"prompt_id":"a","validation":[],"text":"t","advantage":"no"}"#;
-        let Line::Rollout(candidate, 0) = read_line(line).unwrap() else { panic!("a rollout") };
+        let Content::Rollout(candidate, 0) = read_line(line).unwrap() else { panic!("a rollout") };
         assert_eq!(candidate.to_line(), r#"{"step":1,"x":1.50,"prompt_id":"a","text":"t"}"#);
         let null = r#"{"step":1,"prompt_id":"a","text":"t","reward":null}"#;
-        let Line::Rollout(candidate, 0) = read_line(null).unwrap() else { panic!("a rollout") };
+        let Content::Rollout(candidate, 0) = read_line(null).unwrap() else { panic!("a rollout") };
         assert_eq!(candidate.to_line(), r#"{"step":1,"prompt_id":"a","text":"t"}"#);
     }
 
@@ -156,7 +162,7 @@ mod tests {
             r#"{"step":0,"task_id":"a","response":"t"}"#,
             r#"{"prompt_id":"a","text":"t"}"#,
         ] {
-            let Line::Rollout(candidate, 0) = read_line(line).unwrap() else { panic!("{line}") };
+            let Content::Rollout(candidate, 0) = read_line(line).unwrap() else { panic!("{line}") };
             assert_eq!((candidate.step, candidate.text.as_str()), (0, "t"), "{line}");
         }
         bad(
@@ -178,28 +184,28 @@ mod tests {
             r#"{"step":0,"prompt_id":"a","text":"","group_id":"x"}"#,
             "not a rollout: field `group_id`: invalid type: string \"x\", expected u64",
         );
-        let long = read(Took::TooLong, b"", 3, &tasks()).unwrap_err();
+        let long = read(&Line { end: LineEnd::TooLong, ..line("", 4) }, &tasks()).unwrap_err();
         assert_eq!(long.0, "longer than 64 MiB, expected one rollout a line");
     }
 
     #[test]
     fn a_byte_order_mark_belongs_at_the_head_of_the_file() {
-        let line = "\u{feff}{\"step\":0,\"prompt_id\":\"a\",\"text\":\"\"}";
-        assert!(read(Took::Line, line.as_bytes(), 0, &tasks()).is_ok());
-        assert!(read(Took::Line, line.as_bytes(), 1, &tasks()).is_err());
-        assert_eq!(own_text(line.as_bytes()), Some(&line[3..line.len() - 1]));
+        let text = "\u{feff}{\"step\":0,\"prompt_id\":\"a\",\"text\":\"\"}";
+        assert!(read(&line(text, 1), &tasks()).is_ok());
+        assert!(read(&line(text, 2), &tasks()).is_err());
+        assert_eq!(own_text(&line(text, 1)), Some(&text[3..text.len() - 1]));
     }
 
     #[test]
     fn blanks_are_no_line() {
-        assert_eq!(read_line(" \r"), Ok(Line::Blank));
+        assert_eq!(read_line(" \r"), Ok(Content::Blank));
     }
 
     #[test]
     fn a_line_says_whether_its_prompt_opened_the_thinking() {
         let opened = |meta: &str| {
             let text = format!(r#"{{"step":0,"prompt_id":"a","text":"","meta":{meta}}}"#);
-            let Ok(Line::Rollout(candidate, _)) = read_line(&text) else { panic!("a rollout") };
+            let Ok(Content::Rollout(candidate, _)) = read_line(&text) else { panic!("a rollout") };
             candidate.thinking_opened
         };
         assert!(opened(r#"{"thinking_opened":true}"#));

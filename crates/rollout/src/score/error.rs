@@ -1,11 +1,10 @@
 //! A file that could not be scored.
 
-use std::io;
 use std::path::PathBuf;
 
 use whetstone_core::jsonl::LineError;
 use whetstone_env::environment::BuildError;
-use whetstone_record::error::{FileError, LedgerError};
+use whetstone_record::error::{BatchError, FileError};
 
 use super::report::BadLine;
 
@@ -13,22 +12,6 @@ use super::report::BadLine;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScoreError {
-    /// The rollouts cannot be read.
-    #[error("cannot read the rollouts `{}`", path.display())]
-    Rollouts {
-        /// The file.
-        path: PathBuf,
-        /// What the kernel said.
-        source: io::Error,
-    },
-
-    /// The rollouts are read twice, so a pipe will not do.
-    #[error("the rollouts `{}` are not a file", path.display())]
-    NotAFile {
-        /// What was named.
-        path: PathBuf,
-    },
-
     /// The tasks cannot be read.
     #[error("cannot read the tasks: {0}")]
     Tasks(LineError),
@@ -46,13 +29,6 @@ pub enum ScoreError {
     #[error(transparent)]
     Environment(BuildError),
 
-    /// The output would take the place of an input.
-    #[error("the output `{}` is one of the inputs", path.display())]
-    OutputIsInput {
-        /// The file.
-        path: PathBuf,
-    },
-
     /// Lines are bad, and that was not to be allowed.
     #[error("{count} of the lines cannot be scored, and `--strict` allows none")]
     BadLines {
@@ -62,72 +38,37 @@ pub enum ScoreError {
         first: Vec<(PathBuf, BadLine)>,
     },
 
-    /// The journal cannot be opened, resumed, written or removed.
+    /// The rollouts, the journal, the threads or the outputs are at fault.
     #[error(transparent)]
-    Journal(#[from] LedgerError),
+    Batch(#[from] BatchError),
+}
 
-    /// The rollouts changed under our hands.
-    #[error("`{}` changed while it was scored", path.display())]
-    Changed {
-        /// The file.
-        path: PathBuf,
-    },
-
-    /// The journal lacks a result that was put there.
-    #[error("the result of line {line} is not in the journal")]
-    Lost {
-        /// Counted from 1.
-        line: u64,
-    },
-
-    /// An output cannot be written.
-    #[error(transparent)]
-    Write(#[from] FileError),
-
-    /// No thread could be started.
-    #[error("cannot start the threads that judge")]
-    Threads(#[source] io::Error),
+impl From<FileError> for ScoreError {
+    fn from(err: FileError) -> Self {
+        Self::Batch(err.into())
+    }
 }
 
 impl ScoreError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NotAFile { .. } => {
-                Some("rollouts are read more than once: write them to a file first")
-            }
             Self::NoTasks { .. } => {
                 Some("`--prompts` takes the file of tasks, one JSON object a line")
             }
-            Self::OutputIsInput { .. } => Some("give `--out` another name"),
             Self::BadLines { .. } => Some(
                 "mend these lines, or leave `--strict` out: then they are set aside and counted",
             ),
-            Self::Changed { .. } => {
-                Some("score a file that nobody writes to; start with `--fresh`")
-            }
-            Self::Journal(err) => err.hint(),
-            Self::Lost { .. } => Some("start with `--fresh`"),
-            Self::Write(err) => err.hint(),
-            Self::Threads(_) => Some(
-                "each takes 1 GiB of address space: raise `ulimit -v`, or lower `sandbox.workers`",
-            ),
-            Self::Rollouts { .. } | Self::Tasks(_) | Self::Environment(_) => None,
+            Self::Batch(err) => err.hint(),
+            Self::Tasks(_) | Self::Environment(_) => None,
         }
     }
 
     /// Whether the command line or an input is wrong, and not the machine.
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::NotAFile { .. }
-            | Self::Rollouts { .. }
-            | Self::Tasks(_)
-            | Self::NoTasks { .. }
-            | Self::Environment(_)
-            | Self::OutputIsInput { .. }
-            | Self::BadLines { .. } => true,
-            Self::Journal(err) => err.is_usage(),
-            _ => false,
+            Self::Batch(err) => err.is_usage(),
+            _ => true,
         }
     }
 }

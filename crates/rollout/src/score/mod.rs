@@ -14,56 +14,47 @@
 //! of order by a bounded number of lines. Only after failed lines were tried again by a later run
 //! are results held for longer, until their turn comes.
 //!
-//! A reply to a task of another environment than that of programs is told to an episode of it, with the replies of
-//! the turns before it.
+//! Replies become outcomes in `scorer`, whatever their environment is. A reply to a task of another environment than
+//! that of programs is told to an episode of it, with the replies of the turns before it.
 //!
 //! A line that is no rollout of a known task is *rejected*: counted, named, and kept with its
 //! number and reason in a file beside the output. A line that could not be judged is *failed*: it
 //! stands in the output with the error, has no reward, and does not count in its group.
 
 mod candidate;
-pub(crate) mod catch_panic;
-mod episode;
 mod error;
-mod header;
 mod judging;
-mod ledger;
-mod lines;
-mod parked;
-mod queue;
 mod records;
 mod report;
+mod results;
 mod table;
-pub(crate) mod tasks;
-mod tests_vary;
-mod work;
 mod write;
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use whetstone_algo::advantage::GroupRule;
-use whetstone_core::jsonl::{LineError, LineProblem};
-use whetstone_core::task::Task;
-use whetstone_env::environment::Setup;
-use whetstone_env::python::Rules;
-use whetstone_env::registry::Environments;
-pub use whetstone_record::journal::Earlier;
-use whetstone_sandbox::job::{Judging, Limits};
+use whetstone_core::config::Config;
+pub use whetstone_record::batch::Earlier;
+use whetstone_record::batch::{Head, Input, InputDigest, check_outputs};
 
+use self::candidate::Bad;
 pub use self::error::ScoreError;
-use self::header::Header;
-use self::ledger::Ledger;
-use self::lines::{Lines, Survey, Took};
+use self::judging::FirstPass;
 pub use self::report::{BadLine, CacheReport, GateCount, Level, Report, Slow, Spread};
+use self::results::Results;
 use self::table::State;
-use self::tasks::Tasks;
 use self::write::Second;
-use crate::cache::{Cache, Identity};
+use crate::cache::Cache;
+use crate::scorer::{EnvironmentSource, Scorer, ScorerParts};
+use crate::tasks::Tasks;
 
 /// Bad lines that a strict run names.
 const NAMED: usize = 20;
+
+/// What limits that differ are called.
+const LIMITS: &str = "the limits of programs";
 
 /// A file to score, and how.
 pub struct Scoring<'a> {
@@ -73,12 +64,13 @@ pub struct Scoring<'a> {
     pub tasks: &'a Path,
     /// Where the scored lines go. Beside it, the journal and the rejected lines.
     pub output: &'a Path,
-    /// How replies to programs' tasks are read and paid.
-    pub rules: &'a Rules,
-    /// What the environments of other tasks are built from.
-    pub setup: Setup<'a>,
-    /// Whether programs are run, and by whom.
-    pub how: How<'a>,
+    /// The settings: the seed, the rewards of programs that are not run, the kind of tasks that name none.
+    pub config: &'a Config,
+    /// The environments of the tasks. Without one of programs nothing is run: only static terms count,
+    /// and no verdict is claimed of a program.
+    pub environments: EnvironmentSource<'a>,
+    /// Verdicts that are known already.
+    pub cache: Option<&'a Cache>,
     /// How a group's rewards become advantages.
     pub advantage: GroupRule,
     /// Threads that read replies and wait for the judge. Two to four a core keep it busy.
@@ -93,28 +85,6 @@ pub struct Scoring<'a> {
     pub on_line: &'a (dyn Fn() + Sync),
 }
 
-/// Whether programs are run.
-#[derive(Clone, Copy)]
-pub enum How<'a> {
-    /// They are.
-    Run(Runtime<'a>),
-    /// Only static terms count; no verdict is claimed of a program.
-    Static,
-}
-
-/// Who runs programs.
-#[derive(Clone, Copy)]
-pub struct Runtime<'a> {
-    /// The judge.
-    pub judge: &'a dyn Judging,
-    /// What its verdicts depend on.
-    pub identity: &'a Identity,
-    /// What a program may use.
-    pub limits: Limits,
-    /// What is known already.
-    pub cache: Option<&'a Cache>,
-}
-
 /// What to do with bad lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum BadLines {
@@ -125,67 +95,43 @@ pub enum BadLines {
     Refuse,
 }
 
-impl How<'_> {
-    /// What a program may use; where nothing is run, the usual.
-    fn limits(&self) -> Limits {
-        match self {
-            How::Run(runtime) => runtime.limits,
-            How::Static => Limits::default(),
-        }
-    }
-
-    fn cache(&self) -> Option<&Cache> {
-        match self {
-            How::Run(runtime) => runtime.cache,
-            How::Static => None,
-        }
-    }
-}
-
-impl Scoring<'_> {
-    /// Whether a task asks for a program: these are judged here, with a cache.
-    fn is_program(&self, task: &Task) -> bool {
-        task.is_program(&self.setup.config.env.kind)
-    }
-
-    /// The environments of all other tasks.
-    fn others(&self, tasks: &Tasks) -> Result<Environments, ScoreError> {
-        let others = tasks.iter().filter(|task| !self.is_program(task));
-        Environments::for_tasks(&self.setup, others).map_err(ScoreError::Environment)
-    }
-}
-
 /// Scores a file.
 pub fn score(scoring: &Scoring<'_>) -> Result<Report, ScoreError> {
     let start = Instant::now();
-    check_names(scoring)?;
-    let (tasks, tasks_digest) = read_tasks(scoring.tasks)?;
-    let survey = survey(scoring.rollouts)?;
+    check_outputs([scoring.rollouts, scoring.tasks], [scoring.output])?;
+    let tasks = read_tasks(scoring.tasks)?;
+    let files = [scoring.rollouts.to_owned()];
+    let input = scoring.input(&files);
+    let digest = input.digest()?;
     if scoring.bad_lines == BadLines::Refuse {
-        refuse_bad_lines(scoring, &tasks)?;
+        refuse_bad_lines(scoring, &input, &tasks)?;
     }
-    let others = scoring.others(&tasks)?;
-    let header = header(scoring, &survey, &tasks_digest);
-    let ledger = Ledger::open(scoring.output, &header, scoring.earlier)?;
-    let resumed = ledger.table.count(State::Scored);
-    (scoring.on_start)(survey.lines);
-    let mut ledger = judging::judge_all(scoring, &tasks, &others, ledger)?;
-    if let Some(cache) = scoring.how.cache() {
+    let mut built = None;
+    let environments = scoring.environments.for_tasks(&tasks, &mut built);
+    let environments = environments.map_err(ScoreError::Environment)?;
+    let &Scoring { config, cache, workers, .. } = scoring;
+    let scorer = Scorer::new(&ScorerParts { config, tasks: &tasks, environments, cache, workers });
+    let results = Results::open(scoring, &head(scoring, &digest, &scorer)?)?;
+    let resumed = results.table.count(State::Scored);
+    (scoring.on_start)(digest.lines);
+    let results = Mutex::new(results);
+    let first = FirstPass { scoring, tasks: &tasks, scorer: &scorer, results };
+    let mut results = first.run()?;
+    if let Some(cache) = cache {
         cache.flush();
     }
-    ledger.sync()?;
+    results.ledger.sync()?;
     let mut report = Report::new();
-    let groups = ledger.table.weigh(scoring.advantage);
+    let groups = results.table.weigh(scoring.advantage);
     (report.groups, report.dead_groups) = (groups.groups, groups.dead);
     report.unjudged_groups = groups.unjudged;
-    let is_untested = |task: u32| {
-        let task = tasks.get(task);
-        task.tests.is_absent() && scoring.is_program(task)
-    };
-    report.untested = ledger.table.count_scored(is_untested);
+    let is_untested = |task: u32| tasks.get(task).tests.is_absent() && scorer.is_program(task);
+    report.untested = results.table.count_scored(is_untested);
     (report.bad_tasks, report.bad_task_lines) = (tasks.bad_count, tasks.bad.clone());
-    write_all(scoring, &survey, &tasks, &ledger, &mut report)?;
-    ledger.remove()?;
+    let second = Second { input, digest: &digest, tasks: &tasks, results: &results };
+    second.rejected(&rejected_path(scoring.output), &mut report)?;
+    second.scored(scoring.output, &mut report)?;
+    results.ledger.remove()?;
     report.resumed = resumed;
     finish(&mut report, scoring, start);
     Ok(report)
@@ -198,22 +144,9 @@ pub fn rejected_path(output: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn write_all(
-    scoring: &Scoring<'_>,
-    survey: &Survey,
-    tasks: &Tasks,
-    ledger: &Ledger,
-    report: &mut Report,
-) -> Result<(), ScoreError> {
-    let (rollouts, digest) = (scoring.rollouts, survey.digest);
-    let second = Second { rollouts, digest, journal: ledger.path(), tasks, table: &ledger.table };
-    second.rejected(&rejected_path(scoring.output), report)?;
-    second.scored(scoring.output, report)
-}
-
 #[expect(clippy::cast_precision_loss, reason = "lines of a file are far below 2^53")]
 fn finish(report: &mut Report, scoring: &Scoring<'_>, start: Instant) {
-    report.cache = scoring.how.cache().map(|cache| {
+    report.cache = scoring.cache.map(|cache| {
         let stats = cache.stats();
         CacheReport { hit_rate: stats.hit_rate(), stats }
     });
@@ -222,72 +155,59 @@ fn finish(report: &mut Report, scoring: &Scoring<'_>, start: Instant) {
     report.lines_per_second = fresh as f64 / report.wall_seconds.max(1e-9);
 }
 
-/// The output must not take the place of an input, which is read again while it is written.
-fn check_names(scoring: &Scoring<'_>) -> Result<(), ScoreError> {
-    let same = |a: &Path, b: &Path| matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b);
-    let output = scoring.output;
-    if same(output, scoring.rollouts) || same(output, scoring.tasks) {
-        return Err(ScoreError::OutputIsInput { path: output.to_owned() });
+impl Scoring<'_> {
+    fn input<'f>(&self, files: &'f [PathBuf]) -> Input<'f> {
+        Input { noun: "rollouts", files }
     }
-    Ok(())
 }
 
-fn read_tasks(path: &Path) -> Result<(Tasks, String), ScoreError> {
+fn read_tasks(path: &Path) -> Result<Tasks, ScoreError> {
     let tasks = Tasks::read(path).map_err(ScoreError::Tasks)?;
-    if tasks.iter().next().is_none() {
+    if tasks.all().is_empty() {
         let first = tasks.bad.first().cloned();
         return Err(ScoreError::NoTasks { path: path.to_owned(), first });
     }
-    let unreadable = |err| {
-        let (file, problem) = (path.to_owned(), LineProblem::Io(err));
-        ScoreError::Tasks(LineError { file, line: 0, problem })
-    };
-    let digest = lines::survey(path).map_err(unreadable)?.digest;
-    Ok((tasks, digest.to_hex().to_string()))
+    Ok(tasks)
 }
 
-fn survey(path: &Path) -> Result<Survey, ScoreError> {
-    let unreadable = |source| ScoreError::Rollouts { path: path.to_owned(), source };
-    if !fs::metadata(path).map_err(unreadable)?.is_file() {
-        return Err(ScoreError::NotAFile { path: path.to_owned() });
-    }
-    lines::survey(path).map_err(unreadable)
-}
-
-fn header(scoring: &Scoring<'_>, survey: &Survey, tasks: &str) -> Header {
-    let limits = scoring.how.limits();
-    let judge = match &scoring.how {
-        How::Run(runtime) => Some(runtime.identity.clone()),
-        How::Static => None,
-    };
-    Header {
-        scoring: records::VERSION,
-        rollouts: survey.digest.to_hex().to_string(),
-        tasks: tasks.to_owned(),
-        rules: format!("{:?}", scoring.rules),
-        cpu_us: u64::try_from(limits.cpu.as_micros()).unwrap_or(u64::MAX),
-        memory_bytes: limits.memory,
-        judge,
-    }
+/// The first record of the journal. What decides the bytes of the output beside these settings (how
+/// advantages are taken) is computed anew each time.
+fn head(
+    scoring: &Scoring<'_>,
+    rollouts: &InputDigest,
+    scorer: &Scorer<'_>,
+) -> Result<Head, ScoreError> {
+    let tasks = Input { noun: "tasks", files: &[scoring.tasks.to_owned()] }.digest()?;
+    let hex = |digest: &InputDigest| blake3::Hash::from(digest.files[0]).to_hex().to_string();
+    let (limits, judge) = (scorer.limits(), scorer.identity());
+    let judge = serde_json::to_value(judge).unwrap_or_default();
+    let head = Head::new("scoring", records::VERSION)
+        .with("rollouts", "the rollouts", hex(rollouts))
+        .with("tasks", "the tasks", hex(&tasks))
+        .with("rules", "the rules of rewards", format!("{:?}", scorer.rules()))
+        .with("cpu_us", LIMITS, u64::try_from(limits.cpu.as_micros()).unwrap_or(u64::MAX))
+        .with("memory_bytes", LIMITS, limits.memory)
+        .with("judge", "the judge, its interpreter or its isolation", judge)
+        .or_absent("`--skip-runtime`");
+    // Where no program is asked for, nothing depends on how programs are judged.
+    let of_programs = ["rules", "cpu_us", "memory_bytes", "judge"];
+    Ok(if scorer.has_programs() { head } else { head.ignoring(&of_programs) })
 }
 
 /// Reads every line, and names those that cannot be scored.
-fn refuse_bad_lines(scoring: &Scoring<'_>, tasks: &Tasks) -> Result<(), ScoreError> {
-    let path = scoring.rollouts;
-    let unreadable = |source| ScoreError::Rollouts { path: path.to_owned(), source };
+fn refuse_bad_lines(
+    scoring: &Scoring<'_>,
+    input: &Input<'_>,
+    tasks: &Tasks,
+) -> Result<(), ScoreError> {
     let mut first: Vec<_> =
         tasks.bad.iter().map(|bad| (scoring.tasks.to_owned(), bad.clone())).collect();
     let mut count = tasks.bad_count;
-    let mut lines = Lines::open(path).map_err(unreadable)?;
-    let mut bytes = Vec::new();
-    for at in 0.. {
-        let took = lines.next_into(&mut bytes).map_err(unreadable)?;
-        if took == Took::End {
-            break;
-        }
-        if let Err(bad) = candidate::read(took, &bytes, at, tasks) {
+    let mut lines = input.lines();
+    while let Some(line) = lines.next()? {
+        if let Err(Bad(reason)) = candidate::read(&line, tasks) {
             count += 1;
-            first.push((path.to_owned(), BadLine { line: at + 1, reason: bad.0 }));
+            first.push((scoring.rollouts.to_owned(), BadLine { line: line.at + 1, reason }));
             first.truncate(NAMED);
         }
     }

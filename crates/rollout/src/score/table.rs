@@ -1,4 +1,4 @@
-//! The entry of every line while a file is scored: 32 bytes, and 4 more to sort them.
+//! The entry of every line while a file is scored: 40 bytes, and 4 more to sort them.
 //!
 //! Texts and verdicts are on the disk; groups and advantages need only these numbers.
 
@@ -30,6 +30,8 @@ pub(super) struct Entry {
     pub(super) value: f64,
     /// The tests term of the reward; NaN, which takes no more room, where it has none.
     pub(super) tests: f64,
+    /// Where its result is in the journal.
+    pub(super) offset: u64,
     pub(super) task: u32,
     pub(super) state: State,
     /// It had scores before, which are cut out of its text.
@@ -75,11 +77,6 @@ impl Table {
             self.0.resize(at + 1, Entry::default());
         }
         self.0[at] = entry;
-    }
-
-    /// Lines up to the last that was set.
-    pub(super) fn len(&self) -> u64 {
-        self.0.len() as u64
     }
 
     pub(super) fn count(&self, state: State) -> u64 {
@@ -142,7 +139,7 @@ mod tests {
 
     #[test]
     fn an_entry_is_small() {
-        assert!(size_of::<Entry>() <= 32, "{}", size_of::<Entry>());
+        assert!(size_of::<Entry>() <= 40, "{}", size_of::<Entry>());
     }
 
     #[test]
@@ -160,7 +157,8 @@ mod tests {
             (0, 0, 0.0, State::Rejected),
         ];
         for (at, (step, task, value, state)) in (0..).zip(lines) {
-            table.set(at, Entry { step, value, tests: value, task, state, rescored: false });
+            let entry = Entry { step, value, tests: value, task, state, ..Entry::default() };
+            table.set(at, entry);
         }
         let counts = table.weigh(RULE);
         // Groups: (0,0) lives with two members, (0,1) is dead, (1,0) has one, (9,9) none.

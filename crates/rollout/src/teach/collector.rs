@@ -21,6 +21,7 @@ use whetstone_core::trace::Trace;
 use whetstone_core::wire::Wire;
 use whetstone_env::python::find_program;
 use whetstone_env::stack::{self, BigStack};
+use whetstone_record::batch::catch_panic;
 use whetstone_record::error::{JournalError, LedgerError};
 
 use super::ledger::Ledger;
@@ -30,7 +31,6 @@ use super::report::Report;
 use super::table::SampleId;
 use super::teacher::{Answer, Failure, Question, Refusal};
 use super::{Asked, TeachError, Teaching};
-use crate::score::catch_panic::catch_panic;
 
 /// Enough to talk to a server; a thousand of these are still small.
 const ASKER_STACK_BYTES: usize = 1 << 20;
@@ -318,5 +318,5 @@ impl<'a> TraceCollector<'a> {
 }
 
 fn program(task: &Task, reply: Reply<'_>) -> Result<Option<Program>, Infrastructure> {
-    catch_panic(|| find_program(task, reply))
+    catch_panic("reading the reply", || find_program(task, reply))
 }

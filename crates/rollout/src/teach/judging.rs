@@ -4,12 +4,12 @@ use whetstone_core::judgement::Infrastructure;
 use whetstone_core::task::Task;
 use whetstone_env::python::Reading;
 use whetstone_env::stack::BigStack;
+use whetstone_record::batch::catch_panic;
 use whetstone_record::error::LedgerError;
 use whetstone_sandbox::job::{Job, Unjudged};
 
 use super::collector::{Candidate, TraceCollector};
 use super::records::Judged;
-use crate::score::catch_panic::catch_panic;
 
 impl TraceCollector<'_> {
     /// Judges a program and keeps the verdict.
@@ -21,7 +21,7 @@ impl TraceCollector<'_> {
             Ok(Reading::Runs(candidate)) => self.teaching.judge.map(|runtime| {
                 let (program, limits) = (&candidate.program, runtime.limits);
                 let job = Job { program, setup: &task.setup, tests: &task.tests, limits };
-                catch_panic(|| runtime.judge.judge(job))?
+                catch_panic("reading the reply", || runtime.judge.judge(job))?
             }),
             Err(broken) => Some(Err(broken.into())),
         };
@@ -52,6 +52,6 @@ impl TraceCollector<'_> {
         stack: &BigStack,
     ) -> Result<Reading, Infrastructure> {
         let program = candidate.program?;
-        catch_panic(|| self.teaching.rules.read_program(task, program, stack))
+        catch_panic("reading the reply", || self.teaching.rules.read_program(task, program, stack))
     }
 }

@@ -46,7 +46,7 @@ pub use self::report::{FailureCount, Report, Tokens};
 use self::table::SampleId;
 pub use self::teacher::{Answer, Embedded, Failure, Question, References, Refusal, Teacher};
 use crate::score::BadLines;
-use crate::score::tasks::Tasks;
+use crate::tasks::Tasks;
 
 /// Bad lines that a strict run names.
 const NAMED: usize = 20;
@@ -154,14 +154,14 @@ pub fn teach(teaching: &Teaching<'_>) -> Result<Report, TeachError> {
 
 impl<'a> Asked<'a> {
     fn new(teaching: &Teaching<'_>, tasks: &'a Tasks) -> Self {
-        let count = u32::try_from(tasks.iter().count()).unwrap_or(u32::MAX);
+        let count = u32::try_from(tasks.all().len()).unwrap_or(u32::MAX);
         let extent = Extent {
             tasks: teaching.max_tasks.map_or(count, |most| most.min(count)),
             samples: teaching.samples.min(MAX_SAMPLES),
             per_request: teaching.samples_per_request.max(1),
         };
         let language = teaching.language;
-        let prompts = tasks.iter().map(|task| Prompt::new(task.view(), language));
+        let prompts = tasks.all().iter().map(|task| Prompt::new(task.view(), language));
         Self { tasks, language, extent, digests: ledger::digests(prompts) }
     }
 
@@ -205,7 +205,7 @@ fn check_names(teaching: &Teaching<'_>) -> Result<(), TeachError> {
 fn read_tasks(teaching: &Teaching<'_>) -> Result<Tasks, TeachError> {
     let path = teaching.tasks.to_owned();
     let tasks = Tasks::read_tested(&path).map_err(TeachError::Tasks)?;
-    if tasks.iter().next().is_none() {
+    if tasks.all().is_empty() {
         return Err(TeachError::NoTasks { path, first: tasks.bad.first().cloned() });
     }
     if teaching.bad_lines == BadLines::Refuse && tasks.bad_count > 0 {

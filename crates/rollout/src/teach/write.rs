@@ -15,6 +15,7 @@ use whetstone_core::task::Task;
 use whetstone_core::trace::{Trace, Usage};
 use whetstone_core::wire::{Object, Wire, WireError};
 use whetstone_record::atomic;
+use whetstone_record::batch::catch_panic;
 use whetstone_record::error::FileError;
 
 use super::ledger::Ledger;
@@ -22,7 +23,6 @@ use super::records::{Answered, Entry, entries};
 use super::report::Report;
 use super::table::SampleId;
 use super::{Asked, TeachError};
-use crate::score::catch_panic::catch_panic;
 
 /// Bytes of answers that are held at a time.
 const HELD_BYTES: u64 = 256 << 20;
@@ -132,7 +132,10 @@ fn trace(asked: &Asked<'_>, number: u32, answered: &Answered, at: usize) -> Trac
     let task: &Task = asked.tasks.get(number);
     let completion = &answered.completions[at];
     // If reading it panics, it is not judged either; its text is kept.
-    let found = catch_panic(|| extract(Reply::of(completion), Form::of(task.language))).ok();
+    let found = catch_panic("reading the reply", || {
+        extract(Reply::of(completion), Form::of(task.language))
+    })
+    .ok();
     let (thinking, code) = found.map_or((None, None), |found| {
         let thinking = found.thinking.or(found.plan).map(Cow::into_owned);
         (thinking, found.code.map(|code| code.source.into_owned()))

@@ -4,37 +4,70 @@
 //! wants judged. The time it claims is different at every call: nothing of it may be seen in the
 //! scored lines.
 
-#![expect(dead_code, reason = "each test file uses its part")]
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::{env, fs};
 
 use whetstone_algo::advantage::GroupRule;
-use whetstone_core::config::{AdvantageBy, Config, RewardConfig};
+use whetstone_core::config::{AdvantageBy, Config, PromptLanguage, RewardConfig};
 use whetstone_core::judgement::{Counts, Held, Infrastructure, Isolation, Judgement};
+use whetstone_core::task::Task;
 use whetstone_core::verdict::Verdict;
+use whetstone_env::environment::BuildError;
 use whetstone_env::environment::{Setup, StartError};
-use whetstone_env::python::Rules;
-use whetstone_rollout::cache::{Cache, Identity};
-use whetstone_rollout::score::{
-    BadLines, Earlier, How, Report, Runtime, ScoreError, Scoring, score,
-};
+use whetstone_env::python::{PythonEnvironment, Rules};
+use whetstone_env::registry::Environments;
+use whetstone_rollout::EnvironmentSource;
+use whetstone_rollout::cache::Cache;
+use whetstone_rollout::score::{BadLines, Earlier, Report, ScoreError, Scoring, score};
 use whetstone_sandbox::Judge;
 use whetstone_sandbox::job::{Job, Judging, Limits, Unjudged};
 
 /// Threads of a scoring: as many lines can be in the judge's hands at once.
 pub(crate) const WORKERS: usize = 4;
 
-/// A judge that runs nothing.
-#[derive(Default)]
+/// A judge that runs nothing. Its clones count together.
+#[derive(Default, Clone)]
 pub(crate) struct Fake {
-    calls: AtomicU32,
-    sources: Mutex<Vec<String>>,
+    calls: Arc<AtomicU32>,
+    sources: Arc<Mutex<Vec<String>>>,
     /// Called before each verdict with the number of the call.
-    pub(crate) before: Option<Box<dyn Fn(u32) + Send + Sync>>,
+    pub(crate) before: Option<Arc<dyn Fn(u32) + Send + Sync>>,
+}
+
+/// A judge that an environment can hold.
+pub(crate) trait Shared: Judging {
+    fn shared(&self) -> Arc<dyn Judging>;
+}
+
+impl<J: Judging + Clone + 'static> Shared for J {
+    fn shared(&self) -> Arc<dyn Judging> {
+        Arc::new(self.clone())
+    }
+}
+
+/// The environments of `tasks`, in which this judge runs programs; without one nothing is run.
+pub(crate) fn environments(
+    config: &Config,
+    programs: Option<PythonEnvironment>,
+    tasks: &[Task],
+) -> Result<Environments, BuildError> {
+    let setup = Setup { config, start_judge: &no_judge };
+    let all = Environments::none(config);
+    match programs {
+        Some(programs) => all.with_programs(programs).and_for_tasks(&setup, tasks),
+        None => {
+            let others = tasks.iter().filter(|task| !task.is_program(&config.env.kind));
+            all.and_for_tasks(&setup, others)
+        }
+    }
+}
+
+/// The environment of programs with a stand-in for the judge.
+pub(crate) fn programs(judge: Arc<dyn Judging>, rules: Rules, limits: Limits) -> PythonEnvironment {
+    PythonEnvironment { judge, rules, language: PromptLanguage::En, limits, about: None }
 }
 
 impl Fake {
@@ -88,14 +121,13 @@ impl Judging for Fake {
 pub(crate) struct Bench {
     pub(crate) folder: PathBuf,
     pub(crate) rules: Rules,
-    pub(crate) identity: Identity,
     pub(crate) limits: Limits,
 }
 
 /// What differs from one scoring to the next.
 #[derive(Default)]
 pub(crate) struct Asked<'a> {
-    pub(crate) judge: Option<&'a dyn Judging>,
+    pub(crate) judge: Option<&'a dyn Shared>,
     pub(crate) cache: Option<&'a Cache>,
     pub(crate) bad_lines: BadLines,
     pub(crate) earlier: Earlier,
@@ -118,13 +150,8 @@ impl Bench {
 
     /// A folder that has both already.
     pub(crate) fn at(folder: &Path) -> Self {
-        let identity = Identity {
-            judge: "fake 1".to_owned(),
-            interpreter: "none".to_owned(),
-            isolation: Isolation::Full,
-        };
         let rules = Rules::new(RewardConfig::default());
-        Self { folder: folder.to_owned(), rules, identity, limits: Limits::default() }
+        Self { folder: folder.to_owned(), rules, limits: Limits::default() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -137,22 +164,19 @@ impl Bench {
 
     /// Scores into `output`.
     pub(crate) fn score(&self, output: &str, asked: &Asked<'_>) -> Result<Report, ScoreError> {
-        let how = match asked.judge {
-            None => How::Static,
-            Some(judge) => How::Run(Runtime {
-                judge,
-                identity: &self.identity,
-                limits: self.limits,
-                cache: asked.cache,
-            }),
+        let config = Config { reward: self.rules.reward.clone(), ..Config::default() };
+        let build = |tasks: &[Task]| {
+            let judge = asked.judge.map(Shared::shared);
+            let held = judge.map(|judge| programs(judge, self.rules.clone(), self.limits));
+            environments(&config, held, tasks)
         };
         score(&Scoring {
             rollouts: &self.path("rollouts.jsonl"),
             tasks: &self.path("tasks.jsonl"),
             output: &self.path(output),
-            rules: &self.rules,
-            setup: Setup { config: &Config::default(), start_judge: &no_judge },
-            how,
+            config: &config,
+            environments: EnvironmentSource::Build(&build),
+            cache: asked.cache,
             advantage: GroupRule { how: AdvantageBy::StandardScore, floor: 0.01 },
             workers: WORKERS,
             bad_lines: asked.bad_lines,
@@ -176,9 +200,9 @@ pub(crate) fn rollout(step: u32, prompt: &str, word: &str) -> String {
 
 const PATH: &str = "WHET_TEST_PATH";
 
-/// The folder that the parent gave to this process, if it is a child.
-pub(crate) fn given_path() -> Option<PathBuf> {
-    env::var_os(PATH).map(PathBuf::from)
+/// The folder that the parent gave to this process.
+pub(crate) fn given_path() -> PathBuf {
+    PathBuf::from(env::var_os(PATH).expect("the parent names a path"))
 }
 
 /// Starts the test `name` of this binary on `path`, after the shell commands `before`.
@@ -188,7 +212,7 @@ pub(crate) fn child(before: &str, name: &str, path: &Path) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("{before} exec \"$0\" \"$@\"")]);
     command.arg(env::current_exe().expect("a running test has a path"));
-    command.args(["--exact", name, "--nocapture", "--test-threads=1"]);
+    command.args(["--ignored", "--exact", name, "--nocapture", "--test-threads=1"]);
     command.env(PATH, path).stdin(Stdio::piped()).stdout(Stdio::piped());
     command
 }

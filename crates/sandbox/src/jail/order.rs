@@ -83,10 +83,13 @@ pub(crate) struct Order {
     pub(crate) scratch: u64,
 }
 
+/// The child's end of its channel to the supervisor.
+pub(crate) const CHANNEL: i32 = 3;
+
 /// What a zygote answers.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(crate) struct Answer {
+pub(crate) struct LaunchReply {
     pub(crate) magic: u32,
     /// The child's process id, or a negative error number.
     pub(crate) pid: i32,

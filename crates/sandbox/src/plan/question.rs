@@ -16,8 +16,9 @@
 use ruff_python_ast::visitor::{Visitor, walk_expr};
 use ruff_python_ast::{Arguments, Expr, ExprAttribute, ExprCall};
 
-use super::given::Given;
-use super::names::Names;
+use super::comparing::is_told;
+use super::given::ProgramNames;
+use super::names::ScopeNames;
 use super::python::{is_builtin, is_module, is_redefinable};
 use super::setup::Setup;
 
@@ -32,7 +33,7 @@ pub(super) enum Against {
 
 /// Whether an expression is a plain question.
 pub(super) fn is_plain(expression: &Expr, against: Against, setup: &Setup) -> bool {
-    let names = Names::of_expression(expression);
+    let names = ScopeNames::of_expression(expression);
     let known = names.free().all(|name| !setup.is_checked(name));
     !setup.star && known && is_asked(expression, against, setup)
 }
@@ -55,7 +56,7 @@ fn is_asked(expression: &Expr, against: Against, setup: &Setup) -> bool {
         Expr::Attribute(attribute) => is_asked(&attribute.value, against, setup),
         Expr::Subscript(subscript) => {
             let is_of_program = |name: &str| is_of_program(name, setup);
-            Given::new(&is_of_program).is_free(&subscript.slice)
+            ProgramNames::new(&is_of_program).is_free(&subscript.slice)
                 && is_asked(&subscript.value, against, setup)
         }
         Expr::Name(name) => is_of_program(&name.id, setup),
@@ -67,7 +68,7 @@ fn is_asked(expression: &Expr, against: Against, setup: &Setup) -> bool {
 fn is_call(call: &ExprCall, against: Against, setup: &Setup) -> bool {
     let is_called = match call.func.as_ref() {
         Expr::Name(name) if is_builtin(&name.id) => {
-            let names = Names::of_expression(&Expr::Call(call.clone()));
+            let names = ScopeNames::of_expression(&Expr::Call(call.clone()));
             let alone = names.free().all(|name| is_builtin(name) || setup.binds(name));
             is_redefinable(&name.id) && !setup.binds(&name.id) && alone
         }
@@ -93,51 +94,6 @@ fn is_method(method: &ExprAttribute, against: Against, setup: &Setup) -> bool {
         (Against::Truth, Some(arguments)) => arguments.is_empty() && !is_predicate(&method.attr),
     };
     is_object && is_of_program(name, setup)
-}
-
-/// Whether a method of an object of this name would be told what is compared with it.
-pub(super) fn is_told(object: &str, method: &str) -> bool {
-    object != SOLUTION && is_comparing(method) || is_dunder(method)
-}
-
-/// By custom the class that holds the function which is asked for: a method of it is the program's
-/// whatever its name is.
-const SOLUTION: &str = "Solution";
-
-/// Whether text or a set has a method of this name by which it is compared with an argument.
-///
-/// The checker has the same list and does not ask objects of the program for these, where an argument
-/// is text or a collection.
-fn is_comparing(name: &str) -> bool {
-    const NAMES: [&str; 22] = [
-        "count",
-        "difference",
-        "difference_update",
-        "find",
-        "index",
-        "intersection",
-        "intersection_update",
-        "lstrip",
-        "partition",
-        "removeprefix",
-        "removesuffix",
-        "replace",
-        "rfind",
-        "rindex",
-        "rpartition",
-        "rsplit",
-        "rstrip",
-        "split",
-        "strip",
-        "symmetric_difference",
-        "symmetric_difference_update",
-        "union",
-    ];
-    NAMES.contains(&name)
-}
-
-fn is_dunder(name: &str) -> bool {
-    name.starts_with("__") && name.ends_with("__")
 }
 
 /// Whether text or a set has a method of this name that answers yes or no.
@@ -192,7 +148,7 @@ fn object(expression: &Expr) -> Option<(&str, Option<&Arguments>)> {
 /// Whether arguments are what the program may be given; where the answer is yes or no, none that it makes.
 fn is_handed(arguments: &Arguments, against: Against, setup: &Setup) -> bool {
     let of_program = |name: &str| is_of_program(name, setup);
-    Given::new(&of_program).arguments(arguments)
+    ProgramNames::new(&of_program).arguments(arguments)
         && (against == Against::Value || !Calls::are_in(arguments, setup))
 }
 

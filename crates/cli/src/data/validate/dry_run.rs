@@ -53,7 +53,7 @@ pub(super) fn run(args: &ValidateArgs, config: &Config, printer: Printer) -> any
 
 /// Lines that are not blank.
 fn count_lines(path: &Path) -> anyhow::Result<usize> {
-    let unread = |source| ProveError::Read { path: path.to_owned(), source };
+    let unread = |source| ProveError::Input { noun: "tasks", path: path.to_owned(), source };
     let file = File::open(path).map_err(unread).map_err(Failure::Prove)?;
     let mut count = 0;
     for line in BufReader::new(file).split(b'\n') {

@@ -32,7 +32,7 @@ struct TurnText {
 }
 
 /// The replies before the last one. A line of another tool may have anything there; then it has none.
-pub(super) fn earlier_replies(line: &[u8]) -> Vec<String> {
+pub(crate) fn earlier_replies(line: &[u8]) -> Vec<String> {
     let turns: Turns = serde_json::from_slice(line).unwrap_or_default();
     let mut turns = turns.meta.turns;
     turns.pop();

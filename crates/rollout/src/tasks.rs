@@ -7,7 +7,7 @@ use whetstone_core::jsonl::{LineError, LineProblem, Numbered, Records};
 use whetstone_core::task::{Task, TaskId};
 use whetstone_core::wire::Wire;
 
-use super::report::BadLine;
+use crate::score::BadLine;
 
 /// Bad lines that are named; the rest are counted.
 const NAMED: usize = 100;
@@ -59,8 +59,9 @@ impl Tasks {
         &self.list[number as usize]
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Task> {
-        self.list.iter()
+    /// All of them, by their numbers.
+    pub(crate) fn all(&self) -> &[Task] {
+        &self.list
     }
 
     pub(crate) fn file(&self) -> &Path {

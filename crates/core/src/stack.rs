@@ -15,7 +15,7 @@ const BYTES: usize = 1 << 30;
 ///
 /// ```compile_fail
 /// std::thread::scope(|scope| {
-///     let _ = whetstone_env::stack::spawn(scope, |stack| {
+///     let _ = whetstone_core::stack::spawn(scope, |stack| {
 ///         std::thread::scope(|inner| inner.spawn(|| format!("{stack:?}")).join().is_ok())
 ///     });
 /// });
