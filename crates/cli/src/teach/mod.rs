@@ -13,16 +13,16 @@ use std::time::Duration;
 use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
 use whetstone_core::survivors::Survivors;
-use whetstone_env::python::{PythonEnvironment, Rules};
-use whetstone_env::registry::Environments;
+use whetstone_rollout::EnvironmentSource;
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{
-    Earlier, Embedded, References, Report, Runtime, Teacher, Teaching, teach,
+    Earlier, Embedded, References, Report, TeachError, Teacher, Teaching, teach,
 };
 
 pub use self::args::{TeachArgs, TeacherArg};
 use self::remote::Remote;
 use crate::config_command::load;
+use crate::environment::{self, RunPrograms};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::printer::Printer;
@@ -70,26 +70,17 @@ fn collect_from(
     samples: u32,
     printer: Printer,
 ) -> Result<Collected, Failure> {
-    let environment = if args.no_judge {
-        None
-    } else {
-        Some(crate::environment::of_programs_or(config, WITHOUT_JUDGE)?)
-    };
-    let programs = environment.as_ref().and_then(Environments::programs);
-    if let Some(programs) = programs.filter(|_| args.dry_run) {
-        crate::judge::warm_up(programs.judge.as_ref(), config);
-    }
     match args.teacher {
         TeacherArg::Embedded => {
-            collect(args, config, &Asking { teacher: &Embedded, programs, samples }, printer)
+            collect(args, config, &Asking { teacher: &Embedded, samples }, printer)
         }
         TeacherArg::Reference => {
-            collect(args, config, &Asking { teacher: &References, programs, samples }, printer)
+            collect(args, config, &Asking { teacher: &References, samples }, printer)
         }
         TeacherArg::Remote => {
             let seed = Seed::new(config.seed);
             let remote = Remote::new(&config.teacher, seed).map_err(Failure::Teacher)?;
-            collect(args, config, &Asking { teacher: &remote, programs, samples }, printer)
+            collect(args, config, &Asking { teacher: &remote, samples }, printer)
         }
     }
 }
@@ -100,11 +91,9 @@ struct Collected {
     took: Duration,
 }
 
-/// The teacher and the judge.
+/// The teacher, and the samples of each task that it is asked for.
 struct Asking<'a> {
     teacher: &'a dyn Teacher,
-    /// None if nothing is judged.
-    programs: Option<&'a PythonEnvironment>,
     samples: u32,
 }
 
@@ -123,22 +112,18 @@ fn collect(
         let counted = if answered < all { all } else { 0 };
         progress.phase(phase, answered, counted);
     };
-    let by_settings = Rules::new(config.reward.clone());
+    let run = if args.no_judge { RunPrograms::No } else { RunPrograms::probing(args.dry_run) };
     let report = teach(&Teaching {
         tasks: &args.tasks,
         output: &args.out,
         teacher: asking.teacher,
         settings: &settings(args, config),
-        language: config.prompt.language,
-        seed: Seed::new(config.seed),
+        config,
         samples: asking.samples,
         samples_per_request: config.teacher.samples_per_request,
         in_flight: config.teacher.max_concurrent_requests as usize,
         max_tasks: args.max_tasks,
-        rules: asking.programs.map_or(&by_settings, |programs| &programs.rules),
-        judge: asking
-            .programs
-            .map(|programs| Runtime { judge: programs.judge.as_ref(), limits: programs.limits }),
+        environments: EnvironmentSource::Build(&|tasks| environment::scoring(config, tasks, run)),
         judges: crate::judge::callers(config),
         bad_lines: if args.strict { BadLines::Refuse } else { BadLines::Reject },
         earlier: earlier(args),
@@ -151,6 +136,10 @@ fn collect(
         on_sample: &|| progress.add_one(),
     });
     progress.finish();
+    let report = report.map_err(|err| match err {
+        TeachError::Environment(err) => environment::failure_or(err, WITHOUT_JUDGE),
+        err => err.into(),
+    });
     Ok(Collected { report: report?, took: progress.spent() })
 }
 

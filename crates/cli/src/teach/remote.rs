@@ -48,7 +48,7 @@ impl Teacher for Remote<'_> {
         if let Some(refusal) = self.unreachable() {
             return Err(refusal);
         }
-        let messages = question.prompt.messages().to_vec();
+        let messages = question.messages.to_vec();
         let request = Request {
             n: (question.samples > 1).then_some(question.samples),
             seed: Some(question.seed),

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::Fake;
 use crate::school::{Lesson, School, StandIn, answer, failed, stopped, task};
+use whetstone_record::batch::BatchError;
 use whetstone_rollout::score::BadLines;
 use whetstone_rollout::teach::{Embedded, TeachError, Tokens};
 
@@ -297,5 +298,8 @@ fn bad_tasks_and_outputs_are_refused_or_counted() {
     let err = school.teach("no/out.jsonl", &Lesson::of(&teacher, &judge)).unwrap_err();
     assert!(matches!(err, TeachError::NoFolder { .. }) && err.is_usage(), "{err}");
     let err = school.teach("tasks.jsonl", &Lesson::of(&teacher, &judge)).unwrap_err();
-    assert!(matches!(err, TeachError::OutputIsInput { .. }) && err.is_usage(), "{err}");
+    assert!(
+        matches!(err, TeachError::Batch(BatchError::SameFile { .. })) && err.is_usage(),
+        "{err}"
+    );
 }
