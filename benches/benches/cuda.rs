@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use whetstone_kernels::adamw::{AdamW, State, step};
+use whetstone_kernels::adamw::{AdamState, AdamW, step};
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::rms_norm::{self, Gradient, Heads, Norm};
 use whetstone_kernels::rope::{Angles, RopeTable, Rotate, turn};
@@ -231,8 +231,11 @@ fn push_adamw(device: &Device, all: &mut Vec<Timed>) -> Result<(), DeviceError> 
         gradient_scale: 1.0,
     };
     let time = seconds(device, 5, |_| {
-        let state =
-            State { weight: weight.view_mut(), mean: mean.view_mut(), square: square.view_mut() };
+        let state = AdamState {
+            weight: weight.view_mut(),
+            mean: mean.view_mut(),
+            square: square.view_mut(),
+        };
         step(device, state, gradient.view(), &rule);
     })?;
     all.push(Timed { name: "adamw", bytes: count * 28, seconds: time });

@@ -23,7 +23,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use whetstone_record::event::{Event, TimedEvent};
 use whetstone_record::journal::Journal;
-use whetstone_record::report::{self, Request};
+use whetstone_record::report::{self, PageRequest};
 use whetstone_record::run_dir::RunDir;
 use whetstone_serve::board::Board;
 use whetstone_serve::http::Server;
@@ -48,7 +48,7 @@ fn measure() -> Result<Value, Box<dyn Error>> {
     }
     let view = RunDir::open_read_only(folder.path(), "large")?;
     let began = Instant::now();
-    let contents = report::write_to(&view, Request::default(), &mut sink(), &mut |_, _| ())?;
+    let contents = report::write_to(&view, PageRequest::default(), &mut sink(), &mut |_, _| ())?;
     let report_s = began.elapsed().as_secs_f64();
 
     let server = Server::listen(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)?;

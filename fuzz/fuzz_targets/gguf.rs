@@ -2,13 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use whetstone_model::gguf::{Header, Value};
+use whetstone_model::gguf::{GgufHeader, MetadataValue};
 
 fuzz_target!(|bytes: &[u8]| {
     // As a whole file, or behind a magic and a version, which a fuzzer need not find.
     let framed = [b"GGUF\x03\0\0\0", bytes].concat();
     for file in [bytes, &framed] {
-        let Ok(header) = Header::read(&mut &*file, file.len() as u64) else { continue };
+        let Ok(header) = GgufHeader::read(&mut &*file, file.len() as u64) else { continue };
         let inside: u64 = header.tensors.values().map(|tensor| tensor.bytes()).sum();
         assert!(inside <= file.len() as u64);
         for tensor in header.tensors.values() {
@@ -19,8 +19,8 @@ fuzz_target!(|bytes: &[u8]| {
         }
         for value in header.metadata.values() {
             match value {
-                Value::Texts(texts) => assert_eq!(texts.iter().count(), texts.len()),
-                Value::Numbers(numbers) => {
+                MetadataValue::Texts(texts) => assert_eq!(texts.iter().count(), texts.len()),
+                MetadataValue::Numbers(numbers) => {
                     let count = numbers.integers().map(Iterator::count);
                     assert!(count.is_none_or(|count| count == numbers.len()));
                 }

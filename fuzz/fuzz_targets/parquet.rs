@@ -18,7 +18,7 @@ use parquet::data_type::{ByteArray, ByteArrayType, Int32Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use whetstone_data::source::{Kind, Origin, What, read};
+use whetstone_data::source::{DataSet, TaskSource, What, read};
 
 const SCHEMA: &str = "message schema { required int32 task_id; required binary text (STRING);
     required binary code (STRING); required group test_list (LIST) {
@@ -49,7 +49,7 @@ fuzz_target!(
         }
         fs::write(&*PATH, &file).expect("the file");
         let origin =
-            Origin { kind: Some(Kind::Mbpp), path: PATH.clone(), difficulties: Vec::new() };
+            TaskSource { kind: Some(DataSet::Mbpp), path: PATH.clone(), difficulties: Vec::new() };
         let mut tasks = 0;
         let inputs = read(&origin, &mut |found| match found.what {
             What::Task(..) => tasks += 1,

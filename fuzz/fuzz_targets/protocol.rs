@@ -4,10 +4,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use whetstone_sandbox::channel::{Bad, Inbox};
+use whetstone_sandbox::channel::{ChannelError, Inbox};
 use whetstone_sandbox::plan::plan;
-use whetstone_sandbox::protocol::{Hello, Request, Response, Start, read_frame, write_frame};
-use whetstone_sandbox::value::{Limits, decode};
+use whetstone_sandbox::protocol::{Hello, JudgeRequest, JudgeResponse, Start, read_frame, write_frame};
+use whetstone_sandbox::value::{ValueLimits, decode};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&first, rest)) = bytes.split_first() else { return };
@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
         0 => requests(rest),
         1 => drop(read_frame::<Start>(rest)),
         2 => drop(read_frame::<Hello>(rest)),
-        3 => drop(read_frame::<Response>(rest)),
+        3 => drop(read_frame::<JudgeResponse>(rest)),
         _ => answers(rest, usize::from(first / 5) + 1),
     }
 });
@@ -26,10 +26,10 @@ fn requests(bytes: &[u8]) {
     let mut framed = u32::try_from(bytes.len()).unwrap_or(0).to_le_bytes().to_vec();
     framed.extend_from_slice(bytes);
     for frame in [bytes, &framed] {
-        let Ok(Some(request)) = read_frame::<Request>(frame) else { continue };
+        let Ok(Some(request)) = read_frame::<JudgeRequest>(frame) else { continue };
         let mut written = Vec::new();
         write_frame(&mut written, &request).expect("what was read can be written");
-        let again = read_frame::<Request>(written.as_slice());
+        let again = read_frame::<JudgeRequest>(written.as_slice());
         assert!(again.is_ok_and(|again| again.is_some_and(|again| again.id == request.id)));
         drop(plan(&request.tests, &request.setup, request.program.language));
     }
@@ -47,13 +47,13 @@ fn answers(bytes: &[u8], piece: usize) {
         match inbox.take() {
             Ok(Some(frame)) => {
                 assert!(bytes[0] == b'R' && inbox.is_empty());
-                if let Ok(value) = decode(&frame.payload, Limits::default()) {
+                if let Ok(value) = decode(&frame.payload, ValueLimits::default()) {
                     assert!(whetstone_sandbox::value::check(&value).is_ok());
                 }
             }
             Ok(None) => {}
-            Err(Bad::Jail(_)) => return assert!(bytes[0] != b'R'),
-            Err(Bad::Garbled) => return,
+            Err(ChannelError::Jail(_)) => return assert!(bytes[0] != b'R'),
+            Err(ChannelError::Garbled) => return,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use whetstone_core::task::Task;
 use whetstone_core::wire::{Object, Wire};
-use whetstone_data::source::{Kind, Origin, What, read};
+use whetstone_data::source::{DataSet, TaskSource, What, read};
 
 /// A folder for the file that is read, of this process alone.
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -22,18 +22,18 @@ static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
 fuzz_target!(|bytes: &[u8]| {
     let Some((&first, contents)) = bytes.split_first() else { return };
     let kinds = [
-        Some(Kind::Mbpp),
-        Some(Kind::Apps),
-        Some(Kind::HumanEval),
-        Some(Kind::LeetCode),
-        Some(Kind::Tasks),
+        Some(DataSet::Mbpp),
+        Some(DataSet::Apps),
+        Some(DataSet::HumanEval),
+        Some(DataSet::LeetCode),
+        Some(DataSet::Tasks),
         None,
     ];
     let kind = kinds[usize::from(first) % kinds.len()];
     let name = if first & 128 == 0 { "rows.jsonl" } else { "rows.json" };
     let path = FOLDER.join(name);
     fs::write(&path, contents).expect("the file");
-    let origin = Origin { kind, path, difficulties: Vec::new() };
+    let origin = TaskSource { kind, path, difficulties: Vec::new() };
     let inputs = read(&origin, &mut |found| match found.what {
         What::Task(task, line) => same(&task, &line),
         What::Bad(reason) => {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use whetstone_model::safetensors::Header;
+use whetstone_model::safetensors::SafetensorsHeader;
 
 fuzz_target!(|bytes: &[u8]| {
     // As a whole file, or as a header alone with its length in front and some numbers behind.
@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     framed.extend_from_slice(bytes);
     framed.extend_from_slice(&[0; 64]);
     for file in [bytes, &framed] {
-        let Ok(header) = Header::read(&mut &*file, file.len() as u64) else { continue };
+        let Ok(header) = SafetensorsHeader::read(&mut &*file, file.len() as u64) else { continue };
         let inside: u64 = header.tensors.values().map(|tensor| tensor.bytes()).sum();
         assert!(inside + 8 <= file.len() as u64);
     }

@@ -4,17 +4,17 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use whetstone_sandbox::value::{Limits, Rule, Value, check, decode, encode, equal};
+use whetstone_sandbox::value::{ValueLimits, EqualityRule, Value, check, decode, encode, equal};
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(value) = decode(bytes, Limits::default()) else { return };
+    let Ok(value) = decode(bytes, ValueLimits::default()) else { return };
     check(&value).expect("what is decoded could exist");
     let written = encode(&value);
     assert_eq!(written, bytes);
-    let again = decode(&written, Limits::default()).expect("what we write");
+    let again = decode(&written, ValueLimits::default()).expect("what we write");
     assert_eq!(again, value);
     for sequences_alike in [false, true] {
-        let rule = Rule { sequences_alike };
+        let rule = EqualityRule { sequences_alike };
         assert_eq!(equal(&value, &again, rule), !has_nan(&value));
     }
 });

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use whetstone_core::config::LoraConfig;
-use whetstone_kernels::adamw::{self, AdamW, State};
+use whetstone_kernels::adamw::{self, AdamState, AdamW};
 use whetstone_kernels::{Buffer, Device};
 use whetstone_model::config::Config;
 use whetstone_model::decoder::{Decoder, Forward, Gradients, Keep, ParameterId, Sequence, Signal};
@@ -77,7 +77,7 @@ impl Training {
             gradient_scale: 1.0,
         };
         for (&id, (mean, square)) in self.trained.iter().zip(&mut self.means) {
-            let state = State {
+            let state = AdamState {
                 weight: self.decoder.parameters_mut().values_mut(id),
                 mean: mean.view_mut(),
                 square: square.view_mut(),

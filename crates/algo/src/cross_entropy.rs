@@ -7,7 +7,7 @@
 //! Labels are a mask: response tokens, thinking and code alike, carry one, prompt tokens do not.
 //! The mean over tokens is the usual one; the perplexity is its exponential.
 
-use crate::sequence::Place;
+use crate::sequence::TrainedTokens;
 use crate::{AlgoError, Denominator, Mean, Objective, Totals};
 
 /// One trace, token by token.
@@ -37,7 +37,7 @@ pub fn loss(batch: &[Labelled<'_>], denominator: Denominator) -> Result<CrossEnt
     denominator.covers(Totals::count(batch.iter().map(|trace| trace.trained)))?;
     let mut out = CrossEntropy::default();
     for (sequence, trace) in batch.iter().enumerate() {
-        let place = Place { sequence, trained: trace.trained };
+        let place = TrainedTokens { sequence, trained: trace.trained };
         place.check("logp", trace.logp)?;
         let weight = denominator.weight(place.trained_count());
         let mut dlogp = vec![0.0; trace.trained.len()];

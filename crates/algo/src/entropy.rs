@@ -8,7 +8,7 @@
 //! arXiv:1707.06347, eq. 9), not an estimate from the token that came.
 
 use crate::error::setting;
-use crate::sequence::Place;
+use crate::sequence::TrainedTokens;
 use crate::{AlgoError, Denominator, Mean, Objective, Sequence, Signals, Totals};
 
 /// The bonus of a batch.
@@ -34,7 +34,7 @@ pub fn bonus(
     denominator.covers(Totals::of(batch))?;
     let (mut out, mut all) = (EntropyLoss::default(), Vec::new());
     for (at, sequence) in batch.iter().enumerate() {
-        let place = Place { sequence: at, trained: sequence.trained };
+        let place = TrainedTokens { sequence: at, trained: sequence.trained };
         let entropy = place.needed("entropy", sequence.entropy)?;
         let weight = -coefficient * denominator.weight_in(sequence, place);
         let mut dentropy = vec![0.0; sequence.trained.len()];

@@ -23,7 +23,7 @@
 use whetstone_core::config::{GrpoConfig, KlEstimator};
 
 use crate::error::{as_many, entries, setting};
-use crate::sequence::Place;
+use crate::sequence::TrainedTokens;
 use crate::{AlgoError, Denominator, Mean, Objective, Sequence, Totals};
 
 /// The largest difference of log-probabilities that a ratio is computed of.
@@ -54,7 +54,7 @@ pub struct KlLoss {
 
 /// The estimate at one token.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
+pub struct KlEstimate {
     /// The estimate, in nats.
     pub value: f64,
     /// Its derivative by `logp`.
@@ -64,7 +64,7 @@ pub struct Estimate {
 }
 
 /// The estimate at one token.
-pub fn estimate(estimator: KlEstimator, logp: f64, reference_logp: f64) -> Estimate {
+pub fn estimate(estimator: KlEstimator, logp: f64, reference_logp: f64) -> KlEstimate {
     let moved = logp - reference_logp;
     let d = moved.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO);
     let (value, slope) = match estimator {
@@ -74,7 +74,7 @@ pub fn estimate(estimator: KlEstimator, logp: f64, reference_logp: f64) -> Estim
     };
     let clamped = moved.abs() > MAX_LOG_RATIO || value.abs() > MAX_ESTIMATE;
     let value = value.clamp(-MAX_ESTIMATE, MAX_ESTIMATE);
-    Estimate { value, slope: if clamped { 0.0 } else { slope }, clamped }
+    KlEstimate { value, slope: if clamped { 0.0 } else { slope }, clamped }
 }
 
 impl Penalty {
@@ -117,7 +117,7 @@ pub fn penalty(
     denominator.covers(Totals::of(batch))?;
     let mut out = KlLoss::default();
     for (at, sequence) in batch.iter().enumerate() {
-        let place = Place { sequence: at, trained: sequence.trained };
+        let place = TrainedTokens { sequence: at, trained: sequence.trained };
         place.check("logp", sequence.logp)?;
         let reference = place.needed("reference_logp", sequence.reference_logp)?;
         let weight = coefficient * denominator.weight_in(sequence, place);

@@ -22,7 +22,7 @@ use std::ops::Add;
 
 use whetstone_core::config::{GrpoConfig, NormaliserBy};
 
-use crate::sequence::Place;
+use crate::sequence::TrainedTokens;
 use crate::{AlgoError, Sequence, number};
 
 /// How losses of tokens become one number.
@@ -87,7 +87,7 @@ impl Totals {
     /// assert_eq!(Totals::count(masks), Totals { tokens: 2, episodes: 1 });
     /// ```
     pub fn count<'a>(masks: impl IntoIterator<Item = &'a [bool]>) -> Self {
-        let count = |trained: &[bool]| Place { sequence: 0, trained }.trained_count();
+        let count = |trained: &[bool]| TrainedTokens { sequence: 0, trained }.trained_count();
         masks.into_iter().map(count).map(Self::episode).sum()
     }
 
@@ -152,7 +152,7 @@ impl Denominator {
     }
 
     /// What one token of a sequence counts.
-    pub(crate) fn weight_in(self, sequence: &Sequence<'_>, place: Place<'_>) -> f64 {
+    pub(crate) fn weight_in(self, sequence: &Sequence<'_>, place: TrainedTokens<'_>) -> f64 {
         self.weight(sequence.episode_tokens.unwrap_or_else(|| place.trained_count()))
     }
 }
@@ -231,7 +231,7 @@ mod tests {
             let denominator = Denominator { normaliser, step };
             assert_eq!(denominator.covers(Totals::of(&turns)), Ok(()));
             let weigh = |sequence: &Sequence<'_>| {
-                let place = Place { sequence: 0, trained: sequence.trained };
+                let place = TrainedTokens { sequence: 0, trained: sequence.trained };
                 number(place.trained_count()) * denominator.weight_in(sequence, place)
             };
             assert_near(turns.iter().map(weigh).sum(), long);

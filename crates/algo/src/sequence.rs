@@ -74,7 +74,7 @@ impl Advantages<'_> {
     }
 
     /// Refuses non-finite values of a sequence that is trained at all.
-    pub(crate) fn check(self, place: Place<'_>) -> Result<(), AlgoError> {
+    pub(crate) fn check(self, place: TrainedTokens<'_>) -> Result<(), AlgoError> {
         match self {
             Self::Tokens(advantages) => place.check("advantage", advantages),
             Self::Whole(value) if !value.is_finite() && place.trained_count() > 0 => {
@@ -87,12 +87,12 @@ impl Advantages<'_> {
 
 /// Where numbers stand: which sequence of a batch, and which of its tokens are trained.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct TrainedTokens<'a> {
     pub(crate) sequence: usize,
     pub(crate) trained: &'a [bool],
 }
 
-impl<'a> Place<'a> {
+impl<'a> TrainedTokens<'a> {
     /// How many tokens are trained.
     pub(crate) fn trained_count(self) -> u64 {
         self.trained.iter().filter(|&&trained| trained).count() as u64
@@ -141,7 +141,7 @@ impl<'a> Place<'a> {
 mod tests {
     use super::*;
 
-    const PLACE: Place<'_> = Place { sequence: 3, trained: &[false, true, true] };
+    const PLACE: TrainedTokens<'_> = TrainedTokens { sequence: 3, trained: &[false, true, true] };
 
     #[test]
     fn a_number_is_checked_where_it_is_trained_and_named_with_its_place() {
@@ -168,7 +168,7 @@ mod tests {
             Advantages::Whole(f64::INFINITY).check(PLACE).unwrap_err(),
             AlgoError::Sequence { what: "advantage", sequence: 3, value: f64::INFINITY }
         );
-        let nothing = Place { sequence: 0, trained: &[false, false] };
+        let nothing = TrainedTokens { sequence: 0, trained: &[false, false] };
         assert_eq!(Advantages::Whole(f64::NAN).check(nothing), Ok(()));
         assert_eq!(Advantages::Tokens(&[f64::NAN, 1.0, -1.0]).check(PLACE), Ok(()));
         assert!(Advantages::Tokens(&[0.0, f64::NAN, 1.0]).check(PLACE).is_err());

@@ -13,7 +13,7 @@
 //! within one update.
 
 use crate::error::setting;
-use crate::sequence::Place;
+use crate::sequence::TrainedTokens;
 use crate::{AlgoError, Denominator, Mean, Objective, Signals, Totals};
 
 /// One rollout, as its critic sees it.
@@ -57,7 +57,7 @@ pub fn loss(
     denominator.covers(Totals::count(batch.iter().map(|sequence| sequence.trained)))?;
     let (mut out, mut all) = (ValueLoss::default(), Vec::new());
     for (at, sequence) in batch.iter().enumerate() {
-        let place = Place { sequence: at, trained: sequence.trained };
+        let place = TrainedTokens { sequence: at, trained: sequence.trained };
         place.check("value", sequence.value)?;
         place.check("old_value", sequence.old_value)?;
         place.check("return", sequence.returns)?;

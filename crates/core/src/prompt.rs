@@ -25,7 +25,7 @@ impl Prompt {
     /// The prompt for a task.
     pub fn new(task: TaskView<'_>, language: PromptLanguage) -> Self {
         let form = Form::of(task.language);
-        let words = Words::of(language, form);
+        let words = PromptWords::of(language, form);
         let problem = problem(task, words, form);
         let (tag, code) = (form.tag(), form.language_name());
         let user = format!(
@@ -43,7 +43,7 @@ impl Prompt {
 
     /// The prompt of a request that was made before, e.g. a trace's.
     pub fn of_request(user: impl Into<String>, form: Form, language: PromptLanguage) -> Self {
-        Self { system: Words::of(language, form).system.to_owned(), user: user.into() }
+        Self { system: PromptWords::of(language, form).system.to_owned(), user: user.into() }
     }
 
     /// The prompt as a conversation.
@@ -54,7 +54,7 @@ impl Prompt {
 
 /// The words around a problem.
 #[derive(Clone, Copy)]
-struct Words {
+struct PromptWords {
     system: &'static str,
     solve: &'static str,
     entry_point: &'static str,
@@ -68,7 +68,7 @@ struct Words {
     code: &'static str,
 }
 
-impl Words {
+impl PromptWords {
     fn of(language: PromptLanguage, form: Form) -> Self {
         match (language, form) {
             (PromptLanguage::En, Form::ThinkPython) => ENGLISH,
@@ -93,7 +93,7 @@ impl Words {
     }
 }
 
-const ENGLISH: Words = Words {
+const ENGLISH: PromptWords = PromptWords {
     system: "You are an expert Python programmer. You think before you write, and your code is \
              complete and runs as it stands.",
     solve: "Solve the following problem:",
@@ -108,7 +108,7 @@ const ENGLISH: Words = Words {
     code: "# your code",
 };
 
-const CHINESE: Words = Words {
+const CHINESE: PromptWords = PromptWords {
     system: "你是一名资深的 Python 程序员。先思考,再动手;给出的代码必须完整,可以直接运行。",
     solve: "请解决下面的问题:",
     entry_point: "测试会调用",
@@ -123,7 +123,7 @@ const CHINESE: Words = Words {
 };
 
 /// The statement, the name to define, and the tests that may be shown.
-fn problem(task: TaskView<'_>, words: Words, form: Form) -> String {
+fn problem(task: TaskView<'_>, words: PromptWords, form: Form) -> String {
     let mut text = task.statement.trim().to_owned();
     if let Some(name) = task.entry_point {
         let _ = write!(text, "\n\n{} `{name}`.", words.entry_point);

@@ -12,11 +12,11 @@ const NAMED: usize = 3;
 /// Items by their source, kept or left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survivors {
-    sources: BTreeMap<String, Source>,
+    sources: BTreeMap<String, SourceCounts>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Source {
+struct SourceCounts {
     kept: u64,
     reasons: BTreeMap<String, u64>,
 }
@@ -45,12 +45,12 @@ impl Survivors {
         lost.map(|(name, source)| source.sentence(name, noun)).collect()
     }
 
-    fn source(&mut self, name: &str) -> &mut Source {
+    fn source(&mut self, name: &str) -> &mut SourceCounts {
         self.sources.entry(name.to_owned()).or_default()
     }
 }
 
-impl Source {
+impl SourceCounts {
     fn sentence(&self, name: &str, noun: &str) -> String {
         let all: u64 = self.reasons.values().sum();
         let mut reasons: Vec<(&String, &u64)> = self.reasons.iter().collect();

@@ -22,4 +22,4 @@ pub mod prove;
 pub mod rows;
 pub mod source;
 
-pub use part::Part;
+pub use part::Partition;

@@ -2,7 +2,7 @@
 
 /// A half of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Part {
+pub enum Partition {
     /// To learn from.
     Train,
     /// To measure with.

@@ -11,7 +11,7 @@ use whetstone_core::tests::{Call, Tests};
 use whetstone_core::wire::Wire;
 use whetstone_core::{Seed, Task};
 use whetstone_data::embedded::{Generator, Made, generate};
-use whetstone_data::part::Part;
+use whetstone_data::part::Partition;
 
 const COUNT: usize = 5000;
 
@@ -51,7 +51,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
 fn four_fifths_are_for_training() {
     for count in 0..30 {
         let made = generate(Seed::new(3), count);
-        let train = made.iter().filter(|made| made.part == Part::Train).count();
+        let train = made.iter().filter(|made| made.part == Partition::Train).count();
         assert_eq!((made.len(), train), (count, (count * 8 + 5) / 10), "of {count}");
     }
 }

@@ -21,7 +21,7 @@ use whetstone_kernels::{Device, DeviceError};
 use whetstone_model::Config;
 use whetstone_model::config::{Rope, Scaling};
 use whetstone_model::decoder::{
-    Decoder, Forward, LoadOptions, PAGE, Prefill, Sequence, Step, WeightFormat,
+    DecodeStep, Decoder, Forward, LoadOptions, PAGE, Prefill, Sequence, WeightFormat,
 };
 use whetstone_model::safetensors::Safetensors;
 
@@ -237,7 +237,7 @@ fn plainly(decoder: &Decoder, prompts: &[Prompt]) -> Vec<(Vec<u32>, Vec<u32>)> {
         if active.is_empty() {
             return all;
         }
-        let mut step = Step::default();
+        let mut step = DecodeStep::default();
         for &at in &active {
             let position = prompts[at].tokens.len() + all[at].0.len() - 1;
             step.add(*all[at].0.last().unwrap(), position, &lists[at]);

@@ -73,7 +73,7 @@ impl Factors {
 
 /// A weight and its two means.
 #[derive(Debug)]
-pub struct State<'a> {
+pub struct AdamState<'a> {
     /// The weight.
     pub weight: ViewMut<'a, f32>,
     /// The mean of gradients.
@@ -90,7 +90,7 @@ pub struct Copied<'a>(pub(crate) Matrix<'a>);
 #[derive(Debug)]
 pub struct Tensor<'a> {
     /// It and its means.
-    pub state: State<'a>,
+    pub state: AdamState<'a>,
     /// Its gradient.
     pub gradient: View<'a, f32>,
     /// Its copy, if it has one.
@@ -104,7 +104,7 @@ pub struct Tensor<'a> {
 /// # Panics
 ///
 /// If the views are not equally long, or the step is 0.
-pub fn step(device: &Device, state: State<'_>, gradient: View<'_, f32>, rule: &AdamW) {
+pub fn step(device: &Device, state: AdamState<'_>, gradient: View<'_, f32>, rule: &AdamW) {
     step_all(device, &mut [Tensor { state, gradient, copy: None, is_decayed: true }], rule);
 }
 

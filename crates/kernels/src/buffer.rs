@@ -18,14 +18,14 @@ pub use crate::element::{Activation, Element, Real};
 /// A line of the cache, so that the widest vectors are aligned.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-struct Line([u32; 16]);
+struct CacheLine([u32; 16]);
 
-const LINE_BYTES: usize = size_of::<Line>();
+const LINE_BYTES: usize = size_of::<CacheLine>();
 
 /// Memory of a device that waits to be used again.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    free: Mutex<BTreeMap<usize, Vec<Box<[Line]>>>>,
+    free: Mutex<BTreeMap<usize, Vec<Box<[CacheLine]>>>>,
     held_lines: AtomicUsize,
 }
 
@@ -36,9 +36,9 @@ impl Pool {
         let waiting = pool.shelves().get_mut(&lines).and_then(Vec::pop);
         let lines = waiting.unwrap_or_else(|| {
             pool.held_lines.fetch_add(lines, Ordering::Relaxed);
-            vec![Line([0; 16]); lines].into_boxed_slice()
+            vec![CacheLine([0; 16]); lines].into_boxed_slice()
         });
-        let memory = Memory::Host { lines, pool: Arc::clone(pool) };
+        let memory = BufferMemory::Host { lines, pool: Arc::clone(pool) };
         Buffer { memory, length, kind: PhantomData }
     }
 
@@ -52,7 +52,7 @@ impl Pool {
         self.held_lines.fetch_sub(lines, Ordering::Relaxed);
     }
 
-    fn shelves(&self) -> MutexGuard<'_, BTreeMap<usize, Vec<Box<[Line]>>>> {
+    fn shelves(&self) -> MutexGuard<'_, BTreeMap<usize, Vec<Box<[CacheLine]>>>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -77,22 +77,22 @@ pub(crate) fn class(lines: usize) -> usize {
 /// Numbers in the memory of a device.
 #[derive(Debug)]
 pub struct Buffer<T: Element = Activation> {
-    memory: Memory,
+    memory: BufferMemory,
     length: usize,
     kind: PhantomData<T>,
 }
 
 /// The owned memory; it is returned to its pool on drop.
 #[derive(Debug)]
-enum Memory {
-    Host { lines: Box<[Line]>, pool: Arc<Pool> },
+enum BufferMemory {
+    Host { lines: Box<[CacheLine]>, pool: Arc<Pool> },
     Cuda(Block),
 }
 
 impl<T: Element> Buffer<T> {
     /// A block of a CUDA device with room for `length` numbers.
     pub(crate) fn on_cuda(block: Block, length: usize) -> Self {
-        Self { memory: Memory::Cuda(block), length, kind: PhantomData }
+        Self { memory: BufferMemory::Cuda(block), length, kind: PhantomData }
     }
 
     /// Number of elements.
@@ -110,10 +110,12 @@ impl<T: Element> Buffer<T> {
         View(match &self.memory {
             // SAFETY: the lines hold at least `length` numbers, are aligned for all of them, and every
             // pattern of bits is a number of each kind of `Element`.
-            Memory::Host { lines, .. } => Place::Host(unsafe {
+            BufferMemory::Host { lines, .. } => ViewData::Host(unsafe {
                 std::slice::from_raw_parts(lines.as_ptr().cast(), self.length)
             }),
-            Memory::Cuda(block) => Place::Cuda(Part::new(block.address(), self.length)),
+            BufferMemory::Cuda(block) => {
+                ViewData::Cuda(DeviceSlice::new(block.address(), self.length))
+            }
         })
     }
 
@@ -121,15 +123,17 @@ impl<T: Element> Buffer<T> {
     pub fn view_mut(&mut self) -> ViewMut<'_, T> {
         ViewMut(match &mut self.memory {
             // SAFETY: as in `view`, and this is the only reference.
-            Memory::Host { lines, .. } => PlaceMut::Host(unsafe {
+            BufferMemory::Host { lines, .. } => PlaceMut::Host(unsafe {
                 std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), self.length)
             }),
-            Memory::Cuda(block) => PlaceMut::Cuda(Part::new(block.address(), self.length)),
+            BufferMemory::Cuda(block) => {
+                PlaceMut::Cuda(DeviceSlice::new(block.address(), self.length))
+            }
         })
     }
 }
 
-impl Drop for Memory {
+impl Drop for BufferMemory {
     fn drop(&mut self) {
         if let Self::Host { lines, pool } = self {
             let lines = std::mem::take(lines);
@@ -140,13 +144,13 @@ impl Drop for Memory {
 
 /// Some numbers on a CUDA device, for as long as their buffer is borrowed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part<'a> {
+pub(crate) struct DeviceSlice<'a> {
     pub(crate) address: Address,
     pub(crate) length: usize,
     life: PhantomData<&'a ()>,
 }
 
-impl Part<'_> {
+impl DeviceSlice<'_> {
     fn new(address: Address, length: usize) -> Self {
         Self { address, length, life: PhantomData }
     }
@@ -159,20 +163,20 @@ impl Part<'_> {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Place<'a, T: Element> {
+enum ViewData<'a, T: Element> {
     Host(&'a [T::Host]),
-    Cuda(Part<'a>),
+    Cuda(DeviceSlice<'a>),
 }
 
 #[derive(Debug)]
 enum PlaceMut<'a, T: Element> {
     Host(&'a mut [T::Host]),
-    Cuda(Part<'a>),
+    Cuda(DeviceSlice<'a>),
 }
 
 /// A part of a buffer, to read.
 #[derive(Debug, Clone, Copy)]
-pub struct View<'a, T: Element = Activation>(Place<'a, T>);
+pub struct View<'a, T: Element = Activation>(ViewData<'a, T>);
 
 /// A part of a buffer, to write.
 #[derive(Debug)]
@@ -185,8 +189,8 @@ impl<'a, T: Element> View<'a, T> {
     /// Number of elements.
     pub fn len(&self) -> usize {
         match self.0 {
-            Place::Host(numbers) => numbers.len(),
-            Place::Cuda(part) => part.length,
+            ViewData::Host(numbers) => numbers.len(),
+            ViewData::Cuda(part) => part.length,
         }
     }
 
@@ -203,8 +207,8 @@ impl<'a, T: Element> View<'a, T> {
     #[must_use]
     pub fn part(self, range: Range<usize>) -> Self {
         Self(match self.0 {
-            Place::Host(numbers) => Place::Host(&numbers[range]),
-            Place::Cuda(part) => Place::Cuda(part.part(range, T::CUDA_BYTES)),
+            ViewData::Host(numbers) => ViewData::Host(&numbers[range]),
+            ViewData::Cuda(part) => ViewData::Cuda(part.part(range, T::CUDA_BYTES)),
         })
     }
 
@@ -215,8 +219,8 @@ impl<'a, T: Element> View<'a, T> {
     /// If they are on another device.
     pub(crate) fn host(self) -> &'a [T::Host] {
         match self.0 {
-            Place::Host(numbers) => numbers,
-            Place::Cuda(_) => panic!("{ELSEWHERE}"),
+            ViewData::Host(numbers) => numbers,
+            ViewData::Cuda(_) => panic!("{ELSEWHERE}"),
         }
     }
 
@@ -225,10 +229,10 @@ impl<'a, T: Element> View<'a, T> {
     /// # Panics
     ///
     /// If they are on another device.
-    pub(crate) fn cuda(self) -> Part<'a> {
+    pub(crate) fn cuda(self) -> DeviceSlice<'a> {
         match self.0 {
-            Place::Host(_) => panic!("{ELSEWHERE}"),
-            Place::Cuda(part) => part,
+            ViewData::Host(_) => panic!("{ELSEWHERE}"),
+            ViewData::Cuda(part) => part,
         }
     }
 }
@@ -241,7 +245,7 @@ impl<'a, T: Real> View<'a, T> {
     ///
     /// If they are on another device.
     pub(crate) fn on_host<U: Real>(self) -> View<'a, U> {
-        View(Place::Host(self.host()))
+        View(ViewData::Host(self.host()))
     }
 
     /// The numbers of a CUDA device that are f32 there.
@@ -251,7 +255,7 @@ impl<'a, T: Real> View<'a, T> {
     /// If they are something else, or elsewhere.
     pub(crate) fn as_f32(self) -> View<'a, f32> {
         assert_eq!(T::CUDA_BYTES, size_of::<f32>(), "numbers of f32");
-        View(Place::Cuda(self.cuda()))
+        View(ViewData::Cuda(self.cuda()))
     }
 }
 
@@ -281,8 +285,8 @@ impl<T: Element> ViewMut<'_, T> {
     /// A read-only view of the same elements.
     pub fn view(&self) -> View<'_, T> {
         View(match &self.0 {
-            PlaceMut::Host(numbers) => Place::Host(numbers),
-            PlaceMut::Cuda(part) => Place::Cuda(*part),
+            PlaceMut::Host(numbers) => ViewData::Host(numbers),
+            PlaceMut::Cuda(part) => ViewData::Cuda(*part),
         })
     }
 
@@ -311,7 +315,7 @@ impl<T: Element> ViewMut<'_, T> {
     /// # Panics
     ///
     /// If they are on another device.
-    pub(crate) fn cuda(&mut self) -> Part<'_> {
+    pub(crate) fn cuda(&mut self) -> DeviceSlice<'_> {
         self.view().cuda()
     }
 }

@@ -43,7 +43,7 @@ impl Sizes {
 
 /// Outputs that one adapter belongs to. Beside them the matrix is zero in the columns of the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct AdapterRange {
     /// The outputs, behind those of the part before.
     pub outputs: Range<usize>,
     /// The adapter's columns of what is narrow; none where there is no adapter.
@@ -61,13 +61,13 @@ pub enum Narrow {
 
 /// A part of the matrix that belongs to one weight.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct WeightBlock {
     pub(crate) matrix: Arc<Buffer>,
     pub(crate) first: usize,
     pub(crate) stride: usize,
 }
 
-impl Place {
+impl WeightBlock {
     pub(crate) fn matrix(&self, rows: usize, cols: usize) -> Matrix<'_> {
         let all = self.matrix.view();
         let data = all.part(self.first..all.len());
@@ -81,7 +81,7 @@ pub struct AugmentedWeight {
     matrix: Arc<Buffer>,
     sizes: Sizes,
     scale: f32,
-    parts: Vec<Part>,
+    parts: Vec<AdapterRange>,
 }
 
 impl AugmentedWeight {
@@ -98,9 +98,9 @@ impl AugmentedWeight {
     ///
     /// If the parts are not the outputs in their order, or have columns that are not there.
     #[must_use]
-    pub fn with_parts(self, parts: Vec<Part>) -> Self {
+    pub fn with_parts(self, parts: Vec<AdapterRange>) -> Self {
         let mut end = 0;
-        for Part { outputs, narrow } in &parts {
+        for AdapterRange { outputs, narrow } in &parts {
             assert!(outputs.start == end && narrow.end <= self.sizes.narrow, "{parts:?}");
             end = outputs.end;
         }
@@ -125,23 +125,23 @@ impl AugmentedWeight {
     }
 
     /// Where weights lie whose first row is this one of all.
-    pub fn weight(&self, first_output: usize) -> Place {
+    pub fn weight(&self, first_output: usize) -> WeightBlock {
         self.place(first_output, 0)
     }
 
     /// Where a first half lies whose first row is this one of all first halves.
-    pub fn first_half(&self, first_narrow: usize) -> Place {
+    pub fn first_half(&self, first_narrow: usize) -> WeightBlock {
         self.place(self.sizes.outputs + first_narrow, 0)
     }
 
     /// Where the second half of the same adapter lies, beside the weights it belongs to.
-    pub fn second_half(&self, first_output: usize, first_narrow: usize) -> Place {
+    pub fn second_half(&self, first_output: usize, first_narrow: usize) -> WeightBlock {
         self.place(first_output, self.sizes.inputs + first_narrow)
     }
 
-    fn place(&self, row: usize, column: usize) -> Place {
+    fn place(&self, row: usize, column: usize) -> WeightBlock {
         let stride = self.sizes.stride();
-        Place { matrix: Arc::clone(&self.matrix), first: row * stride + column, stride }
+        WeightBlock { matrix: Arc::clone(&self.matrix), first: row * stride + column, stride }
     }
 
     pub(crate) fn view(&self) -> View<'_> {
@@ -158,14 +158,14 @@ impl AugmentedWeight {
         self.scale
     }
 
-    pub(crate) fn parts(&self) -> &[Part] {
+    pub(crate) fn parts(&self) -> &[AdapterRange] {
         &self.parts
     }
 }
 
 /// All of it.
-fn one_part(sizes: Sizes) -> Vec<Part> {
-    vec![Part { outputs: 0..sizes.outputs, narrow: 0..sizes.narrow }]
+fn one_part(sizes: Sizes) -> Vec<AdapterRange> {
+    vec![AdapterRange { outputs: 0..sizes.outputs, narrow: 0..sizes.narrow }]
 }
 
 /// Weights, and whether their adapters take part.
@@ -331,7 +331,7 @@ mod tests {
         let sizes = Sizes { outputs: 10, inputs: 6, narrow: 8 };
         let weight = AugmentedWeight::new(&device, sizes, 2.0);
         let mut owners = vec![0; 18 * 14];
-        let mut own = |place: &Place, rows: usize, cols: usize, owner: i32| {
+        let mut own = |place: &WeightBlock, rows: usize, cols: usize, owner: i32| {
             for (row, col) in (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col))) {
                 let at = place.first + row * place.stride + col;
                 assert_eq!(std::mem::replace(&mut owners[at], owner), 0, "{row} {col}");
@@ -354,7 +354,7 @@ mod tests {
         let device = Device::cpu(1).unwrap();
         let sizes = Sizes { outputs: 10, inputs: 6, narrow: 8 };
         let weight = || AugmentedWeight::new(&device, sizes, 2.0);
-        let part = |outputs, narrow| Part { outputs, narrow };
+        let part = |outputs, narrow| AdapterRange { outputs, narrow };
         assert_eq!(weight().parts(), [part(0..10, 0..8)]);
         let two = vec![part(0..7, 0..4), part(7..10, 4..8)];
         assert_eq!(weight().with_parts(two.clone()).parts(), two);

@@ -60,3 +60,29 @@ pub use element::{Activation, Element, Real, nearest_bf16};
 pub use matmul::{Matrix, MatrixMut, WriteMode};
 pub use offsets::Offsets;
 pub use replay::{Graphs, Pending};
+
+use cuda::compile::{CudaSource, cuda_source};
+
+/// The CUDA sources of the operations, each with the headers that it needs.
+const CUDA_SOURCES: &[CudaSource] = &[
+    cuda_source!("adamw.cu", "tensors.cuh"),
+    cuda_source!("attention.cu", "attention.cuh"),
+    cuda_source!("attention_backward.cu"),
+    cuda_source!("attention_backward_wgmma.cu", "barriers.cuh", "wgmma.cuh"),
+    cuda_source!("attention_paged.cu", "attention.cuh"),
+    cuda_source!("attention_paged_bulk.cu", "attention.cuh", "barriers.cuh"),
+    cuda_source!("attention_wgmma.cu", "barriers.cuh", "wgmma.cuh"),
+    cuda_source!("elementwise.cu"),
+    cuda_source!("embedding.cu"),
+    cuda_source!("fused_linear.cu"),
+    cuda_source!("grad_stats.cu", "tensors.cuh"),
+    cuda_source!("head.cu", "tiles.cuh"),
+    cuda_source!("product.cu"),
+    cuda_source!("qk_norm_rope.cu"),
+    cuda_source!("rms_norm.cu"),
+    cuda_source!("rope.cu"),
+    cuda_source!("sample.cu", "tiles.cuh"),
+    cuda_source!("swiglu.cu"),
+    cuda_source!("weight_gradients.cu", "weight_gradients.cuh"),
+    cuda_source!("weight_gradients_wgmma.cu", "barriers.cuh", "wgmma.cuh", "weight_gradients.cuh"),
+];

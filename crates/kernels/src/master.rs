@@ -7,7 +7,7 @@ use crate::adamw::Copied;
 use crate::buffer::{Activation, Buffer, View, ViewMut};
 use crate::cuda::elementwise;
 use crate::device::Device;
-use crate::fused_linear::Place;
+use crate::fused_linear::WeightBlock;
 use crate::matmul::Matrix;
 
 /// What to say of numbers that are gone.
@@ -29,7 +29,7 @@ enum Bf16Copy {
     /// Their nearest activations.
     Apart(Buffer),
     /// The same among those of other weights.
-    Among(Place, Shape),
+    Among(WeightBlock, Shape),
 }
 
 /// Rows and columns of a weight among others.
@@ -120,7 +120,7 @@ impl MasterWeight {
     }
 
     /// Moves what products use among other weights. Nothing on a processor.
-    pub fn move_to(&mut self, device: &Device, place: Place, shape: Shape) {
+    pub fn move_to(&mut self, device: &Device, place: WeightBlock, shape: Shape) {
         let Device::Cuda(cuda) = device else { return };
         let from = self.matrix(shape.rows, shape.cols);
         elementwise::copy_into_rows(cuda, place.matrix(shape.rows, shape.cols), from);

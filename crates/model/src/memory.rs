@@ -135,9 +135,9 @@ impl Plan {
 /// one.
 pub fn plan(config: &Config, work: Work, purpose: Purpose<'_>) -> Plan {
     let target = work.target;
-    let rows = Rows::new(config, work.batch.saturating_mul(work.length), target);
+    let rows = BufferSizes::new(config, work.batch.saturating_mul(work.length), target);
     let tables = Moment::new(target).exact(work.length * config.head_dim / 2, 2);
-    let frozen = if work.eight_bit { Stored::Int8 } else { Stored::Frozen };
+    let frozen = if work.eight_bit { TensorStorage::Int8 } else { TensorStorage::Frozen };
     match purpose {
         Purpose::Inference => {
             let weights = weights(&expected_tensors(config), frozen, target);
@@ -146,21 +146,21 @@ pub fn plan(config: &Config, work: Work, purpose: Purpose<'_>) -> Plan {
         Purpose::Lora(lora, keep) => {
             let adapter = adapter_tensors(config, lora);
             let base = weights(&expected_tensors(config), frozen, target);
-            let trained = weights(&adapter, Stored::Exact, target);
+            let trained = weights(&adapter, TensorStorage::Exact, target);
             let rows = rows.with_narrow(lora.rank as usize);
             let rows = if work.eight_bit { rows.with_bytes(config) } else { rows };
-            let weights = base.saturating_add(weights(&adapter, Stored::Trained, target));
+            let weights = base.saturating_add(weights(&adapter, TensorStorage::Trained, target));
             let tables = rows.batch_tables(tables).bytes();
-            let training = Training { rows: &rows, config, keep, trained_head: None };
+            let training = TrainingPass { rows: &rows, config, keep, trained_head: None };
             training.plan(trained, Plan { weights, tables, ..Plan::default() })
         }
         Purpose::Full(keep) => {
             let all = expected_tensors(config);
-            let trained = weights(&all, Stored::Exact, target);
-            let weights = weights(&all, Stored::Trained, target);
+            let trained = weights(&all, TensorStorage::Exact, target);
+            let weights = weights(&all, TensorStorage::Trained, target);
             let tables = rows.batch_tables(tables).bytes();
             let trained_head = Some(work.length);
-            let training = Training { rows: &rows, config, keep, trained_head };
+            let training = TrainingPass { rows: &rows, config, keep, trained_head };
             training.plan(trained, Plan { weights, tables, ..Plan::default() })
         }
     }
@@ -225,7 +225,7 @@ fn held(moments: impl IntoIterator<Item = Moment>) -> u64 {
 
 /// The storage of tensors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stored {
+enum TensorStorage {
     /// As f32: gradients and means.
     Exact,
     /// To be trained.
@@ -236,18 +236,18 @@ enum Stored {
     Int8,
 }
 
-fn weights(tensors: &[Expected], stored: Stored, target: Target) -> u64 {
+fn weights(tensors: &[Expected], stored: TensorStorage, target: Target) -> u64 {
     let of = |tensor: &Expected| {
         let numbers: usize = tensor.shape.iter().product();
         let exact = target.taken(numbers * 4);
         let copy = target.taken(numbers * target.activation_bytes());
         match (stored, target) {
-            (Stored::Int8, _) if tensor.name.ends_with("_proj.weight") => {
+            (TensorStorage::Int8, _) if tensor.name.ends_with("_proj.weight") => {
                 target.taken(numbers) + target.taken(tensor.shape[0] * 4)
             }
-            (Stored::Trained, Target::Cuda) => exact + copy,
-            (Stored::Exact | Stored::Trained, _) => exact,
-            (Stored::Frozen | Stored::Int8, _) => copy,
+            (TensorStorage::Trained, Target::Cuda) => exact + copy,
+            (TensorStorage::Exact | TensorStorage::Trained, _) => exact,
+            (TensorStorage::Frozen | TensorStorage::Int8, _) => copy,
         }
     };
     tensors.iter().map(of).fold(0, |sum, bytes| sum.saturating_add(bytes as u64))
@@ -269,7 +269,7 @@ fn adapter_tensors(config: &Config, lora: &LoraConfig) -> Vec<Expected> {
 
 /// Numbers of each kind of buffer for some tokens.
 #[derive(Debug, Clone)]
-struct Rows {
+struct BufferSizes {
     tokens: usize,
     x: usize,
     qkv: usize,
@@ -287,7 +287,7 @@ struct Rows {
     target: Target,
 }
 
-impl Rows {
+impl BufferSizes {
     fn new(config: &Config, tokens: usize, target: Target) -> Self {
         let of = |width: usize| tokens.saturating_mul(width);
         let added = match target {
@@ -380,15 +380,15 @@ impl Rows {
 
 /// A forward and a backward, every token asked about.
 #[derive(Debug, Clone, Copy)]
-struct Training<'a> {
-    rows: &'a Rows,
+struct TrainingPass<'a> {
+    rows: &'a BufferSizes,
     config: &'a Config,
     keep: Keep,
     /// A trained head waits for the layers, and then takes a sequence of this length at a time.
     trained_head: Option<usize>,
 }
 
-impl Training<'_> {
+impl TrainingPass<'_> {
     /// Adds the memory of training to `plan`; `trained` is the size of the trained parameters in
     /// bytes.
     fn plan(self, trained: u64, plan: Plan) -> Plan {
@@ -436,9 +436,9 @@ fn inference(config: &Config, work: Work, plan: Plan) -> Plan {
             work.length.max(TOGETHER_ON_CUDA.min(work.batch.saturating_mul(work.length)))
         }
     };
-    let prompt = Rows::new(config, together, target);
+    let prompt = BufferSizes::new(config, together, target);
     let prompt = if work.eight_bit { prompt.with_bytes(config) } else { prompt };
-    let steps = (1..=work.batch).map(|rows| Rows::new(config, rows, target));
+    let steps = (1..=work.batch).map(|rows| BufferSizes::new(config, rows, target));
     let moments = std::iter::once(prompt).chain(steps).flat_map(|rows| rows.sampling());
     let logits = (1..=work.batch).map(|rows| Moment::new(target).exact(rows * config.vocab, 1));
     // The page that a prompt leaves half empty is there twice.

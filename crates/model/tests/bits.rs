@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use whetstone_kernels::sample::{Request, Rule, Sampled, sample};
 use whetstone_kernels::{Device, MatrixMut};
 use whetstone_model::decoder::{
-    Decoder, Forward, Gradients, Keep, LoadOptions, Prefill, Sequence, Signal, Step, WeightFormat,
+    DecodeStep, Decoder, Forward, Gradients, Keep, LoadOptions, Prefill, Sequence, Signal,
+    WeightFormat,
 };
 use whetstone_model::safetensors::Safetensors;
 use whetstone_model::{Config, Weights};
@@ -119,7 +120,7 @@ fn sampled_bits(family: &str) -> u64 {
         prompts.iter().zip(&pages).map(|(tokens, pages)| Prefill { tokens, pages }).collect();
     let mut logits = decoder.prefill(&mut cache, &all);
     let rule = Rule { temperature: 0.9, top_p: 0.95, ..Rule::default() };
-    let (mut hash, mut step) = (Hash::new(), Step::default());
+    let (mut hash, mut step) = (Hash::new(), DecodeStep::default());
     let mut sampled: Vec<Vec<u32>> = vec![Vec::new(); 4];
     for position in 0..50 {
         let request = |row: usize| Request {

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use whetstone_kernels::Device;
 use whetstone_model::decoder::{
-    Adapters, Decoder, Forward, Gradients, Keep, LoadOptions, Prefill, Sequence, Signal, Step,
-    WeightFormat,
+    Adapters, DecodeStep, Decoder, Forward, Gradients, Keep, LoadOptions, Prefill, Sequence,
+    Signal, WeightFormat,
 };
 use whetstone_model::safetensors::Safetensors;
 use whetstone_model::{Config, Weights};
@@ -173,7 +173,7 @@ fn a_prompt_at_once_and_token_by_token_have_the_logits_of_transformers() {
         let mut worst = difference(&decoder.device().read(at_once.view()), last);
         let pages = [3, 1];
         for (position, (&token, theirs)) in tokens.iter().zip(theirs.chunks(vocab)).enumerate() {
-            let mut step = Step::default();
+            let mut step = DecodeStep::default();
             step.add(token, position, &pages);
             let logits = decoder.step(&mut cache, &step);
             worst = worst.max(difference(&decoder.device().read(logits.view()), theirs));
@@ -192,7 +192,7 @@ fn prompts_go_through_together_as_they_do_alone() {
         let prompts: Vec<Prefill<'_>> =
             tokens.iter().zip(&held).map(|(tokens, pages)| Prefill { tokens, pages }).collect();
         let bits = |batches: &[&[Prefill<'_>]]| {
-            let (mut cache, mut step) = (decoder.cache(24), Step::default());
+            let (mut cache, mut step) = (decoder.cache(24), DecodeStep::default());
             let mut all = Vec::new();
             for batch in batches {
                 all.extend(decoder.device().read(decoder.prefill(&mut cache, batch).view()));

@@ -8,7 +8,7 @@ use whetstone_core::config::Config;
 use whetstone_core::jsonl::{LineError, read_tasks};
 use whetstone_core::wire::Wire;
 use whetstone_core::{Seed, Task};
-use whetstone_data::Part;
+use whetstone_data::Partition;
 use whetstone_data::embedded::Generator;
 use whetstone_data::prepare::{TRAIN, VAL};
 use whetstone_record::atomic;
@@ -104,8 +104,8 @@ fn make(generator: Generator, train: usize, held_out: usize) -> Tasks {
     let mut tasks = Tasks::default();
     for made in generator {
         let (part, wanted) = match made.part {
-            Part::Train => (&mut tasks.train, train),
-            Part::Validation => (&mut tasks.held_out, held_out),
+            Partition::Train => (&mut tasks.train, train),
+            Partition::Validation => (&mut tasks.held_out, held_out),
         };
         if part.len() < wanted {
             part.push(made.task);

@@ -18,7 +18,7 @@ use crate::run_dir::{RunDir, RunView};
 /// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum RunState {
     /// A process is writing it.
     Running,
     /// It did all it was asked to.
@@ -37,7 +37,7 @@ pub struct Overview {
     /// Its name.
     pub name: String,
     /// Its state.
-    pub state: State,
+    pub state: RunState,
     /// When it began and when something happened last, in milliseconds since 1970.
     pub began_ms: Option<u64>,
     /// See `began_ms`.
@@ -61,7 +61,7 @@ pub struct Overview {
 pub struct Followed {
     overview: Overview,
     /// The state according to the events alone.
-    told: State,
+    told: RunState,
     position: Position,
     /// Whether a process was writing it at the last update.
     written: bool,
@@ -72,7 +72,7 @@ impl Followed {
     pub fn new(view: &RunView) -> Result<Self, ViewError> {
         let name = view.dir().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let overview = Overview::new(name);
-        let (told, position) = (State::Killed, Position::default());
+        let (told, position) = (RunState::Killed, Position::default());
         let mut new = Self { overview, told, position, written: false };
         new.look_again(view)?;
         Ok(new)
@@ -106,7 +106,7 @@ impl Followed {
         }
         (self.position, self.told, self.written) = (position, self.overview.state, written);
         if written {
-            self.overview.state = State::Running;
+            self.overview.state = RunState::Running;
         }
         Ok(())
     }
@@ -121,7 +121,7 @@ impl Overview {
     fn new(name: String) -> Self {
         Self {
             name,
-            state: State::Killed,
+            state: RunState::Killed,
             began_ms: None,
             last_ms: None,
             stage: None,
@@ -136,7 +136,7 @@ impl Overview {
     fn take(&mut self, TimedEvent { time_ms, event }: TimedEvent) {
         self.began_ms.get_or_insert(time_ms);
         self.last_ms = Some(time_ms);
-        self.state = State::Killed;
+        self.state = RunState::Killed;
         match event {
             Event::Metrics { stage, step, values } => {
                 (self.stage, self.step, self.values) = (Some(stage), Some(step), values);
@@ -145,9 +145,9 @@ impl Overview {
             Event::Alarm { .. } => self.alarms += 1,
             Event::RunFinished { outcome, .. } => {
                 self.state = match outcome {
-                    Outcome::Completed => State::Completed,
-                    Outcome::Failed => State::Failed,
-                    Outcome::Interrupted => State::Interrupted,
+                    Outcome::Completed => RunState::Completed,
+                    Outcome::Failed => RunState::Failed,
+                    Outcome::Interrupted => RunState::Interrupted,
                 };
             }
             Event::RunStarted { .. } | Event::RunResumed { .. } | Event::CheckpointSaved { .. } => {
@@ -257,21 +257,21 @@ mod tests {
         put(9, Event::Warning { code: "x".to_owned(), message: String::new() });
         let look = || Overview::read(&RunDir::open_read_only(root.path(), "a").unwrap()).unwrap();
         let found = look();
-        assert_eq!((found.state, found.step, found.warnings), (State::Running, Some(2), 1));
+        assert_eq!((found.state, found.step, found.warnings), (RunState::Running, Some(2), 1));
         assert_eq!((found.began_ms, found.last_ms), (Some(5), Some(9)));
         assert_eq!(found.values["grpo/mean_reward"].to_bits(), 0.5_f64.to_bits());
         assert!(found.bytes > 100, "{}", found.bytes);
         drop(run);
-        assert_eq!(look().state, State::Killed);
+        assert_eq!(look().state, RunState::Killed);
     }
 
     #[test]
     fn its_last_event_says_how_it_ended() {
         let root = tempfile::tempdir().unwrap();
         for (name, outcome, state) in [
-            ("done", Outcome::Completed, State::Completed),
-            ("broken", Outcome::Failed, State::Failed),
-            ("stopped", Outcome::Interrupted, State::Interrupted),
+            ("done", Outcome::Completed, RunState::Completed),
+            ("broken", Outcome::Failed, RunState::Failed),
+            ("stopped", Outcome::Interrupted, RunState::Interrupted),
         ] {
             let mut run = RunDir::create(root.path(), name, "", 1).unwrap();
             run.append_event(&TimedEvent { time_ms: 2, event: finished(outcome) }).unwrap();
@@ -312,15 +312,15 @@ mod tests {
         };
         for event in [metrics(1, 0.25), metrics(2, 0.5), finished(Outcome::Failed)] {
             run.append_event(&TimedEvent { time_ms: 3, event }).unwrap();
-            check(State::Running);
+            check(RunState::Running);
         }
         drop(run);
-        check(State::Failed);
+        check(RunState::Failed);
         drop(RunDir::resume(root.path(), "a", 9).unwrap());
-        check(State::Killed);
+        check(RunState::Killed);
         fs::remove_dir_all(view.dir()).unwrap();
         drop(RunDir::create(root.path(), "a", "", 1).unwrap());
-        check(State::Killed);
+        check(RunState::Killed);
         assert_eq!(followed.overview().began_ms, None, "it is another run of the same name");
     }
 
@@ -333,6 +333,6 @@ mod tests {
         drop(run);
         drop(RunDir::resume(root.path(), "a", 3).unwrap());
         let view = RunDir::open_read_only(root.path(), "a").unwrap();
-        assert_eq!(Overview::read(&view).unwrap().state, State::Killed);
+        assert_eq!(Overview::read(&view).unwrap().state, RunState::Killed);
     }
 }

@@ -21,7 +21,7 @@ pub struct Frame {
 
 /// Why bytes are no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bad {
+pub enum ChannelError {
     /// The jail could not be shut: the step's letter and the error's number, if they came.
     Jail(Option<(u8, u8)>),
     /// No frame of ours looks like that.
@@ -74,7 +74,7 @@ impl Inbox {
     }
 
     /// The next message, if it is whole.
-    pub fn take(&mut self) -> Result<Option<Frame>, Bad> {
+    pub fn take(&mut self) -> Result<Option<Frame>, ChannelError> {
         if !self.ready {
             match self.bytes.as_slice() {
                 [] => return Ok(None),
@@ -82,14 +82,14 @@ impl Inbox {
                     self.bytes.remove(0);
                     self.ready = true;
                 }
-                [b'X', step, error, ..] => return Err(Bad::Jail(Some((*step, *error)))),
-                _ => return Err(Bad::Jail(None)),
+                [b'X', step, error, ..] => return Err(ChannelError::Jail(Some((*step, *error)))),
+                _ => return Err(ChannelError::Jail(None)),
             }
         }
         let Some((head, rest)) = self.bytes.split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*head) as usize;
         if length == 0 || length > FRAME_MAX || rest.len() > length {
-            return Err(Bad::Garbled);
+            return Err(ChannelError::Garbled);
         }
         if rest.len() < length {
             return Ok(None);
@@ -132,15 +132,15 @@ mod tests {
 
     #[test]
     fn nothing_is_believed_before_the_jail_has_spoken() {
-        assert_eq!(inbox(b"\x01\0\0\0p").take(), Err(Bad::Jail(None)));
-        assert_eq!(inbox(b"Xm\x16").take(), Err(Bad::Jail(Some((b'm', 22)))));
+        assert_eq!(inbox(b"\x01\0\0\0p").take(), Err(ChannelError::Jail(None)));
+        assert_eq!(inbox(b"Xm\x16").take(), Err(ChannelError::Jail(Some((b'm', 22)))));
         assert!(!inbox(b"").is_ready());
     }
 
     #[test]
     fn an_answer_to_a_question_not_yet_asked_is_garbled() {
-        assert_eq!(inbox(b"R\x01\0\0\0p\x01\0\0\0p").take(), Err(Bad::Garbled));
-        assert_eq!(inbox(b"R\0\0\0\0").take(), Err(Bad::Garbled));
-        assert_eq!(inbox(b"R\xff\xff\xff\xff").take(), Err(Bad::Garbled));
+        assert_eq!(inbox(b"R\x01\0\0\0p\x01\0\0\0p").take(), Err(ChannelError::Garbled));
+        assert_eq!(inbox(b"R\0\0\0\0").take(), Err(ChannelError::Garbled));
+        assert_eq!(inbox(b"R\xff\xff\xff\xff").take(), Err(ChannelError::Garbled));
     }
 }

@@ -3,7 +3,7 @@
 //! A binary hands the arguments behind its hidden command to [`run`]; `whet __judge …` does.
 
 use crate::supervisor;
-use crate::zygote::launch::{Wanted, launch};
+use crate::zygote::launch::{ZygoteOptions, launch};
 
 /// Runs as a supervisor or becomes a zygote, as the arguments say.
 ///
@@ -13,7 +13,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     match arguments.as_slice() {
         ["supervise"] => supervisor::supervise().map_err(|error| error.to_string()),
         ["zygote", wanted] => {
-            let wanted: Wanted = serde_json::from_str(wanted).map_err(|error| error.to_string())?;
+            let wanted: ZygoteOptions =
+                serde_json::from_str(wanted).map_err(|error| error.to_string())?;
             Err(launch(&wanted, 0))
         }
         _ => Err("this command is for Whetstone itself".to_owned()),

@@ -78,7 +78,7 @@ pub struct About {
 /// One program to judge.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct JudgeRequest {
     /// Comes back with the answer.
     pub id: u64,
     /// The program.
@@ -96,7 +96,7 @@ pub struct Request {
 /// What became of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Response {
+pub struct JudgeResponse {
     /// The request's.
     pub id: u64,
     /// What was seen, or why nothing could be.

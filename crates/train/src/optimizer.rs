@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use whetstone_kernels::adamw::{self, AdamW, State, Tensor};
+use whetstone_kernels::adamw::{self, AdamState, AdamW, Tensor};
 use whetstone_kernels::{Buffer, Device};
 use whetstone_model::decoder::{Gradients, ParameterId, Parameters};
 use whetstone_model::safetensors::{Safetensors, WriteError, Writer};
@@ -79,7 +79,7 @@ impl Optimizer {
             let (weight, copy) = weight.both_mut();
             let (mean, square) = (means.mean.view_mut(), means.square.view_mut());
             tensors.push(Tensor {
-                state: State { weight, mean, square },
+                state: AdamState { weight, mean, square },
                 gradient,
                 copy,
                 is_decayed,

@@ -23,7 +23,7 @@ pub struct Gae {
 
 /// What comes after the last token.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum End {
+pub enum RolloutEnd {
     /// Nothing: the rollout is over.
     Over,
     /// More would have come: the critic's value of it.
@@ -40,12 +40,12 @@ pub struct Rewarded<'a> {
     /// What the critic expected from it on.
     pub values: &'a [f64],
     /// What comes after.
-    pub end: End,
+    pub end: RolloutEnd,
 }
 
 /// What each token was worth; 0 where it is not trained.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Estimate {
+pub struct GaeEstimate {
     /// More or less than the critic expected.
     pub advantages: Vec<f64>,
     /// What the critic should have expected.
@@ -66,7 +66,7 @@ impl Gae {
     ///
     /// If γ or λ is not between 0 and 1, lists differ in length, or a number of a trained token is
     /// none.
-    pub fn estimate(self, rollout: Rewarded<'_>) -> Result<Estimate, AlgoError> {
+    pub fn estimate(self, rollout: Rewarded<'_>) -> Result<GaeEstimate, AlgoError> {
         let Self { discount, lambda } = self;
         let fraction = |what, value: f64| {
             setting(what, value, (0.0..=1.0).contains(&value), "between 0 and 1")
@@ -74,8 +74,8 @@ impl Gae {
         fraction("the discount", discount)?;
         fraction("lambda", lambda)?;
         let mut next_value = match rollout.end {
-            End::Over => 0.0,
-            End::CutOff(value) => {
+            RolloutEnd::Over => 0.0,
+            RolloutEnd::CutOff(value) => {
                 setting("the value after the end", value, true, "a number")?;
                 value
             }
@@ -83,7 +83,7 @@ impl Gae {
         let rewards = known("reward", rollout.rewards, rollout.trained)?;
         let values = known("value", rollout.values, rollout.trained)?;
         let tokens = rollout.trained.len();
-        let mut out = Estimate { advantages: vec![0.0; tokens], returns: vec![0.0; tokens] };
+        let mut out = GaeEstimate { advantages: vec![0.0; tokens], returns: vec![0.0; tokens] };
         let mut advantage = 0.0;
         for token in (0..tokens).rev().filter(|&token| rollout.trained[token]) {
             let delta = rewards[token] + discount * next_value - values[token];

@@ -6,7 +6,7 @@ use super::*;
 use crate::testing::{assert_all_near, assert_near};
 
 fn over<'a>(trained: &'a [bool], rewards: &'a [f64], values: &'a [f64]) -> Rewarded<'a> {
-    Rewarded { trained, rewards, values, end: End::Over }
+    Rewarded { trained, rewards, values, end: RolloutEnd::Over }
 }
 
 /// γ = λ = 1/2, so γλ = 1/4; rewards 0, 0, 8; values 4, 2, 4:
@@ -23,7 +23,7 @@ fn worked_by_hand() {
     assert_eq!(found.advantages, [-2.75, 1.0, 4.0]);
     assert_eq!(found.returns, [1.25, 3.0, 8.0]);
     // With 6 still to come, the last δ is 8 + 3 - 4 = 7.
-    let end = End::CutOff(6.0);
+    let end = RolloutEnd::CutOff(6.0);
     let found = gae.estimate(Rewarded { end, ..over(&[true; 3], &rewards, &values) }).unwrap();
     assert_eq!(found.advantages, [-3.0 + 1.75 / 4.0, 1.75, 7.0]);
 }
@@ -61,7 +61,7 @@ fn what_makes_no_estimate_is_refused() {
     let bad = [0.0, f64::INFINITY];
     assert_eq!(refused(gae, Rewarded { rewards: &bad, ..good }), "reward 1 is inf; leave it out");
     assert_eq!(refused(gae, Rewarded { values: &bad, ..good }), "value 1 is inf; leave it out");
-    let end = End::CutOff(f64::NAN);
+    let end = RolloutEnd::CutOff(f64::NAN);
     let found = refused(gae, Rewarded { end, ..good });
     assert_eq!(found, "the value after the end is NaN; it must be a number");
     let found = refused(gae, Rewarded { values: &[0.0], ..good });
@@ -81,7 +81,7 @@ proptest! {
     ) {
         let (rewards, values): (Vec<f64>, Vec<f64>) = tokens.into_iter().unzip();
         let trained = vec![true; rewards.len()];
-        let end = End::CutOff(rest);
+        let end = RolloutEnd::CutOff(rest);
         let rollout = Rewarded { end, ..over(&trained, &rewards, &values) };
         let whole = Gae { discount, lambda: 1.0 }.estimate(rollout).unwrap();
         let one = Gae { discount, lambda: 0.0 }.estimate(rollout).unwrap();

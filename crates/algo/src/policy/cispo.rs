@@ -10,7 +10,7 @@
 //! The paper leaves the lower bound away: that is `low = 1`. It gives no figure for the upper one. The loss as a number depends on the
 //! level of the log-probabilities and says little; its signal is what counts.
 
-use super::clip::{Bound, Clip, Term};
+use super::clip::{Bound, Clip, ClippedTerm};
 use super::formula::{Formula, Ratio, Token, TokenLoss};
 
 /// Each token has its own ratio, which is a constant weight; past the bound it weighs no more. A clamped
@@ -26,7 +26,7 @@ fn losses(clip: Clip, tokens: &[Token]) -> Vec<TokenLoss> {
 }
 
 /// What one token adds.
-pub fn term(clip: Clip, ratio: f64, logp: f64, advantage: f64) -> Term {
+pub fn term(clip: Clip, ratio: f64, logp: f64, advantage: f64) -> ClippedTerm {
     let dlogp = -ratio.clamp(clip.lowest(), clip.highest()) * advantage;
     let clipped = if ratio > clip.highest() {
         Some(Bound::High)
@@ -35,7 +35,7 @@ pub fn term(clip: Clip, ratio: f64, logp: f64, advantage: f64) -> Term {
     } else {
         None
     };
-    Term { loss: dlogp * logp, dlogp, clipped }
+    ClippedTerm { loss: dlogp * logp, dlogp, clipped }
 }
 
 #[cfg(test)]
@@ -46,7 +46,7 @@ mod tests {
     use crate::testing::{assert_near, assert_slopes};
 
     #[track_caller]
-    fn check(ratio: f64, advantage: f64, expected: Term) {
+    fn check(ratio: f64, advantage: f64, expected: ClippedTerm) {
         // Bounds at 3/4 and 3/2, a log-probability of -3.
         let found = term(Clip::new(0.25, 0.5).unwrap(), ratio, -3.0, advantage);
         assert_near(found.loss, expected.loss);
@@ -56,12 +56,12 @@ mod tests {
 
     #[test]
     fn worked_by_hand() {
-        check(1.25, 2.0, Term { loss: 7.5, dlogp: -2.5, clipped: None });
-        check(2.0, 2.0, Term { loss: 9.0, dlogp: -3.0, clipped: Some(Bound::High) });
-        check(2.0, -2.0, Term { loss: -9.0, dlogp: 3.0, clipped: Some(Bound::High) });
-        check(0.5, -2.0, Term { loss: -4.5, dlogp: 1.5, clipped: Some(Bound::Low) });
-        check(0.75, 1.0, Term { loss: 2.25, dlogp: -0.75, clipped: None });
-        check(1.5, 1.0, Term { loss: 4.5, dlogp: -1.5, clipped: None });
+        check(1.25, 2.0, ClippedTerm { loss: 7.5, dlogp: -2.5, clipped: None });
+        check(2.0, 2.0, ClippedTerm { loss: 9.0, dlogp: -3.0, clipped: Some(Bound::High) });
+        check(2.0, -2.0, ClippedTerm { loss: -9.0, dlogp: 3.0, clipped: Some(Bound::High) });
+        check(0.5, -2.0, ClippedTerm { loss: -4.5, dlogp: 1.5, clipped: Some(Bound::Low) });
+        check(0.75, 1.0, ClippedTerm { loss: 2.25, dlogp: -0.75, clipped: None });
+        check(1.5, 1.0, ClippedTerm { loss: 4.5, dlogp: -1.5, clipped: None });
     }
 
     proptest! {

@@ -50,7 +50,7 @@ pub enum Bound {
 
 /// What one token adds to a loss, before any weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Term {
+pub struct ClippedTerm {
     /// The loss.
     pub loss: f64,
     /// Its derivative by `logp`.
@@ -93,20 +93,24 @@ impl Clip {
     }
 
     /// The surrogate of one token.
-    pub fn term(self, ratio: f64, advantage: f64) -> Term {
+    pub fn term(self, ratio: f64, advantage: f64) -> ClippedTerm {
         if advantage > 0.0 && ratio > self.highest() {
             let loss = -self.highest() * advantage;
-            return Term { loss, dlogp: 0.0, clipped: Some(Bound::High) };
+            return ClippedTerm { loss, dlogp: 0.0, clipped: Some(Bound::High) };
         }
         if advantage < 0.0 && ratio < self.lowest() {
             let loss = -self.lowest() * advantage;
-            return Term { loss, dlogp: 0.0, clipped: Some(Bound::Low) };
+            return ClippedTerm { loss, dlogp: 0.0, clipped: Some(Bound::Low) };
         }
         if let Some(bound) = self.dual.filter(|&bound| advantage < 0.0 && ratio > bound) {
-            return Term { loss: -bound * advantage, dlogp: 0.0, clipped: Some(Bound::High) };
+            return ClippedTerm {
+                loss: -bound * advantage,
+                dlogp: 0.0,
+                clipped: Some(Bound::High),
+            };
         }
         // The ratio is its own derivative by `logp`.
-        Term { loss: -ratio * advantage, dlogp: -ratio * advantage, clipped: None }
+        ClippedTerm { loss: -ratio * advantage, dlogp: -ratio * advantage, clipped: None }
     }
 }
 
@@ -118,7 +122,7 @@ mod tests {
     use crate::testing::{assert_near, assert_slopes};
 
     #[track_caller]
-    fn check(ratio: f64, advantage: f64, expected: Term) {
+    fn check(ratio: f64, advantage: f64, expected: ClippedTerm) {
         let found = Clip::new(0.25, 0.5).unwrap().term(ratio, advantage);
         assert_near(found.loss, expected.loss);
         assert_near(found.dlogp, expected.dlogp);
@@ -129,20 +133,20 @@ mod tests {
     #[test]
     fn worked_by_hand() {
         // Nothing has moved: the plain policy gradient.
-        check(1.0, 2.0, Term { loss: -2.0, dlogp: -2.0, clipped: None });
-        check(1.0, -2.0, Term { loss: 2.0, dlogp: 2.0, clipped: None });
+        check(1.0, 2.0, ClippedTerm { loss: -2.0, dlogp: -2.0, clipped: None });
+        check(1.0, -2.0, ClippedTerm { loss: 2.0, dlogp: 2.0, clipped: None });
         // Far in the direction that pays.
-        check(2.0, 2.0, Term { loss: -3.0, dlogp: 0.0, clipped: Some(Bound::High) });
-        check(0.5, -2.0, Term { loss: 1.5, dlogp: 0.0, clipped: Some(Bound::Low) });
+        check(2.0, 2.0, ClippedTerm { loss: -3.0, dlogp: 0.0, clipped: Some(Bound::High) });
+        check(0.5, -2.0, ClippedTerm { loss: 1.5, dlogp: 0.0, clipped: Some(Bound::Low) });
         // Just as far in the wrong direction: the gradient that brings it back is kept.
-        check(0.5, 2.0, Term { loss: -1.0, dlogp: -1.0, clipped: None });
-        check(2.0, -2.0, Term { loss: 4.0, dlogp: 4.0, clipped: None });
+        check(0.5, 2.0, ClippedTerm { loss: -1.0, dlogp: -1.0, clipped: None });
+        check(2.0, -2.0, ClippedTerm { loss: 4.0, dlogp: 4.0, clipped: None });
         // At the bounds themselves.
-        check(1.5, 2.0, Term { loss: -3.0, dlogp: -3.0, clipped: None });
-        check(0.75, -2.0, Term { loss: 1.5, dlogp: 1.5, clipped: None });
+        check(1.5, 2.0, ClippedTerm { loss: -3.0, dlogp: -3.0, clipped: None });
+        check(0.75, -2.0, ClippedTerm { loss: 1.5, dlogp: 1.5, clipped: None });
         // Without an advantage there is nothing to clip.
-        check(2.0, 0.0, Term { loss: 0.0, dlogp: 0.0, clipped: None });
-        check(0.5, 0.0, Term { loss: 0.0, dlogp: 0.0, clipped: None });
+        check(2.0, 0.0, ClippedTerm { loss: 0.0, dlogp: 0.0, clipped: None });
+        check(0.5, 0.0, ClippedTerm { loss: 0.0, dlogp: 0.0, clipped: None });
     }
 
     /// The loss of a bad token stops at four times its size; of a good one nothing changes.
@@ -150,9 +154,9 @@ mod tests {
     fn a_second_bound_holds_bad_tokens_alone() {
         let clip = Clip::new(0.25, 0.5).unwrap().with_dual(4.0).unwrap();
         let clipped = Some(Bound::High);
-        assert_eq!(clip.term(1000.0, -2.0), Term { loss: 8.0, dlogp: 0.0, clipped });
-        assert_eq!(clip.term(4.0, -2.0), Term { loss: 8.0, dlogp: 8.0, clipped: None });
-        assert_eq!(clip.term(1000.0, 2.0), Term { loss: -3.0, dlogp: 0.0, clipped });
+        assert_eq!(clip.term(1000.0, -2.0), ClippedTerm { loss: 8.0, dlogp: 0.0, clipped });
+        assert_eq!(clip.term(4.0, -2.0), ClippedTerm { loss: 8.0, dlogp: 8.0, clipped: None });
+        assert_eq!(clip.term(1000.0, 2.0), ClippedTerm { loss: -3.0, dlogp: 0.0, clipped });
         let error = Clip::new(0.2, 0.5).unwrap().with_dual(1.5).unwrap_err().to_string();
         assert_eq!(error, "the dual clip bound is 1.5; it must be above the upper clip bound");
     }

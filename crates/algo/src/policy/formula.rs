@@ -4,7 +4,7 @@
 //! [`formula`](super::formula) for its name in the settings. Checks, weights and statistics are the
 //! caller's.
 
-use super::clip::{Bound, Clip, Term};
+use super::clip::{Bound, Clip, ClippedTerm};
 use crate::kl::MAX_LOG_RATIO;
 
 /// A policy loss.
@@ -61,14 +61,14 @@ impl Token {
     }
 
     /// The weighted loss of a term in which the ratio depends on `logp`: a clamped one has no slope.
-    pub(super) fn weigh(self, ratio: Ratio, term: Term) -> TokenLoss {
+    pub(super) fn weigh(self, ratio: Ratio, term: ClippedTerm) -> TokenLoss {
         let dlogp = if ratio.clamped { 0.0 } else { self.weight * term.dlogp };
         TokenLoss { dlogp, ..self.weigh_constant(ratio, term) }
     }
 
     /// The weighted loss of a term in which the ratio is a constant.
-    pub(super) fn weigh_constant(self, ratio: Ratio, term: Term) -> TokenLoss {
-        let Term { loss, dlogp, clipped } = term;
+    pub(super) fn weigh_constant(self, ratio: Ratio, term: ClippedTerm) -> TokenLoss {
+        let ClippedTerm { loss, dlogp, clipped } = term;
         TokenLoss { loss: self.weight * loss, dlogp: self.weight * dlogp, ratio, clipped }
     }
 }

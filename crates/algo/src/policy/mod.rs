@@ -30,8 +30,8 @@ use whetstone_core::config::RatioOf;
 
 use self::formula::{Formula, Token, TokenLoss};
 use self::importance::Importance;
-use self::statistics::Seen;
-use crate::sequence::Place;
+use self::statistics::TokenStatistics;
+use crate::sequence::TrainedTokens;
 use crate::{Advantages, AlgoError, Denominator, Objective, Sequence, Totals};
 
 /// Which loss rollouts have.
@@ -77,7 +77,7 @@ pub fn loss(
     denominator.covers(Totals::of(batch))?;
     let mut out = PolicyLoss::default();
     for (at, sequence) in batch.iter().enumerate() {
-        let place = Place { sequence: at, trained: sequence.trained };
+        let place = TrainedTokens { sequence: at, trained: sequence.trained };
         check(place, sequence, surrogate)?;
         let weight = denominator.weight_in(sequence, place);
         out.add(place, sequence, surrogate, weight)?;
@@ -85,7 +85,11 @@ pub fn loss(
     Ok(out)
 }
 
-fn check(place: Place<'_>, sequence: &Sequence<'_>, surrogate: Surrogate) -> Result<(), AlgoError> {
+fn check(
+    place: TrainedTokens<'_>,
+    sequence: &Sequence<'_>,
+    surrogate: Surrogate,
+) -> Result<(), AlgoError> {
     place.check("logp", sequence.logp)?;
     place.check("old_logp", sequence.old_logp)?;
     if surrogate.cap.is_some() {
@@ -105,7 +109,7 @@ impl PolicyLoss {
     /// Adds a checked sequence, of which a trained token weighs `weight`.
     fn add(
         &mut self,
-        place: Place<'_>,
+        place: TrainedTokens<'_>,
         sequence: &Sequence<'_>,
         surrogate: Surrogate,
         weight: f64,
@@ -127,7 +131,7 @@ impl PolicyLoss {
             let TokenLoss { loss, dlogp: signal, ratio, clipped } = found;
             self.objective.loss += place.finite("policy loss", token, loss)?;
             dlogp[token] = signal;
-            self.statistics.add(Seen {
+            self.statistics.add(TokenStatistics {
                 ratio: ratio.value,
                 clipped,
                 clamped: ratio.clamped,

@@ -33,7 +33,7 @@ pub struct Statistics {
 
 /// What was seen of one token.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
+pub(super) struct TokenStatistics {
     pub(super) ratio: f64,
     pub(super) clipped: Option<Bound>,
     pub(super) clamped: bool,
@@ -62,7 +62,7 @@ impl Default for Statistics {
 
 impl Statistics {
     /// Takes one token in.
-    pub(super) fn add(&mut self, seen: Seen) {
+    pub(super) fn add(&mut self, seen: TokenStatistics) {
         self.tokens += 1;
         self.clipped_low += u64::from(seen.clipped == Some(Bound::Low));
         self.clipped_high += u64::from(seen.clipped == Some(Bound::High));
@@ -132,10 +132,16 @@ mod tests {
     use super::*;
     use crate::testing::assert_near;
 
-    fn seen(ratio: f64, clipped: Option<Bound>) -> Seen {
+    fn seen(ratio: f64, clipped: Option<Bound>) -> TokenStatistics {
         let importance = Importance { weight: ratio / 2.0, truncated: ratio > 2.0 };
         let entropy = (ratio < 2.0).then_some(ratio);
-        Seen { ratio, clipped, clamped: ratio > 2.0, importance: Some(importance), entropy }
+        TokenStatistics {
+            ratio,
+            clipped,
+            clamped: ratio > 2.0,
+            importance: Some(importance),
+            entropy,
+        }
     }
 
     /// Ratios 1/2, 1, 3/2 and 3: mean 3/2, squares of the distances from it 1 + 1/4 + 0 + 9/4.

@@ -271,7 +271,7 @@ impl Quickstart<'_> {
         self.end(Outcome::Completed)?;
         report.write(self.session.dir()).map_err(Failure::Train)?;
         let view = self.session.run().view();
-        page::write(view, page::Request::default(), &page::default_path(view), &mut |_, _| ())
+        page::write(view, page::PageRequest::default(), &page::default_path(view), &mut |_, _| ())
             .map_err(Failure::View)?;
         if self.run.json {
             self.printer.json(report)?;

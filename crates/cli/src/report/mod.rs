@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 use whetstone_record::error::FileError;
-use whetstone_record::report::{self, Contents, Request};
+use whetstone_record::report::{self, Contents, PageRequest};
 use whetstone_record::run_dir::{RunDir, RunView};
 
 use crate::exit::Exit;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &ReportArgs, printer: Printer) -> anyhow::Result<Exit> {
     let out = args.out.clone().unwrap_or_else(|| report::default_path(&view));
     let progress = Progress::new(printer, "completion");
     progress.reach(0, 0);
-    let request = Request { tasks: args.tasks.as_deref() };
+    let request = PageRequest { tasks: args.tasks.as_deref() };
     let contents = report::write(&view, request, &out, &mut |passed, all| {
         progress.reach(passed, all);
     })

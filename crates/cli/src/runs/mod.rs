@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use whetstone_core::metric::{self, Metric};
 use whetstone_record::error::ViewError;
-use whetstone_record::overview::{Overview, State, runs};
+use whetstone_record::overview::{Overview, RunState, runs};
 use whetstone_record::scalars::{csv, tensorboard};
 
 use crate::exit::Exit;
@@ -169,13 +169,13 @@ fn cells(overview: &Overview) -> [String; 8] {
     ]
 }
 
-fn state(state: State) -> &'static str {
+fn state(state: RunState) -> &'static str {
     match state {
-        State::Running => "running",
-        State::Completed => "completed",
-        State::Failed => "failed",
-        State::Interrupted => "interrupted",
-        State::Killed => "killed",
+        RunState::Running => "running",
+        RunState::Completed => "completed",
+        RunState::Failed => "failed",
+        RunState::Interrupted => "interrupted",
+        RunState::Killed => "killed",
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Form;
 use super::python;
-use super::scan::{Scan, Wanted, scan};
+use super::scan::{Scan, ScanOptions, scan};
 use super::tag::{self, Tag};
 use crate::completion::{Completion, Finish};
 use crate::program::Program;
@@ -69,7 +69,7 @@ pub enum Origin {
 /// ```
 pub fn extract(reply: Reply<'_>, form: Form) -> Extraction<'_> {
     let opened = reply.opened.then_some(tag::THINK);
-    let wanted = Wanted { tags: form.tags(), language: form.language(), opened };
+    let wanted = ScanOptions { tags: form.tags(), language: form.language(), opened };
     let scan = scan(reply.text, wanted);
     let thinking = section(reply.text, &scan, tag::THINK);
     let plan = form.tags().contains(&tag::PLAN).then(|| section(reply.text, &scan, tag::PLAN));

@@ -14,7 +14,7 @@
 //! a program parses is for its judge to say, and neither is paid. A true parser would be exact and
 //! cost more to build than all the rest of this workspace (docs/adr/0006-plain-python.md).
 
-use super::python_tokens::{Kind, Token, tokens};
+use super::python_tokens::{Token, TokenKind, tokens};
 
 /// Longest text that is considered; nobody writes a longer one without a fence.
 const MAX_BYTES: usize = 64 << 10;
@@ -83,7 +83,7 @@ fn is_statement(line: &[Token<'_>]) -> bool {
         _ => line,
     };
     let side_by_side = |pair: &[Token<'_>]| {
-        let strings = pair[0].kind == Kind::Text && pair[1].kind == Kind::Text;
+        let strings = pair[0].kind == TokenKind::Text && pair[1].kind == TokenKind::Text;
         let ends = is_operand(pair[0]) || matches!(pair[0].text, ")" | "]" | "}");
         ends && is_operand(pair[1]) && !strings
     };
@@ -92,9 +92,9 @@ fn is_statement(line: &[Token<'_>]) -> bool {
 
 fn is_operand(token: Token<'_>) -> bool {
     match token.kind {
-        Kind::Number | Kind::Text => true,
-        Kind::Name => !KEYWORDS.contains(&token.text) || OPERANDS.contains(&token.text),
-        Kind::Mark => false,
+        TokenKind::Number | TokenKind::Text => true,
+        TokenKind::Name => !KEYWORDS.contains(&token.text) || OPERANDS.contains(&token.text),
+        TokenKind::Mark => false,
     }
 }
 
@@ -105,7 +105,7 @@ fn acts(line: &[Token<'_>]) -> bool {
         return true;
     }
     let called = rest.iter().any(|token| token.text == "(");
-    first.kind == Kind::Name && called && rest.last().is_some_and(|token| token.text == ")")
+    first.kind == TokenKind::Name && called && rest.last().is_some_and(|token| token.text == ")")
 }
 
 fn assigns(mark: &str) -> bool {

@@ -5,7 +5,7 @@
 
 /// A line as Python counts them: brackets and backslashes join several of the text's.
 #[derive(Debug, Default)]
-pub(super) struct Line<'a> {
+pub(super) struct LogicalLine<'a> {
     /// Blanks before it.
     pub(super) indent: usize,
     pub(super) tokens: Vec<Token<'a>>,
@@ -14,7 +14,7 @@ pub(super) struct Line<'a> {
 /// A token.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) text: &'a str,
     /// It stands outside all brackets.
     pub(super) outside: bool,
@@ -22,7 +22,7 @@ pub(super) struct Token<'a> {
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A name or a keyword.
     Name,
     /// A number.
@@ -44,7 +44,7 @@ const MARKS: &[&str] = &[
 
 /// The logical lines of `text` that hold anything; `None` if a string or a bracket is not closed,
 /// or a character stands where Python has no use for it.
-pub(super) fn tokens(text: &str) -> Option<Vec<Line<'_>>> {
+pub(super) fn tokens(text: &str) -> Option<Vec<LogicalLine<'_>>> {
     let mut lexer = Lexer { text, at: 0, brackets: Vec::new(), lines: Vec::new(), line: None };
     while lexer.at < text.len() {
         lexer.step()?;
@@ -57,9 +57,9 @@ struct Lexer<'a> {
     text: &'a str,
     at: usize,
     brackets: Vec<u8>,
-    lines: Vec<Line<'a>>,
+    lines: Vec<LogicalLine<'a>>,
     /// The line being read; `None` before its first token.
-    line: Option<Line<'a>>,
+    line: Option<LogicalLine<'a>>,
 }
 
 impl Lexer<'_> {
@@ -77,7 +77,7 @@ impl Lexer<'_> {
             '#' => self.at += rest.find('\n').unwrap_or(rest.len()),
             '\\' => self.at += continuation(rest)?,
             '"' | '\'' => self.string(0)?,
-            '0'..='9' => self.take(Kind::Number, number(rest)),
+            '0'..='9' => self.take(TokenKind::Number, number(rest)),
             _ if first == '_' || first.is_alphabetic() => self.name()?,
             _ => self.mark(first)?,
         }
@@ -92,7 +92,7 @@ impl Lexer<'_> {
         if quoted && end <= 2 && rest[..end].chars().all(|c| "rbfutRBFUT".contains(c)) {
             return self.string(end);
         }
-        self.take(Kind::Name, end);
+        self.take(TokenKind::Name, end);
         Some(())
     }
 
@@ -106,7 +106,7 @@ impl Lexer<'_> {
         loop {
             let tail = &rest[at..];
             if tail.starts_with(&close) {
-                self.take(Kind::Text, prefix + at + close.len());
+                self.take(TokenKind::Text, prefix + at + close.len());
                 return Some(());
             }
             let next = tail.chars().next()?;
@@ -124,7 +124,7 @@ impl Lexer<'_> {
         let rest = &self.text[self.at..];
         match first {
             '(' | '[' | '{' if self.brackets.len() < MAX_BRACKETS => {
-                self.take(Kind::Mark, 1);
+                self.take(TokenKind::Mark, 1);
                 self.brackets.push(rest.as_bytes()[0]);
             }
             ')' | ']' | '}' => {
@@ -132,28 +132,29 @@ impl Lexer<'_> {
                 if !matches!((open, first), (b'(', ')') | (b'[', ']') | (b'{', '}')) {
                     return None;
                 }
-                self.take(Kind::Mark, 1);
+                self.take(TokenKind::Mark, 1);
             }
-            ';' if self.brackets.is_empty() => self.take(Kind::Mark, 1),
+            ';' if self.brackets.is_empty() => self.take(TokenKind::Mark, 1),
             _ => {
                 let long = MARKS.iter().find(|mark| rest.starts_with(**mark));
                 if long.is_none() && !"+-*/%@&|^~<>=.,:".contains(first) {
                     return None;
                 }
-                self.take(Kind::Mark, long.map_or(1, |mark| mark.len()));
+                self.take(TokenKind::Mark, long.map_or(1, |mark| mark.len()));
             }
         }
         Some(())
     }
 
     /// Takes in a token of `length` bytes.
-    fn take(&mut self, kind: Kind, length: usize) {
+    fn take(&mut self, kind: TokenKind, length: usize) {
         let (start, outside) = (self.at, self.brackets.is_empty());
         let text = &self.text[start..start + length];
         let line_start = || self.text[..start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
-        let line = self
-            .line
-            .get_or_insert_with(|| Line { indent: start - line_start(), tokens: Vec::new() });
+        let line = self.line.get_or_insert_with(|| LogicalLine {
+            indent: start - line_start(),
+            tokens: Vec::new(),
+        });
         line.tokens.push(Token { kind, text, outside });
         self.at += length;
     }

@@ -15,7 +15,7 @@
 use std::ops::Range;
 
 use super::fence::{self, Fence, Inside};
-use super::tag::{self, Found, Tag};
+use super::tag::{self, Tag, TagMatch};
 use crate::program::Language;
 
 /// Blocks within blocks that are told apart; a fence deeper than that is content.
@@ -30,11 +30,11 @@ pub(crate) struct Scan<'a> {
     /// Thinking, in order.
     pub(crate) sections: Vec<Section>,
     /// The last closed block in the wanted language after the thinking, if it holds anything.
-    pub(crate) wanted: Option<Block<'a>>,
+    pub(crate) wanted: Option<CodeBlock<'a>>,
     /// The last closed block outside the thinking that holds anything.
-    pub(crate) last: Option<Block<'a>>,
+    pub(crate) last: Option<CodeBlock<'a>>,
     /// The block that is still open at the end.
-    pub(crate) unclosed: Option<Open<'a>>,
+    pub(crate) unclosed: Option<OpenBlock<'a>>,
     /// Whether any fence stands outside the thinking.
     pub(crate) has_fences: bool,
 }
@@ -52,19 +52,19 @@ pub(crate) struct Section {
 
 /// A closed block.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Block<'a> {
+pub(crate) struct CodeBlock<'a> {
     pub(crate) content: &'a str,
     pub(crate) indent: usize,
 }
 
 /// A block that is still open.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Open<'a> {
+pub(crate) struct OpenBlock<'a> {
     pub(crate) fence: Fence<'a>,
     content: usize,
 }
 
-impl Open<'_> {
+impl OpenBlock<'_> {
     /// What stands in it so far.
     pub(crate) fn content<'a>(&self, text: &'a str) -> &'a str {
         &text[self.content.min(text.len())..]
@@ -73,7 +73,7 @@ impl Open<'_> {
 
 /// What to look for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct ScanOptions {
     pub(crate) tags: &'static [Tag],
     pub(crate) language: Language,
     /// The text starts inside this tag.
@@ -81,7 +81,7 @@ pub(crate) struct Wanted {
 }
 
 /// Scans `text`.
-pub(crate) fn scan(text: &str, wanted: Wanted) -> Scan<'_> {
+pub(crate) fn scan(text: &str, wanted: ScanOptions) -> Scan<'_> {
     let mut scanner = Scanner::new(text, wanted);
     scanner.run();
     scanner.out.unclosed = scanner.open.pop();
@@ -96,10 +96,10 @@ fn skip_repeated_open(text: &str, tag: Tag) -> usize {
 
 struct Scanner<'a> {
     text: &'a str,
-    wanted: Wanted,
+    wanted: ScanOptions,
     out: Scan<'a>,
     /// Open blocks, the innermost last.
-    open: Vec<Open<'a>>,
+    open: Vec<OpenBlock<'a>>,
     /// Tags that are not closed anywhere in the rest of the text.
     unclosed_tags: Vec<Tag>,
     /// The last line that was looked at; before the first one, none.
@@ -116,7 +116,7 @@ struct LineEnd {
 }
 
 impl<'a> Scanner<'a> {
-    fn new(text: &'a str, wanted: Wanted) -> Self {
+    fn new(text: &'a str, wanted: ScanOptions) -> Self {
         let (out, open, unclosed_tags) = (Scan::default(), Vec::new(), Vec::new());
         Self { text, wanted, out, open, unclosed_tags, line: None }
     }
@@ -145,7 +145,7 @@ impl<'a> Scanner<'a> {
         } else if let Some((info, code)) = fence::one_line(line) {
             self.out.has_fences = true;
             let wanted = fence::is_in(info, self.wanted.language);
-            self.keep(Block { content: code, indent: 0 }, wanted);
+            self.keep(CodeBlock { content: code, indent: 0 }, wanted);
         } else if let Some(fence) = fence::fence_behind_prose(line) {
             self.push(fence, next_line);
         }
@@ -166,7 +166,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes in a line that starts at `at`; where to go on if it is not at the next one.
-    fn line_in_block(&mut self, at: usize, line: &'a str, open: Open<'a>) -> Option<usize> {
+    fn line_in_block(&mut self, at: usize, line: &'a str, open: OpenBlock<'a>) -> Option<usize> {
         if let Some(fence) = fence::fence(line) {
             match open.fence.meets(&fence) {
                 Inside::Content => {}
@@ -184,13 +184,13 @@ impl<'a> Scanner<'a> {
         let indent = line.len() - line.trim_start().len();
         let tag = *self.wanted.tags.iter().find(|tag| line[indent..].starts_with(tag.close))?;
         let at = at + indent;
-        Some(self.all_was_thinking(Found { tag, opens: false, at, end: at + tag.close.len() }))
+        Some(self.all_was_thinking(TagMatch { tag, opens: false, at, end: at + tag.close.len() }))
     }
 
     fn push(&mut self, fence: Fence<'a>, content: usize) {
         self.out.has_fences = true;
         if self.open.len() < MAX_DEPTH {
-            self.open.push(Open { fence, content });
+            self.open.push(OpenBlock { fence, content });
         }
     }
 
@@ -202,11 +202,11 @@ impl<'a> Scanner<'a> {
             let content = content.strip_suffix('\n').unwrap_or(content);
             let content = content.strip_suffix('\r').unwrap_or(content);
             let wanted = open.fence.is_in(self.wanted.language);
-            self.keep(Block { content, indent: open.fence.indent }, wanted);
+            self.keep(CodeBlock { content, indent: open.fence.indent }, wanted);
         }
     }
 
-    fn keep(&mut self, block: Block<'a>, wanted: bool) {
+    fn keep(&mut self, block: CodeBlock<'a>, wanted: bool) {
         if block.content.trim_start().is_empty() {
             return;
         }
@@ -253,7 +253,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// All before `close` was thinking that the template opened.
-    fn all_was_thinking(&mut self, close: Found) -> usize {
+    fn all_was_thinking(&mut self, close: TagMatch) -> usize {
         self.open.clear();
         self.out = Scan::default();
         let section = Section { tag: close.tag, inner: 0..close.at, end: close.end, closed: true };
@@ -266,7 +266,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Whether thinking that `open` starts is ever closed; a search that fails is remembered.
-    fn is_closed(&mut self, open: Found) -> bool {
+    fn is_closed(&mut self, open: TagMatch) -> bool {
         if self.unclosed_tags.contains(&open.tag) {
             return false;
         }
@@ -282,7 +282,8 @@ impl<'a> Scanner<'a> {
 mod tests {
     use super::*;
 
-    const WANTED: Wanted = Wanted { tags: &[tag::THINK], language: Language::Python, opened: None };
+    const WANTED: ScanOptions =
+        ScanOptions { tags: &[tag::THINK], language: Language::Python, opened: None };
 
     #[test]
     fn blocks_within_blocks_take_bounded_memory() {

@@ -21,7 +21,7 @@ pub(crate) const PLAN: Tag = Tag { open: "[PLAN]", close: "[/PLAN]" };
 
 /// A tag found in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct TagMatch {
     pub(crate) tag: Tag,
     pub(crate) opens: bool,
     /// Where it starts.
@@ -31,14 +31,14 @@ pub(crate) struct Found {
 }
 
 /// The first tag of `tags` in `text[from..to]` that is more than a mention.
-pub(crate) fn next_tag(text: &str, from: usize, to: usize, tags: &[Tag]) -> Option<Found> {
+pub(crate) fn next_tag(text: &str, from: usize, to: usize, tags: &[Tag]) -> Option<TagMatch> {
     memchr2_iter(b'<', b'[', &text.as_bytes()[from..to])
         .map(|at| from + at)
         .find_map(|at| tags.iter().find_map(|&tag| tag_at(text, at, to, tag)))
 }
 
 /// Where the thinking that starts at `from` is closed.
-pub(crate) fn next_close(text: &str, from: usize, tag: Tag) -> Option<Found> {
+pub(crate) fn next_close(text: &str, from: usize, tag: Tag) -> Option<TagMatch> {
     let first = tag.close.as_bytes()[0];
     memchr::memchr_iter(first, &text.as_bytes()[from..])
         .filter_map(|at| tag_at(text, from + at, text.len(), tag))
@@ -51,17 +51,17 @@ pub(crate) fn without_partial_close(text: &str, tag: Tag) -> &str {
     &text[..text.len() - partial.unwrap_or(0)]
 }
 
-fn tag_at(text: &str, at: usize, to: usize, tag: Tag) -> Option<Found> {
+fn tag_at(text: &str, at: usize, to: usize, tag: Tag) -> Option<TagMatch> {
     let rest = &text.as_bytes()[at..to];
     let before = at.checked_sub(1).map(|at| text.as_bytes()[at]).filter(|b| is_quote(*b));
     if rest.starts_with(tag.open.as_bytes()) {
         let end = at + tag.open.len();
-        return before.is_none().then_some(Found { tag, opens: true, at, end });
+        return before.is_none().then_some(TagMatch { tag, opens: true, at, end });
     }
     if rest.starts_with(tag.close.as_bytes()) {
         let end = at + tag.close.len();
         let mentioned = before.is_some() && text.as_bytes().get(end).copied() == before;
-        return (!mentioned).then_some(Found { tag, opens: false, at, end });
+        return (!mentioned).then_some(TagMatch { tag, opens: false, at, end });
     }
     None
 }

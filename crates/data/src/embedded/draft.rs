@@ -8,8 +8,8 @@ use whetstone_core::task::TaskId;
 use whetstone_core::tests::{Call, Suite, Tests};
 use whetstone_core::wire::Object;
 
-use super::names::Names;
-use super::program::Program;
+use super::names::TaskNames;
+use super::program::Composition;
 use super::python::Written;
 use super::random::Random;
 use super::suite::{Case, Cases};
@@ -18,8 +18,8 @@ use super::{SOURCE, english, reasoning};
 
 /// The parts of a task.
 pub(super) struct Draft<'a> {
-    pub(super) program: &'a Program,
-    pub(super) names: &'a Names,
+    pub(super) program: &'a Composition,
+    pub(super) names: &'a TaskNames,
     pub(super) cases: &'a Cases,
     pub(super) reference: Written,
 }
@@ -75,7 +75,7 @@ impl Draft<'_> {
     }
 }
 
-fn call(program: &Program, case: &Case) -> Call {
+fn call(program: &Composition, case: &Case) -> Call {
     Call {
         args: program.values(&case.arguments).iter().map(raw).collect(),
         kwargs: Object::new(),

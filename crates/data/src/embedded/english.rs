@@ -5,8 +5,8 @@
 //! "the results" follows the steps: see [`Left`].
 
 use super::kind::Left;
-use super::names::{Names, fill, with_constants};
-use super::program::{Owner, Program, Stage};
+use super::names::{TaskNames, fill, with_constants};
+use super::program::{Composition, Owner, Stage};
 use super::random::Random;
 use super::value::Type;
 
@@ -31,7 +31,7 @@ struct Said {
 }
 
 /// The statement, without examples.
-pub(super) fn statement(program: &Program, names: &Names, random: &mut Random) -> String {
+pub(super) fn statement(program: &Composition, names: &TaskNames, random: &mut Random) -> String {
     let said = say(program, names, random);
     let call = format!("`{}({})`", names.function, names.parameters());
     let input = input(program, names, random);
@@ -57,7 +57,7 @@ pub(super) fn statement(program: &Program, names: &Names, random: &mut Random) -
     }
 }
 
-fn say(program: &Program, names: &Names, random: &mut Random) -> Said {
+fn say(program: &Composition, names: &TaskNames, random: &mut Random) -> Said {
     let mut talk = Talk::new(program, names);
     let mut clauses = Vec::new();
     let last = program.stages.len() - 1;
@@ -100,7 +100,7 @@ impl Said {
 }
 
 impl Talk {
-    fn new(program: &Program, names: &Names) -> Self {
+    fn new(program: &Composition, names: &TaskNames) -> Self {
         let naming = &names.naming;
         let quoted: Vec<String> = naming.arguments.iter().map(|name| format!("`{name}`")).collect();
         let all = quoted.join(" and ");
@@ -189,7 +189,7 @@ impl Talk {
 }
 
 /// The arguments, described.
-fn input(program: &Program, names: &Names, random: &mut Random) -> String {
+fn input(program: &Composition, names: &TaskNames, random: &mut Random) -> String {
     let arguments = names.naming.arguments;
     let second = arguments.get(1).copied().unwrap_or("");
     let phrase =

@@ -1,9 +1,9 @@
 //! Families of tasks: which groups of steps follow one another, on what.
 
 use super::elements;
-use super::input::{self, Input};
+use super::input::{self, ArgumentKind};
 use super::kind::{Constant, Step};
-use super::program::{Program, Stage};
+use super::program::{Composition, Stage};
 use super::random::Random;
 use super::steps;
 
@@ -11,40 +11,48 @@ use super::steps;
 #[derive(Debug)]
 pub(super) struct Family {
     pub(super) name: &'static str,
-    pub(super) input: Input,
+    pub(super) input: ArgumentKind,
     /// Groups of steps, separated by spaces.
     pub(super) chains: &'static [&'static str],
 }
 
-const fn family(name: &'static str, input: Input, chains: &'static [&'static str]) -> Family {
+const fn family(
+    name: &'static str,
+    input: ArgumentKind,
+    chains: &'static [&'static str],
+) -> Family {
     Family { name, input, chains }
 }
 
 pub(super) static FAMILIES: &[Family] = &[
-    family("arithmetic", Input::Positive, &["number", "number number", "number number number"]),
+    family(
+        "arithmetic",
+        ArgumentKind::Positive,
+        &["number", "number number", "number number number"],
+    ),
     family(
         "conditions",
-        Input::Whole,
+        ArgumentKind::Whole,
         &["condition", "number condition", "condition number", "condition condition"],
     ),
     family(
         "repetition",
-        Input::Positive,
+        ArgumentKind::Positive,
         &["loop", "loop number", "number loop", "loop condition"],
     ),
     family(
         "recurrences",
-        Input::Rounds,
+        ArgumentKind::Rounds,
         &["recurrence", "recurrence number", "recurrence condition"],
     ),
     family(
         "answers",
-        Input::Positive,
+        ArgumentKind::Positive,
         &["number answer", "condition answer", "loop answer", "number number answer"],
     ),
     family(
         "digits",
-        Input::Large,
+        ArgumentKind::Large,
         &[
             "digits keep fold",
             "digits change fold",
@@ -58,7 +66,7 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "divisors",
-        Input::Positive,
+        ArgumentKind::Positive,
         &[
             "divisors keep fold",
             "divisors keep",
@@ -69,7 +77,7 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "counting-up",
-        Input::Few,
+        ArgumentKind::Few,
         &[
             "range keep fold",
             "range choose fold",
@@ -81,17 +89,17 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "halving",
-        Input::Positive,
+        ArgumentKind::Positive,
         &["halves keep fold", "halves change fold", "halves tally", "halves keep", "halves change"],
     ),
     family(
         "two-numbers",
-        Input::TwoNumbers,
+        ArgumentKind::TwoNumbers,
         &["two-numbers", "two-numbers number", "two-numbers condition", "two-numbers answer"],
     ),
     family(
         "spans",
-        Input::TwoNumbers,
+        ArgumentKind::TwoNumbers,
         &[
             "two-to-list keep fold",
             "two-to-list change fold",
@@ -102,7 +110,7 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "filter-map-reduce",
-        Input::Numbers,
+        ArgumentKind::Numbers,
         &[
             "keep change fold",
             "change keep fold",
@@ -114,7 +122,7 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "list-building",
-        Input::Numbers,
+        ArgumentKind::Numbers,
         &[
             "keep change",
             "change keep",
@@ -127,12 +135,12 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "two-way",
-        Input::Numbers,
+        ArgumentKind::Numbers,
         &["choose", "choose fold", "keep choose", "choose order", "choose keep", "cut choose fold"],
     ),
     family(
         "slices",
-        Input::Numbers,
+        ArgumentKind::Numbers,
         &[
             "cut change",
             "cut fold",
@@ -144,7 +152,7 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "uniqueness",
-        Input::Numbers,
+        ArgumentKind::Numbers,
         &[
             "unique fold",
             "unique keep",
@@ -156,7 +164,7 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "neighbours",
-        Input::Numbers,
+        ArgumentKind::Numbers,
         &[
             "running",
             "running keep",
@@ -168,32 +176,32 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "positions",
-        Input::Numbers,
+        ArgumentKind::Numbers,
         &["position", "position fold", "keep position", "position keep fold", "position order"],
     ),
     family(
         "stopping",
-        Input::Numbers,
+        ArgumentKind::Numbers,
         &["stop fold", "stop change", "stop", "change stop fold", "stop order"],
     ),
     family(
         "searching",
-        Input::Numbers,
+        ArgumentKind::Numbers,
         &["search", "change search", "order search", "search number", "keep search", "cut search"],
     ),
     family(
         "list-verdicts",
-        Input::Numbers,
+        ArgumentKind::Numbers,
         &["keep verdict", "change verdict", "verdict", "cut verdict", "running verdict"],
     ),
     family(
         "labels",
-        Input::Numbers,
+        ArgumentKind::Numbers,
         &["label", "keep label", "label join", "label counts best-key", "change label"],
     ),
     family(
         "algorithms",
-        Input::Numbers,
+        ArgumentKind::Numbers,
         &[
             "algorithm",
             "keep algorithm",
@@ -205,28 +213,28 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "two-lists",
-        Input::TwoLists,
+        ArgumentKind::TwoLists,
         &["zip fold", "zip keep fold", "zip keep", "zip change", "zip choose", "zip tally"],
     ),
     family(
         "set-like",
-        Input::TwoLists,
+        ArgumentKind::TwoLists,
         &["sets order", "sets fold", "sets keep fold", "sets unique", "sets change", "sets tally"],
     ),
-    family("characters", Input::Text, &["text", "text text", "text text text"]),
+    family("characters", ArgumentKind::Text, &["text", "text text", "text text text"]),
     family(
         "text-measures",
-        Input::Text,
+        ArgumentKind::Text,
         &["measure", "text measure", "measure number", "text measure condition"],
     ),
     family(
         "text-verdicts",
-        Input::Text,
+        ArgumentKind::Text,
         &["text-verdict", "text text-verdict", "text text text-verdict"],
     ),
     family(
         "sentences",
-        Input::Text,
+        ArgumentKind::Text,
         &[
             "split keep-words join",
             "split change-words join",
@@ -237,7 +245,7 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "word-choice",
-        Input::Text,
+        ArgumentKind::Text,
         &[
             "split keep-words best-word",
             "split best-word text",
@@ -248,7 +256,7 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "word-lists",
-        Input::Words,
+        ArgumentKind::Words,
         &[
             "keep-words change-words",
             "keep-words order-words",
@@ -259,7 +267,7 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "word-lengths",
-        Input::Words,
+        ArgumentKind::Words,
         &[
             "lengths fold",
             "lengths keep fold",
@@ -271,7 +279,7 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "word-summaries",
-        Input::Words,
+        ArgumentKind::Words,
         &[
             "keep-words fold-words",
             "change-words fold-words",
@@ -283,7 +291,7 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "counting",
-        Input::Words,
+        ArgumentKind::Words,
         &[
             "counting",
             "counts table",
@@ -298,7 +306,7 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "letter-counts",
-        Input::Text,
+        ArgumentKind::Text,
         &[
             "counting-letters table",
             "counting-letters keys",
@@ -309,7 +317,7 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "dictionaries",
-        Input::Table,
+        ArgumentKind::Table,
         &[
             "table",
             "table table",
@@ -321,7 +329,7 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "values",
-        Input::Table,
+        ArgumentKind::Table,
         &[
             "values keep fold",
             "values change fold",
@@ -333,13 +341,13 @@ pub(super) static FAMILIES: &[Family] = &[
     ),
     family(
         "merging",
-        Input::TwoTables,
+        ArgumentKind::TwoTables,
         &["merge", "merge table", "merge keys", "merge fold-table", "merge best-key"],
     ),
 ];
 
 /// Draws a composition of a family; `None` if the steps drawn do not fit together.
-pub(super) fn draw(family: &Family, random: &mut Random) -> Option<Program> {
+pub(super) fn draw(family: &Family, random: &mut Random) -> Option<Composition> {
     let mut stages: Vec<Stage> = Vec::new();
     let mut at = family.input.to_type();
     for group in random.phrase(family.chains).split(' ') {
@@ -348,14 +356,14 @@ pub(super) fn draw(family: &Family, random: &mut Random) -> Option<Program> {
         if stages.iter().any(|stage| stage.step.name == step.name && step.changes.is_none()) {
             return None;
         }
-        if step.signed && family.input != Input::Numbers {
+        if step.signed && family.input != ArgumentKind::Numbers {
             return None;
         }
         at = step.to;
         stages.push(stage(step, random)?);
     }
     let lifted = lifted(&stages, random);
-    Some(Program { family: family.name, input: family.input, stages, lifted })
+    Some(Composition { family: family.name, input: family.input, stages, lifted })
 }
 
 /// A step with elements and constants.

@@ -1,13 +1,13 @@
 //! The arguments of the functions: their names and words, and how values are drawn.
 
 use super::kind::Constant;
-use super::program::{Arguments, Program};
+use super::program::{Arguments, Composition};
 use super::random::Random;
 use super::value::{Type, Value};
 
 /// A kind of argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Input {
+pub(super) enum ArgumentKind {
     Numbers,
     /// From 1 to about 60.
     Positive,
@@ -156,7 +156,7 @@ const VOCABULARY: &[&str] = &[
     "bell", "ball", "tea", "egg", "nut", "oak", "ant", "bee", "gold", "iron", "salt", "civic",
 ];
 
-impl Input {
+impl ArgumentKind {
     pub(super) fn to_type(self) -> Type {
         match self {
             Self::Numbers => Type::Ints,
@@ -219,7 +219,7 @@ impl Input {
 
 /// Different arguments for a program: a few edges first, then typical ones.
 pub(super) fn draw(
-    program: &Program,
+    program: &Composition,
     naming: &Naming,
     wanted: usize,
     random: &mut Random,

@@ -43,7 +43,7 @@ pub(super) enum Check {
 
 /// The twin of a change; `None` where it is not defined.
 #[derive(Clone, Copy)]
-pub(super) enum Turn {
+pub(super) enum ChangeFn {
     Number(fn(i64, &[i64]) -> Option<i64>),
     Text(fn(&str, &[i64]) -> String),
 }
@@ -71,7 +71,7 @@ pub(super) struct Change {
     pub(super) python: &'static str,
     /// With `{x}` for the element.
     pub(super) does: &'static [&'static str],
-    pub(super) turn: Turn,
+    pub(super) turn: ChangeFn,
 }
 
 /// The Python form of a step.
@@ -193,14 +193,14 @@ impl Inner<'_> {
 
     pub(super) fn turn(&self, which: usize, n: i64) -> Option<i64> {
         match self.changes.get(which)? {
-            (Change { turn: Turn::Number(turn), .. }, k) => turn(n, k),
+            (Change { turn: ChangeFn::Number(turn), .. }, k) => turn(n, k),
             _ => None,
         }
     }
 
     pub(super) fn turn_text(&self, which: usize, text: &str) -> Option<String> {
         match self.changes.get(which)? {
-            (Change { turn: Turn::Text(turn), .. }, k) => Some(turn(text, k)),
+            (Change { turn: ChangeFn::Text(turn), .. }, k) => Some(turn(text, k)),
             _ => None,
         }
     }

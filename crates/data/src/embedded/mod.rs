@@ -39,10 +39,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use whetstone_core::{Seed, Task};
 
-use crate::part::Part;
+use crate::part::Partition;
 use draft::Draft;
 use family::{FAMILIES, Family};
-use names::Names;
+use names::TaskNames;
 use normal::normalised;
 use random::Random;
 
@@ -60,7 +60,7 @@ const TRIES: u64 = 20_000;
 #[derive(Debug, Clone)]
 pub struct Made {
     /// The part.
-    pub part: Part,
+    pub part: Partition,
     /// The task. Its fields `family`, `shape` and `trace` pass through.
     pub task: Task,
 }
@@ -112,7 +112,7 @@ impl Generator {
         &self.discarded
     }
 
-    fn make(&mut self, part: Part, random: &mut Random) -> Result<Task, Discarded> {
+    fn make(&mut self, part: Partition, random: &mut Random) -> Result<Task, Discarded> {
         let &family = random.pick(&self.families);
         let program = family::draw(family, random).ok_or(Discarded::Unfit)?;
         if part_of(&program.shape()) != part {
@@ -122,7 +122,7 @@ impl Generator {
         if self.known.contains(&identity) {
             return Err(Discarded::Known);
         }
-        let names = Names::draw(&program, random);
+        let names = TaskNames::draw(&program, random);
         let pool = input::draw(&program, &names.naming, POOL, random);
         let cases = suite::choose(&program, pool, random)?;
         let reference = python::reference(&program, &names, random);
@@ -145,7 +145,7 @@ impl Iterator for Generator {
 
     fn next(&mut self) -> Option<Made> {
         // The third of every five: so each beginning of the stream is divided as exactly as can be.
-        let part = if self.next % 5 == 2 { Part::Validation } else { Part::Train };
+        let part = if self.next % 5 == 2 { Partition::Validation } else { Partition::Train };
         let seed = self.seed.derive("embedded task", self.next);
         for attempt in 0..TRIES {
             let mut random = Random::new(seed.derive("attempt", attempt));
@@ -167,9 +167,9 @@ pub fn families() -> impl Iterator<Item = &'static str> {
 }
 
 /// The part that a shape belongs to, whatever the seed.
-fn part_of(shape: &str) -> Part {
+fn part_of(shape: &str) -> Partition {
     let hash = blake3::hash(shape.as_bytes());
-    if hash.as_bytes()[0].is_multiple_of(5) { Part::Validation } else { Part::Train }
+    if hash.as_bytes()[0].is_multiple_of(5) { Partition::Validation } else { Partition::Train }
 }
 
 #[cfg(test)]
@@ -202,7 +202,7 @@ mod tests {
         let of = |part| -> BTreeSet<String> {
             all.iter().filter(|made| made.part == part).map(shape).collect()
         };
-        let (train, validation) = (of(Part::Train), of(Part::Validation));
+        let (train, validation) = (of(Partition::Train), of(Partition::Validation));
         assert!(train.is_disjoint(&validation));
         assert!(
             train.len() > 2500 && validation.len() > 600,

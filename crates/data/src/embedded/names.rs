@@ -3,12 +3,12 @@
 
 use super::input::Naming;
 use super::kind::{Constant, letter};
-use super::program::{Program, Stage};
+use super::program::{Composition, Stage};
 use super::random::Random;
 use super::value::Type;
 
 /// The names of one task.
-pub(super) struct Names {
+pub(super) struct TaskNames {
     pub(super) function: String,
     pub(super) naming: Naming,
     /// The name of the argument that is a lifted constant.
@@ -23,8 +23,8 @@ pub(super) struct Names {
 
 const VERBS: &[&str] = &["solve", "compute", "process", "handle", "work_on"];
 
-impl Names {
-    pub(super) fn draw(program: &Program, random: &mut Random) -> Self {
+impl TaskNames {
+    pub(super) fn draw(program: &Composition, random: &mut Random) -> Self {
         let signed = program.stages.iter().any(|stage| stage.step.signed);
         let namings = program.input.namings().iter().filter(|naming| !(signed && naming.natural));
         let naming = **random.pick(&namings.collect::<Vec<_>>());
@@ -77,7 +77,7 @@ impl Names {
     }
 
     /// The constants of a stage as Python writes them, or in a statement, where a name is quoted.
-    pub(super) fn constants(&self, program: &Program, at: usize, quoted: bool) -> Vec<String> {
+    pub(super) fn constants(&self, program: &Composition, at: usize, quoted: bool) -> Vec<String> {
         let stage: &Stage = &program.stages[at];
         let specs = stage.specs().into_iter().enumerate();
         let write = |(place, spec): (usize, Constant)| match self.lifted {

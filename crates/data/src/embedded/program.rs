@@ -1,6 +1,6 @@
 //! A composition: typed steps one after another, with their constants, and its mutants.
 
-use super::input::Input;
+use super::input::ArgumentKind;
 use super::kind::{Change, Constant, Inner, Step, Test, letter};
 use super::value::Value;
 
@@ -18,9 +18,9 @@ pub(super) struct Stage {
 
 /// A composition.
 #[derive(Clone)]
-pub(super) struct Program {
+pub(super) struct Composition {
     pub(super) family: &'static str,
-    pub(super) input: Input,
+    pub(super) input: ArgumentKind,
     pub(super) stages: Vec<Stage>,
     /// The constant that is an argument instead: its stage and its index there.
     pub(super) lifted: Option<(usize, usize)>,
@@ -103,7 +103,7 @@ impl Stage {
     }
 }
 
-impl Program {
+impl Composition {
     /// The value for these arguments; `None` where the composition is not defined or overflows.
     pub(super) fn run(&self, arguments: &Arguments) -> Option<Value> {
         let mut value = None;

@@ -5,8 +5,8 @@
 //! returned.
 
 use super::kind::Code;
-use super::names::{Names, fill, with_constants};
-use super::program::{Owner, Program, Stage};
+use super::names::{TaskNames, fill, with_constants};
+use super::program::{Composition, Owner, Stage};
 use super::random::Random;
 
 /// A program, and the names that it gives to what each of its steps takes.
@@ -16,8 +16,8 @@ pub(super) struct Written {
 }
 
 /// The reference.
-pub(super) fn reference(program: &Program, names: &Names, random: &mut Random) -> Written {
-    let mut writer = Writer {
+pub(super) fn reference(program: &Composition, names: &TaskNames, random: &mut Random) -> Written {
+    let mut writer = PythonWriter {
         names,
         lines: Vec::new(),
         current: names.naming.arguments[0].to_owned(),
@@ -63,7 +63,7 @@ pub(super) fn with_elements(
 }
 
 /// Elements that are being walked over.
-struct Pending {
+struct OpenLoop {
     source: String,
     x: String,
     /// Conditions, all on `x` itself.
@@ -72,18 +72,18 @@ struct Pending {
     names: &'static [&'static str],
 }
 
-struct Writer<'a> {
-    names: &'a Names,
+struct PythonWriter<'a> {
+    names: &'a TaskNames,
     lines: Vec<String>,
     /// The name of the value so far.
     current: String,
     used: Vec<String>,
-    pending: Option<Pending>,
+    pending: Option<OpenLoop>,
     taken: Vec<String>,
     random: &'a mut Random,
 }
 
-impl Writer<'_> {
+impl PythonWriter<'_> {
     fn stage(&mut self, stage: &Stage, constants: &[String]) {
         let step = stage.step;
         if !matches!(step.code, Code::Keep(_) | Code::Each(_) | Code::Fold { .. }) {
@@ -130,7 +130,7 @@ impl Writer<'_> {
         if self.pending.is_none() {
             let x = self.names.element(stage.step.from).unwrap_or("x").to_owned();
             let (source, element) = (self.current.clone(), x.clone());
-            self.pending = Some(Pending {
+            self.pending = Some(OpenLoop {
                 source,
                 x,
                 conditions: Vec::new(),
@@ -174,7 +174,7 @@ impl Writer<'_> {
         }
     }
 
-    fn walk_lines(&mut self, walk: &Pending, body: &str) {
+    fn walk_lines(&mut self, walk: &OpenLoop, body: &str) {
         self.lines.push(format!("for {} in {}:", walk.x, walk.source));
         let mut indent = "    ".to_owned();
         if !walk.conditions.is_empty() {
@@ -234,7 +234,7 @@ impl Writer<'_> {
     }
 }
 
-impl Pending {
+impl OpenLoop {
     fn clause(&self) -> String {
         if self.conditions.is_empty() {
             String::new()

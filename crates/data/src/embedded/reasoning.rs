@@ -1,14 +1,14 @@
 //! The thinking of a reference trace: one short sentence for each step, in the words of the code.
 
-use super::names::{Names, fill};
-use super::program::Program;
+use super::names::{TaskNames, fill};
+use super::program::Composition;
 use super::python::with_elements;
 use super::random::Random;
 
 /// The sentences, in the order of the steps; `taken` names what each step takes.
 pub(super) fn reasoning(
-    program: &Program,
-    names: &Names,
+    program: &Composition,
+    names: &TaskNames,
     taken: &[String],
     random: &mut Random,
 ) -> String {

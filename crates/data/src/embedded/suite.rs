@@ -5,7 +5,7 @@
 //! answers must differ, so that no constant passes; otherwise there is no suite. Off-by-one
 //! programs and programs with two steps in the wrong order must fail if any input tells them apart.
 
-use super::program::{Arguments, Program};
+use super::program::{Arguments, Composition};
 use super::random::Random;
 use super::value::Value;
 
@@ -43,7 +43,7 @@ const MOST_HIDDEN: usize = 8;
 
 /// Chooses tests among these arguments.
 pub(super) fn choose(
-    program: &Program,
+    program: &Composition,
     pool: Vec<Arguments>,
     random: &mut Random,
 ) -> Result<Cases, Discarded> {
@@ -95,8 +95,8 @@ fn take_visible(cases: &mut Vec<Case>, random: &mut Random) -> Option<Vec<Case>>
 }
 
 /// For each mutant, on which cases it is wrong.
-fn wrong(cases: &[Case], mutants: &[Program]) -> Vec<Vec<bool>> {
-    let row = |mutant: &Program| {
+fn wrong(cases: &[Case], mutants: &[Composition]) -> Vec<Vec<bool>> {
+    let row = |mutant: &Composition| {
         cases
             .iter()
             .map(|case| mutant.run(&case.arguments).as_ref() != Some(&case.expected))
@@ -138,11 +138,11 @@ mod tests {
 
     use super::*;
     use crate::embedded::family::{self, FAMILIES};
-    use crate::embedded::input::{self, Input};
+    use crate::embedded::input::{self, ArgumentKind};
     use crate::embedded::program::Stage;
     use crate::embedded::steps;
 
-    fn program(names: [&str; 2]) -> Program {
+    fn program(names: [&str; 2]) -> Composition {
         let stage = |name: &str| {
             let step = steps::all().find(|step| step.name == name).expect("a step");
             let mut stage = Stage::new(step, None, Vec::new());
@@ -150,10 +150,10 @@ mod tests {
             stage
         };
         let stages = names.map(stage).into();
-        Program { family: "lists", input: Input::Numbers, stages, lifted: None }
+        Composition { family: "lists", input: ArgumentKind::Numbers, stages, lifted: None }
     }
 
-    fn cases(program: &Program, random: &mut Random) -> Result<Cases, Discarded> {
+    fn cases(program: &Composition, random: &mut Random) -> Result<Cases, Discarded> {
         let pool = input::draw(program, &program.input.namings()[0], 26, random);
         choose(program, pool, random)
     }

@@ -9,10 +9,10 @@
 //! Tasks are visited in a fixed order, and one is dropped if it is similar to one that was kept
 //! before. So the kept tasks are free of duplicates, and so are the two parts they are split into.
 
-use super::gather::{Benchmarks, Entry};
+use super::gather::{Benchmarks, PreparedTask};
 use super::grams::{Compared, Grams};
 use super::report::{By, Contaminated, Duplicate};
-use super::similar::{Alike, Frequencies, Seen};
+use super::similar::{Alike, Frequencies, SimilarityIndex};
 
 /// Minimal overlap of two statements' n-grams, in percent.
 const STATEMENT_PERCENT: usize = 80;
@@ -28,7 +28,7 @@ pub(super) enum Fate {
 }
 
 /// The fate of each entry, in their order, which decides which of two duplicates is kept.
-pub(super) fn fates(entries: &[Entry], known: &Benchmarks) -> Vec<Fate> {
+pub(super) fn fates(entries: &[PreparedTask], known: &Benchmarks) -> Vec<Fate> {
     let all = || {
         let benchmarks = known.tasks.iter().map(|task| &task.compared);
         entries.iter().map(|entry| &entry.compared).chain(benchmarks)
@@ -55,7 +55,7 @@ pub(super) fn fates(entries: &[Entry], known: &Benchmarks) -> Vec<Fate> {
 }
 
 /// Dropped if it is like one that was kept.
-fn fate_among(entries: &[Entry], entry: &Entry, kept: &Looks<'_>) -> Fate {
+fn fate_among(entries: &[PreparedTask], entry: &PreparedTask, kept: &Looks<'_>) -> Fate {
     let Some((by, alike)) = kept.find(&entry.compared) else { return Fate::Kept };
     Fate::Duplicate(Duplicate {
         dropped: entry.id.to_string(),
@@ -65,7 +65,11 @@ fn fate_among(entries: &[Entry], entry: &Entry, kept: &Looks<'_>) -> Fate {
     })
 }
 
-fn contaminated(entry: &Entry, known: &Benchmarks, looks: &Looks<'_>) -> Option<Contaminated> {
+fn contaminated(
+    entry: &PreparedTask,
+    known: &Benchmarks,
+    looks: &Looks<'_>,
+) -> Option<Contaminated> {
     let (task, by, evidence) = if let Some((task, words)) = &entry.recognised {
         (*task, By::Words, crate::source::brief(words))
     } else {
@@ -78,20 +82,20 @@ fn contaminated(entry: &Entry, known: &Benchmarks, looks: &Looks<'_>) -> Option<
 
 /// Tasks that were seen, by their statements and by their references.
 struct Looks<'a> {
-    statements: Seen<'a>,
-    solutions: Seen<'a>,
+    statements: SimilarityIndex<'a>,
+    solutions: SimilarityIndex<'a>,
 }
 
 impl<'a> Looks<'a> {
     fn new(statements: &'a Frequencies, solutions: &'a Frequencies) -> Self {
         Self {
-            statements: Seen::new(STATEMENT_PERCENT, statements),
-            solutions: Seen::new(SOLUTION_PERCENT, solutions),
+            statements: SimilarityIndex::new(STATEMENT_PERCENT, statements),
+            solutions: SimilarityIndex::new(SOLUTION_PERCENT, solutions),
         }
     }
 
     fn add(&mut self, task: &'a Compared, name: usize) {
-        let add = |seen: &mut Seen<'a>, text: &'a Option<Grams>| {
+        let add = |seen: &mut SimilarityIndex<'a>, text: &'a Option<Grams>| {
             if let Some(text) = text {
                 seen.add(text, name);
             }
@@ -101,7 +105,7 @@ impl<'a> Looks<'a> {
     }
 
     fn find(&self, task: &Compared) -> Option<(By, Alike)> {
-        let find = |seen: &Seen<'_>, text: &Option<Grams>, same: By, like: By| {
+        let find = |seen: &SimilarityIndex<'_>, text: &Option<Grams>, same: By, like: By| {
             let alike = seen.find(text.as_ref()?)?;
             Some((if alike.same { same } else { like }, alike))
         };

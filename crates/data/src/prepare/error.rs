@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use whetstone_record::error::FileError;
 
-use super::report::Bad;
+use super::report::BadRow;
 use crate::source::SourceError;
 
 /// Preparing failed. A bad row is not an error: it is listed in the report.
@@ -26,7 +26,7 @@ pub enum PrepareError {
         /// Number of rows.
         rows: u64,
         /// The first of them, if there was one.
-        first: Option<Bad>,
+        first: Option<BadRow>,
     },
 
     /// A benchmark to decontaminate against holds no task, so it would clean nothing.
@@ -35,7 +35,7 @@ pub enum PrepareError {
         /// The file or folder.
         path: PathBuf,
         /// Why its first row is not a task, if it has one.
-        first: Option<Bad>,
+        first: Option<BadRow>,
     },
 
     /// The output would take the place of an input.

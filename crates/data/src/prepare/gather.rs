@@ -9,19 +9,19 @@ use whetstone_core::wire::Wire;
 use super::benchmark::Benchmark;
 use super::error::PrepareError;
 use super::grams::Compared;
-use super::report::{Bad, Counts, NAMED};
+use super::report::{BadRow, Counts, NAMED};
 use super::split::Split;
-use crate::part::Part;
-use crate::source::{self, Found, Input, Kind, Origin, What};
+use crate::part::Partition;
+use crate::source::{self, DataSet, InputFile, SourceRow, TaskSource, What};
 
 /// A task, as far as preparing needs it. The task itself is its line.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct PreparedTask {
     pub(super) id: TaskId,
     pub(super) source: String,
     pub(super) rank: Rank,
     /// The half it belongs to, where its maker said so.
-    pub(super) part: Option<Part>,
+    pub(super) part: Option<Partition>,
     pub(super) line: String,
     pub(super) compared: Compared,
     /// The benchmark's task with which it shares words, and the words.
@@ -32,7 +32,7 @@ pub(super) struct Entry {
 /// before tasks generated here, and of these validation comes first, which is the smaller part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
-    DataSet(Kind),
+    DataSet(DataSet),
     Made(Validation),
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Validation {
 
 /// A task of a benchmark.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct BenchmarkTask {
     pub(super) id: String,
     pub(super) compared: Compared,
 }
@@ -52,16 +52,16 @@ pub(super) struct Known {
 /// The benchmarks to decontaminate against.
 #[derive(Debug)]
 pub(super) struct Benchmarks {
-    pub(super) tasks: Vec<Known>,
+    pub(super) tasks: Vec<BenchmarkTask>,
     pub(super) words: Benchmark,
 }
 
 /// Everything that was read.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    pub(super) entries: Vec<Entry>,
-    pub(super) inputs: Vec<Input>,
-    pub(super) bad: Vec<Bad>,
+    pub(super) entries: Vec<PreparedTask>,
+    pub(super) inputs: Vec<InputFile>,
+    pub(super) bad: Vec<BadRow>,
     pub(super) sources: BTreeMap<String, Counts>,
     places: HashMap<TaskId, (PathBuf, u64)>,
 }
@@ -73,13 +73,15 @@ impl Gathered {
         &mut self,
         path: &Path,
         known: &mut Benchmarks,
-    ) -> Result<Vec<Input>, PrepareError> {
-        let origin = Origin { kind: None, path: path.to_owned(), difficulties: Vec::new() };
+    ) -> Result<Vec<InputFile>, PrepareError> {
+        let origin = TaskSource { kind: None, path: path.to_owned(), difficulties: Vec::new() };
         let (before, bad_before) = (known.tasks.len(), self.bad.len());
         let inputs = source::read(&origin, &mut |found| match found.what {
             What::Task(task, _) => {
                 known.words.add(&task.statement, known.tasks.len());
-                known.tasks.push(Known { id: task.id.to_string(), compared: Compared::of(&task) });
+                known
+                    .tasks
+                    .push(BenchmarkTask { id: task.id.to_string(), compared: Compared::of(&task) });
             }
             What::Bad(reason) => {
                 let counts = self.sources.entry("benchmarks".to_owned()).or_default();
@@ -99,7 +101,7 @@ impl Gathered {
     /// Reads a source.
     pub(super) fn source(
         &mut self,
-        origin: &Origin,
+        origin: &TaskSource,
         split: Split,
         known: &Benchmarks,
     ) -> Result<(), PrepareError> {
@@ -109,25 +111,29 @@ impl Gathered {
     }
 
     /// Takes a task that was made here and knows its half.
-    pub(super) fn made(&mut self, part: Part, task: &Task, known: &Benchmarks) {
-        let rank =
-            Rank::Made(if part == Part::Validation { Validation::Yes } else { Validation::No });
+    pub(super) fn made(&mut self, part: Partition, task: &Task, known: &Benchmarks) {
+        let rank = Rank::Made(if part == Partition::Validation {
+            Validation::Yes
+        } else {
+            Validation::No
+        });
         let source = task.source.clone().unwrap_or_else(|| "embedded".to_owned());
         self.count(&source).rows += 1;
         let row = self.count(&source).rows;
-        let entry = Entry { part: Some(part), ..entry(task, task.to_line(), source, rank, known) };
+        let entry =
+            PreparedTask { part: Some(part), ..entry(task, task.to_line(), source, rank, known) };
         self.add(entry, Path::new("embedded"), row);
     }
 
-    fn take(&mut self, found: Found<'_>, split: Split, known: &Benchmarks) {
-        let kind = found.kind.map_or("unknown", Kind::name);
+    fn take(&mut self, found: SourceRow<'_>, split: Split, known: &Benchmarks) {
+        let kind = found.kind.map_or("unknown", DataSet::name);
         match found.what {
             What::Task(task, line) => {
                 let source = task.source.clone().unwrap_or_else(|| kind.to_owned());
                 self.count(&source).rows += 1;
-                let rank = Rank::DataSet(found.kind.unwrap_or(Kind::Tasks));
+                let rank = Rank::DataSet(found.kind.unwrap_or(DataSet::Tasks));
                 let part = split.part(found.kind, &task.id);
-                let entry = Entry { part, ..entry(&task, line, source, rank, known) };
+                let entry = PreparedTask { part, ..entry(&task, line, source, rank, known) };
                 self.add(entry, found.file, found.row);
             }
             What::Bad(reason) => {
@@ -142,7 +148,7 @@ impl Gathered {
         }
     }
 
-    fn add(&mut self, entry: Entry, file: &Path, row: u64) {
+    fn add(&mut self, entry: PreparedTask, file: &Path, row: u64) {
         if let Some((first, line)) = self.places.get(&entry.id) {
             let reason =
                 format!("task id `{}` stands already in {}:{line}", entry.id, first.display());
@@ -160,13 +166,19 @@ impl Gathered {
 
     fn name(&mut self, file: &Path, row: u64, reason: String) {
         if self.bad.len() < NAMED {
-            self.bad.push(Bad::new(file, row, reason));
+            self.bad.push(BadRow::new(file, row, reason));
         }
     }
 }
 
-fn entry(task: &Task, line: String, source: String, rank: Rank, known: &Benchmarks) -> Entry {
-    Entry {
+fn entry(
+    task: &Task,
+    line: String,
+    source: String,
+    rank: Rank,
+    known: &Benchmarks,
+) -> PreparedTask {
+    PreparedTask {
         id: task.id.clone(),
         source,
         rank,

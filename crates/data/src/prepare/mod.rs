@@ -32,13 +32,13 @@ use whetstone_core::task::Task;
 use self::benchmark::Benchmark;
 use self::duplicates::Fate;
 pub use self::error::PrepareError;
-use self::gather::{Benchmarks, Entry, Gathered};
+use self::gather::{Benchmarks, Gathered, PreparedTask};
 use self::report::NAMED;
-pub use self::report::{Bad, By, Contaminated, Counts, Duplicate, Half, Report};
+pub use self::report::{BadRow, By, Contaminated, Counts, Duplicate, Half, PrepareSummary};
 pub use self::split::Split;
 pub use self::write::{REPORT, TRAIN, VAL};
-use crate::part::Part;
-use crate::source::{Input, Kind, Origin};
+use crate::part::Partition;
+use crate::source::{DataSet, InputFile, TaskSource};
 
 /// Words in a row that make a task known to a benchmark.
 pub const DEFAULT_NGRAM: usize = 13;
@@ -46,9 +46,9 @@ pub const DEFAULT_NGRAM: usize = 13;
 /// The inputs and settings of a preparation.
 pub struct Preparing<'a> {
     /// Data sets.
-    pub origins: Vec<Origin>,
+    pub origins: Vec<TaskSource>,
     /// Tasks that were made here, in halves.
-    pub made: Vec<(Part, Task)>,
+    pub made: Vec<(Partition, Task)>,
     /// Benchmark files for decontamination.
     pub benchmarks: Vec<PathBuf>,
     /// Words in a row that make a task known to a benchmark.
@@ -68,7 +68,7 @@ pub struct Preparing<'a> {
 }
 
 /// Prepares tasks.
-pub fn prepare(preparing: &Preparing<'_>) -> Result<Report, PrepareError> {
+pub fn prepare(preparing: &Preparing<'_>) -> Result<PrepareSummary, PrepareError> {
     if preparing.origins.is_empty() && preparing.made.is_empty() {
         return Err(PrepareError::NoSource);
     }
@@ -92,7 +92,7 @@ pub fn prepare(preparing: &Preparing<'_>) -> Result<Report, PrepareError> {
 fn read_benchmarks(
     preparing: &Preparing<'_>,
     gathered: &mut Gathered,
-) -> Result<(Benchmarks, Vec<Input>), PrepareError> {
+) -> Result<(Benchmarks, Vec<InputFile>), PrepareError> {
     let mut known = Benchmarks { tasks: Vec::new(), words: Benchmark::new(preparing.ngram) };
     let mut inputs = Vec::new();
     for path in sorted(&preparing.benchmarks) {
@@ -108,7 +108,7 @@ fn read_sources(
     known: &Benchmarks,
 ) -> Result<(), PrepareError> {
     let mut origins: Vec<_> = preparing.origins.iter().collect();
-    origins.sort_by_key(|origin| (origin.kind.unwrap_or(Kind::Tasks), &origin.path));
+    origins.sort_by_key(|origin| (origin.kind.unwrap_or(DataSet::Tasks), &origin.path));
     for origin in origins {
         (preparing.on_step)(&format!("reading {}", origin.path.display()));
         gathered.source(origin, preparing.split, known)?;
@@ -129,9 +129,13 @@ fn sorted(paths: &[PathBuf]) -> Vec<&PathBuf> {
     paths
 }
 
-fn begin(preparing: &Preparing<'_>, gathered: &mut Gathered, benchmarks: Vec<Input>) -> Report {
+fn begin(
+    preparing: &Preparing<'_>,
+    gathered: &mut Gathered,
+    benchmarks: Vec<InputFile>,
+) -> PrepareSummary {
     let half = |file| Half { file, tasks: 0, blake3: String::new() };
-    Report {
+    PrepareSummary {
         v: 1,
         seed: preparing.seed.get(),
         split: preparing.split,
@@ -150,7 +154,11 @@ fn begin(preparing: &Preparing<'_>, gathered: &mut Gathered, benchmarks: Vec<Inp
 }
 
 /// The entries that are like no other and unknown to the benchmarks, in their order.
-fn drop_alike(entries: Vec<Entry>, known: &Benchmarks, report: &mut Report) -> Vec<Entry> {
+fn drop_alike(
+    entries: Vec<PreparedTask>,
+    known: &Benchmarks,
+    report: &mut PrepareSummary,
+) -> Vec<PreparedTask> {
     let fates = duplicates::fates(&entries, known);
     let mut kept = Vec::new();
     for (entry, fate) in entries.into_iter().zip(fates) {
@@ -173,9 +181,13 @@ fn drop_alike(entries: Vec<Entry>, known: &Benchmarks, report: &mut Report) -> V
 }
 
 /// The lines of the two halves, each in its seeded order.
-fn split_all(kept: Vec<Entry>, preparing: &Preparing<'_>, report: &mut Report) -> [Vec<String>; 2] {
+fn split_all(
+    kept: Vec<PreparedTask>,
+    preparing: &Preparing<'_>,
+    report: &mut PrepareSummary,
+) -> [Vec<String>; 2] {
     let seed = preparing.seed;
-    let mut sources: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+    let mut sources: BTreeMap<String, Vec<PreparedTask>> = BTreeMap::new();
     for entry in kept {
         sources.entry(entry.source.clone()).or_default().push(entry);
     }
@@ -191,12 +203,12 @@ fn split_all(kept: Vec<Entry>, preparing: &Preparing<'_>, report: &mut Report) -
         let free = entries.iter().filter(|entry| entry.part.is_none()).count();
         let mut parts = split::halves(free, preparing.val_fraction);
         for entry in entries {
-            match entry.part.or_else(|| parts.next()).unwrap_or(Part::Train) {
-                Part::Train => {
+            match entry.part.or_else(|| parts.next()).unwrap_or(Partition::Train) {
+                Partition::Train => {
                     counts.train += 1;
                     halves[0].push(entry);
                 }
-                Part::Validation => {
+                Partition::Validation => {
                     counts.val += 1;
                     halves[1].push(entry);
                 }

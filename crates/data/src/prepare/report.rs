@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::split::Split;
-use crate::source::Input;
+use crate::source::InputFile;
 
 /// Findings of one sort that are named; the rest are counted.
 pub(super) const NAMED: usize = 10_000;
 
 /// The report of a preparation.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
+pub struct PrepareSummary {
     /// Version of the report.
     pub v: u32,
     /// The seed.
@@ -30,9 +30,9 @@ pub struct Report {
     /// Maximal number of tasks per source.
     pub limit: Option<usize>,
     /// The inputs.
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<InputFile>,
     /// The benchmarks for decontamination.
-    pub benchmarks: Vec<Input>,
+    pub benchmarks: Vec<InputFile>,
     /// Words that had to be the same for contamination, if there were benchmarks.
     pub ngram: Option<usize>,
     /// Row counts per source.
@@ -42,7 +42,7 @@ pub struct Report {
     /// The tasks to measure with.
     pub val: Half,
     /// The first rows that are not tasks.
-    pub bad: Vec<Bad>,
+    pub bad: Vec<BadRow>,
     /// Tasks that are like a task that was kept, the first of them.
     pub duplicates: Vec<Duplicate>,
     /// Tasks that a benchmark would recognise, the first of them.
@@ -83,7 +83,7 @@ pub struct Half {
 
 /// A row that is not a task, or a file that could not be read further.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Bad {
+pub struct BadRow {
     /// The file.
     pub file: PathBuf,
     /// The row, counted from 1; 0 for the file as a whole.
@@ -134,7 +134,7 @@ pub enum By {
     Words,
 }
 
-impl Report {
+impl PrepareSummary {
     /// The counts of all sources together.
     pub fn total(&self) -> Counts {
         self.sources.values().fold(Counts::default(), |sum, one| Counts {
@@ -150,13 +150,13 @@ impl Report {
     }
 }
 
-impl Bad {
+impl BadRow {
     pub(super) fn new(file: &Path, row: u64, reason: String) -> Self {
         Self { file: file.to_owned(), row, reason }
     }
 }
 
-impl fmt::Display for Bad {
+impl fmt::Display for BadRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.row {
             0 => write!(f, "{}: {}", self.file.display(), self.reason),

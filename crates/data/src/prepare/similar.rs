@@ -16,7 +16,7 @@ pub(super) struct Frequencies(HashMap<u64, u32>);
 
 /// An index of texts for similarity queries.
 #[derive(Debug)]
-pub(super) struct Seen<'a> {
+pub(super) struct SimilarityIndex<'a> {
     percent: usize,
     frequencies: &'a Frequencies,
     texts: Vec<&'a Grams>,
@@ -46,7 +46,7 @@ impl Frequencies {
     }
 }
 
-impl<'a> Seen<'a> {
+impl<'a> SimilarityIndex<'a> {
     /// Nothing seen yet; texts are alike from an overlap of `percent` on.
     pub(super) fn new(percent: usize, frequencies: &'a Frequencies) -> Self {
         Self {
@@ -133,7 +133,7 @@ mod tests {
     fn the_threshold_itself_is_alike() {
         let seen = text(&[1, 2, 3, 4, 5, 6, 7, 8, 9]);
         let counts = Frequencies::default();
-        let mut index = Seen::new(80, &counts);
+        let mut index = SimilarityIndex::new(80, &counts);
         index.add(&seen, 7);
         // Eight in common, ten in either.
         let alike = index.find(&text(&[1, 2, 3, 4, 5, 6, 7, 8, 10])).unwrap();
@@ -152,7 +152,7 @@ mod tests {
         ) {
             let texts: Vec<_> = sets.iter().map(|set| text(set)).collect();
             let counts = Frequencies::count(texts.iter());
-            let mut index = Seen::new(percent, &counts);
+            let mut index = SimilarityIndex::new(percent, &counts);
             for (at, one) in texts.iter().enumerate() {
                 let same = texts[..at].iter().position(|other| other.whole == one.whole);
                 let like = texts[..at].iter().position(|other| {

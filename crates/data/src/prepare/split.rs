@@ -11,8 +11,8 @@ use serde::Serialize;
 use whetstone_core::Seed;
 use whetstone_core::task::TaskId;
 
-use crate::part::Part;
-use crate::source::Kind;
+use crate::part::Partition;
+use crate::source::DataSet;
 
 /// The origin of the split of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -29,13 +29,13 @@ impl Split {
     ///
     /// MBPP's paper measures on its tasks 11 to 510; 1 to 10 are shown as examples, 511 to 600 are
     /// for tuning, 601 to 974 for training, and all of these are to learn from here.
-    pub(super) fn part(self, kind: Option<Kind>, id: &TaskId) -> Option<Part> {
-        if self == Self::Seed || kind != Some(Kind::Mbpp) {
+    pub(super) fn part(self, kind: Option<DataSet>, id: &TaskId) -> Option<Partition> {
+        if self == Self::Seed || kind != Some(DataSet::Mbpp) {
             return None;
         }
         match id.as_str().strip_prefix("mbpp/")?.parse().ok()? {
-            11..=510 => Some(Part::Validation),
-            1..=10 | 511..=974 => Some(Part::Train),
+            11..=510 => Some(Partition::Validation),
+            1..=10 | 511..=974 => Some(Partition::Train),
             0 | 975..=u64::MAX => None,
         }
     }
@@ -49,7 +49,7 @@ pub(super) fn place(seed: Seed, stage: &str, id: &TaskId) -> u64 {
 }
 
 /// The halves of `count` tasks in their seeded order. Two tasks or more give something to both.
-pub(super) fn halves(count: usize, val_fraction: f64) -> impl Iterator<Item = Part> {
+pub(super) fn halves(count: usize, val_fraction: f64) -> impl Iterator<Item = Partition> {
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -58,7 +58,7 @@ pub(super) fn halves(count: usize, val_fraction: f64) -> impl Iterator<Item = Pa
     )]
     let rounded = (count as f64 * val_fraction).round() as usize;
     let validation = if count < 2 { 0 } else { rounded.clamp(1, count - 1) };
-    (0..count).map(move |at| if at < validation { Part::Validation } else { Part::Train })
+    (0..count).map(move |at| if at < validation { Partition::Validation } else { Partition::Train })
 }
 
 /// Ids in the order a person expects: numbers by their value.
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_fraction_is_rounded_and_leaves_no_half_empty() {
         let validation = |count, fraction| {
-            halves(count, fraction).filter(|part| *part == Part::Validation).count()
+            halves(count, fraction).filter(|part| *part == Partition::Validation).count()
         };
         assert_eq!(validation(974, 0.2), 195);
         assert_eq!(validation(140, 0.2), 28);
@@ -112,15 +112,16 @@ mod tests {
         let part = |split: Split, kind, id: &str| {
             split.part(Some(kind), &TaskId::try_from(id.to_owned()).unwrap())
         };
-        let official = |id: &str| part(Split::Official, Kind::Mbpp, id);
+        let official = |id: &str| part(Split::Official, DataSet::Mbpp, id);
         let measured =
-            (0..1200).filter(|n| official(&format!("mbpp/{n}")) == Some(Part::Validation));
+            (0..1200).filter(|n| official(&format!("mbpp/{n}")) == Some(Partition::Validation));
         assert_eq!(measured.collect::<Vec<_>>(), (11..=510).collect::<Vec<_>>());
-        let learned = (0..1200).filter(|n| official(&format!("mbpp/{n}")) == Some(Part::Train));
+        let learned =
+            (0..1200).filter(|n| official(&format!("mbpp/{n}")) == Some(Partition::Train));
         assert_eq!(learned.count(), 474);
         assert_eq!(official("mbpp/x"), None);
-        assert_eq!(part(Split::Official, Kind::Apps, "apps/11"), None);
-        assert_eq!(part(Split::Seed, Kind::Mbpp, "mbpp/11"), None);
+        assert_eq!(part(Split::Official, DataSet::Apps, "apps/11"), None);
+        assert_eq!(part(Split::Seed, DataSet::Mbpp, "mbpp/11"), None);
     }
 
     #[test]

@@ -10,8 +10,8 @@ use std::path::Path;
 use whetstone_record::atomic;
 
 use super::error::PrepareError;
-use super::report::{Half, Report};
-use crate::source::Input;
+use super::report::{Half, PrepareSummary};
+use crate::source::InputFile;
 
 /// The tasks to learn from.
 pub const TRAIN: &str = "train.jsonl";
@@ -23,7 +23,7 @@ pub const REPORT: &str = "prepare.json";
 /// Refuses outputs that would overwrite inputs.
 pub(super) fn check_names<'a>(
     out: &Path,
-    inputs: impl Iterator<Item = &'a Input>,
+    inputs: impl Iterator<Item = &'a InputFile>,
 ) -> Result<(), PrepareError> {
     let outputs: Vec<_> = [TRAIN, VAL, REPORT]
         .iter()
@@ -41,7 +41,7 @@ pub(super) fn check_names<'a>(
 pub(super) fn write_all(
     out: &Path,
     [train, val]: &[Vec<String>; 2],
-    report: &mut Report,
+    report: &mut PrepareSummary,
 ) -> Result<(), PrepareError> {
     fs::create_dir_all(out)
         .map_err(|source| PrepareError::Folder { path: out.to_owned(), source })?;

@@ -44,7 +44,7 @@ impl Difficulty {
 
 /// The context of a row: its file, and the requested filters.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct AppsFilter<'a> {
     /// The half of the data set that the path names.
     pub(super) half: Option<&'a str>,
     /// Difficulties that are wanted; none means all.
@@ -52,7 +52,7 @@ pub(super) struct Place<'a> {
 }
 
 /// The task of a row.
-pub(super) fn task(mut row: Object, place: Place<'_>) -> Result<Mapped, RowProblem> {
+pub(super) fn task(mut row: Object, place: AppsFilter<'_>) -> Result<Mapped, RowProblem> {
     let difficulty: Option<String> =
         row.take("difficulty")?.filter(|text: &String| !text.is_empty());
     if !is_wanted(difficulty.as_deref(), place.difficulties) {
@@ -120,9 +120,9 @@ mod tests {
 
     use super::*;
 
-    const ANYWHERE: Place<'_> = Place { half: None, difficulties: &[] };
+    const ANYWHERE: AppsFilter<'_> = AppsFilter { half: None, difficulties: &[] };
 
-    fn map(row: &Value, place: Place<'_>) -> Result<String, String> {
+    fn map(row: &Value, place: AppsFilter<'_>) -> Result<String, String> {
         match task(serde_json::from_str(&row.to_string()).unwrap(), place) {
             Ok(Mapped::Task(task)) => Ok(task.to_line()),
             Ok(Mapped::LeftOut) => Ok("left out".to_owned()),
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_half_of_the_data_set_is_part_of_the_id() {
-        let place = Place { half: Some("test"), ..ANYWHERE };
+        let place = AppsFilter { half: Some("test"), ..ANYWHERE };
         let line = map(&row(&json!({})), place).unwrap();
         assert!(line.contains(r#""id":"apps/test/7""#), "{line}");
         let no_id = json!({"question": "q", "input_output": ""});
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_difficulty_that_was_not_asked_for_is_left_out_even_if_the_row_is_bad() {
-        let place = Place { difficulties: &[Difficulty::Introductory], ..ANYWHERE };
+        let place = AppsFilter { difficulties: &[Difficulty::Introductory], ..ANYWHERE };
         assert_eq!(map(&row(&json!({"input_output": "?"})), place).unwrap(), "left out");
         assert_eq!(map(&row(&json!({"difficulty": null})), place).unwrap(), "left out");
         let line = map(&row(&json!({"difficulty": "introductory"})), place).unwrap();

@@ -26,7 +26,7 @@ mod table;
 
 pub use apps::Difficulty;
 pub use error::SourceError;
-pub use read::{Found, Input, Origin, What, read};
+pub use read::{InputFile, SourceRow, TaskSource, What, read};
 pub(crate) use row::brief;
 pub use table::panic_is_caught;
 
@@ -39,7 +39,7 @@ pub fn is_table(path: &Path) -> bool {
 
 /// A data set with known columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum DataSet {
     /// Mostly Basic Python Problems, the full set or the sanitized one.
     Mbpp,
     /// APPS: problems of contests and practice sites.
@@ -52,7 +52,7 @@ pub enum Kind {
     Tasks,
 }
 
-impl Kind {
+impl DataSet {
     /// Every kind, in the order in which a file's columns are tried. HumanEval comes before MBPP:
     /// both may have a `prompt`. LeetCode has all columns of HumanEval, and more.
     const ALL: [Self; 5] = [Self::Tasks, Self::LeetCode, Self::HumanEval, Self::Apps, Self::Mbpp];

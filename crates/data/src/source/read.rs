@@ -10,17 +10,17 @@ use whetstone_core::jsonl::MAX_LINE_BYTES;
 use whetstone_core::task::Task;
 use whetstone_core::wire::{Object, Wire};
 
-use super::apps::{Difficulty, Place};
+use super::apps::{AppsFilter, Difficulty};
 use super::error::SourceError;
 use super::row::{Mapped, brief};
 use super::table::{self, Encoding, TableError};
-use super::{Kind, apps, apps_folder, files, humaneval, leetcode, mbpp, plain};
+use super::{DataSet, apps, apps_folder, files, humaneval, leetcode, mbpp, plain};
 
 /// The source of tasks, and a filter.
 #[derive(Debug, Clone)]
-pub struct Origin {
+pub struct TaskSource {
     /// The data set; `None` to tell by the columns.
-    pub kind: Option<Kind>,
+    pub kind: Option<DataSet>,
     /// A file, or a folder of files.
     pub path: PathBuf,
     /// Difficulties of APPS that are wanted; none means all.
@@ -29,13 +29,13 @@ pub struct Origin {
 
 /// A row and its position.
 #[derive(Debug)]
-pub struct Found<'a> {
+pub struct SourceRow<'a> {
     /// The file, or the folder of a problem.
     pub file: &'a Path,
     /// The row, counted from 1; 0 for the file as a whole.
     pub row: u64,
     /// The data set, where it is known.
-    pub kind: Option<Kind>,
+    pub kind: Option<DataSet>,
     /// The result of the row.
     pub what: What,
 }
@@ -53,7 +53,7 @@ pub enum What {
 
 /// A file or folder that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Input {
+pub struct InputFile {
     /// The path as it was given or found.
     pub path: PathBuf,
     /// BLAKE3 of its bytes; for the folders of APPS, of their files' names, lengths and bytes.
@@ -63,34 +63,37 @@ pub struct Input {
 }
 
 /// Reads a source from its first row to its last. Returns the files that were read.
-pub fn read(origin: &Origin, each: &mut dyn FnMut(Found<'_>)) -> Result<Vec<Input>, SourceError> {
+pub fn read(
+    origin: &TaskSource,
+    each: &mut dyn FnMut(SourceRow<'_>),
+) -> Result<Vec<InputFile>, SourceError> {
     let found = files::files(&origin.path)?;
     let mut inputs = Vec::new();
     for (path, encoding) in &found.tables {
         read_table(origin, path, *encoding, each)?;
         let blake3 = digest(path).map_err(SourceError::at(path))?;
-        inputs.push(Input { path: path.clone(), blake3, passed_over: false });
+        inputs.push(InputFile { path: path.clone(), blake3, passed_over: false });
     }
     for path in &found.passed_over {
         let blake3 = digest(path).map_err(SourceError::at(path))?;
-        inputs.push(Input { path: path.clone(), blake3, passed_over: true });
+        inputs.push(InputFile { path: path.clone(), blake3, passed_over: true });
     }
     if !found.problems.is_empty() {
         let blake3 = read_problems(origin, &found.problems, each)?;
-        inputs.push(Input { path: origin.path.clone(), blake3, passed_over: false });
+        inputs.push(InputFile { path: origin.path.clone(), blake3, passed_over: false });
     }
     Ok(inputs)
 }
 
 fn read_table(
-    origin: &Origin,
+    origin: &TaskSource,
     path: &Path,
     encoding: Encoding,
-    each: &mut dyn FnMut(Found<'_>),
+    each: &mut dyn FnMut(SourceRow<'_>),
 ) -> Result<(), SourceError> {
     let mut kind = origin.kind;
     let absolute = std::path::absolute(path).map_err(SourceError::at(path))?;
-    let place = Place { half: files::half(&absolute), difficulties: &origin.difficulties };
+    let place = AppsFilter { half: files::half(&absolute), difficulties: &origin.difficulties };
     let read = table::columns(path, encoding).and_then(|columns| {
         if let Some(columns) = columns {
             match known(kind, &columns) {
@@ -100,7 +103,7 @@ fn read_table(
         }
         table::read(path, encoding, &mut |row, object| {
             let (what, flow) = look_at(object, &mut kind, place);
-            each(Found { file: path, row, kind, what });
+            each(SourceRow { file: path, row, kind, what });
             flow
         })
     });
@@ -110,7 +113,7 @@ fn read_table(
         Err(TableError::Broken { row, problem }) => {
             let rest = if row == 0 { "" } else { "; the rest of the file was not read" };
             let what = What::Bad(format!("{problem}{rest}"));
-            each(Found { file: path, row, kind, what });
+            each(SourceRow { file: path, row, kind, what });
             Ok(())
         }
     }
@@ -120,14 +123,14 @@ fn read_table(
 /// the rest of the file is skipped.
 fn look_at(
     object: Result<Object, String>,
-    kind: &mut Option<Kind>,
-    place: Place<'_>,
+    kind: &mut Option<DataSet>,
+    place: AppsFilter<'_>,
 ) -> (What, ControlFlow<()>) {
     let object = match object {
         Ok(object) => object,
         Err(problem) => return (What::Bad(problem), ControlFlow::Continue(())),
     };
-    let Some(known) = kind.or_else(|| Kind::guess(|column| object.get(column).is_some())) else {
+    let Some(known) = kind.or_else(|| DataSet::guess(|column| object.get(column).is_some())) else {
         let problem = unknown(&names(&object)) + "; the rest of the file was not read";
         return (What::Bad(problem), ControlFlow::Break(()));
     };
@@ -135,13 +138,13 @@ fn look_at(
     (map(object, known, place), ControlFlow::Continue(()))
 }
 
-fn map(object: Object, kind: Kind, place: Place<'_>) -> What {
+fn map(object: Object, kind: DataSet, place: AppsFilter<'_>) -> What {
     let mapped = match kind {
-        Kind::Mbpp => mbpp::task(object),
-        Kind::Apps => apps::task(object, place),
-        Kind::HumanEval => humaneval::task(object),
-        Kind::LeetCode => leetcode::task(object),
-        Kind::Tasks => plain::task(object),
+        DataSet::Mbpp => mbpp::task(object),
+        DataSet::Apps => apps::task(object, place),
+        DataSet::HumanEval => humaneval::task(object),
+        DataSet::LeetCode => leetcode::task(object),
+        DataSet::Tasks => plain::task(object),
     };
     match mapped {
         Ok(Mapped::LeftOut) => What::LeftOut,
@@ -164,7 +167,7 @@ fn proven_readable(task: Box<Task>) -> What {
 }
 
 /// The kind of a file with these columns, or the problem with them.
-fn known(kind: Option<Kind>, columns: &[String]) -> Result<Kind, String> {
+fn known(kind: Option<DataSet>, columns: &[String]) -> Result<DataSet, String> {
     let has = |name: &str| columns.iter().any(|column| column == name);
     match kind {
         Some(kind) if kind.fits(has) => Ok(kind),
@@ -172,13 +175,13 @@ fn known(kind: Option<Kind>, columns: &[String]) -> Result<Kind, String> {
             let (name, wanted) = (kind.name(), kind.wanted());
             Err(format!("its columns are {}; {name} has {wanted}", listed(columns)))
         }
-        None => Kind::guess(has).ok_or_else(|| unknown(columns)),
+        None => DataSet::guess(has).ok_or_else(|| unknown(columns)),
     }
 }
 
 fn unknown(columns: &[String]) -> String {
     let kinds: Vec<_> =
-        Kind::ALL.iter().map(|kind| format!("{} ({})", kind.name(), kind.wanted())).collect();
+        DataSet::ALL.iter().map(|kind| format!("{} ({})", kind.name(), kind.wanted())).collect();
     format!("its columns are {}; known are {}", listed(columns), kinds.join(", "))
 }
 
@@ -193,20 +196,20 @@ fn names(object: &Object) -> Vec<String> {
 }
 
 fn read_problems(
-    origin: &Origin,
+    origin: &TaskSource,
     problems: &[PathBuf],
-    each: &mut dyn FnMut(Found<'_>),
+    each: &mut dyn FnMut(SourceRow<'_>),
 ) -> Result<String, SourceError> {
     let mut digest = blake3::Hasher::new();
     for folder in problems {
         let absolute = std::path::absolute(folder).map_err(SourceError::at(folder))?;
-        let place = Place { half: files::half(&absolute), difficulties: &origin.difficulties };
+        let place = AppsFilter { half: files::half(&absolute), difficulties: &origin.difficulties };
         let row = apps_folder::row(folder, &mut digest).map_err(SourceError::at(folder))?;
         let what = match row {
-            Ok(object) => map(object, Kind::Apps, place),
+            Ok(object) => map(object, DataSet::Apps, place),
             Err(problem) => What::Bad(problem),
         };
-        each(Found { file: folder, row: 0, kind: Some(Kind::Apps), what });
+        each(SourceRow { file: folder, row: 0, kind: Some(DataSet::Apps), what });
     }
     Ok(digest.finalize().to_hex().to_string())
 }

@@ -5,7 +5,7 @@ use whetstone_core::tests::TestsError;
 use whetstone_core::wire::{Object, Wire, WireError};
 
 /// A row as in the file, before its columns are interpreted.
-pub(super) struct Row(pub(super) Object);
+pub(super) struct RawRow(pub(super) Object);
 
 /// Why a row is not a task.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +34,7 @@ pub(super) enum Mapped {
     LeftOut,
 }
 
-impl Wire for Row {
+impl Wire for RawRow {
     const NOUN: &'static str = "row";
 
     fn from_object(object: Object) -> Result<Self, WireError> {

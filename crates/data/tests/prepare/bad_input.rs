@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use whetstone_data::prepare::{PrepareError, Report};
-use whetstone_data::source::{Kind, SourceError};
+use whetstone_data::prepare::{PrepareError, PrepareSummary};
+use whetstone_data::source::{DataSet, SourceError};
 
 use crate::support::{Bench, apps_row, lines, mbpp_row};
 
 /// The bad rows of a report, with the file's name alone.
-fn bad(report: &Report) -> Vec<String> {
+fn bad(report: &PrepareSummary) -> Vec<String> {
     let name =
         |path: &Path| path.file_name().expect("a source").to_str().expect("a source").to_owned();
     report
@@ -24,7 +24,7 @@ fn among_good_rows(rows: &[Value]) -> (Vec<String>, u64) {
     let bench = Bench::new();
     let all: Vec<_> = [&[apps_row(1)], rows, &[apps_row(2)]].concat();
     let path = bench.file("apps.jsonl", lines(&all));
-    let report = bench.source(Some(Kind::Apps), &path).prepare().expect("a source");
+    let report = bench.source(Some(DataSet::Apps), &path).prepare().expect("a source");
     let total = report.total();
     assert_eq!(total.rows, total.bad + total.train + total.val);
     (bad(&report), total.train + total.val)
@@ -78,7 +78,7 @@ fn a_page_in_place_of_a_file_is_named_and_the_other_sources_go_on() {
     let bench = Bench::new();
     let page = bench.file("mbpp.json", "<!DOCTYPE html>\n<html>\n</html>\n");
     let apps = bench.file("apps.jsonl", lines([&apps_row(1), &apps_row(2)]));
-    let bench = bench.source(Some(Kind::Mbpp), &page).source(Some(Kind::Apps), &apps);
+    let bench = bench.source(Some(DataSet::Mbpp), &page).source(Some(DataSet::Apps), &apps);
     let report = bench.prepare().unwrap();
     assert_eq!(
         bad(&report),
@@ -91,7 +91,7 @@ fn a_page_in_place_of_a_file_is_named_and_the_other_sources_go_on() {
 fn nothing_but_bad_rows_is_an_error_that_shows_the_first() {
     let bench = Bench::new();
     let page = bench.file("mbpp.jsonl", "<!DOCTYPE html>\n<html>\n");
-    let err = bench.source(Some(Kind::Mbpp), &page).prepare().unwrap_err();
+    let err = bench.source(Some(DataSet::Mbpp), &page).prepare().unwrap_err();
     assert_eq!(err.to_string(), "none of the 2 rows that were read is a task");
     let PrepareError::NoTasks { first: Some(first), .. } = err else { panic!("{err:?}") };
     assert!(
@@ -119,7 +119,7 @@ fn columns_that_nobody_knows_end_a_file_at_its_first_row() {
 fn paths_that_are_not_there_or_would_be_overwritten_are_errors() {
     let bench = Bench::new();
     let none = bench.dir.path().join("none.jsonl");
-    let err = bench.source(Some(Kind::Mbpp), &none).prepare().unwrap_err();
+    let err = bench.source(Some(DataSet::Mbpp), &none).prepare().unwrap_err();
     assert!(matches!(&err, PrepareError::Source(SourceError::Io { .. })), "{err:?}");
     assert!(err.is_usage() && err.hint().is_some());
 

@@ -13,7 +13,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use serde_json::json;
-use whetstone_data::source::Kind;
+use whetstone_data::source::DataSet;
 
 use crate::support::{Bench, lines, mbpp_row};
 
@@ -110,7 +110,7 @@ fn mbpp_as_parquet_is_the_same_as_its_lines() {
     {
         let path = bench.dir.path().join(format!("{name}.parquet"));
         mbpp_full(&path, codec);
-        assert_eq!(Bench::lines_of(Some(Kind::Mbpp), &path).0, expected, "{name}");
+        assert_eq!(Bench::lines_of(Some(DataSet::Mbpp), &path).0, expected, "{name}");
         assert_eq!(Bench::lines_of(None, &path).0, expected, "{name}, by its columns");
     }
     let plain = std::fs::read(bench.dir.path().join("plain.parquet")).unwrap();
@@ -164,7 +164,7 @@ fn apps_as_parquet_is_read_and_its_half_is_in_the_id() {
         Column::Text(&[""]),
     ];
     write(&path, schema, Codec::SNAPPY, &columns);
-    let (lines, _) = Bench::lines_of(Some(Kind::Apps), &path);
+    let (lines, _) = Bench::lines_of(Some(DataSet::Apps), &path);
     assert!(lines[0].contains(r#""id":"apps/test/4999""#), "{lines:?}");
     assert!(lines[0].contains(r#""expected":123456789012345678901234567890}"#), "{lines:?}");
 }
@@ -176,7 +176,7 @@ fn a_parquet_file_with_other_columns_names_those_it_has_and_those_wanted() {
     let schema = "message schema { required int32 number; required binary answer (STRING); }";
     write(&path, schema, Codec::SNAPPY, &[Column::Int32(&[1]), Column::Text(&["x"])]);
     let good = bench.file("mbpp.jsonl", lines([&mbpp_row(1)]));
-    let bench = bench.source(Some(Kind::Mbpp), &path).source(Some(Kind::Mbpp), &good);
+    let bench = bench.source(Some(DataSet::Mbpp), &path).source(Some(DataSet::Mbpp), &good);
     let report = bench.prepare().unwrap();
     let [bad] = &report.bad[..] else { panic!("{report:?}") };
     assert_eq!((bad.file.as_path(), bad.row), (path.as_path(), 0));

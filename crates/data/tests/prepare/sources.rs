@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use whetstone_data::source::{Difficulty, Kind};
+use whetstone_data::source::{DataSet, Difficulty};
 
 use crate::support::{Bench, apps_row, lines, shared};
 
@@ -25,7 +25,7 @@ fn folders_of_apps_are_tasks_with_their_half_in_the_id() {
     let apps = bench.dir.path().join("APPS");
     problem(&apps.join("train/0007"), "Print one.", Some(r#"{"inputs":["1"],"outputs":["2"]}"#));
     problem(&apps.join("test/0007"), "Another question altogether.", None);
-    let (lines, report) = Bench::lines_of(Some(Kind::Apps), &apps);
+    let (lines, report) = Bench::lines_of(Some(DataSet::Apps), &apps);
     let [line] = &lines[..] else { panic!("{lines:?}") };
     let task: Value = serde_json::from_str(line).unwrap();
     assert_eq!((&task["id"], &task["difficulty"]), (&"apps/train/7".into(), &"interview".into()));
@@ -40,7 +40,7 @@ fn only_the_difficulties_asked_for_are_taken() {
     let mut easy = apps_row(1);
     easy["difficulty"] = "introductory".into();
     let path = bench.file("apps.jsonl", lines([&easy, &apps_row(2)]));
-    let mut bench = bench.source(Some(Kind::Apps), &path);
+    let mut bench = bench.source(Some(DataSet::Apps), &path);
     bench.origins[0].difficulties = vec![Difficulty::Introductory];
     let report = bench.prepare().unwrap();
     assert_eq!(bench.ids("train.jsonl"), ["apps/1"]);
@@ -50,7 +50,7 @@ fn only_the_difficulties_asked_for_are_taken() {
 #[test]
 fn both_layouts_of_mbpp_are_read_whole() {
     let Some(folder) = shared("mbpp") else { return };
-    let (_, report) = Bench::lines_of(Some(Kind::Mbpp), &folder);
+    let (_, report) = Bench::lines_of(Some(DataSet::Mbpp), &folder);
     assert_eq!((report.sources["mbpp"].rows, report.sources["mbpp"].bad), (974, 0));
     assert!(report.inputs[1].passed_over, "{:?}", report.inputs);
     let (_, report) = Bench::lines_of(None, &folder.join("sanitized-mbpp.json"));

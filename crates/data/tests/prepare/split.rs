@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use whetstone_core::task::Task;
 use whetstone_core::wire::Wire;
-use whetstone_data::Part;
+use whetstone_data::Partition;
 use whetstone_data::prepare::{By, Counts};
-use whetstone_data::source::Kind;
+use whetstone_data::source::DataSet;
 
 use crate::support::{Bench, apps_row, lines, mbpp_row, task_row};
 
@@ -20,7 +20,7 @@ fn each_source_is_split_apart_and_no_task_is_in_both_halves() {
     let bench = Bench::new();
     let mbpp = bench.file("mbpp.jsonl", lines(&rows(40, mbpp_row)));
     let apps = bench.file("apps.jsonl", lines(&rows(10, apps_row)));
-    let bench = bench.source(Some(Kind::Mbpp), &mbpp).source(Some(Kind::Apps), &apps);
+    let bench = bench.source(Some(DataSet::Mbpp), &mbpp).source(Some(DataSet::Apps), &apps);
     let report = bench.prepare().unwrap();
     let counts = |rows, train, val| Counts { rows, train, val, ..Counts::default() };
     assert_eq!(report.sources["mbpp"], counts(40, 32, 8));
@@ -45,7 +45,7 @@ fn the_order_of_rows_and_files_changes_no_byte_and_the_seed_does() {
             .enumerate()
             .map(|(at, id)| bench.file(&format!("{id}.jsonl"), lines([&task_row(id, at)])))
             .collect();
-        let mut bench = bench.source(Some(Kind::Mbpp), &mbpp);
+        let mut bench = bench.source(Some(DataSet::Mbpp), &mbpp);
         for name in names {
             let at = usize::from(name == "y");
             bench = bench.source(None, &tasks[at]);
@@ -66,7 +66,7 @@ fn the_order_of_rows_and_files_changes_no_byte_and_the_seed_does() {
 fn a_second_run_writes_the_same_bytes() {
     let bench = Bench::new();
     let mbpp = bench.file("mbpp.jsonl", lines(&rows(20, mbpp_row)));
-    let bench = bench.source(Some(Kind::Mbpp), &mbpp);
+    let bench = bench.source(Some(DataSet::Mbpp), &mbpp);
     bench.prepare_into("out").unwrap();
     bench.prepare_into("again").unwrap();
     bench.prepare_into("again").unwrap();
@@ -149,11 +149,11 @@ fn made_tasks_keep_their_half_and_give_way_to_data_sets() {
         Task::from_object(serde_json::from_str(&task_row(id, number).to_string()).unwrap()).unwrap()
     };
     let mut bench = Bench::new();
-    bench.made = (0..6).map(|at| (Part::Validation, task(&format!("v/{at}"), at))).collect();
+    bench.made = (0..6).map(|at| (Partition::Validation, task(&format!("v/{at}"), at))).collect();
     // The twin of a task for validation, and one of a task from a data set.
-    bench.made.push((Part::Train, task("t/twin", 3)));
-    bench.made.push((Part::Validation, task("v/known", 50)));
-    bench.made.push((Part::Train, task("t/0", 60)));
+    bench.made.push((Partition::Train, task("t/twin", 3)));
+    bench.made.push((Partition::Validation, task("v/known", 50)));
+    bench.made.push((Partition::Train, task("t/0", 60)));
     let path = bench.file("tasks.jsonl", lines([&task_row("given", 50)]));
     let bench = bench.source(None, &path);
     let report = bench.prepare().unwrap();
@@ -179,7 +179,7 @@ fn what_a_benchmark_knows_is_dropped_with_the_evidence() {
     let mut solved = mbpp_row(8);
     solved["code"] = mbpp_row(2)["code"].clone();
     let path = bench.file("mbpp.jsonl", lines([&row, &solved, &mbpp_row(9)]));
-    let mut bench = bench.source(Some(Kind::Mbpp), &path);
+    let mut bench = bench.source(Some(DataSet::Mbpp), &path);
     bench.benchmarks.push(benchmark);
     let report = bench.prepare().unwrap();
     let found: Vec<_> = report
@@ -204,7 +204,7 @@ fn a_limit_takes_a_seeded_choice_of_each_source() {
     let mut bench = Bench::new();
     let mbpp = bench.file("mbpp.jsonl", lines(&rows(40, mbpp_row)));
     bench.limit = Some(10);
-    let bench = bench.source(Some(Kind::Mbpp), &mbpp);
+    let bench = bench.source(Some(DataSet::Mbpp), &mbpp);
     let report = bench.prepare().unwrap();
     let counts = report.sources["mbpp"];
     assert_eq!((counts.over_limit, counts.train, counts.val), (30, 8, 2));

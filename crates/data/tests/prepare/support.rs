@@ -8,15 +8,15 @@ use tempfile::TempDir;
 use whetstone_core::Seed;
 use whetstone_core::jsonl::read_tasks;
 use whetstone_core::task::Task;
-use whetstone_data::Part;
-use whetstone_data::prepare::{PrepareError, Preparing, Report, Split, prepare};
-use whetstone_data::source::{Kind, Origin};
+use whetstone_data::Partition;
+use whetstone_data::prepare::{PrepareError, PrepareSummary, Preparing, Split, prepare};
+use whetstone_data::source::{DataSet, TaskSource};
 
 /// A folder with sources, and what to prepare of them.
 pub(crate) struct Bench {
     pub(crate) dir: TempDir,
-    pub(crate) origins: Vec<Origin>,
-    pub(crate) made: Vec<(Part, Task)>,
+    pub(crate) origins: Vec<TaskSource>,
+    pub(crate) made: Vec<(Partition, Task)>,
     pub(crate) benchmarks: Vec<PathBuf>,
     pub(crate) seed: u64,
     pub(crate) limit: Option<usize>,
@@ -43,16 +43,16 @@ impl Bench {
     }
 
     /// Adds a source.
-    pub(crate) fn source(mut self, kind: Option<Kind>, path: &Path) -> Self {
-        self.origins.push(Origin { kind, path: path.to_owned(), difficulties: Vec::new() });
+    pub(crate) fn source(mut self, kind: Option<DataSet>, path: &Path) -> Self {
+        self.origins.push(TaskSource { kind, path: path.to_owned(), difficulties: Vec::new() });
         self
     }
 
-    pub(crate) fn prepare(&self) -> Result<Report, PrepareError> {
+    pub(crate) fn prepare(&self) -> Result<PrepareSummary, PrepareError> {
         self.prepare_into("out")
     }
 
-    pub(crate) fn prepare_into(&self, out: &str) -> Result<Report, PrepareError> {
+    pub(crate) fn prepare_into(&self, out: &str) -> Result<PrepareSummary, PrepareError> {
         prepare(&Preparing {
             origins: self.origins.clone(),
             made: self.made.clone(),
@@ -79,7 +79,7 @@ impl Bench {
     }
 
     /// The lines that were prepared of one source alone, sorted.
-    pub(crate) fn lines_of(kind: Option<Kind>, path: &Path) -> (Vec<String>, Report) {
+    pub(crate) fn lines_of(kind: Option<DataSet>, path: &Path) -> (Vec<String>, PrepareSummary) {
         let bench = Self::new().source(kind, path);
         let report = bench.prepare().expect("a source");
         let text = [bench.output("out/train.jsonl"), bench.output("out/val.jsonl")].concat();

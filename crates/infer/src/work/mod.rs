@@ -17,7 +17,7 @@ use whetstone_core::completion::{Finish, SampledTokens};
 use whetstone_kernels::sample::Request;
 use whetstone_kernels::{Buffer, Device};
 use whetstone_model::Tokenizer;
-use whetstone_model::decoder::{Cache, Chosen, Decoder, PAGE, Step, Stepper};
+use whetstone_model::decoder::{Cache, Chosen, DecodeStep, Decoder, PAGE, Stepper};
 use whetstone_model::tokenizer::TextStream;
 
 use self::start::Waiting;
@@ -181,7 +181,7 @@ impl<'a> Work<'a> {
 
     /// Queues a step of every sequence that has room for a token more; none if no one has.
     fn launch(&mut self) -> Option<Flight> {
-        let mut step = Step::default();
+        let mut step = DecodeStep::default();
         let mut serials = Vec::new();
         for at in 0..self.active.len() {
             let prompt = &self.prompts[self.active[at].prompt];

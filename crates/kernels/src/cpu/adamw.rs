@@ -5,12 +5,12 @@
 use super::shared::Shared;
 use super::threads::Threads;
 use super::vectorized::with_simd;
-use crate::adamw::{Factors, State};
+use crate::adamw::{AdamState, Factors};
 
 /// Numbers that a thread takes at a time.
 const PIECE: usize = 1 << 14;
 
-pub(crate) fn step(threads: &Threads, state: &mut State<'_>, gradient: &[f32], by: &Factors) {
+pub(crate) fn step(threads: &Threads, state: &mut AdamState<'_>, gradient: &[f32], by: &Factors) {
     let Factors { kept, toward, beta2, fresh, rate, root, epsilon, scale } = *by;
     let (mean, square) = (Shared::new(state.mean.host()), Shared::new(state.square.host()));
     threads.pieces(state.weight.host(), PIECE, |piece, weight| {

@@ -9,7 +9,7 @@
 
 use std::cell::RefCell;
 
-use super::product::Call;
+use super::product::ProductCall;
 use super::shared::Shared;
 use super::threads::Threads;
 use super::vectorized::{LANES, dot, exp, with_simd};
@@ -29,13 +29,13 @@ thread_local! {
 
 /// Some rows of one head inside a matrix.
 #[derive(Clone, Copy)]
-struct Head<'a> {
+struct HeadSlice<'a> {
     data: &'a [f32],
     stride: usize,
     size: usize,
 }
 
-impl<'a> Head<'a> {
+impl<'a> HeadSlice<'a> {
     /// Head `head` of the rows from `row` on.
     fn new(matrix: Matrix<'a>, row: usize, head: usize, size: usize) -> Self {
         let data = &matrix.data.host()[row * matrix.row_stride + head * size..];
@@ -59,21 +59,21 @@ struct HeadMut {
 #[derive(Clone, Copy)]
 struct Scores<'a> {
     /// A row for each key.
-    keys: Head<'a>,
+    keys: HeadSlice<'a>,
     /// A row for each query.
-    queries: Head<'a>,
+    queries: HeadSlice<'a>,
     scale: f32,
 }
 
 /// A block of queries and the keys they see.
 #[derive(Clone, Copy)]
-struct Block {
+struct QueryBlock {
     /// The first query's place in its sequence.
     first: usize,
     queries: usize,
 }
 
-impl Block {
+impl QueryBlock {
     /// The blocks of a sequence.
     fn all(length: usize) -> impl Iterator<Item = Self> {
         let at = move |first| Self { first, queries: BLOCK.min(length - first) };
@@ -101,7 +101,7 @@ impl Block {
     fn products(self, strip: &mut [f32], scores: Scores<'_>) {
         let Scores { keys: k, queries: q, scale } = scores;
         assert_eq!(strip.len(), self.keys() * self.width(), "a row for each key");
-        let call = Call {
+        let call = ProductCall {
             shape: (self.keys(), self.queries, q.size),
             to: strip.as_mut_ptr(),
             to_stride: self.width(),
@@ -121,8 +121,8 @@ impl Block {
     /// # Safety
     ///
     /// `to` must have room for that and must not be used by another thread.
-    unsafe fn over_keys(self, to: HeadMut, strip: &[f32], x: Head<'_>) {
-        let call = Call {
+    unsafe fn over_keys(self, to: HeadMut, strip: &[f32], x: HeadSlice<'_>) {
+        let call = ProductCall {
             shape: (self.queries, x.size, self.keys()),
             to: to.to,
             to_stride: to.stride,
@@ -142,8 +142,8 @@ impl Block {
     /// # Safety
     ///
     /// `to` must have room for that and must not be used by another thread.
-    unsafe fn over_queries(self, to: HeadMut, strip: &[f32], x: Head<'_>) {
-        let call = Call {
+    unsafe fn over_queries(self, to: HeadMut, strip: &[f32], x: HeadSlice<'_>) {
+        let call = ProductCall {
             shape: (self.keys(), x.size, self.queries),
             to: to.to,
             to_stride: to.stride,
@@ -174,11 +174,11 @@ pub(crate) fn forward(
         if begin == end {
             return;
         }
-        let of = |row: usize, head: usize| Head::new(qkv, begin + row, head, shape.size);
+        let of = |row: usize, head: usize| HeadSlice::new(qkv, begin + row, head, shape.size);
         let k_head = shape.heads + head / shape.group();
         let (k, v) = (of(0, k_head), of(0, k_head + shape.kv_heads));
         STRIPS.with_borrow_mut(|[strip, _]| {
-            for block in Block::all(end - begin) {
+            for block in QueryBlock::all(end - begin) {
                 let strip = room(strip, block.keys() * block.width());
                 let queries = of(block.first, head);
                 block.scores(strip, Scores { keys: k, queries, scale: shape.scale });
@@ -252,7 +252,7 @@ pub(crate) fn backward(
         }
         for head in kv_head * shape.group()..(kv_head + 1) * shape.group() {
             let work = OneHead { saved: &saved, shape, head, begin };
-            for block in Block::all(end - begin) {
+            for block in QueryBlock::all(end - begin) {
                 let to = [(block.first, head), (0, k_head), (0, v_head)];
                 let to = to.map(|(row, head)| HeadMut { to: dqkv.at(place(row, head)), stride });
                 // SAFETY: these rows of these heads are this part's alone.
@@ -276,9 +276,9 @@ impl OneHead<'_> {
     /// # Safety
     ///
     /// These must have room for that and must not be used by another thread.
-    unsafe fn block(&self, block: Block, [dq, dk, dv]: [HeadMut; 3]) {
+    unsafe fn block(&self, block: QueryBlock, [dq, dk, dv]: [HeadMut; 3]) {
         let (shape, size) = (self.shape, block.keys() * block.width());
-        let of = |matrix, row, head| Head::new(matrix, self.begin + row, head, shape.size);
+        let of = |matrix, row, head| HeadSlice::new(matrix, self.begin + row, head, shape.size);
         let k_head = shape.heads + self.head / shape.group();
         let q = of(self.saved.qkv, block.first, self.head);
         let k = of(self.saved.qkv, 0, k_head);

@@ -96,7 +96,7 @@ pub(crate) fn attend(threads: &Threads, attend: Attend<'_>) {
                         let values = |page| &values[place(page) + first..][..size * PAGE - first];
                         let count = PLACES.min(size - first);
                         let weighted = WeightedValues { scores, length, pages, values };
-                        add_values(out, weighted, Places { size, first, count });
+                        add_values(out, weighted, PositionRange { size, first, count });
                     }
                 },
             );
@@ -158,7 +158,7 @@ struct WeightedValues<'a, V> {
 
 /// Some places of a head.
 #[derive(Clone, Copy)]
-struct Places {
+struct PositionRange {
     /// Numbers in a head.
     size: usize,
     first: usize,
@@ -171,10 +171,10 @@ struct Places {
 fn add_values<'a>(
     out: &mut [f32],
     weighted: WeightedValues<'a, impl Fn(u32) -> &'a [f32]>,
-    places: Places,
+    places: PositionRange,
 ) {
     let WeightedValues { scores, length, pages, values } = weighted;
-    let Places { size, first, count } = places;
+    let PositionRange { size, first, count } = places;
     let room = pages.len() * PAGE;
     for (at, &page) in pages.iter().enumerate() {
         let there = values(page);
@@ -205,9 +205,9 @@ struct PageValues<'a> {
 
 /// Adds `Σ p·v` of a page.
 #[inline(always)]
-fn weighted_values(sums: &mut [f32; PLACES], page: PageValues<'_>, places: Places) {
+fn weighted_values(sums: &mut [f32; PLACES], page: PageValues<'_>, places: PositionRange) {
     let PageValues { scores, values, next } = page;
-    let Places { size, count, .. } = places;
+    let PositionRange { size, count, .. } = places;
     for (token, p) in scores.iter().enumerate() {
         for line in (0..count).step_by(PAGE) {
             prefetch(next.wrapping_add(token * size + line));

@@ -34,7 +34,7 @@ pub(crate) struct ThreadPool {
 struct Board {
     /// The number of the open job, 0 if there is none.
     open: AtomicUsize,
-    job: UnsafeCell<Option<Job>>,
+    job: UnsafeCell<Option<PoolJob>>,
     next_part: AtomicUsize,
     /// Threads that have entered, or are about to find out that they may not.
     inside: AtomicUsize,
@@ -47,7 +47,7 @@ struct Board {
 
 /// The function to call for each part.
 #[derive(Clone, Copy)]
-struct Job {
+struct PoolJob {
     work: *const (dyn Fn(usize) + Sync),
     parts: usize,
 }
@@ -93,7 +93,7 @@ impl ThreadPool {
         let work = unsafe {
             std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(work)
         };
-        let job = Job { work, parts };
+        let job = PoolJob { work, parts };
         // SAFETY: no job is open, so no thread is inside and reads it.
         unsafe { *board.job.get() = Some(job) };
         board.next_part.store(0, SeqCst);
@@ -196,7 +196,7 @@ impl Board {
     }
 
     /// Does parts until none is left.
-    fn take_part(&self, job: Job) {
+    fn take_part(&self, job: PoolJob) {
         let before = AT_WORK.replace(true);
         let restore = Restore(before);
         loop {

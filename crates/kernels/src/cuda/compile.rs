@@ -8,211 +8,32 @@ use super::driver::{Driver, Function, Libraries, Source};
 use super::error::{CudaVersion, DeviceError, DeviceResult};
 use super::library::NVRTC;
 use super::nvidia::Nvidia;
+use crate::CUDA_SOURCES;
 
 /// Put in front of every source.
 const COMMON: &str = include_str!("../../cuda/common.cuh");
 
-/// A source and the kernels in it that are launched.
+/// A source of kernels, compiled as one program.
 #[derive(Debug, Clone, Copy)]
-struct Program {
-    name: &'static str,
-    text: &'static str,
-    kernels: &'static [&'static str],
+pub(crate) struct CudaSource {
+    pub(crate) name: &'static str,
+    /// Its headers and itself, in this order.
+    pub(crate) text: &'static str,
 }
 
-const PROGRAMS: &[Program] = &[
-    Program {
-        name: "elementwise.cu",
-        text: include_str!("../../cuda/elementwise.cu"),
-        kernels: &[
-            "to_bf16",
-            "add_bf16",
-            "add_scaled_f32",
-            "scale_f32",
-            "copy_rows_16",
-            "add_bias",
-            "add_bias_f32",
-            "bias_backward",
-            "bias_backward_f32",
-            "unpack_int8",
-            "unpack_int8_f32",
-            "add_residual",
-            "to_bf16_rows",
-        ],
-    },
-    Program {
-        name: "swiglu.cu",
-        text: include_str!("../../cuda/swiglu.cu"),
-        kernels: &[
-            "swiglu_forward",
-            "swiglu_backward",
-            "swiglu_rows_forward",
-            "swiglu_rows_backward",
-        ],
-    },
-    Program {
-        name: "rms_norm.cu",
-        text: include_str!("../../cuda/rms_norm.cu"),
-        kernels: &[
-            "rms_norm_forward",
-            "rms_norm_forward_ahead",
-            "rms_norm_backward",
-            "rms_norm_backward_ahead",
-            "rms_norm_forward_warp_4",
-            "rms_norm_forward_warp_8",
-            "rms_norm_backward_warp_4",
-            "rms_norm_backward_warp_8",
-            "rms_norm_gain",
-        ],
-    },
-    Program {
-        name: "attention.cu",
-        text: concat!(
-            include_str!("../../cuda/attention.cuh"),
-            include_str!("../../cuda/attention.cu")
-        ),
-        kernels: &["attention_forward_64", "attention_forward_128"],
-    },
-    Program {
-        name: "attention_paged.cu",
-        text: concat!(
-            include_str!("../../cuda/attention.cuh"),
-            include_str!("../../cuda/attention_paged.cu")
-        ),
-        kernels: &["attention_paged_64", "attention_paged_128", "store_in_pages"],
-    },
-    Program {
-        name: "attention_paged_bulk.cu",
-        text: concat!(
-            include_str!("../../cuda/attention.cuh"),
-            include_str!("../../cuda/barriers.cuh"),
-            include_str!("../../cuda/attention_paged_bulk.cu")
-        ),
-        kernels: &["attention_paged_bulk_64", "attention_paged_bulk_128"],
-    },
-    Program {
-        name: "attention_backward.cu",
-        text: include_str!("../../cuda/attention_backward.cu"),
-        kernels: &[
-            "attention_delta_64",
-            "attention_delta_128",
-            "attention_keys_64",
-            "attention_keys_128",
-            "attention_queries_64",
-            "attention_queries_128",
-        ],
-    },
-    Program {
-        name: "attention_wgmma.cu",
-        text: concat!(
-            include_str!("../../cuda/barriers.cuh"),
-            include_str!("../../cuda/wgmma.cuh"),
-            include_str!("../../cuda/attention_wgmma.cu")
-        ),
-        kernels: &["attention_forward_wgmma"],
-    },
-    Program {
-        name: "attention_backward_wgmma.cu",
-        text: concat!(
-            include_str!("../../cuda/barriers.cuh"),
-            include_str!("../../cuda/wgmma.cuh"),
-            include_str!("../../cuda/attention_backward_wgmma.cu")
-        ),
-        kernels: &["attention_keys_wgmma", "attention_queries_wgmma"],
-    },
-    Program {
-        name: "head.cu",
-        text: concat!(include_str!("../../cuda/tiles.cuh"), include_str!("../../cuda/head.cu")),
-        kernels: &[
-            "head_tiles",
-            "head_tiles_and_weights",
-            "head_rows",
-            "head_targets",
-            "head_redo",
-            "head_gradient",
-            "scale_rows",
-        ],
-    },
-    Program {
-        name: "sample.cu",
-        text: concat!(include_str!("../../cuda/tiles.cuh"), include_str!("../../cuda/sample.cu")),
-        kernels: &["sample_tiles", "penalise_logits", "choose_tokens"],
-    },
-    Program { name: "rope.cu", text: include_str!("../../cuda/rope.cu"), kernels: &["rope_turn"] },
-    Program {
-        name: "embedding.cu",
-        text: include_str!("../../cuda/embedding.cu"),
-        kernels: &[
-            "gather_rows",
-            "resolve_ids",
-            "place_rows",
-            "scatter_rows_f32",
-            "scatter_rows_bf16",
-        ],
-    },
-    Program {
-        name: "adamw.cu",
-        text: concat!(include_str!("../../cuda/tensors.cuh"), include_str!("../../cuda/adamw.cu")),
-        kernels: &["adamw_all"],
-    },
-    Program {
-        name: "grad_stats.cu",
-        text: concat!(
-            include_str!("../../cuda/tensors.cuh"),
-            include_str!("../../cuda/grad_stats.cu")
-        ),
-        kernels: &["dot_blocks", "count_not_finite", "clear_tensors"],
-    },
-    Program {
-        name: "product.cu",
-        text: include_str!("../../cuda/product.cu"),
-        kernels: &[
-            "product_in_order",
-            "add_product",
-            "count_differences_f32",
-            "count_differences_bf16",
-            "noise",
-        ],
-    },
-    Program {
-        name: "fused_linear.cu",
-        text: include_str!("../../cuda/fused_linear.cu"),
-        kernels: &["continue_product", "continue_gated_product"],
-    },
-    Program {
-        name: "qk_norm_rope.cu",
-        text: include_str!("../../cuda/qk_norm_rope.cu"),
-        kernels: &[
-            "qk_norm_rope_forward",
-            "qk_norm_rope_forward_few",
-            "qk_norm_rope_backward",
-            "qk_norm_rope_forward_64",
-            "qk_norm_rope_forward_128",
-            "qk_norm_rope_forward_64_few",
-            "qk_norm_rope_forward_128_few",
-            "qk_norm_rope_backward_64",
-            "qk_norm_rope_backward_128",
-        ],
-    },
-    Program {
-        name: "weight_gradients.cu",
-        text: concat!(
-            include_str!("../../cuda/weight_gradients.cuh"),
-            include_str!("../../cuda/weight_gradients.cu")
-        ),
-        kernels: &["weight_gradients"],
-    },
-    Program {
-        name: "weight_gradients_wgmma.cu",
-        text: concat!(
-            include_str!("../../cuda/barriers.cuh"),
-            include_str!("../../cuda/wgmma.cuh"),
-            include_str!("../../cuda/weight_gradients.cuh"),
-            include_str!("../../cuda/weight_gradients_wgmma.cu")
-        ),
-        kernels: &["weight_gradients_wgmma"],
-    },
-];
+/// A file of `cuda/`, behind the headers that are named after it.
+macro_rules! cuda_source {
+    ($name:literal $(, $header:literal)*) => {
+        $crate::cuda::compile::CudaSource {
+            name: $name,
+            text: concat!(
+                $(include_str!(concat!("../cuda/", $header)),)*
+                include_str!(concat!("../cuda/", $name))
+            ),
+        }
+    };
+}
+pub(crate) use cuda_source;
 
 /// The source of the kernel that defines the order of products.
 pub(super) fn product_source() -> &'static str {
@@ -246,9 +67,22 @@ pub(super) struct Loaded {
     pub(super) cache_problem: Option<String>,
 }
 
-impl Program {
+impl CudaSource {
     fn whole_text(&self) -> String {
         format!("{COMMON}\n#line 1 \"{}\"\n{}", self.name, self.text)
+    }
+
+    /// The kernels that it defines: a line each that begins with `KERNEL` or `KERNEL_OF(…)`.
+    fn kernels(&self) -> Vec<&'static str> {
+        let name = |line: &'static str| {
+            let rest = line.strip_prefix("KERNEL")?;
+            let rest = match rest.strip_prefix("_OF(") {
+                Some(bounds) => bounds.split_once(')')?.1,
+                None => rest,
+            };
+            Some(rest.split_once('(')?.0.trim())
+        };
+        self.text.lines().filter_map(name).collect()
     }
 }
 
@@ -259,18 +93,18 @@ pub(super) fn compile_all(
     cache: Option<&Path>,
 ) -> DeviceResult<Loaded> {
     let cache = Cache::new(cache);
-    let texts: Vec<String> = PROGRAMS.iter().map(Program::whole_text).collect();
+    let texts: Vec<String> = CUDA_SOURCES.iter().map(CudaSource::whole_text).collect();
     let hashes: Vec<String> = texts.iter().map(|text| programs.hash(text)).collect();
     let mut loaded = Vec::new();
-    for (program, hash) in PROGRAMS.iter().zip(&hashes) {
+    for (program, hash) in CUDA_SOURCES.iter().zip(&hashes) {
         // One that does not load is compiled again.
         let image = cache.get(hash);
-        loaded.push(image.and_then(|image| driver.load(&image, program.kernels).ok()));
+        loaded.push(image.and_then(|image| driver.load(&image, &program.kernels()).ok()));
     }
     let cached = loaded.iter().flatten().count();
-    let missing: Vec<usize> = (0..PROGRAMS.len()).filter(|&at| loaded[at].is_none()).collect();
+    let missing: Vec<usize> = (0..CUDA_SOURCES.len()).filter(|&at| loaded[at].is_none()).collect();
     let compile = |at: usize| {
-        let name = PROGRAMS[at].name;
+        let name = CUDA_SOURCES[at].name;
         let source = Source { name, text: &texts[at], architecture: &programs.architecture };
         libraries.compile(&source).map_err(|log| DeviceError::Compile {
             source_name: name,
@@ -281,12 +115,12 @@ pub(super) fn compile_all(
     let images = side_by_side(&missing, &compile);
     for (&at, image) in missing.iter().zip(images) {
         let image = image?;
-        loaded[at] = Some(driver.load(&image, PROGRAMS[at].kernels)?);
+        loaded[at] = Some(driver.load(&image, &CUDA_SOURCES[at].kernels())?);
         cache.put(&hashes[at], &image);
     }
-    let names = PROGRAMS.iter().flat_map(|program| program.kernels.iter().copied());
+    let names = CUDA_SOURCES.iter().flat_map(CudaSource::kernels);
     let functions = names.zip(loaded.into_iter().flatten().flatten()).collect();
-    Ok(Loaded { functions, cached: (cached, PROGRAMS.len()), cache_problem: cache.problem() })
+    Ok(Loaded { functions, cached: (cached, CUDA_SOURCES.len()), cache_problem: cache.problem() })
 }
 
 /// One thread for each.
@@ -306,7 +140,7 @@ fn first_error(log: &str) -> String {
 
 /// The files that hold kernels.
 pub fn source_names() -> impl Iterator<Item = &'static str> {
-    PROGRAMS.iter().map(|program| program.name)
+    CUDA_SOURCES.iter().map(|program| program.name)
 }
 
 /// Compiles every source for an architecture, without a GPU; gives the compiler's version.
@@ -320,7 +154,7 @@ pub fn check_sources(architecture: &str) -> DeviceResult<CudaVersion> {
     let (library, package) = (NVRTC.name, NVRTC.package);
     let missing = |looked| DeviceError::NoLibrary { library, package, looked };
     nvidia.open(&NVRTC).map_err(missing)?;
-    for program in PROGRAMS {
+    for program in CUDA_SOURCES {
         let text = program.whole_text();
         let source = Source { name: program.name, text: &text, architecture };
         nvidia.compile(&source).map_err(|log| DeviceError::Compile {
@@ -356,13 +190,18 @@ mod tests {
     }
 
     #[test]
-    fn every_kernel_of_the_list_is_in_its_source() {
-        for program in PROGRAMS {
-            for kernel in program.kernels {
-                let named = format!(" {kernel}(");
-                let begins = |line: &str| line.starts_with("KERNEL") && line.contains(&named);
-                assert!(program.text.lines().any(begins), "{kernel} in {}", program.name);
-            }
+    fn every_kernel_of_a_source_is_found_and_has_a_name_of_its_own() {
+        let mut names: Vec<&str> = CUDA_SOURCES.iter().flat_map(CudaSource::kernels).collect();
+        let begins = |line: &&str| line.starts_with("KERNEL");
+        let defined = |source: &CudaSource| source.text.lines().filter(begins).count();
+        assert!(CUDA_SOURCES.iter().all(|source| !source.text.contains("__global__")));
+        assert_eq!(names.len(), CUDA_SOURCES.iter().map(defined).sum::<usize>());
+        let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        assert!(names.iter().all(|name| !name.is_empty() && is_name(name)), "{names:?}");
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+        for known in ["swiglu_forward", "adamw_all", "attention_paged_bulk_128", "noise"] {
+            assert!(names.contains(&known), "{known}");
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::Cuda;
 use super::driver::{Argument, Format, Launch};
-use crate::buffer::{Buffer, Part, Real, View, ViewMut};
+use crate::buffer::{Buffer, DeviceSlice, Real, View, ViewMut};
 use crate::matmul::{Matrix, MatrixMut};
 use crate::rms_norm::Heads;
 use crate::rope::{Angles, Rotate};
@@ -16,23 +16,23 @@ const THREADS: u32 = 256;
 
 impl Cuda {
     /// A kernel over `count` numbers, eight for each thread.
-    fn over(&self, kernel: &'static str, count: usize, arguments: &[Argument]) {
+    pub(crate) fn over(&self, kernel: &'static str, count: usize, arguments: &[Argument]) {
         let blocks = self.blocks_for(count.div_ceil(GROUP));
         self.launch(kernel, Launch::new(blocks, THREADS), arguments);
     }
 
     /// A kernel with a block for each row, as many as keep the chip busy at a time.
-    fn over_rows(&self, kernel: &'static str, rows: usize, arguments: &[Argument]) {
+    pub(crate) fn over_rows(&self, kernel: &'static str, rows: usize, arguments: &[Argument]) {
         let blocks = self.blocks_for(rows.saturating_mul(256));
         self.launch(kernel, Launch::new(blocks, THREADS), arguments);
     }
 }
 
-fn place(part: Part<'_>) -> Argument {
+pub(crate) fn place(part: DeviceSlice<'_>) -> Argument {
     Address(part.address)
 }
 
-fn size(size: usize) -> Argument {
+pub(crate) fn size(size: usize) -> Argument {
     U64(size as u64)
 }
 

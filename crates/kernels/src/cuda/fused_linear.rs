@@ -10,7 +10,7 @@ use super::driver::{Addend, Argument, Format, Launch, Operands, Order, Product};
 use super::elementwise::blocks;
 use super::product::{multiply_at, multiply_beside};
 use crate::buffer::Buffer;
-use crate::fused_linear::{AugmentedWeight, FusedWeight, Narrow, Output, Part, Sizes};
+use crate::fused_linear::{AdapterRange, AugmentedWeight, FusedWeight, Narrow, Output, Sizes};
 use crate::matmul::{Matrix, MatrixMut};
 use Argument::{Address, F32, Four};
 
@@ -64,7 +64,7 @@ fn continuing_blocks(rows: usize, outputs: usize, end: End<'_>, room: usize) -> 
 
 /// Parts as the kernel reads them: where the outputs end, and above that where the narrow columns begin and
 /// end, 16 bits each. More parts than it reads are one that has all columns.
-fn part_words(parts: &[Part], sizes: Sizes) -> [u64; MOST_PARTS] {
+fn part_words(parts: &[AdapterRange], sizes: Sizes) -> [u64; MOST_PARTS] {
     let word = |outputs: usize, begin: usize, end: usize| {
         outputs as u64 | (begin as u64) << 32 | (end as u64) << 48
     };
@@ -73,7 +73,7 @@ fn part_words(parts: &[Part], sizes: Sizes) -> [u64; MOST_PARTS] {
         words[0] = word(sizes.outputs, 0, sizes.narrow);
         return words;
     }
-    for (to, Part { outputs, narrow }) in words.iter_mut().zip(parts) {
+    for (to, AdapterRange { outputs, narrow }) in words.iter_mut().zip(parts) {
         *to = word(outputs.end, narrow.start, narrow.end);
     }
     words
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn parts_are_laid_out_as_the_kernel_reads_them() {
-        let part = |outputs, narrow| Part { outputs, narrow };
+        let part = |outputs, narrow| AdapterRange { outputs, narrow };
         let sizes = Sizes { outputs: 4096, inputs: 2048, narrow: 128 };
         let parts = [part(0..2048, 0..64), part(2048..3072, 0..0), part(3072..4096, 64..128)];
         let all = 4096;
@@ -289,7 +289,7 @@ mod tests {
             part_words(&parts, sizes),
             [2048 | 64 << 48, 3072, 4096 | 64 << 32 | 128 << 48, all]
         );
-        let many: Vec<Part> = (0..5).map(|_| part(0..1, 0..8)).collect();
+        let many: Vec<AdapterRange> = (0..5).map(|_| part(0..1, 0..8)).collect();
         assert_eq!(part_words(&many, sizes), [4096 | 128 << 48, all, all, all]);
     }
 }

@@ -9,7 +9,7 @@ pub(crate) mod attention_backward;
 mod attention_wgmma;
 mod cache;
 mod choices;
-mod compile;
+pub(crate) mod compile;
 mod driver;
 pub(crate) mod elementwise;
 mod error;

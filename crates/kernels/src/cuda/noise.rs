@@ -2,7 +2,7 @@
 
 use super::Cuda;
 use super::driver::{Argument, Format, Launch, Order, Product};
-use crate::buffer::{Buffer, Part};
+use crate::buffer::{Buffer, DeviceSlice};
 use Argument::{Address, Four, U32, U64};
 
 /// What a trial computes with.
@@ -59,7 +59,7 @@ pub(super) struct Noise {
     pub(super) mirror: Mirror,
 }
 
-pub(super) fn fill_noise(cuda: &Cuda, to: Part<'_>, noise: Noise) {
+pub(super) fn fill_noise(cuda: &Cuda, to: DeviceSlice<'_>, noise: Noise) {
     let Noise { format, seed, begin, mirror } = noise;
     let is_bf16 = U32(u32::from(format == Format::Bf16));
     let arguments = [

@@ -4,7 +4,7 @@
 use super::Cuda;
 use super::driver::{Argument, ComputeCapability, Format, Launch};
 use super::elementwise::blocks;
-use crate::buffer::{Buffer, Part, Real};
+use crate::buffer::{Buffer, DeviceSlice, Real};
 use crate::linear::WeightGradient;
 use crate::matmul::{Matrix, Multiply, ScaledProduct};
 use crate::offsets::Offsets;
@@ -94,7 +94,7 @@ impl Side {
 }
 
 /// The longer side is `p`, whose tiles are longer.
-fn job(to: Part<'_>, to_stride: u64, sides: [Side; 2], scale: f32) -> Job {
+fn job(to: DeviceSlice<'_>, to_stride: u64, sides: [Side; 2], scale: f32) -> Job {
     let [rows, columns] = sides;
     let (p, q, i_stride, j_stride) = if rows.columns >= columns.columns {
         (rows, columns, to_stride, 1)

@@ -2,7 +2,9 @@
 //! operations.
 
 use whetstone_kernels::attention::Shape;
-use whetstone_kernels::fused_linear::{self, AugmentedWeight, FusedWeight, Narrow, Part, Sizes};
+use whetstone_kernels::fused_linear::{
+    self, AdapterRange, AugmentedWeight, FusedWeight, Narrow, Sizes,
+};
 use whetstone_kernels::matmul::{ScaledProduct, matmul};
 use whetstone_kernels::qk_norm_rope::{self, Placing};
 use whetstone_kernels::rope::RopeTable;
@@ -35,15 +37,15 @@ const DIVIDED: [(Sizes, &[[usize; 2]]); 4] = [
 ];
 
 /// The same numbers with zeros beside outputs where columns belong to another adapter, and the parts.
-fn divided(all: &mut [f32], sizes: Sizes, ends: &[[usize; 2]]) -> Vec<Part> {
+fn divided(all: &mut [f32], sizes: Sizes, ends: &[[usize; 2]]) -> Vec<AdapterRange> {
     let Sizes { outputs, inputs, narrow } = sizes;
     let mut begin = [0, 0];
     let part = |&[output_end, narrow_end]: &[usize; 2]| {
         let [outputs, own] = [begin[0]..output_end, begin[1]..narrow_end];
         begin = [output_end, narrow_end];
-        Part { outputs, narrow: own }
+        AdapterRange { outputs, narrow: own }
     };
-    let parts: Vec<Part> = ends.iter().map(part).collect();
+    let parts: Vec<AdapterRange> = ends.iter().map(part).collect();
     for (row, numbers) in all.chunks_mut(sizes.stride()).take(outputs).enumerate() {
         let own = parts.iter().find(|part| part.outputs.contains(&row)).unwrap().narrow.clone();
         for column in (0..narrow).filter(|column| !own.contains(column)) {

@@ -1,6 +1,6 @@
 //! Sums, steps of the optimizer and measures of gradients: numbers in f32.
 
-use whetstone_kernels::adamw::{AdamW, State, Tensor, step, step_all};
+use whetstone_kernels::adamw::{AdamState, AdamW, Tensor, step, step_all};
 use whetstone_kernels::fused_linear::{AugmentedWeight, Sizes};
 use whetstone_kernels::int8::{pack_row, unpack};
 use whetstone_kernels::master::{MasterWeight, Shape as MasterShape};
@@ -81,8 +81,11 @@ fn a_step_of_the_optimizer_has_the_bits_of_processors() {
         let gradient = upload(&gradient);
         let mut all = [upload(&start), upload(&mean), upload(&square)];
         let [weight, mean, square] = &mut all;
-        let state =
-            State { weight: weight.view_mut(), mean: mean.view_mut(), square: square.view_mut() };
+        let state = AdamState {
+            weight: weight.view_mut(),
+            mean: mean.view_mut(),
+            square: square.view_mut(),
+        };
         step(device, state, gradient.view(), &RULE);
         all.map(|x| device.read(x.view())).to_vec()
     };
@@ -116,7 +119,7 @@ fn all_tensors_step_at_once_with_the_bits_of_processors_and_their_copies_follow(
             masters.iter_mut().zip(&mut means).enumerate()
         {
             let (weight, copy) = master.both_mut();
-            let state = State { weight, mean: mean.view_mut(), square: square.view_mut() };
+            let state = AdamState { weight, mean: mean.view_mut(), square: square.view_mut() };
             let is_decayed = at % 2 == 0;
             tensors.push(Tensor { state, gradient: gradient.view(), copy, is_decayed });
         }

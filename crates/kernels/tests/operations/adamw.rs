@@ -1,7 +1,7 @@
 //! Three steps beside PyTorch's.
 
 use whetstone_kernels::Device;
-use whetstone_kernels::adamw::{AdamW, State, Tensor, step, step_all};
+use whetstone_kernels::adamw::{AdamState, AdamW, Tensor, step, step_all};
 
 use crate::support::{close, numbers, same_bits};
 
@@ -63,8 +63,11 @@ fn three_steps_are_those_of_pytorch() {
     let mut all = [device.upload(&START), device.zeros(5), device.zeros(5)];
     for (at, gradient) in GRADIENTS.iter().enumerate() {
         let [weight, mean, square] = &mut all;
-        let state =
-            State { weight: weight.view_mut(), mean: mean.view_mut(), square: square.view_mut() };
+        let state = AdamState {
+            weight: weight.view_mut(),
+            mean: mean.view_mut(),
+            square: square.view_mut(),
+        };
         // Twice the gradient and half of it: the scale comes before everything else.
         let twice = device.upload(&gradient.map(|g| 2.0 * g));
         let rule = AdamW { step: at as u64 + 1, gradient_scale: 0.5, ..RULE };
@@ -86,8 +89,11 @@ fn every_piece_of_a_long_weight_gets_its_own_step() {
         let gradient = upload(&gradient);
         let mut all = [upload(&start), upload(&mean), upload(&square)];
         let [weight, mean, square] = &mut all;
-        let state =
-            State { weight: weight.view_mut(), mean: mean.view_mut(), square: square.view_mut() };
+        let state = AdamState {
+            weight: weight.view_mut(),
+            mean: mean.view_mut(),
+            square: square.view_mut(),
+        };
         step(device, state, gradient.view(), &rule);
         all.map(|x| device.read(x.view())).to_vec()
     };
@@ -115,7 +121,7 @@ fn tensors_step_together_as_they_do_alone_and_only_some_decay() {
         let mut tensors = Vec::new();
         for (at, [weight, mean, square, gradient]) in all.iter_mut().enumerate() {
             let (weight, mean) = (weight.view_mut(), mean.view_mut());
-            let state = State { weight, mean, square: square.view_mut() };
+            let state = AdamState { weight, mean, square: square.view_mut() };
             let gradient = gradient.view();
             tensors.push(Tensor { state, gradient, copy: None, is_decayed: at != 1 });
         }
@@ -129,8 +135,11 @@ fn tensors_step_together_as_they_do_alone_and_only_some_decay() {
             [1, 2, 4].map(|seed| device.upload::<f32>(&numbers(seed, count)));
         let squares: Vec<f32> = numbers(3, count).iter().map(|v| v * v).collect();
         let mut square = device.upload(&squares);
-        let state =
-            State { weight: weight.view_mut(), mean: mean.view_mut(), square: square.view_mut() };
+        let state = AdamState {
+            weight: weight.view_mut(),
+            mean: mean.view_mut(),
+            square: square.view_mut(),
+        };
         let rule = AdamW { decay: if at == 1 { 0.0 } else { RULE.decay }, ..rule };
         step(&device, state, gradient.view(), &rule);
         assert_eq!(device.read(weight.view()), together[at]);

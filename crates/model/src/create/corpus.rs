@@ -17,7 +17,7 @@ const PLAIN: [&str; 3] = ["txt", "md", "py"];
 
 /// The texts of one line of a corpus, or of a file of plain text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct CorpusLine {
     texts: Vec<String>,
     object: Object,
 }
@@ -67,7 +67,7 @@ const ROLES: [&str; 2] = ["user", "assistant"];
 /// # Errors
 ///
 /// If a text cannot be taken, or `size` is too small.
-pub fn train(lines: &[Line], size: usize) -> Result<Tokenizer, TokenizerError> {
+pub fn train(lines: &[CorpusLine], size: usize) -> Result<Tokenizer, TokenizerError> {
     let mut trainer = Trainer::new()?;
     for line in lines {
         for text in line.texts.iter().map(String::as_str).chain(ROLES) {
@@ -82,7 +82,7 @@ pub fn train(lines: &[Line], size: usize) -> Result<Tokenizer, TokenizerError> {
 /// # Errors
 ///
 /// If a text cannot be encoded.
-pub fn measure(lines: &[Line], tokenizer: &Tokenizer) -> Result<Lengths, TokenizerError> {
+pub fn measure(lines: &[CorpusLine], tokenizer: &Tokenizer) -> Result<Lengths, TokenizerError> {
     let mut lengths = Lengths::default();
     for line in lines {
         let mut tokens = 0;
@@ -101,7 +101,7 @@ pub fn measure(lines: &[Line], tokenizer: &Tokenizer) -> Result<Lengths, Tokeniz
 /// # Errors
 ///
 /// If a file cannot be read, a line is not a JSON object with text, or there is no text at all.
-pub fn read(files: &[PathBuf]) -> Result<Vec<Line>, CorpusError> {
+pub fn read(files: &[PathBuf]) -> Result<Vec<CorpusLine>, CorpusError> {
     let mut lines = Vec::new();
     for file in files {
         let extension = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
@@ -109,7 +109,7 @@ pub fn read(files: &[PathBuf]) -> Result<Vec<Line>, CorpusError> {
             lines.push(plain(file)?);
             continue;
         }
-        for line in Records::<Line, _>::open(file)? {
+        for line in Records::<CorpusLine, _>::open(file)? {
             lines.push(line?.record);
         }
     }
@@ -120,7 +120,7 @@ pub fn read(files: &[PathBuf]) -> Result<Vec<Line>, CorpusError> {
     Ok(lines)
 }
 
-fn plain(path: &Path) -> Result<Line, CorpusError> {
+fn plain(path: &Path) -> Result<CorpusLine, CorpusError> {
     let bytes =
         fs::read(path).map_err(|source| CorpusError::Read { path: path.to_owned(), source })?;
     let text = String::from_utf8(bytes).map_err(|err| {
@@ -128,10 +128,10 @@ fn plain(path: &Path) -> Result<Line, CorpusError> {
         let line = err.as_bytes()[..good].split(|&byte| byte == b'\n').count();
         CorpusError::NotText { place: format!("{}:{line}", path.display()) }
     })?;
-    Ok(Line { texts: vec![text], object: Object::new() })
+    Ok(CorpusLine { texts: vec![text], object: Object::new() })
 }
 
-impl Wire for Line {
+impl Wire for CorpusLine {
     const NOUN: &'static str = "line of text";
 
     fn from_object(object: Object) -> Result<Self, WireError> {
@@ -176,7 +176,7 @@ mod tests {
 
     fn line(json: &str) -> Result<Vec<String>, WireError> {
         let object = serde_json::from_str(json).expect("test data is JSON");
-        Line::from_object(object).map(|line| line.texts)
+        CorpusLine::from_object(object).map(|line| line.texts)
     }
 
     #[test]

@@ -73,20 +73,20 @@ impl Decoder {
 
     /// The adapter's tensors, and the score head if there is one: what PEFT keeps in one file.
     pub fn adapter_parameters(&self) -> impl Iterator<Item = ParameterId> {
-        self.parameters.ids().filter(|&id| self.kind(id) == Kind::Adapter)
+        self.parameters.ids().filter(|&id| self.kind(id) == TensorRole::Adapter)
     }
 
     /// The model's own tensors, without adapter and heads for values.
     pub fn base_parameters(&self) -> impl Iterator<Item = ParameterId> {
-        self.parameters.ids().filter(|&id| self.kind(id) == Kind::Base)
+        self.parameters.ids().filter(|&id| self.kind(id) == TensorRole::Base)
     }
 
-    fn kind(&self, id: ParameterId) -> Kind {
+    fn kind(&self, id: ParameterId) -> TensorRole {
         let name = &self.parameters.get(id).name;
         match name.as_str() {
-            VALUE_WEIGHT | VALUE_BIAS => Kind::Value,
-            _ if name.starts_with("base_model.model.") => Kind::Adapter,
-            _ => Kind::Base,
+            VALUE_WEIGHT | VALUE_BIAS => TensorRole::Value,
+            _ if name.starts_with("base_model.model.") => TensorRole::Adapter,
+            _ => TensorRole::Base,
         }
     }
 
@@ -115,7 +115,7 @@ impl Decoder {
 
 /// Whether a tensor belongs to the base model or to an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TensorRole {
     Base,
     Adapter,
     Value,

@@ -9,7 +9,7 @@ use whetstone_kernels::{Buffer, Device};
 use super::adapt::{SCORE_WEIGHT, VALUE_BIAS, VALUE_WEIGHT};
 use super::layer::{Layer, QkNorm};
 use super::parameters::{ParameterId, Parameters};
-use super::pass::Sizes;
+use super::pass::LayerSizes;
 use super::projection::Projection;
 use super::{Decoder, ValueHead};
 use crate::config::Config;
@@ -111,7 +111,7 @@ impl Decoder {
         parameters: Parameters,
         positions: usize,
     ) -> Self {
-        let mut places = Places { ids: parameters.ids(), config };
+        let mut places = TensorIds { ids: parameters.ids(), config };
         let embedding = places.next();
         let layers = (0..config.layers).map(|_| places.layer()).collect();
         let norm = places.next();
@@ -133,7 +133,7 @@ impl Decoder {
         Self {
             device: device.clone(),
             config: config.clone(),
-            sizes: Sizes { width: config.width, ffn: config.ffn, epsilon, shape },
+            sizes: LayerSizes { width: config.width, ffn: config.ffn, epsilon, shape },
             parameters,
             embedding,
             layers,
@@ -238,12 +238,12 @@ fn read_bytes(
 }
 
 /// Hands out places in the order of [`expected_tensors`].
-struct Places<'a, I> {
+struct TensorIds<'a, I> {
     ids: I,
     config: &'a Config,
 }
 
-impl<I: Iterator<Item = ParameterId>> Places<'_, I> {
+impl<I: Iterator<Item = ParameterId>> TensorIds<'_, I> {
     fn next(&mut self) -> ParameterId {
         self.ids.next().expect("as many as the layout has")
     }

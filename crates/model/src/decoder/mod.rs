@@ -30,7 +30,7 @@ pub(crate) use load::spread;
 pub use load::{LoadOptions, WeightFormat};
 pub use parameters::{Parameter, ParameterId, Parameters};
 pub use pass::Adapters;
-pub use step::{Prefill, Step};
+pub use step::{DecodeStep, Prefill};
 pub use stepper::{Chosen, Most, Stepper};
 pub use whetstone_kernels::paged::{Cache, PAGE};
 
@@ -42,7 +42,7 @@ use crate::config::Config;
 use batch::BatchLimits;
 use head::{HeadActivations, HeadBackward, HeadGradients};
 use layer::{Layer, LayerGradients, Needed, Packed, Rope, SavedActivations};
-use pass::{Pass, Sizes};
+use pass::{LayerSizes, Pass};
 use sums::GradientAccumulator;
 
 /// A model on a device.
@@ -50,7 +50,7 @@ use sums::GradientAccumulator;
 pub struct Decoder {
     device: Device,
     config: Config,
-    sizes: Sizes,
+    sizes: LayerSizes,
     parameters: Parameters,
     embedding: ParameterId,
     layers: Vec<Layer>,

@@ -3,7 +3,7 @@
 //! They are in one list and layers hold indices into it: code that visits all of them (the
 //! optimizer, a checkpoint) needs no knowledge of layers.
 
-use whetstone_kernels::fused_linear::Place;
+use whetstone_kernels::fused_linear::WeightBlock;
 use whetstone_kernels::int8::unpack;
 use whetstone_kernels::linear::Weight;
 use whetstone_kernels::master::{MasterWeight, Shape};
@@ -22,11 +22,11 @@ pub struct Parameter {
     pub shape: Vec<usize>,
     /// Whether training changes it.
     pub trained: bool,
-    store: Store,
+    store: WeightStore,
 }
 
 #[derive(Debug)]
-enum Store {
+enum WeightStore {
     Master(MasterWeight),
     Int8 { bytes: Buffer<i8>, scales: Buffer<f32> },
 }
@@ -53,7 +53,7 @@ impl Parameters {
         shape: Vec<usize>,
         numbers: Buffer<f32>,
     ) -> ParameterId {
-        let store = Store::Master(MasterWeight::new(device, numbers));
+        let store = WeightStore::Master(MasterWeight::new(device, numbers));
         self.push(Parameter { name, shape, trained: false, store })
     }
 
@@ -65,7 +65,12 @@ impl Parameters {
         bytes: Buffer<i8>,
         scales: Buffer<f32>,
     ) -> ParameterId {
-        self.push(Parameter { name, shape, trained: false, store: Store::Int8 { bytes, scales } })
+        self.push(Parameter {
+            name,
+            shape,
+            trained: false,
+            store: WeightStore::Int8 { bytes, scales },
+        })
     }
 
     fn push(&mut self, parameter: Parameter) -> ParameterId {
@@ -97,7 +102,8 @@ impl Parameters {
     /// If it is to be trained and made of bytes, or was frozen.
     pub fn train(&mut self, id: ParameterId, trained: bool) {
         let parameter = &mut self.all[id.0];
-        let plain = matches!(&parameter.store, Store::Master(weight) if weight.is_trainable());
+        let plain =
+            matches!(&parameter.store, WeightStore::Master(weight) if weight.is_trainable());
         assert!(plain || !trained, "{} is made of bytes, or frozen", parameter.name);
         parameter.trained = trained;
     }
@@ -110,15 +116,15 @@ impl Parameters {
     pub(crate) fn freeze(&mut self, id: ParameterId) {
         let parameter = &mut self.all[id.0];
         assert!(!parameter.trained, "{} is trained", parameter.name);
-        if let Store::Master(weight) = &mut parameter.store {
+        if let WeightStore::Master(weight) = &mut parameter.store {
             weight.freeze();
         }
     }
 
     fn master(&self, id: ParameterId) -> &MasterWeight {
         match &self.get(id).store {
-            Store::Master(weight) => weight,
-            Store::Int8 { .. } => panic!("{} is made of bytes", self.get(id).name),
+            WeightStore::Master(weight) => weight,
+            WeightStore::Int8 { .. } => panic!("{} is made of bytes", self.get(id).name),
         }
     }
 
@@ -148,15 +154,15 @@ impl Parameters {
     pub fn values_mut(&mut self, id: ParameterId) -> ViewMut<'_, f32> {
         let Parameter { store, name, .. } = &mut self.all[id.0];
         match store {
-            Store::Master(weight) => weight.numbers_mut(),
-            Store::Int8 { .. } => panic!("{name} is made of bytes"),
+            WeightStore::Master(weight) => weight.numbers_mut(),
+            WeightStore::Int8 { .. } => panic!("{name} is made of bytes"),
         }
     }
 
     /// Every tensor with master weights, mutable, and whether it is a matrix.
     pub fn masters_mut(&mut self) -> impl Iterator<Item = (ParameterId, bool, &mut MasterWeight)> {
         self.all.iter_mut().enumerate().filter_map(|(at, parameter)| match &mut parameter.store {
-            Store::Master(weight) if weight.is_trainable() => {
+            WeightStore::Master(weight) if weight.is_trainable() => {
                 Some((ParameterId(at), parameter.shape.len() > 1, weight))
             }
             _ => None,
@@ -165,7 +171,7 @@ impl Parameters {
 
     /// Brings the copy that products use up to date with numbers that were written.
     pub fn refresh(&mut self, device: &Device, id: ParameterId) {
-        if let Store::Master(weight) = &mut self.all[id.0].store {
+        if let WeightStore::Master(weight) = &mut self.all[id.0].store {
             weight.refresh(device);
         }
     }
@@ -173,8 +179,8 @@ impl Parameters {
     /// A copy of its numbers, whatever they are made of.
     pub(crate) fn numbers(&self, device: &Device, id: ParameterId) -> Buffer<f32> {
         match &self.get(id).store {
-            Store::Master(weight) => weight.to_numbers(device),
-            Store::Int8 { bytes, scales } => {
+            WeightStore::Master(weight) => weight.to_numbers(device),
+            WeightStore::Int8 { bytes, scales } => {
                 let mut copy = device.take(self.get(id).numbers());
                 unpack(device, &mut copy.view_mut(), bytes.view(), scales.view());
                 copy
@@ -187,8 +193,8 @@ impl Parameters {
         let parameter = self.get(id);
         let inputs = parameter.shape[1..].iter().product();
         match &parameter.store {
-            Store::Master(weight) => Weight::Full(weight.matrix(parameter.shape[0], inputs)),
-            Store::Int8 { bytes, scales } => {
+            WeightStore::Master(weight) => Weight::Full(weight.matrix(parameter.shape[0], inputs)),
+            WeightStore::Int8 { bytes, scales } => {
                 Weight::Int8 { bytes: bytes.view(), scales: scales.view(), inputs }
             }
         }
@@ -196,14 +202,14 @@ impl Parameters {
 
     /// Whether it is frozen in the format of products, apart from numbers.
     pub(crate) fn is_frozen(&self, id: ParameterId) -> bool {
-        matches!(&self.get(id).store, Store::Master(weight) if !weight.is_trainable())
+        matches!(&self.get(id).store, WeightStore::Master(weight) if !weight.is_trainable())
     }
 
     /// Moves what products use of a matrix among other weights.
-    pub(crate) fn move_to(&mut self, device: &Device, id: ParameterId, place: Place) {
+    pub(crate) fn move_to(&mut self, device: &Device, id: ParameterId, place: WeightBlock) {
         let parameter = &mut self.all[id.0];
         let (rows, cols) = (parameter.shape[0], parameter.shape[1..].iter().product());
-        if let Store::Master(weight) = &mut parameter.store {
+        if let WeightStore::Master(weight) = &mut parameter.store {
             weight.move_to(device, place, Shape { rows, cols });
         }
     }

@@ -11,13 +11,13 @@ use super::parameters::Parameters;
 pub(crate) struct Pass<'a> {
     pub(crate) device: &'a Device,
     pub(crate) parameters: &'a Parameters,
-    pub(crate) sizes: &'a Sizes,
+    pub(crate) sizes: &'a LayerSizes,
     pub(crate) adapters: Adapters,
 }
 
 /// The sizes of every layer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sizes {
+pub(crate) struct LayerSizes {
     pub(crate) width: usize,
     pub(crate) ffn: usize,
     pub(crate) epsilon: f32,

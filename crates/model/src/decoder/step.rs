@@ -10,12 +10,12 @@ use whetstone_kernels::paged::{self, Cache, PAGE, Stored, Tables};
 use whetstone_kernels::{Buffer, Matrix, MatrixMut, Offsets, View, WriteMode, embedding, linear};
 
 use super::Decoder;
-use super::layer::{NormInput, Places, Rope, normed};
+use super::layer::{CachePositions, NormInput, Rope, normed};
 use super::pass::Adapters;
 
 /// The next token of some sequences, and where each finds what came before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct DecodeStep {
     pub(super) ids: Vec<u32>,
     pub(super) positions: Vec<u32>,
     pub(super) slots: Vec<u32>,
@@ -24,7 +24,7 @@ pub struct Step {
     pub(super) lengths: Vec<u32>,
 }
 
-impl Step {
+impl DecodeStep {
     /// Adds a sequence: its newest token, that token's position, and its pages up to there.
     ///
     /// # Panics
@@ -121,7 +121,7 @@ impl Decoder {
     /// fit into its pages.
     #[expect(clippy::cast_possible_truncation, reason = "prompts have fewer than 2^32 tokens")]
     pub fn prefill(&self, cache: &mut Cache, prompts: &[Prefill<'_>]) -> Buffer<f32> {
-        let (mut step, mut offsets, mut last) = (Step::default(), vec![0], Vec::new());
+        let (mut step, mut offsets, mut last) = (DecodeStep::default(), vec![0], Vec::new());
         for Prefill { tokens, pages } in prompts {
             assert!(!tokens.is_empty() && tokens.len() <= self.positions(), "a prompt");
             step.ids.extend_from_slice(tokens);
@@ -148,7 +148,7 @@ impl Decoder {
     }
 
     /// Takes one token of each sequence; gives a row of logits for each.
-    pub fn step(&self, cache: &mut Cache, step: &Step) -> Buffer<f32> {
+    pub fn step(&self, cache: &mut Cache, step: &DecodeStep) -> Buffer<f32> {
         let device = &self.device;
         let [ids, positions, slots] =
             [&step.ids, &step.positions, &step.slots].map(|list| device.upload(list));
@@ -180,7 +180,7 @@ impl Decoder {
         for (index, layer) in self.layers.iter().enumerate() {
             let qkv = layer.project(&pass, x.view());
             let rope = Rope { positions: input.positions, table: &self.turns };
-            let to = Places { rope, cache: &mut *cache, layer: index, slots: input.slots };
+            let to = CachePositions { rope, cache: &mut *cache, layer: index, slots: input.slots };
             let qkv = layer.place_and_store(&pass, qkv, to);
             let rows = layer.packed_rows(sizes, &qkv);
             let stride = layer.attended_stride(sizes);

@@ -14,7 +14,7 @@ use whetstone_kernels::sample::{
 use whetstone_kernels::{Buffer, Device, Graphs, MatrixMut, Pending, View, embedding};
 
 use super::Decoder;
-use super::step::{Attend, DecodeInput, Step};
+use super::step::{Attend, DecodeInput, DecodeStep};
 
 /// Lists of a step besides requests and pages: ids, positions, slots, page offsets, lengths.
 const LISTS: usize = 5;
@@ -88,12 +88,12 @@ fn capacity(most: Most) -> usize {
 }
 
 /// The inputs of a step as they are uploaded: requests, the lists, pages.
-fn inputs(step: &Step, requests: &[u32], rows: usize) -> Vec<u32> {
+fn inputs(step: &DecodeStep, requests: &[u32], rows: usize) -> Vec<u32> {
     let spare = rows - step.rows();
     let mut all = Vec::with_capacity(listed(rows) + step.pages.len());
     all.extend_from_slice(requests);
     all.extend(std::iter::repeat_n(&requests[..REQUEST_WORDS], spare).flatten());
-    let Step { ids, positions, slots, starts, lengths, pages } = step;
+    let DecodeStep { ids, positions, slots, starts, lengths, pages } = step;
     let lists = [
         (ids, ids[0]),
         (positions, positions[0]),
@@ -152,7 +152,7 @@ impl Decoder {
         &self,
         cache: &mut Cache,
         stepper: &mut Stepper,
-        step: &Step,
+        step: &DecodeStep,
         requests: &[Request<'_>],
     ) -> Chosen {
         assert_eq!(step.rows(), requests.len(), "a request for each sequence");
@@ -185,7 +185,7 @@ impl Decoder {
         &self,
         cache: &mut Cache,
         fixed: &mut Fixed,
-        step: &Step,
+        step: &DecodeStep,
         requests: &[Request<'_>],
     ) -> Chosen {
         let (device, rows) = (&self.device, padded(step.rows()));
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn spare_rows_repeat_the_first_and_write_nothing() {
-        let mut step = Step::default();
+        let mut step = DecodeStep::default();
         step.add(7, 17, &[4, 5]);
         step.add_sampled(1, 3, &[9]);
         let requests: Vec<u32> = (0..).take(2 * REQUEST_WORDS).collect();

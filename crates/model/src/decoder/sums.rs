@@ -23,12 +23,12 @@ pub(crate) struct GradientAccumulator<'a> {
     pub(crate) gradients: &'a mut Gradients,
     pub(crate) sequences: Offsets<'a>,
     /// Contributions that will be added together.
-    pending: Vec<Pending>,
+    pending: Vec<PendingProduct>,
 }
 
 /// `dyᵀ·x`, which is to be added to a gradient.
 #[derive(Debug)]
-pub(crate) struct Pending {
+pub(crate) struct PendingProduct {
     pub(crate) id: ParameterId,
     pub(crate) dy: Columns,
     pub(crate) x: Columns,
@@ -68,7 +68,7 @@ impl<'a> GradientAccumulator<'a> {
     }
 
     /// Adds this when [`Self::flush`] is called, if it is trained.
-    pub(crate) fn defer(&mut self, pending: Pending) {
+    pub(crate) fn defer(&mut self, pending: PendingProduct) {
         self.pending.push(pending);
     }
 

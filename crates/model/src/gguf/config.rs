@@ -9,8 +9,8 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use super::header::Header;
-use super::value::Value;
+use super::header::GgufHeader;
+use super::value::MetadataValue;
 use crate::config::keys::Keys;
 use crate::config::{Config, ConfigError, Family, Rope, Scaling, bounds, yarn_attention};
 use crate::shown;
@@ -19,7 +19,7 @@ use crate::weights::Dtype;
 /// The configuration that `header` describes; `factors` are on the rope's frequencies.
 pub(super) fn read(
     path: &Path,
-    header: &Header,
+    header: &GgufHeader,
     factors: Option<Vec<f32>>,
 ) -> Result<Config, ConfigError> {
     let (family, prefix) = family(path, header)?;
@@ -45,9 +45,9 @@ pub(super) fn read(
     Err(ConfigError::Keys { path: path.to_owned(), problems })
 }
 
-fn family(path: &Path, header: &Header) -> Result<(Family, &'static str), ConfigError> {
+fn family(path: &Path, header: &GgufHeader) -> Result<(Family, &'static str), ConfigError> {
     let found = match header.metadata.get("general.architecture") {
-        Some(Value::Text(name)) => match name.as_str() {
+        Some(MetadataValue::Text(name)) => match name.as_str() {
             "llama" => return Ok((Family::Llama, "llama")),
             "qwen2" => return Ok((Family::Qwen2, "qwen2")),
             "qwen3" => return Ok((Family::Qwen3, "qwen3")),
@@ -60,18 +60,20 @@ fn family(path: &Path, header: &Header) -> Result<(Family, &'static str), Config
 
 /// A single value. No key of a configuration may be a list: one becomes an empty list, which every
 /// key refuses.
-fn json(value: &Value) -> Json {
+fn json(value: &MetadataValue) -> Json {
     match value {
-        Value::Unsigned(number) => Json::from(*number),
-        Value::Signed(number) => Json::from(*number),
-        Value::Float(number) => Json::from(*number),
-        Value::Bool(flag) => Json::from(*flag),
-        Value::Text(text) => Json::from(text.as_str()),
-        Value::Numbers(_) | Value::Texts(_) | Value::Nested => Json::Array(Vec::new()),
+        MetadataValue::Unsigned(number) => Json::from(*number),
+        MetadataValue::Signed(number) => Json::from(*number),
+        MetadataValue::Float(number) => Json::from(*number),
+        MetadataValue::Bool(flag) => Json::from(*flag),
+        MetadataValue::Text(text) => Json::from(text.as_str()),
+        MetadataValue::Numbers(_) | MetadataValue::Texts(_) | MetadataValue::Nested => {
+            Json::Array(Vec::new())
+        }
     }
 }
 
-fn read_keys(keys: &mut Keys<'_>, family: Family, header: &Header) -> Config {
+fn read_keys(keys: &mut Keys<'_>, family: Family, header: &GgufHeader) -> Config {
     let vocab = vocab(keys, header);
     let width = keys.size("embedding_length", bounds::WIDTH);
     let heads = keys.size("attention.head_count", bounds::HEADS);
@@ -104,7 +106,7 @@ fn read_keys(keys: &mut Keys<'_>, family: Family, header: &Header) -> Config {
     config
 }
 
-fn vocab(keys: &mut Keys<'_>, header: &Header) -> usize {
+fn vocab(keys: &mut Keys<'_>, header: &GgufHeader) -> usize {
     let embedding = header.tensors.get("token_embd.weight");
     match embedding.map(crate::weights::Stored::rows) {
         Some(rows) if bounds::VOCAB.contains(&rows) => rows,

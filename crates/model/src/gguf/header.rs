@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use super::reader::Reader;
-use super::value::Value;
+use super::reader::BoundedReader;
+use super::value::MetadataValue;
 use crate::shown;
 use crate::weights::{Dtype, HeaderError, Stored};
 
@@ -24,17 +24,17 @@ const KEY_BYTES: u64 = 65_535;
 
 /// A header, after it was checked against the file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Header {
+pub struct GgufHeader {
     /// The metadata by key.
-    pub metadata: BTreeMap<String, Value>,
+    pub metadata: BTreeMap<String, MetadataValue>,
     /// The tensors by GGUF's own names.
     pub tensors: BTreeMap<String, Stored>,
 }
 
-impl Header {
+impl GgufHeader {
     /// Reads the header at the beginning of a file of `file_bytes` bytes.
     pub fn read(reader: &mut impl Read, file_bytes: u64) -> Result<Self, HeaderError> {
-        let mut reader = Reader::new(reader, file_bytes);
+        let mut reader = BoundedReader::new(reader, file_bytes);
         check_version(&mut reader)?;
         let tensors = reader.unsigned("the number of tensors")?;
         let entries = reader.unsigned("the number of entries")?;
@@ -63,7 +63,7 @@ impl Header {
     }
 }
 
-fn check_version(reader: &mut Reader<'_, impl Read>) -> Result<(), HeaderError> {
+fn check_version(reader: &mut BoundedReader<'_, impl Read>) -> Result<(), HeaderError> {
     if reader.bytes::<4>("the magic")? != *b"GGUF" {
         return Err(HeaderError::Format("it does not begin with `GGUF`".to_owned()));
     }
@@ -76,11 +76,11 @@ fn check_version(reader: &mut Reader<'_, impl Read>) -> Result<(), HeaderError> 
     Err(HeaderError::Format(format!("version {version}: {problem}")))
 }
 
-fn alignment(metadata: &BTreeMap<String, Value>) -> Result<u64, HeaderError> {
+fn alignment(metadata: &BTreeMap<String, MetadataValue>) -> Result<u64, HeaderError> {
     let key = "general.alignment";
     match metadata.get(key) {
         None => Ok(32),
-        Some(Value::Unsigned(bytes))
+        Some(MetadataValue::Unsigned(bytes))
             if bytes.is_power_of_two() && (8..=1 << 16).contains(bytes) =>
         {
             Ok(*bytes)
@@ -97,7 +97,7 @@ struct Described {
 }
 
 impl Described {
-    fn read(reader: &mut Reader<'_, impl Read>) -> Result<Self, HeaderError> {
+    fn read(reader: &mut BoundedReader<'_, impl Read>) -> Result<Self, HeaderError> {
         let dimensions = reader.word("the number of dimensions")?;
         if dimensions > MAX_DIMENSIONS {
             let problem = format!("{dimensions} dimensions are more than {MAX_DIMENSIONS}");

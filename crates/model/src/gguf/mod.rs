@@ -17,10 +17,10 @@ mod value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub use header::Header;
-pub use value::{Kind, Numbers, Texts, Value};
+pub use header::GgufHeader;
+pub use value::{MetadataValue, NumberType, Numbers, Texts};
 
-use self::names::Rows;
+use self::names::RowOrder;
 use crate::config::{Config, ConfigError};
 use crate::template::{ChatTemplate, TemplateError};
 use crate::tokenizer::{Specials, Tokenizer, TokenizerError};
@@ -35,15 +35,15 @@ const ROPE_FACTORS: &str = "rope_freqs.weight";
 #[derive(Debug)]
 pub struct Gguf {
     file: TensorFile,
-    metadata: BTreeMap<String, Value>,
+    metadata: BTreeMap<String, MetadataValue>,
     config: Config,
-    tensors: BTreeMap<String, Place>,
+    tensors: BTreeMap<String, GgufTensor>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct GgufTensor {
     stored: Stored,
-    rows: Rows,
+    rows: RowOrder,
 }
 
 /// Why a GGUF file cannot be used.
@@ -61,25 +61,29 @@ impl Gguf {
     /// Opens a file and reads its header.
     pub fn open(path: &Path) -> Result<Self, GgufError> {
         let file = TensorFile::open(path)?;
-        let header = Header::read(&mut file.file(), file.bytes())
+        let header = GgufHeader::read(&mut file.file(), file.bytes())
             .map_err(|source| file.bad_header(FORMAT, source))?;
         let factors = rope_factors(&file, &header)?;
         let config = config::read(path, &header, factors)?;
-        let interleaved =
-            header.metadata.get("general.architecture") == Some(&Value::Text("llama".to_owned()));
+        let interleaved = header.metadata.get("general.architecture")
+            == Some(&MetadataValue::Text("llama".to_owned()));
         let mut tensors = BTreeMap::new();
         for (name, stored) in header.tensors {
             if name == ROPE_FACTORS {
                 continue;
             }
             let is_rotated = interleaved && names::is_rotated(&name);
-            let rows = if is_rotated { Rows::Interleaved(config.head_dim) } else { Rows::Straight };
+            let rows = if is_rotated {
+                RowOrder::Interleaved(config.head_dim)
+            } else {
+                RowOrder::Straight
+            };
             let stranger = || WeightsError::Stranger {
                 path: path.to_owned(),
                 tensor: crate::shown::beginning(&name),
             };
             let hub_name = names::hub_name(&name).ok_or_else(stranger)?;
-            if tensors.insert(hub_name, Place { stored, rows }).is_some() {
+            if tensors.insert(hub_name, GgufTensor { stored, rows }).is_some() {
                 return Err(stranger().into());
             }
         }
@@ -92,7 +96,7 @@ impl Gguf {
     }
 
     /// The metadata by key.
-    pub fn metadata(&self) -> &BTreeMap<String, Value> {
+    pub fn metadata(&self) -> &BTreeMap<String, MetadataValue> {
         &self.metadata
     }
 
@@ -108,7 +112,7 @@ impl Gguf {
 
     /// The chat template that the file holds.
     pub fn template(&self, specials: &Specials) -> Result<Option<ChatTemplate>, TemplateError> {
-        let Some(Value::Text(source)) = self.metadata.get("tokenizer.chat_template") else {
+        let Some(MetadataValue::Text(source)) = self.metadata.get("tokenizer.chat_template") else {
             return Ok(None);
         };
         ChatTemplate::new(source, specials, self.file.path()).map(Some)
@@ -134,7 +138,7 @@ impl Weights for Gguf {
         let rows = out.len() / columns;
         let fits = row.checked_add(rows).is_some_and(|end| end <= stored.rows());
         match self.tensors[name].rows {
-            rows @ Rows::Interleaved(_) if fits && out.len().is_multiple_of(columns) => {
+            rows @ RowOrder::Interleaved(_) if fits && out.len().is_multiple_of(columns) => {
                 for (at, out) in out.chunks_exact_mut(columns).enumerate() {
                     self.file.read_rows(name, stored, rows.in_file(row + at), out)?;
                 }
@@ -146,7 +150,7 @@ impl Weights for Gguf {
 }
 
 /// The factors on the frequencies, if the file has them.
-fn rope_factors(file: &TensorFile, header: &Header) -> Result<Option<Vec<f32>>, WeightsError> {
+fn rope_factors(file: &TensorFile, header: &GgufHeader) -> Result<Option<Vec<f32>>, WeightsError> {
     let Some(stored) = header.tensors.get(ROPE_FACTORS) else { return Ok(None) };
     if stored.dtype() != Dtype::F32 {
         let (path, tensor) = (file.path().to_owned(), ROPE_FACTORS.to_owned());

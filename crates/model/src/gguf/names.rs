@@ -7,14 +7,14 @@
 
 /// The order of a tensor's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rows {
+pub(super) enum RowOrder {
     /// As the hub has them.
     Straight,
     /// Interleaved within heads of this many rows.
     Interleaved(usize),
 }
 
-impl Rows {
+impl RowOrder {
     /// The index in the file of the hub's row `row`.
     pub(super) fn in_file(self, row: usize) -> usize {
         match self {
@@ -87,8 +87,8 @@ mod tests {
         // is the hub's row at each place of the file.
         let file = [0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11];
         for (at, &hub) in file.iter().enumerate() {
-            assert_eq!(Rows::Interleaved(6).in_file(hub), at);
+            assert_eq!(RowOrder::Interleaved(6).in_file(hub), at);
         }
-        assert_eq!(Rows::Straight.in_file(7), 7);
+        assert_eq!(RowOrder::Straight.in_file(7), 7);
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Value;
+use super::MetadataValue;
 
 /// Keys that name the original.
 const SOURCES: [&str; 3] =
@@ -17,9 +17,9 @@ const SOURCES: [&str; 3] =
 const PERHAPS: [&str; 3] = ["general.repo_url", "general.url", "general.base_model.0.repo_url"];
 
 /// Its name on the hub.
-pub(super) fn of(metadata: &BTreeMap<String, Value>) -> Option<String> {
+pub(super) fn of(metadata: &BTreeMap<String, MetadataValue>) -> Option<String> {
     let text = |key: &str| match metadata.get(key) {
-        Some(Value::Text(text)) => Some(text.as_str()),
+        Some(MetadataValue::Text(text)) => Some(text.as_str()),
         _ => None,
     };
     let original = SOURCES.iter().find_map(|key| hub_name(text(key)?));
@@ -61,7 +61,7 @@ mod tests {
     fn check(entries: &[(&str, &str)], expected: Option<&str>) {
         let metadata = entries
             .iter()
-            .map(|(key, text)| (format!("general.{key}"), Value::Text((*text).to_owned())))
+            .map(|(key, text)| (format!("general.{key}"), MetadataValue::Text((*text).to_owned())))
             .collect();
         assert_eq!(of(&metadata).as_deref(), expected, "{entries:?}");
     }

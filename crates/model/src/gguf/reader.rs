@@ -2,10 +2,10 @@
 
 use std::io::Read;
 
-use super::value::{Kind, Numbers, Texts, Value};
+use super::value::{MetadataValue, NumberType, Numbers, Texts};
 use crate::weights::HeaderError;
 
-/// The type ids of texts and lists, besides those of [`Kind`].
+/// The type ids of texts and lists, besides those of [`NumberType`].
 const TEXT: u32 = 8;
 const LIST: u32 = 9;
 
@@ -14,13 +14,13 @@ const MAX_DEPTH: u32 = 4;
 
 /// A reader that knows how much is left.
 #[derive(Debug)]
-pub(super) struct Reader<'a, R> {
+pub(super) struct BoundedReader<'a, R> {
     inner: std::io::BufReader<&'a mut R>,
     position: u64,
     end: u64,
 }
 
-impl<'a, R: Read> Reader<'a, R> {
+impl<'a, R: Read> BoundedReader<'a, R> {
     pub(super) fn new(inner: &'a mut R, end: u64) -> Self {
         Self { inner: std::io::BufReader::new(inner), position: 0, end }
     }
@@ -62,9 +62,9 @@ impl<'a, R: Read> Reader<'a, R> {
     }
 
     /// A value, with its kind in front.
-    pub(super) fn value(&mut self) -> Result<Value, HeaderError> {
+    pub(super) fn value(&mut self) -> Result<MetadataValue, HeaderError> {
         match self.word("the kind of a value")? {
-            TEXT => Ok(Value::Text(self.text("a text", u64::MAX)?)),
+            TEXT => Ok(MetadataValue::Text(self.text("a text", u64::MAX)?)),
             LIST => self.list(0),
             code => {
                 let kind = kind_of(code)?;
@@ -74,11 +74,11 @@ impl<'a, R: Read> Reader<'a, R> {
         }
     }
 
-    fn list(&mut self, depth: u32) -> Result<Value, HeaderError> {
+    fn list(&mut self, depth: u32) -> Result<MetadataValue, HeaderError> {
         let code = self.word("the kind of a list")?;
         let length = self.unsigned("the length of a list")?;
         match code {
-            TEXT => self.texts(length).map(Value::Texts),
+            TEXT => self.texts(length).map(MetadataValue::Texts),
             LIST if depth == MAX_DEPTH => {
                 let problem = format!("lists within lists, more than {MAX_DEPTH} deep");
                 Err(HeaderError::Format(problem))
@@ -88,16 +88,16 @@ impl<'a, R: Read> Reader<'a, R> {
                 for _ in 0..length {
                     self.list(depth + 1)?;
                 }
-                Ok(Value::Nested)
+                Ok(MetadataValue::Nested)
             }
             code => {
                 let kind = kind_of(code)?;
                 let needs = length.checked_mul(kind.bytes() as u64);
                 let bytes = self.many("a list of numbers", needs)?;
-                if kind == Kind::Bool && bytes.iter().any(|&byte| byte > 1) {
+                if kind == NumberType::Bool && bytes.iter().any(|&byte| byte > 1) {
                     return Err(not_a_bool());
                 }
-                Ok(Value::Numbers(Numbers { kind, bytes }))
+                Ok(MetadataValue::Numbers(Numbers { kind, bytes }))
             }
         }
     }
@@ -150,8 +150,9 @@ impl<'a, R: Read> Reader<'a, R> {
     }
 }
 
-fn kind_of(code: u32) -> Result<Kind, HeaderError> {
-    Kind::from_code(code).ok_or_else(|| HeaderError::Format(format!("kind {code} is unknown")))
+fn kind_of(code: u32) -> Result<NumberType, HeaderError> {
+    NumberType::from_code(code)
+        .ok_or_else(|| HeaderError::Format(format!("kind {code} is unknown")))
 }
 
 fn not_a_bool() -> HeaderError {

@@ -76,8 +76,8 @@ impl Builder {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Header, String> {
-    Header::read(&mut &bytes[..], bytes.len() as u64).map_err(|err| err.to_string())
+fn parse(bytes: &[u8]) -> Result<GgufHeader, String> {
+    GgufHeader::read(&mut &bytes[..], bytes.len() as u64).map_err(|err| err.to_string())
 }
 
 #[track_caller]
@@ -103,14 +103,14 @@ fn values_of_every_kind_are_read() {
         .entry("nested", 9, &nested);
     let header = parse(&builder.bytes()).unwrap();
     let get = |key: &str| &header.metadata[key];
-    assert_eq!(get("t"), &Value::Text("täxt".to_owned()));
-    assert_eq!(get("n"), &Value::Unsigned(7));
-    assert_eq!(get("f"), &Value::Float(0.5));
-    assert_eq!(get("b"), &Value::Bool(true));
-    assert_eq!(get("nested"), &Value::Nested);
-    let Value::Texts(texts) = get("texts") else { panic!("no texts") };
+    assert_eq!(get("t"), &MetadataValue::Text("täxt".to_owned()));
+    assert_eq!(get("n"), &MetadataValue::Unsigned(7));
+    assert_eq!(get("f"), &MetadataValue::Float(0.5));
+    assert_eq!(get("b"), &MetadataValue::Bool(true));
+    assert_eq!(get("nested"), &MetadataValue::Nested);
+    let MetadataValue::Texts(texts) = get("texts") else { panic!("no texts") };
     assert_eq!(texts.iter().collect::<Vec<_>>(), ["a", "", "bc"]);
-    let Value::Numbers(numbers) = get("numbers") else { panic!("no numbers") };
+    let MetadataValue::Numbers(numbers) = get("numbers") else { panic!("no numbers") };
     assert_eq!(numbers.integers().unwrap().collect::<Vec<_>>(), [1, -1]);
 }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::value::{Numbers, Texts, Value};
+use super::value::{MetadataValue, Numbers, Texts};
 use crate::shown;
 use crate::tokenizer::{Specials, Tokenizer, TokenizerError};
 
@@ -22,7 +22,7 @@ const UNUSED: i64 = 5;
 
 /// The pre-tokenizer: how text is split before the merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Split {
+enum SplitPattern {
     /// GPT-2's expression alone.
     Gpt2,
     /// Each digit alone, then GPT-2's expression.
@@ -39,14 +39,16 @@ const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{
 /// Builds the tokenizer out of the metadata of the file at `path`.
 pub(super) fn build(
     path: &Path,
-    metadata: &BTreeMap<String, Value>,
+    metadata: &BTreeMap<String, MetadataValue>,
 ) -> Result<Tokenizer, TokenizerError> {
     let bad = |problem: String| TokenizerError::Format { path: path.to_owned(), problem };
     let json = describe(metadata).map_err(bad)?;
     let text = json.to_string();
     let mut tokenizer = Tokenizer::from_json(&text, path)?;
     let token = |key: &str| match metadata.get(key) {
-        Some(Value::Unsigned(id)) => u32::try_from(*id).ok().and_then(|id| tokenizer.token(id)),
+        Some(MetadataValue::Unsigned(id)) => {
+            u32::try_from(*id).ok().and_then(|id| tokenizer.token(id))
+        }
         _ => None,
     };
     let specials = Specials {
@@ -60,9 +62,9 @@ pub(super) fn build(
 }
 
 /// The equivalent `tokenizer.json`; or the problem.
-fn describe(metadata: &BTreeMap<String, Value>) -> Result<Json, String> {
+fn describe(metadata: &BTreeMap<String, MetadataValue>) -> Result<Json, String> {
     let text = |key: &str| match metadata.get(key) {
-        Some(Value::Text(text)) => Ok(text.as_str()),
+        Some(MetadataValue::Text(text)) => Ok(text.as_str()),
         _ => Err(format!("metadata `{key}` is missing, or no text")),
     };
     let model = text("tokenizer.ggml.model")?;
@@ -71,12 +73,12 @@ fn describe(metadata: &BTreeMap<String, Value>) -> Result<Json, String> {
         return Err(format!("tokenizer `{model}` is not read; put a `tokenizer.json` beside it"));
     }
     let split = match metadata.get("tokenizer.ggml.pre") {
-        None => Split::Gpt2,
+        None => SplitPattern::Gpt2,
         Some(_) => split_of(text("tokenizer.ggml.pre")?)?,
     };
     let tokens = texts(metadata, "tokenizer.ggml.tokens")?;
     let merges = texts(metadata, "tokenizer.ggml.merges")?;
-    let Some(Value::Numbers(types)) = metadata.get("tokenizer.ggml.token_type") else {
+    let Some(MetadataValue::Numbers(types)) = metadata.get("tokenizer.ggml.token_type") else {
         return Err("metadata `tokenizer.ggml.token_type` is not a list of numbers".to_owned());
     };
     let types = types_of(types, tokens)?;
@@ -87,18 +89,18 @@ fn describe(metadata: &BTreeMap<String, Value>) -> Result<Json, String> {
             "type": "BPE",
             "vocab": vocab,
             "merges": merges.iter().collect::<Vec<_>>(),
-            "ignore_merges": split == Split::Llama3,
+            "ignore_merges": split == SplitPattern::Llama3,
         }),
         &added,
     ))
 }
 
-fn split_of(name: &str) -> Result<Split, String> {
+fn split_of(name: &str) -> Result<SplitPattern, String> {
     match name {
-        "default" | "gpt-2" | "phi-2" | "olmo" => Ok(Split::Gpt2),
-        "smollm" | "starcoder" | "refact" | "codeshell" => Ok(Split::Digits),
-        "qwen2" => Ok(Split::Qwen),
-        "llama-bpe" | "llama3" | "llama-v3" => Ok(Split::Llama3),
+        "default" | "gpt-2" | "phi-2" | "olmo" => Ok(SplitPattern::Gpt2),
+        "smollm" | "starcoder" | "refact" | "codeshell" => Ok(SplitPattern::Digits),
+        "qwen2" => Ok(SplitPattern::Qwen),
+        "llama-bpe" | "llama3" | "llama-v3" => Ok(SplitPattern::Llama3),
         other => {
             let other = shown::beginning(other);
             Err(format!("metadata `tokenizer.ggml.pre`: `{other}` is not known"))
@@ -106,9 +108,12 @@ fn split_of(name: &str) -> Result<Split, String> {
     }
 }
 
-fn texts<'a>(metadata: &'a BTreeMap<String, Value>, key: &str) -> Result<&'a Texts, String> {
+fn texts<'a>(
+    metadata: &'a BTreeMap<String, MetadataValue>,
+    key: &str,
+) -> Result<&'a Texts, String> {
     match metadata.get(key) {
-        Some(Value::Texts(texts)) if !texts.is_empty() => Ok(texts),
+        Some(MetadataValue::Texts(texts)) if !texts.is_empty() => Ok(texts),
         _ => Err(format!("metadata `{key}` is not a list of texts")),
     }
 }
@@ -141,7 +146,7 @@ fn vocabulary(tokens: &Texts, types: &[i64]) -> Result<(Map<String, Json>, Vec<J
     Ok((vocab, added))
 }
 
-fn pipeline(split: Split, model: &Json, added: &[Json]) -> Json {
+fn pipeline(split: SplitPattern, model: &Json, added: &[Json]) -> Json {
     let bytes = |use_regex: bool| {
         json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": false,
             "use_regex": use_regex})
@@ -151,12 +156,14 @@ fn pipeline(split: Split, model: &Json, added: &[Json]) -> Json {
             "invert": false})
     };
     let steps = match split {
-        Split::Gpt2 => vec![bytes(true)],
-        Split::Digits => vec![json!({"type": "Digits", "individual_digits": true}), bytes(true)],
-        Split::Qwen => vec![expression(QWEN), bytes(false)],
-        Split::Llama3 => vec![expression(LLAMA3), bytes(false)],
+        SplitPattern::Gpt2 => vec![bytes(true)],
+        SplitPattern::Digits => {
+            vec![json!({"type": "Digits", "individual_digits": true}), bytes(true)]
+        }
+        SplitPattern::Qwen => vec![expression(QWEN), bytes(false)],
+        SplitPattern::Llama3 => vec![expression(LLAMA3), bytes(false)],
     };
-    let normalizer = if split == Split::Qwen { json!({"type": "NFC"}) } else { Json::Null };
+    let normalizer = if split == SplitPattern::Qwen { json!({"type": "NFC"}) } else { Json::Null };
     json!({
         "version": "1.0",
         "added_tokens": added,
@@ -171,19 +178,19 @@ fn pipeline(split: Split, model: &Json, added: &[Json]) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gguf::value::Kind;
+    use crate::gguf::value::NumberType;
 
-    fn texts(list: &[String]) -> Value {
+    fn texts(list: &[String]) -> MetadataValue {
         let mut texts = Texts::default();
         for text in list {
             texts.text.push_str(text);
             texts.ends.push(texts.text.len());
         }
-        Value::Texts(texts)
+        MetadataValue::Texts(texts)
     }
 
     /// The metadata that a converter writes for a `tokenizer.json`, padded with unused tokens.
-    fn converted(file: &Json, pre: &str) -> BTreeMap<String, Value> {
+    fn converted(file: &Json, pre: &str) -> BTreeMap<String, MetadataValue> {
         let vocab = file["model"]["vocab"].as_object().unwrap();
         let added = file["added_tokens"].as_array().unwrap();
         let size = vocab.len() + added.len() + 3;
@@ -205,13 +212,13 @@ mod tests {
         let merges: Vec<_> =
             file["model"]["merges"].as_array().unwrap().iter().map(merge).collect();
         BTreeMap::from([
-            ("tokenizer.ggml.model".to_owned(), Value::Text("gpt2".to_owned())),
-            ("tokenizer.ggml.pre".to_owned(), Value::Text(pre.to_owned())),
+            ("tokenizer.ggml.model".to_owned(), MetadataValue::Text("gpt2".to_owned())),
+            ("tokenizer.ggml.pre".to_owned(), MetadataValue::Text(pre.to_owned())),
             ("tokenizer.ggml.tokens".to_owned(), self::texts(&tokens)),
             ("tokenizer.ggml.merges".to_owned(), self::texts(&merges)),
             (
                 "tokenizer.ggml.token_type".to_owned(),
-                Value::Numbers(Numbers { kind: Kind::U8, bytes: types }),
+                MetadataValue::Numbers(Numbers { kind: NumberType::U8, bytes: types }),
             ),
         ])
     }

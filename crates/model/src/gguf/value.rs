@@ -7,7 +7,7 @@
 
 /// A value of the metadata.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum MetadataValue {
     /// An integer without a sign, of any width.
     Unsigned(u64),
     /// An integer with a sign, of any width.
@@ -28,7 +28,7 @@ pub enum Value {
 
 /// The types of numbers, with their ids in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum NumberType {
     /// 0: one byte.
     U8,
     /// 1: one byte with a sign.
@@ -53,7 +53,7 @@ pub enum Kind {
     F64,
 }
 
-impl Kind {
+impl NumberType {
     pub(super) fn from_code(code: u32) -> Option<Self> {
         Some(match code {
             0 => Self::U8,
@@ -81,7 +81,7 @@ impl Kind {
     }
 
     /// The value of exactly as many bytes as this type has; `None` for an invalid bool.
-    pub(super) fn value(self, bytes: &[u8]) -> Option<Value> {
+    pub(super) fn value(self, bytes: &[u8]) -> Option<MetadataValue> {
         let mut wide = [0; 8];
         wide.get_mut(..bytes.len())?.copy_from_slice(bytes);
         let bits = u64::from_le_bytes(wide);
@@ -89,11 +89,11 @@ impl Kind {
         let shift = 64 - 8 * u32::try_from(self.bytes()).ok()?;
         let signed = (bits << shift).cast_signed() >> shift;
         Some(match self {
-            Self::U8 | Self::U16 | Self::U32 | Self::U64 => Value::Unsigned(bits),
-            Self::I8 | Self::I16 | Self::I32 | Self::I64 => Value::Signed(signed),
-            Self::F32 => Value::Float(f64::from(f32::from_bits(u32::try_from(bits).ok()?))),
-            Self::F64 => Value::Float(f64::from_bits(bits)),
-            Self::Bool if bits <= 1 => Value::Bool(bits == 1),
+            Self::U8 | Self::U16 | Self::U32 | Self::U64 => MetadataValue::Unsigned(bits),
+            Self::I8 | Self::I16 | Self::I32 | Self::I64 => MetadataValue::Signed(signed),
+            Self::F32 => MetadataValue::Float(f64::from(f32::from_bits(u32::try_from(bits).ok()?))),
+            Self::F64 => MetadataValue::Float(f64::from_bits(bits)),
+            Self::Bool if bits <= 1 => MetadataValue::Bool(bits == 1),
             Self::Bool => return None,
         })
     }
@@ -102,7 +102,7 @@ impl Kind {
 /// A list of numbers as in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers {
-    pub(super) kind: Kind,
+    pub(super) kind: NumberType,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -119,10 +119,10 @@ impl Numbers {
 
     /// The numbers, if they are integers.
     pub fn integers(&self) -> Option<impl Iterator<Item = i64> + '_> {
-        let integers = !matches!(self.kind, Kind::F32 | Kind::F64 | Kind::Bool);
+        let integers = !matches!(self.kind, NumberType::F32 | NumberType::F64 | NumberType::Bool);
         let one = |bytes: &[u8]| match self.kind.value(bytes) {
-            Some(Value::Unsigned(number)) => i64::try_from(number).unwrap_or(i64::MAX),
-            Some(Value::Signed(number)) => number,
+            Some(MetadataValue::Unsigned(number)) => i64::try_from(number).unwrap_or(i64::MAX),
+            Some(MetadataValue::Signed(number)) => number,
             _ => 0,
         };
         integers.then(|| self.bytes.chunks_exact(self.kind.bytes()).map(one))
@@ -166,22 +166,22 @@ mod tests {
 
     #[test]
     fn numbers_of_every_kind_keep_their_sign_and_value() {
-        let check = |code: u32, bytes: &[u8], expected: Option<Value>| {
-            assert_eq!(Kind::from_code(code).unwrap().value(bytes), expected, "kind {code}");
+        let check = |code: u32, bytes: &[u8], expected: Option<MetadataValue>| {
+            assert_eq!(NumberType::from_code(code).unwrap().value(bytes), expected, "kind {code}");
         };
-        check(0, &[0xff], Some(Value::Unsigned(255)));
-        check(1, &[0xff], Some(Value::Signed(-1)));
-        check(2, &[1, 2], Some(Value::Unsigned(513)));
-        check(3, &[0, 0x80], Some(Value::Signed(-32768)));
-        check(4, &[0, 0, 0, 0x80], Some(Value::Unsigned(1 << 31)));
-        check(5, &[0, 0, 0, 0x80], Some(Value::Signed(-(1 << 31))));
-        check(6, &[0, 0, 0xc0, 0xbf], Some(Value::Float(-1.5)));
-        check(7, &[1], Some(Value::Bool(true)));
+        check(0, &[0xff], Some(MetadataValue::Unsigned(255)));
+        check(1, &[0xff], Some(MetadataValue::Signed(-1)));
+        check(2, &[1, 2], Some(MetadataValue::Unsigned(513)));
+        check(3, &[0, 0x80], Some(MetadataValue::Signed(-32768)));
+        check(4, &[0, 0, 0, 0x80], Some(MetadataValue::Unsigned(1 << 31)));
+        check(5, &[0, 0, 0, 0x80], Some(MetadataValue::Signed(-(1 << 31))));
+        check(6, &[0, 0, 0xc0, 0xbf], Some(MetadataValue::Float(-1.5)));
+        check(7, &[1], Some(MetadataValue::Bool(true)));
         check(7, &[2], None);
-        check(10, &[0xff; 8], Some(Value::Unsigned(u64::MAX)));
-        check(11, &[0xff; 8], Some(Value::Signed(-1)));
-        check(12, &[0, 0, 0, 0, 0, 0, 0xf8, 0x3f], Some(Value::Float(1.5)));
-        assert!(Kind::from_code(8).is_none() && Kind::from_code(13).is_none());
+        check(10, &[0xff; 8], Some(MetadataValue::Unsigned(u64::MAX)));
+        check(11, &[0xff; 8], Some(MetadataValue::Signed(-1)));
+        check(12, &[0, 0, 0, 0, 0, 0, 0xf8, 0x3f], Some(MetadataValue::Float(1.5)));
+        assert!(NumberType::from_code(8).is_none() && NumberType::from_code(13).is_none());
     }
 
     #[test]
@@ -194,8 +194,8 @@ mod tests {
     #[test]
     fn only_integers_are_given_as_integers() {
         let numbers = |kind, bytes: &[u8]| Numbers { kind, bytes: bytes.to_vec() };
-        let list = numbers(Kind::I8, &[1, 0xfe]);
+        let list = numbers(NumberType::I8, &[1, 0xfe]);
         assert_eq!(list.integers().unwrap().collect::<Vec<_>>(), [1, -2]);
-        assert!(numbers(Kind::F32, &[0; 4]).integers().is_none());
+        assert!(numbers(NumberType::F32, &[0; 4]).integers().is_none());
     }
 }

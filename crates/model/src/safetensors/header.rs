@@ -25,14 +25,14 @@ const MAX_DIMENSIONS: usize = 8;
 
 /// A header, after it was checked against the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Header {
+pub struct SafetensorsHeader {
     /// The tensors by name.
     pub tensors: BTreeMap<String, Stored>,
     /// Text about the file.
     pub metadata: BTreeMap<String, String>,
 }
 
-impl Header {
+impl SafetensorsHeader {
     /// Reads the header at the beginning of a file of `file_bytes` bytes.
     pub fn read(reader: &mut impl Read, file_bytes: u64) -> Result<Self, HeaderError> {
         let length = read_length(reader, file_bytes)?;
@@ -131,13 +131,13 @@ fn dtype_of(name: &str) -> Option<Dtype> {
 /// One entry as it is written.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct HeaderEntry {
     dtype: String,
-    shape: Shape,
+    shape: TensorShape,
     data_offsets: (u64, u64),
 }
 
-impl Entry {
+impl HeaderEntry {
     /// The tensor in a file whose data begins at byte `data`; or the problem with it.
     fn place(self, data: u64) -> Result<Stored, String> {
         let dtype = dtype_of(&self.dtype)
@@ -156,9 +156,9 @@ impl Entry {
 
 /// A shape of few dimensions: a longer list is refused before it is kept.
 #[derive(Debug)]
-struct Shape(Vec<usize>);
+struct TensorShape(Vec<usize>);
 
-impl<'de> Deserialize<'de> for Shape {
+impl<'de> Deserialize<'de> for TensorShape {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_seq(ShapeVisitor)
     }
@@ -167,13 +167,13 @@ impl<'de> Deserialize<'de> for Shape {
 struct ShapeVisitor;
 
 impl<'de> Visitor<'de> for ShapeVisitor {
-    type Value = Shape;
+    type Value = TensorShape;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a list of at most {MAX_DIMENSIONS} sizes")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Shape, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<TensorShape, A::Error> {
         let mut shape = Vec::new();
         while let Some(size) = list.next_element()? {
             if shape.len() == MAX_DIMENSIONS {
@@ -181,14 +181,14 @@ impl<'de> Visitor<'de> for ShapeVisitor {
             }
             shape.push(size);
         }
-        Ok(Shape(shape))
+        Ok(TensorShape(shape))
     }
 }
 
 /// The whole object.
 #[derive(Debug)]
 struct Entries {
-    tensors: BTreeMap<String, Entry>,
+    tensors: BTreeMap<String, HeaderEntry>,
     metadata: BTreeMap<String, String>,
 }
 

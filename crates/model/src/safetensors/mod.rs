@@ -9,7 +9,7 @@ mod write;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-pub use header::Header;
+pub use header::SafetensorsHeader;
 pub use write::{WriteError, Writer};
 
 use crate::weights::{Stored, TensorFile, Weights, WeightsError};
@@ -21,12 +21,12 @@ const FORMAT: &str = "safetensors";
 pub struct Safetensors {
     path: PathBuf,
     files: Vec<TensorFile>,
-    tensors: BTreeMap<String, Place>,
+    tensors: BTreeMap<String, ShardTensor>,
 }
 
 /// A tensor, and the file it is in.
 #[derive(Debug)]
-struct Place {
+struct ShardTensor {
     file: usize,
     stored: Stored,
 }
@@ -35,7 +35,7 @@ impl Safetensors {
     /// Opens one file.
     pub fn open_file(path: &Path) -> Result<Self, WeightsError> {
         let (file, header) = open(path)?;
-        let place = |(name, stored)| (name, Place { file: 0, stored });
+        let place = |(name, stored)| (name, ShardTensor { file: 0, stored });
         let tensors = header.tensors.into_iter().map(place).collect();
         Ok(Self { path: path.to_owned(), files: vec![file], tensors })
     }
@@ -68,7 +68,7 @@ impl Safetensors {
                 let tensor = crate::shown::beginning(&tensor);
                 return Err(WeightsError::MissingTensor { path: path.to_owned(), tensor });
             };
-            self.tensors.insert(tensor, Place { file: self.files.len(), stored });
+            self.tensors.insert(tensor, ShardTensor { file: self.files.len(), stored });
         }
         self.files.push(file);
         Ok(())
@@ -94,9 +94,9 @@ impl Weights for Safetensors {
     }
 }
 
-fn open(path: &Path) -> Result<(TensorFile, Header), WeightsError> {
+fn open(path: &Path) -> Result<(TensorFile, SafetensorsHeader), WeightsError> {
     let file = TensorFile::open(path)?;
-    let header = Header::read(&mut file.file(), file.bytes())
+    let header = SafetensorsHeader::read(&mut file.file(), file.bytes())
         .map_err(|source| file.bad_header(FORMAT, source))?;
     Ok((file, header))
 }

@@ -17,9 +17,9 @@ fn bytes(header: &str, data: usize) -> Vec<u8> {
     bytes
 }
 
-fn parse(bytes: &[u8]) -> Result<Header, String> {
+fn parse(bytes: &[u8]) -> Result<SafetensorsHeader, String> {
     let said = |err: crate::weights::HeaderError| err.to_string();
-    Header::read(&mut &bytes[..], bytes.len() as u64).map_err(said)
+    SafetensorsHeader::read(&mut &bytes[..], bytes.len() as u64).map_err(said)
 }
 
 #[track_caller]

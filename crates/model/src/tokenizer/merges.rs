@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Two adjacent tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Pair {
+pub(super) struct TokenPair {
     pub(super) left: u32,
     pub(super) right: u32,
 }
@@ -28,7 +28,7 @@ pub(super) struct Learnt {
     /// The bytes of each token; token `n` below 256 is the byte `n`.
     pub(super) tokens: Vec<Vec<u8>>,
     /// The merges, the first learnt first.
-    pub(super) merges: Vec<Pair>,
+    pub(super) merges: Vec<TokenPair>,
 }
 
 impl Learnt {
@@ -45,7 +45,7 @@ impl Learnt {
     }
 
     /// Makes a pair a token.
-    fn add(&mut self, pair: Pair) -> u32 {
+    fn add(&mut self, pair: TokenPair) -> u32 {
         let (left, right) = self.spelt(pair);
         let bytes = [left, right].concat();
         self.tokens.push(bytes);
@@ -54,7 +54,7 @@ impl Learnt {
     }
 
     /// The bytes of both tokens of a pair.
-    fn spelt(&self, pair: Pair) -> (&[u8], &[u8]) {
+    fn spelt(&self, pair: TokenPair) -> (&[u8], &[u8]) {
         (&self.tokens[pair.left as usize], &self.tokens[pair.right as usize])
     }
 }
@@ -62,7 +62,7 @@ impl Learnt {
 /// Words as they are cut so far.
 struct Learning {
     words: Vec<Word>,
-    pairs: BTreeMap<Pair, Uses>,
+    pairs: BTreeMap<TokenPair, PairUses>,
     learnt: Learnt,
 }
 
@@ -73,7 +73,7 @@ struct Word {
 
 /// The count of a pair, and the words that contain it.
 #[derive(Default)]
-struct Uses {
+struct PairUses {
     count: u64,
     words: BTreeSet<usize>,
 }
@@ -105,8 +105,8 @@ impl Learning {
         true
     }
 
-    fn best(&self) -> Option<Pair> {
-        let spelt = |pair: &Pair| self.learnt.spelt(*pair);
+    fn best(&self) -> Option<TokenPair> {
+        let spelt = |pair: &TokenPair| self.learnt.spelt(*pair);
         let best = self.pairs.iter().max_by(|(one, uses), (two, others)| {
             uses.count.cmp(&others.count).then_with(|| spelt(two).cmp(&spelt(one)))
         });
@@ -116,7 +116,7 @@ impl Learning {
     fn count(&mut self, at: usize) {
         let Word { tokens, count } = &self.words[at];
         for pair in tokens.windows(2) {
-            let uses = self.pairs.entry(Pair { left: pair[0], right: pair[1] }).or_default();
+            let uses = self.pairs.entry(TokenPair { left: pair[0], right: pair[1] }).or_default();
             uses.count += count;
             uses.words.insert(at);
         }
@@ -125,7 +125,7 @@ impl Learning {
     fn uncount(&mut self, at: usize) {
         let Word { tokens, count } = &self.words[at];
         for pair in tokens.windows(2) {
-            let pair = Pair { left: pair[0], right: pair[1] };
+            let pair = TokenPair { left: pair[0], right: pair[1] };
             let Some(uses) = self.pairs.get_mut(&pair) else { continue };
             uses.count -= count;
             uses.words.remove(&at);
@@ -137,7 +137,7 @@ impl Learning {
 }
 
 /// The tokens with each occurrence of the pair, from the left, as one.
-fn merged(tokens: &[u32], pair: Pair, token: u32) -> Vec<u32> {
+fn merged(tokens: &[u32], pair: TokenPair, token: u32) -> Vec<u32> {
     let mut out = Vec::with_capacity(tokens.len());
     let mut rest = tokens;
     while let [first, tail @ ..] = rest {
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn runs_are_merged_from_the_left() {
-        assert_eq!(merged(&[1, 1, 1, 2, 1, 1], Pair { left: 1, right: 1 }, 9), [9, 1, 2, 9]);
+        assert_eq!(merged(&[1, 1, 1, 2, 1, 1], TokenPair { left: 1, right: 1 }, 9), [9, 1, 2, 9]);
         check(&[("    ", 4)], 1000, &[(" ", " "), ("  ", "  ")]);
     }
 

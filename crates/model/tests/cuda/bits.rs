@@ -1,6 +1,6 @@
 //! Bits that may not depend on who goes through together, on what is kept, or on the run.
 
-use whetstone_model::decoder::{Adapters, Decoder, Forward, Keep, Prefill, Sequence, Step};
+use whetstone_model::decoder::{Adapters, DecodeStep, Decoder, Forward, Keep, Prefill, Sequence};
 
 use crate::shapes::{heads_of_64, heads_of_128, random};
 use crate::support::{Back, FAMILIES, Golden, Problems, Trained, both_ways, device, model};
@@ -84,7 +84,7 @@ fn check_rows(what: &str, decoder: &Decoder, problems: &mut Problems) {
     }
     problems.same(&format!("{what}, prompts alone"), &alone, &together);
     let step_of = |rows: &[usize]| {
-        let mut step = Step::default();
+        let mut step = DecodeStep::default();
         for &row in rows {
             step.add(7, tokens[row].len(), &pages[row]);
         }
@@ -101,7 +101,7 @@ fn check_rows(what: &str, decoder: &Decoder, problems: &mut Problems) {
     let long = 3;
     let mut last = Vec::new();
     for (position, &token) in tokens[long].iter().enumerate() {
-        let mut step = Step::default();
+        let mut step = DecodeStep::default();
         step.add(token, position, &pages[long]);
         last = bits(device.read(decoder.step(&mut cache, &step).view()));
     }

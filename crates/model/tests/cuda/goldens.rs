@@ -1,7 +1,7 @@
 //! The numbers of transformers, within what bf16 rounds.
 
 use whetstone_kernels::{Device, nearest_bf16};
-use whetstone_model::decoder::{Decoder, Keep, Prefill, Step};
+use whetstone_model::decoder::{DecodeStep, Decoder, Keep, Prefill};
 
 use crate::support::{
     Back, FAMILIES, Golden, HeadActivations, Problems, Trained, apart, both_ways, device, model,
@@ -87,7 +87,7 @@ fn a_prompt_at_once_and_token_by_token_have_the_logits_of_transformers() {
         println!("{family}: logits of the last token {off:.1e}");
         let mut all = Vec::new();
         for (position, &token) in tokens.iter().enumerate() {
-            let mut step = Step::default();
+            let mut step = DecodeStep::default();
             step.add(token, position, &[3, 1]);
             let logits = decoder.step(&mut cache, &step);
             all.extend(device.read(logits.view()));

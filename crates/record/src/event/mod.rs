@@ -173,7 +173,7 @@ struct Parsed {
 
 /// The fields that are checked first: with another version, the rest may have any shape.
 #[derive(Deserialize)]
-struct Head {
+struct EventHead {
     v: u64,
     #[serde(rename = "type")]
     kind: Option<String>,
@@ -201,7 +201,7 @@ pub(crate) fn parse(path: &Path, record: &Record) -> Result<TimedEvent, ReadErro
 
 /// The part of this event that only a newer program knows.
 fn newer(json: &str) -> serde_json::Result<Option<String>> {
-    let head: Head = serde_json::from_str(json)?;
+    let head: EventHead = serde_json::from_str(json)?;
     if head.v > EVENT_VERSION {
         return Ok(Some(format!("events of version {}", head.v)));
     }

@@ -28,14 +28,14 @@ pub(super) const PACE: Pace = Pace { records: 64, delay: Duration::from_millis(2
 /// A running sync thread; dropping it syncs the remaining records and ends it.
 #[derive(Debug)]
 pub(super) struct Syncer {
-    shared: Arc<Shared>,
+    shared: Arc<SyncShared>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SyncShared {
     pace: Pace,
-    state: Mutex<State>,
+    state: Mutex<SyncState>,
     /// Something changed that the thread waits for.
     work: Condvar,
     /// Something changed that a caller waits for.
@@ -44,7 +44,7 @@ struct Shared {
 
 /// Records are counted from the start of the thread.
 #[derive(Debug, Default)]
-struct State {
+struct SyncState {
     appended: u64,
     synced: u64,
     wanted: u64,
@@ -56,7 +56,7 @@ impl Syncer {
     /// Starts the thread on its own handle of the file.
     pub(super) fn start(file: File, pace: Pace) -> io::Result<Self> {
         let (work, done) = (Condvar::new(), Condvar::new());
-        let shared = Arc::new(Shared { pace, state: Mutex::default(), work, done });
+        let shared = Arc::new(SyncShared { pace, state: Mutex::default(), work, done });
         let theirs = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("journal-sync".to_owned())
@@ -102,7 +102,7 @@ impl Drop for Syncer {
     }
 }
 
-impl Shared {
+impl SyncShared {
     fn run(&self, file: &File) {
         while let Some(target) = self.next_batch() {
             self.finish(target, file.sync_data());
@@ -133,20 +133,20 @@ impl Shared {
 
     fn wait_until_synced<'a>(
         &self,
-        state: MutexGuard<'a, State>,
+        state: MutexGuard<'a, SyncState>,
         target: u64,
-    ) -> MutexGuard<'a, State> {
+    ) -> MutexGuard<'a, SyncState> {
         self.done
             .wait_while(state, |state| state.synced < target && state.failure.is_none())
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SyncState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl SyncState {
     fn waiting(&self) -> u64 {
         self.appended - self.synced
     }
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_sync_is_due_at_the_64th_record_and_not_before() {
-        let state = |appended| State { appended, synced: 100, ..State::default() };
+        let state = |appended| SyncState { appended, synced: 100, ..SyncState::default() };
         assert!(!state(163).is_due(PACE.records));
         assert!(state(164).is_due(PACE.records));
     }

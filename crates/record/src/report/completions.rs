@@ -11,7 +11,7 @@ use whetstone_core::task::TaskId;
 
 use super::limits::MAX_TEXT_BYTES;
 use super::page::Page;
-use super::shown::{Sampled, Shown};
+use super::shown::{SamplingFields, Shown};
 use super::survey::{Survey, reward, round};
 use super::tasks::{Chunks, Known};
 use super::{Progress, rollouts};
@@ -101,7 +101,7 @@ pub(super) fn write(
 
 impl Writing<'_> {
     fn add(&mut self, mut rollout: RolloutLine, page: &mut Page<'_>) -> Result<(), ViewError> {
-        let sampled = Sampled::take(&mut rollout);
+        let sampled = SamplingFields::take(&mut rollout);
         let shown = Shown::new(&rollout, sampled);
         self.text_bytes += shown.text_bytes();
         let (chunk, _) = self.chunks.add(&shown, page)?;

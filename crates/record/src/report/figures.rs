@@ -23,22 +23,22 @@ pub(super) struct Figures {
     v: u64,
     samples: u64,
     temperature: f64,
-    pass_at_k: BTreeMap<String, Pair>,
-    before: Side,
-    after: Side,
-    times: Times,
+    pass_at_k: BTreeMap<String, BeforeAfter>,
+    before: SideFigures,
+    after: SideFigures,
+    times: PhaseTimes,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Pair {
-    before: Estimate,
-    after: Estimate,
-    difference: Estimate,
+struct BeforeAfter {
+    before: IntervalEstimate,
+    after: IntervalEstimate,
+    difference: IntervalEstimate,
 }
 
 /// A figure with its interval of 95 %.
 #[derive(Debug, Serialize, Deserialize)]
-struct Estimate {
+struct IntervalEstimate {
     value: f64,
     low: f64,
     high: f64,
@@ -46,12 +46,12 @@ struct Estimate {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Side {
+struct SideFigures {
     verdicts: BTreeMap<String, u64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Times {
+struct PhaseTimes {
     seconds: BTreeMap<String, f64>,
 }
 

@@ -48,16 +48,16 @@ use std::path::{Path, PathBuf};
 pub use self::chunk::policy_hash;
 use self::completions::{Surveyed, Written};
 use self::live::Cursor;
-use self::page::{Form, Page};
+use self::page::{Page, PageForm};
 use self::survey::Survey;
-use self::tasks::{Known, Wanted};
+use self::tasks::{Known, PageTasks};
 use crate::atomic::replace_with;
 use crate::error::ViewError;
 use crate::run_dir::RunView;
 
 /// The inputs of a page besides the run's own files.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Request<'a> {
+pub struct PageRequest<'a> {
     /// The tasks that the run learnt from; `None` for its own, if it has them: a
     /// quickstart prepares them, other runs have a copy.
     pub tasks: Option<&'a Path>,
@@ -89,7 +89,7 @@ pub fn default_path(view: &RunView) -> PathBuf {
 /// Writes the page of a run to `out`, atomically.
 pub fn write(
     view: &RunView,
-    request: Request<'_>,
+    request: PageRequest<'_>,
     out: &Path,
     progress: Progress<'_>,
 ) -> Result<Contents, ViewError> {
@@ -109,13 +109,13 @@ pub fn write(
 /// Writes the text of a run's page.
 pub fn write_to(
     view: &RunView,
-    request: Request<'_>,
+    request: PageRequest<'_>,
     out: &mut dyn Write,
     progress: Progress<'_>,
 ) -> Result<Contents, ViewError> {
     let drawn = Drawn::read(view)?;
-    let mut page = Page::begin(out, Form::File)?;
-    let wanted = Wanted { given: request.tasks, unanswered_bytes: 0 };
+    let mut page = Page::begin(out, PageForm::File)?;
+    let wanted = PageTasks { given: request.tasks, unanswered_bytes: 0 };
     let (written, known) = drawn.write(view, wanted, &mut page, progress)?;
     page.end()?;
     Ok(Contents {
@@ -162,7 +162,7 @@ impl Drawn {
     fn write(
         &self,
         view: &RunView,
-        wanted: Wanted<'_>,
+        wanted: PageTasks<'_>,
         page: &mut Page<'_>,
         progress: Progress<'_>,
     ) -> Result<(Written, Known), ViewError> {

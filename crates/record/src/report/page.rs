@@ -42,7 +42,7 @@ const LIVE_STYLE: &str = include_str!("../../../../assets/report/live.css");
 
 /// The kind of page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum PageForm {
     /// A file that loads nothing.
     File,
     /// Served during the run; polls for updates.
@@ -57,12 +57,12 @@ const DATA_MARK: &str = "@data@";
 /// A page that is being written.
 pub(super) struct Page<'a> {
     out: &'a mut dyn Write,
-    form: Form,
+    form: PageForm,
 }
 
 impl<'a> Page<'a> {
     /// Writes everything up to the data.
-    pub(super) fn begin(out: &'a mut dyn Write, form: Form) -> io::Result<Self> {
+    pub(super) fn begin(out: &'a mut dyn Write, form: PageForm) -> io::Result<Self> {
         let (head, _) = halves();
         let head = head.replace(POLICY_MARK, &form.policy()).replace(STYLE_MARK, &form.style());
         out.write_all(head.as_bytes())?;
@@ -93,7 +93,7 @@ fn halves() -> (&'static str, &'static str) {
     TEMPLATE.split_once(DATA_MARK).unwrap_or((TEMPLATE, ""))
 }
 
-impl Form {
+impl PageForm {
     /// The content security policy of the page.
     pub(super) fn policy(self) -> String {
         let connect = match self {
@@ -128,7 +128,7 @@ impl Form {
 mod tests {
     use super::*;
 
-    fn written(form: Form) -> String {
+    fn written(form: PageForm) -> String {
         let mut out = Vec::new();
         let mut page = Page::begin(&mut out, form).unwrap();
         page.chunk("feed", b"{}").unwrap();
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_policy_names_the_style_and_the_script_that_are_in_the_page() {
-        for form in [Form::File, Form::Live] {
+        for form in [PageForm::File, PageForm::Live] {
             check_policy(&written(form));
         }
     }
@@ -161,14 +161,15 @@ mod tests {
 
     #[test]
     fn only_a_page_that_is_served_may_ask_and_only_whoever_served_it() {
-        let [file, live] = [Form::File, Form::Live].map(|form| (form.policy(), written(form)));
+        let [file, live] =
+            [PageForm::File, PageForm::Live].map(|form| (form.policy(), written(form)));
         assert!(live.0.contains(" connect-src 'self';") && live.1.contains("fetch("));
         assert!(!file.0.contains("connect-src") && !file.1.contains("fetch("));
     }
 
     #[test]
     fn every_mark_is_filled_in_and_nothing_is_fetched() {
-        let page = written(Form::File);
+        let page = written(PageForm::File);
         for mark in [POLICY_MARK, STYLE_MARK, DATA_MARK] {
             assert!(TEMPLATE.contains(mark) && !page.contains(mark), "{mark}");
         }

@@ -22,7 +22,7 @@ pub(super) struct Shown<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     cut_bytes: Option<usize>,
     #[serde(flatten)]
-    sampled: Sampled,
+    sampled: SamplingFields,
     validation: Option<Value>,
     /// Why it could not be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,7 +33,7 @@ pub(super) struct Shown<'a> {
 /// How it was sampled. In files of other tools these fields may have any type; then they are not
 /// shown.
 #[derive(Serialize)]
-pub(super) struct Sampled {
+pub(super) struct SamplingFields {
     /// The messages of earlier turns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     earlier: Vec<String>,
@@ -43,14 +43,14 @@ pub(super) struct Sampled {
 
 /// A turn as far as it is shown.
 #[derive(Deserialize)]
-struct Turn {
+struct ShownTurn {
     text: Option<String>,
 }
 
-impl Sampled {
+impl SamplingFields {
     /// Takes it out of a rollout.
     pub(super) fn take(rollout: &mut RolloutLine) -> Self {
-        let turns: Vec<Turn> = rollout.meta.take("turns").ok().flatten().unwrap_or_default();
+        let turns: Vec<ShownTurn> = rollout.meta.take("turns").ok().flatten().unwrap_or_default();
         let texts = turns.into_iter().filter_map(|turn| turn.text).take(MAX_EARLIER);
         let finish: Option<String> = rollout.meta.take("finish").ok().flatten();
         Self {
@@ -62,7 +62,7 @@ impl Sampled {
 }
 
 impl<'a> Shown<'a> {
-    pub(super) fn new(rollout: &'a RolloutLine, sampled: Sampled) -> Self {
+    pub(super) fn new(rollout: &'a RolloutLine, sampled: SamplingFields) -> Self {
         let (text, left) = limits::cut(&rollout.text, MAX_COMPLETION_BYTES);
         let (validation, error) = match &rollout.score {
             Some(Score::Scored { outcome, .. }) => (evidence(&outcome.evidence), None),
@@ -121,7 +121,7 @@ mod tests {
     fn shown(line: &Value) -> Value {
         let object = serde_json::from_str(&line.to_string()).unwrap();
         let mut rollout = RolloutLine::from_object(object).unwrap();
-        let sampled = Sampled::take(&mut rollout);
+        let sampled = SamplingFields::take(&mut rollout);
         serde_json::to_value(Shown::new(&rollout, sampled)).unwrap()
     }
 

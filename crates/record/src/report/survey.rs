@@ -26,7 +26,7 @@ const TASK_NAME_OVERHEAD_BYTES: usize = 64;
 /// Statistics of all rollouts.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    pub(super) steps: BTreeMap<u64, Step>,
+    pub(super) steps: BTreeMap<u64, StepSurvey>,
     pub(super) completions: u64,
     /// Text of them all, each cut as a page would.
     text_bytes: u64,
@@ -37,7 +37,7 @@ pub(super) struct Survey {
     terms: Vec<String>,
     /// Lengths of completions that are held, of all steps.
     lengths: usize,
-    group: Option<Group>,
+    group: Option<GroupSurvey>,
     /// Minimal spread of rewards in a live group without tests.
     floor: f64,
     /// The position reached.
@@ -60,7 +60,7 @@ pub(super) struct Reach {
 
 /// Statistics of one step.
 #[derive(Debug, Default)]
-pub(super) struct Step {
+pub(super) struct StepSurvey {
     completions: u64,
     groups: u64,
     dead_groups: u64,
@@ -69,13 +69,13 @@ pub(super) struct Step {
     reward: f64,
     verdicts: BTreeMap<&'static str, u64>,
     /// Weighted values, added up.
-    terms: Vec<Term>,
+    terms: Vec<TermSum>,
     tokens: Vec<u32>,
 }
 
 /// One term of a step.
 #[derive(Debug)]
-struct Term {
+struct TermSum {
     /// The place of its name.
     place: usize,
     sum: f64,
@@ -83,7 +83,7 @@ struct Term {
 
 /// Consecutive lines of one task.
 #[derive(Debug)]
-struct Group {
+struct GroupSurvey {
     step: u64,
     task: TaskId,
     spread: Spread,
@@ -202,11 +202,12 @@ impl Survey {
     }
 
     fn join_group(&mut self, rollout: &RolloutLine) {
-        let same = |group: &Group| group.step == rollout.step && group.task == rollout.prompt_id;
+        let same =
+            |group: &GroupSurvey| group.step == rollout.step && group.task == rollout.prompt_id;
         if !self.group.as_ref().is_some_and(same) {
             self.end_group();
             let (step, task) = (rollout.step, rollout.prompt_id.clone());
-            self.group = Some(Group { step, task, spread: Spread::default() });
+            self.group = Some(GroupSurvey { step, task, spread: Spread::default() });
         }
         if let (Some(group), Some(reward)) = (&mut self.group, reward(rollout)) {
             group.spread.add(reward.into());
@@ -222,7 +223,7 @@ impl Survey {
     }
 }
 
-impl Step {
+impl StepSurvey {
     fn pay(&mut self, reward: &Reward, names: &mut Vec<String>) {
         self.rewarded += 1;
         self.reward += reward.total();
@@ -230,7 +231,7 @@ impl Step {
             let Some(place) = place_of(name, names) else { continue };
             match self.terms.iter_mut().find(|seen| seen.place == place) {
                 Some(seen) => seen.sum += term.paid(),
-                None => self.terms.push(Term { place, sum: term.paid() }),
+                None => self.terms.push(TermSum { place, sum: term.paid() }),
             }
         }
     }
@@ -338,7 +339,7 @@ mod tests {
         assert_eq!(told, MAX_TERMS, "the first ones are told apart, in the steps that have them");
         // An upper bound for any input: each vector may have capacity for twice its length, and the
         // verdicts of a step take less than a kilobyte.
-        let step = size_of::<Step>() + 2 * MAX_TERMS * size_of::<Term>() + 1024;
+        let step = size_of::<StepSurvey>() + 2 * MAX_TERMS * size_of::<TermSum>() + 1024;
         assert!(MAX_SURVEYED_STEPS * step + 8 * MAX_LENGTHS + MAX_TASK_NAME_BYTES < 200 << 20);
     }
 

@@ -35,7 +35,7 @@ struct Shown<'a> {
 
 /// The tasks of a page.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct PageTasks<'a> {
     /// Their path; `None` for the run's own.
     pub(super) given: Option<&'a Path>,
     /// Bytes of tasks without completions yet. A live page needs them later.
@@ -45,7 +45,7 @@ pub(super) struct Wanted<'a> {
 /// Writes the tasks that have rollouts, and some that have none, in chunks.
 pub(super) fn write(
     view: &RunView,
-    wanted: Wanted<'_>,
+    wanted: PageTasks<'_>,
     survey: &Survey,
     page: &mut Page<'_>,
 ) -> Result<Known, ViewError> {

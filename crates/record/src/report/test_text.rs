@@ -30,7 +30,7 @@ pub(super) struct TestTexts {
 
 /// Tests as in a task's line.
 #[derive(Deserialize)]
-struct Line<'a> {
+struct TestsLine<'a> {
     kind: String,
     entry_point: Option<String>,
     #[serde(borrow)]
@@ -42,14 +42,14 @@ struct Line<'a> {
 /// The tests as text; `None` if that is too long for a page.
 pub(super) fn read(tests: &Tests) -> Option<TestTexts> {
     let line = serde_json::to_string(tests).ok()?;
-    let line: Line<'_> = serde_json::from_str(&line).ok()?;
+    let line: TestsLine<'_> = serde_json::from_str(&line).ok()?;
     let visible = line.visible.iter().take(MAX_VISIBLE).map(|test| line.parts(test)).collect();
     let hidden: Vec<Parts> = line.hidden.iter().map(|test| line.parts(test)).collect();
     let bytes: usize = hidden.iter().flatten().map(|(_, text)| text.len()).sum();
     (bytes <= MAX_TESTS_BYTES).then_some(TestTexts { visible, hidden })
 }
 
-impl Line<'_> {
+impl TestsLine<'_> {
     fn parts(&self, test: &RawValue) -> Parts {
         let parts = match self.kind.as_str() {
             "calls" => serde_json::from_str(test.get()).map(|call| self.call(&call)),

@@ -52,7 +52,7 @@ pub(super) fn line(at: u64, text: &str) -> Value {
 
 fn page(view: &RunView) -> (String, Contents) {
     let mut out = Vec::new();
-    let contents = write_to(view, Request::default(), &mut out, &mut |_, _| {}).unwrap();
+    let contents = write_to(view, PageRequest::default(), &mut out, &mut |_, _| {}).unwrap();
     (String::from_utf8(out).unwrap(), contents)
 }
 
@@ -178,7 +178,7 @@ fn bytes_that_are_no_text_are_an_error_with_file_and_line_and_no_page() {
     bytes[at] = 0xff;
     fs::write(&path, bytes).unwrap();
     let out = default_path(&view);
-    let err = write(&view, Request::default(), &out, &mut |_, _| {}).unwrap_err();
+    let err = write(&view, PageRequest::default(), &out, &mut |_, _| {}).unwrap_err();
     assert!(err.to_string().starts_with("line 2 of"), "{err}");
     assert!(!out.exists(), "no half page");
 }
@@ -190,7 +190,7 @@ fn a_line_that_is_no_rollout_is_named() {
     let (mut journal, _) = Journal::open(&view.rollouts_dir().join("rollouts.jsonl")).unwrap();
     journal.append(&json!({"step": 1})).unwrap();
     drop(journal);
-    let err = write_to(&view, Request::default(), &mut Vec::new(), &mut |_, _| {}).unwrap_err();
+    let err = write_to(&view, PageRequest::default(), &mut Vec::new(), &mut |_, _| {}).unwrap_err();
     assert!(err.to_string().ends_with("rollouts.jsonl` is not a rollout"), "{err}");
 }
 
@@ -199,7 +199,7 @@ fn the_same_run_gives_the_same_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let view = run(dir.path(), &["a", "b", "c"]);
     let out = default_path(&view);
-    let contents = write(&view, Request::default(), &out, &mut |_, _| {}).unwrap();
+    let contents = write(&view, PageRequest::default(), &out, &mut |_, _| {}).unwrap();
     assert_eq!(contents.shown, 3);
     assert_eq!(fs::read_to_string(&out).unwrap(), page(&view).0);
 }

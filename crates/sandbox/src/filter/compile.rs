@@ -1,6 +1,6 @@
 //! From rules to instructions: a binary search over the numbers of system calls.
 
-use super::rules::{Condition, REFUSED, Rule, Rules, Verdict};
+use super::rules::{Condition, FilterAction, REFUSED, SyscallRule, SyscallRules};
 use crate::jail::order::{CHILD_FILTER_MAX, FILTER_MAX, Instruction};
 
 /// Instructions for the kernel.
@@ -40,14 +40,14 @@ const OWN_PID: u32 = u32::MAX - 1;
 ///
 /// If the result is longer than the jail has room for: the list is part of the binary, and a test
 /// compiles it.
-pub(super) fn compile(rules: &Rules) -> Compiled {
+pub(super) fn compile(rules: &SyscallRules) -> Compiled {
     let guard = vec![
         step(LOAD, ARCH_AT),
         jump(IF_EQUAL, ARCH, 1, 0),
-        give(Verdict::Kill),
+        give(FilterAction::Kill),
         step(LOAD, NUMBER_AT),
         jump(IF_AT_LEAST, X32, 0, 1),
-        give(Verdict::Kill),
+        give(FilterAction::Kill),
     ];
     assemble(guard, rules, REFUSED, FILTER_MAX)
 }
@@ -57,14 +57,14 @@ pub(super) fn compile(rules: &Rules) -> Compiled {
 /// # Panics
 ///
 /// If the result is longer than the jail has room for.
-pub(super) fn compile_exceptions(rules: &Rules) -> Compiled {
-    assemble(vec![step(LOAD, NUMBER_AT)], rules, Verdict::Allow, CHILD_FILTER_MAX)
+pub(super) fn compile_exceptions(rules: &SyscallRules) -> Compiled {
+    assemble(vec![step(LOAD, NUMBER_AT)], rules, FilterAction::Allow, CHILD_FILTER_MAX)
 }
 
 fn assemble(
     mut instructions: Vec<Instruction>,
-    rules: &Rules,
-    otherwise: Verdict,
+    rules: &SyscallRules,
+    otherwise: FilterAction,
     most: usize,
 ) -> Compiled {
     let mut numbers: Vec<u32> = rules.0.iter().filter_map(|rule| rule.number).collect();
@@ -83,7 +83,10 @@ fn assemble(
 }
 
 /// Where each decision begins; it holds until the next one does.
-fn ranges(listed: &[(u32, Vec<Instruction>)], otherwise: Verdict) -> Vec<(u32, Vec<Instruction>)> {
+fn ranges(
+    listed: &[(u32, Vec<Instruction>)],
+    otherwise: FilterAction,
+) -> Vec<(u32, Vec<Instruction>)> {
     let mut ranges: Vec<(u32, Vec<Instruction>)> = vec![(0, vec![give(otherwise)])];
     let mut add = |start: u32, code: Vec<Instruction>| match ranges.last_mut() {
         Some((last, old)) if *last == start => *old = code,
@@ -118,7 +121,7 @@ fn search(ranges: &[(u32, Vec<Instruction>)]) -> Vec<Instruction> {
 }
 
 /// What decides about one call: the first of its rules that holds; ends in a return on every path.
-fn decide<'a>(rules: impl Iterator<Item = &'a Rule>) -> Vec<Instruction> {
+fn decide<'a>(rules: impl Iterator<Item = &'a SyscallRule>) -> Vec<Instruction> {
     let mut code = Vec::new();
     for rule in rules {
         // From the end, so that a condition that does not hold knows how far the next rule is.
@@ -177,11 +180,11 @@ fn jump(code: u16, k: u32, jump_true: u8, jump_false: u8) -> Instruction {
     Instruction { code, jump_true, jump_false, k }
 }
 
-fn give(verdict: Verdict) -> Instruction {
+fn give(verdict: FilterAction) -> Instruction {
     let k = match verdict {
-        Verdict::Allow => 0x7fff_0000,
-        Verdict::Errno(error) => 0x0005_0000 | u32::from(error),
-        Verdict::Kill => 0x8000_0000,
+        FilterAction::Allow => 0x7fff_0000,
+        FilterAction::Errno(error) => 0x0005_0000 | u32::from(error),
+        FilterAction::Kill => 0x8000_0000,
     };
     step(RETURN, k)
 }

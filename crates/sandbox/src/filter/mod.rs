@@ -14,7 +14,7 @@ mod stages;
 
 pub use compile::Compiled;
 pub use names::{NAMES, number};
-pub use rules::{Condition, Root, Rule, RuleError, Rules, Verdict};
+pub use rules::{Condition, FilterAction, Root, RuleError, SyscallRule, SyscallRules};
 pub use stages::Stages;
 
 /// The list for programs.

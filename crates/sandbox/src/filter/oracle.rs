@@ -1,14 +1,14 @@
 //! The compiled filters against the list: a slow machine for the kernel's instructions, and a lookup
 //! that reads the rules as they are written. Both decide about every call, and must agree.
 
-use super::rules::{Condition, Root, Rules};
+use super::rules::{Condition, Root, SyscallRules};
 use super::{Compiled, NAMES, PROGRAM, Stages, TOOLS, number};
 
 const ROOTS: [Root; 2] = [Root::Private, Root::Shared];
 
 /// What the kernel shows a filter of one call.
 #[derive(Debug, Clone, Copy)]
-struct Call {
+struct SyscallData {
     number: u32,
     arch: u32,
     arguments: [u64; 6],
@@ -34,9 +34,9 @@ const ARM: u32 = 0x4000_0028;
 const X32: u32 = 0x4000_0000;
 
 /// The list as the judge compiles it, with a process id filled in as the jail does.
-fn program(root: Root) -> (Rules, Stages) {
-    let rules = Rules::parse(PROGRAM).unwrap().under(root);
-    let mut stages = Stages::new(&rules, &Rules::parse(TOOLS).unwrap());
+fn program(root: Root) -> (SyscallRules, Stages) {
+    let rules = SyscallRules::parse(PROGRAM).unwrap().under(root);
+    let mut stages = Stages::new(&rules, &SyscallRules::parse(TOOLS).unwrap());
     for &at in &stages.child.own_pid_at {
         stages.child.instructions[at as usize].k = OWN_PID;
     }
@@ -44,7 +44,7 @@ fn program(root: Root) -> (Rules, Stages) {
 }
 
 /// What becomes of a call in a child: of two filters the kernel follows the stricter.
-fn run(stages: &Stages, call: Call) -> u32 {
+fn run(stages: &Stages, call: SyscallData) -> u32 {
     let strictness = |verdict: &u32| match *verdict & 0xffff_0000 {
         KILL => 0,
         0x0005_0000 => 1,
@@ -55,7 +55,7 @@ fn run(stages: &Stages, call: Call) -> u32 {
 }
 
 /// The word at a place in the kernel's `struct seccomp_data`.
-fn word(call: Call, at: u32) -> u32 {
+fn word(call: SyscallData, at: u32) -> u32 {
     match at {
         0 => call.number,
         4 => call.arch,
@@ -69,7 +69,7 @@ fn word(call: Call, at: u32) -> u32 {
 }
 
 /// Runs the instructions as the kernel would; whatever it would refuse to load panics.
-fn execute(compiled: &Compiled, call: Call) -> u32 {
+fn execute(compiled: &Compiled, call: SyscallData) -> u32 {
     let mut accumulator = 0;
     let mut at = 0;
     loop {
@@ -89,7 +89,7 @@ fn execute(compiled: &Compiled, call: Call) -> u32 {
 }
 
 /// What the list says, read line by line.
-fn look_up(rules: &Rules, call: Call) -> u32 {
+fn look_up(rules: &SyscallRules, call: SyscallData) -> u32 {
     if call.arch != ARCH || call.number >= X32 {
         return KILL;
     }
@@ -104,14 +104,14 @@ fn look_up(rules: &Rules, call: Call) -> u32 {
     let decides = about.into_iter().find(|rule| rule.conditions.iter().all(holds));
     match decides.map(|rule| rule.verdict) {
         None => EPERM,
-        Some(super::Verdict::Allow) => ALLOW,
-        Some(super::Verdict::Errno(error)) => 0x0005_0000 | u32::from(error),
-        Some(super::Verdict::Kill) => KILL,
+        Some(super::FilterAction::Allow) => ALLOW,
+        Some(super::FilterAction::Errno(error)) => 0x0005_0000 | u32::from(error),
+        Some(super::FilterAction::Kill) => KILL,
     }
 }
 
 /// Values that sit on both sides of every condition in the list.
-fn samples(rules: &Rules) -> Vec<u64> {
+fn samples(rules: &SyscallRules) -> Vec<u64> {
     let mut samples = vec![0, 1, 2, u64::from(OWN_PID), u64::from(OWN_PID) + 1, u64::MAX];
     for condition in rules.0.iter().flat_map(|rule| &rule.conditions) {
         match condition {
@@ -148,20 +148,20 @@ fn decides_as_the_list_says(root: Root) {
     let foreign = [I386, ARM, 0, u32::MAX, ARCH ^ 1];
     for number in (0..=600).chain(X32 - 2..X32 + 600).chain(u32::MAX - 2..=u32::MAX) {
         for arch in [ARCH].into_iter().chain(foreign) {
-            let call = Call { number, arch, arguments: [0; 6] };
+            let call = SyscallData { number, arch, arguments: [0; 6] };
             assert_eq!(run(&stages, call), look_up(&rules, call), "{call:?}");
         }
         for &sample in &samples {
             for place in 0..6 {
                 let mut arguments = [u64::MAX; 6];
                 arguments[place] = sample;
-                let call = Call { number, arch: ARCH, arguments };
+                let call = SyscallData { number, arch: ARCH, arguments };
                 assert_eq!(run(&stages, call), look_up(&rules, call), "{call:?}");
             }
             for level in [1, sample] {
                 // As a level of a socket's options, in front of the sample.
                 let arguments = [sample, level, sample, sample, sample, sample];
-                let call = Call { number, arch: ARCH, arguments };
+                let call = SyscallData { number, arch: ARCH, arguments };
                 assert_eq!(run(&stages, call), look_up(&rules, call), "{call:?}");
             }
         }
@@ -175,7 +175,8 @@ fn decide(name: &str, arguments: &[(usize, u64)]) -> u32 {
 
 fn decide_under(root: Root, name: &str, arguments: &[(usize, u64)]) -> u32 {
     let (_, stages) = program(root);
-    let mut call = Call { number: number(name).unwrap().unwrap(), arch: ARCH, arguments: [0; 6] };
+    let mut call =
+        SyscallData { number: number(name).unwrap().unwrap(), arch: ARCH, arguments: [0; 6] };
     for &(place, value) in arguments {
         call.arguments[place] = value;
     }
@@ -190,7 +191,7 @@ fn dangerous_calls_are_refused_whatever_their_arguments() {
     for (name, number) in NAMES.iter().filter(|(name, _)| !listed(name)) {
         let Ok(number) = u32::try_from(*number) else { continue };
         for value in [0, 1, u64::from(OWN_PID), 0x10000, u64::MAX] {
-            let call = Call { number, arch: ARCH, arguments: [value; 6] };
+            let call = SyscallData { number, arch: ARCH, arguments: [value; 6] };
             assert_eq!(run(&stages, call), EPERM, "{name}");
         }
         refused += 1;
@@ -289,10 +290,10 @@ fn a_child_installs_a_short_filter_that_knows_who_it_is() {
 #[test]
 fn a_zygote_has_its_tools_and_little_else_that_a_program_has_not() {
     let (rules, Stages { zygote, .. }) = program(Root::Private);
-    let tools = Rules::parse(TOOLS).unwrap();
+    let tools = SyscallRules::parse(TOOLS).unwrap();
     for number in 0..=600 {
         // Meets no condition of a tool.
-        let call = Call { number, arch: ARCH, arguments: [2; 6] };
+        let call = SyscallData { number, arch: ARCH, arguments: [2; 6] };
         let more = execute(&zygote, call) == ALLOW && look_up(&rules, call) != ALLOW;
         let is_tool = tools.0.iter().any(|tool| tool.number == Some(number));
         let signals = ["kill", "tgkill"].map(|name| super::number(name).unwrap());
@@ -302,7 +303,7 @@ fn a_zygote_has_its_tools_and_little_else_that_a_program_has_not() {
 
 #[track_caller]
 fn refused(text: &str, line: usize, problem: &str) {
-    let error = Rules::parse(text).unwrap_err();
+    let error = SyscallRules::parse(text).unwrap_err();
     assert_eq!((error.line, error.problem.as_str()), (line, problem));
 }
 
@@ -332,7 +333,7 @@ fn a_list_that_is_wrong_says_where_and_why() {
 #[test]
 fn comments_and_blank_lines_are_no_rules() {
     assert_eq!(
-        Rules::parse("# allow ptrace\n\n   # so\nallow read # and write\n").unwrap().0.len(),
+        SyscallRules::parse("# allow ptrace\n\n   # so\nallow read # and write\n").unwrap().0.len(),
         1
     );
 }

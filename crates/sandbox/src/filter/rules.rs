@@ -4,7 +4,7 @@ use super::names::number;
 
 /// What becomes of a system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Verdict {
+pub enum FilterAction {
     /// It goes through.
     Allow,
     /// It fails with this error.
@@ -28,13 +28,13 @@ pub enum Condition {
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct SyscallRule {
     /// The call's name.
     pub name: String,
     /// Its number here; `None` if this architecture does not have it.
     pub number: Option<u32>,
     /// What becomes of it if all conditions hold.
-    pub verdict: Verdict,
+    pub verdict: FilterAction,
     /// When; none means always.
     pub conditions: Vec<Condition>,
     /// Under which root it holds; `None` means under each.
@@ -52,7 +52,7 @@ pub enum Root {
 
 /// The whole list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rules(pub Vec<Rule>);
+pub struct SyscallRules(pub Vec<SyscallRule>);
 
 /// What is wrong with a list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -65,12 +65,12 @@ pub struct RuleError {
 }
 
 /// EPERM: what a call that is not listed fails with.
-pub(super) const REFUSED: Verdict = Verdict::Errno(1);
+pub(super) const REFUSED: FilterAction = FilterAction::Errno(1);
 
-impl Rules {
+impl SyscallRules {
     /// Reads a list.
     pub fn parse(text: &str) -> Result<Self, RuleError> {
-        let mut rules: Vec<Rule> = Vec::new();
+        let mut rules: Vec<SyscallRule> = Vec::new();
         for (at, line) in text.lines().enumerate() {
             let line_number = at + 1;
             let fail = |problem: String| RuleError { line: line_number, problem };
@@ -81,7 +81,7 @@ impl Rules {
             }
             let rule = rule(&words).map_err(fail)?;
             // Behind a rule that always holds, another decides nothing.
-            let hides = |earlier: &Rule| {
+            let hides = |earlier: &SyscallRule| {
                 earlier.name == rule.name
                     && (earlier.root.is_none() || rule.root.is_none() || earlier.root == rule.root)
                     && (earlier.conditions.is_empty() || earlier.conditions == rule.conditions)
@@ -97,24 +97,28 @@ impl Rules {
     /// The rules that hold for a program that sees this root.
     #[must_use]
     pub fn under(&self, root: Root) -> Self {
-        let holds = |rule: &&Rule| rule.root.is_none_or(|one| one == root);
+        let holds = |rule: &&SyscallRule| rule.root.is_none_or(|one| one == root);
         Self(self.0.iter().filter(holds).cloned().collect())
     }
 }
 
-fn rule(words: &[&str]) -> Result<Rule, String> {
+fn rule(words: &[&str]) -> Result<SyscallRule, String> {
     let (verdict, name, conditions) = match words {
-        ["private", rest @ ..] => return Ok(Rule { root: Some(Root::Private), ..rule(rest)? }),
-        ["shared", rest @ ..] => return Ok(Rule { root: Some(Root::Shared), ..rule(rest)? }),
-        ["allow", name, conditions @ ..] => (Verdict::Allow, name, conditions),
+        ["private", rest @ ..] => {
+            return Ok(SyscallRule { root: Some(Root::Private), ..rule(rest)? });
+        }
+        ["shared", rest @ ..] => {
+            return Ok(SyscallRule { root: Some(Root::Shared), ..rule(rest)? });
+        }
+        ["allow", name, conditions @ ..] => (FilterAction::Allow, name, conditions),
         ["errno", error, name, conditions @ ..] => {
             let error = error.parse().map_err(|_| format!("`{error}` is no error number"))?;
-            (Verdict::Errno(error), name, conditions)
+            (FilterAction::Errno(error), name, conditions)
         }
         _ => return Err(format!("`{}` is no rule", words.join(" "))),
     };
     let name = (*name).to_owned();
-    Ok(Rule {
+    Ok(SyscallRule {
         number: known(&name)?,
         name,
         verdict,

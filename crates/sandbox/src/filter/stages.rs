@@ -6,7 +6,7 @@
 //! follows the stricter, so together they are the program's list; a test holds them against it.
 
 use super::compile::{Compiled, compile, compile_exceptions};
-use super::rules::{Condition, REFUSED, Rule, Rules, Verdict};
+use super::rules::{Condition, FilterAction, REFUSED, SyscallRule, SyscallRules};
 
 /// The two filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,28 +19,35 @@ pub struct Stages {
 
 impl Stages {
     /// Divides the program's list; `tools` are the calls that build a jail.
-    pub fn new(program: &Rules, tools: &Rules) -> Self {
+    pub fn new(program: &SyscallRules, tools: &SyscallRules) -> Self {
         let is_tool = |name: &str| tools.0.iter().any(|tool| tool.name == name);
         // Whose id it is, is known in the child alone.
-        let asks_who = |rule: &Rule| {
+        let asks_who = |rule: &SyscallRule| {
             rule.conditions.iter().any(|condition| matches!(condition, Condition::OwnPid(_)))
         };
         let is_childs = |name: &str| {
             is_tool(name) || program.0.iter().any(|rule| rule.name == name && asks_who(rule))
         };
         let listed = |name: &str| program.0.iter().any(|rule| rule.name == name);
-        let free =
-            |rule: &Rule| Rule { verdict: Verdict::Allow, conditions: Vec::new(), ..rule.clone() };
-        let refused = |tool: &Rule| Rule { verdict: REFUSED, ..tool.clone() };
+        let free = |rule: &SyscallRule| SyscallRule {
+            verdict: FilterAction::Allow,
+            conditions: Vec::new(),
+            ..rule.clone()
+        };
+        let refused = |tool: &SyscallRule| SyscallRule { verdict: REFUSED, ..tool.clone() };
 
         let common = program
             .0
             .iter()
             .map(|rule| if is_childs(&rule.name) { free(rule) } else { rule.clone() });
-        let only_tools: Vec<&Rule> = tools.0.iter().filter(|tool| !listed(&tool.name)).collect();
+        let only_tools: Vec<&SyscallRule> =
+            tools.0.iter().filter(|tool| !listed(&tool.name)).collect();
         let zygote = common.chain(only_tools.iter().map(|tool| free(tool))).collect();
         let own = program.0.iter().filter(|rule| is_childs(&rule.name)).cloned();
         let child = own.chain(only_tools.iter().map(|tool| refused(tool))).collect();
-        Self { zygote: compile(&Rules(zygote)), child: compile_exceptions(&Rules(child)) }
+        Self {
+            zygote: compile(&SyscallRules(zygote)),
+            child: compile_exceptions(&SyscallRules(child)),
+        }
     }
 }

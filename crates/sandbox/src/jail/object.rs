@@ -68,16 +68,16 @@ struct Method {
 
 /// Read by one thread, the interpreter's.
 #[repr(transparent)]
-struct Table([Method; 2]);
+struct MethodTable([Method; 2]);
 
 // SAFETY: never written, and read by a process with one thread.
-unsafe impl Sync for Table {}
+unsafe impl Sync for MethodTable {}
 
 const VARARGS: c_int = 1;
 /// The interface of CPython 3; any 3.x takes it.
 const API_VERSION: c_int = 1013;
 
-static METHODS: Table = Table([
+static METHODS: MethodTable = MethodTable([
     Method {
         name: c"serve".as_ptr(),
         function: Some(whet_serve),

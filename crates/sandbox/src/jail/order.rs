@@ -86,7 +86,7 @@ pub(crate) struct Order {
 /// What a zygote answers.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(crate) struct Answer {
+pub(crate) struct LaunchReply {
     pub(crate) magic: u32,
     /// The child's process id, or a negative error number.
     pub(crate) pid: i32,

@@ -7,7 +7,7 @@ use core::ffi::c_void;
 use core::mem::size_of;
 
 use crate::jail::harden::{filter_zygote, harden};
-use crate::jail::order::{Answer, DESCRIPTORS, MAGIC, Order, Terms};
+use crate::jail::order::{DESCRIPTORS, LaunchReply, MAGIC, Order, Terms};
 use crate::jail::sys::{self, call, fd, nr};
 
 /// A function of the interpreter around a fork.
@@ -26,7 +26,7 @@ pub(crate) struct Hooks {
 struct Message {
     name: *mut c_void,
     name_length: u32,
-    parts: *mut Part,
+    parts: *mut IoVec,
     part_count: usize,
     control: *mut c_void,
     control_length: usize,
@@ -34,7 +34,7 @@ struct Message {
 }
 
 #[repr(C)]
-struct Part {
+struct IoVec {
     base: *mut c_void,
     length: usize,
 }
@@ -98,7 +98,7 @@ pub(crate) unsafe fn serve(socket: i32, proc_dir: i32, hooks: Hooks) -> i32 {
             Ok(pid) => i32::try_from(pid).unwrap_or(-1),
             Err(error) => -error,
         };
-        if send(socket, &Answer { magic: MAGIC, pid }).is_err() {
+        if send(socket, &LaunchReply { magic: MAGIC, pid }).is_err() {
             return -3;
         }
     }
@@ -141,7 +141,7 @@ fn clone(level: u32) -> Result<u64, i32> {
 ///
 /// Any bytes must be a valid `T`.
 unsafe fn receive<T>(socket: i32, into: &mut T) -> Option<[i32; DESCRIPTORS]> {
-    let mut part = Part { base: (&raw mut *into).cast(), length: size_of::<T>() };
+    let mut part = IoVec { base: (&raw mut *into).cast(), length: size_of::<T>() };
     let mut control = Control { length: 0, level: 0, kind: 0, descriptors: [-1; DESCRIPTORS] };
     let mut message = Message {
         name: core::ptr::null_mut(),
@@ -168,9 +168,11 @@ unsafe fn receive<T>(socket: i32, into: &mut T) -> Option<[i32; DESCRIPTORS]> {
     Some(if whole { control.descriptors } else { [-1; DESCRIPTORS] })
 }
 
-fn send(socket: i32, answer: &Answer) -> Result<(), i32> {
-    let mut part =
-        Part { base: core::ptr::from_ref(answer).cast_mut().cast(), length: size_of::<Answer>() };
+fn send(socket: i32, answer: &LaunchReply) -> Result<(), i32> {
+    let mut part = IoVec {
+        base: core::ptr::from_ref(answer).cast_mut().cast(),
+        length: size_of::<LaunchReply>(),
+    };
     let message = Message {
         name: core::ptr::null_mut(),
         name_length: 0,

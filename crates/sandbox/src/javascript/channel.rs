@@ -9,7 +9,7 @@ use super::host::borrow;
 use crate::jail::serve::CHANNEL;
 
 /// One message from the supervisor.
-pub(super) struct Frame {
+pub(super) struct OutgoingFrame {
     pub(super) kind: u8,
     pub(super) payload: Vec<u8>,
 }
@@ -19,14 +19,14 @@ fn channel() -> BorrowedFd<'static> {
 }
 
 /// The next message; `None` when there will be none.
-pub(super) fn receive() -> Option<Frame> {
+pub(super) fn receive() -> Option<OutgoingFrame> {
     let length = u32::from_le_bytes(take(4)?.try_into().ok()?) as usize;
     let mut payload = take(length)?;
     if payload.is_empty() {
         return None;
     }
     let kind = payload.remove(0);
-    Some(Frame { kind, payload })
+    Some(OutgoingFrame { kind, payload })
 }
 
 fn take(count: usize) -> Option<Vec<u8>> {

@@ -2,10 +2,10 @@
 
 use nix::sys::resource::{Resource, getrlimit};
 
-use super::channel::{Frame, receive, send, texts};
-use super::engine::{Answer, Engine, Timers};
-use super::entry::{self, Call, MadeBefore};
-use crate::value::{Limits, MAX_BYTES, Value as Data, decode, encode};
+use super::channel::{OutgoingFrame, receive, send, texts};
+use super::engine::{CallResult, Engine, Timers};
+use super::entry::{self, EntryCall, MadeBefore};
+use crate::value::{MAX_BYTES, Value as Data, ValueLimits, decode, encode};
 
 /// A program whose functions are called.
 const PROGRAM: i32 = 1;
@@ -34,7 +34,7 @@ fn heap() -> usize {
 fn program(engine: &Engine) -> Option<()> {
     let mut made_before = MadeBefore::default();
     loop {
-        let Frame { kind, payload } = receive()?;
+        let OutgoingFrame { kind, payload } = receive()?;
         let answer = match kind {
             b'S' => {
                 let [setup, entry_point] = texts(&payload)?;
@@ -52,33 +52,33 @@ fn program(engine: &Engine) -> Option<()> {
 }
 
 /// Runs texts in their order, up to one that fails.
-fn load(engine: &Engine, sources: &[String]) -> Answer {
-    let mut answer = Answer::Data(Data::None);
+fn load(engine: &Engine, sources: &[String]) -> CallResult {
+    let mut answer = CallResult::Data(Data::None);
     for source in sources.iter().filter(|source| !source.is_empty()) {
         answer = engine.run(source, Timers::WhilePending);
-        if matches!(answer, Answer::Raised(_)) {
+        if matches!(answer, CallResult::Raised(_)) {
             break;
         }
     }
     answer
 }
 
-fn call(engine: &Engine, payload: &[u8], made_before: &MadeBefore) -> Option<Answer> {
+fn call(engine: &Engine, payload: &[u8], made_before: &MadeBefore) -> Option<CallResult> {
     // From the supervisor, and as long as the task's author made it.
-    let limits = Limits { bytes: usize::MAX, ..Limits::default() };
+    let limits = ValueLimits { bytes: usize::MAX, ..ValueLimits::default() };
     let Ok(Data::Tuple(call)) = decode(payload, limits) else { return None };
     let [Data::Str(entry_point), Data::List(args), Data::List(named)] = call.as_slice() else {
         return None;
     };
-    let call = Call { entry_point: entry_point.to_str()?, args, named };
+    let call = EntryCall { entry_point: entry_point.to_str()?, args, named };
     Some(engine.ask(Timers::WhilePending, |ctx| entry::call(ctx, &call, made_before)))
 }
 
-fn respond(answer: Answer) -> Option<()> {
+fn respond(answer: CallResult) -> Option<()> {
     match answer {
-        Answer::Raised(name) => send(b'e', name.as_bytes()),
-        Answer::Opaque => send(b'o', b""),
-        Answer::Data(data) => {
+        CallResult::Raised(name) => send(b'e', name.as_bytes()),
+        CallResult::Opaque => send(b'o', b""),
+        CallResult::Data(data) => {
             let bytes = encode(&data);
             if bytes.len() <= MAX_BYTES { send(b'v', &bytes) } else { send(b'o', b"") }
         }
@@ -92,7 +92,7 @@ fn script(engine: &Engine) -> Option<()> {
     let answer = engine.run(&source, Timers::UntilNone);
     engine.flush();
     match answer {
-        Answer::Raised(name) => send(b'e', name.as_bytes()),
-        Answer::Opaque | Answer::Data(_) => send(b'l', b""),
+        CallResult::Raised(name) => send(b'e', name.as_bytes()),
+        CallResult::Opaque | CallResult::Data(_) => send(b'l', b""),
     }
 }

@@ -45,7 +45,7 @@ pub(super) enum Timers {
 }
 
 /// What a program did with a question.
-pub(super) enum Answer {
+pub(super) enum CallResult {
     /// Plain data.
     Data(Data),
     /// Something else.
@@ -95,7 +95,7 @@ impl Engine {
     }
 
     /// Runs a script or a module, and what it left to be done as far as `timers` says.
-    pub(super) fn run(&self, source: &str, timers: Timers) -> Answer {
+    pub(super) fn run(&self, source: &str, timers: Timers) -> CallResult {
         self.ask(timers, |ctx| {
             let source = source.strip_prefix('\u{feff}').unwrap_or(source);
             if module::is_module(ctx, source) {
@@ -119,18 +119,18 @@ impl Engine {
         &self,
         timers: Timers,
         question: impl for<'js> FnOnce(&Ctx<'js>) -> Result<Value<'js>>,
-    ) -> Answer {
+    ) -> CallResult {
         self.context.with(|ctx| {
             let turn = self.loop_.clone().restore(&ctx);
             let answer = turn.and_then(|turn| Ok((question(&ctx)?, turn)));
             let settled =
                 answer.and_then(|(value, turn)| self.settle(&ctx, &turn, Wait { value, timers }));
             match settled {
-                Err(error) => Answer::Raised(fault::of(&ctx, &error)),
-                Ok(Settled::Rejected(name)) => Answer::Raised(name),
-                Ok(Settled::Never) => Answer::Opaque,
+                Err(error) => CallResult::Raised(fault::of(&ctx, &error)),
+                Ok(Settled::Rejected(name)) => CallResult::Raised(name),
+                Ok(Settled::Never) => CallResult::Opaque,
                 Ok(Settled::Value(value)) => {
-                    read::plain(&value).map_or(Answer::Opaque, Answer::Data)
+                    read::plain(&value).map_or(CallResult::Opaque, CallResult::Data)
                 }
             }
         })

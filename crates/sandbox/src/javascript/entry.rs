@@ -35,7 +35,7 @@ impl MadeBefore {
 }
 
 /// A call of the entry point.
-pub(super) struct Call<'a> {
+pub(super) struct EntryCall<'a> {
     pub(super) entry_point: &'a str,
     pub(super) args: &'a [Data],
     pub(super) named: &'a [Data],
@@ -44,10 +44,10 @@ pub(super) struct Call<'a> {
 /// Calls the entry point. JavaScript has no named arguments: these follow the others.
 pub(super) fn call<'js>(
     ctx: &Ctx<'js>,
-    call: &Call<'_>,
+    call: &EntryCall<'_>,
     made_before: &MadeBefore,
 ) -> Result<Value<'js>> {
-    let Call { entry_point, args, named } = *call;
+    let EntryCall { entry_point, args, named } = *call;
     let (this, found) = find(ctx, entry_point, &made_before.values(ctx)?)?;
     let Some(function) = found.as_function() else {
         return Err(Exception::throw_type(ctx, "the entry point is no function"));

@@ -25,9 +25,9 @@ pub(super) fn plain(value: &Value<'_>) -> Option<Data> {
     let [object, array] =
         [new(ctx, qjs::JS_NewObject), new(ctx, qjs::JS_NewArray)].map(Value::into_object);
     let (object, array) = (object?, array?);
-    let mut reader = Reader {
-        object: Kind { class: class(&object), prototype: object.get_prototype()? },
-        array: Kind { class: class(&array), prototype: array.get_prototype()? },
+    let mut reader = ObjectReader {
+        object: PlainClass { class: class(&object), prototype: object.get_prototype()? },
+        array: PlainClass { class: class(&array), prototype: array.get_prototype()? },
         left: MAX_BYTES,
     };
     reader.value(value, 0)
@@ -65,19 +65,19 @@ pub(super) fn own<'js>(object: &Object<'js>, name: &str) -> Option<Value<'js>> {
 }
 
 /// The class and the prototype that all plain objects, or all plain arrays, share.
-struct Kind<'js> {
+struct PlainClass<'js> {
     class: qjs::JSClassID,
     prototype: Object<'js>,
 }
 
-struct Reader<'js> {
-    object: Kind<'js>,
-    array: Kind<'js>,
+struct ObjectReader<'js> {
+    object: PlainClass<'js>,
+    array: PlainClass<'js>,
     /// Bytes that the rest of the value may take.
     left: usize,
 }
 
-impl<'js> Reader<'js> {
+impl<'js> ObjectReader<'js> {
     fn value(&mut self, value: &Value<'js>, depth: usize) -> Option<Data> {
         self.spend(1)?;
         match value.type_of() {
@@ -130,7 +130,7 @@ impl<'js> Reader<'js> {
     }
 
     fn pairs(&mut self, object: &Object<'js>, depth: usize) -> Option<Vec<(Data, Data)>> {
-        let names = Names::of(object)?;
+        let names = PropertyNames::of(object)?;
         let mut pairs = Vec::with_capacity(names.all().len());
         for name in names.all() {
             // SAFETY: the atom lives as long as the list.
@@ -254,13 +254,13 @@ fn property<'js>(object: &Object<'js>, atom: JSAtom) -> Property<'js> {
 }
 
 /// The names of an object's own enumerable properties, symbols among them.
-struct Names<'a, 'js> {
+struct PropertyNames<'a, 'js> {
     object: &'a Object<'js>,
     table: *mut qjs::JSPropertyEnum,
     count: u32,
 }
 
-impl<'a, 'js> Names<'a, 'js> {
+impl<'a, 'js> PropertyNames<'a, 'js> {
     fn of(object: &'a Object<'js>) -> Option<Self> {
         let mut names = Self { object, table: std::ptr::null_mut(), count: 0 };
         let flags = qjs::JS_GPN_STRING_MASK | qjs::JS_GPN_SYMBOL_MASK | qjs::JS_GPN_ENUM_ONLY;
@@ -291,7 +291,7 @@ impl<'a, 'js> Names<'a, 'js> {
     }
 }
 
-impl Drop for Names<'_, '_> {
+impl Drop for PropertyNames<'_, '_> {
     fn drop(&mut self) {
         if !self.table.is_null() {
             // SAFETY: the engine's own table, once.

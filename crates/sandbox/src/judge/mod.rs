@@ -15,7 +15,7 @@ use whetstone_core::judgement::{Infrastructure, Isolation, Judgement};
 
 use crate::job::{Job, Judging, Unjudged};
 use crate::protocol::{
-    About, Hello, Outcome, Request, Response, Start, VERSION, read_frame, write_frame,
+    About, Hello, JudgeRequest, JudgeResponse, Outcome, Start, VERSION, read_frame, write_frame,
 };
 use crate::supervisor::leftovers;
 
@@ -56,14 +56,14 @@ pub enum StartError {
 #[derive(Debug)]
 pub struct Judge {
     about: About,
-    shared: Arc<Shared>,
+    shared: Arc<JudgeConnection>,
     process: Child,
     reader: Option<JoinHandle<()>>,
     scratch: PathBuf,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct JudgeConnection {
     connection: Mutex<UnixStream>,
     /// Who waits for which answer; `None` once the supervisor is gone.
     waiting: Mutex<Option<HashMap<u64, mpsc::Sender<Outcome>>>>,
@@ -133,7 +133,7 @@ impl Judge {
                 return Err(error.into());
             }
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(JudgeConnection {
             connection: Mutex::new(ours.try_clone()?),
             waiting: Mutex::new(Some(HashMap::new())),
             next: AtomicU64::new(0),
@@ -167,7 +167,7 @@ impl Judge {
             let _ = answer.send(Outcome::Failed(GONE.to_owned()));
             return Ticket(ticket);
         }
-        let request = Request {
+        let request = JudgeRequest {
             id,
             program: job.program.clone(),
             setup: job.setup.to_owned(),
@@ -209,11 +209,11 @@ impl Ticket {
     }
 }
 
-impl Shared {
+impl JudgeConnection {
     fn read_answers(&self, connection: &UnixStream) {
         let connection = io::BufReader::new(connection);
         let mut connection = connection;
-        while let Ok(Some(Response { id, outcome })) = read_frame(&mut connection) {
+        while let Ok(Some(JudgeResponse { id, outcome })) = read_frame(&mut connection) {
             let waiting = lock(&self.waiting).as_mut().and_then(|waiting| waiting.remove(&id));
             if let Some(waiting) = waiting {
                 let _ = waiting.send(outcome);

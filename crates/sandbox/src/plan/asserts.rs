@@ -14,20 +14,20 @@ use ruff_python_ast::{CmpOp, Expr, Stmt, StmtAssert, UnaryOp};
 use ruff_text_size::Ranged;
 
 use super::judged::refuse_self_judged;
-use super::names::Names;
+use super::names::ScopeNames;
 use super::python::{is_builtin, is_module};
 use super::question::{Against, is_called, is_plain};
 use super::setup::Setup;
-use super::source::{Source, SourceError};
+use super::source::{ParsedSource, SourceError};
 use super::unused::mark_unused;
 use super::{Expected, Step};
-use crate::value::{Rule, Value, literal};
+use crate::value::{EqualityRule, Value, literal};
 
 /// The step of one assert, or of whatever stands in its place.
 pub(super) fn step(test: &str, setup: &Setup) -> Result<Step, SourceError> {
-    let source = Source::parse(test)?;
+    let source = ParsedSource::parse(test)?;
     let statements = source.tree.suite();
-    let names = Names::of(statements);
+    let names = ScopeNames::of(statements);
     if names.outside {
         return Err(SourceError::Outside);
     }
@@ -47,8 +47,8 @@ pub(super) fn step(test: &str, setup: &Setup) -> Result<Step, SourceError> {
 ///
 /// An error if a function that nobody but the program can define would judge the program's answer.
 pub(super) fn checked(
-    source: &Source,
-    names: &Names,
+    source: &ParsedSource,
+    names: &ScopeNames,
     setup: &Setup,
     entry_point: Option<&str>,
 ) -> Result<Step, SourceError> {
@@ -64,7 +64,7 @@ pub(super) fn checked(
 }
 
 /// The step of an assert that needs no checker.
-fn direct(assert: &StmtAssert, source: &Source, setup: &Setup) -> Option<Step> {
+fn direct(assert: &StmtAssert, source: &ParsedSource, setup: &Setup) -> Option<Step> {
     let truth = |expression: &Expr, expected| {
         if !expression.is_call_expr() || !is_plain(expression, Against::Truth, setup) {
             return None;
@@ -89,7 +89,7 @@ fn direct(assert: &StmtAssert, source: &Source, setup: &Setup) -> Option<Step> {
             if !is_plain(call, against, setup) {
                 return None;
             }
-            let expected = Expected { any_of: vec![value], rule: Rule::default() };
+            let expected = Expected { any_of: vec![value], rule: EqualityRule::default() };
             Some(Step::Value { expression: text(call, source)?, expected })
         }
         _ => None,
@@ -99,12 +99,12 @@ fn direct(assert: &StmtAssert, source: &Source, setup: &Setup) -> Option<Step> {
 /// The value of a literal in which `set` and the like mean what they always mean.
 fn constant(expression: &Expr, setup: &Setup) -> Option<Value> {
     let value = literal(expression)?;
-    let names = Names::of_expression(expression);
+    let names = ScopeNames::of_expression(expression);
     let plain = names.free().all(|name| !setup.star && !setup.binds(name));
     plain.then_some(value)
 }
 
-fn text(expression: &Expr, source: &Source) -> Option<String> {
+fn text(expression: &Expr, source: &ParsedSource) -> Option<String> {
     let range = expression.range();
     let text = source.text.get(range.start().to_usize()..range.end().to_usize())?;
     // In brackets an expression may go over several lines.
@@ -127,7 +127,7 @@ mod tests {
                     (expression.as_str(), any_of.as_slice()),
                     (call, &[expected.clone()][..])
                 );
-                assert_eq!(rule, Rule::default());
+                assert_eq!(rule, EqualityRule::default());
             }
             other => panic!("{test}: {other:?}"),
         }

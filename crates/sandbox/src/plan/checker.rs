@@ -2,8 +2,8 @@
 
 use whetstone_core::tests::Checker;
 
-use super::names::Names;
-use super::source::Source;
+use super::names::ScopeNames;
+use super::source::ParsedSource;
 use super::{PlanError, Step};
 use crate::value::Value;
 
@@ -45,8 +45,8 @@ impl Asked {
 /// The code of a checker, if it and the tests fit together.
 pub(super) fn read(checker: &Checker, steps: &[Step]) -> Result<String, PlanError> {
     let code = checker.for_the_judge();
-    let source = Source::parse(code).map_err(PlanError::Checker)?;
-    if !Names::of(source.tree.suite()).bound.contains("check") {
+    let source = ParsedSource::parse(code).map_err(PlanError::Checker)?;
+    if !ScopeNames::of(source.tree.suite()).bound.contains("check") {
         return Err(PlanError::NoCheckFunction);
     }
     for (test, step) in steps.iter().enumerate() {

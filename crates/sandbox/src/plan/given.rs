@@ -11,15 +11,15 @@
 
 use ruff_python_ast::{Arguments, Expr, ExprCall};
 
-use super::names::Names;
+use super::names::ScopeNames;
 
 /// Which names are the program's.
 #[derive(Clone, Copy)]
-pub(super) struct Given<'a> {
+pub(super) struct ProgramNames<'a> {
     is_of_program: &'a dyn Fn(&str) -> bool,
 }
 
-impl<'a> Given<'a> {
+impl<'a> ProgramNames<'a> {
     pub(super) fn new(is_of_program: &'a dyn Fn(&str) -> bool) -> Self {
         Self { is_of_program }
     }
@@ -53,7 +53,7 @@ impl<'a> Given<'a> {
 
     /// Whether there is no name of the program in an expression.
     pub(super) fn is_free(self, expression: &Expr) -> bool {
-        !Names::of_expression(expression).free().any(self.is_of_program)
+        !ScopeNames::of_expression(expression).free().any(self.is_of_program)
     }
 
     /// Whether a class of the program makes an object here of what it may be given.

@@ -36,10 +36,10 @@ pub use source::{MAX_SOURCE_BYTES, SourceError};
 pub use wildcard::equal_to_everything;
 
 use crate::stdio::StdioRule;
-use crate::value::{JsonError, MAX_BYTES, Rule, Value, encode, equal, from_json};
-use names::Names;
+use crate::value::{EqualityRule, JsonError, MAX_BYTES, Value, encode, equal, from_json};
+use names::ScopeNames;
 use setup::Setup;
-use source::Source;
+use source::ParsedSource;
 
 /// What is to be done with a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +114,7 @@ pub struct Expected {
     /// The values; never empty.
     pub any_of: Vec<Value>,
     /// How they are compared.
-    pub rule: Rule,
+    pub rule: EqualityRule,
 }
 
 impl Expected {
@@ -221,7 +221,7 @@ pub fn plan(tests: &Tests, setup: &str, language: Language) -> Result<Plan, Plan
     let compare = tests.compare().into();
     let checker_setup = match language {
         Language::Python => {
-            let source = Source::parse(&setup.checker).map_err(PlanError::Setup)?;
+            let source = ParsedSource::parse(&setup.checker).map_err(PlanError::Setup)?;
             unused::mark_unused_in_setup(&source)
         }
         Language::Javascript => setup.checker,
@@ -232,7 +232,9 @@ pub fn plan(tests: &Tests, setup: &str, language: Language) -> Result<Plan, Plan
 /// The names that a setup in Python makes at its top; none if it does not parse. Of a star import,
 /// those that are known.
 pub fn bound_names(setup: &str) -> BTreeSet<String> {
-    Source::parse(setup).map(|source| Names::of(source.tree.suite()).bound).unwrap_or_default()
+    ParsedSource::parse(setup)
+        .map(|source| ScopeNames::of(source.tree.suite()).bound)
+        .unwrap_or_default()
 }
 
 fn numbered<T>(
@@ -244,8 +246,8 @@ fn numbered<T>(
 
 fn script(test: usize, text: &str, setup: &Setup, entry_point: &str) -> Result<Step, PlanError> {
     let failed = |problem| PlanError::Test { test, problem };
-    let source = Source::parse(text).map_err(failed)?;
-    let names = Names::of(source.tree.suite());
+    let source = ParsedSource::parse(text).map_err(failed)?;
+    let names = ScopeNames::of(source.tree.suite());
     if names.outside {
         return Err(failed(SourceError::Outside));
     }
@@ -281,7 +283,7 @@ fn call(test: usize, call: &Call, entry_point: &str) -> Result<Step, PlanError> 
         entry_point: entry_point.to_owned(),
         args: args.collect::<Result<_, _>>()?,
         kwargs,
-        expected: Expected { any_of, rule: Rule { sequences_alike: true } },
+        expected: Expected { any_of, rule: EqualityRule { sequences_alike: true } },
     })
 }
 

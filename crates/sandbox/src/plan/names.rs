@@ -17,7 +17,7 @@ use super::stars;
 
 /// The names of one scope.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct ScopeNames {
     /// Read here or in an inner scope that does not bind them.
     used: BTreeSet<String>,
     /// Called by themselves, as `f(x)`.
@@ -33,7 +33,7 @@ pub(super) struct Names {
     in_function: bool,
 }
 
-impl Names {
+impl ScopeNames {
     /// The names of statements.
     pub(super) fn of(statements: &[Stmt]) -> Self {
         let mut names = Self::default();
@@ -93,7 +93,7 @@ impl Names {
     }
 }
 
-impl<'a> Visitor<'a> for Names {
+impl<'a> Visitor<'a> for ScopeNames {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
             Stmt::FunctionDef(def) => {
@@ -199,7 +199,7 @@ mod tests {
     #[track_caller]
     fn check(source: &str, free: &str, bound: &str) {
         let tree = parse_module(source).unwrap();
-        let names = Names::of(tree.suite());
+        let names = ScopeNames::of(tree.suite());
         assert_eq!(names.free().collect::<Vec<_>>().join(" "), free, "free in {source}");
         let found: Vec<_> = names.bound.iter().map(String::as_str).collect();
         assert_eq!(found.join(" "), bound, "bound in {source}");
@@ -231,20 +231,20 @@ mod tests {
 
     #[test]
     fn a_star_import_is_noticed() {
-        assert!(Names::of(parse_module("from numpy import *").unwrap().suite()).star);
+        assert!(ScopeNames::of(parse_module("from numpy import *").unwrap().suite()).star);
         let known = parse_module("from math import *").unwrap();
-        let known = Names::of(known.suite());
+        let known = ScopeNames::of(known.suite());
         assert!(!known.star && known.bound.contains("sqrt"));
-        assert!(!Names::of(parse_module("from math import pi").unwrap().suite()).star);
+        assert!(!ScopeNames::of(parse_module("from math import pi").unwrap().suite()).star);
     }
 
     #[test]
     fn what_belongs_in_a_function_is_noticed_outside_of_one() {
         for source in ["return 1", "yield", "x = [(yield)]", "f(await g)", "class A: return"] {
-            assert!(Names::of(parse_module(source).unwrap().suite()).outside, "{source}");
+            assert!(ScopeNames::of(parse_module(source).unwrap().suite()).outside, "{source}");
         }
         for source in ["def f(): return 1", "lambda: (yield)", "async def f(): await g"] {
-            assert!(!Names::of(parse_module(source).unwrap().suite()).outside, "{source}");
+            assert!(!ScopeNames::of(parse_module(source).unwrap().suite()).outside, "{source}");
         }
     }
 }

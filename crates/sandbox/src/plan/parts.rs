@@ -18,14 +18,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{Expr, ExprCall, Stmt};
 
-use super::given::Given;
-use super::names::Names;
+use super::given::ProgramNames;
+use super::names::ScopeNames;
 use super::python::is_builtin;
 use super::question::is_told;
 
 /// Who runs a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum StatementRunner {
     /// Both, before the program.
     Before,
     /// The program's process, after it.
@@ -35,9 +35,13 @@ pub(super) enum Part {
 }
 
 /// Who runs each statement, `bound` being the names that the setup makes.
-pub(super) fn parts(statements: &[Stmt], names: &[Names], bound: &BTreeSet<String>) -> Vec<Part> {
+pub(super) fn parts(
+    statements: &[Stmt],
+    names: &[ScopeNames],
+    bound: &BTreeSet<String>,
+) -> Vec<StatementRunner> {
     let of_program = |name: &str| !is_builtin(name) && !bound.contains(name);
-    let split = Split::new(statements, names);
+    let split = StatementUses::new(statements, names);
     let needs = (0..names.len()).filter(|at| names[*at].free().any(of_program));
     let late = split.late(needs.collect());
     let of_late: BTreeSet<&str> = late.iter().flat_map(|at| &split.touched[*at]).copied().collect();
@@ -47,17 +51,17 @@ pub(super) fn parts(statements: &[Stmt], names: &[Names], bound: &BTreeSet<Strin
     };
     let checked = split.checked(late.iter().copied().filter(is_checkers).collect(), &late);
     let part = |at| match (checked.contains(&at), late.contains(&at)) {
-        (true, _) => Part::Checker,
-        (false, true) => Part::After,
-        (false, false) => Part::Before,
+        (true, _) => StatementRunner::Checker,
+        (false, true) => StatementRunner::After,
+        (false, false) => StatementRunner::Before,
     };
     (0..statements.len()).map(part).collect()
 }
 
 /// What statements have to do with each other.
-struct Split<'a> {
+struct StatementUses<'a> {
     statements: &'a [Stmt],
-    names: &'a [Names],
+    names: &'a [ScopeNames],
     /// The names that each makes, or whose objects it may change.
     touched: Vec<BTreeSet<&'a str>>,
     /// The statements that use a name, and those that touch it.
@@ -65,8 +69,8 @@ struct Split<'a> {
     touching: BTreeMap<&'a str, Vec<usize>>,
 }
 
-impl<'a> Split<'a> {
-    fn new(statements: &'a [Stmt], names: &'a [Names]) -> Self {
+impl<'a> StatementUses<'a> {
+    fn new(statements: &'a [Stmt], names: &'a [ScopeNames]) -> Self {
         let helpers = Helpers::of(statements, names);
         let touched: Vec<BTreeSet<&str>> = statements
             .iter()
@@ -167,10 +171,10 @@ struct Helpers<'a> {
 }
 
 impl<'a> Helpers<'a> {
-    fn of(statements: &'a [Stmt], names: &'a [Names]) -> Self {
+    fn of(statements: &'a [Stmt], names: &'a [ScopeNames]) -> Self {
         let mut helpers = Self::default();
         let all = || statements.iter().zip(names);
-        let bound = |names: &'a Names| names.bound.iter().map(String::as_str);
+        let bound = |names: &'a ScopeNames| names.bound.iter().map(String::as_str);
         helpers.variables =
             all().filter(|one| !is_definition(one.0)).flat_map(|one| bound(one.1)).collect();
         for (statement, names) in all().filter(|one| is_definition(one.0)) {
@@ -199,7 +203,11 @@ impl<'a> Helpers<'a> {
 
 /// The names that a statement makes, or whose objects it may change: `a` of `a.b = 1`, of `a[0] = 1`,
 /// of `a.add(1)`, of `order(a)` and of `for b in a: …`.
-fn touched<'a>(statement: &'a Stmt, names: &'a Names, helpers: &Helpers<'a>) -> BTreeSet<&'a str> {
+fn touched<'a>(
+    statement: &'a Stmt,
+    names: &'a ScopeNames,
+    helpers: &Helpers<'a>,
+) -> BTreeSet<&'a str> {
     let mut touches = Touches { helpers, found: BTreeSet::new() };
     touches.visit_stmt(statement);
     touches.found.extend(names.bound.iter().map(String::as_str));
@@ -298,7 +306,7 @@ impl<'a> Visitor<'a> for Touches<'a, '_> {
 
 /// Whether a statement does nothing but give values to the program and keep what it returns.
 fn hands_over(statement: &Stmt, is_of_program: &dyn Fn(&str) -> bool) -> bool {
-    let given = Given::new(is_of_program);
+    let given = ProgramNames::new(is_of_program);
     let is_made = |value: &Expr| is_made(value, is_of_program);
     match statement {
         Stmt::Assign(assign) => assign.targets.iter().all(|target| match target {
@@ -317,7 +325,7 @@ fn hands_over(statement: &Stmt, is_of_program: &dyn Fn(&str) -> bool) -> bool {
 
 /// Whether a value is the program's own, made of what it may be given: by a call of it, or several of those.
 fn is_made(expression: &Expr, is_of_program: &dyn Fn(&str) -> bool) -> bool {
-    let given = Given::new(is_of_program);
+    let given = ProgramNames::new(is_of_program);
     let is_programs = |one: &Expr| root(one).is_some_and(is_of_program) && given.value(one);
     match expression {
         Expr::Call(call) => {

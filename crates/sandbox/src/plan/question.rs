@@ -16,8 +16,8 @@
 use ruff_python_ast::visitor::{Visitor, walk_expr};
 use ruff_python_ast::{Arguments, Expr, ExprAttribute, ExprCall};
 
-use super::given::Given;
-use super::names::Names;
+use super::given::ProgramNames;
+use super::names::ScopeNames;
 use super::python::{is_builtin, is_module, is_redefinable};
 use super::setup::Setup;
 
@@ -32,7 +32,7 @@ pub(super) enum Against {
 
 /// Whether an expression is a plain question.
 pub(super) fn is_plain(expression: &Expr, against: Against, setup: &Setup) -> bool {
-    let names = Names::of_expression(expression);
+    let names = ScopeNames::of_expression(expression);
     let known = names.free().all(|name| !setup.is_checked(name));
     !setup.star && known && is_asked(expression, against, setup)
 }
@@ -55,7 +55,7 @@ fn is_asked(expression: &Expr, against: Against, setup: &Setup) -> bool {
         Expr::Attribute(attribute) => is_asked(&attribute.value, against, setup),
         Expr::Subscript(subscript) => {
             let is_of_program = |name: &str| is_of_program(name, setup);
-            Given::new(&is_of_program).is_free(&subscript.slice)
+            ProgramNames::new(&is_of_program).is_free(&subscript.slice)
                 && is_asked(&subscript.value, against, setup)
         }
         Expr::Name(name) => is_of_program(&name.id, setup),
@@ -67,7 +67,7 @@ fn is_asked(expression: &Expr, against: Against, setup: &Setup) -> bool {
 fn is_call(call: &ExprCall, against: Against, setup: &Setup) -> bool {
     let is_called = match call.func.as_ref() {
         Expr::Name(name) if is_builtin(&name.id) => {
-            let names = Names::of_expression(&Expr::Call(call.clone()));
+            let names = ScopeNames::of_expression(&Expr::Call(call.clone()));
             let alone = names.free().all(|name| is_builtin(name) || setup.binds(name));
             is_redefinable(&name.id) && !setup.binds(&name.id) && alone
         }
@@ -192,7 +192,7 @@ fn object(expression: &Expr) -> Option<(&str, Option<&Arguments>)> {
 /// Whether arguments are what the program may be given; where the answer is yes or no, none that it makes.
 fn is_handed(arguments: &Arguments, against: Against, setup: &Setup) -> bool {
     let of_program = |name: &str| is_of_program(name, setup);
-    Given::new(&of_program).arguments(arguments)
+    ProgramNames::new(&of_program).arguments(arguments)
         && (against == Against::Value || !Calls::are_in(arguments, setup))
 }
 

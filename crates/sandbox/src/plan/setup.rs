@@ -14,10 +14,10 @@ use std::collections::BTreeSet;
 use ruff_python_ast::Stmt;
 use ruff_text_size::Ranged;
 
-use super::names::Names;
-use super::parts::{Part, parts};
+use super::names::ScopeNames;
+use super::parts::{StatementRunner, parts};
 use super::python::{is_builtin, is_module};
-use super::source::{Source, SourceError};
+use super::source::{ParsedSource, SourceError};
 use super::unused::Reads;
 
 /// A setup in its parts.
@@ -52,9 +52,9 @@ impl Setup {
     }
 
     pub(super) fn split(text: &str) -> Result<Self, SourceError> {
-        let source = Source::parse(text)?;
+        let source = ParsedSource::parse(text)?;
         let statements = source.tree.suite();
-        let all = Names::of(statements);
+        let all = ScopeNames::of(statements);
         if all.outside {
             return Err(SourceError::Outside);
         }
@@ -66,15 +66,15 @@ impl Setup {
         if !missing.is_empty() {
             return Self::split(&format!("{text}\nimport {}\n", missing.join(", ")));
         }
-        let names: Vec<Names> =
-            statements.iter().map(|one| Names::of(std::slice::from_ref(one))).collect();
+        let names: Vec<ScopeNames> =
+            statements.iter().map(|one| ScopeNames::of(std::slice::from_ref(one))).collect();
         let parts = parts(statements, &names, &all.bound);
-        let bound = |part: Part| -> BTreeSet<String> {
+        let bound = |part: StatementRunner| -> BTreeSet<String> {
             let chosen = names.iter().zip(&parts).filter(|(_, one)| **one == part);
             chosen.flat_map(|(names, _)| names.bound.iter().cloned()).collect()
         };
-        let made = bound(Part::After);
-        let text = |chosen: &dyn Fn(Part) -> bool| {
+        let made = bound(StatementRunner::After);
+        let text = |chosen: &dyn Fn(StatementRunner) -> bool| {
             if !parts.is_empty() && parts.iter().all(|part| chosen(*part)) {
                 return source.text.clone();
             }
@@ -83,20 +83,21 @@ impl Setup {
         };
         let foreign =
             |name: &&str| !is_builtin(name) && (!all.bound.contains(*name) || made.contains(*name));
-        let checked = names.iter().zip(&parts).filter(|(_, part)| **part == Part::Checker);
+        let checked =
+            names.iter().zip(&parts).filter(|(_, part)| **part == StatementRunner::Checker);
         let proxies: BTreeSet<&str> =
             checked.flat_map(|(names, _)| names.free().filter(foreign)).collect();
-        let late = names.iter().zip(&parts).filter(|(_, part)| **part == Part::After);
+        let late = names.iter().zip(&parts).filter(|(_, part)| **part == StatementRunner::After);
         let makers: BTreeSet<&str> =
             late.flat_map(|(names, _)| names.free().filter(foreign)).collect();
         Ok(Self {
-            before: text(&|part| part == Part::Before),
-            after: text(&|part| part == Part::After),
-            checker: text(&|part| part != Part::After),
+            before: text(&|part| part == StatementRunner::Before),
+            after: text(&|part| part == StatementRunner::After),
+            checker: text(&|part| part != StatementRunner::After),
             proxies: proxies.into_iter().map(str::to_owned).collect(),
             makers: makers.into_iter().map(str::to_owned).collect(),
-            bound: bound(Part::Before),
-            checked: bound(Part::Checker),
+            bound: bound(StatementRunner::Before),
+            checked: bound(StatementRunner::Checker),
             made,
             star: all.star,
             reads: Reads::of(statements),

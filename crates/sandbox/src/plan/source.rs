@@ -68,12 +68,12 @@ pub enum SourceError {
 }
 
 /// Source with the tree that it is.
-pub(super) struct Source {
+pub(super) struct ParsedSource {
     pub(super) text: String,
     pub(super) tree: Parsed<ModModule>,
 }
 
-impl Source {
+impl ParsedSource {
     /// Parses a module.
     pub(super) fn parse(text: &str) -> Result<Self, SourceError> {
         if text.len() > MAX_SOURCE_BYTES {
@@ -115,10 +115,10 @@ fn syntax(text: &str, at: usize, problem: String) -> SourceError {
 
 /// Refuses what would make a parser recurse too deep.
 fn survey(text: &str) -> Result<(), SourceError> {
-    let mut survey = Survey::new(text, Strings::Skipped);
+    let mut survey = NestingSurvey::new(text, Strings::Skipped);
     let mut ending = survey.run();
     if ending == Ending::Interpolated {
-        survey = Survey::new(text, Strings::Counted);
+        survey = NestingSurvey::new(text, Strings::Counted);
         ending = survey.run();
     }
     match ending {
@@ -148,25 +148,25 @@ enum Ending {
 
 /// What waits at one depth of brackets.
 #[derive(Default)]
-struct Level {
+struct BracketLevel {
     chain: usize,
     /// The part of it that a comma does not end.
     lambdas: usize,
 }
 
-struct Survey<'a> {
+struct NestingSurvey<'a> {
     bytes: &'a [u8],
     strings: Strings,
     at: usize,
     /// What waits in all levels together.
     waiting: usize,
-    level: Level,
-    outer: Vec<Level>,
+    level: BracketLevel,
+    outer: Vec<BracketLevel>,
 }
 
-impl<'a> Survey<'a> {
+impl<'a> NestingSurvey<'a> {
     fn new(text: &'a str, strings: Strings) -> Self {
-        let (level, outer) = (Level::default(), Vec::new());
+        let (level, outer) = (BracketLevel::default(), Vec::new());
         Self { bytes: text.as_bytes(), strings, at: 0, waiting: 0, level, outer }
     }
 
@@ -207,7 +207,7 @@ impl<'a> Survey<'a> {
             }
             b'\n' if self.outer.is_empty() && !self.bytes[..self.at].ends_with(b"\\") => {
                 self.waiting = 0;
-                self.level = Level::default();
+                self.level = BracketLevel::default();
             }
             _ if b"+-*/%@&|^~<>=!.".contains(&byte) => self.link(),
             _ => {}
@@ -276,7 +276,7 @@ mod tests {
     fn parse(text: &str) -> Result<(), SourceError> {
         let text = text.to_owned();
         let small = std::thread::Builder::new().stack_size(2 << 20);
-        small.spawn(move || Source::parse(&text).map(drop)).unwrap().join().unwrap()
+        small.spawn(move || ParsedSource::parse(&text).map(drop)).unwrap().join().unwrap()
     }
 
     #[test]

@@ -21,29 +21,29 @@ use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{CmpOp, Expr, ExprCall, Stmt};
 use ruff_text_size::Ranged;
 
-use super::source::Source;
+use super::source::ParsedSource;
 
 const DROPPED: &str = "whet_drop(";
 const VOID: &str = "whet_void(";
 
 /// The text of test code, with the calls marked, `setup` being what the setup reads.
-pub(super) fn mark_unused(source: &Source, setup: &Reads) -> String {
-    marked(source, setup, Names::ReadHere)
+pub(super) fn mark_unused(source: &ParsedSource, setup: &Reads) -> String {
+    marked(source, setup, NameReaders::ReadHere)
 }
 
 /// The same of a setup, whose names tests may read.
-pub(super) fn mark_unused_in_setup(source: &Source) -> String {
-    marked(source, &Reads::default(), Names::ReadElsewhere)
+pub(super) fn mark_unused_in_setup(source: &ParsedSource) -> String {
+    marked(source, &Reads::default(), NameReaders::ReadElsewhere)
 }
 
 /// Who reads names at the top of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Names {
+enum NameReaders {
     ReadHere,
     ReadElsewhere,
 }
 
-fn marked(source: &Source, others: &Reads, top: Names) -> String {
+fn marked(source: &ParsedSource, others: &Reads, top: NameReaders) -> String {
     let mut reads = others.clone();
     reads.visit_body(source.tree.suite());
     let mut callees = Callees { reads: &reads, names: top, found: BTreeMap::new() };
@@ -159,7 +159,7 @@ struct Mark {
 struct Callees<'a> {
     reads: &'a Reads,
     /// Who reads names that are made where the walk is.
-    names: Names,
+    names: NameReaders,
     found: BTreeMap<usize, Mark>,
 }
 
@@ -179,7 +179,7 @@ impl<'a> Visitor<'a> for Callees<'_> {
         match statement {
             Stmt::Expr(expression) => self.mark(&expression.value, DROPPED),
             Stmt::Assign(assign) => {
-                if self.names == Names::ReadHere
+                if self.names == NameReaders::ReadHere
                     && let [Expr::Name(name)] = assign.targets.as_slice()
                     && let Some(opening) = self.reads.mark_of(&name.id)
                 {
@@ -189,7 +189,8 @@ impl<'a> Visitor<'a> for Callees<'_> {
             // What a class has is read as an attribute.
             Stmt::FunctionDef(_) | Stmt::ClassDef(_) => {
                 let is_function = statement.is_function_def_stmt();
-                let names = if is_function { Names::ReadHere } else { Names::ReadElsewhere };
+                let names =
+                    if is_function { NameReaders::ReadHere } else { NameReaders::ReadElsewhere };
                 let outer = std::mem::replace(&mut self.names, names);
                 walk_stmt(self, statement);
                 self.names = outer;
@@ -214,7 +215,7 @@ mod tests {
 
     #[track_caller]
     fn check(test: &str, marked: &str) {
-        assert_eq!(mark_unused(&Source::parse(test).unwrap(), &Reads::default()), marked);
+        assert_eq!(mark_unused(&ParsedSource::parse(test).unwrap(), &Reads::default()), marked);
     }
 
     #[test]
@@ -238,7 +239,7 @@ mod tests {
     fn names_that_a_setup_makes_at_its_top_may_be_read_by_tests() {
         let text = "r = f(x)\ng(x)\ndef h(x):\n  r2 = f(x)\n  return x";
         let marked = "r = f(x)\nwhet_drop(g)(x)\ndef h(x):\n  r2 = whet_drop(f)(x)\n  return x";
-        assert_eq!(mark_unused_in_setup(&Source::parse(text).unwrap()), marked);
+        assert_eq!(mark_unused_in_setup(&ParsedSource::parse(text).unwrap()), marked);
     }
 
     #[test]
@@ -281,10 +282,10 @@ mod tests {
             "class T:\n  def test(self):\n    r = f(x)\n    assert x",
             "class T:\n  def test(self):\n    r = whet_drop(f)(x)\n    assert x",
         );
-        let setup = Source::parse("def verify(): return result == 5").unwrap();
-        let test = Source::parse("result = f(x)\nassert verify()").unwrap();
+        let setup = ParsedSource::parse("def verify(): return result == 5").unwrap();
+        let test = ParsedSource::parse("result = f(x)\nassert verify()").unwrap();
         assert_eq!(mark_unused(&test, &Reads::of(setup.tree.suite())), test.text);
         let global = "def h():\n  global r\n  r = f(x)";
-        assert_eq!(mark_unused_in_setup(&Source::parse(global).unwrap()), global);
+        assert_eq!(mark_unused_in_setup(&ParsedSource::parse(global).unwrap()), global);
     }
 }

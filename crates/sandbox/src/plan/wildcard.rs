@@ -6,11 +6,11 @@
 use ruff_python_ast::visitor::{Visitor, walk_stmt};
 use ruff_python_ast::{Expr, Stmt, StmtClassDef};
 
-use super::source::Source;
+use super::source::ParsedSource;
 
 /// The first class of a setup in Python whose objects are equal to everything.
 pub fn equal_to_everything(setup: &str) -> Option<String> {
-    let source = Source::parse(setup).ok()?;
+    let source = ParsedSource::parse(setup).ok()?;
     let mut classes = Classes::default();
     classes.visit_body(source.tree.suite());
     classes.found

@@ -23,14 +23,14 @@ use whetstone_core::program::Language;
 use whetstone_core::verdict::Verdict;
 
 use super::broken::Broken;
-use super::kid::{Kid, Kind, Stop};
+use super::kid::{ChildKind, Kid, Stop};
 use super::setting::token;
 use super::slot::{How, Judged, Slot, limits};
-use super::steps::{Ask, Failure, shown};
+use super::steps::{Ask, StepFailure, shown};
 use super::tally::Tally;
 use crate::job::Limits;
 use crate::plan::{Asked, Plan, Step};
-use crate::protocol::Request;
+use crate::protocol::JudgeRequest;
 use crate::value::{self, Value, decode, encode};
 
 /// Bytes of all answers of a program that are kept until it has ended.
@@ -50,7 +50,7 @@ pub(super) struct Checking<'a> {
 
 /// What was found out about an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum CheckResult {
     Right,
     Wrong,
     /// Wrong, and the checker does not end on it: others may cost as much.
@@ -70,13 +70,13 @@ enum Said {
 type Gathered = Result<Vec<u8>, Verdict>;
 
 impl<'a> Checking<'a> {
-    pub(super) fn new(code: &'a str, request: &Request) -> Self {
+    pub(super) fn new(code: &'a str, request: &JudgeRequest) -> Self {
         let (language, limits) = (request.program.language, limits(request));
         Self { code, language, limits, spent: Duration::ZERO }
     }
 }
 
-impl Found {
+impl CheckResult {
     /// Counts a test with the answer to it; says whether to go on with the next.
     pub(super) fn enter(
         self,
@@ -97,13 +97,13 @@ impl Slot {
     /// Loads the program once, asks it for each test, and has its answers checked when it has ended.
     pub(super) fn call_for_checker(
         &mut self,
-        request: &Request,
+        request: &JudgeRequest,
         plan: &Plan,
         checker: &str,
     ) -> Judged {
         let limits = limits(request);
         let mut tally = Tally::new(plan.steps.len());
-        let mut kid = self.fork(Kind::Program, limits, None)?;
+        let mut kid = self.fork(ChildKind::Program, limits, None)?;
         self.set_up(&mut kid, plan, limits)?;
         let loaded = Ask::new(&mut kid).load(&request.program.source, &plan.after);
         let mut answers = Vec::new();
@@ -117,7 +117,7 @@ impl Slot {
                     answers.push(Err(how.verdict(Some(test))));
                 }
             }
-            Err(Failure::Stopped(problem)) => {
+            Err(StepFailure::Stopped(problem)) => {
                 tally.fail_loading(self.how(&mut kid, Some(&problem), limits)?.verdict(None));
                 stop = Some(problem);
             }
@@ -134,7 +134,7 @@ impl Slot {
                 Err(verdict) => tally.fail(verdict),
                 Ok(answer) => {
                     let found = self.check_answer(&mut checking, step, &answer, test)?;
-                    let got = || Some(shown(&decode(&answer, value::Limits::default()).ok()?));
+                    let got = || Some(shown(&decode(&answer, value::ValueLimits::default()).ok()?));
                     if !found.enter(&mut tally, test, got) {
                         break;
                     }
@@ -151,10 +151,10 @@ impl Slot {
         step: &Step,
         output: &[u8],
         test: u32,
-    ) -> Result<Found, Broken> {
+    ) -> Result<CheckResult, Broken> {
         match std::str::from_utf8(output) {
             Ok(text) => self.check_answer(checking, step, &encode(&Value::str(text)), test),
-            Err(_) => Ok(Found::Wrong),
+            Err(_) => Ok(CheckResult::Wrong),
         }
     }
 
@@ -164,9 +164,9 @@ impl Slot {
         step: &Step,
         answer: &[u8],
         test: u32,
-    ) -> Result<Found, Broken> {
+    ) -> Result<CheckResult, Broken> {
         if checking.spent > BUDGET * checking.limits.cpu {
-            return Ok(Found::OutOfTime);
+            return Ok(CheckResult::OutOfTime);
         }
         let broken =
             |problem: String| Broken::Tests(format!("hidden test {test} is broken: {problem}"));
@@ -175,13 +175,13 @@ impl Slot {
         };
         let [input, expected] = [&asked.input, &asked.expected].map(encode);
         let (problem, endless) = match self.ask_checker(checking, &[&input, &expected, answer])? {
-            Said::Accepts => return Ok(Found::Right),
-            Said::Rejects => return Ok(Found::Wrong),
+            Said::Accepts => return Ok(CheckResult::Right),
+            Said::Rejects => return Ok(CheckResult::Wrong),
             Said::Fails { problem, endless } => (problem, endless),
         };
         let control = match self.ask_checker(checking, &[&input, &expected, &expected])? {
-            Said::Accepts if endless => return Ok(Found::Endless),
-            Said::Accepts => return Ok(Found::Wrong),
+            Said::Accepts if endless => return Ok(CheckResult::Endless),
+            Said::Accepts => return Ok(CheckResult::Wrong),
             Said::Rejects => "it rejects it".to_owned(),
             Said::Fails { problem, .. } => problem,
         };
@@ -195,7 +195,7 @@ impl Slot {
     fn ask_checker(&mut self, checking: &mut Checking<'_>, told: &[&[u8]]) -> Result<Said, Broken> {
         self.rest();
         self.speak(Language::Python);
-        let forked = self.fork(Kind::AnswerChecker, checking.limits, None);
+        let forked = self.fork(ChildKind::AnswerChecker, checking.limits, None);
         self.speak(checking.language);
         let mut kid = forked?;
         let token = token();
@@ -233,8 +233,8 @@ fn gather(
                 bytes += answer.len();
                 if bytes <= ANSWERS_MAX { Ok(answer) } else { Err(Verdict::Output) }
             }
-            Err(Failure::Stopped(stop)) => return Ok(Some(stop)),
-            Err(Failure::Test(problem)) => {
+            Err(StepFailure::Stopped(stop)) => return Ok(Some(stop)),
+            Err(StepFailure::Test(problem)) => {
                 return Err(Broken::Tests(format!("hidden test {test} is broken: {problem}")));
             }
             Err(failure) => Err(failure.in_test(test)),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use whetstone_core::judgement::Isolation;
 
 use super::cores;
-use super::setting::{self, LANDLOCK_MIN, Setting, random, ways};
+use super::setting::{self, LANDLOCK_MIN, SupervisorSettings, random, ways};
 use super::slot::Slot;
 use crate::protocol::{About, Start};
 use crate::zygote::interpreter::Interpreter;
@@ -15,7 +15,7 @@ use crate::zygote::shown;
 /// What was chosen.
 #[derive(Debug)]
 pub(crate) struct Chosen {
-    pub(crate) setting: Setting,
+    pub(crate) setting: SupervisorSettings,
     pub(crate) about: About,
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn choose(start: &Start) -> Result<Chosen, String> {
             why.push(format!("{}: the interpreter {path} is in {SCRATCH}", isolation.name()));
             continue;
         }
-        let setting = Setting {
+        let setting = SupervisorSettings {
             command: start.command.clone(),
             interpreter: interpreter.clone(),
             isolation,
@@ -75,7 +75,7 @@ pub(crate) fn choose(start: &Start) -> Result<Chosen, String> {
     ))
 }
 
-fn about(start: &Start, setting: &Setting, why_not_better: Option<String>) -> About {
+fn about(start: &Start, setting: &SupervisorSettings, why_not_better: Option<String>) -> About {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let workers = match start.workers {
         0 => u32::try_from(cores).unwrap_or(1),

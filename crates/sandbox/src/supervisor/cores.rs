@@ -22,7 +22,7 @@ pub fn slots(workers: u32) -> u32 {
 /// The permits of all slots.
 #[derive(Debug)]
 pub(crate) struct Cores {
-    state: Mutex<State>,
+    state: Mutex<PermitState>,
     /// One for each slot: the slot with the smallest number is woken, whose zygote is warm.
     wakes: Vec<Condvar>,
     idle_most: IdleMost,
@@ -38,7 +38,7 @@ pub(crate) struct IdleMost {
 }
 
 #[derive(Debug)]
-struct State {
+struct PermitState {
     free: u32,
     waiting: BTreeSet<u32>,
     /// Limits of the programs that gave their permit up and still run.
@@ -52,7 +52,7 @@ struct State {
 impl Cores {
     pub(crate) fn new(workers: u32, idle_most: IdleMost) -> Arc<Self> {
         let (waiting, closed) = (BTreeSet::new(), false);
-        let state = State { free: workers, waiting, idle_bytes: 0, idle_programs: 0, closed };
+        let state = PermitState { free: workers, waiting, idle_bytes: 0, idle_programs: 0, closed };
         let wakes = (0..slots(workers)).map(|_| Condvar::new()).collect();
         Arc::new(Self { state: Mutex::new(state), wakes, idle_most })
     }
@@ -81,7 +81,7 @@ impl Cores {
         self.wakes.iter().for_each(Condvar::notify_all);
     }
 
-    fn wake_first(&self, state: &State) {
+    fn wake_first(&self, state: &PermitState) {
         let first = state.waiting.first().and_then(|first| self.wakes.get(*first as usize));
         if let (Some(wake), true) = (first, state.free > 0) {
             wake.notify_all();
@@ -89,7 +89,7 @@ impl Cores {
     }
 
     /// A thread that panicked with the lock left nothing half-done.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PermitState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

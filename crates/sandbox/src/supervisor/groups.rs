@@ -16,28 +16,28 @@ const TASKS: u32 = 96;
 
 /// The groups of one slot.
 #[derive(Debug)]
-pub(crate) struct Group {
-    places: Vec<Place>,
+pub(crate) struct Cgroup {
+    places: Vec<CgroupFolder>,
     memory: u64,
     killed: u64,
 }
 
 /// One folder of one hierarchy.
 #[derive(Debug)]
-struct Place {
+struct CgroupFolder {
     path: PathBuf,
-    version: Version,
+    version: CgroupVersion,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Version {
+enum CgroupVersion {
     /// One hierarchy for memory, one for processes.
     One,
     /// One for everything.
     Two,
 }
 
-impl Group {
+impl Cgroup {
     /// Makes the groups of a slot; `None` where we may not.
     pub(crate) fn make(slot: u32) -> Option<Self> {
         let name = format!("whet-{}-{slot}", std::process::id());
@@ -45,7 +45,7 @@ impl Group {
         for (folder, version) in homes() {
             let path = folder.join(&name);
             if fs::create_dir(&path).is_ok() {
-                places.push(Place { path, version });
+                places.push(CgroupFolder { path, version });
             }
         }
         let mut group = Self { places, memory: 0, killed: 0 };
@@ -104,10 +104,10 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for Cgroup {
     fn drop(&mut self) {
         for place in &self.places {
-            if place.version == Version::Two {
+            if place.version == CgroupVersion::Two {
                 let _ = fs::write(place.path.join("cgroup.kill"), "1");
             }
             remove(&place.path);
@@ -124,7 +124,7 @@ fn remove(path: &Path) {
 }
 
 /// The folders of our own groups, in each hierarchy that could hold ours.
-fn homes() -> Vec<(PathBuf, Version)> {
+fn homes() -> Vec<(PathBuf, CgroupVersion)> {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let mut homes = Vec::new();
@@ -135,20 +135,21 @@ fn homes() -> Vec<(PathBuf, Version)> {
             continue;
         };
         let (kind, wanted) = match controllers {
-            "" => ("cgroup2", Version::Two),
-            "memory" | "pids" => ("cgroup", Version::One),
+            "" => ("cgroup2", CgroupVersion::Two),
+            "memory" | "pids" => ("cgroup", CgroupVersion::One),
             _ => continue,
         };
         let mount = mounts.lines().find_map(|mount| {
             let fields: Vec<&str> = mount.split(' ').collect();
             let [_, place, format, options, ..] = fields.as_slice() else { return None };
             let right = *format == kind
-                && (wanted == Version::Two || options.split(',').any(|one| one == controllers));
+                && (wanted == CgroupVersion::Two
+                    || options.split(',').any(|one| one == controllers));
             right.then(|| PathBuf::from(place))
         });
         let Some(mount) = mount else { continue };
         let folder = mount.join(path.trim_start_matches('/'));
-        if wanted == Version::Two && !delegates(&folder) {
+        if wanted == CgroupVersion::Two && !delegates(&folder) {
             continue;
         }
         homes.push((folder, wanted));

@@ -17,7 +17,7 @@ use nix::unistd::pipe2;
 use super::cores::Permit;
 use super::scratch::ProgramFolder;
 use super::watch::Watch;
-use crate::channel::{Bad, Frame, Inbox};
+use crate::channel::{ChannelError, Frame, Inbox};
 use crate::jail::order::Order;
 use crate::job::Limits;
 use crate::os::{self, Ended};
@@ -53,7 +53,7 @@ pub(crate) static CLOSING: AtomicBool = AtomicBool::new(false);
 
 /// What a child is to be; the numbers are `zygote.py`'s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ChildKind {
     /// A program whose functions are called.
     Program = 1,
     /// A program that reads and writes.
@@ -147,8 +147,8 @@ pub(crate) struct Kid {
     /// The program that this child checks: it goes on while we wait for this one.
     beside: Option<Beside>,
     channel: OwnedFd,
-    output: Output,
-    errors: Option<Output>,
+    output: OutputStream,
+    errors: Option<OutputStream>,
     began: Instant,
     /// When the clock was last looked at, and how much time has been seen to pass.
     looked: Instant,
@@ -187,7 +187,7 @@ struct Core {
 
 /// One stream that a child writes to.
 #[derive(Debug)]
-struct Output {
+struct OutputStream {
     pipe: Option<File>,
     keep: bool,
     kept: Vec<u8>,
@@ -199,11 +199,11 @@ struct Output {
 impl Kid {
     /// Forks a child from `zygote`.
     ///
-    /// A child of kind [`Kind::Script`] has two streams, and the first is kept.
+    /// A child of kind [`ChildKind::Script`] has two streams, and the first is kept.
     pub(crate) fn fork(
         zygote: &mut Zygote,
         order: &Order,
-        kind: Kind,
+        kind: ChildKind,
         stdin: BorrowedFd<'_>,
         budget: Budget,
         scratch: Option<Arc<ProgramFolder>>,
@@ -212,7 +212,7 @@ impl Kid {
         let none = SockFlag::SOCK_CLOEXEC;
         let (channel, theirs) =
             socketpair(AddressFamily::Unix, SockType::Stream, None, none).map_err(said)?;
-        let script = kind == Kind::Script;
+        let script = kind == ChildKind::Script;
         let (output, output_end) = output_pipe().map_err(said)?;
         let errors = if script { Some(output_pipe().map_err(said)?) } else { None };
         let fds = Fds {
@@ -239,8 +239,8 @@ impl Kid {
             watch: Arc::new(Watch::new(pid, process, order.data, scratch)),
             beside: None,
             channel,
-            output: Output::new(output, script),
-            errors: errors.map(|(end, _)| Output::new(end, false)),
+            output: OutputStream::new(output, script),
+            errors: errors.map(|(end, _)| OutputStream::new(end, false)),
             began: Instant::now(),
             looked: Instant::now(),
             watched: Duration::ZERO,
@@ -325,8 +325,8 @@ impl Kid {
                 }
                 Ok(None) if reads > READS_MAX => return Err(Stop::Garbled),
                 Ok(None) => {}
-                Err(Bad::Garbled) => return Err(Stop::Garbled),
-                Err(Bad::Jail(fault)) => return Err(Stop::Broken(jail_fault(fault))),
+                Err(ChannelError::Garbled) => return Err(Stop::Garbled),
+                Err(ChannelError::Jail(fault)) => return Err(Stop::Broken(jail_fault(fault))),
             }
             let room = if self.inbox.len() < BLOCK { BLOCK } else { 16 * BLOCK };
             let channel = self.channel.as_raw_fd();
@@ -505,7 +505,7 @@ impl Kid {
         used
     }
 
-    /// What a child of kind [`Kind::Script`] wrote, once it has ended; `None` if that is more than
+    /// What a child of kind [`ChildKind::Script`] wrote, once it has ended; `None` if that is more than
     /// is kept, so that a part is never taken for the whole.
     pub(crate) fn written(&mut self) -> Result<Option<&[u8]>, Stop> {
         while self.output.pipe.is_some() {
@@ -521,7 +521,7 @@ impl Drop for Kid {
     }
 }
 
-impl Output {
+impl OutputStream {
     fn new(pipe: OwnedFd, keep: bool) -> Self {
         Self { pipe: Some(File::from(pipe)), keep, kept: Vec::new(), seen: 0, block: Vec::new() }
     }

@@ -30,10 +30,12 @@ use std::thread;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::os;
-use crate::protocol::{Hello, Outcome, Request, Response, Start, VERSION, read_frame, write_frame};
+use crate::protocol::{
+    Hello, JudgeRequest, JudgeResponse, Outcome, Start, VERSION, read_frame, write_frame,
+};
 pub use cores::slots;
 use cores::{Cores, IdleMost};
-use setting::Setting;
+use setting::SupervisorSettings;
 use slot::Slot;
 
 /// The stack of a slot's thread: tests are parsed on it. Virtual memory, taken as it is touched.
@@ -48,7 +50,7 @@ const IDLE_SHARE: u64 = 4;
 fn idle_programs(workers: u32, slots: u32) -> u64 {
     const OF_ONE: u64 = watch::THREADS_MAX + 4;
     let (workers, slots) = (u64::from(workers), u64::from(slots));
-    let most = Setting::processes_max();
+    let most = SupervisorSettings::processes_max();
     (most - most / 4).saturating_sub(2 * slots + workers * OF_ONE) / OF_ONE
 }
 
@@ -74,7 +76,7 @@ pub(crate) fn supervise() -> io::Result<()> {
     };
     let (setting, about) = (Arc::new(chosen.setting), chosen.about);
     let slots = about.slots;
-    let (queue, requests) = mpsc::sync_channel::<Request>(2 * slots as usize);
+    let (queue, requests) = mpsc::sync_channel::<JudgeRequest>(2 * slots as usize);
     let memory = os::physical_memory() / IDLE_SHARE;
     let idle_most = IdleMost { memory, programs: idle_programs(about.workers, slots) };
     let cores = Cores::new(about.workers, idle_most);
@@ -92,7 +94,7 @@ pub(crate) fn supervise() -> io::Result<()> {
     }
     write_frame(&connection, &Hello::Ready(about))?;
     // Whatever ends the connection, the programs and their walls are taken down in order.
-    while let Ok(Some(request)) = read_frame::<Request>(&connection) {
+    while let Ok(Some(request)) = read_frame::<JudgeRequest>(&connection) {
         if queue.send(request).is_err() {
             break;
         }
@@ -109,7 +111,7 @@ pub(crate) fn supervise() -> io::Result<()> {
 /// Where requests come from and answers go to.
 #[derive(Clone, Copy)]
 struct Connection<'a> {
-    requests: &'a Mutex<mpsc::Receiver<Request>>,
+    requests: &'a Mutex<mpsc::Receiver<JudgeRequest>>,
     answers: &'a Mutex<UnixStream>,
 }
 
@@ -135,7 +137,7 @@ fn serve(mut slot: Slot, cores: &Arc<Cores>, connection: Connection<'_>) {
         let judged = catch_unwind(AssertUnwindSafe(|| slot.judge(&request)));
         let response = judged.unwrap_or_else(|_| {
             let problem = "the judge itself failed on this program: please report it".to_owned();
-            Response { id: request.id, outcome: Outcome::Failed(problem) }
+            JudgeResponse { id: request.id, outcome: Outcome::Failed(problem) }
         });
         let Ok(mut answers) = answers.lock() else { return };
         if write_frame(&mut *answers, &response).and_then(|()| answers.flush()).is_err() {

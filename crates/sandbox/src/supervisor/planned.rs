@@ -7,7 +7,7 @@ use whetstone_core::tests::Tests;
 use whetstone_core::with_causes;
 
 use crate::plan::{Plan, plan};
-use crate::protocol::Request;
+use crate::protocol::JudgeRequest;
 
 /// The last plan, and what it is of.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ struct Last {
 
 impl Planned {
     /// The plan of a request, or why its tests cannot be used.
-    pub(super) fn plan(&mut self, request: &Request) -> Result<Arc<Plan>, String> {
+    pub(super) fn plan(&mut self, request: &JudgeRequest) -> Result<Arc<Plan>, String> {
         let (setup, language) = (&request.setup, request.program.language);
         if let Some(last) = &self.last
             && (last.language, &last.setup) == (language, setup)

@@ -227,23 +227,23 @@ impl ProgramFolder {
     }
 
     /// Whether it holds more than so many bytes or entries, or cannot be looked through.
-    pub(crate) fn look(&self, most_bytes: u64, most_entries: usize) -> Look {
+    pub(crate) fn look(&self, most_bytes: u64, most_entries: usize) -> FolderSize {
         let mut count = Count { bytes: 0, entries: 0, vanished: false, most_bytes, most_entries };
         let seen = match open_folder(self.folder.as_fd(), c".") {
             Ok(top) => count.add(top, DEPTH_MAX),
             Err(error) => not_seen(error),
         };
         match seen {
-            Err(TooMuch) => Look::TooMuch,
-            Ok(()) if count.vanished => Look::Moving,
-            Ok(()) => Look::Within,
+            Err(TooMuch) => FolderSize::TooMuch,
+            Ok(()) if count.vanished => FolderSize::Moving,
+            Ok(()) => FolderSize::Within,
         }
     }
 }
 
 /// What a look found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum FolderSize {
     /// No more than there may be.
     Within,
     /// No more was seen, but something was moved or taken away meanwhile: it may hide the rest.

@@ -8,13 +8,13 @@ use nix::unistd::{getegid, geteuid};
 use whetstone_core::judgement::Isolation;
 use whetstone_core::program::Language;
 
-use crate::filter::{PROGRAM, Root, Rules, Stages, TOOLS};
+use crate::filter::{PROGRAM, Root, Stages, SyscallRules, TOOLS};
 use crate::jail::order::{Instruction, PATH_MAX, Terms};
 use crate::os;
 use crate::protocol::Start;
 use crate::zygote::interpreter::Interpreter;
 use crate::zygote::launch::{
-    PROGRAM_FOLDER, RootKind, SCRATCH, SLOT_FOLDER, Wanted, landlock_rights,
+    PROGRAM_FOLDER, RootKind, SCRATCH, SLOT_FOLDER, ZygoteOptions, landlock_rights,
 };
 use crate::zygote::shown;
 
@@ -25,7 +25,7 @@ const USERS: u32 = 65_536;
 
 /// Everything that is the same for all programs.
 #[derive(Debug, Clone)]
-pub(crate) struct Setting {
+pub(crate) struct SupervisorSettings {
     pub(crate) command: Vec<String>,
     pub(crate) interpreter: Interpreter,
     pub(crate) isolation: Isolation,
@@ -82,7 +82,7 @@ pub(crate) fn ways(start: &Start) -> Vec<(Isolation, RootKind)> {
     ways
 }
 
-impl Setting {
+impl SupervisorSettings {
     /// Whether the kernel can count a program's threads: not if it would count them with all of its
     /// user's, which are its checker's too.
     pub(crate) fn counts_threads(&self) -> bool {
@@ -120,13 +120,13 @@ impl Setting {
     }
 
     /// What a slot's zygote is to be.
-    pub(crate) fn wanted(&self, slot: SlotId, language: Language) -> Wanted {
+    pub(crate) fn wanted(&self, slot: SlotId, language: Language) -> ZygoteOptions {
         let shown = match language {
             Language::Python => shown(&self.interpreter),
             Language::Javascript => Vec::new(),
         };
         let landlock = if self.isolation == Isolation::Rlimit { 0 } else { self.landlock };
-        Wanted {
+        ZygoteOptions {
             language,
             interpreter: self.interpreter.path.clone(),
             shown,
@@ -159,8 +159,9 @@ impl Setting {
         // What a program has unlinked is counted by its open files, which its own user alone may see.
         terms.shows_files = u32::from(self.isolation == Isolation::Landlock);
         set_path(&mut terms.scratch, &self.inside(slot).to_string_lossy())?;
-        let read =
-            |list| Rules::parse(list).map_err(|error| format!("a system call filter: {error}"));
+        let read = |list| {
+            SyscallRules::parse(list).map_err(|error| format!("a system call filter: {error}"))
+        };
         let root = if self.root == RootKind::None { Root::Shared } else { Root::Private };
         let stages = Stages::new(&read(PROGRAM)?.under(root), &read(TOOLS)?);
         terms.filter_length = copy(&stages.zygote.instructions, &mut terms.filter);

@@ -13,20 +13,20 @@ use whetstone_core::verdict::Verdict;
 use super::broken::Broken;
 use super::checked::Checking;
 use super::cores::Permit;
-use super::groups::Group;
-use super::kid::{Budget, CLOSING, Kid, Kind, Stop};
+use super::groups::Cgroup;
+use super::kid::{Budget, CLOSING, ChildKind, Kid, Stop};
 use super::nameless::FILE_MAX;
 use super::planned::Planned;
 use super::scratch::Scratch;
-use super::setting::{Setting, SlotId};
-use super::steps::{Answered, Ask, Failure};
+use super::setting::{SlotId, SupervisorSettings};
+use super::steps::{Answered, Ask, StepFailure};
 use super::tally::Tally;
 use super::watch::THREADS_MAX;
 use crate::jail::order::{MAGIC, Order};
 use crate::job::Limits;
 use crate::os::{self, Inherit};
 use crate::plan::{Plan, Step};
-use crate::protocol::{Outcome, Request, Response};
+use crate::protocol::{JudgeRequest, JudgeResponse, Outcome};
 use crate::stdio;
 use crate::zygote::Zygote;
 
@@ -34,13 +34,13 @@ use crate::zygote::Zygote;
 #[derive(Debug)]
 pub(crate) struct Slot {
     id: SlotId,
-    setting: Arc<Setting>,
+    setting: Arc<SupervisorSettings>,
     zygote: Option<Zygote>,
     /// What `zygote` speaks.
     language: Language,
     /// The zygote of the other language, if there was a program in it.
     other_zygote: Option<Zygote>,
-    group: Option<Group>,
+    group: Option<Cgroup>,
     scratch: Option<Scratch>,
     /// The program whose end is still to be waited for.
     pub(super) leaving: Option<Kid>,
@@ -70,7 +70,7 @@ impl Drop for Slot {
 }
 
 impl Slot {
-    pub(crate) fn new(number: u32, setting: Arc<Setting>) -> Self {
+    pub(crate) fn new(number: u32, setting: Arc<SupervisorSettings>) -> Self {
         Self {
             id: SlotId::new(number),
             setting,
@@ -109,17 +109,17 @@ impl Slot {
     /// Runs an empty child, to see whether this way of holding programs works at all.
     pub(crate) fn try_out(&mut self) -> Result<(), String> {
         let limits = Limits { cpu: Duration::from_secs(5), memory: 256 << 20 };
-        let mut kid = self.fork(Kind::Program, limits, None)?;
+        let mut kid = self.fork(ChildKind::Program, limits, None)?;
         let mut ask = Ask::new(&mut kid);
         match ask.load("", "") {
             Ok(()) => Ok(()),
-            Err(Failure::Stopped(Stop::Broken(problem))) => Err(problem),
+            Err(StepFailure::Stopped(Stop::Broken(problem))) => Err(problem),
             Err(other) => Err(format!("an empty program fails: {other:?}")),
         }
     }
 
     /// Judges one program; where the machine breaks it is tried a second time, with a fresh zygote.
-    pub(crate) fn judge(&mut self, request: &Request) -> Response {
+    pub(crate) fn judge(&mut self, request: &JudgeRequest) -> JudgeResponse {
         self.used = Budget::NOTHING;
         let outcome = match self.planned.plan(request) {
             Err(problem) => Outcome::BrokenTests(problem),
@@ -137,7 +137,7 @@ impl Slot {
                 Err(broken) => broken.into(),
             },
         };
-        Response { id: request.id, outcome }
+        JudgeResponse { id: request.id, outcome }
     }
 
     /// Waits for the end of the last program, and clears up after it.
@@ -161,7 +161,7 @@ impl Slot {
         }
     }
 
-    fn attempt(&mut self, request: &Request, plan: &Plan) -> Judged {
+    fn attempt(&mut self, request: &JudgeRequest, plan: &Plan) -> Judged {
         self.rest();
         self.speak(request.program.language);
         let judged = if matches!(plan.steps.first(), Some(Step::Run { .. })) {
@@ -182,15 +182,15 @@ impl Slot {
     }
 
     /// Loads the program once and asks it for each test.
-    fn call_program(&mut self, request: &Request, plan: &Plan) -> Judged {
+    fn call_program(&mut self, request: &JudgeRequest, plan: &Plan) -> Judged {
         let limits = limits(request);
         let mut tally = Tally::new(plan.steps.len());
-        let mut kid = self.fork(Kind::Program, limits, None)?;
+        let mut kid = self.fork(ChildKind::Program, limits, None)?;
         let mut checker: Option<Kid> = None;
         let mut stop = None;
         self.set_up(&mut kid, plan, limits)?;
         match Ask::new(&mut kid).load(&request.program.source, &plan.after) {
-            Err(Failure::Stopped(problem)) => {
+            Err(StepFailure::Stopped(problem)) => {
                 stop = Some(problem);
             }
             Err(failure) => tally.fail_loading(failure.while_loading()),
@@ -208,11 +208,11 @@ impl Slot {
                     match result {
                         Ok(Answered::Right) => tally.pass(),
                         Ok(Answered::Wrong(got)) => tally.wrong(test, got),
-                        Err(Failure::Test(problem)) => {
+                        Err(StepFailure::Test(problem)) => {
                             let problem = format!("hidden test {test} is broken: {problem}");
                             return Err(Broken::Tests(problem));
                         }
-                        Err(Failure::Stopped(problem)) => {
+                        Err(StepFailure::Stopped(problem)) => {
                             stop = Some(problem);
                             let how = self.how(&mut kid, stop.as_ref(), limits)?;
                             tally.fail(how.verdict(Some(test)));
@@ -247,12 +247,12 @@ impl Slot {
         }
         let problem = match Ask::new(kid).set_up(&plan.before, &plan.steps) {
             Ok(()) => return Ok(()),
-            Err(Failure::Raised(raised)) => format!("it raises {}", raised.kind),
-            Err(Failure::Stopped(stop)) => match self.how(kid, Some(&stop), limits)? {
+            Err(StepFailure::Raised(raised)) => format!("it raises {}", raised.kind),
+            Err(StepFailure::Stopped(stop)) => match self.how(kid, Some(&stop), limits)? {
                 How::Timeout => "it does not come to an end".to_owned(),
                 how => format!("its process ends: {how:?}"),
             },
-            Err(Failure::Opaque | Failure::Test(_)) => "it gives no answer".to_owned(),
+            Err(StepFailure::Opaque | StepFailure::Test(_)) => "it gives no answer".to_owned(),
         };
         Err(Broken::Tests(format!("the setup cannot be used: {problem}")))
     }
@@ -266,15 +266,15 @@ impl Slot {
         sides: Sides<'_>,
         setup: &str,
         step: &Step,
-    ) -> Result<Result<Answered, Failure>, String> {
+    ) -> Result<Result<Answered, StepFailure>, String> {
         let Sides { kid, checker, limits } = sides;
         if let Some(used) = checker {
             let result = Ask::new(kid).check(used, setup, step);
-            if !matches!(result, Err(Failure::Test(_))) {
+            if !matches!(result, Err(StepFailure::Test(_))) {
                 return Ok(result);
             }
         }
-        let mut fresh = match self.fork(Kind::Checker, limits, None) {
+        let mut fresh = match self.fork(ChildKind::Checker, limits, None) {
             Ok(fresh) => fresh,
             // A program that takes all there is leaves nothing for its checker.
             Err(problem) => {
@@ -286,12 +286,12 @@ impl Slot {
         fresh.stand_beside(kid);
         let result = Ask::new(kid).check(checker.insert(fresh), setup, step);
         // A test's own process was killed because the program had filled their group.
-        let killed = matches!(result, Err(Failure::Test(_))) && self.has_killed();
+        let killed = matches!(result, Err(StepFailure::Test(_))) && self.has_killed();
         Ok(if killed { Err(Stop::Memory.into()) } else { result })
     }
 
     /// Runs the program anew for each test, as long as there is time for all of them together.
-    fn run_script(&mut self, request: &Request, plan: &Plan) -> Judged {
+    fn run_script(&mut self, request: &JudgeRequest, plan: &Plan) -> Judged {
         let limits = limits(request);
         let mut tally = Tally::new(plan.steps.len());
         let mut cpu = Duration::ZERO;
@@ -307,7 +307,7 @@ impl Slot {
                 break;
             }
             let budget = Budget::for_one(limits).at_most(left);
-            let mut kid = self.fork_within(Kind::Script, limits, Some(input), budget)?;
+            let mut kid = self.fork_within(ChildKind::Script, limits, Some(input), budget)?;
             let fatal = self.run_once(&mut kid, &request.program.source, limits)?;
             let used = Budget { cpu: kid.end(None).cpu, wall: kid.watched() };
             cpu += used.cpu;
@@ -355,10 +355,10 @@ impl Slot {
         limits: Limits,
     ) -> Result<Option<Fatal>, Broken> {
         let stop = match Ask::new(kid).run(source) {
-            Ok(()) | Err(Failure::Stopped(Stop::Closed)) => {
+            Ok(()) | Err(StepFailure::Stopped(Stop::Closed)) => {
                 kid.finish().err().unwrap_or(Stop::Closed)
             }
-            Err(Failure::Stopped(stop)) => stop,
+            Err(StepFailure::Stopped(stop)) => stop,
             Err(failure) => return Ok(Some(Box::new(|test| failure.in_test(test)))),
         };
         let how = self.how(kid, Some(&stop), limits)?;
@@ -407,7 +407,7 @@ impl Slot {
 
     /// Whether the kernel has killed for want of memory since the last time we asked.
     fn has_killed(&mut self) -> bool {
-        self.group.as_mut().is_some_and(Group::has_killed)
+        self.group.as_mut().is_some_and(Cgroup::has_killed)
     }
 
     pub(super) fn held(&self, cpu: Duration) -> Held {
@@ -416,18 +416,18 @@ impl Slot {
 
     pub(super) fn fork(
         &mut self,
-        kind: Kind,
+        kind: ChildKind,
         limits: Limits,
         input: Option<&[u8]>,
     ) -> Result<Kid, String> {
         let whole = Budget::for_one(limits);
-        let budget = if kind == Kind::Program { whole.less(self.used) } else { whole };
+        let budget = if kind == ChildKind::Program { whole.less(self.used) } else { whole };
         self.fork_within(kind, limits, input, budget)
     }
 
     fn fork_within(
         &mut self,
-        kind: Kind,
+        kind: ChildKind,
         limits: Limits,
         input: Option<&[u8]>,
         budget: Budget,
@@ -446,7 +446,7 @@ impl Slot {
             let zygote = Zygote::start(&setting.command, &wanted, &terms);
             let zygote = zygote.map_err(|error| error.to_string())?;
             if setting.groups && self.group.is_none() {
-                self.group = Group::make(self.id.number);
+                self.group = Cgroup::make(self.id.number);
             }
             if let Some(group) = &self.group {
                 let added = group.add(zygote.pid());
@@ -466,7 +466,7 @@ impl Slot {
             data: limits.memory,
             address_space: 2 * limits.memory + (1 << 30),
             // What test code wrote into the folder that it shares with a program, the program would read.
-            file: if kind == Kind::Checker && self.scratch.is_some() { 0 } else { FILE_MAX },
+            file: if kind == ChildKind::Checker && self.scratch.is_some() { 0 } else { FILE_MAX },
             stack: 64 << 20,
             threads: if setting.counts_threads() { THREADS_MAX } else { 0 },
             scratch: 64 << 20,
@@ -495,7 +495,7 @@ struct Sides<'a> {
 }
 
 /// What the request lets its program use.
-pub(super) fn limits(request: &Request) -> Limits {
+pub(super) fn limits(request: &JudgeRequest) -> Limits {
     Limits { cpu: Duration::from_millis(request.cpu_ms), memory: request.memory }
 }
 

@@ -9,7 +9,7 @@ use super::kid::{Kid, Stop};
 use super::setting::token;
 use crate::channel::Frame;
 use crate::plan::Step;
-use crate::value::{Limits, Value, decode, encode, show};
+use crate::value::{Value, ValueLimits, decode, encode, show};
 
 /// An exception of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub(crate) fn shown(answer: &Value) -> String {
 
 /// Why a question has no right answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub(crate) enum StepFailure {
     /// It raised this exception.
     Raised(Raised),
     /// It answered with something that is no plain data.
@@ -55,7 +55,7 @@ pub(crate) enum Failure {
     Test(String),
 }
 
-impl Failure {
+impl StepFailure {
     /// The verdict, if this happened in a test.
     pub(crate) fn in_test(self, test: u32) -> Verdict {
         match self {
@@ -75,7 +75,7 @@ impl Failure {
     }
 }
 
-impl From<Stop> for Failure {
+impl From<Stop> for StepFailure {
     fn from(stop: Stop) -> Self {
         Self::Stopped(stop)
     }
@@ -94,7 +94,7 @@ impl<'a> Ask<'a> {
 
     /// Runs the part of a setup that comes before the program, while there is no program yet: what
     /// goes wrong here is not its doing. What it makes in place of the entry point is nobody's answer.
-    pub(crate) fn set_up(&mut self, before: &str, steps: &[Step]) -> Result<(), Failure> {
+    pub(crate) fn set_up(&mut self, before: &str, steps: &[Step]) -> Result<(), StepFailure> {
         let entry_point = match steps.first() {
             Some(Step::Call { entry_point, .. }) => entry_point,
             _ => "",
@@ -104,23 +104,23 @@ impl<'a> Ask<'a> {
     }
 
     /// Loads a program, and what is to run after it.
-    pub(crate) fn load(&mut self, source: &str, after: &str) -> Result<(), Failure> {
+    pub(crate) fn load(&mut self, source: &str, after: &str) -> Result<(), StepFailure> {
         self.ask(b'L', &[&texts(&[source, after])])?;
         self.answer().map(drop)
     }
 
     /// Runs a whole program to its end.
-    pub(crate) fn run(&mut self, source: &str) -> Result<(), Failure> {
+    pub(crate) fn run(&mut self, source: &str) -> Result<(), StepFailure> {
         self.ask(b'L', &[&texts(&[source, ""])])?;
         match self.kid.receive()? {
             Frame { kind: b'l', .. } => Ok(()),
-            Frame { kind: b'e', payload } => Err(Failure::Raised(raised(&payload))),
-            _ => Err(Failure::Stopped(Stop::Garbled)),
+            Frame { kind: b'e', payload } => Err(StepFailure::Raised(raised(&payload))),
+            _ => Err(StepFailure::Stopped(Stop::Garbled)),
         }
     }
 
     /// Asks for one test; whether the answer is right.
-    pub(crate) fn step(&mut self, step: &Step) -> Result<Answered, Failure> {
+    pub(crate) fn step(&mut self, step: &Step) -> Result<Answered, StepFailure> {
         match step {
             Step::Value { expression, expected } => {
                 self.ask(b'V', &[expression.as_bytes()])?;
@@ -131,7 +131,7 @@ impl<'a> Ask<'a> {
                 self.ask(b'T', &[expression.as_bytes()])?;
                 match self.answer()? {
                     Value::Bool(truth) => Ok(Answered::of(truth == *expected, &Value::Bool(truth))),
-                    _ => Err(Failure::Opaque),
+                    _ => Err(StepFailure::Opaque),
                 }
             }
             Step::Call { entry_point, args, kwargs, expected } => {
@@ -140,7 +140,7 @@ impl<'a> Ask<'a> {
                 Ok(Answered::of(expected.accepts(&answer), &answer))
             }
             Step::Check { .. } | Step::Run { .. } => {
-                Err(Failure::Test("not a question to a program".to_owned()))
+                Err(StepFailure::Test("not a question to a program".to_owned()))
             }
         }
     }
@@ -155,15 +155,15 @@ impl<'a> Ask<'a> {
         checker: &mut Kid,
         setup: &str,
         step: &Step,
-    ) -> Result<Answered, Failure> {
+    ) -> Result<Answered, StepFailure> {
         let Step::Check { code, proxies, modules, entry_point } = step else {
-            return Err(Failure::Test("no test code".to_owned()));
+            return Err(StepFailure::Test("no test code".to_owned()));
         };
         let entry_point = entry_point.as_deref().unwrap_or_default();
         let token = token();
         let (proxies, modules) = (proxies.join(" "), modules.join(" "));
         let message = texts(&[&token, setup, code, &proxies, &modules, entry_point]);
-        let mut seen = Seen::default();
+        let mut seen = CallHistory::default();
         checker.send(b'K', &[&message]).map_err(|stop| seen.checker_stopped(stop))?;
         loop {
             let frame = checker.receive().map_err(|stop| seen.checker_stopped(stop))?;
@@ -171,22 +171,22 @@ impl<'a> Ask<'a> {
             let question = match (frame.kind, signed) {
                 (b'p', Some(_)) => return seen.passed(),
                 (b'f', Some(kind)) => return seen.failed(kind),
-                (b'o', Some(_)) => return Err(seen.last.unwrap_or(Failure::Opaque)),
+                (b'o', Some(_)) => return Err(seen.last.unwrap_or(StepFailure::Opaque)),
                 (b'b', Some(problem)) => {
                     return Err(seen.broken(String::from_utf8_lossy(problem).into_owned()));
                 }
                 (b'q', _) => {
                     // From our own test code, but with a program's values in it.
-                    let Ok(call) = decode(&frame.payload, Limits::default()) else {
+                    let Ok(call) = decode(&frame.payload, ValueLimits::default()) else {
                         return Err(seen.broken("it calls the program with too much".to_owned()));
                     };
                     self.ask(b'P', &[&encode(&call)])?;
-                    Question::Call
+                    QuestionKind::Call
                 }
                 (b'n', _) => {
                     self.ask(b'N', &[&frame.payload])?;
                     let is_entry_point = frame.payload == entry_point.as_bytes();
-                    if is_entry_point { Question::EntryPoint } else { Question::Name }
+                    if is_entry_point { QuestionKind::EntryPoint } else { QuestionKind::Name }
                 }
                 // A verdict without its token is not from our own code there.
                 _ => return Err(seen.checker_stopped(Stop::Garbled)),
@@ -195,11 +195,11 @@ impl<'a> Ask<'a> {
             seen.note(question, &answer);
             let told = match answer {
                 Ok(value) => checker.send(b'v', &[&encode(&value)]),
-                Err(Failure::Raised(raised)) => {
+                Err(StepFailure::Raised(raised)) => {
                     let details = raised.details.as_ref().map(encode).unwrap_or_default();
                     checker.send(b'e', &[raised.base.as_bytes(), b"\0", &details])
                 }
-                Err(Failure::Opaque) => checker.send(b'o', &[]),
+                Err(StepFailure::Opaque) => checker.send(b'o', &[]),
                 Err(other) => return Err(other),
             };
             told.map_err(|stop| seen.checker_stopped(stop))?;
@@ -215,26 +215,26 @@ impl<'a> Ask<'a> {
     }
 
     /// Asks for a value, and leaves it to the caller whether it is right.
-    pub(crate) fn value(&mut self, step: &Step) -> Result<Value, Failure> {
+    pub(crate) fn value(&mut self, step: &Step) -> Result<Value, StepFailure> {
         match step {
             Step::Value { expression, .. } => self.ask(b'V', &[expression.as_bytes()])?,
             Step::Call { entry_point, args, kwargs, .. } => {
                 self.ask(b'C', &[&encode(&call(entry_point, args, kwargs))])?;
             }
             Step::Truth { .. } | Step::Check { .. } | Step::Run { .. } => {
-                return Err(Failure::Test("it has no answer to check".to_owned()));
+                return Err(StepFailure::Test("it has no answer to check".to_owned()));
             }
         }
         self.answer()
     }
 
-    fn answer(&mut self) -> Result<Value, Failure> {
+    fn answer(&mut self) -> Result<Value, StepFailure> {
         let Frame { kind, payload } = self.kid.receive()?;
         match kind {
-            b'v' => decode(&payload, Limits::default()).map_err(|_| Failure::Opaque),
-            b'e' => Err(Failure::Raised(raised(&payload))),
-            b'o' => Err(Failure::Opaque),
-            _ => Err(Failure::Stopped(Stop::Garbled)),
+            b'v' => decode(&payload, ValueLimits::default()).map_err(|_| StepFailure::Opaque),
+            b'e' => Err(StepFailure::Raised(raised(&payload))),
+            b'o' => Err(StepFailure::Opaque),
+            _ => Err(StepFailure::Stopped(Stop::Garbled)),
         }
     }
 }
@@ -251,16 +251,16 @@ fn call(entry_point: &str, args: &[Value], kwargs: &[(String, Value)]) -> Value 
 }
 
 /// What a checker is told of a call: how its value is made, from what, and changed arguments.
-fn outlined(value: Value) -> Result<Value, Failure> {
+fn outlined(value: Value) -> Result<Value, StepFailure> {
     match &value {
         Value::Tuple(parts) if matches!(parts.as_slice(), [Value::Str(_), _, _]) => Ok(value),
-        _ => Err(Failure::Opaque),
+        _ => Err(StepFailure::Opaque),
     }
 }
 
 /// What test code asks of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Question {
+enum QuestionKind {
     /// To call it.
     Call,
     /// What a name of it stands for.
@@ -275,9 +275,9 @@ enum Question {
     clippy::struct_excessive_bools,
     reason = "each is a fact of its own, and none is an argument"
 )]
-struct Seen {
+struct CallHistory {
     /// What it did last, in case the test code fails because of it.
-    last: Option<Failure>,
+    last: Option<StepFailure>,
     /// What it answered last to a call, for people, where that is plain data.
     got: Option<String>,
     /// It has answered, if only that a name is a function's.
@@ -291,57 +291,59 @@ struct Seen {
     opaque: bool,
 }
 
-impl Seen {
-    fn note(&mut self, question: Question, answer: &Result<Value, Failure>) {
+impl CallHistory {
+    fn note(&mut self, question: QuestionKind, answer: &Result<Value, StepFailure>) {
         self.asked = true;
-        self.wanted |= question != Question::EntryPoint;
-        self.answered |= question == Question::Call || !is_function(answer);
-        self.opaque |= matches!(answer, Err(Failure::Opaque));
+        self.wanted |= question != QuestionKind::EntryPoint;
+        self.answered |= question == QuestionKind::Call || !is_function(answer);
+        self.opaque |= matches!(answer, Err(StepFailure::Opaque));
         self.last = answer.as_ref().err().cloned();
-        if question == Question::Call {
+        if question == QuestionKind::Call {
             self.got = answer.as_ref().ok().and_then(plain_answer).map(shown);
         }
     }
 
     /// The test code came to its end.
-    fn passed(self) -> Result<Answered, Failure> {
+    fn passed(self) -> Result<Answered, StepFailure> {
         match self {
-            Self { opaque: true, .. } => Err(Failure::Opaque),
+            Self { opaque: true, .. } => Err(StepFailure::Opaque),
             Self { wanted: true, .. } => Ok(Answered::Right),
             // What `check` is handed is a function: this program has none.
             Self { answered: true, got, .. } => Ok(Answered::Wrong(got)),
-            _ => Err(Failure::Test("it passes without asking the program for anything".to_owned())),
+            _ => Err(StepFailure::Test(
+                "it passes without asking the program for anything".to_owned(),
+            )),
         }
     }
 
     /// The test code failed.
-    fn failed(self, kind: &[u8]) -> Result<Answered, Failure> {
+    fn failed(self, kind: &[u8]) -> Result<Answered, StepFailure> {
         match self.last {
-            _ if self.opaque => Err(Failure::Opaque),
+            _ if self.opaque => Err(StepFailure::Opaque),
             Some(last) => Err(last),
             None if self.asked => Ok(Answered::Wrong(self.got)),
             None => {
                 let kind = name(kind);
-                Err(Failure::Test(format!("it raises {kind} before it asks for anything")))
+                Err(StepFailure::Test(format!("it raises {kind} before it asks for anything")))
             }
         }
     }
 
     /// The test code cannot go on.
-    fn broken(&mut self, problem: String) -> Failure {
+    fn broken(&mut self, problem: String) -> StepFailure {
         match self.last.take() {
             Some(last) => last,
-            None if self.answered => Failure::Opaque,
-            None => Failure::Test(problem),
+            None if self.answered => StepFailure::Opaque,
+            None => StepFailure::Test(problem),
         }
     }
 
     /// The checker stopped: after any answer, even that a name is a function's, because of it.
-    fn checker_stopped(&mut self, stop: Stop) -> Failure {
+    fn checker_stopped(&mut self, stop: Stop) -> StepFailure {
         let problem = match stop {
-            Stop::Broken(_) => return Failure::Stopped(stop),
+            Stop::Broken(_) => return StepFailure::Stopped(stop),
             // With a program's values a test can take for ever.
-            Stop::Timeout if self.asked => return Failure::Stopped(stop),
+            Stop::Timeout if self.asked => return StepFailure::Stopped(stop),
             Stop::Timeout => "it does not come to an end by itself",
             Stop::Output => "it writes too much",
             Stop::Memory => "it needs too much memory",
@@ -363,7 +365,7 @@ fn plain_answer(outlined: &Value) -> Option<&Value> {
 }
 
 /// Whether an answer says that a name is a function's, and no more.
-fn is_function(answer: &Result<Value, Failure>) -> bool {
+fn is_function(answer: &Result<Value, StepFailure>) -> bool {
     let function = Value::str("function");
     matches!(answer, Ok(Value::Tuple(parts)) if parts.first() == Some(&function))
 }
@@ -374,7 +376,7 @@ fn raised(payload: &[u8]) -> Raised {
     let mut parts = payload.splitn(3, |byte| *byte == 0);
     let kind = name(parts.next().unwrap_or_default());
     let base = parts.next().map_or_else(|| kind.clone(), name);
-    let details = parts.next().and_then(|details| decode(details, Limits::default()).ok());
+    let details = parts.next().and_then(|details| decode(details, ValueLimits::default()).ok());
     Raised { kind, base, details }
 }
 

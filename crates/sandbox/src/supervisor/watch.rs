@@ -13,7 +13,7 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use super::kid::Stop;
 use super::nameless::nameless;
-use super::scratch::{Look, ProgramFolder};
+use super::scratch::{FolderSize, ProgramFolder};
 use crate::os;
 
 /// Threads of one child, the first of them too.
@@ -37,11 +37,11 @@ pub(crate) struct Watch {
     pid: i32,
     process: OwnedFd,
     most_memory: u64,
-    seen: Mutex<Seen>,
+    seen: Mutex<WatchState>,
 }
 
 #[derive(Debug)]
-struct Seen {
+struct WatchState {
     next: Instant,
     next_files: Instant,
     /// The folder outside that it writes to, if it has one.
@@ -62,7 +62,7 @@ impl Watch {
         scratch: Option<Arc<ProgramFolder>>,
     ) -> Self {
         let now = Instant::now();
-        let seen = Seen {
+        let seen = WatchState {
             next: now + EVERY,
             next_files: now + FILES_EVERY,
             scratch,
@@ -115,7 +115,7 @@ impl Watch {
         self.seen().spent
     }
 
-    fn look_at_files(&self, seen: &mut Seen) {
+    fn look_at_files(&self, seen: &mut WatchState) {
         let Some(scratch) = &seen.scratch else { return };
         let (began, before) = (Instant::now(), os::thread_cpu_time());
         let left =
@@ -133,17 +133,18 @@ impl Watch {
     fn exceeds(&self, scratch: &ProgramFolder, bytes: u64) -> bool {
         let look = || scratch.look(bytes, SCRATCH_ENTRIES);
         let mut found = look();
-        if found == Look::Moving {
+        if found == FolderSize::Moving {
             os::signal(self.process(), libc::SIGSTOP);
             // Its threads halt one after another.
-            let halted = (0..HALTED_LOOKS).map(|_| look()).find(|found| *found != Look::Moving);
+            let halted =
+                (0..HALTED_LOOKS).map(|_| look()).find(|found| *found != FolderSize::Moving);
             os::signal(self.process(), libc::SIGCONT);
-            found = halted.unwrap_or(Look::Within);
+            found = halted.unwrap_or(FolderSize::Within);
         }
-        found == Look::TooMuch
+        found == FolderSize::TooMuch
     }
 
-    fn exceeded_by(&self, held: Held) -> Option<Stop> {
+    fn exceeded_by(&self, held: ProcessUsage) -> Option<Stop> {
         if held.memory > self.most_memory {
             Some(Stop::Memory)
         } else {
@@ -151,7 +152,7 @@ impl Watch {
         }
     }
 
-    fn holds(&self) -> Option<Held> {
+    fn holds(&self) -> Option<ProcessUsage> {
         // The name in it may be any bytes.
         let stat = std::fs::read(format!("/proc/{}/stat", self.pid)).ok()?;
         read(&String::from_utf8_lossy(&stat))
@@ -174,14 +175,14 @@ impl Watch {
         })
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, WatchState> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What a process holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Held {
+struct ProcessUsage {
     threads: u64,
     /// Bytes in memory, shared ones too.
     memory: u64,
@@ -190,7 +191,7 @@ struct Held {
 }
 
 /// Reads a line of `/proc/PID/stat`. The name in it may hold anything; what follows does not.
-fn read(stat: &str) -> Option<Held> {
+fn read(stat: &str) -> Option<ProcessUsage> {
     let (_, rest) = stat.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
     let has_left = matches!(fields.next()?, "Z" | "X");
@@ -198,7 +199,7 @@ fn read(stat: &str) -> Option<Held> {
     let pages: u64 = fields.nth(3)?.parse().ok()?;
     let page = sysconf(SysconfVar::PAGE_SIZE).ok().flatten().unwrap_or(4096);
     let memory = pages.saturating_mul(u64::try_from(page).unwrap_or(4096));
-    Some(Held { threads, memory, leaderless: has_left && threads > 1 })
+    Some(ProcessUsage { threads, memory, leaderless: has_left && threads > 1 })
 }
 
 /// Whether a thread is exiting, or has a `SIGKILL` pending; from its `/proc/PID/task/TID/stat` and `status`.
@@ -235,7 +236,7 @@ mod tests {
         let stat = "7 (a) b (c) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 33 0 99 555 1000 777\n";
         let page = sysconf(SysconfVar::PAGE_SIZE).unwrap().unwrap();
         let memory = 1000 * u64::try_from(page).unwrap();
-        assert_eq!(read(stat), Some(Held { threads: 33, memory, leaderless: false }));
+        assert_eq!(read(stat), Some(ProcessUsage { threads: 33, memory, leaderless: false }));
         let left = read(&stat.replace(") S ", ") Z ")).unwrap();
         assert!(left.leaderless, "its first thread has left");
         assert_eq!(read("7 (a) S 1"), None);

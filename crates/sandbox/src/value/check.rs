@@ -1,7 +1,7 @@
 //! Whether a value could exist in Python: its keys can be hashed and stand there once.
 
 use super::hash::Hashes;
-use super::{Rule, Value, equal};
+use super::{EqualityRule, Value, equal};
 
 /// Why a value could not exist in Python.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -58,7 +58,7 @@ pub(super) fn firsts<'a>(keys: &[&'a Value], hashes: &mut Option<Hashes<'a>>) ->
     if keys.len() < 2 {
         return firsts;
     }
-    let hashes = hashes.get_or_insert_with(|| Hashes::new(Rule::default()));
+    let hashes = hashes.get_or_insert_with(|| Hashes::new(EqualityRule::default()));
     let mut table: Vec<(u64, usize)> =
         keys.iter().enumerate().map(|(at, key)| (hashes.of(key), at)).collect();
     table.sort_unstable();
@@ -66,7 +66,7 @@ pub(super) fn firsts<'a>(keys: &[&'a Value], hashes: &mut Option<Hashes<'a>>) ->
     for run in table.chunk_by(|a, b| a.0 == b.0) {
         let mut different: Vec<usize> = Vec::new();
         for &(_, at) in run {
-            let same = |other: &&usize| equal(keys[at], keys[**other], Rule::default());
+            let same = |other: &&usize| equal(keys[at], keys[**other], EqualityRule::default());
             match different.iter().find(same) {
                 Some(&first) => firsts[at] = first,
                 None => different.push(at),

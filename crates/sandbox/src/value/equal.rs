@@ -10,7 +10,7 @@ use super::{Text, Value};
 
 /// What counts as equal beyond Python's `==`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Rule {
+pub struct EqualityRule {
     /// A tuple equals a list of the same items: for values out of JSON, which has no tuples.
     pub sequences_alike: bool,
 }
@@ -18,12 +18,12 @@ pub struct Rule {
 /// Whether two values are equal as Python's `==` has it, up to `rule`.
 ///
 /// Both must pass [`check`](super::check()).
-pub fn equal(a: &Value, b: &Value, rule: Rule) -> bool {
+pub fn equal(a: &Value, b: &Value, rule: EqualityRule) -> bool {
     Comparison { rule, hashes: None }.equal(a, b)
 }
 
 struct Comparison<'a> {
-    rule: Rule,
+    rule: EqualityRule,
     /// Made for the first set or dict: most values have none.
     hashes: Option<Hashes<'a>>,
 }
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::value::Int;
 
-    const ALIKE: Rule = Rule { sequences_alike: true };
+    const ALIKE: EqualityRule = EqualityRule { sequences_alike: true };
 
     fn int(value: i64) -> Value {
         Value::int(value)
@@ -114,10 +114,10 @@ mod tests {
     #[track_caller]
     fn check(a: &Value, b: &Value, expected: bool) {
         for (a, b) in [(a, b), (b, a)] {
-            assert_eq!(equal(a, b, Rule::default()), expected, "{a:?} == {b:?}");
+            assert_eq!(equal(a, b, EqualityRule::default()), expected, "{a:?} == {b:?}");
             let (a, b) = (Value::Tuple(vec![a.clone()]), Value::Tuple(vec![b.clone()]));
             let (a, b) = (Value::Set(vec![a]), Value::FrozenSet(vec![b]));
-            assert_eq!(equal(&a, &b, Rule::default()), expected, "{a:?} == {b:?}");
+            assert_eq!(equal(&a, &b, EqualityRule::default()), expected, "{a:?} == {b:?}");
         }
     }
 
@@ -146,7 +146,7 @@ mod tests {
             check(&nan, &nan, false);
             check(&Value::Tuple(vec![nan.clone()]), &Value::Tuple(vec![nan.clone()]), false);
             let dict = Value::Dict(vec![(int(1), nan)]);
-            assert!(!equal(&dict, &dict, Rule::default()));
+            assert!(!equal(&dict, &dict, EqualityRule::default()));
         }
     }
 
@@ -166,8 +166,8 @@ mod tests {
                 check(a, b, at == other);
             }
         }
-        assert!(!equal(&Value::List(vec![]), &Value::Tuple(vec![]), Rule::default()));
-        assert!(!equal(&Value::Dict(vec![]), &Value::Set(vec![]), Rule::default()));
+        assert!(!equal(&Value::List(vec![]), &Value::Tuple(vec![]), EqualityRule::default()));
+        assert!(!equal(&Value::Dict(vec![]), &Value::Set(vec![]), EqualityRule::default()));
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
         let dict = |pairs: &[(i64, i64)]| {
             Value::Dict(pairs.iter().map(|(key, value)| (int(*key), int(*value))).collect())
         };
-        let rule = Rule::default();
+        let rule = EqualityRule::default();
         assert!(equal(&dict(&[(1, 2), (3, 4)]), &dict(&[(3, 4), (1, 2)]), rule));
         assert!(!equal(&dict(&[(1, 2), (3, 4)]), &dict(&[(3, 2), (1, 4)]), rule));
         assert!(!equal(&dict(&[(1, 2)]), &dict(&[(1, 2), (3, 4)]), rule));
@@ -191,10 +191,10 @@ mod tests {
         let list = Value::List(vec![int(1), Value::List(vec![int(2)])]);
         let tuple = Value::Tuple(vec![Value::Bool(true), Value::Tuple(vec![Value::Float(2.0)])]);
         assert!(equal(&list, &tuple, ALIKE));
-        assert!(!equal(&list, &tuple, Rule::default()));
+        assert!(!equal(&list, &tuple, EqualityRule::default()));
         let (a, b) = (Value::Set(vec![list]), Value::Set(vec![tuple]));
         assert!(equal(&a, &b, ALIKE));
-        assert!(!equal(&a, &b, Rule::default()));
+        assert!(!equal(&a, &b, EqualityRule::default()));
     }
 
     #[test]
@@ -202,7 +202,7 @@ mod tests {
         let numbers = |from: i64| Value::FrozenSet((from..from + 50_000).map(int).collect());
         let nest = |value| (0..60).fold(value, |inner, _| Value::FrozenSet(vec![inner]));
         let (a, b, c) = (nest(numbers(0)), nest(numbers(0)), nest(numbers(1)));
-        assert!(equal(&a, &b, Rule::default()));
-        assert!(!equal(&a, &c, Rule::default()));
+        assert!(equal(&a, &b, EqualityRule::default()));
+        assert!(!equal(&a, &c, EqualityRule::default()));
     }
 }

@@ -10,12 +10,12 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::marker::PhantomData;
 
-use super::{Int, Rule, Value};
+use super::{EqualityRule, Int, Value};
 
 /// Hashes of values that live as long as `'a`.
 pub(super) struct Hashes<'a> {
     key: RandomState,
-    rule: Rule,
+    rule: EqualityRule,
     nans: u64,
     known: HashMap<*const Value, u64>,
     values: PhantomData<&'a Value>,
@@ -33,7 +33,7 @@ pub(super) enum Number<'a> {
 
 /// What kind of thing is hashed, so that `"1"`, `b"1"` and `1` differ.
 #[derive(Hash)]
-enum Kind {
+enum HashTag {
     None,
     Ellipsis,
     Nan,
@@ -67,7 +67,7 @@ impl<'a> Number<'a> {
 }
 
 impl<'a> Hashes<'a> {
-    pub(super) fn new(rule: Rule) -> Self {
+    pub(super) fn new(rule: EqualityRule) -> Self {
         Self { key: RandomState::new(), rule, nans: 0, known: HashMap::new(), values: PhantomData }
     }
 
@@ -77,9 +77,9 @@ impl<'a> Hashes<'a> {
             return self.number(&number);
         }
         match value {
-            Value::Str(text) => self.key.hash_one((Kind::Str, text)),
-            Value::Bytes(bytes) => self.key.hash_one((Kind::Bytes, bytes)),
-            Value::Ellipsis => self.key.hash_one(Kind::Ellipsis),
+            Value::Str(text) => self.key.hash_one((HashTag::Str, text)),
+            Value::Bytes(bytes) => self.key.hash_one((HashTag::Bytes, bytes)),
+            Value::Ellipsis => self.key.hash_one(HashTag::Ellipsis),
             Value::List(_)
             | Value::Tuple(_)
             | Value::Set(_)
@@ -93,30 +93,30 @@ impl<'a> Hashes<'a> {
                 self.known.insert(address, hash);
                 hash
             }
-            _ => self.key.hash_one(Kind::None),
+            _ => self.key.hash_one(HashTag::None),
         }
     }
 
     fn container(&mut self, value: &'a Value) -> u64 {
         match value {
-            Value::List(items) if !self.rule.sequences_alike => self.sequence(Kind::List, items),
-            Value::List(items) | Value::Tuple(items) => self.sequence(Kind::Tuple, items),
+            Value::List(items) if !self.rule.sequences_alike => self.sequence(HashTag::List, items),
+            Value::List(items) | Value::Tuple(items) => self.sequence(HashTag::Tuple, items),
             Value::Set(items) | Value::FrozenSet(items) => {
                 let sum = items.iter().fold(0, |sum: u64, item| sum.wrapping_add(self.of(item)));
-                self.key.hash_one((Kind::Set, items.len(), sum))
+                self.key.hash_one((HashTag::Set, items.len(), sum))
             }
             Value::Dict(items) => {
                 let sum = items.iter().fold(0, |sum: u64, (key, value)| {
                     let pair = (self.of(key), self.of(value));
                     sum.wrapping_add(self.key.hash_one(pair))
                 });
-                self.key.hash_one((Kind::Dict, items.len(), sum))
+                self.key.hash_one((HashTag::Dict, items.len(), sum))
             }
             _ => unreachable!("only containers get here"),
         }
     }
 
-    fn sequence(&mut self, kind: Kind, items: &'a [Value]) -> u64 {
+    fn sequence(&mut self, kind: HashTag, items: &'a [Value]) -> u64 {
         let mut hasher = self.key.build_hasher();
         (kind, items.len()).hash(&mut hasher);
         for item in items {
@@ -128,22 +128,22 @@ impl<'a> Hashes<'a> {
     fn number(&mut self, number: &Number<'_>) -> u64 {
         match number {
             Number::Whole(whole) => match whole.as_i64() {
-                Some(small) => self.key.hash_one((Kind::Whole, small)),
-                None => self.key.hash_one((Kind::Long, whole)),
+                Some(small) => self.key.hash_one((HashTag::Whole, small)),
+                None => self.key.hash_one((HashTag::Long, whole)),
             },
             Number::Real(real) if real.is_nan() => self.nan(),
-            Number::Real(real) => self.key.hash_one((Kind::Real, real.to_bits())),
+            Number::Real(real) => self.key.hash_one((HashTag::Real, real.to_bits())),
             Number::Complex(real, imaginary) if real.is_nan() || imaginary.is_nan() => self.nan(),
             Number::Complex(real, imaginary) => {
                 // Adding zero turns -0.0 into 0.0.
                 let bits = ((real + 0.0).to_bits(), (imaginary + 0.0).to_bits());
-                self.key.hash_one((Kind::Complex, bits))
+                self.key.hash_one((HashTag::Complex, bits))
             }
         }
     }
 
     fn nan(&mut self) -> u64 {
         self.nans += 1;
-        self.key.hash_one((Kind::Nan, self.nans))
+        self.key.hash_one((HashTag::Nan, self.nans))
     }
 }

@@ -14,10 +14,10 @@ const DIGIT_BITS: u32 = 15;
 
 /// An integer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Int(Form);
+pub struct Int(IntRepr);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Form {
+enum IntRepr {
     Small(i64),
     /// Never an integer that fits in an `i64`.
     Big(BigInt),
@@ -25,7 +25,7 @@ enum Form {
 
 impl From<i64> for Int {
     fn from(value: i64) -> Self {
-        Self(Form::Small(value))
+        Self(IntRepr::Small(value))
     }
 }
 
@@ -37,7 +37,7 @@ impl From<u64> for Int {
 
 impl From<BigInt> for Int {
     fn from(value: BigInt) -> Self {
-        Self(i64::try_from(&value).map_or(Form::Big(value), Form::Small))
+        Self(i64::try_from(&value).map_or(IntRepr::Big(value), IntRepr::Small))
     }
 }
 
@@ -45,23 +45,23 @@ impl Int {
     /// The number as an `i64`, if it is one.
     pub fn as_i64(&self) -> Option<i64> {
         match self.0 {
-            Form::Small(value) => Some(value),
-            Form::Big(_) => None,
+            IntRepr::Small(value) => Some(value),
+            IntRepr::Big(_) => None,
         }
     }
 
     /// Whether it is below zero.
     pub fn is_negative(&self) -> bool {
         match &self.0 {
-            Form::Small(value) => *value < 0,
-            Form::Big(value) => value.sign() == Sign::Minus,
+            IntRepr::Small(value) => *value < 0,
+            IntRepr::Big(value) => value.sign() == Sign::Minus,
         }
     }
 
     pub(crate) fn to_big(&self) -> BigInt {
         match &self.0 {
-            Form::Small(value) => BigInt::from(*value),
-            Form::Big(value) => value.clone(),
+            IntRepr::Small(value) => BigInt::from(*value),
+            IntRepr::Big(value) => value.clone(),
         }
     }
 

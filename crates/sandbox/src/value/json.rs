@@ -38,7 +38,7 @@ pub fn from_json(text: &str) -> Result<Value, JsonError> {
     if text.len() > MAX_BYTES {
         return Err(JsonError::Long(text.len()));
     }
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = JsonReader { text, at: 0 };
     let value = reader.value(MAX_DEPTH)?;
     reader.blanks();
     if reader.at != text.len() {
@@ -48,12 +48,12 @@ pub fn from_json(text: &str) -> Result<Value, JsonError> {
     Ok(value)
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> JsonReader<'a> {
     fn value(&mut self, depth: usize) -> Result<Value, JsonError> {
         self.blanks();
         match self.peek() {

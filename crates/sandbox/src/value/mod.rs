@@ -26,9 +26,9 @@ mod text;
 mod tests;
 
 pub use check::{Flaw, check};
-pub use decode::{DecodeError, Limits, Problem, decode};
+pub use decode::{DecodeError, DecodeProblem, ValueLimits, decode};
 pub use encode::encode;
-pub use equal::{Rule, equal};
+pub use equal::{EqualityRule, equal};
 pub use int::Int;
 pub use json::{JsonError, from_json};
 pub use literal::literal;

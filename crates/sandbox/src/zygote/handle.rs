@@ -11,8 +11,8 @@ use nix::sys::socket::{
     AddressFamily, ControlMessage, MsgFlags, SockFlag, SockType, recv, send, sendmsg, socketpair,
 };
 
-use super::launch::Wanted;
-use crate::jail::order::{Answer, DESCRIPTORS, MAGIC, Order, Terms};
+use super::launch::ZygoteOptions;
+use crate::jail::order::{DESCRIPTORS, LaunchReply, MAGIC, Order, Terms};
 use crate::os;
 
 /// How long a zygote may take to fork: only a machine in trouble needs that much.
@@ -51,7 +51,7 @@ impl Zygote {
     /// Starts one. `command` starts this binary again, as a launcher.
     pub(crate) fn start(
         command: &[String],
-        wanted: &Wanted,
+        wanted: &ZygoteOptions,
         terms: &Terms,
     ) -> Result<Self, ZygoteError> {
         let fail = |error: io::Error| ZygoteError::Start(error.to_string());
@@ -97,7 +97,7 @@ impl Zygote {
             return Err(self.gone());
         }
         let deadline = Instant::now() + PATIENCE;
-        let mut answer = [0_u8; size_of::<Answer>()];
+        let mut answer = [0_u8; size_of::<LaunchReply>()];
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);

@@ -22,7 +22,7 @@ use crate::os::Inherit;
 
 /// What a zygote is to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct ZygoteOptions {
     /// What its programs are written in.
     pub(crate) language: Language,
     /// The Python interpreter's executable.
@@ -64,14 +64,14 @@ pub(crate) const PROGRAM_FOLDER: &str = "program";
 /// Becomes the zygote; returns only if it cannot.
 ///
 /// `socket` is the descriptor on which orders come.
-pub(crate) fn launch(wanted: &Wanted, socket: i32) -> String {
+pub(crate) fn launch(wanted: &ZygoteOptions, socket: i32) -> String {
     match try_launch(wanted, socket) {
         Ok(never) => match never {},
         Err(problem) => problem,
     }
 }
 
-fn try_launch(wanted: &Wanted, socket: i32) -> Result<std::convert::Infallible, String> {
+fn try_launch(wanted: &ZygoteOptions, socket: i32) -> Result<std::convert::Infallible, String> {
     let socket = arrange_streams(socket)?;
     // Kept open: children write their user map through it, and the private root has no `/proc`.
     let proc_dir = open("/proc", OFlag::O_PATH | OFlag::O_DIRECTORY, Mode::empty())

@@ -7,7 +7,9 @@ use serde_json::json;
 use whetstone_core::judgement::Isolation;
 use whetstone_core::tests::Tests;
 use whetstone_core::verdict::Verdict;
-use whetstone_sandbox::filter::{NAMES, PROGRAM, Root, Rules, Verdict as Decision, number};
+use whetstone_sandbox::filter::{
+    FilterAction as Decision, NAMES, PROGRAM, Root, SyscallRules, number,
+};
 use whetstone_sandbox::job::Limits;
 
 use crate::support::{Stage, alone, tell};
@@ -79,7 +81,7 @@ fn one_by_one(stage: &Stage, source: &str, calls: &[serde_json::Value], wanted: 
 
 #[test]
 fn every_call_that_is_not_listed_fails_with_eperm() {
-    let rules = Rules::parse(PROGRAM).unwrap();
+    let rules = SyscallRules::parse(PROGRAM).unwrap();
     let listed = |name: &str| rules.0.iter().any(|rule| rule.name == name);
     let refused = NAMES.iter().filter(|(name, number)| *number >= 0 && !listed(name));
     let calls: Vec<_> = refused.map(|(_, number)| json!([number])).collect();
@@ -155,7 +157,7 @@ fn a_call_with_a_condition_fails_outside_it() {
     });
     let (calls, wanted): (Vec<_>, Vec<_>) = there.unzip();
     try_out(&calls, &wanted);
-    let rules = Rules::parse(PROGRAM).unwrap();
+    let rules = SyscallRules::parse(PROGRAM).unwrap();
     let conditional = rules.0.iter().filter(|rule| !rule.conditions.is_empty());
     for rule in conditional {
         assert!(bad.iter().any(|(name, ..)| *name == rule.name), "`{}` is not tried", rule.name);
@@ -255,7 +257,7 @@ const ONE_WAY: [(&str, &str); 4] = [
 
 #[test]
 fn every_call_that_is_listed_goes_through() {
-    let rules = Rules::parse(PROGRAM).unwrap();
+    let rules = SyscallRules::parse(PROGRAM).unwrap();
     let mut calls = Vec::new();
     let mut wanted = Vec::new();
     for rule in &rules.0 {

@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
-use whetstone_sandbox::filter::{NAMES, PROGRAM, Rules, Verdict};
+use whetstone_sandbox::filter::{FilterAction, NAMES, PROGRAM, SyscallRules};
 
 use crate::support::{alone, python};
 
@@ -130,9 +130,9 @@ fn no_rule_of_the_list_is_unused() {
             return;
         }
     };
-    let rules = Rules::parse(PROGRAM).unwrap();
+    let rules = SyscallRules::parse(PROGRAM).unwrap();
     let mut unused = Vec::new();
-    for rule in rules.0.iter().filter(|rule| rule.verdict == Verdict::Allow) {
+    for rule in rules.0.iter().filter(|rule| rule.verdict == FilterAction::Allow) {
         let Some(number) = rule.number else { continue };
         let for_others = FOR_OTHERS.iter().any(|(name, _)| *name == rule.name);
         if !made.contains(&u64::from(number)) && !for_others {

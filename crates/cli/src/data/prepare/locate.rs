@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use whetstone_core::{Seed, Task};
-use whetstone_data::source::{Kind, is_table};
-use whetstone_data::{Part, embedded};
+use whetstone_data::source::{DataSet, is_table};
+use whetstone_data::{Partition, embedded};
 use whetstone_remote::hub::{Hub, HubError, Repo};
 
 use crate::failure::Failure;
@@ -25,11 +25,11 @@ const APPS: Published = Published { name: "codeparrot/apps", files: "train.jsonl
 
 /// The files of a data set: the given path, or the files on the hub.
 pub(super) fn locate(
-    source: Kind,
+    source: DataSet,
     given: Option<&Path>,
     printer: Printer,
 ) -> Result<Vec<PathBuf>, Failure> {
-    let published = if source == Kind::Apps { &APPS } else { &MBPP };
+    let published = if source == DataSet::Apps { &APPS } else { &MBPP };
     match given {
         Some(path) if path.exists() || !is_name(path) => Ok(vec![path.to_owned()]),
         Some(name) => fetch(&name.to_string_lossy(), published, printer),
@@ -75,7 +75,7 @@ pub(super) fn embedded(
     seed: Seed,
     count: usize,
     families: &[String],
-) -> Result<Vec<(Part, Task)>, Failure> {
+) -> Result<Vec<(Partition, Task)>, Failure> {
     let names: Vec<&str> = families.iter().map(String::as_str).collect();
     let generator = if names.is_empty() {
         embedded::Generator::new(seed)

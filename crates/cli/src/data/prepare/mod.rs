@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use whetstone_core::Seed;
-use whetstone_data::prepare::{Preparing, Report, prepare};
-use whetstone_data::source::{Kind, Origin};
+use whetstone_data::prepare::{PrepareSummary, Preparing, prepare};
+use whetstone_data::source::{DataSet, TaskSource};
 
 pub(super) use self::args::PrepareArgs;
 use self::locate::{embedded, locate};
@@ -36,7 +36,11 @@ pub(crate) fn run(args: &PrepareArgs, printer: Printer) -> anyhow::Result<Exit> 
     Ok(if args.strict && bad > 0 { Exit::No } else { Exit::Done })
 }
 
-fn prepare_with(args: &PrepareArgs, seed: Seed, printer: Printer) -> Result<Report, Failure> {
+fn prepare_with(
+    args: &PrepareArgs,
+    seed: Seed,
+    printer: Printer,
+) -> Result<PrepareSummary, Failure> {
     let origins = origins(args, printer)?;
     let made = args.embedded.map(|count| embedded(seed, count, &args.families));
     let made = made.transpose()?.unwrap_or_default();
@@ -66,30 +70,30 @@ fn prepare_with(args: &PrepareArgs, seed: Seed, printer: Printer) -> Result<Repo
 }
 
 /// The sources that were named; with none named, MBPP and APPS.
-fn origins(args: &PrepareArgs, printer: Printer) -> Result<Vec<Origin>, Failure> {
+fn origins(args: &PrepareArgs, printer: Printer) -> Result<Vec<TaskSource>, Failure> {
     let named =
         [&args.mbpp, &args.apps, &args.humaneval, &args.leetcode].iter().any(|path| path.is_some());
     let by_name = !named && args.tasks.is_empty() && args.embedded.is_none();
     let mut origins = Vec::new();
-    let mut add = |kind: Option<Kind>, path: &Path| {
+    let mut add = |kind: Option<DataSet>, path: &Path| {
         let difficulties = args.apps_difficulty.iter().map(|level| (*level).into()).collect();
-        origins.push(Origin { kind, path: path.to_owned(), difficulties });
+        origins.push(TaskSource { kind, path: path.to_owned(), difficulties });
     };
     if by_name || args.mbpp.is_some() {
-        for path in locate(Kind::Mbpp, args.mbpp.as_deref(), printer)? {
-            add(Some(Kind::Mbpp), &path);
+        for path in locate(DataSet::Mbpp, args.mbpp.as_deref(), printer)? {
+            add(Some(DataSet::Mbpp), &path);
         }
     }
     if (by_name && !args.skip_apps) || args.apps.is_some() {
-        for path in locate(Kind::Apps, args.apps.as_deref(), printer)? {
-            add(Some(Kind::Apps), &path);
+        for path in locate(DataSet::Apps, args.apps.as_deref(), printer)? {
+            add(Some(DataSet::Apps), &path);
         }
     }
     if let Some(path) = &args.humaneval {
-        add(Some(Kind::HumanEval), path);
+        add(Some(DataSet::HumanEval), path);
     }
     if let Some(path) = &args.leetcode {
-        add(Some(Kind::LeetCode), path);
+        add(Some(DataSet::LeetCode), path);
     }
     for path in &args.tasks {
         add(None, path);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use whetstone_core::survivors::Survivors;
-use whetstone_data::prepare::{Counts, REPORT, Report, Split, TRAIN, VAL};
+use whetstone_data::prepare::{Counts, PrepareSummary, REPORT, Split, TRAIN, VAL};
 
 use crate::failure::counted;
 use crate::printer::{Printer, Tone};
@@ -15,7 +15,7 @@ const SHOWN: usize = 5;
 
 /// Prints the summary.
 pub(super) fn print(
-    report: &Report,
+    report: &PrepareSummary,
     out: &Path,
     took: Duration,
     printer: Printer,
@@ -45,7 +45,7 @@ pub(super) fn lost(sources: &BTreeMap<String, Counts>) -> Vec<String> {
     found.lost("row")
 }
 
-fn text(report: &Report, out: &Path, took: Duration, printer: Printer) -> String {
+fn text(report: &PrepareSummary, out: &Path, took: Duration, printer: Printer) -> String {
     let mut text = Vec::new();
     text.push(format!(
         "{} for training in {}, {} for validation in {}, in {:.1} s",
@@ -99,7 +99,7 @@ fn text(report: &Report, out: &Path, took: Duration, printer: Printer) -> String
     text.join("\n") + "\n"
 }
 
-fn table(text: &mut Vec<String>, report: &Report) {
+fn table(text: &mut Vec<String>, report: &PrepareSummary) {
     text.push(format!(
         "\n  {:<12} {:>8} {:>6} {:>9} {:>13} {:>11} {:>11} {:>8} {:>8}",
         "source",
@@ -124,7 +124,7 @@ fn table(text: &mut Vec<String>, report: &Report) {
     }
 }
 
-fn by_reason(report: &Report) -> String {
+fn by_reason(report: &PrepareSummary) -> String {
     let mut reasons: BTreeMap<_, u64> = BTreeMap::new();
     for duplicate in &report.duplicates {
         *reasons.entry(duplicate.by).or_default() += 1;

@@ -2,7 +2,7 @@
 
 use crate::embedded::kind::Constant::Number as Num;
 use crate::embedded::kind::Element::Number;
-use crate::embedded::kind::{Change, Check, Test, Turn};
+use crate::embedded::kind::{Change, ChangeFn, Check, Test};
 
 pub(super) static TESTS: &[Test] = &[
     Test {
@@ -124,7 +124,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[Num(2, 12)],
         python: "{x} + {a}",
         does: &["^add {a} to {x}", "^increase {x} by {a}"],
-        turn: Turn::Number(|n, k| n.checked_add(k[0])),
+        turn: ChangeFn::Number(|n, k| n.checked_add(k[0])),
     },
     Change {
         name: "subtract",
@@ -132,7 +132,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[Num(2, 12)],
         python: "{x} - {a}",
         does: &["^subtract {a} from {x}", "^decrease {x} by {a}"],
-        turn: Turn::Number(|n, k| n.checked_sub(k[0])),
+        turn: ChangeFn::Number(|n, k| n.checked_sub(k[0])),
     },
     Change {
         name: "times",
@@ -140,7 +140,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[Num(2, 6)],
         python: "{x} * {a}",
         does: &["^multiply {x} by {a}"],
-        turn: Turn::Number(|n, k| n.checked_mul(k[0])),
+        turn: ChangeFn::Number(|n, k| n.checked_mul(k[0])),
     },
     Change {
         name: "square",
@@ -148,7 +148,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[],
         python: "{x} * {x}",
         does: &["^square {x}", "^multiply {x} by itself"],
-        turn: Turn::Number(|n, _| n.checked_mul(n)),
+        turn: ChangeFn::Number(|n, _| n.checked_mul(n)),
     },
     Change {
         name: "negate",
@@ -156,7 +156,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[],
         python: "-{x}",
         does: &["^flip the sign of {x}", "^negate {x}"],
-        turn: Turn::Number(|n, _| n.checked_neg()),
+        turn: ChangeFn::Number(|n, _| n.checked_neg()),
     },
     Change {
         name: "absolute",
@@ -164,7 +164,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[],
         python: "abs({x})",
         does: &["^take the absolute value of {x}"],
-        turn: Turn::Number(|n, _| n.checked_abs()),
+        turn: ChangeFn::Number(|n, _| n.checked_abs()),
     },
     Change {
         name: "modulo",
@@ -172,7 +172,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[Num(3, 9)],
         python: "{x} % {a}",
         does: &["^reduce {x} modulo {a}", "^take {x} modulo {a}"],
-        turn: Turn::Number(|n, k| n.checked_rem_euclid(k[0])),
+        turn: ChangeFn::Number(|n, k| n.checked_rem_euclid(k[0])),
     },
     Change {
         name: "half",
@@ -180,7 +180,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[],
         python: "{x} // 2",
         does: &["^floor-divide {x} by 2"],
-        turn: Turn::Number(|n, _| Some(n.div_euclid(2))),
+        turn: ChangeFn::Number(|n, _| Some(n.div_euclid(2))),
     },
     Change {
         name: "part",
@@ -188,7 +188,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[Num(3, 6)],
         python: "{x} // {a}",
         does: &["^floor-divide {x} by {a}"],
-        turn: Turn::Number(|n, k| n.checked_div_euclid(k[0])),
+        turn: ChangeFn::Number(|n, k| n.checked_div_euclid(k[0])),
     },
     Change {
         name: "at-most",
@@ -196,7 +196,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[Num(5, 18)],
         python: "min({x}, {a})",
         does: &["^cap {x} at {a}", "^limit {x} to at most {a}"],
-        turn: Turn::Number(|n, k| Some(n.min(k[0]))),
+        turn: ChangeFn::Number(|n, k| Some(n.min(k[0]))),
     },
     Change {
         name: "no-less",
@@ -204,7 +204,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[Num(0, 9)],
         python: "max({x}, {a})",
         does: &["^raise {x} to at least {a}", "^take the larger of {x} and {a}"],
-        turn: Turn::Number(|n, k| Some(n.max(k[0]))),
+        turn: ChangeFn::Number(|n, k| Some(n.max(k[0]))),
     },
     Change {
         name: "linear",
@@ -212,7 +212,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[Num(2, 5), Num(1, 9)],
         python: "{a} * {x} + {b}",
         does: &["^replace {x} with {a} times its value plus {b}"],
-        turn: Turn::Number(|n, k| n.checked_mul(k[0])?.checked_add(k[1])),
+        turn: ChangeFn::Number(|n, k| n.checked_mul(k[0])?.checked_add(k[1])),
     },
     Change {
         name: "distance",
@@ -220,6 +220,6 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[Num(3, 15)],
         python: "abs({x} - {a})",
         does: &["^replace {x} with its distance from {a}"],
-        turn: Turn::Number(|n, k| n.checked_sub(k[0])?.checked_abs()),
+        turn: ChangeFn::Number(|n, k| n.checked_sub(k[0])?.checked_abs()),
     },
 ];

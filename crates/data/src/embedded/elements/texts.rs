@@ -3,7 +3,7 @@
 use super::is_vowel;
 use crate::embedded::kind::Constant::{Letter, Number as Num};
 use crate::embedded::kind::Element::{Character, Word};
-use crate::embedded::kind::{Change, Check, Test, Turn, letter};
+use crate::embedded::kind::{Change, ChangeFn, Check, Test, letter};
 
 /// The letter of the first constant.
 fn first(k: &[i64]) -> char {
@@ -157,7 +157,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[],
         python: "{x}.upper()",
         does: &["^convert {x} to uppercase", "^put {x} in uppercase"],
-        turn: Turn::Text(|w, _| w.to_uppercase()),
+        turn: ChangeFn::Text(|w, _| w.to_uppercase()),
     },
     Change {
         name: "backwards",
@@ -165,7 +165,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[],
         python: "{x}[::-1]",
         does: &["^reverse {x}", "^spell {x} backwards"],
-        turn: Turn::Text(|w, _| w.chars().rev().collect()),
+        turn: ChangeFn::Text(|w, _| w.chars().rev().collect()),
     },
     Change {
         name: "start",
@@ -173,7 +173,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[Num(2, 4)],
         python: "{x}[:{a}]",
         does: &["^cut {x} down to its first {a} characters"],
-        turn: Turn::Text(|w, k| w.chars().take(size(k)).collect()),
+        turn: ChangeFn::Text(|w, k| w.chars().take(size(k)).collect()),
     },
     Change {
         name: "without-start",
@@ -181,7 +181,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[],
         python: "{x}[1:]",
         does: &["^remove the first letter of {x}"],
-        turn: Turn::Text(|w, _| w.chars().skip(1).collect()),
+        turn: ChangeFn::Text(|w, _| w.chars().skip(1).collect()),
     },
     Change {
         name: "append",
@@ -189,7 +189,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[Letter],
         python: "{x} + {a}",
         does: &["^append {a} to {x}", "^add {a} to the end of {x}"],
-        turn: Turn::Text(|w, k| format!("{w}{}", first(k))),
+        turn: ChangeFn::Text(|w, k| format!("{w}{}", first(k))),
     },
     Change {
         name: "prepend",
@@ -197,7 +197,7 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[Letter],
         python: "{a} + {x}",
         does: &["^put {a} in front of {x}"],
-        turn: Turn::Text(|w, k| format!("{}{w}", first(k))),
+        turn: ChangeFn::Text(|w, k| format!("{}{w}", first(k))),
     },
     Change {
         name: "twice",
@@ -205,6 +205,6 @@ pub(super) static CHANGES: &[Change] = &[
         constants: &[],
         python: "{x} * 2",
         does: &["^write {x} twice in a row"],
-        turn: Turn::Text(|w, _| w.repeat(2)),
+        turn: ChangeFn::Text(|w, _| w.repeat(2)),
     },
 ];

@@ -25,7 +25,7 @@ use flate2::bufread::MultiGzDecoder;
 use whetstone_core::jsonl::{LineProblem, MAX_LINE_BYTES, Numbered, Records};
 use whetstone_core::wire::Object;
 
-use super::row::{Row, brief};
+use super::row::{RawRow, brief};
 
 /// Receives one row, counted from 1, or the reason why it is not a task; returns whether to
 /// continue.
@@ -107,7 +107,7 @@ pub(super) fn columns(path: &Path, encoding: Encoding) -> Result<Option<Vec<Stri
 }
 
 fn lines(path: &Path, reader: &mut dyn BufRead, each: Each<'_>) -> Result<(), TableError> {
-    for read in Records::<Row, _>::new(path, reader) {
+    for read in Records::<RawRow, _>::new(path, reader) {
         let flow = match read {
             Ok(Numbered { line, record }) => each(line, Ok(record.0)),
             Err(err) => match err.problem {

@@ -76,7 +76,7 @@ pub(crate) fn multiply(
             if places == 0 && mode == WriteMode::Accumulate {
                 continue;
             }
-            let call = Call {
+            let call = ProductCall {
                 shape: (rows.len(), cols.len(), places),
                 to: all.at(rows.start * stride + cols.start),
                 to_stride: stride,
@@ -100,7 +100,7 @@ fn bound(side: usize, parts: usize, part: usize) -> usize {
 }
 
 /// One product in this thread.
-pub(crate) struct Call {
+pub(crate) struct ProductCall {
     /// Rows and columns of the result, and the inner side.
     pub(crate) shape: (usize, usize, usize),
     pub(crate) to: *mut f32,
@@ -114,7 +114,7 @@ pub(crate) struct Call {
     pub(crate) b_strides: (usize, usize),
 }
 
-impl Call {
+impl ProductCall {
     /// Computes it.
     ///
     /// # Safety
@@ -145,9 +145,10 @@ impl Call {
             }
             return;
         }
-        let rows = Side { data: self.a, count: m, step: self.a_strides.0, inner: self.a_strides.1 };
+        let rows =
+            OperandSide { data: self.a, count: m, step: self.a_strides.0, inner: self.a_strides.1 };
         let columns =
-            Side { data: self.b, count: n, step: self.b_strides.1, inner: self.b_strides.0 };
+            OperandSide { data: self.b, count: n, step: self.b_strides.1, inner: self.b_strides.0 };
         let turned = m <= FEW && m < n && columns.inner == 1;
         let (broad, single) = if turned { (rows, columns) } else { (columns, rows) };
         let target = Target {
@@ -165,7 +166,7 @@ impl Call {
 
 /// One side of the result, with the operand that has it.
 #[derive(Clone, Copy)]
-struct Side {
+struct OperandSide {
     data: *const f32,
     count: usize,
     /// From one row (or column) to the next.
@@ -174,11 +175,11 @@ struct Side {
     inner: usize,
 }
 
-/// The arguments of [`Call::run`], whose safety requirements hold for everything below.
+/// The arguments of [`ProductCall::run`], whose safety requirements hold for everything below.
 struct Product<'a> {
     /// The side along the vectors, and the other.
-    broad: Side,
-    single: Side,
+    broad: OperandSide,
+    single: OperandSide,
     target: Target,
     depth: usize,
     rooms: &'a mut (Room, Room),
@@ -212,7 +213,7 @@ impl WithSimd for Product<'_> {
                     };
                     (strip, target.at(row, 0))
                 };
-                let work = Rows { strip, count: rows, depth, target };
+                let work = RowStrip { strip, count: rows, depth, target };
                 let panels = (PANELS / depth / PANEL).max(1) * PANEL;
                 for column in (0..broad.count).step_by(panels) {
                     let columns = panels.min(broad.count - column);
@@ -237,7 +238,7 @@ enum Strip {
 }
 
 #[derive(Clone, Copy)]
-struct Rows {
+struct RowStrip {
     strip: Strip,
     count: usize,
     depth: usize,
@@ -257,10 +258,10 @@ struct Panels {
     column: usize,
 }
 
-impl Rows {
+impl RowStrip {
     /// These rows by some columns of the other side.
     #[inline(always)]
-    unsafe fn by_columns<S: Simd>(self, simd: S, side: Side, span: Span, room: &mut Room) {
+    unsafe fn by_columns<S: Simd>(self, simd: S, side: OperandSide, span: Span, room: &mut Room) {
         let Span { begin: column, count: columns, first, .. } = span;
         let (whole, width) = (columns / PANEL, columns % PANEL);
         let there = side.step == 1 && self.count <= ONCE && width.is_multiple_of(LANES);

@@ -1,6 +1,6 @@
 //! Operands brought into the order in which the innermost loop reads them.
 
-use super::Side;
+use super::OperandSide;
 use crate::cpu::vectorized::LANES;
 
 /// Numbers along the vectors of a panel: whole vectors of the widest kind.
@@ -15,11 +15,11 @@ const PLACES: usize = 16;
 
 /// Memory that a thread keeps from product to product, in whole lines of the cache.
 #[derive(Debug, Default)]
-pub(super) struct Room(Vec<Line>);
+pub(super) struct Room(Vec<AlignedLanes>);
 
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-struct Line([f32; LANES]);
+struct AlignedLanes([f32; LANES]);
 
 impl Room {
     /// A buffer of at least this many numbers.
@@ -27,7 +27,7 @@ impl Room {
     pub(super) fn numbers(&mut self, count: usize) -> &mut [f32] {
         let lines = count.div_ceil(LANES);
         if self.0.len() < lines {
-            self.0.resize(lines, Line([0.0; LANES]));
+            self.0.resize(lines, AlignedLanes([0.0; LANES]));
         }
         // SAFETY: a line is sixteen numbers and nothing else.
         unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), lines * LANES) }
@@ -52,7 +52,7 @@ pub(super) struct Span {
 ///
 /// The side must have these columns and places.
 #[inline(always)]
-pub(super) unsafe fn panels(to: &mut [f32], side: Side, span: Span) {
+pub(super) unsafe fn panels(to: &mut [f32], side: OperandSide, span: Span) {
     let Span { begin, count, first, depth } = span;
     // SAFETY: the caller's.
     let data = unsafe { side.data.add(begin * side.step + first * side.inner) };
@@ -77,7 +77,7 @@ pub(super) unsafe fn panels(to: &mut [f32], side: Side, span: Span) {
             }
         } else {
             // SAFETY: the same.
-            unsafe { transposed_panel(to, Side { data, ..side }, width, depth) };
+            unsafe { transposed_panel(to, OperandSide { data, ..side }, width, depth) };
         }
     }
 }
@@ -88,7 +88,7 @@ pub(super) unsafe fn panels(to: &mut [f32], side: Side, span: Span) {
 ///
 /// As of [`panels`].
 #[inline(always)]
-unsafe fn transposed_panel(to: &mut [f32], side: Side, width: usize, depth: usize) {
+unsafe fn transposed_panel(to: &mut [f32], side: OperandSide, width: usize, depth: usize) {
     let (data, room) = (side.data, width.next_multiple_of(LANES));
     for begin in (0..room).step_by(LANES) {
         let there = width.saturating_sub(begin).min(LANES);
@@ -117,7 +117,7 @@ unsafe fn transposed_panel(to: &mut [f32], side: Side, width: usize, depth: usiz
 ///
 /// The side must have these rows and places.
 #[inline(always)]
-pub(super) unsafe fn strips(to: &mut [f32], side: Side, span: Span) {
+pub(super) unsafe fn strips(to: &mut [f32], side: OperandSide, span: Span) {
     let Span { begin, count, first, depth } = span;
     // SAFETY: the caller's.
     let data = unsafe { side.data.add(begin * side.step + first * side.inner) };

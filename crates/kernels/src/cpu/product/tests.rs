@@ -5,7 +5,7 @@
 
 use pulp::Simd;
 
-use super::{Call, Product};
+use super::{Product, ProductCall};
 use crate::Activation;
 use crate::device::Device;
 use crate::matmul::{Matrix, MatrixMut, ScaledProduct, WriteMode, matmul};
@@ -192,7 +192,7 @@ fn bits_are_those_of_the_definition() {
 fn on_vectors<S: Simd>(simd: S, shape: Shape, a: &[f32], b: &[f32]) -> Vec<u32> {
     let (m, n, k) = shape;
     let mut to = vec![0.7; m * n];
-    let call = Call {
+    let call = ProductCall {
         shape,
         to: to.as_mut_ptr(),
         to_stride: n,

@@ -6,14 +6,14 @@ use std::rc::Rc;
 use whetstone_kernels::add::bias;
 use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::fused_linear::{
-    self, AugmentedWeight, FusedWeight, Narrow, Part, Sizes as Widths,
+    self, AdapterRange, AugmentedWeight, FusedWeight, Narrow, Sizes as Widths,
 };
 use whetstone_kernels::{Buffer, Device, Matrix, MatrixMut, View};
 
 use crate::decoder::parameters::{ParameterId, Parameters};
 use crate::decoder::pass::{Adapters, Pass};
 use crate::decoder::projection::{Adapter, Projection};
-use crate::decoder::sums::{Columns, GradientAccumulator, Pending};
+use crate::decoder::sums::{Columns, GradientAccumulator, PendingProduct};
 
 /// Narrow parts begin at multiples of this many columns.
 const NARROW_STEP: usize = 8;
@@ -22,12 +22,12 @@ const NARROW_STEP: usize = 8;
 #[derive(Debug, Clone)]
 pub(crate) struct Fused {
     weight: AugmentedWeight,
-    members: Vec<Member>,
+    members: Vec<FusedMember>,
 }
 
 /// One of them: its columns of the result, and of the narrow product if it has an adapter.
 #[derive(Debug, Clone)]
-struct Member {
+struct FusedMember {
     outputs: Range<usize>,
     bias: Option<ParameterId>,
     adapter: Option<(Adapter, Range<usize>)>,
@@ -50,7 +50,7 @@ impl Fused {
         }
         let shape = |id: ParameterId| (parameters.get(id).shape[0], parameters.get(id).shape[1]);
         let (mut outputs, mut narrow) = (0, 0);
-        let members: Vec<Member> = projections
+        let members: Vec<FusedMember> = projections
             .iter()
             .map(|projection| {
                 let first = outputs;
@@ -60,11 +60,11 @@ impl Fused {
                     narrow = (begin + rank).next_multiple_of(NARROW_STEP);
                     (adapter, begin..begin + rank)
                 });
-                Member { outputs: first..outputs, bias: projection.bias, adapter }
+                FusedMember { outputs: first..outputs, bias: projection.bias, adapter }
             })
             .collect();
         let inputs = shape(projections.first()?.weight).1;
-        let parts = members.iter().map(|member| Part {
+        let parts = members.iter().map(|member| AdapterRange {
             outputs: member.outputs.clone(),
             narrow: member.adapter.as_ref().map_or(0..0, |(_, own)| own.clone()),
         });
@@ -194,8 +194,8 @@ impl Fused {
             };
             let back = outputs + own.start..outputs + own.end;
             let dy_own = of_dy(member.outputs.clone());
-            sums.defer(Pending { id: adapter.b, dy: dy_own, x: narrow });
-            sums.defer(Pending { id: adapter.a, dy: of_dy(back), x: of_x(0..inputs) });
+            sums.defer(PendingProduct { id: adapter.b, dy: dy_own, x: narrow });
+            sums.defer(PendingProduct { id: adapter.a, dy: of_dy(back), x: of_x(0..inputs) });
         }
     }
 }

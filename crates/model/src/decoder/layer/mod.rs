@@ -32,7 +32,7 @@ use whetstone_kernels::rope::{self, Angles, RopeTable, Rotate};
 use whetstone_kernels::{Buffer, Matrix, MatrixMut, Offsets, View, WriteMode, swiglu};
 
 use super::parameters::ParameterId;
-use super::pass::{Pass, Sizes};
+use super::pass::{LayerSizes, Pass};
 use super::projection::Projection;
 use super::sums::GradientAccumulator;
 
@@ -102,7 +102,7 @@ pub(crate) enum Needed {
 
 /// Positions of tokens, and places in pages for their keys and values.
 #[derive(Debug)]
-pub(crate) struct Places<'a> {
+pub(crate) struct CachePositions<'a> {
     pub(crate) rope: Rope<'a>,
     pub(crate) cache: &'a mut Cache,
     pub(crate) layer: usize,
@@ -187,19 +187,19 @@ impl Layer {
     }
 
     /// Numbers between the beginnings of two rows of queries, keys and values.
-    fn qkv_stride(&self, sizes: &Sizes) -> usize {
+    fn qkv_stride(&self, sizes: &LayerSizes) -> usize {
         let plain = || sizes.shape.packed_width();
         self.fused.as_ref().map_or_else(plain, |fused| fused.qkv.out_stride())
     }
 
     /// The row stride of the attention output.
-    pub(crate) fn attended_stride(&self, sizes: &Sizes) -> usize {
+    pub(crate) fn attended_stride(&self, sizes: &LayerSizes) -> usize {
         let plain = || sizes.shape.width();
         self.fused.as_ref().map_or_else(plain, |fused| fused.o.in_stride())
     }
 
     /// Rows of queries, keys and values.
-    pub(crate) fn packed_rows<'b>(&self, sizes: &Sizes, qkv: &'b Buffer) -> Matrix<'b> {
+    pub(crate) fn packed_rows<'b>(&self, sizes: &LayerSizes, qkv: &'b Buffer) -> Matrix<'b> {
         let stride = self.qkv_stride(sizes);
         Matrix::strided(qkv.view(), qkv.len() / stride, sizes.shape.packed_width(), stride)
     }
@@ -232,7 +232,7 @@ impl Layer {
     }
 
     /// The three projections and their columns.
-    fn heads(&self, sizes: &Sizes) -> [(&Projection, std::ops::Range<usize>); 3] {
+    fn heads(&self, sizes: &LayerSizes) -> [(&Projection, std::ops::Range<usize>); 3] {
         let Shape { heads, kv_heads, size, .. } = sizes.shape;
         let (q, k) = (heads * size, (heads + kv_heads) * size);
         [(&self.q, 0..q), (&self.k, q..k), (&self.v, k..sizes.shape.packed_width())]
@@ -274,10 +274,10 @@ impl Layer {
         &self,
         pass: &Pass<'_>,
         mut qkv: Buffer,
-        to: Places<'_>,
+        to: CachePositions<'_>,
     ) -> Buffer {
         let sizes = pass.sizes;
-        let Places { rope, cache, layer, slots } = to;
+        let CachePositions { rope, cache, layer, slots } = to;
         let Some(placing) = self.placing(pass, rope) else {
             let placed = self.place(pass, rope, &mut qkv);
             let placed = placed.unwrap_or(qkv);

@@ -19,8 +19,8 @@ use serde::Serialize;
 pub use self::cursor::{Cursor, NotACursor};
 pub use self::news::{News, Texts, news};
 use super::limits::{MAX_COMPLETIONS, MAX_STEPS, MAX_TEXT_BYTES};
-use super::page::{Form, Page};
-use super::tasks::Wanted;
+use super::page::{Page, PageForm};
+use super::tasks::PageTasks;
 use super::{Drawn, completions::Written, tasks::Known};
 use crate::error::ViewError;
 use crate::run_dir::RunView;
@@ -55,8 +55,8 @@ impl LivePage {
 
     /// Writes the text of the page.
     pub fn write(&self, out: &mut dyn Write) -> Result<(), ViewError> {
-        let mut page = Page::begin(out, Form::Live)?;
-        let wanted = Wanted { given: None, unanswered_bytes: UNANSWERED_BYTES };
+        let mut page = Page::begin(out, PageForm::Live)?;
+        let wanted = PageTasks { given: None, unanswered_bytes: UNANSWERED_BYTES };
         let (written, known) = self.drawn.write(&self.view, wanted, &mut page, &mut |_, _| {})?;
         page.chunk("start", &self.start(written, &known)?)?;
         Ok(page.end()?)
@@ -78,7 +78,7 @@ impl LivePage {
 
 /// The content security policy of such a page.
 pub fn policy() -> String {
-    Form::Live.policy()
+    PageForm::Live.policy()
 }
 
 #[cfg(test)]

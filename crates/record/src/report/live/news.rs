@@ -13,7 +13,7 @@ use crate::report::completions::Index;
 use crate::report::figures;
 use crate::report::limits::CHUNK_BYTES;
 use crate::report::rollouts::{self, Journals};
-use crate::report::shown::{Sampled, Shown};
+use crate::report::shown::{SamplingFields, Shown};
 use crate::report::survey::{Reach, Survey};
 use crate::report::tasks::Known;
 use crate::run_dir::RunView;
@@ -182,7 +182,7 @@ impl Fresh {
         if self.texts == Texts::LeftOut {
             return Ok(());
         }
-        let sampled = Sampled::take(&mut rollout);
+        let sampled = SamplingFields::take(&mut rollout);
         let shown = Shown::new(&rollout, sampled);
         self.text_bytes += shown.text_bytes();
         self.chunk.push(if self.chunk.is_empty() { b'[' } else { b',' });

@@ -3,7 +3,7 @@
 use ruff_python_ast::visitor::{Visitor, walk_expr};
 use ruff_python_ast::{Expr, ExprCall, ExprName};
 
-use super::{Answers, Found, Function, Given, Holds, Known, is_class};
+use super::{Answers, Function, Holds, NamedFunction, ParameterValues, ValuesHeld, is_class};
 use crate::plan::follow::{arguments, called_name, is_asserting};
 use crate::plan::python::is_builtin;
 use crate::plan::question::first;
@@ -11,30 +11,30 @@ use crate::plan::unused::is_by_text;
 
 /// Looks for what an expression holds.
 #[derive(Clone, Copy)]
-pub(super) struct Look<'s, 'a> {
+pub(super) struct ValueFinder<'s, 'a> {
     pub(super) answers: &'s Answers<'a>,
-    pub(super) given: Given,
+    pub(super) given: ParameterValues,
     pub(super) found: Holds<'a>,
 }
 
-impl<'a> Look<'_, 'a> {
+impl<'a> ValueFinder<'_, 'a> {
     pub(super) fn at(self, expression: &Expr) -> Holds<'a> {
         let mut look = Self { found: Holds::default(), ..self };
         look.visit_expr(expression);
         look.found
     }
 
-    fn known(&self) -> &Found<'a> {
+    fn known(&self) -> &ValuesHeld<'a> {
         match self.given {
-            Given::Answers => &self.answers.found,
-            Given::Nothing => &self.answers.brought,
+            ParameterValues::Answers => &self.answers.found,
+            ParameterValues::Nothing => &self.answers.brought,
         }
     }
 
     /// What a name may hold as a value.
     fn name(&self, name: &ExprName) -> Holds<'a> {
         let answers = self.answers;
-        let is_given = self.given == Given::Answers && answers.values.is_given(name);
+        let is_given = self.given == ParameterValues::Answers && answers.values.is_given(name);
         let is_unknown = !answers.is_settled || is_given || answers.values.is_unknown(name);
         let name = name.id.as_str();
         let known = answers.functions.get(name);
@@ -87,7 +87,7 @@ impl<'a> Look<'_, 'a> {
                 let named = root.and_then(|name| answers.functions.get(name).copied());
                 let held = self.known().attributes.get(name).and_then(|holds| holds.function);
                 // `errors.append(e)`
-                let is_clear = |known: &Known<'_>| known.function != Function::Unclear;
+                let is_clear = |known: &NamedFunction<'_>| known.function != Function::Unclear;
                 let function = named.max(held).max(of.function.filter(is_clear));
                 let is_programs = of.answer || of.object || function.is_some();
                 let value = if is_programs { Holds::of_program() } else { Holds::default() };
@@ -109,7 +109,7 @@ impl<'a> Look<'_, 'a> {
         if called_name(&call.func) == Some("partial") {
             let function = given.function.map(|known| match known.function {
                 Function::EntryPoint => known,
-                _ => Known { function: Function::Bound, ..known },
+                _ => NamedFunction { function: Function::Bound, ..known },
             });
             return Holds { function, ..given };
         }
@@ -134,7 +134,7 @@ impl<'a> Look<'_, 'a> {
     }
 }
 
-impl<'e> Visitor<'e> for Look<'_, '_> {
+impl<'e> Visitor<'e> for ValueFinder<'_, '_> {
     fn visit_expr(&mut self, expression: &'e Expr) {
         let found = match expression {
             Expr::Call(call) => self.call(call),
@@ -146,7 +146,9 @@ impl<'e> Visitor<'e> for Look<'_, '_> {
                     if is_captured { self.answers.anything } else { self.at(&attribute.value) };
                 of.or(self.attribute(&attribute.attr))
             }
-            Expr::Lambda(lambda) => Self { given: Given::Nothing, ..*self }.at(&lambda.body),
+            Expr::Lambda(lambda) => {
+                Self { given: ParameterValues::Nothing, ..*self }.at(&lambda.body)
+            }
             _ => {
                 if expression.is_yield_expr() {
                     self.found = self.found.or(self.answers.anything);
@@ -161,13 +163,16 @@ impl<'e> Visitor<'e> for Look<'_, '_> {
 /// What is called.
 pub(super) struct Callee<'a> {
     /// The function of the program that it may be.
-    pub(super) function: Option<Known<'a>>,
+    pub(super) function: Option<NamedFunction<'a>>,
     /// What it returns, apart from its arguments, if it is none.
     value: Holds<'a>,
 }
 
 /// The function that a call of Python's own may call, of arguments that hold this.
-pub(super) fn applied<'a>(call: &ExprCall, holds: &[Holds<'a>]) -> Option<(usize, Known<'a>)> {
+pub(super) fn applied<'a>(
+    call: &ExprCall,
+    holds: &[Holds<'a>],
+) -> Option<(usize, NamedFunction<'a>)> {
     if is_equality(call) {
         return None;
     }

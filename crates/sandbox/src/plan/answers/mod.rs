@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ruff_python_ast::{Expr, ExprCall};
 
 pub(super) use self::look::is_equality;
-use self::look::{Look, applied};
-use super::follow::{Place, Stands, Value, Values, arguments, places};
+use self::look::{ValueFinder, applied};
+use super::follow::{AssignmentTarget, FlowValue, FlowValues, Stands, arguments, places};
 use super::question::first;
 
 /// A value is followed from name to name this many times: more than any test hands it on, and few enough for
@@ -41,7 +41,7 @@ pub(super) enum Function {
 
 /// A function of the program, by the name that the program has for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Known<'a> {
+pub(super) struct NamedFunction<'a> {
     pub(super) function: Function,
     pub(super) name: &'a str,
 }
@@ -56,7 +56,7 @@ pub(super) struct Holds<'a> {
     /// An object of a class of the program.
     object: bool,
     /// A function of the program.
-    pub(super) function: Option<Known<'a>>,
+    pub(super) function: Option<NamedFunction<'a>>,
 }
 
 impl Holds<'_> {
@@ -83,7 +83,7 @@ type Held<'a> = BTreeMap<&'a str, Holds<'a>>;
 
 /// What names, attributes and functions hold.
 #[derive(Default, PartialEq, Eq)]
-struct Found<'a> {
+struct ValuesHeld<'a> {
     names: Held<'a>,
     attributes: Held<'a>,
     returned: Held<'a>,
@@ -92,19 +92,19 @@ struct Found<'a> {
 /// Whether parameters that may be given anything hold an answer. Where a function is looked at as a value they
 /// hold none: what it will be given is nothing that it brings along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Given {
+enum ParameterValues {
     Answers,
     Nothing,
 }
 
 /// Answers of the program in a piece of test code.
 pub(super) struct Answers<'a> {
-    values: &'a Values<'a>,
-    functions: BTreeMap<&'a str, Known<'a>>,
+    values: &'a FlowValues<'a>,
+    functions: BTreeMap<&'a str, NamedFunction<'a>>,
     /// What names and attributes hold where parameters hold answers.
-    found: Found<'a>,
+    found: ValuesHeld<'a>,
     /// What all hold where parameters hold nothing.
-    brought: Found<'a>,
+    brought: ValuesHeld<'a>,
     /// Names and attributes that a function of the program may have changed.
     changed: BTreeSet<&'a str>,
     /// Everything was followed to its end.
@@ -115,37 +115,38 @@ pub(super) struct Answers<'a> {
 
 impl<'a> Answers<'a> {
     /// Finds them, given the functions of the program.
-    pub(super) fn find(values: &'a Values<'a>, functions: BTreeMap<&'a str, Function>) -> Self {
-        let known = functions.into_iter().map(|(name, function)| (name, Known { function, name }));
+    pub(super) fn find(values: &'a FlowValues<'a>, functions: BTreeMap<&'a str, Function>) -> Self {
+        let known =
+            functions.into_iter().map(|(name, function)| (name, NamedFunction { function, name }));
         let functions: BTreeMap<_, _> = known.collect();
-        let is_handed = |one: &&Known<'_>| {
+        let is_handed = |one: &&NamedFunction<'_>| {
             one.function == Function::Other && !is_class(one.name) && values.hands_on(one.name)
         };
         let handed = functions.values().filter(is_handed).max();
-        let handed = handed.map(|known| Known { function: Function::Unclear, ..*known });
+        let handed = handed.map(|known| NamedFunction { function: Function::Unclear, ..*known });
         let mut answers = Self {
             values,
             functions,
-            found: Found::default(),
-            brought: Found::default(),
+            found: ValuesHeld::default(),
+            brought: ValuesHeld::default(),
             changed: BTreeSet::new(),
             is_settled: true,
             anything: Holds { function: handed, ..Holds::of_program() },
         };
-        answers.settle(Given::Nothing);
+        answers.settle(ParameterValues::Nothing);
         let calls = values.changing().map(|one| one.call);
-        let look = answers.look(Given::Nothing);
+        let look = answers.look(ParameterValues::Nothing);
         let changing = calls.filter(|call| look.callee(&call.func).function.is_some());
         let changed = values.aliases(changing.flat_map(arguments).flat_map(places));
-        answers.changed = changed.into_iter().map(Place::name).collect();
-        answers.settle(Given::Nothing);
-        answers.settle(Given::Answers);
+        answers.changed = changed.into_iter().map(AssignmentTarget::name).collect();
+        answers.settle(ParameterValues::Nothing);
+        answers.settle(ParameterValues::Answers);
         answers
     }
 
     /// Which function of the program a callee may be.
-    pub(super) fn function(&self, callee: &Expr) -> Option<Known<'a>> {
-        self.look(Given::Answers).callee(callee).function
+    pub(super) fn function(&self, callee: &Expr) -> Option<NamedFunction<'a>> {
+        self.look(ParameterValues::Answers).callee(callee).function
     }
 
     /// Whether a callee begins with a name of the program.
@@ -155,7 +156,7 @@ impl<'a> Answers<'a> {
 
     /// What an expression may hold.
     pub(super) fn holds(&self, expression: &Expr) -> Holds<'a> {
-        self.look(Given::Answers).at(expression)
+        self.look(ParameterValues::Answers).at(expression)
     }
 
     /// Whether there may be an answer in an expression.
@@ -166,27 +167,27 @@ impl<'a> Answers<'a> {
 
     /// The function of the program that a call of Python's own may call, and which argument it is:
     /// `map(is_valid, answers)`.
-    pub(super) fn applied(&self, call: &ExprCall) -> Option<(usize, Known<'a>)> {
+    pub(super) fn applied(&self, call: &ExprCall) -> Option<(usize, NamedFunction<'a>)> {
         let holds: Vec<_> = arguments(call).map(|one| self.holds(one)).collect();
         applied(call, &holds)
     }
 
-    fn look(&self, given: Given) -> Look<'_, 'a> {
-        Look { answers: self, given, found: Holds::default() }
+    fn look(&self, given: ParameterValues) -> ValueFinder<'_, 'a> {
+        ValueFinder { answers: self, given, found: Holds::default() }
     }
 
     /// Follows values until nothing new is found.
-    fn settle(&mut self, given: Given) {
+    fn settle(&mut self, given: ParameterValues) {
         for _ in 0..ROUNDS {
             let names = self.held(&self.values.names, given);
             let attributes = self.held(&self.values.attributes, given);
             let (next, found) = match given {
-                Given::Answers => {
-                    (Found { names, attributes, returned: Held::new() }, &mut self.found)
+                ParameterValues::Answers => {
+                    (ValuesHeld { names, attributes, returned: Held::new() }, &mut self.found)
                 }
-                Given::Nothing => {
+                ParameterValues::Nothing => {
                     let returned = self.held(&self.values.returned, given);
-                    (Found { names, attributes, returned }, &mut self.brought)
+                    (ValuesHeld { names, attributes, returned }, &mut self.brought)
                 }
             };
             let before = std::mem::replace(found, next);
@@ -197,8 +198,8 @@ impl<'a> Answers<'a> {
         self.is_settled = false;
     }
 
-    fn held(&self, stands: &Stands<'a>, given: Given) -> Held<'a> {
-        let all = |values: &[Value<'a>]| {
+    fn held(&self, stands: &Stands<'a>, given: ParameterValues) -> Held<'a> {
+        let all = |values: &[FlowValue<'a>]| {
             Holds::of_all(values.iter().map(|value| self.look(given).at(value.expression)))
         };
         stands.iter().map(|(name, values)| (*name, all(values))).collect()

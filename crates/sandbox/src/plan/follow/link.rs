@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use ruff_python_ast::{Arguments, Expr, ExprCall, ExprLambda, Identifier, Parameters};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::places::{Place, places};
-use super::{Called, MAX_BYTES, Origin, Value, Values, bytes, called_name, is_asserting};
+use super::places::{AssignmentTarget, places};
+use super::{
+    Called, FlowValue, FlowValues, MAX_BYTES, TextOrigin, bytes, called_name, is_asserting,
+};
 use crate::plan::answers::Function;
-use crate::plan::names::Names;
+use crate::plan::names::ScopeNames;
 use crate::plan::python::is_module;
 use crate::plan::question::first;
 use crate::plan::source::SourceError;
@@ -70,7 +72,7 @@ impl<'a> Taken<'a> {
 
 type Functions<'f> = BTreeMap<&'f str, Function>;
 
-impl<'a> Values<'a> {
+impl<'a> FlowValues<'a> {
     /// Hands the arguments of every call to the parameters that they are for, `programs` being the functions of
     /// the program. An error if there is more to follow than can be.
     pub(in crate::plan) fn link(&mut self, programs: &Functions<'_>) -> Result<(), SourceError> {
@@ -107,7 +109,7 @@ impl<'a> Values<'a> {
         if self.bytes > MAX_BYTES { Err(SourceError::Tangled) } else { Ok(()) }
     }
 
-    fn pass_arguments(&mut self, call: &'a ExprCall, origin: Origin) {
+    fn pass_arguments(&mut self, call: &'a ExprCall, origin: TextOrigin) {
         let mut given = Vec::new();
         let name = called_name(&call.func);
         // `Case.check(case, answer)`
@@ -125,12 +127,12 @@ impl<'a> Values<'a> {
             given.extend(taken.flat_map(|taken| taken.given(&call.arguments, 0)));
         }
         for (to, expression) in given {
-            self.bind(to, Value { expression, origin });
+            self.bind(to, FlowValue { expression, origin });
         }
     }
 
     /// A function that Python's own is given is called with what stands beside it: `map(lambda x: …, xs)`.
-    fn pass_functions(&mut self, call: &'a ExprCall, origin: Origin) {
+    fn pass_functions(&mut self, call: &'a ExprCall, origin: TextOrigin) {
         let receiver = call.func.as_attribute_expr().map(|method| method.value.as_ref());
         for function in arguments(call) {
             let taken: Vec<&'a str> = match function {
@@ -151,25 +153,25 @@ impl<'a> Values<'a> {
                 let is_value = |one: &&Expr| !one.is_lambda_expr() && !self.is_defined(one);
                 let others: Vec<_> = arguments(call).filter(is_value).chain(receiver).collect();
                 for expression in others {
-                    self.bind(to, Value { expression, origin });
+                    self.bind(to, FlowValue { expression, origin });
                 }
             }
         }
     }
 
     /// What a method is called with, its object may keep: `found.append(f(1))`. A module keeps nothing.
-    fn keep(&mut self, call: &'a ExprCall, origin: Origin) {
+    fn keep(&mut self, call: &'a ExprCall, origin: TextOrigin) {
         let Expr::Attribute(method) = call.func.as_ref() else { return };
         let is_imported = |name: &str| self.imported.contains(name) || is_module(name);
         let of = first(&method.value).filter(|name| !self.names.contains_key(name));
         if !is_asserting(&method.attr) && !of.is_some_and(is_imported) {
-            let values = arguments(call).map(|expression| Value { expression, origin });
+            let values = arguments(call).map(|expression| FlowValue { expression, origin });
             values.for_each(|value| self.put(&method.value, value));
         }
     }
 
     /// A statement may put some of its arguments into others: `heapq.heappush(heap, f(1))`.
-    fn fill_arguments(&mut self, call: &'a ExprCall, origin: Origin) {
+    fn fill_arguments(&mut self, call: &'a ExprCall, origin: TextOrigin) {
         let name = called_name(&call.func).unwrap_or_default();
         if is_asserting(name) {
             return;
@@ -179,7 +181,7 @@ impl<'a> Values<'a> {
         let named = call.arguments.keywords.iter().map(|keyword| &keyword.value);
         for into in positional.iter().chain(named) {
             let others = arguments(call).filter(|one| !std::ptr::eq(*one, into));
-            others.for_each(|expression| self.put(into, Value { expression, origin }));
+            others.for_each(|expression| self.put(into, FlowValue { expression, origin }));
         }
     }
 
@@ -194,9 +196,9 @@ impl<'a> Values<'a> {
             }
         }
         for (names, body) in std::mem::take(&mut self.contexts) {
-            let body = Names::of(body);
+            let body = ScopeNames::of(body);
             if body.free().any(|name| self.defines(name) || programs.contains_key(name)) {
-                self.captured.extend(names.into_iter().map(Place::name));
+                self.captured.extend(names.into_iter().map(AssignmentTarget::name));
             }
         }
         for (name, taken) in &self.parameters {
@@ -230,12 +232,14 @@ impl<'a> Values<'a> {
         }
         for (place, value) in merged {
             match place {
-                Place::Attribute(name) => self.attributes.entry(name).or_default().push(value),
-                Place::Name(name) if self.defines(name) => {
+                AssignmentTarget::Attribute(name) => {
+                    self.attributes.entry(name).or_default().push(value)
+                }
+                AssignmentTarget::Name(name) if self.defines(name) => {
                     self.returned.entry(name).or_default().push(value);
                 }
                 // Nothing is put into a module.
-                Place::Name(name) => {
+                AssignmentTarget::Name(name) => {
                     if let Some(values) = self.names.get_mut(name) {
                         values.push(value);
                     }
@@ -248,14 +252,14 @@ impl<'a> Values<'a> {
     /// Places, and those that they may be other names of.
     pub(in crate::plan) fn aliases(
         &self,
-        from: impl IntoIterator<Item = Place<'a>>,
-    ) -> BTreeSet<Place<'a>> {
+        from: impl IntoIterator<Item = AssignmentTarget<'a>>,
+    ) -> BTreeSet<AssignmentTarget<'a>> {
         let mut next: Vec<_> = from.into_iter().collect();
         let mut found: BTreeSet<_> = next.iter().copied().collect();
         while let Some(place) = next.pop() {
             let values = match place {
-                Place::Name(name) => self.names.get(name),
-                Place::Attribute(name) => self.attributes.get(name),
+                AssignmentTarget::Name(name) => self.names.get(name),
+                AssignmentTarget::Attribute(name) => self.attributes.get(name),
             };
             let led_to = values.into_iter().flatten().flat_map(|value| places(value.expression));
             next.extend(led_to.filter(|one| found.insert(*one)));

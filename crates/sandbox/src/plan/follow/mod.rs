@@ -15,11 +15,11 @@ use ruff_text_size::{Ranged, TextRange};
 
 use self::link::Taken;
 pub(super) use self::link::arguments;
-pub(super) use self::places::{Place, places};
+pub(super) use self::places::{AssignmentTarget, places};
 
 /// Whose text an expression is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum TextOrigin {
     Test,
     /// The part of the setup that the checker runs.
     Setup,
@@ -29,19 +29,19 @@ pub(super) enum Origin {
 
 /// An expression and whose it is.
 #[derive(Clone, Copy)]
-pub(super) struct Value<'a> {
+pub(super) struct FlowValue<'a> {
     pub(super) expression: &'a Expr,
-    pub(super) origin: Origin,
+    pub(super) origin: TextOrigin,
 }
 
 /// A call and whose it is.
 #[derive(Clone, Copy)]
 pub(super) struct Called<'a> {
     pub(super) call: &'a ExprCall,
-    pub(super) origin: Origin,
+    pub(super) origin: TextOrigin,
 }
 
-pub(super) type Stands<'a> = BTreeMap<&'a str, Vec<Value<'a>>>;
+pub(super) type Stands<'a> = BTreeMap<&'a str, Vec<FlowValue<'a>>>;
 
 /// Bytes of all the expressions that names stand for, one that several names stand for counted for each. All of
 /// them are looked through several times; a test as long as a test may be has 64 KiB.
@@ -49,7 +49,7 @@ const MAX_BYTES: usize = 1 << 20;
 
 /// What names stand for.
 #[derive(Default)]
-pub(super) struct Values<'a> {
+pub(super) struct FlowValues<'a> {
     /// What each name is assigned, takes its elements from, or holds.
     pub(super) names: Stands<'a>,
     /// The same of attributes, by their names, whatever they are of.
@@ -78,18 +78,18 @@ pub(super) struct Values<'a> {
     void: Vec<Called<'a>>,
     parameters: BTreeMap<&'a str, Vec<Taken<'a>>>,
     imported: BTreeSet<&'a str>,
-    decorated: Vec<(&'a str, Value<'a>)>,
+    decorated: Vec<(&'a str, FlowValue<'a>)>,
     /// Fields of classes: `class Case: answer: int`.
     fields: BTreeSet<&'a str>,
     /// The names that `with` binds, and what is done there.
-    contexts: Vec<(Vec<Place<'a>>, &'a [Stmt])>,
+    contexts: Vec<(Vec<AssignmentTarget<'a>>, &'a [Stmt])>,
     lambdas: Vec<&'a ExprLambda>,
     /// Those whose parameters are known.
     linked: BTreeSet<*const ExprLambda>,
     calls: Vec<Called<'a>>,
-    puts: Vec<(Place<'a>, Value<'a>)>,
+    puts: Vec<(AssignmentTarget<'a>, FlowValue<'a>)>,
     bytes: usize,
-    origin: Option<Origin>,
+    origin: Option<TextOrigin>,
     /// The functions, the classes and the branches that the walk is in, and the class that it is right inside of.
     within: Vec<&'a str>,
     classes: Vec<&'a str>,
@@ -97,9 +97,9 @@ pub(super) struct Values<'a> {
     class: Option<&'a str>,
 }
 
-impl<'a> Values<'a> {
+impl<'a> FlowValues<'a> {
     /// Reads statements of the test or of the setup.
-    pub(super) fn read(&mut self, statements: &'a [Stmt], origin: Origin) {
+    pub(super) fn read(&mut self, statements: &'a [Stmt], origin: TextOrigin) {
         self.origin = Some(origin);
         self.visit_body(statements);
     }
@@ -148,16 +148,16 @@ impl<'a> Values<'a> {
         self.reads.get(name).copied().unwrap_or_default()
     }
 
-    fn value(&self, expression: &'a Expr) -> Value<'a> {
-        Value { expression, origin: self.origin.unwrap_or(Origin::Test) }
+    fn value(&self, expression: &'a Expr) -> FlowValue<'a> {
+        FlowValue { expression, origin: self.origin.unwrap_or(TextOrigin::Test) }
     }
 
     fn called(&self, call: &'a ExprCall) -> Called<'a> {
-        Called { call, origin: self.origin.unwrap_or(Origin::Test) }
+        Called { call, origin: self.origin.unwrap_or(TextOrigin::Test) }
     }
 
     /// A name stands for a value. Beyond the bound nothing more is kept: `link` refuses it.
-    fn bind(&mut self, name: &'a str, value: Value<'a>) {
+    fn bind(&mut self, name: &'a str, value: FlowValue<'a>) {
         self.bytes += bytes(value.expression);
         if self.bytes <= MAX_BYTES {
             self.names.entry(name).or_default().push(value);
@@ -165,7 +165,7 @@ impl<'a> Values<'a> {
     }
 
     /// A value is put into whatever an expression leads to.
-    fn put(&mut self, into: &'a Expr, value: Value<'a>) {
+    fn put(&mut self, into: &'a Expr, value: FlowValue<'a>) {
         for place in places(into) {
             self.bytes += bytes(value.expression);
             if self.bytes <= MAX_BYTES {
@@ -196,7 +196,7 @@ impl<'a> Values<'a> {
     }
 
     /// A value is part of the classes that the walk is in.
-    fn be_part(&mut self, value: Value<'a>) {
+    fn be_part(&mut self, value: FlowValue<'a>) {
         for class in &self.classes {
             self.bytes += bytes(value.expression);
             self.returned.entry(class).or_default().push(value);

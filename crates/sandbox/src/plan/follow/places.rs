@@ -6,13 +6,13 @@ use crate::plan::python::is_builtin;
 
 /// What holds a value that is put into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::plan) enum Place<'a> {
+pub(in crate::plan) enum AssignmentTarget<'a> {
     Name(&'a str),
     /// An attribute by its name, whatever it is of.
     Attribute(&'a str),
 }
 
-impl<'a> Place<'a> {
+impl<'a> AssignmentTarget<'a> {
     pub(in crate::plan) fn name(self) -> &'a str {
         let (Self::Name(name) | Self::Attribute(name)) = self;
         name
@@ -20,17 +20,17 @@ impl<'a> Place<'a> {
 }
 
 /// The places that an expression leads to.
-pub(in crate::plan) fn places(expression: &Expr) -> Vec<Place<'_>> {
+pub(in crate::plan) fn places(expression: &Expr) -> Vec<AssignmentTarget<'_>> {
     let mut found = Vec::new();
     collect(expression, &mut found);
     found
 }
 
-fn collect<'a>(expression: &'a Expr, found: &mut Vec<Place<'a>>) {
+fn collect<'a>(expression: &'a Expr, found: &mut Vec<AssignmentTarget<'a>>) {
     match expression {
-        Expr::Name(name) => found.push(Place::Name(&name.id)),
+        Expr::Name(name) => found.push(AssignmentTarget::Name(&name.id)),
         Expr::Attribute(attribute) => {
-            found.push(Place::Attribute(&attribute.attr));
+            found.push(AssignmentTarget::Attribute(&attribute.attr));
             if !is_of_self(attribute) {
                 collect(&attribute.value, found);
             }

@@ -11,11 +11,11 @@ use ruff_python_ast::{
 use ruff_text_size::Ranged;
 
 use super::link::Taken;
-use super::{Values, places};
+use super::{FlowValues, places};
 use crate::plan::names::captured;
 use crate::plan::unused::is_by_text;
 
-impl<'a> Values<'a> {
+impl<'a> FlowValues<'a> {
     fn function(&mut self, def: &'a StmtFunctionDef) {
         let is_static = def.decorator_list.iter().any(|one| {
             one.expression.as_name_expr().is_some_and(|name| name.id.as_str() == "staticmethod")
@@ -95,7 +95,7 @@ impl<'a> Values<'a> {
     }
 }
 
-impl<'a> Visitor<'a> for Values<'a> {
+impl<'a> Visitor<'a> for FlowValues<'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         match statement {
             Stmt::Assign(assign) => {

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use ruff_python_ast::Stmt;
 
 use crate::plan::answers::{Function, is_class};
-use crate::plan::names::Names;
+use crate::plan::names::ScopeNames;
 use crate::plan::python::is_module;
 use crate::plan::question::is_of_program;
 use crate::plan::setup::Setup;
 
 /// The names that are functions of the program, or what it has in place of a module.
 pub(super) fn functions<'a>(
-    names: &'a Names,
+    names: &'a ScopeNames,
     setup: &'a Setup,
     candidate: Option<&'a str>,
     entry_point: Option<&'a str>,

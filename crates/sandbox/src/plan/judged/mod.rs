@@ -44,16 +44,18 @@ use self::functions::{candidate, functions};
 use self::used::{Judge, Judges, Used, hold};
 use self::uses::{Raising, Use, Uses};
 use super::answers::{Answers, Function, ROUNDS, is_class, is_equality};
-use super::follow::{Called, Origin, Stands, Value, Values, arguments, called_name, is_asserting};
-use super::names::Names;
+use super::follow::{
+    Called, FlowValue, FlowValues, Stands, TextOrigin, arguments, called_name, is_asserting,
+};
+use super::names::ScopeNames;
 use super::python::is_builtin;
 use super::setup::Setup;
-use super::source::{Source, SourceError};
+use super::source::{ParsedSource, SourceError};
 
 /// An error if a function of the program would judge the answer it is given.
 pub(super) fn refuse_self_judged(
-    source: &Source,
-    names: &Names,
+    source: &ParsedSource,
+    names: &ScopeNames,
     setup: &Setup,
     entry_point: Option<&str>,
 ) -> Result<(), SourceError> {
@@ -63,34 +65,34 @@ pub(super) fn refuse_self_judged(
     if others == 0 || others == functions.len() && others == 1 {
         return Ok(());
     }
-    let made = Source::parse(&setup.after)?;
-    let helpers = Source::parse(&setup.checker)?;
-    let mut values = Values::default();
-    values.read(statements, Origin::Test);
-    values.read(helpers.tree.suite(), Origin::Setup);
-    values.read(made.tree.suite(), Origin::Beside);
+    let made = ParsedSource::parse(&setup.after)?;
+    let helpers = ParsedSource::parse(&setup.checker)?;
+    let mut values = FlowValues::default();
+    values.read(statements, TextOrigin::Test);
+    values.read(helpers.tree.suite(), TextOrigin::Setup);
+    values.read(made.tree.suite(), TextOrigin::Beside);
     values.link(&functions)?;
     let answers = Answers::find(&values, functions);
     let raising = Raising::of(&[helpers.tree.suite(), statements]);
     let mut search = Search::new(&values, &answers);
     search.follow_names()?;
-    search.statements(Uses::of(helpers.tree.suite(), &raising), Origin::Setup);
-    search.statements(Uses::of(made.tree.suite(), &raising), Origin::Beside);
-    search.statements(Uses::of(statements, &raising), Origin::Test);
+    search.statements(Uses::of(helpers.tree.suite(), &raising), TextOrigin::Setup);
+    search.statements(Uses::of(made.tree.suite(), &raising), TextOrigin::Beside);
+    search.statements(Uses::of(statements, &raising), TextOrigin::Test);
     let Some(Judge { at, name, origin }) = search.found else { return Ok(()) };
     let line = |text: &str| text.get(..at).unwrap_or_default().matches('\n').count() + 1;
     let name = name.to_owned();
     Err(match origin {
-        Origin::Test => SourceError::SelfJudged { line: line(&source.text), name },
-        Origin::Setup => SourceError::SelfJudgedInSetup { line: line(&helpers.text), name },
-        Origin::Beside => SourceError::SelfJudgedInSetup { line: line(&made.text), name },
+        TextOrigin::Test => SourceError::SelfJudged { line: line(&source.text), name },
+        TextOrigin::Setup => SourceError::SelfJudgedInSetup { line: line(&helpers.text), name },
+        TextOrigin::Beside => SourceError::SelfJudgedInSetup { line: line(&made.text), name },
     })
 }
 
 type Held<'a> = BTreeMap<&'a str, Judges<'a>>;
 
 struct Search<'a> {
-    values: &'a Values<'a>,
+    values: &'a FlowValues<'a>,
     answers: &'a Answers<'a>,
     names: Held<'a>,
     attributes: Held<'a>,
@@ -101,7 +103,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(values: &'a Values<'a>, answers: &'a Answers<'a>) -> Self {
+    fn new(values: &'a FlowValues<'a>, answers: &'a Answers<'a>) -> Self {
         let (names, attributes, returned) = (Held::new(), Held::new(), Held::new());
         Self { values, answers, names, attributes, returned, handed: OnceCell::new(), found: None }
     }
@@ -127,7 +129,7 @@ impl<'a> Search<'a> {
         for (name, values) in stands {
             let mut holds = Judges::default();
             let conditions = self.values.conditions.get(name).into_iter().flatten();
-            for Value { expression, origin } in values.iter().chain(conditions) {
+            for FlowValue { expression, origin } in values.iter().chain(conditions) {
                 for used in self.looked_at(expression, Use::Kept, *origin) {
                     let place = if used.more { &mut holds.more } else { &mut holds.answers_alone };
                     place.get_or_insert(used.judge);
@@ -141,7 +143,7 @@ impl<'a> Search<'a> {
     }
 
     /// Looks at everything in a text that uses a value.
-    fn statements(&mut self, uses: Vec<(&'a Expr, Use)>, origin: Origin) {
+    fn statements(&mut self, uses: Vec<(&'a Expr, Use)>, origin: TextOrigin) {
         for (expression, by) in uses {
             self.looked_at(expression, by, origin);
         }
@@ -151,7 +153,7 @@ impl<'a> Search<'a> {
     }
 
     /// A call that is a statement: a judge can still raise.
-    fn statement(&mut self, call: &'a ExprCall, origin: Origin) {
+    fn statement(&mut self, call: &'a ExprCall, origin: TextOrigin) {
         let Some((judge, _)) = self.judge(call, origin) else {
             let is_local = match call.func.as_ref() {
                 Expr::Name(name) => is_builtin(&name.id) || self.values.defines(&name.id),
@@ -194,7 +196,7 @@ impl<'a> Search<'a> {
     }
 
     /// The judges of an expression whose value is used like this, and is not used up within it.
-    fn looked_at(&mut self, expression: &'a Expr, by: Use, origin: Origin) -> Vec<Used<'a>> {
+    fn looked_at(&mut self, expression: &'a Expr, by: Use, origin: TextOrigin) -> Vec<Used<'a>> {
         let mut used = Vec::new();
         self.expression(expression, by, origin, &mut used);
         self.refuse(&used);
@@ -208,7 +210,13 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn expression(&self, expression: &'a Expr, by: Use, origin: Origin, used: &mut Vec<Used<'a>>) {
+    fn expression(
+        &self,
+        expression: &'a Expr,
+        by: Use,
+        origin: TextOrigin,
+        used: &mut Vec<Used<'a>>,
+    ) {
         match expression {
             Expr::Call(call) => self.call(call, by, origin, used),
             Expr::Compare(compare) => self.compared(compare, by, origin, used),
@@ -238,7 +246,7 @@ impl<'a> Search<'a> {
 
     /// What an object has is not the object (`tree.root`), unless a class made it of answers to say
     /// something about them: `Report(solve(3)).ok`.
-    fn object(&self, object: &'a Expr, by: Use, origin: Origin, used: &mut Vec<Used<'a>>) {
+    fn object(&self, object: &'a Expr, by: Use, origin: TextOrigin, used: &mut Vec<Used<'a>>) {
         let mut of_object = Vec::new();
         self.expression(object, by, origin, &mut of_object);
         if object.is_name_expr() {
@@ -252,7 +260,7 @@ impl<'a> Search<'a> {
         &self,
         compare: &'a ExprCompare,
         by: Use,
-        origin: Origin,
+        origin: TextOrigin,
         used: &mut Vec<Used<'a>>,
     ) {
         let sides = || std::iter::once(compare.left.as_ref()).chain(&compare.comparators);
@@ -280,7 +288,7 @@ impl<'a> Search<'a> {
             && !self.answers.has_answer(expression)
     }
 
-    fn call(&self, call: &'a ExprCall, by: Use, origin: Origin, used: &mut Vec<Used<'a>>) {
+    fn call(&self, call: &'a ExprCall, by: Use, origin: TextOrigin, used: &mut Vec<Used<'a>>) {
         if let Some((judge, more)) = self.judge(call, origin) {
             let is_chosen = (0..arguments(call).count()).any(|at| chooses(call, at));
             let by = if is_chosen { Use::Decides } else { by };
@@ -308,7 +316,7 @@ impl<'a> Search<'a> {
     }
 
     /// What a callee stands for that is not the program's.
-    fn callee(&self, callee: &'a Expr, by: Use, origin: Origin, used: &mut Vec<Used<'a>>) {
+    fn callee(&self, callee: &'a Expr, by: Use, origin: TextOrigin, used: &mut Vec<Used<'a>>) {
         match callee {
             // A method of an answer is asked for what it is (`decode(…).startswith("a")`), one of a
             // collection for what is in it.
@@ -332,7 +340,7 @@ impl<'a> Search<'a> {
     }
 
     /// The judge that a call is, and whether it is told more than answers.
-    fn judge(&self, call: &'a ExprCall, origin: Origin) -> Option<(Judge<'a>, bool)> {
+    fn judge(&self, call: &'a ExprCall, origin: TextOrigin) -> Option<(Judge<'a>, bool)> {
         let is_defined = called_name(&call.func).is_some_and(|name| self.values.defines(name));
         let (known, applied) = match self.answers.function(&call.func) {
             Some(known) => (known, None),

@@ -1,14 +1,14 @@
 //! Judges, and what becomes of their values.
 
 use super::uses::Use;
-use crate::plan::follow::Origin;
+use crate::plan::follow::TextOrigin;
 
 /// Where a judge is called, and by what name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Judge<'a> {
     pub(super) at: usize,
     pub(super) name: &'a str,
-    pub(super) origin: Origin,
+    pub(super) origin: TextOrigin,
 }
 
 /// A judge whose value is used.

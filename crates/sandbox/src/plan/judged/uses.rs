@@ -117,7 +117,7 @@ impl<'a> Raising<'a> {
             functions.visit_body(text);
         }
         let looks: Vec<_> =
-            functions.0.iter().map(|def| (def.name.as_str(), Look::at(&def.body))).collect();
+            functions.0.iter().map(|def| (def.name.as_str(), RaiseFinder::at(&def.body))).collect();
         let raising = looks.iter().filter(|(_, look)| look.raises).map(|(name, _)| *name);
         let mut raising = Self { names: raising.collect() };
         loop {
@@ -135,11 +135,11 @@ impl<'a> Raising<'a> {
 
     /// Whether statements raise something themselves, anywhere below, or call what does.
     fn raises(&self, statements: &[Stmt]) -> bool {
-        let look = Look::at(statements);
+        let look = RaiseFinder::at(statements);
         look.raises || self.is_reached(&look)
     }
 
-    fn is_reached(&self, look: &Look<'_>) -> bool {
+    fn is_reached(&self, look: &RaiseFinder<'_>) -> bool {
         look.calls.iter().any(|name| self.names.contains(name))
     }
 }
@@ -156,12 +156,12 @@ impl<'a> Visitor<'a> for Functions<'a> {
 
 /// Whether statements raise something themselves, and what they call.
 #[derive(Default)]
-struct Look<'a> {
+struct RaiseFinder<'a> {
     raises: bool,
     calls: BTreeSet<&'a str>,
 }
 
-impl<'a> Look<'a> {
+impl<'a> RaiseFinder<'a> {
     fn at(statements: &'a [Stmt]) -> Self {
         let mut look = Self::default();
         look.visit_body(statements);
@@ -169,7 +169,7 @@ impl<'a> Look<'a> {
     }
 }
 
-impl<'a> Visitor<'a> for Look<'a> {
+impl<'a> Visitor<'a> for RaiseFinder<'a> {
     fn visit_stmt(&mut self, statement: &'a Stmt) {
         self.raises |= statement.is_raise_stmt() || statement.is_assert_stmt();
         if !self.raises {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::oracle;
-use crate::value::{Int, Limits, Rule, Text, Value, check, decode, encode, equal};
+use crate::value::{EqualityRule, Int, Text, Value, ValueLimits, check, decode, encode, equal};
 
 /// Any value that Python could hold, of few different parts, so that equal ones meet.
 pub(super) fn values() -> impl Strategy<Value = Value> {
@@ -148,19 +148,19 @@ proptest! {
 
     #[test]
     fn what_is_written_reads_back(value in values()) {
-        prop_assert_eq!(decode(&encode(&value), Limits::default()), Ok(value));
+        prop_assert_eq!(decode(&encode(&value), ValueLimits::default()), Ok(value));
     }
 
     #[test]
     fn equality_is_what_the_obvious_oracle_says((a, b) in pairs(), sequences_alike: bool) {
-        let rule = Rule { sequences_alike };
+        let rule = EqualityRule { sequences_alike };
         prop_assert_eq!(equal(&a, &b, rule), oracle::equal(&a, &b, rule));
         prop_assert_eq!(equal(&b, &a, rule), equal(&a, &b, rule));
     }
 
     #[test]
     fn whatever_is_read_from_any_bytes_is_written_as_those_bytes(bytes in tagged()) {
-        if let Ok(value) = decode(&bytes, Limits::default()) {
+        if let Ok(value) = decode(&bytes, ValueLimits::default()) {
             prop_assert_eq!(encode(&value), bytes);
         }
     }

@@ -1,9 +1,9 @@
 //! Python's `==` written the slow and obvious way, to compare the quick one with.
 
-use crate::value::{Int, Rule, Value};
+use crate::value::{EqualityRule, Int, Value};
 
 /// Whether two values are equal, pair by pair.
-pub(super) fn equal(a: &Value, b: &Value, rule: Rule) -> bool {
+pub(super) fn equal(a: &Value, b: &Value, rule: EqualityRule) -> bool {
     let all = |a: &[Value], b: &[Value]| {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b, rule))
     };

@@ -7,7 +7,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 use super::laws::{pairs, values};
-use crate::value::{Rule, Value, encode, equal};
+use crate::value::{EqualityRule, Value, encode, equal};
 
 const PAIRS: usize = 4000;
 
@@ -54,7 +54,7 @@ fn cpython_agrees_on_every_pair() {
     assert_eq!(answers.len(), cases.len());
     let mut found = [0, 0];
     for ((a, b), answer) in cases.iter().zip(answers.chars()) {
-        let ours = equal(a, b, Rule::default());
+        let ours = equal(a, b, EqualityRule::default());
         assert_eq!(if ours { '=' } else { '!' }, answer, "{a:?}\n{b:?}");
         found[usize::from(ours)] += 1;
     }

@@ -6,8 +6,8 @@ mod ways;
 use super::*;
 
 fn found(test: &str, setup: &str) -> Option<(usize, String)> {
-    let source = Source::parse(test).unwrap();
-    let names = Names::of(source.tree.suite());
+    let source = ParsedSource::parse(test).unwrap();
+    let names = ScopeNames::of(source.tree.suite());
     match refuse_self_judged(&source, &names, &Setup::split(setup).unwrap(), None) {
         Ok(()) => None,
         Err(

@@ -188,8 +188,8 @@ fn a_chain_of_names_that_is_not_followed_to_its_end_hides_nothing() {
     let chain: Vec<String> = (0..80).map(|at| format!("y{at} = y{}\n", at + 1)).collect();
     let chain = chain.concat();
     assert!(found(&format!("{chain}y80 = solve(3)\nassert valid(y0)"), "").is_some());
-    let source = Source::parse(&format!("{chain}y80 = valid(solve(3))\nassert y0")).unwrap();
-    let names = Names::of(source.tree.suite());
+    let source = ParsedSource::parse(&format!("{chain}y80 = valid(solve(3))\nassert y0")).unwrap();
+    let names = ScopeNames::of(source.tree.suite());
     let result = refuse_self_judged(&source, &names, &Setup::default(), None);
     assert_eq!(result, Err(SourceError::Tangled));
 }
