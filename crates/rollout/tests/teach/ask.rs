@@ -157,10 +157,10 @@ fn a_verdict_that_is_missing_is_judged_again_and_not_asked_again() {
 }
 
 /// A judge whose machine breaks at every second program.
-#[derive(Default)]
+#[derive(Default, Clone)]
 struct Shaky {
     whole: Fake,
-    calls: AtomicU64,
+    calls: Arc<AtomicU64>,
 }
 
 impl whetstone_sandbox::job::Judging for Shaky {
@@ -196,6 +196,7 @@ fn completions_that_nobody_asked_for_are_left_out() {
 }
 
 /// A judge for which every task's tests are broken.
+#[derive(Clone)]
 struct BadTests;
 
 impl whetstone_sandbox::job::Judging for BadTests {
@@ -221,6 +222,7 @@ fn broken_tests_are_named_and_are_no_reason_to_try_again() {
 }
 
 /// A judge whose machine is broken.
+#[derive(Clone)]
 struct Broken;
 
 impl whetstone_sandbox::job::Judging for Broken {
