@@ -13,10 +13,6 @@ ci:
 fmt:
     cargo xtask fmt
 
-# No lint speaks, in any target
-clippy:
-    cargo xtask clippy
-
 # Unit and integration tests
 test:
     cargo xtask test
@@ -24,6 +20,10 @@ test:
 # The examples in doc comments
 doctest:
     cargo xtask doctest
+
+# No lint speaks, in any target
+clippy:
+    cargo xtask clippy
 
 # A browser is there for the tests that look at pages
 browser:

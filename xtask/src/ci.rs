@@ -5,6 +5,7 @@
 //! that was skipped or never reached is a row of its own: silence is never success.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -103,11 +104,27 @@ pub fn table(steps: &[Step], reports: &[Report]) -> String {
 }
 
 /// `cargo`, as the toolchain that runs us names it, in the repository at `root`.
+///
+/// A clone that was never built incrementally is not now: the state for incremental builds costs CPU time
+/// and, for all targets, more disk than everything else together.
 pub fn cargo(root: &Path, args: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
     command.args(args).current_dir(root);
+    if std::env::var_os("CARGO_INCREMENTAL").is_none() && !has_incremental_state(root) {
+        command.env("CARGO_INCREMENTAL", "0");
+    }
     command
+}
+
+/// Whether a crate of ours, but for this one, was built incrementally.
+fn has_incremental_state(root: &Path) -> bool {
+    let own = || root.join("target");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(own, |dir| root.join(dir));
+    let ours = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("whetstone_"))
+    };
+    fs::read_dir(target.join("debug/incremental")).is_ok_and(|mut all| all.any(ours))
 }
 
 fn perform(root: &Path, action: Action, out: &mut dyn Write) -> io::Result<Outcome> {

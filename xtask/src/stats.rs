@@ -8,12 +8,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::{fmt, io};
 
+use crate::file_graph::{OwnModule, file_cycles};
+use crate::product::{before_tests, is_test};
 use crate::tidy::rust_code::code_of;
 use crate::tidy::signatures::functions;
 use crate::tidy::tree::Tree;
 
 /// The line of help.
-pub const WHAT: &str = "lines, functions, parameters and types of the product, counted";
+pub const WHAT: &str =
+    "lines, functions, parameters, types and file cycles of the product, counted";
 
 /// More lines than this are many for a function.
 const MANY_LINES: usize = 40;
@@ -39,6 +42,11 @@ pub struct Stats {
     pub longest: LongestFile,
     /// How often each type's name is defined.
     pub types: BTreeMap<String, usize>,
+    /// Files inside a crate that use each other, directly or through others, where uses of the `mod.rs`
+    /// of the own folder do not count.
+    pub cycles: Vec<Vec<String>>,
+    /// How many there are where these uses count.
+    pub cycles_with_own_modules: usize,
 }
 
 /// Lines of a crate.
@@ -66,7 +74,11 @@ pub struct LongestFile {
 /// If it cannot be read.
 pub fn count(root: &Path) -> io::Result<Stats> {
     let tree = Tree::read(root)?;
-    let mut stats = Stats::default();
+    let mut stats = Stats {
+        cycles: file_cycles(&tree, OwnModule::Ignored),
+        cycles_with_own_modules: file_cycles(&tree, OwnModule::Counts).len(),
+        ..Stats::default()
+    };
     for (path, text) in tree.rust() {
         let Some((name, inside)) = path.strip_prefix("crates/").and_then(|p| p.split_once('/'))
         else {
@@ -85,21 +97,6 @@ pub fn count(root: &Path) -> io::Result<Stats> {
         }
     }
     Ok(stats)
-}
-
-/// Whether a file of a crate is for tests alone.
-fn is_test(inside: &str) -> bool {
-    let for_tests = |part: &str| {
-        matches!(part, "tests" | "tests.rs" | "testing" | "testing.rs" | "loopback" | "benches")
-            || part == "examples"
-            || part.ends_with("_tests.rs")
-    };
-    inside.split('/').any(for_tests)
-}
-
-/// The text above a file's own tests, which come last.
-fn before_tests(text: &str) -> &str {
-    text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or(text)
 }
 
 impl Stats {
@@ -167,6 +164,12 @@ impl fmt::Display for Stats {
         writeln!(f, "longest file                {lines:>6}  {path}")?;
         writeln!(f, "names of several types      {:>6}", shared.len())?;
         let most = shared.iter().take(20).map(|(name, count)| format!("{name} {count}"));
-        writeln!(f, "  most often: {}", most.collect::<Vec<_>>().join(", "))
+        writeln!(f, "  most often: {}", most.collect::<Vec<_>>().join(", "))?;
+        writeln!(f, "cycles between files        {:>6}", self.cycles.len())?;
+        for cycle in &self.cycles {
+            writeln!(f, "  {}", cycle.join(", "))?;
+        }
+        let own = self.cycles_with_own_modules;
+        writeln!(f, "  with uses of the own `mod.rs`{own:>5}")
     }
 }

@@ -21,7 +21,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::{Evidence, Observation};
+pub use crate::validation::Validation;
 use crate::verdict::Verdict;
 
 /// What the judge saw of one program, and how it was held.
@@ -71,21 +71,6 @@ impl Isolation {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot judge: {0}")]
 pub struct Infrastructure(pub String);
-
-/// What a scored line says under `validation`.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Validation {
-    /// What the environment saw.
-    Seen(Evidence),
-    /// It could not be judged.
-    Failed(Infrastructure),
-}
-
-impl From<Judgement> for Validation {
-    fn from(judgement: Judgement) -> Self {
-        Self::Seen(Evidence::Program(judgement))
-    }
-}
 
 /// Why a judgement contradicts itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -344,65 +329,10 @@ impl From<Judgement> for RawJudgement {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawFailed {
-    error: String,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawNotRun {
-    skipped: Skipped,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Skipped {
-    Runtime,
-}
-
-impl Serialize for Validation {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Seen(evidence) => evidence.serialize(serializer),
-            Self::Failed(failed) => RawFailed { error: failed.0.clone() }.serialize(serializer),
-        }
-    }
-}
-
-impl Serialize for Evidence {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Program(judgement) => judgement.serialize(serializer),
-            Self::NotRun => RawNotRun { skipped: Skipped::Runtime }.serialize(serializer),
-            Self::Observed(observation) => observation.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Validation {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let object = crate::wire::Object::deserialize(deserializer)?;
-        let text = serde_json::to_string(&object).map_err(serde::de::Error::custom)?;
-        let validation = if object.get("error").is_some() {
-            serde_json::from_str(&text)
-                .map(|raw: RawFailed| Self::Failed(Infrastructure(raw.error)))
-        } else if object.get("skipped").is_some() {
-            serde_json::from_str(&text).map(|_: RawNotRun| Self::Seen(Evidence::NotRun))
-        } else if object.get("solved").is_some() {
-            serde_json::from_str(&text)
-                .map(|seen: Observation| Self::Seen(Evidence::Observed(seen)))
-        } else {
-            serde_json::from_str(&text).map(|judged: Judgement| Self::from(judged))
-        };
-        validation.map_err(serde::de::Error::custom)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Evidence;
 
     const HELD: Held = Held { cpu_ms: 1.5, isolation: Isolation::Full };
 

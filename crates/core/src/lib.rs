@@ -38,6 +38,7 @@ pub mod survivors;
 pub mod task;
 pub mod tests;
 pub mod trace;
+pub mod validation;
 pub mod verdict;
 pub mod wire;
 

@@ -11,9 +11,10 @@
 //! `step` is of step 0.
 //! Fields we do not know pass through untouched.
 
-use crate::judgement::{Infrastructure, Validation};
+use crate::judgement::Infrastructure;
 use crate::outcome::{Evidence, Outcome};
 use crate::task::TaskId;
+use crate::validation::Validation;
 use crate::wire::{Object, Wire, WireError};
 
 const VERSION: u64 = 1;

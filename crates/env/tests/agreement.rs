@@ -6,12 +6,10 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
-mod support;
-
+use crate::support::corpus;
+use crate::support::cpython::Python;
+use crate::support::mutate::{Dice, mutate};
 use ruff_python_ast::PythonVersion;
-use support::corpus;
-use support::cpython::Python;
-use support::mutate::{Dice, mutate};
 use whetstone_env::python::syntax::check_any_length;
 use whetstone_env::stack::on_big_stack;
 

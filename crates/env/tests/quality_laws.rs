@@ -5,12 +5,10 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support;
-
+use crate::support::corpus;
+use crate::support::cpython::Python;
 use proptest::prelude::*;
 use ruff_python_ast::PythonVersion;
-use support::corpus;
-use support::cpython::Python;
 use whetstone_core::config::QualityWeights;
 use whetstone_env::python::quality::{Report, report};
 use whetstone_env::python::syntax::check;

@@ -3,12 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot begin has failed")]
 
-mod support;
-
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use support::words;
+use crate::support::words;
 use whetstone_core::Seed;
 use whetstone_core::completion::Finish;
 use whetstone_infer::{Generator, Limits, Local, Prompt, Rule, SampledCompletion, Usage};

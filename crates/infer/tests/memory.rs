@@ -1,7 +1,5 @@
 //! What a plan says of sampling, beside what the device holds afterwards.
 
-mod support;
-
 use std::ops::ControlFlow;
 
 use whetstone_core::Seed;
@@ -13,7 +11,7 @@ use whetstone_model::memory::{Purpose, Target, Work, plan};
 use whetstone_model::weights::Dtype;
 use whetstone_model::{Config, Family};
 
-use support::words;
+use crate::support::words;
 
 const VOCAB: u32 = 4096;
 

@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot begin has failed")]
 
-mod support;
-
 use std::ops::ControlFlow;
 
 use whetstone_core::Seed;
@@ -14,7 +12,7 @@ use whetstone_model::decoder::{Decoder, PAGE};
 use whetstone_model::weights::Dtype;
 use whetstone_model::{Config, Family};
 
-use support::words;
+use crate::support::words;
 
 const VOCAB: u32 = 64;
 const SAMPLES: usize = 8;

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::cuda::{Address, Block, UNIT};
 pub use crate::element::{Activation, Element, Real};
+use crate::size_class::class;
 
 /// A line of the cache, so that the widest vectors are aligned.
 #[derive(Debug, Clone, Copy)]
@@ -65,13 +66,6 @@ pub fn taken_bytes(bytes: usize) -> usize {
 /// The allocated size on CUDA.
 pub fn taken_bytes_on_cuda(bytes: usize) -> usize {
     class(bytes.div_ceil(UNIT)).saturating_mul(UNIT)
-}
-
-/// The allocated size for `lines` lines.
-pub(crate) fn class(lines: usize) -> usize {
-    let lines = lines.max(1);
-    let step = (lines.next_power_of_two() / 16).max(1);
-    lines.next_multiple_of(step)
 }
 
 /// Numbers in the memory of a device.

@@ -51,6 +51,7 @@ pub mod replay;
 pub mod rms_norm;
 pub mod rope;
 pub mod sample;
+mod size_class;
 pub mod swiglu;
 
 pub use buffer::{Buffer, View, ViewMut};

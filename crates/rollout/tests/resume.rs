@@ -3,12 +3,10 @@
 //! A copy of the journal, taken after each line, is what a kill would have left; real kills are in
 //! `kill.rs`.
 
-mod common;
-
 use std::fs;
 use std::sync::Mutex;
 
-use common::{Asked, Bench, Fake, rollout};
+use crate::common::{Asked, Bench, Fake, rollout};
 use whetstone_core::judgement::{Infrastructure, Judgement};
 use whetstone_record::journal::Journal;
 use whetstone_rollout::score::Earlier;

@@ -1,10 +1,8 @@
 //! Scoring files with a judge that runs nothing.
 
-mod common;
-
 use std::fs;
 
-use common::{Asked, Bench, Fake, rollout};
+use crate::common::{Asked, Bench, Fake, rollout};
 use serde_json::Value;
 use whetstone_algo::advantage::group;
 use whetstone_core::config::AdvantageBy;

@@ -10,6 +10,7 @@ mod changelog;
 mod ci_command;
 mod confined;
 mod crates;
+mod cycles;
 mod dependencies;
 mod edges;
 pub mod generated;
@@ -54,6 +55,7 @@ const RULES: &[Rule] = &[
     confined::check_unsafe,
     confined::check_print,
     crates::check,
+    cycles::check,
     dependencies::check,
     edges::check,
     generated::check,

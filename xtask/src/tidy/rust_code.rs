@@ -22,7 +22,7 @@ pub(crate) fn code_of(text: &str) -> String {
 }
 
 /// Whether `word` stands in `line` with no letter, digit or underscore on either side.
-pub(super) fn has_word(line: &str, word: &str) -> bool {
+pub(crate) fn has_word(line: &str, word: &str) -> bool {
     let joins = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     line.match_indices(word).any(|(at, _)| {
         let after = &line[at + word.len()..];

@@ -1,4 +1,4 @@
-//! Rules on source files: `sizes`, `unsafe`, `print`, `head`, `metrics`, `parameters`, `words`.
+//! Rules on source files: `cycles`, `sizes`, `unsafe`, `print`, `head`, `metrics`, `parameters`, `words`.
 
 use super::miniature::Miniature;
 use xtask::tidy::words::{Reach, WORDS};
@@ -31,6 +31,31 @@ fn no_reason_excuses_a_file_that_is_too_long() {
 #[test]
 fn test_data_may_be_long() {
     Miniature::clean().write("crates/core/testdata/long.rs", &long(900, "")).check_tidy();
+}
+
+#[test]
+fn files_that_use_each_other_need_a_reason() {
+    let tree = Miniature::clean();
+    tree.write("crates/core/src/a.rs", "//! A.\nuse crate::b::B;\n").check_tidy();
+    let cycle = "crates/core/src/a.rs, crates/core/src/b.rs";
+    tree.write("crates/core/src/b.rs", "//! B.\nuse super::a::A;\n").check(
+        "cycles",
+        "crates/core/src/a.rs",
+        cycle,
+    );
+}
+
+#[test]
+fn a_cycle_with_a_reason_is_kept_and_a_reason_without_a_cycle_is_not() {
+    let tree = Miniature::clean();
+    tree.write("crates/train/src/watch.rs", "//! A.\nuse crate::watchdog::B;\n");
+    tree.write("crates/train/src/watchdog.rs", "//! B.\nuse crate::watch::A;\n");
+    let problems = tree.problems();
+    assert!(problems.iter().all(|problem| problem.rule != "cycles"), "{problems:#?}");
+    tree.write("crates/train/src/watchdog.rs", "//! B.\n");
+    let problems = tree.problems();
+    let of_rule = problems.iter().filter(|problem| problem.rule == "cycles").collect::<Vec<_>>();
+    assert!(of_rule.len() == 1 && of_rule[0].message.contains("is gone"), "{problems:#?}");
 }
 
 #[test]

@@ -15,20 +15,8 @@
 //! (dual clip, arXiv:1912.09729, eq. 5; 3 in its paper) the loss of `A < 0` is at most `-c · A`, and past
 //! it there is no signal.
 
-use super::formula::{Formula, Ratio, Token, TokenLoss};
 use crate::AlgoError;
 use crate::error::setting;
-
-/// Each token has its own ratio; past the bound it has no signal.
-pub(super) const FORMULA: Formula = Formula { losses, needs_one_advantage: false };
-
-fn losses(clip: Clip, tokens: &[Token]) -> Vec<TokenLoss> {
-    let loss = |token: &Token| {
-        let ratio = Ratio::new(token.log_ratio());
-        token.weigh(ratio, clip.term(ratio.value, token.advantage))
-    };
-    tokens.iter().map(loss).collect()
-}
 
 /// How far a ratio may move.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -21,6 +21,7 @@ mod formula;
 mod gspo;
 pub mod importance;
 mod statistics;
+mod token_ratio;
 
 pub use clip::{Bound, Clip};
 pub use importance::Cap;
@@ -57,7 +58,7 @@ pub struct PolicyLoss {
 /// The policy loss of a name in the settings.
 fn formula(ratio: RatioOf) -> Formula {
     match ratio {
-        RatioOf::Token => clip::FORMULA,
+        RatioOf::Token => token_ratio::FORMULA,
         RatioOf::Sequence => gspo::FORMULA,
         RatioOf::Weight => cispo::FORMULA,
     }

@@ -9,28 +9,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::judgement::Isolation;
 
-/// Where runs are kept, and where models are computed.
+/// The folder of runs, and the device that models run on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunConfig {
-    /// The folder with one directory for each run.
+    /// The folder that holds one directory per run.
     #[schemars(length(min = 1))]
     pub dir: String,
-    /// What computes the model: `cpu`, `cuda:N` (the GPU of NVIDIA's with this number), or `auto`: the
-    /// first GPU that works, else the CPU. The CPU's figures are the same on every machine; a GPU
-    /// computes in bf16, so its figures are others.
+    /// Device that models run on: `cpu`, `cuda:N` (the NVIDIA GPU with this index), or `auto` (the
+    /// first working GPU, otherwise the CPU). Results on the CPU are the same on every machine; a
+    /// GPU computes in bf16, so its results differ.
     #[schemars(length(min = 1))]
     pub device: String,
 }
 
-/// What computes a model.
+/// The device that a model runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// The first GPU that works, else the CPU.
+    /// The first working GPU, otherwise the CPU.
     Auto,
-    /// This machine's processors.
+    /// The CPU.
     Cpu,
-    /// The GPU of NVIDIA's with this number.
+    /// The NVIDIA GPU with this index.
     Cuda(u32),
 }
 
@@ -63,25 +63,25 @@ impl fmt::Display for DeviceChoice {
 }
 
 impl RunConfig {
-    /// The device that is asked for.
+    /// The configured device.
     ///
     /// # Errors
     ///
-    /// If the setting names none.
+    /// If the setting does not name a device.
     pub fn device(&self) -> Result<DeviceChoice, String> {
         self.device.parse()
     }
 }
 
-/// What the model is asked.
+/// The prompt around a problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PromptConfig {
-    /// Language of the template around the problem; the problem itself stays as it is.
+    /// Language of the prompt around the problem; the problem itself is not translated.
     pub language: PromptLanguage,
 }
 
-/// Language of the template around a problem.
+/// Language of the prompt around a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptLanguage {
@@ -95,80 +95,81 @@ pub enum PromptLanguage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EnvConfig {
-    /// The environment of tasks that name none: `program` judges programs by their tests. A task with tests
-    /// is always a program's, and one with a `body` is for the environment that the body names.
+    /// Environment of tasks that do not name one; `program` runs programs against their tests. A
+    /// task with tests always uses `program`, and a task with a `body` uses the environment that
+    /// the body names.
     #[schemars(length(min = 1))]
     pub kind: String,
-    /// Turns of an episode at most; 0 means as many as the environment allows by itself (1 for programs).
+    /// Maximum turns of an episode; 0 uses the environment's own maximum (1 for programs).
     #[schemars(range(max = 1000))]
     pub max_turns: u32,
 }
 
-/// Where programs run.
+/// The sandbox that programs run in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SandboxConfig {
     /// The interpreter for Python programs: a command on the `PATH`, or a path.
     #[schemars(length(min = 1))]
     pub python: String,
-    /// Programs that compute at the same time; 0 means one for each core. A program that sleeps leaves
-    /// its core to another one.
+    /// Programs that compute at the same time; 0 means one per core. A sleeping program does not
+    /// occupy a core.
     #[schemars(range(max = 1024))]
     pub workers: u32,
-    /// The weakest isolation with which a program may run: `full` is fresh namespaces, Landlock, a
-    /// system call filter and resource limits; `landlock` is these without namespaces; `rlimit` is
-    /// the filter and the limits alone. `whet doctor` says which one this machine gives.
+    /// Minimum isolation of programs: `full` is fresh namespaces, Landlock, a system call filter
+    /// and resource limits; `landlock` is the same without namespaces; `rlimit` is the filter and
+    /// the limits only. `whet doctor` shows which level this machine supports.
     pub min_isolation: Isolation,
-    /// Seconds of CPU time for a program with all its tests; for each test where a test is a run of
-    /// its own, and four times as much for all of them.
+    /// CPU seconds for a program with all its tests. Where each test is a run of its own, the limit
+    /// applies to each run, and four times the limit to all runs together.
     #[schemars(range(min = 0.1, max = 3600.0))]
     pub cpu_seconds: f64,
-    /// Mebibytes of memory for a program.
+    /// Memory limit of a program, in MiB.
     #[schemars(range(min = 64, max = 1_048_576))]
     pub memory_mib: u32,
 }
 
-/// How a model is measured.
+/// How `whet eval` samples and reports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EvalConfig {
     /// Values of k for which pass@k is reported.
     #[schemars(length(min = 1), inner(range(min = 1)))]
     pub k: Vec<u32>,
-    /// Completions of each task; at least the largest k.
+    /// Completions per task; at least the largest k.
     #[schemars(range(min = 1, max = 10_000), extend("x-aliases" = ["n_samples"]))]
     pub num_samples: u32,
-    /// Sampling temperature; 1 draws from the model itself, 0 always takes the likeliest token.
+    /// Sampling temperature; 1 samples the model's own distribution, 0 is greedy.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub temperature: f64,
 }
 
-/// What a training is measured by while it goes on, where held-out tasks are named.
+/// Evaluation during training, on the held-out tasks that the command names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HeldOutConfig {
-    /// Steps from one measurement to the next, the first before the first step; 0 measures never.
+    /// Steps between evaluations, beginning before the first step; 0 turns evaluation off.
     #[schemars(extend("x-aliases" = ["eval_steps"]))]
     pub every_steps: u32,
-    /// Tasks at most; of more, the seed chooses.
+    /// Maximum number of tasks; a random subset is chosen by the seed if there are more.
     #[schemars(range(min = 1))]
     pub max_tasks: u32,
-    /// Completions of each task, sampled as rollouts are.
+    /// Completions per task, sampled with the settings of rollouts.
     #[schemars(range(min = 1, max = 1000))]
     pub num_samples: u32,
 }
 
-/// What `whet quickstart` makes tasks of.
+/// The tasks that `whet quickstart` generates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct QuickstartConfig {
-    /// Tasks to learn from at most; fewer are made if the steps take fewer.
+    /// Maximum number of training tasks; fewer are generated if the steps need fewer.
     #[schemars(range(min = 1, max = 20_000))]
     pub train_tasks: u32,
-    /// Tasks to measure with. None is composed as one to learn from is.
+    /// Number of held-out tasks. None has the composition of a training task.
     #[schemars(range(min = 1, max = 5_000))]
     pub held_out_tasks: u32,
-    /// Families that tasks are composed in; an empty list takes all.
+    /// Families that tasks are generated from; an empty list means all.
     pub families: Vec<String>,
 }
 

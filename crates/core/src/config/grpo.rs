@@ -4,80 +4,81 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Problem;
-use super::algorithm::{self, Algorithm, RatioOf};
+use super::algorithm::{Algorithm, RatioOf};
 
-/// How groups of rollouts become an update.
+/// The policy-gradient loss on groups of rollouts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GrpoConfig {
-    /// An algorithm by its name: sets the keys below to its paper's values, for all of them that are
-    /// not given. `custom` sets none. `docs/guides/algorithms.md` has the values.
+    /// A named algorithm: every key below that is not given takes the value of the algorithm's
+    /// paper. `custom` sets no keys. `docs/guides/algorithms.md` lists the values.
     pub algorithm: Algorithm,
-    /// Weight of the KL divergence from the reference, which is the student without its adapter.
+    /// Weight of the KL divergence from the reference model, which is the student without its
+    /// adapter.
     #[schemars(range(min = 0.0), extend("x-aliases" = ["beta"]))]
     pub kl_coef: f64,
-    /// How that divergence is estimated: `k1`, `k2` or `k3`. `k1` is of use in the reward only: the
-    /// gradient of its mean is 0.
+    /// Estimator of the KL divergence. `k1` works in the reward only: in the loss, the gradient of
+    /// its mean is 0.
     pub kl_estimator: KlEstimator,
-    /// Where the divergence is charged: as a term of the `loss`, or as a deduction from the `reward`
-    /// of a rollout, before advantages are computed.
+    /// Where the KL divergence is applied: as a term of the `loss`, or as a penalty on the `reward`
+    /// of a rollout before advantages are computed.
     pub kl_in: KlIn,
-    /// The probability ratio is clipped to `1 ± clip_range`. 1 leaves out the lower bound.
+    /// The probability ratio is clipped to `1 ± clip_range`. 1 removes the lower bound.
     #[schemars(
         extend("exclusiveMinimum" = 0.0, "x-aliases" = ["epsilon"]),
         range(max = 1.0)
     )]
     pub clip_range: f64,
-    /// Another upper bound, `1 + clip_range_high`; 0 takes `clip_range` for both.
+    /// A separate upper bound of `1 + clip_range_high` (clip higher); 0 uses `clip_range` for both
+    /// bounds.
     #[schemars(range(min = 0.0), extend("x-aliases" = ["epsilon_high"]))]
     pub clip_range_high: f64,
-    /// The loss of a token with a negative advantage stops growing at this ratio (dual clip; 3 in its
-    /// paper, arXiv:1912.09729). 0 sets no bound.
+    /// Dual clip: the ratio at which the loss of a token with a negative advantage stops growing (3
+    /// in its paper, arXiv:1912.09729). 0 turns it off.
     #[schemars(range(min = 0.0), extend("x-aliases" = ["delta"]))]
     pub dual_clip: f64,
-    /// The most that a token is weighted by `p_trainer / p_sampler` where log-probabilities come from
-    /// another sampler (truncated importance sampling; 2 is usual). 0 does not weight.
+    /// Truncated importance sampling: upper bound of a token's weight `p_trainer / p_sampler` where
+    /// log-probabilities come from another sampler (2 is usual). 0 turns it off.
     #[schemars(range(min = 0.0), extend("x-aliases" = ["tis_imp_ratio_cap"]))]
     pub importance_cap: f64,
-    /// Which probability ratio is clipped, and what clipping does.
+    /// The probability ratio that is clipped, and the effect of clipping.
     pub ratio: RatioOf,
-    /// What a rollout is worth against its group: its `standard_score`, its distance from the
-    /// `mean`, or from the mean of the others (`leave_one_out`).
+    /// Advantage of a rollout in its group: its `standard_score`, or its difference from the
+    /// group's `mean` or from the mean of the others (`leave_one_out`).
     pub advantage: AdvantageBy,
-    /// What losses are divided by: all trained tokens of the step (`token_mean`), each rollout's
-    /// own length (`sequence_mean`), or the longest possible completion (`constant_length`).
+    /// Denominator of the loss: all trained tokens of the step (`token_mean`), each rollout's own
+    /// length (`sequence_mean`), or the maximum completion length (`constant_length`).
     pub normaliser: NormaliserBy,
-    /// What becomes of rollouts whose group is dead: `keep` counts them in the normaliser and charges
-    /// their divergence from the reference, `leave_out` ignores them.
+    /// Rollouts of dead groups: `keep` counts them in the denominator and keeps their KL term,
+    /// `leave_out` ignores them.
     pub dead_groups: DeadGroups,
-    /// How far rewards of a group must be apart for it to be alive, as a part of the reward's range.
-    /// It counts for tasks without tests; with tests, a group is alive when its rollouts differ in
-    /// the tests that they pass.
+    /// Minimum spread of rewards in a live group, as a fraction of the reward's range. Applies to
+    /// tasks without tests; with tests, a group is alive when its rollouts pass different tests.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub alive_spread: f64,
-    /// Rollouts in a group. A group of one has no baseline and teaches nothing.
+    /// Rollouts in a group.
     #[schemars(range(min = 2, max = 10_000), extend("x-aliases" = ["num_generations"]))]
     pub num_samples_per_prompt: u32,
-    /// Tokens of a completion at most.
+    /// Maximum tokens of a completion.
     #[schemars(range(min = 1, max = 1_000_000), extend("x-aliases" = ["max_new_tokens"]))]
     pub max_completion_length: u32,
-    /// Sampling temperature of rollouts; log-probabilities are those at this temperature.
+    /// Sampling temperature of rollouts; log-probabilities are computed at this temperature.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 10.0))]
     pub temperature: f64,
-    /// Updates made from the same rollouts. More than one reuses them, and clipping takes hold.
+    /// Updates on the same rollouts. Clipping has an effect from the second update on.
     #[schemars(range(min = 1, max = 100))]
     pub num_iterations: u32,
-    /// Leave rollouts that the length limit cut off out of the loss.
+    /// Exclude rollouts that reached the length limit from the loss.
     pub mask_truncated_completions: bool,
-    /// Further rounds of tasks that a step may draw to replace dead groups; 0 takes the groups as
-    /// they come.
+    /// Dynamic sampling: additional rounds of tasks that a step may sample to replace dead groups;
+    /// 0 turns it off.
     #[schemars(range(max = 100))]
     pub dynamic_sampling_rounds: u32,
-    /// The order of tasks: shuffled anew in each epoch, from easy to hard by `difficulty` (tasks
-    /// without one last), or by the student's own `pass_rate` so far, the half solved first.
+    /// Order of tasks: `shuffled` in each epoch, from easy to hard by `difficulty` (tasks without
+    /// one come last), or by the student's `pass_rate` so far, closest to one half first.
     pub curriculum: Curriculum,
-    /// Steps in a row in which every group is dead, or no rollout passes a test, after which the run
-    /// stops; 0 never stops.
+    /// Consecutive steps in which every group is dead, or in which no rollout passes a test, after
+    /// which the run stops; 0 never stops.
     pub patience_steps: u32,
 }
 
@@ -85,25 +86,25 @@ pub struct GrpoConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KlEstimator {
-    /// The difference of log-probabilities.
+    /// The difference of the log-probabilities.
     K1,
     /// Half its square.
     K2,
-    /// The ratio less 1 less its logarithm.
+    /// The probability ratio minus 1 minus its logarithm.
     K3,
 }
 
-/// Where the KL divergence is charged.
+/// Where the KL divergence is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KlIn {
     /// As a term of the loss.
     Loss,
-    /// As a deduction from the reward.
+    /// As a penalty on the reward.
     Reward,
 }
 
-/// How a group's rewards become advantages.
+/// Advantages of the rollouts in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AdvantageBy {
@@ -115,7 +116,7 @@ pub enum AdvantageBy {
     LeaveOneOut,
 }
 
-/// What a loss is divided by.
+/// The denominator of a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NormaliserBy {
@@ -127,11 +128,11 @@ pub enum NormaliserBy {
     ConstantLength,
 }
 
-/// What becomes of rollouts whose group is dead.
+/// The handling of rollouts of dead groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeadGroups {
-    /// They count in the normaliser, with an advantage of 0, and keep their KL term.
+    /// They count in the denominator with an advantage of 0, and keep their KL term.
     Keep,
     /// They are ignored.
     LeaveOut,
@@ -141,17 +142,17 @@ pub enum DeadGroups {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Curriculum {
-    /// Shuffled anew in each epoch.
+    /// Shuffled in each epoch.
     Shuffled,
-    /// From easy to hard, as the tasks say.
+    /// From easy to hard, by the tasks' `difficulty`.
     Difficulty,
-    /// Those that the student solves half of the time first.
+    /// By the student's pass rate so far, closest to one half first.
     PassRate,
 }
 
 impl GrpoConfig {
-    /// Whether the loss bounds how much a rollout pulls that the policy has moved away from: what using
-    /// rollouts more than once needs. RLOO's paper has no bound, so that it is not RLOO then.
+    /// Whether the loss clips the probability ratio, which repeated updates on the same rollouts
+    /// need. RLOO has no clipping.
     pub fn clips(&self) -> bool {
         let is_bounded = self.ratio.is_weight() || self.clip_range < 1.0;
         is_bounded && self.algorithm != Algorithm::Rloo
@@ -187,9 +188,10 @@ impl Default for GrpoConfig {
 }
 
 impl GrpoConfig {
-    /// What is wrong between keys of this section.
+    /// Combinations of this section's keys that cannot work, apart from [contradictions of a named
+    /// algorithm](super::preset::contradictions).
     pub(super) fn problems(&self) -> Vec<Problem> {
-        let mut problems = algorithm::contradictions(self);
+        let mut problems = Vec::new();
         if self.kl_coef > 0.0 && (self.kl_in, self.kl_estimator) == (KlIn::Loss, KlEstimator::K1) {
             problems.push(Problem {
                 key: "grpo.kl_estimator",
@@ -220,7 +222,7 @@ impl GrpoConfig {
         problems
     }
 
-    /// What can run and is unlikely to be meant.
+    /// Settings that can run but are unlikely to be intended.
     pub(super) fn warnings(&self) -> Vec<Problem> {
         let mut warnings = Vec::new();
         if self.ratio == RatioOf::Sequence && self.clip_range >= 0.01 {
@@ -247,7 +249,7 @@ impl GrpoConfig {
         warnings
     }
 
-    /// How far above 1 the ratio may rise.
+    /// The upper clip range, relative to a ratio of 1.
     pub fn upper_clip_range(&self) -> f64 {
         if self.clip_range_high == 0.0 { self.clip_range } else { self.clip_range_high }
     }

@@ -15,6 +15,7 @@ mod algorithm;
 mod around;
 mod grpo;
 mod model;
+mod preset;
 mod reward;
 mod teacher;
 mod training;
@@ -22,13 +23,14 @@ mod training;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use algorithm::{Algorithm, Preset, RatioOf};
+pub use algorithm::{Algorithm, RatioOf};
 pub use around::{
     DeviceChoice, EnvConfig, EvalConfig, HeldOutConfig, PromptConfig, PromptLanguage,
     QuickstartConfig, RunConfig, SandboxConfig,
 };
 pub use grpo::{AdvantageBy, Curriculum, DeadGroups, GrpoConfig, KlEstimator, KlIn, NormaliserBy};
 pub use model::{Dtype, LoraConfig, Module, StudentConfig};
+pub use preset::Preset;
 pub use reward::{Composite, QualityWeights, RewardConfig, TestsWorth};
 pub use teacher::TeacherConfig;
 pub use training::{DualSourceConfig, LrScheduler, Trained, TrainingConfig};
@@ -37,47 +39,47 @@ pub use training::{DualSourceConfig, LrScheduler, Trained, TrainingConfig};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The seed from which everything random in a run is derived. Same seed, same bits.
+    /// The seed of all random numbers in a run. The same seed gives the same bits.
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
-    /// Where runs are kept, and where models are computed.
+    /// The folder of runs, and the device that models run on.
     pub run: RunConfig,
-    /// What the model is asked.
+    /// The prompt around a problem.
     pub prompt: PromptConfig,
     /// The server that writes reasoning traces for the student to learn from.
     pub teacher: TeacherConfig,
     /// The model that is trained.
     pub student: StudentConfig,
-    /// The low-rank adapter that is trained in place of the student's own weights.
+    /// The LoRA adapter that is trained instead of the student's own weights.
     pub lora: LoraConfig,
     /// The environment in which replies are judged.
     pub env: EnvConfig,
-    /// Where programs run.
+    /// The sandbox that programs run in.
     pub sandbox: SandboxConfig,
-    /// What a judged program is worth.
+    /// How a judged program is rewarded.
     pub reward: RewardConfig,
-    /// How groups of rollouts become an update.
+    /// The policy-gradient loss on groups of rollouts.
     pub grpo: GrpoConfig,
-    /// How much each of the three learning signals counts.
+    /// Weights of the three learning signals.
     pub dual_source: DualSourceConfig,
-    /// The optimizer and its batches.
+    /// The optimizer, its schedule and its batches.
     pub training: TrainingConfig,
-    /// How a model is measured.
+    /// How `whet eval` samples and reports.
     pub eval: EvalConfig,
-    /// What a training is measured by while it goes on, where held-out tasks are named.
+    /// Evaluation during training, on the held-out tasks that the command names.
     pub held_out: HeldOutConfig,
-    /// What `whet quickstart` makes tasks of.
+    /// The tasks that `whet quickstart` generates.
     pub quickstart: QuickstartConfig,
 }
 
-/// Something wrong between keys that are each right by themselves.
+/// A conflict between keys that are each valid on their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The key to change, e.g. `eval.k`.
     pub key: &'static str,
     /// The problem.
     pub message: String,
-    /// The command.
+    /// How to fix it.
     pub hint: &'static str,
 }
 
@@ -104,7 +106,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What is wrong between keys, all of it at once; empty if the settings can run.
+    /// All conflicts between keys; empty if the settings can run.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let weights = self.dual_source;
@@ -162,6 +164,7 @@ impl Config {
                 hint: "leave it out, or set `training.train = \"lora\"`",
             });
         }
+        problems.extend(preset::contradictions(&self.grpo));
         problems.extend(self.grpo.problems());
         problems
     }
@@ -171,7 +174,7 @@ impl Config {
         self.grpo.alive_spread * self.reward.range()
     }
 
-    /// What can run and is still worth a word; empty if nothing is.
+    /// Settings that can run but are unlikely to be intended; empty if there are none.
     pub fn warnings(&self) -> Vec<Problem> {
         let mut warnings = self.grpo.warnings();
         let stub = self.reward.paid_to_a_stub();
@@ -188,8 +191,7 @@ impl Config {
         warnings
     }
 
-    /// What `whet train grpo` refuses. `whet train sft` does not read these keys, so they are no
-    /// problems of every config.
+    /// Conflicts that only `whet train grpo` refuses: `whet train sft` does not read these keys.
     pub fn refused_by_grpo(&self) -> Vec<Problem> {
         let mut refused = Vec::new();
         let (training, samples) = (&self.training, self.grpo.num_samples_per_prompt);

@@ -13,8 +13,8 @@ pub struct StudentConfig {
     /// Number format of the weights on an accelerator; the CPU computes in f32.
     #[schemars(extend("x-aliases" = ["torch_dtype"]))]
     pub dtype: Dtype,
-    /// Keep the frozen weights as 8-bit integers with a scale for each row. Not with
-    /// `training.train = "full"`, which freezes none.
+    /// Store the frozen weights as 8-bit integers with a scale per row. Not available with
+    /// `training.train = "full"`, which has no frozen weights.
     pub load_in_8bit: bool,
 }
 
@@ -30,22 +30,22 @@ pub enum Dtype {
     F32,
 }
 
-/// The low-rank adapter that is trained in place of the student's own weights.
+/// The LoRA adapter that is trained instead of the student's own weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoraConfig {
-    /// Rank of the two factors.
+    /// Rank of the adapter.
     #[schemars(range(min = 1, max = 4096), extend("x-aliases" = ["r"]))]
     pub rank: u32,
-    /// Scale: the update is multiplied by `alpha / rank`.
+    /// Scale of the adapter: its product is multiplied by `alpha / rank`.
     #[schemars(extend("exclusiveMinimum" = 0.0, "x-aliases" = ["lora_alpha"]))]
     pub alpha: f64,
-    /// Projections that get an adapter.
+    /// Projections with an adapter.
     #[schemars(length(min = 1))]
     pub target_modules: Vec<Module>,
 }
 
-/// A projection of a decoder layer, by the name that PEFT gives it.
+/// A projection of a decoder layer, by its PEFT name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Module {

@@ -3,61 +3,59 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a judged program is worth.
+/// How a judged program is rewarded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RewardConfig {
-    /// How the parts make a total: `tests` pays the hidden tests and nothing else;
-    /// `weighted_sum` adds the three weights below; `pass_times_quality` pays
-    /// `tests · (0.85 + 0.15 · quality)`. Every part is recorded with each reward, whether it pays
-    /// or not.
+    /// How terms are combined: `tests` rewards the hidden tests only; `weighted_sum` adds three
+    /// weighted terms; `pass_times_quality` is `tests · (0.85 + 0.15 · quality)`. Every term is
+    /// recorded with each reward, whether it counts or not.
     pub composite: Composite,
-    /// What the hidden tests are worth: the `fraction` that passed, or `all` or nothing. Paid by the
-    /// fraction of a few tests, a small model learns constants that pass one of them.
+    /// Value of the hidden tests: the `fraction` that passed, or 1 only if `all` passed. With few
+    /// tests and `fraction`, a small model learns to return constants that pass one of them.
     pub tests: TestsWorth,
-    /// Whether syntax and quality are paid only to programs that pass at least one hidden test.
-    /// `false` gives the bare weighted sum, in which a stub that solves nothing is paid for its
-    /// form; `whet config check` says how much. Where nothing is run (`--skip-runtime`) there are no
-    /// tests to pass, and this setting has no effect.
+    /// Whether syntax and quality count only for programs that pass at least one hidden test. With
+    /// `false`, a stub that solves nothing is rewarded for its form; `whet config check` shows how
+    /// much. Without test runs (`--skip-runtime`) this setting has no effect.
     pub form_needs_pass: bool,
-    /// Weight of a program that parses. Only `weighted_sum` pays it.
+    /// Weight of a program that parses; used by `weighted_sum` only.
     #[schemars(range(min = 0.0))]
     pub syntax_weight: f64,
-    /// Weight of the hidden tests in `weighted_sum`.
+    /// Weight of the hidden tests; used by `weighted_sum` only.
     #[schemars(range(min = 0.0))]
     pub function_weight: f64,
-    /// Weight of the quality score. Only `weighted_sum` pays it.
+    /// Weight of the quality score; used by `weighted_sum` only.
     #[schemars(range(min = 0.0))]
     pub quality_weight: f64,
-    /// What the quality score is made of.
+    /// Weights within the quality score.
     pub quality: QualityWeights,
 }
 
-/// How the parts of a reward make a total.
+/// How the terms of a reward are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Composite {
-    /// The hidden tests alone.
+    /// The hidden tests only.
     Tests,
-    /// Syntax, function and quality, each with its weight.
+    /// The weighted sum of syntax, hidden tests and quality.
     WeightedSum,
     /// `tests · (0.85 + 0.15 · quality)`.
     PassTimesQuality,
 }
 
-/// What the hidden tests are worth.
+/// The value of the hidden tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestsWorth {
-    /// `all` where the tests alone are paid (`composite = "tests"`), `fraction` in the other composites.
+    /// `all` with `composite = "tests"`, `fraction` with the other composites.
     Auto,
-    /// The fraction of them that passed.
+    /// The fraction of tests that passed.
     Fraction,
     /// 1 if all passed, else 0.
     All,
 }
 
-/// What the quality score is made of.
+/// Weights within the quality score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct QualityWeights {
@@ -87,7 +85,7 @@ impl Default for RewardConfig {
 }
 
 impl RewardConfig {
-    /// Whether a program that fails a hidden test is paid nothing for the others.
+    /// Whether a program that fails a hidden test gets nothing for the others.
     pub fn needs_all_tests(&self) -> bool {
         match self.tests {
             TestsWorth::Auto => self.composite == Composite::Tests,
@@ -96,7 +94,7 @@ impl RewardConfig {
         }
     }
 
-    /// The most that a program is paid; the least is 0.
+    /// The maximum reward of a program; the minimum is 0.
     pub fn range(&self) -> f64 {
         match self.composite {
             Composite::Tests | Composite::PassTimesQuality => 1.0,
@@ -108,10 +106,9 @@ impl RewardConfig {
         }
     }
 
-    /// The most that a program which passes no test is paid for its form; 0 where form needs a pass.
+    /// The maximum reward of a program that passes no test; 0 if form needs a pass.
     ///
-    /// A stub earns it: it parses, defines what the tests call, and has the best quality there is,
-    /// because nothing is easier to read than a function that does nothing.
+    /// A stub earns it: it parses, defines the entry point, and has the maximum quality score.
     pub fn paid_to_a_stub(&self) -> f64 {
         if self.composite == Composite::WeightedSum && !self.form_needs_pass {
             self.syntax_weight.max(0.0) + self.quality_weight.max(0.0)

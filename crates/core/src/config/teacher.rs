@@ -10,43 +10,42 @@ pub struct TeacherConfig {
     /// Address of the chat-completions endpoint of an OpenAI-compatible server.
     #[schemars(length(min = 1))]
     pub api_url: String,
-    /// Name of the model, as the server knows it.
+    /// Name of the model on the server.
     #[schemars(length(min = 1))]
     pub model_name: String,
     /// Sampling temperature; 0 is greedy.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub temperature: f64,
-    /// Only the likeliest tokens whose probabilities add up to this are sampled.
+    /// Nucleus sampling: sample from the most probable tokens whose probabilities sum to this.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 1.0))]
     pub top_p: f64,
-    /// What a token loses for having been used before.
+    /// Penalty on the logit of every token that has already occurred.
     #[schemars(range(min = -2.0, max = 2.0))]
     pub presence_penalty: f64,
-    /// Ask for thinking before the answer, sent as `chat_template_kwargs.enable_thinking`. A reply that
-    /// was cut off without any sign of where its thinking ends then is all thinking, and holds no
-    /// program; set it to false for a model that does not think.
+    /// Request thinking before the answer, sent as `chat_template_kwargs.enable_thinking`. A
+    /// truncated reply without an end of thinking then counts as thinking and holds no program; set
+    /// this to false for a model that does not think.
     pub enable_thinking: bool,
     /// Traces sampled for each problem.
     #[schemars(range(min = 1, max = 10_000))]
     pub num_samples_per_problem: u32,
-    /// Samples that one request asks for, as `n`. With 1 every sample has a seed and a fate of its
-    /// own; more spare the server reading the prompt again, where it does not remember prompts.
+    /// Samples per request, sent as `n`. With 1, every sample has its own seed and is retried on
+    /// its own; more save prefill on servers without a prefix cache.
     #[schemars(range(min = 1, max = 1024))]
     pub samples_per_request: u32,
-    /// Requests in flight at a time.
+    /// Maximum number of concurrent requests.
     #[schemars(range(min = 1, max = 4096))]
     pub max_concurrent_requests: u32,
-    /// Tokens of one trace at most; 0 leaves it to the server.
+    /// Maximum tokens of a trace; 0 uses the server's limit.
     #[schemars(range(max = 1_000_000))]
     pub max_tokens: u32,
-    /// The environment variable that may hold the server's key. The key itself is never written
-    /// anywhere.
+    /// Environment variable that may hold the API key. The key itself is never written to a file.
     #[schemars(length(min = 1))]
     pub api_key_env: String,
-    /// Seconds that one try may take, from sending the request to the whole answer.
+    /// Timeout of one attempt in seconds, from sending the request to the end of the response.
     #[schemars(range(min = 1, max = 86_400))]
     pub request_timeout_s: u32,
-    /// Times that one request is sent at most when the server is busy, slow or broken.
+    /// Maximum attempts for a request when the server is busy, slow or failing.
     #[schemars(range(min = 1, max = 100))]
     pub max_tries: u32,
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How much each of the three learning signals counts.
+/// Weights of the three learning signals.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DualSourceConfig {
@@ -19,26 +19,26 @@ pub struct DualSourceConfig {
     /// Passing traces of the teacher for each task of a step.
     #[schemars(range(min = 1, max = 1024))]
     pub teacher_traces_per_task: u32,
-    /// Passing rollouts of a step that the student learns by heart: those of groups in which some
-    /// failed first, then the best by reward. Of equal programs one is taken.
+    /// Passing rollouts of a step that the student is fine-tuned on: first those of groups in which
+    /// some rollouts failed, then the highest rewards. Equal programs count once.
     #[schemars(range(min = 1, max = 1024))]
     pub self_sft_top_k: u32,
-    /// Divergence from the reference, in nats a token, beyond which the two cross-entropies are
-    /// held back: their weights are multiplied by `kl_budget / divergence`. 0 never holds back.
+    /// KL divergence from the reference, in nats per token, above which the weights of the two
+    /// cross-entropies are multiplied by `kl_budget / divergence`. 0 means no budget.
     #[schemars(range(min = 0.0))]
     pub kl_budget: f64,
 }
 
-/// The optimizer and its batches.
+/// The optimizer, its schedule and its batches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainingConfig {
     /// Passes over the training tasks.
     #[schemars(range(min = 1))]
     pub num_train_epochs: u32,
-    /// Optimizer steps, whatever the epochs say; 0 leaves it to them.
+    /// Number of optimizer steps; overrides `num_train_epochs`. 0 means no override.
     pub max_steps: u32,
-    /// Sequences in a micro-batch. Changes memory and speed, never the update.
+    /// Sequences in a micro-batch. Affects memory and speed, but not the update.
     #[schemars(range(min = 1))]
     pub per_device_train_batch_size: u32,
     /// Micro-batches in an optimizer step.
@@ -47,67 +47,69 @@ pub struct TrainingConfig {
     /// Peak learning rate.
     #[schemars(extend("exclusiveMinimum" = 0.0), range(max = 1.0))]
     pub learning_rate: f64,
-    /// What follows the warm-up: `constant`, or down to 0 in a line (`linear`) or half a wave
-    /// (`cosine`).
+    /// Learning rate after the warm-up: `constant`, or a `linear` or `cosine` decay to 0.
     pub lr_scheduler_type: LrScheduler,
-    /// The part of all steps in which the learning rate rises.
+    /// Fraction of all steps used for warm-up.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub warmup_ratio: f64,
-    /// Where the learning rate begins to rise, as a part of its peak. Other tools begin at 0.
+    /// Learning rate at the start of the warm-up, as a fraction of its peak. Other tools start at
+    /// 0.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub warmup_start: f64,
-    /// How slowly the optimizer's mean of gradients follows.
+    /// Adam beta1: decay rate of the first-moment estimate.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub adam_beta1: f64,
-    /// How slowly its mean of squares follows. For short trainings from random weights 0.95 learns
-    /// faster.
+    /// Adam beta2: decay rate of the second-moment estimate. For short runs from random weights,
+    /// 0.95 learns faster.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub adam_beta2: f64,
-    /// How much of a weight goes away at a step, in units of the learning rate.
+    /// Decoupled weight decay (AdamW), multiplied by the learning rate at each step.
     #[schemars(range(min = 0.0))]
     pub weight_decay: f64,
-    /// Gradients longer than this are cut to it; 0 never cuts.
+    /// Gradients are clipped to this global norm; 0 does not clip.
     #[schemars(range(min = 0.0))]
     pub max_grad_norm: f64,
-    /// What is trained: a low-rank adapter (`lora`), or every weight (`full`).
+    /// Parameters to train: a LoRA adapter (`lora`), or all weights (`full`).
     pub train: Trained,
-    /// Tokens of a sequence at most, its prompt included. What is longer is left out and counted.
+    /// Maximum tokens in a sequence, including its prompt. Longer sequences are left out and
+    /// counted.
     #[schemars(range(min = 2, max = 1_000_000), extend("x-aliases" = ["max_seq_length"]))]
     pub max_length: u32,
-    /// Learn the thinking of an answer too, of the teacher's and of the student's own best. `false` makes
-    /// rows of the code block alone; where the chat template opens the thinking, it is closed empty.
+    /// Include the thinking when fine-tuning on the teacher's traces and on the student's own best
+    /// rollouts. With `false`, a row holds the code block only; where the chat template opens the
+    /// thinking, the thinking is empty.
     pub include_thinking: bool,
-    /// Compute a layer's inner numbers again in the backward pass instead of keeping them: about a third
-    /// slower, a fraction of the memory.
+    /// Recompute a layer's activations in the backward pass instead of saving them: about a third
+    /// slower, with a fraction of the memory.
     pub gradient_checkpointing: bool,
-    /// Steps between checkpoints; 0 writes none but the last.
+    /// Steps between checkpoints; 0 writes only the last one.
     pub save_steps: u32,
-    /// Checkpoints that are kept, the newest; 0 keeps all.
+    /// Number of newest checkpoints to keep; 0 keeps all.
     pub save_total_limit: u32,
-    /// Seconds without a sample, a micro-batch or a step after which a training says where it hangs;
-    /// 0 never does.
+    /// Seconds without progress (a sample, a micro-batch or a step) after which training reports
+    /// where it hangs; 0 turns the watchdog off.
     pub watchdog_seconds: u32,
 }
 
-/// What follows the warm-up.
+/// The learning rate after the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LrScheduler {
-    /// The peak.
+    /// The peak learning rate throughout.
     Constant,
-    /// A line to 0.
+    /// Linear decay to 0.
     Linear,
-    /// Half a wave to 0.
+    /// Cosine decay to 0.
     Cosine,
 }
 
-/// What is trained.
+/// The parameters to train.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Trained {
-    /// A low-rank adapter.
+    /// A LoRA adapter.
     Lora,
-    /// Every weight.
+    /// All weights.
     Full,
 }
 

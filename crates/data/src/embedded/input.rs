@@ -1,7 +1,6 @@
 //! The arguments of the functions: their names and words, and how values are drawn.
 
 use super::kind::Constant;
-use super::program::{Arguments, Composition};
 use super::random::Random;
 use super::value::{Type, Value};
 
@@ -187,7 +186,13 @@ impl ArgumentKind {
     }
 
     /// A value; `edge` asks for an empty or smallest one.
-    fn draw(self, natural: bool, near: &[i64], random: &mut Random, edge: bool) -> Value {
+    pub(super) fn draw(
+        self,
+        natural: bool,
+        near: &[i64],
+        random: &mut Random,
+        edge: bool,
+    ) -> Value {
         let length = if edge { random.below(2) } else { 3 + random.below(5) };
         match self {
             Self::Numbers => Value::Ints(numbers(length, natural, near, random)),
@@ -215,28 +220,6 @@ impl ArgumentKind {
             }
         }
     }
-}
-
-/// Different arguments for a program: a few edges first, then typical ones.
-pub(super) fn draw(
-    program: &Composition,
-    naming: &Naming,
-    wanted: usize,
-    random: &mut Random,
-) -> Vec<Arguments> {
-    let near: Vec<i64> =
-        program.stages.iter().flat_map(|stage| stage.constants.iter().copied()).collect();
-    let spec =
-        program.lifted.and_then(|(at, place)| program.stages[at].specs().get(place).copied());
-    let mut drawn: Vec<Arguments> = Vec::with_capacity(wanted);
-    for at in 0..wanted {
-        let data = program.input.draw(naming.natural, &near, random, at < 3);
-        let arguments = Arguments { data, lifted: spec.map(|spec| constant(spec, random)) };
-        if !drawn.contains(&arguments) {
-            drawn.push(arguments);
-        }
-    }
-    drawn
 }
 
 /// A value for a constant.

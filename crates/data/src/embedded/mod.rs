@@ -19,6 +19,7 @@
 //! | `draft.rs` | all of it as a task |
 //! | `python.rs`, `english.rs`, `reasoning.rs` | the reference, the statement, the trace |
 
+mod arguments;
 mod draft;
 mod elements;
 mod english;
@@ -123,7 +124,7 @@ impl Generator {
             return Err(Discarded::Known);
         }
         let names = TaskNames::draw(&program, random);
-        let pool = input::draw(&program, &names.naming, POOL, random);
+        let pool = arguments::draw(&program, &names.naming, POOL, random);
         let cases = suite::choose(&program, pool, random)?;
         let reference = python::reference(&program, &names, random);
         let normal = normalised(&reference.source);

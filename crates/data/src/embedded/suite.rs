@@ -137,8 +137,9 @@ mod tests {
     use whetstone_core::Seed;
 
     use super::*;
+    use crate::embedded::arguments;
     use crate::embedded::family::{self, FAMILIES};
-    use crate::embedded::input::{self, ArgumentKind};
+    use crate::embedded::input::ArgumentKind;
     use crate::embedded::program::Stage;
     use crate::embedded::steps;
 
@@ -154,7 +155,7 @@ mod tests {
     }
 
     fn cases(program: &Composition, random: &mut Random) -> Result<Cases, Discarded> {
-        let pool = input::draw(program, &program.input.namings()[0], 26, random);
+        let pool = arguments::draw(program, &program.input.namings()[0], 26, random);
         choose(program, pool, random)
     }
 

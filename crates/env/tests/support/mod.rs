@@ -1,6 +1,5 @@
 //! What several tests share: `CPython` to ask, programs to ask about, ways to break them.
 
-#![expect(dead_code, reason = "each test uses its own part")]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "these are parts of tests")]
 
 pub(crate) mod corpus;

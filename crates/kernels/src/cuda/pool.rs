@@ -11,7 +11,7 @@ use super::Inner;
 use super::driver::{Address, Driver};
 use super::error::{DeviceError, DeviceResult};
 use super::graph::Arena;
-use crate::buffer::class;
+use crate::size_class::class;
 
 /// What sizes are counted in.
 pub(crate) const UNIT: usize = 512;

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use whetstone_core::config::{LoraConfig, Module};
+use whetstone_core::config::LoraConfig;
 
 pub use settings::AdapterSettings;
+pub(crate) use settings::path_of;
 
 use crate::decoder::{Decoder, ParameterId, SCORE_WEIGHT};
 use crate::safetensors::{Safetensors, WriteError, Writer};
@@ -117,18 +118,5 @@ impl Decoder {
         }
         writer.finish()?;
         Ok(())
-    }
-}
-
-/// A module's place in the hub's names.
-pub(crate) fn path_of(module: Module) -> &'static str {
-    match module {
-        Module::QProj => "self_attn.q_proj",
-        Module::KProj => "self_attn.k_proj",
-        Module::VProj => "self_attn.v_proj",
-        Module::OProj => "self_attn.o_proj",
-        Module::GateProj => "mlp.gate_proj",
-        Module::UpProj => "mlp.up_proj",
-        Module::DownProj => "mlp.down_proj",
     }
 }

@@ -185,3 +185,16 @@ fn modules(value: Option<&Value>, problems: &mut Vec<String>) -> Vec<Module> {
 fn ordered(wanted: impl Fn(Module) -> bool) -> Vec<Module> {
     MODULES.iter().map(|(_, module)| *module).filter(|module| wanted(*module)).collect()
 }
+
+/// A module's place in the hub's names.
+pub(crate) fn path_of(module: Module) -> &'static str {
+    match module {
+        Module::QProj => "self_attn.q_proj",
+        Module::KProj => "self_attn.k_proj",
+        Module::VProj => "self_attn.v_proj",
+        Module::OProj => "self_attn.o_proj",
+        Module::GateProj => "mlp.gate_proj",
+        Module::UpProj => "mlp.up_proj",
+        Module::DownProj => "mlp.down_proj",
+    }
+}

@@ -4,8 +4,7 @@
 //! refused step m" is an infrastructure error that names itself, and no program has run.
 
 use crate::jail::landlock;
-use crate::jail::order::{DESCRIPTORS, Instruction, Order, Terms};
-use crate::jail::serve::CHANNEL;
+use crate::jail::order::{CHANNEL, DESCRIPTORS, Instruction, Order, Terms};
 use crate::jail::sys::{self, call, fd, nr};
 
 /// Which step failed, and how.

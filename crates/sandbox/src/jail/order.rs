@@ -83,6 +83,9 @@ pub(crate) struct Order {
     pub(crate) scratch: u64,
 }
 
+/// The child's end of its channel to the supervisor.
+pub(crate) const CHANNEL: i32 = 3;
+
 /// What a zygote answers.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -7,7 +7,7 @@ use core::ffi::c_void;
 use core::mem::size_of;
 
 use crate::jail::harden::{filter_zygote, harden};
-use crate::jail::order::{DESCRIPTORS, LaunchReply, MAGIC, Order, Terms};
+use crate::jail::order::{CHANNEL, DESCRIPTORS, LaunchReply, MAGIC, Order, Terms};
 use crate::jail::sys::{self, call, fd, nr};
 
 /// A function of the interpreter around a fork.
@@ -103,9 +103,6 @@ pub(crate) unsafe fn serve(socket: i32, proc_dir: i32, hooks: Hooks) -> i32 {
         }
     }
 }
-
-/// The child's end of its channel to the supervisor.
-pub(crate) const CHANNEL: i32 = 3;
 
 const EMPTY: Order = Order {
     magic: 0,

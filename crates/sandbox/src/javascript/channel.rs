@@ -5,8 +5,7 @@ use std::os::fd::BorrowedFd;
 use nix::errno::Errno;
 use nix::unistd::{read, write};
 
-use super::host::borrow;
-use crate::jail::serve::CHANNEL;
+use crate::jail::order::CHANNEL;
 
 /// One message from the supervisor.
 pub(super) struct OutgoingFrame {
@@ -48,6 +47,13 @@ pub(super) fn send(kind: u8, payload: &[u8]) -> Option<()> {
     let length = u32::try_from(payload.len() + 1).ok()?;
     let frame = [&length.to_le_bytes(), [kind].as_slice(), payload].concat();
     write_all(channel(), &frame)
+}
+
+/// A descriptor that a child has from its beginning to its end.
+#[expect(unsafe_code, reason = "the jail's descriptors by their numbers")]
+pub(super) fn borrow(descriptor: i32) -> BorrowedFd<'static> {
+    // SAFETY: 0 to 3 are opened by the jail, and nothing in this process closes them.
+    unsafe { BorrowedFd::borrow_raw(descriptor) }
 }
 
 /// Writes all of it; `None` if that is not possible.

@@ -3,17 +3,16 @@
 //! They write to standard output and standard error, read standard input, turn bytes into text and
 //! back, and leave. There is no other way out of the engine.
 
-#![expect(unsafe_code, reason = "standard streams by their numbers")]
+#![expect(unsafe_code, reason = "the bytes of an array of the engine")]
 
 use std::cell::RefCell;
-use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 use nix::errno::Errno;
 use nix::unistd::read;
 use rquickjs::{Ctx, Function, Object, Result, TypedArray, Value};
 
-use super::channel::write_all;
+use super::channel::{borrow, write_all};
 use super::read::text;
 use crate::jail::sys;
 
@@ -47,12 +46,6 @@ fn send(stream: usize, held: &mut Vec<u8>) {
     // A stream that nobody reads is no fault of the program's.
     let _ = write_all(borrow(descriptor), held);
     held.clear();
-}
-
-/// A descriptor that a child has from its beginning to its end.
-pub(super) fn borrow(descriptor: i32) -> BorrowedFd<'static> {
-    // SAFETY: 0 to 3 are opened by the jail, and nothing in this process closes them.
-    unsafe { BorrowedFd::borrow_raw(descriptor) }
 }
 
 /// The object that the shim is called with.

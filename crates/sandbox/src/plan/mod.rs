@@ -9,7 +9,9 @@
 mod answers;
 mod asserts;
 mod checker;
+mod comparing;
 mod follow;
+mod function;
 mod given;
 mod judged;
 mod names;

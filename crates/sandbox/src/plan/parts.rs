@@ -18,10 +18,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{Expr, ExprCall, Stmt};
 
+use super::comparing::is_told;
 use super::given::ProgramNames;
 use super::names::ScopeNames;
 use super::python::is_builtin;
-use super::question::is_told;
 
 /// Who runs a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

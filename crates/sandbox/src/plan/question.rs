@@ -16,6 +16,7 @@
 use ruff_python_ast::visitor::{Visitor, walk_expr};
 use ruff_python_ast::{Arguments, Expr, ExprAttribute, ExprCall};
 
+use super::comparing::is_told;
 use super::given::ProgramNames;
 use super::names::ScopeNames;
 use super::python::{is_builtin, is_module, is_redefinable};
@@ -93,51 +94,6 @@ fn is_method(method: &ExprAttribute, against: Against, setup: &Setup) -> bool {
         (Against::Truth, Some(arguments)) => arguments.is_empty() && !is_predicate(&method.attr),
     };
     is_object && is_of_program(name, setup)
-}
-
-/// Whether a method of an object of this name would be told what is compared with it.
-pub(super) fn is_told(object: &str, method: &str) -> bool {
-    object != SOLUTION && is_comparing(method) || is_dunder(method)
-}
-
-/// By custom the class that holds the function which is asked for: a method of it is the program's
-/// whatever its name is.
-const SOLUTION: &str = "Solution";
-
-/// Whether text or a set has a method of this name by which it is compared with an argument.
-///
-/// The checker has the same list and does not ask objects of the program for these, where an argument
-/// is text or a collection.
-fn is_comparing(name: &str) -> bool {
-    const NAMES: [&str; 22] = [
-        "count",
-        "difference",
-        "difference_update",
-        "find",
-        "index",
-        "intersection",
-        "intersection_update",
-        "lstrip",
-        "partition",
-        "removeprefix",
-        "removesuffix",
-        "replace",
-        "rfind",
-        "rindex",
-        "rpartition",
-        "rsplit",
-        "rstrip",
-        "split",
-        "strip",
-        "symmetric_difference",
-        "symmetric_difference_update",
-        "union",
-    ];
-    NAMES.contains(&name)
-}
-
-fn is_dunder(name: &str) -> bool {
-    name.starts_with("__") && name.ends_with("__")
 }
 
 /// Whether text or a set has a method of this name that answers yes or no.

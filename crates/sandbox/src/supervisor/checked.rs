@@ -23,10 +23,11 @@ use whetstone_core::program::Language;
 use whetstone_core::verdict::Verdict;
 
 use super::broken::Broken;
-use super::kid::{ChildKind, Kid, Stop};
+use super::kid::{ChildKind, Kid};
 use super::setting::token;
 use super::slot::{How, Judged, Slot, limits};
 use super::steps::{Ask, StepFailure, shown};
+use super::stop::Stop;
 use super::tally::Tally;
 use crate::job::Limits;
 use crate::plan::{Asked, Plan, Step};

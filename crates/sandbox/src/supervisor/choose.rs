@@ -8,8 +8,9 @@ use super::cores;
 use super::setting::{self, LANDLOCK_MIN, SupervisorSettings, random, ways};
 use super::slot::Slot;
 use crate::protocol::{About, Start};
+use crate::zygote::folders::SCRATCH;
 use crate::zygote::interpreter::Interpreter;
-use crate::zygote::launch::{RootKind, SCRATCH};
+use crate::zygote::launch::RootKind;
 use crate::zygote::shown;
 
 /// What was chosen.

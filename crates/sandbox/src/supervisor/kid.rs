@@ -16,6 +16,7 @@ use nix::unistd::pipe2;
 
 use super::cores::Permit;
 use super::scratch::ProgramFolder;
+use super::stop::Stop;
 use super::watch::Watch;
 use crate::channel::{ChannelError, Frame, Inbox};
 use crate::jail::order::Order;
@@ -111,25 +112,6 @@ impl Budget {
     pub(crate) fn and(self, other: Self) -> Self {
         Self { cpu: self.cpu + other.cpu, wall: self.wall + other.wall }
     }
-}
-
-/// Why there will be no further answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// It used up its time.
-    Timeout,
-    /// It wrote too much.
-    Output,
-    /// It holds too much memory.
-    Memory,
-    /// It has too many threads.
-    Threads,
-    /// Its channel is closed.
-    Closed,
-    /// What it sent is no frame.
-    Garbled,
-    /// The machine broke.
-    Broken(String),
 }
 
 /// What to wait for.

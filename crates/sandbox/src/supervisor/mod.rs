@@ -17,6 +17,7 @@ mod scratch;
 mod setting;
 mod slot;
 mod steps;
+mod stop;
 mod tally;
 mod watch;
 

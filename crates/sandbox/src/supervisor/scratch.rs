@@ -21,7 +21,7 @@ use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, renameat};
 use nix::sys::stat::{FchmodatFlags, Mode, fchmod, fchmodat, mkdirat};
 use nix::unistd::{Gid, Uid, UnlinkatFlags, fchown, unlinkat};
 
-use crate::zygote::launch::PROGRAM_FOLDER;
+use crate::zygote::folders::PROGRAM_FOLDER;
 
 /// Names taken from a folder at once.
 const NAMES_MAX: usize = 8192;

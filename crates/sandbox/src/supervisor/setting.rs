@@ -12,10 +12,9 @@ use crate::filter::{PROGRAM, Root, Stages, SyscallRules, TOOLS};
 use crate::jail::order::{Instruction, PATH_MAX, Terms};
 use crate::os;
 use crate::protocol::Start;
+use crate::zygote::folders::{PROGRAM_FOLDER, SCRATCH, SLOT_FOLDER};
 use crate::zygote::interpreter::Interpreter;
-use crate::zygote::launch::{
-    PROGRAM_FOLDER, RootKind, SCRATCH, SLOT_FOLDER, ZygoteOptions, landlock_rights,
-};
+use crate::zygote::launch::{RootKind, ZygoteOptions, landlock_rights};
 use crate::zygote::shown;
 
 /// The users that programs run as when we are root, one for each slot: the first, and how many. A judge

@@ -5,8 +5,9 @@
 use whetstone_core::judgement::MAX_GOT_CHARS;
 use whetstone_core::verdict::Verdict;
 
-use super::kid::{Kid, Stop};
+use super::kid::Kid;
 use super::setting::token;
+use super::stop::Stop;
 use crate::channel::Frame;
 use crate::plan::Step;
 use crate::value::{Value, ValueLimits, decode, encode, show};

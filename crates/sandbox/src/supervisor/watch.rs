@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use nix::unistd::{SysconfVar, sysconf};
 
-use super::kid::Stop;
 use super::nameless::nameless;
 use super::scratch::{FolderSize, ProgramFolder};
+use super::stop::Stop;
 use crate::os;
 
 /// Threads of one child, the first of them too.

@@ -6,14 +6,7 @@
 //! out of another process is never itself.)
 
 use super::hash::{Hashes, Number};
-use super::{Text, Value};
-
-/// What counts as equal beyond Python's `==`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct EqualityRule {
-    /// A tuple equals a list of the same items: for values out of JSON, which has no tuples.
-    pub sequences_alike: bool,
-}
+use super::{EqualityRule, Text, Value};
 
 /// Whether two values are equal as Python's `==` has it, up to `rule`.
 ///

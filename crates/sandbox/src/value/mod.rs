@@ -28,7 +28,7 @@ mod tests;
 pub use check::{Flaw, check};
 pub use decode::{DecodeError, DecodeProblem, ValueLimits, decode};
 pub use encode::encode;
-pub use equal::{EqualityRule, equal};
+pub use equal::equal;
 pub use int::Int;
 pub use json::{JsonError, from_json};
 pub use literal::literal;
@@ -40,6 +40,13 @@ pub const MAX_DEPTH: usize = 64;
 
 /// How long a value may be, in bytes of its encoding or of the text it is read from.
 pub const MAX_BYTES: usize = 1 << 20;
+
+/// What counts as equal beyond Python's `==`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EqualityRule {
+    /// A tuple equals a list of the same items: for values out of JSON, which has no tuples.
+    pub sequences_alike: bool,
+}
 
 /// A value of Python's built-in types.
 ///

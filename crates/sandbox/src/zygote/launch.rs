@@ -15,9 +15,10 @@ use nix::unistd::{
 use serde::{Deserialize, Serialize};
 use whetstone_core::program::Language;
 
+use super::folders::{PROGRAM_FOLDER, SCRATCH};
 use super::{JAIL, SOURCE, START, root, shut};
 use crate::jail::landlock::Rights;
-use crate::jail::serve::CHANNEL;
+use crate::jail::order::CHANNEL;
 use crate::os::Inherit;
 
 /// What a zygote is to be.
@@ -53,13 +54,6 @@ pub(crate) enum RootKind {
     /// It sees the machine's own.
     None,
 }
-
-/// Where a program may write, as it is called inside.
-pub(crate) const SCRATCH: &str = "/tmp";
-/// A slot's folder in a private root, where `/tmp` is a link to the program's folder in it.
-pub(crate) const SLOT_FOLDER: &str = "/.slot";
-/// A program's folder in its slot's.
-pub(crate) const PROGRAM_FOLDER: &str = "program";
 
 /// Becomes the zygote; returns only if it cannot.
 ///

@@ -4,6 +4,7 @@
 //! root with what the interpreter needs, no network) and then executes the interpreter.
 //! [`Zygote`] is the supervisor's end.
 
+pub(crate) mod folders;
 mod handle;
 pub(crate) mod interpreter;
 pub(crate) mod launch;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::unistd::{chdir, pivot_root};
 
-use super::launch::{PROGRAM_FOLDER, SCRATCH, SLOT_FOLDER};
+use super::folders::{PROGRAM_FOLDER, SCRATCH, SLOT_FOLDER};
 use super::shown::packages;
 use crate::os::{self, Shows};
 

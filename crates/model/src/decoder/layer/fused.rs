@@ -11,8 +11,8 @@ use whetstone_kernels::copy::copy_matrix;
 use whetstone_kernels::rms_norm::{self, Heads};
 use whetstone_kernels::{Buffer, Matrix, MatrixMut, fused_linear, swiglu};
 
-use super::backward::{BackwardBeside, norm_backward_beside};
 use super::fused_projections::{DeferredInput, Fused};
+use super::norm_backward::{BackwardBeside, norm_backward_beside};
 use super::{LayerGradients, Needed, NormInput, norm};
 use crate::decoder::pass::Pass;
 

@@ -15,6 +15,7 @@ mod backward;
 mod fused;
 mod fused_projections;
 mod heads;
+mod norm_backward;
 
 use std::rc::Rc;
 

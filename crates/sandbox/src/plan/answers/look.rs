@@ -3,8 +3,9 @@
 use ruff_python_ast::visitor::{Visitor, walk_expr};
 use ruff_python_ast::{Expr, ExprCall, ExprName};
 
-use super::{Answers, Function, Holds, NamedFunction, ParameterValues, ValuesHeld, is_class};
+use super::{Answers, Holds, NamedFunction, ParameterValues, ValuesHeld, is_class};
 use crate::plan::follow::{arguments, called_name, is_asserting};
+use crate::plan::function::Function;
 use crate::plan::python::is_builtin;
 use crate::plan::question::first;
 use crate::plan::unused::is_by_text;

@@ -20,24 +20,12 @@ use ruff_python_ast::{Expr, ExprCall};
 pub(super) use self::look::is_equality;
 use self::look::{ValueFinder, applied};
 use super::follow::{AssignmentTarget, FlowValue, FlowValues, Stands, arguments, places};
+use super::function::Function;
 use super::question::first;
 
 /// A value is followed from name to name this many times: more than any test hands it on, and few enough for
 /// a test of thousands of names.
 pub(super) const ROUNDS: usize = 64;
-
-/// What a function of the program is to a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Function {
-    /// The one that is asked for.
-    EntryPoint,
-    /// Another one, perhaps: one that went where nobody can follow.
-    Unclear,
-    /// Another one.
-    Other,
-    /// Another one that may have got arguments already: `partial(is_close, 5)`.
-    Bound,
-}
 
 /// A function of the program, by the name that the program has for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

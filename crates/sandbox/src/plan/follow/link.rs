@@ -9,7 +9,7 @@ use super::places::{AssignmentTarget, places};
 use super::{
     Called, FlowValue, FlowValues, MAX_BYTES, TextOrigin, bytes, called_name, is_asserting,
 };
-use crate::plan::answers::Function;
+use crate::plan::function::Function;
 use crate::plan::names::ScopeNames;
 use crate::plan::python::is_module;
 use crate::plan::question::first;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use ruff_python_ast::Stmt;
 
-use crate::plan::answers::{Function, is_class};
+use crate::plan::answers::is_class;
+use crate::plan::function::Function;
 use crate::plan::names::ScopeNames;
 use crate::plan::python::is_module;
 use crate::plan::question::is_of_program;

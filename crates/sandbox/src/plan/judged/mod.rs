@@ -43,10 +43,11 @@ use ruff_text_size::Ranged;
 use self::functions::{candidate, functions};
 use self::used::{Judge, Judges, Used, hold};
 use self::uses::{Raising, Use, Uses};
-use super::answers::{Answers, Function, ROUNDS, is_class, is_equality};
+use super::answers::{Answers, ROUNDS, is_class, is_equality};
 use super::follow::{
     Called, FlowValue, FlowValues, Stands, TextOrigin, arguments, called_name, is_asserting,
 };
+use super::function::Function;
 use super::names::ScopeNames;
 use super::python::is_builtin;
 use super::setup::Setup;
