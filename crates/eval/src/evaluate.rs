@@ -268,10 +268,8 @@ impl Work<'_> {
 
 impl Times {
     fn add(&mut self, usage: Usage, timeline: &Timeline) {
-        let spans =
-            timeline.waves.iter().map(|wave| wave.sampling.end.saturating_sub(wave.sampling.start));
         self.prompts += usage.prefill_time;
-        self.sampling += spans.sum::<Duration>().saturating_sub(usage.prefill_time);
+        self.sampling += timeline.sampling_time().saturating_sub(usage.prefill_time);
         self.judging += timeline.judging_after_sampling();
         self.tokens += usage.sampled;
     }

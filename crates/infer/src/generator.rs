@@ -37,7 +37,8 @@ pub struct SampledCompletion {
 /// Work done by a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Tokens of prompts that went through the model; a prompt counts once for all of its samples.
+    /// Tokens of prompts that went through the model; a prompt counts once for all of its samples, and of a later
+    /// turn only tokens whose keys and values are not in the cache.
     pub prefilled: usize,
     /// Tokens that were sampled.
     pub sampled: usize,
@@ -161,6 +162,57 @@ pub enum GenerateError {
     Text(#[from] whetstone_model::tokenizer::TokenizerError),
 }
 
+/// A sample by its prompt, counted from the first prompt of the call, and its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SampleId {
+    /// Index of the prompt.
+    pub prompt: usize,
+    /// Index of the sample.
+    pub sample: usize,
+}
+
+/// The prompt of one turn of a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnPrompt {
+    /// The whole conversation so far, and how it is to be completed.
+    pub prompt: Prompt,
+    /// The sample of the turn before, if there was one. A generator may keep its keys and values and
+    /// compute only tokens that are new.
+    pub follows: Option<SampleId>,
+    /// Tokens that the conversation may come to, completions included, if another turn may follow.
+    pub most_tokens: Option<usize>,
+}
+
+/// News of conversations.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct News {
+    /// Prompts to complete. They are numbered on in the order in which they come.
+    pub prompts: Vec<TurnPrompt>,
+    /// Samples that no turn will follow.
+    pub over: Vec<SampleId>,
+}
+
+/// What a generator without anything to do waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// A prompt.
+    Any,
+    /// The prompts of all conversations that go on.
+    All,
+}
+
+/// Conversations that are being sampled: their prompts come while a generator works.
+pub trait Conversations {
+    /// What has come since the last call. Does not wait; called between the steps of a generator.
+    fn news(&mut self) -> News;
+
+    /// Waits for prompts. None mean that there will be no more.
+    fn wait(&mut self, until: Until) -> News;
+
+    /// Takes a completion; a `Break` ends the work.
+    fn done(&mut self, sampled: SampledCompletion) -> ControlFlow<()>;
+}
+
 /// Completes prompts.
 pub trait Generator {
     /// Draws all samples of all prompts and hands each over as soon as it is done; a `Break` ends
@@ -174,4 +226,37 @@ pub trait Generator {
         prompts: &[Prompt],
         done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<Usage, GenerateError>;
+
+    /// Completes the prompts of conversations as they come, until there are no more.
+    ///
+    /// This one goes in waves of [`Self::generate`]: the next turn of all conversations that go on is sampled
+    /// when all of them were answered. A generator that can take prompts while it works has its own.
+    ///
+    /// # Errors
+    ///
+    /// If a prompt cannot be completed; what was handed over before stays.
+    fn generate_turns(
+        &mut self,
+        conversations: &mut dyn Conversations,
+    ) -> Result<Usage, GenerateError> {
+        let (mut usage, mut first) = (Usage::default(), 0);
+        loop {
+            let turns = conversations.wait(Until::All).prompts;
+            if turns.is_empty() {
+                return Ok(usage);
+            }
+            let prompts: Vec<Prompt> = turns.into_iter().map(|turn| turn.prompt).collect();
+            let mut goes_on = ControlFlow::Continue(());
+            let mut hand_over = |sampled: SampledCompletion| {
+                let prompt = first + sampled.prompt;
+                goes_on = conversations.done(SampledCompletion { prompt, ..sampled });
+                goes_on
+            };
+            usage = usage.and(self.generate(&prompts, &mut hand_over)?);
+            if goes_on.is_break() {
+                return Ok(usage);
+            }
+            first += prompts.len();
+        }
+    }
 }

@@ -9,6 +9,12 @@
 //! A sample depends on the model, the prompt, the sampling rule, the seed and the sample's index,
 //! and on nothing else: not on the batch, the memory or the threads.
 //!
+//! # Conversations
+//!
+//! With [`Generator::generate_turns`] the next turn of a conversation is sampled as soon as it is there, beside
+//! others that are in earlier turns. Pages of a conversation stay between its turns, so that a turn computes only
+//! what is new since the completion before it. Whether its pages stayed changes no bit of a sample.
+//!
 //! # Memory
 //!
 //! Pages are taken once, at the beginning, within [`Limits`]. A sample starts only when the pages of
@@ -17,12 +23,16 @@
 
 #![forbid(unsafe_code)]
 
+mod check;
 mod generator;
 mod local;
 mod pages;
 mod stop;
 mod work;
 
-pub use generator::{GenerateError, Generator, Limits, Prompt, SampledCompletion, Usage};
+pub use generator::{
+    Conversations, GenerateError, Generator, Limits, News, Prompt, SampleId, SampledCompletion,
+    TurnPrompt, Until, Usage,
+};
 pub use local::Local;
 pub use whetstone_kernels::sample::Rule;

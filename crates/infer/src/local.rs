@@ -2,12 +2,15 @@
 
 use std::ops::ControlFlow;
 
-use whetstone_kernels::sample::Rule;
 use whetstone_model::Tokenizer;
-use whetstone_model::decoder::{Decoder, Most};
+use whetstone_model::decoder::{Decoder, Most, PAGE};
 
-use crate::generator::{GenerateError, Generator, Limits, Prompt, SampledCompletion, Usage};
-use crate::work::{Memory, Work, page_counts, room};
+use crate::check::check_prompt;
+use crate::generator::{
+    Conversations, GenerateError, Generator, Limits, News, Prompt, SampledCompletion, TurnPrompt,
+    Until, Usage,
+};
+use crate::work::{Memory, Model, Work, page_counts, room};
 
 /// A model on this machine that completes prompts.
 #[derive(Debug)]
@@ -29,16 +32,9 @@ impl<'a> Local<'a> {
         self.limits.cache_bytes / self.decoder.page_bytes()
     }
 
-    /// KV cache of `pages` pages and a stepper for these prompts: those of the last call, if they
-    /// are large enough.
-    fn memory(&mut self, pages: usize, prompts: &[Prompt]) -> Memory {
-        let samples: usize = prompts.iter().map(|prompt| prompt.samples).sum();
-        let tokens =
-            prompts.iter().map(|prompt| prompt.tokens.len() + room(self.decoder, prompt)).max();
-        let most = Most {
-            rows: samples.min(self.limits.sequences.max(1)),
-            tokens: tokens.unwrap_or_default(),
-        };
+    /// KV cache of `pages` pages and a stepper for so much: those of the last call, if they are large
+    /// enough.
+    fn memory(&mut self, pages: usize, most: Most) -> Memory {
         let Some(memory) = self.memory.take().filter(|memory| memory.cache.pages() >= pages) else {
             let cache = self.decoder.cache(pages);
             return Memory { cache, stepper: self.decoder.stepper(most) };
@@ -49,59 +45,59 @@ impl<'a> Local<'a> {
         Memory { stepper: self.decoder.stepper(most), ..memory }
     }
 
-    fn check(&self, prompts: &[Prompt]) -> Result<usize, GenerateError> {
+    /// The most that steps of these prompts, and of turns that follow them, may have.
+    fn most(&self, turns: &[TurnPrompt]) -> Most {
+        let samples: usize = turns.iter().map(|turn| turn.prompt.samples).sum();
+        let tokens = turns.iter().map(|turn| self.longest(turn)).max();
+        Most { rows: samples.min(self.limits.sequences.max(1)), tokens: tokens.unwrap_or_default() }
+    }
+
+    /// Tokens that a conversation may come to: with this completion, or those of later turns.
+    fn longest(&self, turn: &TurnPrompt) -> usize {
+        let now = turn.prompt.tokens.len() + room(self.decoder, &turn.prompt);
+        turn.most_tokens.map_or(now, |most| most.min(self.decoder.positions()).max(now))
+    }
+
+    /// Pages for all samples of all prompts at once.
+    fn wanted_pages(&self, turns: &[TurnPrompt]) -> Result<usize, GenerateError> {
         let mut wanted = 0;
-        for (index, prompt) in prompts.iter().enumerate() {
-            self.check_one(index, prompt)?;
+        for (index, turn) in turns.iter().enumerate() {
+            let prompt = &turn.prompt;
+            check_prompt(self.decoder, index, prompt)?;
             let (shared, own) = page_counts(prompt.tokens.len(), room(self.decoder, prompt));
             let needed = (shared + own) * self.decoder.page_bytes();
             if shared + own > self.allowed_pages() {
                 let allowed = self.limits.cache_bytes;
                 return Err(GenerateError::TooLarge { prompt: index, needed, allowed });
             }
+            let own = match turn.most_tokens {
+                Some(_) => self.longest(turn).div_ceil(PAGE),
+                None => own,
+            };
             wanted += shared + own * prompt.samples;
         }
         Ok(wanted)
     }
-
-    fn check_one(&self, index: usize, prompt: &Prompt) -> Result<(), GenerateError> {
-        let (length, positions) = (prompt.tokens.len(), self.decoder.positions());
-        let vocab = self.decoder.config().vocab;
-        if length == 0 {
-            return Err(GenerateError::Empty { prompt: index });
-        }
-        if prompt.samples == 0 || prompt.max_tokens == 0 {
-            let what = if prompt.samples == 0 { "no samples" } else { "no tokens" };
-            return Err(GenerateError::Nothing { prompt: index, what });
-        }
-        if length >= positions {
-            return Err(GenerateError::TooLong { prompt: index, length, positions });
-        }
-        if let Some(&token) = prompt.tokens.iter().find(|&&token| token as usize >= vocab) {
-            return Err(GenerateError::Token { prompt: index, token, vocab });
-        }
-        match rule_problem(&prompt.rule) {
-            Some(problem) => Err(GenerateError::Rule { prompt: index, problem }),
-            None => Ok(()),
-        }
-    }
 }
 
-fn rule_problem(rule: &Rule) -> Option<String> {
-    let Rule { temperature, top_p, min_p, presence_penalty, repetition_penalty, .. } = *rule;
-    let checks = [
-        ("temperature", temperature, (0.0..=100.0).contains(&temperature)),
-        ("top_p", top_p, top_p > 0.0 && top_p <= 1.0),
-        ("min_p", min_p, (0.0..=1.0).contains(&min_p)),
-        ("presence_penalty", presence_penalty, presence_penalty.abs() <= 100.0),
-        (
-            "repetition_penalty",
-            repetition_penalty,
-            repetition_penalty > 0.0 && repetition_penalty <= 100.0,
-        ),
-    ];
-    let bad = checks.into_iter().find(|(_, _, good)| !good)?;
-    Some(format!("{} is {}", bad.0, bad.1))
+/// Prompts that are there at once, and that no turn follows.
+struct Alone<'a> {
+    prompts: Vec<TurnPrompt>,
+    done: &'a mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
+}
+
+impl Conversations for Alone<'_> {
+    fn news(&mut self) -> News {
+        News::default()
+    }
+
+    fn wait(&mut self, _: Until) -> News {
+        News { prompts: std::mem::take(&mut self.prompts), over: Vec::new() }
+    }
+
+    fn done(&mut self, sampled: SampledCompletion) -> ControlFlow<()> {
+        (self.done)(sampled)
+    }
 }
 
 impl Generator for Local<'_> {
@@ -110,12 +106,33 @@ impl Generator for Local<'_> {
         prompts: &[Prompt],
         done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
     ) -> Result<Usage, GenerateError> {
-        let wanted = self.check(prompts)?.min(self.allowed_pages());
-        let memory = self.memory(wanted, prompts);
-        let mut work = Work::new((self.decoder, self.tokenizer), prompts, (memory, self.limits));
-        let outcome = work.run(done);
+        let alone = |prompt: &Prompt| TurnPrompt {
+            prompt: prompt.clone(),
+            follows: None,
+            most_tokens: None,
+        };
+        self.generate_turns(&mut Alone { prompts: prompts.iter().map(alone).collect(), done })
+    }
+
+    /// Takes prompts between two steps, and starts each as soon as there is room. Memory is taken for the
+    /// prompts that are there first: later ones must not be longer than these say with
+    /// [`TurnPrompt::most_tokens`].
+    fn generate_turns(
+        &mut self,
+        conversations: &mut dyn Conversations,
+    ) -> Result<Usage, GenerateError> {
+        let first = conversations.wait(Until::Any);
+        if first.prompts.is_empty() {
+            return Ok(Usage::default());
+        }
+        let pages = self.wanted_pages(&first.prompts)?.min(self.allowed_pages());
+        let most = self.most(&first.prompts);
+        let memory = self.memory(pages, most);
+        let model = Model { decoder: self.decoder, tokenizer: self.tokenizer };
+        let mut work = Work::new(model, memory, most);
+        let outcome = work.take_in(first).and_then(|()| work.run(conversations));
         let (memory, usage) = work.end();
         self.memory = Some(memory);
-        outcome.map(|_| usage)
+        outcome.map(|()| usage)
     }
 }

@@ -56,6 +56,11 @@ impl Pages {
         self.holders[page as usize] += 1;
     }
 
+    /// Whether more than one holds it.
+    pub(crate) fn is_shared(&self, page: u32) -> bool {
+        self.holders[page as usize] > 1
+    }
+
     /// One less holds it.
     pub(crate) fn give_back(&mut self, page: u32) {
         let holders = &mut self.holders[page as usize];

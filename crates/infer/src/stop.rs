@@ -2,16 +2,16 @@
 
 /// Text so far, and what would end it.
 #[derive(Debug)]
-pub(crate) struct StopText<'a> {
+pub(crate) struct StopText {
     text: String,
-    stops: &'a [String],
+    stops: Vec<String>,
     longest: usize,
 }
 
-impl<'a> StopText<'a> {
-    pub(crate) fn new(stops: &'a [String]) -> Self {
+impl StopText {
+    pub(crate) fn new(stops: &[String]) -> Self {
         let longest = stops.iter().map(String::len).max().unwrap_or(0);
-        Self { text: String::new(), stops, longest }
+        Self { text: String::new(), stops: stops.to_vec(), longest }
     }
 
     /// Adds text; true if a stop is in it now, and then the text ends before it.

@@ -43,18 +43,18 @@ impl Example {
 
     /// Count of tokens from the first trained one on. The model scores all of them; [`Self::mask`] says which
     /// are trained.
-    pub fn trained(&self) -> usize {
+    pub(crate) fn scored(&self) -> usize {
         self.tokens.len() - self.first
     }
 
     /// Count of tokens that are trained.
     pub(crate) fn trained_tokens(&self) -> usize {
-        self.trained() - self.untrained.iter().map(Range::len).sum::<usize>()
+        self.scored() - self.untrained.iter().map(Range::len).sum::<usize>()
     }
 
     /// A mark for each token from the first trained one on: whether it is trained.
     pub(crate) fn mask(&self) -> Vec<bool> {
-        let mut mask = vec![true; self.trained()];
+        let mut mask = vec![true; self.scored()];
         for range in &self.untrained {
             mask[range.start - self.first..range.end - self.first].fill(false);
         }
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn what_is_trained_begins_after_the_prompt() {
         let example = Example::new(&[7, 8], &[9]);
-        assert_eq!((example.tokens.as_slice(), example.trained()), (&[7, 8, 9][..], 1));
+        assert_eq!((example.tokens.as_slice(), example.scored()), (&[7, 8, 9][..], 1));
         assert_eq!(example.sequence().asked, 2..3);
         assert_eq!(example.mask(), [true]);
     }
@@ -131,7 +131,7 @@ mod tests {
         assert!(episode.append_turn(&[1, 2, 7, 8, 3, 4, 9], &[10, 11]), "an answer of no tokens");
         assert_eq!(episode.tokens, [1, 2, 7, 8, 3, 4, 9, 10, 11]);
         assert_eq!(episode.mask(), [true, true, false, false, true, true, true]);
-        assert_eq!((episode.trained(), episode.trained_tokens()), (7, 5));
+        assert_eq!((episode.scored(), episode.trained_tokens()), (7, 5));
         let values: Vec<f64> = (0..7).map(f64::from).collect();
         assert_eq!(episode.of_trained(&values), [0.0, 1.0, 4.0, 5.0, 6.0]);
         let before = episode.clone();

@@ -81,7 +81,7 @@ impl<'a> Pass<'a> {
             let mut value = scored.value.as_deref();
             let mut found = BatchSignals::default();
             for &place in places {
-                let count = examples[place].trained();
+                let count = examples[place].scored();
                 let scores = TokenScores {
                     logp: next(&mut logp, count),
                     entropy: next(&mut entropy, count),
@@ -108,7 +108,7 @@ impl<'a> Pass<'a> {
             self.decoder.device().check()?;
             let mut logp = scored.logp.as_slice();
             for &place in places {
-                scores[place] = next(&mut logp, examples[place].trained());
+                scores[place] = next(&mut logp, examples[place].scored());
             }
             Ok(())
         })?;

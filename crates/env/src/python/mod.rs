@@ -10,6 +10,7 @@
 mod determinism;
 mod entry_point;
 mod environment;
+mod metrics;
 pub mod quality;
 mod reward;
 mod roots;
@@ -18,6 +19,7 @@ pub mod syntax;
 pub use determinism::{may_vary, tests_may_vary};
 pub use entry_point::EntryPoint;
 pub use environment::{PythonEnvironment, build, limits};
+pub(crate) use metrics::metrics;
 pub use ruff_python_ast::PythonVersion;
 
 use whetstone_core::config::RewardConfig;

@@ -5,11 +5,16 @@
 //! token is dropped. The device works in queue order, so pages of an ended sample can be reused at
 //! once: the surplus step writes to them before any later work does. The samples are the same: they
 //! depend on seed, sample and position alone.
+//!
+//! Prompts may come while others are sampled: they are taken in between two steps. Pages of a conversation stay
+//! until its next turn (`kept`), and a next turn starts before prompts that wait (`start`).
 
+mod kept;
 mod start;
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Instant;
 
 use whetstone_core::Completion;
@@ -17,11 +22,16 @@ use whetstone_core::completion::{Finish, SampledTokens};
 use whetstone_kernels::sample::Request;
 use whetstone_kernels::{Buffer, Device};
 use whetstone_model::Tokenizer;
-use whetstone_model::decoder::{Cache, Chosen, DecodeStep, Decoder, PAGE, Stepper};
+use whetstone_model::decoder::{Cache, Chosen, DecodeStep, Decoder, Most, PAGE, Stepper};
 use whetstone_model::tokenizer::TextStream;
 
+use self::kept::Kept;
 use self::start::Waiting;
-use crate::generator::{GenerateError, Limits, Prompt, SampledCompletion, Usage};
+use crate::check::check_prompt;
+use crate::generator::{
+    Conversations, GenerateError, News, Prompt, SampleId, SampledCompletion, TurnPrompt, Until,
+    Usage,
+};
 use crate::pages::Pages;
 use crate::stop::StopText;
 
@@ -39,11 +49,15 @@ pub(crate) fn page_counts(prompt: usize, room: usize) -> (usize, usize) {
 
 /// A sample that is being drawn.
 struct Active<'a> {
-    prompt: usize,
-    sample: usize,
+    id: SampleId,
+    turn: Arc<TurnPrompt>,
     /// Those that start later have higher ones.
     serial: u64,
+    /// Tokens of its prompt that were prefilled as a whole.
+    packed: usize,
     pages: Vec<u32>,
+    /// Whether its first token goes to a page that other samples see.
+    tail_is_shared: bool,
     /// Pages that it may still take.
     promised: usize,
     ids: Vec<u32>,
@@ -53,7 +67,7 @@ struct Active<'a> {
     /// The row of the newest of them.
     row: usize,
     stream: TextStream<'a>,
-    text: StopText<'a>,
+    text: StopText,
 }
 
 impl Active<'_> {
@@ -63,11 +77,12 @@ impl Active<'_> {
     }
 
     /// The sampling request of its next row.
-    fn request<'b>(&'b self, prompt: &'b Prompt) -> Request<'b> {
+    fn request(&self) -> Request<'_> {
+        let prompt = &self.turn.prompt;
         Request {
             rule: prompt.rule,
             seed: prompt.seed.get(),
-            sequence: self.sample as u64,
+            sequence: self.id.sample as u64,
             position: self.queued() as u64,
             prompt: &prompt.tokens,
             sampled: &self.ids,
@@ -88,40 +103,76 @@ pub(crate) struct Memory {
     pub(crate) stepper: Stepper,
 }
 
+/// The model that samples.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Model<'a> {
+    pub(crate) decoder: &'a Decoder,
+    pub(crate) tokenizer: &'a Tokenizer,
+}
+
 /// One call's work.
 pub(crate) struct Work<'a> {
     decoder: &'a Decoder,
     tokenizer: &'a Tokenizer,
-    prompts: &'a [Prompt],
     memory: Memory,
+    most: Most,
     pages: Pages,
+    /// Prompts that have come.
+    prompts: usize,
     waiting: VecDeque<Waiting>,
+    /// Between two turns.
+    conversations: kept::Conversations,
     active: Vec<Active<'a>>,
     started: u64,
-    sequences: usize,
     usage: Usage,
 }
 
 impl<'a> Work<'a> {
-    /// Of prompts that were checked.
-    pub(crate) fn new(
-        (decoder, tokenizer): (&'a Decoder, &'a Tokenizer),
-        prompts: &'a [Prompt],
-        (memory, limits): (Memory, Limits),
-    ) -> Self {
-        let waiting = prompts.iter().enumerate().map(|(index, it)| Waiting::new(index, it));
+    /// In memory for steps of at most so much.
+    pub(crate) fn new(model: Model<'a>, memory: Memory, most: Most) -> Self {
+        let Model { decoder, tokenizer } = model;
         Self {
             decoder,
             tokenizer,
-            prompts,
             pages: Pages::new(memory.cache.pages()),
             memory,
-            waiting: waiting.collect(),
+            most,
+            prompts: 0,
+            waiting: VecDeque::new(),
+            conversations: kept::Conversations::default(),
             active: Vec::new(),
             started: 0,
-            sequences: limits.sequences.max(1),
             usage: Usage::default(),
         }
+    }
+
+    /// Takes in prompts and the ends of conversations.
+    pub(crate) fn take_in(&mut self, news: News) -> Result<(), GenerateError> {
+        for id in news.over {
+            self.conversations.end(id, &mut self.pages);
+        }
+        for turn in news.prompts {
+            let (index, turn) = (self.prompts, Arc::new(turn));
+            self.check_room(index, &turn.prompt)?;
+            self.prompts += 1;
+            if !self.conversations.go_on(index, &turn, &mut self.pages) {
+                self.waiting.push_back(Waiting::new(index, turn));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a prompt fits into the memory, if it were alone there.
+    fn check_room(&self, index: usize, prompt: &Prompt) -> Result<(), GenerateError> {
+        check_prompt(self.decoder, index, prompt)?;
+        let (length, room) = (prompt.tokens.len(), room(self.decoder, prompt));
+        let (shared, own) = page_counts(length, room);
+        if shared + own <= self.memory.cache.pages() && length + room <= self.most.tokens {
+            return Ok(());
+        }
+        let needed = (shared + own) * self.decoder.page_bytes();
+        let allowed = self.memory.cache.pages() * self.decoder.page_bytes();
+        Err(GenerateError::TooLarge { prompt: index, needed, allowed })
     }
 
     /// The memory and the usage, after the last step.
@@ -130,24 +181,28 @@ impl<'a> Work<'a> {
         (self.memory, Usage { most_pages, ..self.usage })
     }
 
-    /// Steps until nothing waits and nothing is being drawn.
-    pub(crate) fn run(
-        &mut self,
-        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, GenerateError> {
+    /// Steps until there are no more prompts, or no more completions are wanted.
+    pub(crate) fn run(&mut self, source: &mut dyn Conversations) -> Result<(), GenerateError> {
         let mut flying: Option<Flight> = None;
         loop {
-            if self.start(done)?.is_break() {
-                return Ok(ControlFlow::Break(()));
+            self.take_in(source.news())?;
+            if self.start(source)?.is_break() {
+                return Ok(());
             }
             if self.active.is_empty() {
-                return Ok(ControlFlow::Continue(()));
+                // Whatever could start has started and ended.
+                let news = source.wait(Until::Any);
+                if news.prompts.is_empty() {
+                    return Ok(());
+                }
+                self.take_in(news)?;
+                continue;
             }
             let began = Instant::now();
-            let over = self.advance(&mut flying, done)?;
+            let over = self.advance(&mut flying, source)?;
             self.usage.decode_time += began.elapsed();
             if over.is_break() {
-                return Ok(ControlFlow::Break(()));
+                return Ok(());
             }
         }
     }
@@ -156,27 +211,26 @@ impl<'a> Work<'a> {
     fn advance(
         &mut self,
         flying: &mut Option<Flight>,
-        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
+        source: &mut dyn Conversations,
     ) -> Result<ControlFlow<()>, GenerateError> {
         let runs_ahead = self.runs_ahead();
         if !runs_ahead && let Some(before) = flying.take() {
-            return self.land(before, done);
+            return self.land(before, source);
         }
         let next = self.launch();
         let before = std::mem::replace(flying, next);
         let over =
-            before.map_or(Ok(ControlFlow::Continue(())), |before| self.land(before, done))?;
+            before.map_or(Ok(ControlFlow::Continue(())), |before| self.land(before, source))?;
         match flying.take_if(|_| !runs_ahead) {
-            Some(now) if over.is_continue() => self.land(now, done),
+            Some(now) if over.is_continue() => self.land(now, source),
             _ => Ok(over),
         }
     }
 
     /// Whether the next step can be queued before the tokens of the last are known.
     fn runs_ahead(&self) -> bool {
-        let rule = |active: &Active<'_>| self.prompts[active.prompt].rule;
         matches!(self.decoder.device(), Device::Cuda(_))
-            && !self.active.iter().any(|active| rule(active).has_penalties())
+            && !self.active.iter().any(|active| active.turn.prompt.rule.has_penalties())
     }
 
     /// Queues a step of every sequence that has room for a token more; none if no one has.
@@ -184,11 +238,12 @@ impl<'a> Work<'a> {
         let mut step = DecodeStep::default();
         let mut serials = Vec::new();
         for at in 0..self.active.len() {
-            let prompt = &self.prompts[self.active[at].prompt];
-            if self.active[at].queued() == room(self.decoder, prompt) {
+            let active = &self.active[at];
+            let prompt = &active.turn.prompt;
+            if active.queued() == room(self.decoder, prompt) {
                 continue;
             }
-            let position = prompt.tokens.len() + self.active[at].queued() - 1;
+            let position = prompt.tokens.len() + active.queued() - 1;
             self.own_page(at, position);
             let active = &mut self.active[at];
             let row = step.rows();
@@ -203,12 +258,8 @@ impl<'a> Work<'a> {
             return None;
         }
         let in_step = |active: &&Active<'_>| serials.binary_search(&active.serial).is_ok();
-        let requests: Vec<Request<'_>> = self
-            .active
-            .iter()
-            .filter(in_step)
-            .map(|active| active.request(&self.prompts[active.prompt]))
-            .collect();
+        let requests: Vec<Request<'_>> =
+            self.active.iter().filter(in_step).map(Active::request).collect();
         let Memory { cache, stepper } = &mut self.memory;
         let chosen = self.decoder.step_and_sample(cache, stepper, &step, &requests);
         for active in &mut self.active {
@@ -226,7 +277,8 @@ impl<'a> Work<'a> {
         if page == active.pages.len() {
             active.pages.push(self.pages.take());
             active.promised -= 1;
-        } else if active.queued() == 1 && !position.is_multiple_of(PAGE) {
+        } else if active.tail_is_shared {
+            active.tail_is_shared = false;
             let own = self.pages.take();
             active.promised -= 1;
             let shared = std::mem::replace(&mut active.pages[page], own);
@@ -240,7 +292,7 @@ impl<'a> Work<'a> {
     fn land(
         &mut self,
         flight: Flight,
-        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
+        source: &mut dyn Conversations,
     ) -> Result<ControlFlow<()>, GenerateError> {
         let Flight { serials, chosen } = flight;
         let (tokens, logps) = chosen.wait();
@@ -252,7 +304,7 @@ impl<'a> Work<'a> {
                 rows.push(Row { at, token, logp });
             }
         }
-        self.accept(&rows, done)
+        self.accept(&rows, source)
     }
 
     /// A first token for every row of logits; rows belong to the sequences from `first` on.
@@ -260,33 +312,29 @@ impl<'a> Work<'a> {
         &mut self,
         logits: &mut Buffer<f32>,
         first: usize,
-        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
+        source: &mut dyn Conversations,
     ) -> Result<ControlFlow<()>, GenerateError> {
-        let requests: Vec<Request<'_>> = self.active[first..]
-            .iter()
-            .map(|active| active.request(&self.prompts[active.prompt]))
-            .collect();
+        let requests: Vec<Request<'_>> = self.active[first..].iter().map(Active::request).collect();
         let (tokens, logps) = self.decoder.choose(logits, &requests).wait();
         self.decoder.device().failure()?;
         let both = tokens.into_iter().zip(logps).enumerate();
         let rows: Vec<Row> =
             both.map(|(at, (token, logp))| Row { at: first + at, token, logp }).collect();
-        self.accept(&rows, done)
+        self.accept(&rows, source)
     }
 
     /// Adds a token to each of some sequences, and hands over those that end with it.
     fn accept(
         &mut self,
         rows: &[Row],
-        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
+        source: &mut dyn Conversations,
     ) -> Result<ControlFlow<()>, GenerateError> {
         let eos = &self.decoder.config().eos;
         let mut finished = Vec::new();
         for &Row { at, token, logp } in rows {
             let active = &mut self.active[at];
-            let prompt = &self.prompts[active.prompt];
             if !logp.is_finite() {
-                let (prompt, sample) = (active.prompt, active.sample);
+                let SampleId { prompt, sample } = active.id;
                 let position = active.ids.len();
                 return Err(GenerateError::NotFinite { prompt, sample, position, logp });
             }
@@ -294,7 +342,7 @@ impl<'a> Work<'a> {
             active.logps.push(logp.min(0.0));
             let ended = eos.binary_search(&token).is_ok();
             let stopped = !ended && active.text.push(&active.stream.push(token)?);
-            let room = room(self.decoder, prompt);
+            let room = room(self.decoder, &active.turn.prompt);
             if ended || stopped {
                 finished.push((at, Finish::Stop, stopped));
             } else if active.ids.len() == room {
@@ -304,7 +352,7 @@ impl<'a> Work<'a> {
         self.usage.sampled += rows.len();
         for (at, finish, cut) in finished.into_iter().rev() {
             let active = self.active.remove(at);
-            if done(self.finish(active, finish, cut)?).is_break() {
+            if source.done(self.finish(active, finish, cut)?).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -317,10 +365,17 @@ impl<'a> Work<'a> {
         finish: Finish,
         cut: bool,
     ) -> Result<SampledCompletion, GenerateError> {
-        let Active { prompt, sample, pages, promised, ids, logps, stream, mut text, .. } = active;
+        let Active { id, turn, packed, pages, promised, ids, logps, stream, mut text, .. } = active;
         self.pages.release(promised);
-        for page in pages {
-            self.pages.give_back(page);
+        if turn.most_tokens.is_some() {
+            let tokens = [turn.prompt.tokens.as_slice(), &ids].concat();
+            // The last token was sampled, and nothing was computed of it.
+            let kept = Kept { cached: tokens.len() - 1, tokens, packed, pages };
+            self.conversations.keep(id, kept, &mut self.pages);
+        } else {
+            for page in pages {
+                self.pages.give_back(page);
+            }
         }
         let mut finish = finish;
         if !cut && text.push(&stream.finish()?) {
@@ -329,6 +384,7 @@ impl<'a> Work<'a> {
         let tokens = SampledTokens::new(ids, logps).expect("as many, finite and at most 0");
         let text = text.into_text();
         let completion = Completion { text, reasoning: None, finish, tokens: Some(tokens) };
+        let SampleId { prompt, sample } = id;
         Ok(SampledCompletion { prompt, sample, completion })
     }
 }

@@ -1,19 +1,24 @@
 //! From prompts that wait to samples with their first tokens.
 //!
+//! Next turns of conversations come first, since their pages are there. If neither a next turn nor a prompt fits
+//! while nothing is being sampled, pages that are kept between turns are given up.
+//!
 //! Prompts are prefilled together in batches of some hundred tokens, so that short prompts do not
 //! read all weights for a few rows each. The limit keeps the memory of a batch below that of one
 //! long prompt.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Instant;
 
 use whetstone_kernels::{Buffer, Device};
-use whetstone_model::decoder::{Decoder, Prefill};
+use whetstone_model::decoder::{Decoder, Extend, PAGE, Prefill};
 use whetstone_model::memory::TOGETHER_ON_CUDA;
 use whetstone_model::tokenizer::SpecialTokens;
 
+use super::kept::{Copied, NextTurn};
 use super::{Active, Work, page_counts, room};
-use crate::generator::{GenerateError, Prompt, SampledCompletion};
+use crate::generator::{Conversations, GenerateError, SampleId, TurnPrompt};
 use crate::stop::StopText;
 
 /// Tokens of prompts that go through together, at most; a longer one goes alone. A GPU has use for
@@ -29,14 +34,22 @@ fn most_together(decoder: &Decoder) -> usize {
 #[derive(Debug)]
 pub(super) struct Waiting {
     prompt: usize,
+    turn: Arc<TurnPrompt>,
     left: usize,
     /// The pages of the prompt and the logits after it, once it was computed.
-    begun: Option<(Vec<u32>, Buffer<f32>)>,
+    begun: Option<Begun>,
+}
+
+/// A prompt that was computed.
+#[derive(Debug)]
+struct Begun {
+    pages: Vec<u32>,
+    logits: Buffer<f32>,
 }
 
 impl Waiting {
-    pub(super) fn new(prompt: usize, it: &Prompt) -> Self {
-        Self { prompt, left: it.samples, begun: None }
+    pub(super) fn new(prompt: usize, turn: Arc<TurnPrompt>) -> Self {
+        Self { prompt, left: turn.prompt.samples, turn, begun: None }
     }
 }
 
@@ -50,35 +63,77 @@ struct Admitted {
     own: usize,
 }
 
-impl<'a> Work<'a> {
-    /// Starts as many samples as fit. A sample's first token comes from the prompt's logits.
+impl Work<'_> {
+    /// Starts as many samples as fit. A sample's first token comes from the logits after its prompt.
     pub(super) fn start(
         &mut self,
-        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
+        source: &mut dyn Conversations,
     ) -> Result<ControlFlow<()>, GenerateError> {
         loop {
-            let admitted = self.admit();
-            if admitted.is_empty() {
-                return Ok(ControlFlow::Continue(()));
-            }
             let first = self.active.len();
-            let mut rows = self.begin(admitted);
-            if self.choose(&mut rows, first, done)?.is_break() {
+            let next_turns = self.admit_next_turns();
+            let mut rows = if next_turns.is_empty() {
+                let admitted = self.admit();
+                if admitted.is_empty() {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                self.begin(admitted)
+            } else {
+                self.go_on(next_turns)
+            };
+            if self.choose(&mut rows, first, source)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
     }
 
+    /// Next turns that fit; pages are promised to them.
+    fn admit_next_turns(&mut self) -> Vec<NextTurn> {
+        let mut admitted: Vec<NextTurn> = Vec::new();
+        let (mut tokens, most) = (0, most_together(self.decoder));
+        while let Some(next) = self.conversations.front() {
+            let together = admitted.is_empty() || tokens + next.new_tokens() <= most;
+            if !together || self.active.len() + admitted.len() == self.most.rows {
+                break;
+            }
+            let needed = self.pages_of(next);
+            if needed <= self.pages.available() {
+                self.pages.promise(needed);
+                tokens += next.new_tokens();
+                let next = self.conversations.pop_front();
+                admitted.extend(next.map(|next| NextTurn { promised: needed, ..next }));
+                continue;
+            }
+            let is_idle = self.active.is_empty() && admitted.is_empty();
+            if !is_idle || !self.conversations.give_up(1, &mut self.pages) {
+                break;
+            }
+        }
+        admitted
+    }
+
+    /// Pages that a next turn needs beside those that it has.
+    fn pages_of(&self, next: &NextTurn) -> usize {
+        let prompt = &next.turn.prompt;
+        let (length, room) = (prompt.tokens.len(), room(self.decoder, prompt));
+        let later = (length + room - 1).div_ceil(PAGE) - length.div_ceil(PAGE);
+        next.pages_at_start(&self.pages) + later
+    }
+
     /// One prompt that was computed, or the next ones that were not; pages are promised to them.
     fn admit(&mut self) -> Vec<Admitted> {
         let mut admitted: Vec<Admitted> = Vec::new();
+        if !self.active.is_empty() && self.conversations.front().is_some() {
+            // A next turn waits for pages.
+            return admitted;
+        }
         let (mut tokens, mut sequences) = (0, self.active.len());
         let most = most_together(self.decoder);
         while let Some(waiting) = self.waiting.pop_front() {
-            let length = self.prompts[waiting.prompt].tokens.len();
+            let length = waiting.turn.prompt.tokens.len();
             let begun = waiting.begun.is_some();
             let together = tokens + length <= most;
-            match self.fitting(waiting, self.sequences - sequences) {
+            match self.fitting(waiting, self.most.rows - sequences) {
                 Ok(one) if admitted.is_empty() || together => {
                     self.pages.promise(one.shared + one.own * one.count);
                     let all = one.count == one.waiting.left;
@@ -90,7 +145,10 @@ impl<'a> Work<'a> {
                 }
                 Ok(Admitted { waiting, .. }) | Err(waiting) => {
                     self.waiting.push_front(waiting);
-                    break;
+                    let is_idle = sequences == 0;
+                    if !is_idle || !self.conversations.give_up(0, &mut self.pages) {
+                        break;
+                    }
                 }
             }
         }
@@ -99,7 +157,7 @@ impl<'a> Work<'a> {
 
     /// As many samples as there are pages and sequences for; the prompt itself if none fits.
     fn fitting(&self, waiting: Waiting, free: usize) -> Result<Admitted, Waiting> {
-        let prompt = &self.prompts[waiting.prompt];
+        let prompt = &waiting.turn.prompt;
         let (shared, own) = page_counts(prompt.tokens.len(), room(self.decoder, prompt));
         let shared = if waiting.begun.is_some() { 0 } else { shared };
         let Some(pages) = self.pages.available().checked_sub(shared) else { return Err(waiting) };
@@ -108,18 +166,55 @@ impl<'a> Work<'a> {
         if count == 0 { Err(waiting) } else { Ok(Admitted { waiting, count, shared, own }) }
     }
 
+    /// Computes what is new of next turns, which are active from now on; a row of logits for each.
+    fn go_on(&mut self, mut admitted: Vec<NextTurn>) -> Buffer<f32> {
+        let began = Instant::now();
+        self.usage.prefilled += admitted.iter().map(NextTurn::new_tokens).sum::<usize>();
+        for next in &mut admitted {
+            let taken = next.take_pages(&mut self.pages);
+            if let Some(Copied { from, to }) = taken {
+                let cache = &mut self.memory.cache;
+                whetstone_kernels::paged::copy_page(cache, from as usize, to as usize);
+                self.pages.give_back(from);
+            }
+        }
+        let given_up = admitted.iter().filter(|next| next.cached == 0);
+        let beginnings: Vec<Prefill<'_>> = given_up
+            .map(|next| Prefill {
+                tokens: &next.turn.prompt.tokens[..next.packed],
+                pages: &next.pages,
+            })
+            .collect();
+        if !beginnings.is_empty() {
+            let _ = self.decoder.prefill(&mut self.memory.cache, &beginnings);
+        }
+        let rest = admitted.iter().map(|next| Extend {
+            tokens: &next.turn.prompt.tokens,
+            cached: next.cached.max(next.packed),
+            pages: &next.pages,
+        });
+        let rest: Vec<Extend<'_>> = rest.collect();
+        let logits = self.decoder.extend(&mut self.memory.cache, &rest);
+        self.usage.prefill_time += began.elapsed();
+        for NextTurn { prompt, turn, packed, pages, promised, .. } in admitted {
+            let id = SampleId { prompt, sample: 0 };
+            self.activate(Started { id, turn, packed, pages, promised });
+        }
+        logits
+    }
+
     /// A row of logits for each sample, which are active from now on.
     fn begin(&mut self, mut admitted: Vec<Admitted>) -> Buffer<f32> {
         let (pages, logits) = match admitted[0].waiting.begun.take() {
-            Some((pages, logits)) => (vec![pages], logits),
+            Some(Begun { pages, logits }) => (vec![pages], logits),
             None => self.prefill(&admitted),
         };
-        let counts: Vec<usize> = admitted.iter().map(|it| it.count).collect();
+        let counts: Vec<usize> = admitted.iter().map(|one| one.count).collect();
         for (row, (mut one, pages)) in admitted.into_iter().zip(pages).enumerate() {
             self.sample(&mut one, &pages);
             if one.waiting.left > 0 {
-                let alone = self.rows(&logits, &[(row, 1)], counts.len());
-                one.waiting.begun = Some((pages, alone));
+                let logits = self.rows(&logits, &[(row, 1)], counts.len());
+                one.waiting.begun = Some(Begun { pages, logits });
                 self.waiting.push_front(one.waiting);
             } else {
                 for page in pages {
@@ -137,16 +232,16 @@ impl<'a> Work<'a> {
     /// The pages of each prompt, and a row of logits for each.
     fn prefill(&mut self, admitted: &[Admitted]) -> (Vec<Vec<u32>>, Buffer<f32>) {
         let began = Instant::now();
-        let pages: Vec<Vec<u32>> =
-            admitted.iter().map(|it| (0..it.shared).map(|_| self.pages.take()).collect()).collect();
-        let prompts: &'a [Prompt] = self.prompts;
+        let take =
+            |one: &Admitted| (0..one.shared).map(|_| self.pages.take()).collect::<Vec<u32>>();
+        let pages: Vec<Vec<u32>> = admitted.iter().map(take).collect();
         let all = admitted
             .iter()
             .zip(&pages)
-            .map(|(it, pages)| Prefill { tokens: &prompts[it.waiting.prompt].tokens, pages });
+            .map(|(one, pages)| Prefill { tokens: &one.waiting.turn.prompt.tokens, pages });
         let all: Vec<Prefill<'_>> = all.collect();
         let logits = self.decoder.prefill(&mut self.memory.cache, &all);
-        self.usage.prefilled += all.iter().map(|it| it.tokens.len()).sum::<usize>();
+        self.usage.prefilled += all.iter().map(|prompt| prompt.tokens.len()).sum::<usize>();
         self.usage.prefill_time += began.elapsed();
         (pages, logits)
     }
@@ -154,29 +249,44 @@ impl<'a> Work<'a> {
     /// A sample shares the prompt's whole pages and gets a copy of the half-empty one when it first
     /// writes to it.
     fn sample(&mut self, one: &mut Admitted, pages: &[u32]) {
-        let prompts: &'a [Prompt] = self.prompts;
         let Admitted { waiting, count, own, .. } = one;
-        let prompt = &prompts[waiting.prompt];
         for _ in 0..*count {
             for &page in pages {
                 self.pages.share(page);
             }
-            self.started += 1;
-            self.active.push(Active {
-                prompt: waiting.prompt,
-                sample: prompt.samples - waiting.left,
-                serial: self.started,
+            let sample = waiting.turn.prompt.samples - waiting.left;
+            self.activate(Started {
+                id: SampleId { prompt: waiting.prompt, sample },
+                turn: Arc::clone(&waiting.turn),
+                packed: waiting.turn.prompt.tokens.len(),
                 pages: pages.to_vec(),
                 promised: *own,
-                ids: Vec::new(),
-                logps: Vec::new(),
-                ahead: 0,
-                row: 0,
-                stream: self.tokenizer.stream(SpecialTokens::Dropped),
-                text: StopText::new(&prompt.stop),
             });
             waiting.left -= 1;
         }
+    }
+
+    /// A sample is drawn from now on.
+    fn activate(&mut self, started: Started) {
+        let Started { id, turn, packed, pages, promised } = started;
+        self.started += 1;
+        let length = turn.prompt.tokens.len();
+        self.active.push(Active {
+            id,
+            serial: self.started,
+            packed,
+            // The last page of a next turn is its own.
+            tail_is_shared: packed == length && !length.is_multiple_of(PAGE),
+            pages,
+            promised,
+            ids: Vec::new(),
+            logps: Vec::new(),
+            ahead: 0,
+            row: 0,
+            stream: self.tokenizer.stream(SpecialTokens::Dropped),
+            text: StopText::new(&turn.prompt.stop),
+            turn,
+        });
     }
 
     /// Repeats rows of logits, each the given number of times.
@@ -193,6 +303,16 @@ impl<'a> Work<'a> {
     }
 }
 
+/// A sample that starts.
+struct Started {
+    id: SampleId,
+    turn: Arc<TurnPrompt>,
+    /// Tokens of its prompt that were prefilled as a whole.
+    packed: usize,
+    pages: Vec<u32>,
+    promised: usize,
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -203,9 +323,9 @@ mod tests {
     use whetstone_model::decoder::{Decoder, Most};
     use whetstone_model::{Config, Tokenizer};
 
-    use super::super::Memory;
+    use super::super::{Memory, Model};
     use super::*;
-    use crate::generator::Limits;
+    use crate::generator::{Limits, News, Prompt};
 
     /// Prompts of these lengths with `samples` samples each; returns which are admitted, with how
     /// many samples, until memory is full.
@@ -224,18 +344,21 @@ mod tests {
             max_tokens: 17,
             stop: Vec::new(),
         };
-        let prompts: Vec<Prompt> = lengths.iter().map(prompt).collect();
+        let turn = |prompt| TurnPrompt { prompt, follows: None, most_tokens: None };
+        let prompts = lengths.iter().map(prompt).map(turn).collect();
         let cache = decoder.cache(limits.cache_bytes / decoder.page_bytes());
-        let stepper = decoder.stepper(Most { rows: limits.sequences, tokens: 512 });
-        let memory = Memory { cache, stepper };
-        let mut work = Work::new((&decoder, &tokenizer), &prompts, (memory, limits));
+        let most = Most { rows: limits.sequences, tokens: 512 };
+        let memory = Memory { cache, stepper: decoder.stepper(most) };
+        let model = Model { decoder: &decoder, tokenizer: &tokenizer };
+        let mut work = Work::new(model, memory, most);
+        work.take_in(News { prompts, ..News::default() }).unwrap();
         let mut all = Vec::new();
         loop {
             let together = work.admit();
             if together.is_empty() {
                 return all;
             }
-            all.push(together.iter().map(|it| (it.waiting.prompt, it.count)).collect());
+            all.push(together.iter().map(|one| (one.waiting.prompt, one.count)).collect());
             // A prompt with samples left is already computed and comes first.
             let last = together.into_iter().next_back().unwrap();
             if last.waiting.left > last.count {

@@ -30,7 +30,7 @@ pub(crate) use load::spread;
 pub use load::{LoadOptions, WeightFormat};
 pub use parameters::{Parameter, ParameterId, Parameters};
 pub use pass::Adapters;
-pub use step::{DecodeStep, Prefill};
+pub use step::{DecodeStep, Extend, Prefill};
 pub use stepper::{Chosen, Most, Stepper};
 pub use whetstone_kernels::paged::{Cache, PAGE};
 

@@ -2,7 +2,8 @@
 //!
 //! Prompts are prefilled as a whole, several in sequence. After that each sequence decodes one
 //! token at a time, many sequences in a batch, and every row is computed as if it were alone: a
-//! sample does not depend on the others in its batch.
+//! sample does not depend on the others in its batch. Tokens that follow a sequence in the cache, such as what
+//! a user says between two turns, are computed together by [`Decoder::extend`], each as a decode step would.
 
 use whetstone_kernels::attention;
 use whetstone_kernels::embedding::SAMPLED;
@@ -81,6 +82,17 @@ pub struct Prefill<'a> {
     pub pages: &'a [u32],
 }
 
+/// A sequence of which the first tokens have their keys and values in the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extend<'a> {
+    /// All of its tokens.
+    pub tokens: &'a [u32],
+    /// Tokens at its beginning that are in the cache; fewer than all.
+    pub cached: usize,
+    /// As many pages as all tokens need. No other sequence sees those that new tokens go to.
+    pub pages: &'a [u32],
+}
+
 /// Rows of a decode or prefill step, and the keys they attend to.
 pub(super) struct DecodeInput<'a> {
     pub(super) ids: View<'a, u32>,
@@ -147,27 +159,59 @@ impl Decoder {
         self.logits(ends.view())
     }
 
+    /// Takes the tokens of sequences that are not in the cache; gives a row of logits for what comes after each
+    /// sequence. Every token has the bits of the step that would take it alone.
+    ///
+    /// # Panics
+    ///
+    /// If there is no sequence, or one has no new token, a token outside of the vocabulary, or does not fit into
+    /// its pages.
+    #[expect(clippy::cast_possible_truncation, reason = "sequences have fewer than 2^32 tokens")]
+    pub fn extend(&self, cache: &mut Cache, sequences: &[Extend<'_>]) -> Buffer<f32> {
+        let (mut step, mut last) = (DecodeStep::default(), Vec::new());
+        for &Extend { tokens, cached, pages } in sequences {
+            assert!(cached < tokens.len() && tokens.len() <= self.positions(), "a new token");
+            let start = step.pages.len() as u32;
+            step.pages.extend_from_slice(&pages[..tokens.len().div_ceil(PAGE)]);
+            for (position, &id) in tokens.iter().enumerate().skip(cached) {
+                step.ids.push(id);
+                step.positions.push(position as u32);
+                step.slots.push(slot(pages, position));
+                step.starts.push(start);
+                step.lengths.push(position as u32 + 1);
+            }
+            last.push(step.ids.len() as u32 - 1);
+        }
+        let last = self.device.upload(&last);
+        let x = self.paged_rows(cache, &step, Stored::Any);
+        let mut ends = self.device.take(sequences.len() * self.sizes.width);
+        embedding::gather(&self.device, &mut ends.view_mut(), x.view(), last.view());
+        drop(x);
+        self.logits(ends.view())
+    }
+
     /// Takes one token of each sequence; gives a row of logits for each.
     pub fn step(&self, cache: &mut Cache, step: &DecodeStep) -> Buffer<f32> {
+        let x = self.paged_rows(cache, step, Stored::Last);
+        self.logits(x.view())
+    }
+
+    /// Rows that attend to pages, through all layers.
+    fn paged_rows(&self, cache: &mut Cache, step: &DecodeStep, stored: Stored) -> Buffer {
         let device = &self.device;
         let [ids, positions, slots] =
             [&step.ids, &step.positions, &step.slots].map(|list| device.upload(list));
         let [pages, starts, lengths] =
             [&step.pages, &step.starts, &step.lengths].map(|list| device.upload(list));
-        let tables = Tables {
-            pages: pages.view(),
-            starts: starts.view(),
-            lengths: lengths.view(),
-            stored: Stored::Last,
-        };
+        let tables =
+            Tables { pages: pages.view(), starts: starts.view(), lengths: lengths.view(), stored };
         let input = DecodeInput {
             ids: ids.view(),
             positions: positions.view(),
             slots: slots.view(),
             attend: Attend::Paged(tables),
         };
-        let x = self.decode_rows(cache, &input);
-        self.logits(x.view())
+        self.decode_rows(cache, &input)
     }
 
     /// Through all layers; new keys and values stay in the cache.

@@ -1,4 +1,7 @@
-//! The collecting thread: it calls the generator, and hands completions to the judges.
+//! The collecting thread: it gives prompts to the generator, and completions to the judges.
+//!
+//! The generator asks for prompts whenever it has made a step, so the next turn of an episode is sampled as soon
+//! as its environment has answered, beside episodes that are in other turns.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -8,19 +11,31 @@ use std::time::{Duration, Instant};
 
 use whetstone_core::judgement::Infrastructure;
 use whetstone_core::seed::Seed;
-use whetstone_infer::{Generator, Prompt, SampledCompletion, Usage};
+use whetstone_infer::{
+    Conversations, Generator, News, Prompt, SampleId, SampledCompletion, TurnPrompt, Until, Usage,
+};
 
-use super::judging::{Answer, Channels, Job, JudgePool, Member, RolloutId, TurnResult};
+use super::judging::{Answer, Channels, Job, JudgePool, OpenRollout, RolloutId, TurnResult};
 use super::{
     Asked, CollectError, Collected, Collecting, Dropped, Group, Progress, Span, Timeline, Turn,
-    Wave,
 };
 
 /// A prompt, and the rollouts that wait for its completions.
 struct Question {
     prompt: Arc<[u32]>,
+    waiting: Vec<Option<OpenRollout>>,
+}
+
+/// A prompt that the generator has not been given yet.
+struct NextPrompt {
+    /// The first rollout that waits for it.
+    id: RolloutId,
+    /// The turn, from 0.
+    turn: usize,
     seed: Seed,
-    waiting: Vec<Option<Member>>,
+    question: Question,
+    /// The completion of the turn before.
+    follows: Option<SampleId>,
 }
 
 /// The time given to judge what was sampled when a collection ends early.
@@ -33,23 +48,28 @@ pub(super) struct Taker<'a> {
     pub(super) patience: Duration,
 }
 
-/// A collection under channels.
+/// A collection under way.
 struct Driver<'a, 't> {
     collecting: &'a Collecting<'a>,
     asked: &'a [Asked<'a>],
     clock: Instant,
+    channels: Channels,
     /// Those that are not over.
     groups: Vec<Group>,
     taker: Taker<'t>,
     progress: Progress<'a>,
-    /// Of this wave: rollouts that are being sampled.
+    /// Prompts that the generator was given, by its numbering.
+    questions: Vec<Question>,
+    next_prompts: Vec<NextPrompt>,
+    /// Completions of rollouts that are over, since the generator last asked.
+    over: Vec<SampleId>,
+    /// Rollouts that are being sampled.
     sampling: BTreeSet<RolloutId>,
-    /// Of this wave: rollouts that are being judged.
+    /// Rollouts that are being judged.
     open: BTreeSet<RolloutId>,
-    /// Of this wave: times of what was judged.
-    spans: Vec<Span>,
-    /// Of this wave: rollouts that have another turn.
-    asks: Vec<(Member, Arc<[u32]>)>,
+    timeline: Timeline,
+    /// Since when the generator works, if it does.
+    working_since: Option<Duration>,
     /// Whether somebody wants it to end.
     stopped: bool,
 }
@@ -75,164 +95,150 @@ pub(super) fn collect_each(
     taker: Taker<'_>,
 ) -> Result<(Usage, Timeline), CollectError> {
     let judges = JudgePool::new(collecting, asked);
-    let mut driver = Driver::new(collecting, asked, judges.clock, taker);
-    let mut questions = driver.first_questions(&judges)?;
-    let (mut usage, mut timeline) = (Usage::default(), Timeline::default());
     thread::scope(|scope| {
         let channels = judges.start(scope, collecting.judges)?;
-        while !questions.is_empty() {
-            let (used, wave) = driver.wave(generator, questions, &channels)?;
-            usage = usage.and(used);
-            timeline.waves.push(wave);
-            questions = driver.next_questions(timeline.waves.len());
-        }
-        Ok::<_, CollectError>(())
-    })?;
-    Ok((usage, timeline))
+        let mut driver =
+            Driver { clock: judges.clock, ..Driver::new(collecting, asked, channels, taker) };
+        driver.ask_first(&judges)?;
+        let usage = generator.generate_turns(&mut driver)?;
+        Ok((usage, driver.end()?))
+    })
 }
 
 /// A group without rollouts.
 fn none(asked: &Asked<'_>) -> Group {
-    Group { task: asked.task.id.clone(), rollouts: Vec::new(), dropped: Vec::new() }
+    Group::of(asked.task.id.clone())
 }
 
 impl<'a, 't> Driver<'a, 't> {
     fn new(
         collecting: &'a Collecting<'a>,
         asked: &'a [Asked<'a>],
-        clock: Instant,
+        channels: Channels,
         taker: Taker<'t>,
     ) -> Self {
         Self {
             collecting,
             asked,
-            clock,
+            clock: Instant::now(),
+            channels,
             groups: asked.iter().map(none).collect(),
             taker,
             progress: Progress::default(),
+            questions: Vec::new(),
+            next_prompts: Vec::new(),
+            over: Vec::new(),
             sampling: BTreeSet::new(),
             open: BTreeSet::new(),
-            spans: Vec::new(),
-            asks: Vec::new(),
+            timeline: Timeline::default(),
+            working_since: None,
             stopped: false,
         }
     }
 
-    /// One question for all samples of a task.
-    fn first_questions(&mut self, judges: &JudgePool<'_>) -> Result<Vec<Question>, CollectError> {
-        let mut questions = Vec::new();
+    /// One prompt for all samples of a task.
+    fn ask_first(&mut self, judges: &JudgePool<'_>) -> Result<(), CollectError> {
         for (group, asked) in self.asked.iter().enumerate().filter(|(_, asked)| asked.samples > 0) {
             let ids = (0..asked.samples).map(|sample| RolloutId { group, sample });
             match judges.first_prompt(group)? {
                 Ok(prompt) => {
-                    let member = |id| Member { id, turns: Vec::new(), episode: None };
-                    let waiting = ids.map(member).map(Some).collect();
-                    questions.push(Question { prompt, seed: turn_seed(asked.seed, 0), waiting });
+                    let open = |id| OpenRollout { id, turns: Vec::new(), episode: None };
+                    let waiting = ids.map(open).map(Some).collect();
+                    self.next_prompts.push(NextPrompt {
+                        id: RolloutId { group, sample: 0 },
+                        turn: 0,
+                        seed: turn_seed(asked.seed, 0),
+                        question: Question { prompt, waiting },
+                        follows: None,
+                    });
                 }
                 Err(reason) => ids.for_each(|id| self.left_out(id, Vec::new(), &reason)),
             }
         }
-        Ok(questions)
+        Ok(())
     }
 
-    /// One question for every episode that goes on, in the order of their ids.
-    fn next_questions(&mut self, turn: usize) -> Vec<Question> {
-        let mut asks = std::mem::take(&mut self.asks);
-        asks.sort_by_key(|(member, _)| member.id);
-        let question = |(member, prompt): (Member, _)| {
-            let seed = turn_seed(self.asked[member.id.group].seed, turn);
-            let seed = seed.derive("sample", member.id.sample as u64);
-            Question { prompt, seed, waiting: vec![Some(member)] }
-        };
-        asks.into_iter().map(question).collect()
+    /// The next turn of an episode that goes on. Its seed is that of its group, turn and sample.
+    fn ask_again(&mut self, rollout: OpenRollout, prompt: Arc<[u32]>, follows: SampleId) {
+        let (id, turn) = (rollout.id, rollout.turns.len());
+        let seed = turn_seed(self.asked[id.group].seed, turn).derive("sample", id.sample as u64);
+        let question = Question { prompt, waiting: vec![Some(rollout)] };
+        self.next_prompts.push(NextPrompt { id, turn, seed, question, follows: Some(follows) });
     }
 
-    /// Samples every question, and waits until all of it is judged.
-    fn wave(
-        &mut self,
-        generator: &mut dyn Generator,
-        mut questions: Vec<Question>,
-        channels: &Channels,
-    ) -> Result<(Usage, Wave), CollectError> {
-        let prompts: Vec<Prompt> = questions.iter().map(|question| self.prompt(question)).collect();
-        self.sampling = waiting(&questions);
-        let began = self.clock.elapsed();
-        let mut hand_on = |drawn| {
-            self.sampled(&mut questions, drawn, channels);
-            if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let usage = generator.generate(&prompts, &mut hand_on)?;
-        let sampling = began..self.clock.elapsed();
-        if self.stopped {
-            return Err(self.stop(channels));
-        }
-        for member in questions.into_iter().flat_map(|question| question.waiting).flatten() {
-            let reason = Infrastructure("the generator gave no completion".to_owned());
-            self.left_out(member.id, member.turns, &reason);
-        }
-        while !self.open.is_empty() && !self.stopped {
-            let answer =
-                channels.answers.recv().expect("judges stay until the channels are dropped");
-            self.answered(answer);
-        }
-        if self.stopped {
-            return Err(self.stop(channels));
-        }
-        let judged_at = self.clock.elapsed();
-        let mut spans = std::mem::take(&mut self.spans);
-        spans.sort_by_key(|span| (span.group, span.sample));
-        Ok((usage, Wave { sampling, judged_at, spans }))
+    /// What the generator has not been told yet, in the order of rollouts.
+    fn take_news(&mut self) -> News {
+        let mut next = std::mem::take(&mut self.next_prompts);
+        next.sort_by_key(|next| next.id);
+        let prompts = next.into_iter().map(|next| self.give_prompt(next)).collect();
+        News { prompts, over: std::mem::take(&mut self.over) }
     }
 
-    fn prompt(&self, question: &Question) -> Prompt {
-        Prompt {
+    fn give_prompt(&mut self, next: NextPrompt) -> TurnPrompt {
+        let NextPrompt { id, turn, seed, question, follows } = next;
+        let Collecting { environment, rule, max_tokens, max_prompt_tokens, .. } = *self.collecting;
+        let prompt = Prompt {
             tokens: question.prompt.to_vec(),
             samples: question.waiting.len(),
-            rule: self.collecting.rule,
-            seed: question.seed,
-            max_tokens: self.collecting.max_tokens,
+            rule,
+            seed,
+            max_tokens,
             stop: Vec::new(),
+        };
+        let waiting = question.waiting.iter().flatten();
+        self.sampling.extend(waiting.map(|rollout| rollout.id));
+        self.questions.push(question);
+        let may_go_on = turn + 1 < environment.max_turns(self.asked[id.group].task);
+        let most_tokens = may_go_on.then(|| max_prompt_tokens.saturating_add(max_tokens));
+        TurnPrompt { prompt, follows, most_tokens }
+    }
+
+    /// Hands a completion to the judges.
+    ///
+    /// A completion of no open rollout is ignored.
+    fn sampled(&mut self, sampled: SampledCompletion) {
+        let SampledCompletion { prompt, sample, completion } = sampled;
+        let Some(question) = self.questions.get_mut(prompt) else { return };
+        let waiting = question.waiting.get_mut(sample);
+        let Some(mut rollout) = waiting.and_then(Option::take) else { return };
+        rollout.turns.push(Turn { prompt: Arc::clone(&question.prompt), completion });
+        self.sampling.remove(&rollout.id);
+        self.open.insert(rollout.id);
+        let sample = SampleId { prompt, sample };
+        let job = Job { rollout, sample, sampled_at: self.clock.elapsed() };
+        self.channels.jobs.send(job).expect("judges stay until the channels are dropped");
+        self.progress.sampled += 1;
+        self.tell();
+    }
+
+    /// Takes the answers of the judges that are there.
+    fn take_answers(&mut self) {
+        while let Ok(answer) = self.channels.answers.try_recv() {
+            self.answered(answer);
         }
     }
 
-    /// Hands a completion to the judges, and takes the answers that are there.
-    ///
-    /// A completion of no open rollout is ignored.
-    fn sampled(
-        &mut self,
-        questions: &mut [Question],
-        drawn: SampledCompletion,
-        channels: &Channels,
-    ) {
-        let Some(question) = questions.get_mut(drawn.prompt) else { return };
-        let waiting = question.waiting.get_mut(drawn.sample);
-        let Some(mut member) = waiting.and_then(Option::take) else { return };
-        let (prompt, completion) = (Arc::clone(&question.prompt), drawn.completion);
-        member.turns.push(Turn { prompt, completion });
-        self.sampling.remove(&member.id);
-        self.open.insert(member.id);
-        let job = Job { member, sampled_at: self.clock.elapsed() };
-        channels.jobs.send(job).expect("judges stay until the channels are dropped");
-        self.progress.sampled += 1;
-        self.tell();
-        while let Ok(answer) = channels.answers.try_recv() {
-            self.answered(answer);
-        }
+    /// Waits for an answer of a judge.
+    fn wait_for_answer(&mut self) {
+        let answer = self.channels.answers.recv();
+        self.answered(answer.expect("judges stay until the channels are dropped"));
     }
 
     fn answered(&mut self, answer: Answer) {
-        let Answer { span, result } = answer;
-        let group = span.group;
-        self.open.remove(&RolloutId { group, sample: span.sample });
+        let Answer { sample: completion, span, result } = answer;
+        let Span { group, sample, .. } = span;
+        self.open.remove(&RolloutId { group, sample });
         self.progress.judged += 1;
-        self.spans.push(span);
+        self.timeline.spans.push(span);
         match result {
-            TurnResult::Asks(member, prompt) => self.asks.push((member, prompt)),
+            TurnResult::Asks(rollout, prompt) => self.ask_again(rollout, prompt, completion),
             TurnResult::Over(rollout) => {
+                self.over.push(completion);
                 self.progress.over += 1;
                 self.groups[group].rollouts.push(rollout);
             }
             TurnResult::Dropped(dropped) => {
+                self.over.push(completion);
                 self.progress.dropped += 1;
                 self.groups[group].dropped.push(dropped);
             }
@@ -271,13 +277,37 @@ impl<'a, 't> Driver<'a, 't> {
         (self.taker.each)(place, group);
     }
 
+    /// The end of a collection, after the generator's.
+    fn end(mut self) -> Result<Timeline, CollectError> {
+        self.pause();
+        while !self.open.is_empty() && !self.stopped {
+            self.wait_for_answer();
+        }
+        if self.stopped {
+            return Err(self.stop());
+        }
+        let next = std::mem::take(&mut self.next_prompts).into_iter().map(|next| next.question);
+        let questions = std::mem::take(&mut self.questions).into_iter().chain(next);
+        for rollout in questions.flat_map(|question| question.waiting).flatten() {
+            let reason = Infrastructure("the generator gave no completion".to_owned());
+            self.left_out(rollout.id, rollout.turns, &reason);
+        }
+        if self.stopped {
+            return Err(self.stop());
+        }
+        let mut timeline = std::mem::take(&mut self.timeline);
+        timeline.close(self.clock.elapsed());
+        timeline.spans.sort_by_key(|span| (span.group, span.sample, span.sampled_at));
+        Ok(timeline)
+    }
+
     /// Ends the collection early: what the judges have is waited for, but not for long, and the groups
     /// that have begun are given as they are.
-    fn stop(&mut self, channels: &Channels) -> CollectError {
+    fn stop(&mut self) -> CollectError {
         let end = Instant::now() + self.taker.patience;
         while !self.open.is_empty() {
             let left = end.saturating_duration_since(Instant::now());
-            let Ok(answer) = channels.answers.recv_timeout(left) else { break };
+            let Ok(answer) = self.channels.answers.recv_timeout(left) else { break };
             self.answered(answer);
         }
         for place in 0..self.groups.len() {
@@ -288,6 +318,12 @@ impl<'a, 't> Driver<'a, 't> {
         CollectError::Stopped
     }
 
+    /// The generator has nothing to do.
+    fn pause(&mut self) {
+        let now = self.clock.elapsed();
+        self.timeline.sampling.extend(self.working_since.take().map(|since| since..now));
+    }
+
     fn tell(&mut self) {
         let first = self.open.first().or_else(|| self.sampling.first());
         let waits_for = first.map(|id| (&self.asked[id.group].task.id, id.sample));
@@ -296,14 +332,35 @@ impl<'a, 't> Driver<'a, 't> {
     }
 }
 
-/// All rollouts that wait for a completion.
-fn waiting(questions: &[Question]) -> BTreeSet<RolloutId> {
-    questions
-        .iter()
-        .flat_map(|question| &question.waiting)
-        .flatten()
-        .map(|member| member.id)
-        .collect()
+impl Conversations for Driver<'_, '_> {
+    fn news(&mut self) -> News {
+        self.take_answers();
+        self.take_news()
+    }
+
+    fn wait(&mut self, until: Until) -> News {
+        self.pause();
+        self.take_answers();
+        let is_enough = |driver: &Self| match until {
+            Until::Any => !driver.next_prompts.is_empty() || driver.open.is_empty(),
+            Until::All => driver.open.is_empty(),
+        };
+        while !self.stopped && !is_enough(self) {
+            self.wait_for_answer();
+        }
+        if self.stopped {
+            return News::default();
+        }
+        let news = self.take_news();
+        self.working_since = (!news.prompts.is_empty()).then(|| self.clock.elapsed());
+        news
+    }
+
+    fn done(&mut self, sampled: SampledCompletion) -> ControlFlow<()> {
+        self.sampled(sampled);
+        self.take_answers();
+        if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
 }
 
 /// The seed of a turn's samples.

@@ -85,6 +85,11 @@ impl Rollout {
 }
 
 impl Group {
+    /// A group of no rollouts yet.
+    pub fn of(task: TaskId) -> Self {
+        Self { task, rollouts: Vec::new(), dropped: Vec::new() }
+    }
+
     /// Total rewards of the judged rollouts, in their order.
     pub fn rewards(&self) -> Vec<f64> {
         self.rollouts.iter().map(|rollout| rollout.outcome.reward.total()).collect()

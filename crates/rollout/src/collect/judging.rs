@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use whetstone_core::extract::Reply;
 use whetstone_core::judgement::Infrastructure;
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
+use whetstone_infer::SampleId;
 use whetstone_record::batch::catch_panic;
 
 use super::{
@@ -26,7 +27,7 @@ pub(super) struct RolloutId {
 }
 
 /// A rollout that is under way.
-pub(super) struct Member {
+pub(super) struct OpenRollout {
     pub(super) id: RolloutId,
     pub(super) turns: Vec<Turn>,
     /// Its episode; none before its first reply.
@@ -35,12 +36,16 @@ pub(super) struct Member {
 
 /// A completion to judge: the newest turn of a rollout.
 pub(super) struct Job {
-    pub(super) member: Member,
+    pub(super) rollout: OpenRollout,
+    /// The completion, as the generator numbers it.
+    pub(super) sample: SampleId,
     pub(super) sampled_at: Duration,
 }
 
 /// The answer to a job.
 pub(super) struct Answer {
+    /// The completion that was judged.
+    pub(super) sample: SampleId,
     pub(super) span: Span,
     pub(super) result: TurnResult,
 }
@@ -50,7 +55,7 @@ pub(super) enum TurnResult {
     Over(Rollout),
     Dropped(Dropped),
     /// It goes on with this prompt.
-    Asks(Member, Arc<[u32]>),
+    Asks(OpenRollout, Arc<[u32]>),
 }
 
 /// The channels to the judges and back. The judges' threads end when it is dropped.
@@ -134,44 +139,45 @@ impl<'a> JudgePool<'a> {
     }
 
     fn judge(&self, job: Job) -> Answer {
-        let Job { mut member, sampled_at } = job;
+        let Job { mut rollout, sample: completion, sampled_at } = job;
         let began = self.clock.elapsed();
-        let mut episode = member.episode.take();
+        let mut episode = rollout.episode.take();
         // The second time there is none left, and a fresh one is opened.
-        let follows = retry_once(|| self.reply(&member, episode.take()));
-        let RolloutId { group, sample } = member.id;
+        let follows = retry_once(|| self.reply(&rollout, episode.take()));
+        let RolloutId { group, sample } = rollout.id;
         let judging = began..self.clock.elapsed();
         let result = match follows {
             Ok(AfterReply::Over(outcome, end)) => {
-                TurnResult::Over(Rollout { sample, turns: member.turns, outcome, end })
+                TurnResult::Over(Rollout { sample, turns: rollout.turns, outcome, end })
             }
             Ok(AfterReply::Asks(episode, prompt)) => {
-                TurnResult::Asks(Member { episode: Some(episode), ..member }, prompt)
+                TurnResult::Asks(OpenRollout { episode: Some(episode), ..rollout }, prompt)
             }
-            Err(reason) => TurnResult::Dropped(Dropped { sample, turns: member.turns, reason }),
+            Err(reason) => TurnResult::Dropped(Dropped { sample, turns: rollout.turns, reason }),
         };
-        Answer { span: Span { group, sample, sampled_at, judging }, result }
+        let span = Span { group, sample, sampled_at, judging };
+        Answer { sample: completion, span, result }
     }
 
     /// Tells the newest reply to `episode`, or to a fresh one.
     fn reply(
         &self,
-        member: &Member,
+        rollout: &OpenRollout,
         episode: Option<Box<dyn Episode>>,
     ) -> Result<AfterReply, Infrastructure> {
         let mut episode = match episode {
             Some(episode) => episode,
-            None => self.replay(member)?,
+            None => self.replay(rollout)?,
         };
-        let newest = member.turns.last().map_or(Reply::text(""), |turn| self.told(turn));
+        let newest = rollout.turns.last().map_or(Reply::text(""), |turn| self.told(turn));
         if let Next::Done(outcome) = episode.reply(newest).map_err(broken)? {
             return Ok(AfterReply::Over(outcome, End::Done));
         }
-        let task = self.asked[member.id.group].task;
-        if member.turns.len() >= self.environment.max_turns(task) {
+        let task = self.asked[rollout.id.group].task;
+        if rollout.turns.len() >= self.environment.max_turns(task) {
             return cut_short(episode, End::OutOfTurns);
         }
-        let prompt = self.next_prompt(member.turns.last(), episode.as_ref())?;
+        let prompt = self.next_prompt(rollout.turns.last(), episode.as_ref())?;
         if prompt.len() > self.max_prompt_tokens {
             return cut_short(episode, End::OutOfContext);
         }
@@ -179,9 +185,9 @@ impl<'a> JudgePool<'a> {
     }
 
     /// Replays all replies but the newest to a fresh episode.
-    fn replay(&self, member: &Member) -> Result<Box<dyn Episode>, Infrastructure> {
-        let mut episode = self.open(member.id.group)?;
-        let Some((newest, earlier)) = member.turns.split_last() else { return Ok(episode) };
+    fn replay(&self, rollout: &OpenRollout) -> Result<Box<dyn Episode>, Infrastructure> {
+        let mut episode = self.open(rollout.id.group)?;
+        let Some((newest, earlier)) = rollout.turns.split_last() else { return Ok(episode) };
         for turn in earlier {
             if episode.reply(self.told(turn)).map_err(broken)? != Next::Ask {
                 return Err(Infrastructure("a fresh episode ended earlier".to_owned()));

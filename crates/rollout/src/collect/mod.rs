@@ -4,16 +4,18 @@
 //!            this thread                      judges
 //! prompts ─► generator ─► finished sample ─► episode.reply ─► over: a place in its group
 //!    ▲                                            │
-//!    └───────────── prompts of the next wave ◄────┴──► asks again
+//!    └──────────── prompt of its next turn ◄──────┴──► asks again
 //! ```
 //!
-//! A wave is one call of the generator: first every task's prompt with all of its samples, then the
-//! next turn of every episode that goes on. A finished sample goes to the judges at once, so that
-//! what is waited for at the end is the judging of the last ones only ([`Timeline`] has the figures).
-//! The next wave begins when all of a wave is judged: a generator takes its prompts in one call.
+//! The generator begins with every task's prompt and all of its samples. A finished sample goes to the judges at
+//! once, and the next turn of its episode to the generator as soon as it was answered, beside episodes in other
+//! turns. So what is waited for at the end is the judging of the last ones only ([`Timeline`] has the figures).
+//! A generator that takes its prompts in one call, such as a server, goes in waves: the next turn of all
+//! episodes when all are answered.
 //!
 //! **The same completions make the same groups,** whatever the threads do: a rollout has its place
-//! by its task and number, prompts of a wave are in that order, and no time is in a group.
+//! by its task and number, the seed of a turn is made from its group's, its turn and its sample, and no time is
+//! in a group.
 //!
 //! **A broken machine is never a reward.** When an environment fails or panics, a fresh episode is
 //! told the same replies; if that fails too, the rollout is left out of its group and counted with
@@ -59,7 +61,7 @@ pub(crate) use self::judging::broken;
 pub use self::alive::{Alive, Supply, collect_alive};
 pub use self::error::CollectError;
 pub use self::group::{Dropped, End, Group, Rollout, Turn};
-pub use self::timeline::{Span, Timeline, Wave};
+pub use self::timeline::{Span, Timeline};
 
 /// One group to collect.
 #[derive(Debug, Clone, Copy)]
@@ -125,7 +127,7 @@ pub struct Progress<'a> {
 pub struct Collected {
     /// One for each group that was asked for, in that order.
     pub groups: Vec<Group>,
-    /// The generator's work, over all waves.
+    /// The generator's work, over all turns.
     pub usage: Usage,
     /// Times of sampling and judging.
     pub timeline: Timeline,

@@ -52,13 +52,13 @@ fn dead_groups_are_filled_up_with_further_tasks() {
 #[test]
 fn times_and_groups_count_on_from_round_to_round() {
     let (alive, _) = found(&TASKS, supply(2, 9));
-    let waves = alive.unwrap().timeline.waves;
-    let groups: Vec<Vec<usize>> =
-        waves.iter().map(|wave| wave.spans.iter().map(|span| span.group).collect()).collect();
-    assert_eq!(groups, [vec![0, 0, 1, 1], vec![2, 2], vec![3, 3]]);
-    for (before, after) in waves.iter().zip(&waves[1..]) {
-        assert!(before.judged_at <= after.sampling.start);
-    }
+    let timeline = alive.unwrap().timeline;
+    let groups: Vec<usize> = timeline.spans.iter().map(|span| span.group).collect();
+    assert_eq!(groups, [0, 0, 1, 1, 2, 2, 3, 3]);
+    let [first, second, third] = &timeline.sampling[..] else { panic!("three rounds") };
+    let judged = |group: usize| timeline.spans[2 * group].judging.end;
+    assert!(judged(1) <= second.start && judged(2) <= third.start, "{timeline:?}");
+    assert!(first.end <= second.start && third.end <= timeline.end);
 }
 
 #[test]

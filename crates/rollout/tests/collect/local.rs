@@ -1,15 +1,22 @@
 //! A real tiny model as the generator.
 
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::Duration;
 
-use whetstone_core::Message;
-use whetstone_infer::{Generator, Limits, Local, Prompt, Rule};
+use whetstone_core::extract::Reply;
+use whetstone_core::reward::Reward;
+use whetstone_core::{Message, Seed, Task};
+use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
+use whetstone_infer::{
+    GenerateError, Generator, Limits, Local, Prompt, Rule, SampledCompletion, Usage,
+};
 use whetstone_kernels::Device;
 use whetstone_model::config::{Rope, Scaling};
 use whetstone_model::decoder::Decoder;
 use whetstone_model::weights::Dtype;
 use whetstone_model::{Config, Family, Tokenizer};
-use whetstone_rollout::collect::{Collecting, RenderError, collect};
+use whetstone_rollout::collect::{Collected, Collecting, RenderError, collect};
 
 use crate::stage::{Stage, asked, collecting, task};
 
@@ -99,4 +106,116 @@ fn groups_of_a_real_model_have_the_tokens_that_it_samples_alone() {
     let ended = collected.groups.iter().flat_map(|group| &group.rollouts);
     let short = ended.filter(|rollout| rollout.sampled_tokens() < MAX_TOKENS).count();
     assert!(short > 0 && short < 3 * SAMPLES, "some end by themselves: {short}");
+}
+
+/// Asks again for so many turns, and takes its time for some answers.
+struct Chatter {
+    turns: usize,
+    slow: Duration,
+}
+
+struct Chat {
+    messages: Vec<Message>,
+    left: usize,
+    slow: Duration,
+}
+
+impl Environment for Chatter {
+    fn max_turns(&self, _: &Task) -> usize {
+        self.turns
+    }
+
+    fn open(&self, task: &Task, _: Seed) -> Result<Box<dyn Episode>, EnvError> {
+        let messages = vec![Message::user(&task.statement)];
+        Ok(Box::new(Chat { messages, left: self.turns, slow: self.slow }))
+    }
+}
+
+impl Episode for Chat {
+    fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    fn reply(&mut self, reply: Reply<'_>) -> Result<Next, EnvError> {
+        self.left -= 1;
+        if reply.text.len().is_multiple_of(3) {
+            std::thread::sleep(self.slow);
+        }
+        if self.left == 0 {
+            return Ok(Next::Done(self.cut_short()?));
+        }
+        let answer = format!("{} left", self.left);
+        self.messages.extend([Message::assistant(reply.text), Message::user(answer)]);
+        Ok(Next::Ask)
+    }
+
+    fn cut_short(&mut self) -> Result<Outcome, EnvError> {
+        let reward = Reward::new([].into(), [].into()).expect("no terms");
+        Ok(Outcome::observed("chat", true, reward))
+    }
+}
+
+/// A generator that is asked in waves, each with whole prompts.
+struct Waves<'a>(Local<'a>);
+
+impl Generator for Waves<'_> {
+    fn generate(
+        &mut self,
+        prompts: &[Prompt],
+        done: &mut dyn FnMut(SampledCompletion) -> ControlFlow<()>,
+    ) -> Result<Usage, GenerateError> {
+        self.0.generate(prompts, done)
+    }
+}
+
+/// Three groups of two episodes, of eight turns each.
+fn eight_turns(generator: &mut dyn Generator, judges: usize, slow: Duration) -> Collected {
+    let tasks = [task("add"), task("multiply"), task("sort a list")];
+    let environment = Chatter { turns: 8, slow };
+    let settings = Collecting {
+        render: &render,
+        max_tokens: MAX_TOKENS,
+        max_prompt_tokens: 400,
+        judges,
+        ..collecting(&environment)
+    };
+    let collected = collect(&settings, generator, &asked(&tasks, 2)).unwrap();
+    for rollout in collected.groups.iter().flat_map(|group| &group.rollouts) {
+        assert_eq!(rollout.turns.len(), 8);
+        for pair in rollout.turns.windows(2) {
+            let said =
+                [&pair[0].prompt, pair[0].completion.tokens.as_ref().unwrap().ids()].concat();
+            assert!(pair[1].prompt.starts_with(&said), "a later prompt has the sampled tokens");
+        }
+    }
+    collected
+}
+
+#[test]
+fn episodes_are_the_same_in_whatever_order_turns_are_judged_and_sampled() {
+    let config = Config { positions: 512, ..config() };
+    let decoder = Decoder::new(&Device::cpu(1).unwrap(), &config, 5, 512);
+    let tokenizer = words();
+    let local = |limits| Local::new(&decoder, &tokenizer, limits);
+    let whole = eight_turns(&mut local(Limits::default()), 1, Duration::ZERO);
+    let slow = Duration::from_millis(2);
+    let one = Limits { sequences: 1, ..Limits::default() };
+    let scarce = Limits { cache_bytes: 26 * decoder.page_bytes(), ..Limits::default() };
+    for (limits, judges) in [(Limits::default(), 3), (one, 2), (scarce, 3)] {
+        let found = eight_turns(&mut local(limits), judges, slow);
+        assert_eq!(found.groups, whole.groups, "{limits:?}");
+    }
+    // Prompts once, and of every later turn the answer and the last token of the completion before it.
+    let turns = || whole.groups.iter().flat_map(|group| &group.rollouts).map(|one| &one.turns);
+    let first: usize =
+        whole.groups.iter().map(|group| group.rollouts[0].turns[0].prompt.len()).sum();
+    let later = turns().flat_map(|turns| turns.windows(2)).map(|pair| {
+        let said = pair[0].completion.tokens.as_ref().unwrap().ids().len();
+        pair[1].prompt.len() - pair[0].prompt.len() - said + 1
+    });
+    assert_eq!(whole.usage.prefilled, first + later.sum::<usize>());
+    let waves =
+        eight_turns(&mut Waves(local(Limits::default())), 2, Duration::ZERO).usage.prefilled;
+    println!("{} tokens prefilled, of whole prompts {waves}", whole.usage.prefilled);
+    assert!(waves > 6 * whole.usage.prefilled, "{waves}, {}", whole.usage.prefilled);
 }

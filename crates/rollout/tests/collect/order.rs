@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use whetstone_infer::Prompt;
-use whetstone_rollout::collect::{Collecting, Group, Wave, collect};
+use whetstone_rollout::collect::{Collecting, Group, collect};
 
 use crate::stage::{Player, Samples, Stage, asked, collecting, task};
 
@@ -57,8 +57,8 @@ struct Seen {
     groups: Vec<Group>,
     /// What the model was asked, call by call.
     calls: Vec<Vec<Prompt>>,
-    /// What was judged, wave by wave.
-    places: Vec<Vec<(usize, usize)>>,
+    /// What was judged: group and sample of each turn.
+    places: Vec<(usize, usize)>,
 }
 
 /// What is collected when samples finish and are judged in these orders.
@@ -70,14 +70,14 @@ fn seen(finishing: &[usize], judging: &[usize], judges: usize) -> Seen {
     let turnstile = Turnstile { order, next: Mutex::new(0), moved: Condvar::new() };
     let stage = Stage::with(move |reply| turnstile.pass(reply)).turns(2);
     let shuffled = |samples: Samples| {
-        // Of the second wave there are fewer.
+        // Of second turns there are fewer.
         finishing.iter().filter_map(|&at| samples.get(at).copied()).collect()
     };
     let mut player = Player { order: &shuffled, ..Player::new(&says) };
     let settings = Collecting { judges, ..collecting(&stage) };
     let collected = collect(&settings, &mut player, &asked(&tasks, SAMPLES)).unwrap();
-    let places = |wave: &Wave| wave.spans.iter().map(|span| (span.group, span.sample)).collect();
-    let places = collected.timeline.waves.iter().map(places).collect();
+    let spans = collected.timeline.spans.iter();
+    let places = spans.map(|span| (span.group, span.sample)).collect();
     Seen { groups: collected.groups, calls: player.calls, places }
 }
 

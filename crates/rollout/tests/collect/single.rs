@@ -98,13 +98,13 @@ fn a_sample_is_judged_while_the_next_is_drawn() {
     assert!(last.judged >= 3, "told before the last was drawn: {told:?}");
     let timeline = &collected.timeline;
     assert!(timeline.judged_while_sampling() >= 5, "all but the last: {timeline:?}");
-    let [wave] = &timeline.waves[..] else { panic!("one turn is one wave") };
-    let places: Vec<usize> = wave.spans.iter().map(|span| span.sample).collect();
+    let [sampling] = &timeline.sampling[..] else { panic!("one turn is sampled at a time") };
+    let places: Vec<usize> = timeline.spans.iter().map(|span| span.sample).collect();
     assert_eq!(places, [0, 1, 2, 3, 4, 5]);
-    for span in &wave.spans {
-        assert!(wave.sampling.start <= span.sampled_at && span.sampled_at <= wave.sampling.end);
+    for span in &timeline.spans {
+        assert!(sampling.start <= span.sampled_at && span.sampled_at <= sampling.end);
         assert!(span.sampled_at <= span.judging.start && span.judging.start <= span.judging.end);
-        assert!(span.judging.end <= wave.judged_at);
+        assert!(span.judging.end <= timeline.end);
     }
 }
 

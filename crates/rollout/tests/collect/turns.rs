@@ -49,8 +49,8 @@ fn an_episode_goes_on_until_it_is_done() {
     let prompts: Vec<String> = first.turns.iter().map(|turn| text(&turn.prompt)).collect();
     assert_eq!(prompts, ["a", "a\nmore 0\n1 seen", "a\nmore 0\n1 seen\nmore\n2 seen"]);
     assert_eq!((first.end, first.sampled_tokens()), (End::Done, 14));
-    let waves: Vec<usize> = collected.timeline.waves.iter().map(|wave| wave.spans.len()).collect();
-    assert_eq!(waves, [3, 2, 1]);
+    let spans: Vec<usize> = collected.timeline.spans.iter().map(|span| span.sample).collect();
+    assert_eq!((spans, collected.timeline.sampling.len()), (vec![0, 0, 0, 1, 2, 2], 3));
     assert_eq!((collected.usage.sampled, collected.usage.widest), (6 + 4 + 6 + 4 + 5 + 4, 2));
 }
 

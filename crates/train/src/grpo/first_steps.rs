@@ -9,7 +9,7 @@ use whetstone_core::config::Config;
 use whetstone_core::survivors::Survivors;
 use whetstone_rollout::collect::Rollout;
 
-use super::batch::Batch;
+use super::batch::{Batch, RolloutIndex};
 use super::tasks::StepRollouts;
 use crate::watch::Warning;
 
@@ -78,11 +78,11 @@ impl FirstSteps {
 }
 
 fn count_rollouts(found: &mut Survivors, step_rollouts: &StepRollouts, batch: &Batch) {
-    let learnt = batch.members();
-    for (index, group) in step_rollouts.groups.iter().enumerate() {
+    let counted = batch.counted();
+    for (at, group) in step_rollouts.groups.iter().enumerate() {
         found.leave_out_many(ROLLOUTS, UNJUDGED, group.dropped.len() as u64);
         for rollout in 0..group.rollouts.len() {
-            match learnt.get(&(index, rollout)) {
+            match counted.get(&RolloutIndex { group: at, rollout }) {
                 Some(true) => found.keep(ROLLOUTS),
                 Some(false) => found.leave_out(ROLLOUTS, CUT_OFF),
                 None => found.leave_out(ROLLOUTS, "with the same reward as their group"),

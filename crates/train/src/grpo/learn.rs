@@ -53,7 +53,7 @@ pub(super) struct Work<'b> {
 }
 
 /// The rollouts of a step that have a signal.
-struct LearntSequences {
+struct SignalSequences {
     /// Their places in the batch.
     places: Vec<usize>,
     /// Log-probabilities under the policy that sampled; known after the first pass.
@@ -141,7 +141,7 @@ impl<'a> Learner<'a> {
         let Work { step, batch, .. } = work;
         let places = batch.learnt(self.loss.penalty.is_some());
         let old = work.old.map(|old| places.iter().map(|&at| old[at].clone()).collect());
-        let mut learnt = LearntSequences { places, old };
+        let mut learnt = SignalSequences { places, old };
         for iteration in 0..plan.iterations {
             let mut policy = self.policy_gradient(student, work, &mut learnt)?;
             if let Some(divergence) = self.idle_kl(student, work)? {
@@ -232,9 +232,9 @@ impl<'a> Learner<'a> {
         &mut self,
         student: &Student,
         Work { step, batch, reference, .. }: Work<'_>,
-        learnt: &mut LearntSequences,
+        learnt: &mut SignalSequences,
     ) -> Result<PolicyMeasured, TrainError> {
-        let LearntSequences { places, old } = learnt;
+        let SignalSequences { places, old } = learnt;
         let mut measured = PolicyMeasured::default();
         self.gradients.clear(student.decoder.device());
         let weight = self.config.dual_source.grpo_weight;
@@ -333,7 +333,7 @@ impl<'a> Learner<'a> {
         &self,
         student: &Student,
         Work { step, batch, .. }: Work<'_>,
-        learnt: &LearntSequences,
+        learnt: &SignalSequences,
     ) -> Result<Mean, TrainError> {
         let Some(old) = learnt.old.as_ref().filter(|old| !old.is_empty()) else {
             return Ok(Mean::default());

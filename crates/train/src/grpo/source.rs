@@ -3,7 +3,7 @@
 use whetstone_core::completion::SampledTokens;
 use whetstone_core::config::Config;
 use whetstone_core::seed::Seed;
-use whetstone_rollout::collect::{Dropped, Group, Rollout, Turn};
+use whetstone_rollout::collect::Group;
 
 use super::learn::{Learner, Logps};
 use super::metrics::Measured;
@@ -12,7 +12,7 @@ use crate::error::TrainError;
 use crate::example::Example;
 use crate::order::{Endless, shuffled};
 use crate::plan::Plan;
-use crate::recorded::{LearntTurn, Recorded, RecordedGroup, RecordedRollout};
+use crate::recorded::{Recorded, TurnIndex};
 use crate::session::Progress;
 
 /// The source of rollouts.
@@ -128,16 +128,16 @@ impl<'a> Replay<'a> {
         let places: Vec<usize> =
             positions.clone().map(|position| self.order.at(position, |_| ())).collect();
         let recorded = self.recorded;
-        let groups: Vec<&RecordedGroup> = places.iter().map(|&at| &recorded.groups[at]).collect();
-        let mut logps = unscored(&groups, score)?.into_iter();
-        for (group, position) in groups.iter().zip(positions) {
-            step_rollouts.groups.push(replayed_group(group, &mut logps)?);
+        let mut logps = missing_logps(recorded, &places, score)?.into_iter();
+        for (&at, position) in places.iter().zip(positions) {
+            let group = replayed_group(recorded, at, &mut logps)?;
             let rows = recorded.rows.get(&group.task).map_or(&[][..], Vec::as_slice);
             let order = shuffled(self.seed.derive("traces", position), 0, rows.len());
             let count = config.dual_source.teacher_traces_per_task as usize;
             step_rollouts
                 .teacher
                 .extend(order.into_iter().take(count).map(|row| rows[row].clone()));
+            step_rollouts.groups.push(group);
         }
         number_apart(&mut step_rollouts.groups);
         step_rollouts.consumed = places.len();
@@ -145,53 +145,43 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Log-probabilities of all turns that have none recorded, in their order.
-fn unscored(groups: &[&RecordedGroup], score: &Score<'_>) -> Result<Logps, TrainError> {
-    let turns = groups.iter().flat_map(|group| &group.rollouts).flat_map(|rollout| &rollout.turns);
-    let examples: Vec<Example> = turns.filter_map(LearntTurn::unscored).collect();
+/// Log-probabilities of all completions that have none recorded, in their order.
+fn missing_logps(
+    recorded: &Recorded,
+    groups: &[usize],
+    score: &Score<'_>,
+) -> Result<Logps, TrainError> {
+    let turns = groups.iter().flat_map(|&group| recorded.unscored_of(group));
+    let example = |(at, ids): (TurnIndex, &[u32])| {
+        let rollout = &recorded.groups[at.group].rollouts[at.rollout];
+        Example::new(&rollout.turns[at.turn].prompt, ids)
+    };
+    let examples: Vec<Example> = turns.map(example).collect();
     if examples.is_empty() {
         return Ok(Vec::new());
     }
     score(&examples.iter().collect::<Vec<_>>())
 }
 
+/// A group with the log-probabilities that its completions lack.
 fn replayed_group(
-    group: &RecordedGroup,
+    recorded: &Recorded,
+    at: usize,
     logps: &mut impl Iterator<Item = Vec<f64>>,
 ) -> Result<Group, TrainError> {
-    let mut rollouts = Vec::with_capacity(group.rollouts.len());
-    for RecordedRollout { sample, turns, outcome, end } in &group.rollouts {
-        let turns = turns.iter().map(|turn| scored(turn, logps)).collect::<Result<Vec<_>, _>>()?;
-        let (sample, outcome, end) = (*sample, outcome.clone(), *end);
-        rollouts.push(Rollout { sample, turns, outcome, end });
+    let mut group = recorded.groups[at].clone();
+    for (index, ids) in recorded.unscored_of(at) {
+        let logps = logps.next().unwrap_or_default().into_iter().map(narrow).collect();
+        let tokens = SampledTokens::new(ids.to_vec(), logps).map_err(|err| {
+            TrainError::NoNumber(format!("the student before its first update: {err}"))
+        })?;
+        group.rollouts[index.rollout].turns[index.turn].completion.tokens = Some(tokens);
     }
-    let dropped = |(sample, reason): &(usize, _)| Dropped {
-        sample: *sample,
-        turns: Vec::new(),
-        reason: Clone::clone(reason),
-    };
-    let dropped = group.unjudged.iter().map(dropped).collect();
-    Ok(Group { task: group.task.clone(), rollouts, dropped })
+    Ok(group)
 }
 
 /// A log-probability as it was computed, without what rounding put above 0.
 #[expect(clippy::cast_possible_truncation, reason = "it was computed in f32")]
 fn narrow(logp: f64) -> f32 {
     if logp > 0.0 { 0.0 } else { logp as f32 }
-}
-
-/// A turn with the log-probabilities that it lacks.
-fn scored(
-    learnt: &LearntTurn,
-    logps: &mut impl Iterator<Item = Vec<f64>>,
-) -> Result<Turn, TrainError> {
-    let mut turn = learnt.turn.clone();
-    if let Some(ids) = &learnt.unscored {
-        let logps = logps.next().unwrap_or_default().into_iter().map(narrow).collect();
-        let tokens = SampledTokens::new(ids.clone(), logps).map_err(|err| {
-            TrainError::NoNumber(format!("the student before its first update: {err}"))
-        })?;
-        turn.completion.tokens = Some(tokens);
-    }
-    Ok(turn)
 }

@@ -19,6 +19,11 @@ impl Values {
         }
     }
 
+    /// Puts means of what an environment measured.
+    pub(super) fn put_of_environment(&mut self, means: BTreeMap<String, f64>) {
+        self.0.extend(means);
+    }
+
     /// Puts what a term of the reward adds.
     pub(super) fn put_term(&mut self, term: &str, value: Option<f64>) {
         self.0.extend(value.map(|value| (reward_term(term), value)));

@@ -10,10 +10,10 @@ use whetstone_core::rollout::{RolloutLine, Score};
 use whetstone_core::task::Task;
 use whetstone_core::wire::WireError;
 use whetstone_rollout::collect::record::{RecordedTurn, turns};
-use whetstone_rollout::collect::{End, Turn};
+use whetstone_rollout::collect::{Dropped, End, Group, Rollout, Turn};
 
 use super::tokens::Vocabulary;
-use super::{LearntTurn, RecordedCounts, RecordedGroup, RecordedRollout, Shared};
+use super::{Recorded, RecordedCounts, Shared, TurnIndex};
 use crate::error::TrainError;
 use crate::student::Student;
 
@@ -38,6 +38,8 @@ struct Lacks {
     logps: bool,
     tokens: bool,
     room: bool,
+    /// For each turn the tokens that need log-probabilities, if it has none and is learnt from.
+    unscored: Vec<Option<Vec<u32>>>,
 }
 
 impl<'a> Reader<'a> {
@@ -57,43 +59,43 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Puts a line into its group.
+    /// Puts a line into the group at index `at`.
     pub(super) fn add(
         &mut self,
         line: u64,
         rollout: &RolloutLine,
-        group: &mut RecordedGroup,
-        counts: &mut RecordedCounts,
+        recorded: &mut Recorded,
+        at: usize,
     ) -> Result<(), TrainError> {
-        let greedy: Option<bool> = rollout.meta.clone().take(GREEDY).unwrap_or_default();
-        if greedy == Some(true) {
-            counts.greedy += 1;
-            return Ok(());
-        }
+        let Recorded { groups, unscored, counts, .. } = recorded;
+        let group = &mut groups[at];
         let sample = self.number(line, rollout, group)?;
         let outcome = match rollout.score.clone() {
             None => return Err(self.bad(line, NOT_SCORED)),
             Some(Score::Failed(reason)) => {
                 counts.unjudged += 1;
-                group.unjudged.push((sample, reason));
+                group.dropped.push(Dropped { sample, turns: Vec::new(), reason });
                 return Ok(());
             }
             Some(Score::Scored { outcome, .. }) => outcome,
         };
         self.check_sampling(line, rollout, counts)?;
-        let recorded = turns(rollout).map_err(|err| self.bad(line, err.to_string()))?;
-        if recorded.iter().any(|turn| turn.ids.is_some() && turn.prompt.is_empty()) {
+        let written = turns(rollout).map_err(|err| self.bad(line, err.to_string()))?;
+        if written.iter().any(|turn| turn.ids.is_some() && turn.prompt.is_empty()) {
             return Err(self.bad(line, "has an empty prompt"));
         }
-        self.vocabulary.check(line, rollout, &recorded)?;
-        let (turns, lacks) = self.turns(line, rollout, recorded)?;
+        self.vocabulary.check(line, rollout, &written)?;
+        let (turns, lacks) = self.turns(line, rollout, written)?;
         counts.rollouts += 1;
         counts.not_run += usize::from(outcome.evidence == Evidence::NotRun);
         counts.without_logps += usize::from(lacks.logps);
         counts.retokenized += usize::from(lacks.tokens);
         counts.too_long += usize::from(lacks.room);
         let end = end(rollout).map_err(|err| self.bad(line, err.to_string()))?;
-        group.rollouts.push(RecordedRollout { sample, turns, outcome, end });
+        let index = |turn| TurnIndex { group: at, rollout: group.rollouts.len(), turn };
+        let lacking = lacks.unscored.into_iter().enumerate();
+        unscored.extend(lacking.filter_map(|(turn, ids)| ids.map(|ids| (index(turn), ids))));
+        group.rollouts.push(Rollout { sample, turns, outcome, end });
         Ok(())
     }
 
@@ -102,9 +104,9 @@ impl<'a> Reader<'a> {
         &mut self,
         line: u64,
         rollout: &RolloutLine,
-        group: &RecordedGroup,
+        group: &Group,
     ) -> Result<usize, TrainError> {
-        let next = (group.rollouts.len() + group.unjudged.len()) as u64;
+        let next = (group.rollouts.len() + group.dropped.len()) as u64;
         let number = rollout.group_id.unwrap_or(next);
         let key = (rollout.step, rollout.prompt_id.to_string(), number);
         if let Some(first) = self.seen.insert(key, line) {
@@ -153,11 +155,11 @@ impl<'a> Reader<'a> {
         line: u64,
         rollout: &RolloutLine,
         recorded: Vec<RecordedTurn>,
-    ) -> Result<(Vec<LearntTurn>, Lacks), TrainError> {
+    ) -> Result<(Vec<Turn>, Lacks), TrainError> {
         let mut lacks = Lacks::default();
         if recorded.iter().all(|turn| turn.ids.is_some()) && !recorded.is_empty() {
-            let learnt = recorded.into_iter().map(|turn| self.learnt(turn, &mut lacks)).collect();
-            return Ok((learnt, lacks));
+            let turns = recorded.into_iter().map(|turn| self.turn(turn, &mut lacks)).collect();
+            return Ok((turns, lacks));
         }
         if recorded.len() > 1 {
             return Err(self.bad(line, "has several turns, and not all of them have token ids"));
@@ -175,11 +177,11 @@ impl<'a> Reader<'a> {
             ids: Some(self.vocabulary.encode(&rollout.text, finish)?),
             logps: None,
         };
-        Ok((vec![self.learnt(turn, &mut lacks)], lacks))
+        Ok((vec![self.turn(turn, &mut lacks)], lacks))
     }
 
     /// A turn with tokens; what is too long is not learnt from.
-    fn learnt(&self, recorded: RecordedTurn, lacks: &mut Lacks) -> LearntTurn {
+    fn turn(&self, recorded: RecordedTurn, lacks: &mut Lacks) -> Turn {
         let RecordedTurn { prompt, text, reasoning, finish, ids, logps } = recorded;
         let ids = ids.unwrap_or_default();
         let fits = prompt.len() + ids.len() <= self.config.training.max_length as usize;
@@ -192,7 +194,8 @@ impl<'a> Reader<'a> {
             None => (None, Some(ids).filter(|ids| !ids.is_empty())),
         };
         let completion = Completion { text, reasoning, finish, tokens };
-        LearntTurn { turn: Turn { prompt, completion }, unscored }
+        lacks.unscored.push(unscored);
+        Turn { prompt, completion }
     }
 
     /// The prompt of a line without tokens: that of its task.
@@ -225,6 +228,12 @@ impl<'a> Reader<'a> {
 
 /// The field of `meta` that says that a sample has the likeliest tokens.
 const GREEDY: &str = "greedy";
+
+/// Whether a line is a sample of the likeliest tokens. No policy gradient is made of such samples.
+pub(super) fn is_greedy(rollout: &RolloutLine) -> bool {
+    let greedy: Option<bool> = rollout.meta.clone().take(GREEDY).unwrap_or_default();
+    greedy == Some(true)
+}
 
 const NOT_SCORED: &str = "has no reward: score the file first, with `whet score`";
 

@@ -19,13 +19,11 @@ use std::sync::Arc;
 
 use whetstone_core::config::{Config, Curriculum, KlIn};
 use whetstone_core::jsonl::{Numbered, Records};
-use whetstone_core::judgement::Infrastructure;
-use whetstone_core::outcome::Outcome;
 use whetstone_core::rollout::RolloutLine;
 use whetstone_core::task::{Task, TaskId};
-use whetstone_rollout::collect::{End, Turn};
+use whetstone_rollout::collect::Group;
 
-use self::line::Reader;
+use self::line::{Reader, is_greedy};
 use crate::error::TrainError;
 use crate::example::Example;
 use crate::student::Student;
@@ -33,8 +31,11 @@ use crate::student::Student;
 /// The groups of a file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Recorded {
-    /// In the order of their first lines.
-    pub(crate) groups: Vec<RecordedGroup>,
+    /// In the order of their first lines. A completion has tokens if it is learnt from and the
+    /// log-probabilities of its sampler are known.
+    pub(crate) groups: Vec<Group>,
+    /// The tokens of completions that are learnt from and have no recorded log-probabilities.
+    pub(crate) unscored: BTreeMap<TurnIndex, Vec<u32>>,
     /// The teacher's rows, by task.
     pub(crate) rows: BTreeMap<TaskId, Vec<Example>>,
     /// Counts of the file's groups and rollouts.
@@ -66,30 +67,12 @@ pub struct RecordedCounts {
     pub truncated_sampling: usize,
 }
 
-/// Rollouts of one task at one step.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RecordedGroup {
-    pub(crate) task: TaskId,
-    pub(crate) rollouts: Vec<RecordedRollout>,
-    pub(crate) unjudged: Vec<(usize, Infrastructure)>,
-}
-
-/// A rollout with what it is worth.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct RecordedRollout {
-    pub(crate) sample: usize,
-    pub(crate) turns: Vec<LearntTurn>,
-    pub(crate) outcome: Outcome,
-    pub(crate) end: End,
-}
-
-/// A turn, and what is known of its tokens.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct LearntTurn {
-    /// With tokens, if it is learnt from and the log-probabilities of its sampler are known.
-    pub(crate) turn: Turn,
-    /// The tokens that it said, if it is learnt from and nobody recorded their log-probabilities.
-    pub(crate) unscored: Option<Vec<u32>>,
+/// A turn by the indices of its group, of its rollout there, and of itself in that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TurnIndex {
+    pub(crate) group: usize,
+    pub(crate) rollout: usize,
+    pub(crate) turn: usize,
 }
 
 impl Recorded {
@@ -110,15 +93,17 @@ impl Recorded {
         let mut places: HashMap<(u64, TaskId), usize> = HashMap::new();
         for read in Records::<RolloutLine, _>::open(path).map_err(TrainError::Rollouts)? {
             let Numbered { line, record } = read.map_err(TrainError::Rollouts)?;
+            if is_greedy(&record) {
+                recorded.counts.greedy += 1;
+                continue;
+            }
             let key = (record.step, record.prompt_id.clone());
             let at = *places.entry(key).or_insert(recorded.groups.len());
             if at == recorded.groups.len() {
-                recorded.groups.push(RecordedGroup::of(record.prompt_id.clone()));
+                recorded.groups.push(Group::of(record.prompt_id.clone()));
             }
-            reader.add(line, &record, &mut recorded.groups[at], &mut recorded.counts)?;
+            reader.add(line, &record, &mut recorded, at)?;
         }
-        // A group of greedy samples alone is none.
-        recorded.groups.retain(|group| !group.rollouts.is_empty() || !group.unjudged.is_empty());
         recorded.count();
         match recorded.counts.rollouts {
             0 => Err(TrainError::NoRollouts(path.to_owned())),
@@ -140,9 +125,7 @@ impl Recorded {
 
     /// Whether the student before its first update is asked, in the place of the sampler or beside it.
     pub(crate) fn asks_reference(&self, config: &Config) -> bool {
-        let rollouts = self.groups.iter().flat_map(|group| &group.rollouts);
-        let mut turns = rollouts.flat_map(|rollout| &rollout.turns);
-        config.grpo.importance_cap > 0.0 || turns.any(|turn| turn.unscored.is_some())
+        config.grpo.importance_cap > 0.0 || !self.unscored.is_empty()
     }
 
     /// Whether a rollout has more than one turn.
@@ -151,23 +134,17 @@ impl Recorded {
         rollouts.any(|rollout| rollout.turns.len() > 1)
     }
 
+    /// The completions of a group without log-probabilities: where each is, and its tokens.
+    pub(crate) fn unscored_of(&self, group: usize) -> impl Iterator<Item = (TurnIndex, &[u32])> {
+        let first = |group| TurnIndex { group, rollout: 0, turn: 0 };
+        let found = self.unscored.range(first(group)..first(group + 1));
+        found.map(|(&index, ids)| (index, ids.as_slice()))
+    }
+
     fn count(&mut self) {
         self.counts.groups = self.groups.len();
         let sizes = self.groups.iter().map(|group| group.rollouts.len());
         self.counts.largest = sizes.max().unwrap_or(0);
-    }
-}
-
-impl RecordedGroup {
-    fn of(task: TaskId) -> Self {
-        Self { task, rollouts: Vec::new(), unjudged: Vec::new() }
-    }
-}
-
-impl LearntTurn {
-    /// The prompt with the tokens that still need log-probabilities.
-    pub(crate) fn unscored(&self) -> Option<Example> {
-        self.unscored.as_ref().map(|ids| Example::new(&self.turn.prompt, ids))
     }
 }
 

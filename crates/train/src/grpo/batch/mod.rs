@@ -37,20 +37,20 @@ pub(super) struct TrainSequence {
     /// Trained tokens of its episode, where that is several sequences.
     pub(super) episode_tokens: Option<u64>,
     /// The rollout that it is of.
-    member: Member,
+    rollout: RolloutIndex,
     is_dead: bool,
 }
 
-/// A rollout by the places of its group and of itself there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Member {
-    group: usize,
-    rollout: usize,
+/// A rollout of a step by the index of its group, and of itself there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RolloutIndex {
+    pub(super) group: usize,
+    pub(super) rollout: usize,
 }
 
 /// A group with the advantages of its rollouts.
-struct Judged<'a> {
-    /// Its place in the step.
+struct GroupAdvantages<'a> {
+    /// The group's index in the step.
     at: usize,
     group: &'a Group,
     advantages: &'a [f64],
@@ -102,13 +102,13 @@ impl Batch {
             batch.solved_groups += usize::from(is_dead && is_solved(group));
             batch.unsolved_groups += usize::from(is_dead && is_unsolved(group));
             if !is_dead || config.grpo.dead_groups == DeadGroups::Keep {
-                let judged = Judged { at, group, advantages: &advantages, is_dead };
-                batch.add(config, &judged);
+                let advantages = GroupAdvantages { at, group, advantages: &advantages, is_dead };
+                batch.add(config, &advantages);
             } else if budget::is_set(config) {
                 batch.idle.extend(group.rollouts.iter().enumerate().flat_map(
                     |(index, rollout)| {
-                        let member = Member { group: at, rollout: index };
-                        train_sequences(&rollout.turns, member, 0.0)
+                        let index = RolloutIndex { group: at, rollout: index };
+                        train_sequences(&rollout.turns, index, 0.0)
                     },
                 ));
             }
@@ -120,17 +120,17 @@ impl Batch {
         Ok(batch)
     }
 
-    fn add(&mut self, config: &Config, judged: &Judged<'_>) {
-        let Judged { at, group, advantages, is_dead } = *judged;
+    fn add(&mut self, config: &Config, of_group: &GroupAdvantages<'_>) {
+        let GroupAdvantages { at, group, advantages, is_dead } = *of_group;
         for ((index, rollout), &advantage) in group.rollouts.iter().enumerate().zip(advantages) {
-            let member = Member { group: at, rollout: index };
+            let index = RolloutIndex { group: at, rollout: index };
             let is_masked = |turn: &&Turn| {
                 config.grpo.mask_truncated_completions && turn.completion.finish == Finish::Length
             };
             let (masked, whole): (Vec<&Turn>, Vec<&Turn>) =
                 rollout.turns.iter().partition(is_masked);
-            self.masked.extend(train_sequences(masked, member, advantage));
-            let mut counts = train_sequences(whole, member, advantage);
+            self.masked.extend(train_sequences(masked, index, advantage));
+            let mut counts = train_sequences(whole, index, advantage);
             let tokens = counts.iter().map(|part| part.example.trained_tokens() as u64).sum();
             let is_split = counts.len() > 1;
             for part in &mut counts {
@@ -145,22 +145,19 @@ impl Batch {
     /// The places of what has a signal. Rollouts of dead groups have one only where their divergence
     /// costs something or is measured.
     pub(super) fn learnt(&self, is_divergence_measured: bool) -> Vec<usize> {
-        let has = |turn: &TrainSequence| {
-            !turn.is_dead || !turn.advantage.is_zero() || is_divergence_measured
+        let has = |sequence: &TrainSequence| {
+            !sequence.is_dead || !sequence.advantage.is_zero() || is_divergence_measured
         };
         (0..self.sequences.len()).filter(|&at| has(&self.sequences[at])).collect()
     }
 
-    /// Rollouts that count or were masked, by the places of their group and of themselves there: whether they have a
-    /// signal, or were masked. Those of dead groups are not among them.
-    pub(super) fn members(&self) -> BTreeMap<(usize, usize), bool> {
-        let masked = self.masked.iter().map(|turn| (turn.member, false));
-        let learnt = self.learnt(false).into_iter().map(|at| (self.sequences[at].member, true));
+    /// Rollouts that count or were masked: whether they have a signal, or were masked. Those of dead groups
+    /// are not among them.
+    pub(super) fn counted(&self) -> BTreeMap<RolloutIndex, bool> {
+        let masked = self.masked.iter().map(|sequence| (sequence.rollout, false));
+        let learnt = self.learnt(false).into_iter().map(|at| (self.sequences[at].rollout, true));
         // One turn that counts is enough.
-        masked
-            .chain(learnt)
-            .map(|(Member { group, rollout }, counts)| ((group, rollout), counts))
-            .collect()
+        masked.chain(learnt).collect()
     }
 
     /// Charges every rollout for its divergence from the reference, and computes advantages anew.
@@ -174,11 +171,11 @@ impl Batch {
         let mut charges: Vec<Vec<f64>> =
             self.advantages.iter().map(|group| vec![0.0; group.len()]).collect();
         let both = [(&self.sequences, &reference.sequences), (&self.masked, &reference.masked)];
-        for (turns, reference) in both {
-            for (turn, reference) in turns.iter().zip(reference) {
-                let Member { group, rollout } = turn.member;
-                let of_trained = |values: &[f64]| turn.example.of_trained(values);
-                let (sampled, reference) = (of_trained(&turn.sampled), of_trained(reference));
+        for (sequences, reference) in both {
+            for (sequence, reference) in sequences.iter().zip(reference) {
+                let RolloutIndex { group, rollout } = sequence.rollout;
+                let of_trained = |values: &[f64]| sequence.example.of_trained(values);
+                let (sampled, reference) = (of_trained(&sequence.sampled), of_trained(reference));
                 charges[group][rollout] += kl::charge(penalty, &sampled, &reference)?;
             }
         }
@@ -191,9 +188,9 @@ impl Batch {
                 self.advantages[at] = advantage::of_charged_group(&compared, charges, rule)?;
             }
         }
-        for turn in &mut self.sequences {
-            let advantage = self.advantages[turn.member.group][turn.member.rollout];
-            turn.advantage = OwnedAdvantages::Whole(advantage);
+        for sequence in &mut self.sequences {
+            let RolloutIndex { group, rollout } = sequence.rollout;
+            sequence.advantage = OwnedAdvantages::Whole(self.advantages[group][rollout]);
         }
         let mut mean = whetstone_algo::Mean::default();
         charges.iter().flatten().for_each(|&charge| mean.add(charge));
@@ -272,7 +269,7 @@ fn is_unsolved(group: &Group) -> bool {
 /// which nothing was sampled are none.
 fn train_sequences<'t>(
     turns: impl IntoIterator<Item = &'t Turn>,
-    member: Member,
+    rollout: RolloutIndex,
     advantage: f64,
 ) -> Vec<TrainSequence> {
     let mut sequences: Vec<TrainSequence> = Vec::new();
@@ -281,7 +278,7 @@ fn train_sequences<'t>(
         if let Some(last) = sequences.last_mut()
             && last.example.append_turn(&turn.prompt, tokens.ids())
         {
-            let answer = last.example.trained() - last.sampled.len() - tokens.ids().len();
+            let answer = last.example.scored() - last.sampled.len() - tokens.ids().len();
             last.sampled.extend(std::iter::repeat_n(0.0, answer));
         } else {
             let example = Example::new(&turn.prompt, tokens.ids());
@@ -290,7 +287,7 @@ fn train_sequences<'t>(
                 sampled: Vec::new(),
                 advantage: OwnedAdvantages::Whole(advantage),
                 episode_tokens: None,
-                member,
+                rollout,
                 is_dead: false,
             });
         }
@@ -303,8 +300,8 @@ fn train_sequences<'t>(
 
 /// The same without what is known of their sampling.
 fn examples(turns: &[Turn]) -> impl Iterator<Item = Example> {
-    let member = Member { group: 0, rollout: 0 };
-    train_sequences(turns, member, 0.0).into_iter().map(|sequence| sequence.example)
+    let rollout = RolloutIndex { group: 0, rollout: 0 };
+    train_sequences(turns, rollout, 0.0).into_iter().map(|sequence| sequence.example)
 }
 
 /// The tokens of a turn; none if nothing was sampled.

@@ -171,7 +171,7 @@ fn a_charge_comes_off_the_reward_before_advantages() {
         let all = found.advantages.concat().into_iter().zip(expected.concat());
         assert!(all.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{all:?}");
         for turn in &found.sequences {
-            let told = found.advantages[turn.member.group][turn.member.rollout];
+            let told = found.advantages[turn.rollout.group][turn.rollout.rollout];
             assert_eq!(whole(turn).to_bits(), told.to_bits());
         }
         found
