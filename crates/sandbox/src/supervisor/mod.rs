@@ -139,7 +139,7 @@ fn serve(mut slot: Slot, cores: &Arc<Cores>, connection: Connection<'_>) {
         if kid::CLOSING.load(Ordering::Relaxed) {
             return;
         }
-        // A bug of ours must not leave somebody waiting, nor take the other slots with it.
+        // A bug of ours must not leave a request unanswered, nor take down the other slots.
         let judged = catch_unwind(AssertUnwindSafe(|| slot.judge(&request)));
         let response = judged.unwrap_or_else(|_| {
             let problem = "the judge itself failed on this program: please report it".to_owned();

@@ -16,12 +16,12 @@ use super::cores::Permit;
 use super::groups::Cgroup;
 use super::kid::{Budget, CLOSING, ChildKind, ChildOptions, Kid};
 use super::nameless::FILE_MAX;
-use super::planned::Planned;
+use super::planned::CachedPlan;
 use super::scratch::Scratch;
 use super::setting::{SlotId, SupervisorSettings};
-use super::steps::{Answered, Ask, StepFailure};
+use super::steps::{ProgramSession, StepFailure, StepResult};
 use super::stop::Stop;
-use super::tally::Tally;
+use super::tally::TestTally;
 use super::watch::THREADS_MAX;
 use crate::jail::order::{MAGIC, Order};
 use crate::job::Limits;
@@ -52,7 +52,7 @@ pub(crate) struct Slot {
     /// The time used by the first attempt: both attempts share one budget.
     used: Budget,
     /// The plan of the last task.
-    planned: Planned,
+    planned: CachedPlan,
 }
 
 /// A whole program's judgement, or what broke.
@@ -63,7 +63,7 @@ type Fatal = Box<dyn FnOnce(u32) -> Verdict>;
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // A group and a folder can be removed when nobody is in them.
+        // A group and a folder can be removed when no process is in them.
         self.leaving = None;
         self.zygote = None;
         self.other_zygote = None;
@@ -84,7 +84,7 @@ impl Slot {
             second_try: false,
             core: None,
             used: Budget::NOTHING,
-            planned: Planned::default(),
+            planned: CachedPlan::default(),
         }
     }
 
@@ -111,7 +111,7 @@ impl Slot {
     pub(crate) fn try_out(&mut self) -> Result<(), String> {
         let limits = Limits { cpu: Duration::from_secs(5), memory: 256 << 20 };
         let mut kid = self.fork(ChildKind::Program, limits, None)?;
-        let mut ask = Ask::new(&mut kid);
+        let mut ask = ProgramSession::new(&mut kid);
         match ask.load("", "") {
             Ok(()) => Ok(()),
             Err(StepFailure::Stopped(Stop::Broken(problem))) => Err(problem),
@@ -185,12 +185,12 @@ impl Slot {
     /// Loads the program once and asks it for each test.
     fn call_program(&mut self, request: &JudgeRequest, plan: &Plan) -> Judged {
         let limits = limits(request);
-        let mut tally = Tally::new(plan.steps.len());
+        let mut tally = TestTally::new(plan.steps.len());
         let mut kid = self.fork(ChildKind::Program, limits, None)?;
         let mut checker: Option<Kid> = None;
         let mut stop = None;
         self.set_up(&mut kid, plan, limits)?;
-        match Ask::new(&mut kid).load(&request.program.source, &plan.after) {
+        match ProgramSession::new(&mut kid).load(&request.program.source, &plan.after) {
             Err(StepFailure::Stopped(problem)) => {
                 stop = Some(problem);
             }
@@ -204,11 +204,11 @@ impl Slot {
                         // What a program does while its checker is waited for counts as well.
                         kid.exceeds().map_or(result, |stop| Err(stop.into()))
                     } else {
-                        Ask::new(&mut kid).step(step)
+                        ProgramSession::new(&mut kid).step(step)
                     };
                     match result {
-                        Ok(Answered::Right) => tally.pass(),
-                        Ok(Answered::Wrong(got)) => tally.wrong(test, got),
+                        Ok(StepResult::Right) => tally.pass(),
+                        Ok(StepResult::Wrong(got)) => tally.wrong(test, got),
                         Err(StepFailure::Test(problem)) => {
                             let problem = format!("hidden test {test} is broken: {problem}");
                             return Err(Broken::Tests(problem));
@@ -246,7 +246,7 @@ impl Slot {
         if plan.before.is_empty() {
             return Ok(());
         }
-        let problem = match Ask::new(kid).set_up(&plan.before, &plan.steps) {
+        let problem = match ProgramSession::new(kid).set_up(&plan.before, &plan.steps) {
             Ok(()) => return Ok(()),
             Err(StepFailure::Raised(raised)) => format!("it raises {}", raised.kind),
             Err(StepFailure::Stopped(stop)) => match self.how(kid, Some(&stop), limits)? {
@@ -267,10 +267,10 @@ impl Slot {
         sides: Sides<'_>,
         setup: &str,
         step: &Step,
-    ) -> Result<Result<Answered, StepFailure>, String> {
+    ) -> Result<Result<StepResult, StepFailure>, String> {
         let Sides { kid, checker, limits } = sides;
         if let Some(used) = checker {
-            let result = Ask::new(kid).check(used, setup, step);
+            let result = ProgramSession::new(kid).check(used, setup, step);
             if !matches!(result, Err(StepFailure::Test(_))) {
                 return Ok(result);
             }
@@ -285,7 +285,7 @@ impl Slot {
             }
         };
         fresh.stand_beside(kid);
-        let result = Ask::new(kid).check(checker.insert(fresh), setup, step);
+        let result = ProgramSession::new(kid).check(checker.insert(fresh), setup, step);
         // A test's own process was killed because the program had filled their group.
         let killed = matches!(result, Err(StepFailure::Test(_))) && self.has_killed();
         Ok(if killed { Err(Stop::Memory.into()) } else { result })
@@ -294,7 +294,7 @@ impl Slot {
     /// Runs the program anew for each test, as long as there is time for all of them together.
     fn run_script(&mut self, request: &JudgeRequest, plan: &Plan) -> Judged {
         let limits = limits(request);
-        let mut tally = Tally::new(plan.steps.len());
+        let mut tally = TestTally::new(plan.steps.len());
         let mut cpu = Duration::ZERO;
         let mut left = Budget::for_all_runs(limits).less(self.used);
         let mut checking = plan.checker.as_deref().map(|checker| Checking::new(checker, request));
@@ -355,7 +355,7 @@ impl Slot {
         source: &str,
         limits: Limits,
     ) -> Result<Option<Fatal>, Broken> {
-        let stop = match Ask::new(kid).run(source) {
+        let stop = match ProgramSession::new(kid).run(source) {
             Ok(()) | Err(StepFailure::Stopped(Stop::Closed)) => {
                 kid.finish().err().unwrap_or(Stop::Closed)
             }
@@ -484,7 +484,7 @@ impl Slot {
         let order = self.order(kind, limits);
         let Some(zygote) = &mut self.zygote else { return Err("no zygote".to_owned()) };
         // A file of its own for each child, with nothing in it where there is no input: what is done
-        // to an open file, its flags and its times, is found by whoever has it next.
+        // to an open file, its flags and its times, is visible to the next process that has it.
         let stdin = os::memfd("input", input.unwrap_or_default(), Inherit::No)
             .map_err(|error| format!("cannot keep a test's input in memory: {error}"))?;
         let scratch = self.scratch.as_mut().map(Scratch::take).transpose()?;
@@ -521,7 +521,7 @@ pub(super) enum How {
     Crashed(i32),
     /// It left, or shut its channel.
     Left,
-    /// It wrote to its channel what is no answer.
+    /// It wrote bytes to its channel that are not an answer.
     Garbled,
     /// It had too many threads.
     Threads,
