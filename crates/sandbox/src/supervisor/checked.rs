@@ -23,7 +23,7 @@ use whetstone_core::program::Language;
 use whetstone_core::verdict::Verdict;
 
 use super::broken::Broken;
-use super::kid::{ChildKind, Kid};
+use super::child::{ChildKind, ChildProcess};
 use super::setting::token;
 use super::slot::{How, Judged, Slot, limits};
 use super::steps::{ProgramSession, StepFailure, shown};
@@ -104,31 +104,31 @@ impl Slot {
     ) -> Judged {
         let limits = limits(request);
         let mut tally = TestTally::new(plan.steps.len());
-        let mut kid = self.fork(ChildKind::Program, limits, None)?;
-        self.set_up(&mut kid, plan, limits)?;
-        let loaded = ProgramSession::new(&mut kid).load(&request.program.source, &plan.after);
+        let mut child = self.fork(ChildKind::Program, limits, None)?;
+        self.set_up(&mut child, plan, limits)?;
+        let loaded = ProgramSession::new(&mut child).load(&request.program.source, &plan.after);
         let mut answers = Vec::new();
         let mut stop = None;
         match loaded {
             Ok(()) => {
-                stop = gather(&mut kid, &plan.steps, &mut answers)?;
+                stop = gather(&mut child, &plan.steps, &mut answers)?;
                 if stop.is_some() {
                     let test = u32::try_from(answers.len()).unwrap_or(u32::MAX);
-                    let how = self.how(&mut kid, stop.as_ref(), limits)?;
+                    let how = self.how(&mut child, stop.as_ref(), limits)?;
                     answers.push(Err(how.verdict(Some(test))));
                 }
             }
             Err(StepFailure::Stopped(problem)) => {
-                tally.fail_loading(self.how(&mut kid, Some(&problem), limits)?.verdict(None));
+                tally.fail_loading(self.how(&mut child, Some(&problem), limits)?.verdict(None));
                 stop = Some(problem);
             }
             Err(failure) => tally.fail_loading(failure.while_loading()),
         }
         let cpu = match stop {
-            Some(_) => kid.end(stop.as_ref()).cpu,
-            None => kid.leave(),
+            Some(_) => child.end(stop.as_ref()).cpu,
+            None => child.leave(),
         };
-        self.leaving = Some(kid);
+        self.leaving = Some(child);
         let mut checking = Checking::new(checker, request);
         for (test, (step, answer)) in (0..).zip(plan.steps.iter().zip(answers)) {
             match answer {
@@ -202,12 +202,12 @@ impl Slot {
         self.speak(Language::Python);
         let forked = self.fork(ChildKind::AnswerChecker, checking.limits, None);
         self.speak(checking.language);
-        let mut kid = forked?;
+        let mut child = forked?;
         let token = token();
         let about = [token.as_bytes(), checking.code.as_bytes()];
         let message = parts(&[&about, told].concat());
         let fails = |problem: String| CheckerReply::Fails { problem, endless: false };
-        let said = match kid.send(b'A', &[&message]).and_then(|()| kid.receive()) {
+        let said = match child.send(b'A', &[&message]).and_then(|()| child.receive()) {
             Ok(frame) => match (frame.kind, frame.payload.strip_prefix(token.as_bytes())) {
                 (b'p', Some(_)) => CheckerReply::Accepts,
                 (b'n', Some(_)) => CheckerReply::Rejects,
@@ -215,24 +215,24 @@ impl Slot {
                 _ => fails("it writes to the judge's channel".to_owned()),
             },
             Err(stop) => {
-                let how = self.how(&mut kid, Some(&stop), checking.limits)?;
+                let how = self.how(&mut child, Some(&stop), checking.limits)?;
                 CheckerReply::Fails { problem: problem(how), endless: how == How::Timeout }
             }
         };
-        checking.spent += kid.end(None).cpu;
+        checking.spent += child.end(None).cpu;
         Ok(said)
     }
 }
 
 /// Asks a program for all its answers, up to one after which there will be no other.
 fn gather(
-    kid: &mut Kid,
+    child: &mut ChildProcess,
     steps: &[Step],
     answers: &mut Vec<Gathered>,
 ) -> Result<Option<Stop>, Broken> {
     let mut bytes = 0;
     for (test, step) in (0..).zip(steps) {
-        answers.push(match ProgramSession::new(kid).value(step) {
+        answers.push(match ProgramSession::new(child).value(step) {
             Ok(value) => {
                 let answer = encode(&value);
                 bytes += answer.len();

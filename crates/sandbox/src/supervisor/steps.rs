@@ -5,7 +5,7 @@
 use whetstone_core::judgement::MAX_GOT_CHARS;
 use whetstone_core::verdict::Verdict;
 
-use super::kid::Kid;
+use super::child::ChildProcess;
 use super::setting::token;
 use super::stop::Stop;
 use crate::channel::Frame;
@@ -85,12 +85,12 @@ impl From<Stop> for StepFailure {
 /// Questions to one child.
 #[derive(Debug)]
 pub(crate) struct ProgramSession<'a> {
-    kid: &'a mut Kid,
+    child: &'a mut ChildProcess,
 }
 
 impl<'a> ProgramSession<'a> {
-    pub(crate) fn new(kid: &'a mut Kid) -> Self {
-        Self { kid }
+    pub(crate) fn new(child: &'a mut ChildProcess) -> Self {
+        Self { child }
     }
 
     /// Runs the part of a setup that comes before the program, while there is no program yet: what
@@ -113,7 +113,7 @@ impl<'a> ProgramSession<'a> {
     /// Runs a whole program to its end.
     pub(crate) fn run(&mut self, source: &str) -> Result<(), StepFailure> {
         self.ask(b'L', &[&texts(&[source, ""])])?;
-        match self.kid.receive()? {
+        match self.child.receive()? {
             Frame { kind: b'l', .. } => Ok(()),
             Frame { kind: b'e', payload } => Err(StepFailure::Raised(raised(&payload))),
             _ => Err(StepFailure::Stopped(Stop::Garbled)),
@@ -155,7 +155,7 @@ impl<'a> ProgramSession<'a> {
     /// and has asked the program nothing says nothing of it: it is broken, whatever the program is.
     pub(crate) fn check(
         &mut self,
-        checker: &mut Kid,
+        checker: &mut ChildProcess,
         setup: &str,
         step: &Step,
     ) -> Result<StepResult, StepFailure> {
@@ -211,10 +211,10 @@ impl<'a> ProgramSession<'a> {
 
     /// Sends a question. A program that has answered before it is asked has guessed what comes.
     fn ask(&mut self, kind: u8, payload: &[&[u8]]) -> Result<(), Stop> {
-        if self.kid.spoke_early() {
+        if self.child.spoke_early() {
             return Err(Stop::Garbled);
         }
-        self.kid.send(kind, payload)
+        self.child.send(kind, payload)
     }
 
     /// Asks for a value, and leaves it to the caller whether it is right.
@@ -232,7 +232,7 @@ impl<'a> ProgramSession<'a> {
     }
 
     fn answer(&mut self) -> Result<Value, StepFailure> {
-        let Frame { kind, payload } = self.kid.receive()?;
+        let Frame { kind, payload } = self.child.receive()?;
         match kind {
             b'v' => decode(&payload, ValueLimits::default()).map_err(|_| StepFailure::Opaque),
             b'e' => Err(StepFailure::Raised(raised(&payload))),

@@ -132,7 +132,7 @@ enum Awaited {
 
 /// One child.
 #[derive(Debug)]
-pub(crate) struct Kid {
+pub(crate) struct ChildProcess {
     pid: i32,
     watch: Arc<Watch>,
     /// The program that this child checks: it keeps running while we wait for this one.
@@ -187,7 +187,7 @@ struct OutputStream {
     block: Vec<u8>,
 }
 
-impl Kid {
+impl ChildProcess {
     /// Forks a child from `zygote`.
     ///
     /// A child of kind [`ChildKind::Script`] has two streams, and the first is kept.
@@ -505,7 +505,7 @@ impl Kid {
     }
 }
 
-impl Drop for Kid {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.end(None);
     }
