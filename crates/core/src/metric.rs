@@ -3,7 +3,8 @@
 //! This is the one place where a metric gets its name. Events, CSV and TensorBoard files carry these
 //! names; the report's catalogue (`assets/report/catalogue.js`), alarms and pages refer to them. Product
 //! code names a metric by its constant, and pages may only name metrics of this table.
-//! The terms of a reward are the environment's, so their metrics are not listed: [`reward_term`].
+//! The terms of a reward are the environment's, so their metrics are not listed: [`reward_term`]. Neither are
+//! numbers that an environment states of a rollout, which are named after its kind.
 
 #![expect(missing_docs, reason = "a constant has its meaning beside its name")]
 

@@ -16,7 +16,7 @@ use crate::python::PythonEnvironment;
 use crate::{guess, python};
 
 /// Every environment, by the kind that tasks and `env.kind` name.
-pub const ENVIRONMENTS: [Registered; 2] = [
+pub const ENVIRONMENTS: &[Registered] = &[
     Registered { kind: PROGRAM, build: python::build },
     Registered { kind: guess::KIND, build: guess::build },
 ];
@@ -215,11 +215,14 @@ mod tests {
         let odd = GUESS.replace(r#""kind":"guess""#, r#""kind":"chess""#);
         let (problem, hint) = refused(&config, &[&odd]);
         assert_eq!(problem, "`chess` is no environment: task `g/1` names it");
-        assert_eq!(hint, "set `body.kind` of the task to one of: program, guess");
+        let known: Vec<&str> = ENVIRONMENTS.iter().map(|known| known.kind).collect();
+        assert_eq!(known[..2], ["program", "guess"]);
+        let known = known.join(", ");
+        assert_eq!(hint, format!("set `body.kind` of the task to one of: {known}"));
         config.env.kind = "chess".to_owned();
         let (problem, hint) = refused(&config, &[BARE]);
         assert_eq!(problem, "`chess` is no environment: `env.kind` names it");
-        assert_eq!(hint, "set `env.kind` to one of: program, guess");
+        assert_eq!(hint, format!("set `env.kind` to one of: {known}"));
     }
 
     #[test]

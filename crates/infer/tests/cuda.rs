@@ -12,6 +12,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use support::talk::{Answers, Script, Talk, Waves};
 use support::words;
 use whetstone_core::Seed;
 use whetstone_core::config::LoraConfig;
@@ -269,4 +270,45 @@ fn captured_steps_that_run_ahead_sample_the_bits_of_plain_ones() {
         println!("{compared} tokens are the same with and without graphs");
     }
     assert!(notes.lock().unwrap().is_empty(), "{:?}", notes.lock().unwrap());
+}
+
+/// Here a row that looks at pages has every bit of a packed one, so whole prompts give the same bits too.
+#[test]
+fn turns_have_the_same_bits_with_kept_pages_without_them_and_as_whole_prompts() {
+    let Some(device) = device() else { return };
+    for size in [64, 128] {
+        let decoder = random(&device, size);
+        let vocab = u32::try_from(decoder.config().vocab).unwrap();
+        let script = |seed: u64, length: u32, turns: &[usize], answer: usize| Script {
+            seed,
+            prompt: (0..length).map(|at| (at * 7 + 3) % vocab).collect(),
+            samples: 3,
+            rule: Rule::default(),
+            turns: turns.to_vec(),
+            answer,
+            same: usize::MAX,
+        };
+        let scripts = [
+            script(1, 21, &[1, 7, 20], 6),
+            script(2, 32, &[16, 16, 16, 16], 16),
+            script(3, 65, &[30, 3, 40], 100),
+            Script { same: 40, ..script(4, 50, &[9, 9], 5) },
+        ];
+        let tokenizer = words(vocab);
+        let play_with = |generator: &mut dyn Generator, answers: Answers| {
+            let mut talk = Talk::new(vocab, &scripts, answers);
+            let usage = generator.generate_turns(&mut talk).unwrap();
+            (talk.completions, usage)
+        };
+        let play = |generator: &mut dyn Generator| play_with(generator, Answers::AtOnce);
+        let local = |limits| Local::new(&decoder, &tokenizer, limits);
+        let (kept, usage) = play(&mut local(Limits::default()));
+        let scarce = Limits { cache_bytes: 26 * decoder.page_bytes(), ..Limits::default() };
+        let (given_up, more) = play(&mut local(scarce));
+        assert!(kept == given_up && more.prefilled > usage.prefilled, "{size}: {more:?}");
+        let (late, _) = play_with(&mut local(Limits::default()), Answers::Late);
+        assert!(kept == late, "{size}: answered in another order");
+        let (whole, most) = play(&mut Waves(local(Limits::default())));
+        assert!(kept == whole && most.prefilled >= more.prefilled, "{size}: {most:?}");
+    }
 }

@@ -8,3 +8,4 @@ mod sampling;
 mod sharing;
 mod smollm2;
 mod support;
+mod turns;

@@ -3,21 +3,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot begin has failed")]
 
-mod support;
-#[path = "support/talk.rs"]
-mod talk;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use support::words;
-use talk::{Answers, Script, Talk, TurnId, Waves};
 use whetstone_core::Completion;
 use whetstone_infer::{Generator, Limits, Local, Rule, Usage};
 use whetstone_kernels::{Cuda, Device};
 use whetstone_model::Config;
 use whetstone_model::decoder::{Decoder, LoadOptions, PAGE, WeightFormat};
 use whetstone_model::safetensors::Safetensors;
+
+use crate::support::talk::{Answers, Script, Talk, TurnId, Waves};
+use crate::support::words;
 
 const VOCAB: u32 = 64;
 

@@ -163,7 +163,9 @@ impl Conversations {
             } else {
                 return false;
             };
-        given_up.into_iter().for_each(|page| pages.give_back(page));
+        for page in given_up {
+            pages.give_back(page);
+        }
         true
     }
 }

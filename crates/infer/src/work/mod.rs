@@ -373,7 +373,9 @@ impl<'a> Work<'a> {
             let kept = Kept { cached: tokens.len() - 1, tokens, packed, pages };
             self.conversations.keep(id, kept, &mut self.pages);
         } else {
-            pages.into_iter().for_each(|page| self.pages.give_back(page));
+            for page in pages {
+                self.pages.give_back(page);
+            }
         }
         let mut finish = finish;
         if !cut && text.push(&stream.finish()?) {

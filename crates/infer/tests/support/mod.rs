@@ -1,5 +1,7 @@
 //! What several tests need.
 
+pub(crate) mod talk;
+
 use std::path::Path;
 
 use whetstone_model::Tokenizer;

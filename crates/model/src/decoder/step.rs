@@ -173,8 +173,8 @@ impl Decoder {
             assert!(cached < tokens.len() && tokens.len() <= self.positions(), "a new token");
             let start = step.pages.len() as u32;
             step.pages.extend_from_slice(&pages[..tokens.len().div_ceil(PAGE)]);
-            for position in cached..tokens.len() {
-                step.ids.push(tokens[position]);
+            for (position, &id) in tokens.iter().enumerate().skip(cached) {
+                step.ids.push(id);
                 step.positions.push(position as u32);
                 step.slots.push(slot(pages, position));
                 step.starts.push(start);

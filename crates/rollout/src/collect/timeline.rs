@@ -88,8 +88,7 @@ mod tests {
         Span { group: 0, sample, sampled_at: judging.start, judging }
     }
 
-    fn closed(sampling: &[Range<u64>], spans: Vec<Span>, end: u64) -> Timeline {
-        let sampling = sampling.iter().cloned().map(ms).collect();
+    fn closed(sampling: Vec<Range<Duration>>, spans: Vec<Span>, end: u64) -> Timeline {
         let mut timeline = Timeline { sampling, spans, ..Timeline::default() };
         timeline.close(Duration::from_millis(end));
         timeline
@@ -99,7 +98,7 @@ mod tests {
     fn timeline() -> Timeline {
         let spans =
             vec![span(0, 200..400), span(0, 650..700), span(1, 300..600), span(1, 700..800)];
-        closed(&[0..400, 600..700], spans, 800)
+        closed(vec![ms(0..400), ms(600..700)], spans, 800)
     }
 
     #[test]
@@ -113,14 +112,14 @@ mod tests {
 
     #[test]
     fn time_before_sampling_is_not_waited_for() {
-        let late = closed(&[50..100], Vec::new(), 800);
+        let late = closed(vec![ms(50..100)], Vec::new(), 800);
         assert_eq!(late.judging_after_sampling(), Duration::from_millis(700));
     }
 
     #[test]
     fn what_comes_later_is_shifted() {
         let mut timeline = timeline();
-        timeline.then(closed(&[5..10], vec![span(0, 6..7), span(1, 10..20)], 20), 3);
+        timeline.then(closed(vec![ms(5..10)], vec![span(0, 6..7), span(1, 10..20)], 20), 3);
         assert_eq!(timeline.sampling.last(), Some(&ms(805..810)));
         assert_eq!(timeline.end, Duration::from_millis(820));
         let [.., last] = &timeline.spans[..] else { panic!("six spans") };

@@ -60,6 +60,9 @@ fn a_student_learns_to_say_numbers() {
         values.keys().filter(|name| name.starts_with("code/")).collect();
     assert!(of_programs.is_empty(), "no program was asked for: {of_programs:?}");
     assert!(values.contains_key("grpo/pass_rate"));
+    let guesses = metrics.iter().map(|(_, values)| values["guess/guesses"]);
+    assert!(guesses.clone().all(|mean| (1.0..=2.0).contains(&mean)), "{guesses:?}");
+    assert!(guesses.min_by(f64::total_cmp) < Some(2.0), "somebody guessed right at once");
     let gap = metrics.iter().filter_map(|(_, values)| values.get("grpo/sampler_gap"));
     assert!(
         gap.clone().count() > 0 && gap.clone().all(|gap| *gap < 1e-3),

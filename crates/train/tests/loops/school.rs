@@ -17,6 +17,7 @@ use whetstone_core::seed::Seed;
 use whetstone_core::task::Task;
 use whetstone_core::wire::Wire;
 use whetstone_env::environment::{EnvError, Environment, Episode, Next, Outcome};
+use whetstone_env::registry::ENVIRONMENTS;
 use whetstone_infer::Limits;
 use whetstone_kernels::Device;
 use whetstone_model::create::{Recipe, Sizes, SystemMessages, create};
@@ -211,10 +212,17 @@ impl School {
     }
 
     /// The measurements of every step, in the order in which they are recorded. Each has its name in the
-    /// table of metrics.
+    /// table of metrics, or that of an environment.
     pub(crate) fn metrics(&self, run: &str) -> Vec<(u64, BTreeMap<String, f64>)> {
-        let is_known =
-            |name: &String| metric::find(name).is_some() || name.starts_with(metric::REWARD_TERMS);
+        let of_environment = |name: &str| {
+            let kind = name.split_once('/').map(|(kind, _)| kind);
+            ENVIRONMENTS.iter().any(|known| Some(known.kind) == kind)
+        };
+        let is_known = |name: &String| {
+            metric::find(name).is_some()
+                || name.starts_with(metric::REWARD_TERMS)
+                || of_environment(name)
+        };
         let of = |event| match event {
             Event::Metrics { step, values, .. } => {
                 assert!(values.keys().all(is_known), "{values:?}");
