@@ -289,8 +289,7 @@ struct CallHistory {
     wanted: bool,
     /// It has answered with more than that.
     answered: bool,
-    /// It has answered with something that is not plain data: such a test does not pass, whatever the test code
-    /// makes of it.
+    /// It has answered with something that is not plain data: such a test does not pass.
     opaque: bool,
 }
 
@@ -373,8 +372,7 @@ fn is_function(answer: &Result<Value, StepFailure>) -> bool {
     matches!(answer, Ok(Value::Tuple(parts)) if parts.first() == Some(&function))
 }
 
-/// An exception as a child tells of it: its class, a class below that which test code knows, and
-/// what else there is to it.
+/// An exception as a child sends it: its class, a base class that test code knows, and details.
 fn raised(payload: &[u8]) -> Raised {
     let mut parts = payload.splitn(3, |byte| *byte == 0);
     let kind = name(parts.next().unwrap_or_default());

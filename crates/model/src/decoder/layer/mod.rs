@@ -7,9 +7,8 @@
 //!
 //! The activations saved for the backward pass are those that are expensive to recompute: the two
 //! residuals, queries, keys and values, the attention output, the gate and the up projection and,
-//! with fused projections, their narrow products. Norms, rotations and activation functions are
-//! recomputed, as are other narrow products. With [`Keep::Input`] only `x0` is saved and the whole
-//! layer is recomputed.
+//! with fused projections, their narrow products. Norms, rotations, activation functions and other
+//! narrow products are recomputed; with [`Keep::Input`], the whole layer is, from `x0`.
 
 mod backward;
 mod fused;

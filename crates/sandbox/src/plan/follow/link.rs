@@ -234,7 +234,7 @@ impl<'a> FlowValues<'a> {
         for (place, value) in merged {
             match place {
                 AssignmentTarget::Attribute(name) => {
-                    self.attributes.entry(name).or_default().push(value)
+                    self.attributes.entry(name).or_default().push(value);
                 }
                 AssignmentTarget::Name(name) if self.defines(name) => {
                     self.returned.entry(name).or_default().push(value);
