@@ -1,4 +1,4 @@
-//! A teacher's rollout: what was asked, what came back, and what the judge made of it.
+//! A teacher's rollout: prompt, reply and judgement.
 //!
 //! A line of `teacher_traces.jsonl`:
 //!

@@ -12,7 +12,7 @@ use crate::error::BatchError;
 /// Calls `work` with every item that `feed` offers, on `workers` threads with a big stack.
 ///
 /// The first error stops everyone and is returned: items in hand are finished, those in the queue
-/// are left. A panic stops everyone too, and goes on in the caller.
+/// are left. A panic stops all workers too, and is resumed in the caller.
 pub fn run<T: Send, E: From<BatchError> + Send>(
     workers: usize,
     feed: impl FnOnce(&Queue<T>) -> Result<(), E>,
